@@ -1,4 +1,5 @@
-"""What the console costs itself: a refresh of a large session. What the watched program notices is in watched.py."""
+"""What the console costs itself: a refresh of a large session. What the watched program notices is in
+watched.py."""
 import os
 import resource
 import subprocess
@@ -19,8 +20,8 @@ def children_s():
 def play(build, folder, script, program):
     """Seconds of CPU time."""
     before = children_s()
-    subprocess.run([os.path.join(build, "bin", "hotpath"), "console", "--script", "-", program], input=script, text=True,
-                   stdout=subprocess.DEVNULL, check=True, env=environment(folder))
+    subprocess.run([os.path.join(build, "bin", "hotpath"), "console", "--script", "-", program], input=script,
+                   text=True, stdout=subprocess.DEVNULL, check=True, env=environment(folder))
     return children_s() - before
 
 
@@ -28,8 +29,9 @@ def refresh_ms(build, tab):
     """A live session of 1,024 functions on 200 threads whose CPU time is sampled."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         crowd = subprocess.Popen([os.path.join(build, "bin", "hotpath"), "run", "--format", "none", "--",
-                                  os.path.join(build, "bench", "crowd"), str(THREADS), str(CALLS)], stdin=subprocess.PIPE,
-                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment(folder))
+                                  os.path.join(build, "bench", "crowd"), str(THREADS), str(CALLS)],
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                 text=True, env=environment(folder))
         crowd.stdout.readline()
         few = play(build, folder, f"{tab} refresh 1", "crowd")
         many = play(build, folder, f"{tab} refresh {1 + REFRESHES}", "crowd")
@@ -41,6 +43,6 @@ def rows(build, gate):
     found = [("what", "measured", "must", "verdict")]
     for tab, title in ((1, "overview"), (2, "functions")):
         ms = refresh_ms(build, tab)
-        found.append((f"a refresh of 1,024 functions on {THREADS} threads, {title}", "%.1f ms" % ms, "%d ms" % REFRESH_MUST_MS,
-                      gate.verdict("console: " + title, ms, REFRESH_MUST_MS, None)))
+        found.append((f"a refresh of 1,024 functions on {THREADS} threads, {title}", "%.1f ms" % ms,
+                      "%d ms" % REFRESH_MUST_MS, gate.verdict("console: " + title, ms, REFRESH_MUST_MS, None)))
     return found

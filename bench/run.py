@@ -279,10 +279,12 @@ def pair_rows(ours, gate):
                   gate.verdict("pair, counted", added, PAIR_BUDGET_NS, None)),
         added_row("pair, counted, inside a zone", on.ns("pair_in_zone"), on.added("pair_in_zone", "base_in_zone"),
                   on.ns("base_in_zone"), "+%g ns" % PAIR_BUDGET_NS,
-                  gate.verdict("pair, counted, inside a zone", on.added("pair_in_zone", "base_in_zone"), PAIR_BUDGET_NS, None)),
+                  gate.verdict("pair, counted, inside a zone", on.added("pair_in_zone", "base_in_zone"),
+                               PAIR_BUDGET_NS, None)),
         two_threads_row(on, ours["two"], gate),
         added_row("pair, switched off at run time (HOTPATH=0)", off.ns("pair"), off.added(), off.ns("base"),
-                  "+%g ns" % OFF_PAIR_BUDGET_NS, gate.verdict("pair, switched off", off.added(), OFF_PAIR_BUDGET_NS, None)),
+                  "+%g ns" % OFF_PAIR_BUDGET_NS,
+                  gate.verdict("pair, switched off", off.added(), OFF_PAIR_BUDGET_NS, None)),
     ]
 
 
@@ -384,7 +386,8 @@ def cpu_row(title, found, rate, gate, must=None):
     kept = "%.0f of %d" % (achieved, rate)
     if must is None:
         return (title, "%.4f" % ratio, "%.1f us" % (cost / 1000), kept, "", "")
-    return (title, "%.4f" % ratio, "%.1f us" % (cost / 1000), kept, "%g" % must, gate.verdict(title, ratio - 1, must - 1, None))
+    return (title, "%.4f" % ratio, "%.1f us" % (cost / 1000), kept, "%g" % must,
+            gate.verdict(title, ratio - 1, must - 1, None))
 
 
 def wall_s(*command, **variables):
@@ -399,7 +402,8 @@ def switches_row(build, gate):
     plain, watched = [], []
     for _ in range(SWITCH_TURNS):
         plain.append(wall_s(program + "_off", rounds))
-        watched.append(wall_s(os.path.join(build, "bin", "hotpath"), "run", "--output", os.devnull, "--", program, rounds))
+        watched.append(wall_s(os.path.join(build, "bin", "hotpath"), "run", "--output", os.devnull, "--", program,
+                              rounds))
     ratio = middle(watched) / middle(plain)
     return ("two threads that switch, under hotpath run", "%.4f" % ratio, "", "", "%g" % SWITCHES_SLOWDOWN,
             gate.verdict("switches", ratio - 1, SWITCHES_SLOWDOWN - 1, None))
@@ -435,8 +439,8 @@ in a call (one_pair), long computation (compute), two threads that send a byte b
 def trust_line(build):
     """What measuring actually cost, compared with what reports say."""
     rows = [("mode", "work", "true", "stated", "at most / true", "verdict")]
-    rows += [(mode, kind, "%.1f %%" % (100 * true), trust.as_range(least, most), "%.2f" % (most / true) if true > 0.005 else "-",
-              "" if is_near else "missed")
+    rows += [(mode, kind, "%.1f %%" % (100 * true), trust.as_range(least, most),
+              "%.2f" % (most / true) if true > 0.005 else "-", "" if is_near else "missed")
              for mode, kind, true, least, most, is_near in trust.rows(build, trust.TURNS)]
     return table("What the trust line says", rows) + "\n" + TRUST_NOTE
 
@@ -539,8 +543,8 @@ def reading(build, gate):
     """A live session of 1,024 functions on 200 threads: read, read again, and reported."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         crowd = subprocess.Popen([os.path.join(build, "bench", "crowd"), str(CROWD_THREADS), str(CROWD_CALLS)],
-                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                 env=dict(os.environ, HOTPATH_DIR=folder, HOTPATH_MAX_BYTES="1g"))
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                 text=True, env=dict(os.environ, HOTPATH_DIR=folder, HOTPATH_MAX_BYTES="1g"))
         crowd.stdout.readline()
         session = os.path.join(folder, os.listdir(folder)[0])
         text = run([os.path.join(build, "bench", "reading"), "50", session])
@@ -562,13 +566,15 @@ def other_profilers(cases):
     rows = [("profiler", "ns per call", "ratio to the floor of the same run")]
     rows.append(("hotpath", "%.1f" % cases["zone"][0], "%.2f" % cases["zone"][1]))
     for name, values, problem in peers.measure():
-        rows.append((name, "%.1f" % values[0], "%.2f" % values[1]) if values else (name, "-", "skipped: " + problem))
+        rows.append((name, "%.1f" % values[0], "%.2f" % values[1]) if values
+                    else (name, "-", "skipped: " + problem))
     return table("Other profilers, on an empty function", rows)
 
 
 def hyperfine(program, **variables):
     with tempfile.NamedTemporaryFile() as file:
-        run(["hyperfine", "-N", "--warmup", "3", "--style", "none", "--export-json", file.name, program], **variables)
+        run(["hyperfine", "-N", "--warmup", "3", "--style", "none", "--export-json", file.name, program],
+            **variables)
         return json.load(open(file.name))["results"][0]
 
 
@@ -577,7 +583,8 @@ def whole_program(examples):
     if shutil.which("hyperfine") is None or not os.path.exists(program):
         return "Whole program: skipped, as hyperfine or examples/benchmark is not there.\n"
     rows = [("examples/benchmark: 1,000,000 empty calls, by hyperfine", "mean", "deviation")]
-    for title, path, variables in (("measured", program, {}), ("switched off at run time", program, {"HOTPATH": "0"}),
+    for title, path, variables in (("measured", program, {}),
+                                   ("switched off at run time", program, {"HOTPATH": "0"}),
                                    ("compiled out", program + "_off", {})):
         if os.path.exists(path):
             times = hyperfine(path, **variables)
@@ -633,7 +640,8 @@ def main():
     gate, load_before = Gate(), load()
     cases, zone_table = zones(bench, gate)
     has_peers = "--no-peers" not in arguments
-    parts = [zone_table, lanes(build, gate), allocations(build, gate, has_peers), processor_time(build, gate, has_peers), trust_line(build), memory(bench, gate, extent),
+    parts = [zone_table, lanes(build, gate), allocations(build, gate, has_peers),
+             processor_time(build, gate, has_peers), trust_line(build), memory(bench, gate, extent),
              scale(build, bench, gate), reading(build, gate),
              table("Stacks and names", stacks.rows(build, gate, has_peers)), table("The console", console.rows(build, gate)),
              table("A program while it is displayed live", watched.rows(build, gate))]

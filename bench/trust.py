@@ -43,7 +43,8 @@ def stated_ns(path):
     """At least, and at most."""
     with open(path) as file:
         report = json.load(file)
-    return [report["trust"][key] / 100 * report["elapsed_ns"] for key in ("overhead_least_percent", "overhead_share_percent")]
+    return [report["trust"][key] / 100 * report["elapsed_ns"]
+            for key in ("overhead_least_percent", "overhead_share_percent")]
 
 
 def quiet(values):
@@ -59,7 +60,8 @@ def compare(build, mode, kind, turns):
     arguments = [kind, str(REPEATS[kind])]
     all_ns, plain, stated = [], [], []
     with tempfile.TemporaryDirectory(prefix="hotpath-bench-") as folder:
-        variables.update(HOTPATH_OUTPUT_PATH=os.path.join(folder, "report"), HOTPATH_OUTPUT_FORMAT="json", HOTPATH_DIR=folder)
+        variables.update(HOTPATH_OUTPUT_PATH=os.path.join(folder, "report"), HOTPATH_OUTPUT_FORMAT="json",
+                         HOTPATH_DIR=folder)
         for _ in range(turns):
             plain.append(cpu_ns([os.path.join(build, "bench", "trust_work_off")] + arguments, {}))
             all_ns.append(cpu_ns([os.path.join(build, "bench", program)] + arguments, variables))
@@ -90,9 +92,11 @@ def main():
         raise SystemExit(__doc__)
     missed = False
     print("%-24s %-10s %9s %16s   %s" % ("mode", "work", "true", "stated", "at most / true"))
-    for mode, kind, true, least, most, is_near in rows(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else TURNS, sys.argv[3:]):
+    for mode, kind, true, least, most, is_near in rows(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2
+                                                       else TURNS, sys.argv[3:]):
         missed |= not is_near
-        print("%-24s %-10s %7.1f %% %16s   %5.2f%s" % (mode, kind, 100 * true, as_range(least, most), most / true if true else 0,
+        print("%-24s %-10s %7.1f %% %16s   %5.2f%s" % (mode, kind, 100 * true, as_range(least, most),
+                                                       most / true if true else 0,
                                                      "" if is_near else "  missed"), flush=True)
     return 1 if missed else 0
 

@@ -2,9 +2,10 @@
 
     watched.py BUILD [PAIRS, at least 2]
 
-One run of the program with a watcher and one without make a pair; which of them comes first changes from pair to pair. The ratio is taken within a pair, so
-that whatever else the machine does falls on both. The table has the median of all pairs, the middle half, and the ratio of the fastest runs. The first row is
-two runs that nobody watches: differences no larger than there are noise."""
+One run of the program with a watcher and one without make a pair; which of them comes first changes from pair to
+pair. The ratio is taken within a pair, so that whatever else the machine does falls on both. The table has the
+median of all pairs, the middle half, and the ratio of the fastest runs. The first row is two runs that nobody
+watches: differences no larger than there are noise."""
 import contextlib
 import http.client
 import os
@@ -22,7 +23,8 @@ EVERY = "0.1"
 
 
 def environment(folder, **variables):
-    return dict(os.environ, HOTPATH_DIR=folder, HOTPATH_MAX_BYTES="1g", XDG_CONFIG_HOME=folder, LC_ALL="C.UTF-8", **variables)
+    return dict(os.environ, HOTPATH_DIR=folder, HOTPATH_MAX_BYTES="1g", XDG_CONFIG_HOME=folder, LC_ALL="C.UTF-8",
+                **variables)
 
 
 # ------------------------------------------------------------------------------------------------ watchers
@@ -42,8 +44,10 @@ def console(hotpath, folder):
 
     def start(work):
         while work.poll() is None:
-            started.append(subprocess.Popen([hotpath, "console", "--every", EVERY, "--script", script, "trust_work"], stdin=subprocess.DEVNULL,
-                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment(folder)))
+            started.append(subprocess.Popen([hotpath, "console", "--every", EVERY, "--script", script,
+                                             "trust_work"], stdin=subprocess.DEVNULL,
+                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                            env=environment(folder)))
             try:
                 started[-1].wait(0.2)  # it came too early
             except subprocess.TimeoutExpired:
@@ -80,7 +84,8 @@ class Page(threading.Thread):
 @contextlib.contextmanager
 def page(hotpath, folder):
     """A server and one page that it serves; the newest session is the program's."""
-    server = subprocess.Popen([hotpath, "serve", "--port", "0", "--every", EVERY], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment(folder))
+    server = subprocess.Popen([hotpath, "serve", "--port", "0", "--every", EVERY], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True, env=environment(folder))
     reader = Page(server.stdout.readline().strip())
     yield lambda work: reader.start()
     server.kill()
@@ -96,8 +101,10 @@ def run(build, watcher):
     """Nanoseconds of a program under `hotpath run`: processor time, and time that has passed."""
     hotpath = os.path.join(build, "bin", "hotpath")
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder, watcher(hotpath, folder) as start:
-        work = subprocess.Popen([hotpath, "run", "--format", "none", "--", os.path.join(build, "bench", "trust_work"), "chain", REPEATS],
-                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment(folder))
+        work = subprocess.Popen([hotpath, "run", "--format", "none", "--",
+                                 os.path.join(build, "bench", "trust_work"), "chain", REPEATS],
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                env=environment(folder))
         start(work)
         return [float(number) for number in work.communicate()[0].split()]
 
@@ -125,7 +132,8 @@ def row(build, gate, title, watcher, count):
         cells.append((middle, "%.4f (%.4f .. %.4f), least %.4f" % (middle, low, high, least)))
     if gate is None:
         return (title, cells[0][1], cells[1][1], "", "")
-    return (title, cells[0][1], cells[1][1], "%g" % MUST, gate.verdict("watched: " + title, cells[0][0] - 1, MUST - 1, None))
+    return (title, cells[0][1], cells[1][1], "%g" % MUST,
+            gate.verdict("watched: " + title, cells[0][0] - 1, MUST - 1, None))
 
 
 def rows(build, gate, count=PAIRS):

@@ -3,21 +3,22 @@
 
 usage: amalgamate.py [--root ROOT] [--depfile FILE] FOLDER
 
-They go into FOLDER; nothing else is written. The sources are those of ROOT, by default the tree that this tool is in. --depfile
-writes the names of all files that were read, as a rule of make, so that a build knows when to run this again.
+They go into FOLDER; nothing else is written. The sources are those of ROOT, by default the tree that this tool is
+in. --depfile writes the names of all files that were read, as a rule of make, so that a build knows when to run
+this again.
 
 hotpath.h is include/hotpath.h. hotpath.c is every source of the library, in the order of src/CMakeLists.txt, each
-header in front of the first source that needs it. In one unit names have to be unique and should not clash with those
-of the host, so:
+header in front of the first source that needs it. In one unit names have to be unique and should not clash with
+those of the host, so:
 
-  - what is private to a file (static functions and variables, types, enumerators, macros) gets the name of its file in
-    front: `fail` of json.c becomes `hp_json_fail`;
-  - functions that files share (hp_text_add) become static, by their prototypes; variables that they share (hp_runtime)
-    get the library's name (hotpath_runtime_) and are hidden;
+  - what is private to a file (static functions and variables, types, enumerators, macros) gets the name of its file
+    in front: `fail` of json.c becomes `hp_json_fail`;
+  - functions that files share (hp_text_add) become static, by their prototypes; variables that they share
+    (hp_runtime) get the library's name (hotpath_runtime_) and are hidden;
   - includes of our own go, those of the system move to the top, once each.
 
-A list that is included with a macro for its lines (sections.def) is written out. What overrides the malloc family stands behind the
-library, and is left out unless a macro asks for it.
+A list that is included with a macro for its lines (sections.def) is written out. What overrides the malloc family
+stands behind the library, and is left out unless a macro asks for it.
 """
 
 import argparse
@@ -49,10 +50,10 @@ TOP = """\
  *
  *     cc -DHOTPATH main.c hotpath.c -pthread
  *
- * It needs no options of its own; -DHOTPATH switches on what is measured in your sources. With -DHOTPATH_ALLOC it has malloc
- * and its kin in it, and counts what the program allocates. (A static executable needs -DHOTPATH_ALLOC_WRAP and
- * the linker's --wrap instead, see hotpath(3).) Generated from the sources of hotpath by tools/amalgamate.py: change
- * those, not this.
+ * It needs no options of its own; -DHOTPATH switches on what is measured in your sources. With -DHOTPATH_ALLOC it
+ * contains malloc and its kin, and counts what the program allocates. (A static executable needs
+ * -DHOTPATH_ALLOC_WRAP and the linker's --wrap instead, see hotpath(3).) Generated from the sources of hotpath by
+ * tools/amalgamate.py: change those, not this.
  *
 {licence}
  *
@@ -74,7 +75,7 @@ TOP = """\
 
 #include "hotpath.h"
 
-/* Nothing but what hotpath.h declares is seen from outside; functions that the library does not need are left out. */
+/* Only what hotpath.h declares is seen from outside; functions that the library does not need are left out. */
 #define HP_PRIVATE static __attribute__((unused))
 #define HP_SHARED extern __attribute__((visibility("hidden")))
 
@@ -89,7 +90,8 @@ TOP = """\
 #endif
 """
 
-# Functions in front of malloc are called before the runtime of a sanitizer is ready for what the compiler puts into them.
+# Functions in front of malloc are called before the runtime of a sanitizer is ready for what the compiler puts into
+# them.
 KEEP_OUT = """
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || defined __SANITIZE_HWADDRESS__
 #define HP_HAS_SANITIZER
@@ -255,7 +257,8 @@ class Unit:
                     self.marked.append((declaration[0], "HP_SHARED"))
 
     def read_tags(self, code):
-        """Tags and enumerators, wherever they stand: in C they all belong to the file or are at least unique to it."""
+        """Tags and enumerators, wherever they stand: in C they all belong to the file or are at least unique to
+        it."""
         for at, token in enumerate(code):
             if token.text not in TAGGED:
                 continue
@@ -286,7 +289,8 @@ LIST = re.compile(r'^#define (\w+)\(([\w, ]+)\) (.*)\n#include "(\w+\.def)"\n#un
 
 
 def with_lists(path):
-    """The text of a file in which each list that it includes is written out: what the macro above makes of every line."""
+    """The text of a file in which each list that it includes is written out: what the macro above makes of every
+    line."""
     def lines(match):
         macro, parameters, body, name = match.groups()
         parameters = parameters.split(", ")
@@ -438,7 +442,8 @@ class Sources:
                 return []
             if not line:
                 raise Problem(f"src/CMakeLists.txt: no hotpath_objects({part} ...)")
-            return [root / "src" / name for set_name in re.findall(r"\$\{(\w+)\}", line.group(1)) for name in lists[set_name]]
+            return [root / "src" / name for set_name in re.findall(r"\$\{(\w+)\}", line.group(1))
+                    for name in lists[set_name]]
 
         self.library = [path for part in LIBRARY_PARTS for path in of(part)]
         self.macros = {}  # {path: macros, any of which asks for it}
@@ -567,7 +572,8 @@ def depfile(target, paths):
 
 def main():
     parser = argparse.ArgumentParser(description="Writes the whole library as two files, hotpath.c and hotpath.h.")
-    parser.add_argument("--root", type=Path, default=Path(__file__).parent.parent, help="sources (default: this tree)")
+    parser.add_argument("--root", type=Path, default=Path(__file__).parent.parent,
+                        help="sources (default: this tree)")
     parser.add_argument("--depfile", type=Path, help="write here which files were read, as a rule of make")
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="where the two files go")
     arguments = parser.parse_args()

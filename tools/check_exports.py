@@ -19,22 +19,25 @@ import tempfile
 from pathlib import Path
 
 BESIDE_THE_HEADER = {"hotpath_v1_runtime", "__cyg_profile_func_enter", "__cyg_profile_func_exit"}
-FAMILY = {"malloc", "calloc", "realloc", "reallocarray", "free", "free_sized", "free_aligned_sized", "posix_memalign",
-          "aligned_alloc", "memalign", "valloc", "pvalloc"}
+FAMILY = {"malloc", "calloc", "realloc", "reallocarray", "free", "free_sized", "free_aligned_sized",
+          "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc"}
 ALLOC = FAMILY | {"hotpath_v1_alloc_yield"}
 SANDBOXES = {"prctl", "syscall"}
 THREADS = {"pthread_create", "thrd_create", "sigaltstack"}
 WAITS = {"epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect", "__io_uring_get_cqe",
-         "io_uring_wait_cqes", "io_uring_wait_cqe_timeout", "io_uring_submit_and_wait", "io_uring_submit_and_wait_timeout"}
-TRANSFERS = {"read", "write", "readv", "writev", "eventfd_read", "eventfd_write", "splice", "sendfile", "sendfile64",
-             "send", "sendto", "sendmsg", "sendmmsg", "recv", "recvfrom", "recvmsg", "recvmmsg",
+         "io_uring_wait_cqes", "io_uring_wait_cqe_timeout", "io_uring_submit_and_wait",
+         "io_uring_submit_and_wait_timeout"}
+TRANSFERS = {"read", "write", "readv", "writev", "eventfd_read", "eventfd_write", "splice", "sendfile",
+             "sendfile64", "send", "sendto", "sendmsg", "sendmmsg", "recv", "recvfrom", "recvmsg", "recvmmsg",
              "mq_send", "mq_timedsend", "mq_receive", "mq_timedreceive"}
 DESCRIPTORS = {"close", "close_range", "closefrom", "dup2", "dup3", "socketpair", "mq_close"}
-QUEUES = {f"g_async_queue_{verb}{way}" for verb, ways in {"push": ["", "_front", "_sorted"], "pop": [""], "try_pop": [""], "timeout_pop": [""]}.items()
+QUEUES = {f"g_async_queue_{verb}{way}" for verb, ways in {
+    "push": ["", "_front", "_sorted"], "pop": [""], "try_pop": [""], "timeout_pop": [""]}.items()
           for stem in ways for way in (stem, f"{stem}_unlocked")}
 FORTIFIED = {"__poll_chk", "__ppoll_chk", "__read_chk", "__recv_chk", "__recvfrom_chk"}  # glibc only
 STREAMS = {"fclose", "pclose", "popen", "freopen", "freopen64"}  # likewise
-LOOPS = {"uv_run", "event_base_loop", "event_base_dispatch", "ev_run", "g_main_loop_run", "g_main_context_iteration"}
+LOOPS = {"uv_run", "event_base_loop", "event_base_dispatch", "ev_run", "g_main_loop_run",
+         "g_main_context_iteration"}
 ALLOWED_LIBRARIES = re.compile(r"libhotpath\.so|libc\.so|libpthread\.so|ld-linux|libc\.musl")
 
 
@@ -44,14 +47,16 @@ def lines(*command):
 
 def exported(*options):
     """Without C++'s new and delete, whose names differ between machines."""
-    found = {line.split()[-1] for line in lines("nm", "--defined-only", "--extern-only", *options) if len(line.split()) == 3}
+    found = {line.split()[-1] for line in lines("nm", "--defined-only", "--extern-only", *options)
+             if len(line.split()) == 3}
     return {name for name in found if not re.match("_Z(nw|na|dl|da)", name)}
 
 
 def of_two_files(source, compiler, *options):
     """As a library: hidden variables do not count."""
     with tempfile.NamedTemporaryFile(suffix=".so") as file:
-        subprocess.run([*compiler, "-std=gnu11", "-O0", "-fPIC", "-shared", "-w", *options, source, "-o", file.name], check=True)
+        subprocess.run([*compiler, "-std=gnu11", "-O0", "-fPIC", "-shared", "-w", *options, source, "-o",
+                        file.name], check=True)
         return exported("-D", file.name)
 
 
@@ -69,10 +74,12 @@ def main():
     declared = set(re.findall(r"^(?:extern )?HOTPATH_API_ [^;{}]*?\b(hotpath_\w+)(?:\(| HOTPATH_TLS_)", text, re.M))
     problems = []
     for file, names in ((shared, exported("-D", shared)), (static, exported(static))):
-        problems += [f"{file}: exports {name}, which is not in the header" for name in names - declared - BESIDE_THE_HEADER]
+        problems += [f"{file}: exports {name}, which is not in the header" for name in names - declared -
+                     BESIDE_THE_HEADER]
         problems += [f"{file}: does not export {name}" for name in declared - names]
     preloaded = ALLOC | SANDBOXES | THREADS | WAITS | LOOPS | TRANSFERS | DESCRIPTORS | QUEUES
-    for file, names, truth in ((alloc_shared, exported("-D", alloc_shared) - FORTIFIED - STREAMS, preloaded), (alloc_static, exported(alloc_static), ALLOC),
+    for file, names, truth in ((alloc_shared, exported("-D", alloc_shared) - FORTIFIED - STREAMS, preloaded),
+                               (alloc_static, exported(alloc_static), ALLOC),
                                (alloc_wrap, exported(alloc_wrap), {f"__wrap_{name}" for name in FAMILY})):
         problems += [f"{file}: exports {name}" for name in names - truth]
         problems += [f"{file}: does not export {name}" for name in truth - names]

@@ -34,8 +34,8 @@ class Function:
 
 def disassembled(library):
     """{address: Function}"""
-    text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", "-j", ".text", library], check=True, capture_output=True,
-                          text=True).stdout
+    text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", "-j", ".text", library], check=True,
+                          capture_output=True, text=True).stdout
     functions, present = {}, None
     for line in text.splitlines():
         start, instruction = FUNCTION.match(line), INSTRUCTION.match(line)
@@ -116,7 +116,8 @@ def main():
     stack = walk.depth(handlers[0]) + RED_ZONE
     if stack > MOST_STACK:
         walk.problems.add(f"{stack} bytes of stack, more than {MOST_STACK}")
-    print("\n".join(sorted(walk.problems)) or f"handler: {len(walk.depths)} functions, {stack} bytes of stack, nothing of others")
+    print("\n".join(sorted(walk.problems)) or
+          f"handler: {len(walk.depths)} functions, {stack} bytes of stack, nothing of others")
     return bool(walk.problems)
 
 

@@ -29,7 +29,8 @@ def read_table(document):
 def read_map(document):
     """The units of src/record in the order of the table below "Inside the recorder", if there is one."""
     section = re.search(r"^## Inside the recorder$(.*?)(^## |\Z)", document, re.M | re.S)
-    rows = [line.split("|")[1] for line in section.group(1).splitlines() if line.startswith("| `")] if section else []
+    rows = [line.split("|")[1] for line in section.group(1).splitlines()
+            if line.startswith("| `")] if section else []
     return [unit for row in rows for unit in re.findall(r"`(\w+)(?:\.h)?`", row)]
 
 
@@ -79,7 +80,8 @@ def check(root):
         for used in sorted(uses - layers.keys()):
             yield f"docs/architecture.md: {folder} uses {used}, which is not in the table"
 
-    files = sorted(f for top in ("include", "src") for f in (root / top).rglob("*") if f.suffix in (".c", ".h", ".def"))
+    files = sorted(f for top in ("include", "src") for f in (root / top).rglob("*")
+                   if f.suffix in (".c", ".h", ".def"))
     home = {}
     for file in files:
         folder = str(file.parent.relative_to(root))

@@ -68,7 +68,7 @@ def compare(kind, on, off):
 def main():
     header = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent / "include/hotpath.h")
     on, off = halves(header.read_text())
-    problems = list(compare("macro", macros(on), macros(off))) + list(compare("function", functions(on), functions(off)))
+    problems = [*compare("macro", macros(on), macros(off)), *compare("function", functions(on), functions(off))]
     print("\n".join(problems) or f"on and off: {len(macros(on))} macros and {len(functions(on))} functions alike")
     return bool(problems) or not macros(on) or not functions(on)
 

@@ -69,7 +69,8 @@ message(STATUS "${count}")
 """
 
 C = "#include <stdio.h>\n" + "".join(
-    f"int f{number}(int x);\nint f{number}(int x) {{ return x > {number} ? f{max(number - 1, 0)}(x - 1) : printf(\"%d\", x); }}\n"
+    f"int f{number}(int x);\nint f{number}(int "
+    f"x) {{ return x > {number} ? f{max(number - 1, 0)}(x - 1) : printf(\"%d\", x); }}\n"
     for number in range(100))
 
 COMPRESSIBLE = "".join(f"{number * 7919 % 100003} " for number in range(600000))
@@ -122,7 +123,8 @@ def cc1(folder):
     (folder / "work.c").write_text(C)
     if shutil.which("gcc") is None:
         raise Skip("gcc is not installed")
-    said = subprocess.run(["gcc", "-###", "-O1", "-S", "-o", "-", "work.c"], cwd=folder, capture_output=True, text=True).stderr
+    said = subprocess.run(["gcc", "-###", "-O1", "-S", "-o", "-", "work.c"], cwd=folder, capture_output=True,
+                          text=True).stderr
     line = next(line for line in said.splitlines() if "cc1 " in line)
     return [word.strip('"') for word in line.split() if word not in ('"-o"', '"-"', "-o", "-")] + ["-o", "work.s"]
 
@@ -143,8 +145,8 @@ def redis_server(_):
     return ["redis-server", "--port", "0", "--unixsocket", "socket", "--save", "", "--hz", "1", "--daemonize", "no"]
 
 
-PROGRAMS = {"sqlite3": sqlite3, "git log": git_log, "git diff": git_diff, "perl": perl, "python3": python3, "cmake": cmake,
-            "cc1": cc1, "xz": xz, "sort": sort, "redis-server": redis_server}
+PROGRAMS = {"sqlite3": sqlite3, "git log": git_log, "git diff": git_diff, "perl": perl, "python3": python3,
+            "cmake": cmake, "cc1": cc1, "xz": xz, "sort": sort, "redis-server": redis_server}
 
 
 EXCUSES = {"cmake": "constructors of its libraries allocate before ours"}
@@ -164,7 +166,8 @@ def ask_redis(folder):
             time.sleep(0.05)
     with connection, connection.makefile("rb") as answers:
         for number in range(5000):
-            connection.sendall(f"SET key{number % 1000} {'x' * (number % 200)}\r\nLPUSH list{number % 10} {number}\r\n"
+            connection.sendall(f"SET key{number % 1000} {'x' * (number % 200)}\r\n"
+                               f"LPUSH list{number % 10} {number}\r\n"
                                f"INCR counter\r\nHSET hash field{number} {number}\r\n".encode())
             for _ in range(4):
                 answers.readline()
@@ -188,7 +191,8 @@ class Result:
 
     def __init__(self, name, command, env, folder):
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            process = subprocess.Popen(command, env=env, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            process = subprocess.Popen(command, env=env, cwd=folder, stdin=subprocess.DEVNULL, stdout=out,
+                                       stderr=err)
             try:
                 if name == "redis-server":
                     ask_redis(folder)
@@ -202,7 +206,8 @@ class Result:
         self.has_log = name == "redis-server"  # contains the time and the process
 
     def ended_like(self, other):
-        return self.status == other.status and (self.has_log or (self.output, self.said) == (other.output, other.said))
+        return self.status == other.status and (self.has_log or
+                                                (self.output, self.said) == (other.output, other.said))
 
 
 def memcheck(folder):
@@ -277,8 +282,10 @@ def check(name, library, folder):
     command = PROGRAMS[name](fresh(work))
     if shutil.which(command[0], path="/usr/bin:/bin") is None:
         raise Skip(f"{command[0]} is not installed")
-    counter, count_there = (heaptrack, count_of_heaptrack) if name == "redis-server" else (memcheck, count_of_memcheck)
-    env = environment(work) | {"HOTPATH_OUTPUT_FORMAT": "json", "HOTPATH_OUTPUT_PATH": str(folder / "report-%p.json"),
+    counter, count_there = (heaptrack, count_of_heaptrack) if name == "redis-server" else (
+        memcheck, count_of_memcheck)
+    env = environment(work) | {"HOTPATH_OUTPUT_FORMAT": "json",
+                               "HOTPATH_OUTPUT_PATH": str(folder / "report-%p.json"),
                                "HOTPATH_DIR": str(folder), "HOTPATH": "0"}
 
     def result(before, env):

@@ -59,12 +59,15 @@ def download(package, folder):
         for part in ("lists/partial", "archives/partial"):
             (apt / part).mkdir(parents=True)
         keys = "/usr/share/keyrings/debian-archive-keyring.gpg"
-        (apt / "sources.list").write_text(f"deb-src [signed-by={keys}] http://deb.debian.org/debian {codename()} main\n")
-        (apt / "conf").write_text(f'Dir::Etc::SourceList "{apt}/sources.list";\nDir::Etc::SourceParts "/dev/null";\n'
+        (apt / "sources.list").write_text(f"deb-src [signed-by={keys}] http://deb.debian.org/debian {codename()} "
+                                          f"main\n")
+        (apt / "conf").write_text(f'Dir::Etc::SourceList "{apt}/sources.list";\nDir::Etc::SourceParts '
+                                  f'"/dev/null";\n'
                                   f'Dir::State::Lists "{apt}/lists";\nDir::Cache "{apt}";\n')
     env = os.environ | {"APT_CONFIG": str(apt / "conf")}
     for command in (["apt-get", "update"], ["apt-get", "source", "--download-only", package]):
-        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL)
         if done.returncode != 0:
             raise Skip(f"the source of {package} cannot be had: {done.stderr.strip().splitlines()[-1:]}")
     return next(folder.glob(f"{package}_*.orig.tar.*"))
@@ -85,7 +88,8 @@ class Hotpath:
         self.prefix = folder / "prefix"
         run(["cmake", "--install", build, "--prefix", self.prefix])
         self.env = os.environ | {"PKG_CONFIG_PATH": str(next(self.prefix.rglob("hotpath.pc")).parent)}
-        self.cflags, self.libs = (run(["pkg-config", f"--variable=measure_all_{what}", "hotpath"], env=self.env).strip()
+        self.cflags, self.libs = (run(["pkg-config", f"--variable=measure_all_{what}", "hotpath"],
+                                      env=self.env).strip()
                                   for what in ("cflags", "libs"))
         self.rpath = f"-Wl,-rpath,{run(['pkg-config', '--variable=libdir', 'hotpath'], env=self.env).strip()}"
 
@@ -116,7 +120,8 @@ def configure(folder, hotpath, *options):
     """The recipe for autotools."""
     env = os.environ | {"CFLAGS": "-O1 -g -fno-inline"}
     if hotpath is not None:
-        env = hotpath.env | {"CFLAGS": f"-O1 -g -fno-inline {hotpath.cflags}", "LDFLAGS": hotpath.rpath, "LIBS": hotpath.libs}
+        env = hotpath.env | {"CFLAGS": f"-O1 -g -fno-inline {hotpath.cflags}", "LDFLAGS": hotpath.rpath,
+                             "LIBS": hotpath.libs}
     run(["./configure", *options], cwd=folder, env=env)
     run(["make", "-j2"], cwd=folder)
 
@@ -132,7 +137,8 @@ class Xml:
     """A shared library and a program, by libtool."""
     package = "libxml2"
     program = ".libs/xmllint"
-    work = ["--valid", "--noent", "--format", "--xpath", "//i[contains(., '77')]/@n", HERE / "real_code" / "items.xml"]
+    work = ["--valid", "--noent", "--format", "--xpath", "//i[contains(., '77')]/@n",
+            HERE / "real_code" / "items.xml"]
     excuses = {}
     # Debian's archive lacks the files that the other upstream tests read.
     tests = ["testchar", "testdict", "testapi", "testrecurse"]
@@ -167,7 +173,8 @@ class Bash:
         temporary = folder / "temporary"
         temporary.mkdir()
         env = env | {"BUILD_DIR": str(folder), "THIS_SH": str(folder / "bash"), "TMPDIR": str(temporary),
-                     "BASH_TSTOUT": str(temporary / "output"), "PATH": f"{folder}:{folder}/tests:{os.environ['PATH']}"}
+                     "BASH_TSTOUT": str(temporary / "output"),
+                     "PATH": f"{folder}:{folder}/tests:{os.environ['PATH']}"}
         for name in ("BASH_ENV", "SHELLOPTS"):
             env.pop(name, None)
         for test in sorted(folder.glob("tests/run-*")):
@@ -225,15 +232,16 @@ def count(program, folder, temporary):
     """One run under each. Both get the same environment, including valgrind's additions: bash works on every
     variable."""
     image, report, profile = folder / program.program, temporary / "report.json", temporary / "callgrind"
-    env = {"PATH": os.environ["PATH"], "HOME": "/", "PWD": "/", "SHLVL": "1", "HOTPATH": "0", "HOTPATH_DIR": str(temporary),
-           "HOTPATH_LIMIT": "0", "HOTPATH_OUTPUT_FORMAT": "json", "HOTPATH_OUTPUT_PATH": str(report),
-           "LD_LIBRARY_PATH": str(image.parent)}
+    env = {"PATH": os.environ["PATH"], "HOME": "/", "PWD": "/", "SHLVL": "1", "HOTPATH": "0",
+           "HOTPATH_DIR": str(temporary), "HOTPATH_LIMIT": "0", "HOTPATH_OUTPUT_FORMAT": "json",
+           "HOTPATH_OUTPUT_PATH": str(report), "LD_LIBRARY_PATH": str(image.parent)}
     callgrind = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={profile}"]
     seen = subprocess.run([*callgrind, "env"], env=env, cwd="/", capture_output=True, text=True, check=True).stdout
     outputs = []
-    for before, variables in ((callgrind, env), ([], dict(line.split("=", 1) for line in seen.splitlines()) | {"HOTPATH": "1"})):
-        done = subprocess.run([*before, str(image), *map(str, program.work)], env=variables, cwd="/", capture_output=True,
-                              text=True, stdin=subprocess.DEVNULL)
+    for before, variables in ((callgrind, env), ([], dict(line.split("=", 1) for line in seen.splitlines()) |
+                                                 {"HOTPATH": "1"})):
+        done = subprocess.run([*before, str(image), *map(str, program.work)], env=variables, cwd="/",
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL)
         outputs.append((done.returncode, done.stdout))
     if outputs[0] != outputs[1]:
         sys.exit(f"{program.package}: the work did not end alike: {outputs}")
@@ -245,7 +253,8 @@ def count(program, folder, temporary):
 def check_tests(program, plain, measured, temporary):
     env = os.environ | {"HOTPATH": "0"}
     expected = program.test(plain, env)
-    results = program.test(measured, env | {"HOTPATH": "1", "HOTPATH_OUTPUT_FORMAT": "none", "HOTPATH_DIR": str(temporary)})
+    results = program.test(measured, env | {"HOTPATH": "1", "HOTPATH_OUTPUT_FORMAT": "none",
+                                            "HOTPATH_DIR": str(temporary)})
     wrong = [name for name in expected if expected[name] != results[name]]
     for name in wrong:
         print(f"  {name} unmeasured:\n{expected[name]}  {name} measured:\n{results[name]}")
@@ -260,7 +269,8 @@ def check_counts(program, measured, temporary):
     for name in different + missing:
         reason = program.excuses.get(name, "NOT EXPLAINED")
         print(f"  {name}: hotpath {ours.get(name)}, callgrind {theirs.get(name)}: {reason}")
-    print(f"{program.package}: {len(ours) - len(different)} of {len(ours)} functions have the calls that callgrind counts, "
+    print(f"{program.package}: {len(ours) - len(different)} of {len(ours)} functions have the calls that callgrind "
+          f"counts, "
           f"{sum(ours.values())} in all")
     return all(name in program.excuses for name in different + missing)
 

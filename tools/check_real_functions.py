@@ -18,14 +18,17 @@ import tempfile
 
 POINTS, SHOWN = 2.0, 2.0
 ENOUGH, TURNS = 20000, 8  # this many give a share of one half to a third of a point
-SQL = ("create table t(a, b); insert into t with recursive c(x) as (select 1 union all select x + 1 from c where x < 4000000) "
-       "select x, (x * 7919) % 100003 from c; create index i on t(b); select count(*), sum(a % 7) from t group by b % 1000 order by 2;")
-PYTHON = ("import json, re\nfor at in range(9000): json.loads(json.dumps([{'a': i, 'b': str(i)} for i in range(300)])); "
-          "re.sub('a+b', 'c', 'aaaab' * 100)")
-PERL = ("my %n; for my $at (1 .. 12000000) { $n{($at * 7919) % 100003} .= chr(65 + $at % 26); } my $s = join ',', sort values %n; "
-        "my $k = 0; $k++ while $s =~ /A[^,]*B/g; print $k, \"\\n\";")
+SQL = ("create table t(a, b); insert into t with recursive c(x) as (select 1 union all select x + 1 from c where x "
+       "< 4000000) "
+       "select x, (x * 7919) % 100003 from c; create index i on t(b); select count(*), sum(a % 7) from t group by "
+       "b % 1000 order by 2;")
+PYTHON = ("import json, re\nfor at in range(9000): "
+          "json.loads(json.dumps([{'a': i, 'b': str(i)} for i in range(300)])); re.sub('a+b', 'c', 'aaaab' * 100)")
+PERL = ("my %n; for my $at (1 .. 12000000) { $n{($at * 7919) % 100003} .= chr(65 + $at % 26); } "
+        "my $s = join ',', sort values %n; my $k = 0; $k++ while $s =~ /A[^,]*B/g; print $k, \"\\n\";")
 CXX = "#include <map>\n#include <regex>\n#include <string>\n#include <vector>\n" + "".join(
-    f"template <int N> struct s{n} {{ std::map<int, std::vector<std::string>> m; int f() {{ std::regex r(\"a{n}\"); return N + m.size(); }} }};\n"
+    f"template <int N> struct s{n} {{ std::map<int, std::vector<std::string>> m; "
+    f"int f() {{ std::regex r(\"a{n}\"); return N + m.size(); }} }};\n"
     f"int g{n}() {{ return s{n}<1>().f() + s{n}<2>().f(); }}\n" for n in range(12))
 
 
@@ -33,14 +36,18 @@ def works(folder):
     with open(os.path.join(folder, "source.cc"), "w") as file:
         file.write(CXX)
     with open(os.path.join(folder, "text"), "w") as file:
-        file.writelines(f"{n * 7919 % 100003} line {n % 97} of {n}, which is {'even' if n % 2 else 'odd'}\n" for n in range(1500000))
-    cc1plus = subprocess.run(["g++", "-print-prog-name=cc1plus"], stdout=subprocess.PIPE, universal_newlines=True).stdout.strip()
-    multiarch = subprocess.run(["g++", "-print-multiarch"], stdout=subprocess.PIPE, universal_newlines=True).stdout.strip()
+        file.writelines(f"{n * 7919 % 100003} line {n % 97} of {n}, which is {'even' if n % 2 else 'odd'}\n"
+                        for n in range(1500000))
+    cc1plus = subprocess.run(["g++", "-print-prog-name=cc1plus"], stdout=subprocess.PIPE,
+                             universal_newlines=True).stdout.strip()
+    multiarch = subprocess.run(["g++", "-print-multiarch"], stdout=subprocess.PIPE,
+                               universal_newlines=True).stdout.strip()
     return {"sqlite3": ["sqlite3", ":memory:", SQL],
             "python3": ["/usr/bin/python3", "-c", PYTHON],
             "perl": ["perl", "-e", PERL],
             "xz": ["xz", "-kf", "-T1", "-1", "text"],
-            "cc1plus": [cc1plus, "-quiet", "-O2", "-imultiarch", multiarch, "-D_GNU_SOURCE", "source.cc", "-o", "/dev/null"],  # C++
+            "cc1plus": [cc1plus, "-quiet", "-O2", "-imultiarch", multiarch, "-D_GNU_SOURCE", "source.cc", "-o",
+                        "/dev/null"],  # C++
             "rg": ["rg", "-c", "-j1", "([0-9]+ ?[a-z]+,? ){2,4}.*(even|d)$", *["text"] * 40]}  # Rust
 
 
@@ -56,29 +63,32 @@ def is_named(name):
 
 def ours(program, command, folder):
     output = os.path.join(folder, "report.json")
-    subprocess.run([program, "run", "--stacks", "--no-preload", "--section", "functions", "-n", "0", "--format", "json", "-o", output,
-                    *command], cwd=folder, stdout=subprocess.DEVNULL, check=True,
+    subprocess.run([program, "run", "--stacks", "--no-preload", "--section", "functions", "-n", "0", "--format",
+                    "json", "-o", output, *command], cwd=folder, stdout=subprocess.DEVNULL, check=True,
                    env=os.environ | {"HOTPATH_DIR": os.path.join(folder, "sessions")})
     with open(output) as file:
         section = json.load(file)["sections"]["functions"]
     total = section["totals"]["cpu_ns"]
-    return section["totals"]["samples"], [(row["library"] or "", row["name"], 100 * (row["user_ns"] + row["kernel_ns"]) / total)
+    return section["totals"]["samples"], [(row["library"] or "", row["name"],
+                                           100 * (row["user_ns"] + row["kernel_ns"]) / total)
                                           for row in section["rows"]]
 
 
 def theirs(command, folder):
     data = os.path.join(folder, "perf.data")
-    subprocess.run(["perf", "record", "-q", "-F", "997", "-e", "cpu-clock:u" if os.geteuid() else "cpu-clock", "-o", data, *command],
+    subprocess.run(["perf", "record", "-q", "-F", "997", "-e", "cpu-clock:u" if os.geteuid() else "cpu-clock", "-o",
+                    data, *command],
                    cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-    text = subprocess.run(["perf", "report", "-i", data, "--stdio", "--no-children", "-g", "none", "--percent-limit", "0", "-F",
-                           "overhead,dso,symbol", "-t", "|"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                          universal_newlines=True).stdout
+    text = subprocess.run(["perf", "report", "-i", data, "--stdio", "--no-children", "-g", "none",
+                           "--percent-limit", "0", "-F", "overhead,dso,symbol", "-t", "|"], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, universal_newlines=True).stdout
     rows = []
     for line in text.splitlines():
         found = re.match(r" *([\d.]+)%? *\|([^|]*)\|\[(.)\] (.*)", line)
         if found:
             kernel = found.group(3) == "k"
-            rows.append(("" if kernel else found.group(2).strip(), "[kernel]" if kernel else found.group(4).strip(), float(found.group(1))))
+            rows.append(("" if kernel else found.group(2).strip(), "[kernel]" if kernel else found.group(4).strip(),
+                         float(found.group(1))))
     return rows
 
 
@@ -99,7 +109,8 @@ def in_turns(program, command, folder):
         samples, turns = samples + more, turns + 1
         found += rows
         other += theirs(command, folder)
-    return samples, *([(library, name, percent / turns) for library, name, percent in rows] for rows in (found, other))
+    return samples, *([(library, name, percent / turns) for library, name, percent in rows]
+                      for rows in (found, other))
 
 
 def compare(title, program, command, folder):
@@ -112,7 +123,8 @@ def compare(title, program, command, folder):
     a, b = shares(found, known), shares(other, known)
     rows = sorted(a.keys() | b.keys(), key=lambda key: -a.get(key, 0))
     worst = max(abs(a.get(key, 0) - b.get(key, 0)) for key in rows)
-    print(f"{title}: {samples} samples, {len(known)} functions that both name; shares differ by {worst:.2f} points at most")
+    print(f"{title}: {samples} samples, {len(known)} functions that both name; shares differ by {worst:.2f} points "
+          f"at most")
     for key in rows:
         if max(a.get(key, 0), b.get(key, 0)) >= SHOWN:
             print(f"    {a.get(key, 0):6.2f} %  perf {b.get(key, 0):6.2f} %  {key[1]} ({key[0] or 'kernel'})")

@@ -32,7 +32,8 @@ class Result:
         is_server = isinstance(work, Server)
         command = [*before, *(work.command if is_server else work)]
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            process = subprocess.Popen(command, env=env, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            process = subprocess.Popen(command, env=env, cwd=folder, stdin=subprocess.DEVNULL, stdout=out,
+                                       stderr=err)
             answer = work.ask(folder, process) if is_server else b""
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = status
@@ -42,7 +43,8 @@ class Result:
 
 
 def differences(ours, alone):
-    return [word for word, here, there in zip(("status", "answers", "output", "messages"), ours.ended, alone.ended) if here != there]
+    return [word for word, here, there in zip(("status", "answers", "output", "messages"), ours.ended, alone.ended)
+            if here != there]
 
 
 def check(name, hotpath, rounds, folder):

@@ -22,7 +22,8 @@ SQL = ("with recursive c(x) as (select 1 union all select x + 1 from c where x <
        "select count(*), sum(x % 7), group_concat(x) from c group by x % 1000 order by 2;")
 PYTHON = ("import re, json\ndef f(n): return n if n < 2 else f(n - 1) + f(n - 2)\n"
           "while True: f(15); json.dumps([{'a': i} for i in range(100)]); re.findall('(a+)+b', 'aaaaaaaab' * 20)")
-PERL = "sub f { my $n = shift; $n < 2 ? $n : f($n - 1) + f($n - 2) } while (1) { f(12); join ',', sort map { $_ % 17 } 1 .. 500 }"
+PERL = ("sub f { my $n = shift; $n < 2 ? $n : f($n - 1) + f($n - 2) } "
+        "while (1) { f(12); join ',', sort map { $_ % 17 } 1 .. 500 }")
 ENOUGH = {"sqlite3": 98, "python3": 98, "git": 98, "perl": 98, "gcc": 95, "clang": 95}
 
 
@@ -122,7 +123,8 @@ def main():
             print("%-8s %4d stacks, %5.1f %% reach the start; %d as eu-stack's, %d go further, %d differ"
                   % (name, total, 100 * whole / total, same, longer, len(differences)), flush=True)
             for end, frames, others in differences[:3]:
-                at = next((i for i, (a, b) in enumerate(zip(frames, others)) if a != b), min(len(frames), len(others)))
+                at = next((i for i, (a, b) in enumerate(zip(frames, others)) if a != b),
+                          min(len(frames), len(others)))
                 print("    end %s, %d and %d frames, the same up to %d: %s %s" % (
                     end, len(frames), len(others), at, [hex(f) for f in frames[at - 1:at + 2]],
                     [hex(f) for f in others[at - 1:at + 2]]))

@@ -26,7 +26,8 @@ PYTHON = ("import threading, time, select, queue, socket, os\n"
           "          lambda: select.select([r], [], []), lambda: sorted([1, 2], key=lambda x: q.get())): run(f)\n"
           "for _ in range(8): run(lambda: [q.get() for _ in range(3)])\n"
           "os.waitpid(os.spawnlp(os.P_NOWAIT, 'sleep', 'sleep', '1000'), 0)")
-WORKS = {"redis-server": ["redis-server", "--port", "0", "--unixsocket", "socket", "--save", "", "--io-threads", "4"],
+WORKS = {"redis-server": ["redis-server", "--port", "0", "--unixsocket", "socket", "--save", "",
+                          "--io-threads", "4"],
          "python3": ["/usr/bin/python3", "-c", PYTHON],
          "perl": ["perl", "-e", "sub f { my $n = shift; $n ? f($n - 1) : sleep 1000 } f(20)"],
          "bash": ["bash", "-c", "f() { read x; }; g() { f; }; g"],
@@ -37,17 +38,20 @@ WORKS = {"redis-server": ["redis-server", "--port", "0", "--unixsocket", "socket
          "tail": ["tail", "-f", "/dev/null"], "gdb": ["gdb", "-nx", "-q"],
          "node": ["node", "-e", "setInterval(() => {}, 1000000)"],
          "tmux": ["tmux", "-D", "-L", "hotpath-check"],
-         "ssh-agent": ["ssh-agent", "-D"], "bc": ["bc"], "sed": ["sed", "s/a/b/"], "awk": ["awk", "{ print }"], "xz": ["xz", "-c"],
-         "dd": ["dd"], "tee": ["tee"], "flock": ["sh", "-c", "exec flock -x /dev/null sleep 1000"]}
+         "ssh-agent": ["ssh-agent", "-D"], "bc": ["bc"], "sed": ["sed", "s/a/b/"], "awk": ["awk", "{ print }"],
+         "xz": ["xz", "-c"], "dd": ["dd"], "tee": ["tee"],
+         "flock": ["sh", "-c", "exec flock -x /dev/null sleep 1000"]}
 
 
 def start(command, folder):
-    return subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.DEVNULL)
 
 
 def ours(show, pid):
     """{thread: ([addresses], how it ended)}"""
-    text = subprocess.run([show, "waiting", str(pid)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True).stdout
+    text = subprocess.run([show, "waiting", str(pid)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          universal_newlines=True).stdout
     threads, frames = {}, None
     for line in text.splitlines():
         head = re.match(r"thread (\d+): .*end: (\w+)", line)
@@ -78,7 +82,8 @@ def theirs(pid, folder):
     script = os.path.join(folder, "frames.py")
     with open(script, "w") as file:
         file.write(IN_GDB)
-    text = subprocess.run(["gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off", "-p", str(pid), "-x", script],
+    text = subprocess.run(["gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off", "-p", str(pid),
+                           "-x", script],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True).stdout
     rows = [line.split() for line in text.splitlines() if line.startswith("THREAD ")]
     return {int(row[1]): [int(address, 16) for address in row[2:]] for row in rows}
@@ -125,7 +130,8 @@ def main():
                 process.kill()
                 process.wait()
     total, whole, same, wrong = sums
-    print(f"{'all':13} {total:3} threads, {whole:3} reach the start ({100 * whole / max(total, 1):.0f} %), {same:3} as gdb's, {wrong} differ")
+    print(f"{'all':13} {total:3} threads, {whole:3} reach the start ({100 * whole / max(total, 1):.0f} "
+          f"%), {same:3} as gdb's, {wrong} differ")
     return 0 if total > 0 and 100 * whole >= ENOUGH * total and wrong == 0 else 1
 
 

@@ -42,7 +42,8 @@ class Run:
 
     def __init__(self, command, env):
         begin = time.monotonic()
-        process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         self.wall, self.cpu, self.kib = time.monotonic() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss
@@ -80,7 +81,8 @@ def lost(hotpath, env, folder):
 
 def memory(hotpath, env):
     """Peak KiB of hotpath itself, after this many samples at ten thousand a second."""
-    return [(seconds * 2 * 10000, Run([hotpath, "run", "--format", "none", "--cpu-rate", "10000", "--", *BURNS, str(seconds)], env).kib)
+    return [(seconds * 2 * 10000, Run([hotpath, "run", "--format", "none", "--cpu-rate", "10000", "--", *BURNS,
+                                       str(seconds)], env).kib)
             for seconds in (5, 20)]
 
 
@@ -95,24 +97,29 @@ def main():
     def show(title, value, unit, most):
         nonlocal is_good
         is_good &= value <= most
-        print(f"{title:58} {value:9.3f} {unit}  at most {most:g}  {'ok' if value <= most else 'NOT MET'}", flush=True)
+        print(f"{title:58} {value:9.3f} {unit}  at most {most:g}  {'ok' if value <= most else 'NOT MET'}",
+              flush=True)
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         env = dict(os.environ, HOTPATH_DIR=str(folder / "sessions"))
         (folder / "sessions").mkdir(mode=0o700)
-        show("a program that computes, 997 samples a second, wall time", ratio(COMPUTES, hotpath, given.rounds, env, "wall"), "x", 1.01)
+        show("a program that computes, 997 samples a second, wall time",
+             ratio(COMPUTES, hotpath, given.rounds, env, "wall"), "x", 1.01)
         if os.path.exists(switches):
-            for title, cpus, most in (("a byte to and fro, on one processor", "0", 1.2), ("the same on two", "0,1", 1.4)):
+            for title, cpus, most in (("a byte to and fro, on one processor", "0", 1.2),
+                                      ("the same on two", "0,1", 1.4)):
                 least = exchanges(hotpath, switches, cpus, env, folder)
                 for who, (cpu, wall, switched) in least.items():
-                    print(f"  {title}, {who}: {cpu:.2f} us of processors, {wall:.2f} us, {switched:.2f} switches each")
+                    print(f"  {title}, {who}: {cpu:.2f} us of processors, {wall:.2f} us, {switched:.2f} switches "
+                          f"each")
                 show(title, least["ours"][0] / least["alone"][0], "x", most)
         percent, samples = lost(hotpath, env, folder)
         show(f"lost with two that compute, of {samples} samples", percent, "%", 0.1)
         (early, before), (late, after) = memory(hotpath, env)
         grown = before + (after - before) / (late - early) * (10 ** 7 - early)
-        print(f"memory of hotpath and what it runs: {before / 1024:.1f} MiB at {early} samples, {after / 1024:.1f} at {late}")
+        print(f"memory of hotpath and what it runs: {before / 1024:.1f} MiB at {early} samples, {after / 1024:.1f} "
+              f"at {late}")
         show("the same at ten million samples, if it goes on like that", max(grown, after) / 1024, "MiB", 256)
     return 0 if is_good else 1
 

@@ -3,7 +3,8 @@
 
 usage: console_picture.py BUILD_DIR FILE.png [SECONDS [KEYS...]]
 
-The program runs for SECONDS (default 58), gets the keys (as tmux names them), then the picture is taken. Needs tmux and chromium.
+The program runs for SECONDS (default 58), gets the keys (as tmux names them), then the picture is taken. Needs tmux
+and chromium.
 """
 import os
 import sys

@@ -16,8 +16,8 @@ END = re.compile(r"^ *\d+/\d+ Test +#\d+: (?P<name>\S+) (?P<word>.*)$", re.M)
 BLOCK = re.compile(r"^\d+/\d+ Testing: (?P<name>.*?)$(?P<output>.*?)^<end of output>$", re.M | re.S)
 CMOCKA = re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] (?=\S+$)", re.M)
 PYTEST = re.compile(r"^=*\s*((?:\d+ \w+, )*\d+ \w+) in [\d.]+s\b", re.M)
-WORDS = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped", "passed": "passed", "failed": "failed", "error": "failed",
-         "errors": "failed", "skipped": "skipped"}
+WORDS = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped", "passed": "passed", "failed": "failed",
+         "error": "failed", "errors": "failed", "skipped": "skipped"}
 
 
 def end_of(word):

@@ -3,7 +3,8 @@
 
 usage: page_picture.py BUILD_DIR FILE.png [SECONDS [ADDRESS]]
 
-The program runs so long; ADDRESS is what stands behind the # of the page. Needs chromium, and a machine that does nothing else meanwhile.
+The program runs so long; ADDRESS is what stands behind the # of the page. Needs chromium, and a machine that does
+nothing else meanwhile.
 """
 import os
 import shutil
@@ -23,10 +24,13 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(os.environ, HOTPATH_DIR=folder, LD_LIBRARY_PATH=os.path.join(build, "lib"))
         shutil.copy(os.path.join(build, "examples", "orders"), folder)
-        subprocess.run([hotpath, "run", "--format", "none", "--", "./orders", seconds], cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
-        subprocess.run([hotpath, "report", "--format", "html", "-o", "run.html"], cwd=folder, env=environment, check=True)
-        subprocess.run(["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--force-device-scale-factor=1",
-                        f"--user-data-dir={folder}/browser", "--window-size=1440,900", "--virtual-time-budget=5000", f"--screenshot={picture}",
+        subprocess.run([hotpath, "run", "--format", "none", "--", "./orders", seconds], cwd=folder, env=environment,
+                       check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([hotpath, "report", "--format", "html", "-o", "run.html"], cwd=folder, env=environment,
+                       check=True)
+        subprocess.run(["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                        "--force-device-scale-factor=1", f"--user-data-dir={folder}/browser",
+                        "--window-size=1440,900", "--virtual-time-budget=5000", f"--screenshot={picture}",
                         f"file://{folder}/run.html#{address}"], check=True, stderr=subprocess.DEVNULL)
 
 

@@ -83,11 +83,13 @@ def groff_of(folder):
     return ["groff", "-man", "-Tutf8", *["hotpath.7"] * 30]
 
 
-JSON = "[" + ",".join(f'{{"id":{at},"name":"n{at * 7919 % 1009}","tags":["a","b{at % 7}"]}}' for at in range(90000)) + "]"
+JSON = "[" + ",".join(f'{{"id":{at},"name":"n{at * 7919 % 1009}","tags":["a","b{at % 7}"]}}'
+                      for at in range(90000)) + "]"
 AWK = "{ sum[$1 % 101] += $5; n[$3]++ } END { for (k in sum) s += sum[k] * k; print s, length(n) }"
 BASH = "s=0; for ((i = 0; i < 1000000; i++)); do ((s += i * 7 % 13)); a[i % 100]=$s; done; echo $s ${a[42]}"
 M4 = "define(`f', `ifelse($1, 0, 0, `eval($1 + f(decr($1)))')')" + "f(60)\n" * 1500
-PYTHON = ("import re\nwords = {}\nfor n in range(3000000):\n    words.setdefault(str(n * 7919 % 10007), []).append(n)\n"
+PYTHON = ("import re\nwords = {}\nfor n in range(3000000):\n    words.setdefault(str(n * 7919 % 10007), "
+          "[]).append(n)\n"
           "print(len(words), sum(len(re.findall('[13579]', w)) for w in words))\n")
 DASH = "i=0; while [ $i -lt 1200000 ]; do i=$((i + 1)); done; echo $i"
 
@@ -110,7 +112,8 @@ def connected(path, family):
 
 def ask_redis(folder, process):
     with connected(str(folder / "socket"), socket.AF_UNIX) as connection, connection.makefile("rb") as answers:
-        load = subprocess.run(["redis-benchmark", "-s", "socket", "-n", "100000", "-c", "20", "-q", "-t", "set,get,lpush,incr"],
+        load = subprocess.run(["redis-benchmark", "-s", "socket", "-n", "100000", "-c", "20", "-q", "-t",
+                               "set,get,lpush,incr"],
                               cwd=folder, capture_output=True)
         connection.sendall(b"GET counter:__rand_int__\r\nLLEN mylist\r\nDBSIZE\r\nSHUTDOWN NOSAVE\r\n")
         return bytes([load.returncode]) + answers.read()
@@ -141,26 +144,31 @@ def http_server(folder):
     return Server(["/usr/bin/python3", "-c", "import http.server, socketserver, sys\n"
                    "class Quiet(http.server.SimpleHTTPRequestHandler):\n    log_message = lambda *_: None\n"
                    f"server = http.server.ThreadingHTTPServer(('127.0.0.1', {port}), Quiet)\n"
-                   "try:\n    server.serve_forever()\nexcept KeyboardInterrupt:\n    pass\n"], ask_pages(port, 3000, signal.SIGINT))
+                   "try:\n    server.serve_forever()\nexcept KeyboardInterrupt:\n    pass\n"],
+                  ask_pages(port, 3000, signal.SIGINT))
 
 
 def nginx(folder):
     port = free_port()
     numbers(folder, "page", 300)
-    places = " ".join(f"{kind}_temp_path {folder}/temporary;" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    places = " ".join(f"{kind}_temp_path {folder}/temporary;" for kind in (
+        "client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     user = "user root;" if os.getuid() == 0 else ""
-    (folder / "conf").write_text(f"daemon off; {user} pid {folder}/pid; error_log stderr; worker_processes 2; events {{ }}\n"
+    (folder / "conf").write_text(f"daemon off; {user} pid {folder}/pid; error_log stderr; worker_processes 2; "
+                                 f"events {{ }}\n"
                                  f"http {{ {places} access_log off; gzip on; gzip_types *;\n"
                                  f"server {{ listen 127.0.0.1:{port}; root {folder}; }} }}\n")
-    return Server(["/usr/sbin/nginx", "-p", str(folder), "-c", str(folder / "conf"), "-e", "stderr"], ask_pages(port, 20000, signal.SIGQUIT),
-                  has_log=True)
+    return Server(["/usr/sbin/nginx", "-p", str(folder), "-c", str(folder / "conf"), "-e", "stderr"],
+                  ask_pages(port, 20000, signal.SIGQUIT), has_log=True)
 
 
 def lighttpd(folder):
     port = free_port()
     numbers(folder, "page", 300)
-    (folder / "conf").write_text(f'server.bind = "127.0.0.1"\nserver.port = {port}\nserver.document-root = "{folder}"\n')
-    return Server(["/usr/sbin/lighttpd", "-D", "-f", str(folder / "conf")], ask_pages(port, 20000, signal.SIGINT), has_log=True)
+    (folder / "conf").write_text(f'server.bind = "127.0.0.1"\nserver.port = {port}\nserver.document-root = '
+                                 f'"{folder}"\n')
+    return Server(["/usr/sbin/lighttpd", "-D", "-f", str(folder / "conf")], ask_pages(port, 20000, signal.SIGINT),
+                  has_log=True)
 
 
 def memcached(_):
@@ -169,7 +177,8 @@ def memcached(_):
     def ask(_, process):
         with connected(("127.0.0.1", port), socket.AF_INET) as connection, connection.makefile("rb") as answers:
             for _ in range(300):
-                connection.sendall(b"".join(b"set k%d 0 0 40\r\n%040d\r\nget k%d\r\n" % (at, at, at) for at in range(1000)))
+                connection.sendall(b"".join(b"set k%d 0 0 40\r\n%040d\r\nget k%d\r\n" % (at, at, at)
+                                            for at in range(1000)))
                 got = [answers.readline() for _ in range(4000)]
         process.send_signal(signal.SIGTERM)
         return b"".join(got)
@@ -183,8 +192,8 @@ def redis(_):
 
 def openssl_server(folder):
     port = free_port()
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key", "-out", "cert", "-subj",
-                    "/CN=localhost", "-days", "2"], cwd=folder, check=True, capture_output=True)
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key", "-out", "cert",
+                    "-subj", "/CN=localhost", "-days", "2"], cwd=folder, check=True, capture_output=True)
     (folder / "page").write_text("page " * 1000)
 
     def ask(_, process):
@@ -196,11 +205,13 @@ def openssl_server(folder):
         return got
     if shutil.which("curl") is None:
         raise Skip("curl is not installed")
-    return Server(["openssl", "s_server", "-quiet", "-accept", f"127.0.0.1:{port}", "-key", "key", "-cert", "cert", "-WWW"], ask)
+    return Server(["openssl", "s_server", "-quiet", "-accept", f"127.0.0.1:{port}", "-key", "key", "-cert", "cert",
+                   "-WWW"], ask)
 
 
 PROGRAMS = {
-    "sqlite3": with_file("work.sql", SQL.replace("20000", "800000"), "sqlite3", "-init", "/dev/null", ":memory:", ".read work.sql"),
+    "sqlite3": with_file("work.sql", SQL.replace("20000", "800000"), "sqlite3", "-init", "/dev/null", ":memory:",
+                         ".read work.sql"),
     "redis-server": redis,
     "http.server": http_server,
     "nginx": nginx,
@@ -211,7 +222,8 @@ PROGRAMS = {
     "git fsck": git_of("fsck", "--full"),
     "perl": plain("perl", "-e", PERL.replace("20000", "7000000")),
     "python3": plain("/usr/bin/python3", "-S", "-c", PYTHON),
-    "lua": with_file("work.lua", "local t = {} for i = 1, 3e7 do t[i % 1000] = i * 7 % 13 end print(t[42])", "lua5.4", "work.lua"),
+    "lua": with_file("work.lua", "local t = {} for i = 1, 3e7 do t[i % 1000] = i * 7 % 13 end print(t[42])",
+                     "lua5.4", "work.lua"),
     "gcc": compiler("gcc", "-O2", "-S", "-o", "-", "work.c"),
     "g++": compiler("g++", "-O2", "-x", "c++", "-S", "-o", "-", "work.c"),
     "clang": compiler("clang", "-O2", "-S", "-o", "-", "work.c"),
@@ -238,13 +250,17 @@ PROGRAMS = {
     "diff": diff_of,
     "bash": plain("bash", "-c", BASH),
     "dash": plain("dash", "-c", DASH),
-    "jq": with_file("work.json", JSON, "jq", "-c", "group_by(.name) | map({n: .[0].name, c: length}) | .[:20]", "work.json"),
-    "openssl": with_input("openssl", "enc", "-aes-256-cbc", "-pbkdf2", "-iter", "1000000", "-S", "0011223344556677", "-k", "k", "-in", "work"),
+    "jq": with_file("work.json", JSON, "jq", "-c", "group_by(.name) | map({n: .[0].name, c: length}) | .[:20]",
+                    "work.json"),
+    "openssl": with_input("openssl", "enc", "-aes-256-cbc", "-pbkdf2", "-iter", "1000000", "-S", "0011223344556677",
+                          "-k", "k", "-in", "work"),
     "bc": with_file("work.bc", "scale=1500\n4*a(1)\nquit\n", "bc", "-ql", "work.bc"),
     "m4": with_file("work.m4", M4, "m4", "work.m4"),
     "objdump": plain("objdump", "-d", "/usr/bin/bash"),
     "groff": groff_of,
-    "node": plain("node", "-e", "let m = new Map(); for (let i = 0; i < 2e7; i++) m.set(i * 7919 % 10007, i); console.log(m.size)"),
+    "node": plain("node", "-e",
+                  "let m = new Map(); for (let i = 0; i < 2e7; i++) m.set(i * 7919 % 10007, i); "
+                  "console.log(m.size)"),
 }
 
 

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""The README's hello.c and its report, as a terminal shows them: docs/report.png, and docs/report.txt, the same text, which
-tests/e2e/test_readme.py compares with what hello.c reports.
+"""The README's hello.c and its report, as a terminal shows them: docs/report.png, and docs/report.txt, the same
+text, which tests/e2e/test_readme.py compares with what hello.c reports.
 
 usage: report_picture.py [FOLDER]
 
-Compiles hello.c with the README's own command and writes both files into FOLDER (default docs). Needs tmux and chromium. Where it may,
-it runs hello at real-time priority, so that what else the machine does is not in the picture.
+Compiles hello.c with the README's own command and writes both files into FOLDER (default docs). Needs tmux and
+chromium. Where it may, it runs hello at real-time priority, so that what else the machine does is not in the
+picture.
 """
 import re
 import subprocess
@@ -35,7 +36,8 @@ def build(folder):
 
 def capture(folder, run):
     calm = "chrt -f 1 true 2> /dev/null && calmly='chrt -f 1'"
-    with Terminal(COLUMNS, ROWS, "sh", "-c", f"cd '{folder}'; {calm}; echo '$ {run}'; $calmly {run}; sleep 60") as terminal:
+    with Terminal(COLUMNS, ROWS, "sh", "-c",
+                  f"cd '{folder}'; {calm}; echo '$ {run}'; $calmly {run}; sleep 60") as terminal:
         time.sleep(3)
         return terminal.screen("-e").rstrip("\n"), terminal.screen().rstrip("\n")
 

@@ -1,5 +1,5 @@
-"""The screen of a terminal as a picture: runs a command in tmux, draws what `tmux capture-pane -e` gives as HTML, and lets chromium
-take the screenshot. For console_picture.py and report_picture.py.
+"""The screen of a terminal as a picture: runs a command in tmux, draws what `tmux capture-pane -e` gives as HTML,
+and lets chromium take the screenshot. For console_picture.py and report_picture.py.
 """
 import html
 import os
@@ -9,7 +9,8 @@ import tempfile
 import time
 
 CELL_WIDTH, CELL_HEIGHT = 9.03, 18
-USUAL = {0: "#000000", 1: "#cc5555", 2: "#5fa35f", 3: "#c9a227", 4: "#5f87d7", 5: "#b05fb0", 6: "#3fafaf", 7: "#d0d0d0"}
+USUAL = {0: "#000000", 1: "#cc5555", 2: "#5fa35f", 3: "#c9a227", 4: "#5f87d7", 5: "#b05fb0", 6: "#3fafaf",
+         7: "#d0d0d0"}
 INK, PAPER, DIM = "#d8dee4", "#0f1419", "#7d8790"
 STYLE = f"""body {{ margin: 0; background: {PAPER}; }}
 pre {{ margin: 14px 16px; color: {INK}; font: 15px/18px "DejaVu Sans Mono", monospace; }}
@@ -86,7 +87,8 @@ class Terminal:
         self.folder = tempfile.TemporaryDirectory()
         self.tmux = ["tmux", "-u", "-S", os.path.join(self.folder.name, "tmux"), "-f", "/dev/null"]
         size = ["-x", str(self.columns), "-y", str(self.rows)]
-        environment = {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color", "XDG_CONFIG_HOME": self.folder.name}
+        environment = {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color",
+                       "XDG_CONFIG_HOME": self.folder.name}
         subprocess.run([*self.tmux, "new-session", "-d", *size, *self.command], env=environment, check=True)
         subprocess.run([*self.tmux, "resize-window", *size], check=True)
         return self
@@ -95,7 +97,8 @@ class Terminal:
         subprocess.run([*self.tmux, "send-keys", key], check=True)
 
     def screen(self, *options):
-        return subprocess.run([*self.tmux, "capture-pane", "-p", *options], check=True, capture_output=True, text=True).stdout
+        return subprocess.run([*self.tmux, "capture-pane", "-p", *options], check=True, capture_output=True,
+                              text=True).stdout
 
     def __exit__(self, *_):
         subprocess.run([*self.tmux, "send-keys", "q"], capture_output=True)
@@ -112,6 +115,7 @@ def draw(screen, columns, rows, picture):
         with open(path, "w", encoding="utf-8") as file:
             file.write(page("\n".join(lines), columns))
         size = f"{32 + round(CELL_WIDTH * columns)},{28 + CELL_HEIGHT * len(lines)}"
-        subprocess.run(["chromium", "--headless", "--no-sandbox", "--hide-scrollbars", "--force-device-scale-factor=1",
-                        f"--window-size={size}", f"--screenshot={os.path.abspath(picture)}", f"file://{path}"],
+        subprocess.run(["chromium", "--headless", "--no-sandbox", "--hide-scrollbars",
+                        "--force-device-scale-factor=1", f"--window-size={size}",
+                        f"--screenshot={os.path.abspath(picture)}", f"file://{path}"],
                        check=True, capture_output=True)

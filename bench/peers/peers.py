@@ -30,8 +30,8 @@ def run(command, **options):
 def build(folder, name, *flags):
     program = os.path.join(folder, name)
     include = os.path.join(HERE, "..", "..", "include")
-    run([os.environ.get("CC", "cc"), "-O2", "-g", "-DHOTPATH", "-I" + include, "-I" + HERE, os.path.join(HERE, "calls.c"),
-         "-o", program, *flags])
+    run([os.environ.get("CC", "cc"), "-O2", "-g", "-DHOTPATH", "-I" + include, "-I" + HERE,
+         os.path.join(HERE, "calls.c"), "-o", program, *flags])
     return program
 
 

@@ -29,7 +29,8 @@ def test_single_tests_are_found():
     [pytest_line] = [shlex.split(line) for line in COMMANDS if " -m pytest " in line]
     variable, *command = pytest_line
     assert variable.startswith("HOTPATH_BUILD_DIR=build/")
-    found = do(*command, "--collect-only", "-p", "no:cacheprovider", cwd=SOURCE, env={"HOTPATH_BUILD_DIR": str(BUILD)})
+    found = do(*command, "--collect-only", "-p", "no:cacheprovider", cwd=SOURCE,
+               env={"HOTPATH_BUILD_DIR": str(BUILD)})
     assert "test_truth.py" in found
 
 
@@ -98,8 +99,8 @@ void hotpath_v1_door(struct hotpath_site *site, uint64_t width)
 KIND_MACRO = """#define HOTPATH_DOOR(label, width) \\
     hotpath_v1_door(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), width)
 """
-OPTION = """    {"HOTPATH_BRIEF", "brief", FLAG("brief", 0, SHOW), "0|1", "0", "", "Say less.", HP_OPTION_FLAG, AT_BOTH(show, brief),
-     hp_option_parse_flag},"""
+OPTION = """    {"HOTPATH_BRIEF", "brief", FLAG("brief", 0, SHOW), "0|1", "0", "", "Say less.", HP_OPTION_FLAG,
+     AT_BOTH(show, brief), hp_option_parse_flag},"""
 COMMAND = """/* hotpath greet. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
@@ -201,7 +202,8 @@ def test_greeting(box):
     assert len(result.row("called", "headcount").id) == 16
 
 def test_door(box):
-    door = box.run("greeting", env={"HOTPATH_REPORT": "objects", "HOTPATH_PERCENTILES": "50"}).row("front", "objects")
+    result = box.run("greeting", env={"HOTPATH_REPORT": "objects", "HOTPATH_PERCENTILES": "50"})
+    door = result.row("front", "objects")
     assert (door.kind, door.passed, door.widest_bytes, door.width_p50) == ("door", 3, 70, 60)
 """
 
@@ -239,9 +241,11 @@ def follow(tree):
     tree.insert("tests/e2e/test_examples.py", '    "multithreaded":', '    "greeting": {"main": 1, "greet": 1},')
 
     tree.write("tests/unit/test_brief.c", UNIT_TEST)
-    tree.insert("tests/unit/CMakeLists.txt", "hotpath_add_unit_test(test_calls)", "hotpath_add_unit_test(test_brief)")
+    tree.insert("tests/unit/CMakeLists.txt", "hotpath_add_unit_test(test_calls)",
+                "hotpath_add_unit_test(test_brief)")
     tree.write("tests/unit/test_headcount.c", ROWS_TEST)
-    tree.insert("tests/unit/CMakeLists.txt", "hotpath_add_unit_test(test_hostile)", "hotpath_add_unit_test(test_headcount)")
+    tree.insert("tests/unit/CMakeLists.txt", "hotpath_add_unit_test(test_hostile)",
+                "hotpath_add_unit_test(test_headcount)")
     doors = " ".join(f'HOTPATH_DOOR("front", {width});' for width in (70, 50, 60))
     tree.write("tests/programs/greeting.c", EXAMPLE.replace("DOORS", doors))
     tree.insert("tests/programs/CMakeLists.txt", "hotpath_add_program(counts", "hotpath_add_program(greeting)")
@@ -260,13 +264,15 @@ def test_recipes(tmp_path):
                        ("docs/report.schema.json", "functions_count")):
         assert word in (tree.folder / file).read_text(), (file, word)
     tree.do("tools/shared_layout.py")
-    tree.do("cmake", "--build", "build/release", "--target", "hotpath_program", "hotpath_single", "examples_greeting", "examples_greeting_off",
-            "unit_test_brief", "unit_test_headcount", "unit_test_options", "unit_test_table", "programs_greeting")
+    tree.do("cmake", "--build", "build/release", "--target", "hotpath_program", "hotpath_single",
+            "examples_greeting", "examples_greeting_off", "unit_test_brief", "unit_test_headcount",
+            "unit_test_options", "unit_test_table", "programs_greeting")
     tree.do("build/release/bin/gen_docs", "--check", ".")
     tree.do("tools/check_layers.py")
     tree.do("tools/check_onoff.py")
     assert tree.do("build/release/bin/hotpath", "greet") == "hello\n"
     tested = tree.do("ctest", "--test-dir", "build/release", "--no-tests=error", "-R",
-                     "^(unit.test_brief|unit.test_headcount|unit.test_options|unit.test_table|e2e.test_greeting|example.greeting)$",
+                     "^(unit.test_brief|unit.test_headcount|unit.test_options|unit.test_table|"
+                     "e2e.test_greeting|example.greeting)$",
                      env={"HOTPATH_SOURCE_DIR": "", "HOTPATH_BUILD_DIR": ""})
     assert "100% tests passed, 0 tests failed out of 6" in tested

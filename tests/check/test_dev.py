@@ -28,12 +28,14 @@ FILES = {
     "unit.txt": "[==========] Running 3 test(s).\n[ RUN      ] a\n[       OK ] a\n[ RUN      ] b\n[  SKIPPED ] b\n"
                 "[ RUN      ] c\n[       OK ] c\n[==========] 3 test(s) run.\n[  PASSED  ] 2 test(s).\n"
                 "[  SKIPPED ] 1 test(s), listed below:\n[  SKIPPED ] b\n",
-    "unit_fails.txt": "[ RUN      ] a\n[  FAILED  ] a\n[ RUN      ] b\n[       OK ] b\n[==========] 2 test(s) run.\n"
+    "unit_fails.txt": "[ RUN      ] a\n[  FAILED  ] a\n[ RUN      ] b\n[       OK ] b\n[==========] 2 test(s) "
+                      "run.\n"
                       "[  FAILED  ] 1 test(s), listed below:\n[  FAILED  ] a\n\n 1 FAILED TEST(S)\n",
     "unit_crashes.txt": "[ RUN      ] a\n[       OK ] a\n[ RUN      ] b\n",
     "cases.py": "import pytest\n\n@pytest.mark.parametrize('n', range(4))\ndef test_one(n):\n    if n == 2:\n"
                 "        pytest.skip('two')\n",
-    "failing_cases.py": "import pytest\n\n@pytest.fixture\ndef broken():\n    raise OSError\n\ndef test_one():\n    pass\n\n"
+    "failing_cases.py": "import pytest\n\n@pytest.fixture\ndef broken():\n    raise OSError\n\ndef test_one():\n"
+                        "    pass\n\n"
                         "def test_two():\n    assert False\n\ndef test_three(broken):\n    pass\n",
 }
 
@@ -52,7 +54,8 @@ def run_ctest(folder, names):
     subprocess.run(["cmake", "-S", folder, "-B", folder / "build"], check=True, capture_output=True)
     output = folder / "ctest.log"
     subprocess.run(["ctest", "--test-dir", folder / "build", "-O", output], capture_output=True)
-    done = subprocess.run([SOURCE / "tools/count_cases.py", output, folder / "build/Testing/Temporary/LastTest.log"],
+    done = subprocess.run([SOURCE / "tools/count_cases.py", output,
+                           folder / "build/Testing/Temporary/LastTest.log"],
                           capture_output=True, text=True, check=True)
     return tuple(map(int, done.stdout.split()))
 
@@ -78,7 +81,8 @@ class Machine:
         self.program("dev", (SOURCE / "dev").read_text())
         self.program("bin/apt-get", f'#!/bin/sh\necho "$*" >> "{folder}/asked"\n{script}\n')
         self.program("bin/sudo", '#!/bin/sh\nexec "$@"\n')
-        for name in ("bin/dpkg-query", "bin/apt-cache", "bin/sleep", "tools/check_format.sh", "tools/shared_layout.py"):
+        for name in ("bin/dpkg-query", "bin/apt-cache", "bin/sleep", "tools/check_format.sh",
+                     "tools/shared_layout.py"):
             self.program(name, "#!/bin/sh\n")
 
     def program(self, name, text):

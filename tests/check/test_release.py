@@ -1,4 +1,5 @@
-"""./dev release: makes a release of a copy of the tree, unpacks it as a user does, and compiles a program with it. Run by pytest."""
+"""./dev release: makes a release of a copy of the tree, unpacks it as a user does, and compiles a program with it.
+Run by pytest."""
 import re
 import shutil
 import subprocess

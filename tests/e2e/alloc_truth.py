@@ -5,8 +5,8 @@ import re
 COUNTED = [("malloc", 1, 100, 0), ("free", 0, 0, 1), ("malloc_none", 1, 0, 0), ("free", 0, 0, 1),
            ("malloc_large", 1, 3000000, 0), ("free", 0, 0, 1), ("calloc", 1, 210, 0), ("free", 0, 0, 1),
            ("strdup", 1, 21, 0), ("free", 0, 0, 1), ("free", 0, 0, 0),
-           ("realloc_null", 1, 50, 0), ("realloc", 1, 5000, 1), ("realloc_huge", 0, 0, 0), ("reallocarray_huge", 0, 0, 0),
-           ("reallocarray", 1, 9000, 1), ("realloc_none", 0, 0, 1),
+           ("realloc_null", 1, 50, 0), ("realloc", 1, 5000, 1), ("realloc_huge", 0, 0, 0),
+           ("reallocarray_huge", 0, 0, 0), ("reallocarray", 1, 9000, 1), ("realloc_none", 0, 0, 1),
            ("posix_memalign", 1, 70, 0), ("free", 0, 0, 1), ("aligned_alloc", 1, 640, 0), ("free", 0, 0, 1),
            ("memalign", 1, 80, 0), ("free", 0, 0, 1), ("valloc", 1, 90, 0), ("free", 0, 0, 1),
            ("pvalloc", 1, 91, 0), ("free", 0, 0, 1), ("malloc_huge", 0, 0, 0), ("calloc_huge", 0, 0, 0)]
@@ -21,8 +21,8 @@ def truth(stdout):
 
 
 # What the linker is told to wrap in a static executable.
-FAMILY = ["malloc", "calloc", "realloc", "reallocarray", "free", "free_sized", "free_aligned_sized", "posix_memalign",
-          "aligned_alloc", "memalign", "valloc", "pvalloc"]
+FAMILY = ["malloc", "calloc", "realloc", "reallocarray", "free", "free_sized", "free_aligned_sized",
+          "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc"]
 
 
 def counted(stderr):

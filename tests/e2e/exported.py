@@ -49,13 +49,14 @@ def firefox(text):
     shared, meta = values["shared"], values["meta"]
     assert meta["preprocessedProfileVersion"] == 66 and meta["symbolicated"] is True
     assert any(category["color"] == "grey" for category in meta["categories"])
-    tables = [shared[name] for name in ("stackTable", "frameTable", "funcTable", "resourceTable", "sources", "nativeSymbols",
-                                        "sourceLocationTable")]
+    tables = [shared[name] for name in ("stackTable", "frameTable", "funcTable", "resourceTable", "sources",
+                                        "nativeSymbols", "sourceLocationTable")]
     for table in tables + [thread[name] for thread in values["threads"] for name in ("samples", "markers")]:
         for name, column in table.items():
             if isinstance(column, list):
                 assert len(column) == table["length"], name
-    stacks, frames, functions, texts = shared["stackTable"], shared["frameTable"], shared["funcTable"], shared["stringArray"]
+    stacks, frames = shared["stackTable"], shared["frameTable"]
+    functions, texts = shared["funcTable"], shared["stringArray"]
     assert all(0 <= frame < frames["length"] for frame in stacks["frame"])
     assert all(0 <= function < functions["length"] for function in frames["func"])
     assert all(0 <= category < len(meta["categories"]) for category in frames["category"])
@@ -69,7 +70,8 @@ def firefox(text):
     found = {}
     for thread in values["threads"]:
         samples = thread["samples"]
-        assert samples["weightType"] in ("tracing-ms", "bytes") and all(delta >= 0 for delta in samples["timeDeltas"])
+        assert samples["weightType"] in ("tracing-ms", "bytes")
+        assert all(delta >= 0 for delta in samples["timeDeltas"])
         scale = 1_000_000 if samples["weightType"] == "tracing-ms" else 1
         found[thread["name"]] = [(names[stack], round(weight * scale))
                                  for stack, weight in zip(samples["stack"], samples["weight"])]
@@ -81,7 +83,8 @@ def firefox_moments(text):
     [(ns, count)])}."""
     values = json.loads(text)
     texts, threads = values["shared"]["stringArray"], values["threads"]
-    schemas = {schema["name"]: {field["key"] for field in schema["fields"]} for schema in values["meta"]["markerSchema"]}
+    schemas = {schema["name"]: {field["key"] for field in schema["fields"]}
+               for schema in values["meta"]["markerSchema"]}
     assert values["meta"]["initialVisibleThreads"] == list(range(len(threads)))
     assert len({thread["tid"] for thread in threads}) == len(threads)
     markers, counters = [], {}
@@ -97,10 +100,12 @@ def firefox_moments(text):
         samples, display, main = counter["samples"], counter["display"], threads[counter["mainThreadIndex"]]
         assert main["pid"] == counter["pid"] and main["isMainThread"] and display["label"] == counter["name"]
         assert display["graphType"] in ("line-rate", "line-accumulated") and len(display["tooltipRows"]) == 2
-        assert len(samples["time"]) == len(samples["count"]) == samples["length"] and samples["time"] == sorted(samples["time"])
+        assert len(samples["time"]) == len(samples["count"]) == samples["length"]
+        assert samples["time"] == sorted(samples["time"])
         assert samples["count"][0] == 0, "its reader sets the first to nothing"
         assert counter["name"] not in counters
-        counters[counter["name"]] = display, [(time * 1_000_000, count) for time, count in zip(samples["time"], samples["count"])]
+        counters[counter["name"]] = display, [(time * 1_000_000, count)
+                                              for time, count in zip(samples["time"], samples["count"])]
     return markers, counters
 
 

@@ -66,7 +66,8 @@ def perf_is_allowed():
     if number is None or EMULATOR:
         return False
     software, cpu_clock, exclude_kernel_and_hv = 1, 0, 3 << 5
-    event = struct.pack("=IIQQQQQ", software, 112, cpu_clock, 1_000_000, 0, 0, exclude_kernel_and_hv).ljust(112, b"\0")
+    event = struct.pack("=IIQQQQQ", software, 112, cpu_clock, 1_000_000, 0, 0,
+                        exclude_kernel_and_hv).ljust(112, b"\0")
     fd = ctypes.CDLL(None).syscall(number, event, 0, -1, -1, ctypes.c_ulong(8))
     if fd >= 0:
         os.close(fd)
@@ -84,7 +85,8 @@ class Row:
         try:
             return self.values[key]
         except KeyError:
-            raise AttributeError(f"row {self.values.get('name')!r} has no {key!r}, only {sorted(self.values)}") from None
+            message = f"row {self.values.get('name')!r} has no {key!r}, only {sorted(self.values)}"
+            raise AttributeError(message) from None
 
     def child(self, name):
         found = [child for child in self.children if child.name == name]
@@ -253,7 +255,8 @@ class Box:
         """Runs a program to its end; `status` None accepts any."""
         result = self.finish(self.start(program, *args, env=env, **popen), timeout=timeout)
         if status is not None:
-            assert result.status == status, f"{program} {args} ended with {end(result.status)}:\n{result.stdout}\n{result.stderr}"
+            assert result.status == status, (f"{program} {args} ended with {end(result.status)}:\n"
+                                             f"{result.stdout}\n{result.stderr}")
         return result
 
     def same(self, program, *args, env=None, **popen):

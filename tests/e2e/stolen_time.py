@@ -47,7 +47,8 @@ def run(item, nextitem):
         if not failures or attempt == TRIES - 1 or stolen <= MOST_STOLEN:
             break
         why = str(getattr(failures[0].longrepr, "reprcrash", None) or failures[0].when)
-        item.config.stash.setdefault(tried_again, []).append(f"{item.nodeid}: the host took {100 * stolen:.1f} %: {why}")
+        item.config.stash.setdefault(tried_again,
+                                     []).append(f"{item.nodeid}: the host took {100 * stolen:.1f} %: {why}")
         wait_for_a_calm_host()
         item.session._setupstate.teardown_exact(None)  # shared fixtures were made meanwhile, too
         item._initrequest()

@@ -22,8 +22,8 @@ class Terminal:
         self.wait_for(r"^ready\$")
 
     def tmux(self, *arguments, env=None):
-        done = subprocess.run(["tmux", "-u", "-S", self.socket, *arguments], capture_output=True, text=True, env=env,
-                              timeout=TIMEOUT)
+        done = subprocess.run(["tmux", "-u", "-S", self.socket, *arguments], capture_output=True, text=True,
+                              env=env, timeout=TIMEOUT)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

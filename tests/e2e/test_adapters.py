@@ -218,15 +218,17 @@ def test_off_means_gone(box, program, ours, theirs, module):
         pytest.skip("gcc or pkg-config is not installed")
     folder, source = box.folder(), (SOURCE / f"tests/programs/{program}.c").read_text()
     assert f"#include <{ours}>" in source
-    flags = subprocess.run(["pkg-config", "--cflags", module], capture_output=True, text=True, check=True).stdout.split()
+    flags = subprocess.run(["pkg-config", "--cflags", module], capture_output=True, text=True,
+                           check=True).stdout.split()
     if theirs == "event2/bufferevent.h":
         flags += ["-include", "event2/event.h"]
 
     def compiled(text, *options):
         (folder / "source.c").write_text(text)
-        subprocess.run(["gcc", "-O2", *flags, *options, f"-I{SOURCE}/include", "-include", "hotpath.h", "-c", "source.c"],
-                       cwd=folder, check=True, timeout=120)
+        subprocess.run(["gcc", "-O2", *flags, *options, f"-I{SOURCE}/include", "-include", "hotpath.h",
+                        "-c", "source.c"], cwd=folder, check=True, timeout=120)
         return (folder / "source.o").read_bytes()
 
     off = compiled(source)
-    assert off == compiled(source.replace(f"#include <{ours}>", f"#include <{theirs}>")) != compiled(source, "-DHOTPATH")
+    assert off == compiled(source.replace(f"#include <{ours}>", f"#include <{theirs}>"))
+    assert off != compiled(source, "-DHOTPATH")

@@ -6,9 +6,11 @@ import pytest
 
 from harness import BUILD, SANITIZER, SOURCE, nearest_rank, with_glibc, without_emulator
 
-pytestmark = pytest.mark.skipif(bool(SANITIZER), reason=f"not with -fsanitize={SANITIZER}: malloc is the sanitizer's")
+pytestmark = pytest.mark.skipif(bool(SANITIZER),
+                                reason=f"not with -fsanitize={SANITIZER}: malloc is the sanitizer's")
 
-KEYS = ("own_bytes", "own_count", "all_bytes", "all_count", "peak_usable_bytes", "peak_blocks", "net_usable_bytes", "net_blocks")
+KEYS = ("own_bytes", "own_count", "all_bytes", "all_count", "peak_usable_bytes", "peak_blocks", "net_usable_bytes",
+        "net_blocks")
 
 
 def run(box, case, **options):
@@ -31,7 +33,8 @@ def totals(result):
 
 def own(result):
     """{name: (bytes, count)} of rows that allocated themselves."""
-    return {found.name: (found.own_bytes, found.own_count) for found in result.report.rows("alloc-bytes") if found.own_count}
+    return {found.name: (found.own_bytes, found.own_count) for found in result.report.rows("alloc-bytes")
+            if found.own_count}
 
 
 def usable(result, size):
@@ -159,7 +162,8 @@ def test_the_very_end_of_threads(box):
     rounds = result.told["rounds"]
     started = totals(before)["allocations"] - 5 * 2  # what the C library allocates to start threads
     assert totals(result)["allocations"] - started == 5 * (1 + rounds)
-    assert totals(result)["requested_bytes"] - (totals(before)["requested_bytes"] - 5 * (77 + 88)) == 5 * (11 + rounds * 99)
+    assert totals(result)["requested_bytes"] - (totals(before)["requested_bytes"] -
+                                                5 * (77 + 88)) == 5 * (11 + rounds * 99)
 
 
 def test_longjmp_over_zones(box):
@@ -168,14 +172,15 @@ def test_longjmp_over_zones(box):
     assert own(result) == {"catcher": (3 * (30 + 7 * 500), 24), "thrower": (9 * 20, 9)}
     assert (row(result, "catcher").net_blocks, row(result, "thrower").net_blocks) == (12, 9)
     assert row(result, "thrower").net_usable_bytes == 9 * usable(result, 20)
-    assert row(result, "catcher").peak_usable_bytes == 3 * usable(result, 20) + usable(result, 30) + usable(result, 500)
+    peak = 3 * usable(result, 20) + usable(result, 30) + usable(result, 500)
+    assert row(result, "catcher").peak_usable_bytes == peak
     assert row(result, "thrower").peak_usable_bytes == 3 * usable(result, 20)
 
 
 def test_functions_measured_by_the_compiler(box):
     result = box.run("alloc_hooks", env={"HOTPATH": "1"})
-    expected = {"outer": (10 * 4000, 20), "leaf": (1000, 10), "first": (20, 20), "second": (40, 20), "third": (30, 10),
-                "catcher": (3 * 7 * 5000, 21), "thrower": (60, 3)}
+    expected = {"outer": (10 * 4000, 20), "leaf": (1000, 10), "first": (20, 20), "second": (40, 20),
+                "third": (30, 10), "catcher": (3 * 7 * 5000, 21), "thrower": (60, 3)}
     assert {name: sums for name, sums in own(result).items() if name in expected} == expected
     assert row(result, "main").own_count == 0
 
@@ -263,7 +268,8 @@ def test_pools_of_several_threads(box):
 
 def test_sessions_come_and_go_under_threads_that_allocate(box):
     """The rows of each session are complete: everything that ended in it is counted."""
-    assert box.run("alloc_storm", "sessions", 150, env={"HOTPATH_OUTPUT_FORMAT": "none"}, timeout=120).told == {"sessions": 150}
+    assert box.run("alloc_storm", "sessions", 150, env={"HOTPATH_OUTPUT_FORMAT": "none"},
+                   timeout=120).told == {"sessions": 150}
 
 
 # ------------------------------------------------------------------------------------------------ allocation limits
@@ -278,14 +284,17 @@ def test_a_scope_that_allocates_too_often(box, case):
 def test_what_becomes_of_the_program(box):
     assert box.run("expects", "kept").stderr == ""
     broken = box.run("expects", "broken", status=-6)
-    assert [line.split(": ", 2)[2] for line in broken.lines] == ["scope exceeded its allocation limit of 1: it allocated 2 times, 20 bytes"]
+    assert [line.split(": ", 2)[2]
+            for line in broken.lines] == ["scope exceeded its allocation limit of 1: it allocated 2 times, 20 "
+                                          "bytes"]
     begun = box.run("expects", "session", status=-6)
     assert "session_inside: allocations cannot be counted here" in begun.lines[0]
 
 
 def test_counters_of_a_thread(box):
     for case, session in (("readings", 0), ("measured", 1)):
-        assert box.run("expects", case).told == {"status": 0, "count": 4, "bytes": 40, "freed": 4, "session": session}
+        assert box.run("expects", case).told == {"status": 0, "count": 4, "bytes": 40, "freed": 4,
+                                                 "session": session}
 
 
 @pytest.mark.parametrize("env", [{}, {"HOTPATH": "0"}], ids=["no session", "switched off"])
@@ -305,8 +314,8 @@ def test_nobody_is_told_what_nobody_counts(box):
 def test_where_malloc_is_not_watched(box):
     """A check that counts nothing must not pass."""
     plain = box.path / "plain"
-    subprocess.run(["cc", "-DHOTPATH", "-fno-builtin-malloc", "-I", str(SOURCE / "include"), "-I", str(SOURCE / "tests/programs"),
-                    str(SOURCE / "tests/programs/expects.c"), "-o", str(plain), "-L", str(BUILD / "lib"), "-lhotpath",
-                    f"-Wl,-rpath,{BUILD / 'lib'}", "-pthread"], check=True)
+    subprocess.run(["cc", "-DHOTPATH", "-fno-builtin-malloc", "-I", str(SOURCE / "include"), "-I",
+                    str(SOURCE / "tests/programs"), str(SOURCE / "tests/programs/expects.c"), "-o", str(plain),
+                    "-L", str(BUILD / "lib"), "-lhotpath", f"-Wl,-rpath,{BUILD / 'lib'}", "-pthread"], check=True)
     assert "link the program with -lhotpath_alloc" in box.run(plain, "kept", status=-6).lines[0]
     assert box.run(plain, "readings").told == {"status": 3}

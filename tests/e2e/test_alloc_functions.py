@@ -12,7 +12,8 @@ from test_cli import Cli
 pytestmark = [without_emulator("/proc is that of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
               with_glibc("the programs of this machine have it"),
-              pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="stacks of this machine cannot be unwound")]
+              pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"),
+                                 reason="stacks of this machine cannot be unwound")]
 
 ALLOCATING = PROGRAMS / "allocating"
 LARGE = ("leak_large", "hold_large", "grow_large")
@@ -39,7 +40,8 @@ def check(done):
     assert of["lost"] == 0 and of["whole"] >= 0.98 * of["samples"], of
     for name in LARGE:
         row = found[name]
-        assert (row.self_bytes, row.blocks, row.left_bytes) == (told[name], told[name + "_blocks"], told[name + "_left"]), name
+        assert (row.self_bytes, row.blocks, row.left_bytes) == (
+            told[name], told[name + "_blocks"], told[name + "_left"]), name
     for name in SMALL:
         row = found[name]
         bound = 5 / math.sqrt(row.samples)
@@ -68,13 +70,15 @@ def test_functions_as_they_tell_it(cli, case):
     found, of = checked(cli, case)
     assert found["hold_large"].peak_bytes == found["hold_large"].self_bytes
     assert found["keep_small"].peak_bytes == found["keep_small"].self_bytes
-    assert of["peak_bytes"] == pytest.approx(found["hold_large"].peak_bytes + found["keep_small"].peak_bytes, rel=0.02)
+    assert of["peak_bytes"] == pytest.approx(found["hold_large"].peak_bytes + found["keep_small"].peak_bytes,
+                                             rel=0.02)
     # What the C library allocated for threads is sampled once in fifty runs.
     threads = found.get("begin_thread")
     below = sum(found[name].self_bytes for name in LARGE + SMALL if case != "threads" or name != "churn_small")
     below += threads.total_bytes if threads else 0
     assert found["work"].self_bytes == 0 and found["work"].total_bytes == below
-    left = found["keep_small"].left_bytes + found["leak_large"].left_bytes + (threads.total_left_bytes if threads else 0)
+    left = found["keep_small"].left_bytes + found["leak_large"].left_bytes + (
+        threads.total_left_bytes if threads else 0)
     assert found["main"].total_left_bytes == left
 
 
@@ -91,8 +95,9 @@ def test_exact_counts_stay_as_they_are(cli):
     assert sampled == not_sampled and sampled["requested_bytes"] > 200 << 20
 
 
-@pytest.mark.parametrize("flags, env", [(["--no-alloc-stacks"], {}), (["--alloc-stacks", "0"], {}), (["--no-stacks"], {}),
-                                        ([], {"HOTPATH_ALLOC_STACKS": "0"}), (["--no-preload"], {})])
+@pytest.mark.parametrize("flags, env", [(["--no-alloc-stacks"], {}), (["--alloc-stacks", "0"], {}),
+                                        (["--no-stacks"], {}), ([], {"HOTPATH_ALLOC_STACKS": "0"}),
+                                        (["--no-preload"], {})])
 def test_switched_off(cli, flags, env):
     report = cli.run(*flags, ALLOCATING, "plain", env=env).report
     assert "alloc-functions" not in report.values["sections"]
@@ -121,7 +126,8 @@ def test_shown_again_and_exported(cli):
     for point in file["pps"]:
         name = file["ftbl"][point["fs"][0]].split(": ")[1].split(" ")[0]
         left[name] = left.get(name, 0) + point["tb"]
-    assert left["keep_small"] == found["keep_small"].left_bytes and left["leak_large"] == found["leak_large"].left_bytes
+    assert left["keep_small"] == found["keep_small"].left_bytes
+    assert left["leak_large"] == found["leak_large"].left_bytes
     assert left == {row.name: row.left_bytes for row in done.report.rows("alloc-functions") if row.left_bytes}
     assert "alloc" in cli("export", "--format", "folded", "--of", "nothing", status=2).stderr
 

@@ -16,7 +16,8 @@ pytestmark = [without_sanitizer("it has malloc for itself"), without_emulator("t
               with_glibc("they are programs of this machine")]
 
 SQL = """create table t(a integer primary key, b text);
-with recursive n(x) as (select 1 union all select x + 1 from n where x < 20000) insert into t select x, hex(x * 7919) from n;
+with recursive n(x) as (select 1 union all select x + 1 from n where x < 20000)
+insert into t select x, hex(x * 7919) from n;
 create index i on t(b);
 select count(*), sum(length(b)), min(b), max(b) from t where b like '3%';
 select b, count(*) from t group by substr(b, 1, 2) order by 2 desc, 1 limit 20;
@@ -35,8 +36,10 @@ print(subprocess.run(["sh", "-c", "echo $LD_PRELOAD-; exit 4"], capture_output=T
 sys.exit(3)
 """
 
-PERL = r"""my %h; $h{$_ % 977} .= "x$_" for 1 .. 200000; my @k = sort { length $h{$a} <=> length $h{$b} or $a <=> $b } keys %h;
-print "$k[0] $k[-1] ", scalar(@k), "\n"; my $out = `echo child`; print $out; if (my $p = fork) { waitpid $p, 0; print $? >> 8, "\n" }
+PERL = r"""my %h; $h{$_ % 977} .= "x$_" for 1 .. 200000;
+my @k = sort { length $h{$a} <=> length $h{$b} or $a <=> $b } keys %h;
+print "$k[0] $k[-1] ", scalar(@k), "\n"; my $out = `echo child`; print $out;
+if (my $p = fork) { waitpid $p, 0; print $? >> 8, "\n" }
 else { my @copy = map { $_ . "y" } values %h; exit @copy % 200 } die "the end\n";"""
 
 C = """#include <stdio.h>
@@ -61,8 +64,8 @@ class Bench:
         before = [HOTPATH, "run", "--format", "json", "--output", report, *options, "--"] if measured else []
         env = self.box.environment(self.box.path, {"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None,
                                                    "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1", "TZ": "UTC"})
-        done = subprocess.run([str(part) for part in [*before, *command]], cwd=folder, env=env, input=stdin, text=True,
-                              capture_output=True, timeout=TIMEOUT * 3)
+        done = subprocess.run([str(part) for part in [*before, *command]], cwd=folder, env=env, input=stdin,
+                              text=True, capture_output=True, timeout=TIMEOUT * 3)
         return done, json.loads(report.read_text()) if report.exists() else None
 
     def same(self, *command, stdin="", files=None, options=()):
@@ -75,7 +78,8 @@ class Bench:
                 done, report = self.run(Path(folder), command, stdin, measured, options)
                 left = {str(path.relative_to(folder)): path.read_bytes() for path in sorted(Path(folder).rglob("*"))
                         if path.is_file() and not path.is_symlink() and ".git/" not in str(path)}
-                seen.append((done.returncode, done.stdout.replace(folder, "FOLDER"), done.stderr.replace(folder, "FOLDER"), left))
+                seen.append((done.returncode, done.stdout.replace(folder, "FOLDER"),
+                             done.stderr.replace(folder, "FOLDER"), left))
         assert seen[0] == seen[1] and (seen[0][1] or seen[0][3])
         return report
 
@@ -119,7 +123,8 @@ def test_git(bench):
         git init -q -b main . && git config user.name A && git config user.email a@example.org
         export GIT_AUTHOR_DATE='2020-01-01T00:00:00Z' GIT_COMMITTER_DATE='2020-01-01T00:00:00Z'
         for i in 1 2 3 4 5; do seq $i 3000 > file$i; git add . && git commit -qm "commit $i"; done
-        git repack -adq && git gc -q && git fsck && git log --stat | cat && git diff HEAD~3 | wc && git blame file2 | tail -3
+        git repack -adq && git gc -q && git fsck && git log --stat | cat &&
+        git diff HEAD~3 | wc && git blame file2 | tail -3
         git nosuch"""
     check(bench.same("sh", "-c", script), 10)
     check(bench.same("sh", "-c", script, options=["--preload-children"]), 10000)
@@ -127,8 +132,10 @@ def test_git(bench):
 
 def test_gcc(bench):
     """Its work is done by child processes."""
-    report = bench.same("gcc", "-O2", "-Wall", "-o", "program", "file.c", files={"file.c": C}, options=["--preload-children"])
-    commands = [row["command"].split()[0].rsplit("/", 1)[-1] for row in check(report, 1000)["sections"]["processes"]["rows"]]
+    report = bench.same("gcc", "-O2", "-Wall", "-o", "program", "file.c", files={"file.c": C},
+                        options=["--preload-children"])
+    commands = [row["command"].split()[0].rsplit("/", 1)[-1]
+                for row in check(report, 1000)["sections"]["processes"]["rows"]]
     assert {"gcc", "cc1", "as"} <= set(commands)
     check(bench.same("gcc", "-c", "file.c", files={"file.c": C}), 10)
 
@@ -149,11 +156,13 @@ class Redis:
         self.port = str(free_port())
         command = [*before, "redis-server", "--port", self.port, "--save", "", "--dir", box.path]
         self.server = subprocess.Popen([str(part) for part in command],
-                                       env=box.environment(box.path, {"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None}),
+                                       env=box.environment(box.path, {
+                                           "HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None}),
                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def ask(self, *arguments):
-        return subprocess.run(["redis-cli", "-p", self.port, *arguments], capture_output=True, text=True, timeout=TIMEOUT).stdout
+        return subprocess.run(["redis-cli", "-p", self.port, *arguments], capture_output=True, text=True,
+                              timeout=TIMEOUT).stdout
 
     def benchmark(self, tests):
         for _ in range(500):
@@ -181,7 +190,8 @@ def test_redis(box, measured):
     report = box.path / "report.json"
     with Redis(box, [HOTPATH, "run", "--format", "json", "--output", report, "--"] if measured else []) as redis:
         redis.benchmark("set,get,lpush,lrange_100,mset")
-        assert redis.ask("eval", "local t = {} for i = 1, 10000 do t[i] = tostring(i) end return #table.concat(t)", "0") == "38894\n"
+        assert redis.ask("eval", "local t = {} for i = 1, 10000 do t[i] = tostring(i) end return #table.concat(t)",
+                         "0") == "38894\n"
         assert "OK" in redis.ask("flushall")
     if measured:
         check(json.loads(report.read_text()), 20000)

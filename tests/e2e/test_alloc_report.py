@@ -6,8 +6,8 @@ import pytest
 from test_views import follows_the_schema, table
 
 # Bytes and blocks that each function requests itself, and the number of its calls.
-OWN = {"main": (300, 1, 1), "fill": (55 * 1000, 55, 55), "recurse": (400, 4, 4), "idle": (0, 0, 20), "make": (5000, 1, 1),
-       "take": (0, 0, 1), "first": (0, 0, 1), "<outside>": (100, 2, None)}
+OWN = {"main": (300, 1, 1), "fill": (55 * 1000, 55, 55), "recurse": (400, 4, 4), "idle": (0, 0, 20),
+       "make": (5000, 1, 1), "take": (0, 0, 1), "first": (0, 0, 1), "<outside>": (100, 2, None)}
 ALL_BYTES = sum(own for own, _, _ in OWN.values())
 ALL_COUNT = sum(count for _, count, _ in OWN.values())
 FREED = 55 * 1008 + 4 * 108 + 5008
@@ -30,7 +30,8 @@ def test_exclusive_totals_add_up(box):
     assert totals == report.section("alloc-count")["totals"]
     assert totals["requested_bytes"] == ALL_BYTES and totals["allocations"] == ALL_COUNT
     assert totals["freed_usable_bytes"] == FREED and totals["freed_blocks"] == 60
-    assert totals["live_usable_bytes"] == ALL_BYTES + 8 * ALL_COUNT - FREED and totals["live_blocks"] == ALL_COUNT - 60
+    assert totals["live_usable_bytes"] == ALL_BYTES + 8 * ALL_COUNT - FREED
+    assert totals["live_blocks"] == ALL_COUNT - 60
     assert totals["foreign_freed_blocks"] == 1 and totals["foreign_freed_usable_bytes"] == 5008
     assert 0 < totals["peak_error_bytes"] <= 2 * 32768 and "peak_blocks" not in totals
     assert abs(totals["peak_usable_bytes"] - (48 + 308 + 5008 + 68)) <= totals["peak_error_bytes"]
@@ -39,7 +40,8 @@ def test_exclusive_totals_add_up(box):
 
 def test_peaks_and_what_is_left_behind(box):
     found = rows(box.run("alloc_events").report)
-    assert (found["fill"].p95_bytes, found["fill"].peak_usable_bytes, found["fill"].net_usable_bytes) == (1000, 1008, 0)
+    fill = found["fill"]
+    assert (fill.p95_bytes, fill.peak_usable_bytes, fill.net_usable_bytes) == (1000, 1008, 0)
     assert (found["recurse"].peak_usable_bytes, found["recurse"].peak_blocks) == (4 * 108, 4)
     assert (found["recurse"].net_usable_bytes, found["recurse"].all_bytes) == (0, 400)
     assert (found["make"].net_usable_bytes, found["make"].net_blocks) == (5008, 1)
@@ -119,4 +121,5 @@ def test_who_asks_for_allocations_learns_why_there_are_none(box):
         result = box.run("alloc_events", "unwatched", env={"HOTPATH": asked})
         assert len(result.report.values["warnings"]) == lines
         assert "alloc-bytes" not in result.report.values["sections"] and "alloc" not in result.report.values
-    assert "-lhotpath_alloc" in box.run("alloc_events", "unwatched", env={"HOTPATH": "alloc"}).report.values["warnings"][0]
+    assert "-lhotpath_alloc" in box.run("alloc_events", "unwatched",
+                                        env={"HOTPATH": "alloc"}).report.values["warnings"][0]

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from alloc_truth import check_counts, counted, truth
-from harness import BUILD, HOTPATH, PROGRAMS, SOURCE, Report, end, needs_root, with_glibc, without_emulator, without_sanitizer
+from harness import (BUILD, HOTPATH, PROGRAMS, SOURCE, Report, end, needs_root, with_glibc, without_emulator,
+                     without_sanitizer)
 
 pytestmark = [without_sanitizer("it has malloc for itself"),
               without_emulator("the variables are the emulator's, too")]
@@ -124,8 +125,9 @@ def test_allocator_with_its_own_new(box, allocator):
 def test_allocator_linked(box, folder, allocator, libraries):
     """In the order in which the program names them."""
     program = folder / "program"
-    subprocess.run(["cc", "-fno-builtin", "-o", program, SOURCE / "tests/programs/alloc_calls.c", f"-L{LIBRARY.parent}",
-                    *libraries, f"-l:{allocator}", f"-Wl,-rpath,{LIBRARY.parent}"], check=True)
+    subprocess.run(["cc", "-fno-builtin", "-o", program, SOURCE / "tests/programs/alloc_calls.c",
+                    f"-L{LIBRARY.parent}", *libraries, f"-l:{allocator}", f"-Wl,-rpath,{LIBRARY.parent}"],
+                   check=True)
     plain = box.run("alloc_calls_off", 0, "no_pvalloc", env={"LD_PRELOAD": allocator})
     check_with_allocator(box.run(program, 0, "no_pvalloc", env=RECORD if libraries else preload()), plain)
 
@@ -152,7 +154,8 @@ def test_what_the_allocator_does_not_have(box, allocator):
 def test_allocator_that_does_not_know_sizes(box, folder):
     """Blocks in its own area, unknown to the C library: it must not be asked for their sizes."""
     allocator, program = folder / "allocator.so", folder / "program"
-    subprocess.run(["cc", "-shared", "-fPIC", "-fno-builtin", "-o", allocator, "-xc", "-"], text=True, check=True, input="""
+    subprocess.run(["cc", "-shared", "-fPIC", "-fno-builtin", "-o", allocator, "-xc", "-"], text=True, check=True,
+                   input="""
         #include <stddef.h>
         #include <string.h>
         #include <sys/mman.h>
@@ -169,9 +172,16 @@ def test_allocator_that_does_not_know_sizes(box, folder):
         }
         void *malloc(size_t size) { return take(size); }
         void *calloc(size_t count, size_t size) { return take(count * size); }
-        void *realloc(void *block, size_t size) { void *more = take(size); if (block) memcpy(more, block, size); return more; }
+        void *realloc(void *block, size_t size)
+        {
+            void *more = take(size);
+            if (block)
+                memcpy(more, block, size);
+            return more;
+        }
         void free(void *block) { (void)block; }""")
-    subprocess.run(["cc", "-fno-builtin", f"-I{SOURCE}/tests/programs", "-o", program, "-xc", "-"], text=True, check=True, input="""
+    subprocess.run(["cc", "-fno-builtin", f"-I{SOURCE}/tests/programs", "-o", program, "-xc", "-"], text=True,
+                   check=True, input="""
         #include "alloc_counts.h"
         #include <stdlib.h>
         int main(void)
@@ -208,7 +218,8 @@ def test_dynamic_linker_that_allocates(box, folder):
     """As older ones do: dlsym uses every function of the family while we resolve them, and such early blocks are
     kept, passed to realloc and freed later."""
     library = folder / "dlsym.so"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-fno-builtin", "-o", library, "-xc", "-"], text=True, check=True, input="""
+    subprocess.run(["gcc", "-shared", "-fPIC", "-fno-builtin", "-o", library, "-xc", "-"], text=True, check=True,
+                   input="""
         #define _GNU_SOURCE
         #include <dlfcn.h>
         #include <malloc.h>
@@ -282,8 +293,10 @@ def test_sanitizers_keep_malloc(box, folder):
         program = folder / sanitizer
         built = subprocess.run(["gcc", f"-fsanitize={sanitizer}", "-fno-builtin", "-o", program,
                                 SOURCE / "tests/programs/alloc_plugin.c", "-xc", "-", f"-L{LIBRARY.parent}",
-                                "-Wl,--no-as-needed", "-lhotpath_alloc", "-lhotpath", f"-Wl,-rpath,{LIBRARY.parent}"],
-                               input="int alloc_plugin_is_fine(void); int main(void) { return !alloc_plugin_is_fine(); }",
+                                "-Wl,--no-as-needed", "-lhotpath_alloc", "-lhotpath",
+                                f"-Wl,-rpath,{LIBRARY.parent}"],
+                               input="int alloc_plugin_is_fine(void); int main(void) { return "
+                                     "!alloc_plugin_is_fine(); }",
                                text=True, capture_output=True)
         if built.returncode != 0:
             pytest.skip(f"gcc cannot link with -fsanitize={sanitizer}")
@@ -303,7 +316,11 @@ def test_plugin_in_cxx(box, folder):
         static void *volatile hold;
         extern "C" int work() {
             std::vector<std::string> texts(100, std::string(100, 'x'));
-            try { hold = new char[static_cast<size_t>(-1) / 4]; } catch (const std::bad_alloc &) { return static_cast<int>(texts.size()); }
+            try {
+                hold = new char[static_cast<size_t>(-1) / 4];
+            } catch (const std::bad_alloc &) {
+                return static_cast<int>(texts.size());
+            }
             return 0;
         }""")
     subprocess.run(["gcc", "-o", host, "-xc", "-", "-ldl"], text=True, check=True, input="""
@@ -335,7 +352,8 @@ def counts_allocations(result):
     return result._report is not None and "alloc-bytes" in result._report.values["sections"]
 
 
-@pytest.mark.parametrize("program", ["alloc_calls_off", "alloc_calls_shared", "alloc_calls_archive", "alloc_calls_wrap"])
+@pytest.mark.parametrize("program", ["alloc_calls_off", "alloc_calls_shared", "alloc_calls_archive",
+                                     "alloc_calls_wrap"])
 def test_run_counts(box, run, program):
     """Whether the program was linked for it or not."""
     result = run(PROGRAMS / program)
@@ -359,7 +377,8 @@ def test_children_are_not_preloaded(run):
 @with_glibc("the programs of this machine have it")
 def test_what_else_is_preloaded_stays(run):
     other = str(PROGRAMS / "inject.so")
-    result = run("--no-children", PROGRAMS / "alloc_host_off", "environment", env={"LD_PRELOAD": f"{other}: {other}"})
+    result = run("--no-children", PROGRAMS / "alloc_host_off", "environment",
+                 env={"LD_PRELOAD": f"{other}: {other}"})
     assert environment(result.stdout)[0] == f"own <{other}: {other}>"
     result = run(PROGRAMS / "alloc_calls_off", env={"LD_PRELOAD": other})
     assert result.told["calls"] > 10 and counts_allocations(result)
@@ -393,19 +412,23 @@ def test_asked_for_alone(run):
 def test_library_elsewhere(run):
     assert counts_allocations(run("--alloc-library", LIBRARY, TRUE))
     result = run("--alloc-library", "/nowhere/libhotpath_alloc.so", TRUE)
-    assert result.stdout.endswith("end\n") and "/nowhere/libhotpath_alloc.so was not found" in own_lines(result.stderr)[0]
+    assert result.stdout.endswith("end\n")
+    assert "/nowhere/libhotpath_alloc.so was not found" in own_lines(result.stderr)[0]
 
 
 def build(folder, *flags):
     program = folder / "program"
     subprocess.run(["gcc", "-o", program, "-xc", "-", *flags], text=True, check=True,
-                   input='#include <stdio.h>\n#include <stdlib.h>\nint main(void) { free(malloc(9)); puts("out"); return 5; }')
+                   input='#include <stdio.h>\n#include <stdlib.h>\nint main(void) { free(malloc(9)); puts("out"); '
+                         'return 5; }')
     return program
 
 
 @with_glibc("gcc builds for it")
-@pytest.mark.parametrize("flags, reason", [(["-static"], "statically linked"), (["-static-pie"], "statically linked"),
-                                           (["-fsanitize=address"], "it contains a sanitizer"), (["-fsanitize=thread"], "it contains a sanitizer"),
+@pytest.mark.parametrize("flags, reason", [(["-static"], "statically linked"),
+                                           (["-static-pie"], "statically linked"),
+                                           (["-fsanitize=address"], "it contains a sanitizer"),
+                                           (["-fsanitize=thread"], "it contains a sanitizer"),
                                            (["-fsanitize=leak"], "it contains a sanitizer")])
 def test_programs_that_cannot_take_it(run, folder, flags, reason):
     result = run(build(folder, *flags), status=5)
@@ -438,6 +461,7 @@ def test_another_c_library(run, folder):
     compiler = "musl-gcc" if IS_GLIBC else "gcc"
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not installed")
-    subprocess.run([compiler, "-o", program, "-xc", "-"], text=True, check=True, input="int main(void) { return 6; }")
+    subprocess.run([compiler, "-o", program, "-xc", "-"], text=True, check=True,
+                   input="int main(void) { return 6; }")
     result = run(program, status=6)
     assert "a different C library" in own_lines(result.stderr)[0]

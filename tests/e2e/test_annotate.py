@@ -102,7 +102,8 @@ def test_a_source_that_the_compiler_knows_by_a_path_in_its_folder(box, version):
     for name in ("src", "build"):
         (folder / name).mkdir()
     shutil.copy(STACKED, folder / "src" / "program.c")
-    subprocess.run(["cc", "-g", f"-gdwarf-{version}", "-O2", "-pthread", "-I", STACKED.parent, "../src/program.c", "-o", folder / "program"],
+    subprocess.run(["cc", "-g", f"-gdwarf-{version}", "-O2", "-pthread", "-I", STACKED.parent, "../src/program.c",
+                    "-o", folder / "program"],
                    check=True, cwd=folder / "build", env=os.environ | {"PWD": str(folder / "build")})
     run = Run(folder / "program", "split", 100)
     done = run.cli("annotate", "outer")
@@ -115,7 +116,8 @@ def test_a_source_that_changed_or_went(box):
     folder = box.folder()
     source = folder / "program.c"
     source.write_text(STACKED.read_text())
-    subprocess.run(["cc", "-g", "-O2", "-pthread", "-I", STACKED.parent, source, "-o", folder / "program"], check=True)
+    subprocess.run(["cc", "-g", "-O2", "-pthread", "-I", STACKED.parent, source, "-o", folder / "program"],
+                   check=True)
     run = Run(folder / "program", "split", 100)
     source.write_text("first\n" + source.read_text())
     assert "has changed since the run began; line numbers may be off" in run.cli("annotate", "outer").stderr
@@ -132,7 +134,8 @@ def test_names(stacked):
     several = stacked.cli("annotate", "e", status=1).stderr
     assert "functions match 'e': " in several and "compute" in several
     assert "did you mean 'heavy'?" in stacked.cli("annotate", "haevy", status=1).stderr
-    assert "no function 'nothing_like_it' in the samples" in stacked.cli("annotate", "nothing_like_it", status=1).stderr
+    assert "no function 'nothing_like_it' in the samples" in stacked.cli(
+        "annotate", "nothing_like_it", status=1).stderr
     assert "missing function name" in stacked.cli("annotate", status=2).stderr
     assert "has no waiting in this run" in stacked.cli("annotate", "light", "--waiting", status=1).stderr
 

@@ -68,7 +68,8 @@ def test_a_killed_program_says_what_was_inside(box):
     result = box.run("channels", "killed", status=-signal.SIGKILL)
     rows = channels_of(box.read(result.sessions()[0]))
     assert rows["left", None]["queue"] == 6 and rows["left", None]["location"]["function"] == "until_killed"
-    ended = {row["state"]: (row["sent"], row["received"], row["queue"]) for (_, where), row in rows.items() if where}
+    ended = {row["state"]: (row["sent"], row["received"], row["queue"]) for (_, where), row in rows.items()
+             if where}
     assert ended == {"open": (7, 2, 5), "closed": (1, 0, 1)}
 
 
@@ -87,7 +88,8 @@ def test_cxx(box):
 
 
 def test_the_table(box):
-    text = box.run("channels", "threads", env={"HOTPATH_OUTPUT_FORMAT": "table", "HOTPATH_REPORT": "channels"}).report_path.read_text()
+    text = box.run("channels", "threads", env={"HOTPATH_OUTPUT_FORMAT": "table",
+                                               "HOTPATH_REPORT": "channels"}).report_path.read_text()
     assert "channels - " in text and "| Channel |" in text and "| jobs    |" in text
 
 

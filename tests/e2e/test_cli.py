@@ -17,7 +17,8 @@ import time
 
 import pytest
 
-from harness import EMULATOR, EXAMPLES, HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, end, needs_root, with_glibc, without_sanitizer
+from harness import (EMULATOR, EXAMPLES, HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, end, needs_root,
+                     with_glibc, without_sanitizer)
 from terminal import Terminal, plain
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
@@ -50,8 +51,9 @@ class Cli:
     def start(self, *args, env=None, **popen):
         popen.setdefault("stdin", subprocess.DEVNULL)
         popen.setdefault("cwd", self.folder)
-        return subprocess.Popen([str(self.program), *map(str, args)], env=self.environment(env), stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True, errors="replace", **popen)
+        return subprocess.Popen([str(self.program), *map(str, args)], env=self.environment(env),
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                                **popen)
 
     def __call__(self, *args, env=None, status=0, input=None, **popen):
         if input is not None:
@@ -80,7 +82,8 @@ class Cli:
         return json.loads(self("ls", "--json", *args).stdout)
 
     def read(self, *args):
-        return Report(json.loads(self("report", "--format", "json", "--section", "all", "--limit", "0", *args).stdout))
+        return Report(json.loads(self("report", "--format", "json", "--section", "all", "--limit", "0",
+                                      *args).stdout))
 
 
 @pytest.fixture
@@ -267,8 +270,10 @@ def test_what_is_not_there_is_refused_before_the_run(cli, args, said):
     assert said in cli("report", *args, status=2).stderr
 
 
-@pytest.mark.parametrize("args", [["--section", "all,-timing,ALLOC"], ["--columns", "self,MIN,p95,thread,looks,why,size_bytes"],
-                                  ["--sort", "thread", "--by", "thread"], ["--sort", "-calls"], ["--columns", "p99.9", "--percentiles", "99.9"]])
+@pytest.mark.parametrize("args", [["--section", "all,-timing,ALLOC"],
+                                  ["--columns", "self,MIN,p95,thread,looks,why,size_bytes"],
+                                  ["--sort", "thread", "--by", "thread"], ["--sort", "-calls"],
+                                  ["--columns", "p99.9", "--percentiles", "99.9"]])
 def test_what_is_there_is_not_refused(cli, args):
     cli("run", "--format", "none", *args, GUEST, "five")
 
@@ -278,7 +283,8 @@ def test_misspelt_variables(cli):
     line = "hotpath: unknown variable HOTPATH_LIMITS; did you mean HOTPATH_LIMIT?"
     done = cli("run", GUEST, "five", env={"HOTPATH_LIMITS": "3", "HOTPATH_COLUMNS": "slf"})
     assert done.lines == ["hotpath: HOTPATH_COLUMNS: no column 'slf' (did you mean 'self'?)", line]
-    alone = subprocess.run([GUEST, "five"], capture_output=True, text=True, env=cli.environment({"HOTPATH_LIMITS": "3"}))
+    alone = subprocess.run([GUEST, "five"], capture_output=True, text=True,
+                           env=cli.environment({"HOTPATH_LIMITS": "3"}))
     assert alone.stderr.count(line) == 1
     off = subprocess.run([GUEST, "five"], capture_output=True, text=True,
                          env=cli.environment({"HOTPATH_LIMITS": "3", "HOTPATH": "0"}))
@@ -304,7 +310,8 @@ def test_options_after_the_program_are_its_own(cli):
 
 def test_programs_that_cannot_be_run(cli):
     # A folder of PATH that may not be entered might have it.
-    assert "cannot run 'nosuch': No such file" in cli("run", "nosuch", env={"PATH": "/usr/bin:/bin"}, status=127).stderr
+    assert "cannot run 'nosuch': No such file" in cli("run", "nosuch", env={"PATH": "/usr/bin:/bin"},
+                                                      status=127).stderr
     assert "cannot run '/etc/passwd': Permission" in cli("run", "/etc/passwd", status=126).stderr
     assert cli.sessions() == []
 
@@ -439,7 +446,8 @@ def test_root_and_user_changed(cli, args):
 
 
 def test_a_pipeline_is_not_disturbed(cli):
-    text = subprocess.run(f"{HOTPATH} run --format none {GUEST} copy | sort -r | {HOTPATH} run --format none {GUEST} copy",
+    text = subprocess.run(f"{HOTPATH} run --format none {GUEST} copy | sort -r | {HOTPATH} run --format "
+                          f"none {GUEST} copy",
                           shell=True, input="a\nb\nc\n", capture_output=True, text=True, env=cli.environment())
     assert text.stdout == "c\nb\na\n" and text.stderr == ""
     assert len(cli.sessions()) == 2
@@ -447,7 +455,8 @@ def test_a_pipeline_is_not_disturbed(cli):
 
 def test_a_run_within_a_run(cli):
     """Each reports for itself, and both can be found and removed."""
-    script = f"{GUEST} five; {HOTPATH} run --format json -o inner.json {GUEST} ends exit; {GUEST} five; {HOTPATH} ls"
+    script = (f"{GUEST} five; {HOTPATH} run --format json -o inner.json {GUEST} ends exit; {GUEST} five; "
+              f"{HOTPATH} ls")
     done = cli.run("--no-preload", "sh", "-c", script)
     assert done.report.calls("work") == 10
     assert Report(json.loads((cli.folder / "inner.json").read_text())).calls("work") == 3
@@ -490,7 +499,8 @@ def test_nothing_is_said_when_the_run_is_over(cli, command):
 def test_a_folder_of_its_own_within_a_run(cli):
     """A process with its own folder reports from there."""
     other = cli.box.folder()
-    done = cli("run", "--no-preload", "--no-stacks", "--format", "none", "sh", "-c", f"HOTPATH_DIR={other} {GUEST} five")
+    done = cli("run", "--no-preload", "--no-stacks", "--format", "none", "sh", "-c",
+               f"HOTPATH_DIR={other} {GUEST} five")
     assert "| work" in done.stderr and list(other.glob("*.hotpath"))
 
 
@@ -503,7 +513,8 @@ def test_who_outlives_the_run_says_nothing(cli):
     assert "still running" in done.stderr
     lives.unlink()
     wait_until(lambda: cli.sessions()[0]["state"] != "live")
-    wait_until(lambda: subprocess.run(["pgrep", "-f", f"^{GUEST} waits {lives}"], capture_output=True).returncode == 1)
+    wait_until(lambda: subprocess.run(["pgrep", "-f", f"^{GUEST} waits {lives}"],
+                                      capture_output=True).returncode == 1)
     assert said.read_text() == ""
 
 
@@ -526,8 +537,8 @@ def test_pid_namespaces(cli):
     assert sorted(one["state"] for one in cli.sessions()) == ["finished", "finished"]
     # A single session of the container has the state elsewhere.
     lives.touch()
-    process = subprocess.Popen(["unshare", "-pf", "--mount-proc", GUEST, "waits", str(lives)], stdout=subprocess.PIPE,
-                               env=cli.environment(), text=True)
+    process = subprocess.Popen(["unshare", "-pf", "--mount-proc", GUEST, "waits", str(lives)],
+                               stdout=subprocess.PIPE, env=cli.environment(), text=True)
     assert process.stdout.readline() == "waiting\n"
     assert cli.sessions()[0]["state"] == "elsewhere"
     assert "1 of other pid namespaces skipped" in cli("clean").stdout
@@ -543,12 +554,14 @@ def test_a_process_in_a_container(cli):
     lives.touch()
     hidden.mkdir()
     inside = f"mount -t tmpfs -o mode=700 tmpfs {hidden} && exec {GUEST} waits {lives}"
-    if subprocess.run(["unshare", "-pfm", "--mount-proc", "mount", "-t", "tmpfs", "tmpfs", hidden], capture_output=True).returncode != 0:
+    if subprocess.run(["unshare", "-pfm", "--mount-proc", "mount", "-t", "tmpfs", "tmpfs", hidden],
+                      capture_output=True).returncode != 0:
         pytest.skip("no containers here")
     process = subprocess.Popen(["unshare", "-pfm", "--mount-proc", "sh", "-c", inside], stdout=subprocess.PIPE,
                                env={**cli.environment(), "HOTPATH_DIR": str(hidden)}, text=True)
     assert process.stdout.readline() == "waiting\n"
-    pid = subprocess.run(["pgrep", "-f", f"^{GUEST} waits {lives}"], capture_output=True, text=True).stdout.split()[0]
+    pid = subprocess.run(["pgrep", "-f", f"^{GUEST} waits {lives}"], capture_output=True,
+                         text=True).stdout.split()[0]
     assert cli.sessions() == [] and not list(hidden.iterdir())
     live = cli.read(pid)
     assert live.values["state"] == "running" and live.calls("work") > 0
@@ -610,8 +623,8 @@ def test_every_signal_reaches_the_program(cli):
 
 
 def test_an_alarm_from_before(cli):
-    done = subprocess.run(["perl", "-e", "alarm 1; exec @ARGV", str(HOTPATH), "run", "--format", "none", "sleep", "60"],
-                          env=cli.environment(), timeout=TIMEOUT, capture_output=True)
+    done = subprocess.run(["perl", "-e", "alarm 1; exec @ARGV", str(HOTPATH), "run", "--format", "none",
+                           "sleep", "60"], env=cli.environment(), timeout=TIMEOUT, capture_output=True)
     assert done.returncode == -signal.SIGALRM
 
 
@@ -660,7 +673,8 @@ def test_descriptors_are_the_programs_alone(cli):
     go_on, tell = os.pipe()
     heard, ready = os.pipe()
     script = f"import os; [os.close(fd) for fd in (0, 1, {ready})]; os.read({go_on}, 1)"
-    process = cli.start("run", "--format", "none", sys.executable, "-c", script, stdin=subprocess.PIPE, pass_fds=[go_on, ready])
+    process = cli.start("run", "--format", "none", sys.executable, "-c", script, stdin=subprocess.PIPE,
+                        pass_fds=[go_on, ready])
     os.close(ready)
     try:
         assert ends_soon(heard) and ends_soon(process.stdout.fileno())
@@ -700,7 +714,8 @@ def limit_files(most):
 @without_sanitizer("it needs descriptors itself")
 def test_hardly_any_descriptors(cli, most):
     """The program runs, and has its own exit status."""
-    plain = subprocess.run([GUEST, "ends", "return"], preexec_fn=limit_files(most), env=cli.environment(), capture_output=True)
+    plain = subprocess.run([GUEST, "ends", "return"], preexec_fn=limit_files(most), env=cli.environment(),
+                           capture_output=True)
     assert plain.returncode == 7
     done = cli("run", GUEST, "ends", "return", preexec_fn=limit_files(most), status=7)
     assert done.stdout == plain.stdout.decode()
@@ -715,8 +730,8 @@ def test_who_dies_with_its_parent(cli):
     """PR_SET_PDEATHSIG survives exec, but not fork."""
     kill_me = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"
     start = "import subprocess, sys; subprocess.run([sys.executable, '-c', *sys.argv[1:]])"
-    parent = subprocess.Popen([sys.executable, "-c", start, kill_me, str(HOTPATH), "run", "--format", "none", "sh", "-c",
-                               "echo $$; exec sleep 600"], stdout=subprocess.PIPE, env=cli.environment())
+    parent = subprocess.Popen([sys.executable, "-c", start, kill_me, str(HOTPATH), "run", "--format", "none", "sh",
+                               "-c", "echo $$; exec sleep 600"], stdout=subprocess.PIPE, env=cli.environment())
     program = int(parent.stdout.readline())
     parent.kill()
     try:
@@ -730,7 +745,8 @@ def test_who_dies_with_its_parent(cli):
 def test_orphans_do_not_stay_as_zombies(cli):
     """They are reparented to us if we are the first process of a container, or a subreaper for another reason."""
     look_after_orphans = lambda: ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
-    script = "p=$(sh -c 'sh -c : > /dev/null & echo $!'); for i in $(seq 1000); do [ -e /proc/$p ] || exit 0; sleep 0.01; done; exit 1"
+    script = ("p=$(sh -c 'sh -c : > /dev/null & echo $!'); "
+              "for i in $(seq 1000); do [ -e /proc/$p ] || exit 0; sleep 0.01; done; exit 1")
     cli("run", "--format", "none", "sh", "-c", script, preexec_fn=look_after_orphans)
 
 
@@ -761,7 +777,8 @@ def test_stopped_and_continued_by_others(cli):
 
 def test_ctrl_z_of_a_program_that_does_not_stop(cli, shell):
     """The shell must not take the terminal away from it."""
-    shell.type(f"{HOTPATH} run --section timing sh -c \"trap '' TSTP; echo begin; read line; echo got \\$line\"", "Enter")
+    shell.type(f"{HOTPATH} run --section timing sh -c \"trap '' TSTP; echo begin; read line; echo got \\$line\"",
+               "Enter")
     shell.wait_for("^begin")
     shell.type("C-z")
     time.sleep(0.2)
@@ -865,7 +882,8 @@ def test_tree(cli):
     assert "timing - " not in cli("report", "--section", "calltree").stdout
 
 
-KEPT = SOURCE / "fuzz" / "corpus" / "session" / "kept-calls"  # a session with logs and slowest calls, all numbers known
+# A session with logs and slowest calls; all numbers are known.
+KEPT = SOURCE / "fuzz" / "corpus" / "session" / "kept-calls"
 
 
 def test_the_latest_calls_are_shown_where_there_are_some(cli):
@@ -883,7 +901,8 @@ def test_the_latest_calls_are_shown_where_there_are_some(cli):
 
 def test_the_slowest_call_is_shown_on_request(cli):
     text = cli("report", KEPT, "--slowest", "parse").stdout
-    assert "| timing, calls, slowest\n" in text and "slowest - The slowest call of parse: 10.00 µs after the start" in text
+    assert "| timing, calls, slowest\n" in text
+    assert "slowest - The slowest call of parse: 10.00 µs after the start" in text
     assert r"id=\x1b[7m" in text and "\x1b" not in text
     assert "3 more call paths were not kept" in text
     section = json.loads(cli("report", KEPT, "--slowest", "parse", "-f", "json").stdout)["sections"]["slowest"]
@@ -945,7 +964,8 @@ def test_ls(cli):
     assert lines[0].split() == ["NAME", "STATE", "STARTED", "DISK", "PROCESSES", "COMMAND"] and len(lines) == 4
     assert [fields(line)[1] for line in lines[1:]] == ["finished", "exit 7", "finished"]
     assert lines[1].endswith(f"{GUEST} five")
-    assert all(re.fullmatch(r"\d+s ago", fields(line)[2]) and re.fullmatch(r"pid \d+", fields(line)[4]) for line in lines[1:])
+    assert all(re.fullmatch(r"\d+s ago", fields(line)[2]) and re.fullmatch(r"pid \d+", fields(line)[4])
+               for line in lines[1:])
     assert len(cli("ls", "--all").stdout.splitlines()) == 6
     assert [session["state"] for session in cli.sessions()] == ["finished", "crashed", "finished"]
 
@@ -1063,7 +1083,8 @@ def test_off_while_zones_are_open(cli):
 def test_one_of_several_is_off(cli):
     lives = cli.folder / "lives"
     lives.touch()
-    process = cli.start("run", "--no-preload", "--format", "none", "sh", "-c", f"{GUEST} waits {lives} & {GUEST} waits {lives}; wait")
+    process = cli.start("run", "--no-preload", "--format", "none", "sh", "-c",
+                        f"{GUEST} waits {lives} & {GUEST} waits {lives}; wait")
     wait_until(lambda: len(cli.sessions("-a")) == 3)
     cli("off", cli.sessions("-a")[-1]["pid"])
     assert cli.sessions()[0]["recording"] is True
@@ -1163,7 +1184,8 @@ def test_escapes_in_names(cli):
 
 def test_doctor(cli):
     text = cli("doctor", env={"HOTPATH_LIMITS": "3"}).stdout
-    for name in ("system", "clock", "sessions", "library", "threads", "cpu", "waits", "limits", "proc", "environment"):
+    for name in ("system", "clock", "sessions", "library", "threads", "cpu", "waits", "limits", "proc",
+                 "environment"):
         assert re.search(rf"^(ok|note|BAD) +{name} ", text, re.M), name
     assert "unknown variables: HOTPATH_LIMITS" in text
     assert "2 hotpath variables are set" in cli("doctor", env={"HOTPATH": "1"}).stdout  # and HOTPATH_DIR
@@ -1209,6 +1231,8 @@ def test_completions_of_other_shells(cli, shell, file):
     path = SOURCE / "completions" / file
     subprocess.run([shell, "-n", path], check=True)
     if shell == "fish":
-        words = subprocess.run([shell, "-c", f'source {path}; complete -C "hotpath o"; complete -C "hotpath ls --"'],
+        words = subprocess.run([shell, "-c",
+                                f'source {path}; complete -C "hotpath o"; complete -C "hotpath ls --"'],
                                capture_output=True, text=True, check=True, cwd=cli.folder).stdout
-        assert {line.split("\t")[0] for line in words.splitlines()} == {"on", "off", "--all", "--json", "--dir", "--help"}
+        assert {line.split("\t")[0] for line in words.splitlines()} == {
+            "on", "off", "--all", "--json", "--dir", "--help"}

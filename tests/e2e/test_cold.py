@@ -63,12 +63,12 @@ def test_what_was_never_called(box):
 def test_the_table_and_its_flag(box):
     result = box.run("cold", env=ON)
     [session] = result.sessions()
-    env = box.environment(box.path, {"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None, "HOTPATH_REPORT": None,
-                                     "HOTPATH_LIMIT": None})
+    env = box.environment(box.path, {"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None,
+                                     "HOTPATH_REPORT": None, "HOTPATH_LIMIT": None})
 
     def table(*args):
-        return subprocess.run(EMULATOR + [str(HOTPATH), "report", *args, str(session)], capture_output=True, text=True,
-                              timeout=TIMEOUT, env=env, check=True).stdout
+        return subprocess.run(EMULATOR + [str(HOTPATH), "report", *args, str(session)], capture_output=True,
+                              text=True, timeout=TIMEOUT, env=env, check=True).stdout
 
     assert "cold - " in table("--cold") and "timing - " in table("--cold") and "cold - " not in table()
     if can_be_looked_into(box.read(session)):
@@ -104,9 +104,10 @@ def test_sites_of_macros_have_no_image(box):
 
 def variants():
     for compiler in ("gcc", "clang"):
-        for options in (["-O0"], ["-O1"], ["-O2"], ["-O3"], ["-Os"], ["-O2", "-fno-plt"], ["-O2", "-fno-pie", "-no-pie"],
-                        ["-O2", "-fomit-frame-pointer"], ["-O2", "-static"], ["-O2", "-static-pie"],
-                        ["-O3", "-g", "-ffunction-sections", "-Wl,--gc-sections"], ["-O2", "-flto"]):
+        for options in (["-O0"], ["-O1"], ["-O2"], ["-O3"], ["-Os"], ["-O2", "-fno-plt"],
+                        ["-O2", "-fno-pie", "-no-pie"], ["-O2", "-fomit-frame-pointer"], ["-O2", "-static"],
+                        ["-O2", "-static-pie"], ["-O3", "-g", "-ffunction-sections", "-Wl,--gc-sections"],
+                        ["-O2", "-flto"]):
             yield pytest.param(compiler, options, id=f"{compiler} {' '.join(options)}")
 
 
@@ -123,12 +124,13 @@ def compile_cold(folder, compiler, options):
 
     run(compiler, "-O2", "-c", programs / "cold_plain.c")
     if any(option.startswith("-static") for option in options):
-        run(*measured, programs / "cold.c", programs / "cold_library.c", "cold_plain.o", BUILD / "lib/libhotpath.a", "-pthread",
-            "-o", "cold")
+        run(*measured, programs / "cold.c", programs / "cold_library.c", "cold_plain.o", BUILD / "lib/libhotpath.a",
+            "-pthread", "-o", "cold")
         return folder / "cold", "cold"
     shared = [f"-L{BUILD / 'lib'}", "-Wl,--no-as-needed", "-lhotpath", f"-Wl,-rpath,{BUILD / 'lib'}"]
     run(*measured, "-shared", "-fPIC", programs / "cold_library.c", *shared, "-o", "libcold_library.so")
-    run(*measured, programs / "cold.c", "cold_plain.o", "-L.", "-lcold_library", f"-Wl,-rpath,{folder}", *shared, "-o", "cold")
+    run(*measured, programs / "cold.c", "cold_plain.o", "-L.", "-lcold_library", f"-Wl,-rpath,{folder}", *shared,
+        "-o", "cold")
     return folder / "cold", "libcold_library.so"
 
 
@@ -183,7 +185,8 @@ SYMTAB, STRTAB, RELA, DYNSYM = 2, 3, 4, 11
 class Elf:
     """A 64-bit file of this machine, in which single fields can be changed."""
 
-    HEADER = {"phoff": (32, 8), "shoff": (40, 8), "phentsize": (54, 2), "phnum": (56, 2), "shentsize": (58, 2), "shnum": (60, 2)}
+    HEADER = {"phoff": (32, 8), "shoff": (40, 8), "phentsize": (54, 2), "phnum": (56, 2), "shentsize": (58, 2),
+              "shnum": (60, 2)}
     PART = {"type": (0, 4), "flags": (4, 4), "offset": (8, 8), "address": (16, 8), "size": (32, 8)}
     SECTION = {"type": (4, 4), "offset": (24, 8), "size": (32, 8), "link": (40, 4), "entry": (56, 8)}
     SYMBOL = {"name": (0, 4), "info": (4, 1), "section": (6, 2), "value": (8, 8), "size": (16, 8)}
@@ -196,7 +199,8 @@ class Elf:
         return int.from_bytes(self.content[at + field[0]:at + field[0] + field[1]], "little")
 
     def put(self, at, field, value):
-        self.content[at + field[0]:at + field[0] + field[1]] = (value % (1 << 8 * field[1])).to_bytes(field[1], "little")
+        start, size = at + field[0], field[1]
+        self.content[start:start + size] = (value % (1 << 8 * size)).to_bytes(size, "little")
 
     def records(self, offset, count, size):
         return [self.get(0, self.HEADER[offset]) + at * size for at in range(self.get(0, self.HEADER[count]))]

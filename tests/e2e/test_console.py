@@ -11,7 +11,8 @@ import time
 
 import pytest
 
-from harness import BUILD, PROGRAMS, SANITIZER, TIMEOUT, needs_root, without_emulator, without_sanitizer, without_thread_sanitizer
+from harness import (BUILD, PROGRAMS, SANITIZER, TIMEOUT, needs_root, without_emulator, without_sanitizer,
+                     without_thread_sanitizer)
 from terminal import Terminal, plain
 from test_cli import Cli, wait_until
 from test_stretch import history
@@ -29,7 +30,8 @@ class Desk:
 
     def __init__(self, cli, *args):
         self.cli = cli
-        self.process = cli.start("run", "--format", "none", "--", PROGRAMS / "order_desk", *args, stdin=subprocess.PIPE)
+        self.process = cli.start("run", "--format", "none", "--", PROGRAMS / "order_desk", *args,
+                                 stdin=subprocess.PIPE)
         wait_until(lambda: history(cli)[0] >= 6)
 
     def end(self):
@@ -169,7 +171,8 @@ def test_waits_are_those_of_the_report(ended):
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_every_tab_at_every_size(ended, size):
     columns, rows = size
-    shown = screens(ended, "".join(f"{tab + 1} screen\n" for tab in range(8)), "--from", "300ms", "--to", "1s", size=size)
+    shown = screens(ended, "".join(f"{tab + 1} screen\n" for tab in range(8)), "--from", "300ms", "--to", "1s",
+                    size=size)
     assert len(shown) == 8
     for tab, screen in enumerate(shown):
         assert f"[{tab + 1} {TABS[tab]}]" in screen[1]
@@ -203,7 +206,8 @@ def test_pages(ended):
     assert "filter: reserve" in filtered[0] and "reserve_stock" in filtered[2] and filtered[3].strip() == ""
     assert page[0].startswith("┌ reserve_stock  order_desk.c:") and "Esc closes" in page[0]
     assert any("called by  handle" in line for line in page) and any("p50" in line for line in page)
-    assert any("Own" in line and "Threads in the function" in line for line in help_) and any("quit" in line for line in help_)
+    assert any("Own" in line and "Threads in the function" in line for line in help_)
+    assert any("quit" in line for line in help_)
     assert any("[x] Own" in line for line in columns)
 
 
@@ -220,8 +224,8 @@ def test_time_goes_back_and_forth(ended):
 
 
 def test_idle_is_what_the_user_says(ended):
-    shown = screens(ended, "2 / type reserve\n Enter x Esc screen / type reserve\n Enter x Esc screen", "--from", "300ms",
-                    "--to", "1s")
+    shown = screens(ended, "2 / type reserve\n Enter x Esc screen / type reserve\n Enter x Esc screen", "--from",
+                    "300ms", "--to", "1s")
     idle, busy = ("\n".join(screen) for screen in shown)
     row = re.search(r"^.{3}reserve_stock.*$", idle, re.M).group(0)
     assert " – " in row and "reserve_stock" not in idle.split("\n")[2]
@@ -250,7 +254,8 @@ def test_a_long_verdict_has_two_lines(ended):
     for columns in (100, 80):
         for tab in "12":
             shown = screens(ended, f"{tab} screen", "--from", "300ms", "--to", "1s", size=(columns, 30))[0]
-            text = " ".join(line.strip() for line in shown[2:4 if not shown[3].startswith(" timing  cpu") else 3]).strip()
+            text = " ".join(line.strip()
+                            for line in shown[2:4 if not shown[3].startswith(" timing  cpu") else 3]).strip()
             assert "…" not in text
             assert text.split(": ", 1)[-1] in whole or columns == 80
 
@@ -274,7 +279,8 @@ def test_the_table_as_json(ended):
 
 
 def test_the_report_as_a_page(ended):
-    screen = screens(ended, "2 f screen", "--from", "300ms", "--to", "1s", size=(200, 40), env={"TMPDIR": str(ended.folder)})[0]
+    screen = screens(ended, "2 f screen", "--from", "300ms", "--to", "1s", size=(200, 40),
+                     env={"TMPDIR": str(ended.folder)})[0]
     path, stretch = re.search(r"Page: file://(\S+\.html)#t=(\S+)", screen[2]).groups()
     assert path.startswith(str(ended.folder)) and stretch == "300-1000"
     text = open(path).read()
@@ -287,7 +293,8 @@ def test_all_that_flows_is_one_below_the_other(cli):
     """Channels, tasks, streams, loops and values of the demo's program: each has its headings and its row."""
     cli("run", "--format", "none", "--", BUILD / "lib/hotpath/orders", "1")
     out = cli("console", "--once", "--tab", "5", "--size", "120x40", "orders", env=home(cli)).stdout
-    for heading, row in (("Channel", "jobs"), ("Task", "mail"), ("Stream", "segments"), ("Loop", "mailer"), ("Value", "orders")):
+    for heading, row in (("Channel", "jobs"), ("Task", "mail"), ("Stream", "segments"), ("Loop", "mailer"),
+                         ("Value", "orders")):
         assert re.search(rf"^...{heading} .*\n(.*\n)?...{row} +\S", out, re.M), heading
     assert re.search(r"^ futures$", out, re.M)
 
@@ -307,7 +314,8 @@ def test_callers_below_functions(ended):
     for name, time in roots.items():
         assert time == pytest.approx(own[name], abs=0.011)
     at = next(at for at, row in enumerate(rows) if row[1] == "reserve_stock")
-    assert rows[at + 1][0] > rows[at][0] and rows[at + 1][1] == "handle" and rows[at + 1][2] == pytest.approx(rows[at][2], abs=0.011)
+    assert rows[at + 1][0] > rows[at][0] and rows[at + 1][1] == "handle"
+    assert rows[at + 1][2] == pytest.approx(rows[at][2], abs=0.011)
     assert list(roots.values()) == sorted(roots.values(), reverse=True)
 
 
@@ -322,7 +330,8 @@ def test_stacks_of_one_function(ended):
     whole, only, again = screens(ended, "4 screen / type reserve_stock\n Enter m Enter screen Backspace screen")
     if "No stacks" in "\n".join(whole):
         pytest.skip("no stacks can be had here")
-    assert any("only reserve_stock" in line or "No stacks for this measure" in line for line in only), "\n".join(only)
+    assert any("only reserve_stock" in line or "No stacks for this measure" in line
+               for line in only), "\n".join(only)
     assert any("all threads" in line for line in again)
 
 
@@ -363,7 +372,8 @@ def test_a_program_that_crashed(cli):
     crashing = Desk(cli, "crash")
     crashing.end()
     screen = screens(cli, "2 screen")[0]
-    assert re.search(r"■ killed after \d+:\d+ by SIG[A-Z]+ ", screen[0]) and any("reserve_stock" in line for line in screen)
+    assert re.search(r"■ killed after \d+:\d+ by SIG[A-Z]+ ", screen[0])
+    assert any("reserve_stock" in line for line in screen)
 
 
 @without_sanitizer("the library of such a build can be preloaded into nothing else, so the shell is not seen")
@@ -382,7 +392,8 @@ class Watched:
         self.cli = cli
         self.program = cli.start("run", "--format", "none", "--", PROGRAMS / program, stdin=subprocess.PIPE)
         wait_until(lambda: history(cli)[0] >= 2)
-        self.console = cli.start("console", "--script", "-", "--size", "120x40", program, stdin=subprocess.PIPE, env=home(cli))
+        self.console = cli.start("console", "--script", "-", "--size", "120x40", program, stdin=subprocess.PIPE,
+                                 env=home(cli))
 
     def tell(self, line):
         self.program.stdin.write(line + "\n")
@@ -451,8 +462,8 @@ def test_memory_stays_the_same_while_it_is_watched(cli):
 
 
 KEYS = (list("12345678jkgGihl/nNsSctzp[]xwo*+mubavy?LF") +
-        ["Enter", "Esc", "Tab", "BackTab", "Backspace", "Up", "Down", "Left", "Right", "PageUp", "PageDown", "Home", "End",
-         "space", "WheelUp", "WheelDown"])
+        ["Enter", "Esc", "Tab", "BackTab", "Backspace", "Up", "Down", "Left", "Right", "PageUp", "PageDown", "Home",
+         "End", "space", "WheelUp", "WheelDown"])
 
 
 def random_script(count, seed):
@@ -686,7 +697,8 @@ def test_demo(cli):
     try:
         shell.terminal.type(f"{cli.program} demo --seconds 600; echo status $?", "Enter")
         shell.terminal.wait_for(r"^ orders \d+ +● live")
-        for tab, row in ((2, r"reserve_stock +\d"), (3, r"handle +\d"), (5, r"jobs|mail"), (6, r"worker.*\d"), (7, r"reserve_stock|queue_pop")):
+        for tab, row in ((2, r"reserve_stock +\d"), (3, r"handle +\d"), (5, r"jobs|mail"), (6, r"worker.*\d"),
+                         (7, r"reserve_stock|queue_pop")):
             shell.terminal.type(str(tab))
             shell.terminal.wait_for(rf"\[{tab} ")
             shell.terminal.wait_for(row)
@@ -708,7 +720,8 @@ def test_run_with_the_console(cli):
     shell = Shell(cli)
     try:
         program = PROGRAMS / "order_desk"
-        shell.terminal.type(f"{cli.program} run --console --format none -- sh -c 'echo said; sleep 4 | {program}; exit 3'; echo status $?",
+        shell.terminal.type(f"{cli.program} run --console --format none -- sh -c 'echo said; sleep 4 | {program}; "
+                            f"exit 3'; echo status $?",
                             "Enter")
         shell.terminal.wait_for(r"\[1 Overview\]")
         assert "said" not in plain(shell.terminal.screen())

@@ -116,7 +116,8 @@ def test_round_periods(box):
         told = result.told
         # Wide: with five times as many threads as CPUs, perf sees up to a third less than there is.
         assert near(cpu_of(result.report, "computes"), told["computes"], 25), (result.report.rows("cpu"), told)
-        assert told["reads"] / 3 < cpu_of(result.report, "reads") < 4 * told["reads"], (result.report.rows("cpu"), told)
+        assert told["reads"] / 3 < cpu_of(result.report, "reads") < 4 * told["reads"], (
+            result.report.rows("cpu"), told)
         found = result.row("reads", "cpu").kernel_ns > told["reads"] / 4
         if found:
             break
@@ -200,13 +201,15 @@ def test_recursion_counts_once_and_for_all(box):
         assert abs(cpu_of(report, "pong") / told["ping"] - 7 / 9) < error_of_count(report, 7 / 9) + 0.03
     exclusive = cpu_run(box, "recursion", 300)
     check_sums(exclusive)
-    assert near(cpu_of(exclusive.report, "ping") + cpu_of(exclusive.report, "pong"), exclusive.told["ping"], 3, plus=TICK_NS)
+    assert near(cpu_of(exclusive.report, "ping") + cpu_of(exclusive.report, "pong"), exclusive.told["ping"], 3,
+                plus=TICK_NS)
 
 
 def test_inclusive_is_own_and_all_inside(box):
     report = cpu_run(box, "split", 200, env={"HOTPATH_CPU_INCLUSIVE": "1", "HOTPATH_COLUMNS": "all"}).report
     rows = {row.name: row for row in report.rows("cpu")}
-    assert rows["split"].all_cpu_ns == rows["split"].cpu_ns == sum(rows[name].own_cpu_ns for name in ("split", "heavy", "light"))
+    assert rows["split"].all_cpu_ns == rows["split"].cpu_ns == sum(
+        rows[name].own_cpu_ns for name in ("split", "heavy", "light"))
     assert rows["heavy"].all_cpu_ns == rows["heavy"].own_cpu_ns
 
 
@@ -215,7 +218,8 @@ def test_what_comes_after_longjmp_is_not_the_dead_zones(box):
     result = cpu_run(box, "longjmp", 200)
     # While it reads the clock, the C library's frame may be where that of the zone was.
     assert cpu_of(result.report, "leaves") < result.told["jumps"] / 20 + TICK_NS
-    assert near(cpu_of(result.report, "jumps") + cpu_of(result.report, "leaves"), result.told["jumps"], 3, plus=TICK_NS)
+    assert near(cpu_of(result.report, "jumps") + cpu_of(result.report, "leaves"), result.told["jumps"], 3,
+                plus=TICK_NS)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -292,7 +296,8 @@ def test_report_of_a_live_process(box):
         assert process.stdout.readline() == b"ready\n"
         seen = []
         while len(seen) < 3 or seen[-1] < 50:
-            report = Report(json.loads(hotpath(box, "report", "--format", "json", process.pid, folder=process.folder)))
+            report = Report(json.loads(hotpath(box, "report", "--format", "json", process.pid,
+                                               folder=process.folder)))
             jsonschema.validate(report.values, SCHEMA)
             seen.append(totals(report)["samples"])
             assert seen == sorted(seen)
@@ -332,11 +337,13 @@ def test_sessions_come_and_go(box):
 
 # --------------------------------------------------------------------------------------------- hosts are not harmed
 
-HOSTS = ["actions", "handler_before", "reset", "urgent", "interrupted", "masks", "block_with_handler", "handler_while_blocked",
-         "wait_for_signals", "read_signals", "other_signals", "sleep_tightly", "keep_errno", "vforks", "spawns", "fork_among_threads", "execs", "descriptors"]
+HOSTS = ["actions", "handler_before", "reset", "urgent", "interrupted", "masks", "block_with_handler",
+         "handler_while_blocked", "wait_for_signals", "read_signals", "other_signals", "sleep_tightly",
+         "keep_errno", "vforks", "spawns", "fork_among_threads", "execs", "descriptors"]
 
 def check_host(box, case, engine, env=None):
-    return box.same("cpu_host", case, env={"HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "4999", "HOTPATH_CPU_ENGINE": engine, **(env or {})})
+    return box.same("cpu_host", case, env={"HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "4999",
+                                           "HOTPATH_CPU_ENGINE": engine, **(env or {})})
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -355,27 +362,30 @@ def test_1000_forks(box):
     assert report.row("crunch").calls >= 1000
 
 
-REFUSALS = {"no_files": "ulimit -n 1024", "no_perf": "PERFMON", "no_pending": None, "no_locked": None, "no_timers": None,
-            "neither": "PERFMON"}
+REFUSALS = {"no_files": "ulimit -n 1024", "no_perf": "PERFMON", "no_pending": None, "no_locked": None,
+            "no_timers": None, "neither": "PERFMON"}
 
 
 @pytest.mark.parametrize("case", sorted(REFUSALS))
 @without_sanitizer("it needs what is refused")
 def test_engines_refused(box, case):
     """The report says so, and the sums are still right."""
-    measured = check_host(box, case, "auto", {"HOTPATH_OUTPUT_PATH": None, "HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_REPORT": "cpu"})
+    measured = check_host(box, case, "auto", {"HOTPATH_OUTPUT_PATH": None, "HOTPATH_OUTPUT_FORMAT": None,
+                                              "HOTPATH_REPORT": "cpu"})
     trust = measured.stderr.splitlines()[-1]
     assert "CPU time by" in trust, measured.stderr
     if REFUSALS[case]:
         assert "refused" in trust and REFUSALS[case] in trust, trust
     total = [line for line in measured.stderr.splitlines() if line.startswith("Total: ")][0]
-    assert total.split()[2] == "ms," and near(float(total.split()[1]) * 1e6, measured.aside["all"], 2, plus=3_000_000), total
+    assert total.split()[2] == "ms,", total
+    assert near(float(total.split()[1]) * 1e6, measured.aside["all"], 2, plus=3_000_000), total
 
 
 def test_reserved_sessions_are_not_sampled(box):
     measured = check_host(box, "work", "auto", {"HOTPATH_RESERVE": "1"})
     assert "cpu" not in measured.report.values["sections"] or not measured.report.rows("cpu")
-    assert [line for line in measured.lines if "HOTPATH_RESERVE" in line and "not sampled" in line] and len(measured.lines) == 1
+    assert [line for line in measured.lines if "HOTPATH_RESERVE" in line and "not sampled" in line]
+    assert len(measured.lines) == 1
 
 
 @with_glibc("gdb stops at musl's signal, which it does not know for the C library's own")
@@ -383,7 +393,8 @@ def test_reserved_sessions_are_not_sampled(box):
 def test_under_gdb(box):
     need("gdb")
     done = box.run(Path(shutil.which("gdb")), "-nx", "-batch", "-ex", "run", "-ex", "print $_exitcode", "--args",
-                   str(PROGRAMS / "cpu_host"), "actions", env={"HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "4999"}, status=None)
+                   str(PROGRAMS / "cpu_host"), "actions", env={"HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "4999"},
+                   status=None)
     plain = box.run("cpu_host_off", "actions")
     if "ptrace" in done.stderr or "Operation not permitted" in done.stderr:
         pytest.skip("nothing may be traced here")
@@ -396,15 +407,16 @@ def test_under_gdb(box):
 def test_under_strace(box):
     need("strace")
     plain = box.run("cpu_host_off", "masks")
-    traced = box.run("cpu_host", "masks", env={"HOTPATH_CPU": "1"}, before=["strace", "-f", "-o", "/dev/null"], status=None)
+    traced = box.run("cpu_host", "masks", env={"HOTPATH_CPU": "1"}, before=["strace", "-f", "-o", "/dev/null"],
+                     status=None)
     if "ptrace" in traced.stderr or "not permitted" in traced.stderr:
         pytest.skip("nothing may be traced here")
     assert traced.status == 0 and traced.stdout == plain.stdout
 
 
 @without_sanitizer("two copies of the library are two of each instrumented variable")
-@pytest.mark.parametrize("program, plugin", [("cpu", "plugin.so"), ("cpu", "plugin_static.so"), ("cpu_static", "plugin.so"),
-                                             ("cpu_static", "plugin_static.so")])
+@pytest.mark.parametrize("program, plugin", [("cpu", "plugin.so"), ("cpu", "plugin_static.so"),
+                                             ("cpu_static", "plugin.so"), ("cpu_static", "plugin_static.so")])
 def test_copies_of_the_library(box, program, plugin):
     """The handler belongs to one copy, the thread is known to another."""
     result = cpu_run(box, "plugin", 200, PROGRAMS / plugin, program=program, env={"HOTPATH_CPU_RATE": "1997"})
@@ -416,12 +428,14 @@ def test_copies_of_the_library(box, program, plugin):
 
 # --------------------------------------------------------------------------------------------- third-party programs
 
-programs_of_others = [without_sanitizer("they are programs of this machine"), with_glibc("they are programs of this machine")]
+programs_of_others = [without_sanitizer("they are programs of this machine"),
+                      with_glibc("they are programs of this machine")]
 
 BASH = r"""trap 'echo urgent' URG; trap 'echo end; exit 4' EXIT; trap - TRAP; trap '' PROF
 for i in $(seq 300); do x=$((x + i * i)); y+=$(echo $i); done; echo $x ${#y}
 kill -URG $$; ( trap - URG; kill -URG $BASHPID; echo child ); sleep 0.01 & wait $!; echo $?
-read -t 0.05 z < <(sleep 1); echo "read $?"; coproc cat; echo hi >&"${COPROC[1]}"; read -r w <&"${COPROC[0]}"; echo "$w"
+read -t 0.05 z < <(sleep 1); echo "read $?"
+coproc cat; echo hi >&"${COPROC[1]}"; read -r w <&"${COPROC[0]}"; echo "$w"
 trap; false"""
 
 
@@ -434,8 +448,8 @@ def bench(box):
 def test_time_before_main_counts(box):
     """That of the dynamic linker, which no session could see."""
     report = box.path / "report.json"
-    done = subprocess.run([HOTPATH, "run", "--format", "json", "--output", report, "--", PROGRAMS / "cpu", "split", "50"],
-                          capture_output=True, text=True, timeout=TIMEOUT)
+    done = subprocess.run([HOTPATH, "run", "--format", "json", "--output", report, "--", PROGRAMS / "cpu",
+                           "split", "50"], capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 0, done.stderr
     values = json.loads(report.read_text())
     jsonschema.validate(values, SCHEMA)
@@ -469,7 +483,8 @@ class TestProgramsOfOthers:
             git init -q -b main . && git config user.name A && git config user.email a@example.org
             export GIT_AUTHOR_DATE='2020-01-01T00:00:00Z' GIT_COMMITTER_DATE='2020-01-01T00:00:00Z'
             for i in 1 2 3; do seq $i 3000 > file$i; git add . && git commit -qm "commit $i"; done
-            git repack -adq && git fsck && git log --stat | cat && git diff HEAD~2 | wc && git blame file2 | tail -3"""
+            git repack -adq && git fsck && git log --stat | cat &&
+            git diff HEAD~2 | wc && git blame file2 | tail -3"""
         bench.same("sh", "-c", script, options=self.options)
 
     def test_redis(self, box):

@@ -1,4 +1,5 @@
-"""Functions of C++ have readable names, whichever way they were measured and whichever compiler has made the program."""
+"""Functions of C++ have readable names, whichever way they were measured and whichever compiler has made the
+program."""
 import platform
 import shutil
 import subprocess
@@ -11,9 +12,9 @@ pytestmark = [with_glibc("it is compiled by the compilers of this machine"),
               without_emulator("it is compiled by the compilers of this machine"),
               without_sanitizer("the library would want its runtime")]
 
-NAMES = {"square<int>", "square<double>", "square<unsigned long>", "Array<int, 3>::size", "Array<int, 3>::sum<float>",
-         "Box<std::vector<std::string>>::get", "Box<int*>::get", "ns::over(int)", "ns::over(unsigned long)",
-         "many<int, char>", "plain", "main"}
+NAMES = {"square<int>", "square<double>", "square<unsigned long>", "Array<int, 3>::size",
+         "Array<int, 3>::sum<float>", "Box<std::vector<std::string>>::get", "Box<int*>::get", "ns::over(int)",
+         "ns::over(unsigned long)", "many<int, char>", "plain", "main"}
 
 
 @pytest.fixture(params=["g++", "clang++"])
@@ -39,8 +40,8 @@ def test_names_by_macros(box, build):
     chosen = box.run(program, env={"HOTPATH_FILTER": "square<double>"}).report.names()
     assert set(chosen) == {"square<double>", "main"}
     chosen = box.run(program, env={"HOTPATH_FILTER": "square,Box::get"}).report.names()
-    assert set(chosen) == {"square<int>", "square<double>", "square<unsigned long>", "Box<std::vector<std::string>>::get",
-                           "Box<int*>::get", "main"}
+    assert set(chosen) == {"square<int>", "square<double>", "square<unsigned long>",
+                           "Box<std::vector<std::string>>::get", "Box<int*>::get", "main"}
     focused = box.read(result.sessions()[0], "--focus", "square").names()
     assert set(focused) == {"square<int>", "square<double>", "square<unsigned long>"}
 
@@ -53,7 +54,8 @@ def test_names_by_the_compiler(box, build):
 
 
 @pytest.mark.skipif(not perf_is_allowed(), reason="the kernel lets nobody take stacks here")
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="stacks of this machine cannot be unwound")
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"),
+                    reason="stacks of this machine cannot be unwound")
 def test_names_by_samples(box, build):
     program = build("-DWORK_MS=60")
     result = box.run(HOTPATH, "run", "-n", "0", program)

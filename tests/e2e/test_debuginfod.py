@@ -21,7 +21,8 @@ from test_record import until
 pytestmark = [without_emulator("/proc and perf are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
               with_glibc("the programs of this machine have it"),
-              pytest.mark.skipif(shutil.which("cc") is None or shutil.which("objcopy") is None, reason="there is no compiler"),
+              pytest.mark.skipif(shutil.which("cc") is None or shutil.which("objcopy") is None,
+                                 reason="there is no compiler"),
               pytest.mark.skipif(not perf_is_allowed() or platform.machine() not in ("x86_64", "aarch64"),
                                  reason="the kernel lets nobody take stacks here")]
 
@@ -67,7 +68,8 @@ class Server:
             def log_message(self, *_):
                 asked.append(self.path)
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(folder)))
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0),
+                                                      functools.partial(Handler, directory=str(folder)))
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server.server_port}"
 
@@ -128,7 +130,8 @@ def test_names_of_a_process_that_runs(stripped, options, variables):
     process = subprocess.Popen([stripped.hidden, "for ever"])
     path = stripped.folder / "record.json"
     try:
-        arguments = ["record", "-p", process.pid, "--for", "300ms", "--format", "json", "--output", path, "--section", "all", "--limit", 0]
+        arguments = ["record", "-p", process.pid, "--for", "300ms", "--format", "json", "--output", path,
+                     "--section", "all", "--limit", 0]
         for more, environment in (([], {}), (options, variables)):
             assert stripped.server.asked == []
             stripped(*arguments, *more, env=stripped.variables | environment)

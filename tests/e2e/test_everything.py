@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-from harness import BUILD, HOTPATH, PROGRAMS, SOURCE, between, near, with_cxx, with_glibc, without_emulator, without_sanitizer
+from harness import (BUILD, HOTPATH, PROGRAMS, SOURCE, between, near, with_cxx, with_glibc, without_emulator,
+                     without_sanitizer)
 
 ON = {"HOTPATH": "1"}
 # What the program counts itself, and what it does not: helpers that run once per call of something else.
@@ -68,7 +69,8 @@ def test_filter_from_a_file(box):
     (folder / "names.txt").write_text("work\n/(/\n")
     result = box.run("everything", env=ON | {"HOTPATH_FILTER": "leaf,@names.txt"}, cwd=folder)
     assert set(result.report.names()) == ALL
-    assert result.lines == ["hotpath: HOTPATH_FILTER='leaf,@names.txt' is not a list of texts, globs and /regex/: line 2 of "
+    assert result.lines == ["hotpath: HOTPATH_FILTER='leaf,@names.txt' is not a list of texts, globs and /regex/: "
+                            "line 2 of "
                             "'names.txt': '(' is never closed at byte 2; using no filter (every site)"]
 
 
@@ -77,8 +79,8 @@ def test_run_passes_on_what_a_file_holds(box):
     """The program is in another folder, where there is no such file."""
     folder, elsewhere = box.folder(), box.folder()
     (folder / "names.txt").write_text("work\nodd, or even\n")
-    result = box.run(HOTPATH, "run", "--no-preload", "--filter", "@names.txt", "--skip", "small,@names.txt", "sh", "-c",
-                     f"cd {elsewhere}; exec {PROGRAMS}/everything", cwd=folder)
+    result = box.run(HOTPATH, "run", "--no-preload", "--filter", "@names.txt", "--skip", "small,@names.txt", "sh",
+                     "-c", f"cd {elsewhere}; exec {PROGRAMS}/everything", cwd=folder)
     assert result.report.names() == [] and result.lines == []
     result = box.run(HOTPATH, "run", "--skip", "/^[^w]/,@none.txt", PROGRAMS / "everything", cwd=folder, status=2)
     assert "the file 'none.txt' cannot be read: no such file or directory" in result.stderr
@@ -100,9 +102,9 @@ def test_readable_names_of_cxx_are_chosen(box):
 CALLS_OF_CXX = {
     "main": 1, "shop::Basket::Basket": 10, "shop::Basket::~Basket": 10, "shop::Basket::add(int)": 20,
     "shop::Basket::add(char const*)": 10, "shop::Basket::total": 10, "shop::Basket::operator+=": 10,
-    "shop::Basket::operator bool": 10, "shop::Basket::limit": 10, "shop::largest<int>": 10, "shop::largest<double>": 10,
-    "shop::(anonymous namespace)::hidden": 10, "shop::unseen": 10, "operator<": 10, "plain(int)": 10, "plain(double)": 20,
-    "Table<7>::at": 10, "Table<9>::at": 20, "main::<lambda>": 10,
+    "shop::Basket::operator bool": 10, "shop::Basket::limit": 10, "shop::largest<int>": 10,
+    "shop::largest<double>": 10, "shop::(anonymous namespace)::hidden": 10, "shop::unseen": 10, "operator<": 10,
+    "plain(int)": 10, "plain(double)": 20, "Table<7>::at": 10, "Table<9>::at": 20, "main::<lambda>": 10,
 }
 
 
@@ -117,8 +119,9 @@ def test_names_of_cxx_are_readable_in_the_program(box):
     assert set(box.read(result.sessions()[0], "--focus", "/^plain/").names()) == {"plain(double)", "plain(int)"}
     table = box.run("everything_cxx", env=ON | {"HOTPATH_OUTPUT_FORMAT": "table"}).report_path.read_text()
     assert "'hotpath report' demangles it" in table
-    if shutil.which("c++filt"):  # whatever is shown is the signature, or the beginning of what follows the type in it
-        signatures = subprocess.run(["c++filt", *linked], capture_output=True, text=True, check=True).stdout.splitlines()
+    if shutil.which("c++filt"):  # a name is the whole signature, or what follows the return type up to some point
+        signatures = subprocess.run(["c++filt", *linked], capture_output=True, text=True,
+                                    check=True).stdout.splitlines()
         for name in set(CALLS_OF_CXX) - {"main", "main::<lambda>"}:
             assert any(name == one or f" {one}".find(f" {name}(") >= 0 for one in signatures), name
 
@@ -139,8 +142,8 @@ def test_names_that_would_become_huge_stay_as_they_are(box):
         void copy(void) {{}}
         void broken(void) {{}}
         int main(void) {{ evil(); copy(); broken(); return 0; }}""")
-    subprocess.run(["gcc", "-finstrument-functions", "evil.c", "-o", "evil", f"-L{BUILD / 'lib'}", "-Wl,--no-as-needed",
-                    "-lhotpath", f"-Wl,-rpath,{BUILD / 'lib'}"], cwd=folder, check=True)
+    subprocess.run(["gcc", "-finstrument-functions", "evil.c", "-o", "evil", f"-L{BUILD / 'lib'}",
+                    "-Wl,--no-as-needed", "-lhotpath", f"-Wl,-rpath,{BUILD / 'lib'}"], cwd=folder, check=True)
     result = box.run(folder / "evil", env=ON)
     names = box.read(result.sessions()[0]).names()
     assert doubling in names and "Box::add [constprop.0]" in names and len(names) == 4
@@ -245,8 +248,9 @@ def test_compilers_and_options(box, compiler, options):
     program = box.folder() / "everything"
     library = [str(BUILD / "lib/libhotpath.a")] if "-static-pie" in options else [
         f"-L{BUILD / 'lib'}", "-Wl,--no-as-needed", "-lhotpath", f"-Wl,-rpath,{BUILD / 'lib'}"]
-    done = subprocess.run([compiler, *options, "-finstrument-functions", str(SOURCE / "tests/programs/everything.c"),
-                           *library, "-pthread", "-o", str(program)], capture_output=True, text=True)
+    done = subprocess.run([compiler, *options, "-finstrument-functions",
+                           str(SOURCE / "tests/programs/everything.c"), *library, "-pthread", "-o", str(program)],
+                          capture_output=True, text=True)
     if done.returncode != 0 and "-flto" in options:
         pytest.skip(f"{compiler} cannot do it here: {done.stderr.splitlines()[-1]}")
     assert done.returncode == 0, done.stderr

@@ -34,8 +34,8 @@ CALLS = {
     "overview": {"main": 1, "sync_work": 100, "sync_alloc": 100, "async_sleep": 100, "run_loop": 100},
     "peak_vs_total": {"main": 1, "sum_of_all_lines": 1, "sum_line_by_line": 1},
     "per_command": {"main": 1, "command[GET]": 4000, "command[SET]": 1000, "command[DEL]": 100, "slot_of": 5100},
-    "profile_async_io": {"main": 1, "join_all": 2, "create_file": 5, "read_file": 5, "uv_fs_open": 10, "uv_fs_write": 12800,
-                         "uv_fs_fsync": 5, "uv_fs_read": 12805, "uv_fs_close": 10},
+    "profile_async_io": {"main": 1, "join_all": 2, "create_file": 5, "read_file": 5, "uv_fs_open": 10,
+                         "uv_fs_write": 12800, "uv_fs_fsync": 5, "uv_fs_read": 12805, "uv_fs_close": 10},
     "profile_async_io_long": None,
     "profile_blocking_io": {"main": 1, "create_test_file": 1, "fsync": 1, "read_file": 5},
     "prefork": {"main": 1, "accept_requests": 1, "wait for workers": 1},
@@ -119,7 +119,8 @@ def check_sampling(measured, plain):
 
 def check_slow_call(measured, plain):
     if "thread" in SANITIZER:
-        pytest.skip("not with ThreadSanitizer: it makes looking into a request dearer than a sixty-fourth of the request,"
+        pytest.skip("not with ThreadSanitizer: it makes looking into a request dearer than a sixty-fourth of the "
+                    "request,"
                     " so the library gives it up before the slow one comes")
     slow = measured.row("handle_request", "slowest")
     assert slow.note == "request 100" and slow.total_ns >= 100e6
@@ -201,14 +202,16 @@ def check_values(measured, plain):
     assert bytes_of["images"].total + bytes_of["pages"].total == round(size.mean * 1000)
     queue = measured.row("queue", "values")
     # What came is what went and what is left.
-    assert queue.updates == 2 * 1000 + queue.last_number and 0 <= queue.last_number <= queue.max == 20 and queue.min == 0
+    assert queue.updates == 2 * 1000 + queue.last_number and 0 <= queue.last_number <= queue.max == 20
+    assert queue.min == 0
     assert measured.row("state", "values").recent == "done, filling"
     assert measured.row("done - REQUESTS / 2", "values").last == "500"
 
 
 def check_event_loop(measured, plain):
     loop = measured.row("requests", "loops")
-    assert loop.turns == loop.waits == 100 and loop.longest_turn_ns >= measured.row("work").max_ns and loop.blocked_turns >= 1
+    assert loop.turns == loop.waits == 100 and loop.longest_turn_ns >= measured.row("work").max_ns
+    assert loop.blocked_turns >= 1
     assert plain.stdout == "100\n"
 
 
@@ -246,7 +249,8 @@ def check_orders(measured, plain):
     """What goes in comes out: each number follows from another one."""
     calls = {row.name: row.calls for row in measured.report.rows("timing")}
     orders = calls["accept_order"]
-    assert orders > 20 and all(calls[name] == orders for name in ("handle", "parse_order", "price", "reserve_stock", "render"))
+    assert orders > 20
+    assert all(calls[name] == orders for name in ("handle", "parse_order", "price", "reserve_stock", "render"))
     assert calls["look_up_price"] == (orders + 2) // 3 and calls["send_mail"] == (orders + 19) // 20
     jobs, replies = (measured.row(name, "channels") for name in ("jobs", "replies"))
     assert (jobs.sent, jobs.received, jobs.queue, jobs.capacity) == (orders, orders, 0, 64)
@@ -275,7 +279,8 @@ def check_slow_consumer(measured, plain):
 def check_worker_pool(measured, plain):
     rows = measured.report.section("channels")["rows"]
     whole = [row for row in rows if row["instance"] is None]
-    assert [(row["sent"], row["received"], row["queue"], row["instances"], row["live"]) for row in whole] == [(804, 804, 0, 2, 0)]
+    assert [(row["sent"], row["received"], row["queue"], row["instances"], row["live"])
+            for row in whole] == [(804, 804, 0, 2, 0)]
     assert sorted((row["sent"], row["received"]) for row in rows if row["instance"]) == [(400, 400), (404, 404)]
     assert plain.stdout == f"{sum(number ** 2 for number in range(401))}\n"
 

@@ -81,7 +81,8 @@ def test_stacks_are_those_of_the_program(stacked):
                    exported.firefox(stacked.text("firefox"))[CPU]):
         heavy = [names for names, weight in stacks if names[-2:] == ("heavy", "compute")]
         assert heavy and all("outer" in names and names.index("main") < names.index("outer") for names in heavy)
-        total = {name: sum(weight for names, weight in stacks if name in names) for name in ("heavy", "light", "outer")}
+        total = {name: sum(weight for names, weight in stacks if name in names)
+                 for name in ("heavy", "light", "outer")}
         for row in stacked.report.rows("functions"):
             if row.library == "stacked" and row.name in total:
                 assert total[row.name] == round(row.total_ns)
@@ -110,7 +111,8 @@ def test_moments_in_the_firefox_profiler():
     report = run.report
     timing = {row.name: row for row in report.rows("timing")}
     rows = report.rows("timeline")
-    assert {f"{row.what} of {row.name}" for row in rows} == counters.keys() and {row.what for row in rows} >= {"cpu", "memory", "calls"}
+    assert {f"{row.what} of {row.name}" for row in rows} == counters.keys()
+    assert {row.what for row in rows} >= {"cpu", "memory", "calls"}
     for row in rows:
         display, samples = counters[f"{row.what} of {row.name}"]
         values, total = [point[1] for point in row.series], sum(count for _, count in samples)
@@ -119,17 +121,21 @@ def test_moments_in_the_firefox_profiler():
             levels = [sum(count for _, count in samples[:at + 1]) for at in range(1, len(samples))]
             assert levels == pytest.approx(values)
             assert [when for when, _ in samples[1:]] == [point[0] for point in row.series]
-        elif row.what in ("calls", "time") and row.name in timing and samples[0][0] == 0:  # it was seen from the start
+        elif row.what in ("calls",
+                          "time") and row.name in timing and samples[0][0] == 0:  # it was seen from the start
             truth = timing[row.name].calls if row.what == "calls" else timing[row.name].total_ns / 1e6
             assert total == pytest.approx(truth, rel=1e-6)
         assert all(when <= report.values["elapsed_ns"] * 1.01 + 1e7 for when, _ in samples)
     latest = [marker for marker in markers if marker[3]["kept"] == "recent call"]
-    truth = [(row.name, report.values["elapsed_ns"] - row.ago_ns - row.duration_ns, row.duration_ns) for row in report.rows("calls")]
+    truth = [(row.name, report.values["elapsed_ns"] - row.ago_ns - row.duration_ns, row.duration_ns)
+             for row in report.rows("calls")]
     assert truth and {name for name, _, _, _ in latest} == {"heavy"}
-    for (name, start, took, _), (row, began, lasted) in zip(latest, sorted(truth, key=lambda call: call[1]), strict=True):
+    for (name, start, took, _), (row, began, lasted) in zip(
+        latest, sorted(truth, key=lambda call: call[1]), strict=True):
         assert (name, took) == (row, pytest.approx(lasted, abs=1)) and start == pytest.approx(began, abs=1000)
     slowest = {name: (start, took) for name, start, took, data in markers if data["kept"] == "slowest call"}
-    tops = {row.name: (row.started_ns, row.total_ns) for row in report.rows("slowest") if row.started_ns is not None}
+    tops = {row.name: (row.started_ns, row.total_ns) for row in report.rows("slowest")
+            if row.started_ns is not None}
     assert tops.keys() - {"heavy"} == slowest.keys() - {"heavy"} and "split" in slowest
     for name, (start, took) in slowest.items():
         assert (start, took) == (pytest.approx(tops[name][0], abs=1000), pytest.approx(tops[name][1], abs=1))
@@ -206,7 +212,8 @@ def test_processor_time_and_waiting_of_measured_functions(zones):
     assert exported.own(types["zone-cpu"][1]) == {name: weight for name, weight in cpu.items() if weight}
     waits = {}
     for row in zones.report.rows("waits"):
-        waits[row.name, f"[waiting: {row.cause}]"] = waits.get((row.name, f"[waiting: {row.cause}]"), 0) + round(row.waited_ns)
+        waits[row.name, f"[waiting: {row.cause}]"] = waits.get(
+            (row.name, f"[waiting: {row.cause}]"), 0) + round(row.waited_ns)
     found = {}
     for names, weight in types["zone-waits"][1]:
         found[names[-2:]] = found.get(names[-2:], 0) + weight
@@ -230,7 +237,8 @@ def test_two_runs(cli):
     assert exported.own(stacks["cpu"]) == own_of_functions(second)
     assert sum(cpu["earlier"]) == first.section("functions")["totals"]["cpu_ns"]
     assert "split 100" in values["compared"] and "deep 100" in values["command"]
-    names = [tuple(row) for row in zip(values["functions"]["name"], values["functions"]["library"], values["functions"]["file"])]
+    names = [tuple(row) for row in zip(values["functions"]["name"], values["functions"]["library"],
+                                       values["functions"]["file"])]
     assert len(set(names)) == len(names)
 
 
@@ -257,7 +265,8 @@ def test_mistakes(cli):
     cli("run", "--no-stacks", PROGRAMS / "cpu", "split", 20)
     for args, words in ((["export"], "missing --format"), (["export", "-f", "png"], "unknown format 'png'"),
                         (["export", "-f", "folded", "--of", "money"], "'money' is not one of"),
-                        (["export", "-f", "folded", "a", "b"], "one session at a time"), (["flame", "a", "b"], "--diff")):
+                        (["export", "-f", "folded", "a", "b"], "one session at a time"),
+                        (["flame", "a", "b"], "--diff")):
         assert words in cli(*args, status=2).stderr
     for args, words in ((["export", "-f", "folded", "--of", "cpu"], "this session has no 'cpu'"),
                         (["export", "-f", "folded", "nobody"], "no session"),
@@ -279,8 +288,8 @@ def test_a_fifo_that_nobody_reads(cli):
 def on_terminal(cli, *args):
     """What a terminal shows of it: stdout and stderr."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen([str(HOTPATH), *args], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=cli.environment(),
-                               cwd=cli.folder)
+    process = subprocess.Popen([str(HOTPATH), *args], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
+                               env=cli.environment(), cwd=cli.folder)
     os.close(theirs)
     shown = b""
     with contextlib.suppress(OSError):  # the end of a terminal is an error

@@ -24,7 +24,8 @@ pytestmark = [without_emulator("/proc and perf are those of the machine below"),
               pytest.mark.skipif(not perf_is_allowed() or platform.machine() not in ("x86_64", "aarch64"),
                                  reason="the kernel lets nobody take stacks here")]
 
-GO = shutil.which("go") or next((path for path in ("/usr/local/go/bin/go", "/usr/lib/go/bin/go") if os.path.exists(path)), None)
+GO = shutil.which("go") or next((path for path in ("/usr/local/go/bin/go", "/usr/lib/go/bin/go")
+                                 if os.path.exists(path)), None)
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PERFETTO = os.environ.get("HOTPATH_PERFETTO_PYTHON")  # a Python that has the package perfetto of PyPI
 MODULES = Path(os.environ.get("HOTPATH_NODE_MODULES", "/nonexistent"))
@@ -74,8 +75,8 @@ def test_pprof(stacked):
 
 def in_browser(cli, url, *options):
     """The page in the browser after its script has run."""
-    return call(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000", "--dump-dom", *options,
-                f"--user-data-dir={cli.folder}/browser", url)
+    return call(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000", "--dump-dom",
+                *options, f"--user-data-dir={cli.folder}/browser", url)
 
 
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: pages are not looked at")
@@ -107,7 +108,8 @@ def accumulated(samples):
     return itertools.accumulate(count for _, count in samples)
 
 
-@pytest.mark.skipif(not FIREFOX.exists(), reason="@firefox-devtools/profiler-cli of npm is not there: see HOTPATH_NODE_MODULES")
+@pytest.mark.skipif(not FIREFOX.exists(),
+                    reason="@firefox-devtools/profiler-cli of npm is not there: see HOTPATH_NODE_MODULES")
 def test_firefox_profiler(stacked):
     """It loads a file in the background and is queried then. It accepts much that is wrong, so numbers are
     compared."""
@@ -115,7 +117,8 @@ def test_firefox_profiler(stacked):
     stacked.cli("export", "-f", "firefox", "-o", path)
 
     def ask(*args):
-        return subprocess.run([str(FIREFOX), *map(str, args)], capture_output=True, text=True, timeout=LONG, env=env)
+        return subprocess.run([str(FIREFOX), *map(str, args)], capture_output=True, text=True, timeout=LONG,
+                              env=env)
 
     loaded = ask("load", path)
     try:
@@ -136,7 +139,8 @@ def test_firefox_profiler(stacked):
         assert listed["totalMarkerCount"] == len(markers) > 0
         shown = json.loads(ask("counter", "list", "--json").stdout)["counters"]
         assert {counter["name"]: counter["stats"][0]["value"] for counter in shown} == pytest.approx(
-            {name: max(accumulated(samples)) if display["graphType"] == "line-accumulated" else sum(count for _, count in samples)
+            {name: max(accumulated(samples)) if display["graphType"] == "line-accumulated"
+             else sum(count for _, count in samples)
              for name, (display, samples) in counters.items()}, abs=1e-6)
     finally:
         ask("stop", "--all")
@@ -188,7 +192,8 @@ for packet in trace.packet:
             assert event.type == TrackEvent.TYPE_SLICE_END
             name, began = stack.pop()
             if not stack:
-                totals[tracks[event.track_uuid]] = totals.get(tracks[event.track_uuid], 0) + packet.timestamp - began
+                track = tracks[event.track_uuid]
+                totals[track] = totals.get(track, 0) + packet.timestamp - began
 print(json.dumps({"totals": totals, "counters": counters}))
 """
 
@@ -201,5 +206,6 @@ def test_perfetto():
     run.cli("export", "-f", "perfetto", "-o", path)
     found = json.loads(call(PERFETTO, "-c", PARSE, path))
     assert found["totals"]["CPU time"] == run.report.section("functions")["totals"]["cpu_ns"]
-    assert found["counters"] == {f"{row.what} of {row.name}": [row.unit, len(row.series)] for row in run.report.rows("timeline")}
+    assert found["counters"] == {f"{row.what} of {row.name}": [row.unit, len(row.series)]
+                                 for row in run.report.rows("timeline")}
     run.box.remove()

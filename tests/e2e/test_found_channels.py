@@ -21,8 +21,9 @@ def run(box):
     def do(*arguments, options=(), **more):
         path = box.path / "run.json"
         path.unlink(missing_ok=True)
-        result = box.run(HOTPATH, "run", "--format", "json", "--output", path, "--section", "channels,bottlenecks", *options, "--",
-                         *arguments, env={"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None}, **more)
+        result = box.run(HOTPATH, "run", "--format", "json", "--output", path, "--section", "channels,bottlenecks",
+                         *options, "--", *arguments,
+                         env={"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None}, **more)
         result.found = Report(json.loads(path.read_text()))
         result.channels = result.found.section("channels")["rows"]
         return result
@@ -62,7 +63,8 @@ def need(*programs):
 def test_a_pipeline(run):
     """head writes by fwrite, gzip by write, wc reads by read: exact to the byte, with the pipes told apart."""
     need("gzip")
-    zipped = subprocess.run("head -c 3000000 /dev/zero | gzip -nc", shell=True, check=True, capture_output=True).stdout
+    zipped = subprocess.run("head -c 3000000 /dev/zero | gzip -nc", shell=True, check=True,
+                            capture_output=True).stdout
     result = run("sh", "-c", "head -c 3000000 /dev/zero | gzip -nc | wc -c")
     assert int(result.stdout) == len(zipped)
     first, second = between(result.channels, "head", "gzip"), between(result.channels, "gzip", "wc")
@@ -85,7 +87,8 @@ def test_a_pipeline(run):
 def test_as_strace_sees_it(box, run, command):
     """Calls and bytes of each pipe, of the same run."""
     need("strace")
-    traced = ["strace", "-ff", "-y", "-qq", "-o", str(box.path / "strace"), "-e", "trace=read,write,readv,writev,splice"]
+    traced = ["strace", "-ff", "-y", "-qq", "-o", str(box.path / "strace"), "-e",
+              "trace=read,write,readv,writev,splice"]
     if subprocess.run([*traced, "true"], capture_output=True).returncode != 0:
         pytest.skip("strace may not trace here")
     result = run("sh", "-c", command, before=traced)
@@ -149,7 +152,8 @@ def test_eventfds_count(run):
     """What was added is what was taken, in however many calls."""
     result = plain(run, "counts")
     row = the_channel(result)
-    assert (row["name"], row["sent"], row["received"], row["queue"]) == ("eventfd", result.told["sum"], result.told["sum"], 0)
+    assert (row["name"], row["sent"], row["received"], row["queue"]) == (
+        "eventfd", result.told["sum"], result.told["sum"], 0)
     assert row["queue_bytes"] is None and row["delay_mean_ns"] >= 0
 
 
@@ -172,7 +176,8 @@ def test_a_queue_of_glib(run):
         pytest.skip("built without GLib: install libglib2.0-dev")
     result = run(PROGRAMS / "plain_channels_glib")
     row = the_channel(result)
-    assert (row["name"], row["sent"], row["received"], row["queue"], row["state"]) == ("GAsyncQueue", 60, 60, 0, "empty")
+    assert (row["name"], row["sent"], row["received"], row["queue"], row["state"]) == (
+        "GAsyncQueue", 60, 60, 0, "empty")
     assert result.told["waited_ns"] * 0.99 <= row["empty_ns"] and row["full_ns"] < row["empty_ns"]
     assert row["delay_mean_ns"] > 60 / 2 * 5e6 * 0.8  # all are there at once, and one is taken every 5 ms or more
     assert row["receivers"].startswith("consumer")
@@ -181,7 +186,8 @@ def test_a_queue_of_glib(run):
 @of_preload
 def test_streams_and_popen(run):
     result = plain(run, "streams")
-    own, cat = between(result.channels, "plain_channels", "plain_channels"), between(result.channels, "plain_channels", "cat")
+    own = between(result.channels, "plain_channels", "plain_channels")
+    cat = between(result.channels, "plain_channels", "cat")
     for row in own, cat:
         assert row["sent_bytes"] == row["received_bytes"] == result.told["bytes"]
 
@@ -241,7 +247,8 @@ def test_redis_over_a_socket(box, run):
     result = run("sh", "-c", f"""
         redis-server --port 0 --unixsocket {socket} --save '' --dir {box.path} > /dev/null &
         until redis-cli -s {socket} ping > /dev/null 2>&1; do sleep 0.05; done
-        redis-cli -s {socket} set key value; redis-cli -s {socket} get key; redis-cli -s {socket} shutdown nosave; wait""")
+        redis-cli -s {socket} set key value; redis-cli -s {socket} get key
+        redis-cli -s {socket} shutdown nosave; wait""")
     assert result.stdout == "OK\nvalue\n"
     row, = [row for row in result.channels if row["name"].startswith("unix socket")]
     assert row["name"] == f"unix socket {socket}" and row["sent_bytes"] == row["received_bytes"] > 0
@@ -255,8 +262,8 @@ def test_git(box, run):
     repository = box.path / "repository"
     subprocess.run(["git", "init", "-q", repository], check=True, capture_output=True)
     (repository / "file").write_text("\n".join(map(str, range(100000))))
-    subprocess.run("git add . && git -c user.name=a -c user.email=a@b commit -qm first", shell=True, check=True, cwd=repository,
-                   capture_output=True, timeout=TIMEOUT)
+    subprocess.run("git add . && git -c user.name=a -c user.email=a@b commit -qm first", shell=True, check=True,
+                   cwd=repository, capture_output=True, timeout=TIMEOUT)
     result = run("git", "clone", "-q", "--no-local", repository, box.path / "clone")
     assert result.status == 0 and (box.path / "clone/file").read_text() == (repository / "file").read_text()
     whole = [row for row in result.channels if row["name"] == "pipe" and row["instance"] is None][0]

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import (EMULATOR, IS_ROOT, PROGRAMS, SANITIZER, end, needs_root, pairs, with_cxx, with_glibc, without_emulator,
-                     without_sanitizer, without_thread_sanitizer)
+from harness import (EMULATOR, IS_ROOT, PROGRAMS, SANITIZER, end, needs_root, pairs, with_cxx, with_glibc,
+                     without_emulator, without_sanitizer, without_thread_sanitizer)
 
 def real_bytes(path):
     """Of a session: its file has its full length from the start, but only the used part takes space."""
@@ -83,12 +83,14 @@ def test_exceptions(box):
 def test_measured_expressions(box):
     """Values, types and lifetimes as without, each evaluated once, and each zone around only its own expression."""
     report = box.same("expressions").report
-    assert {name: report.row(name).calls for name in ("literal", "given away", "outer", "comma", "no value", "by value")} == {
+    assert {name: report.row(name).calls for name in ("literal", "given away", "outer", "comma", "no value",
+                                                      "by value")} == {
         "literal": 1, "given away": 1, "outer": 10, "comma": 10, "no value": 10, "by value": 10}
     main = report.row("main", "calltree")
     outer = main.child("outer")
     assert outer.child("once").calls == 10 and outer.child("middle").child("inner").child("once").calls == 10
-    assert main.child("given away").child("keep").calls == 1 and main.child("statements").child("inside").calls == 10
+    assert main.child("given away").child("keep").calls == 1
+    assert main.child("statements").child("inside").calls == 10
     assert main.child("no value").child("once").calls == 10
     assert report.lost == {}
 
@@ -636,14 +638,16 @@ def test_restart_while_a_thread_knows_a_place_that_is_gone(box, case):
 def test_report_in_the_middle(box):
     result = box.run("control", "middle", env={"HOTPATH_OUTPUT_PATH": None})
     first, last = (json.loads(line) for line in result.stderr.splitlines())
-    calls = [{row["name"]: row["calls"] for row in report["sections"]["timing"]["rows"]} for report in (first, last)]
+    calls = [{row["name"]: row["calls"] for row in report["sections"]["timing"]["rows"]}
+             for report in (first, last)]
     assert calls == [{"middle": 1, "work": 2}, {"middle": 1, "work": 3}]
     assert result.stdout == "report 0\n"
 
 
 def test_reporter_gets_the_rows(box):
     result = box.run("control", "reporter", env={"HOTPATH_REPORT": None})
-    assert result.stdout == ("start 0\ncontext mine\nsection timing\nname work\ncalls 9\nout of range 1\nelapsed 1\n"
+    assert result.stdout == ("start 0\ncontext mine\nsection timing\nname work\ncalls 9\nout of range 1\nelapsed "
+                             "1\n"
                              "stop 0\n")
     assert result.stderr == "" and not result.report_path.exists()
 

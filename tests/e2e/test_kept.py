@@ -14,7 +14,8 @@ import time
 
 import pytest
 
-from harness import EMULATOR, HOTPATH, SANITIZER, SOURCE, TIMEOUT, between, near, without_emulator, without_sanitizer
+from harness import (EMULATOR, HOTPATH, SANITIZER, SOURCE, TIMEOUT, between, near, without_emulator,
+                     without_sanitizer)
 from sampled_calls import Countdown, timed_of
 
 ON = {"HOTPATH": "1"}
@@ -34,7 +35,8 @@ def in_one_of_three(check):
 def table(box, session, *args):
     """`hotpath report` of a session as a table."""
     done = subprocess.run(EMULATOR + [str(HOTPATH), "report", *args, str(session)], capture_output=True, text=True,
-                          timeout=TIMEOUT, env=box.environment(box.path, {"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_REPORT": None,
+                          timeout=TIMEOUT, env=box.environment(box.path, {
+                              "HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_REPORT": None,
                                                                           "HOTPATH_OUTPUT_PATH": None}))
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -159,7 +161,8 @@ def test_the_compiler_checks_formats(box, compiler, mode):
         assert done.returncode == 0
         return done.stderr
     assert messages('HOTPATH_NOTE("%ld", n)') == "" and messages('HOTPATH_NOTE("plain")') == ""
-    for wrong in ('HOTPATH_NOTE("%d", n)', 'HOTPATH_NOTE("%s", n)', 'HOTPATH_NOTE("%ld")', 'HOTPATH_NOTE("%ld", n, n)'):
+    for wrong in ('HOTPATH_NOTE("%d", n)', 'HOTPATH_NOTE("%s", n)', 'HOTPATH_NOTE("%ld")',
+                  'HOTPATH_NOTE("%ld", n, n)'):
         assert "-Wformat" in messages(wrong), wrong
 
 
@@ -380,8 +383,8 @@ def test_odd_keys(box):
     rows = by_name(result.report)
     [broken] = [name for name in rows if "\ufffd" in name or "xff" in name]
     assert rows.pop(broken) == 1
-    assert rows == {"measured": 1, "odd[(null)]": 2, "odd[]": 1, "odd[a\tb\nc\x1b[31m]": 1, "odd[grün €]": 1, "odd[]]": 1,
-                    f"odd[{'l' * 120}]": 2, f"odd[{'l' * 119}]": 1}
+    assert rows == {"measured": 1, "odd[(null)]": 2, "odd[]": 1, "odd[a\tb\nc\x1b[31m]": 1, "odd[grün €]": 1,
+                    "odd[]]": 1, f"odd[{'l' * 120}]": 2, f"odd[{'l' * 119}]": 1}
     shown = table(box, *result.sessions())
     assert "odd[a\\tb\\nc\\x1b[31m]" in shown and "\x1b" not in shown
 
@@ -409,8 +412,9 @@ def test_keys_in_blocks_with_keys(box):
     measured = box.run("keys", "nested").row("measured", "calltree")
     assert inside(measured) == {
         "request[GET]": 4, "request[GET] query[users]": 4, "request[GET] again[GET]": 4,
-        "request[SET]": 2, "request[SET] query[users]": 2, "request[SET] query[log]": 2, "request[SET] again[SET]": 2,
-        "request[SET] again[SET] request[GET]": 2, "request[SET] again[SET] request[GET] query[users]": 2,
+        "request[SET]": 2, "request[SET] query[users]": 2, "request[SET] query[log]": 2,
+        "request[SET] again[SET]": 2, "request[SET] again[SET] request[GET]": 2,
+        "request[SET] again[SET] request[GET] query[users]": 2,
         "request[SET] again[SET] request[GET] again[GET]": 2}
 
 

@@ -12,7 +12,8 @@ import pytest
 from harness import EMULATOR, HOTPATH, PROGRAMS, SOURCE, Report, end, needs_root
 from terminal import Terminal, plain
 
-TABLE = {"HOTPATH_OUTPUT_FORMAT": "table", "HOTPATH_OUTPUT_PATH": None, "HOTPATH_REPORT": None, "HOTPATH_LIMIT": None}
+TABLE = {"HOTPATH_OUTPUT_FORMAT": "table", "HOTPATH_OUTPUT_PATH": None, "HOTPATH_REPORT": None,
+         "HOTPATH_LIMIT": None}
 
 
 def table_of(box, program, *args, env=None, status=0):
@@ -108,7 +109,8 @@ def test_table(box):
     assert re.match(r"\[hotpath\] [\d.]+ ?(ns|µs|ms|s) \| timing", lines[0])
     assert any(re.match(r"timing - .*\(\d+/\d+\)$", line) for line in lines)
     head = next(line for line in lines if line.startswith("|"))
-    assert [cell.strip() for cell in head.strip("|").split("|")] == ["Function", "Calls", "Avg", "P95", "Total", "% Total"]
+    assert [cell.strip() for cell in head.strip("|").split("|")] == [
+        "Function", "Calls", "Avg", "P95", "Total", "% Total"]
     assert rows_of(text)[0][0] == "main" and rows_of(text)[0][-1] == "100.00%"
     assert lines[-1].startswith("clock ") and "one zone costs" in lines[-1] and "nothing was lost" in lines[-1]
     assert "\x1b" not in text
@@ -125,8 +127,9 @@ def test_json_follows_the_schema(box, program, args, status):
     validator = jsonschema.validators.validator_for(schema)
     validator.check_schema(schema)
     variants = [{}, {"HOTPATH_PERCENTILES": "0,0.1,50,99.99,100"}, {"HOTPATH_TIME_EXCLUSIVE": "1"},
-                {"HOTPATH_EXCLUDE_WRAPPER": "1"}, {"HOTPATH_FOCUS": "nothing has this name"}, {"HOTPATH_LIMIT": "2"},
-                {"HOTPATH_REPORT_LABEL": "label", "HOTPATH_USER_METADATA": "a=1,b=x y"}, {"HOTPATH": "1"}]
+                {"HOTPATH_EXCLUDE_WRAPPER": "1"}, {"HOTPATH_FOCUS": "nothing has this name"},
+                {"HOTPATH_LIMIT": "2"}, {"HOTPATH_REPORT_LABEL": "label", "HOTPATH_USER_METADATA": "a=1,b=x y"},
+                {"HOTPATH": "1"}]
     for env in variants:
         result = box.run(program, *args, env=env, status=status)
         if not result.report_path.exists():

@@ -19,7 +19,8 @@ def test_everything_at_once(box, format):
 
 
 @without_sanitizer("it would take long")
-@pytest.mark.parametrize("more", [{"HOTPATH_MAX_BYTES": "262144"}, {"HOTPATH_WAITS": "1"}], ids=["small", "watched"])
+@pytest.mark.parametrize("more", [{"HOTPATH_MAX_BYTES": "262144"}, {"HOTPATH_WAITS": "1"}],
+                         ids=["small", "watched"])
 def test_everything_at_once_while_samples_come(box, more):
     """Sessions without space for all threads, and threads of our own that start."""
     result = box.run("owners", "storm", 60, env=TO_NOWHERE | more | {
@@ -93,7 +94,8 @@ def test_children_of_vfork_in_threads_without_zones(box):
 
 
 @pytest.mark.parametrize("case", ["jumps", "thread"])
-@pytest.mark.skipif(platform.machine() != "x86_64" or bool(EMULATOR), reason="the frame of a signal is known on x86-64 only")
+@pytest.mark.skipif(platform.machine() != "x86_64" or bool(EMULATOR),
+                    reason="the frame of a signal is known on x86-64 only")
 @without_sanitizer("AddressSanitizer has guards in memory of its own")
 def test_jumps_out_of_the_middle_of_the_recorder(box, case):
     """Nothing uses the thread's context any more, and the next zone notices that, in any function. If the frame of

@@ -13,7 +13,8 @@ import pytest
 from harness import BUILD, EXAMPLES, PROGRAMS, SOURCE, TIMEOUT, with_glibc, without_emulator, without_sanitizer, without_thread_sanitizer
 from test_cli import Cli
 
-pytestmark = [without_emulator("/proc shows the emulator"), without_thread_sanitizer("it has a thread of its own, which uses time, too")]
+pytestmark = [without_emulator("/proc shows the emulator"),
+              without_thread_sanitizer("it has a thread of its own, which uses time, too")]
 
 SECTIONS = ("--section", "all,-timeline,-cold", "--limit", "0", "--percentiles", "50,95,99")
 
@@ -53,7 +54,8 @@ class Page:
         return section
 
     def line(self, kind, name):
-        found = [line for line in self.data["history"]["lines"] if line["kind"] == kind and line.get("name") == name]
+        found = [line for line in self.data["history"]["lines"] if line["kind"] == kind and
+                 line.get("name") == name]
         assert len(found) == 1, f"{len(found)} lines {kind} {name}"
         return found[0]
 
@@ -94,7 +96,8 @@ def test_every_cell_is_that_of_the_report(cli):
 def test_columns_have_units(cli):
     cli("run", "--format", "none", "--", EXAMPLES / "overview")
     columns = {column["key"]: column for column in page_of(cli).data["sections"]["timing"]["columns"]}
-    assert (columns["total_ns"]["unit"], columns["calls"]["unit"], columns["location"]["unit"]) == ("ns", "count", "location")
+    units = [columns[key]["unit"] for key in ("total_ns", "calls", "location")]
+    assert units == ["ns", "count", "location"]
     assert columns["name"]["shown"] and not columns["min_ns"]["shown"]
 
 
@@ -105,14 +108,16 @@ def test_history_has_the_numbers_of_stretches(cli):
     for first, last in ((0, 1), (0.25, 0.5), (0.3, 0.9)):
         from_ms, to_ms = int(first * elapsed / 1e6), int(last * elapsed / 1e6) if last < 1 else None
         moments = ("--from", f"{from_ms}ms") + (("--to", f"{to_ms}ms") if to_ms else ())
-        report = json.loads(cli("report", "--format", "json", "--section", "timing", "--limit", "0", *moments).stdout)
+        report = json.loads(cli("report", "--format", "json", "--section", "timing", "--limit", "0",
+                                *moments).stdout)
         stretch = report["stretch"]
         rows = [row for row in report["sections"]["timing"]["rows"] if row["calls"] > 0]
         assert len(rows) > 5
         for row in rows:
             for key in ("calls", "total_ns", "self_ns"):
                 mine = page.gain(key, row["name"], stretch["from_ns"], stretch["to_ns"])
-                assert mine == pytest.approx(row[key], rel=1e-6, abs=2000 if key != "calls" else 0), (row["name"], key, first, last)
+                assert mine == pytest.approx(row[key], rel=1e-6, abs=2000 if key != "calls"
+                                             else 0), (row["name"], key, first, last)
 
 
 def test_policy_allows_its_own_script_and_style_alone(cli):
@@ -124,11 +129,13 @@ def test_policy_allows_its_own_script_and_style_alone(cli):
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (script, style)]
     assert policy == (f"default-src 'none'; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; "
                       "base-uri 'none'; form-action 'none'")
-    assert "@" + "DATA@" not in page.text and "import " not in script and len(re.findall(r"</?script", page.text)) == 4
+    assert "@" + "DATA@" not in page.text and "import " not in script
+    assert len(re.findall(r"</?script", page.text)) == 4
     for word in (" src=", " href=", "http:", "https:", "innerHTML", "eval("):
         assert word not in page.head + page.tail, word
     # What a served page does, the policy of a file forbids.
-    assert re.findall(r"(?:fetch|EventSource)\(\S*", script) == ['fetch("page.json"', 'EventSource("events"'] and "connect-src" not in policy
+    assert re.findall(r"(?:fetch|EventSource)\(\S*", script) == ['fetch("page.json"', 'EventSource("events"']
+    assert "connect-src" not in policy
     assert len((page.head + page.tail).encode()) <= 200_000
 
 
@@ -156,7 +163,8 @@ def test_the_call_tree_by_thread_is_that_of_the_report(cli):
     cli("run", "--format", "none", "--", PROGRAMS / "crew")
     page = page_of(cli)
     cells = page.data["sections"]["calltree"]["rows"]
-    names = [dict(zip((column["key"] for column in page.data["sections"]["calltree"]["columns"]), row[2:]))["name"] for row in cells]
+    names = [dict(zip((column["key"] for column in page.data["sections"]["calltree"]["columns"]), row[2:]))["name"]
+             for row in cells]
     found, totals = {}, {}
     for thread in page.data["tree_threads"]:
         rows, own, cpu = column(thread["rows"]), column(thread["own"]), column(thread["cpu"])
@@ -167,12 +175,16 @@ def test_the_call_tree_by_thread_is_that_of_the_report(cli):
             row += step
             found[thread["name"], thread["tid"], names[row - 1]] = ns
             totals[row] = totals.get(row, 0) + ns
-    report = json.loads(cli("report", "--format", "json", "--by", "thread", "--section", "timing", "--limit", "0").stdout)
-    said = {(row["thread"]["name"], row["thread"]["tid"], row["name"]): row["self_ns"] for row in report["sections"]["timing"]["rows"]}
+    report = json.loads(cli("report", "--format", "json", "--by", "thread", "--section", "timing", "--limit",
+                            "0").stdout)
+    said = {(row["thread"]["name"], row["thread"]["tid"], row["name"]): row["self_ns"]
+            for row in report["sections"]["timing"]["rows"]}
     assert {name for name, _, _ in said} >= {"burner", "kernel", "sleeper", "allocator"}
     assert found == {key: pytest.approx(ns, abs=1) for key, ns in said.items() if ns >= 1}
-    at = next(at for at, entry in enumerate(page.data["sections"]["calltree"]["columns"]) if entry["key"] == "self_ns")
-    assert totals == {number: pytest.approx(row[2 + at], abs=5) for number, row in enumerate(cells, 1) if row[2 + at] >= 1}
+    at = next(at for at, entry in enumerate(page.data["sections"]["calltree"]["columns"])
+              if entry["key"] == "self_ns")
+    assert totals == {number: pytest.approx(row[2 + at], abs=5) for number, row in enumerate(cells, 1)
+                      if row[2 + at] >= 1}
     burner = next(thread for thread in page.data["tree_threads"] if thread["name"] == "burner")
     sleeper = next(thread for thread in page.data["tree_threads"] if thread["name"] == "sleeper")
     assert sum(column(burner["cpu"])) > 0.5 * 400e6 > sum(column(sleeper["cpu"]))
@@ -202,11 +214,13 @@ def test_source_text_is_there_only_if_it_is_asked_for(cli):
     source = (SOURCE / "examples" / "orders.c").read_text().splitlines()
     assert "sources" not in page.data and source[40] not in page.text
     told = page_of(cli, "--source").data["sources"]
-    rows = {(row["location"]["file"], row["location"]["line"]): row["name"] for row in page.section("timing")["rows"]}
+    rows = {(row["location"]["file"], row["location"]["line"]): row["name"]
+            for row in page.section("timing")["rows"]}
     assert {(one["file"], one["line"]) for one in told} == set(rows) and len(told) > 10
     for one in told:
         assert one["lines"] == source[one["first"] - 1:one["first"] - 1 + len(one["lines"])]
-        assert any(rows[one["file"], one["line"]] in line for line in one["lines"]) and (one["lines"][-1].startswith("}") or len(one["lines"]) == 120)
+        assert any(rows[one["file"], one["line"]] in line for line in one["lines"])
+        assert (one["lines"][-1].startswith("}") or len(one["lines"]) == 120)
     assert "--against and --source require" in cli("report", "--source", status=2).stderr
 
 
@@ -219,8 +233,11 @@ def test_a_session_cannot_have_other_files_in_a_page(cli):
     program = cli.folder / "program.c"
     for name in (str(secret), "/dev/zero", "/dev/stdin", str(cli.folder / "folder.c"), str(cli.folder / "link.c")):
         (cli.folder / "folder.c").mkdir(exist_ok=True)
-        program.write_text(f'#include "hotpath.h"\n#line 5 "{name}"\nstatic void work(void) {{ HOTPATH_MEASURE(); }}\nint main(void) {{ HOTPATH_MAIN(); work(); return 0; }}\n')
-        subprocess.run(["cc", "-DHOTPATH", f"-I{SOURCE / 'include'}", "-o", cli.folder / "program", program, f"-L{BUILD / 'lib'}", f"-Wl,-rpath,{BUILD / 'lib'}", "-lhotpath"],
+        program.write_text(f'#include "hotpath.h"\n#line 5 "{name}"\nstatic void '
+                           f'work(void) {{ HOTPATH_MEASURE(); }}\nint '
+                           f'main(void) {{ HOTPATH_MAIN(); work(); return 0; }}\n')
+        subprocess.run(["cc", "-DHOTPATH", f"-I{SOURCE / 'include'}", "-o", cli.folder / "program", program,
+                        f"-L{BUILD / 'lib'}", f"-Wl,-rpath,{BUILD / 'lib'}", "-lhotpath"],
                        check=True, timeout=TIMEOUT)
         cli.box.run(cli.folder / "program", folder=cli.folder, env={"HOTPATH_OUTPUT_FORMAT": "none"})
         assert page_of(cli, "--source").data["sources"] == [], name
@@ -236,12 +253,15 @@ def make_example(cli):
     page = page_of(cli, "--source")
     meta = page.data["meta"]
     page.data["sources"] = page.data["sources"] or [
-        {"file": row["location"]["file"], "line": row["location"]["line"], **orders_lines(row["location"]["line"])} for row in page.section("timing")["rows"]]
+        {"file": row["location"]["file"], "line": row["location"]["line"], **orders_lines(row["location"]["line"])}
+        for row in page.section("timing")["rows"]]
     text = json.dumps(page.data, separators=(",", ":"), ensure_ascii=False)
-    for secret, shown in ((str(cli.folder), "/home/me/shop"), (f'"{meta["host"]}"', '"example"'), (str(SOURCE), "/home/me/hotpath")):
+    for secret, shown in ((str(cli.folder), "/home/me/shop"), (f'"{meta["host"]}"', '"example"'),
+                          (str(SOURCE), "/home/me/hotpath")):
         text = text.replace(secret, shown)
     text = re.sub(r'"/[^"\s]*/(examples|include|src)/', r'"/home/me/hotpath/\1/', text)  # as in debug information
-    return page.head + '<script id="data" type="application/json">' + text.replace("<", "\\u003c") + "</script>" + page.tail
+    data = text.replace("<", "\\u003c")
+    return f'{page.head}<script id="data" type="application/json">{data}</script>{page.tail}'
 
 
 def orders_lines(line):
@@ -260,7 +280,9 @@ def test_the_example_in_the_documentation(cli):
     # It is still readable as a current one: the same version, sections and columns.
     cli("run", "--format", "none", "--", EXAMPLES / "orders", "1")
     today = page_of(cli)
-    assert page.data["page_version"] == today.data["page_version"] and set(page.data) - {"sources"} == set(today.data)
+    assert page.data["page_version"] == today.data["page_version"]
+    assert set(page.data) - {"sources"} == set(today.data)
     assert {"timing", "bottlenecks", "waits", "calltree", "threads", "channels"} <= set(page.data["sections"])
-    assert page.data["meta"]["host"] == "example" and page.data["history"]["moments_ns"] and len(page.data["sources"]) > 10
+    assert page.data["meta"]["host"] == "example" and page.data["history"]["moments_ns"]
+    assert len(page.data["sources"]) > 10
     assert {path.split("/")[1] for path in re.findall(r'"(/\w[^"]*\.[ch])"', page.raw)} == {"home"}

@@ -23,7 +23,8 @@ from test_stretch import history
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs python3-selenium")
 service = pytest.importorskip("selenium.webdriver.chrome.service", reason="needs python3-selenium")
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = [without_emulator("/proc shows the emulator"), without_thread_sanitizer("it has a thread of its own, which uses time, too"),
+pytestmark = [without_emulator("/proc shows the emulator"),
+              without_thread_sanitizer("it has a thread of its own, which uses time, too"),
               pytest.mark.skipif(not (BROWSER and DRIVER), reason="needs chromium and chromium-driver")]
 
 NONE = "\u2013"
@@ -35,8 +36,8 @@ class Browser:
     def __init__(self, folder):
         options = webdriver.ChromeOptions()
         options.binary_location = BROWSER
-        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage",
-                         f"--user-data-dir={folder / 'browser'}"):
+        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                         "--disable-dev-shm-usage", f"--user-data-dir={folder / 'browser'}"):
             options.add_argument(argument)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=service.Service(DRIVER))
@@ -54,7 +55,8 @@ class Browser:
 
     def ready(self):
         self.driver.execute_async_script("""
-            const done = arguments[0], look = () => document.documentElement.dataset.ready ? done() : setTimeout(look, 20);
+            const done = arguments[0], page = document.documentElement;
+            const look = () => page.dataset.ready ? done() : setTimeout(look, 20);
             look();""")
 
     def run(self, script, *args):
@@ -62,7 +64,8 @@ class Browser:
 
     def key(self, *keys):
         for key in keys:
-            self.run("(document.activeElement || document.body).dispatchEvent(new KeyboardEvent('keydown', {key: arguments[0], bubbles: true, cancelable: true}))", key)
+            self.run("(document.activeElement || document.body).dispatchEvent("
+                     "new KeyboardEvent('keydown', {key: arguments[0], bubbles: true, cancelable: true}))", key)
 
     def text(self, selector):
         return self.run("return document.querySelector(arguments[0]).textContent", selector)
@@ -70,10 +73,13 @@ class Browser:
     def texts(self, selector):
         return self.run("return [...document.querySelectorAll(arguments[0])].map(one => one.textContent)", selector)
 
+    def sentence(self):
+        return self.run("return document.getElementById('verdict').dataset.sentence")
+
     def stretch(self, from_ms, to_ms):
         self.run("location.hash = arguments[0]", f"#t={from_ms}-{to_ms}")
         self.driver.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 30))")
-        return self.run("return document.getElementById('verdict').dataset.sentence")
+        return self.sentence()
 
     def check(self):
         """There were no errors, and nothing was requested but the page itself."""
@@ -104,7 +110,10 @@ def exact_rows(browser):
     """Of the table of functions: exact values, from the tooltips."""
     return browser.run("""
         return Object.fromEntries([...document.querySelectorAll("#functions-rows tr")].map(row => [row.dataset.name,
-            [2, 5, 7, 8, 9].map(at => { const titled = row.cells[at].querySelector("[title]"); return titled ? titled.title : row.cells[at].textContent; })]));""")
+            [2, 5, 7, 8, 9].map(at => {
+                const titled = row.cells[at].querySelector("[title]");
+                return titled ? titled.title : row.cells[at].textContent;
+            })]));""")
 
 
 def number(text):
@@ -129,13 +138,14 @@ def test_values_and_stretches_are_those_of_the_report(cli, browser):
         for said, key in ((p50, "p50_ns"), (p99, "p99_ns")):
             assert number(said) == (pytest.approx(row[key], abs=1) if row["calls"] >= 20 else None), (name, key)
         assert number(size) == (allocated[name]["own_bytes"] or None), name
-    assert browser.run("return document.getElementById('verdict').dataset.sentence") == page.data["meta"]["headline"]
+    assert browser.sentence() == page.data["meta"]["headline"]
     # Every section is there, with all its rows or the first of them, and with the values of the report.
     for name in page.data["sections"]:
         section = page.section(name)
         if name == "threads" or not section["rows"]:
             continue
-        ids = browser.run("return [...document.querySelectorAll(`[data-section='${arguments[0]}'] tbody tr`)].map(row => row.dataset.id)", name)
+        ids = browser.run("return [...document.querySelectorAll(`[data-section='${arguments[0]}'] tbody tr`)]"
+                          ".map(row => row.dataset.id)", name)
         flat = [cells[0] for cells in page.data["sections"][name]["rows"]]
         assert ids == flat[:50], name
     # The verdict of a stretch is that of the report.
@@ -148,7 +158,8 @@ def test_values_and_stretches_are_those_of_the_report(cli, browser):
         said = browser.stretch(from_ms, to_ms)
         assert said == report["meta"]["headline"]
         sentences.add(said)
-        shares = browser.run("return Object.fromEntries([...document.querySelectorAll('#functions-rows tr')].map(row => [row.dataset.name, row.cells[2].querySelector('[title]').title]))")
+        shares = browser.run("return Object.fromEntries([...document.querySelectorAll('#functions-rows tr')]"
+                             ".map(row => [row.dataset.name, row.cells[2].querySelector('[title]').title]))")
         for row in report["sections"]["bottlenecks"]["rows"][:5]:
             if row["name"] in shares:
                 assert number(shares[row["name"]]) == pytest.approx(row["work_ns"], rel=1e-3, abs=1e5), row["name"]
@@ -157,19 +168,21 @@ def test_values_and_stretches_are_those_of_the_report(cli, browser):
     browser.check()
 
 
-@pytest.mark.parametrize("example", ["bottleneck_cpu", "bottleneck_lock", "bottleneck_sleep", "bottleneck_disk", "overview", "multithreaded"])
+@pytest.mark.parametrize("example", ["bottleneck_cpu", "bottleneck_lock", "bottleneck_sleep", "bottleneck_disk",
+                                     "overview", "multithreaded"])
 def test_verdicts_of_examples(cli, browser, example):
     cli("run", "--format", "none", "--", EXAMPLES / example)
     page = page_of(cli)
     browser.open(cli.folder / "page.html")
-    said = browser.run("return document.getElementById('verdict').dataset.sentence")
+    said = browser.sentence()
     assert page.data["meta"]["headline"] in (said, None)
     if page.data["history"] is not None:
         elapsed_ms = int(page.data["elapsed_ns"] / 1e6)
         for first, last in ((0, 0.5), (0.25, 1)):
             from_ms, to_ms = int(first * elapsed_ms), int(last * elapsed_ms)
-            report = json.loads(cli("report", "--format", "json", "--section", "bottlenecks", "--from", f"{from_ms}ms", "--to", f"{to_ms}ms").stdout)
-            assert browser.stretch(from_ms, to_ms) == (report["meta"]["headline"] or browser.run("return document.getElementById('verdict').dataset.sentence"))
+            report = json.loads(cli("report", "--format", "json", "--section", "bottlenecks", "--from",
+                                    f"{from_ms}ms", "--to", f"{to_ms}ms").stdout)
+            assert browser.stretch(from_ms, to_ms) == (report["meta"]["headline"] or browser.sentence())
     browser.check()
 
 
@@ -187,8 +200,9 @@ def test_keys(cli, browser):
     browser.key("k")
     assert selected() == first
     browser.key("x")
-    assert f"aside={first}" in address() and "idle" in browser.run("return document.querySelector('#functions-rows tr.selected').className")
-    assert first not in browser.run("return document.getElementById('verdict').dataset.sentence").split(":")[0]
+    assert f"aside={first}" in address()
+    assert "idle" in browser.run("return document.querySelector('#functions-rows tr.selected').className")
+    assert first not in browser.sentence().split(":")[0]
     browser.key("x")
     assert "aside" not in address()
     for measure in ("cpu", "waiting", "allocated"):
@@ -210,8 +224,10 @@ def test_keys(cli, browser):
     assert "time=all" in address()
     browser.key("o", "/")
     assert browser.run("return document.activeElement.id") == "search"
-    browser.run("const search = document.getElementById('search'); search.value = 'queue'; search.dispatchEvent(new Event('input'));")
-    assert set(browser.texts("#functions-rows .name")) == {"queue_pop", "queue_push"} and browser.text("#found").startswith("2 ")
+    browser.run("const search = document.getElementById('search'); search.value = 'queue'; "
+                "search.dispatchEvent(new Event('input'));")
+    assert set(browser.texts("#functions-rows .name")) == {"queue_pop", "queue_push"}
+    assert browser.text("#found").startswith("2 ")
     browser.key("Escape")
     assert len(browser.texts("#functions-rows .name")) > 5
     dark = browser.run("return document.documentElement.dataset.theme")
@@ -226,9 +242,12 @@ def test_keys(cli, browser):
     browser.key("t")
     assert browser.run("return document.activeElement.id") == "threads"
     # What can be pressed is a button, sorted columns are marked, and scrolling areas can be reached by keyboard.
-    assert browser.run("return [...document.querySelectorAll('button')].every(one => one.textContent.trim() || one.getAttribute('aria-label'))")
-    browser.run("[...document.querySelectorAll('#functions-head button')].find(one => one.textContent.startsWith('Calls')).click()")
-    assert browser.run("return document.querySelector('#functions-head [aria-sort]').textContent").startswith("Calls")
+    assert browser.run("return [...document.querySelectorAll('button')].every(one => one.textContent.trim() || "
+                       "one.getAttribute('aria-label'))")
+    browser.run("[...document.querySelectorAll('#functions-head button')]"
+                ".find(one => one.textContent.startsWith('Calls')).click()")
+    sorted_by = browser.run("return document.querySelector('#functions-head [aria-sort]').textContent")
+    assert sorted_by.startswith("Calls")
     assert browser.run("return document.querySelectorAll('#functions-head [aria-sort=descending]').length") == 1
     browser.check()
 
@@ -240,7 +259,8 @@ def test_the_brush_by_mouse(cli, browser):
     browser.run("""
         const canvas = document.getElementById("time-canvas"), box = canvas.getBoundingClientRect();
         canvas.setPointerCapture = () => {};
-        const send = (type, x) => canvas.dispatchEvent(new PointerEvent(type, {clientX: box.left + x, clientY: box.top + 40, bubbles: true, button: 0, pointerId: 1}));
+        const send = (type, x) => canvas.dispatchEvent(new PointerEvent(type,
+            {clientX: box.left + x, clientY: box.top + 40, bubbles: true, button: 0, pointerId: 1}));
         send("pointerdown", 400); send("pointermove", 500); send("pointermove", 800); send("pointerup", 800);""")
     assert browser.run("return /t=\\d+-\\d+/.test(location.hash)")
     browser.check()
@@ -257,14 +277,17 @@ def test_names_are_text(cli, browser):
     assert "turned <U+202E>round<U+2066> here" in names and "a'b\"c\\d&amp;e" in names
     assert not any("\u202e" in text for text in browser.texts("body *"))
     for name in titles:
-        browser.run("[...document.querySelectorAll('#functions-rows tr')].find(row => row.querySelector('.name').title === arguments[0]).click()", name)
+        browser.run("[...document.querySelectorAll('#functions-rows tr')]"
+                    ".find(row => row.querySelector('.name').title === arguments[0]).click()", name)
     assert browser.run("return document.title") != "taken"
-    assert browser.run("return document.querySelectorAll('img, iframe, object, embed').length + document.querySelectorAll('script').length") == 2
+    assert browser.run("return document.querySelectorAll('img, iframe, object, embed').length + "
+                       "document.querySelectorAll('script').length") == 2
     browser.check()
 
 
 def test_many_functions_and_threads(cli, browser):
-    cli("run", "--format", "none", "--", PROGRAMS / "odd_names", "1000", "200", "2500", env={"HOTPATH_MEASURING_BOUND": "0"})
+    cli("run", "--format", "none", "--", PROGRAMS / "odd_names", "1000", "200", "2500",
+        env={"HOTPATH_MEASURING_BOUND": "0"})
     page = page_of(cli)
     browser.open(cli.folder / "page.html")
     assert len(browser.texts("#functions-rows tr")) == 11
@@ -280,7 +303,8 @@ def test_pictures(cli, browser):
     path = cli.folder / "page.html"
     browser.open(path, "#theme=light")
     # The answer is in the first view, and nothing is wider than the window.
-    bottoms = browser.run("return ['verdict', 'time', 'functions', 'flame'].map(id => document.getElementById(id).getBoundingClientRect().bottom)")
+    bottoms = browser.run("return ['verdict', 'time', 'functions', 'flame']"
+                          ".map(id => document.getElementById(id).getBoundingClientRect().bottom)")
     assert max(bottoms) <= 900, bottoms
     browser.picture("light.png")
     browser.open(path, "#theme=dark")
@@ -305,11 +329,14 @@ def test_pictures(cli, browser):
 def test_every_kind_of_run_opens(cli, browser, what):
     process = None
     if what == "nothing measured":
-        cli("run", "--format", "none", "--", "/bin/sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; sleep 0.7")
+        cli("run", "--format", "none", "--", "/bin/sh", "-c",
+            "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; sleep 0.7")
     elif what == "time alone":
-        subprocess.run([PROGRAMS / "counts"], env=cli.environment({"HOTPATH_OUTPUT_FORMAT": "none"}), check=True, timeout=60, stdout=subprocess.DEVNULL)
+        subprocess.run([PROGRAMS / "counts"], env=cli.environment({"HOTPATH_OUTPUT_FORMAT": "none"}), check=True,
+                       timeout=60, stdout=subprocess.DEVNULL)
     elif what == "processes":
-        cli("run", "--format", "none", "--", "/bin/sh", "-c", f"{EXAMPLES / 'basic'} & {EXAMPLES / 'overview'}; wait")
+        cli("run", "--format", "none", "--", "/bin/sh", "-c",
+            f"{EXAMPLES / 'basic'} & {EXAMPLES / 'overview'}; wait")
     elif what == "instrumented":
         cli("run", "--format", "none", "--", EXAMPLES / "measure_all")
     else:
@@ -340,11 +367,13 @@ def test_a_page_that_is_served_changes_while_the_program_runs(cli, browser):
         updates = lambda: int(browser.run("return document.documentElement.dataset.updates || 0"))
         calls = lambda: {name: number(values[1]) for name, values in exact_rows(browser).items()}
         # A program that has just started may have no function and no history yet: both appear.
-        wait_until(lambda: len(exact_rows(browser)) > 5 and browser.run("return !document.getElementById('time-canvas').hidden"))
+        wait_until(lambda: len(exact_rows(browser)) > 5 and
+                   browser.run("return !document.getElementById('time-canvas').hidden"))
         before, seen = calls(), updates()
         wait_until(lambda: updates() > seen + 1)
         after = calls()
-        assert all(after[name] >= before[name] for name in before if name in after) and sum(after.values()) > sum(before.values())
+        assert all(after[name] >= before[name] for name in before if name in after)
+        assert sum(after.values()) > sum(before.values())
         assert browser.text("#live") == "live"
         # The view is kept: selection, search, focus, the stretch, the zoom, a section's columns.
         browser.run("document.querySelector(`#functions-rows tr[data-name='handle']`).click()")
@@ -356,8 +385,10 @@ def test_a_page_that_is_served_changes_while_the_program_runs(cli, browser):
         assert "handle" in crumbs
         wait_until(lambda: updates() > seen + 1)
         assert browser.text("#crumbs") == crumbs and browser.text("#panel-body .function-name") == "handle"
-        assert browser.run("return document.activeElement.closest('th') && document.activeElement.textContent.trim()") == "Calls"
-        assert browser.run("return document.querySelector(`[data-section='calltree'] .section-head button`).getAttribute('aria-pressed')") == "true"
+        assert browser.run("return document.activeElement.closest('th') && "
+                           "document.activeElement.textContent.trim()") == "Calls"
+        assert browser.run("return document.querySelector(`[data-section='calltree'] .section-head button`)"
+                           ".getAttribute('aria-pressed')") == "true"
         browser.picture("page-live.png")
         # A pause freezes it, and it continues afterwards with the current data.
         browser.key("p")
@@ -371,15 +402,19 @@ def test_a_page_that_is_served_changes_while_the_program_runs(cli, browser):
         # The end is noticed, and the numbers are those of the report.
         run.terminate()
         run.communicate()
-        wait_until(lambda: browser.text("#live") == "ended" and browser.run("return document.getElementById('pause').hidden"))
-        rows = json.loads(cli("report", "--format", "json", "--section", "timing", "--limit", "0").stdout)["sections"]["timing"]["rows"]
-        browser.run("for (const button of document.querySelectorAll('#functions-foot button')) if (button.textContent.includes('more')) button.click()")
+        wait_until(lambda: browser.text("#live") == "ended" and
+                   browser.run("return document.getElementById('pause').hidden"))
+        rows = json.loads(cli("report", "--format", "json", "--section", "timing", "--limit",
+                              "0").stdout)["sections"]["timing"]["rows"]
+        browser.run("for (const button of document.querySelectorAll('#functions-foot button')) "
+                    "if (button.textContent.includes('more')) button.click()")
         wait_until(lambda: calls() == {row["name"]: row["calls"] for row in rows})
         assert [entry["message"] for entry in browser.driver.get_log("browser")] == []
         # Only the server was contacted, and with the token.
         asked = [json.loads(entry["message"])["message"] for entry in browser.driver.get_log("performance")]
         urls = [one["params"]["request"]["url"] for one in asked if one["method"] == "Network.requestWillBeSent"]
-        assert all(url.startswith(f"http://{server.host}:{server.port}/") and server.token in url for url in urls if not url.startswith(("about:", "data:", "chrome")))
+        assert all(url.startswith(f"http://{server.host}:{server.port}/") and server.token in url
+                   for url in urls if not url.startswith(("about:", "data:", "chrome")))
         run = None
     finally:
         if run:
@@ -405,7 +440,9 @@ def made_up_stacks(count):
     chance, parents, functions, own, depths = random.Random(3), [0], [0], [0], [0]
     for node in range(1, count + 1):
         # Mostly below one of the latest, down to sixty functions deep; sometimes anywhere.
-        above = 0 if node <= 40 else node - chance.randrange(1, 40) if chance.random() < 0.9 else chance.randrange(1, node)
+        above = 0
+        if node > 40:
+            above = node - chance.randrange(1, 40) if chance.random() < 0.9 else chance.randrange(1, node)
         parents.append(above if depths[above] < 60 else chance.randrange(1, 41))
         depths.append(depths[parents[-1]] + 1)
         functions.append(chance.randrange(20000))
@@ -413,8 +450,10 @@ def made_up_stacks(count):
     sums = list(own)
     for node in range(count, 0, -1):
         sums[parents[node]] += sums[node]
-    return {"compared_with": None, "count": count, "names": [f"function_{at}" for at in range(20000)], "libraries": ["made_up.so"] * 20000,
-            "parents": column(node - parents[node] for node in range(1, count + 1)), "functions": column(functions[1:]),
+    return {"compared_with": None, "count": count, "names": [f"function_{at}" for at in range(20000)],
+            "libraries": ["made_up.so"] * 20000,
+            "parents": column(node - parents[node] for node in range(1, count + 1)),
+            "functions": column(functions[1:]),
             "weights": [{"key": "cpu", "own": column(own[1:])}]}, sums, parents, functions
 
 
@@ -424,18 +463,22 @@ def test_a_million_places_of_stacks(cli, browser):
     stacks, sums, parents, functions = made_up_stacks(10 ** 6)
     page.data["stacks"] = stacks
     path = cli.folder / "page.html"
-    path.write_text(page.head + '<script id="data" type="application/json">' + json.dumps(page.data).replace("<", "\\u003c") + "</script>" + page.tail)
+    path.write_text(page.head + '<script id="data" type="application/json">' +
+                    json.dumps(page.data).replace("<", "\\u003c") + "</script>" + page.tail)
     browser.open(path, "#tree=samples&theme=light")
     opened = browser.run("return performance.getEntriesByName('ready')[0].startTime")
     # The widest node right below the root is drawn first, with its name and share.
     first = max((node for node in range(1, len(parents)) if parents[node] == 0), key=lambda node: sums[node])
     browser.run("""
         const canvas = document.getElementById("flame-canvas"), box = canvas.getBoundingClientRect();
-        canvas.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + 3, clientY: box.top + 25, bubbles: true}));""")
+        canvas.dispatchEvent(new PointerEvent("pointermove",
+            {clientX: box.left + 3, clientY: box.top + 25, bubbles: true}));""")
     told = browser.run("return document.getElementById('flame-canvas').title").split("\n")
     assert told[0] == f"function_{functions[first]} in made_up.so"
-    assert told[1].endswith(f", {100 * sums[first] / sums[0]:.1f} %" if 100 * sums[first] / sums[0] < 9.95 else f", {100 * sums[first] / sums[0]:.0f} %")
-    # Only the rows that can be seen are drawn: scrolled by ten rows, the one on top is the tenth of the heaviest callees.
+    assert told[1].endswith(f", {100 * sums[first] / sums[0]:.1f} %" if 100 * sums[first] / sums[0] < 9.95
+                            else f", {100 * sums[first] / sums[0]:.0f} %")
+    # Only the rows that can be seen are drawn: scrolled by ten rows, the one on top is the tenth of the heaviest
+    # callees.
     heaviest = {}
     for node in range(1, len(parents)):
         if parents[node] not in heaviest or sums[node] > sums[heaviest[parents[node]]]:
@@ -446,14 +489,18 @@ def test_a_million_places_of_stacks(cli, browser):
     browser.run("document.getElementById('flame-scroller').scrollTop = 220")
     browser.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
     browser.run("""
-        const canvas = document.getElementById("flame-canvas"), box = document.getElementById("flame-scroller").getBoundingClientRect();
-        canvas.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + 3, clientY: box.top + 5, bubbles: true}));""")
-    assert browser.run("return document.getElementById('flame-canvas').title").split("\n")[0] == f"function_{functions[tenth]} in made_up.so"
+        const canvas = document.getElementById("flame-canvas");
+        const box = document.getElementById("flame-scroller").getBoundingClientRect();
+        canvas.dispatchEvent(new PointerEvent("pointermove",
+            {clientX: box.left + 3, clientY: box.top + 5, bubbles: true}));""")
+    title = browser.run("return document.getElementById('flame-canvas').title")
+    assert title.split("\n")[0] == f"function_{functions[tenth]} in made_up.so"
     browser.run("document.getElementById('flame-scroller').scrollTop = 0")
     # A part of the width, moved along: each step is another picture.
     browser.key("{", "{", "{", "{")
     frames = browser.driver.execute_async_script("""
-        const done = arguments[0], canvas = document.getElementById("flame-canvas"), pictures = [canvas.toDataURL()], begun = performance.now();
+        const done = arguments[0], canvas = document.getElementById("flame-canvas");
+        const pictures = [canvas.toDataURL()], begun = performance.now();
         const move = (steps, then) => {
           if (steps === 0)
             return then();
@@ -462,11 +509,13 @@ def test_a_million_places_of_stacks(cli, browser):
         };
         move(60, () => {
           const seconds = (performance.now() - begun) / 1000;
-          move(10, () => requestAnimationFrame(() => done([60 / seconds, new Set([...pictures, canvas.toDataURL()]).size])));
+          move(10, () => requestAnimationFrame(() =>
+            done([60 / seconds, new Set([...pictures, canvas.toDataURL()]).size])));
         });""")
     assert frames[1] == 2 and "of the width" in browser.text("#crumbs")
     browser.picture("page-million.png")
-    print(f"\n10^6 places: open after {opened:.0f} ms, moved at {frames[0]:.0f} frames a second; the file has {path.stat().st_size / 1e6:.1f} MB")
+    print(f"\n10^6 places: open after {opened:.0f} ms, moved at {frames[0]:.0f} frames a second; the file "
+          f"has {path.stat().st_size / 1e6:.1f} MB")
     browser.key("Escape")
     assert browser.text("#crumbs") == ""
     browser.check()
@@ -496,7 +545,8 @@ def test_samples_and_differences_in_the_flame_graph(cli, browser):
                 sum_, number = sum_ + number, 0
         return sum_
     def measured(*session):
-        rows = json.loads(cli("report", "--format", "json", "--section", "timing", "--limit", "0", *session).stdout)["sections"]["timing"]["rows"]
+        rows = json.loads(cli("report", "--format", "json", "--section", "timing", "--limit", "0",
+                              *session).stdout)["sections"]["timing"]["rows"]
         return sum(row["self_ns"] for row in rows)
     assert total("zones", "own") == pytest.approx(measured(), rel=1e-3)
     assert total("zones", "before") == pytest.approx(measured(before), rel=1e-3)
@@ -511,14 +561,16 @@ def told_at(browser, x, y):
     """What the tooltip says at a place of the flame graph."""
     return browser.run("""
         const canvas = document.getElementById("flame-canvas"), box = canvas.getBoundingClientRect();
-        canvas.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + arguments[0], clientY: box.top + arguments[1], bubbles: true}));
+        canvas.dispatchEvent(new PointerEvent("pointermove",
+            {clientX: box.left + arguments[0], clientY: box.top + arguments[1], bubbles: true}));
         return canvas.title;""", x, y).split("\n")
 
 
 def test_the_flame_graph_of_one_thread(cli, browser):
     cli("run", "--format", "none", "--", PROGRAMS / "crew")
     page_of(cli)
-    rows = json.loads(cli("report", "--format", "json", "--by", "thread", "--section", "timing", "--limit", "0").stdout)["sections"]["timing"]["rows"]
+    rows = json.loads(cli("report", "--format", "json", "--by", "thread", "--section", "timing", "--limit",
+                          "0").stdout)["sections"]["timing"]["rows"]
     browser.open(cli.folder / "page.html", "#theme=light")
     choices = browser.run("return [...document.getElementById('flame-thread').options].map(one => one.textContent)")
     assert choices[0] == "all threads" and set(choices[1:]) == {row["thread"]["name"] for row in rows}
@@ -535,12 +587,16 @@ def test_the_flame_graph_of_one_thread(cli, browser):
         whole, own = told_at(browser, 3, 5), told_at(browser, 3, 27)
         assert (whole[0], own[0]) == (thread, function) and whole[1] == own[1] and own[1].endswith(", 100 %")
         ns = next(row["self_ns"] for row in rows if (row["thread"]["name"], row["name"]) == (thread, function))
-        assert own[1].split(",")[0] == browser.run("const ns = arguments[0]; return ns >= 999.5e6 ? `${(ns / 1e9).toFixed(2)} s` : `${(ns / 1e6).toFixed(ns >= 99.95e6 ? 0 : 1)} ms`", ns)
+        assert own[1].split(",")[0] == browser.run("""
+            const ns = arguments[0];
+            return ns >= 999.5e6 ? `${(ns / 1e9).toFixed(2)} s`
+                                 : `${(ns / 1e6).toFixed(ns >= 99.95e6 ? 0 : 1)} ms`;""", ns)
         assert thread in browser.text("#flame-about") and "allocated" not in browser.texts("#flame-measures button")
     assert any(line.startswith("sleep, other: ") for line in told_at(browser, 3, 27))
     # The address says it; a name that is not there is as if it were not said.
     browser.open(cli.folder / "page.html", "#theme=light&thread=burner")
-    assert told_at(browser, 3, 5)[0] == "burner" and browser.run("return document.getElementById('flame-thread').value") == "burner"
+    assert told_at(browser, 3, 5)[0] == "burner"
+    assert browser.run("return document.getElementById('flame-thread').value") == "burner"
     browser.picture("page-thread.png")
     browser.open(cli.folder / "page.html", "#theme=light&thread=nobody")
     assert told_at(browser, 3, 5)[0] == "all threads"
@@ -555,7 +611,8 @@ def test_the_flame_graph_of_one_thread(cli, browser):
     assert "thread=" not in address() and browser.run("return document.documentElement.dataset.theme") == "light"
     browser.run("document.activeElement.blur()")
     # From the table of threads.
-    browser.run("[...document.querySelectorAll('#threads-table button')].find(one => one.textContent === 'sleeper').click()")
+    browser.run("[...document.querySelectorAll('#threads-table button')]"
+                ".find(one => one.textContent === 'sleeper').click()")
     assert told_at(browser, 3, 27)[0] == "doze"
     # Samples are not known by thread.
     browser.key("s")
@@ -568,7 +625,8 @@ def axe():
     if path := os.environ.get("HOTPATH_AXE"):
         return Path(path)
     npm = shutil.which("npm")
-    root = subprocess.run([npm, "root", "-g"], capture_output=True, text=True, timeout=60).stdout.strip() if npm else ""
+    root = subprocess.run([npm, "root", "-g"], capture_output=True, text=True,
+                          timeout=60).stdout.strip() if npm else ""
     path = Path(root) / "axe-core" / "axe.min.js"
     return path if root and path.exists() else None
 
@@ -584,15 +642,18 @@ def test_accessibility(cli, browser, theme):
     # The policy of the page blocks it, so the driver injects it.
     browser.driver.set_script_timeout(600)
     browser.run(script.read_text())
-    found = browser.driver.execute_async_script("axe.run(document, {resultTypes: ['violations']}).then(result => arguments[0](result.violations))")
-    serious = [(one["id"], one["impact"], [node["html"][:120] for node in one["nodes"]][:3]) for one in found if one["impact"] in ("serious", "critical")]
+    found = browser.driver.execute_async_script("axe.run(document, {resultTypes: ['violations']})"
+                                                ".then(result => arguments[0](result.violations))")
+    serious = [(one["id"], one["impact"], [node["html"][:120] for node in one["nodes"]][:3])
+               for one in found if one["impact"] in ("serious", "critical")]
     assert serious == []
 
 
 def test_the_example_in_the_documentation_opens(cli, browser):
     shutil.copy(SOURCE / "docs" / "example-page.html", cli.folder / "page.html")
     browser.open(cli.folder / "page.html", "#f=reserve_stock&tree=samples&theme=light")
-    assert browser.text("#panel-body .function-name") == "reserve_stock" and "reserve_stock" in browser.text("#panel-body .source .here") + browser.text("#panel-body .source")
+    assert browser.text("#panel-body .function-name") == "reserve_stock"
+    assert "reserve_stock" in browser.text("#panel-body .source .here") + browser.text("#panel-body .source")
     assert "U+" not in browser.text("#panel-body .source") and len(browser.texts("#panel-body .source > span")) > 5
     assert browser.texts("#flame-trees button") == ["zones", "samples"]
     browser.picture("page-example.png")

@@ -18,7 +18,8 @@ pytestmark = [without_emulator("/proc shows the emulator"), with_glibc("the prog
 KIN = PROGRAMS / "kin"
 STATIC = PROGRAMS / "kin_static"
 MS = 1_000_000
-told_by_the_kernel = pytest.mark.skipif(not perf_is_allowed(), reason="who is short is only seen where perf is allowed")
+told_by_the_kernel = pytest.mark.skipif(not perf_is_allowed(),
+                                        reason="who is short is only seen where perf is allowed")
 
 
 class Kin(Cli):
@@ -40,7 +41,8 @@ def cli(box):
 
 
 def rows(done, program=None):
-    return [row for row in done.report.rows("processes") if program is None or str(program) in row.command.split()[:1]]
+    return [row for row in done.report.rows("processes") if program is None or
+            str(program) in row.command.split()[:1]]
 
 
 def pids(found):
@@ -79,7 +81,8 @@ def test_forked_without_zones(cli):
     assert processes(done) == 4 and len(rows(done, KIN)) == 4 and len(pids(rows(done))) == 4
     parent = min(rows(done), key=lambda row: row.started_ns)
     for row in rows(done):
-        assert row.pid == parent.pid or (used(done, row, 100) and row.parent_pid == parent.pid and row.elapsed_ns >= 85 * MS)
+        assert row.pid == parent.pid or (used(done, row, 100) and row.parent_pid == parent.pid and
+                                         row.elapsed_ns >= 85 * MS)
     assert used_in_all(done, 300, 105)
     allocated = next(row for row in done.report.rows("alloc-bytes") if row.name == "<outside>")
     assert allocated.total_bytes >= 3 * 100 * 1000
@@ -100,7 +103,8 @@ SHIMS = {
 def test_started_by_others(cli, shim):
     done = cli.run(*(word.format(KIN) for word in SHIMS[shim]))
     found = rows(done, KIN)
-    assert len(found) == 2 and all(used(done, row, 100) for row in found), [(row.pid, row.cpu_ns, done.burned) for row in found]
+    told = [(row.pid, row.cpu_ns, done.burned) for row in found]
+    assert len(found) == 2 and all(used(done, row, 100) for row in found), told
     assert used_in_all(done, 200, 100) and done.report.lost == {}
 
 
@@ -183,7 +187,8 @@ def test_another_c_library(cli):
     source.write_text("int main(void) { for (volatile long i = 0; i < 100000000; i++); return 7; }\n")
     subprocess.run(["musl-gcc", "-o", cli.folder / "other", source], check=True)
     done = cli.run("sh", "-c", f"{cli.folder}/other; exit $?", status=7)
-    assert [row.command for row in outside(done)] == [f"{cli.folder}/other"] and "C library" in outside(done)[0].reason
+    assert [row.command for row in outside(done)] == [f"{cli.folder}/other"]
+    assert "C library" in outside(done)[0].reason
     assert done.stderr == ""
 
 
@@ -215,7 +220,8 @@ def test_child_of_a_static_program(cli):
 @told_by_the_kernel
 def test_cleared_environment(cli):
     done = cli.run(KIN, "clear", KIN, "burn", 100)
-    assert len(outside(done)) == 1 and used(done, outside(done)[0], 100) and "environment" in outside(done)[0].reason
+    assert len(outside(done)) == 1 and used(done, outside(done)[0], 100)
+    assert "environment" in outside(done)[0].reason
     assert done.report.lost == {"processes": 1}
 
 
@@ -249,7 +255,8 @@ def test_another_pid_namespace(cli):
     """Its pids are not ours, and other processes may have these numbers."""
     if subprocess.run(["unshare", "-pf", "true"], capture_output=True).returncode != 0:
         pytest.skip("no pid namespaces here")
-    done = cli.run("unshare", "-pf", "sh", "-c", f"{KIN} burn 50 & {KIN} burn 50; wait; {KIN} fork 3 50; {STATIC} burn 50")
+    done = cli.run("unshare", "-pf", "sh", "-c",
+                   f"{KIN} burn 50 & {KIN} burn 50; wait; {KIN} fork 3 50; {STATIC} burn 50")
     assert len(rows(done, KIN)) == 6 and [row.command.split()[0] for row in outside(done)] == [str(STATIC)]
     assert done.report.lost == {"processes": 1}
 
@@ -279,7 +286,9 @@ def test_the_command_of_who_becomes_another_at_once(cli):
 @pytest.mark.parametrize("way", ["killed", "left"])
 def test_end_is_known(cli, way):
     """A process that is killed has its time up to that."""
-    script = f"{KIN} burn 60000 & p=$!; {KIN} burn 200; kill -9 $p; wait $p; true" if way == "killed" else f"{KIN} burn 200"
+    script = f"{KIN} burn 200"
+    if way == "killed":
+        script = f"{KIN} burn 60000 & p=$!; {KIN} burn 200; kill -9 $p; wait $p; true"
     done = cli.run("sh", "-c", script, status=None)
     for row in rows(done, KIN):
         assert row.state == "ended" and row.cpu_ns > 20 * MS and row.elapsed_ns >= row.cpu_ns * 0.9
@@ -302,7 +311,8 @@ def test_who_came_and_went_while_nobody_looked(cli):
     cli.program = PROGRAMS / "without_perf"
     done = cli.run("sh", "-c", f"sleep 0.3; kill -STOP $PPID; {KIN} burn 200; kill -CONT $PPID; sleep 0.3")
     row, = rows(done, KIN)
-    assert outside(done) == [] and between(done.burned[row.pid, 200] / 2, row.cpu_ns, done.burned[row.pid, 200] + 50 * MS), rows(done)
+    burned = done.burned[row.pid, 200]
+    assert outside(done) == [] and between(burned / 2, row.cpu_ns, burned + 50 * MS), rows(done)
 
 
 def test_the_first_thread_has_ended(cli):
@@ -310,8 +320,10 @@ def test_the_first_thread_has_ended(cli):
     cli.program = PROGRAMS / "without_perf"
     for program in (STATIC, KIN):
         done = cli.run("sh", "-c", f"{program} lone 500; true")
-        assert processes(done) == 2 and [str(program) in row.command for row in rows(done)].count(True) <= 2, rows(done)
-        assert len(outside(done)) == (program == STATIC) and done.report.lost == ({"processes": 1} if program == STATIC else {})
+        assert processes(done) == 2, rows(done)
+        assert [str(program) in row.command for row in rows(done)].count(True) <= 2, rows(done)
+        assert len(outside(done)) == (program == STATIC)
+        assert done.report.lost == ({"processes": 1} if program == STATIC else {})
 
 
 def test_one_that_is_not_counted(cli):
@@ -330,7 +342,8 @@ def test_one_that_is_not_counted(cli):
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make")
 def test_make(cli):
-    (cli.folder / "Makefile").write_text(f"all:\n\t@$(MAKE) --no-print-directory one\n\t@{KIN} burn 50\none:\n\t@{KIN} burn 50; true\n")
+    (cli.folder / "Makefile").write_text(f"all:\n\t@$(MAKE) --no-print-directory one\n\t@{KIN} burn 50\none:\n"
+                                         f"\t@{KIN} burn 50; true\n")
     done = cli.run("make")
     assert len(rows(done, KIN)) == 2 and len([row for row in rows(done) if row.command.startswith("make")]) >= 2
     assert done.report.lost == {}
@@ -338,9 +351,10 @@ def test_make(cli):
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="no git")
 def test_git_with_a_pager(cli):
-    environment = {"GIT_PAGER": "cat", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
-                   "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+    environment = {"GIT_PAGER": "cat", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "a",
+                   "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
     for words in (["init", "-q", "."], ["commit", "-q", "--allow-empty", "-m", "first"]):
         subprocess.run(["git", *words], cwd=cli.folder, env=os.environ | environment, check=True)
     done = cli.run("git", "--paginate", "log", env=environment)
-    assert "first" in done.stdout and done.report.lost == {} and any(row.command.startswith("git") for row in rows(done))
+    assert "first" in done.stdout and done.report.lost == {}
+    assert any(row.command.startswith("git") for row in rows(done))

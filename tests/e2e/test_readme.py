@@ -1,5 +1,6 @@
-"""What the README and the pages that it begins with show is true: its program builds with the commands beside it, every
-shell line works, reports look as printed there, links lead somewhere, and no macro is missing. The man pages are checked here too.
+"""What the README and the pages that it begins with show is true: its program builds with the commands beside it,
+every shell line works, reports look as printed there, links lead somewhere, and no macro is missing. The man pages
+are checked here too.
 
 The commands are meant for the top folder of a clone. They run in a folder that looks like one: include/ and
 build/release/ are the real ones, and ./dev is a stand-in that knows which commands there are and can install. (The
@@ -60,9 +61,10 @@ def clone(box):
 
 
 def shell(box, folder, command):
-    env = box.environment(folder, {"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None, "HOTPATH_REPORT": None,
-                                   "HOTPATH_LIMIT": None, "HOME": folder})
-    done = subprocess.run(["sh", "-e", "-c", command], cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+    env = box.environment(folder, {"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None,
+                                   "HOTPATH_REPORT": None, "HOTPATH_LIMIT": None, "HOME": folder})
+    done = subprocess.run(["sh", "-e", "-c", command], cwd=folder, env=env, capture_output=True, text=True,
+                          timeout=300)
     assert done.returncode == 0, f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr}"
     return done
 
@@ -93,7 +95,8 @@ def test_the_program_reports_as_shown(box, clone):
     """The picture in the README is drawn from docs/report.txt (tools/report_picture.py)."""
     command = blocks("sh")[0].splitlines()[-1]
     assert command.startswith("cc ") and "docs/report.png" in (SOURCE / "README.md").read_text()
-    done = shell(box, clone, command.replace("build/single/hotpath.c", "build/release/lib/libhotpath.a"))  # the same code, compiled
+    done = shell(box, clone, command.replace("build/single/hotpath.c",
+                                             "build/release/lib/libhotpath.a"))  # the same code, compiled
     shown = (SOURCE / "docs/report.txt").read_text()
     assert outline(done.stderr) == outline(shown) and len(outline(shown)[""]) == 4
     calls = lambda report: sorted(re.findall(r"^\| (\w+) +\| +(\d+) \|", report, re.M))
@@ -123,7 +126,8 @@ def test_the_overview_reports_as_shown(box):
     """The verdicts depend on what else the machine does."""
     folder = box.folder()
     done = shell(box, folder, str(BUILD / "examples/overview"))
-    assert outline(done.stderr) == outline(blocks("text", "docs/reading.md")[0]) and len(outline(done.stderr)[""]) == 6
+    assert outline(done.stderr) == outline(blocks("text", "docs/reading.md")[0])
+    assert len(outline(done.stderr)[""]) == 6
     calls = lambda report: sorted(re.findall(r"^\| (\w+) +\| +(\d+) \|", report, re.M))
     assert calls(done.stderr) == calls(blocks("text", "docs/reading.md")[0])
     of = lambda report: re.search(r"^alloc-bytes: .*", report, re.M).group()
@@ -132,7 +136,8 @@ def test_the_overview_reports_as_shown(box):
 
 def test_every_macro_is_in_the_table():
     header = (SOURCE / "include/hotpath.h").read_text()
-    macros = set(re.findall(r"^ \*   (HOTPATH_\w+)(?:\(.*?\))? +(?:declaration|expression|attribute)", header, re.M))
+    macros = set(re.findall(r"^ \*   (HOTPATH_\w+)(?:\(.*?\))? +(?:declaration|expression|attribute)", header,
+                            re.M))
     table = set(re.findall(r"^\| `(HOTPATH_\w+)", (SOURCE / "docs/macros.md").read_text(), re.M))
     assert macros and table == macros
 
@@ -141,7 +146,8 @@ def test_the_readme_is_short():
     assert len((SOURCE / "README.md").read_text().splitlines()) < 200
 
 
-@pytest.mark.parametrize("file", sorted(str(file.relative_to(SOURCE)) for pattern in ("*.md", "docs/*.md", "*/README.md")
+@pytest.mark.parametrize("file", sorted(str(file.relative_to(SOURCE))
+                                        for pattern in ("*.md", "docs/*.md", "*/README.md")
                                         for file in SOURCE.glob(pattern)))
 def test_links_lead_somewhere(file):
     path = SOURCE / file
@@ -165,7 +171,8 @@ def test_links_lead_somewhere(file):
 @pytest.mark.skipif(not shutil.which("groff"), reason="groff is not installed")
 @pytest.mark.parametrize("page", sorted(file.name for file in (SOURCE / "man").iterdir()))
 def test_man_pages_are_clean(page):
-    done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", str(SOURCE / "man" / page)], capture_output=True, text=True)
+    done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", str(SOURCE / "man" / page)], capture_output=True,
+                          text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -189,8 +196,8 @@ def test_every_name_is_in_the_man_page():
     names |= set(re.findall(r"^#define (HOTPATH_\w+[A-Z])\b", public, re.M))
     names |= set(re.findall(r"^    (HOTPATH_\w+) =", public, re.M))
     names |= set(re.findall(r"^ [\w *]+?(\w+);", structs, re.M)) | set(re.findall(r"/\* (HOTPATH\w*) ", structs))
-    assert {"hotpath_start", "HOTPATH_EXPR", "HOTPATH_VERSION_MAJOR", "HOTPATH_E_OFF", "HOTPATH_UNIT_NS", "percentiles",
-            "HOTPATH_DIR", "visible", "has_value"} <= names
+    assert {"hotpath_start", "HOTPATH_EXPR", "HOTPATH_VERSION_MAJOR", "HOTPATH_E_OFF", "HOTPATH_UNIT_NS",
+            "percentiles", "HOTPATH_DIR", "visible", "has_value"} <= names
     page = set(re.findall(r"\w+", man("hotpath.3").replace(r"\fB", "")))
     assert sorted(names - page) == []
 
@@ -201,10 +208,12 @@ def test_man_pages_are_of_this_version_and_know_one_another():
     for file in (SOURCE / "man").iterdir():
         name, section = file.name.split(".")
         text = file.read_text()
-        assert re.search(rf'^\.TH {re.escape(name.upper().replace("-", chr(92) + "-"))} {section} .*"hotpath {version}"',
+        assert re.search(rf'^\.TH {re.escape(name.upper().replace("-", chr(92) + "-"))} {section} '
+                         rf'.*"hotpath {version}"',
                          text, re.M)
         for other, number in re.findall(r"^\.BR (hotpath\S*) \((\d)\)", text, re.M):
-            assert (SOURCE / "man" / f"{other.replace(chr(92), '')}.{number}").exists(), f"{file.name}: {other}({number})"
+            page = SOURCE / "man" / f"{other.replace(chr(92), '')}.{number}"
+            assert page.exists(), f"{file.name}: {other}({number})"
 
 
 def test_the_page_of_the_program_names_every_command():
@@ -241,11 +250,13 @@ def test_every_loss_is_explained():
 
 def test_the_header_of_a_session_is_as_described():
     layout = (SOURCE / "src/session/layout.h").read_text()
-    bytes_of = {"char": 1, "unsigned char": 1, "uint32_t": 4, "uint64_t": 8, "int64_t": 8, "struct hp_clock_pair": 16}
+    bytes_of = {"char": 1, "unsigned char": 1, "uint32_t": 4, "uint64_t": 8, "int64_t": 8,
+                "struct hp_clock_pair": 16}
     counts = {"HP_LOSSES": 18, "HP_SITE_CHUNKS": 256}
     offset, fields = 0, []
     for kind, name, count in re.findall(r"^    ([a-z0-9_ ]+) (\w+)(?:\[(.*?)\])?;",
-                                        re.search(r"struct hp_header \{\n(.*?)^\};", layout, re.M | re.S).group(1), re.M):
+                                        re.search(r"struct hp_header \{\n(.*?)^\};", layout, re.M | re.S).group(1),
+                                        re.M):
         size = bytes_of[kind] * (1 if not count else 4096 - offset if name == "reserved" else
                                  counts.get(count) or int(count))
         fields.append((offset, size, name))

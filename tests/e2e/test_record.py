@@ -10,13 +10,15 @@ import time
 
 import pytest
 
-from harness import HOTPATH, IS_ROOT, PROGRAMS, Report, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+from harness import (HOTPATH, IS_ROOT, PROGRAMS, Report, perf_is_allowed, with_glibc, without_emulator,
+                     without_sanitizer)
 from test_cli import Cli
 
 pytestmark = [without_emulator("/proc and perf are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
               with_glibc("the programs of this machine have it"),
-              pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="stacks of this machine cannot be unwound")]
+              pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"),
+                                 reason="stacks of this machine cannot be unwound")]
 needs_perf = pytest.mark.skipif(not perf_is_allowed(), reason="the kernel lets nobody take stacks here")
 
 WAITERS, STACKED = PROGRAMS / "waiters", PROGRAMS / "stacked"
@@ -40,7 +42,8 @@ def start():
     started = []
 
     def run(*args, **popen):
-        process = subprocess.Popen([str(arg) for arg in args], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, **popen)
+        process = subprocess.Popen([str(arg) for arg in args], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                   **popen)
         started.append(process)
         return process
     yield run
@@ -84,9 +87,11 @@ def test_who_waits(cli, start):
     threads_wait(process, 4)
     report = record(cli, "-p", process.pid, "--for", "500ms").report
     found = rows(report, WAITERS)
-    for name, cause in (("on_pipe", "pipe"), ("on_mutex", "lock"), ("on_condition", "condition"), ("on_sleep", "sleep")):
+    for name, cause in (("on_pipe", "pipe"), ("on_mutex", "lock"), ("on_condition", "condition"),
+                        ("on_sleep", "sleep")):
         assert found[name].waits_for == cause
-        assert found[name].waiting_ns == sum(row.waited_ns for row in report.rows("waits") if row.cause == cause) > 0
+        assert found[name].waiting_ns == sum(row.waited_ns for row in report.rows("waits")
+                                             if row.cause == cause) > 0
     assert process.poll() is None  # and has noticed nothing
     assert cli.read().values["sections"]["functions"] == report.values["sections"]["functions"]
 

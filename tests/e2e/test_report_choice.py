@@ -1,4 +1,5 @@
-"""Which session `hotpath report` shows when none is named: the newest of this terminal, or else the newest of all."""
+"""Which session `hotpath report` shows when none is named: the newest of this terminal, or else the newest of
+all."""
 import re
 
 import pytest

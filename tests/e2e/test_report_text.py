@@ -13,8 +13,8 @@ from harness import BUILD, HOTPATH, PROGRAMS, Box, with_glibc, without_emulator,
 from terminal import plain
 from test_cli import Cli
 
-pytestmark = [without_emulator("programs of this machine are run, too"), without_sanitizer("they are not built with it"),
-              with_glibc("the programs of this machine have it")]
+pytestmark = [without_emulator("programs of this machine are run, too"),
+              without_sanitizer("they are not built with it"), with_glibc("the programs of this machine have it")]
 
 
 @pytest.fixture
@@ -48,7 +48,8 @@ def test_a_signal_that_ended_the_program_is_named(cli):
 
 def test_a_child_of_a_program_that_was_killed_was_not(cli):
     cli("run", "--no-stacks", "sh", "-c", f"{PROGRAMS / 'counts'} > /dev/null; kill -9 $$", status=-signal.SIGKILL)
-    child = next(row for row in cli.read().rows("processes") if "counts" in row.command and "kill" not in row.command)
+    child = next(row for row in cli.read().rows("processes") if "counts" in row.command and
+                 "kill" not in row.command)
     assert "killed" in cli("report").stdout
     assert "killed" not in cli("report", str(child.pid)).stdout
 
@@ -73,8 +74,8 @@ def in_terminal(cli, columns, *args):
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 60, columns, 0, 0))
     with open(theirs, "wb", buffering=0) as terminal:
-        process = subprocess.Popen([HOTPATH, *map(str, args)], stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal,
-                                   env=cli.environment(), cwd=cli.folder)
+        process = subprocess.Popen([HOTPATH, *map(str, args)], stdin=subprocess.DEVNULL, stdout=terminal,
+                                   stderr=terminal, env=cli.environment(), cwd=cli.folder)
     text = b""
     with open(ours, "rb", buffering=0) as terminal:
         try:
@@ -128,7 +129,8 @@ def test_notes_explain_what_is_shown_and_say_it_once(orders, columns):
     for rows, below in tables_of(text):
         for line in below.splitlines():
             if TOLD.match(line):
-                assert any(re.search(rf"\| +[~^]*{re.escape(line[0])}|\{line[0]} +\|", row) for row in rows), (line, rows)
+                assert any(re.search(rf"\| +[~^]*{re.escape(line[0])}|\{line[0]} +\|", row)
+                           for row in rows), (line, rows)
             if line.startswith("% Total is"):
                 assert "% Total" in rows[0]
 

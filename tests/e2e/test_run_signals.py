@@ -16,7 +16,8 @@ import pytest
 from harness import EMULATOR, HOTPATH, PROGRAMS, SANITIZER, TIMEOUT
 
 pytestmark = [pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another"),
-              pytest.mark.skipif("thread" in SANITIZER, reason="not with ThreadSanitizer: it puts signals off, also those of hotpath")]
+              pytest.mark.skipif("thread" in SANITIZER,
+                                 reason="not with ThreadSanitizer: it puts signals off, also those of hotpath")]
 
 MARK = 64  # the last one: everything sent before it is passed on before it
 END = 0
@@ -42,8 +43,10 @@ class Job:
                 before()
         popen.setdefault("preexec_fn", prepare)
         popen.setdefault("stdin", subprocess.DEVNULL)
-        self.process = subprocess.Popen([str(HOTPATH), "run", "--no-preload", "--format", "none", str(PROGRAMS / "heard_off"), *words],
-                                        env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **popen)
+        self.process = subprocess.Popen([str(HOTPATH), "run", "--no-preload", "--format", "none",
+                                         str(PROGRAMS / "heard_off"), *words],
+                                        env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                        **popen)
         self.pid = self.process.pid
         self.program = int(self.process.stdout.readline().split()[1])
         self.patience = threading.Timer(TIMEOUT, self.kill)  # a failure is better than a test that hangs
@@ -184,8 +187,8 @@ def test_what_the_program_tells_its_parent(box):
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
     try:
         env = box.environment(box.folder(), {"HOTPATH_OUTPUT_PATH": None})
-        subprocess.run([str(HOTPATH), "run", "--no-preload", "--format", "none", "sh", "-c", "kill -USR1 $PPID"], env=env,
-                       check=True, timeout=TIMEOUT)
+        subprocess.run([str(HOTPATH), "run", "--no-preload", "--format", "none", "sh", "-c", "kill -USR1 $PPID"],
+                       env=env, check=True, timeout=TIMEOUT)
         assert signal.sigtimedwait([signal.SIGUSR1], 0)
     finally:
         signal.sigtimedwait([signal.SIGUSR1], 0)

@@ -32,7 +32,8 @@ mod deep {
 fn generic<T: deep::Work>(what: &[T; 1]) -> u64 { std::hint::black_box(what[0].work(200_000_000)) }
 fn main() { println!("{}", generic(&[deep::Mill::<42>])); }
 """
-NAMES = {"v0": {"<named::deep::Mill<42> as named::deep::Work>::work", "named::generic::<named::deep::Mill<42>>", "named::main"},
+NAMES = {"v0": {"<named::deep::Mill<42> as named::deep::Work>::work", "named::generic::<named::deep::Mill<42>>",
+                "named::main"},
          "legacy": {"<named::deep::Mill<_> as named::deep::Work>::work", "named::generic", "named::main"}}
 
 

@@ -12,7 +12,8 @@ AT_ONCE = {"LD_BIND_NOW": "1"}  # lazy binding of a function by the dynamic link
 
 
 def same(box, *arguments, engine="auto", **more):
-    return box.same("sampled_host", *arguments, env={**OFTEN, "HOTPATH_CPU_ENGINE": engine, **more.pop("env", {})}, **more)
+    return box.same("sampled_host", *arguments, env={**OFTEN, "HOTPATH_CPU_ENGINE": engine, **more.pop("env", {})},
+                    **more)
 
 
 def totals(result):
@@ -51,7 +52,8 @@ def test_cancellation(box, engine):
 @without_sanitizer("it reports how a program ends")
 @with_glibc("which signal it is")
 def test_killed_by_the_signal_of_the_c_library(box):
-    ends = [box.run(program, "killed_by_private", env=OFTEN, status=None).status for program in ("sampled_host", "sampled_host_off")]
+    ends = [box.run(program, "killed_by_private", env=OFTEN, status=None).status
+            for program in ("sampled_host", "sampled_host_off")]
     assert ends == [-32, -32]
 
 

@@ -8,7 +8,8 @@ import pytest
 from harness import HOTPATH, with_glibc, without_emulator, without_sanitizer
 from test_sampled_host import check_execs
 
-pytestmark = [without_emulator("it has clocks and signals of its own"), without_sanitizer("a child that is forked takes too long")]
+pytestmark = [without_emulator("it has clocks and signals of its own"),
+              without_sanitizer("a child that is forked takes too long")]
 
 
 @pytest.mark.parametrize("program", ["ends_dynamic", "ends_static"])
@@ -51,7 +52,8 @@ def cgo(tmp_path_factory):
         pytest.skip("go is not installed")
     folder = tmp_path_factory.mktemp("cgo")
     (folder / "main.go").write_text(CGO)
-    env = {**os.environ, "CGO_ENABLED": "1", "GOCACHE": str(folder / "cache"), "GO111MODULE": "off", "HOME": str(folder)}
+    env = {**os.environ, "CGO_ENABLED": "1", "GOCACHE": str(folder / "cache"), "GO111MODULE": "off",
+           "HOME": str(folder)}
     subprocess.run([go, "build", "-o", folder / "cgo", folder / "main.go"], check=True, env=env, timeout=500)
     return folder / "cgo"
 
@@ -61,5 +63,6 @@ def cgo(tmp_path_factory):
 def test_cgo(box, cgo):
     plain = box.run(cgo)
     for _ in range(4):
-        run = box.run(HOTPATH, "run", "--cpu", "--cpu-rate", "10000", "--", str(cgo), env={"HOTPATH_OUTPUT_PATH": "/dev/null"})
+        run = box.run(HOTPATH, "run", "--cpu", "--cpu-rate", "10000", "--", str(cgo),
+                      env={"HOTPATH_OUTPUT_PATH": "/dev/null"})
         assert run.stdout == plain.stdout

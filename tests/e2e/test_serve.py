@@ -17,7 +17,8 @@ from harness import EXAMPLES, PROGRAMS, TIMEOUT, without_emulator, without_threa
 from test_cli import Cli, wait_until
 from test_page import Page, page_of
 
-pytestmark = [without_emulator("/proc shows the emulator"), without_thread_sanitizer("it has a thread of its own, which uses time, too")]
+pytestmark = [without_emulator("/proc shows the emulator"),
+              without_thread_sanitizer("it has a thread of its own, which uses time, too")]
 
 
 class Answer:
@@ -136,11 +137,13 @@ def test_reports_are_those_of_the_command(cli, serve, finished):
         assert json.loads(told.text) == json.loads(said), section
     # Options set the form of reports, as there.
     few = serve("--limit", "2", "--section", "timing")
-    assert json.loads(few.get("/report.json").text) == json.loads(cli("report", "--format", "json", "-n", "2", "--section", "timing").stdout)
+    assert json.loads(few.get("/report.json").text) == json.loads(
+        cli("report", "--format", "json", "-n", "2", "--section", "timing").stdout)
     # By name, by the operand, and by a header instead of the URL.
     name = next(path.name for path in cli.folder.iterdir() if path.suffix == ".run")
     report = json.loads(server.get("/report.json", section="timing", session=name).text)
-    assert report == json.loads(server.ask("/report.json?section=timing", headers={"Authorization": f"Bearer {server.token}"}).text)
+    assert report == json.loads(server.ask("/report.json?section=timing",
+                                           headers={"Authorization": f"Bearer {server.token}"}).text)
     chosen = serve(name)
     assert "/page?token=" in chosen.address
     assert report == json.loads(chosen.get("/report.json", section="timing").text)
@@ -152,7 +155,8 @@ def test_the_page_is_that_of_the_report(cli, serve, finished):
     assert (page.data.pop("is_served"), file.data.pop("is_served")) == (True, False)
     assert page.data == file.data
     # It may connect to its own server; a file may not connect at all.
-    assert "connect-src 'self'; base-uri" in page.head and "connect-src" not in file.head.split("</head>")[0].split("<style>")[0]
+    assert "connect-src 'self'; base-uri" in page.head
+    assert "connect-src" not in file.head.split("</head>")[0].split("<style>")[0]
     data = json.loads(server.get("/page.json").text)
     assert data.pop("is_served") and data == file.data
 
@@ -229,17 +233,21 @@ def test_metrics_follow_the_rules_and_are_those_of_the_report(cli, serve, finish
     answer = server.get("/metrics")
     assert answer.headers["Content-Type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
     families = read_metrics(answer.text)
-    report = json.loads(cli("report", "--format", "json", "--limit", "0", "--section", "timing,cpu,alloc-bytes,waits").stdout)
+    report = json.loads(cli("report", "--format", "json", "--limit", "0", "--section",
+                            "timing,cpu,alloc-bytes,waits").stdout)
     rows = {name: {row["name"]: row for row in section["rows"]} for name, section in report["sections"].items()}
-    for family, section, key, scale in (("calls", "timing", "calls", 1), ("seconds", "timing", "total_ns", 1e-9), ("self_seconds", "timing", "self_ns", 1e-9),
-                                        ("cpu_user_seconds", "cpu", "user_ns", 1e-9), ("allocated_bytes", "alloc-bytes", "own_bytes", 1)):
+    for family, section, key, scale in (("calls", "timing", "calls", 1), ("seconds", "timing", "total_ns", 1e-9),
+                                        ("self_seconds", "timing", "self_ns", 1e-9),
+                                        ("cpu_user_seconds", "cpu", "user_ns", 1e-9),
+                                        ("allocated_bytes", "alloc-bytes", "own_bytes", 1)):
         if not rows.get(section):  # a sanitizer's allocations are not watched
             assert section == "alloc-bytes" and "hotpath_function_" + family not in families
             continue
         samples = families["hotpath_function_" + family]["samples"]
         assert set(samples) == {f'function="{name}"' for name in rows["timing"]}, family
         for name in rows["timing"]:
-            assert samples[f'function="{name}"'] == pytest.approx((rows[section].get(name, {}).get(key) or 0) * scale, rel=1e-6, abs=1e-8), (family, name)
+            assert samples[f'function="{name}"'] == pytest.approx(
+                (rows[section].get(name, {}).get(key) or 0) * scale, rel=1e-6, abs=1e-8), (family, name)
     waited = {}
     for row in report["sections"]["waits"]["rows"]:
         waited[f'cause="{row["cause"]}"'] = waited.get(f'cause="{row["cause"]}"', 0) + row["waited_ns"] * 1e-9
@@ -253,27 +261,33 @@ def test_metrics_for_collectors_that_are_older(serve, finished):
     answer = server.get("/metrics", headers={"Accept": "text/plain;version=0.0.4;q=0.5,*/*;q=0.1"})
     assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
     assert "# TYPE hotpath_function_calls_total counter" in answer.text and "# EOF" not in answer.text
-    collector = server.get("/metrics", headers={"Accept": "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"})
+    collector = server.get("/metrics",
+                           headers={"Accept": "application/openmetrics-text;version=1.0.0,"
+                                              "text/plain;version=0.0.4;q=0.5"})
     assert collector.text.endswith("# EOF\n")
     promtool = shutil.which("promtool")
     if not promtool:
         pytest.skip("the rest needs promtool, of Debian's package prometheus")
-    done = subprocess.run([promtool, "check", "metrics"], input=answer.text, capture_output=True, text=True, timeout=TIMEOUT)
+    done = subprocess.run([promtool, "check", "metrics"], input=answer.text, capture_output=True, text=True,
+                          timeout=TIMEOUT)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_labels_are_limited(cli, serve):
     """A thousand functions have only two hundred series: those with the most time."""
-    cli("run", "--format", "none", "--", PROGRAMS / "odd_names", "1000", "50", "1500", env={"HOTPATH_MEASURING_BOUND": "0"})
+    cli("run", "--format", "none", "--", PROGRAMS / "odd_names", "1000", "50", "1500",
+        env={"HOTPATH_MEASURING_BOUND": "0"})
     server = serve()
     first, second = (read_metrics(server.get("/metrics").text) for _ in range(2))
     functions = set(first["hotpath_function_calls"]["samples"])
     assert len(functions) == 200 and functions == set(second["hotpath_function_calls"]["samples"])
-    rows = json.loads(cli("report", "--format", "json", "--section", "timing", "--limit", "0").stdout)["sections"]["timing"]["rows"]
+    rows = json.loads(cli("report", "--format", "json", "--section", "timing", "--limit",
+                          "0").stdout)["sections"]["timing"]["rows"]
     assert len(rows) > 250 and first["hotpath_functions_without_metrics"]["samples"][""] == len(rows) - 200
     # Those without a series have less time than all that have one; names are distinguished by what needs no escape.
     least = min(first["hotpath_function_self_seconds"]["samples"].values())
-    left_out = [row for row in rows if row["name"].startswith("function ") and f'function="{row["name"]}"' not in functions]
+    left_out = [row for row in rows if row["name"].startswith("function ") and
+                f'function="{row["name"]}"' not in functions]
     assert len(left_out) > 40 and all(row["self_ns"] * 1e-9 <= least * (1 + 1e-6) for row in left_out)
 
 
@@ -283,17 +297,20 @@ def test_who_may_not_ask_is_refused(serve, finished):
     server = serve()
     good = server.target("/report.json")
     own = f"{server.host}:{server.port}"
-    wrong = [server.token[:-1] + ("0" if server.token[-1] != "0" else "1"), "", server.token[:-1], server.token + "0", "x" * 5000]
+    wrong = [server.token[:-1] + ("0" if server.token[-1] != "0" else "1"), "", server.token[:-1], server.token +
+             "0", "x" * 5000]
     for token in wrong:
         assert server.ask("/report.json?token=" + token).status in (400, 403, 414), token
         assert server.ask("/report.json", headers={"Authorization": f"Bearer {token}"}).status in (403, 431), token
     assert server.ask("/report.json").status == 403
     assert server.ask("/nothing").status == 403, "who has no token learns nothing"
-    for host in ("evil.example", "localhost.evil.example", f"evil.example:{server.port}", "127.0.0.1.evil.example", "[::2]", "8.8.8.8", "localhost:", "", "[::1", "localhost:80x", "a@localhost"):
+    for host in ("evil.example", "localhost.evil.example", f"evil.example:{server.port}", "127.0.0.1.evil.example",
+                 "[::2]", "8.8.8.8", "localhost:", "", "[::1", "localhost:80x", "a@localhost"):
         assert server.ask(good, headers={"Host": host}).status in (400, 403), host
     for host in (own, f"localhost:{server.port}", "LOCALHOST", "127.0.0.1:9", "[::1]:9", "127.1.2.3"):
         assert server.ask(good, headers={"Host": host}).status == 200, host
-    for origin in ("http://evil.example", "null", f"https://{own}", "http://localhost:1", "", f"http://{own}/", "file://"):
+    for origin in ("http://evil.example", "null", f"https://{own}", "http://localhost:1", "", f"http://{own}/",
+                   "file://"):
         assert server.ask(good, headers={"Origin": origin}).status == 403, origin
     assert server.ask(good, headers={"Origin": f"http://{own}"}).status == 200
     for site in ("cross-site", "same-site", "anything"):
@@ -306,7 +323,8 @@ def test_who_may_not_ask_is_refused(serve, finished):
     assert server.ask(good, body=b"something").status == 413
     for path in ("/x", "//", "/page/", "/../etc/passwd", "/page.json/..", "/%2e%2e/"):
         assert server.ask(server.target(path)).status == 404, path
-    for query in ("session", "x=1", "session=a&session=b", "section=%zz", "section=%", "section=%00", "section=a%0ab", "section=" + "a" * 300, "section=UPPER"):
+    for query in ("session", "x=1", "session=a&session=b", "section=%zz", "section=%", "section=%00",
+                  "section=a%0ab", "section=" + "a" * 300, "section=UPPER"):
         assert server.ask(good + "&" + query).status == 400, query
     for session in ("nothing", "../x", "/etc/passwd", ".", "x.run/../y", "%2e%2e"):
         assert server.ask(server.target("/report.json", session=session)).status == 404, session
@@ -323,12 +341,16 @@ def bad_request(server, chance):
     zero = chr(0)
     kinds = (
         lambda: chance.randbytes(chance.randrange(1, 3000)),
-        lambda: f"{chance.choice(['POST', 'PUT', 'X' * 300, 'GE' + zero + 'T', ''])} {good} HTTP/1.1\r\n{host}\r\n".encode(),
+        lambda: (f"{chance.choice(['POST', 'PUT', 'X' * 300, 'GE' + zero + 'T', ''])} {good} HTTP/1.1\r\n"
+                 f"{host}\r\n").encode(),
         lambda: f"GET /{'a' * chance.randrange(1, 40000)} HTTP/1.1\r\n{host}\r\n".encode(),
         lambda: f"GET {good} HTTP/1.1\r\n{host}X: {'a' * chance.randrange(1, 60000)}\r\n\r\n".encode(),
-        lambda: f"GET {good} HTTP/1.1\r\n{host}Content-Length: {chance.choice(['-1', '99999999999999999999', 'x', '5'])}\r\n\r\nabc".encode(),
-        lambda: f"GET {good} HTTP/1.1\r\n{host}Transfer-Encoding: chunked\r\n\r\n{chance.choice(['zz', '5', 'ffffffffffffffffff'])}\r\n".encode(),
-        lambda: f"GET {good}&{chance.randbytes(8).hex()}=%{chance.randbytes(3).hex()} HTTP/1.1\r\n{host}\r\n".encode(),
+        lambda: (f"GET {good} HTTP/1.1\r\n{host}"
+                 f"Content-Length: {chance.choice(['-1', '99999999999999999999', 'x', '5'])}\r\n\r\nabc").encode(),
+        lambda: f"GET {good} HTTP/1.1\r\n{host}Transfer-Encoding: chunked\r\n"
+                f"\r\n{chance.choice(['zz', '5', 'ffffffffffffffffff'])}\r\n".encode(),
+        lambda: (f"GET {good}&{chance.randbytes(8).hex()}=%{chance.randbytes(3).hex()} HTTP/1.1\r\n"
+                 f"{host}\r\n").encode(),
         lambda: f"GET /report.json?token={chance.randbytes(16).hex()} HTTP/1.1\r\n{host}\r\n".encode(),
         lambda: f"GET {good} HTTP/1.1\r\nHost: {chance.randbytes(6).hex()}.example\r\n\r\n".encode(),
         lambda: f"GET {good} HTTP/{chance.choice(['0.9', '2.0', '1.1' + zero, 'x'])}\r\n\r\n".encode(),
@@ -416,7 +438,8 @@ def test_numbers_rise_while_the_program_runs(cli, serve):
     events = Events(server)
     event, data = events.next()
     assert event == "report" and data["is_live"]
-    calls = lambda: sum(row["calls"] for row in json.loads(server.get("/report.json", section="timing").text)["sections"]["timing"]["rows"])
+    timing = lambda: json.loads(server.get("/report.json", section="timing").text)["sections"]["timing"]
+    calls = lambda: sum(row["calls"] for row in timing()["rows"])
     before, generations = calls(), [data["generation"]]
     while len(generations) < 5:
         event, data = events.next()
@@ -464,8 +487,10 @@ def test_it_never_writes(cli, serve, finished):
 def test_what_is_wrong_is_said(cli, serve, finished):
     server = serve()
     taken = cli("serve", "--port", server.port, status=1).stderr
-    assert taken == f"hotpath: cannot listen on 127.0.0.1, port {server.port}: the port is in use; choose another with --port\n"
-    assert cli("serve", "--address", "nowhere", status=1).stderr == "hotpath: 'nowhere' is not an address such as 127.0.0.1 or ::1\n"
+    assert taken == (f"hotpath: cannot listen on 127.0.0.1, port {server.port}: the port is in use; "
+                     "choose another with --port\n")
+    assert cli("serve", "--address", "nowhere",
+               status=1).stderr == "hotpath: 'nowhere' is not an address such as 127.0.0.1 or ::1\n"
     assert "this machine does not have that address" in cli("serve", "--address", "203.0.113.7", status=1).stderr
     for args, words in ((("--port", "65536"), "--port '65536'"), (("--port", "-1"), "--port"), (("--every", "0"), "--every '0'"), (("a", "b"), "unexpected argument 'b'")):
         assert words in cli("serve", *args, status=2).stderr

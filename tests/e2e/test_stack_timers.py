@@ -11,7 +11,8 @@ from test_cli import Cli
 pytestmark = [without_emulator("/proc and timers are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
               with_glibc("the programs of this machine have it"),
-              pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="stacks of this machine cannot be unwound")]
+              pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"),
+                                 reason="stacks of this machine cannot be unwound")]
 
 STACKED, HARD = PROGRAMS / "stacked", PROGRAMS / "self_sampled"
 MS = 1_000_000
@@ -102,7 +103,8 @@ def test_the_kernel_by_system_call(cli):
 def test_in_the_table(cli):
     done = cli("run", STACKED, "split", 800)
     assert ", taken by timers in the program, because perf is not allowed" in done.stderr
-    assert any(line.startswith("| heavy ") and " stacked " in line for line in done.stderr.splitlines()), done.stderr
+    assert any(line.startswith("| heavy ") and " stacked " in line
+               for line in done.stderr.splitlines()), done.stderr
     assert "by timers in the program" in cli("report").stdout
 
 
@@ -114,18 +116,21 @@ def test_not_wanted(cli):
 # --------------------------------------------------------------------------------------------- third-party programs
 
 
-SUMS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500000) SELECT sum(i * i % 7) FROM n;"
+SUMS = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500000) "
+        "SELECT sum(i * i % 7) FROM n;")
 
 
 @pytest.mark.skipif(not perf_is_allowed(), reason="the kernel lets nobody take stacks here")
-@pytest.mark.parametrize("command", [["bzip2", "-9c"], ["sqlite3", ":memory:", SUMS], ["perl", "-e", "$x = $x * 3 % 1001 + $_ for 1 .. 9e6"]],
+@pytest.mark.parametrize("command", [["bzip2", "-9c"], ["sqlite3", ":memory:", SUMS],
+                                     ["perl", "-e", "$x = $x * 3 % 1001 + $_ for 1 .. 9e6"]],
                          ids=["bzip2", "sqlite3", "perl"])
 def test_programs_of_others(cli, box, command):
     """Their busiest function has the same share by both, as far as so few samples can tell; and their output is the
     same."""
     if shutil.which(command[0]) is None:
         pytest.skip(f"there is no {command[0]}")
-    data = {"input": "".join(f"{i * i % 9973} line {i % 17}\n" for i in range(400000))} if command[0] == "bzip2" else {}
+    data = {"input": "".join(f"{i * i % 9973} line {i % 17}\n"
+                             for i in range(400000))} if command[0] == "bzip2" else {}
     inside = run(cli, *command, **data)
     outside = Cli(box).run(*command, **data)
     assert inside[0].stdout == outside.stdout and inside[0].status == 0
@@ -133,7 +138,8 @@ def test_programs_of_others(cli, box, command):
     mine = inside[1][first.name]
     assert mine.library == first.library
     share, samples = first.self_ns / totals(outside.report)["cpu_ns"], totals(inside[0].report)["samples"]
-    assert abs(mine.samples / samples - share) < 5 * math.sqrt(share * (1 - share) / samples), (first.name, share, mine.samples, samples)
+    told = (first.name, share, mine.samples, samples)
+    assert abs(mine.samples / samples - share) < 5 * math.sqrt(share * (1 - share) / samples), told
     assert totals(inside[0].report)["whole"] > 0.9 * totals(inside[0].report)["samples"]
 
 
@@ -158,8 +164,9 @@ def test_a_handler_on_a_small_stack(cli):
     assert totals(done.report)["cpu_ns"] > 0.95 * LONG * MS
 
 
-@pytest.mark.parametrize("case, name", [("coroutine", "on_small_stack"), ("thrd", "in_thrd"), ("cancel", "until_cancelled"),
-                                        ("ended", "in_short_thread"), ("killed", "before_kill")])
+@pytest.mark.parametrize("case, name", [("coroutine", "on_small_stack"), ("thrd", "in_thrd"),
+                                        ("cancel", "until_cancelled"), ("ended", "in_short_thread"),
+                                        ("killed", "before_kill")])
 def test_where_it_is_hard(cli, case, name):
     """On a stack without room for a signal; in C11 threads, cancelled threads, ending threads; before SIGKILL."""
     done, found = run(cli, HARD, case, LONG, status=-9 if case == "killed" else 0)

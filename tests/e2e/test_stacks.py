@@ -13,7 +13,8 @@ pytestmark = [without_emulator("/proc and perf are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
               with_glibc("the programs of this machine have it"),
               pytest.mark.skipif(not perf_is_allowed(), reason="the kernel lets nobody take stacks here"),
-              pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="stacks of this machine cannot be unwound")]
+              pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"),
+                                 reason="stacks of this machine cannot be unwound")]
 
 STACKED = PROGRAMS / "stacked"
 MS = 1_000_000
@@ -41,7 +42,8 @@ def check_split(done):
     whole = told["heavy"] + told["light"]
     truth = told["heavy"] / whole
     both = found["heavy"].total_ns + found["light"].total_ns
-    samples = found["heavy"].samples + found["light"].samples + sum(row.samples for row in found.values() if row.name == "compute")
+    samples = found["heavy"].samples + found["light"].samples + sum(
+        row.samples for row in found.values() if row.name == "compute")
     lost = abs(1 - both / whole)
     share = found["heavy"].total_ns / both
     assert abs(share - truth) < 4 * math.sqrt(truth * (1 - truth) / samples) + lost, (share, truth, samples, lost)
@@ -125,15 +127,18 @@ def test_the_kernel_by_system_call(cli):
 def test_static_programs(cli):
     """No library can be preloaded there, and none is needed."""
     done = cli.run(PROGRAMS / "kin_static", "burn", 200)
-    rows = {row.name: row for row in done.report.rows("functions") if row.name == "<not sampled>" or row.library == "kin_static"}
+    rows = {row.name: row for row in done.report.rows("functions") if row.name == "<not sampled>" or
+            row.library == "kin_static"}
     unseen = rows["<not sampled>"].self_ns if "<not sampled>" in rows else 0  # only root has kernel samples
     assert rows["burn"].total_ns + unseen > 100 * MS and rows["main"].total_ns >= rows["burn"].total_ns > 0
 
 
 def test_the_last_line_says_where_samples_come_from(cli):
     done = cli("run", STACKED, "split", 200)
-    assert re.search(r"; CPU time from stacks, \d+ samples by perf; ", done.stderr)  # what was lost is for test_sections
-    assert re.search(r"Total: .*; (\d+) samples,", done.stderr)[1] == re.search(r"from stacks, (\d+) samples", done.stderr)[1]
+    assert re.search(r"; CPU time from stacks, \d+ samples by perf; ",
+                     done.stderr)  # what was lost is for test_sections
+    assert re.search(r"Total: .*; (\d+) samples,", done.stderr)[1] == re.search(
+        r"from stacks, (\d+) samples", done.stderr)[1]
 
 
 def test_shown_again(cli):
@@ -145,7 +150,8 @@ def test_shown_again(cli):
 def test_in_the_table(cli):
     done = cli("run", STACKED, "split", 200)
     assert re.search(r"^functions - CPU time( and waiting)? by function, from stacks\.", done.stderr, re.M)
-    assert any(line.startswith("| heavy ") and " stacked " in line for line in done.stderr.splitlines()), done.stderr
+    assert any(line.startswith("| heavy ") and " stacked " in line
+               for line in done.stderr.splitlines()), done.stderr
 
 
 def test_not_wanted(cli):

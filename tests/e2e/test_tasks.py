@@ -65,7 +65,8 @@ def test_a_killed_program_says_which_tasks_were_open(box):
     report = box.read(result.sessions()[0])
     open_ones = rows_of(report, "open-futures")
     assert {name: row["state"] for name, row in open_ones.items()} == {"waiting": "waiting", "running": "running"}
-    assert open_ones["waiting"]["age_ns"] >= open_ones["running"]["age_ns"] >= 2e6  # up to the last that is known of it
+    # An age counts up to the last record of the task.
+    assert open_ones["waiting"]["age_ns"] >= open_ones["running"]["age_ns"] >= 2e6
     assert open_ones["waiting"]["busy_ns"] == 0
     futures = futures_of(report)
     assert {name: row["open"] for name, row in futures.items()} == {"waiting": 1, "running": 1, "ended": 0}
@@ -84,7 +85,8 @@ def test_between_others(box):
     assert (futures["one"]["polls"], futures["one"]["cancelled"]) == (10, 0)
     assert (futures["other"]["polls"], futures["other"]["cancelled"]) == (10, 1)
     main = box.run("tasks", "event").row("main", "calltree")
-    assert {row.name: (row.calls, [(child.name, child.calls) for child in row.children]) for row in main.children} == {
+    assert {row.name: (row.calls, [(child.name, child.calls) for child in row.children])
+            for row in main.children} == {
         "one": (10, [("compute", 10)]), "other": (10, [("compute", 20)])}
 
 
@@ -97,7 +99,8 @@ def test_cxx(box):
 
 
 def test_the_table(box):
-    text = box.run("tasks", "event", env={"HOTPATH_OUTPUT_FORMAT": "table", "HOTPATH_REPORT": "futures"}).report_path.read_text()
+    text = box.run("tasks", "event", env={"HOTPATH_OUTPUT_FORMAT": "table",
+                                          "HOTPATH_REPORT": "futures"}).report_path.read_text()
     assert "futures - Tasks, from creation to end." in text and "| Task  | Calls | Polls |" in text
 
 

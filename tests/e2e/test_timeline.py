@@ -51,7 +51,8 @@ def test_truth(cli):
     # All of them were sampled after their work, and once more after their ends.
     assert sum(truth[name]["worked_ns"] for name in workers) <= used <= truth["process"]["cpu_ns"] + 2_000_000
     for name in workers:
-        assert truth[name]["worked_ns"] <= axis.series[THREAD, truth[name]["tid"]][-1] <= truth[name]["cpu_ns"] + 2_000_000
+        assert truth[name]["worked_ns"] <= axis.series[THREAD,
+                                                       truth[name]["tid"]][-1] <= truth[name]["cpu_ns"] + 2_000_000
     assert 1 < max(axis.series[LIVE, 0]) <= 6  # those found by the same sample
     for (kind, _), values in axis.series.items():
         assert kind in (RESIDENT, LIVE, ALLOCATED) or values == sorted(values)

@@ -73,18 +73,23 @@ def test_cxx(box):
     result = box.run("values_cxx")
     rows = values(result)
     assert result.stdout == "42\n"
-    assert {name: rows[name]["last"] for name in ("text", "bool", "char", "float", "size", "plain", "scoped", "null")} == {
-        "text": "first", "bool": "true", "char": "97", "float": "2.5", "size": "5", "plain": "1", "scoped": "200", "null": "0x0"}
+    assert {name: rows[name]["last"] for name in ("text", "bool", "char", "float", "size", "plain", "scoped",
+                                                  "null")} == {
+        "text": "first", "bool": "true", "char": "97", "float": "2.5", "size": "5", "plain": "1", "scoped": "200",
+        "null": "0x0"}
     assert rows["level"]["last"] == "-2.5" and rows["bytes"]["total"] == 10 and rows["by key[first]"]["total"] == 2
     assert rows["in a template"]["recent"] == "2.5, 1"
-    assert rows["counted()"]["last"] == "1" and rows["counted() + 1"]["last"] == "42" and rows['"abc"']["last"] == "abc"
+    assert rows["counted()"]["last"] == "1" and rows["counted() + 1"]["last"] == "42"
+    assert rows['"abc"']["last"] == "abc"
 
 
 def test_a_killed_program_leaves_its_values(box):
     result = box.run("values", "killed", status=-signal.SIGKILL)
     rows = values_of(box.read(result.sessions()[0]))
-    assert (rows["state"]["last"], rows["index"]["updates"], rows["index"]["last"]) == ("about to end", 10000, "9999")
-    assert rows["state"]["location"]["file"].endswith("values.c") and rows["state"]["location"]["function"] == "until_killed"
+    assert (rows["state"]["last"], rows["index"]["updates"], rows["index"]["last"]) == (
+        "about to end", 10000, "9999")
+    assert rows["state"]["location"]["file"].endswith("values.c")
+    assert rows["state"]["location"]["function"] == "until_killed"
 
 
 def test_off_at_run_time(box):

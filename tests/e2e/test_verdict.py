@@ -17,7 +17,8 @@ from harness import (EMULATOR, EXAMPLES, IS_GLIBC, PROGRAMS, SANITIZER, Box, pai
 from test_cli import Cli
 from test_views import follows_the_schema, table
 
-pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it has other threads and other clocks")
+pytestmark = pytest.mark.skipif(bool(EMULATOR),
+                                reason="not under an emulator: it has other threads and other clocks")
 
 NATURES = PROGRAMS / "natures"
 MARGIN = 0.12
@@ -276,7 +277,8 @@ def test_the_short_report(box):
     assert [(row["Function"].rstrip("*"), int(row["Calls"]), row["Verdict"]) for row in rows] == [
         (row["name"], row["calls"], verdicts[row["name"]]) for row in sections["timing"]["rows"]]
     said = {line.split(":")[0] for line in lines}
-    assert {"cpu", "waits"} <= said and not any(line.startswith(("timing - ", "cpu - ", "waits - ")) for line in lines)
+    assert {"cpu", "waits"} <= said
+    assert not any(line.startswith(("timing - ", "cpu - ", "waits - ")) for line in lines)
     assert any(line.startswith("futures - ") for line in lines) and len(lines) <= 45
     whole = table(box, session, "-v").splitlines()
     assert {line.split(" - ")[0] for line in whole if " - " in line} >= set(sections)
@@ -301,7 +303,8 @@ def test_rows_and_limits(box):
     [session] = box.run("wide", env={"HOTPATH_CPU": "1"}).sessions()
     all_rows = box.read(session, "--limit", "0").section("bottlenecks")
     assert all_rows["total_rows"] == len(all_rows["rows"]) > 5
-    assert [row["self_ns"] for row in all_rows["rows"]] == sorted((row["self_ns"] for row in all_rows["rows"]), reverse=True)
+    assert [row["self_ns"] for row in all_rows["rows"]] == sorted(
+        (row["self_ns"] for row in all_rows["rows"]), reverse=True)
     for limit, count in ((None, 5), ("2", 2), ("7", 7)):
         args = ("--limit", limit) if limit else ()
         text = table(box, session, "--section", "bottlenecks", *args, env={"HOTPATH_LIMIT": None})
@@ -310,9 +313,9 @@ def test_rows_and_limits(box):
 
 
 # Example, its function, its verdict on a machine with idle CPUs.
-EXAMPLE_VERDICTS = {"cpu": ("add_up", "cpu-bound"), "sleep": ("pause_a_little", "waiting"), "lock": ("take_turn", "waiting"),
-                    "disk": ("save_record", "waiting"), "alloc": ("sum_of_list", "allocation-heavy"),
-                    "starved": ("work", "starved")}
+EXAMPLE_VERDICTS = {"cpu": ("add_up", "cpu-bound"), "sleep": ("pause_a_little", "waiting"),
+                    "lock": ("take_turn", "waiting"), "disk": ("save_record", "waiting"),
+                    "alloc": ("sum_of_list", "allocation-heavy"), "starved": ("work", "starved")}
 
 
 def waits_for_the_disk(program):

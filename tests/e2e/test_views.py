@@ -25,16 +25,18 @@ def follows_the_schema(report):
 def table(box, session, *args, env=None):
     """`hotpath report` of a session as a table."""
     done = subprocess.run(EMULATOR + [str(HOTPATH), "report", *args, str(session)], capture_output=True, text=True,
-                          timeout=TIMEOUT, env=box.environment(box.path, {"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_REPORT": None,
-                                                                          "HOTPATH_OUTPUT_PATH": None, **(env or {})}))
+                          timeout=TIMEOUT, env=box.environment(box.path, {
+                              "HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_REPORT": None, "HOTPATH_OUTPUT_PATH": None,
+                              **(env or {})}))
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 # ------------------------------------------------------------------------------------------------------ sorting
 
-@pytest.mark.parametrize("column, key", [("calls", "calls"), ("self", "self_ns"), ("Avg", "avg_ns"), ("max", "max_ns"),
-                                         ("p95", "p95_ns"), ("percent_total", "percent_total"), ("threads", "threads")])
+@pytest.mark.parametrize("column, key", [("calls", "calls"), ("self", "self_ns"), ("Avg", "avg_ns"),
+                                         ("max", "max_ns"), ("p95", "p95_ns"), ("percent_total", "percent_total"),
+                                         ("threads", "threads")])
 def test_rows_in_order_of_any_number(box, column, key):
     [session] = box.run("times").sessions()
     for sign, is_falling in (("", True), ("-", False)):
@@ -65,7 +67,8 @@ def test_siblings_in_the_same_order(box):
 
     [session] = box.run("tree").sessions()
     report = box.read(session, "--sort", "calls")
-    assert is_sorted(report.rows("calltree")) and not is_sorted(box.read(session, "--sort", "-calls").rows("calltree"))
+    assert is_sorted(report.rows("calltree"))
+    assert not is_sorted(box.read(session, "--sort", "-calls").rows("calltree"))
 
 
 def test_an_order_that_there_is_not(box):
@@ -97,15 +100,18 @@ def test_rows_with_a_small_share_are_left_out(box, program):
     count = len(every.rows())
     for percent in (0.01, 1, 12.5, 100):
         report = box.read(session, "--min-percent", str(percent))
-        assert names(report) == [row.name for row in every.rows() if row.percent_total >= percent or row.name == "main"]
+        assert names(report) == [row.name for row in every.rows() if row.percent_total >= percent or
+                                 row.name == "main"]
         assert paths(report.rows("calltree")) == paths(every.rows("calltree"), percent)
         timing = report.section("timing")
         assert timing["total_rows"] == count and timing["shown_rows"] == len(timing["rows"])
         assert report.values["min_percent"] == percent
         follows_the_schema(report)
         if timing["shown_rows"] < count:
-            assert f"({timing['shown_rows']}/{count})" in table(box, session, "--min-percent", str(percent), "--limit", "0")
-    assert "--min-percent '101' is not a number from 0 to 100" in box.read(session, "--min-percent", "101", status=2).stderr
+            assert f"({timing['shown_rows']}/{count})" in table(
+                box, session, "--min-percent", str(percent), "--limit", "0")
+    assert "--min-percent '101' is not a number from 0 to 100" in box.read(
+        session, "--min-percent", "101", status=2).stderr
 
 
 # ----------------------------------------------------------------------------------------------- thread by thread

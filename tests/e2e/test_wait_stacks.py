@@ -11,12 +11,14 @@ from test_cli import Cli
 pytestmark = [without_emulator("/proc is that of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
               with_glibc("the programs of this machine have it"),
-              pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="stacks of this machine cannot be unwound")]
+              pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"),
+                                 reason="stacks of this machine cannot be unwound")]
 
 WAITERS = PROGRAMS / "waiters"
 MS = 1_000_000
 # What each waits for, and whether that is idle; None: while others work.
-CAUSES = {"on_pipe": ("pipe", None), "on_mutex": ("lock", False), "on_condition": ("condition", True), "on_sleep": ("sleep", None)}
+CAUSES = {"on_pipe": ("pipe", None), "on_mutex": ("lock", False), "on_condition": ("condition", True),
+          "on_sleep": ("sleep", None)}
 
 
 @pytest.fixture
@@ -51,7 +53,8 @@ def check_all(report):
     assert found["in_thread"].total_waiting_ns == below and found["in_thread"].waiting_ns == 0
     assert found["main"].total_waiting_ns >= found["on_sleep"].waiting_ns
     of = totals(report)
-    assert of["waited_ns"] == sum(watched(report, cause) for cause in {row.cause for row in report.rows("waits")} - {"run queue"})
+    assert of["waited_ns"] == sum(watched(report, cause) for cause in {row.cause for row in report.rows("waits")} -
+                                  {"run queue"})
     assert of["waits_whole"] >= 0.9 * of["waits"] > 0
     return found
 
@@ -75,7 +78,8 @@ def test_where_the_kernel_takes_no_stacks(cli):
 
 def test_the_bottleneck_waits(cli):
     line = cli.run(WAITERS, "mutex", 1000).report.values["meta"]["headline"]
-    assert re.match(r"The bottleneck is on_mutex_for in waiters: \d+ % of the time that is not idle, waiting \(lock\)\. ", line), line
+    assert re.match(r"The bottleneck is on_mutex_for in waiters: \d+ % of the time that is not idle, waiting "
+                    r"\(lock\)\. ", line), line
 
 
 def test_who_idles(cli):
@@ -87,7 +91,8 @@ def test_who_idles(cli):
 def test_in_the_table(cli):
     done = cli("run", WAITERS, "mutex", 400)
     assert "functions - CPU time and waiting by function, from stacks." in done.stderr
-    assert any(re.match(r"\| on_mutex_for .* waiters .* lock ", line) for line in done.stderr.splitlines()), done.stderr
+    assert any(re.match(r"\| on_mutex_for .* waiters .* lock ", line)
+               for line in done.stderr.splitlines()), done.stderr
     assert not any("[waiting" in line for line in done.stderr.splitlines())
 
 

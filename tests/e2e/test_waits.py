@@ -89,10 +89,12 @@ def test_cause(cli, case):
 
 
 # What one thread waits for that another holds or provides, and where that one is reported to be.
-KINDS = {"mutex": ("lock", True), "recursive": ("lock", True), "robust": ("lock", True), "inheriting": ("lock", True),
-         "timed_mutex": ("lock", True), "read": ("lock", True), "write": ("lock", True), "condition": ("condition", False),
-         "timed_condition": ("condition", False), "semaphore": ("semaphore", False), "timed_semaphore": ("semaphore", False),
-         "barrier": ("barrier", False), "thread": ("thread", True), "client": ("client", False)}
+KINDS = {"mutex": ("lock", True), "recursive": ("lock", True), "robust": ("lock", True),
+         "inheriting": ("lock", True), "timed_mutex": ("lock", True), "read": ("lock", True),
+         "write": ("lock", True), "condition": ("condition", False),
+         "timed_condition": ("condition", False), "semaphore": ("semaphore", False),
+         "timed_semaphore": ("semaphore", False), "barrier": ("barrier", False), "thread": ("thread", True),
+         "client": ("client", False)}
 UNOWNED = {"mutex", "timed_mutex", "read", "write"}  # with musl, which does not record the owner
 
 
@@ -134,7 +136,8 @@ def test_more_processes_than_are_watched(cli):
     """All of them wait at the same time. Some have no place, which is reported, and nothing else is wrong with
     them."""
     count, places = 140, 128
-    done = cli.run("--no-preload", "--", "sh", "-c", CROWD.format(count=count, program=WAITS), env={"HOTPATH_KEEP": "200"})
+    done = cli.run("--no-preload", "--", "sh", "-c", CROWD.format(count=count, program=WAITS),
+                   env={"HOTPATH_KEEP": "200"})
     assert done.stdout == "done crowd\n" * count
     assert sum(row.processes for row in done.report.rows("processes")) == count
     assert done.report.row("in_crowd").calls == count
@@ -159,7 +162,8 @@ def test_disk(cli):
     truth = told(done)
     waited = truth["inside"] - truth["cpu"] - truth["ready"]
     if waited < MANY_LOOKS_NS or truth["waits"] < 20 or waited / truth["waits"] < 1e6:
-        pytest.skip("this disk answers too fast to be waited for, or to be seen: a look takes a part of a millisecond")
+        pytest.skip("this disk answers too fast to be waited for, or to be seen: a look takes a part of a "
+                    "millisecond")
     longest = check_waited(done.report, "in_disk", "disk", truth)
     assert longest.call == "fsync"
     assert str(path).endswith(longest.what)
@@ -302,8 +306,8 @@ def test_thread_truth(box):
     check_waited(result.report, "in_sleep", "sleep", result.aside)
 
 
-@pytest.mark.parametrize("case,says", [("restart", ("left", 1)), ("fork", ("children", 20)), ("user", ("changed", 20)),
-                                       ("signals", ("caught", 50))])
+@pytest.mark.parametrize("case,says", [("restart", ("left", 1)), ("fork", ("children", 20)),
+                                       ("user", ("changed", 20)), ("signals", ("caught", 50))])
 def test_thread_survives(box, case, says):
     result = run_thread(box, case)
     assert result.told[says[0]] == says[1]

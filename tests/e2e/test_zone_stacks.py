@@ -14,7 +14,8 @@ from test_cli import Cli
 pytestmark = [without_emulator("/proc and timers are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
               with_glibc("the programs of this machine have it"),
-              pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="stacks of this machine cannot be unwound")]
+              pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"),
+                                 reason="stacks of this machine cannot be unwound")]
 
 MS = 1_000_000
 PARTS = {("first", "heavy"): "first_heavy", ("first", "light"): "first_light", ("second", "heavy"): "second_heavy",
@@ -28,7 +29,8 @@ def cli_of(box, is_refused):
     return cli
 
 
-@pytest.fixture(params=[pytest.param(False, marks=pytest.mark.skipif(not perf_is_allowed(), reason="the kernel refuses perf")), True],
+@pytest.fixture(params=[pytest.param(False, marks=pytest.mark.skipif(
+    not perf_is_allowed(), reason="the kernel refuses perf")), True],
                 ids=["perf", "no-perf"])
 def cli(box, request):
     return cli_of(box, request.param)
@@ -69,7 +71,8 @@ def assert_shares(found, told, samples):
     whole, both = sum(told[name] for name in PARTS.values()), sum(found.get(part, 0) for part in PARTS)
     for part, name in PARTS.items():
         share, is_so = found.get(part, 0) / both, told[name] / whole
-        assert abs(share - is_so) < 3 * 3 * math.sqrt(is_so * (1 - is_so) / samples) + 0.02, (part, share, is_so, samples)
+        assert abs(share - is_so) < 3 * 3 * math.sqrt(is_so * (1 - is_so) / samples) + 0.02, (
+            part, share, is_so, samples)
 
 
 def by_chance(test):
@@ -123,7 +126,8 @@ def test_in_the_report(cli):
     assert heavy.zone == "first" and light.zone == "second"
     assert re.fullmatch(r"first \d+ %, second \d+ %", heavy.zones) and heavy.zones.startswith("first ")
     assert heavy.zone_ns < heavy.total_ns and found["main"].zone == "first"
-    assert abs(heavy.zone_ns / heavy.total_ns - told["first_heavy"] / sum(told[name] for name in ("first_heavy", "second_heavy", "outside"))) < 0.2
+    whole = sum(told[name] for name in ("first_heavy", "second_heavy", "outside"))
+    assert abs(heavy.zone_ns / heavy.total_ns - told["first_heavy"] / whole) < 0.2
     # With the names and numbers of the section cpu.
     cpu = {row.name: row for row in done.report.rows("cpu")}
     assert {"first", "second"} <= set(cpu)
@@ -142,7 +146,8 @@ def test_labels_of_pprof(cli):
     labelled = exported.pprof_labels(path.read_bytes(), "cpu")
     for zone in ("first", "second", None):
         mine = sum(weight for label, weight in labelled if label == zone)
-        assert mine == sum(weight for (of, name), weight in found.items() if of == zone and name in (f"[zone: {zone}]", "[in no zone]"))
+        assert mine == sum(weight for (of, name), weight in found.items() if of == zone and
+                           name in (f"[zone: {zone}]", "[in no zone]"))
     assert sum(weight for _, weight in labelled) == sum(weight for _, weight in plain)
 
 
@@ -151,7 +156,8 @@ def assert_labels(cli, of, found):
     cli("export", "-f", "pprof", "-o", path)
     labelled = exported.pprof_labels(path.read_bytes(), of)
     for zone in ("first", "second", None):
-        assert sum(weight for label, weight in labelled if label == zone) == found[zone, f"[zone: {zone}]" if zone else "[in no zone]"]
+        assert sum(weight for label, weight in labelled if label == zone) == found[
+            zone, f"[zone: {zone}]" if zone else "[in no zone]"]
 
 
 @pytest.mark.parametrize("variant", ["zoned", "zoned_static"])
@@ -205,12 +211,14 @@ def test_by_perf_when_asked_for(box):
 
 
 def test_the_program_alone_makes_no_ring(box):
-    done = box.run(PROGRAMS / "zoned", "split", 100, env={"HOTPATH": "1", "HOTPATH_CPU": "1", "HOTPATH_RUN_STACK_PERIOD": "1003009"})
+    done = box.run(PROGRAMS / "zoned", "split", 100, env={
+        "HOTPATH": "1", "HOTPATH_CPU": "1", "HOTPATH_RUN_STACK_PERIOD": "1003009"})
     assert done.status == 0 and not list(box.path.rglob("*.ring*"))
 
 
 def test_what_it_writes_is_the_same(cli):
-    names = [line.split("=")[0] for line in cli("run", "--format", "none", PROGRAMS / "zoned_off", "threads", 50).stdout.splitlines()]
+    names = [line.split("=")[0] for line in cli("run", "--format", "none", PROGRAMS / "zoned_off", "threads",
+                                                50).stdout.splitlines()]
     done = cli("run", "--format", "none", PROGRAMS / "zoned", "threads", 50)
     assert [line.split("=")[0] for line in done.stdout.splitlines()] == names
 

@@ -1,4 +1,5 @@
-"""Fixtures of the tests that use hotpath as an outsider does: from an installation, or as two files in another tree."""
+"""Fixtures of the tests that use hotpath as an outsider does: from an installation, or as two files in another
+tree."""
 import shutil
 import sys
 import tempfile
@@ -22,7 +23,8 @@ def box():
 
 @pytest.fixture
 def workshop(box):
-    """A folder outside the tree to build in, and to run what was built. (Boxes may be where nothing can be executed.)"""
+    """A folder outside the tree to build in, and to run what was built. (Boxes may be where nothing can be
+    executed.)"""
     with tempfile.TemporaryDirectory(prefix="hotpath-workshop-") as folder:
         yield Workshop(box, Path(folder))
 
@@ -45,7 +47,8 @@ def installed(scratch):
 
 @pytest.fixture(scope="session")
 def objects(scratch):
-    """objects("gcc", "-fPIC") is hotpath.c of the two files, compiled so; each kind once, and quickly rather than well."""
+    """objects("gcc", "-fPIC") is hotpath.c of the two files, compiled so; each kind once, and quickly rather than
+    well."""
     def compiled(compiler, *flags):
         path = scratch / ("-".join([compiler, *flags]).replace("/", "_") + ".o")
         if not path.exists():

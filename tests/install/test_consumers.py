@@ -1,6 +1,6 @@
-"""Whoever installs hotpath can use it: with a compiler alone, pkg-config, CMake, Meson and make; shared, static and in
-programs that are static as a whole; C and C++; gcc and clang; from a prefix that has been moved. The recipes are those
-of docs/building.md."""
+"""Whoever installs hotpath can use it: with a compiler alone, pkg-config, CMake, Meson and make; shared, static and
+in programs that are static as a whole; C and C++; gcc and clang; from a prefix that has been moved. The recipes are
+those of docs/building.md."""
 import re
 
 import pytest
@@ -40,11 +40,11 @@ def test_everything_is_installed(installed):
     version = installed.pkg_config("--modversion")[0]
     libraries = installed.libraries.relative_to(installed.prefix)
     expected |= {f"{libraries}/{name}" for name in (
-        "hotpath/orders", "libhotpath.a", "libhotpath.so", "libhotpath.so.0", f"libhotpath.so.{version}", "libhotpath_alloc.a",
-        "libhotpath_alloc.so", "libhotpath_alloc.so.0", f"libhotpath_alloc.so.{version}", "libhotpath_alloc_wrap.a",
-        "pkgconfig/hotpath.pc", "pkgconfig/hotpath_alloc.pc", "pkgconfig/hotpath_alloc_wrap.pc",
-        "cmake/hotpath/hotpath-config.cmake", "cmake/hotpath/hotpath-config-version.cmake",
-        "cmake/hotpath/hotpath-targets.cmake")}
+        "hotpath/orders", "libhotpath.a", "libhotpath.so", "libhotpath.so.0", f"libhotpath.so.{version}",
+        "libhotpath_alloc.a", "libhotpath_alloc.so", "libhotpath_alloc.so.0", f"libhotpath_alloc.so.{version}",
+        "libhotpath_alloc_wrap.a", "pkgconfig/hotpath.pc", "pkgconfig/hotpath_alloc.pc",
+        "pkgconfig/hotpath_alloc_wrap.pc", "cmake/hotpath/hotpath-config.cmake",
+        "cmake/hotpath/hotpath-config-version.cmake", "cmake/hotpath/hotpath-targets.cmake")}
     by_build_type = {name for name in files if re.search(r"/hotpath-targets-\w+\.cmake$", name)}
     assert files - by_build_type == expected and len(by_build_type) == 1
     assert version in do(installed.prefix / "bin/hotpath", "--version")
@@ -86,7 +86,8 @@ def test_compiler_alone(workshop, installed, compiler, source, link):
     how = {"shared": [f"-L{installed.libraries}", "-lhotpath", f"-Wl,-rpath,{installed.libraries}"],
            "archive": [installed.libraries / "libhotpath.a", "-pthread"],
            "static": ["-static", f"-L{installed.libraries}", "-lhotpath", "-pthread"]}[link]
-    workshop.do(language(compiler, source.suffix[1:]), "-DHOTPATH", f"-I{installed.prefix}/include", source, *how, "-o", "it")
+    workshop.do(language(compiler, source.suffix[1:]), "-DHOTPATH", f"-I{installed.prefix}/include", source, *how,
+                "-o", "it")
     assert workshop.calls("it") == CONSUMER
 
 
@@ -112,18 +113,21 @@ def test_pkg_config(workshop, installed, compiler, source, link):
 def test_adapters_are_found(workshop, installed, compiler):
     need("pkg-config")
     source = SOURCE / "tests/programs/adapter_pool.c"
-    workshop.do(compiler, "-std=gnu11", "-DHOTPATH", source, *installed.pkg_config("--cflags", "--libs"), "-pthread", "-o", "it")
+    workshop.do(compiler, "-std=gnu11", "-DHOTPATH", source, *installed.pkg_config("--cflags", "--libs"),
+                "-pthread", "-o", "it")
     calls = workshop.calls("it", env=installed.env)
     assert (calls["job"], calls["job, queued"]) == (5, 5)
 
 
 # ------------------------------------------------------------------------------------------------ allocations
 
-@pytest.mark.parametrize("module, flags", [("hotpath_alloc", []), ("hotpath_alloc_wrap", ["-static", "-DALLOC_CALLS_STATIC"])])
+@pytest.mark.parametrize("module, flags", [("hotpath_alloc", []),
+                                           ("hotpath_alloc_wrap", ["-static", "-DALLOC_CALLS_STATIC"])])
 def test_allocations(workshop, installed, compiler, module, flags):
     need("pkg-config")
     workshop.fetch(ALLOC_CALLS, ALLOC_CALLS.parent / "alloc_counts.h")
-    options = do("pkg-config", "--cflags", "--libs", *(["--static"] if flags else []), module, env=installed.env).split()
+    options = do("pkg-config", "--cflags", "--libs", *(["--static"] if flags else []), module,
+                 env=installed.env).split()
     workshop.do(compiler, "-fno-builtin", "-DALLOC_COUNTS_LINKED", *flags, "alloc_calls.c", *options, "-o", "it")
     result = workshop.box.run(workshop.folder / "it", env={**installed.env, "HOTPATH": "1"})
     check_counts(result.stderr, COUNTED)
@@ -143,7 +147,8 @@ def test_only_libraries_allocate(workshop, installed, compiler, module, flags):
             puts(strdup("a text"));
             return hotpath_read_allocs(&after) != HOTPATH_OK || after.count == before.count;
         }""")
-    options = do("pkg-config", "--cflags", "--libs", *(["--static"] if flags else []), module, env=installed.env).split()
+    options = do("pkg-config", "--cflags", "--libs", *(["--static"] if flags else []), module,
+                 env=installed.env).split()
     workshop.do(compiler, "-fno-builtin", "-DHOTPATH", "-Wl,--as-needed", *flags, "strdup.c", *options, "-o", "it")
     workshop.box.run(workshop.folder / "it", env=installed.env)
 
@@ -165,10 +170,11 @@ QUICKLY = ("-DCMAKE_BUILD_TYPE=", "-DCMAKE_C_FLAGS=-O0", "-DHOTPATH_WERROR=ON")
 
 
 def test_built_in_parallel_by_make(workshop):
-    """Each archive alone, since one that does not wait for its objects may find them made by others; then everything."""
+    """Each archive alone, since one that does not wait for its objects may find them made by others; then
+    everything."""
     need("make")
-    workshop.do("cmake", "-S", SOURCE, "-B", "out", "-G", "Unix Makefiles", "-DHOTPATH_BUILD_TESTS=OFF", "-DHOTPATH_BUILD_BENCH=OFF",
-                "-DHOTPATH_BUILD_EXAMPLES=OFF", *QUICKLY)
+    workshop.do("cmake", "-S", SOURCE, "-B", "out", "-G", "Unix Makefiles", "-DHOTPATH_BUILD_TESTS=OFF",
+                "-DHOTPATH_BUILD_BENCH=OFF", "-DHOTPATH_BUILD_EXAMPLES=OFF", *QUICKLY)
     for target in ("hotpath_static", "hotpath_alloc_static", "hotpath_alloc_wrap_static"):
         workshop.do("cmake", "--build", "out", "--target", target, "-j2")
     workshop.do("cmake", "--build", "out", "-j2")
@@ -199,7 +205,8 @@ def test_meson(workshop, installed, compiler):
         assert workshop.calls(f"out/{program}", env=installed.env) == CONSUMER, program
 
 
-# ------------------------------------------------------------------------------------- the recipes of docs/building.md
+# ------------------------------------------------------------------------------------- the recipes of
+# docs/building.md
 
 HELLO = {"main": 1, "leibniz": 100, "print": 1}
 

@@ -1,4 +1,5 @@
-"""Programs that do not put up with much, built by outsiders against what is installed: under sanitizers, and with strange copies."""
+"""Programs that do not put up with much, built by outsiders against what is installed: under sanitizers, and with
+strange copies."""
 import re
 
 import pytest
@@ -6,7 +7,8 @@ import pytest
 from harness import without_emulator, without_sanitizer
 from workshop import HERE, SINGLE
 
-pytestmark = [without_emulator("it has clocks and signals of its own"), without_sanitizer("it is about what is installed")]
+pytestmark = [without_emulator("it has clocks and signals of its own"),
+              without_sanitizer("it is about what is installed")]
 
 SAMPLED = {"HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "10000"}
 
@@ -16,12 +18,14 @@ SAMPLED = {"HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "10000"}
 def test_sanitized_hosts(workshop, installed, compiler, sanitizer, library):
     """The library itself is not made for the sanitizer. What it reports ends the program."""
     libraries = installed.libraries
-    how = [libraries / "libhotpath.a"] if library == "static" else [f"-L{libraries}", "-lhotpath", f"-Wl,-rpath,{libraries}"]
+    how = [libraries / "libhotpath.a"] if library == "static" else [
+        f"-L{libraries}", "-lhotpath", f"-Wl,-rpath,{libraries}"]
     workshop.do(compiler, f"-fsanitize={sanitizer}", "-O1", "-g", "-DHOTPATH", f"-I{installed.prefix}/include",
                 HERE / "sanitized_host.c", "-o", "host", *how, "-lpthread")
     for env in (SAMPLED, {"HOTPATH_CPU": "0"}, {"HOTPATH": "0"}):
         result = workshop.box.run(workshop.folder / "host", env={
-            **env, "TSAN_OPTIONS": "halt_on_error=1", "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=1"})
+            **env, "TSAN_OPTIONS": "halt_on_error=1",
+            "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=1"})
         assert result.stdout == "ok\n"
         if env is SAMPLED:
             assert result.report.section("cpu")["totals"]["samples"] > 0
@@ -36,8 +40,8 @@ def test_strange_copies(workshop, objects):
     workshop.write("strange.c", re.sub(rf"{number}\b", "#define HP_COPIES 24", text))
     source, include = HERE / "strangers.c", f"-I{workshop.folder}"
     workshop.do("gcc", "-DHOTPATH", include, source, objects("gcc"), "-o", "host", "-lpthread", "-ldl")
-    workshop.do("gcc", "-DHOTPATH", "-DPLUGIN", include, "-fPIC", "-shared", "-Wl,-Bsymbolic", source, "strange.c", "-o",
-                "strange.so", "-lpthread")
+    workshop.do("gcc", "-DHOTPATH", "-DPLUGIN", include, "-fPIC", "-shared", "-Wl,-Bsymbolic", source, "strange.c",
+                "-o", "strange.so", "-lpthread")
     result = workshop.box.run(workshop.folder / "host", workshop.folder / "strange.so", env=SAMPLED)
     assert result.stdout == "begun 0\ncancelled 60\n"
     assert len(result.sessions()) == 2

@@ -1,5 +1,6 @@
-"""The two files, hotpath.c and hotpath.h, dropped into another tree: they compile by themselves without a warning, show no names
-but those of the header, and measure in programs, in shared libraries, and in several of these at once."""
+"""The two files, hotpath.c and hotpath.h, dropped into another tree: they compile by themselves without a warning,
+show no names but those of the header, and measure in programs, in shared libraries, and in several of these at
+once."""
 import json
 import os
 import re
@@ -14,7 +15,8 @@ from harness import BUILD, SOURCE
 from workshop import CONSUMER, CXX, HERE, SINGLE, do, need
 
 PROGRAMS = SOURCE / "tests/programs"
-STRICT = ["-std=c11", "-pedantic", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wundef", "-Wcast-qual", "-Werror"]
+STRICT = ["-std=c11", "-pedantic", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wundef", "-Wcast-qual",
+          "-Werror"]
 
 with_glibc = pytest.mark.skipif(not os.confstr("CS_GNU_LIBC_VERSION"), reason="about glibc")
 
@@ -77,9 +79,10 @@ WRAP = [f"-Wl,--wrap={name}" for name in FAMILY]
 
 def build_and_count(workshop, compiler, *flags):
     """Every function of the malloc family, by one command."""
-    workshop.fetch(SINGLE / "hotpath.c", SINGLE / "hotpath.h", PROGRAMS / "alloc_calls.c", PROGRAMS / "alloc_counts.h")
-    workshop.do(compiler, "-fno-builtin", "-DHOTPATH", "-DALLOC_COUNTS_LINKED", *flags, "alloc_calls.c", "hotpath.c",
-                "-pthread", "-o", "it")
+    workshop.fetch(SINGLE / "hotpath.c", SINGLE / "hotpath.h", PROGRAMS / "alloc_calls.c",
+                   PROGRAMS / "alloc_counts.h")
+    workshop.do(compiler, "-fno-builtin", "-DHOTPATH", "-DALLOC_COUNTS_LINKED", *flags, "alloc_calls.c",
+                "hotpath.c", "-pthread", "-o", "it")
     for env in ({"HOTPATH": "1"}, {}):
         check_counts(workshop.box.run(workshop.folder / "it", env=env).stderr, COUNTED)
 
@@ -93,17 +96,19 @@ def test_allocations(workshop, flags):
 
 def test_names_seen_with_allocations(objects):
     compiler = "gcc"
-    shown = {line.split()[-1] for line in do("nm", "--defined-only", "-g", objects(compiler, "-fPIC", "-DHOTPATH_ALLOC")).splitlines()}
-    without = {line.split()[-1] for line in do("nm", "--defined-only", "-g", objects(compiler, "-fPIC")).splitlines()}
+    shown = {line.split()[-1] for line in do("nm", "--defined-only", "-g",
+                                             objects(compiler, "-fPIC", "-DHOTPATH_ALLOC")).splitlines()}
+    without = {line.split()[-1] for line in do("nm", "--defined-only", "-g",
+                                               objects(compiler, "-fPIC")).splitlines()}
     assert {name for name in shown - without if not name.startswith(("hotpath_", "_Zn", "_Zd"))} == set(FAMILY)
 
 
 # ------------------------------------------------------------------------------------------- libraries, and several
 
 class Kit:
-    """Builds libraries and programs, each with hotpath in one of these ways: `files` has the two files in it, `shared` is
-    linked to libhotpath.so, `archive` has libhotpath.a in it, `borrowed` has nothing and takes what the others show, `off` is
-    not measured."""
+    """Builds libraries and programs, each with hotpath in one of these ways: `files` has the two files in it,
+    `shared` is linked to libhotpath.so, `archive` has libhotpath.a in it, `borrowed` has nothing and takes what the
+    others show, `off` is not measured."""
 
     def __init__(self, workshop, objects):
         self.workshop = workshop
@@ -120,13 +125,13 @@ class Kit:
 
     def library(self, source, way):
         name = f"lib{source}_{way}.so"
-        self.workshop.do(self.compiler, "-O1", "-fPIC", "-shared", PROGRAMS / f"{source}.c", *self.flags(way), "-pthread",
-                         "-o", name)
+        self.workshop.do(self.compiler, "-O1", "-fPIC", "-shared", PROGRAMS / f"{source}.c", *self.flags(way),
+                         "-pthread", "-o", name)
         return self.workshop.folder / name
 
     def program(self, source, way, libraries=()):
-        self.workshop.do(self.compiler, "-O1", f"-I{PROGRAMS}", source, *libraries, *self.flags(way), "-pthread", "-ldl",
-                         f"-Wl,-rpath,{self.workshop.folder}", "-o", way)
+        self.workshop.do(self.compiler, "-O1", f"-I{PROGRAMS}", source, *libraries, *self.flags(way), "-pthread",
+                         "-ldl", f"-Wl,-rpath,{self.workshop.folder}", "-o", way)
         return way
 
 
@@ -152,7 +157,8 @@ def check_nesting(result, way, roots):
 
 
 @pytest.mark.parametrize("way", ["off", "files", "shared", "archive", "borrowed"])
-@pytest.mark.parametrize("first, second", [("files", "files"), ("files", "shared"), ("shared", "files"), ("archive", "files")])
+@pytest.mark.parametrize("first, second", [("files", "files"), ("files", "shared"), ("shared", "files"),
+                                           ("archive", "files")])
 def test_linked_libraries(kit, way, first, second):
     libraries = [kit.library("plugin", first), kit.library("plugin_two", second)]
     for order in (libraries, libraries[::-1]):
@@ -210,7 +216,8 @@ def calls_of(text):
 
 
 def test_copies_of_different_layouts_stay_apart(workshop, objects):
-    """Two members that have changed places: all sizes are the same. Each copy has a recorder and a report of its own."""
+    """Two members that have changed places: all sizes are the same. Each copy has a recorder and a report of its
+    own."""
     tree = workshop.folder / "tree"
     for part in ("include", "src", "LICENSE"):
         place = SOURCE / part
@@ -221,7 +228,8 @@ def test_copies_of_different_layouts_stay_apart(workshop, objects):
     do(sys.executable, SOURCE / "tools/shared_layout.py", tree)
     do(sys.executable, SOURCE / "tools/amalgamate.py", "--root", tree, tree / "single")
     workshop.write("main.c", STRANGERS)
-    workshop.do("gcc", "-DHOTPATH", f"-I{SINGLE}", "main.c", objects("gcc", "-fPIC"), "-pthread", "-ldl", "-o", "it")
+    workshop.do("gcc", "-DHOTPATH", f"-I{SINGLE}", "main.c", objects("gcc", "-fPIC"), "-pthread", "-ldl", "-o",
+                "it")
     workshop.do("gcc", "-fPIC", "-shared", "-DHOTPATH", f"-I{tree / 'single'}", PROGRAMS / "plugin.c",
                 tree / "single/hotpath.c", "-pthread", "-o", "plugin.so")
     result = workshop.box.run(workshop.folder / "it", workshop.folder / "plugin.so",
@@ -255,7 +263,8 @@ def test_library_without_room_for_thread_local_storage(workshop, objects, compil
 
 SOURCES = {
     "LICENSE": "MIT License\n",
-    "include/hotpath.h": '#define HOTPATH_VERSION "1.2.3"\n#define HOTPATH_API_\nHOTPATH_API_ int hotpath_total(void);\n',
+    "include/hotpath.h": '#define HOTPATH_VERSION "1.2.3"\n#define HOTPATH_API_\nHOTPATH_API_ int '
+                         'hotpath_total(void);\n',
     "src/CMakeLists.txt": """set(base
   base/one.c
   base/two.c
@@ -317,8 +326,8 @@ int hp_one(int n)
     local.side = local.table[0] == NULL && table[1] == total ? RIGHT : LEFT;
     if (OF(struct hp_pair, view) != OF(struct hp_pair, count) + sizeof(int) || strlen("count view") != 10)
         return -1;
-    return pair.total(&pair) + totals[0](&pair) + pointer(&pair) + (int)local.next->total(n) + local.string + (int)local.side +
-           SYSTEM_NAME;
+    return pair.total(&pair) + totals[0](&pair) + pointer(&pair) + (int)local.next->total(n) + local.string +
+           (int)local.side + SYSTEM_NAME;
 }
 """,
     "src/base/two.c": """/*
@@ -343,7 +352,8 @@ int hotpath_total(void) { return total(7); }
 
 
 def test_tool_writes_only_where_it_is_told(workshop):
-    """The two files belong to no source tree: nothing appears there, and without a folder there is only an error."""
+    """The two files belong to no source tree: nothing appears there, and without a folder there is only an
+    error."""
     tree = workshop.folder / "tree"
     for name, text in SOURCES.items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
@@ -351,7 +361,8 @@ def test_tool_writes_only_where_it_is_told(workshop):
     (tree / "tools").mkdir()
     shutil.copy(SOURCE / "tools/amalgamate.py", tree / "tools")
     before = sorted(tree.rglob("*"))
-    refused = subprocess.run([sys.executable, tree / "tools/amalgamate.py"], cwd=tree, capture_output=True, text=True)
+    refused = subprocess.run([sys.executable, tree / "tools/amalgamate.py"], cwd=tree, capture_output=True,
+                             text=True)
     assert refused.returncode == 2 and "FOLDER" in refused.stderr
     do(sys.executable, tree / "tools/amalgamate.py", workshop.folder / "made", cwd=tree)
     assert sorted(tree.rglob("*")) == before

@@ -13,8 +13,8 @@ from workshop import CONSUMER, HERE, SINGLE, do, need
 def test_any_options(workshop, compiler, flags):
     workshop.fetch(SINGLE / "hotpath.c", SINGLE / "hotpath.h", HERE / "consumer.c")
     more = {"gcc": ["-flto=auto"], "clang": ["-fuse-ld=lld"]}[compiler] if "lto" in flags else []
-    workshop.do(compiler, *flags.split(), *more, "-Wall", "-Wextra", "-Werror", "-DHOTPATH", "-I.", "consumer.c", "hotpath.c",
-                "-pthread", "-o", "it")
+    workshop.do(compiler, *flags.split(), *more, "-Wall", "-Wextra", "-Werror", "-DHOTPATH", "-I.", "consumer.c",
+                "hotpath.c", "-pthread", "-o", "it")
     assert workshop.calls("it") == CONSUMER
 
 
@@ -39,16 +39,19 @@ int main(int argc, char **argv)
 @pytest.mark.parametrize("sanitizer", ["address", "thread", "leak"])
 @pytest.mark.parametrize("is_mixed", [False, True])
 def test_sanitizers_keep_malloc(workshop, compiler, objects, sanitizer, is_mixed):
-    """Whether hotpath.c is compiled with it or not: its runtime has malloc, works, and one line says what is not counted."""
+    """Whether hotpath.c is compiled with it or not: its runtime has malloc, works, and one line says what is not
+    counted."""
     workshop.fetch(SINGLE / "hotpath.h")
     workshop.write("it.c", SANITIZED)
     with_it = f"-fsanitize={sanitizer}"
     library = objects(compiler, "-w", "-DHOTPATH_ALLOC", *([] if is_mixed else [with_it]))
     workshop.do(compiler, "-w", "-DHOTPATH", with_it, "it.c", library, "-pthread", "-o", "it")
     for env in ({}, {"HOTPATH": "1"}):
-        result = workshop.box.run(workshop.folder / "it", env={"ASAN_OPTIONS": "detect_leaks=0", **env}, before=["setarch", "-R"])
+        result = workshop.box.run(workshop.folder / "it", env={"ASAN_OPTIONS": "detect_leaks=0", **env},
+                                  before=["setarch", "-R"])
         assert result.calls("work") == 1 and "alloc-bytes" not in result.report.values["sections"]
-        assert result.lines == ["hotpath: the program contains a sanitizer, which replaces malloc; allocations are not counted"]
+        assert result.lines == ["hotpath: the program contains a sanitizer, which replaces malloc; allocations are "
+                                "not counted"]
     if sanitizer == "address" and not is_mixed:
         found = workshop.box.run(workshop.folder / "it", "wrongly", status=None, before=["setarch", "-R"])
         assert "heap-use-after-free" in found.stderr
@@ -64,7 +67,8 @@ def test_musl(workshop):
     assert workshop.calls("it") == CONSUMER
     workshop.do(*musl, HERE / "consumer.c", SINGLE / "hotpath.c", "-static", "-o", "it")
     assert workshop.calls("it") == CONSUMER
-    workshop.do(*musl, "-fPIC", "-shared", SOURCE / "tests/programs/plugin.c", SINGLE / "hotpath.c", "-o", "plugin.so")
+    workshop.do(*musl, "-fPIC", "-shared", SOURCE / "tests/programs/plugin.c", SINGLE / "hotpath.c", "-o",
+                "plugin.so")
     workshop.do(*musl, HERE / "crowded.c", "-o", "crowded")
     expected = {"plugin_work": 2000, "plugin_inner": 4000}
     assert workshop.calls("crowded", workshop.folder / "plugin.so", env={"HOTPATH": "1"}) == expected

@@ -19,7 +19,8 @@ def do(*command, cwd=None, env=None):
     """Runs a command that has to succeed and yields what it wrote to stdout."""
     done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, timeout=600,
                           env={**os.environ, **(env or {})})
-    assert done.returncode == 0, f"{' '.join(map(str, command))}: exit {done.returncode}\n{done.stdout}{done.stderr}"
+    words = " ".join(map(str, command))
+    assert done.returncode == 0, f"{words}: exit {done.returncode}\n{done.stdout}{done.stderr}"
     assert "warning:" not in done.stderr, f"{' '.join(map(str, command))}:\n{done.stderr}"
     return done.stdout
 
