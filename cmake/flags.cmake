@@ -38,7 +38,8 @@ if(HOTPATH_HARDEN)
       list(APPEND hotpath_hardening ${option})
     endif()
   endforeach()
-  check_c_source_compiles("int main(void) { return __builtin_dynamic_object_size(\"\", 0) == 7; }" HOTPATH_HAS_FORTIFY_3)
+  check_c_source_compiles("int main(void) { return __builtin_dynamic_object_size(\"\", 0) == 7; }"
+    HOTPATH_HAS_FORTIFY_3)
   list(APPEND hotpath_hardening -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$<IF:$<BOOL:${HOTPATH_HAS_FORTIFY_3}>,3,2>)
   set(hotpath_hardening_linked -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
   if(HOTPATH_HAS_fcf_protection) # removed by the linker if the C library's start files lack it

@@ -1,5 +1,6 @@
-# What is installed: the libraries, the header, the adapters, the program and its demo, man pages, completions, pkg-config files and a
-# CMake package; the two files, too (single.cmake). All of it may be moved to another prefix afterwards.
+# What is installed: the libraries, the header, the adapters, the program and its demo, man pages, completions,
+# pkg-config files and a CMake package; the two files, too (single.cmake). All of it may be moved to another prefix
+# afterwards.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS hotpath_shared hotpath_static hotpath_alloc_shared hotpath_alloc_linked hotpath_alloc_static
@@ -21,7 +22,8 @@ endforeach()
 function(hotpath_install_completion file folder name)
   install(CODE "
     set(file \"${PROJECT_SOURCE_DIR}/completions/${file}\")
-    get_filename_component(folder \"${CMAKE_INSTALL_DATADIR}/${folder}\" ABSOLUTE BASE_DIR \"\${CMAKE_INSTALL_PREFIX}\")
+    get_filename_component(folder \"${CMAKE_INSTALL_DATADIR}/${folder}\" ABSOLUTE
+      BASE_DIR \"\${CMAKE_INSTALL_PREFIX}\")
     if(EXISTS \"\${file}\")
       file(INSTALL \"\${file}\" DESTINATION \"\${folder}\" RENAME ${name})
     endif()")

@@ -46,5 +46,6 @@ function(hotpath_build_program name suffix library)
   endif()
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME ${name}${suffix} C_STANDARD 11 CXX_STANDARD 11
-    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}"
+    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
 endfunction()

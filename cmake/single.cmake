@@ -1,6 +1,7 @@
 # The whole library as two files, in <build>/single. Tests compile them as they are there, and they are installed.
 if(NOT EXISTS "${HOTPATH_PYTHON}")
-  message(WARNING "${HOTPATH_PYTHON} is missing (HOTPATH_PYTHON): hotpath.c and hotpath.h as two files are neither made nor installed")
+  message(WARNING "${HOTPATH_PYTHON} is missing (HOTPATH_PYTHON): hotpath.c and hotpath.h as two files are neither "
+    "made nor installed")
   return()
 endif()
 
@@ -13,4 +14,5 @@ add_custom_command(OUTPUT "${hotpath_single}/hotpath.c" "${hotpath_single}/hotpa
   COMMENT "Making the library in two files"
   VERBATIM)
 add_custom_target(hotpath_single ALL DEPENDS "${hotpath_single}/hotpath.c" "${hotpath_single}/hotpath.h")
-install(FILES "${hotpath_single}/hotpath.c" "${hotpath_single}/hotpath.h" DESTINATION ${CMAKE_INSTALL_DATADIR}/hotpath)
+install(FILES "${hotpath_single}/hotpath.c" "${hotpath_single}/hotpath.h"
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/hotpath)

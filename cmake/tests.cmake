@@ -24,7 +24,8 @@ function(hotpath_add_test name)
   set_tests_properties(${name} PROPERTIES
     SKIP_RETURN_CODE 77 LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} RUN_SERIAL ${arg_SERIAL}
     ENVIRONMENT "HOTPATH_BUILD_DIR=${PROJECT_BINARY_DIR};HOTPATH_SOURCE_DIR=${PROJECT_SOURCE_DIR}\
-;HOTPATH_SANITIZER=${HOTPATH_SANITIZE};HOTPATH_EMULATOR=${emulator};HOTPATH_IS_GLIBC=${HOTPATH_IS_GLIBC};PYTHONDONTWRITEBYTECODE=1;LC_ALL=C.UTF-8\
+;HOTPATH_SANITIZER=${HOTPATH_SANITIZE};HOTPATH_EMULATOR=${emulator};HOTPATH_IS_GLIBC=${HOTPATH_IS_GLIBC}\
+;PYTHONDONTWRITEBYTECODE=1;LC_ALL=C.UTF-8\
 ;ASAN_OPTIONS=detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1")
 endfunction()
 
@@ -57,8 +58,9 @@ function(hotpath_add_unit_test name)
   hotpath_add_test(unit.${name} COMMAND ${command} LABELS ${labels} ${arg_SERIAL_OPTION})
 endfunction()
 
-# hotpath_add_e2e_test(name [TSAN] [SLOW] [SERIAL] [QUICK] [PLAIN]): tests/e2e/name.py, run by pytest. SERIAL: it measures
-# time. PLAIN: ./dev test runs it without sanitizers only; it compares shares of time, and sanitizers find little there.
+# hotpath_add_e2e_test(name [TSAN] [SLOW] [SERIAL] [QUICK] [PLAIN]): tests/e2e/name.py, run by pytest. SERIAL: it
+# measures time. PLAIN: ./dev test runs it without sanitizers only; it compares shares of time, and sanitizers find
+# little there.
 function(hotpath_add_e2e_test name)
   cmake_parse_arguments(arg "TSAN;SLOW;SERIAL;QUICK;PLAIN" "" "" ${ARGN})
   hotpath_labels(labels e2e)

@@ -1,6 +1,6 @@
 /*
- * An allocator of the program's own. malloc sees one large block; what is handed out of it, only the program knows. It tells, and
- * the report has a table of its own for it: alloc-pools.
+ * An allocator of the program's own. malloc sees one large block; what is handed out of it, only the program knows.
+ * It tells, and the report has a table of its own for it: alloc-pools.
  */
 #include <hotpath.h>
 

@@ -1,6 +1,7 @@
 /*
- * A bottleneck in the allocator: a list of small nodes is made and thrown away again and again, and little else is done. A
- * processor is busy with that, but to compute less would not help: the verdict is `allocation-heavy`. An array would.
+ * A bottleneck in the allocator: a list of small nodes is made and thrown away again and again, and little else is
+ * done. A processor is busy with that, but to compute less would not help: the verdict is `allocation-heavy`. An
+ * array would.
  *
  *     hotpath run -- build/release/examples/bottleneck_alloc
  */

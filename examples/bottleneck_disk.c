@@ -1,6 +1,7 @@
 /*
- * A bottleneck in the disk: each record is to be on it before the next one comes, so save_record waits for the device. The
- * verdict is `waiting`, for `disk` and the name of the file. On a file system in memory there is nothing to wait for.
+ * A bottleneck in the disk: each record is to be on it before the next one comes, so save_record waits for the
+ * device. The verdict is `waiting`, for `disk` and the name of the file. On a file system in memory there is
+ * nothing to wait for.
  *
  *     hotpath run -- build/release/examples/bottleneck_disk [FILE]
  */

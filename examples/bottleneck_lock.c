@@ -1,7 +1,8 @@
 /*
- * A bottleneck between threads: four of them would work side by side, but all do it with the same lock held. Most of their
- * time goes into take_turn, which waits for the lock. The verdict is `waiting`, for a lock held in write_record. How long they wait for one
- * another is the same on any number of processors: what is done with the lock held is a pause here.
+ * A bottleneck between threads: four of them would work side by side, but all do it with the same lock held. Most
+ * of their time goes into take_turn, which waits for the lock. The verdict is `waiting`, for a lock held in
+ * write_record. How long they wait for one another is the same on any number of processors: what is done with the
+ * lock held is a pause here.
  *
  *     hotpath run -- build/release/examples/bottleneck_lock
  */

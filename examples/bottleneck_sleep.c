@@ -1,6 +1,7 @@
 /*
- * A bottleneck that waits: the program asks again and again whether an answer has come, and pauses in between. No processor
- * is busy with that, so a profiler that samples processors does not see it. The verdict is `waiting`, for `sleep`.
+ * A bottleneck that waits: the program asks again and again whether an answer has come, and pauses in between. No
+ * processor is busy with that, so a profiler that samples processors does not see it. The verdict is `waiting`, for
+ * `sleep`.
  *
  *     hotpath run -- build/release/examples/bottleneck_sleep
  */

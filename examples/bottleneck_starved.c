@@ -1,7 +1,7 @@
 /*
- * A bottleneck that is not in the program: three others are busy on the same processor, so it gets a quarter of the time that
- * it could use. Its own code is as fast as ever. The verdict is `starved`, as it is in a container with too small a quota or
- * on a machine with too much to do.
+ * A bottleneck that is not in the program: three others are busy on the same processor, so it gets a quarter of the
+ * time that it could use. Its own code is as fast as ever. The verdict is `starved`, as it is in a container with
+ * too small a quota or on a machine with too much to do.
  *
  *     hotpath run -- build/release/examples/bottleneck_starved
  */

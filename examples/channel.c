@@ -1,6 +1,6 @@
 /*
- * A queue between two threads, as a channel: how much went through it, how full it was, and how long each side waited for the other.
- * The section `channels` has a row for all queues of a label, and one for each of several.
+ * A queue between two threads, as a channel: how much went through it, how full it was, and how long each side
+ * waited for the other. The section `channels` has a row for all queues of a label, and one for each of several.
  */
 #include <hotpath.h>
 

@@ -1,7 +1,8 @@
 /*
- * Coroutines that give way in the middle of measured functions. Each is a task with a lane of its own, which is polled where it is resumed: that
- * says how many there are at a time, and how long each took in all. The row <suspended> says how long they did not run; self times are
- * the time they worked. docs/coroutines.md has the rest, and hotpath_switch for those who change stacks in other ways.
+ * Coroutines that give way in the middle of measured functions. Each is a task with a lane of its own, which is
+ * polled where it is resumed: that says how many there are at a time, and how long each took in all. The row
+ * <suspended> says how long they did not run; self times are the time they worked. docs/coroutines.md has the rest,
+ * and hotpath_switch for those who change stacks in other ways.
  */
 #include <hotpath.h>
 

@@ -1,5 +1,5 @@
-// C++: the same macros. Methods are named Class::method, an exception ends a zone like any other way out, and options
-// are given by calls: .limit(20).
+// C++: the same macros. Methods are named Class::method, an exception ends a zone like any other way out, and
+// options are given by calls: .limit(20).
 #include <hotpath.h>
 
 #include <cstdio>

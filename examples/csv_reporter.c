@@ -1,6 +1,6 @@
 /*
- * An output of one's own: the callback gets the same rows the built-in table is made of, and walks sections, columns
- * and cells. Here it writes CSV, one table per section, with raw numbers.
+ * An output of one's own: the callback gets the same rows the built-in table is made of, and walks sections,
+ * columns and cells. Here it writes CSV, one table per section, with raw numbers.
  */
 #include <hotpath.h>
 

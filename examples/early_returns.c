@@ -1,6 +1,6 @@
 /*
- * A zone ends when its scope is left, however that happens: return, break, continue, goto. There is no call to forget on
- * one of the ways out.
+ * A zone ends when its scope is left, however that happens: return, break, continue, goto. There is no call to
+ * forget on one of the ways out.
  */
 #include <hotpath.h>
 

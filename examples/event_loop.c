@@ -1,8 +1,10 @@
 /*
- * An event loop that waits for readable pipes and calls a function for each. One of the calls takes long, and everybody else has to wait for
- * its end: the section `loops` has the longest turn, and how long an event has to wait that comes at a random moment.
+ * An event loop that waits for readable pipes and calls a function for each. One of the calls takes long, and
+ * everybody else has to wait for its end: the section `loops` has the longest turn, and how long an event has to
+ * wait that comes at a random moment.
  *
- * Under `hotpath run` loops over poll, select and epoll need no macro; HOTPATH_LOOP_WAIT is for those that wait in another way.
+ * Under `hotpath run` loops over poll, select and epoll need no macro; HOTPATH_LOOP_WAIT is for those that wait in
+ * another way.
  */
 #include <hotpath.h>
 

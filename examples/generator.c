@@ -1,6 +1,6 @@
 /*
- * A generator, as a stream: how fast it yields, and whether it takes the time or who uses what it yields. Here it is the generator, which
- * looks for primes.
+ * A generator, as a stream: how fast it yields, and whether it takes the time or who uses what it yields. Here it
+ * is the generator, which looks for primes.
  */
 #include <hotpath.h>
 

@@ -1,6 +1,6 @@
 /*
- * Every function measured, without a word about it in the sources: this file is compiled with -finstrument-functions and
- * linked with hotpath, and that is all. It records when it is asked to:
+ * Every function measured, without a word about it in the sources: this file is compiled with
+ * -finstrument-functions and linked with hotpath, and that is all. It records when it is asked to:
  *
  *     HOTPATH=1 build/release/examples/measure_all
  *     HOTPATH=1 HOTPATH_FILTER=sieve build/release/examples/measure_all

@@ -1,6 +1,7 @@
 /*
- * A unit test for code that must not allocate: a real-time loop, a signal handler, a hot path. HOTPATH_EXPECT_ALLOCS ends the
- * program with one line when more is allocated in its scope than it says, or tells a function of the test's own, as here.
+ * A unit test for code that must not allocate: a real-time loop, a signal handler, a hot path.
+ * HOTPATH_EXPECT_ALLOCS ends the program with one line when more is allocated in its scope than it says, or tells a
+ * function of the test's own, as here.
  *
  * Compiled without -DHOTPATH nothing is counted, and the test checks the results alone.
  */

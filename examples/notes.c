@@ -1,11 +1,12 @@
 /*
- * Notes: an average says that a function is slow now and then, a note says on which input. The latest calls of a function
- * with `.log = 1` are kept one by one, each with what HOTPATH_NOTE attached to it, and the section `calls` shows them:
+ * Notes: an average says that a function is slow now and then, a note says on which input. The latest calls of a
+ * function with `.log = 1` are kept one by one, each with what HOTPATH_NOTE attached to it, and the section `calls`
+ * shows them:
  *
  *     build/release/examples/notes
  *
- * Without a change in the source HOTPATH_LOG does the same for any measured function; HOTPATH_LOGS_LIMIT says how many
- * calls are kept.
+ * Without a change in the source HOTPATH_LOG does the same for any measured function; HOTPATH_LOGS_LIMIT says how
+ * many calls are kept.
  */
 #include <hotpath.h>
 

@@ -1,9 +1,9 @@
 /*
- * A server of orders that makes them up itself: something of every kind to look at while it runs. Ten threads, a lock that everybody wants,
- * a queue that fills up, tasks in an event loop with a callback that is too long now and then, a stream, values, allocations, files.
+ * A server that makes up its own orders, to be watched while it runs: ten threads, a contended lock, a queue that
+ * fills up, an event loop with tasks and a callback that is sometimes slow, a stream, values, allocations, files.
  *
- * It is calm for three seconds and busy for twelve, again and again, until it is interrupted or so many seconds have passed (orders 10).
- * When it is busy, workers wait for each other at the stock: reserve_stock sleeps while it holds the lock.
+ * It alternates: calm for three seconds, busy for twelve, until it is interrupted or its time is up (orders 10: ten
+ * seconds). When it is busy, workers wait for one another: reserve_stock sleeps while it holds the lock.
  */
 #define _GNU_SOURCE 1 /* pthread_setname_np */
 #include <hotpath.h>
@@ -142,7 +142,7 @@ static struct order *queue_pop(struct queue *queue)
 
 /* ----------------------------------------------------------------------------------------------------- mails */
 
-/* A mail is a task: it is written here, sent in parts by the thread of the mailer, and done when the last part is. */
+/* A mail is a task: written here, sent in parts by the mailer's thread, and done after the last part. */
 struct mail {
     unsigned parts;
     struct mail *next;
@@ -177,7 +177,7 @@ static void send_mail(const struct order *order)
     }
 }
 
-/* One callback of the loop; one in 40 is too long, and all other mails have to wait for it. False: the mail is out. */
+/* One callback of the loop. One in 40 is slow, and all other mails wait for it. False: the mail is out. */
 static bool send_part(struct mail *mail)
 {
     static unsigned count;

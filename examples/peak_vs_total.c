@@ -1,6 +1,6 @@
 /*
- * Two ways to add up the numbers of a text. Both allocate the same in all; one needs a thousand times the memory of the
- * other. Total does not tell them apart, Peak does.
+ * Two ways to add up the numbers of a text. Both allocate the same in all; one needs a thousand times the memory of
+ * the other. Total does not tell them apart, Peak does.
  */
 #include <hotpath.h>
 

@@ -1,10 +1,11 @@
 /*
- * One block, a row for each command. What a server does depends on what it is asked for: HOTPATH_BLOCK_KEY takes a text that
- * is only known when the program runs, and has a row for each one, with counts and times of its own:
+ * One block, a row for each command. What a server does depends on what it is asked for: HOTPATH_BLOCK_KEY takes a
+ * text that is only known when the program runs, and has a row for each one, with counts and times of its own:
  *
  *     command[GET]  command[SET]  command[DEL]
  *
- * Keys should be few: commands, tables, kinds of files. Those beyond HOTPATH_KEYS_LIMIT share the row command[<other>].
+ * Keys should be few: commands, tables, kinds of files. Those beyond HOTPATH_KEYS_LIMIT share the row
+ * command[<other>].
  */
 #include <hotpath.h>
 

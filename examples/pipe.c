@@ -1,6 +1,7 @@
 /*
- * A pipe to a child: one channel, whose ends are in two processes. An address would be that of one process, so there is none (NULL). The
- * report at the end is that of the process itself, which only sends; `hotpath run` makes one of both, with delays.
+ * A pipe to a child: one channel, whose ends are in two processes. An address would be that of one process, so
+ * there is none (NULL). The report at the end is that of the process itself, which only sends; `hotpath run` makes
+ * one of both, with delays.
  */
 #include <hotpath.h>
 

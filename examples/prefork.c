@@ -1,6 +1,6 @@
 /*
- * Several processes: a server that forks its workers beforehand. Each process records for itself. Run alone, the parent
- * reports about itself only; run by `hotpath run`, all of them are in one report, with a table of processes:
+ * Several processes: a server that forks its workers beforehand. Each process records for itself. Run alone, the
+ * parent reports about itself only; run by `hotpath run`, all of them are in one report, with a table of processes:
  *
  *     hotpath run build/release/examples/prefork
  */

@@ -1,8 +1,9 @@
 /*
- * I/O that goes on at once: five files are written, and then read, by one thread and libuv, whose pool does the blocking calls. All that
- * is said of libuv's requests is one include; the two tasks of the program's own are begun, and ended, and their callbacks belong to them
- * by themselves. Together they take several times as long as the program runs, and nearly all of that is waiting: a profiler that samples
- * the CPU tells quite another story. The rows uv_fs_* say what was waited for.
+ * I/O that goes on at once: five files are written, and then read, by one thread and libuv, whose pool does the
+ * blocking calls. All that is said of libuv's requests is one include; the two tasks of the program's own are
+ * begun, and ended, and their callbacks belong to them by themselves. Together they take several times as long as
+ * the program runs, and nearly all of that is waiting: a profiler that samples the CPU tells quite another story.
+ * The rows uv_fs_* say what was waited for.
  */
 #include <hotpath/uv.h>
 
@@ -53,7 +54,7 @@ static void close_file(uv_fs_t *request)
     uv_fs_close(uv_default_loop(), request, file->descriptor, is_closed);
 }
 
-/* ------------------------------------------------------------------------------------------------------- writing */
+/* ------------------------------------------------------------------------------------------------------ writing */
 
 static void write_more(struct file *file);
 
@@ -95,7 +96,7 @@ static void create_file(struct file *file)
     uv_fs_open(uv_default_loop(), &file->request, file->path, O_WRONLY | O_CREAT | O_EXCL, 0600, is_created);
 }
 
-/* ------------------------------------------------------------------------------------------------------- reading */
+/* ------------------------------------------------------------------------------------------------------ reading */
 
 static void read_more(struct file *file);
 
@@ -135,7 +136,7 @@ static void read_file(struct file *file)
     uv_fs_open(uv_default_loop(), &file->request, file->path, O_RDONLY, 0, is_opened);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- main */
+/* --------------------------------------------------------------------------------------------------------- main */
 
 /* Does one thing with all files at once. */
 static int join_all(void (*begin)(struct file *), struct file files[FILES])

@@ -1,7 +1,7 @@
 /*
- * I/O that goes on and on: five files are written and read, again and again, by one thread and libuv, until the program is interrupted
- * or so many seconds have passed (profile_async_io_long 10). For looking at a program while it runs: its tasks, and the threads of
- * libuv's pool that do the blocking calls.
+ * I/O that goes on and on: five files are written and read, again and again, by one thread and libuv, until the
+ * program is interrupted or so many seconds have passed (profile_async_io_long 10). For looking at a program while
+ * it runs: its tasks, and the threads of libuv's pool that do the blocking calls.
  */
 #include <hotpath/uv.h>
 

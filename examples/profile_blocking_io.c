@@ -1,6 +1,6 @@
 /*
- * Blocking I/O: writes a file of 10 MB in pieces of 8 KB, has it written through to the disk, and reads it five times.
- * Most of this time is spent waiting, where a profiler that samples the CPU sees nothing.
+ * Blocking I/O: writes a file of 10 MB in pieces of 8 KB, has it written through to the disk, and reads it five
+ * times. Most of this time is spent waiting, where a profiler that samples the CPU sees nothing.
  */
 #include <hotpath.h>
 

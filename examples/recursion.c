@@ -1,7 +1,7 @@
 /*
- * Recursion, and the call tree. Every call is counted, but time is counted once: the total of a recursive function is
- * that of its outermost calls, so it cannot be more than the time that passed. In the call tree a function that calls
- * itself, directly or through others, stays one line.
+ * Recursion, and the call tree. Every call is counted, but time is counted once: the total of a recursive function
+ * is that of its outermost calls, so it cannot be more than the time that passed. In the call tree a function that
+ * calls itself, directly or through others, stays one line.
  */
 #include <hotpath.h>
 

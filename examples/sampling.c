@@ -1,7 +1,7 @@
 /*
- * Sampling: a function that does very little is called very often, and to time each call would take longer than the calls
- * do. With a rate of 1/16 all calls are counted, one in sixteen is timed, and the times are scaled up; rows of which
- * not all calls were timed have a mark, ^.
+ * Sampling: a function that does very little is called very often, and to time each call would take longer than the
+ * calls do. With a rate of 1/16 all calls are counted, one in sixteen is timed, and the times are scaled up; rows
+ * of which not all calls were timed have a mark, ^.
  *
  * From outside it is HOTPATH_TIME_SAMPLING_RATE=1/16, and a rate of 0 counts only.
  */

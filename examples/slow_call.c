@@ -1,12 +1,12 @@
 /*
- * One slow call among many quick ones. On average a look-up is quick; once the table has to be loaded. What ran inside the
- * slowest call of a function is kept, and can be asked for when the program has ended:
+ * One slow call among many quick ones. On average a look-up is quick; once the table has to be loaded. What ran
+ * inside the slowest call of a function is kept, and can be asked for when the program has ended:
  *
  *     build/release/examples/slow_call
  *     hotpath report --slowest handle_request
  *
- * or at once, with HOTPATH_SLOWEST=handle_request. The call that is shown has `load_table` inside it, with nearly all of
- * its time, which no other call has.
+ * or at once, with HOTPATH_SLOWEST=handle_request. The call that is shown has `load_table` inside it, with nearly
+ * all of its time, which no other call has.
  */
 #include <hotpath.h>
 

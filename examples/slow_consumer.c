@@ -1,6 +1,6 @@
 /*
- * A producer that is kept waiting: its queue has room for four, and whoever takes from it is too slow. The section `channels` says so
- * (Full %, Avg Delay), and with HOTPATH_CPU=1 the first line of the report names the consumer.
+ * A producer that is kept waiting: its queue has room for four, and whoever takes from it is too slow. The section
+ * `channels` says so (Full %, Avg Delay), and with HOTPATH_CPU=1 the first line of the report names the consumer.
  */
 #include <hotpath.h>
 

@@ -1,6 +1,7 @@
 /*
- * Jobs for a pool of threads, as tasks: one line where a job is handed over, one where it is run. The row "resize" is the time of jobs from
- * beginning to end, "resize, queued" how long they waited for a thread. More threads make the second shorter, and not the first's busy time.
+ * Jobs for a pool of threads, as tasks: one line where a job is handed over, one where it is run. The row "resize"
+ * is the time of jobs from beginning to end, "resize, queued" how long they waited for a thread. More threads make
+ * the second shorter, and not the first's busy time.
  */
 #include <hotpath/pool.h>
 

@@ -1,6 +1,7 @@
 /*
- * Threads: nothing to set up. Each thread counts for itself, and the report adds them up; the column Threads says how
- * many took part. Times of several threads add up too, so a row can have more than 100 % of the time that passed.
+ * Threads: nothing to set up. Each thread counts for itself, and the report adds them up; the column Threads says
+ * how many took part. Times of several threads add up too, so a row can have more than 100 % of the time that
+ * passed.
  */
 #include <hotpath.h>
 

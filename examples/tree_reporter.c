@@ -1,6 +1,6 @@
 /*
- * A picture of one's own: the callback draws the call tree, with a bar for the time of each path, and below it how long the calls
- * of each function took, as a histogram.
+ * A picture of one's own: the callback draws the call tree, with a bar for the time of each path, and below it how
+ * long the calls of each function took, as a histogram.
  */
 #include <hotpath.h>
 

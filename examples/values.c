@@ -1,6 +1,7 @@
 /*
- * Values of the program's own, beside its times: how large requests are, how full a queue is, how many bytes went out, and what an
- * expression yields. The section `values` has the last, the least, the largest, the mean and percentiles of each.
+ * Values of the program's own, beside its times: how large requests are, how full a queue is, how many bytes went
+ * out, and what an expression yields. The section `values` has the last, the least, the largest, the mean and
+ * percentiles of each.
  */
 #include <hotpath.h>
 

@@ -1,6 +1,6 @@
 /*
- * Jobs for four workers, by a queue that refuses what it has no room for; results come back by another. Each is a channel, and each worker
- * a thread that receives from the one and sends to the other.
+ * Jobs for four workers, by a queue that refuses what it has no room for; results come back by another. Each is a
+ * channel, and each worker a thread that receives from the one and sends to the other.
  */
 #include <hotpath.h>
 

@@ -996,7 +996,7 @@ HOTPATH_API_ struct hotpath_expected_ hotpath_v1_expect(uint64_t most, const cha
                                                         const char *function);
 HOTPATH_API_ void hotpath_v1_expect_end(struct hotpath_expected_ *expected);
 
-/* The gate of a session. 0: recording is off; equal to the context's epoch: on; anything else: take the slow path. */
+/* The gate of a session. 0: recording is off; equal to the context's epoch: on; otherwise: take the slow path. */
 #define HOTPATH_GATE_ 48
 #define HOTPATH_EPOCH_ 0x7fffffffu /* without the bit by which the library requests the slow path */
 #define HOTPATH_GATE_OF_(context) HOTPATH_GET_(*(const uint32_t *)(const void *)((context)->base + HOTPATH_GATE_))
@@ -1349,7 +1349,7 @@ HOTPATH_PER_UNIT_ void hotpath_leave_(struct hotpath_zone *zone)
     hotpath_leave_otherwise_(zone);
 }
 
-/* Whether the innermost zone may keep a note. Its frame lives only as long as its session, so the context is held. */
+/* Whether the innermost zone may keep a note. Its frame lives as long as its session, so the context is held. */
 HOTPATH_PER_UNIT_ int hotpath_takes_note_(void)
 {
     struct hotpath_context_ *context = hotpath_v1_context;

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Checks that a fresh clone works on a fresh machine. Makes a minimal Debian in a temporary folder, with git and
 # nothing else, and runs the first commands of the README there, from a clone of the last commit: ./dev demo, ./dev
-# test, ./dev install, ./dev single; the tests as root and as an ordinary user, whose homes nobody else can enter; and
-# a build by make. (Builds by Ninja and by make, at the top and by add_subdirectory, are among the tests: tests/install.)
+# test, ./dev install, ./dev single; the tests as root and as an ordinary user, whose homes nobody else can enter;
+# and a build by make. (Builds by Ninja and by make, at the top and by add_subdirectory, are among the tests:
+# tests/install.)
 #
 # usage: tools/check_fresh.sh [--demo] [--keep] [--mirror URL] [SUITE]
 #   --demo        ./dev demo only
@@ -72,7 +73,8 @@ bootstrap()
     debootstrap "$@" > "$work/debootstrap.log" 2>&1 || { tail -n 20 "$work/debootstrap.log"; return 1; }
     grep '^W: ' "$work/debootstrap.log" || true # such as: no key to check the mirror with
     # The new machine needs the same apt settings to reach its mirror.
-    apt-config dump | grep -E '^Acquire::(https?|Check-Valid-Until|Retries)' > "$machine/etc/apt/apt.conf.d/90reach" || true
+    apt-config dump | grep -E '^Acquire::(https?|Check-Valid-Until|Retries)' \
+        > "$machine/etc/apt/apt.conf.d/90reach" || true
     if [ -e "$machine$certificates" ] && [ -e "$certificates" ]; then cp "$certificates" "$machine$certificates"; fi
     mount -t proc proc "$machine/proc" &&
         mount -t sysfs -o ro sysfs "$machine/sys" &&
@@ -128,7 +130,8 @@ int main(void)
 END
     # shellcheck disable=SC2016 # for the fresh machine's shell
     as visitor sh -ec 'cc -DHOTPATH main.c -lhotpath -pthread && ./a.out
-        cc -DHOTPATH main.c $(pkg-config --cflags --libs hotpath) && ./a.out && hotpath report' > "$work/install.log" 2>&1 ||
+        cc -DHOTPATH main.c $(pkg-config --cflags --libs hotpath) && ./a.out && hotpath report' \
+        > "$work/install.log" 2>&1 ||
         { cat "$work/install.log"; return 1; }
     [ "$(grep -c '^| parse .* 1 ' "$work/install.log")" = 3 ]
 }
@@ -137,7 +140,8 @@ END
 two_files()
 {
     as visitor hotpath/dev single two_files > "$work/single.log" 2>&1 || { cat "$work/single.log"; return 1; }
-    as visitor sh -ec 'cd two_files && cc -DHOTPATH -I. ../main.c hotpath.c -pthread && ./a.out' > "$work/single.log" 2>&1 ||
+    as visitor sh -ec 'cd two_files && cc -DHOTPATH -I. ../main.c hotpath.c -pthread && ./a.out' \
+        > "$work/single.log" 2>&1 ||
         { cat "$work/single.log"; return 1; }
     grep -q '^| parse .* 1 ' "$work/single.log"
 }
@@ -145,7 +149,8 @@ two_files()
 # Without Ninja, as users who do not know ./dev build it.
 by_make()
 {
-    if as visitor cmake -S hotpath -B by-make -G "Unix Makefiles" -DHOTPATH_BUILD_TESTS=OFF > "$work/make.log" 2>&1 &&
+    if as visitor cmake -S hotpath -B by-make -G "Unix Makefiles" -DHOTPATH_BUILD_TESTS=OFF \
+        > "$work/make.log" 2>&1 &&
         as visitor cmake --build by-make -j2 >> "$work/make.log" 2>&1; then
         as visitor by-make/bin/hotpath --version
     else

@@ -11,8 +11,8 @@ for header in src/*/*.h; do
 done
 for header in include/hotpath/adapter.h include/hotpath/pool.h; do # the others need their libraries
     for mode in 0 1; do
-        "$1" -std=c11 -DHOTPATH=$mode -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only -x c -include "$header" /dev/null ||
-            status=1
+        "$1" -std=c11 -DHOTPATH=$mode -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only \
+            -x c -include "$header" /dev/null || status=1
     done
 done
 exit $status

@@ -1,6 +1,6 @@
 /*
- * Interposed malloc and its siblings: each forwards the call to the real allocator (real_alloc.h) and reports the result
- * to the recorder. With HOTPATH_ALLOC_WRAP they have the names that the linker's --wrap expects.
+ * Interposed malloc and its siblings: each forwards the call to the real allocator (real_alloc.h) and reports the
+ * result to the recorder. With HOTPATH_ALLOC_WRAP they have the names that the linker's --wrap expects.
  *
  * errno is what the allocator left. A block's size is what the allocator says (malloc_usable_size), read while the
  * block exists: after an allocation, before a free. SPDX-License-Identifier: MIT

@@ -185,7 +185,10 @@ static bool is_of_lambda(const struct binding *binding)
            (length > 5 && memcmp(binding->name_end - 5, ":auto", 5) == 0);
 }
 
-/* gcc also tells what typedefs in the signature are. Those of users are taken for parameters, as they look the same. */
+/*
+ * gcc also tells what typedefs in the signature are. Those of users are taken for parameters, as they look the
+ * same.
+ */
 static bool is_typedef(const struct binding *binding)
 {
     const size_t length = (size_t)(binding->name_end - binding->name);

@@ -6,9 +6,10 @@
  *     void (* handler(int))(double)                                       handler
  *     auto main()::(anonymous class)::operator()(int) const               main::<lambda>
  *
- * Return type, parameters and qualifiers are left out; template arguments are put in where they belong. Both compilers' words for
- * lambdas, unnamed namespaces and unnamed types become the same ones: <lambda>, (anonymous namespace), (anonymous struct), and types are as
- * people write them (cxxtidy.h). What demanglers write is read as well.
+ * Return type, parameters and qualifiers are left out; template arguments are put in where they belong. Both
+ * compilers' words for lambdas, unnamed namespaces and unnamed types become the same ones: <lambda>, (anonymous
+ * namespace), (anonymous struct), and types are as people write them (cxxtidy.h). What demanglers write is read as
+ * well.
  *
  * May be used in a signal handler. SPDX-License-Identifier: MIT
  */
@@ -25,8 +26,8 @@
 size_t hp_cxx_short_name(const char *pretty, char *out, size_t size);
 
 /*
- * The short name with the types of its parameters, by which functions of one name differ: "Box<int>::get() const". Returns its length, or 0
- * where there are none. Cut as above.
+ * The short name with the types of its parameters, by which functions of one name differ: "Box<int>::get() const".
+ * Returns its length, or 0 where there are none. Cut as above.
  */
 size_t hp_cxx_signature(const char *pretty, char *out, size_t size);
 

@@ -1,6 +1,7 @@
 /*
- * The small pieces of C++ text. Two things need care. Names of operators contain brackets and blanks. And < may be a bracket or a
- * comparison: it is a comparison if the bracket around it is closed first, as in enable_if<(N < 3)>. SPDX-License-Identifier: MIT
+ * The small pieces of C++ text. Two things need care. Names of operators contain brackets and blanks. And < may be
+ * a bracket or a comparison: it is a comparison if the bracket around it is closed first, as in enable_if<(N < 3)>.
+ * SPDX-License-Identifier: MIT
  */
 #include "cxxtext.h"
 

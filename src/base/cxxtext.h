@@ -1,4 +1,7 @@
-/* The small pieces of C++ text: identifiers, operators, brackets. May be used in a signal handler. SPDX-License-Identifier: MIT */
+/*
+ * The small pieces of C++ text: identifiers, operators, brackets. May be used in a signal handler.
+ * SPDX-License-Identifier: MIT
+ */
 #ifndef HP_BASE_CXXTEXT_H
 #define HP_BASE_CXXTEXT_H
 

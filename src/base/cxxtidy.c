@@ -1,6 +1,6 @@
 /*
- * Types of C++ as people write them: one pass from the left. Brackets of template arguments are counted, since some rules hold only
- * between them. SPDX-License-Identifier: MIT
+ * Types of C++ as people write them: one pass from the left. Brackets of template arguments are counted, since some
+ * rules hold only between them. SPDX-License-Identifier: MIT
  */
 #include "cxxtidy.h"
 

@@ -161,8 +161,9 @@ static bool cut(struct hp_model *model, const struct hp_show_stretch *stretch)
 }
 
 /*
- * The signal that ended the program of a run, as its folder has it. `parent` is that of the first process shown: only
- * the program itself is a child of 'hotpath run', whose process id begins the folder's name. NULL: none, or unknown.
+ * The signal that ended the program of a run, as its folder has it. `parent` is that of the first process shown:
+ * only the program itself is a child of 'hotpath run', whose process id begins the folder's name. NULL: none, or
+ * unknown.
  */
 static const char *killed_by(const struct hp_sessions *sessions, uint32_t parent, char *text, size_t size)
 {

@@ -1,7 +1,8 @@
 /*
- * In which terminal something was started: `hotpath report` prefers what was started where it is asked itself. A terminal is known by its
- * session (setsid(2)), which is its shell's: the process id of that and when it began. A run has it in its folder; of a single session the
- * process is asked, or its parent, as long as one of them lives. SPDX-License-Identifier: MIT
+ * In which terminal something was started: `hotpath report` prefers what was started where it is asked itself. A
+ * terminal is known by its session (setsid(2)), which is its shell's: the process id of that and when it began. A
+ * run has it in its folder; of a single session the process is asked, or its parent, as long as one of them lives.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_CLI_RUN_TERMINAL_H
 #define HP_CLI_RUN_TERMINAL_H

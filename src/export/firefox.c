@@ -1,8 +1,8 @@
 /*
  * JSON of the Firefox Profiler, in its "processed" form: tables stored by column, shared by all threads. Each
  * dimension is a thread of its own, since a thread has one kind of weight. Stacks have no times: samples follow one
- * another, spaced by their weights. Data with known times (counters, single calls) are a separate process. The tables
- * refer to one another by index, so one file writes them all. SPDX-License-Identifier: MIT
+ * another, spaced by their weights. Data with known times (counters, single calls) are a separate process. The
+ * tables refer to one another by index, so one file writes them all. SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 #include <string.h>

@@ -44,7 +44,10 @@ bool hp_page_put_history(struct hp_json *json, struct hp_model *model);
 /* The stacks, as a JSON value; null: none (page_stacks.c). False: no memory. */
 bool hp_page_put_stacks(struct hp_json *json, const struct hp_weighted *weighted, const char *compared_with);
 
-/* The call tree thread by thread, as an array of JSON; it is empty where that would take too long (page_threads.c). False: no memory. */
+/*
+ * The call tree thread by thread, as an array of JSON; it is empty where that would take too long (page_threads.c).
+ * False: no memory.
+ */
 bool hp_page_put_threads(struct hp_json *json, const hotpath_results *results, bool is_served);
 
 #endif

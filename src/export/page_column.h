@@ -1,6 +1,6 @@
 /*
- * A column of numbers for the page, as text: seven bits in each byte, the lowest first, and the eighth bit says that more follow; all of it in base64.
- * A browser reads that ten times as fast as numbers in JSON.
+ * A column of numbers for the page, as text: seven bits in each byte, the lowest first, and the eighth bit says
+ * that more follow; all of it in base64. A browser reads that ten times as fast as numbers in JSON.
  *
  *     struct hp_page_column column;
  *     if (!hp_page_column_begin(&column, most_numbers)) ...

@@ -1,6 +1,7 @@
 /*
- * The call tree thread by thread, for the page: what each thread has in each row of the section calltree by itself. Rows in which a thread has nothing are
- * left out, and so are all rows that the section has left out. SPDX-License-Identifier: MIT
+ * The call tree thread by thread, for the page: what each thread has in each row of the section calltree by itself.
+ * Rows in which a thread has nothing are left out, and so are all rows that the section has left out.
+ * SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 #include <string.h>

@@ -113,8 +113,8 @@ struct hp_thread_tree *hp_forest_tree(const struct hp_forest *forest, uint32_t s
 struct hp_record *hp_thread_tree_find(const struct hp_thread_tree *tree, uint32_t offset);
 
 /*
- * The merged node for a record of any thread of a session, or NULL: a wait has its node, but not its thread. Each tree
- * that is searched takes one from `*trees_left`, as a broken file may have many waits and many threads.
+ * The merged node for a record of any thread of a session, or NULL: a wait has its node, but not its thread. Each
+ * tree that is searched takes one from `*trees_left`, as a broken file may have many waits and many threads.
  */
 const struct hp_tree_node *hp_forest_find(const struct hp_forest *forest, uint32_t session, uint32_t offset,
                                           uint64_t *trees_left);

@@ -42,8 +42,8 @@ static const char *name_unknown(struct hp_site_table *table, uint32_t id)
 }
 
 /*
- * The name with its parameters, by which functions of one name are told apart. Lambdas have none: their lines say more. NULL: there is
- * none, or no memory.
+ * The name with its parameters, by which functions of one name are told apart. Lambdas have none: their lines say
+ * more. NULL: there is none, or no memory.
  */
 static const char *signature_of(const struct hp_site_table *table, const char *pretty, const char *name)
 {

@@ -1,4 +1,7 @@
-/* The sessions and runs that can be watched, as a list that the caller provides: only the commands know where sessions are. SPDX-License-Identifier: MIT */
+/*
+ * The sessions and runs that can be watched, as a list that the caller provides: only the commands know where
+ * sessions are. SPDX-License-Identifier: MIT
+ */
 #ifndef HP_READER_PROGRAMS_H
 #define HP_READER_PROGRAMS_H
 
@@ -37,7 +40,7 @@ struct hp_program_source {
     bool (*parts)(void *context, const char *path, struct hp_programs *ret_parts);
     /* How the program of a run ended: "exit 0", "SIGSEGV". False: nobody knows; NULL: nobody ever does. */
     bool (*ending)(void *context, const char *path, char *text, size_t size);
-    /* Writes its report as a page: `text` is the path of the file, or why there is none (false). NULL: nobody can. */
+    /* Writes its report as a page: `text` is the path, or why there is none (false). NULL: not supported. */
     bool (*write_page)(void *context, const char *path, const char *program, char *text, size_t size);
     void *context;
 };

@@ -91,8 +91,8 @@ static bool is_running(const struct hp_reader *reader)
 }
 
 /*
- * Threads go on while they are read, and one that is caught between two stores may seem to have spent what it has not. All together
- * cannot have spent more since the last reading began than that took, nor less than nothing.
+ * Threads go on while they are read, and one that is caught between two stores may seem to have spent what it has
+ * not. All together cannot have spent more since the last reading began than that took, nor less than nothing.
  */
 static bool is_plausible(const struct hp_reader *reader, struct hp_reading *reading)
 {

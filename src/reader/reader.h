@@ -8,8 +8,8 @@
  *         ... hp_results_of_model(hp_reader_model(&reader), settings) ...
  *     hp_reader_close(&reader);
  *
- * What a model was asked for is void after the next refresh. While sessions go on, counters do not fall from one to the next: see
- * floors.h. SPDX-License-Identifier: MIT
+ * What a model was asked for is void after the next refresh. While sessions go on, counters do not fall from one to
+ * the next: see floors.h. SPDX-License-Identifier: MIT
  */
 #ifndef HP_READER_READER_H
 #define HP_READER_READER_H
@@ -55,8 +55,8 @@ void hp_reader_open(struct hp_reader *reader, hp_read_name *read_name);
 bool hp_reader_add(struct hp_reader *reader, const char *path);
 
 /*
- * Makes the model, or brings it up to date: sessions that go on are read as they are now. False: no memory, or there are no
- * sessions. One that cannot be read any more stays as it was.
+ * Makes the model, or brings it up to date: sessions that go on are read as they are now. False: no memory, or
+ * there are no sessions. One that cannot be read any more stays as it was.
  */
 bool hp_reader_refresh(struct hp_reader *reader);
 

@@ -1,7 +1,8 @@
 /*
- * A session file, read into memory. It is copied, so that a process that still writes, or a file that shrinks, cannot disturb
- * the reading: a small one at once, of a large one the pages that somebody looks at, when he does. Large ones, and those of
- * live processes, stay open; see also read_anew in snapshot.h. SPDX-License-Identifier: MIT
+ * A session file, read into memory. It is copied, so that a process that still writes, or a file that shrinks,
+ * cannot disturb the reading: a small one at once, of a large one the pages that somebody looks at, when he does.
+ * Large ones, and those of live processes, stay open; see also read_anew in snapshot.h.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_READER_SESSION_FILE_H
 #define HP_READER_SESSION_FILE_H
@@ -30,18 +31,24 @@ struct hp_session_file {
 /* False: `problem` says why. Close it in either case. */
 bool hp_session_file_open(struct hp_session_file *file, const char *path);
 
-/* Only the beginning, of a file in an open folder, where links are not followed: enough for the header and its texts. */
+/*
+ * Only the beginning, of a file in an open folder, where links are not followed: enough for the header and its
+ * texts.
+ */
 bool hp_session_file_peek(struct hp_session_file *file, int folder, const char *name);
 
 /*
- * Reads it anew, as it is now: what was copied before is void, though texts stay where they are unless `ret_has_moved` says
- * otherwise. False: `problem` says why.
+ * Reads it anew, as it is now: what was copied before is void, though texts stay where they are unless
+ * `ret_has_moved` says otherwise. False: `problem` says why.
  */
 bool hp_session_file_refresh(struct hp_session_file *file, const char *path, bool *ret_has_moved);
 
 void hp_session_file_close(struct hp_session_file *file);
 
-/* Whether a process has the session in its memory, as it has until it runs another program. Where that cannot be seen, it is believed. */
+/*
+ * Whether a process has the session in its memory, as it has until it runs another program. Where that cannot be
+ * seen, it is believed.
+ */
 bool hp_session_is_in_memory(uint32_t pid, const char *name);
 
 #endif

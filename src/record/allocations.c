@@ -11,9 +11,9 @@
  * peak for the enclosing zone and starts a new one; when the zone ends, the enclosing zone gets the higher of the
  * two.
  *
- * The context is held as for zones (holding.h). Events that arrive while it is held, or on a thread that has no context
- * and cannot get one now, are added to the header by atomic operations ("late"): they are in the totals of the
- * process, but in no row.
+ * The context is held as for zones (holding.h). Events that arrive while it is held, or on a thread that has no
+ * context and cannot get one now, are added to the header by atomic operations ("late"): they are in the totals of
+ * the process, but in no row.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -48,7 +48,7 @@ static inline int64_t more_blocks(const struct event *event)
     return (event->allocated != NULL) - (event->freed != NULL);
 }
 
-/* ------------------------------------------------------------------- without a session, or without a context in it */
+/* ---------------------------------------------------------------- without a session, or without a context in it */
 
 /*
  * Counters of the calling thread outside of sessions. Only differences matter, so counting starts at the first
@@ -99,8 +99,8 @@ static void count_late(const struct event *event)
 /* ----------------------------------------------------------------------------------------------------- counting */
 
 /*
- * The caller holds the context, and its innermost zone is marked. free is the cheapest: it only adds and cannot raise
- * a peak.
+ * The caller holds the context, and its innermost zone is marked. free is the cheapest: it only adds and cannot
+ * raise a peak.
  */
 static inline __attribute__((always_inline)) void count(struct hp_alloc_thread *thread, const struct event *event)
 {

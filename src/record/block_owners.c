@@ -1,6 +1,6 @@
 /*
- * Block owners: numbering threads and making tables (block_owners.h). The kernel empties the tables in a forked child,
- * whose only thread is the first of its process. SPDX-License-Identifier: MIT
+ * Block owners: numbering threads and making tables (block_owners.h). The kernel empties the tables in a forked
+ * child, whose only thread is the first of its process. SPDX-License-Identifier: MIT
  */
 #include "block_owners.h"
 

@@ -1,4 +1,7 @@
-/* Calls of which more than numbers is kept: see call_log.c. The caller holds the context. SPDX-License-Identifier: MIT */
+/*
+ * Calls of which more than numbers is kept: see call_log.c. The caller holds the context.
+ * SPDX-License-Identifier: MIT
+ */
 #ifndef HP_RECORD_CALL_LOG_H
 #define HP_RECORD_CALL_LOG_H
 

@@ -1,6 +1,6 @@
 /*
- * What is kept of a site's calls besides numbers, as stored in `keeps` of a thread's stat. call_log.h does the keeping.
- * SPDX-License-Identifier: MIT
+ * What is kept of a site's calls besides numbers, as stored in `keeps` of a thread's stat. call_log.h does the
+ * keeping. SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_CALL_LOG_STAT_H
 #define HP_RECORD_CALL_LOG_STAT_H

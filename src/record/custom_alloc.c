@@ -109,8 +109,8 @@ static struct shard *all_shards(void) { return hp_memory_at(&shards, SHARDS * si
 static uint64_t hash_of(const void *block) { return (uint64_t)(uintptr_t)block * UINT64_C(0x9e3779b97f4a7c15); }
 
 /*
- * The owner of this lock also holds its thread's context, so we cannot have interrupted it: a handler finds that context
- * held and does not get here.
+ * The owner of this lock also holds its thread's context, so we cannot have interrupted it: a handler finds that
+ * context held and does not get here.
  */
 static void lock_shard(struct shard *shard)
 {
@@ -220,8 +220,8 @@ static void take_back_all(const struct on_the_way *event, struct shard *shard)
 /* ------------------------------------------------------------------------------------------------------ events */
 
 /*
- * Holds the context and finds the label's pool; both or none. The lookup comes after holding: before that, the session
- * may go away.
+ * Holds the context and finds the label's pool; both or none. The lookup comes after holding: before that, the
+ * session may go away.
  */
 static bool hold_pool(const char *label, struct on_the_way *event)
 {

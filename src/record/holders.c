@@ -176,8 +176,8 @@ static bool is_alone(const struct hp_session *session)
 }
 
 /*
- * Each thread checks the gate after it has marked its context and before it touches anything. The gate is closed and
- * all threads have passed a barrier: a thread seen idle after that finds the gate closed.
+ * Each thread checks the gate after it has marked its context and before it touches anything. The gate is closed
+ * and all threads have passed a barrier: a thread seen idle after that finds the gate closed.
  */
 static bool settle(const struct hp_session *session, uint64_t patience)
 {

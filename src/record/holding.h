@@ -15,8 +15,8 @@
  *   `sampler.is_at_work` the sampling handler, and what starts and stops it: hp_sampler_hold. It reads what zones
  *                        write, and writes only the sampler's data. Entering a sandbox waits for this mark, too.
  *
- * A session used without a context is held by a count (hp_session_hold in holders.h). A lane is passed between threads
- * by `busy` of its slot (lanes.c). SPDX-License-Identifier: MIT
+ * A session used without a context is held by a count (hp_session_hold in holders.h). A lane is passed between
+ * threads by `busy` of its slot (lanes.c). SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_HOLDING_H
 #define HP_RECORD_HOLDING_H
@@ -53,8 +53,8 @@ static inline void hp_context_hold(struct hotpath_context_ *hot) { hotpath_set_b
 static inline void hp_context_let_go(struct hotpath_context_ *hot) { hotpath_set_idle_(hot); }
 
 /*
- * Also works if the context is held: then we have interrupted the holder, and the session stays at least as long. Pass
- * the result to hp_context_put_back.
+ * Also works if the context is held: then we have interrupted the holder, and the session stays at least as long.
+ * Pass the result to hp_context_put_back.
  */
 static inline uint32_t hp_context_hold_too(struct hotpath_context_ *hot)
 {

@@ -11,8 +11,8 @@ struct hp_lane;
 /* At the first switch: publishes the thread's peak so far. */
 void hp_lane_marks_publish(const struct hp_thread_context *context);
 /*
- * The running lane stops; the context still has its frames. For going on, the context already has the frames of the lane
- * that resumes.
+ * The running lane stops; the context still has its frames. For going on, the context already has the frames of the
+ * lane that resumes.
  */
 void hp_lane_marks_stop(struct hp_thread_context *context, struct hp_lane *lane);
 void hp_lane_marks_go_on(struct hp_thread_context *context, struct hp_lane *lane);

@@ -1,7 +1,7 @@
 /*
- * Lanes. A thread works on one stack of zones (`frames` of its record, `top` and `last` of its context); inline code
- * knows nothing else. Switching lanes points these elsewhere: the zones of a coroutine then nest by themselves,
- * whatever runs in between, and on whichever thread.
+ * Lanes. A thread works on one stack of zones (`frames` of its record, `top` and `last` of its context); inline
+ * code knows nothing else. Switching lanes points these elsewhere: the zones of a coroutine then nest by
+ * themselves, whatever runs in between, and on whichever thread.
  *
  * A thread's own lane is always there, below the others: while another lane runs, that time counts as time in a
  * callee of its innermost zone. Other lanes are suspended whenever they do not run; a zone of the site <suspended>

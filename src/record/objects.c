@@ -2,9 +2,9 @@
  * Objects: their identity, and where a thread counts for them.
  *
  * An object has a number, which lasts as long as the process. A static site caches it in `log`; code that has lost
- * it (a library that was reloaded) finds it by its site or by its name. A thread's context has a table from the number
- * to the thread's part in the session. That is the whole fast path. What is missing is made: the object in the
- * session under the lock, the part by its thread, which then links it to the object.
+ * it (a library that was reloaded) finds it by its site or by its name. A thread's context has a table from the
+ * number to the thread's part in the session. That is the whole fast path. What is missing is made: the object in
+ * the session under the lock, the part by its thread, which then links it to the object.
  *
  * SPDX-License-Identifier: MIT
  */

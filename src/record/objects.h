@@ -62,8 +62,8 @@ static inline uint64_t hp_object_now(void)
 }
 
 /*
- * The current time, if the held context has a recording session. The gate also tells whether the counter is usable, so
- * the fast path checks only the gate.
+ * The current time, if the held context has a recording session. The gate also tells whether the counter is usable,
+ * so the fast path checks only the gate.
  */
 static inline bool hp_object_clock(const struct hp_thread_context *context, uint64_t *ret_now)
 {
@@ -117,8 +117,8 @@ hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind, stru
 /* The calling thread's context, held, with a recording session. NULL: none. Release with hp_context_let_go. */
 struct hp_thread_context *hp_objects_hold(void);
 /*
- * Uses an object by its number; the caller holds the context and releases it with hp_context_let_go. False: not in the
- * session, or no space.
+ * Uses an object by its number; the caller holds the context and releases it with hp_context_let_go. False: not in
+ * the session, or no space.
  */
 bool hp_object_use_known(struct hp_thread_context *context, uint32_t number, struct hp_object_use *ret_use);
 static inline void hp_object_end(const struct hp_object_use *use) { hp_context_let_go(&use->context->hot); }

@@ -1,12 +1,13 @@
 /*
  * State of the recorder, per process and per thread, and the rules of access.
  *
- *   hp_recorder  one per process, in static memory, shared by all copies of the library (library_instances.c). Changed only
- *                with `fork_page->lock` held and signals blocked (hp_lock).
+ *   hp_recorder  one per process, in static memory, shared by all copies of the library (library_instances.c).
+ *                Changed only with `fork_page->lock` held and signals blocked (hp_lock).
  *   hp_session   state of one session besides its store; access rules: holders.h.
  *   hp_fork_page one page that the kernel empties in a forked child: the lock (so a child never waits for a thread
  *                that does not exist there), the list of contexts, and a mark whose absence means "we are a child".
- *   hp_thread_context      one per thread (and one more per nesting level of signal handlers that interrupt the recorder), in
+ *   hp_thread_context
+ *                one per thread (and one more per nesting level of signal handlers that interrupt the recorder), in
  *                memory that is emptied in a forked child, too. Written by its thread only, except for `owner`
  *                fields, which are under the lock. Protocol of use: holding.h.
  *

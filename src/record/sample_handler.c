@@ -185,8 +185,8 @@ static void sample(struct hp_thread_context *context, enum hp_sample_kind kind, 
 static bool is_confined(void) { return __atomic_load_n(&hp_runtime->confinements, __ATOMIC_RELAXED) != 0; }
 
 /*
- * The calling thread's context, or NULL. Another copy of the library may have registered it, in its own variable; and
- * the first access to a variable outside the static TLS block may make the C library call malloc.
+ * The calling thread's context, or NULL. Another copy of the library may have registered it, in its own variable;
+ * and the first access to a variable outside the static TLS block may make the C library call malloc.
  */
 static struct hp_thread_context *head_of_thread(void)
 {

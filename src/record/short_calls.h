@@ -1,5 +1,6 @@
 /*
- * Calls too short to be timed each time: see short_calls.c. The caller holds the context. SPDX-License-Identifier: MIT
+ * Calls too short to be timed each time: see short_calls.c. The caller holds the context.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_SHORT_CALLS_H
 #define HP_RECORD_SHORT_CALLS_H

@@ -64,7 +64,7 @@ static const char *shown_name(uint32_t kind, const char *name, char buffer[NAME_
     return buffer;
 }
 
-/* What it is called beside: without template arguments, or as far as it can be read without a demangler. "": nothing else. */
+/* Its second name: without template arguments, or as far as it can be read without a demangler. "": none. */
 static void put_other_name(uint32_t kind, const char *shown, char other[NAME_BYTES])
 {
     if (hp_site_is_signature(kind))

@@ -8,7 +8,7 @@ struct hp_thread_context;
 
 /* Makes this copy of the library notice exits of threads. */
 bool hp_thread_exit_hook(void);
-/* Makes this copy notice the exit of the calling thread, which owns the context. There is a hook; under the lock. */
+/* Makes this copy notice the exit of the calling thread, which owns the context. Needs the hook and the lock. */
 void hp_thread_await_end(struct hp_thread_context *context);
 /* The context's thread has exited: closes its zones and frees the context. Under the lock. */
 void hp_thread_release(struct hp_thread_context *context);

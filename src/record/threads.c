@@ -1,6 +1,6 @@
 /*
- * Threads come and go; their records stay. A thread gets a context with its first zone. When it exits, the context is
- * free with everything attached (record, call tree, index), and the next new thread reuses it: memory depends on
+ * Threads come and go; their records stay. A thread gets a context with its first zone. When it exits, the context
+ * is free with everything attached (record, call tree, index), and the next new thread reuses it: memory depends on
  * how many threads record at once, not on how many there ever were. How threads end: thread_ends.c.
  *
  * SPDX-License-Identifier: MIT
@@ -56,8 +56,8 @@ static bool is_dead(const struct hp_thread_context *context)
 }
 
 /*
- * Frees the contexts of threads that exited unnoticed. Asking the kernel costs a system call per context, so this is done
- * only when the number of contexts would grow past a power of two.
+ * Frees the contexts of threads that exited unnoticed. Asking the kernel costs a system call per context, so this
+ * is done only when the number of contexts would grow past a power of two.
  */
 static struct hp_thread_context *reap_threads(void)
 {

@@ -113,8 +113,8 @@ static bool is_reporting(void)
 }
 
 /*
- * Whether a busy context was abandoned: by siglongjmp out of a handler that had interrupted the recorder. If we are in
- * such a handler ourselves, its signal frame lies between our guard and the innermost one around the interrupted
+ * Whether a busy context was abandoned: by siglongjmp out of a handler that had interrupted the recorder. If we are
+ * in such a handler ourselves, its signal frame lies between our guard and the innermost one around the interrupted
  * code. Nothing is known about stacks other than the thread's own.
  */
 static bool was_left(const struct hp_thread_context *context, uintptr_t zone)
@@ -245,9 +245,9 @@ static const struct hotpath_frame_ *find_frame_below(struct hp_thread_context *c
 }
 
 /*
- * Closes the zone if it is on this context's stack. A busy context must not be touched, with one exception: a guard on
- * its stack belongs to the code that a handler interrupted. If that guard is being closed, the handler is gone, so
- * it was left by siglongjmp, and nobody uses the context any more.
+ * Closes the zone if it is on this context's stack. A busy context must not be touched, with one exception: a guard
+ * on its stack belongs to the code that a handler interrupted. If that guard is being closed, the handler is gone,
+ * so it was left by siglongjmp, and nobody uses the context any more.
  */
 static bool leave(struct hp_thread_context *context, const struct hotpath_zone *zone, uint64_t now)
 {

@@ -1,7 +1,8 @@
 /*
- * The short report: what is shown unless sections were asked for. Functions are in one table, timing and verdict side by side; flows keep a table
- * each, of a few rows, as long as all of it fits on a screen; every other section is a line with its totals. Rows without a number but zero, and
- * sections that have no others, are left out. SPDX-License-Identifier: MIT
+ * The short report: what is shown unless sections were asked for. Functions are in one table, timing and verdict
+ * side by side; flows keep a table each, of a few rows, as long as all of it fits on a screen; every other section
+ * is a line with its totals. Rows without a number but zero, and sections that have no others, are left out.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_RENDER_BRIEF_H
 #define HP_RENDER_BRIEF_H

@@ -1,4 +1,7 @@
-/* Lines of text in a report: wrapped at the width of the terminal, and with its styles. SPDX-License-Identifier: MIT */
+/*
+ * Lines of text in a report: wrapped at the width of the terminal, and with its styles.
+ * SPDX-License-Identifier: MIT
+ */
 #ifndef HP_RENDER_PROSE_H
 #define HP_RENDER_PROSE_H
 

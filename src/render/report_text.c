@@ -103,7 +103,10 @@ static bool became_another(const struct hp_run *run, const struct hp_snapshot *s
     return false;
 }
 
-/* Processes that ended in the middle of measured calls, and did not become another program: their last calls are not whole. */
+/*
+ * Processes that ended in the middle of measured calls, and did not become another program: their last calls are
+ * not whole.
+ */
 static size_t count_cut_short(const hotpath_results *results)
 {
     size_t count = 0;
@@ -123,7 +126,10 @@ static void put_killed(const hotpath_results *results, struct hp_text *line)
     hp_text_string(line, results->model->killed_by);
 }
 
-/* A process that leaves by _exit or exec with no measured call open has told all it knows: there is nothing to say about that. */
+/*
+ * A process that leaves by _exit or exec with no measured call open has told all it knows: there is nothing to say
+ * about that.
+ */
 static void put_ended(const hotpath_results *results, struct hp_text *line)
 {
     const struct hp_run *run = &results->model->run;
@@ -150,7 +156,7 @@ static void put_ended(const hotpath_results *results, struct hp_text *line)
     hp_text_string(line, ", which are counted up to their last recorded time");
 }
 
-/* Makes one line in scratch memory with `put` and writes it, wrapped, in the style of `code`, if it is not empty. */
+/* Makes one line in scratch memory with `put` and writes it, if not empty, wrapped and in the style of `code`. */
 static void put_line(const hotpath_results *results, struct hp_text *out, const struct hp_table_style *style,
                      char *scratch, void (*put)(const hotpath_results *, struct hp_text *), const char *code)
 {

@@ -478,7 +478,10 @@ static bool has_mark(const struct table *table, char mark)
     return false;
 }
 
-/* The column that a note begins with, "% Total is of ...": the one with the longest title. `count` where it names none. */
+/*
+ * The column that a note begins with, "% Total is of ...": the one with the longest title. `count` where it names
+ * none.
+ */
 static size_t column_of(const struct table *table, const char *note)
 {
     size_t longest = 0, found = table->count;

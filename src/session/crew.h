@@ -1,7 +1,7 @@
 /*
  * What the threads of a process use, by the kernel's accounting: CPU time, context switches, and, with the data of
- * the session, allocations. Part of watching (proc_sampler.h), which calls these at its looks; a few times per second
- * everything is brought up to date.
+ * the session, allocations. Part of watching (proc_sampler.h), which calls these at its looks; a few times per
+ * second everything is brought up to date.
  *
  *     hp_crew_begin(&crew, &target, header.crew);
  *     hp_crew_look_begin(&crew, now);

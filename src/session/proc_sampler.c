@@ -4,8 +4,8 @@
  * The kernel's numbers for a thread (schedstat: time on a CPU, time ready to run, number of times it began to run)
  * are exact while it waits; while it runs, the first lags behind by up to a tick. The rest of the time it waited.
  * Waiting time is computed from the start, so that a lag at one sample is made up at the next, and is credited only
- * when the thread is found waiting. A thread that has not run since the last sample still waits for the same, in the
- * same zone: then only schedstat is read.
+ * when the thread is found waiting. A thread that has not run since the last sample still waits for the same, in
+ * the same zone: then only schedstat is read.
  *
  * Between two samples a thread may wait for many things. All of it is credited to the one that it is found in: what
  * takes long is found often. SPDX-License-Identifier: MIT

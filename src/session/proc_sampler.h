@@ -1,8 +1,8 @@
 /*
  * Sampling what the threads of a process wait for, from the kernel's files in /proc.
  *
- * Each sample reads for every thread how long it ran and how long it was ready to run since the last sample, which the
- * kernel knows exactly; the rest it waited. Its state at that moment tells what for, and its open zones in the
+ * Each sample reads for every thread how long it ran and how long it was ready to run since the last sample, which
+ * the kernel knows exactly; the rest it waited. Its state at that moment tells what for, and its open zones in the
  * session tell in which function. So the sums are exact, and their attribution is sampled.
  *
  *     struct hp_proc_sampler *sampler = ...;                zeroed
@@ -32,8 +32,8 @@ bool hp_proc_sample(struct hp_proc_sampler *sampler);
 void hp_proc_sampler_end(struct hp_proc_sampler *sampler);
 
 /*
- * The pause until the next sample, if all samples so far took `spent_ns` of CPU time: at most 1/100 of the whole time
- * is spent, so that a single long look does not cause a long gap.
+ * The pause until the next sample, if all samples so far took `spent_ns` of CPU time: at most 1/100 of the whole
+ * time is spent, so that a single long look does not cause a long gap.
  */
 uint32_t hp_proc_sampler_period_us(uint64_t spent_ns, uint64_t elapsed_ns);
 

@@ -1,6 +1,6 @@
 /*
- * What the sampler of waits knows: its target, each thread, and the sums. Private to proc_sampler.c and the files that
- * it consists of. SPDX-License-Identifier: MIT
+ * What the sampler of waits knows: its target, each thread, and the sums. Private to proc_sampler.c and the files
+ * that it consists of. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SESSION_SAMPLER_STATE_H
 #define HP_SESSION_SAMPLER_STATE_H

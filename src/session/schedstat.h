@@ -1,6 +1,6 @@
 /*
- * The kernel's numbers for a thread: /proc/PID/task/TID/schedstat. Its file stays open while the budget of the sampler
- * allows it, which saves a path lookup per sample. SPDX-License-Identifier: MIT
+ * The kernel's numbers for a thread: /proc/PID/task/TID/schedstat. Its file stays open while the budget of the
+ * sampler allows it, which saves a path lookup per sample. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SESSION_SCHEDSTAT_H
 #define HP_SESSION_SCHEDSTAT_H

@@ -1,6 +1,6 @@
 /*
- * Where a thread waits: the innermost open zone of its record in the session, which another process may write at the
- * same time. Every offset is checked. SPDX-License-Identifier: MIT
+ * Where a thread waits: the innermost open zone of its record in the session, which another process may write at
+ * the same time. Every offset is checked. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SESSION_WAIT_PLACE_H
 #define HP_SESSION_WAIT_PLACE_H

@@ -1,7 +1,8 @@
 /*
- * Names of functions as reports show them. Those of C++ are known by their whole signatures ("char Box<int>::as<char>() const"), of which a
- * reader needs the name ("Box<int>::as<char>"); where several functions have that name, the types of their parameters as well. What is no
- * signature stays as it is. SPDX-License-Identifier: MIT
+ * Names of functions as reports show them. Those of C++ are known by their whole signatures ("char
+ * Box<int>::as<char>() const"), of which a reader needs the name ("Box<int>::as<char>"); where several functions
+ * have that name, the types of their parameters as well. What is no signature stays as it is.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_STACKS_SHOWN_NAMES_H
 #define HP_STACKS_SHOWN_NAMES_H

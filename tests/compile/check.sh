@@ -20,7 +20,8 @@ measured=no
 for source; do
     for variant in $variants; do
         # shellcheck disable=SC2086 # a list of options
-        "$compiler" -std="$standard" $warnings "${variant%:*}" "${variant#*:}" -g -fPIC -I"$include" -c "$source" -o "$object"
+        "$compiler" -std="$standard" $warnings "${variant%:*}" "${variant#*:}" -g -fPIC -I"$include" -c "$source" \
+            -o "$object"
         undefined=$(nm -u "$object")
         case $mode:$undefined in
         off:*hotpath*) echo "$source: off, yet it needs: $undefined"; exit 1 ;;

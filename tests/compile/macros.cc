@@ -114,7 +114,8 @@ int main()
     shape square(4);
     square += HOTPATH_EXPR("lambda", lambda(1));
     HOTPATH_EXPR("void", nothing());
-    const std::pair<int, int> both = HOTPATH_EXPR("commas", std::pair<int, int>(square.area(), shape::corners(square)));
+    const std::pair<int, int> both =
+        HOTPATH_EXPR("commas", std::pair<int, int>(square.area(), shape::corners(square)));
     const move_only moved = HOTPATH_EXPR("move only", move_only(2));
     HOTPATH_END(zone);
     return sum(both.first, both.second, 3L) + function_try(2) + skipped(1) + logged("key", 2) + moved.value;

@@ -1,6 +1,7 @@
 #!/bin/sh
-# What HOTPATH_EXPR cannot keep as it is has to be refused, in words that say why. Without any of its cases the source
-# compiles; with a case it does where hotpath is off, so that it is the macro that refuses it, and does not where it is on.
+# What HOTPATH_EXPR cannot keep as it is has to be refused, in words that say why. Without any of its cases the
+# source compiles; with a case it does where hotpath is off, so that it is the macro that refuses it, and does not
+# where it is on.
 #
 # usage: refused.sh COMPILER STANDARD INCLUDE_DIR SOURCE    exit status 77: the compiler is not installed
 set -eu
@@ -17,6 +18,7 @@ for case in $cases; do
     words=$(sed -n "s|^#ifdef REFUSED_$case /\* \(.*\) \*/|\1|p" "$source")
     compile -D"REFUSED_$case" || { cat "$errors"; echo "$case: refused even without hotpath"; exit 1; }
     if compile -DHOTPATH -D"REFUSED_$case"; then echo "$case: not refused"; exit 1; fi
-    grep -qE "error: .*($words)|note: .*($words)" "$errors" || { cat "$errors"; echo "$case: not for the reason: $words"; exit 1; }
+    grep -qE "error: .*($words)|note: .*($words)" "$errors" ||
+        { cat "$errors"; echo "$case: not for the reason: $words"; exit 1; }
 done
 [ "$cases" ] || { echo "no cases"; exit 1; }

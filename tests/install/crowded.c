@@ -1,6 +1,8 @@
 /*
- * Opens libraries for as long as there is room for thread-local storage (room.c), then a measured one, and calls it on
- * two threads.     crowded PLUGIN ROOM...
+ * Opens libraries for as long as there is room for thread-local storage (room.c), then a measured one, and calls it
+ * on two threads.
+ *
+ *     crowded PLUGIN ROOM...
  */
 #include <dlfcn.h>
 #include <pthread.h>

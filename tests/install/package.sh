@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes the Debian package, installs it, uses it as somebody who knows only what is installed, removes it, and looks for
-# what is left. All of that happens in a copy-on-write image of this system (overlayfs in a mount namespace of its own), so
-# whatever goes wrong, nothing of it reaches the system itself.
+# Makes the Debian package, installs it, uses it as somebody who knows only what is installed, removes it, and looks
+# for what is left. All of that happens in a copy-on-write image of this system (overlayfs in a mount namespace of
+# its own), so whatever goes wrong, nothing of it reaches the system itself.
 #
 # usage: package.sh WORK_DIR    the package is built there; exit status 77: not possible here
 set -eu
@@ -27,7 +27,8 @@ stage=$build/stage
 mkdir -p "$stage"
 mount -t tmpfs stage "$stage" || cannot "no tmpfs can be mounted"
 mkdir "$stage/upper" "$stage/work" "$stage/root"
-mount -t overlay -o "lowerdir=/,upperdir=$stage/upper,workdir=$stage/work" root "$stage/root" || cannot "no overlayfs here"
+mount -t overlay -o "lowerdir=/,upperdir=$stage/upper,workdir=$stage/work" root "$stage/root" ||
+    cannot "no overlayfs here"
 mount --rbind /dev "$stage/root/dev"
 mount --rbind /proc "$stage/root/proc"
 
@@ -85,8 +86,8 @@ chroot "$stage/root" sh /hotpath-test/all
 
 # What differs from the system as it was: the bookkeeping of dpkg, man and ldconfig, and no file but those.
 cd "$stage/upper"
-left=$(find . -type f ! -path './hotpath-test/*' ! -path './tmp/*' ! -path './var/lib/dpkg/*' ! -path './var/cache/*' \
-    ! -path './var/log/*' ! -path './etc/ld.so.cache')
+left=$(find . -type f ! -path './hotpath-test/*' ! -path './tmp/*' ! -path './var/lib/dpkg/*' \
+    ! -path './var/cache/*' ! -path './var/log/*' ! -path './etc/ld.so.cache')
 [ -z "$left" ] || { echo "left behind:"; echo "$left"; exit 1; }
 left=$(find . -path ./hotpath-test -prune -o -name '*hotpath*' -print)
 [ -z "$left" ] || { echo "left behind:"; echo "$left"; exit 1; }

@@ -1,6 +1,6 @@
 /*
- * A program for sanitizers: threads that come and go, zones and allocations in them, a handler that has zones, too, and signals
- * for it all the time.
+ * A program for sanitizers: threads that come and go, zones and allocations in them, a handler that has zones, too,
+ * and signals for it all the time.
  */
 #include <hotpath.h>
 #include <pthread.h>

@@ -13,9 +13,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-# All versions have one name and one folder, since these end up in the object file. Two things of the source itself are
-# kept out of the debug information: columns (what comes out of a macro has the column where the macro stands) and,
-# with DWARF 4, the checksum that clang makes of the source.
+# All versions have one name and one folder, since these end up in the object file. Two things of the source itself
+# are kept out of the debug information: columns (what comes out of a macro has the column where the macro stands)
+# and, with DWARF 4, the checksum that clang makes of the source.
 case " $* " in *" -g "*) set -- "$@" -gdwarf-4 -gno-column-info ;; esac
 compile() { "$compiler" "$@" -I"$include" -c "$file"; }
 same() { cmp "$1" "$2" || { echo "$compiler $*: not the same"; exit 1; }; }
@@ -33,8 +33,8 @@ compile "$@" -o plain.o
 same zero.o off.o
 same unused.o off.o
 
-# The header alone adds no code but, as any header does, a few base types to gcc's debug information. Without -g there
-# is nothing to strip, and whole files are compared here too.
+# The header alone adds no code but, as any header does, a few base types to gcc's debug information. Without -g
+# there is nothing to strip, and whole files are compared here too.
 case " $* " in *" -g "*) ;; *) same plain.o off.o ;; esac
 for object in plain off on; do objcopy --strip-debug $object.o $object.code; done
 same plain.code off.code

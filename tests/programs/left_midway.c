@@ -1,6 +1,7 @@
 /*
- * A signal arrives in the middle of the recorder, while a zone that begins or ends holds a context of the thread. The
- * test itself holds the context that the next zone would use, so that this happens each time. The handler has zones.
+ * A signal arrives in the middle of the recorder, while a zone that begins or ends holds a context of the thread.
+ * The test itself holds the context that the next zone would use, so that this happens each time. The handler has
+ * zones.
  *     jumps    it leaves by siglongjmp, again and again, within a function that continues; later zones are recorded
  *     thread   the same in a thread, without an enclosing zone, from deep down. Prints whether it was optimised: if
  *              not, functions leave much of their frames untouched, and with them old signal frames

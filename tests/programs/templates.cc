@@ -1,6 +1,7 @@
 /*
- * Templates and overloads, for tests/e2e/test_cxx_names.py, which compiles it in many ways: with macros (-DHOTPATH), with every function
- * measured by the compiler, and without a word of hotpath, to be found by samples. Each function works for some milliseconds of the thread's own time.
+ * Templates and overloads, for tests/e2e/test_cxx_names.py, which compiles it in many ways: with macros
+ * (-DHOTPATH), with every function measured by the compiler, and without a word of hotpath, to be found by samples.
+ * Each function works for some milliseconds of the thread's own time.
  */
 #include <hotpath.h>
 

@@ -60,10 +60,13 @@ static void put_bash_operand(FILE *out, const struct hp_command *command)
     fprintf(out, "        %s) ", command->name);
     switch (command->operand) {
     case HP_OPERAND_SESSION:
-        fputs("COMPREPLY=($(compgen -f -W \"$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')\" -- \"$word\"))", out);
+        fputs("COMPREPLY=($(compgen -f -W \"$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')\" -- "
+              "\"$word\"))",
+              out);
         break;
     case HP_OPERAND_PROCESS:
-        fputs("COMPREPLY=($(compgen -W \"$(hotpath ls -a 2> /dev/null | awk '$5 == \"pid\" && ($2 == \"live\" || $2 == \"off\") { print $6 }')\" -- \"$word\"))",
+        fputs("COMPREPLY=($(compgen -W \"$(hotpath ls -a 2> /dev/null | "
+              "awk '$5 == \"pid\" && ($2 == \"live\" || $2 == \"off\") { print $6 }')\" -- \"$word\"))",
               out);
         break;
     case HP_OPERAND_PROGRAM:
@@ -83,12 +86,13 @@ static void put_bash_operand(FILE *out, const struct hp_command *command)
 
 void gen_bash(FILE *out)
 {
-    fputs("# shellcheck shell=bash disable=SC2207 # words without blanks\n" HEAD
-          "_hotpath()\n{\n"
-          "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} at\n"
+    fputs("# shellcheck shell=bash disable=SC2207 # words without blanks\n" HEAD "_hotpath()\n{\n"
+          "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} "
+          "command=${COMP_WORDS[1]} at\n"
           "    COMPREPLY=()\n"
           "    if ((COMP_CWORD == 1)); then\n"
-          "        COMPREPLY=($(compgen -W '", out);
+          "        COMPREPLY=($(compgen -W '",
+          out);
     put_commands(out);
     fputs(" --help --version' -- \"$word\") $(compgen -f -X '!*/*' -- \"$word\"))\n"
           "        return\n    fi\n"
@@ -96,12 +100,14 @@ void gen_bash(FILE *out)
           "    if [[ $command == run ]]; then\n"
           "        for ((at = 2; at < COMP_CWORD; at++)); do\n"
           "            [[ ${COMP_WORDS[at]} == -- ]] && { ((at++)); break; }\n"
-          "            [[ ${COMP_WORDS[at]} == -* ]] || [[ ${COMP_WORDS[at - 1]} == -* && ${COMP_WORDS[at - 1]} != -- ]] || break\n"
+          "            [[ ${COMP_WORDS[at]} == -* ]] || "
+          "[[ ${COMP_WORDS[at - 1]} == -* && ${COMP_WORDS[at - 1]} != -- ]] || break\n"
           "        done\n"
           "        if ((at < COMP_CWORD)); then\n"
           "            declare -F _command_offset > /dev/null && _command_offset \"$at\"\n"
           "            return\n        fi\n    fi\n"
-          "    case $command:$before in\n", out);
+          "    case $command:$before in\n",
+          out);
     for (size_t at = 0; at < hp_command_count; at++)
         put_bash_values(out, hp_commands[at]);
     fputs("    esac\n    if [[ $word == -* ]]; then\n        case $command in\n", out);
@@ -166,7 +172,8 @@ static void put_zsh_operand(FILE *out, const struct hp_command *command)
         [HP_OPERAND_NONE] = "                && return ;;\n",
         [HP_OPERAND_SESSION] = "                '::session:_hotpath_sessions' && return ;;\n",
         [HP_OPERAND_PROCESS] = "                '*:process:_hotpath_processes' && return ;;\n",
-        [HP_OPERAND_PROGRAM] = "                '(-):program:_command_names -e' '*::arguments:_normal' && return ;;\n",
+        [HP_OPERAND_PROGRAM] = "                '(-):program:_command_names -e' "
+                               "'*::arguments:_normal' && return ;;\n",
         [HP_OPERAND_TOPIC] = "                '::topic:_hotpath_topics' && return ;;\n",
     };
     fputs(actions[command->operand], out);
@@ -197,19 +204,20 @@ static void put_zsh_commands(FILE *out)
 
 void gen_zsh(FILE *out)
 {
-    fputs("#compdef hotpath\n" HEAD
-          "\n_hotpath_sessions() {\n"
+    fputs("#compdef hotpath\n" HEAD "\n_hotpath_sessions() {\n"
           "    compadd -- ${(f)\"$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')\"}\n    _files\n}\n"
           "\n_hotpath_processes() {\n"
-          "    compadd -- ${(f)\"$(hotpath ls -a 2> /dev/null | awk '$5 == \"pid\" && ($2 == \"live\" || $2 == \"off\") "
-          "{ print $6 }')\"}\n}\n"
-          "\n_hotpath_topics() { compadd -- ", out);
+          "    compadd -- ${(f)\"$(hotpath ls -a 2> /dev/null | "
+          "awk '$5 == \"pid\" && ($2 == \"live\" || $2 == \"off\") { print $6 }')\"}\n}\n"
+          "\n_hotpath_topics() { compadd -- ",
+          out);
     put_commands(out);
     fputs(" environment }\n\n_hotpath() {\n", out);
     put_zsh_commands(out);
     fputs("    if ((CURRENT == 2)); then\n"
           "        _describe command commands\n        _files\n        return\n    fi\n"
-          "    local command=${words[2]}\n    shift words\n    ((CURRENT--))\n    case $command in\n", out);
+          "    local command=${words[2]}\n    shift words\n    ((CURRENT--))\n    case $command in\n",
+          out);
     for (size_t at = 0; at < hp_command_count; at++)
         put_zsh_command(out, hp_commands[at]);
     fputs("    esac\n}\n\n_hotpath \"$@\"\n", out);
@@ -252,13 +260,15 @@ static void put_fish_operand(FILE *out, const struct hp_command *command)
         [HP_OPERAND_PROGRAM] = "-F -a '(__fish_complete_subcommand --fcs-skip=2)'",
         [HP_OPERAND_TOPIC] = "-f -a '(hotpath help 2> /dev/null | string match -rg \"^  (\\w+) \") environment'",
     };
-    fprintf(out, "complete -c hotpath -n '__fish_seen_subcommand_from %s' %s\n", command->name, actions[command->operand]);
+    fprintf(out, "complete -c hotpath -n '__fish_seen_subcommand_from %s' %s\n", command->name,
+            actions[command->operand]);
 }
 
 void gen_fish(FILE *out)
 {
     fputs(HEAD "complete -c hotpath -n __fish_use_subcommand -l help -s h -d 'Print a short help.'\n"
-               "complete -c hotpath -n __fish_use_subcommand -l version -s V -d 'Print the version.'\n", out);
+               "complete -c hotpath -n __fish_use_subcommand -l version -s V -d 'Print the version.'\n",
+          out);
     for (size_t at = 0; at < hp_command_count; at++) {
         const struct hp_command *command = hp_commands[at];
         struct gen_flag flag;

@@ -175,8 +175,7 @@ static void put_column(FILE *out, const struct table *table, size_t at, const ch
 {
     fprintf(out, "%s%s", before, indent);
     if (is_family(table, at))
-        fprintf(out, "\"^%s%s(p[0-9]{1,2}(_[0-9]{1,3})?|min|max)%s$\": { ",
-                text_before(&table->specs[at]),
+        fprintf(out, "\"^%s%s(p[0-9]{1,2}(_[0-9]{1,3})?|min|max)%s$\": { ", text_before(&table->specs[at]),
                 table->specs[at].before != NULL ? "_" : "", table->specs[at].key);
     else
         fprintf(out, "\"%s\": { ", table->specs[at].key);
@@ -253,9 +252,9 @@ static void put_row(FILE *out, const struct hp_section_type *type)
     put_required(out, &table, type->is_tree ? "\"id\", \"parent\", \"children\", " : "\"id\", ");
     fputs(",\n      \"properties\": {\n        \"id\": { \"$ref\": \"#/$defs/id\" },\n", out);
     if (type->is_tree) {
-        fputs("        \"parent\": { \"description\": \"The parent row; null at the top.\", \"anyOf\": [{ \"$ref\": "
-              "\"#/$defs/id\" }, { \"type\": \"null\" }] },\n        \"children\": { \"type\": \"array\", \"items\": { \"$ref\": "
-              "\"#/$defs/",
+        fputs("        \"parent\": { \"description\": \"The parent row; null at the top.\", "
+              "\"anyOf\": [{ \"$ref\": \"#/$defs/id\" }, { \"type\": \"null\" }] },\n"
+              "        \"children\": { \"type\": \"array\", \"items\": { \"$ref\": \"#/$defs/",
               out);
         put_name(out, type);
         fputs("_row\" } },\n", out);
@@ -267,8 +266,8 @@ static void put_row(FILE *out, const struct hp_section_type *type)
         put_columns(out, &table, true, "        ", "");
         fputs("\n      },\n", out);
     }
-    fputs(type->has_own_columns ? "      \"additionalProperties\": { \"description\": \"The counters of the kind, by their keys in the "
-                                  "session.\", \"type\": [\"number\", \"null\"] }\n    }"
+    fputs(type->has_own_columns ? "      \"additionalProperties\": { \"description\": \"The counters of the kind, "
+                                  "by their keys in the session.\", \"type\": [\"number\", \"null\"] }\n    }"
                                 : "      \"additionalProperties\": false\n    }",
           out);
 }

@@ -1,5 +1,8 @@
 # Work for bash in one process: no pipes, no substitutions of commands, no programs.
-fib() { local n=$1; if ((n < 2)); then REPLY=$n; return; fi; local a; fib $((n-1)); a=$REPLY; fib $((n-2)); REPLY=$((a+REPLY)); }
+fib() {
+    local n=$1; if ((n < 2)); then REPLY=$n; return; fi
+    local a; fib $((n-1)); a=$REPLY; fib $((n-2)); REPLY=$((a+REPLY))
+}
 fib 12; echo $REPLY
 declare -A count
 text="the quick brown fox jumps over the lazy dog and the cat"

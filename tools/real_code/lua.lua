@@ -1,5 +1,5 @@
--- Work for lua that is the same each time: no table has addresses as keys, and no sort has more than 100 elements, whose
--- pivot would be taken from the clock.
+-- Work for lua that is the same each time: no table has addresses as keys, and no sort has more than 100 elements,
+-- whose pivot would be taken from the clock.
 local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end
 print(fib(20))
 local words = {}

@@ -1,6 +1,6 @@
 /*
- * The part of cmocka that our unit tests use, in one header, for builds where the real one cannot be had: Debian has
- * no cmocka for musl nor for the machines that qemu stands in for. A test of ours that needs more adds it here.
+ * The part of cmocka that our unit tests use, in one header, for builds where the real one cannot be had: Debian
+ * has no cmocka for musl nor for the machines that qemu stands in for. A test of ours that needs more adds it here.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_PORTABLE_CMOCKA_H
@@ -58,7 +58,7 @@ enum { CMOCKA_FAILED = 1, CMOCKA_SKIPPED = 2 };
 #define assert_float_equal(a, b, most)                                                                             \
     cmocka_check((a) - (b) <= (most) && (b) - (a) <= (most), "%s is %g, %s is %g", #a, (double)(a), #b, (double)(b))
 
-/* Functions, as in cmocka: arguments are evaluated once, and the compiler does not warn about what it can compute. */
+/* Functions, as in cmocka: arguments are evaluated once, and the compiler does not warn about constants. */
 __attribute__((unused)) static void cmocka_int_equal(uintmax_t a, uintmax_t b, const char *a_text,
                                                      const char *b_text, const char *file, int line)
 {
