@@ -1,7 +1,7 @@
 # Makes a C source from a page:
 #   cmake -DNAME=flame -DFROM=src/export -DPARTS=flame.html,flame.css,flame.js -DTO=flame_page.c -P embed_page.cmake
 # The first part is the template, the second the style, all others are scripts. Scripts are joined in their order.
-# Several scripts are modules: import lines and the word export are removed, so that they can be one script.
+# Several scripts are modules: import statements and the word export are removed, so that they can be one script.
 # In the template @STYLE@ and @SCRIPT@ are replaced; @STYLE_HASH@ and @SCRIPT_HASH@ are for a content security
 # policy that allows only these. The page is cut in two at @DATA@.
 # The page is handled in hexadecimal, so that CMake does not interpret it.
@@ -36,7 +36,7 @@ set(SCRIPT "")
 foreach(name IN LISTS scripts)
   file(READ "${FROM}/${name}" text)
   if(count GREATER 1)
-    string(REGEX REPLACE "\nimport [^\n]*" "" text "\n${text}")
+    string(REGEX REPLACE "\nimport [^;]*;" "" text "\n${text}")
     string(REGEX REPLACE "\nexport " "\n" text "${text}")
   endif()
   string(APPEND SCRIPT "${text}")

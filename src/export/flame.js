@@ -7,7 +7,8 @@ const parents = Uint32Array.from(data.parents), functionOf = Uint32Array.from(da
 const names = data.functions.name, libraryOf = data.functions.library, fileOf = data.functions.file;
 const canvas = $("flame"), pen = canvas.getContext("2d"), scroller = $("scroller");
 const isCompared = data.compared !== null;
-let dimension, zoomed = 0, selected = 0, hovered = -1, history = [], matches = null, matchedLibrary = null, sortedBy = "own", shown = [], colors = {};
+let dimension, zoomed = 0, selected = 0, hovered = -1, history = [], matches = null, matchedLibrary = null;
+let sortedBy = "own", shown = [], colors = {};
 
 /* ---- numbers */
 function amount(value, unit) {
@@ -16,7 +17,8 @@ function amount(value, unit) {
   const steps = unit === "bytes" ? [[2 ** 40, "TB"], [2 ** 30, "GB"], [2 ** 20, "MB"], [1024, "KB"], [1, "B"]]
     : [[1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]];
   const [size, name] = steps.find(([size]) => value >= size) || steps[steps.length - 1];
-  return sign + (size === 1 ? String(Math.round(value)) : (value / size).toFixed(value / size < 10 ? 2 : 1)) + " " + name;
+  return sign + (size === 1 ? String(Math.round(value)) : (value / size).toFixed(value / size < 10 ? 2 : 1)) + " " +
+    name;
 }
 const percent = part => (100 * part).toFixed(part < 0.0995 ? 2 : 1) + " %";
 
@@ -39,7 +41,8 @@ function prepare(dimension) {
 const isBefore = () => isCompared && $("basis").value === "before";
 const basis = () => isBefore() ? dimension.before : dimension.now;
 /* The factor that makes the other run comparable with this one. */
-const scale = () => $("compare").value === "share" && dimension.before.total > 0 ? dimension.now.total / dimension.before.total : 1;
+const scale = () => $("compare").value === "share" && dimension.before.total > 0
+  ? dimension.now.total / dimension.before.total : 1;
 
 /* Children by weight: linked lists in arrays, so that a million of them need no objects. */
 let firstChild, sibling;
@@ -85,11 +88,13 @@ function colorOf(node) {
     return colorOfLibrary(libraryOf[named], hash(names[named]) % 100 / 100);
   const more = dimension.now.inside[node], less = dimension.before.inside[node] * scale();
   const part = (more - less) / Math.max(more, less, 1);
-  const strength = Math.min(1, Math.sqrt(Math.abs(part)) * Math.min(1, Math.abs(more - less) / (0.02 * dimension.now.total + 1) + 0.15));
+  const strength = Math.min(1, Math.sqrt(Math.abs(part)) * Math.min(1,
+    Math.abs(more - less) / (0.02 * dimension.now.total + 1) + 0.15));
   if (strength < 0.05)
     return colors.plain;
   const light = parseFloat(colors.lightness);
-  return `hsl(${part > 0 ? colors.more : colors.less} ${30 + 60 * strength}% ${light + (1 - strength) * (light > 50 ? 16 : -14)}%)`;
+  const hue = part > 0 ? colors.more : colors.less, paleness = (1 - strength) * (light > 50 ? 16 : -14);
+  return `hsl(${hue} ${30 + 60 * strength}% ${light + paleness}%)`;
 }
 
 /* ---- drawing: only boxes that are wide enough to be seen */
@@ -122,7 +127,8 @@ function layout() {
   }
   $("space").style.height = Math.max(0, (deepest + 2) * ROW - scroller.clientHeight) + "px";
 }
-const isMatch = node => matches === null ? matchedLibrary === null || (node !== 0 && libraryOf[functionOf[node]] === matchedLibrary)
+const isMatch = node => matches === null ? matchedLibrary === null ||
+  (node !== 0 && libraryOf[functionOf[node]] === matchedLibrary)
   : node !== 0 && matches[functionOf[node]] === 1;
 function fit(text, width) {
   const most = Math.floor((width - 8) / letter);
@@ -136,7 +142,8 @@ function fit(text, width) {
 let letter = 7, pending = false;
 function draw() {
   pending = false;
-  const ratio = window.devicePixelRatio || 1, width = scroller.clientWidth, height = scroller.clientHeight, top = scroller.scrollTop;
+  const ratio = window.devicePixelRatio || 1, width = scroller.clientWidth, height = scroller.clientHeight;
+  const top = scroller.scrollTop;
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
   canvas.style.width = width + "px";
@@ -198,16 +205,20 @@ function facts(node) {
   const {own, inside, total} = basis(), lines = [];
   const named = node === 0 ? -1 : functionOf[node];
   if (named >= 0) {
-    const library = libraryOf[named] >= 0 ? data.libraries[libraryOf[named]] : "", file = fileOf[named] >= 0 ? data.files[fileOf[named]] : "";
+    const library = libraryOf[named] >= 0 ? data.libraries[libraryOf[named]] : "", file = fileOf[named] >= 0
+      ? data.files[fileOf[named]] : "";
     if (library || file)
       lines.push([library, file].filter(text => text !== "").join(" \u00b7 "));
   }
-  lines.push(`total ${amount(inside[node], dimension.unit)} (${percent(inside[node] / (total || 1))}), self ${amount(own[node], dimension.unit)} (${percent(own[node] / (total || 1))})`);
+  const withShare = value => `${amount(value, dimension.unit)} (${percent(value / (total || 1))})`;
+  lines.push(`total ${withShare(inside[node])}, self ${withShare(own[node])}`);
   if (zoomed !== 0 && inside[zoomed] > 0)
     lines.push(`${percent(inside[node] / inside[zoomed])} of ${nameOf(zoomed)}`);
   if (isCompared) {
     const more = change(node);
-    lines.push(`this run ${amount(dimension.now.inside[node], dimension.unit)}, the other ${amount(dimension.before.inside[node], dimension.unit)}: ${more > 0 ? "+" : ""}${amount(more, dimension.unit)}`);
+    const now = amount(dimension.now.inside[node], dimension.unit);
+    const before = amount(dimension.before.inside[node], dimension.unit);
+    lines.push(`this run ${now}, the other ${before}: ${more > 0 ? "+" : ""}${amount(more, dimension.unit)}`);
   }
   return lines;
 }
@@ -232,7 +243,8 @@ function showTip(event) {
   }));
   tip.style.display = "block";
   tip.style.left = Math.max(4, Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8)) + "px";
-  tip.style.top = (event.clientY + 18 + tip.offsetHeight > innerHeight ? event.clientY - tip.offsetHeight - 12 : event.clientY + 18) + "px";
+  tip.style.top = (event.clientY + 18 + tip.offsetHeight > innerHeight ? event.clientY - tip.offsetHeight - 12
+    : event.clientY + 18) + "px";
 }
 
 /* ---- moving */
@@ -281,7 +293,8 @@ function goTo(node) {
   select(node);
 }
 function goToMatch(step) {
-  const found = shown.filter(place => place.node !== 0 && (matches !== null || matchedLibrary !== null) && isMatch(place.node)).sort((a, b) => a.depth - b.depth || a.x - b.x);
+  const found = shown.filter(place => place.node !== 0 && (matches !== null || matchedLibrary !== null) &&
+    isMatch(place.node)).sort((a, b) => a.depth - b.depth || a.x - b.x);
   if (found.length > 0) {
     const at = found.findIndex(place => place.node === selected);
     select(found[at < 0 ? (step > 0 ? 0 : found.length - 1) : (at + step + found.length) % found.length].node);
@@ -322,7 +335,8 @@ document.addEventListener("keydown", event => {
   }
 });
 function placeAt(event) {
-  const box = canvas.getBoundingClientRect(), x = event.clientX - box.left, depth = Math.floor((event.clientY - box.top + scroller.scrollTop) / ROW);
+  const box = canvas.getBoundingClientRect(), x = event.clientX - box.left;
+  const depth = Math.floor((event.clientY - box.top + scroller.scrollTop) / ROW);
   return shown.find(place => place.depth === depth && x >= place.x && x < place.x + place.width);
 }
 scroller.addEventListener("mousemove", event => {
@@ -354,7 +368,8 @@ function search() {
   const wanted = $("search").value.trim().toLowerCase();
   matchedLibrary = wanted === "" ? matchedLibrary : null;
   matches = wanted === "" ? null : Uint8Array.from(names, (name, at) => {
-    const library = libraryOf[at] >= 0 ? data.libraries[libraryOf[at]] : "", file = fileOf[at] >= 0 ? data.files[fileOf[at]] : "";
+    const library = libraryOf[at] >= 0 ? data.libraries[libraryOf[at]] : "", file = fileOf[at] >= 0
+      ? data.files[fileOf[at]] : "";
     return (name + "\n" + library + "\n" + file).toLowerCase().includes(wanted) ? 1 : 0;
   });
   if (wanted === "" && document.activeElement === $("search"))
@@ -366,15 +381,18 @@ function showFound() {
   const isSearching = matches !== null || matchedLibrary !== null;
   $("found").textContent = isSearching ? `${percent(matchedAmount() / (basis().total || 1))} in matches` : "";
   for (const button of $("legend").children)
-    button.setAttribute("aria-pressed", String(matchedLibrary !== null && Number(button.dataset.library) === matchedLibrary));
+    button.setAttribute("aria-pressed", String(matchedLibrary !== null &&
+      Number(button.dataset.library) === matchedLibrary));
 }
 $("search").addEventListener("input", search);
 
 /* ---- tables next to the graph */
 function functionSums() {
-  const {own, inside} = basis(), ownOf = new Float64Array(names.length), allOf = new Float64Array(names.length), open = new Uint32Array(names.length);
+  const {own, inside} = basis(), ownOf = new Float64Array(names.length), allOf = new Float64Array(names.length);
+  const open = new Uint32Array(names.length);
   const stack = [];
-  const enter = node => { const named = functionOf[node]; ownOf[named] += own[node]; if (open[named]++ === 0) allOf[named] += inside[node]; stack.push(node); };
+  const enter = node => { const named = functionOf[node]; ownOf[named] += own[node];
+    if (open[named]++ === 0) allOf[named] += inside[node]; stack.push(node); };
   let node = firstChild[0];
   while (node !== 0 && node !== undefined) {
     enter(node);
@@ -390,10 +408,12 @@ function functionSums() {
 }
 function showFunctions() {
   const {ownOf, allOf} = functionSums(), total = basis().total || 1, by = sortedBy === "own" ? ownOf : allOf;
-  const list = Array.from(names.keys()).filter(named => allOf[named] > 0).sort((a, b) => by[b] - by[a] || allOf[b] - allOf[a] || a - b);
+  const list = Array.from(names.keys()).filter(named => allOf[named] > 0).sort((a, b) => by[b] - by[a] ||
+    allOf[b] - allOf[a] || a - b);
   $("count").textContent = list.length > OVERVIEW ? `${OVERVIEW} of ${list.length}` : String(list.length);
   $("rows").replaceChildren(...list.slice(0, OVERVIEW).map(named => {
-    const row = document.createElement("tr"), cells = [0, 1, 2].map(() => row.appendChild(document.createElement("td")));
+    const row = document.createElement("tr"), cells = [0, 1, 2]
+      .map(() => row.appendChild(document.createElement("td")));
     const dot = document.createElement("i"), button = document.createElement("button");
     dot.style.background = colorOfLibrary(libraryOf[named], 0.3);
     button.textContent = names[named];
@@ -460,9 +480,13 @@ function choose(next) {
   zoomed = selected = 0;
   matchedLibrary = null;
   $("whole").disabled = true;
-  const counted = dimension.counted !== null && dimension.counted_total > 0 ? ` \u00b7 ${dimension.counted_total.toLocaleString("en")} ${dimension.counted}` : "";
-  const other = isCompared ? ` \u00b7 compared with ${data.compared}: ${amount(dimension.before.total, dimension.unit)} \u00b7 red is more, blue is less` : "";
-  $("about").textContent = `${dimension.title}: ${amount(dimension.now.total, dimension.unit)}${counted} \u00b7 pid ${data.pid} \u00b7 ${new Date(data.began_ms).toLocaleString()} \u00b7 ran for ${amount(data.elapsed_ns, "ns")}${other}`;
+  const counted = dimension.counted !== null && dimension.counted_total > 0
+    ? ` \u00b7 ${dimension.counted_total.toLocaleString("en")} ${dimension.counted}` : "";
+  const other = isCompared ? ` \u00b7 compared with ${data.compared}: ` +
+    `${amount(dimension.before.total, dimension.unit)} \u00b7 red is more, blue is less` : "";
+  $("about").textContent = `${dimension.title}: ${amount(dimension.now.total, dimension.unit)}${counted} \u00b7 ` +
+    `pid ${data.pid} \u00b7 ${new Date(data.began_ms).toLocaleString()} \u00b7 ` +
+    `ran for ${amount(data.elapsed_ns, "ns")}${other}`;
   refresh();
 }
 /* The libraries with the most time get hues that are far apart. */
@@ -470,7 +494,8 @@ function chooseHues() {
   prepare(data.dimensions[0]);
   dimension = data.dimensions[0];
   const sums = new Map(librarySums());
-  Array.from(data.libraries.keys()).sort((a, b) => (sums.get(b) || 0) - (sums.get(a) || 0)).forEach((library, rank) => {
+  Array.from(data.libraries.keys()).sort((a, b) => (sums.get(b) || 0) - (sums.get(a) || 0))
+    .forEach((library, rank) => {
     libraryHue[library] = Math.round((8 + rank * 137.5) % 360);
   });
 }
@@ -491,7 +516,8 @@ function start() {
   $("help").addEventListener("click", () => $("keys").showModal());
   $("keys").addEventListener("click", () => $("keys").close());
   $("theme").addEventListener("click", () => {
-    const root = document.documentElement, isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    const root = document.documentElement, isDark = root.dataset.theme ? root.dataset.theme === "dark"
+      : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = isDark ? "light" : "dark";
     refresh();
   });

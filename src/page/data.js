@@ -1,6 +1,6 @@
 /*
- * The data of the page: the report in it, with rows as objects. On a live page (live.js) newer reports replace it, and everything computed from
- * it is computed again. SPDX-License-Identifier: MIT
+ * The data of the page: the report in it, with rows as objects. On a live page (live.js) newer reports replace it,
+ * and everything computed from it is computed again. SPDX-License-Identifier: MIT
  */
 export let report, history, elapsed;
 const makers = [];
@@ -20,11 +20,11 @@ load(JSON.parse(document.getElementById("data").textContent));
 
 /* ---- roles: what threads do with their time, in the order in which they are stacked */
 export const ROLES = ["user", "kernel", "queue", "disk", "net", "lock", "unseen", "sleep", "idle"];
-export const ROLE_TITLES = {user: "CPU, user", kernel: "CPU, kernel", queue: "run queue", disk: "disk", net: "network", lock: "lock",
-  unseen: "cause unknown", sleep: "sleep, other", idle: "idle"};
-const ROLE_OF_CAUSE = {"run queue": "queue", "lock": "lock", "lock or condition": "lock", "condition": "lock", "semaphore": "lock",
-  "barrier": "lock", "thread": "lock", "disk": "disk", "page fault": "disk", "socket": "net", "client": "net", "poll": "net", "pipe": "net",
-  "sleep": "sleep", "other": "unseen"};
+export const ROLE_TITLES = {user: "CPU, user", kernel: "CPU, kernel", queue: "run queue", disk: "disk",
+  net: "network", lock: "lock", unseen: "cause unknown", sleep: "sleep, other", idle: "idle"};
+const ROLE_OF_CAUSE = {"run queue": "queue", "lock": "lock", "lock or condition": "lock", "condition": "lock",
+  "semaphore": "lock", "barrier": "lock", "thread": "lock", "disk": "disk", "page fault": "disk", "socket": "net",
+  "client": "net", "poll": "net", "pipe": "net", "sleep": "sleep", "other": "unseen"};
 export const roleOf = cause => ROLE_OF_CAUSE[cause] || "sleep";
 export const noParts = () => Object.fromEntries(ROLES.map(role => [role, 0]));
 
@@ -66,13 +66,16 @@ function functionsOf() {
   }
   return rows("timing").map((row, index) => {
     const verdict = judged.get(row.name), cpu = sampled.get(row.name), alloc = allocated.get(row.name);
-    return {index, name: row.name, location: row.location, calls: row.calls, total: row.total_ns, self: row.self_ns, p50: row.p50_ns,
-      p95: row.p95_ns, p99: row.p99_ns, max: row.max_ns, min: row.min_ns, bars: row.histogram_ns || [], threads: row.threads,
-      timed: row.timed, open: row.open, user: cpu ? cpu.user_ns : null, kernel: cpu ? cpu.kernel_ns : null,
-      allCpu: cpu ? cpu.all_cpu_ns : null, bytes: alloc ? alloc.own_bytes : null, allBytes: alloc ? alloc.all_bytes : null,
-      waits: waits.get(row.name) || [], verdict: verdict ? verdict.verdict : null, work: verdict ? verdict.work_ns : row.self_ns,
-      share: verdict ? verdict.percent_wall : null, why: verdict ? verdict.why : null, cause: verdict ? verdict.waits_for : null,
-      samples: cpu ? cpu.samples : 0, allocations: alloc ? alloc.own_count : null};
+    return {index, name: row.name, location: row.location, calls: row.calls, total: row.total_ns, self: row.self_ns,
+      p50: row.p50_ns, p95: row.p95_ns, p99: row.p99_ns, max: row.max_ns, min: row.min_ns,
+      bars: row.histogram_ns || [], threads: row.threads, timed: row.timed, open: row.open,
+      user: cpu ? cpu.user_ns : null, kernel: cpu ? cpu.kernel_ns : null, allCpu: cpu ? cpu.all_cpu_ns : null,
+      bytes: alloc ? alloc.own_bytes : null, allBytes: alloc ? alloc.all_bytes : null,
+      waits: waits.get(row.name) || [],
+      verdict: verdict ? verdict.verdict : null, work: verdict ? verdict.work_ns : row.self_ns,
+      share: verdict ? verdict.percent_wall : null, why: verdict ? verdict.why : null,
+      cause: verdict ? verdict.waits_for : null, samples: cpu ? cpu.samples : 0,
+      allocations: alloc ? alloc.own_count : null};
   });
 }
 
@@ -81,11 +84,14 @@ function foundFunctions() {
   const names = new Set();
   return rows("functions").filter(row => !names.has(row.name) && names.add(row.name)).map((row, index) => {
     const own = row.self_ns + (row.waiting_ns || 0), idle = row.idle_ns || 0;
-    const waits = Object.entries(row.waits || {}).map(([cause, ns]) => ({cause, waited_ns: ns, beside_ns: 0, other: null, what: ""}));
-    return {index, name: row.name, location: null, calls: null, total: row.total_ns + (row.total_waiting_ns || 0), self: own, p50: null, p95: null, p99: null, max: null, min: null, bars: [],
-      threads: null, timed: 0, open: 0, user: row.user_ns, kernel: row.kernel_ns, allCpu: row.total_ns, bytes: row.alloc_bytes, allBytes: row.total_alloc_bytes, waits,
-      verdict: own > 0 && idle >= 0.6 * own ? "idle" : null, work: Math.max(0, own - idle), share: null, why: row.library ? "in " + row.library : null, cause: row.waits_for, samples: row.samples,
-      allocations: null};
+    const waits = Object.entries(row.waits || {})
+      .map(([cause, ns]) => ({cause, waited_ns: ns, beside_ns: 0, other: null, what: ""}));
+    return {index, name: row.name, location: null, calls: null, total: row.total_ns + (row.total_waiting_ns || 0),
+      self: own, p50: null, p95: null, p99: null, max: null, min: null, bars: [],
+      threads: null, timed: 0, open: 0, user: row.user_ns, kernel: row.kernel_ns, allCpu: row.total_ns,
+      bytes: row.alloc_bytes, allBytes: row.total_alloc_bytes, waits,
+      verdict: own > 0 && idle >= 0.6 * own ? "idle" : null, work: Math.max(0, own - idle), share: null,
+      why: row.library ? "in " + row.library : null, cause: row.waits_for, samples: row.samples, allocations: null};
   });
 }
 export let isMeasured, functions, functionOf, mainName, knowsWaits, knowsCpu;
@@ -99,8 +105,8 @@ whenLoaded(() => {
 });
 
 /*
- * Splits a function's own time: what is not CPU time is waiting, and samples say for what. If CPU time was not sampled, all time that is not waiting is
- * CPU time.
+ * Splits a function's own time: what is not CPU time is waiting, and samples say for what. If CPU time was not
+ * sampled, all time that is not waiting is CPU time.
  */
 export function partsOf(own, user, kernel, waits) {
   const parts = noParts();
@@ -136,7 +142,8 @@ const LEVELS = new Set(["resident", "threads", "live_bytes"]);
 whenLoaded(() => {
   moments = history ? Float64Array.from(history.moments_ns) : new Float64Array(0);
   steps = Math.max(0, moments.length - 1);
-  lines = (history ? history.lines : []).map(line => ({...line, sums: LEVELS.has(line.kind) ? null : summed(line.steps),
+  lines = (history ? history.lines : [])
+    .map(line => ({...line, sums: LEVELS.has(line.kind) ? null : summed(line.steps),
     besideSums: line.beside ? summed(line.beside) : null}));
   siteLines = new Map();
   for (const line of lines)

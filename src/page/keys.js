@@ -1,6 +1,7 @@
 /* Keys. SPDX-License-Identifier: MIT */
 import {find} from "./dom.js";
-import {isZoomed, moveFlame, nextMeasure, nextThread, nextTree, widenFlame, zoomTo, zoomToSelected} from "./flame.js";
+import {isZoomed, moveFlame, nextMeasure, nextThread, nextTree, widenFlame, zoomTo,
+  zoomToSelected} from "./flame.js";
 import {moveSelection} from "./functions.js";
 import {togglePause} from "./live.js";
 import {change, isWhole, setAside, state} from "./state.js";

@@ -42,17 +42,23 @@ function secondLine() {
   const first = seen.rows.filter(row => !row.isIdle).sort((a, b) => b.own - a.own)[0];
   if (first && first.knowsParts) {
     const waited = first.self - first.parts.user - first.parts.kernel;
-    parts.push(el("span.mono", null, first.name), " waited ", el("b", null, time(Math.max(0, waited))), " of its ", el("b", null, time(first.self)), first.calls === null ? ". " : [" in ", el("b", null, count(first.calls)), " calls. "]);
+    parts.push(el("span.mono", null, first.name), " waited ", el("b", null, time(Math.max(0, waited))), " of its ",
+      el("b", null, time(first.self)),
+      first.calls === null ? ". " : [" in ", el("b", null, count(first.calls)), " calls. "]);
   }
   const busiest = [...seen.rows].sort((a, b) => b.parts.user + b.parts.kernel - a.parts.user - a.parts.kernel)[0];
   if (seen.cpu > 0 && busiest && busiest.knowsParts && !/Of the (CPU|processor) time, /.test(seen.sentence || "")) {
     const cores = report.meta.cores || 1;
-    parts.push("Of the CPU time (" + time(seen.cpu) + ", " + percent(100 * seen.cpu / (cores * (seen.to - seen.from))) + " of " + cores + (cores === 1 ? " core" : " cores") + ") ",
-      percent(Math.min(100, 100 * (busiest.parts.user + busiest.parts.kernel) / seen.cpu)), " is in ", el("button.link.mono", {onclick: () => change({selected: busiest.name})}, busiest.name), ". ");
+    parts.push("Of the CPU time (" + time(seen.cpu) + ", " +
+      percent(100 * seen.cpu / (cores * (seen.to - seen.from))) + " of " + cores +
+      (cores === 1 ? " core" : " cores") + ") ",
+      percent(Math.min(100, 100 * (busiest.parts.user + busiest.parts.kernel) / seen.cpu)), " is in ",
+      el("button.link.mono", {onclick: () => change({selected: busiest.name})}, busiest.name), ". ");
   }
   const idle = seen.rows.filter(row => row.isIdle);
   if (idle.length > 0)
-    parts.push("Idle: ", idle.slice(0, 4).map((row, at) => [at > 0 ? ", " : "", el("button.link.mono", {onclick: () => change({selected: row.name})}, row.name)]).flat(),
+    parts.push("Idle: ", idle.slice(0, 4).map((row, at) => [at > 0 ? ", " : "",
+      el("button.link.mono", {onclick: () => change({selected: row.name})}, row.name)]).flat(),
       idle.length > 4 ? " and " + (idle.length - 4) + " more" : "", ".");
   return parts;
 }
@@ -74,12 +80,17 @@ function drawVerdict() {
 function drawHeader() {
   const meta = report.meta, command = meta.command.split("/").pop();
   document.title = command + " \u2013 hotpath";
-  fill(find("about"), meta.command.replace(/^\S*\//, "./") + " \u00b7 " + report.state + " \u00b7 " + time(elapsed) + " \u00b7 " + meta.threads + (meta.threads === 1 ? " thread" : " threads") +
-    (meta.processes > 1 ? " of " + meta.processes + " processes" : "") + " on " + meta.cores + (meta.cores === 1 ? " core" : " cores") + (report.label ? " \u00b7 " + report.label : ""));
+  fill(find("about"), meta.command.replace(/^\S*\//, "./") + " \u00b7 " + report.state + " \u00b7 " +
+    time(elapsed) + " \u00b7 " + meta.threads + (meta.threads === 1 ? " thread" : " threads") +
+    (meta.processes > 1 ? " of " + meta.processes + " processes" : "") + " on " + meta.cores +
+    (meta.cores === 1 ? " core" : " cores") + (report.label ? " \u00b7 " + report.label : ""));
   find("about").title = "";
-  const links = [["functions", "Functions"], ...(hasFlame() ? [["flame", "Flame"]] : []), ...(find("threads").hidden ? [] : [["threads", "Threads"]]),
-    ...madeGroups.filter(group => ["flow", "locks", "memory", "calls", "processes"].includes(group.id)).map(group => [group.id, group.title])];
-  fill(find("links"), links.map(([id, title]) => el("button", {onclick: () => { find(id).scrollIntoView(); }}, title)));
+  const links = [["functions", "Functions"], ...(hasFlame() ? [["flame", "Flame"]] : []),
+    ...(find("threads").hidden ? [] : [["threads", "Threads"]]),
+    ...madeGroups.filter(group => ["flow", "locks", "memory", "calls", "processes"].includes(group.id))
+      .map(group => [group.id, group.title])];
+  fill(find("links"), links.map(([id, title]) =>
+    el("button", {onclick: () => { find(id).scrollIntoView(); }}, title)));
 }
 
 function drawTrust() {
@@ -92,7 +103,8 @@ function drawTrust() {
     if (trust[key])
       parts.push(trust[key] + ".");
   fill(find("trust-line"), parts.join(" "), report.warnings.map(warning => el("p.plain", null, warning)));
-  fill(find("made"), report.hotpath + " \u00b7 " + report.meta.host + " \u00b7 " + report.meta.system + " \u00b7 " + report.meta.created_at);
+  fill(find("made"), report.hotpath + " \u00b7 " + report.meta.host + " \u00b7 " + report.meta.system + " \u00b7 " +
+    report.meta.created_at);
 }
 
 /* ---- all of it */
@@ -162,7 +174,10 @@ beginFlame();
 beginKeys();
 drawHeader();
 drawTrust();
-fill(find("keys-list"), KEYS.map(([key, words]) => el("tr", null, el("td", null, key.split(" ").map(one => one.length > 6 || ["and", "a"].includes(one) ? " " + one + " " : el("kbd", null, one))), el("td", null, words))));
+fill(find("keys-list"), KEYS.map(([key, words]) => el("tr", null,
+  el("td", null, key.split(" ")
+    .map(one => one.length > 6 || ["and", "a"].includes(one) ? " " + one + " " : el("kbd", null, one))),
+  el("td", null, words))));
 if (state.selected === null && sortedRows().length > 0)
   state.selected = sortedRows()[0].name;
 find("search").value = state.query;

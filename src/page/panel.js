@@ -12,7 +12,8 @@ function drawDurations(canvas, one) {
   const width = widthOf("panel") - 26, high = 74, drawn = pen(canvas, width, high), bars = one.bars;
   if (bars.length === 0)
     return;
-  const from = Math.log(Math.max(1, bars[0][0])), to = Math.max(from + 0.1, Math.log(Math.max(one.max || 1, bars[bars.length - 1][1])));
+  const from = Math.log(Math.max(1, bars[0][0]));
+  const to = Math.max(from + 0.1, Math.log(Math.max(one.max || 1, bars[bars.length - 1][1])));
   const at = ns => (Math.log(Math.max(1, ns)) - from) / (to - from) * width, columns = new Float64Array(BARS);
   for (const [first, last, calls] of bars) {
     /* No call is shorter than the shortest or longer than the longest. */
@@ -69,7 +70,8 @@ function listOf(title, list) {
 function partRows(row) {
   const sum = ROLES.reduce((all, role) => all + row.parts[role], 0);
   return ROLES.filter(role => row.parts[role] > 0).sort((a, b) => row.parts[b] - row.parts[a]).map(role =>
-    el("tr", null, el("td", null, el("i.r-" + role), ROLE_TITLES[role]), el("td.number", null, time(row.parts[role])),
+    el("tr", null, el("td", null, el("i.r-" + role), ROLE_TITLES[role]),
+      el("td.number", null, time(row.parts[role])),
       el("td.number.second", null, percent(100 * row.parts[role] / sum))));
 }
 
@@ -77,22 +79,26 @@ function waitRows(one) {
   if (one.waits.length === 0)
     return null;
   return [el("h3", null, "Waits for (whole run)"), el("ul.plain-list", null, one.waits.slice(0, 6).map(wait =>
-    el("li", null, wait.cause, wait.other ? [wait.cause === "lock" ? " held in " : " in ", functionOf.has(wait.other) ? linkTo(wait.other) : wait.other] : wait.what ? ": " + wait.what : "",
+    el("li", null, wait.cause, wait.other ? [wait.cause === "lock" ? " held in " : " in ",
+      functionOf.has(wait.other) ? linkTo(wait.other) : wait.other] : wait.what ? ": " + wait.what : "",
       " ", el("span.second", null, time(wait.waited_ns)))))];
 }
 
 /* Its source text, if the page has it (--source); each line is a block. */
 function sourceOf(one) {
-  const source = one.location ? (report.sources || []).find(its => its.file === one.location.file && its.line === one.location.line) : null;
+  const source = one.location ? (report.sources || [])
+    .find(its => its.file === one.location.file && its.line === one.location.line) : null;
   if (!source)
     return null;
-  return [el("h3", null, "Source"), el("pre.source", {tabindex: "0", role: "region", "aria-label": "Source text"}, source.lines.map((line, at) =>
-    el("span" + (source.first + at === source.line ? ".here" : ""), null, el("i", null, String(source.first + at).padStart(5) + "  "), line.replace(/\t/g, "    "))))];
+  return [el("h3", null, "Source"), el("pre.source", {tabindex: "0", role: "region", "aria-label": "Source text"},
+    source.lines.map((line, at) => el("span" + (source.first + at === source.line ? ".here" : ""), null,
+      el("i", null, String(source.first + at).padStart(5) + "  "), line.replace(/\t/g, "    "))))];
 }
 
 export function drawPanel() {
   const body = find("panel-body"), button = find("aside-button");
-  const row = state.selected === null ? null : view().byName.get(state.selected), one = functionOf.get(state.selected);
+  const row = state.selected === null ? null : view().byName.get(state.selected);
+  const one = functionOf.get(state.selected);
   button.hidden = !one;
   if (!one) {
     fill(body, el("p.plain", null, "Click a row to select a function, or press j and k."));
@@ -101,7 +107,9 @@ export function drawPanel() {
   fill(button, state.aside.has(one.name) ? "mark as not idle (x)" : "mark as idle (x)");
   button.setAttribute("aria-pressed", String(state.aside.has(one.name)));
   const where = one.location ? one.location.file.split("/").pop() + ":" + one.location.line + " \u00b7 " : "";
-  const about = where + (one.calls === null ? "found by " + count(one.samples) + " samples" : (row ? count(row.calls) : "no") + " calls") + (one.threads ? " on " + one.threads + (one.threads === 1 ? " thread" : " threads") : "") +
+  const about = where + (one.calls === null ? "found by " + count(one.samples) + " samples"
+    : (row ? count(row.calls) : "no") + " calls") +
+    (one.threads ? " on " + one.threads + (one.threads === 1 ? " thread" : " threads") : "") +
     (row && row.verdict ? " \u00b7 " + wordsOf(row) : "");
   const canvas = el("canvas", {role: "img", "aria-label": "Duration of calls, on a logarithmic axis"});
   fill(body, el("h3.function-name.mono", {title: one.name}, one.name), el("p.second", {title: one.location ? one.location.file + ":" + one.location.line : ""}, about),
@@ -112,7 +120,8 @@ export function drawPanel() {
     el("p.quantiles", null, [["p50", one.calls < 20 ? null : one.p50], ["p95", one.calls < 20 ? null : one.p95], ["p99", one.calls < 20 ? null : one.p99], ["max", one.max]].map(([name, ns]) =>
       el("span", null, el("span.second", null, name + " "), ns === null || ns === undefined ? NONE : time(ns))))]);
   const near = around(one.name);
-  for (const part of [listOf("Called by", near.callers), listOf("Calls", near.callees), waitRows(one), sourceOf(one)])
+  for (const part of [listOf("Called by", near.callers), listOf("Calls", near.callees),
+    waitRows(one), sourceOf(one)])
     if (part)
       body.append(...part);
   drawDurations(canvas, one);

@@ -9,10 +9,14 @@ const FIRST = 50, FURTHER = 200;
 /* The sections below the first view, in this order; all others follow. */
 const GROUPS = [
   {id: "flow", title: "Data flow", sections: ["channels", "streams", "futures", "open-futures", "loops", "values"]},
-  {id: "locks", title: "Locks", make: () => waitTable(row => row.cause === "lock" || row.cause === "lock or condition", ["Waits", "Lock", "Held in", "Waited", "Samples"],
+  {id: "locks", title: "Locks", make: () => waitTable(
+    row => row.cause === "lock" || row.cause === "lock or condition",
+    ["Waits", "Lock", "Held in", "Waited", "Samples"],
     row => [nameCell(row.name), row.what || row.call || NONE, row.other ? nameCell(row.other) : NONE])},
-  {id: "io", title: "I/O", make: () => waitTable(row => ["disk", "socket", "pipe", "terminal", "client", "page fault", "poll"].includes(row.cause),
-    ["Function", "Cause", "Call", "What", "Waited", "Samples"], row => [nameCell(row.name), row.cause, row.call || NONE, row.what || NONE])},
+  {id: "io", title: "I/O", make: () => waitTable(
+    row => ["disk", "socket", "pipe", "terminal", "client", "page fault", "poll"].includes(row.cause),
+    ["Function", "Cause", "Call", "What", "Waited", "Samples"],
+    row => [nameCell(row.name), row.cause, row.call || NONE, row.what || NONE])},
   {id: "waits", title: "Waits", sections: ["waits"]},
   {id: "memory", title: "Memory", sections: ["alloc-bytes", "alloc-count", "alloc-threads", "alloc-functions"]},
   {id: "calls", title: "Calls", sections: ["calls", "slowest"]},
@@ -23,7 +27,8 @@ const GROUPS = [
 const SHOWN_ELSEWHERE = new Set(["threads"]);
 
 /* ---- cells */
-const nameCell = name => functionOf.has(name) ? el("button.link.mono", {title: name, onclick: () => change({selected: name})}, shortened(name, 44))
+const nameCell = name => functionOf.has(name)
+  ? el("button.link.mono", {title: name, onclick: () => change({selected: name})}, shortened(name, 44))
   : el("span.mono", {title: name}, shortened(name ?? "", 44));
 
 /* A histogram, or waiting by cause, in a few words. */
@@ -31,7 +36,8 @@ function fewWords(value) {
   const list = Array.isArray(value) ? value : Object.entries(value);
   if (Array.isArray(value))
     return list.length + " bars";
-  return list.sort((a, b) => b[1] - a[1]).slice(0, 3).map(([cause, ns]) => cause + " " + time(ns)).join(", ") || NONE;
+  return list.sort((a, b) => b[1] - a[1]).slice(0, 3).map(([cause, ns]) => cause + " " + time(ns)).join(", ") ||
+    NONE;
 }
 
 /* [what is shown, the exact value] */
@@ -43,7 +49,8 @@ export function cellWords(unit, value) {
   case "bytes": return [size(value), value + " bytes"];
   case "percent": return [percent(value), value + " %"];
   case "count": return [count(value), String(value)];
-  case "number": case "rate": case "value": return [Number.isInteger(value) ? count(value) : Number(value.toPrecision(3)).toLocaleString("en-US"), String(value)];
+  case "number": case "rate": case "value": return [
+    Number.isInteger(value) ? count(value) : Number(value.toPrecision(3)).toLocaleString("en-US"), String(value)];
   case "location": return [value.file.split("/").pop() + ":" + value.line, value.file + ":" + value.line];
   case "thread": return [value.name + " " + value.tid, ""];
   case "histogram": return [fewWords(value), ""];
@@ -68,7 +75,8 @@ function bodyCell(column, row, depth, isFirst) {
     cell.append(nameCell(row[column.key]));
     cell.style.paddingLeft = 10 + depth * 14 + "px";
   } else {
-    cell.append(el("span", column.unit === "text" && shown.length > 60 ? {title: shown} : null, shortened(shown, 60)));
+    cell.append(el("span", column.unit === "text" && shown.length > 60 ? {title: shown} : null,
+      shortened(shown, 60)));
   }
   return cell;
 }
@@ -87,17 +95,23 @@ export function sectionTable(name) {
         return x === y ? a - b : x === null ? 1 : y === null ? -1 : (x < y ? -1 : 1) * sign;
       });
     order = order.slice(0, shown.count);
-    const head = columns.map(column => el(isNumber(column.unit) ? "th.number" : "th", {scope: "col", "aria-sort": shown.sort === column.key ? (shown.isDown ? "descending" : "ascending") : null},
+    const head = columns.map(column => el(isNumber(column.unit) ? "th.number" : "th",
+      {scope: "col", "aria-sort": shown.sort === column.key ? (shown.isDown ? "descending" : "ascending") : null},
       section.is_tree ? column.title : el("button", {onclick: () => {
         shown.isDown = shown.sort === column.key ? !shown.isDown : isNumber(column.unit);
         shown.sort = column.key;
         draw();
       }}, column.title, shown.sort === column.key ? (shown.isDown ? " \u25be" : " \u25b4") : "")));
     const left = list.length - order.length;
-    fill(holder, el("div.section-head", null, el("h3", null, section.description), el("button", {"aria-pressed": String(shown.all), onclick: () => { shown.all = !shown.all; draw(); }}, "all columns")),
-      el("div.scroll", {tabindex: "0", role: "region", "aria-label": section.description}, el("table.rows", null, el("thead", null, el("tr", null, head)),
-        el("tbody", null, order.map(at => el("tr", {"data-id": list[at].id}, columns.map((column, place) => bodyCell(column, list[at], depths[at], place === 0))))))),
-      left > 0 ? el("p.plain", null, el("button.link", {onclick: () => { shown.count += FURTHER; draw(); }}, Math.min(left, FURTHER) + " more"), " of " + left) : null,
+    fill(holder, el("div.section-head", null, el("h3", null, section.description),
+      el("button", {"aria-pressed": String(shown.all), onclick: () => { shown.all = !shown.all; draw(); }},
+        "all columns")),
+      el("div.scroll", {tabindex: "0", role: "region", "aria-label": section.description},
+        el("table.rows", null, el("thead", null, el("tr", null, head)),
+          el("tbody", null, order.map(at => el("tr", {"data-id": list[at].id},
+            columns.map((column, place) => bodyCell(column, list[at], depths[at], place === 0))))))),
+      left > 0 ? el("p.plain", null, el("button.link", {onclick: () => { shown.count += FURTHER; draw(); }},
+        Math.min(left, FURTHER) + " more"), " of " + left) : null,
       section.notes.map(note => el("p.plain", null, note)));
   };
   draw();
@@ -110,10 +124,14 @@ function waitTable(isShown, titles, cells) {
   if (list.length === 0)
     return null;
   const first = titles.length - 2;
-  return el("div.section", null, el("div.scroll", {tabindex: "0", role: "region", "aria-label": titles[0]}, el("table.rows", null,
-    el("thead", null, el("tr", null, titles.map((title, at) => el(at >= first ? "th.number" : "th", {scope: "col"}, title)))),
-    el("tbody", null, list.slice(0, FURTHER).map(row => el("tr", null, cells(row).map(cell => el("td", null, cell instanceof Node ? cell : shortened(cell, 60))),
-      el("td.number", {title: row.waited_ns + " ns"}, time(row.waited_ns)), el("td.number", null, count(row.looks))))))));
+  return el("div.section", null, el("div.scroll", {tabindex: "0", role: "region", "aria-label": titles[0]},
+    el("table.rows", null,
+      el("thead", null, el("tr", null,
+        titles.map((title, at) => el(at >= first ? "th.number" : "th", {scope: "col"}, title)))),
+      el("tbody", null, list.slice(0, FURTHER).map(row => el("tr", null,
+        cells(row).map(cell => el("td", null, cell instanceof Node ? cell : shortened(cell, 60))),
+        el("td.number", {title: row.waited_ns + " ns"}, time(row.waited_ns)),
+        el("td.number", null, count(row.looks))))))));
 }
 
 /* ---- data flow: who sends into which channel, and who takes from it */
@@ -123,7 +141,9 @@ function flowGraph() {
     return null;
   const names = text => (text || "").split(/, */).filter(name => name !== "").slice(0, 4);
   const box = name => el("span.node", null, nameCell(name));
-  return el("div.flow", {role: "group", "aria-label": "Channels with their senders and receivers; the table below has the numbers"}, list.map(row => {
+  return el("div.flow",
+    {role: "group", "aria-label": "Channels with their senders and receivers; the table below has the numbers"},
+    list.map(row => {
     const level = el("span.level");
     const mean = row.queue_mean ?? 0, part = row.capacity > 0 ? Math.min(1, mean / row.capacity) : 0;
     level.style.width = 100 * part + "%";
@@ -131,7 +151,8 @@ function flowGraph() {
     return el("div.flow-row", null, el("span.side", null, names(row.senders).map(box)), el("span.arrow", null, count(row.sent) + " \u2192"),
       el("span.channel", null, el("b.mono", null, row.name), el("span.queue", {title: row.queue_mean === null ? "queue length unknown" : "queue " + mean.toFixed(1) + (row.capacity > 0 ? " of " + row.capacity : "")}, level),
         el("small", null, [full, empty].filter(text => text !== "").join(" \u00b7 "))),
-      el("span.arrow", null, "\u2192 " + count(row.received)), el("span.side", null, names(row.receivers).map(box)));
+      el("span.arrow", null, "\u2192 " + count(row.received)),
+      el("span.side", null, names(row.receivers).map(box)));
   }));
 }
 
@@ -141,16 +162,19 @@ const looks = new Map(); /* by section: its order, columns and row count, kept w
 function panelOf(group, parts) {
   madeGroups.push(group);
   return el("section.panel", {id: group.id, "aria-labelledby": group.id + "-title"},
-    el("div.panel-head", null, el("h2", {id: group.id + "-title"}, group.title), el("span.about.whole-run", null, "whole run")), parts);
+    el("div.panel-head", null, el("h2", {id: group.id + "-title"}, group.title),
+      el("span.about.whole-run", null, "whole run")), parts);
 }
 
 export function drawTables() {
   madeGroups.length = 0;
-  const used = new Set([...GROUPS.flatMap(group => group.sections || []), ...SHOWN_ELSEWHERE]), holder = find("sections");
+  const used = new Set([...GROUPS.flatMap(group => group.sections || []), ...SHOWN_ELSEWHERE]);
+  const holder = find("sections");
   const others = Object.keys(report.sections).filter(name => !used.has(name) && rows(name).length > 0);
   holder.replaceChildren();
   for (const group of [...GROUPS, {id: "others", title: "Sections of the report", sections: others}]) {
-    const parts = group.make ? [group.make()] : group.sections.filter(name => rows(name).length > 0).map(sectionTable);
+    const parts = group.make ? [group.make()] : group.sections.filter(name => rows(name).length > 0)
+      .map(sectionTable);
     if (group.id === "flow")
       parts.unshift(flowGraph());
     const made = parts.filter(part => part !== null);
@@ -158,5 +182,6 @@ export function drawTables() {
       holder.append(panelOf(group, made));
   }
   const empty = Object.entries(report.sections).filter(([name]) => rows(name).length === 0);
-  fill(find("empty"), empty.map(([name, section]) => el("p.plain", null, el("b", null, name), ": " + (section.if_empty || "nothing was recorded"))));
+  fill(find("empty"), empty.map(([name, section]) => el("p.plain", null, el("b", null, name),
+    ": " + (section.if_empty || "nothing was recorded"))));
 }

@@ -66,16 +66,24 @@ function nameOf(row) {
 export function beginThreads() {
   const list = rows("threads");
   find("threads").hidden = list.length === 0;
-  fill(find("threads-about"), list.length + (lanes.length > 0 ? ", on the time axis above; CPU fills a lane from below" +
-    (lanes.length < list.length ? " (" + lanes.length + (lanes.length === 1 ? " has" : " have") + " a history)" : "") : ""));
+  fill(find("threads-about"), list.length + (lanes.length > 0
+    ? ", on the time axis above; CPU fills a lane from below" + (lanes.length < list.length
+      ? " (" + lanes.length + (lanes.length === 1 ? " has" : " have") + " a history)" : "") : ""));
   const most = Math.max(1, ...list.slice(0, 10000).map(row => row.lived_ns || 0));
-  const made = row => el("tr", null, el("td.mono", {title: row.name}, nameOf(row)), el("td.number", null, row.tid === null ? "\u2013" : String(row.tid)),
-    el("td", null, row.state || ""), el("td.bar-wide", null, splitBar(threadParts(row), Math.min(1, (row.lived_ns || most) / most), true)),
+  const made = row => el("tr", null, el("td.mono", {title: row.name}, nameOf(row)),
+    el("td.number", null, row.tid === null ? "\u2013" : String(row.tid)),
+    el("td", null, row.state || ""),
+    el("td.bar-wide", null, splitBar(threadParts(row), Math.min(1, (row.lived_ns || most) / most), true)),
     el("td.number", {title: row.cpu_ns + " ns"}, row.cpu_ns === null ? "\u2013" : time(row.cpu_ns)),
-    el("td.number", null, row.percent_average === null || row.percent_average === undefined ? "" : percent(row.percent_average)),
+    el("td.number", null, row.percent_average === null || row.percent_average === undefined ? ""
+      : percent(row.percent_average)),
     el("td.number", null, row.waited_ns === null || row.waited_ns === undefined ? "\u2013" : time(row.waited_ns)));
   const body = el("tbody", null, list.slice(0, 50).map(made));
-  const more = list.length > 50 ? el("button.link", {onclick: event => { body.append(...list.slice(50).map(made)); event.target.remove(); }}, (list.length - 50) + " more") : null;
-  fill(find("threads-table"), el("table.rows", null, el("thead", null, el("tr", null, ["Thread", "TID", "State", "What it did (whole run)", "CPU", "Avg", "Waited"].map((title, at) =>
+  const more = list.length > 50 ? el("button.link",
+    {onclick: event => { body.append(...list.slice(50).map(made)); event.target.remove(); }},
+    (list.length - 50) + " more") : null;
+  fill(find("threads-table"), el("table.rows", null,
+    el("thead", null, el("tr", null, ["Thread", "TID", "State", "What it did (whole run)", "CPU", "Avg", "Waited"]
+      .map((title, at) =>
     el(at === 1 || at > 3 ? "th.number" : "th", {scope: "col"}, title)))), body), more);
 }

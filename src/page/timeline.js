@@ -1,5 +1,6 @@
 /* The time axis: what all threads did, and the stretch that is chosen on it. SPDX-License-Identifier: MIT */
-import {elapsed, idleOf, linesOf, moments, report, roleOf, ROLES, ROLE_TITLES, steps, lineOf, functions, noParts, whenLoaded} from "./data.js";
+import {elapsed, idleOf, linesOf, moments, report, roleOf, ROLES, ROLE_TITLES, steps, lineOf, functions, noParts,
+  whenLoaded} from "./data.js";
 import {color, el, fill, find, pen, widthOf} from "./dom.js";
 import {count, moment, size} from "./format.js";
 import {begin, change, end, fitted, isWhole, state} from "./state.js";
@@ -17,7 +18,10 @@ const added = list => {
 };
 const perSecond = values => values.map((value, at) => value * 1e9 / Math.max(1, moments[at + 1] - moments[at]));
 
-/* Samples of waiting and of CPU time are not of the same moment: a step may seem to have more threads than there were. Returns how many that is at most. */
+/*
+ * Waiting and CPU time are sampled at different moments, so a step may seem to have more threads than existed.
+ * Returns the largest number of threads.
+ */
 function fit(stacks) {
   const live = added(linesOf("threads")), most = Math.max(1, ...live);
   stacks.forEach(parts => {
@@ -55,7 +59,8 @@ function read() {
   }
   const bytes = linesOf("bytes"), live = linesOf("live_bytes"), resident = linesOf("resident");
   const calls = added(linesOf("calls"));
-  const tracks = calls.some(value => value > 0) ? [{title: "Calls/s", values: perSecond(calls), words: count, role: "bars"}] : [];
+  const tracks = calls.some(value => value > 0)
+    ? [{title: "Calls/s", values: perSecond(calls), words: count, role: "bars"}] : [];
   if (added(bytes).some(value => value > 0))
     tracks.push({title: "Alloc/s", values: perSecond(added(bytes)), words: size, role: "alloc"});
   else {
@@ -74,12 +79,14 @@ const height = () => STACK + numbers.tracks.length * LINE + AXIS + 6;
 
 function drawAxis(drawn, top) {
   const seconds = elapsed / 1e9, room = (width() - GUTTER) / 60;
-  const step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400]
+  const step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600,
+    7200, 21600, 86400]
     .find(one => seconds / one <= room) || 86400;
   drawn.fillStyle = color("second");
   drawn.textAlign = "center";
   for (let at = 0; at * step <= seconds; at++) {
-    const ns = at * step * 1e9, label = step < 1 ? (at * step).toFixed(step < 0.1 ? 2 : 1) : seconds > 300 ? moment(ns).replace(" min", "") : String(at * step);
+    const ns = at * step * 1e9, label = step < 1 ? (at * step).toFixed(step < 0.1 ? 2 : 1)
+      : seconds > 300 ? moment(ns).replace(" min", "") : String(at * step);
     drawn.fillText(at === 0 ? "0 s" : label, Math.min(xOf(ns), width() - 14), top + 14);
   }
   drawn.textAlign = "left";
@@ -155,13 +162,15 @@ function down(event) {
   if (event.button !== 0 || x < GUTTER - 4)
     return;
   const near = edge => Math.abs(xOf(edge) - x) < 6;
-  grip = isWhole() ? {from: nsAt(x)} : near(state.from) ? {from: state.to} : near(state.to) ? {from: state.from} : {from: nsAt(x)};
+  grip = isWhole() ? {from: nsAt(x)} : near(state.from) ? {from: state.to} : near(state.to) ? {from: state.from}
+    : {from: nsAt(x)};
   grip.x = x;
   event.target.setPointerCapture(event.pointerId);
 }
 function moved(event) {
   const x = event.offsetX, canvas = event.target;
-  canvas.style.cursor = !isWhole() && (Math.abs(xOf(state.from) - x) < 6 || Math.abs(xOf(state.to) - x) < 6) ? "ew-resize" : "crosshair";
+  canvas.style.cursor = !isWhole() && (Math.abs(xOf(state.from) - x) < 6 || Math.abs(xOf(state.to) - x) < 6)
+    ? "ew-resize" : "crosshair";
   const at = moments.findIndex(one => one >= nsAt(x)) - 1;
   if (at >= 0 && numbers)
     canvas.title = moment(nsAt(x)) + "\n" + ROLES.filter(role => numbers.stacks[at][role] >= 0.005)
@@ -181,7 +190,8 @@ export function moveBrush(part) {
   if (steps === 0)
     return;
   const long = isWhole() ? elapsed / 5 : state.to - state.from;
-  const from = isWhole() ? (part > 0 ? 0 : elapsed - long) : Math.max(0, Math.min(elapsed - long, state.from + part * long));
+  const from = isWhole() ? (part > 0 ? 0 : elapsed - long)
+    : Math.max(0, Math.min(elapsed - long, state.from + part * long));
   const [first, last] = fitted(from, from + long);
   change({from: first, to: last}, false);
 }

@@ -1,10 +1,12 @@
 /*
- * The verdict of a stretch of the run. These are the rules of docs/verdict.md and of src/model/verdict.c, with the numbers of
- * src/model/verdict.h; a test compares both. SPDX-License-Identifier: MIT
+ * The verdict of a stretch of the run. These are the rules of docs/verdict.md and of src/model/verdict.c, with the
+ * numbers of src/model/verdict.h; a test compares both. SPDX-License-Identifier: MIT
  */
-import {elapsed, functionOf, functions, gain, history, idleOf, knowsWaits, lineOf, linesOf, mainName, rows} from "./data.js";
+import {elapsed, functionOf, functions, gain, history, idleOf, knowsWaits, lineOf, linesOf, mainName,
+  rows} from "./data.js";
 
-const LEAST_SAMPLES = 20, BUSY_PART = 0.6, WAITING_PART = 0.6, STARVED_PART = 0.25, QUEUE_PART = 0.5, IDLE_PART = 0.6, IDLE_RUN = 0.5;
+const LEAST_SAMPLES = 20, BUSY_PART = 0.6, WAITING_PART = 0.6, STARVED_PART = 0.25, QUEUE_PART = 0.5;
+const IDLE_PART = 0.6, IDLE_RUN = 0.5;
 const IDLE_SAID = 0.05, NAMED_PART = 0.001, CAUSE_PART = 0.25;
 
 /* Where processor time has no history: what did not wait was busy. */
@@ -12,7 +14,8 @@ export function judge({wall, samplesDue, waited, queue, idle}) {
   const waiting = Math.min(waited, wall), busy = wall - waiting;
   const scale = waited > waiting ? waiting / waited : 1;
   const isSeen = waited >= CAUSE_PART * waiting && waited > 0;
-  const result = {waiting, busy, scale, queue: queue * scale, idle: isSeen ? waiting * idle / waited : idle, verdict: "too-short"};
+  const result = {waiting, busy, scale, queue: queue * scale, idle: isSeen ? waiting * idle / waited : idle,
+    verdict: "too-short"};
   if (wall <= 0 || samplesDue < LEAST_SAMPLES)
     return result;
   if (result.queue >= STARVED_PART * wall && result.queue >= QUEUE_PART * waited * scale)
@@ -29,13 +32,17 @@ export function judge({wall, samplesDue, waited, queue, idle}) {
 /* ---- what was waited for in the stretch */
 const keyOf = line => JSON.stringify([line.name, line.cause, line.call, line.what, line.other]);
 
-/* All of it by function; null is outside of all. At a sample all that was waited goes to the function that is found: never more than it took. */
+/*
+ * All of it by function; null is outside of all. At a sample all that was waited goes to the function that is
+ * found: never more than it took.
+ */
 export function waitsIn(from, to, selfOf) {
   const all = new Map();
   for (const line of linesOf("wait")) {
     const key = keyOf(line), ns = gain(line.sums, from, to);
     if (!all.has(key))
-      all.set(key, {name: line.name, cause: line.cause, call: line.call, what: line.what, other: line.other, ns: 0, beside: 0});
+      all.set(key, {name: line.name, cause: line.cause, call: line.call, what: line.what, other: line.other,
+        ns: 0, beside: 0});
     const wait = all.get(key);
     wait.ns += ns;
     wait.beside += Math.min(ns, gain(line.besideSums, from, to));
@@ -97,7 +104,8 @@ function weigh(name, wall, waits, observations, isAside) {
   const sums = sumsOf(waits, isAside);
   const samplesDue = wall / 1e9 * observations;
   const entry = {name, wall, waits, samplesDue, sums, isNamed: false, cause: null};
-  entry.judgement = judge({wall, samplesDue, waited: sums.ns, queue: sums.byCause.get("run queue") || 0, idle: sums.idle});
+  entry.judgement = judge({wall, samplesDue, waited: sums.ns, queue: sums.byCause.get("run queue") || 0,
+    idle: sums.idle});
   const verdict = entry.judgement.verdict;
   entry.work = wall - entry.judgement.idle;
   const cause = largestCause(sums, verdict !== "waiting" && verdict !== "idle", verdict === "idle");
@@ -111,7 +119,7 @@ function weigh(name, wall, waits, observations, isAside) {
 }
 
 /* ---- the whole of it */
-/* Functions of the stretch with what is known of them, the most work first; waiting of those in `aside` counts as idle. */
+/* Functions of the stretch and what is known of them, most work first; those in `aside` count as idle waiting. */
 export function weighStretch(from, to, aside) {
   const selfOf = name => { const line = lineOf("self_ns", name); return line ? gain(line.sums, from, to) : 0; };
   const waits = waitsIn(from, to, selfOf);
@@ -159,7 +167,8 @@ function verdictWords(entry) {
   return entry.isNamed && ["waiting", "mixed", "idle"].includes(verdict) ? words + " (" + entry.cause + ")" : words;
 }
 
-const measureOf = view => view.idle > IDLE_SAID * (view.whole + view.idle) ? " of the time that is not idle, " : " of the time, ";
+const measureOf = view => view.idle > IDLE_SAID * (view.whole + view.idle) ? " of the time that is not idle, "
+  : " of the time, ";
 function entryWords(view, entry) {
   return entry.name + ": " + share(partOf(entry.work, view.whole)) + measureOf(view) +
     (isTold(entry) ? verdictWords(entry) : "too short for a verdict");
@@ -176,14 +185,15 @@ function idlingOf(view) {
       const depth = DEPTH[cause] || 3, before = DEPTH[deepest.cause] || 3;
       if (ns <= 0 || isLong < wasLong)
         continue;
-      if (deepest.ns === 0 || isLong > wasLong || (isLong && depth > before) || ((!isLong || depth === before) && ns > deepest.ns))
+      if (deepest.ns === 0 || isLong > wasLong || (isLong && depth > before) ||
+        ((!isLong || depth === before) && ns > deepest.ns))
         deepest = {name, cause, ns};
     }
   }
   return deepest;
 }
 
-/* The task that did not run meanwhile, if one waited for most of that time. Tasks have no history, neither here nor in the report. */
+/* The task that waited for most of that time, if any. Tasks have no history, neither here nor in the report. */
 function waitingTask(idle) {
   let longest = null, most = IDLE_RUN * idle;
   for (const row of rows("futures")) {
@@ -197,8 +207,9 @@ function waitingTask(idle) {
 function idleWords(view, part) {
   const idling = idlingOf(view);
   const wait = (view.waits.get(idling.name) || []).find(wait => wait.cause === idling.cause);
-  return (idling.cause === "child" ? "The program waits for a child for " : "The program is idle for ") + share(part) + " of the time: " +
-    (idling.name ?? "it") + " waits (" + (wait ? nameCause(wait) : idling.cause) + ")" + waitingTask(part * view.length);
+  return (idling.cause === "child" ? "The program waits for a child for " : "The program is idle for ") +
+    share(part) + " of the time: " + (idling.name ?? "it") +
+    " waits (" + (wait ? nameCause(wait) : idling.cause) + ")" + waitingTask(part * view.length);
 }
 
 const firstAtWork = view => view.entries.find(entry => entry.judgement.verdict !== "idle") || view.entries[0];
@@ -211,10 +222,12 @@ export function headline(view) {
   const work = view.inside + outsideWaiting, first = firstAtWork(view);
   if (knowsWaits && view.idle + outside.idle >= IDLE_RUN * view.length && work < IDLE_RUN * view.length) {
     const told = idleWords(view, 1 - partOf(work, view.length));
-    return !isTold(first) || first.judgement.verdict === "idle" ? told : told + ". Otherwise, the bottleneck is " + entryWords(view, first);
+    return !isTold(first) || first.judgement.verdict === "idle" ? told
+      : told + ". Otherwise, the bottleneck is " + entryWords(view, first);
   }
   const outsideNs = view.whole - view.inside - outside.idle;
-  const before = outsideNs > first.work ? share(partOf(outsideNs, view.whole)) + " of the time is outside of all measured functions. " : "";
+  const before = outsideNs > first.work
+    ? share(partOf(outsideNs, view.whole)) + " of the time is outside of all measured functions. " : "";
   return before + (isTold(first) ? "The bottleneck is "
     : partOf(first.work, view.whole) > 0.5 ? "Most of the time is spent in " : "The function with the most time is ") + entryWords(view, first);
 }

@@ -1,9 +1,14 @@
-/* The rows of functions: of the whole run from the report, of a stretch from the history. SPDX-License-Identifier: MIT */
-import {elapsed, functionOf, functions, gain, history, knowsCpu, knowsWaits, lineOf, linesOf, partsOf, report, ROLES, rows, whenLoaded} from "./data.js";
+/*
+ * The rows of functions: of the whole run from the report, of a stretch from the history.
+ * SPDX-License-Identifier: MIT
+ */
+import {elapsed, functionOf, functions, gain, history, knowsCpu, knowsWaits, lineOf, linesOf, partsOf, report,
+  ROLES, rows, whenLoaded} from "./data.js";
 import {headline, weighStretch} from "./verdict.js";
 import {begin, end, isWhole, state} from "./state.js";
 
-const waitsOf = one => one.waits.map(wait => ({cause: wait.cause, ns: wait.waited_ns, beside: wait.beside_ns || 0}));
+const waitsOf = one => one.waits.map(wait =>
+  ({cause: wait.cause, ns: wait.waited_ns, beside: wait.beside_ns || 0}));
 
 function finish(row) {
   if (row.isAside)
@@ -16,7 +21,8 @@ function finish(row) {
   let mostly = null;
   const own = ROLES.reduce((sum, role) => sum + row.parts[role], 0);
   const cpu = row.parts.user + row.parts.kernel;
-  const words = {queue: "run queue", disk: "disk", net: "network", lock: "lock", unseen: "waiting", sleep: "sleep", idle: "idle"};
+  const words = {queue: "run queue", disk: "disk", net: "network", lock: "lock", unseen: "waiting", sleep: "sleep",
+    idle: "idle"};
   const shares = [["CPU", cpu], ...Object.entries(words).map(([role, word]) => [word, row.parts[role]])];
   for (const [word, ns] of shares)
     if (mostly === null || ns > mostly.ns)
@@ -35,8 +41,9 @@ function wholeRows() {
     const parts = partsOf(one.self, knowsCpu ? one.user ?? 0 : null, one.kernel ?? 0, waitsOf(one));
     const isAside = state.aside.has(one.name);
     const cpu = parts.user + parts.kernel;
-    return finish({one, name: one.name, own: isAside ? cpu : one.work, self: one.self, total: one.total, calls: one.calls, bytes: one.bytes,
-      parts, verdict: one.verdict, cause: one.cause, isAside, knowsParts: knowsCpu || knowsWaits, share: one.share});
+    return finish({one, name: one.name, own: isAside ? cpu : one.work, self: one.self, total: one.total,
+      calls: one.calls, bytes: one.bytes, parts, verdict: one.verdict, cause: one.cause, isAside,
+      knowsParts: knowsCpu || knowsWaits, share: one.share});
   });
   const sum = list.reduce((all, row) => all + row.own, 0);
   if (state.aside.size > 0 || list.some(row => row.share === null))
@@ -48,18 +55,22 @@ function wholeRows() {
 /* ---- a stretch of it */
 function stretchRows(weighed) {
   return weighed.entries.map(entry => {
-    const one = functionOf.get(entry.name), cpuLine = lineOf("cpu_ns", entry.name), bytesLine = lineOf("bytes", entry.name);
+    const one = functionOf.get(entry.name), cpuLine = lineOf("cpu_ns", entry.name);
+    const bytesLine = lineOf("bytes", entry.name);
     let cpu = null, kernel = 0;
     if (knowsCpu && cpuLine) {
       /* Samples do not find all CPU time: the stretch gets the same part of it as of what they found. */
-      const whole = cpuLine.sums[cpuLine.sums.length - 1], part = whole > 0 ? gain(cpuLine.sums, weighed.from, weighed.to) / whole : 0;
+      const whole = cpuLine.sums[cpuLine.sums.length - 1];
+      const part = whole > 0 ? gain(cpuLine.sums, weighed.from, weighed.to) / whole : 0;
       cpu = (one.user ?? 0) * part;
       kernel = (one.kernel ?? 0) * part;
     }
-    return finish({one, name: entry.name, own: entry.work, self: entry.wall, total: entry.total, calls: Math.round(entry.calls),
+    return finish({one, name: entry.name, own: entry.work, self: entry.wall, total: entry.total,
+      calls: Math.round(entry.calls),
       bytes: bytesLine && one.bytes !== null ? gain(bytesLine.sums, weighed.from, weighed.to) : null,
-      parts: partsOf(entry.wall, cpu, kernel, entry.waits), verdict: entry.judgement.verdict, cause: entry.isNamed ? entry.cause : null,
-      isAside: state.aside.has(entry.name), knowsParts: true, share: weighed.whole > 0 ? 100 * entry.work / weighed.whole : 0});
+      parts: partsOf(entry.wall, cpu, kernel, entry.waits), verdict: entry.judgement.verdict,
+      cause: entry.isNamed ? entry.cause : null, isAside: state.aside.has(entry.name), knowsParts: true,
+      share: weighed.whole > 0 ? 100 * entry.work / weighed.whole : 0});
   });
 }
 
@@ -79,7 +90,8 @@ function sentenceOf(view) {
   if (state.aside.size === 0)
     return report.meta.headline;
   const first = view.rows.filter(row => !row.isIdle).sort((a, b) => b.own - a.own)[0];
-  return first ? "The bottleneck is " + first.name + ": " + Math.round(first.share) + " % of the time that is not idle, " + wordsOf(first) : null;
+  return first ? "The bottleneck is " + first.name + ": " + Math.round(first.share) +
+    " % of the time that is not idle, " + wordsOf(first) : null;
 }
 
 export function wordsOf(row) {
@@ -94,7 +106,8 @@ export function view() {
   const key = JSON.stringify([state.from, state.to, [...state.aside]]);
   if (key === keptKey)
     return kept;
-  const made = {from: begin(), to: end(), weighed: isWhole() ? null : weighStretch(state.from, state.to, state.aside)};
+  const made = {from: begin(), to: end(),
+    weighed: isWhole() ? null : weighStretch(state.from, state.to, state.aside)};
   made.rows = made.weighed ? stretchRows(made.weighed) : wholeRows();
   made.byName = new Map(made.rows.map(row => [row.name, row]));
   made.cpu = cpuOf(made.from, made.to);
