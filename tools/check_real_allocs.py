@@ -16,7 +16,6 @@ Programs that are not installed are skipped; exits with 77 if none can be tried.
 """
 import argparse
 import json
-import os
 import re
 import shutil
 import signal

@@ -6,8 +6,8 @@ import re
 import struct
 import xml.etree.ElementTree as ElementTree
 
+from command import Cli
 from harness import Box
-from test_cli import Cli
 
 
 def folded(text):

@@ -15,7 +15,6 @@ import shutil
 import signal
 import struct
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 

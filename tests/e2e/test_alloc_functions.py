@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
+from command import Cli
 from harness import PROGRAMS, pairs, with_glibc, without_emulator, without_sanitizer
-from test_cli import Cli
 
 pytestmark = [without_emulator("/proc is that of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),

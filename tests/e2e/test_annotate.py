@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
+from command import Cli
 from exported import Run
 from harness import PROGRAMS, SOURCE, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
-from test_cli import Cli
 
 pytestmark = [without_emulator("/proc and perf are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),

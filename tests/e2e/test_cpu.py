@@ -2,7 +2,6 @@
 not notice."""
 import json
 import math
-import os
 import random
 import shutil
 import subprocess

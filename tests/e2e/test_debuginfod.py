@@ -14,8 +14,8 @@ import threading
 
 import pytest
 
+from command import Cli
 from harness import PROGRAMS, Report, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
-from test_cli import Cli
 from test_record import until
 
 pytestmark = [without_emulator("/proc and perf are those of the machine below"),

@@ -11,9 +11,9 @@ import subprocess
 import pytest
 
 import exported
+from command import Cli
 from exported import Run, own_of_functions
 from harness import HOTPATH, PROGRAMS, TIMEOUT, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
-from test_cli import Cli
 
 pytestmark = [without_emulator("/proc and perf are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),

@@ -3,29 +3,19 @@
 `box.same` runs a program measured and unmeasured (compiled with -DHOTPATH=0) and requires the same output and
 the same end. Then the report is checked: what could be recorded is right, what could not is counted.
 """
-import fcntl
-import json
 import os
 import platform
-import resource
 import shutil
 import signal
-import subprocess
 import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
-from harness import (EMULATOR, IS_ROOT, PROGRAMS, SANITIZER, end, needs_root, pairs, with_cxx, with_glibc,
-                     without_emulator, without_sanitizer, without_thread_sanitizer)
-
-def real_bytes(path):
-    """Of a session: its file has its full length from the start, but only the used part takes space."""
-    return path.stat().st_blocks * 512
-
-
-TABLE_ON_STDERR = {"HOTPATH_OUTPUT_FORMAT": "table", "HOTPATH_OUTPUT_PATH": None}
+from harness import (EMULATOR, PROGRAMS, SANITIZER, end, needs_root, with_cxx, with_glibc, without_emulator,
+                     without_sanitizer, without_thread_sanitizer)
+from test_space import TABLE_ON_STDERR, check_workload, real_bytes
 
 
 # -------------------------------------------------------------------------------- jumps, exceptions, coroutines
@@ -356,134 +346,6 @@ def test_first_zone_of_a_thread_in_its_last_moment(box):
 
 # ------------------------------------------------------------------------------------------------ space and limits
 
-@pytest.fixture
-def mounted(box):
-    """mounted("size=64k") is a fresh tmpfs."""
-    if not IS_ROOT:
-        pytest.skip("needs root to mount a tmpfs")
-    places = []
-
-    def mount(options, kind="tmpfs"):
-        place = box.folder()
-        done = subprocess.run(["mount", "-t", kind, "-o", f"mode=700,{options}", kind, str(place)],
-                              capture_output=True, text=True)
-        if done.returncode != 0:
-            pytest.skip(f"no tmpfs can be mounted here: {done.stderr.strip()}")
-        places.append(place)
-        return place
-
-    yield mount
-    for place in places:
-        subprocess.run(["umount", "-l", str(place)], check=False)
-
-
-def check_workload(result, exact=True):
-    """Everything that the workload does is in the report, or is reported as missing."""
-    report = result.report
-    if exact:
-        assert report.row("work").calls == 5 and report.row("each").calls == 5 * 20 * 400
-        assert report.row("fib").calls == 1973
-        assert report.lost == {}
-    else:
-        assert report.lost != {}
-
-
-def test_folder_that_cannot_be_written(box):
-    result = box.same("workload", env={"HOTPATH_DIR": "/proc"})
-    check_workload(result)
-    result = box.same("workload", env={"HOTPATH_DIR": "/nonexistent/folder"})
-    check_workload(result)
-    assert "the directory '/nonexistent/folder' cannot be used" in result.stderr
-
-
-def test_read_only_tmpfs(box, mounted):
-    check_workload(box.same("workload", env={"HOTPATH_DIR": mounted("ro,size=1m")}))
-
-
-@pytest.mark.parametrize("size", ["64k", "128k", "256k", "400k", "700k"])
-def test_small_tmpfs(box, mounted, size):
-    """Too small for a session, too small for a complete one: no SIGBUS, and what is missing is counted."""
-    place = mounted(f"size={size}")
-    result = box.same("workload", env={"HOTPATH_DIR": place, "HOTPATH_MAX_BYTES": "4M"})
-    report = result.report
-    missing = 5 * 20 * 400 - report.calls("each")
-    assert missing == 0 or report.lost != {}
-
-
-def test_full_tmpfs(box, mounted):
-    place = mounted("size=2m")
-    filler = os.open(place / "filler", os.O_WRONLY | os.O_CREAT)
-    try:
-        while True:
-            os.write(filler, b"x" * 4096)
-    except OSError:
-        os.close(filler)
-    result = box.same("workload", env={"HOTPATH_DIR": place})
-    check_workload(result)  # memory replaces it
-
-
-def test_tmpfs_of_64_megabytes(box, mounted):
-    """As Docker's /dev/shm. A default session may take a quarter of it and must hold 400 sites and five threads."""
-    place = mounted("size=64m")
-    check_workload(box.same("workload", env={"HOTPATH_DIR": place}))
-    used = sum(real_bytes(path) for path in place.glob("*.hotpath"))
-    assert used <= 16 << 20
-
-
-def test_file_system_without_fallocate(box, mounted):
-    """Reserving means writing zeros, which must not overwrite data that another thread has already written."""
-    place = mounted("size=64m", kind="ramfs")
-    for _ in range(5):
-        check_workload(box.same("workload", env={"HOTPATH_DIR": place, "HOTPATH_MAX_BYTES": "16M"}))
-
-
-@without_thread_sanitizer("it does not know membarrier, by which a session ends")
-def test_stop_while_threads_come_and_go(box):
-    """Threads that register, take new paths and end while sessions do: late ones must not crash the host."""
-    result = box.run("control", "late", 300 if not SANITIZER else 20)
-    assert (result.status, result.stdout) == (0, "failures 0\n"), result.stderr
-
-
-def test_tiny_session_with_10000_sites(box):
-    result = box.same("sites", env={"HOTPATH_MAX_BYTES": "256K", "HOTPATH_REPORT": "timing"})
-    assert result.report.lost.get("sites", 0) > 0
-    assert 0 < len(result.report.rows()) < 10000
-    for row in result.report.rows():
-        if row.name.startswith("f_"):
-            assert row.calls <= 3 * (int(row.name[2:]) % 4 + 1), row.name
-    assert real_bytes(result.sessions()[0]) <= 256 << 10
-    table = box.run("sites", env={"HOTPATH_MAX_BYTES": "256K", "HOTPATH_OUTPUT_FORMAT": "table"})
-    assert "sites were not recorded" in table.report_path.read_text()
-
-
-@pytest.mark.parametrize("case", ["fsize", "early-fsize", "address-space", "early-address-space", "descriptors",
-                                  "early-descriptors"])
-def test_limits(box, case):
-    """Limits set by the program itself, before or after the session began. What is missing is counted."""
-    if SANITIZER and "address-space" in case:
-        pytest.skip("a sanitizer needs all of the address space")
-    result = box.same("workload", case, "/tmp", env=TABLE_ON_STDERR)
-    assert result.status == 42
-    assert any(words in result.stderr for words in ("timing", "nothing is recorded", "no memory for the report"))
-    if "timing" in result.stderr and "fib " in result.stderr:
-        row = next(line for line in result.stderr.splitlines() if "| fib " in line)
-        assert "1,973" in row or "1973" in row or "lost" not in result.stderr
-
-
-@without_sanitizer("it needs all of the address space")
-@pytest.mark.parametrize("megabytes", [6, 12, 24, 48, 100])
-def test_address_space_limited_from_outside(box, megabytes):
-    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
-    box.same("workload", env=TABLE_ON_STDERR, preexec_fn=limit)
-
-
-@without_emulator("the signal of a file that may not grow is its own")
-@pytest.mark.parametrize("kilobytes", [0, 4, 100, 128, 200])
-def test_file_size_limited_from_outside(box, kilobytes):
-    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes << 10, kilobytes << 10))
-    box.same("workload", env=TABLE_ON_STDERR, preexec_fn=limit)
-
-
 # ------------------------------------------------------------------------------------------------- descriptors
 
 @pytest.mark.parametrize("case", ["closefrom", "early-closefrom"])
@@ -601,75 +463,3 @@ def test_no_malloc(box, program):
 def test_malloc_failing_at_the_nth_call_for_all_n(box):
     for n in range(12):
         box.same("heap", "fail", n, env=TABLE_ON_STDERR)
-
-
-# ------------------------------------------------------------------------------------------------------ control
-
-def test_second_start(box):
-    result = box.run("control", "twice")
-    assert result.stdout == ("first 0\nsecond -1\nwords a session is already active\nstop 0\nagain -2\n")
-    assert len(result.lines) == 1 and "already active" in result.lines[0]
-    assert result.calls("work") == 2
-
-
-def test_first_starts_at_once(box):
-    """One of them starts the session; each of the others prints one line."""
-    for _ in range(20):
-        result = box.run("control", "at_once")
-        assert result.stdout == "started 1 refused 7\nstop 0\n"
-        assert len(result.lines) == 7 and all("already active" in line for line in result.lines)
-        assert result.calls("work") == 1
-
-
-@without_thread_sanitizer("it does not know membarrier, by which a session ends")
-def test_start_and_stop_200_times_with_threads(box):
-    result = box.run("control", "restart", 200 if not SANITIZER else 50)
-    assert result.stdout == "failures 0\nstart 0\nstop 0\n"
-    assert result.calls("work") == 5 and result.report.names() == ["work"]
-    assert len(result.sessions()) <= 22
-
-
-@without_thread_sanitizer("it does not know membarrier, by which a session ends")
-@pytest.mark.parametrize("case", ["note", "function", "again", "end"])
-def test_restart_while_a_thread_knows_a_place_that_is_gone(box, case):
-    assert box.run("restarts", case).calls("dive") == 2
-
-
-def test_report_in_the_middle(box):
-    result = box.run("control", "middle", env={"HOTPATH_OUTPUT_PATH": None})
-    first, last = (json.loads(line) for line in result.stderr.splitlines())
-    calls = [{row["name"]: row["calls"] for row in report["sections"]["timing"]["rows"]}
-             for report in (first, last)]
-    assert calls == [{"middle": 1, "work": 2}, {"middle": 1, "work": 3}]
-    assert result.stdout == "report 0\n"
-
-
-def test_reporter_gets_the_rows(box):
-    result = box.run("control", "reporter", env={"HOTPATH_REPORT": None})
-    assert result.stdout == ("start 0\ncontext mine\nsection timing\nname work\ncalls 9\nout of range 1\nelapsed "
-                             "1\n"
-                             "stop 0\n")
-    assert result.stderr == "" and not result.report_path.exists()
-
-
-def test_session_in_a_scope(box):
-    result = box.run("control", "scope")
-    assert {row.name: row.calls for row in result.report.rows()} == {"measured_scope": 1, "work": 1, "in scope": 1}
-    assert result.row("measured_scope").percent_total == pytest.approx(100)
-    assert result.stdout == "path ''\n"
-
-
-def test_control_without_a_session(box):
-    result = box.run("control", "unstarted")
-    assert result.stdout == "stop -2\nreport -2\npath ''\nversion 0\n" and result.stderr == ""
-
-
-def test_options_nobody_understands(box):
-    result = box.run("control", "options")
-    assert result.stdout == "no size -4\nhuge -4\n"
-    assert len(result.lines) == 2 and not result.report_path.exists()
-
-
-def test_off_at_run_time(box):
-    result = box.same("workload", env={"HOTPATH": "0"})
-    assert result.stderr == "" and result.sessions() == [] and not result.report_path.exists()

@@ -3,8 +3,8 @@ import subprocess
 
 import pytest
 
+from command import Cli
 from harness import SANITIZER, without_emulator, without_sanitizer, without_thread_sanitizer
-from test_cli import Cli
 from test_cpu import check_even, check_split, kill_at_random
 from test_survival import kill_at_random_moments
 from test_truth import check_many_sites, check_short_lives

@@ -3,13 +3,11 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import time
 import unicodedata
 
 import pytest
 
-from harness import EMULATOR, HOTPATH, PROGRAMS, SOURCE, Report, end, needs_root
+from harness import EMULATOR, PROGRAMS, SOURCE, Report, end
 from terminal import Terminal, plain
 
 TABLE = {"HOTPATH_OUTPUT_FORMAT": "table", "HOTPATH_OUTPUT_PATH": None, "HOTPATH_REPORT": None,

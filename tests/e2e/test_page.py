@@ -10,8 +10,9 @@ import subprocess
 
 import pytest
 
-from harness import BUILD, EXAMPLES, PROGRAMS, SOURCE, TIMEOUT, with_glibc, without_emulator, without_sanitizer, without_thread_sanitizer
-from test_cli import Cli
+from command import Cli
+from harness import (BUILD, EXAMPLES, PROGRAMS, SOURCE, TIMEOUT, with_glibc, without_emulator, without_sanitizer,
+                     without_thread_sanitizer)
 
 pytestmark = [without_emulator("/proc shows the emulator"),
               without_thread_sanitizer("it has a thread of its own, which uses time, too")]

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from command import Cli, wait_until
 from harness import EXAMPLES, PROGRAMS, SOURCE, without_emulator, without_thread_sanitizer
-from test_cli import Cli, wait_until
 from test_page import page_of
 from test_serve import Server
 from test_stretch import history

@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
+from command import Cli
 from harness import (IS_ROOT, PROGRAMS, between, needs_root, perf_is_allowed, with_glibc, without_emulator,
                      without_sanitizer)
-from test_cli import Cli
 
 pytestmark = [without_emulator("/proc shows the emulator"), with_glibc("the programs of this machine have it"),
               without_sanitizer("the library of such a build can be preloaded into nothing else")]

@@ -10,9 +10,9 @@ import time
 
 import pytest
 
+from command import Cli
 from harness import (HOTPATH, IS_ROOT, PROGRAMS, Report, perf_is_allowed, with_glibc, without_emulator,
                      without_sanitizer)
-from test_cli import Cli
 
 pytestmark = [without_emulator("/proc and perf are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),

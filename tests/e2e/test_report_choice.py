@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from command import Cli
 from harness import HOTPATH, PROGRAMS, without_emulator
 from terminal import Terminal
-from test_cli import Cli
 
 pytestmark = without_emulator("it would have to start another")
 

@@ -9,9 +9,9 @@ import termios
 
 import pytest
 
+from command import Cli
 from harness import BUILD, HOTPATH, PROGRAMS, Box, with_glibc, without_emulator, without_sanitizer
 from terminal import plain
-from test_cli import Cli
 
 pytestmark = [without_emulator("programs of this machine are run, too"),
               without_sanitizer("they are not built with it"), with_glibc("the programs of this machine have it")]

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
+from command import Cli
 from harness import perf_is_allowed, with_glibc, without_emulator, without_sanitizer
-from test_cli import Cli
 
 RUSTC = shutil.which("rustc")
 pytestmark = [without_emulator("/proc and perf are those of the machine below"),

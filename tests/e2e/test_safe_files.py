@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
+from command import GUEST, cli  # noqa: F401 (a fixture)
 from harness import BUILD, EMULATOR, HOTPATH, PROGRAMS, TIMEOUT, needs_root, with_glibc, without_sanitizer
-from test_cli import GUEST, cli  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
 

@@ -1,8 +1,8 @@
 """Programs that sandbox themselves while `hotpath run` watches: hotpath works without what the sandbox forbids."""
 import pytest
 
+from command import cli  # noqa: F401 (a fixture)
 from harness import EMULATOR, IS_GLIBC, PROGRAMS, with_glibc, without_sanitizer
-from test_cli import cli  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
 

@@ -13,8 +13,8 @@ import urllib.parse
 
 import pytest
 
+from command import Cli, wait_until
 from harness import EXAMPLES, PROGRAMS, TIMEOUT, without_emulator, without_thread_sanitizer
-from test_cli import Cli, wait_until
 from test_page import Page, page_of
 
 pytestmark = [without_emulator("/proc shows the emulator"),

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from command import Cli, wait_until
 from harness import PROGRAMS, TIMEOUT, pairs, without_emulator, without_thread_sanitizer
-from test_cli import Cli, wait_until
 from test_views import follows_the_schema
 
 pytestmark = [without_emulator("/proc shows the emulator"),

@@ -3,8 +3,8 @@ import subprocess
 
 import pytest
 
+from command import Cli, wait_until
 from harness import PROGRAMS, without_emulator, without_sanitizer, without_thread_sanitizer
-from test_cli import Cli, wait_until
 
 pytestmark = [without_emulator("/proc shows the emulator"),
               without_thread_sanitizer("it has a thread of its own, which uses time, too")]

@@ -3,8 +3,8 @@ import struct
 
 import pytest
 
+from command import Cli
 from harness import PROGRAMS, without_emulator, without_sanitizer, without_thread_sanitizer
-from test_cli import Cli
 from test_threads_section import told
 
 pytestmark = [without_emulator("/proc shows the emulator"),

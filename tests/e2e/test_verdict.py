@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from command import Cli
 from harness import (EMULATOR, EXAMPLES, IS_GLIBC, PROGRAMS, SANITIZER, Box, pairs, without_sanitizer,
                      without_thread_sanitizer)
-from test_cli import Cli
 from test_views import follows_the_schema, table
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR),

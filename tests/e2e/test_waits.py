@@ -7,9 +7,9 @@ import time
 
 import pytest
 
+from command import Cli
 from harness import (BUILD, HOTPATH, IS_ROOT, PROGRAMS, between, with_glibc, without_emulator, without_sanitizer,
                      without_thread_sanitizer)
-from test_cli import Cli
 
 pytestmark = [without_emulator("/proc shows the emulator"),
               without_thread_sanitizer("it has a thread of its own, which waits, too")]

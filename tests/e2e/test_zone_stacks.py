@@ -8,8 +8,8 @@ import re
 import pytest
 
 import exported
+from command import Cli
 from harness import PROGRAMS, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
-from test_cli import Cli
 
 pytestmark = [without_emulator("/proc and timers are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),

@@ -1,4 +1,7 @@
-/* Rows of sections, from sessions with known numbers. SPDX-License-Identifier: MIT */
+/*
+ * Rows of the section `timing` from sessions with known numbers, and which rows, columns and sections are shown.
+ * SPDX-License-Identifier: MIT
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,45 +12,9 @@
 
 #include <cmocka.h>
 
-#include "function_profile.h"
-#include "report_asserts.h"
-#include "text.h"
-#include "trust_line.h"
+#include "timing_fixture.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
-
-static void assert_row(size_t row, const char *name, uint64_t calls, double avg, double total, double percent)
-{
-    const hotpath_section *timing = section_named("timing");
-    assert_string_equal(cell_of(timing, row, "name").text, name);
-    assert_int_equal(cell_of(timing, row, "calls").count, calls);
-    assert_float_equal(cell_of(timing, row, "avg_ns").number, avg, 0.001);
-    assert_float_equal(cell_of(timing, row, "total_ns").number, total, 0.001);
-    assert_float_equal(cell_of(timing, row, "percent_total").number, percent, 0.001);
-}
-
-/* main 1000 ticks, of which parse takes 2 x 300 and lex inside parse 4 x 100; on two threads. */
-static void build_small_session(void)
-{
-    const uint32_t main_site = builder_site(&builder, "main", "src/main.c", 10);
-    const uint32_t parse = builder_site(&builder, "parse", "src/parse.c", 20);
-    const uint32_t lex = builder_site(&builder, "lex", "src/lex.c", 30);
-    builder_header(&builder)->main_site = main_site;
-    const uint32_t first = builder_thread(&builder), second = builder_thread(&builder);
-    const uint32_t main_node = builder_node(&builder, first, 0, main_site);
-    const uint32_t parse_node = builder_node(&builder, first, main_node, parse);
-    const uint32_t lex_node = builder_node(&builder, first, parse_node, lex);
-    builder_call(&builder, first, lex_node, 100, 0);
-    builder_call(&builder, first, lex_node, 100, 0);
-    builder_call(&builder, first, parse_node, 300, 200);
-    builder_call(&builder, first, lex_node, 100, 0);
-    builder_call(&builder, first, lex_node, 100, 0);
-    builder_call(&builder, first, parse_node, 300, 200);
-    builder_call(&builder, first, main_node, 1000, 600);
-    const uint32_t alone = builder_node(&builder, second, 0, lex);
-    builder_call(&builder, second, alone, 50, 0);
-    builder_elapse(&builder, 2000, 1);
-}
 
 /* -------------------------------------------------------------------------------------------- timing */
 
@@ -343,96 +310,6 @@ static void ties_are_broken_by_name(void **state)
         assert_int_equal(cell_of(section_named("timing"), row, "name").text[0], 'a' + (int)row);
 }
 
-/* ------------------------------------------------------------------------------------------- C++ names */
-
-/* As a demangler would. */
-static bool read_some(const char *linked, char *signature, size_t size)
-{
-    static const char *const names[][2] = {
-        {"_Z4freeR3Box", "free(Box&)"},
-        {"_ZN3Box3addEi", "Box::add(int)"},
-        {"_ZN3Box3addEd", "Box::add(double)"},
-        {"_ZL4inita", "init(signed char)"},
-        {"_ZL4inita.constprop.0", "init(signed char)"},
-    };
-    for (size_t at = 0; at < COUNT(names); at++)
-        if (strcmp(names[at][0], linked) == 0) {
-            assert_true(strlen(names[at][1]) < size);
-            strcpy(signature, names[at][1]);
-            return true;
-        }
-    return false;
-}
-
-static void build_linked_names(void)
-{
-    static const char *const names[][2] = {
-        {"_Z4freeR3Box", ""},  {"_ZN3Box3addEi", ""},  {"_ZN3Box3addEd", ""},
-        {"_ZL4inita", "a.cc"}, {"_ZL4inita", "b.cc"},  {"_ZL4inita.constprop.0", "c.cc"},
-        {"_Z7unknown", ""},    {"plain", "x/plain.c"}, {"plain", ""},
-    };
-    const uint32_t thread = builder_thread(&builder);
-    for (size_t at = 0; at < COUNT(names); at++)
-        builder_call(&builder, thread,
-                     builder_node(&builder, thread, 0, builder_site(&builder, names[at][0], names[at][1], 0)),
-                     100 - at, 0);
-    builder_elapse(&builder, 10000, 1);
-}
-
-static void names_of_the_linker_become_readable(void **state)
-{
-    (void)state;
-    static const char *const expected[] = {"free",
-                                           "Box::add(int)",
-                                           "Box::add(double)",
-                                           "a:init(signed char)",
-                                           "b:init(signed char)",
-                                           "init [constprop.0]",
-                                           "_Z7unknown",
-                                           "plain:plain",
-                                           "plain"};
-    build_linked_names();
-    read_name = read_some;
-    fixture_build();
-    const hotpath_section *timing = section_named("timing");
-    assert_int_equal(hotpath_section_rows(timing), COUNT(expected));
-    for (size_t at = 0; at < COUNT(expected); at++)
-        assert_string_equal(cell_of(timing, at, "name").text, expected[at]);
-    assert_non_null(strstr(timing->notes[timing->note_count - 1], "hotpath doctor"));
-    strcpy(settings.show.focus, "Box::add");
-    fixture_build();
-    assert_int_equal(hotpath_section_rows(section_named("timing")), 2);
-}
-
-static void names_of_the_linker_stay_in_the_library(void **state)
-{
-    (void)state;
-    build_linked_names();
-    fixture_build();
-    const hotpath_section *timing = section_named("timing");
-    assert_string_equal(cell_of(timing, 1, "name").text, "_ZN3Box3addEi");
-    assert_string_equal(timing->notes[timing->note_count - 1],
-                        "_Z... is a mangled C++ name: 'hotpath report' demangles it");
-    strcpy(settings.show.focus, "Box::add"); /* as far as that can be read without a demangler */
-    fixture_build();
-    assert_int_equal(hotpath_section_rows(section_named("timing")), 2);
-}
-
-/* A label is what a user wrote. */
-static void labels_are_never_read(void **state)
-{
-    (void)state;
-    const uint32_t thread = builder_thread(&builder);
-    const uint32_t id = builder_site(&builder, "_Z4freeR3Box", "f.cc", 1);
-    struct hp_site *site = builder_at(&builder, builder_header(&builder)->site_chunks[0]);
-    site[id].kind = HOTPATH_KIND_BLOCK_;
-    builder_call(&builder, thread, builder_node(&builder, thread, 0, id), 100, 0);
-    builder_elapse(&builder, 10000, 1);
-    read_name = read_some;
-    fixture_build();
-    assert_string_equal(cell_of(section_named("timing"), 0, "name").text, "_Z4freeR3Box");
-}
-
 static void focus_chooses_rows_and_changes_no_share(void **state)
 {
     (void)state;
@@ -518,307 +395,7 @@ static void columns_are_shown_on_request(void **state)
         assert_true(hotpath_section_column(timing, at)->visible);
 }
 
-static void labels_of_the_reader_win(void **state)
-{
-    (void)state;
-    builder_header(&builder)->label = builder_text(&builder, "recorded");
-    fixture_build();
-    assert_string_equal(hotpath_results_label(results), "recorded");
-    strcpy(settings.record.label, "asked");
-    fixture_build();
-    assert_string_equal(hotpath_results_label(results), "asked");
-}
-
-/* --------------------------------------------------------------------------------------------- names */
-
-static void same_names_are_told_apart(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *name, *file;
-        uint32_t line;
-        const char *shown;
-    } sites[] = {
-        {"alone", "src/a.c", 1, "alone"},
-        {"parse", "src/lexer.c", 5, "lexer:parse"},
-        {"parse", "src/json.c", 9, "json:parse"},
-        {"step", "src/run.c", 10, "run.c:10 step"},
-        {"step", "src/run.c", 20, "run.c:20 step"},
-        {"init", "one/init.c", 7, "one/init.c:7 init"},
-        {"init", "two/init.c", 7, "two/init.c:7 init"},
-        {"twin", "x.c", 3, NULL}, /* nothing tells them apart but their numbers */
-        {"twin", "x.c", 3, NULL},
-        {"json:parse", "other.c", 4, NULL}, /* a label that looks like a shown name */
-    };
-    const uint32_t thread = builder_thread(&builder);
-    settings.show.functions_limit = HOTPATH_NO_LIMIT;
-    for (size_t at = 0; at < COUNT(sites); at++) {
-        const uint32_t site = builder_site(&builder, sites[at].name, sites[at].file, sites[at].line);
-        builder_call(&builder, thread, builder_node(&builder, thread, 0, site), 1000 - at, 0);
-    }
-    const uint32_t other = builder_node(&builder, thread, 0, HP_SITE_OTHER);
-    const uint32_t lost = builder_node(&builder, thread, 0, 700);
-    builder_call(&builder, thread, other, 10, 0);
-    builder_call(&builder, thread, lost, 5, 0);
-    fixture_build();
-    const hotpath_section *timing = section_named("timing");
-    assert_int_equal(hotpath_section_rows(timing), COUNT(sites) + 2);
-    for (size_t row = 0; row < COUNT(sites) + 2; row++) {
-        const char *name = cell_of(timing, row, "name").text;
-        /* json:parse collides with the label, so both get more. */
-        if (row < COUNT(sites) && sites[row].shown != NULL && strcmp(sites[row].shown, "json:parse") != 0)
-            assert_string_equal(name, sites[row].shown);
-        for (size_t before = 0; before < row; before++)
-            assert_string_not_equal(name, cell_of(timing, before, "name").text);
-    }
-    assert_string_equal(cell_of(timing, COUNT(sites), "name").text, "<other>");
-    assert_string_equal(cell_of(timing, COUNT(sites) + 1, "name").text, "<site 700>");
-    assert_false(cell_of(timing, COUNT(sites), "location").has_value);
-}
-
-/* ---------------------------------------------------------------------------------------------- tree */
-
-static void the_tree_merges_threads_by_path(void **state)
-{
-    (void)state;
-    strcpy(settings.show.report, "calltree");
-    const uint32_t a = builder_site(&builder, "a", "f.c", 1), b = builder_site(&builder, "b", "f.c", 2);
-    const uint32_t c = builder_site(&builder, "c", "f.c", 3);
-    for (unsigned count = 0; count < 3; count++) {
-        const uint32_t thread = builder_thread(&builder);
-        const uint32_t an = builder_node(&builder, thread, 0, a);
-        const uint32_t cn = builder_node(&builder, thread, an, c);
-        const uint32_t bn = builder_node(&builder, thread, an, b);
-        const uint32_t cbn = builder_node(&builder, thread, bn, c);
-        const uint32_t top = builder_node(&builder, thread, 0, c);
-        builder_call(&builder, thread, an, 100, 60);
-        builder_call(&builder, thread, bn, 50, 20);
-        builder_call(&builder, thread, cbn, 20, 0);
-        builder_call(&builder, thread, cn, 10, 0);
-        builder_call(&builder, thread, top, 200, 0);
-    }
-    fixture_build();
-    const hotpath_section *tree = section_named("calltree");
-    assert_true(tree->is_tree);
-    assert_int_equal(hotpath_section_rows(tree), 5);
-    assert_place(0, 0, "c", 3, 600, 600);
-    assert_place(1, 0, "a", 3, 300, 120);
-    assert_place(2, 1, "b", 3, 150, 90);
-    assert_place(3, 2, "c", 3, 60, 60);
-    assert_place(4, 1, "c", 3, 30, 30);
-}
-
-static void the_tree_keeps_its_hottest_rows(void **state)
-{
-    (void)state;
-    strcpy(settings.show.report, "calltree");
-    settings.show.calltree_limit = 4;
-    const uint32_t thread = builder_thread(&builder);
-    uint32_t tops[3];
-    for (uint32_t at = 0; at < 3; at++) {
-        char name[] = {"abc"[at], '\0'};
-        tops[at] = builder_node(&builder, thread, 0, builder_site(&builder, name, "f.c", at + 1));
-        builder_call(&builder, thread, tops[at], 1000 - at * 100, 0);
-        for (uint32_t child = 0; child < 3; child++) {
-            char child_name[] = {"abc"[at], "123"[child], '\0'};
-            const uint32_t node = builder_node(&builder, thread, tops[at],
-                                               builder_site(&builder, child_name, "f.c", 10 + at * 3 + child));
-            builder_call(&builder, thread, node, at == 2 ? 700 - child : 50 - child, 0);
-        }
-    }
-    fixture_build();
-    const hotpath_section *tree = section_named("calltree");
-    assert_int_equal(hotpath_section_rows(tree), 4);
-    assert_int_equal(hotpath_section_total_rows(tree), 12);
-    assert_place(0, 0, "a", 1, 1000, 1000);
-    assert_place(1, 0, "b", 1, 900, 900);
-    assert_place(2, 0, "c", 1, 800, 800);
-    assert_place(3, 1, "c1", 1, 700, 700);
-}
-
-static void a_very_deep_tree_is_cut(void **state)
-{
-    (void)state;
-    strcpy(settings.show.report, "calltree");
-    settings.show.calltree_limit = HOTPATH_NO_LIMIT;
-    const uint32_t thread = builder_thread(&builder);
-    uint32_t node = 0;
-    for (uint32_t depth = 0; depth < 1000; depth++) {
-        node = builder_node(&builder, thread, node, builder_site(&builder, "f", "f.c", depth + 1));
-        builder_call(&builder, thread, node, 2000 - depth, 1999 - depth);
-    }
-    fixture_build();
-    const hotpath_section *tree = section_named("calltree");
-    assert_int_equal(hotpath_section_total_rows(tree), 1000);
-    assert_int_equal(hotpath_section_rows(tree), 200);
-    assert_int_equal(tree->rows[199].depth, 199);
-}
-
-/* ------------------------------------------------------------------------------------------- estimates */
-
-/* main, timed: 1000 ticks; in it `f`, of which ten calls of 160 were timed, and `g`, all of which were. */
-static void build_sampled_session(uint64_t ticks_of_f)
-{
-    const uint32_t thread = builder_thread(&builder);
-    const uint32_t main = builder_node(&builder, thread, 0, builder_site(&builder, "main", "m.c", 1));
-    const uint32_t f = builder_node(&builder, thread, main, builder_site(&builder, "f", "m.c", 2));
-    const uint32_t g = builder_node(&builder, thread, main, builder_site(&builder, "g", "m.c", 3));
-    for (int call = 0; call < 10; call++)
-        builder_call(&builder, thread, f, ticks_of_f, 0);
-    struct hotpath_node_ *node = builder_at(&builder, f);
-    node->calls = 160;
-    node->untimed = 150;
-    builder_call(&builder, thread, g, 200, 0);
-    builder_call(&builder, thread, main, 1000, 10 * ticks_of_f + 200);
-    builder_header(&builder)->time_period = 16;
-    strcpy(settings.show.report, "timing,calltree");
-    strcpy(settings.show.columns, "all");
-}
-
-static const char *scaled_of(const char *section, size_t row)
-{
-    return cell_of(section_named(section), row, "scaled").text;
-}
-
-static bool shows(const char *text, const char *line) { return strstr(text, line) != NULL; }
-
-static void every_scaled_number_is_marked(void **state)
-{
-    (void)state;
-    build_sampled_session(3);
-    fixture_build();
-    assert_string_equal(scaled_of("timing", 0), "self"); /* what 160 calls of f leave to it */
-    assert_string_equal(scaled_of("timing", 1), "all");
-    assert_string_equal(scaled_of("timing", 2), "none");
-    assert_string_equal(scaled_of("calltree", 0), "self");
-    assert_string_equal(scaled_of("calltree", 1), "all");
-    assert_string_equal(scaled_of("calltree", 2), "none");
-    const char *table = fixture_render(400, false);
-    assert_true(shows(table, "|   1.00 µs |   1.00 µs |    1.00 µs |   0.10% | ^320.00 ns |   1.00 µs |"));
-    assert_true(shows(table, "|  ^3.00 ns |  ^3.00 ns | ^480.00 ns |  ^0.05% | ^480.00 ns |  ^3.00 ns |"));
-    assert_true(shows(table, "|   f      |   160 | ^480.00 ns | ^480.00 ns |  ^0.05% |"));
-    assert_true(shows(table, "|   g      |     1 |  200.00 ns |  200.00 ns |   0.02% |"));
-}
-
-static void what_is_inside_is_not_estimated_as_longer(void **state)
-{
-    (void)state;
-    build_sampled_session(30);
-    fixture_build();
-    const hotpath_section *timing = section_named("timing");
-    assert_string_equal(cell_of(timing, 1, "name").text, "f");
-    assert_float_equal(cell_of(timing, 1, "total_ns").number, 800, 0.001); /* and not 4800 of 1000 */
-    assert_float_equal(cell_of(timing, 0, "self_ns").number, 0, 0.001);
-    assert_float_equal(cell_of(section_named("calltree"), 1, "total_ns").number, 800, 0.001);
-}
-
-/* --------------------------------------------------------------------------------------------- trust */
-
-static void overhead_is_bounded_from_above(void **state)
-{
-    (void)state;
-    build_small_session();
-    builder_header(&builder)->zone_cost_ps = 10000; /* 10 ns, of which 4 fall into the zone itself */
-    builder_header(&builder)->zone_inner_ps = 4000;
-    fixture_build();
-    const hotpath_section *timing = section_named("timing");
-    assert_number(0, "overhead_max_ns", 4 + 6 * 10);
-    assert_number(1, "overhead_max_ns", 2 * 4 + 4 * 10);
-    assert_number(2, "overhead_max_ns", 5 * 4);
-    assert_false(timing->rows[0].is_rough);
-    assert_int_equal(timing->note_count, 0);
-    builder_header(&builder)->zone_cost_ps = 20000;
-    fixture_build();
-    assert_true(section_named("timing")->rows[0].is_rough);  /* 124 of 1000 */
-    assert_false(section_named("timing")->rows[2].is_rough); /* 20 of 450 */
-    assert_int_equal(section_named("timing")->note_count, 1);
-    /* The busiest thread made 7 of 8 calls: 140 of 2000 ns. */
-    assert_float_equal(results->trust->share_percent, 7, 0.001);
-}
-
-/* Inner calls of f were folded onto the outer one, so nobody knows how many of them ran inside g and h. */
-static void what_recursion_may_hide_counts_in_full(void **state)
-{
-    (void)state;
-    const uint32_t thread = builder_thread(&builder);
-    const uint32_t f = builder_node(&builder, thread, 0, builder_site(&builder, "f", "f.c", 1));
-    const uint32_t g = builder_node(&builder, thread, f, builder_site(&builder, "g", "f.c", 2));
-    const uint32_t h = builder_node(&builder, thread, g, builder_site(&builder, "h", "f.c", 3));
-    builder_header(&builder)->zone_cost_ps = 10000;
-    builder_header(&builder)->zone_inner_ps = 4000;
-    builder_nested_call(&builder, thread, f, 3000, 0);
-    builder_nested_call(&builder, thread, f, 4000, 0);
-    builder_call(&builder, thread, f, 9000, 7000);
-    for (unsigned call = 0; call < 4; call++)
-        builder_call(&builder, thread, g, 2000, 1000);
-    for (unsigned call = 0; call < 2; call++)
-        builder_call(&builder, thread, h, 1000, 0);
-    fixture_build();
-    assert_row(0, "f", 3, 16000.0 / 3, 9000, 0.9);
-    assert_number(0, "overhead_max_ns", 3 * 10 + (3 + 6) * 10);
-    assert_row(1, "g", 4, 2000, 8000, 0.8);
-    assert_number(1, "overhead_max_ns", 4 * 4 + (3 + 6) * 10);
-    assert_row(2, "h", 2, 1000, 2000, 0.2);
-    assert_number(2, "overhead_max_ns", 2 * 4 + (3 + 6) * 10);
-}
-
-static const char *line_of(const struct hp_trust *trust)
-{
-    static char bytes[1024];
-    struct hp_text text;
-    hp_text_init(&text, bytes, sizeof bytes);
-    hp_trust_put(trust, &text);
-    return hp_text_end(&text);
-}
-
-static const char *trust_line(void) { return line_of(results->trust); }
-
-static void the_trust_line_says_it_all(void **state)
-{
-    (void)state;
-    build_small_session();
-    builder_header(&builder)->zone_cost_ps = 46000;
-    builder_elapse(&builder, 2100000, 1 / 2.1);
-    fixture_build();
-    assert_string_equal(trust_line(),
-                        "clock tsc at 2.10 GHz; one zone costs 46.0 ns; measuring took less than 0.1 % of the run; "
-                        "nothing was lost");
-    builder_header(&builder)->losses[HP_LOSS_ABANDONED] = 12;
-    builder_header(&builder)->losses[HP_LOSS_DEPTH] = 1;
-    builder_header(&builder)->zone_cost_ps = 460000;
-    fixture_build();
-    assert_string_equal(
-        trust_line(),
-        "clock tsc at 2.10 GHz; one zone costs 460 ns; measuring took about 0.3 % of the run; 12 zones were left "
-        "by longjmp or similar: timed up to their last recorded time; 1 zone was nested too deeply: not recorded");
-}
-
-static void the_trust_line_says_what_is_not_known_better(void **state)
-{
-    (void)state;
-    struct hp_trust trust = {.clock = "tsc", .zone_cost_ns = 46, .share_percent = 20, .least_percent = 16};
-    assert_non_null(strstr(line_of(&trust), "measuring took about 20.0 % of the run"));
-    trust.least_percent = 4;
-    assert_non_null(strstr(line_of(&trust), "measuring took about 4.0 to 20.0 % of the run"));
-    trust.least_percent = 0.01;
-    assert_non_null(strstr(line_of(&trust), "measuring took at most about 20.0 % of the run"));
-}
-
-static void the_trust_line_says_what_is_lost_of_stacks(void **state)
-{
-    (void)state;
-    struct hp_function_profile functions = {.samples = 5, .source = HP_STACKS_BY_TIMERS};
-    struct hp_trust trust = {.clock = "monotonic", .functions = &functions};
-    assert_non_null(strstr(line_of(&trust), "; nothing was lost"));
-    functions.lost = 34;
-    assert_non_null(strstr(line_of(&trust), "5 samples by timers in the program; 34 stack samples were lost: no "
-                                            "space for them, or their processes had ended"));
-    assert_null(strstr(line_of(&trust), "nothing was lost"));
-    functions.lost = 0;
-    functions.allocs_lost = 1;
-    assert_non_null(strstr(line_of(&trust), "; 1 allocation sample was lost: no space for it"));
-    assert_null(strstr(line_of(&trust), "nothing was lost"));
-}
+/* ------------------------------------------------------------------------------------------ the rest */
 
 static void nothing_measured_is_said(void **state)
 {
@@ -884,47 +461,29 @@ static void sites_that_share_a_long_name_take_little_memory(void **state)
 
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(timing_adds_up_threads_and_places, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(ticks_become_nanoseconds, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(recursion_counts_once_in_totals, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(abandoned_and_missed_calls_are_not_averaged_wrongly, fixture_set_up,
-                                        fixture_tear_down),
-        cmocka_unit_test_setup_teardown(percentiles_are_within_one_percent, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(percentiles_take_the_nearest_rank, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(percentiles_have_titles, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(open_zones_count_until_now, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(an_open_recursion_counts_once, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(a_start_in_the_future_is_no_time, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(the_wrapper_can_be_left_out, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(self_time_can_be_ranked, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(the_limit_spares_the_main_row, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(ties_are_broken_by_name, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(names_of_the_linker_become_readable, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(names_of_the_linker_stay_in_the_library, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(labels_are_never_read, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(focus_chooses_rows_and_changes_no_share, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(sections_are_chosen_by_the_grammar, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(columns_are_shown_on_request, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(labels_of_the_reader_win, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(same_names_are_told_apart, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(the_tree_merges_threads_by_path, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(the_tree_keeps_its_hottest_rows, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(a_very_deep_tree_is_cut, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(every_scaled_number_is_marked, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(what_is_inside_is_not_estimated_as_longer, fixture_set_up,
-                                        fixture_tear_down),
-        cmocka_unit_test_setup_teardown(overhead_is_bounded_from_above, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(what_recursion_may_hide_counts_in_full, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(the_trust_line_says_it_all, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test(the_trust_line_says_what_is_lost_of_stacks),
-        cmocka_unit_test_setup_teardown(the_trust_line_says_what_is_not_known_better, fixture_set_up,
-                                        fixture_tear_down),
-        cmocka_unit_test_setup_teardown(nothing_measured_is_said, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(the_public_api_refuses_bad_indexes, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(running_out_of_memory_is_an_answer, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(sites_that_share_a_long_name_take_little_memory, fixture_set_up,
-                                        fixture_tear_down),
+        TEST(timing_adds_up_threads_and_places),
+        TEST(ticks_become_nanoseconds),
+        TEST(recursion_counts_once_in_totals),
+        TEST(abandoned_and_missed_calls_are_not_averaged_wrongly),
+        TEST(percentiles_are_within_one_percent),
+        TEST(percentiles_take_the_nearest_rank),
+        TEST(percentiles_have_titles),
+        TEST(open_zones_count_until_now),
+        TEST(an_open_recursion_counts_once),
+        TEST(a_start_in_the_future_is_no_time),
+        TEST(the_wrapper_can_be_left_out),
+        TEST(self_time_can_be_ranked),
+        TEST(the_limit_spares_the_main_row),
+        TEST(ties_are_broken_by_name),
+        TEST(focus_chooses_rows_and_changes_no_share),
+        TEST(sections_are_chosen_by_the_grammar),
+        TEST(columns_are_shown_on_request),
+        TEST(nothing_measured_is_said),
+        TEST(the_public_api_refuses_bad_indexes),
+        TEST(running_out_of_memory_is_an_answer),
+        TEST(sites_that_share_a_long_name_take_little_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,262 @@
+"""The console in a terminal: keys, signals, colours, sizes, and the demo; the terminal is restored at the end."""
+import os
+import re
+import signal
+
+import pytest
+
+from command import wait_until
+from console_desk import TABS, Desk, cli, desk, home  # noqa: F401 (fixtures)
+from harness import BUILD, PROGRAMS, SANITIZER, without_emulator, without_thread_sanitizer
+from terminal import Terminal, plain
+
+pytestmark = [without_emulator("/proc shows the emulator"),
+              without_thread_sanitizer("it has a thread of its own, which uses time, too")]
+
+
+
+class Shell:
+    """A shell in a terminal, in which the console is started; `rest` are the terminal's settings."""
+
+    def __init__(self, cli, columns=100, rows=30, env=None):
+        self.terminal = Terminal(cli.box, columns, rows, env={**cli.environment(), **home(cli), **(env or {})})
+        self.cli = cli
+        self.settings = self.ask("stty -g")
+
+    def ask(self, command):
+        self.count = getattr(self, "count", 0) + 1
+        self.terminal.type(f"{command}; echo end{self.count}", "Enter")
+        screen = plain(self.terminal.wait_for(rf"^end{self.count}$"))
+        return re.search(rf"^(.*)\nend{self.count}$", screen, re.M).group(1)
+
+    def console(self, *args):
+        self.terminal.type(" ".join([str(self.cli.program), "console", *args]), "Enter")
+
+    def assert_as_before(self):
+        """The modes of the terminal are restored, and so is its screen."""
+        assert self.ask("stty -g") == self.settings
+        text = plain(self.terminal.screen())
+        assert "1 Overview" not in text and "stty -g" in text
+
+    def close(self):
+        self.terminal.close()
+
+
+@pytest.fixture
+def shell(desk):
+    started = Shell(desk.cli)
+    yield started
+    started.close()
+
+
+def console_pid(folder):
+    """Of the console that was started in a shell."""
+    for entry in os.listdir("/proc"):
+        try:
+            words = open(f"/proc/{entry}/cmdline", "rb").read().split(b"\0") if entry.isdigit() else []
+            environment = open(f"/proc/{entry}/environ", "rb").read() if b"console" in words else b""
+        except OSError:
+            continue
+        if str(folder).encode() in environment:
+            return int(entry)
+    return pytest.fail("there is no console")
+
+
+def test_quitting(shell):
+    shell.console("order_desk")
+    shell.terminal.wait_for(r"\[1 Overview\]")
+    for tab, name in enumerate(TABS):
+        shell.terminal.type(str(tab + 1))
+        shell.terminal.wait_for(rf"\[{tab + 1} {name}\]")
+    shell.terminal.type("q")
+    shell.terminal.wait_for(r"^ready\$$")
+    shell.assert_as_before()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=str)
+def test_ending_by_a_signal(shell, number):
+    shell.console("order_desk")
+    shell.terminal.wait_for(r"\[1 Overview\]")
+    os.kill(console_pid(shell.cli.folder), number)
+    shell.terminal.wait_for(r"^ready\$$|Terminated|Hangup")
+    assert shell.ask("echo status $?") is not None
+    shell.assert_as_before()
+
+
+def test_the_source_in_an_editor(desk):
+    """The editor has the terminal meanwhile, and the console gets it back."""
+    editor = desk.cli.folder / "editor"
+    editor.write_text(f'stty -g\nread -p "edits $* " answer\necho "$answer" > {desk.cli.folder}/answered\n')
+    shell = Shell(desk.cli, env={"EDITOR": f"bash {editor} -x"})
+    try:
+        shell.ask(f"cd {BUILD}; pwd")  # where relative paths of sources are valid
+        shell.console("order_desk", "--tab", "2")
+        shell.terminal.wait_for(r"^...reserve_stock")
+        shell.terminal.type("/", "reserve", "Enter", "v")
+        screen = plain(shell.terminal.wait_for(r"edits -x \+\d+ \S*order_desk.c"))
+        assert shell.settings in screen
+        shell.terminal.type("seen", "Enter")
+        shell.terminal.wait_for(r"\[2 Functions\]")
+        wait_until(lambda: (desk.cli.folder / "answered").exists())
+        assert (desk.cli.folder / "answered").read_text() == "seen\n"
+        shell.terminal.type("Escape")
+        shell.terminal.type("1")
+        shell.terminal.wait_for(r"\[1 Overview\]")
+        shell.terminal.type("q")
+        shell.terminal.wait_for(r"^ready\$$")
+        assert shell.ask("stty -g") == shell.settings
+    finally:
+        shell.close()
+
+
+def test_being_stopped(desk):
+    shell = Shell.__new__(Shell)
+    shell.cli = desk.cli
+    shell.terminal = Terminal(desk.cli.box, 100, 30, env={**desk.cli.environment(), **home(desk.cli)},
+                              command=("bash", "--norc", "-i"))
+    shell.settings = shell.ask("stty -g")
+    try:
+        shell.console("order_desk")
+        shell.terminal.wait_for(r"\[1 Overview\]")
+        shell.terminal.type("C-z")
+        shell.terminal.wait_for(r"Stopped")
+        assert shell.ask("stty -g") == shell.settings
+        shell.terminal.type("fg", "Enter")
+        shell.terminal.wait_for(r"\[1 Overview\]")
+        shell.terminal.type("2")
+        shell.terminal.wait_for(r"\[2 Functions\]")
+        shell.terminal.type("q")
+        shell.terminal.wait_for(r"^ready\$$")
+        shell.assert_as_before()
+    finally:
+        shell.close()
+
+
+def test_the_terminal_changes_its_size(shell):
+    shell.console("order_desk")
+    shell.terminal.wait_for(r"\[1 Overview\]")
+    shell.terminal.type("2")
+    for columns, rows in ((80, 24), (60, 15), (220, 50), (40, 10), (100, 30)):
+        shell.terminal.tmux("resize-window", "-x", str(columns), "-y", str(rows))
+        shell.terminal.wait_for(r"needs 60 columns" if columns < 60 else r"q quit *$")
+        lines = plain(shell.terminal.screen()).split("\n")
+        assert max(map(len, lines)) <= columns
+    shell.terminal.wait_for(r"^...reserve_stock")
+
+
+def test_colours(desk):
+    for env, has_colors in (({}, True), ({"NO_COLOR": "1"}, False)):
+        shell = Shell(desk.cli, env=env)
+        try:
+            shell.console("order_desk")
+            shell.terminal.wait_for(r"\[1 Overview\]")
+            shell.terminal.wait_for(r"lock .*\d")
+            assert bool(re.search(r"\x1b\[(\d+;)*3[1-68]", shell.terminal.screen())) == has_colors
+        finally:
+            shell.close()
+
+
+def test_a_console_of_linux(desk):
+    shell = Shell(desk.cli)
+    try:
+        shell.terminal.type(f"TERM=linux LC_ALL=C {desk.cli.program} console order_desk", "Enter")
+        shell.terminal.wait_for(r"\[1 Overview\]")
+        assert plain(shell.terminal.screen()).isascii()
+        shell.terminal.type("q")
+        shell.terminal.wait_for(r"^ready\$$")
+        assert shell.ask("stty -g") == shell.settings
+        shell.terminal.type(f"TERM=nonsense {desk.cli.program} console order_desk", "Enter")
+        shell.terminal.wait_for(r"terminal type in TERM is unknown")
+    finally:
+        shell.close()
+
+
+def test_waiting_for_a_program(cli):
+    shell = Shell(cli)
+    try:
+        shell.console("--every", "0.2")
+        shell.terminal.wait_for(r"No program is being measured")
+        desk = Desk(cli)
+        shell.terminal.wait_for(r"order_desk +● live")
+        shell.terminal.type("Enter")
+        shell.terminal.wait_for(r"\[1 Overview\]")
+        desk.end()
+        shell.terminal.wait_for(r"■ ended after")
+        # The same program once more.
+        again = Desk(cli)
+        shell.terminal.wait_for(r"Restarted as \d+: press F to follow")
+        shell.terminal.type("F")
+        shell.terminal.wait_for(r"● live")
+        again.end()
+    finally:
+        shell.close()
+
+
+# --- the demo
+
+def processes_of(folder):
+    """Those that have it in their environment."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if str(folder).encode() in open(f"/proc/{entry}/environ", "rb").read():
+                found.append(open(f"/proc/{entry}/comm").read().strip())
+        except OSError:
+            continue
+    return found
+
+
+def test_demo_without_a_terminal(cli):
+    before = set(cli.folder.iterdir())
+    done = cli("demo", "--seconds", "1")
+    assert "runs for 1 s" in done.stderr and "in a terminal" in done.stderr
+    for section in ("cpu", "waits", *([] if SANITIZER else ["alloc-bytes"])):
+        assert f"\n{section}: " in done.stdout  # the short report
+    assert re.search(r"^\| Function .*\| % Total \| Verdict ", done.stdout, re.M)
+    assert "| main " in done.stdout and "hotpath run --console ./program" in done.stdout
+    assert set(cli.folder.iterdir()) == before and cli.sessions("-a") == []
+    assert "--seconds 'soon'" in cli("demo", "--seconds", "soon", status=2).stderr
+
+
+def test_demo(cli):
+    """All kinds of rows are there, q ends the program, and nothing of it is left."""
+    shell = Shell(cli)
+    before = set(cli.folder.iterdir())
+    try:
+        shell.terminal.type(f"{cli.program} demo --seconds 600; echo status $?", "Enter")
+        shell.terminal.wait_for(r"^ orders \d+ +● live")
+        for tab, row in ((2, r"reserve_stock +\d"), (3, r"handle +\d"), (5, r"jobs|mail"), (6, r"worker.*\d"),
+                         (7, r"reserve_stock|queue_pop")):
+            shell.terminal.type(str(tab))
+            shell.terminal.wait_for(rf"\[{tab} ")
+            shell.terminal.wait_for(row)
+        assert "orders" in processes_of(cli.folder)
+        shell.terminal.type("q")
+        shell.terminal.wait_for(r"^status 0$")
+        text = plain(shell.terminal.tmux("capture-pane", "-p", "-S", "-200"))
+        assert "all orders are done" in text and "bottlenecks - " in text and "its session has been removed" in text
+        shell.assert_as_before()
+        assert "orders" not in processes_of(cli.folder)
+        assert set(cli.folder.iterdir()) - before <= {cli.folder / "config"}
+    finally:
+        shell.close()
+
+
+def test_run_with_the_console(cli):
+    """The program and the console in one command: the program's output is printed when the console is quit, and its
+    exit status is that of the run."""
+    shell = Shell(cli)
+    try:
+        program = PROGRAMS / "order_desk"
+        shell.terminal.type(f"{cli.program} run --console --format none -- sh -c 'echo said; sleep 4 | {program}; "
+                            f"exit 3'; echo status $?",
+                            "Enter")
+        shell.terminal.wait_for(r"\[1 Overview\]")
+        assert "said" not in plain(shell.terminal.screen())
+        shell.terminal.type("q")
+        shell.terminal.wait_for(r"^status 3$")
+        assert re.search(r"^said\norders \d+$", plain(shell.terminal.screen()), re.M)
+        shell.assert_as_before()
+        assert "needs a terminal" in cli("run", "--console", "--", "true", status=1).stderr
+    finally:
+        shell.close()
