@@ -13,7 +13,7 @@ COMMANDS = [line for block in re.findall(r"^```sh\n(.*?)^```$", TEXT, re.M | re.
 
 # ------------------------------------------------------------------------------------------------------ commands
 
-def test_commands_of_dev_are_there():
+def test_named_dev_commands_exist():
     usage = do("./dev", "help", cwd=SOURCE)
     named = [line.split("#")[0].split() for line in COMMANDS if line.startswith("./dev ")]
     assert len(named) > 5
@@ -34,7 +34,7 @@ def test_single_tests_are_found():
     assert "test_truth.py" in found
 
 
-def test_files_that_are_named_are_there():
+def test_named_files_exist():
     for name in re.findall(r"`((?:src|tests|tools|docs|include|cmake|examples|man)/[\w./-]+)`", TEXT):
         if "NAME" not in name:
             assert (SOURCE / name).exists(), name

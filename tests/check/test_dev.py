@@ -61,11 +61,11 @@ def run_ctest(folder, names):
 
 
 @pytest.mark.parametrize("name", CTESTS)
-def test_cases_of_one_test(tmp_path, name):
+def test_counts_cases_of_one_test(tmp_path, name):
     assert run_ctest(tmp_path, [name]) == CTESTS[name][2]
 
 
-def test_cases_of_all(tmp_path):
+def test_counts_cases_of_all_tests(tmp_path):
     assert run_ctest(tmp_path, CTESTS) == tuple(map(sum, zip(*(counts for _, _, counts in CTESTS.values()))))
 
 
@@ -102,7 +102,7 @@ BUSY = """[ $(grep -c update "{0}/asked") -gt 3 ] || case "$*" in *update*)
 echo 'E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt-get)' >&2; exit 100;; esac"""
 
 
-def test_another_apt_is_waited_for(tmp_path):
+def test_waits_for_another_apt(tmp_path):
     machine = Machine(tmp_path, BUSY.format(tmp_path))
     done = machine.format()
     assert done.returncode == 0 and done.stderr == ""
@@ -111,19 +111,19 @@ def test_another_apt_is_waited_for(tmp_path):
     assert re.search(r"DPkg::Lock::Timeout=\d+ install .* clang-format python3$", machine.asked()[-1])
 
 
-def test_what_else_fails_is_said_at_once(tmp_path):
+def test_other_errors_of_apt_are_shown_at_once(tmp_path):
     machine = Machine(tmp_path, "echo 'E: no network' >&2; exit 100")
     done = machine.format()
     assert done.returncode != 0 and done.stderr == "E: no network\n" and len(machine.asked()) == 1
 
 
-def test_a_lock_that_is_never_free(tmp_path):
+def test_gives_up_if_the_lock_is_never_free(tmp_path):
     machine = Machine(tmp_path, "echo 'E: Could not get lock x' >&2; exit 100")
     done = machine.format()
     assert done.returncode != 0 and "Could not get lock" in done.stderr
 
 
-def test_without_rights_the_packages_are_named(tmp_path):
+def test_names_the_packages_if_it_may_not_install(tmp_path):
     """There is sudo, and it refuses."""
     machine = Machine(tmp_path, "exit 0")
     machine.program("bin/sudo", "#!/bin/sh\nexit 1\n")

@@ -67,7 +67,7 @@ def check_hello(folder):
         assert re.search(rf"^\| {name} +\| +{calls} \|", done.stderr, re.M), done.stderr
 
 
-def test_uncommitted_changes_are_refused(clone, tmp_path):
+def test_refuses_uncommitted_changes(clone, tmp_path):
     folder = tmp_path / "clone"
     do("git", "clone", "--quiet", clone.folder, folder, cwd=tmp_path)
     (folder / "LICENSE").write_text("none\n")
@@ -78,14 +78,14 @@ def test_uncommitted_changes_are_refused(clone, tmp_path):
     assert "?? src/new.c\n" in refusal(folder)
 
 
-def test_only_a_clone_can_be_released(tmp_path):
+def test_refuses_a_tree_without_git(tmp_path):
     folder = tmp_path / "unpacked"
     folder.mkdir()
     shutil.copy(SOURCE / "dev", folder)
     assert "A release is made in a git clone" in refusal(folder)
 
 
-def test_sums(release, tmp_path):
+def test_checksums_match(release, tmp_path):
     copy = shutil.copytree(release, tmp_path / "copy")
     listed = re.findall(r"^[0-9a-f]{64}  (\S+)$", (copy / "SHA256SUMS").read_text(), re.M)
     assert sorted([*listed, "SHA256SUMS"]) == sorted(path.name for path in copy.iterdir())
@@ -119,7 +119,7 @@ def test_two_files(clone, release, tmp_path):
     check_hello(folder)
 
 
-def test_same_commit_same_release(clone, release):
+def test_same_commit_gives_same_archives(clone, release):
     sums = (release / "SHA256SUMS").read_text()
     for name in ("LICENSE", "README.md", "man/hotpath.1", "tools/amalgamate.py"):
         (clone.folder / name).touch()

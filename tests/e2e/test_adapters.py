@@ -98,7 +98,7 @@ def test_uv_timers(box):
 
 
 @with_uv
-def test_uv_has_more_than_there_is_room_for(box):
+def test_uv_timers_beyond_the_task_slots(box):
     row = tasks_of(box, "adapter_uv", "many")["uv_timer_start"]
     assert 4000 < row.calls == row.polls <= 8192 and (row.open, row.cancelled) == (0, 0)
 
@@ -149,7 +149,7 @@ def test_bufferevents(box):
 
 
 @with_event
-def test_events_of_another_thread(box):
+def test_events_activated_by_another_thread(box):
     row = tasks_of(box, "adapter_event", "threads")["event_add"]
     assert row.calls >= 400 and row.open == 0
 
@@ -212,7 +212,7 @@ def test_coroutines(box):
     pytest.param("adapter_uv", "hotpath/uv.h", "uv.h", "libuv", marks=with_uv),
     pytest.param("adapter_event", "hotpath/event2.h", "event2/bufferevent.h", "libevent", marks=with_event),
     pytest.param("adapter_glib", "hotpath/glib.h", "gio/gio.h", "gio-2.0", marks=with_glib)])
-def test_off_means_gone(box, program, ours, theirs, module):
+def test_compiled_out_leaves_the_same_object(box, program, ours, theirs, module):
     """Without -DHOTPATH an object is the same, byte for byte, as with the library's own header."""
     if not shutil.which("gcc") or not shutil.which("pkg-config"):
         pytest.skip("gcc or pkg-config is not installed")

@@ -75,7 +75,7 @@ def test_mutual_recursion(box):
     assert measures(result, "pong") == (210, 3, 310, 5, 2 * ping + 3 * pong, 5, 0, 0)
 
 
-def test_what_is_shown_leads(box):
+def test_leading_columns_follow_metric_and_mode(box):
     """Exclusive or inclusive, by total or by peak."""
     def column(key, **env):
         return getattr(row(run(box, "nested", env=env), "outer"), key)
@@ -97,7 +97,7 @@ def test_percentiles_of_calls(box, percentile):
     assert row(result, "some").peak_blocks == 100
 
 
-def test_what_calls_leave_behind(box):
+def test_net_bytes_and_peaks_of_calls(box):
     result = run(box, "left")
     kept, passing = usable(result, 200), usable(result, 300)
     assert measures(result, "keep") == (5 * 900, 20, 5 * 900, 20, 3 * kept + passing, 4, 15 * kept, 15)
@@ -155,7 +155,7 @@ def test_destructors_of_threads(box):
     assert totals(result)["foreign_freed_blocks"] == 0
 
 
-def test_the_very_end_of_threads(box):
+def test_allocations_in_the_last_destructors_of_threads(box):
     """What a thread does after its record is closed is in the totals, and outside."""
     result = run(box, "very_end")
     before = run(box, "ends")
@@ -203,7 +203,7 @@ def test_calls_that_are_not_timed_or_kept(box, rate):
         (str(number), number, 10 * number) for number in range(4, -1, -1)]
 
 
-def test_the_stack_of_zones_grows(box):
+def test_allocations_while_the_zone_stack_grows(box):
     result = run(box, "depth", env={"HOTPATH_PERCENTILES": "0,100"})
     each = usable(result, 16)
     assert row(result, "deep").min_bytes == row(result, "deep").max_bytes == 16
@@ -216,7 +216,7 @@ def test_before_and_after_main(box):
     assert (row(result, "early").own_bytes, row(result, "late").own_bytes) == (1111, 2222)
 
 
-def test_the_profilers_own_memory_is_not_there(box):
+def test_own_memory_of_the_profiler_is_not_counted(box):
     """Ten thousand paths, and nothing but what the program allocates."""
     result = run(box, "nested", env={"HOTPATH_LOG": "*", "HOTPATH_PERCENTILES": "50,95"})
     assert totals(result)["allocations"] == 40
@@ -230,7 +230,7 @@ def test_rows_add_up(box):
         assert sum(found.own_count for found in rows) == totals(result)["allocations"]
 
 
-def test_it_can_be_left_out(box):
+def test_not_recorded_if_only_timing_is_requested(box):
     result = run(box, "nested", env={"HOTPATH": "timing"})
     assert "alloc-bytes" not in result.report.values["sections"] and result.calls("outer") == 10
 
@@ -245,7 +245,7 @@ def test_a_session_that_was_killed(box):
 
 
 @pytest.mark.parametrize("arenas", ["1", None], ids=["one arena", "as many as there are"])
-def test_blocks_that_wander_between_threads(box, arenas):
+def test_blocks_freed_by_another_thread(box, arenas):
     """Freed or reallocated by any thread: exactly as many as the program saw are another thread's. Also if memory
     of one thread becomes that of others again and again."""
     for _ in range(3):
@@ -275,13 +275,13 @@ def test_sessions_come_and_go_under_threads_that_allocate(box):
 # ------------------------------------------------------------------------------------------------ allocation limits
 
 @pytest.mark.parametrize("case", ["told", "measured_told"])
-def test_a_scope_that_allocates_too_often(box, case):
+def test_scope_above_its_allocation_limit_is_reported(box, case):
     """With and without a session."""
     result = box.run("expects", case)
     assert result.told == {"counted": 1, "expected": 3, "count": 5, "bytes": 50}
 
 
-def test_what_becomes_of_the_program(box):
+def test_exceeded_limit_aborts_the_program(box):
     assert box.run("expects", "kept").stderr == ""
     broken = box.run("expects", "broken", status=-6)
     assert [line.split(": ", 2)[2]
@@ -298,20 +298,20 @@ def test_counters_of_a_thread(box):
 
 
 @pytest.mark.parametrize("env", [{}, {"HOTPATH": "0"}], ids=["no session", "switched off"])
-def test_what_is_read_is_counted(box, env):
+def test_reading_counters_starts_counting(box, env):
     """Also by threads other than the one that read first, and where nothing was counted before."""
     box.run("expects", "aside", env=env)
     assert box.run("expects", "told", env=env).told == {"counted": 1, "expected": 3, "count": 5, "bytes": 50}
     assert box.run("expects", "readings", env=env).told["count"] == 4
 
 
-def test_nobody_is_told_what_nobody_counts(box):
+def test_counters_are_unavailable_while_not_counting(box):
     box.run("expects", "switched", env={"HOTPATH_OUTPUT_FORMAT": "none"})
 
 
 @with_glibc("the compiler here builds for that")
 @without_emulator("the compiler here builds for this machine")
-def test_where_malloc_is_not_watched(box):
+def test_limit_without_counted_malloc_is_an_error(box):
     """A check that counts nothing must not pass."""
     plain = box.path / "plain"
     subprocess.run(["cc", "-DHOTPATH", "-fno-builtin-malloc", "-I", str(SOURCE / "include"), "-I",

@@ -65,7 +65,7 @@ def checked(cli, case, status=0):
 
 
 @pytest.mark.parametrize("case", ["plain", "threads", "forked", "executed"])
-def test_functions_as_they_tell_it(cli, case):
+def test_bytes_per_function_match_the_program(cli, case):
     """Also if another thread frees, if a child frees what it inherited, and in an executed program."""
     found, of = checked(cli, case)
     assert found["hold_large"].peak_bytes == found["hold_large"].self_bytes
@@ -82,11 +82,11 @@ def test_functions_as_they_tell_it(cli, case):
     assert found["main"].total_left_bytes == left
 
 
-def test_what_a_killed_program_has_told(cli):
+def test_bytes_per_function_of_a_killed_program(cli):
     checked(cli, "killed", status=-9)
 
 
-def test_exact_counts_stay_as_they_are(cli):
+def test_exact_counts_do_not_change(cli):
     """Sampled or not: the same program, the same counts."""
     def counted(*flags):
         return cli.run(*flags, ALLOCATING, "plain").report.values["sections"]["alloc-bytes"]["totals"]
@@ -109,12 +109,12 @@ def test_without_perf(cli):
     checked(cli, "plain")
 
 
-def test_no_file_is_left(cli):
+def test_no_ring_file_is_left(cli):
     cli.run("--alloc-stacks", "64KB", ALLOCATING, "executed")
     assert not list(cli.folder.rglob("*.heap"))
 
 
-def test_shown_again_and_exported(cli):
+def test_report_and_export_show_the_same(cli):
     done = cli.run("--alloc-stacks", "64KB", ALLOCATING, "plain")
     found, of = functions(done.report), totals(done.report)
     assert cli.read().values["sections"]["alloc-functions"] == done.report.values["sections"]["alloc-functions"]
@@ -133,7 +133,7 @@ def test_shown_again_and_exported(cli):
 
 
 @pytest.mark.skipif(shutil.which("sqlite3") is None, reason="sqlite3 is not installed")
-def test_a_program_of_others(cli):
+def test_sqlite3(cli):
     """Its sum is about what was counted."""
     # Few enough samples that the ring has room for all of them, in case hotpath gets no CPU meanwhile.
     sql = "create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where i < 60000) " \

@@ -38,7 +38,7 @@ def test_exclusive_totals_add_up(box):
     assert report.values["alloc"] == "exclusive" and report.values["alloc_metric"] == "bytes-total"
 
 
-def test_peaks_and_what_is_left_behind(box):
+def test_peaks_and_net_bytes(box):
     found = rows(box.run("alloc_events").report)
     fill = found["fill"]
     assert (fill.p95_bytes, fill.peak_usable_bytes, fill.net_usable_bytes) == (1000, 1008, 0)
@@ -51,7 +51,7 @@ def test_peaks_and_what_is_left_behind(box):
     assert found["<outside>"].peak_usable_bytes is None and found["<outside>"].net_usable_bytes is None
 
 
-def test_with_what_is_inside(box):
+def test_inclusive_bytes(box):
     report = box.run("alloc_events", env={"HOTPATH_ALLOC_CUMULATIVE": "1"}).report
     follows_the_schema(report)
     found = rows(report)
@@ -62,7 +62,7 @@ def test_with_what_is_inside(box):
 
 
 @pytest.mark.parametrize("metric", ["bytes-total", "bytes-max", "count-total", "count-max", "bytes", "count"])
-def test_what_leads(box, metric):
+def test_metric_chooses_the_leading_column(box, metric):
     [session] = box.run("alloc_events").sessions()
     report = box.read(session, "--alloc-metric", metric)
     follows_the_schema(report)
@@ -116,7 +116,7 @@ def test_processes_are_added_up(box):
     assert sum(row.own_bytes for row in found.values()) == ALL_BYTES + 1000
 
 
-def test_who_asks_for_allocations_learns_why_there_are_none(box):
+def test_warns_if_requested_allocations_are_not_counted(box):
     for asked, lines in (("timing,alloc", 1), ("timing", 0), ("1", 0)):
         result = box.run("alloc_events", "unwatched", env={"HOTPATH": asked})
         assert len(result.report.values["warnings"]) == lines

@@ -59,7 +59,7 @@ def test_every_way_counts_the_same(box, way, session):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_nobody_counts(box, way):
+def test_calls_are_passed_on_without_a_session(box, way):
     """Without a session and without readers, calls are passed on: the program sees no difference."""
     suffix, env = WAYS[way]
     plain = box.run("alloc_calls_off")
@@ -143,7 +143,7 @@ def test_allocator_in_front(box, allocator):
 
 
 @with_glibc("pvalloc is its")
-def test_what_the_allocator_does_not_have(box, allocator):
+def test_functions_missing_in_the_allocator(box, allocator):
     """If pvalloc is left to the C library its block is not the allocator's, and its size cannot be asked for."""
     plain = box.run("alloc_calls_off", env={"LD_PRELOAD": allocator}, status=None)
     result = box.run("alloc_calls_off", env=preload(allocator), status=None)
@@ -151,7 +151,7 @@ def test_what_the_allocator_does_not_have(box, allocator):
 
 
 @with_glibc("gcc builds for it")
-def test_allocator_that_does_not_know_sizes(box, folder):
+def test_allocator_without_malloc_usable_size(box, folder):
     """Blocks in its own area, unknown to the C library: it must not be asked for their sizes."""
     allocator, program = folder / "allocator.so", folder / "program"
     subprocess.run(["cc", "-shared", "-fPIC", "-fno-builtin", "-o", allocator, "-xc", "-"], text=True, check=True,
@@ -375,7 +375,7 @@ def test_children_are_not_preloaded(run):
 
 
 @with_glibc("the programs of this machine have it")
-def test_what_else_is_preloaded_stays(run):
+def test_other_preloaded_libraries_stay(run):
     other = str(PROGRAMS / "inject.so")
     result = run("--no-children", PROGRAMS / "alloc_host_off", "environment",
                  env={"LD_PRELOAD": f"{other}: {other}"})
@@ -397,19 +397,19 @@ def test_children(run):
 
 
 @pytest.mark.parametrize("options", [["--no-preload"], ["--only", "timing"], ["--only", "0"]])
-def test_not_asked_for(run, options):
+def test_not_preloaded_unless_allocations_are_recorded(run, options):
     result = run(*options, PROGRAMS / "alloc_host_off", "environment")
     assert environment(result.stdout) == ("own <unset>", "preload <> <unset>", [])
     assert not counts_allocations(result) and "are not counted" not in result.stderr
 
 
-def test_asked_for_alone(run):
+def test_preloaded_if_allocations_are_recorded(run):
     assert counts_allocations(run("--only", "alloc", TRUE))
     assert counts_allocations(run(TRUE, env={"HOTPATH": "timing,alloc"}))
     assert counts_allocations(run(TRUE, env={"HOTPATH": "0"}))  # it does not apply to a run
 
 
-def test_library_elsewhere(run):
+def test_alloc_library_option(run):
     assert counts_allocations(run("--alloc-library", LIBRARY, TRUE))
     result = run("--alloc-library", "/nowhere/libhotpath_alloc.so", TRUE)
     assert result.stdout.endswith("end\n")
@@ -430,7 +430,7 @@ def build(folder, *flags):
                                            (["-fsanitize=address"], "it contains a sanitizer"),
                                            (["-fsanitize=thread"], "it contains a sanitizer"),
                                            (["-fsanitize=leak"], "it contains a sanitizer")])
-def test_programs_that_cannot_take_it(run, folder, flags, reason):
+def test_programs_that_cannot_be_preloaded(run, folder, flags, reason):
     result = run(build(folder, *flags), status=5)
     assert result.stdout == "out\n"
     assert f"are not counted: {reason}" in own_lines(result.stderr)[0].replace("it is ", "")
@@ -438,7 +438,7 @@ def test_programs_that_cannot_take_it(run, folder, flags, reason):
 
 @needs_root
 @with_glibc("the programs of this machine have it")
-def test_programs_with_rights(run, folder):
+def test_setuid_programs(run, folder):
     program = build(folder)
     shutil.chown(program, "nobody")
     program.chmod(0o4755)

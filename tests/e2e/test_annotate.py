@@ -44,7 +44,7 @@ def function(run, name):
     return next(row for row in run.report.rows("functions") if row.name == name and row.library == "stacked")
 
 
-def test_lines_have_what_is_called_from_there(stacked):
+def test_lines_include_time_of_callees(stacked):
     """Each with its text, and with the share of the function called there."""
     done = stacked.cli("annotate", "outer")
     outer, heavy, light = (function(stacked, name) for name in ("outer", "heavy", "light"))
@@ -57,7 +57,7 @@ def test_lines_have_what_is_called_from_there(stacked):
     assert STACKED.samefile(re.match(r"outer \((.*), stacked\): ", done.stdout)[1]) and done.stderr == ""
 
 
-def test_own_time_of_lines_is_that_of_the_function(stacked):
+def test_own_time_of_lines_adds_up_to_the_function(stacked):
     """Inlined functions have their own lines."""
     done = stacked.cli("annotate", "compute")
     compute = function(stacked, "compute")
@@ -96,7 +96,7 @@ def test_without_objdump(stacked):
 
 
 @pytest.mark.parametrize("version", (4, 5))
-def test_a_source_that_the_compiler_knows_by_a_path_in_its_folder(box, version):
+def test_source_with_a_relative_path(box, version):
     """As with make: "cc -c ../src/program.c". It is found from any folder."""
     folder = box.folder()
     for name in ("src", "build"):
@@ -112,7 +112,7 @@ def test_a_source_that_the_compiler_knows_by_a_path_in_its_folder(box, version):
     run.box.remove()
 
 
-def test_a_source_that_changed_or_went(box):
+def test_source_changed_or_missing(box):
     folder = box.folder()
     source = folder / "program.c"
     source.write_text(STACKED.read_text())

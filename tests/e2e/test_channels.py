@@ -64,7 +64,7 @@ def test_both_ends_of_a_pipe_are_one_channel(box):
     assert (pipe["sent_bytes"], pipe["received_bytes"]) == (1000, 1000)
 
 
-def test_a_killed_program_says_what_was_inside(box):
+def test_queue_of_a_killed_program(box):
     result = box.run("channels", "killed", status=-signal.SIGKILL)
     rows = channels_of(box.read(result.sessions()[0]))
     assert rows["left", None]["queue"] == 6 and rows["left", None]["location"]["function"] == "until_killed"

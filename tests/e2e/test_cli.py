@@ -90,7 +90,7 @@ def test_failures(cli, args, words):
     assert words in done.stderr and done.stderr.startswith("hotpath: ") and done.stderr.count("\n") == 1
 
 
-def test_output_that_cannot_be_written(cli):
+def test_unwritable_output_is_an_error(cli):
     cli.run(GUEST, "five")
     with open("/dev/full", "w") as full:
         for args in (["report"], ["help"], ["ls"]):
@@ -104,7 +104,7 @@ def test_output_that_cannot_be_written(cli):
     assert "cannot write" in done.stderr and "| work" in done.stderr  # better here than nowhere
 
 
-def test_nobody_reads_the_report(cli):
+def test_closed_pipe_does_not_change_the_exit_status(cli):
     """The exit status is the program's, whatever happens to the report."""
     read, write = os.pipe()
     os.close(read)

@@ -44,7 +44,7 @@ def everything(program="cold", library="libcold_library.so"):
     return {(name, program) for name in NEVER} | {(name, library) for name in LIBRARY_NEVER}
 
 
-def test_what_was_never_called(box):
+def test_uncalled_functions_are_listed(box):
     result = box.run("cold", env=ON)
     found, report = cold_of(box, result)
     assert set(report.names()) == CALLED | LIBRARY_CALLED
@@ -78,7 +78,7 @@ def test_the_table_and_its_flag(box):
             "--cold", "--focus", "never_s")
 
 
-def test_a_process_says_where_to_find_it(box):
+def test_exit_report_points_to_the_command(box):
     result = box.run("cold", env=ON | {"HOTPATH_REPORT": "timing,cold"})
     assert list(result.report.values["sections"]) == ["timing"]
     [warning] = result.report.values["warnings"]
@@ -87,14 +87,14 @@ def test_a_process_says_where_to_find_it(box):
     assert "cold" not in result.report.values["sections"] and result.report.values["warnings"] == []
 
 
-def test_a_filter_hides_what_it_kept_out(box):
+def test_filtered_functions_are_not_listed(box):
     result = box.run("cold", env=ON | {"HOTPATH_FILTER": "/main|global|called/"})
     found, report = cold_of(box, result)
     if can_be_looked_into(report):
         assert found == {("never_global", "cold")}
 
 
-def test_sites_of_macros_have_no_image(box):
+def test_macro_sites_are_not_listed(box):
     result = box.run("counts")
     found, report = cold_of(box, result)
     assert found == set() and report.values["warnings"] == []
@@ -152,7 +152,7 @@ def test_compilers_and_options(box, compiler, options):
 @with_glibc("it is compiled by the compilers of this machine")
 @without_emulator("it is compiled by the compilers of this machine")
 @without_sanitizer("the library would want its runtime")
-def test_files_that_are_gone_or_others(box):
+def test_missing_or_replaced_files(box):
     folder = box.folder()
     program, library = compile_cold(folder, "gcc", ["-O2"])
     result = box.run(program, env=ON)
@@ -241,7 +241,7 @@ def lies(content):
 
 
 @without_emulator("it takes long")
-def test_files_that_lie(box):
+def test_inconsistent_elf_files(box):
     """Whatever file replaced the program: the report is made, and names what it could not read."""
     program = box.folder() / "cold"
     shutil.copy(PROGRAMS / "cold", program)

@@ -79,7 +79,7 @@ def end_by(process, number):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 @pytest.mark.parametrize("program", [("lifetimes",), ("interrupts", "default")], ids=lambda program: program[0])
-def test_report_that_nobody_reads_can_be_interrupted(box, program, number):
+def test_blocked_report_can_be_interrupted(box, program, number):
     """At the end of main, and in the handler of the first signal."""
     reader, writer = full_pipe()
     process = box.start(*program, env=ON_STDERR, stderr=writer)

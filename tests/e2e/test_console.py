@@ -91,14 +91,14 @@ def assert_same(cli, *stretch):
 
 # --- numbers
 
-def test_numbers_of_a_stretch_are_those_of_the_report(ended):
+def test_window_has_the_numbers_of_the_report(ended):
     for stretch in (("--from", "300ms", "--to", "1s"), ("--from", "50%"), ("--from", "0s", "--to", "731ms")):
         report = assert_same(ended, *stretch)
         headline = report["meta"]["headline"].removeprefix("The bottleneck is ").split(". ")[0]
         assert headline[:40] in screens(ended, "screen", *stretch, size=(300, 40))[0][2]
 
 
-def test_numbers_of_all_are_those_of_the_report(ended):
+def test_totals_have_the_numbers_of_the_report(ended):
     report, rows = reported(ended), exact(ended, "--totals")
     for of in report["sections"]["timing"]["rows"]:
         row = rows[of["name"]]
@@ -108,11 +108,11 @@ def test_numbers_of_all_are_those_of_the_report(ended):
             assert float(row[percentile]) == pytest.approx(of[percentile + "_ns"], rel=1e-4)
 
 
-def test_numbers_of_a_stretch_while_it_runs(desk):
+def test_window_has_the_numbers_of_the_report_while_the_program_runs(desk):
     assert_same(desk.cli, "--from", "250ms", "--to", "1s")
 
 
-def test_what_is_shown_is_what_is_known(ended):
+def test_figures_are_rounded_numbers(ended):
     """The figures on the screen are the numbers, with three digits."""
     stretch = ("--from", "300ms", "--to", "1s")
     rows = exact(ended, *stretch)
@@ -122,7 +122,7 @@ def test_what_is_shown_is_what_is_known(ended):
         assert float(own) == pytest.approx(float(rows[name]["own"]), abs=0.00501)
 
 
-def test_waits_are_those_of_the_report(ended):
+def test_waits_tab_has_the_rows_of_the_report(ended):
     stretch = ("--from", "300ms", "--to", "1s")
     out = ended("report", "--format", "json", "--section", "waits", "--limit", "0", *stretch).stdout
     waits = json.loads(out)["sections"]["waits"]["rows"]
@@ -189,7 +189,7 @@ def test_time_goes_back_and_forth(ended):
     assert " to " in table(past)[0] and "since the start" in table(live)[0]  # it is shorter than a window
 
 
-def test_idle_is_what_the_user_says(ended):
+def test_key_x_marks_a_function_as_idle(ended):
     shown = screens(ended, "2 / type reserve\n Enter x Esc screen / type reserve\n Enter x Esc screen", "--from",
                     "300ms", "--to", "1s")
     idle, busy = ("\n".join(screen) for screen in shown)
@@ -226,7 +226,7 @@ def test_a_long_verdict_has_two_lines(ended):
             assert text.split(": ", 1)[-1] in whole or columns == 80
 
 
-def test_too_small(ended):
+def test_screen_too_small(ended):
     assert screens(ended, "screen", size=(59, 20))[0][0].startswith("The console needs 60 columns")
 
 
@@ -255,7 +255,7 @@ def test_the_report_as_a_page(ended):
     os.unlink(path)
 
 
-def test_all_that_flows_is_one_below_the_other(cli):
+def test_flow_tab_shows_all_kinds(cli):
     """Channels, tasks, streams, loops and values of the demo's program: each has its headings and its row."""
     cli("run", "--format", "none", "--", BUILD / "lib/hotpath/orders", "1")
     out = cli("console", "--once", "--tab", "5", "--size", "120x40", "orders", env=home(cli)).stdout
@@ -314,7 +314,7 @@ def test_misuse(cli):
 
 
 @needs_root
-def test_a_process_of_somebody_else(cli):
+def test_process_of_another_user_is_refused(cli):
     other = subprocess.Popen(["sleep", "60"], user=65534)
     try:
         assert f"cannot read process {other.pid}: it belongs to" in cli("console", "--once", str(other.pid), status=1).stderr
@@ -323,7 +323,7 @@ def test_a_process_of_somebody_else(cli):
         other.wait()
 
 
-def test_a_program_that_ends_while_it_is_watched(desk):
+def test_program_ends_while_watched(desk):
     watching = desk.cli.start("console", "--script", "-", "order_desk", stdin=subprocess.PIPE, env=home(desk.cli))
     watching.stdin.write("2 screen\n")
     watching.stdin.flush()
@@ -334,7 +334,7 @@ def test_a_program_that_ends_while_it_is_watched(desk):
     assert watching.returncode == 0 and re.search(r"■ ended after \d+:\d+, exit 0 ", after.split("\n")[0]), err
 
 
-def test_a_program_that_crashed(cli):
+def test_crashed_program_shows_its_signal(cli):
     crashing = Desk(cli, "crash")
     crashing.end()
     screen = screens(cli, "2 screen")[0]
@@ -343,7 +343,7 @@ def test_a_program_that_crashed(cli):
 
 
 @without_sanitizer("the library of such a build can be preloaded into nothing else, so the shell is not seen")
-def test_several_processes_are_one_view(cli):
+def test_processes_of_a_run_share_one_view(cli):
     cli("run", "--format", "none", "--", "sh", "-c", f"{PROGRAMS}/counts >&2 & {PROGRAMS}/counts >&2; wait")
     out = cli("console", "--once", "--tab", "2", "--totals", "--size", "120x90", "sh", env=UTF8).stdout
     assert " 3 processes " in out.split("\n")[0]
@@ -386,7 +386,7 @@ class Watched:
 
 
 @without_sanitizer("so many threads take very long with one")
-def test_500_threads_are_started_while_it_is_watched(cli):
+def test_500_threads_start_while_watched(cli):
     watched = Watched(cli, "changing")
     watched.wait_for(r"^...work +\d", "2")
     watched.tell("threads")
@@ -396,7 +396,7 @@ def test_500_threads_are_started_while_it_is_watched(cli):
     watched.end()
 
 
-def test_it_forks_and_becomes_another_program_while_it_is_watched(cli):
+def test_program_forks_and_execs_while_watched(cli):
     """Later processes of a run are in the same view."""
     watched = Watched(cli, "changing")
     watched.wait_for(r"^...work +\d", "2 t")
@@ -414,7 +414,7 @@ def resident(process):
     return int(re.search(r"VmRSS:\s+(\d+) kB", open(f"/proc/{process.pid}/status").read()).group(1))
 
 
-def test_memory_stays_the_same_while_it_is_watched(cli):
+def test_memory_does_not_grow_with_refreshes(cli):
     """HOTPATH_REFRESHES=10000 makes more of them, which takes minutes."""
     count = int(os.environ.get("HOTPATH_REFRESHES", 300 if SANITIZER else 1000))
     first, others = count // 10, count - count // 10

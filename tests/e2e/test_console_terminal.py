@@ -83,7 +83,7 @@ def test_ending_by_a_signal(shell, number):
     shell.assert_as_before()
 
 
-def test_the_source_in_an_editor(desk):
+def test_key_opens_the_source_in_an_editor(desk):
     """The editor has the terminal meanwhile, and the console gets it back."""
     editor = desk.cli.folder / "editor"
     editor.write_text(f'stty -g\nread -p "edits $* " answer\necho "$answer" > {desk.cli.folder}/answered\n')
@@ -109,7 +109,7 @@ def test_the_source_in_an_editor(desk):
         shell.close()
 
 
-def test_being_stopped(desk):
+def test_stop_and_continue_restore_the_terminal(desk):
     shell = Shell.__new__(Shell)
     shell.cli = desk.cli
     shell.terminal = Terminal(desk.cli.box, 100, 30, env={**desk.cli.environment(), **home(desk.cli)},
@@ -156,7 +156,7 @@ def test_colours(desk):
             shell.close()
 
 
-def test_a_console_of_linux(desk):
+def test_linux_console(desk):
     shell = Shell(desk.cli)
     try:
         shell.terminal.type(f"TERM=linux LC_ALL=C {desk.cli.program} console order_desk", "Enter")

@@ -6,14 +6,14 @@ import pytest
 from harness import SANITIZER, without_thread_sanitizer
 
 
-def test_second_start(box):
+def test_second_start_is_refused(box):
     result = box.run("control", "twice")
     assert result.stdout == ("first 0\nsecond -1\nwords a session is already active\nstop 0\nagain -2\n")
     assert len(result.lines) == 1 and "already active" in result.lines[0]
     assert result.calls("work") == 2
 
 
-def test_first_starts_at_once(box):
+def test_one_of_many_concurrent_starts_succeeds(box):
     """One of them starts the session; each of the others prints one line."""
     for _ in range(20):
         result = box.run("control", "at_once")
@@ -32,11 +32,11 @@ def test_start_and_stop_200_times_with_threads(box):
 
 @without_thread_sanitizer("it does not know membarrier, by which a session ends")
 @pytest.mark.parametrize("case", ["note", "function", "again", "end"])
-def test_restart_while_a_thread_knows_a_place_that_is_gone(box, case):
+def test_restart_with_thread_records_of_the_previous_session(box, case):
     assert box.run("restarts", case).calls("dive") == 2
 
 
-def test_report_in_the_middle(box):
+def test_report_while_recording(box):
     result = box.run("control", "middle", env={"HOTPATH_OUTPUT_PATH": None})
     first, last = (json.loads(line) for line in result.stderr.splitlines())
     calls = [{row["name"]: row["calls"] for row in report["sections"]["timing"]["rows"]}
@@ -65,7 +65,7 @@ def test_control_without_a_session(box):
     assert result.stdout == "stop -2\nreport -2\npath ''\nversion 0\n" and result.stderr == ""
 
 
-def test_options_nobody_understands(box):
+def test_options_of_unknown_size_are_refused(box):
     result = box.run("control", "options")
     assert result.stdout == "no size -4\nhuge -4\n"
     assert len(result.lines) == 2 and not result.report_path.exists()

@@ -65,7 +65,7 @@ def check_sums(result):
 # ------------------------------------------------------------------------------------------------------------ truth
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_sums_are_those_of_the_clock(box, engine):
+def test_sums_match_the_thread_clock(box, engine):
     result = cpu_run(box, "split", 500, env={"HOTPATH_CPU_ENGINE": engine})
     check_sums(result)
     work = cpu_of(result.report, "heavy") + cpu_of(result.report, "light") + cpu_of(result.report, "split")
@@ -82,7 +82,7 @@ def test_system_calls_are_credited_in_full(box, engine):
 
 
 @without_sanitizer("what it costs is not in the program's truth")
-def test_kernel_time_is_of_who_spent_it(box):
+def test_kernel_time_goes_to_the_function_that_spent_it(box):
     """perf samples user mode only, and ticks do not tell the mode."""
     result = cpu_run(box, "modes", 2500)
     check_sums(result)
@@ -125,7 +125,7 @@ def test_round_periods(box):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_nobody_is_busy_for_longer_than_he_took(box, engine):
+def test_cpu_time_is_at_most_wall_time(box, engine):
     for case in ("split", "modes", "recursion", "short"):
         report = cpu_run(box, case, 20 if case == "short" else 200, env={"HOTPATH_CPU_ENGINE": engine}).report
         check_rows_are_within_walls(report)
@@ -159,7 +159,7 @@ def check_split(box, ms, rate, points=None):
 
 
 @without_sanitizer("what it costs is not in the program's truth")
-def test_split_within_the_error_of_a_count(box):
+def test_shares_within_the_sampling_error(box):
     check_split(box, 1000, 1997)
 
 
@@ -190,7 +190,7 @@ def test_every_function_measured(box):
         assert abs(cpu_of(result.report, "burn") / both - truth) < error_of_count(result.report, truth) + 0.02
 
 
-def test_recursion_counts_once_and_for_all(box):
+def test_recursion_counts_once(box):
     """Inclusive: both are on the stack nearly all the time, and neither has more than there was."""
     inclusive = cpu_run(box, "recursion", 400, env={"HOTPATH_CPU_INCLUSIVE": "1"})
     told, report = inclusive.told, inclusive.report
@@ -204,7 +204,7 @@ def test_recursion_counts_once_and_for_all(box):
                 plus=TICK_NS)
 
 
-def test_inclusive_is_own_and_all_inside(box):
+def test_inclusive_time_is_own_plus_callees(box):
     report = cpu_run(box, "split", 200, env={"HOTPATH_CPU_INCLUSIVE": "1", "HOTPATH_COLUMNS": "all"}).report
     rows = {row.name: row for row in report.rows("cpu")}
     assert rows["split"].all_cpu_ns == rows["split"].cpu_ns == sum(
@@ -213,7 +213,7 @@ def test_inclusive_is_own_and_all_inside(box):
 
 
 @without_sanitizer("guards may be anywhere")
-def test_what_comes_after_longjmp_is_not_the_dead_zones(box):
+def test_time_after_longjmp_is_not_credited_to_left_zones(box):
     result = cpu_run(box, "longjmp", 200)
     # While it reads the clock, the C library's frame may be where that of the zone was.
     assert cpu_of(result.report, "leaves") < result.told["jumps"] / 20 + TICK_NS
@@ -222,7 +222,7 @@ def test_what_comes_after_longjmp_is_not_the_dead_zones(box):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_threads_of_20_ms_are_not_under_counted(box, engine):
+def test_short_threads_are_fully_counted(box, engine):
     result = cpu_run(box, "short", 25, env={"HOTPATH_CPU_ENGINE": engine})
     check_sums(result)
     assert near(cpu_of(result.report, "short life"), result.told["short"], 2, plus=TICK_NS)
@@ -238,11 +238,11 @@ def check_even(box, ms):
     assert near(sum(rows.values()), sum(told.values()), 3)
 
 
-def test_eight_threads_are_even(box):
+def test_equal_threads_get_equal_time(box):
     check_even(box, 150)
 
 
-def test_before_the_first_zone(box):
+def test_time_before_the_first_zone(box):
     result = cpu_run(box, "before", 300)
     check_sums(result)
     assert near(cpu_of(result.report, "<outside>"), result.told["nobody"], 5, plus=TICK_NS)
@@ -266,7 +266,7 @@ def hotpath(box, *arguments, folder):
     return done.stdout
 
 
-def test_paused_time_is_nobodys(box):
+def test_paused_time_is_not_credited(box):
     process = box.start("cpu", "phases", 150, env={"HOTPATH_CPU": "1"}, stdin=subprocess.PIPE)
     assert process.stdout.readline() == b"ready\n"
     told = []
@@ -323,7 +323,7 @@ def kill_at_random(box, count, seed):
     assert sampled >= count / 2
 
 
-def test_sigkill_leaves_samples(box):
+def test_samples_survive_sigkill(box):
     kill_at_random(box, 8, seed=1)
 
 
@@ -367,7 +367,7 @@ REFUSALS = {"no_files": "ulimit -n 1024", "no_perf": "PERFMON", "no_pending": No
 
 @pytest.mark.parametrize("case", sorted(REFUSALS))
 @without_sanitizer("it needs what is refused")
-def test_engines_refused(box, case):
+def test_sampling_engines_refused_by_the_kernel(box, case):
     """The report says so, and the sums are still right."""
     measured = check_host(box, case, "auto", {"HOTPATH_OUTPUT_PATH": None, "HOTPATH_OUTPUT_FORMAT": None,
                                               "HOTPATH_REPORT": "cpu"})
@@ -444,7 +444,7 @@ def bench(box):
 
 
 @without_sanitizer("it takes its time before main")
-def test_time_before_main_counts(box):
+def test_time_before_main_is_counted(box):
     """That of the dynamic linker, which no session could see."""
     report = box.path / "report.json"
     done = subprocess.run([HOTPATH, "run", "--format", "json", "--output", report, "--", PROGRAMS / "cpu",

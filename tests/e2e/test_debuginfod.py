@@ -104,7 +104,7 @@ def names(report):
     return {row.name for row in report.rows("functions") if row.library == "hidden"}
 
 
-def test_nobody_is_asked_without_it(stripped):
+def test_no_server_is_asked_without_the_option(stripped):
     report = stripped.run(stripped.hidden, env=stripped.variables).report
     assert "hidden_work" not in names(report) and any(name.startswith("hidden+0x") for name in names(report))
     assert stripped.server.asked == []
@@ -145,7 +145,7 @@ def test_names_of_a_process_that_runs(stripped, options, variables):
 
 @pytest.mark.skipif(shutil.which("objdump") is None, reason="objdump is not installed")
 @WAYS
-def test_where_a_function_begins_comes_from_a_server(stripped, options, variables):
+def test_function_starts_come_from_a_server(stripped, options, variables):
     """Its name is known since the run; its instructions are complete, from the first one on."""
     stripped.run("--debuginfod", stripped.hidden, env=stripped.variables)
     shutil.rmtree(stripped.folder / "cache")
@@ -163,7 +163,7 @@ def test_a_file_of_another_program_is_not_used(stripped):
     assert stripped.server.asked and "hidden_work" not in names(report) and "heavy" not in names(report)
 
 
-def test_what_is_missing_is_said(stripped):
+def test_missing_server_or_tool_is_reported(stripped):
     done = stripped.run("--debuginfod", stripped.hidden, env=stripped.variables | {"DEBUGINFOD_URLS": " "})
     assert "DEBUGINFOD_URLS is not set" in done.stderr and "hidden_work" not in names(done.report)
     done = stripped.run("--debuginfod", stripped.hidden, env=stripped.variables | {"PATH": "/nonexistent"})
@@ -171,7 +171,7 @@ def test_what_is_missing_is_said(stripped):
     assert stripped.server.asked == []
 
 
-def test_ctrl_c_ends_the_asking_alone(stripped):
+def test_ctrl_c_ends_only_the_download(stripped):
     """The server never answers. Ctrl-C goes to the whole foreground group, as from a terminal; the report is still
     made."""
     (stripped.folder / "bin").mkdir(exist_ok=True)

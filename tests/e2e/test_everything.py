@@ -75,7 +75,7 @@ def test_filter_from_a_file(box):
 
 
 @without_emulator("a shell of this machine cannot start programs of another")
-def test_run_passes_on_what_a_file_holds(box):
+def test_run_passes_on_the_contents_of_list_files(box):
     """The program is in another folder, where there is no such file."""
     folder, elsewhere = box.folder(), box.folder()
     (folder / "names.txt").write_text("work\nodd, or even\n")
@@ -129,7 +129,7 @@ def test_names_of_cxx_are_readable_in_the_program(box):
 @with_glibc("it is compiled by the compilers of this machine")
 @without_emulator("it is compiled by the compilers of this machine")
 @without_sanitizer("the library would want its runtime")
-def test_names_that_would_become_huge_stay_as_they_are(box):
+def test_huge_demangled_names_stay_mangled(box):
     """Each parameter contains the previous one twice: a name of 400 bytes would become gigabytes."""
     digits = string.digits + string.ascii_uppercase
     doubling = "_Z4evil1AIiiE" + "".join(f"S_IS{digit}_S{digit}_E" for digit in digits)
@@ -153,7 +153,7 @@ def test_names_that_would_become_huge_stay_as_they_are(box):
 @with_glibc("it is compiled by the compilers of this machine")
 @without_emulator("it is compiled by the compilers of this machine")
 @without_sanitizer("the library would want its runtime")
-def test_names_stay_without_a_demangler(box):
+def test_names_stay_mangled_without_a_demangler(box):
     folder = box.folder()
     (folder / "none.c").write_text("void *dlopen(const char *name, int how) { (void)name; (void)how; return 0; }")
     subprocess.run(["gcc", "-shared", "-fPIC", "none.c", "-o", "none.so"], cwd=folder, check=True)
@@ -165,7 +165,7 @@ def test_names_stay_without_a_demangler(box):
     assert "are not demangled" in doctor and "libstdc++6" in doctor
 
 
-def test_static_functions_know_their_file(box):
+def test_static_functions_have_a_source_file(box):
     result = box.run("everything", env=ON)
     assert result.row("work").location["file"].endswith("everything.c")
 
@@ -176,7 +176,7 @@ UNLIMITED = ["sh", "-c", 'ulimit -s unlimited; exec "$@"', "sh"]
 @without_sanitizer("frames are larger there")
 @without_emulator("it has a stack of its own size")
 @pytest.mark.parametrize("rate", ["1", "1/100000"])
-def test_what_is_called_after_calls_that_found_no_place(box, rate):
+def test_calls_after_the_zone_stack_overflowed(box, rate):
     """It is still inside the outermost ones, timed or only counted."""
     result = box.run("hooks", "deep", 300000, env=ON | {"HOTPATH_TIME_SAMPLING_RATE": rate}, before=UNLIMITED)
     assert result.report.lost["depth"] > 0
@@ -202,7 +202,7 @@ def test_deeper_than_the_stack_of_zones(box):
 
 
 @pytest.mark.parametrize("rate", ["1", "1/3", "1/100000"])
-def test_the_end_of_a_call_is_not_that_of_a_zone_in_it(box, rate):
+def test_calls_after_a_jump_are_outside_the_zones_it_left(box, rate):
     """Timed or only counted: what comes after the jump is not inside the zones that it left."""
     result = box.run("hooks", "jumps", 1000, env=ON | {"HOTPATH_TIME_SAMPLING_RATE": rate})
     main = result.row("main", "calltree")
@@ -218,7 +218,7 @@ def test_a_small_signal_stack(box):
     assert result.told["seen"] == 1 and result.calls("called_by_handler") == 1
 
 
-def test_reserved_space_is_not_enough_and_it_says_so(box):
+def test_exhausted_reserved_space_is_reported(box):
     result = box.run("everything", env=ON | {"HOTPATH_RESERVE": "1"})
     assert result.report.lost["sites"] > 0
 
@@ -260,7 +260,7 @@ def test_compilers_and_options(box, compiler, options):
 @with_glibc("it has hooks that do nothing, which others lack")
 @without_emulator("it is compiled by the compilers of this machine")
 @without_sanitizer("the library would want its runtime")
-def test_preloaded_into_a_program_that_does_not_know_hotpath(box):
+def test_preloaded_into_an_instrumented_program(box):
     program = box.folder() / "everything"
     subprocess.run(["gcc", "-O2", "-finstrument-functions", str(SOURCE / "tests/programs/everything.c"), "-pthread",
                     "-o", str(program)], check=True)
@@ -271,7 +271,7 @@ def test_preloaded_into_a_program_that_does_not_know_hotpath(box):
 @with_glibc("it is compiled by the compilers of this machine")
 @without_emulator("it is compiled by the compilers of this machine")
 @without_sanitizer("the library would want its runtime")
-def test_a_stripped_program_has_names_by_place(box):
+def test_stripped_program_has_names_by_address(box):
     program = box.folder() / "everything"
     shutil.copy(PROGRAMS / "everything", program)
     subprocess.run(["strip", str(program)], check=True)

@@ -75,7 +75,7 @@ def test_every_format_has_the_numbers_of_the_report(stacked):
 
 
 @needs_stacks
-def test_stacks_are_those_of_the_program(stacked):
+def test_stacks_have_callers_and_inlined_functions(stacked):
     """Callers and callees, with inlined functions."""
     for stacks in (exported.folded(stacked.text("folded")), exported.pprof(stacked.export("pprof"))["cpu"][1],
                    exported.firefox(stacked.text("firefox"))[CPU]):
@@ -104,7 +104,7 @@ def test_the_time_axis_as_counters():
     run.box.remove()
 
 
-def test_moments_in_the_firefox_profiler():
+def test_markers_and_counters_for_the_firefox_profiler():
     """Counters add up to what the report says, and exactly the recorded calls are there, with their times."""
     run = Run("--no-stacks", "--slowest", "/.*/", PROGRAMS / "cpu", "split", 400, env={"HOTPATH_LOG": "heavy"})
     markers, counters = exported.firefox_moments(run.text("firefox"))
@@ -159,7 +159,7 @@ def test_waiting():
 
 
 @needs_stacks
-def test_the_picture(stacked):
+def test_svg_flame_graph(stacked):
     """Shares are those of the report, and boxes are as wide as they say."""
     truth = stacked.report.section("functions")["totals"]["cpu_ns"]
     drawn = exported.flamegraph(stacked.text("flamegraph"))
@@ -206,7 +206,7 @@ def test_allocations_of_measured_functions(zones):
     assert ZONE_ALLOC not in exported.perfetto(zones.export("perfetto"))  # its slices are time
 
 
-def test_processor_time_and_waiting_of_measured_functions(zones):
+def test_cpu_time_and_waiting_of_measured_functions(zones):
     types = exported.pprof(zones.export("pprof"))
     cpu = {row.name: round(row.user_ns) + round(row.kernel_ns) for row in zones.report.rows("cpu")}
     assert exported.own(types["zone-cpu"][1]) == {name: weight for name, weight in cpu.items() if weight}
@@ -261,7 +261,7 @@ def test_without_stacks_no_command_is_named(cli):
     json.loads(done.stderr)
 
 
-def test_mistakes(cli):
+def test_usage_errors(cli):
     cli("run", "--no-stacks", PROGRAMS / "cpu", "split", 20)
     for args, words in ((["export"], "missing --format"), (["export", "-f", "png"], "unknown format 'png'"),
                         (["export", "-f", "folded", "--of", "money"], "'money' is not one of"),
@@ -278,7 +278,7 @@ def test_mistakes(cli):
         assert words in done.stderr and len(done.lines) == 1 and done.stdout == ""
 
 
-def test_a_fifo_that_nobody_reads(cli):
+def test_fifo_without_a_reader_is_an_error(cli):
     cli("run", "--no-stacks", PROGRAMS / "cpu", "split", 20)
     os.mkfifo(cli.folder / "fifo")
     for command in (["export", "-f", "folded"], ["flame"]):
@@ -307,7 +307,7 @@ def test_nothing_binary_goes_to_a_terminal(cli):
         assert ("heavy" in shown) is is_text and ("cannot be written to a terminal" in shown) is not is_text
 
 
-def test_the_usual_page_is_no_trap(cli):
+def test_default_page_does_not_follow_links(cli):
     """A link waits where the page goes: its target is not changed."""
     cli("run", "--no-stacks", PROGRAMS / "cpu", "split", 20)
     first = cli("flame").stdout.strip()
@@ -320,7 +320,7 @@ def test_the_usual_page_is_no_trap(cli):
     assert victim.read_text() == "precious" and not os.path.islink(first)
 
 
-def test_a_run_in_which_nothing_is_known(cli):
+def test_run_without_stacks_and_functions(cli):
     """No stacks, no measured function."""
     cli("run", "--no-stacks", STACKED, "split", 20)
     for command in (["export", "-f", "folded"], ["flame"]):

@@ -84,7 +84,7 @@ def test_a_pipeline(run):
     "seq 1 20000 | sed s/1/one/ | tr a-z A-Z | cut -c 2- | uniq | tail -n 3",
     "i=0; while [ $i -lt 20 ]; do echo $i; i=$((i + 1)); done | while read line; do echo $line; done | cat",
 ])
-def test_as_strace_sees_it(box, run, command):
+def test_bytes_match_strace(box, run, command):
     """Calls and bytes of each pipe, of the same run."""
     need("strace")
     traced = ["strace", "-ff", "-y", "-qq", "-o", str(box.path / "strace"), "-e",
@@ -107,7 +107,7 @@ def test_as_strace_sees_it(box, run, command):
 
 
 @of_preload
-def test_what_leads_out_of_the_run_is_no_channel(run):
+def test_pipes_out_of_the_run_are_not_channels(run):
     ours, its = os.pipe()
     os.write(its, b"a line\n")
     os.close(its)
@@ -117,7 +117,7 @@ def test_what_leads_out_of_the_run_is_no_channel(run):
 
 
 @of_preload
-def test_one_end_that_is_not_seen_is_blank(run):
+def test_unseen_end_of_a_channel_is_blank(run):
     """Nothing can be preloaded into a static program."""
     row = the_channel(run("sh", "-c", f"{PROGRAMS / 'plain_channels_static'} pairs | wc -c"))
     assert (row["sent"], row["sent_bytes"], row["queue_bytes"], row["senders"]) == (None, None, None, None)
@@ -148,7 +148,7 @@ def test_a_socket_pair(run):
 
 
 @of_preload
-def test_eventfds_count(run):
+def test_eventfd_counts(run):
     """What was added is what was taken, in however many calls."""
     result = plain(run, "counts")
     row = the_channel(result)
@@ -158,7 +158,7 @@ def test_eventfds_count(run):
 
 
 @of_preload
-def test_a_message_queue_that_is_full(run):
+def test_full_message_queue(run):
     result = plain(run, "queue")
     row = the_channel(result)
     assert row["name"].startswith("mq /hotpath-test-") and passed(row) == (60, 1920, 60, 1920)
@@ -171,7 +171,7 @@ def test_a_message_queue_that_is_full(run):
 
 
 @of_preload
-def test_a_queue_of_glib(run):
+def test_glib_async_queue(run):
     if not (PROGRAMS / "plain_channels_glib").exists():
         pytest.skip("built without GLib: install libglib2.0-dev")
     result = run(PROGRAMS / "plain_channels_glib")
@@ -201,27 +201,27 @@ def test_every_way_to_move_bytes(run):
 
 
 @of_preload
-def test_numbers_of_descriptors_that_are_used_again(run):
+def test_reused_descriptor_numbers(run):
     rows = {row["instance"]: passed(row) for row in plain(run, "reuse").channels}
     assert rows.pop(None) == (3, 60, 2, 60)
     assert sorted(rows.values()) == [(1, 10, 1, 10), (2, 50, 1, 50)]
 
 
 @of_preload
-def test_a_socket_that_another_program_gets(run):
+def test_socket_inherited_by_another_program(run):
     row = the_channel(plain(run, "handed_on"))
     assert passed(row) == (2, 18, 2, 18) and set(row["senders"].split(", ")) == {"plain_channels", "tr"}
 
 
 @of_preload
-def test_what_is_written_when_all_is_over(run):
+def test_bytes_flushed_at_exit(run):
     """The C library flushes streams at the very end, when we can no longer see it."""
     row = the_channel(run("sh", "-c", f"{PROGRAMS / 'plain_channels'} at_the_end | wc -c"))
     assert row["sent_bytes"] == row["received_bytes"] == 790 and row["senders"] == "plain_channels"
 
 
 @of_preload
-def test_the_program_notices_nothing(box, run):
+def test_program_behaves_the_same(box, run):
     """Cancellation, EINTR, EAGAIN, EBADF, EPIPE, errno, the lowest free descriptor, vfork."""
     alone = box.run("plain_channels", "outcomes")
     result = plain(run, "outcomes")

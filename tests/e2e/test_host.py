@@ -29,7 +29,7 @@ def test_longjmp_over_zones(box):
     assert report.lost == {"abandoned": 3000}
 
 
-def test_100000_longjmps_with_nothing_measured_around(box):
+def test_100000_longjmps_without_an_outer_zone(box):
     """Each leaves up to seven zones behind. They must not pile up: neither in the session nor in time."""
     # AddressSanitizer gives every frame its own address, so stale guards cannot be recognised by theirs.
     count = 100000 if not SANITIZER else 2000
@@ -172,7 +172,7 @@ def test_own_handlers_are_left_alone(box, case):
     assert result.row("wait_for_signal").open == 0
 
 
-def test_ignored_stays_ignored(box):
+def test_ignored_signals_stay_ignored(box):
     result = interrupted(box, "interrupts", "ignored", signal.SIGINT)
     assert (result.status, result.stdout) == (11, "caught 0\n")
     assert result.calls("work") == 12
@@ -220,7 +220,7 @@ def test_children_of_a_threaded_process(box, way):
 
 @pytest.mark.parametrize("case, in_child, in_parent", [("key", "keyed[child]", "keyed[parent]"),
                                                        ("function", "only_in_child", "only_in_parent")])
-def test_what_is_new_in_a_child_is_not_written_into_its_parent(box, case, in_child, in_parent):
+def test_new_sites_of_a_child_are_not_in_the_parent(box, case, in_child, in_parent):
     result = box.run("late_sites", case)
     report = result.report
     assert report.row(in_parent).calls == 2 and in_child not in report.names()
@@ -337,7 +337,7 @@ def test_zones_in_destructors_of_thread_data(box):
 
 
 @without_thread_sanitizer("it no longer follows a thread that late")
-def test_first_zone_of_a_thread_in_its_last_moment(box):
+def test_first_zone_of_a_thread_in_a_late_destructor(box):
     """Too late for a thread to report its end; its record must still be found free."""
     result = box.same("thread_ends", "late")
     assert result.calls("work") + result.report.lost.get("zones", 0) >= 1000
@@ -357,7 +357,7 @@ def test_closefrom_and_own_files(box, case):
 
 
 @pytest.mark.parametrize("case", ["closeall", "early-closeall", "stderr-to-file"])
-def test_a_reused_stderr_gets_nothing(box, case):
+def test_nothing_is_written_to_a_reused_stderr(box, case):
     """What was stderr at the start is now the host's own data."""
     own = box.folder()
     result = box.same("workload", case, own, env=TABLE_ON_STDERR)

@@ -29,7 +29,7 @@ def notes(report, name):
 # ------------------------------------------------------------------------------------------------ the latest calls
 
 @pytest.mark.parametrize("limit, calls", [(1, 7), (5, 3), (5, 5), (5, 6), (50, 49), (50, 1234)])
-def test_the_last_so_many_calls(box, limit, calls):
+def test_log_keeps_the_latest_calls(box, limit, calls):
     result = box.run("notes", "many", calls, env={"HOTPATH_LOGS_LIMIT": limit})
     assert notes(result.report, "step") == [str(number) for number in reversed(range(calls))][:limit]
     assert result.calls("step") == calls and result.report.lost == {}
@@ -38,7 +38,7 @@ def test_the_last_so_many_calls(box, limit, calls):
     assert {row.tid for row in kept_calls(result.report, "step")} == {result.pid}
 
 
-def test_the_usual_limit_and_none(box):
+def test_default_log_limit_and_no_limit(box):
     for limit, kept in ((None, 50), ("0", 300)):
         result = box.run("notes", "many", 300, env={"HOTPATH_LOGS_LIMIT": limit})
         assert notes(result.report, "step") == [str(number) for number in reversed(range(300))][:kept]
@@ -65,7 +65,7 @@ def test_calls_of_several_threads(box, how):
     ("file:notes.c,-send", {"parse_head", "parse_body"}),
     ("nobody,file:other.c", set()),
 ], ids=lambda value: value if isinstance(value, str) else "")
-def test_chosen_from_outside(box, chosen, names):
+def test_log_variable_chooses_functions(box, chosen, names):
     report = box.run("notes", "chosen", env={"HOTPATH_LOG": chosen}).report
     assert {row.name for row in report.rows("calls")} == names
     texts = {"parse_head": "head", "parse_body": "body", "send": "sent"}
@@ -100,7 +100,7 @@ def test_texts_of_notes(box):
     assert notes(report, "nothing_in_it") == [None]
 
 
-def test_notes_that_nobody_keeps_cost_nothing(box):
+def test_notes_are_not_evaluated_unless_kept(box):
     """While calls are sampled the slowest ones are not followed, so only a log wants notes."""
     result = box.same("notes", "nowhere", env={"HOTPATH_TIME_SAMPLING_RATE": "1/2"})
     assert result.aside["evaluated_nowhere"] == 0 and result.aside["evaluated"] == 1
@@ -114,7 +114,7 @@ def test_notes_leave_errno_alone(box):
     assert result.aside["errno"] == 4711 and notes(result.report, "keeps_errno") == ["fine"]
 
 
-def test_notes_of_calls_that_longjmp_left(box):
+def test_notes_of_calls_left_by_longjmp(box):
     result = box.run("notes", "jumps")
     assert notes(result.report, "leaves") == [f"left {number}" for number in range(5, -1, -1)]
     assert notes(result.report, "follows") == [f"followed {number}" if number % 2 == 0 else None
@@ -270,7 +270,7 @@ def test_the_slowest_call_of_many(box):
         "handle": 101, "step": 307, "load": 1}
 
 
-def test_a_slower_call_takes_its_place(box):
+def test_slower_call_replaces_the_slowest(box):
     _, row = slowest(box, "later")
     assert inside(row) == {"step": 40, "load": 1} and row.note == "40 steps" and is_in(row.child("load"), row)
 
@@ -303,7 +303,7 @@ TOO_SHORT_NS = 3000 # on average, sanitizers included; calls of 6 us and more ar
 
 
 @without_emulator("calls are not short then")
-def test_calls_too_short_to_be_followed(box):
+def test_calls_too_short_for_details(box):
     """The slow one was not followed: only its duration is known, and a line says that it is not the one shown."""
     for _ in range(5):
         result, row = slowest_once(box, "short", name="tiny")

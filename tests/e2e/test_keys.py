@@ -20,7 +20,7 @@ def test_keys_of_eight_threads_at_once(box, limit):
 
 
 @pytest.mark.parametrize("limit, keys", [(10, 30), (1, 3), (30, 30), (None, 300)])
-def test_more_keys_than_are_told_apart(box, limit, keys):
+def test_keys_beyond_the_limit_share_a_row(box, limit, keys):
     result = box.run("keys", "rising", keys, env={"HOTPATH_KEYS_LIMIT": limit})
     told_apart = min(limit or 256, keys)
     expected = {f"many[k{key}]": key + 1 for key in range(told_apart)}
@@ -29,7 +29,7 @@ def test_more_keys_than_are_told_apart(box, limit, keys):
     assert by_name(result.report) == {"measured": 1, **expected} and result.report.lost == {}
 
 
-def test_odd_keys(box):
+def test_unusual_keys(box):
     """Keys that differ only beyond the cut are one."""
     result = box.run("keys", "odd")
     rows = by_name(result.report)
@@ -70,12 +70,12 @@ def test_keys_in_blocks_with_keys(box):
         "request[SET] again[SET] request[GET] again[GET]": 2}
 
 
-def test_keys_of_sessions_that_follow_on_one_another(box):
+def test_keys_of_consecutive_sessions(box):
     """The program reports twice; the second report replaces the first."""
     result = box.run("keys", "sessions")
     assert by_name(result.report) == {"odd[kept]": 3, "odd[second]": 1}
 
 
-def test_keys_are_evaluated_once_or_not_at_all(box):
+def test_keys_are_evaluated_at_most_once(box):
     assert box.run("keys", "evaluation").aside["evaluated"] == 1
     assert box.run("keys_off", "evaluation").aside["evaluated"] == 0

@@ -93,7 +93,7 @@ def test_switches_from_one_to_the_next(box):
     assert result.report.lost == {"abandoned": 6}
 
 
-def test_without_a_switch_there_is_no_lane(box):
+def test_no_suspended_row_without_a_switch(box):
     assert "<suspended>" not in box.run("counts").report.names()
 
 

@@ -60,7 +60,7 @@ def check_longest(loop, truth):
 
 @of_preload
 @pytest.mark.parametrize("wait", BY_HAND)
-def test_by_hand(run, wait):
+def test_loops_over_poll_select_and_epoll(run, wait):
     """The last turn has no end: the program goes on with something else."""
     result = run(PROGRAMS / "loop_by_hand", wait)
     loop = the_loop(result)
@@ -72,7 +72,7 @@ def test_by_hand(run, wait):
 
 @of_preload
 @pytest.mark.parametrize("library", list(PACKAGES))
-def test_libraries(run, library):
+def test_loops_of_libraries(run, library):
     """Two runs of 20 events each, with 300 ms between them that are no turn."""
     program = PROGRAMS / f"loop_{library}"
     if not program.exists():
@@ -101,7 +101,7 @@ def test_the_callback_of_the_longest_turn(run, library):
 
 
 @of_preload
-def test_callbacks_that_are_not_measured_have_no_name(run):
+def test_unmeasured_callbacks_have_no_name(run):
     loop = the_loop(run(PROGRAMS / "loop_by_hand", "poll"))
     assert (loop.callback, loop.callback_ns) == (None, None)
 
@@ -165,13 +165,13 @@ def test_a_child_has_a_loop_of_its_own(run):
 
 @of_preload
 @pytest.mark.parametrize("case", ["interrupted", "jumps", "cancelled", "once", "forks", "confined"])
-def test_the_program_notices_nothing(box, run, case):
+def test_program_behaves_the_same(box, run, case):
     alone = box.run("loop_by_hand", case)
     assert run(PROGRAMS / "loop_by_hand", case).stdout == alone.stdout
 
 
 @of_preload
-def test_who_waits_twice_is_no_loop(run):
+def test_single_wait_is_not_a_loop(run):
     assert run(PROGRAMS / "loop_by_hand", "once").loops == []
 
 
@@ -214,14 +214,14 @@ def check_told(loop, truth):
 
 
 @pytest.mark.parametrize("program", ["loops", "loops_static"])
-def test_the_program_tells(box, program):
+def test_loop_macros(box, program):
     result = box.run(program)
     check_told(result.report.row("main loop", "loops"), result.told)
     follows_the_schema(result.report)
 
 
 @of_preload
-def test_what_is_told_is_not_seen_as_well(run):
+def test_loop_macros_and_preload_count_once(run):
     result = run(PROGRAMS / "loops")
     check_told(the_loop(result), result.told)
 

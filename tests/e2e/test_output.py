@@ -56,7 +56,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_value_is_one_line_and_the_default(box, name):
+def test_invalid_value_gives_one_warning_and_the_default(box, name):
     usual = box.run("counts", env={**TABLE, "HOTPATH_OUTPUT_FORMAT": None})
     result = box.run("counts", env={**TABLE, "HOTPATH_OUTPUT_FORMAT": None, name: BAD[name]})
     assert result.stdout == usual.stdout
@@ -67,12 +67,12 @@ def test_a_bad_value_is_one_line_and_the_default(box, name):
     assert {row[0] for row in rows_of(result.stderr)} & {"main"} == {"main"}
 
 
-def test_several_bad_values_are_a_line_each(box):
+def test_each_invalid_value_gives_one_warning(box):
     result = box.run("counts", env={**TABLE, "HOTPATH_LIMIT": "x", "HOTPATH_KEEP": "y", "HOTPATH_PERCENTILES": "z"})
     assert len(result.lines) == 3
 
 
-def test_hostile_values_do_no_harm(box):
+def test_hostile_values_are_shown_safely(box):
     for value in ("x" * 5000, "\x1b[31m", "%s%s%n", "/" + "(a*)*" * 50 + "/", "=,=,="):
         for name in BAD:
             result = box.run("counts", env={**TABLE, name: value}, status=None)
@@ -95,7 +95,7 @@ def test_json_pretty(box):
     assert Report(json.loads(text)).row("early").calls == 100
 
 
-def test_none(box):
+def test_format_none(box):
     result = box.run("counts", env={"HOTPATH_OUTPUT_PATH": None, "HOTPATH_OUTPUT_FORMAT": "none"})
     assert result.stderr == ""
     assert box.read(result.sessions()[0]).row("early").calls == 100
@@ -195,7 +195,7 @@ def test_focus(box):
     assert sorted(box.run("counts", env={"HOTPATH_FOCUS": "to?,m*,-main"}).report.names()) == ["middle", "top"]
 
 
-def test_lists_know_sources(box):
+def test_filter_by_source_file(box):
     def names(variable, chosen):
         return sorted(box.run("names", env={variable: chosen}).report.names())
 
@@ -288,7 +288,7 @@ def test_exclude_wrapper(box):
     assert sum(row.percent_total for row in result.rows()) == pytest.approx(100)
 
 
-def test_the_environment_overrules_the_program(box):
+def test_environment_overrides_the_program(box):
     """control reporter sets .report and .label in the program."""
     result = box.run("control", "reporter", env={"HOTPATH_REPORT": "calltree"})
     assert "section calltree" in result.stdout and "section timing" not in result.stdout
@@ -306,7 +306,7 @@ def test_report_command_agrees_with_the_exit_report(box):
     assert all("total_ns" in row for row in mine["timing"]["rows"])
 
 
-def test_old_sessions_make_way(box):
+def test_old_sessions_are_removed(box):
     folder = box.folder()
     for _ in range(8):
         box.run("names", folder=folder, env={"HOTPATH_KEEP": "3"})

@@ -28,26 +28,26 @@ def test_everything_at_once_while_samples_come(box, more):
     assert result.stdout == "begun some\n"
 
 
-def test_begin_while_another_thread_ends(box):
+def test_session_starts_while_another_thread_stops_one(box):
     """The report of the session that ends reads it while the next one is created."""
     result = box.run("owners", "apart", 20 if not SANITIZER else 4, env=TO_NOWHERE)
     assert result.stdout == "survived\n"
 
 
 @without_emulator("its own memory is among it")
-def test_nothing_is_left_of_200_sessions(box):
+def test_200_sessions_leak_nothing(box):
     result = box.run("owners", "leak", 200)
     assert result.told["left_kb"] <= 1024
 
 
-def test_reporter_that_jumps_out(box):
+def test_reporter_leaves_by_longjmp(box):
     """From any depth of the stack: the next one is called as well, and the end has its report."""
     result = box.run("owners", "jump")
     assert result.stdout == "jumped 6\nreport 0\nstop 0\nreports 7\n"
     assert result.calls("work") == 1
 
 
-def test_reporter_that_asks_for_a_report(box):
+def test_reporter_requests_a_report(box):
     """It gets some, but recursion is limited."""
     result = box.run("owners", "inside")
     assert result.stdout == "report 0\ninside -1\nended 1\n"

@@ -82,7 +82,7 @@ def page_of(cli, *args):
     return Page(path.read_text())
 
 
-def test_every_cell_is_that_of_the_report(cli):
+def test_cells_match_the_report(cli):
     cli("run", "--format", "none", "--", EXAMPLES / "orders", "2")
     page = page_of(cli)
     report = json.loads(cli("report", "--format", "json", *SECTIONS).stdout)
@@ -102,7 +102,7 @@ def test_columns_have_units(cli):
     assert columns["name"]["shown"] and not columns["min_ns"]["shown"]
 
 
-def test_history_has_the_numbers_of_stretches(cli):
+def test_history_matches_reports_of_stretches(cli):
     cli("run", "--format", "none", "--", EXAMPLES / "orders", "4")
     page = page_of(cli)
     elapsed = page.data["elapsed_ns"]
@@ -121,7 +121,7 @@ def test_history_has_the_numbers_of_stretches(cli):
                                              else 0), (row["name"], key, first, last)
 
 
-def test_policy_allows_its_own_script_and_style_alone(cli):
+def test_policy_allows_only_its_own_script_and_style(cli):
     cli("run", "--format", "none", "--", EXAMPLES / "basic")
     page = page_of(cli)
     policy = re.search(r'http-equiv="Content-Security-Policy"\s+content="([^"]*)"', page.head).group(1)
@@ -141,7 +141,7 @@ def test_policy_allows_its_own_script_and_style_alone(cli):
     assert len((page.head + page.tail).encode()) <= 200_000
 
 
-def test_names_cannot_leave_the_data(cli):
+def test_names_cannot_end_the_data_script(cli):
     cli("run", "--format", "none", "--", PROGRAMS / "odd_names", "20", "3", "700")
     page = page_of(cli)
     assert "<" not in page.raw
@@ -161,7 +161,7 @@ def column(text):
     return numbers
 
 
-def test_the_call_tree_by_thread_is_that_of_the_report(cli):
+def test_call_tree_by_thread_matches_the_report(cli):
     cli("run", "--format", "none", "--", PROGRAMS / "crew")
     page = page_of(cli)
     cells = page.data["sections"]["calltree"]["rows"]
@@ -193,14 +193,14 @@ def test_the_call_tree_by_thread_is_that_of_the_report(cli):
     assert sum(column(sleeper["waits"]["sleep"])) > 0 and "sleep" not in burner["waits"]
 
 
-def test_a_run_writes_it_too(cli):
+def test_run_writes_a_page(cli):
     path = cli.folder / "run.html"
     done = cli("run", "--format", "html", "--output", path, "--", EXAMPLES / "basic")
     assert Page(path.read_text()).data["meta"]["command"].endswith("basic")
     assert "flame" not in done.stderr
 
 
-def test_a_program_itself_writes_the_table(box):
+def test_program_without_run_writes_a_table(box):
     done = box.run("counts", env={"HOTPATH_OUTPUT_PATH": None, "HOTPATH_OUTPUT_FORMAT": "html"})
     assert "+----" in done.stderr and "<html" not in done.stderr
 
@@ -210,7 +210,7 @@ def test_short_runs_have_no_history(cli):
     assert page_of(cli).data["history"] is None
 
 
-def test_source_text_is_there_only_if_it_is_asked_for(cli):
+def test_source_text_only_on_request(cli):
     cli("run", "--format", "none", "--", EXAMPLES / "orders", "1")
     page = page_of(cli)
     source = (SOURCE / "examples" / "orders.c").read_text().splitlines()
@@ -228,7 +228,7 @@ def test_source_text_is_there_only_if_it_is_asked_for(cli):
 
 @with_glibc("the program is compiled by cc")
 @without_sanitizer("the program is compiled without")
-def test_a_session_cannot_have_other_files_in_a_page(cli):
+def test_session_cannot_put_other_files_into_a_page(cli):
     """A session may name any path as a source: only sources are read."""
     secret = cli.folder / "secret"
     secret.write_text("line 1 of a secret\n" * 20)

@@ -120,7 +120,7 @@ def number(text):
     return None if text == NONE else float(text.split()[0].replace(",", ""))
 
 
-def test_values_and_stretches_are_those_of_the_report(cli, browser):
+def test_values_match_the_report(cli, browser):
     cli("run", "--format", "none", "--", EXAMPLES / "orders", "6")
     page = page_of(cli)
     path = cli.folder / "page.html"
@@ -326,7 +326,7 @@ def test_pictures(cli, browser):
 
 
 @pytest.mark.parametrize("what", ["nothing measured", "time alone", "processes", "still running", "instrumented"])
-def test_every_kind_of_run_opens(cli, browser, what):
+def test_page_opens_for_every_kind_of_run(cli, browser, what):
     process = None
     if what == "nothing measured":
         cli("run", "--format", "none", "--", "/bin/sh", "-c",
@@ -355,7 +355,7 @@ def test_every_kind_of_run_opens(cli, browser, what):
     browser.check()
 
 
-def test_a_page_that_is_served_changes_while_the_program_runs(cli, browser):
+def test_served_page_is_updated_while_the_program_runs(cli, browser):
     run = cli.start("run", "--format", "none", "--", EXAMPLES / "orders", "600")
     wait_until(lambda: list(cli.folder.glob("*.run/*.hotpath")))
     server = Server(cli, "--every", "0.2")
@@ -457,7 +457,7 @@ def made_up_stacks(count):
             "weights": [{"key": "cpu", "own": column(own[1:])}]}, sums, parents, functions
 
 
-def test_a_million_places_of_stacks(cli, browser):
+def test_flame_graph_with_a_million_nodes(cli, browser):
     cli("run", "--format", "none", "--", EXAMPLES / "basic")
     page = page_of(cli)
     stacks, sums, parents, functions = made_up_stacks(10 ** 6)

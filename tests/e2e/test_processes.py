@@ -76,7 +76,7 @@ def outside(done):
 
 # --------------------------------------------------------------------------------------------------------- followed
 
-def test_forked_without_zones(cli):
+def test_forked_children_without_zones(cli):
     done = cli.run(KIN, "fork", 3, 100)
     assert processes(done) == 4 and len(rows(done, KIN)) == 4 and len(pids(rows(done))) == 4
     parent = min(rows(done), key=lambda row: row.started_ns)
@@ -100,7 +100,7 @@ SHIMS = {
 
 
 @pytest.mark.parametrize("shim", SHIMS)
-def test_started_by_others(cli, shim):
+def test_processes_started_through_wrappers(cli, shim):
     done = cli.run(*(word.format(KIN) for word in SHIMS[shim]))
     found = rows(done, KIN)
     told = [(row.pid, row.cpu_ns, done.burned) for row in found]
@@ -108,7 +108,7 @@ def test_started_by_others(cli, shim):
     assert used_in_all(done, 200, 100) and done.report.lost == {}
 
 
-def test_script(cli):
+def test_processes_of_a_script(cli):
     """The program that the script executes is in the report, not only the script, which uses nothing."""
     script = cli.folder / "script"
     script.write_text(f"#!/bin/sh\nexec {KIN} burn 200\n")
@@ -120,7 +120,7 @@ def test_script(cli):
 
 
 @told_by_the_kernel
-def test_becomes_another(cli):
+def test_process_that_execs(cli):
     """Without fork: one process, both programs, each with its own CPU time."""
     done = cli.run(KIN, "become", 100, KIN, "burn", 200)
     first, second = sorted(rows(done), key=lambda row: row.started_ns)
@@ -128,7 +128,7 @@ def test_becomes_another(cli):
     assert used(done, first, 100) and used(done, second, 200) and first.state == "ended"
 
 
-def test_orphans_and_bare_ones(cli):
+def test_orphans_and_children_without_preload(cli):
     done = cli.run("sh", "-c", f"{KIN} orphan 100; {KIN} bare 100")
     assert sorted(used(done, row, 100) for row in rows(done, KIN)) == [False, False, True, True], rows(done)
     assert processes(done) == 5 and done.report.lost == {}
@@ -145,7 +145,7 @@ def test_old_option_is_accepted(cli):
     assert len(rows(cli.run("--preload-children", "sh", "-c", f"{KIN} burn 1; true"), KIN)) == 1
 
 
-def test_those_that_outlive_it(cli):
+def test_processes_that_outlive_the_run_are_reported(cli):
     reader, writer = os.pipe()
     done = cli.run(KIN, "stay", stdin=reader)
     assert processes(done) == 2 and "1 process is still running" in done.stderr
@@ -153,7 +153,7 @@ def test_those_that_outlive_it(cli):
     os.close(reader)
 
 
-def test_many(cli):
+def test_many_processes(cli):
     """A row for each program, and every process counted."""
     done = cli.run("sh", "-c", f"i=0; while [ $i -lt 150 ]; do {KIN} burn 0; i=$((i+1)); done")
     assert processes(done) == 151
@@ -226,7 +226,7 @@ def test_cleared_environment(cli):
 
 
 @told_by_the_kernel
-def test_many_that_are_short(cli):
+def test_many_short_processes(cli):
     """However short they are; summed up by program if there are many."""
     done = cli.run("sh", "-c", f"i=0; while [ $i -lt 120 ]; do {STATIC} burn 0; i=$((i+1)); done")
     assert processes(done) == 121 and done.report.lost == {"processes": 120}
@@ -234,7 +234,7 @@ def test_many_that_are_short(cli):
 
 
 @pytest.mark.skipif(not IS_ROOT, reason="who is not root cannot make such a program")
-def test_more_rights(cli, box):
+def test_setuid_child(cli, box):
     """By another user: a program that gets root's rights loads no library."""
     program = cli.folder / "setuid"
     shutil.copy(KIN, program)
@@ -262,21 +262,21 @@ def test_another_pid_namespace(cli):
 
 
 @pytest.mark.parametrize("program", [STATIC, KIN], ids=["static", "followed"])
-def test_the_end_of_a_thread_is_not_that_of_its_process(cli, program):
+def test_exit_of_a_thread_does_not_end_its_process(cli, program):
     """What it uses afterwards is its own, and not that of one that sleeps meanwhile."""
     done = cli.run("sh", "-c", f"{program} thread 0 300 | {program} thread 100 0")
     found = {row.command.split(maxsplit=2)[2]: row for row in rows(done, program)}
     assert found["0 300"].cpu_ns > found["100 0"].cpu_ns > 0, rows(done)
 
 
-def test_a_program_that_makes_code(cli):
+def test_program_with_generated_code(cli):
     """The kernel reports each piece, more than fit into the ring. No process is missing for that."""
     done = cli.run(KIN, "maps", 100000)
     assert len(rows(done)) == 1 and done.report.lost == {}
 
 
 @told_by_the_kernel
-def test_the_command_of_who_becomes_another_at_once(cli):
+def test_command_of_a_process_that_execs_at_once(cli):
     """When it is read it is already that of the other."""
     done = cli.run("env", "-i", "sh", "-c", f"exec {KIN} burn 20")
     commands = [row.command.split()[0] for row in sorted(rows(done), key=lambda row: row.started_ns)]
@@ -284,7 +284,7 @@ def test_the_command_of_who_becomes_another_at_once(cli):
 
 
 @pytest.mark.parametrize("way", ["killed", "left"])
-def test_end_is_known(cli, way):
+def test_cpu_time_of_killed_and_ended_processes(cli, way):
     """A process that is killed has its time up to that."""
     script = f"{KIN} burn 200"
     if way == "killed":
@@ -295,7 +295,7 @@ def test_end_is_known(cli, way):
     assert done.status in (0, -signal.SIGKILL, 137)
 
 
-def test_where_the_kernel_does_not_tell(cli, box):
+def test_without_perf_proc_is_polled(cli, box):
     """Without perf /proc is polled: processes that live long enough are found, and missing ones are noticed."""
     cli.program = PROGRAMS / "without_perf"
     done = cli.run(STATIC, "burn", 500)
@@ -306,7 +306,7 @@ def test_where_the_kernel_does_not_tell(cli, box):
     assert done.report.lost["processes"] > 0
 
 
-def test_who_came_and_went_while_nobody_looked(cli):
+def test_process_that_ran_between_two_polls(cli):
     """The runner gets no CPU meanwhile. What such a process used is its own, and not that of others."""
     cli.program = PROGRAMS / "without_perf"
     done = cli.run("sh", "-c", f"sleep 0.3; kill -STOP $PPID; {KIN} burn 200; kill -CONT $PPID; sleep 0.3")
@@ -315,7 +315,7 @@ def test_who_came_and_went_while_nobody_looked(cli):
     assert outside(done) == [] and between(burned / 2, row.cpu_ns, burned + 50 * MS), rows(done)
 
 
-def test_the_first_thread_has_ended(cli):
+def test_process_whose_first_thread_has_exited(cli):
     """The kernel shows such a process as a zombie, but it goes on, and is one process."""
     cli.program = PROGRAMS / "without_perf"
     for program in (STATIC, KIN):
@@ -326,7 +326,7 @@ def test_the_first_thread_has_ended(cli):
         assert done.report.lost == ({"processes": 1} if program == STATIC else {})
 
 
-def test_one_that_is_not_counted(cli):
+def test_process_without_counted_malloc(cli):
     """A measured program without our malloc, next to others that have it: its allocations are unknown, not zero."""
     done = cli.run("env", "LD_PRELOAD=", PROGRAMS / "counts")
     assert done.report.trust["uncounted_processes"] == 1 and done.report.calls("main") == 1

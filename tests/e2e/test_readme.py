@@ -69,7 +69,7 @@ def shell(box, folder, command):
     return done
 
 
-def test_there_is_a_whole_program():
+def test_readme_has_a_whole_program():
     assert any(re.match(r"/\* \S+\.c \*/\n", source) for source in blocks("c"))
 
 
@@ -202,7 +202,7 @@ def test_every_name_is_in_the_man_page():
     assert sorted(names - page) == []
 
 
-def test_man_pages_are_of_this_version_and_know_one_another():
+def test_man_pages_have_this_version_and_valid_references():
     header = (SOURCE / "include/hotpath.h").read_text()
     version = re.search(r'#define HOTPATH_VERSION "(.*)"', header).group(1)
     for file in (SOURCE / "man").iterdir():
@@ -241,14 +241,14 @@ def test_the_report_in_the_man_page_is_real(box):
     assert without_marks[0] == without_marks[1]
 
 
-def test_every_loss_is_explained():
+def test_every_kind_of_loss_is_documented():
     source = (SOURCE / "src/sections/trust_line.c").read_text()
     losses = re.findall(r'\[HP_LOSS_\w+\] = \{"\w+", +"[^"]+",\s+"([^"]+)"\}', source)
     assert len(losses) > 5
     assert [words for words in losses if words not in man("hotpath.7")] == []
 
 
-def test_the_header_of_a_session_is_as_described():
+def test_session_header_is_as_documented():
     layout = (SOURCE / "src/session/layout.h").read_text()
     bytes_of = {"char": 1, "unsigned char": 1, "uint32_t": 4, "uint64_t": 8, "int64_t": 8,
                 "struct hp_clock_pair": 16}

@@ -80,7 +80,7 @@ def rows(report, program):
     return {row.name: row for row in report.rows("functions") if row.library == program.name}
 
 
-def test_who_waits(cli, start):
+def test_waiting_threads(cli, start):
     process = start(WAITERS, "all", 600_000)
     if not may_be_read():
         pytest.skip("processes of others may not be looked at here")
@@ -97,7 +97,7 @@ def test_who_waits(cli, start):
 
 
 @needs_perf
-def test_who_computes(cli, start):
+def test_computing_threads(cli, start):
     """Threads that exist already, until the process ends."""
     process = start(STACKED, "threads", 500)
     until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) > 1)
@@ -111,7 +111,7 @@ def test_who_computes(cli, start):
     assert of["whole"] >= 0.98 * of["samples"] > 0
 
 
-def test_where_the_kernel_takes_no_stacks(cli, start):
+def test_without_perf(cli, start):
     """The report says so, with a remedy, and the rest is recorded."""
     process = start(WAITERS, "input")
     if not may_be_read():
@@ -123,7 +123,7 @@ def test_where_the_kernel_takes_no_stacks(cli, start):
     assert rows(done.report, WAITERS)["on_input"].waits_for == "pipe"
 
 
-def test_until_it_is_interrupted(cli, start):
+def test_records_until_interrupted(cli, start):
     process = start(WAITERS, "input")
     threads_wait(process, 1)
     recording = cli.start("record", "-p", process.pid)
@@ -135,7 +135,7 @@ def test_until_it_is_interrupted(cli, start):
     assert process.poll() is None
 
 
-def test_what_cannot_be(cli, start):
+def test_invalid_targets(cli, start):
     process = start("true")
     process.wait()
     assert "no process" in cli("record", "-p", process.pid, status=1).stderr
@@ -145,7 +145,7 @@ def test_what_cannot_be(cli, start):
 
 
 @pytest.mark.skipif(not IS_ROOT, reason="only root can be somebody else")
-def test_of_another_user(cli, start):
+def test_process_of_another_user_is_refused(cli, start):
     process = start(WAITERS, "input")
     nobody = pwd.getpwnam("nobody").pw_uid
     cli.box.path.chmod(0o711)

@@ -70,7 +70,7 @@ def test_a_terminal_without_sessions_shows_the_newest_of_all(cli, terminals):
     assert origin(other, "done2") == f"{GUEST} five one"
 
 
-def test_what_a_name_means_is_the_same_everywhere(cli, terminals):
+def test_names_mean_the_same_in_every_terminal(cli, terminals):
     one, other = terminals
     enter(one, f"{HOTPATH} run --format none {GUEST} five one", "done1")
     enter(other, f"{HOTPATH} run --format none {GUEST} five other", "done2")

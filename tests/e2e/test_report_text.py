@@ -34,7 +34,7 @@ UNFINISHED = ("killed", "measured calls", "_exit", "without finishing")
     [PROGRAMS / "children", "fork"],  # some of them leave by _exit
     [PROGRAMS / "children", "exec"],
 ], ids=["sh", "subshell", "exec", "_exit", "children-exec"])
-def test_a_process_that_simply_left_is_not_worth_a_word(cli, program):
+def test_normal_exits_are_not_mentioned(cli, program):
     done = cli("run", "--no-stacks", *program, status=None)
     assert "[hotpath] " in done.stderr
     assert not any(word in done.stderr.partition("processes - ")[0] for word in UNFINISHED), done.stderr
@@ -46,7 +46,7 @@ def test_a_signal_that_ended_the_program_is_named(cli):
     assert "\nthe program was killed by SIGKILL\n" in cli("report").stdout
 
 
-def test_a_child_of_a_program_that_was_killed_was_not(cli):
+def test_children_of_a_killed_program_are_not_called_killed(cli):
     cli("run", "--no-stacks", "sh", "-c", f"{PROGRAMS / 'counts'} > /dev/null; kill -9 $$", status=-signal.SIGKILL)
     child = next(row for row in cli.read().rows("processes") if "counts" in row.command and
                  "kill" not in row.command)
@@ -58,7 +58,7 @@ def test_a_child_of_a_program_that_was_killed_was_not(cli):
     ("segv", "the program was killed by SIGSEGV; it was in the middle of measured calls, which"),
     ("_exit", "the process was killed, or ended by _exit, in the middle of measured calls, which"),
 ])
-def test_a_program_that_was_cut_short_is_told(cli, how, text):
+def test_calls_cut_short_are_mentioned(cli, how, text):
     done = cli("run", PROGRAMS / "killed", cli.folder / "progress", how, status=None)
     assert f"\n{text} are counted up to their last recorded time\n" in done.stderr
 
@@ -97,7 +97,7 @@ def orders():
     box.remove()
 
 
-def test_twelve_functions_with_everything_on_fit_on_a_screen(orders):
+def test_short_report_fits_on_a_screen(orders):
     lines = in_terminal(orders, 80, "report", "-n", "12").splitlines()
     assert len(lines) <= 45 and max(map(len, lines)) <= 80
     functions = [line for line in lines if line.startswith("| ")][1:13]
@@ -122,7 +122,7 @@ def tables_of(text):
 
 
 @pytest.mark.parametrize("columns", [80, 120, 200])
-def test_notes_explain_what_is_shown_and_say_it_once(orders, columns):
+def test_notes_are_relevant_and_unique(orders, columns):
     text = in_terminal(orders, columns, "report", "-v")
     notes = [line for _, below in tables_of(text) for line in below.splitlines() if TOLD.match(line)]
     assert len(notes) == len(set(notes)), notes
@@ -135,13 +135,13 @@ def test_notes_explain_what_is_shown_and_say_it_once(orders, columns):
                 assert "% Total" in rows[0]
 
 
-def test_what_is_outside_of_all_functions_is_no_table(cli):
+def test_no_table_without_functions(cli):
     done = cli("run", "--section", "alloc-bytes,cpu", "sh", "-c", "true")
     assert "\nalloc-bytes - " in done.stderr and "allocation" in done.stderr
     assert "<outside>" not in done.stderr and "<startup>" not in done.stderr and "| Function" not in done.stderr
 
 
-def test_nothing_is_said_of_what_there_was_none(cli):
+def test_empty_sections_are_not_mentioned(cli):
     """It waits for nothing."""
     done = cli("run", "sh", "-c", "true")
     assert "\ncpu: " in done.stderr and "waits: Threads waited 0.00 ns" not in done.stderr

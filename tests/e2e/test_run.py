@@ -20,14 +20,14 @@ pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: i
 @pytest.mark.parametrize("how, status", [("return", 7), ("exit", 7), ("_exit", 7), ("abort", -signal.SIGABRT),
                                          ("segv", -signal.SIGSEGV), ("kill", -signal.SIGKILL)])
 @without_sanitizer("it catches signals")
-def test_however_it_ends(cli, how, status):
+def test_exit_status_is_that_of_the_program(cli, how, status):
     done = cli.run(GUEST, "ends", how, status=status)
     assert done.stdout == plain_run(cli, "ends", how).stdout == f"ends by {how}\n"
     assert done.report.calls("work") == 3 and done.report.calls("main") == 1
     assert done.stderr == ""
 
 
-def test_one_report_and_it_is_ours(cli):
+def test_run_prints_one_report(cli):
     done = cli("run", GUEST, "five", env={"HOTPATH_PERCENTILES": "50"})
     assert done.stdout == "" and done.stderr.count("[hotpath]") == 1
     assert "P50" in done.stderr and "| work" in done.stderr and "\x1b" not in done.stderr
@@ -58,7 +58,7 @@ def test_a_program_in_path_is_run(cli):
     (["--columns", "self,zzzzzz"], "--columns: no column 'zzzzzz'; 'all' shows all columns"),
     (["--sort", "-totl"], "--sort: no column 'totl' (did you mean 'total'?)"),
 ])
-def test_what_is_not_there_is_refused_before_the_run(cli, args, said):
+def test_unknown_sections_and_columns_are_refused_before_the_run(cli, args, said):
     done = cli("run", *args, GUEST, "five", status=2)
     assert done.stdout == "" and said in done.stderr and cli.sessions() == []
     assert said in cli("report", *args, status=2).stderr
@@ -68,11 +68,11 @@ def test_what_is_not_there_is_refused_before_the_run(cli, args, said):
                                   ["--columns", "self,MIN,p95,thread,looks,why,size_bytes"],
                                   ["--sort", "thread", "--by", "thread"], ["--sort", "-calls"],
                                   ["--columns", "p99.9", "--percentiles", "99.9"]])
-def test_what_is_there_is_not_refused(cli, args):
+def test_known_sections_and_columns_are_accepted(cli, args):
     cli("run", "--format", "none", *args, GUEST, "five")
 
 
-def test_misspelt_variables(cli):
+def test_misspelt_variables_are_named(cli):
     """Printed once, by the process that reports."""
     line = "hotpath: unknown variable HOTPATH_LIMITS; did you mean HOTPATH_LIMIT?"
     done = cli("run", GUEST, "five", env={"HOTPATH_LIMITS": "3", "HOTPATH_COLUMNS": "slf"})
@@ -85,7 +85,7 @@ def test_misspelt_variables(cli):
     assert off.stderr == ""
 
 
-def test_a_filter_that_matches_nothing(cli):
+def test_filter_without_matches_is_reported(cli):
     done = cli.run("--filter", "nosuch", GUEST, "five")
     assert done.report.values["warnings"] == ["no called function matches the filter 'nosuch'"]
     assert cli.run("--filter", "work", GUEST, "five").report.values["warnings"] == []
@@ -93,11 +93,11 @@ def test_a_filter_that_matches_nothing(cli):
 
 @with_glibc("nothing of ours is in Debian's programs else")
 @without_sanitizer("nothing of ours is in the program then")
-def test_programs_in_which_nothing_is_measured(cli):
+def test_report_without_measured_functions_says_how_to_measure(cli):
     assert "Was the program compiled with -DHOTPATH?" in cli("run", "ls", "/").stderr
 
 
-def test_options_after_the_program_are_its_own(cli):
+def test_options_after_the_program_belong_to_it(cli):
     assert cli("run", "echo", "--help", "-n", "--format").stdout == "--help -n --format\n"
     assert cli("run", "--", "echo", "-x").stdout == "-x\n"
 
@@ -110,7 +110,7 @@ def test_programs_that_cannot_be_run(cli):
     assert cli.sessions() == []
 
 
-def test_a_program_that_is_not_measured(cli):
+def test_program_without_a_session_is_reported(cli):
     done = cli("run", "--no-preload", "--no-stacks", "sh", "-c", "echo out; exit 3", status=3)
     assert done.stdout == "out\n" and done.lines == [
         "hotpath: no process of 'sh' left a session. Compile the program with -DHOTPATH and link it with "
@@ -193,7 +193,7 @@ def test_one_process_of_many(cli):
     assert cli.read(run["path"]).calls("work") == sum(calls)
 
 
-def test_a_crowd_of_short_lived_children(cli):
+def test_many_short_lived_children(cli):
     size = 200 if not SANITIZER else 20
     report = cli.run(GUEST, "crowd", size).report
     assert report.calls("work") == size
@@ -272,7 +272,7 @@ def after_the_run(cli, command):
     return said.read_text()
 
 
-def test_a_process_that_begins_when_the_run_is_over(cli):
+def test_process_started_after_the_run_is_not_recorded(cli):
     """No other process reports about it any more, so it does if it would by itself."""
     assert "| work" in after_the_run(cli, f"{GUEST} five")
 
@@ -281,7 +281,7 @@ def test_a_process_that_begins_when_the_run_is_over(cli):
 @without_sanitizer("the library of such a build can be preloaded into nothing else")
 @pytest.mark.parametrize("command", ["perl -e 1", "(perl -e 1 & wait)", "rm -r $HOTPATH_DIR; perl -e 1"],
                          ids=["executed", "forked", "folder gone"])
-def test_nothing_is_said_when_the_run_is_over(cli, command):
+def test_process_after_the_run_prints_nothing(cli, command):
     """Neither by a process that outlives the run nor by its children; and those are not recorded."""
     assert after_the_run(cli, command) == ""
     folders = list(cli.folder.glob("*.run"))
@@ -290,7 +290,7 @@ def test_nothing_is_said_when_the_run_is_over(cli, command):
     assert not [path for folder in folders for path in folder.iterdir() if program in path.read_bytes()]
 
 
-def test_a_folder_of_its_own_within_a_run(cli):
+def test_child_with_its_own_session_folder_reports_by_itself(cli):
     """A process with its own folder reports from there."""
     other = cli.box.folder()
     done = cli("run", "--no-preload", "--no-stacks", "--format", "none", "sh", "-c",
@@ -298,7 +298,7 @@ def test_a_folder_of_its_own_within_a_run(cli):
     assert "| work" in done.stderr and list(other.glob("*.hotpath"))
 
 
-def test_who_outlives_the_run_says_nothing(cli):
+def test_process_that_outlives_the_run_prints_nothing(cli):
     """Although it has measured something, and would report by itself: its session is for that."""
     lives, said = cli.folder / "lives", cli.folder / "said.txt"
     lives.touch()
@@ -371,14 +371,14 @@ def test_a_relative_folder(cli):
     assert cli("report", "--dir", "here", "--section", "timing").stdout.count("| work") == 1
 
 
-def test_old_runs_are_forgotten(cli):
+def test_old_runs_are_removed(cli):
     for _ in range(5):
         cli("run", "--keep", "3", "--format", "none", GUEST, "five")
     assert len(cli.sessions()) == 3
 
 
 @needs_root
-def test_no_folder_for_sessions(cli):
+def test_no_usable_folder_for_sessions(cli):
     """The program runs all the same."""
     done = cli("run", GUEST, "ends", "exit", env={"HOTPATH_DIR": "/proc"}, status=7)
     assert done.stdout == "ends by exit\n"

@@ -50,13 +50,13 @@ def test_every_signal_reaches_the_program(cli):
     assert process.wait(TIMEOUT) == 5
 
 
-def test_an_alarm_from_before(cli):
+def test_inherited_alarm_reaches_the_program(cli):
     done = subprocess.run(["perl", "-e", "alarm 1; exec @ARGV", str(HOTPATH), "run", "--format", "none",
                            "sleep", "60"], env=cli.environment(), timeout=TIMEOUT, capture_output=True)
     assert done.returncode == -signal.SIGALRM
 
 
-def test_signals_ignored_and_blocked_before(cli):
+def test_inherited_ignored_and_blocked_signals(cli):
     """The status of the program is known although SIGCHLD is ignored."""
     ignore = lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     assert cli("run", "sh", "-c", "exit 3", preexec_fn=ignore, status=3)
@@ -83,7 +83,7 @@ def test_nohup_stays_nohup(cli):
     assert int(done.stdout.split()[1], 16) & 1
 
 
-def test_the_program_finds_signals_as_hotpath_did(cli):
+def test_program_inherits_the_signal_state(cli):
     """No mask, no ignored signal and no descriptor is left behind."""
     script = "grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status; ls -l /proc/self/fd | wc -l"
     alone = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=cli.environment(),
@@ -96,7 +96,7 @@ def ends_soon(fd):
     return bool(select.select([fd], [], [], TIMEOUT)[0]) and os.read(fd, 1) == b""
 
 
-def test_descriptors_are_the_programs_alone(cli):
+def test_run_keeps_no_descriptors_of_the_program_open(cli):
     """When the program closes them, the other end notices."""
     go_on, tell = os.pipe()
     heard, ready = os.pipe()
@@ -115,12 +115,12 @@ def test_descriptors_are_the_programs_alone(cli):
     assert process.wait(TIMEOUT) == 0
 
 
-def test_a_report_to_a_descriptor(cli):
+def test_report_to_an_inherited_descriptor(cli):
     """It is kept open for that."""
     assert "| work" in cli("run", "--section", "timing", "--output", "/dev/stdout", GUEST, "five").stdout
 
 
-def test_a_lock_from_before(cli):
+def test_inherited_file_lock(cli):
     """It belongs to the process that was started, which is us."""
     lives = cli.folder / "lives"
     lives.touch()
@@ -140,7 +140,7 @@ def limit_files(most):
 
 @pytest.mark.parametrize("most", [4, 5, 6, 8])
 @without_sanitizer("it needs descriptors itself")
-def test_hardly_any_descriptors(cli, most):
+def test_very_low_limit_of_descriptors(cli, most):
     """The program runs, and has its own exit status."""
     plain = subprocess.run([GUEST, "ends", "return"], preexec_fn=limit_files(most), env=cli.environment(),
                            capture_output=True)
@@ -154,7 +154,7 @@ def test_the_limit_of_descriptors_is_the_same(cli):
     assert cli("run", "sh", "-c", "ulimit -Sn; ulimit -Hn", preexec_fn=limit).stdout == "123\n234\n"
 
 
-def test_who_dies_with_its_parent(cli):
+def test_parent_death_signal_reaches_the_program(cli):
     """PR_SET_PDEATHSIG survives exec, but not fork."""
     kill_me = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"
     start = "import subprocess, sys; subprocess.run([sys.executable, '-c', *sys.argv[1:]])"
@@ -170,7 +170,7 @@ def test_who_dies_with_its_parent(cli):
         parent.communicate()
 
 
-def test_orphans_do_not_stay_as_zombies(cli):
+def test_orphans_are_reaped(cli):
     """They are reparented to us if we are the first process of a container, or a subreaper for another reason."""
     look_after_orphans = lambda: ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
     script = ("p=$(sh -c 'sh -c : > /dev/null & echo $!'); "
@@ -196,14 +196,14 @@ def shell(cli):
     shell.close()
 
 
-def test_stopped_and_continued_by_others(cli):
+def test_program_stopped_and_continued_by_another_process(cli):
     """Those who continue the program do not know of us."""
     for _ in range(5):
         done = cli("run", "--format", "none", "sh", "-c", "(sleep 0.1; kill -CONT $$) & kill -STOP $$; echo done")
         assert done.stdout == "done\n"
 
 
-def test_ctrl_z_of_a_program_that_does_not_stop(cli, shell):
+def test_ctrl_z_with_a_program_that_ignores_it(cli, shell):
     """The shell must not take the terminal away from it."""
     shell.type(f"{HOTPATH} run --section timing sh -c \"trap '' TSTP; echo begin; read line; echo got \\$line\"",
                "Enter")

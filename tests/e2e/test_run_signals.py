@@ -110,7 +110,7 @@ def ignore_all():
 
 @pytest.mark.parametrize("before", [None, ignore_all], ids=["usual", "ignored"])
 @pytest.mark.parametrize("whom", ["hotpath", "group", "program"])
-def test_each_once(start, before, whom):
+def test_each_signal_arrives_once(start, before, whom):
     """One by one; also those that hotpath inherited as ignored, since the program may want them."""
     job = start(before)
     to = {"hotpath": job.pid, "group": -job.pid, "program": job.program}[whom]
@@ -120,7 +120,7 @@ def test_each_once(start, before, whom):
     job.end()
 
 
-def test_all_at_once(start):
+def test_many_signals_at_once(start):
     """SIGCONT discards pending stop signals, so it is not among them."""
     job = start()
     for to in (job.pid, -job.pid):
@@ -147,7 +147,7 @@ def test_values_and_their_order(start):
     job.end()
 
 
-def test_the_sender_of_a_value_stays(start):
+def test_sender_of_a_queued_signal_is_kept(start):
     job = start()
     queue(job.pid, 40, 7)
     assert job.process.stdout.readline().split() == ["signal", "40", "value", "7", "of", "another"]
@@ -169,7 +169,7 @@ def test_a_program_that_leaves_the_group(start, whom):
     job.end()
 
 
-def test_a_program_that_leaves_a_group_of_others(box, start):
+def test_program_that_leaves_a_group_led_by_another_process(box, start):
     """Another process leads it, so the program could leave without us, too."""
     leader = subprocess.Popen(["sleep", "600"], preexec_fn=lambda: os.setpgid(0, 0))
     try:
@@ -182,7 +182,7 @@ def test_a_program_that_leaves_a_group_of_others(box, start):
         leader.wait()
 
 
-def test_what_the_program_tells_its_parent(box):
+def test_signals_from_the_program_to_its_parent(box):
     """Without us that is our parent."""
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
     try:
@@ -273,7 +273,7 @@ def children(pid):
     return [int(child) for child in open(f"/proc/{pid}/task/{pid}/children").read().split()]
 
 
-def test_nobody_stays_behind(start):
+def test_no_process_stays_behind(start):
     """Neither when the program ends nor when hotpath is killed."""
     for how in ("end", "kill"):
         job = start()
@@ -290,7 +290,7 @@ def test_nobody_stays_behind(start):
         assert not os.path.exists(f"/proc/{others[0]}")
 
 
-def test_without_a_witness(start):
+def test_without_the_witness_process(start):
     """The witness was killed: signals to us still arrive."""
     job = start()
     [witness] = [child for child in children(job.pid) if child != job.program]

@@ -38,7 +38,7 @@ NAMES = {"v0": {"<named::deep::Mill<42> as named::deep::Work>::work", "named::ge
 
 
 @pytest.mark.parametrize("form", NAMES)
-def test_names(box, form):
+def test_rust_names_are_readable(box, form):
     cli = Cli(box)
     source, program = cli.folder / "named.rs", cli.folder / "named"
     source.write_text(SOURCE)

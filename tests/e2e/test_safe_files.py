@@ -39,7 +39,7 @@ def preload(cli, library):
 
 @with_glibc("Debian's programs have no other library preloaded")
 @without_sanitizer("it is not preloaded")
-def test_a_library_of_ours_is_preloaded(cli, library):
+def test_own_library_is_preloaded(cli, library):
     """Also below a folder like /tmp, in which users can only touch their own files."""
     assert preload(cli, library) == ""
     library.parent.parent.chmod(0o1777)
@@ -50,7 +50,7 @@ def test_a_library_of_ours_is_preloaded(cli, library):
 @pytest.mark.parametrize("mode", [0o002, 0o020])
 @with_glibc("Debian's programs have no other library preloaded")
 @without_sanitizer("it is not preloaded")
-def test_a_library_others_can_write_to(cli, library, which, mode):
+def test_library_writable_by_others_is_refused(cli, library, which, mode):
     path = {"file": library, "partner": library.parent / "libhotpath.so.0", "folder": library.parent,
             "above": library.parent.parent}[which]
     if mode == 0o020 and os.geteuid() == 0:
@@ -63,7 +63,7 @@ def test_a_library_others_can_write_to(cli, library, which, mode):
 
 @with_glibc("Debian's programs have no other library preloaded")
 @without_sanitizer("it is not preloaded")
-def test_a_file_in_a_folder_like_tmp(cli, library):
+def test_library_in_a_sticky_folder(cli, library):
     """The folder does not excuse the file."""
     library.parent.chmod(0o1777)
     assert preload(cli, library) == ""
@@ -75,7 +75,7 @@ def test_a_file_in_a_folder_like_tmp(cli, library):
 @needs_root
 @with_glibc("Debian's programs have no other library preloaded")
 @without_sanitizer("it is not preloaded")
-def test_a_library_of_somebody_else(cli, library, which):
+def test_library_of_another_user_is_refused(cli, library, which):
     path = {"file": library, "partner": library.parent / "libhotpath.so.0", "folder": library.parent,
             "above": library.parent.parent}[which]
     os.chown(path, pwd.getpwnam("nobody").pw_uid, -1)
@@ -84,7 +84,7 @@ def test_a_library_of_somebody_else(cli, library, which):
 
 @with_glibc("Debian's programs have no other library preloaded")
 @without_sanitizer("it is not preloaded")
-def test_where_a_link_leads_counts(cli, library):
+def test_link_to_a_library_is_resolved(cli, library):
     link = cli.box.folder() / "link.so"
     link.symlink_to(library)
     assert preload(cli, link) == ""
@@ -111,7 +111,7 @@ class Opened:
             return False
 
 
-def test_what_is_no_file_is_not_opened(cli):
+def test_only_regular_files_are_opened(cli):
     """Not even if it would do no harm: it is checked first."""
     fifo = cli.folder / "1-1-0.hotpath"
     os.mkfifo(fifo)
@@ -156,7 +156,7 @@ def test_output_into_devices(cli):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("command", ["run", "report"])
 @pytest.mark.parametrize("where", ["pipe", "fifo"])
-def test_a_report_that_nobody_takes_can_be_interrupted(cli, number, command, where):
+def test_blocked_report_can_be_interrupted(cli, number, command, where):
     """When it is blocked in the middle of writing."""
     cli.run(GUEST, "five")
     fifo = cli.folder / "fifo"
@@ -180,7 +180,7 @@ def test_a_report_that_nobody_takes_can_be_interrupted(cli, number, command, whe
     os.close(writer)
 
 
-def test_a_line_that_nobody_takes(cli):
+def test_blocked_stderr_does_not_block_the_program(cli):
     """A line of ours must not make the program wait for a reader of its stderr."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
@@ -238,7 +238,7 @@ def test_clean_removes_unreadable_leftovers(cli):
     assert os.path.exists("/etc/passwd")
 
 
-def test_off_does_not_map(cli):
+def test_off_does_not_map_the_session(cli):
     """A file that is truncated meanwhile causes at most an error: nothing of it is mapped."""
     lives = cli.folder / "lives"
     lives.touch()

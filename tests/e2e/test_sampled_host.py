@@ -28,7 +28,7 @@ def is_sampled(result):
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("case", ["see_nothing", "directed_ones", "set_user"])
-def test_signals_are_the_programs(box, case, engine):
+def test_signals_of_the_program_are_unchanged(box, case, engine):
     assert is_sampled(same(box, case, engine=engine))
 
 
@@ -59,13 +59,13 @@ def test_killed_by_the_signal_of_the_c_library(box):
 
 @without_sanitizer("it stands in front itself")
 @pytest.mark.parametrize("program", ["sampled_host", "sampled_host_static"])
-def test_interposers_see_what_the_program_calls(box, program):
+def test_interposers_see_only_calls_of_the_program(box, program):
     result = box.run(program, "interposed", env={**OFTEN, "LD_PRELOAD": PROGRAMS / "interposer.so"})
     assert result.stdout.splitlines() == ["sigaction", "pthread_sigmask", "end 1"]
 
 
 @without_sanitizer("it has handlers of its own")
-def test_without_zones_nothing_is_set(box):
+def test_no_handler_is_set_without_zones(box):
     plain = box.run("sampled_host_off", "tell_handlers")
     run = box.run(HOTPATH, "run", "--cpu", "--", str(PROGRAMS / "sampled_host_off"), "tell_handlers",
                   env={"HOTPATH_OUTPUT_PATH": "/dev/null"})
@@ -132,7 +132,7 @@ def check_execs(box, count, program, blocked):
 @without_sanitizer("a child that is forked takes too long")
 @pytest.mark.parametrize("program", ["ends_dynamic", "ends_static"])
 @pytest.mark.parametrize("blocked", [[], ["blocked"]], ids=["open", "blocked"])
-def test_nobody_is_killed_after_exec(box, program, blocked):
+def test_no_sampling_signal_after_exec(box, program, blocked):
     check_execs(box, 200, program, blocked)
 
 

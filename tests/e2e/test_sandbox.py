@@ -11,7 +11,7 @@ pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: i
 @pytest.mark.parametrize("flags", [[], ["--no-cpu"], ["--no-preload"]], ids=["usual", "no-cpu", "no-preload"])
 @with_glibc("with musl the handler of samples asks the kernel which thread it is in")
 @without_sanitizer("it makes system calls of its own")
-def test_it_survives(cli, flags, case):
+def test_program_survives_its_sandbox(cli, flags, case):
     done = cli.run(*flags, PROGRAMS / "shut_in", *case, status=None)
     if done.status == 77:
         pytest.skip("no seccomp here")
@@ -31,7 +31,7 @@ def survivor(cli, *arguments):
 @pytest.mark.parametrize("program", ["shut_in", "shut_in_static", "shut_in_off"])
 @pytest.mark.parametrize("how", ["at_once", "syscall", "listener", "twice", "early", "strict", "counter"])
 @without_sanitizer("it makes system calls of its own")
-def test_it_survives_at_once(cli, program, how):
+def test_program_survives_sandboxes_that_allow_only_write_and_exit(cli, program, how):
     """Only write and exit are allowed: asking the kernel first whether that is so would be fatal."""
     report = survivor(cli, PROGRAMS / program, how)
     if how == "early" and not IS_GLIBC:  # a child has a session from its first zone on, which is too late here
@@ -47,7 +47,7 @@ def test_it_survives_at_once(cli, program, how):
 
 @pytest.mark.parametrize("program", ["shut_in", "shut_in_static", "shut_in_off"])
 @without_sanitizer("it makes system calls of its own")
-def test_a_program_that_is_started_in_a_sandbox(cli, program):
+def test_program_started_in_a_sandbox_is_not_recorded(cli, program):
     """It cannot know what is forbidden there, so nothing is done; and the report says that it was not followed."""
     report = survivor(cli, PROGRAMS / program, "exec")
     assert report.calls("dive") == 0
@@ -64,7 +64,7 @@ def test_a_refused_sandbox_changes_nothing(cli):
 @pytest.mark.parametrize("program", ["shut_in", "shut_in_static", "shut_in_off"])
 @pytest.mark.parametrize("who", ["thread", "child"])
 @without_sanitizer("it reads the time itself")
-def test_who_begins_without_the_counter(cli, program, who):
+def test_threads_and_children_that_inherit_a_forbidden_counter(cli, program, who):
     """Threads and children inherit it from the kernel, without having requested it."""
     report = survivor(cli, PROGRAMS / program, who)
     assert report.calls("dive") == 0
@@ -87,7 +87,7 @@ def assert_is_sampled(row):
 
 @pytest.mark.parametrize("program", ["shut_in_threads", "shut_in_threads_static"])
 @without_sanitizer("it makes system calls of its own")
-def test_threads_that_were_refused_one_sandbox(cli, program):
+def test_threads_refused_a_common_sandbox(cli, program):
     """They have samples as before."""
     report = survivor(cli, PROGRAMS / program, "refused")
     assert "sandbox" not in report.trust and report.lost == {}

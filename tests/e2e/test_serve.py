@@ -128,7 +128,7 @@ class Events:
 
 # ---------------------------------------------------------------------------------------------------------- answers
 
-def test_reports_are_those_of_the_command(cli, serve, finished):
+def test_reports_match_the_command(cli, serve, finished):
     server = serve()
     for section in (None, "timing", "bottlenecks,waits", "all,-timeline", "calltree"):
         told = server.get("/report.json", **({"section": section} if section else {}))
@@ -149,7 +149,7 @@ def test_reports_are_those_of_the_command(cli, serve, finished):
     assert report == json.loads(chosen.get("/report.json", section="timing").text)
 
 
-def test_the_page_is_that_of_the_report(cli, serve, finished):
+def test_page_matches_the_report(cli, serve, finished):
     server = serve()
     page, file = Page(server.get("/page").text), page_of(cli)
     assert (page.data.pop("is_served"), file.data.pop("is_served")) == (True, False)
@@ -178,7 +178,7 @@ def test_the_list_names_every_session(cli, serve):
     assert alone.end()[0] == 0
 
 
-def test_hostile_commands_stay_text(cli, serve):
+def test_hostile_commands_are_escaped(cli, serve):
     path = cli.folder / '<b title="x">&amp;'
     shutil.copy(EXAMPLES / "basic", path)
     cli.box.run(path, folder=cli.folder, env={"LD_LIBRARY_PATH": EXAMPLES.parent / "lib"})
@@ -228,7 +228,7 @@ def read_metrics(text):
     return families
 
 
-def test_metrics_follow_the_rules_and_are_those_of_the_report(cli, serve, finished):
+def test_metrics_are_valid_and_match_the_report(cli, serve, finished):
     server = serve()
     answer = server.get("/metrics")
     assert answer.headers["Content-Type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -256,7 +256,7 @@ def test_metrics_follow_the_rules_and_are_those_of_the_report(cli, serve, finish
     assert families["hotpath_elapsed_seconds"]["samples"][""] == pytest.approx(report["elapsed_ns"] * 1e-9)
 
 
-def test_metrics_for_collectors_that_are_older(serve, finished):
+def test_metrics_in_the_older_text_format(serve, finished):
     server = serve()
     answer = server.get("/metrics", headers={"Accept": "text/plain;version=0.0.4;q=0.5,*/*;q=0.1"})
     assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
@@ -293,7 +293,7 @@ def test_labels_are_limited(cli, serve):
 
 # --------------------------------------------------------------------------------------------------- access control
 
-def test_who_may_not_ask_is_refused(serve, finished):
+def test_unauthorized_requests_are_refused(serve, finished):
     server = serve()
     good = server.target("/report.json")
     own = f"{server.host}:{server.port}"
@@ -360,7 +360,7 @@ def bad_request(server, chance):
     return chance.choice(kinds)()
 
 
-def test_a_thousand_bad_requests_leave_it_working(serve, finished):
+def test_server_survives_a_thousand_bad_requests(serve, finished):
     server = serve()
     expected = server.get("/report.json", section="timing").body
     at_rest = server.descriptors()
@@ -392,7 +392,7 @@ def test_a_thousand_bad_requests_leave_it_working(serve, finished):
     assert server.end()[0] == 0
 
 
-def test_clients_that_take_nothing_hold_nobody_up(serve, finished):
+def test_clients_that_do_not_read_block_nobody_else(serve, finished):
     server = serve()
     stuck = []
     for _ in range(40):
@@ -461,7 +461,7 @@ def test_numbers_rise_while_the_program_runs(cli, serve):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_ends_with_those_who_watch(serve, finished, number):
+def test_server_ends_with_open_event_streams(serve, finished, number):
     server = serve()
     watching = [Events(server) for _ in range(3)]
     assert all(events.next()[0] == "report" for events in watching)
@@ -471,7 +471,7 @@ def test_it_ends_with_those_who_watch(serve, finished, number):
         assert events.next() is None
 
 
-def test_it_never_writes(cli, serve, finished):
+def test_server_never_writes_to_sessions(cli, serve, finished):
     def everything():
         return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(cli.folder.rglob("*"))}
     before = everything()
@@ -484,7 +484,7 @@ def test_it_never_writes(cli, serve, finished):
 
 # ------------------------------------------------------------------------------------------------- the command line
 
-def test_what_is_wrong_is_said(cli, serve, finished):
+def test_startup_errors(cli, serve, finished):
     server = serve()
     taken = cli("serve", "--port", server.port, status=1).stderr
     assert taken == (f"hotpath: cannot listen on 127.0.0.1, port {server.port}: the port is in use; "
@@ -507,7 +507,7 @@ def test_what_is_wrong_is_said(cli, serve, finished):
         own.works()
 
 
-def test_other_machines_come_in_only_where_they_are_let(serve, finished):
+def test_remote_access_only_on_request(serve, finished):
     server = serve("--address", "0.0.0.0")
     server.works()
     good = server.target("/report.json")

@@ -42,7 +42,7 @@ def test_tree(cli):
 KEPT = SOURCE / "fuzz" / "corpus" / "session" / "kept-calls"
 
 
-def test_the_latest_calls_are_shown_where_there_are_some(cli):
+def test_latest_calls_are_shown_if_logged(cli):
     text = cli("report", KEPT).stdout
     assert "| timing, calls\n" in text and "\ncalls - " in text and "slowest" not in text
     assert "calls - " not in cli("report", KEPT, "--section=-calls").stdout
@@ -148,7 +148,7 @@ def test_ls_says_how_programs_ended(cli):
     running.communicate()
 
 
-def test_the_first_thread_has_ended(cli):
+def test_process_whose_first_thread_has_exited_is_live(cli):
     """The kernel shows nothing of such a process, but it goes on."""
     lives = cli.folder / "lives"
     lives.touch()
@@ -182,7 +182,7 @@ def test_clean(cli):
     assert (cli.folder / "somebody's.txt").read_text() == "stays"
 
 
-def test_the_newest_session_is_one_that_has_something(cli):
+def test_newest_session_skips_empty_ones(cli):
     cli.run(GUEST, "five")
     time.sleep(0.1)  # folders are dated by the kernel's ticks, sessions by its clock
     process = cli.start("run", "--no-preload", "--no-stacks", "sleep", "60")
@@ -218,7 +218,7 @@ def test_off_and_on(cli):
     assert "has no live session" in cli("off", pid, status=1).stderr
 
 
-def test_off_while_zones_are_open(cli):
+def test_switching_off_with_open_zones(cli):
     """Open zones end as usual: main is switched off in its middle and still has its whole time."""
     lives = cli.folder / "lives"
     lives.touch()
@@ -233,7 +233,7 @@ def test_off_while_zones_are_open(cli):
     assert report.values["state"] == "finished"
 
 
-def test_one_of_several_is_off(cli):
+def test_switching_off_one_of_several_processes(cli):
     lives = cli.folder / "lives"
     lives.touch()
     process = cli.start("run", "--no-preload", "--format", "none", "sh", "-c",
@@ -267,7 +267,7 @@ def test_links_in_the_folder_are_not_followed(cli, finished):
     assert "1-1.run': it is a symbolic link or not a directory" in done.stderr and done.stdout == ""
 
 
-def test_odd_files_in_the_folder(cli, finished):
+def test_unrelated_files_in_the_folder_are_ignored(cli, finished):
     os.mkfifo(cli.folder / "1-1-0.hotpath")
     (cli.folder / "2-2-0.hotpath").mkdir()
     (cli.folder / "3-3-0.hotpath").write_bytes(b"")
@@ -288,14 +288,14 @@ def test_large_files_are_not_read_whole(cli, finished):
         assert expected == 0 or "cannot read" in done.stderr
 
 
-def test_a_folder_others_can_write_to(cli, finished):
+def test_folder_writable_by_others_is_refused(cli, finished):
     cli.folder.chmod(0o777)
     done = cli("ls")
     assert "others can write to it" in done.stderr and done.stdout == ""
     assert "others can write" in cli("report", status=1).stderr
 
 
-def test_a_folder_that_is_a_link(cli, finished):
+def test_linked_folder_is_refused(cli, finished):
     link = cli.box.folder() / "link"
     link.symlink_to(cli.folder)
     done = cli("ls", env={"HOTPATH_DIR": str(link)})
@@ -318,7 +318,7 @@ def test_sessions_of_another_user(cli, finished):
     assert "Permission denied" in cli("report", finished, user=nobody, status=1).stderr
 
 
-def test_escapes_in_names(cli):
+def test_escape_sequences_in_names_are_shown_safely(cli):
     odd = cli.folder / "\x1b[31mred\u009b\nline"
     odd.symlink_to(GUEST)
     done = cli("run", odd, "family", 2)

@@ -53,7 +53,7 @@ def used(found, name):
 
 
 @pytest.mark.parametrize("case", ["split", "threads", "deep", "forked", "handler"])
-def test_functions_as_their_clocks_have_them(cli, case):
+def test_cpu_time_matches_the_clocks_of_functions(cli, case):
     done, found = run(cli, STACKED, case, 500)
     told, of = pairs(done.stdout), totals(done.report)
     whole = told["heavy"] + told["light"]
@@ -72,7 +72,7 @@ def test_functions_as_their_clocks_have_them(cli, case):
 
 @pytest.mark.skipif(not perf_is_allowed(), reason="the kernel lets nobody take stacks here")
 @pytest.mark.parametrize("case", ["threads", "deep"])
-def test_the_same_as_by_perf(cli, box, case):
+def test_same_shares_as_by_perf(cli, box, case):
     """The same functions in the same libraries, with the same callers."""
     _, inside = run(cli, STACKED, case, 400)
     outside = rows(Cli(box).run(STACKED, case, 400).report)
@@ -85,7 +85,7 @@ def test_the_same_as_by_perf(cli, box, case):
         assert abs(inside[name].percent_self - outside[name].percent_self) < 25, name
 
 
-def test_who_is_too_short_is_counted(cli):
+def test_threads_shorter_than_a_period_are_counted(cli):
     done, found = run(cli, STACKED, "brief", 150)
     told = pairs(done.stdout)
     assert found["<not sampled>"].self_ns > 0.5 * told["brief"] and found["<not sampled>"].samples == 0
@@ -100,7 +100,7 @@ def test_the_kernel_by_system_call(cli):
     assert named > 4 * (found["[kernel]"].self_ns if "[kernel]" in found else 0)
 
 
-def test_in_the_table(cli):
+def test_table_of_functions(cli):
     done = cli("run", STACKED, "split", 800)
     assert ", taken by timers in the program, because perf is not allowed" in done.stderr
     assert any(line.startswith("| heavy ") and " stacked " in line
@@ -108,7 +108,7 @@ def test_in_the_table(cli):
     assert "by timers in the program" in cli("report").stdout
 
 
-def test_not_wanted(cli):
+def test_no_stacks_option(cli):
     for flag in ("--no-stacks", "--no-cpu"):
         assert "functions" not in cli.run(flag, STACKED, "split", 50).report.values["sections"]
 
@@ -124,7 +124,7 @@ SUMS = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i 
 @pytest.mark.parametrize("command", [["bzip2", "-9c"], ["sqlite3", ":memory:", SUMS],
                                      ["perl", "-e", "$x = $x * 3 % 1001 + $_ for 1 .. 9e6"]],
                          ids=["bzip2", "sqlite3", "perl"])
-def test_programs_of_others(cli, box, command):
+def test_debian_programs(cli, box, command):
     """Their busiest function has the same share by both, as far as so few samples can tell; and their output is the
     same."""
     if shutil.which(command[0]) is None:
@@ -148,7 +148,7 @@ def test_programs_of_others(cli, box, command):
 LONG = 800  # ms: under load few ticks find a thread running, and with a handful of samples callers are not shown
 
 
-def test_an_alternate_stack_that_is_too_small(cli):
+def test_alternate_stack_too_small_for_a_sample(cli):
     """A sample there would crash the program: none comes as long as it has that stack."""
     done, found = run(cli, HARD, "alternate", LONG)
     assert 0.8 * LONG < used(found, "without_one") < 1.05 * LONG
@@ -167,7 +167,7 @@ def test_a_handler_on_a_small_stack(cli):
 @pytest.mark.parametrize("case, name", [("coroutine", "on_small_stack"), ("thrd", "in_thrd"),
                                         ("cancel", "until_cancelled"), ("ended", "in_short_thread"),
                                         ("killed", "before_kill")])
-def test_where_it_is_hard(cli, case, name):
+def test_difficult_stacks_and_threads(cli, case, name):
     """On a stack without room for a signal; in C11 threads, cancelled threads, ending threads; before SIGKILL."""
     done, found = run(cli, HARD, case, LONG, status=-9 if case == "killed" else 0)
     all_ns = totals(done.report)["cpu_ns"]
@@ -197,7 +197,7 @@ def test_a_sandbox(cli):
 
 
 @pytest.mark.parametrize("how", ["at_once", "syscall", "listener", "twice", "early", "strict", "probe"])
-def test_programs_that_shut_themselves_in(cli, how):
+def test_programs_that_enter_a_sandbox(cli, how):
     done = cli.run(PROGRAMS / "shut_in_off", how, status=None)
     if done.status == 77:
         pytest.skip("no such thing here")

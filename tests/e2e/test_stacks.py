@@ -53,7 +53,7 @@ def check_split(done):
 
 
 @pytest.mark.parametrize("case", ["split", "threads", "deep", "forked", "handler"])
-def test_functions_as_their_clocks_have_them(cli, case):
+def test_cpu_time_matches_the_clocks_of_functions(cli, case):
     done = cli.run(STACKED, case, 400)
     found = check_split(done)
     below = found["heavy"].total_ns + found["light"].total_ns
@@ -62,21 +62,21 @@ def test_functions_as_their_clocks_have_them(cli, case):
     assert case == "handler" or totals(done.report)["whole"] >= 0.98 * totals(done.report)["samples"]
 
 
-def test_who_was_inlined_has_its_own(cli):
+def test_inlined_functions_have_their_own_rows(cli):
     """The program has debug information: `compute` is part of both."""
     found = functions(cli.run(STACKED, "split", 200).report)
     assert found["compute"].self_ns >= 0.9 * found["compute"].total_ns
     assert found["heavy"].self_ns + found["light"].self_ns < found["compute"].self_ns / 2
 
 
-def test_who_calls_itself_counts_once(cli):
+def test_recursion_counts_once(cli):
     done = cli.run(STACKED, "deep", 300)
     found = functions(done.report)
     assert found["dive"].percent_total <= 100 and found["dive"].self_ns < found["dive"].total_ns / 10
     assert found["dive"].total_ns == pytest.approx(found["outer"].total_ns, rel=0.05)
 
 
-def test_the_stack_below_a_handler(cli):
+def test_stack_of_interrupted_code_below_a_handler(cli):
     """The kernel copies the stack of the handler, and not the interrupted one: the report says so."""
     done = cli.run(STACKED, "handler", 300)
     found, of = functions(done.report), totals(done.report)
@@ -85,7 +85,7 @@ def test_the_stack_below_a_handler(cli):
     assert rest.total_ns >= found["on_signal"].total_ns and of["whole"] < of["samples"] / 2
 
 
-def test_what_no_sample_has_seen(cli):
+def test_unsampled_threads_have_a_row(cli):
     """Threads shorter than a period: their CPU time is a row, and rows add up to what the program used."""
     done = cli.run(STACKED, "brief", 150)
     told, of = pairs(done.stdout), totals(done.report)
@@ -99,7 +99,7 @@ def test_what_no_sample_has_seen(cli):
     assert not any(row.name == "[code in no file]" for row in done.report.rows("functions"))
 
 
-def test_what_no_sample_has_seen_is_not_left_out_where_there_are_few(cli):
+def test_unsampled_time_with_few_samples(cli):
     """A sample stands for up to four periods, so a few of them may cover everything; but not every time."""
     unseen = None
     for _ in range(10):
@@ -133,7 +133,7 @@ def test_static_programs(cli):
     assert rows["burn"].total_ns + unseen > 100 * MS and rows["main"].total_ns >= rows["burn"].total_ns > 0
 
 
-def test_the_last_line_says_where_samples_come_from(cli):
+def test_trust_line_names_the_source_of_samples(cli):
     done = cli("run", STACKED, "split", 200)
     assert re.search(r"; CPU time from stacks, \d+ samples by perf; ",
                      done.stderr)  # what was lost is for test_sections
@@ -141,25 +141,25 @@ def test_the_last_line_says_where_samples_come_from(cli):
         r"from stacks, (\d+) samples", done.stderr)[1]
 
 
-def test_shown_again(cli):
+def test_report_shows_the_same_later(cli):
     """The stacks are stored with the run; the program need not exist any more."""
     done = cli.run(STACKED, "split", 200)
     assert cli.read().values["sections"]["functions"] == done.report.values["sections"]["functions"]
 
 
-def test_in_the_table(cli):
+def test_table_of_functions(cli):
     done = cli("run", STACKED, "split", 200)
     assert re.search(r"^functions - CPU time( and waiting)? by function, from stacks\.", done.stderr, re.M)
     assert any(line.startswith("| heavy ") and " stacked " in line
                for line in done.stderr.splitlines()), done.stderr
 
 
-def test_not_wanted(cli):
+def test_no_stacks_option(cli):
     for flag in ("--no-stacks", "--no-cpu"):
         assert "functions" not in cli.run(flag, STACKED, "split", 50).report.values["sections"]
 
 
-def test_where_the_kernel_does_not_let_us(cli):
+def test_perf_refused_by_the_kernel(cli):
     """The program samples itself (test_stack_timers.py), unless our library may not be in it."""
     cli.program = PROGRAMS / "without_perf"
     report = cli.run("--no-preload", STACKED, "split", 50).report
@@ -167,7 +167,7 @@ def test_where_the_kernel_does_not_let_us(cli):
     assert section is None or section["totals"]["samples"] == 0  # it may have been found waiting
 
 
-def test_a_file_that_is_none(cli):
+def test_broken_stack_file_is_reported(cli):
     """One line says so, and the rest is reported."""
     cli.run(STACKED, "split", 100)
     for path in cli.folder.rglob("stacks"):
@@ -185,7 +185,7 @@ def test_programs_with_measured_functions(cli):
         assert report.values["sections"]["functions"]["totals"]["by_program"] == (not flags)
 
 
-def test_with_nothing_of_ours_in_the_program(cli):
+def test_stacks_without_preload(cli):
     """Stacks need no library; the report says that the rest is unknown."""
     done = cli.run("--no-preload", STACKED, "split", 200)
     check_split(done)

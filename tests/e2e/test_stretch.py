@@ -136,7 +136,7 @@ def test_table(cli, phases):
     assert short.values["stretch"]["from_ns"] == 260_000_000 and short.row("first").total_ns > 0
 
 
-def test_refused(cli):
+def test_invalid_stretches_are_refused(cli):
     for wrong in ("", "x", "2x", "1s1m", "--5s", "101%", "%", "1e3s"):
         assert "is not a time such as" in cli("report", f"--from={wrong}", status=2).stderr
     cli.run("--", PROGRAMS / "counts")

@@ -31,7 +31,7 @@ def test_polls_on_any_thread(box):
     follows_the_schema(result.report)
 
 
-def test_what_a_long_poll_had_inside(box):
+def test_contents_of_a_long_poll(box):
     """For a task whose polls are too short to be followed one by one, so that a long one is unexpected."""
     for _ in range(20):
         result = box.run("tasks", "long", env={"HOTPATH_SLOWEST": "slow"})
@@ -60,7 +60,7 @@ def test_allocations_are_exact_on_any_number_of_threads(box):
     assert (hopping["allocations_per_poll"], hopping["allocations_per_call"]) == (2, 16)
 
 
-def test_a_killed_program_says_which_tasks_were_open(box):
+def test_open_tasks_of_a_killed_program(box):
     result = box.run("tasks", "killed", status=-signal.SIGKILL)
     report = box.read(result.sessions()[0])
     open_ones = rows_of(report, "open-futures")
@@ -79,7 +79,7 @@ def test_tasks_of_a_child_are_the_childs(box):
     assert (either["calls"], either["open"], either["polls"]) == (9, 0, 5)
 
 
-def test_between_others(box):
+def test_tasks_in_an_event_loop(box):
     report = box.run("tasks", "event").report
     futures = futures_of(report)
     assert (futures["one"]["polls"], futures["one"]["cancelled"]) == (10, 0)

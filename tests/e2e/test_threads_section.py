@@ -84,7 +84,7 @@ def check_process(report, truth):
 
 @without_sanitizer("it uses time of its own")
 @pytest.mark.parametrize("case", ["brief", "killed"])
-def test_run(cli, case):
+def test_threads_of_a_run(cli, case):
     done = cli.run("--", CREW, case, status=None)
     truth = told(done.stdout)
     check_all(done.report, truth)
@@ -112,7 +112,7 @@ def test_by_the_library(box):
     assert not [row for row in result.report.rows("threads") if row.name.startswith("hotpath")]
 
 
-def test_nobody_watched(box):
+def test_threads_without_an_observer(box):
     """What the records know is there: names, and allocations."""
     result = box.run("crew", env={"HOTPATH_REPORT": "threads", "HOTPATH_LIMIT": "0"})
     rows = result.report.rows("threads")
@@ -126,7 +126,7 @@ def test_memory(cli):
     assert 64 << 20 <= totals["rss_peak_bytes"] < 96 << 20
 
 
-def test_where_a_thread_is(cli):
+def test_current_place_of_threads(cli):
     process = cli.start("run", "--", CREW, "stay", stdin=subprocess.PIPE)
     try:
         def stayer():

@@ -98,7 +98,7 @@ def test_recursion_is_sampled_within(box, rate):
     assert near(row.self_ns, row.total_ns, 0.001, plus=3)
 
 
-def test_which_rate_holds(box):
+def test_precedence_of_sampling_rates(box):
     """The environment overrides the program, and the rate of the section overrides the general one."""
     def period_of(env):
         return box.run("sampled", "threads", "1/4", env=env).row("leaf").timed
@@ -110,7 +110,7 @@ def test_which_rate_holds(box):
 
 
 @pytest.mark.parametrize("value", ["2", "1/0", "-1", "often", "1/x", "1/"])
-def test_rates_that_are_none(box, value):
+def test_invalid_sampling_rates(box, value):
     for name in ("HOTPATH_TIME_SAMPLING_RATE", "HOTPATH_FUNCTIONS_TIME_SAMPLING_RATE"):
         result = box.run("sampled", "paths", env={name: value})
         [line] = result.lines
@@ -141,7 +141,7 @@ def test_logged_calls_are_all_timed(box, rate):
 
 @without_emulator("no function is small then")
 @without_sanitizer("no function is small then")
-def test_tiny_functions_are_limited_and_others_are_not(box):
+def test_only_tiny_functions_are_limited(box):
     def check():
         result = box.run("limited", "mixed", env=ON)
         assert by_name(result.report) == {"main": 1, "mixed": 1, "hundred": 10000, "tiny": 1000000, "medium": 10000}
@@ -157,7 +157,7 @@ def test_tiny_functions_are_limited_and_others_are_not(box):
 
 @without_emulator("no function is small then")
 @without_sanitizer("no function is small then")
-def test_functions_are_small_without_the_measuring_inside_them(box):
+def test_measuring_cost_of_callees_does_not_hide_small_functions(box):
     """Untimed calls are taken to be like the timed ones."""
     def check():
         result = box.run("limited", "layers", env={**ON, "HOTPATH_PERCENTILES": "50"})
@@ -170,7 +170,7 @@ def test_functions_are_small_without_the_measuring_inside_them(box):
 
 @without_emulator("no function is small then")
 @without_sanitizer("no function is small then")
-def test_functions_of_which_some_calls_are_long_are_not_small(box):
+def test_functions_with_some_long_calls_are_not_limited(box):
     """Each long one counts: 2,500 of 5 us, which are nearly all of the time."""
     def check():
         result = box.run("limited", "rows", env=ON)
@@ -180,20 +180,20 @@ def test_functions_of_which_some_calls_are_long_are_not_small(box):
     in_one_of_three(check)
 
 
-def test_no_bound(box):
+def test_bound_switched_off(box):
     result = box.run("limited", "mixed", env={**ON, "HOTPATH_MEASURING_BOUND": "0"})
     assert (result.row("tiny").sampling, result.row("tiny").timed) == ("none", 1000000)
     assert result.calls("hundred") == 10000
 
 
-def test_wrong_bound(box):
+def test_invalid_bound(box):
     result = box.run("limited", "jumps", env={**ON, "HOTPATH_MEASURING_BOUND": "101"})
     assert "HOTPATH_MEASURING_BOUND='101' is not a percentage from 0 to 100" in result.lines[0]
 
 
 @without_emulator("no function is small then")
 @without_sanitizer("no function is small then")
-def test_a_limited_function_that_becomes_slow(box):
+def test_limited_function_that_becomes_slow_is_timed_again(box):
     """It is noticed within 384 calls, and then each of the other 216 is timed."""
     def check():
         row = box.run("limited", "moods", env=ON).row("moody")

@@ -43,7 +43,7 @@ def axis_of(cli):
 
 
 @without_sanitizer("it uses time of its own")
-def test_truth(cli):
+def test_history_matches_the_program(cli):
     done = cli.run("--", CREW)
     truth, axis = told(done.stdout), axis_of(cli)
     used = axis.series[CPU, 0][-1]
@@ -79,14 +79,14 @@ def test_section(cli):
         assert all(after - before == totals["slot_ns"] for before, after in zip(times, times[1:]))
 
 
-def test_what_ends_at_once_has_none(cli):
+def test_short_runs_have_no_history(cli):
     """A run of a program that ends before the second sample, and its report."""
     cli.run("--", PROGRAMS / "counts")
     assert not list(cli.folder.glob("**/*.axis"))
     assert "no history" in cli("report", "--section", "timeline").stdout
 
 
-def test_it_goes_with_the_session(cli):
+def test_history_is_removed_with_its_session(cli):
     cli.run("--", CREW, "memory")
     assert len(list(cli.folder.glob("**/*.axis"))) == 1
     cli("clean")

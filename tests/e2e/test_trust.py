@@ -15,14 +15,14 @@ def timed_zones_ns(report):
     return sum(row.timed for row in report.rows()) * report.values["trust"]["zone_cost_ns"]
 
 
-def test_calls_that_are_only_counted_cost_something(box):
+def test_overhead_includes_untimed_calls(box):
     report = box.run("rarely", "calls", env={"HOTPATH_TIME_SAMPLING_RATE": "1/1000"}).report
     assert report.row("step").timed < 100
     assert stated_ns(report) > 3 * timed_zones_ns(report)
 
 
 @without_emulator("there reading the clock costs as much as all the rest")
-def test_so_do_functions_that_are_too_short_to_be_timed(box):
+def test_overhead_includes_tiny_functions(box):
     report = box.run("rarely", "misses").report
     assert report.row("fetch").sampling == "limited"
     # How many are timed depends on how busy the machine is. Each of the others costs at least a nanosecond.
@@ -32,7 +32,7 @@ def test_so_do_functions_that_are_too_short_to_be_timed(box):
 
 @without_sanitizer("it has malloc for itself")
 @pytest.mark.parametrize("case, count, times", [("pairs", 100000, 100), ("calls", 20000, 1.05)])
-def test_so_do_allocations(box, case, count, times):
+def test_overhead_includes_allocations(box, case, count, times):
     report = box.run("costs", case, str(count)).report
     assert report.section("alloc-count")["totals"]["allocations"] >= count
     assert stated_ns(report) > times * timed_zones_ns(report)
@@ -40,7 +40,7 @@ def test_so_do_allocations(box, case, count, times):
 
 @without_thread_sanitizer("there are no samples")
 @without_emulator("timers on processor time come late or never")
-def test_so_do_samples(box):
+def test_overhead_includes_samples(box):
     report = box.run("cpu", "calls", "100", env={"HOTPATH_CPU": "1"}).report
     samples = report.section("cpu")["totals"]["samples"]
     assert samples > 5
@@ -50,33 +50,33 @@ def test_so_do_samples(box):
 # -------------------------------------------------------------------------------------------------- losses by name
 
 @without_thread_sanitizer("it no longer follows a thread that late")
-def test_zones_after_the_end_of_their_thread_are_called_that(box):
+def test_zones_after_thread_exit_are_named(box):
     """The library is gone before the last round of destructors, which has two zones."""
     result = box.same("thread_ends", "after")
     assert result.calls("work") == 20
     assert result.report.lost == {"ended": 40}
 
 
-def test_threads_that_come_when_all_is_reserved_are_called_that(box):
+def test_threads_beyond_the_reserved_space_are_named(box):
     lost = box.run("guards", "elsewhere", env={"HOTPATH_RESERVE": "1"}).report.lost
     assert lost == {"sealed": 1}
 
 
 @without_sanitizer("the guard is not initialised by design")
-def test_a_jump_over_a_guard_is_no_loss(box):
+def test_longjmp_over_a_guard_is_not_a_loss(box):
     """Not even if the guard holds what its last beginning left there."""
     result = box.run("guards", "jump")
     assert result.calls("jumped over") == 1 and result.calls("work") == 10
     assert result.report.lost == {}
 
 
-def test_a_second_end_is_no_loss(box):
+def test_ending_a_zone_twice_is_not_a_loss(box):
     result = box.run("guards", "twice")
     assert result.calls("ended twice") == 1
     assert result.report.lost == {}
 
 
-def test_an_end_on_another_thread_is(box):
+def test_ending_a_zone_on_another_thread_is_a_loss(box):
     result = box.run("guards", "elsewhere")
     assert result.calls("ended elsewhere") == 1
     assert result.report.lost == {"foreign": 1}

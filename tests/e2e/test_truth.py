@@ -29,13 +29,13 @@ def test_counts_are_exact(box):
     assert result.report.lost == {}
 
 
-def test_one_label_on_two_lines_is_two_rows(box):
+def test_equal_labels_on_two_lines_are_two_rows(box):
     rows = [row for row in box.run("counts").report.rows() if row.name.find("twice") >= 0]
     assert [row.calls for row in rows] == [2, 2]
     assert rows[0].location["line"] != rows[1].location["line"]
 
 
-def test_rows_name_their_place(box):
+def test_rows_have_their_source_line(box):
     row = box.run("counts").row("early")
     assert row.location["file"].endswith("counts.c")
     assert row.location["function"] == "early"
@@ -66,7 +66,7 @@ def test_totals_are_wall_time(box):
     best_of_three(box, "times", check)
 
 
-def test_self_is_total_without_children(box):
+def test_self_time_excludes_children(box):
     report = box.run("times").report
     inner, outer, asleep, run = (report.row(name) for name in ("inner", "outer", "asleep", "run"))
     assert near(outer.self_ns, outer.total_ns - inner.total_ns, 0.001, plus=2)
@@ -88,7 +88,7 @@ def test_main_is_100_percent(box):
         assert row.percent_total == pytest.approx(100 * row.total_ns / report.row("run").total_ns, rel=1e-6)
 
 
-def test_rows_come_by_total(box):
+def test_rows_are_sorted_by_total(box):
     totals = [row.total_ns for row in box.run("times").report.rows()]
     assert totals == sorted(totals, reverse=True)
 
@@ -244,7 +244,7 @@ def test_call_tree(box):
 
 
 @pytest.mark.parametrize("rate", ["1", "1/2", "1/16", "1/1000"])
-def test_sampled_calls_are_callers_of_what_they_call(box, rate):
+def test_sampled_calls_keep_their_place_in_the_tree(box, rate):
     """Also if the callers are never timed."""
     main = box.run("rarely", "calls", env={"HOTPATH_TIME_SAMPLING_RATE": rate}).row("main", "calltree")
     assert main.child("step").calls == 16000 and "rare" not in [child.name for child in main.children]
@@ -252,7 +252,7 @@ def test_sampled_calls_are_callers_of_what_they_call(box, rate):
 
 
 @pytest.mark.parametrize("first", range(16))
-def test_sampled_calls_are_not_in_step_with_the_program(box, first):
+def test_sampling_is_not_in_step_with_the_program(box, first):
     """One call in 16 is long, and one in 16 is timed: in any case some of the timed ones are long, and most are
     not."""
     row = box.run("rarely", "long", str(first), env={"HOTPATH_TIME_SAMPLING_RATE": "1/16",
@@ -261,7 +261,7 @@ def test_sampled_calls_are_not_in_step_with_the_program(box, first):
     assert row.p50_ns < 50_000 <= row.p99_ns
 
 
-def test_short_calls_that_become_long_are_not_scaled_up_by_these(box):
+def test_late_long_calls_do_not_inflate_earlier_short_ones(box):
     """Those that were only counted were short: 20 ms at most in all, where the others are 100 ms."""
     report = box.run("rarely", "misses").report
     row = report.row("fetch")

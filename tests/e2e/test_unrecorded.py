@@ -19,19 +19,19 @@ def stderr_of(box, *command, **how):
 
 @pytest.mark.parametrize("program", UNRECORDED)
 @pytest.mark.parametrize("case", ["zone", "key", "parent"])
-def test_the_line_comes_once(box, program, case):
+def test_warning_is_printed_once(box, program, case):
     assert stderr_of(box, program, case) == LINE
     assert stderr_of(box, program, case, env={"HOTPATH": ""}) == LINE
 
 
 @pytest.mark.parametrize("program", UNRECORDED)
 @pytest.mark.parametrize("case", ["none", "off", "child"])
-def test_others_are_silent(box, program, case):
+def test_other_programs_print_nothing(box, program, case):
     assert stderr_of(box, program, case) == ""
 
 
 @pytest.mark.parametrize("program", UNRECORDED)
-def test_a_session_that_came_late_is_one(box, program):
+def test_late_session_silences_the_warning(box, program):
     assert box.run(program, "late", status=42).stderr == ""
 
 
@@ -55,7 +55,7 @@ def test_zones_of_plugins_do_not_hide_the_programs(box, program, plugin):
     assert stderr_of(box, program, "plugin", PROGRAMS / plugin) == LINE
 
 
-def test_a_reused_stderr_gets_nothing(box, tmp_path):
+def test_nothing_is_written_to_a_reused_stderr(box, tmp_path):
     file = tmp_path / "data"
     assert stderr_of(box, "unrecorded", "reused", file) == ""
     assert file.read_bytes() == b""
@@ -68,5 +68,5 @@ def is_confined():
 @without_emulator("it has no seccomp")
 @without_sanitizer("it asks about files when the program ends")
 @pytest.mark.skipif(is_confined(), reason="one filter more cannot be told from those around the tests")
-def test_who_has_shut_itself_in_is_left_alone(box):
+def test_no_warning_inside_a_sandbox(box):
     assert stderr_of(box, "unrecorded", "shut-in") == ""

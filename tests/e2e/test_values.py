@@ -38,7 +38,7 @@ def test_children_are_added_up(box):
     assert rows["index"]["recent"].startswith("299, 298, 297")
 
 
-def test_handlers_lose_nothing(box):
+def test_values_set_in_signal_handlers_are_counted(box):
     result = box.run("values", "signals")
     made, handled = map(int, result.stdout.split())
     rows = values(result)
@@ -47,7 +47,7 @@ def test_handlers_lose_nothing(box):
     assert result.report.lost == {}
 
 
-def test_a_library_that_is_opened_again_goes_on(box):
+def test_reopened_library_continues_its_rows(box):
     rows = values(box.run("values", "plugin", PROGRAMS / "values_plugin.so"))
     assert (rows["of the plugin"]["updates"], rows["of the plugin"]["recent"]) == (3, "2, 1, 0")
     assert rows["of both"]["last_number"] == 8 and rows["of both"]["updates"] == 4
@@ -60,7 +60,7 @@ def test_keys_beyond_the_limit_share_a_row(box):
     assert rows["keys[<other>]"]["total"] == 16 * (300 - 256)
 
 
-def test_no_space_is_counted(box):
+def test_values_without_space_are_counted_as_lost(box):
     result = box.run("values", "keys", env={"HOTPATH_MAX_BYTES": "256k"})
     lost = result.report.lost
     counted = sum(row["total"] for row in values(result).values())

@@ -104,7 +104,7 @@ def skip_quick_disk(nature, truth):
 
 
 @pytest.mark.parametrize("nature", WAITING)
-def test_what_waits(cli, nature):
+def test_waiting_functions(cli, nature):
     report, truth = run(cli, nature)
     skip_quick_disk(nature, truth)
     row = report.row("subject", "bottlenecks")
@@ -118,7 +118,7 @@ def test_what_waits(cli, nature):
 
 
 @pytest.mark.parametrize("nature", BUSY)
-def test_what_is_busy(cli, nature):
+def test_busy_functions(cli, nature):
     if nature == "alloc":
         skip_other_malloc()
     report, truth = run(cli, nature)
@@ -134,7 +134,7 @@ def test_what_is_busy(cli, nature):
 
 
 @pytest.mark.parametrize("nature", ["sleep", "pipe", "lock", "busy", "starved"])
-def test_processor_time_alone(box, nature):
+def test_verdict_from_cpu_time_alone(box, nature):
     """A function that is not busy waits, but the cause is unknown; and a starved one looks the same."""
     measured = box.run("natures", nature, env={"HOTPATH_CPU": "1"})
     truth = measured.aside
@@ -152,7 +152,7 @@ def test_processor_time_alone(box, nature):
 
 
 @pytest.mark.parametrize("nature", ["sleep", "starved"])
-def test_waiting_alone(cli, nature):
+def test_verdict_from_waits_alone(cli, nature):
     """A function that is not found waiting is busy."""
     report, truth = run(cli, nature, env={"HOTPATH_CPU": "0"})
     row = report.row("subject", "bottlenecks")
@@ -168,7 +168,7 @@ def test_waiting_alone(cli, nature):
 
 
 @without_sanitizer("it has malloc for itself")
-def test_allocations_alone(box):
+def test_verdict_from_allocations_alone(box):
     measured = box.run(EXAMPLES / "alloc_modes")
     rows = measured.report.rows("bottlenecks")
     assert {row.verdict for row in rows} <= {"unknown", "allocation-heavy"}
@@ -225,7 +225,7 @@ def test_the_first_line_is_right(cli, scene):
     check_first_line(cli, scene)
 
 
-def test_nothing_but_time(box):
+def test_no_verdict_from_timing_alone(box):
     measured = box.run("counts", env={"HOTPATH_REPORT": "all"})
     assert "bottlenecks" not in measured.report.values["sections"]
     [session] = measured.sessions()
@@ -245,7 +245,7 @@ def sleeper():
     box.remove()
 
 
-def test_it_comes_first(sleeper):
+def test_verdict_is_the_first_section(sleeper):
     box, session = sleeper
     lines = table(box, session, "-v").splitlines()
     title = next(line for line in lines if line.startswith("[hotpath]"))
@@ -285,7 +285,7 @@ def test_the_short_report(box):
     assert whole[-1] == report["meta"]["headline"]
 
 
-def test_it_can_be_left_out(sleeper):
+def test_verdict_can_be_left_out(sleeper):
     box, session = sleeper
     assert "bottlenecks" not in table(box, session, env={"HOTPATH_REPORT": "-bottlenecks"})
     assert "timing, cpu" in table(box, session, env={"HOTPATH_REPORT": "-bottlenecks"})
@@ -293,7 +293,7 @@ def test_it_can_be_left_out(sleeper):
     assert "\ntiming - " not in alone and "| subject" in alone
 
 
-def test_callbacks_get_it(box):
+def test_reporters_get_the_verdict(box):
     done = box.run(EXAMPLES / "csv_reporter", env={"HOTPATH_CPU": "1"})
     assert re.findall(r"^# (\S+)$", done.stdout, re.M)[:2] == ["bottlenecks", "timing"]
 

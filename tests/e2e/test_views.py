@@ -71,7 +71,7 @@ def test_siblings_in_the_same_order(box):
     assert not is_sorted(box.read(session, "--sort", "-calls").rows("calltree"))
 
 
-def test_an_order_that_there_is_not(box):
+def test_unknown_sort_column_is_reported(box):
     [session] = box.run("counts").sessions()
     report = box.read(session, "--section", "timing", "--sort", "tid")  # other sections have it
     assert names(report) == names(box.read(session))

@@ -59,16 +59,16 @@ def check_all(report):
     return found
 
 
-def test_who_waits_for_what(cli):
+def test_causes_of_waiting_functions(cli):
     check_all(cli.run(WAITERS, "all", 600).report)
 
 
-def test_the_stack_file_has_it(cli):
+def test_waits_in_the_stack_file(cli):
     done = cli.run(WAITERS, "all", 300)
     assert cli.read().values["sections"]["functions"] == done.report.values["sections"]["functions"]
 
 
-def test_where_the_kernel_takes_no_stacks(cli):
+def test_without_perf(cli):
     """Waiting needs no perf: mappings are in /proc."""
     cli.program = PROGRAMS / "without_perf"
     report = cli.run(WAITERS, "all", 600).report
@@ -76,19 +76,19 @@ def test_where_the_kernel_takes_no_stacks(cli):
     check_all(report)
 
 
-def test_the_bottleneck_waits(cli):
+def test_verdict_names_the_waiting_function(cli):
     line = cli.run(WAITERS, "mutex", 1000).report.values["meta"]["headline"]
     assert re.match(r"The bottleneck is on_mutex_for in waiters: \d+ % of the time that is not idle, waiting "
                     r"\(lock\)\. ", line), line
 
 
-def test_who_idles(cli):
+def test_idle_program(cli):
     """Nothing of the run works, and what all wait for comes from outside."""
     line = cli.run(WAITERS, "poll", 1000).report.values["meta"]["headline"]
     assert re.match(r"The program is idle for \d+ % of the time: on_poll waits \(poll: (p)?poll\)", line), line
 
 
-def test_in_the_table(cli):
+def test_table_of_waits(cli):
     done = cli("run", WAITERS, "mutex", 400)
     assert "functions - CPU time and waiting by function, from stacks." in done.stderr
     assert any(re.match(r"\| on_mutex_for .* waiters .* lock ", line)
@@ -96,7 +96,7 @@ def test_in_the_table(cli):
     assert not any("[waiting" in line for line in done.stderr.splitlines())
 
 
-def test_not_wanted(cli):
+def test_no_stacks_option(cli):
     for flag in ("--no-stacks", "--no-waits"):
         report = cli.run(flag, WAITERS, "mutex", 100).report
         section = report.values["sections"].get("functions")

@@ -186,7 +186,7 @@ def test_stopped(cli):
     check_waited(done.report, "in_stop", "stopped", told(done))
 
 
-def test_work_is_no_waiting(cli):
+def test_computing_is_not_waiting(cli):
     """A thread that runs all the time does not wait: only what others took from it is left."""
     done = cli.run("--", WAITS, "work", status=3)
     truth = told(done)
@@ -196,7 +196,7 @@ def test_work_is_no_waiting(cli):
     assert waited <= truth["around"] - truth["cpu"]
 
 
-def test_hidden_calls(cli):
+def test_unreadable_system_calls(cli):
     """The kernel hides the system calls of such a process; the time and place of its waits are still known."""
     program, more = WAITS, {}
     if IS_ROOT:
@@ -211,7 +211,7 @@ def test_hidden_calls(cli):
 
 
 @pytest.mark.parametrize("case,status", [("none", 0), ("sleep", 0), ("work", 3)])
-def test_program_is_the_same(cli, case, status):
+def test_program_behaves_the_same(cli, case, status):
     plain = subprocess.run([str(PROGRAMS / "waits_off"), case], capture_output=True, text=True)
     watched = cli.run("--", WAITS, case, status=status)
     unwatched = cli.run("--no-waits", "--", WAITS, case, "unwatched", status=status)
@@ -258,7 +258,7 @@ def test_children_are_watched(cli):
 
 
 @pytest.mark.parametrize("when", ["later", "unwatched"])
-def test_next_program_is_another(cli, when):
+def test_waits_after_exec_are_not_recorded(cli, when):
     """After exec the process has no session any more, and the old one gets nothing of what the next program does,
     whether or not it was sampled before."""
     done = cli.run("--no-preload", "--", WAITS, "exec", when)
@@ -269,7 +269,7 @@ def test_next_program_is_another(cli, when):
 
 
 @without_sanitizer("the program may end by a signal that it would explain")
-def test_file_is_cut_off(cli):
+def test_truncated_session_file(cli):
     process = cli.start("run", "--", WAITS, "kill")
     session = None
     until = time.monotonic() + 20
@@ -291,7 +291,7 @@ def run_thread(box, *args, env=None, **more):
     return box.run("waits_thread", *args, env={"HOTPATH_WAITS": "1", "HOTPATH_REPORT": "all"} | (env or {}), **more)
 
 
-def test_thread_watches(box):
+def test_observer_thread_records_waits(box):
     result = run_thread(box, "naps")
     nap = max(rows_of(result.report, "nap"), key=lambda row: row.waited_ns)
     assert nap.cause == "sleep"
@@ -301,14 +301,14 @@ def test_thread_watches(box):
     assert [row.name for row in rows_of(result.report) if row.name == "<outside>"] == []
 
 
-def test_thread_truth(box):
+def test_observer_thread_matches_the_program(box):
     result = box.run("waits", "sleep", env={"HOTPATH_WAITS": "1"})
     check_waited(result.report, "in_sleep", "sleep", result.aside)
 
 
 @pytest.mark.parametrize("case,says", [("restart", ("left", 1)), ("fork", ("children", 20)),
                                        ("user", ("changed", 20)), ("signals", ("caught", 50))])
-def test_thread_survives(box, case, says):
+def test_observer_thread_survives_changes_of_the_process(box, case, says):
     result = run_thread(box, case)
     assert result.told[says[0]] == says[1]
 
@@ -319,18 +319,18 @@ def has_close_range():
 
 
 @pytest.mark.skipif(not has_close_range(), reason="this kernel gives no thread descriptors of its own")
-def test_thread_has_descriptors_of_its_own(box):
+def test_observer_thread_has_its_own_descriptors(box):
     result = run_thread(box, "files")
     assert result.told["watchers"] == 1
     assert result.told["sharing"] == 0
 
 
-def test_thread_is_not_started_under_run(cli):
+def test_no_observer_thread_under_run(cli):
     done = cli.run("--", WAITS, "sleep", env={"HOTPATH_WAITS": "1"})
     check_waited(done.report, "in_sleep", "sleep", told(done))
     assert done.report.values["meta"]["threads"] == 1
 
 
-def test_reserve_is_not_watched(box):
+def test_no_observer_thread_with_reserve(box):
     result = run_thread(box, "naps", env={"HOTPATH_RESERVE": "1"})
     assert "waits" not in result.report.values["sections"]

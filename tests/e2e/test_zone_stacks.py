@@ -119,7 +119,7 @@ def test_functions_below_their_zones(cli, variant, case):
 
 
 @by_chance
-def test_in_the_report(cli):
+def test_functions_by_zone_in_the_report(cli):
     done = run(cli, PROGRAMS / "zoned", "split", 800)
     found, told = rows(done.report), truth(done.stdout)
     heavy, light = found["heavy"], found["light"]
@@ -197,26 +197,26 @@ def test_allocations_below_their_zones(cli, variant):
     assert_labels(cli, "alloc", found)
 
 
-def test_not_wanted(cli):
+def test_no_stacks_option(cli):
     for flag in ("--no-stacks", "--no-cpu"):
         done = cli("run", flag, PROGRAMS / "zoned", "split", 50)
         assert "functions -" not in done.stderr and not list(cli.folder.rglob("*.ring"))
 
 
 @pytest.mark.skipif(not perf_is_allowed(), reason="the kernel refuses perf")
-def test_by_perf_when_asked_for(box):
+def test_perf_on_request(box):
     """As for any other program, without the zones."""
     of = totals(Cli(box).run("--stacks", PROGRAMS / "zoned", "split", 300).report)
     assert of["by_program"] == of["by_timers"] == 0 and of["samples"] > 0
 
 
-def test_the_program_alone_makes_no_ring(box):
+def test_no_ring_without_run(box):
     done = box.run(PROGRAMS / "zoned", "split", 100, env={
         "HOTPATH": "1", "HOTPATH_CPU": "1", "HOTPATH_RUN_STACK_PERIOD": "1003009"})
     assert done.status == 0 and not list(box.path.rglob("*.ring*"))
 
 
-def test_what_it_writes_is_the_same(cli):
+def test_output_of_the_program_is_unchanged(cli):
     names = [line.split("=")[0] for line in cli("run", "--format", "none", PROGRAMS / "zoned_off", "threads",
                                                 50).stdout.splitlines()]
     done = cli("run", "--format", "none", PROGRAMS / "zoned", "threads", 50)
@@ -238,7 +238,7 @@ def test_a_program_that_a_shell_starts(box):
 
 
 @pytest.mark.parametrize("limit, reason", [("size", "file too large"), ("files", "too many open files")])
-def test_rings_that_cannot_be_made(cli, limit, reason):
+def test_ring_creation_fails(cli, limit, reason):
     """The session exists before the limit; the ring comes with the first sample."""
     cli("run", PROGRAMS / "zoned", "limited", 300, limit)
     last = cli("report").stdout.strip().splitlines()[-1]

@@ -63,7 +63,7 @@ def test_shared_library_has_a_name_and_stays(installed, name):
     assert "NODELETE" in dynamic
 
 
-def test_little_thread_local_storage(installed):
+def test_little_room_for_thread_local_storage(installed):
     """The C library has little room for that of libraries which are opened later."""
     size = 0
     for name in ("hotpath", "hotpath_alloc"):
@@ -134,7 +134,7 @@ def test_allocations(workshop, installed, compiler, module, flags):
 
 
 @pytest.mark.parametrize("module, flags", [("hotpath_alloc", []), ("hotpath_alloc_wrap", ["-static"])])
-def test_only_libraries_allocate(workshop, installed, compiler, module, flags):
+def test_allocations_of_libraries_alone(workshop, installed, compiler, module, flags):
     """The program itself does not call malloc, so the linker may think that it needs none of ours."""
     need("pkg-config")
     workshop.write("strdup.c", """#include <stdio.h>

@@ -31,7 +31,7 @@ def test_sanitized_hosts(workshop, installed, compiler, sanitizer, library):
             assert result.report.section("cpu")["totals"]["samples"] > 0
 
 
-def test_strange_copies(workshop, objects):
+def test_copies_with_different_layouts(workshop, objects):
     """Two copies that share nothing: neither passes signals in a circle, and threads are cancelled as ever."""
     text = (SINGLE / "hotpath.c").read_text()
     number = "#define HP_COPIES 16"

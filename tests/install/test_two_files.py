@@ -29,7 +29,7 @@ def test_no_warnings(workshop, compiler):
     workshop.do(compiler, "-O2" if compiler == "gcc" else "-O0", *STRICT, "-c", "hotpath.c")
 
 
-def test_only_the_names_of_the_header_are_seen(objects, compiler):
+def test_only_names_of_the_header_are_exported(objects, compiler):
     declared = set(re.findall(r"^(?:extern )?HOTPATH_API_ [^;{}]*?\b(hotpath_\w+)(?:\(| HOTPATH_TLS_)",
                               (SINGLE / "hotpath.h").read_text(), re.M))
     shown, kept = set(), set()
@@ -41,7 +41,7 @@ def test_only_the_names_of_the_header_are_seen(objects, compiler):
     assert {name for name in kept if not name.startswith("hotpath_")} == set()
 
 
-def test_cxx_compiler_is_told(workshop):
+def test_cxx_compiler_gets_a_clear_error(workshop):
     workshop.fetch(SINGLE / "hotpath.c", SINGLE / "hotpath.h")
     done = subprocess.run(["g++", "-c", "hotpath.c"], cwd=workshop.folder, capture_output=True, text=True)
     assert done.returncode != 0 and "hotpath.c is C" in done.stderr
@@ -94,7 +94,7 @@ def test_allocations(workshop, flags):
     build_and_count(workshop, "gcc", *flags)
 
 
-def test_names_seen_with_allocations(objects):
+def test_exported_names_with_allocations(objects):
     compiler = "gcc"
     shown = {line.split()[-1] for line in do("nm", "--defined-only", "-g",
                                              objects(compiler, "-fPIC", "-DHOTPATH_ALLOC")).splitlines()}
@@ -351,7 +351,7 @@ int hotpath_total(void) { return total(7); }
 }
 
 
-def test_tool_writes_only_where_it_is_told(workshop):
+def test_tool_writes_only_into_its_folder(workshop):
     """The two files belong to no source tree: nothing appears there, and without a folder there is only an
     error."""
     tree = workshop.folder / "tree"
