@@ -305,7 +305,7 @@ def test_reading_counters_starts_counting(box, env):
     assert box.run("expects", "readings", env=env).told["count"] == 4
 
 
-def test_counters_are_unavailable_while_not_counting(box):
+def test_malloc_is_passed_on_while_nothing_counts(box):
     box.run("expects", "switched", env={"HOTPATH_OUTPUT_FORMAT": "none"})
 
 

@@ -128,7 +128,7 @@ def test_process_that_execs(cli):
     assert used(done, first, 100) and used(done, second, 200) and first.state == "ended"
 
 
-def test_orphans_and_children_without_preload(cli):
+def test_orphans_and_children_that_close_all_descriptors(cli):
     done = cli.run("sh", "-c", f"{KIN} orphan 100; {KIN} bare 100")
     assert sorted(used(done, row, 100) for row in rows(done, KIN)) == [False, False, True, True], rows(done)
     assert processes(done) == 5 and done.report.lost == {}

@@ -17,7 +17,7 @@
 uint64_t fake_ns;
 static char root[] = "/tmp/hotpath-proc-XXXXXX";
 
-/* The linker has everybody else call these (--wrap). */
+/* The linker redirects all callers to these (--wrap). */
 __typeof__(hp_clock_monotonic_ns) __wrap_hp_clock_monotonic_ns;
 __typeof__(hp_clock_boot_ns) __wrap_hp_clock_boot_ns;
 uint64_t __wrap_hp_clock_monotonic_ns(void) { return fake_ns; }

@@ -17,8 +17,8 @@ void fake_kernel_begin(void);
 void fake_kernel_end(void);
 
 /*
- * A file there, with all folders on the way to it, or a symbolic link: in the place of what was there. `text` is
- * that of printf.
+ * Makes a file there, with all folders on the way to it, or a symbolic link; replaces an existing one. `text` is a
+ * format of printf.
  */
 void fake_file(const char *path, const char *text, ...) __attribute__((format(printf, 2, 3)));
 void fake_link(const char *path, const char *target);

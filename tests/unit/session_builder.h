@@ -42,7 +42,7 @@ uint32_t builder_thread(struct session_builder *builder);
 /* A node below `parent` (0: below the root) of a thread; `site` may be HP_SITE_OTHER. */
 uint32_t builder_node(struct session_builder *builder, uint32_t thread, uint32_t parent, uint32_t site);
 
-/* One call that took `ticks`, of which `inside` were spent in zones inside. */
+/* One call that took `ticks`, `inside` of them in inner zones. */
 void builder_call(struct session_builder *builder, uint32_t thread, uint32_t node, uint64_t ticks, uint64_t inside);
 /* The same for a call inside another call of the node. */
 void builder_nested_call(struct session_builder *builder, uint32_t thread, uint32_t node, uint64_t ticks,
@@ -122,8 +122,8 @@ void builder_open_task(struct session_builder *builder, uint32_t object, uint32_
 /* The CPU time of a thread, with a table of so many places; the session then has CPU time. */
 struct hp_cpu_thread *builder_cpu_thread(struct session_builder *builder, uint32_t thread, uint32_t places);
 /*
- * What was credited to a node, of a thread with a table of 64 places if it has none yet: found at the first free
- * place of the table. Sums of the thread and the process are raised, too.
+ * Time credited to a node; makes a table of 64 places for the thread if it has none, and uses its first free place.
+ * Raises the sums of the thread and the process, too.
  */
 struct hp_cpu_node *builder_cpu(struct session_builder *builder, uint32_t thread, uint32_t node, uint64_t samples,
                                 uint64_t user_ns, uint64_t kernel_ns);
@@ -131,16 +131,13 @@ struct hp_cpu_node *builder_cpu(struct session_builder *builder, uint32_t thread
 uint32_t builder_samples(struct session_builder *builder, uint32_t capacity, uint32_t used, uint64_t first,
                          uint32_t node);
 
-/* The place for what threads wait for, with room for so many entries; watched by somebody. */
+/* The table of waits, with room for so many entries and an observer. */
 struct hp_waits *builder_waits(struct session_builder *builder, uint32_t capacity);
 /* An entry of it. */
 struct hp_wait *builder_wait(struct session_builder *builder, uint32_t node, uint32_t cause, int32_t call,
                              const char *what, uint64_t ns);
 
-/*
- * A place for what threads used, which somebody has looked at once; and a thread in it, that lives and has used
- * nothing.
- */
+/* The table of thread times, sampled once; and a live thread in it that has used nothing. */
 struct hp_crew *builder_crew(struct session_builder *builder, uint32_t capacity);
 struct hp_crew_row *builder_crew_row(struct session_builder *builder, const char *name, uint32_t tid);
 

@@ -21,7 +21,7 @@ static KEPT int with_registers(int depth, chain_end *end)
     return a;
 }
 
-/* A frame whose size nobody knows beforehand. */
+/* A frame of a size that is not known at compile time. */
 static KEPT int with_alloca(int depth, chain_end *end)
 {
     ENTER_TRUTH();

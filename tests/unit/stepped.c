@@ -54,6 +54,6 @@ int main(void)
         return 77;
     raise(SIGSTOP);
     work();
-    raise(SIGSTOP); /* what comes at exit is not all in tables */
+    raise(SIGSTOP); /* not all code that runs at exit is in tables */
     return 0;
 }

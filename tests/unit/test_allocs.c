@@ -120,7 +120,7 @@ static void assert_row(size_t row, const char *name, uint64_t average, uint64_t 
 
 /* -------------------------------------------------------------------------------------------- sums */
 
-static void what_functions_allocate_themselves(void **state)
+static void exclusive_bytes_per_function(void **state)
 {
     (void)state;
     build(&builder);
@@ -144,7 +144,7 @@ static void what_functions_allocate_themselves(void **state)
     assert_string_equal(bytes()->percent_of, "allocated");
 }
 
-static void what_is_outside_makes_the_sum_whole(void **state)
+static void outside_row_completes_the_sum(void **state)
 {
     (void)state;
     build(&builder);
@@ -164,7 +164,7 @@ static void what_is_outside_makes_the_sum_whole(void **state)
     assert_int_equal(total_named(bytes(), "allocations"), 19);
 }
 
-static void with_all_that_is_inside(void **state)
+static void inclusive_bytes_per_function(void **state)
 {
     (void)state;
     settings.show.alloc_cumulative = true;
@@ -220,7 +220,7 @@ static void counts_have_a_table_of_their_own(void **state)
     assert_int_equal(sum(count, "total_count"), 16);
 }
 
-static void few_allocations_among_many_calls(void **state)
+static void averages_with_few_allocating_calls(void **state)
 {
     (void)state;
     const uint32_t thread = builder_thread(&builder), node = node_of(&builder, thread, 0, "f");
@@ -234,7 +234,7 @@ static void few_allocations_among_many_calls(void **state)
 
 /* ------------------------------------------------------------------------------------------ percentiles */
 
-static void calls_without_allocations_are_zeros(void **state)
+static void calls_without_allocations_count_as_zero(void **state)
 {
     (void)state;
     static const double wanted[] = {0, 50, 90, 95, 100};
@@ -258,7 +258,7 @@ static void calls_without_allocations_are_zeros(void **state)
 }
 
 /* Between the lowest and the highest a value is known to 0.8 %; if all are alike, exactly. */
-static void equal_values_are_exact(void **state)
+static void percentiles_of_equal_values_are_exact(void **state)
 {
     (void)state;
     const uint32_t thread = builder_thread(&builder);
@@ -277,7 +277,7 @@ static void equal_values_are_exact(void **state)
     assert_in_range(number(bytes(), row_named(bytes(), "apart"), "p50_bytes"), 992, 1007);
 }
 
-static void the_most_that_lived_can_lead(void **state)
+static void peak_bytes_can_lead_the_table(void **state)
 {
     (void)state;
     settings.show.alloc_metric = HP_ALLOC_BYTES_MAX;
@@ -390,7 +390,7 @@ static void open_zones_count_up_to_now(void **state)
 }
 
 /* A zone without a mark has allocated nothing, and one that is only counted may have. */
-static void marks_say_which_zones_allocate(void **state)
+static void unmarked_open_zones_have_no_allocations(void **state)
 {
     (void)state;
     const uint32_t thread = build_open();
@@ -491,7 +491,7 @@ static void live_bytes_are_never_below_zero(void **state)
 }
 
 /* What lives is added up, a peak is not: of several processes it says whose it is. */
-static void the_peak_of_one_process_is_called_that(void **state)
+static void peak_is_labelled_for_a_single_process(void **state)
 {
     (void)state;
     build(&builder);
@@ -555,7 +555,7 @@ static void threads_have_a_table(void **state)
 }
 
 /* Records of handlers belong to their thread. */
-static void records_of_one_thread_are_one_row(void **state)
+static void records_of_one_thread_share_a_row(void **state)
 {
     (void)state;
     build_two_threads();
@@ -604,7 +604,7 @@ static void pools_have_a_table(void **state)
 
 /* -------------------------------------------------------------------------------------------- settings */
 
-static void which_tables_are_shown(void **state)
+static void sections_that_are_shown(void **state)
 {
     (void)state;
     static const struct {
@@ -637,7 +637,7 @@ static void which_tables_are_shown(void **state)
     }
 }
 
-static void a_table_as_people_see_it(void **state)
+static void rendered_table(void **state)
 {
     (void)state;
     build(&builder);
@@ -662,7 +662,7 @@ static void a_table_as_people_see_it(void **state)
     assert_non_null(strstr(table, "\nTotal: 16 allocations of 12.2 KB; blocks: 14 freed, 2 live, peak 4\n"));
 }
 
-static void who_asks_for_allocations_learns_why_there_are_none(void **state)
+static void warns_if_requested_allocations_are_not_counted(void **state)
 {
     (void)state;
     const uint32_t thread = builder_thread(&builder);
@@ -681,7 +681,7 @@ static void who_asks_for_allocations_learns_why_there_are_none(void **state)
     assert_int_equal(results->warning_count, 0);
 }
 
-static void rows_are_chosen_as_in_timing(void **state)
+static void focus_limit_and_filters_apply(void **state)
 {
     (void)state;
     build(&builder);
@@ -712,7 +712,7 @@ static void rows_are_chosen_as_in_timing(void **state)
 
 /* ------------------------------------------------------------------------------------- calls that are kept */
 
-static void kept_calls_say_what_they_allocated(void **state)
+static void logged_calls_have_their_allocations(void **state)
 {
     (void)state;
     const uint32_t thread = builder_thread(&builder), node = node_of(&builder, thread, 0, "f");
@@ -741,7 +741,7 @@ static void kept_calls_say_what_they_allocated(void **state)
 /* ----------------------------------------------------------------------------------------------- broken */
 
 /* Offsets that lead anywhere, counters that are larger at the beginning than now, pools in a circle. */
-static void broken_numbers_do_no_harm(void **state)
+static void broken_numbers_are_survived(void **state)
 {
     (void)state;
     static const uint32_t offsets[] = {1, 4095, 4096, 4100, 0x7ffffff8, 0xfffffff8, 0xffffffff};
@@ -780,31 +780,31 @@ static void broken_numbers_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_functions_allocate_themselves),
-        TEST(what_is_outside_makes_the_sum_whole),
-        TEST(with_all_that_is_inside),
+        TEST(exclusive_bytes_per_function),
+        TEST(outside_row_completes_the_sum),
+        TEST(inclusive_bytes_per_function),
         TEST(recursion_counts_once),
         TEST(counts_have_a_table_of_their_own),
-        TEST(few_allocations_among_many_calls),
-        TEST(calls_without_allocations_are_zeros),
-        TEST(equal_values_are_exact),
-        TEST(the_most_that_lived_can_lead),
+        TEST(averages_with_few_allocating_calls),
+        TEST(calls_without_allocations_count_as_zero),
+        TEST(percentiles_of_equal_values_are_exact),
+        TEST(peak_bytes_can_lead_the_table),
         TEST(peaks_are_averaged_over_all_calls),
         TEST(open_zones_count_up_to_now),
-        TEST(marks_say_which_zones_allocate),
+        TEST(unmarked_open_zones_have_no_allocations),
         TEST(processes_are_added_up),
         TEST(live_bytes_are_never_below_zero),
-        TEST(the_peak_of_one_process_is_called_that),
+        TEST(peak_is_labelled_for_a_single_process),
         TEST(functions_by_thread),
         TEST(threads_have_a_table),
-        TEST(records_of_one_thread_are_one_row),
+        TEST(records_of_one_thread_share_a_row),
         TEST(pools_have_a_table),
-        TEST(which_tables_are_shown),
-        TEST(a_table_as_people_see_it),
-        TEST(who_asks_for_allocations_learns_why_there_are_none),
-        TEST(rows_are_chosen_as_in_timing),
-        TEST(kept_calls_say_what_they_allocated),
-        TEST(broken_numbers_do_no_harm),
+        TEST(sections_that_are_shown),
+        TEST(rendered_table),
+        TEST(warns_if_requested_allocations_are_not_counted),
+        TEST(focus_limit_and_filters_apply),
+        TEST(logged_calls_have_their_allocations),
+        TEST(broken_numbers_are_survived),
     };
     return cmocka_run_group_tests_name("allocs", tests, NULL, NULL);
 }

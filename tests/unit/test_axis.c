@@ -71,7 +71,7 @@ static void sample(uint32_t slot, uint64_t user, uint64_t threads)
     assert_true(hp_axis_write(&writer, START + slot * SLOT + SLOT / 2));
 }
 
-static void slots_have_what_was_put(void **state)
+static void slots_keep_what_was_put(void **state)
 {
     (void)state;
     for (uint32_t slot = 0; slot < 10; slot++)
@@ -86,7 +86,7 @@ static void slots_have_what_was_put(void **state)
 }
 
 /* Twice as long as there are slots, and then twice that: counters have their last value, levels their highest. */
-static void slots_become_one(void **state)
+static void slots_are_merged_when_full(void **state)
 {
     (void)state;
     for (uint32_t slot = 0; slot < 4 * HP_AXIS_SLOTS; slot++)
@@ -101,8 +101,8 @@ static void slots_become_one(void **state)
     }
 }
 
-/* Whoever writes may be late, by much: no slot is without a value, and no counter falls. */
-static void late_samples(void **state)
+/* Samples may come very late: every slot still has a value, and no counter falls. */
+static void late_samples_fill_the_gap(void **state)
 {
     (void)state;
     static const uint32_t slots[] = {0, 1, 7, 300, 511, 513, 5000, 5001, 70000};
@@ -120,7 +120,10 @@ static void late_samples(void **state)
     }
 }
 
-/* A counter that is told to be less stays; a level of a slot stays as high as it was, and the next begins anew. */
+/*
+ * A counter that is set to less keeps its value; a level keeps the highest value of its slot, and the next slot
+ * starts anew.
+ */
 static void counters_and_levels(void **state)
 {
     (void)state;
@@ -131,7 +134,7 @@ static void counters_and_levels(void **state)
     assert_int_equal(value(HP_AXIS_LIVE, 0, 1), 4);
 }
 
-static void who_comes_late_has_no_past(void **state)
+static void late_series_has_no_earlier_values(void **state)
 {
     (void)state;
     struct hp_axis_series series;
@@ -146,8 +149,8 @@ static void who_comes_late_has_no_past(void **state)
     assert_int_equal(value(HP_AXIS_THREAD, 4711, 2), 30);
 }
 
-/* With the first sample all begin at the start; later, what was nothing up to now came since the last sample. */
-static void who_was_nothing_before(void **state)
+/* At the first sample all series start at zero; a series that comes later counts from the previous sample. */
+static void series_from_zero_counts_since_the_last_sample(void **state)
 {
     (void)state;
     struct hp_axis_series series;
@@ -165,7 +168,7 @@ static void who_was_nothing_before(void **state)
 }
 
 /* One that comes with the very sample for which slots have to become one. */
-static void who_comes_with_a_merge(void **state)
+static void series_added_during_a_merge(void **state)
 {
     (void)state;
     struct hp_axis_series series;
@@ -185,7 +188,7 @@ static void who_comes_with_a_merge(void **state)
     assert_int_equal(value(HP_AXIS_SITE_CALLS, 8, HP_AXIS_SLOTS / 2), 5);
 }
 
-static void places_of_a_kind(void **state)
+static void number_of_series_per_kind_is_limited(void **state)
 {
     (void)state;
     struct hp_axis_series series;
@@ -203,12 +206,12 @@ static void places_of_a_kind(void **state)
     read_all();
     assert_true(find(HP_AXIS_SITE_TICKS, 5, &series) == HP_AXIS_SERIES);
     assert_true(find(HP_AXIS_SITE_TICKS, 999, &series) < HP_AXIS_SERIES);
-    assert_int_equal(series.first, 1); /* what is before was another's */
+    assert_int_equal(series.first, 1); /* earlier slots belong to another series */
     assert_int_equal(value(HP_AXIS_SITE_TICKS, 999, 1), 17);
 }
 
-/* A file that is being changed, cut off, or anything at all is none. */
-static void what_is_no_axis(void **state)
+/* A file that is being changed, is truncated or has any other content is refused. */
+static void broken_files_are_refused(void **state)
 {
     (void)state;
     static const size_t fields[] = {
@@ -236,7 +239,7 @@ static void what_is_no_axis(void **state)
     assert_int_equal(hp_axis_value(&axis, 0, HP_AXIS_SLOTS), 0);
 }
 
-static void beside_the_session(void **state)
+static void file_lies_beside_the_session(void **state)
 {
     (void)state;
     char made[64];
@@ -249,16 +252,16 @@ static void beside_the_session(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(slots_have_what_was_put, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(slots_become_one, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(late_samples, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(slots_keep_what_was_put, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(slots_are_merged_when_full, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(late_samples_fill_the_gap, set_up, tear_down),
         cmocka_unit_test_setup_teardown(counters_and_levels, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_comes_late_has_no_past, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_was_nothing_before, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_comes_with_a_merge, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(places_of_a_kind, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_no_axis, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(beside_the_session, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(late_series_has_no_earlier_values, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(series_from_zero_counts_since_the_last_sample, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(series_added_during_a_merge, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(number_of_series_per_kind_is_limited, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(broken_files_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(file_lies_beside_the_session, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

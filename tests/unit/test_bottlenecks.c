@@ -65,7 +65,7 @@ static void build_waits(void)
     builder_wait(&builder, load, HP_WAIT_LOCK, SYS_futex, "", 1500 * MS)->looks = 150;
     builder_wait(&builder, load, HP_WAIT_RUN_QUEUE, -1, "", 100 * MS)->looks = 10;
     builder_wait(&builder, main_node, HP_WAIT_RUN_QUEUE, -1, "", 200 * MS)->looks = 20;
-    builder_wait(&builder, compute, HP_WAIT_RUN_QUEUE, -1, "", 200 * MS)->looks = 20; /* four times what it had */
+    builder_wait(&builder, compute, HP_WAIT_RUN_QUEUE, -1, "", 200 * MS)->looks = 20; /* four times its time */
 }
 
 /* `make` asks for nine tenths of all bytes, in a million blocks. */
@@ -105,7 +105,7 @@ static void assert_number(size_t row, const char *key, double number)
 
 static void assert_none(size_t row, const char *key) { assert_false(cell_of(bottlenecks(), row, key).has_value); }
 
-static void all_that_was_measured_is_weighed(void **state)
+static void verdict_weighs_all_measurements(void **state)
 {
     (void)state;
     build_all();
@@ -124,7 +124,7 @@ static void all_that_was_measured_is_weighed(void **state)
     assert_row(4, "tiny", "too-short", "its 1.00 ms are too short for a verdict at 997 samples per second");
 }
 
-static void numbers_are_in_every_row(void **state)
+static void every_row_has_its_numbers(void **state)
 {
     (void)state;
     build_all();
@@ -155,7 +155,7 @@ static void numbers_are_in_every_row(void **state)
     assert_number(4, "cpu_ns", 1e6);
 }
 
-static void what_was_not_measured_is_left_empty(void **state)
+static void unmeasured_columns_are_empty(void **state)
 {
     (void)state;
     build_times();
@@ -173,7 +173,7 @@ static void what_was_not_measured_is_left_empty(void **state)
     assert_none(0, "own_bytes");
 }
 
-static void waiting_alone(void **state)
+static void verdict_from_waits_alone(void **state)
 {
     (void)state;
     build_times();
@@ -189,8 +189,8 @@ static void waiting_alone(void **state)
     assert_number(0, "percent_waiting", 100 * 5.6 / 6);
 }
 
-/* What another process used was seen from outside; nobody took samples. */
-static void waiting_alone_beside_a_process_seen_from_outside(void **state)
+/* Another process was seen from outside only; no samples were taken. */
+static void verdict_from_waits_beside_an_unmeasured_process(void **state)
 {
     (void)state;
     build_times();
@@ -206,7 +206,7 @@ static void waiting_alone_beside_a_process_seen_from_outside(void **state)
     assert_none(0, "cpu_ns");
 }
 
-static void allocations_alone(void **state)
+static void verdict_from_allocations_alone(void **state)
 {
     (void)state;
     build_times();
@@ -221,7 +221,7 @@ static void allocations_alone(void **state)
     assert_none(2, "waiting_ns");
 }
 
-static void nothing_but_time_has_none(void **state)
+static void no_verdict_from_timing_alone(void **state)
 {
     (void)state;
     build_times();
@@ -255,8 +255,8 @@ static void threads_share_their_time(void **state)
     assert_non_null(strstr(fixture_render(0, false), "\n100 % is the time of all threads together\n"));
 }
 
-/* Without a main function the time of the run is the measure, and most of that may be nobody's. */
-static void what_is_outside_is_said_first(void **state)
+/* Without a main function, shares are of the run time, and most of that may be outside all functions. */
+static void unmeasured_time_is_said_first(void **state)
 {
     (void)state;
     thread = builder_thread(&builder);
@@ -270,7 +270,7 @@ static void what_is_outside_is_said_first(void **state)
 }
 
 /* CPU time that threads without measured functions use is said first, with the process if it is another. */
-static void work_outside_is_said_first(void **state)
+static void unmeasured_cpu_time_is_said_first(void **state)
 {
     (void)state;
     build_times();
@@ -292,7 +292,7 @@ static void work_outside_is_said_first(void **state)
                         80);
 }
 
-/* --- idle: nobody's work */
+/* --- idle */
 
 static uint32_t pop, serve;
 
@@ -321,7 +321,7 @@ static void build_pool(void)
     builder_wait(&builder, pop, HP_WAIT_CONDITION, SYS_futex, "", 34 * SECOND)->looks = 3400;
 }
 
-static void a_pool_names_the_job(void **state)
+static void pool_verdict_names_the_job(void **state)
 {
     (void)state;
     build_pool();
@@ -340,8 +340,8 @@ static void a_pool_names_the_job(void **state)
     assert_number(1, "percent_waiting", 100);
 }
 
-/* A lock is no idle time: who wants it has something to do. */
-static void a_lock_is_work(void **state)
+/* Waiting for a lock is not idle: the thread has something to do. */
+static void waiting_for_a_lock_is_not_idle(void **state)
 {
     (void)state;
     build_pool();
@@ -354,8 +354,8 @@ static void a_lock_is_work(void **state)
 }
 
 /*
- * Who sleeps, or reads from a pipe, while others work is waited for by nobody; alone it is what the time is spent
- * with.
+ * A thread that sleeps or reads from a pipe while others work is idle; if nothing else runs, that wait is the
+ * verdict.
  */
 static void sleep_beside_work_is_idle(void **state)
 {
@@ -376,11 +376,8 @@ static void sleep_beside_work_is_idle(void **state)
     }
 }
 
-/*
- * Less than half a thread's work. The end of the chain is named: neither who waits for threads nor who waits for
- * them.
- */
-static void an_idle_server_says_so(void **state)
+/* Less than half a thread's work. The end of the chain is named, not the functions that wait for threads. */
+static void idle_server_is_called_idle(void **state)
 {
     (void)state;
     build_pool();
@@ -406,11 +403,8 @@ static void task_of(uint32_t on, const char *name, uint64_t ticks)
     part->count[HP_TASK_ENDED_TICKS] = BUILDER_START + ticks;
 }
 
-/*
- * What did not run meanwhile is what it idled for, if that was most of the time; of one inside another, the outer
- * one.
- */
-static void who_idles_for_a_task_says_so(void **state)
+/* An idle program names the task that waited for most of that time; of nested tasks, the outer one. */
+static void idle_program_names_the_task_it_waits_for(void **state)
 {
     static const char
         before[] = "The program is idle for 70 % of the time: listen waits (poll: ppoll). Otherwise",
@@ -430,8 +424,8 @@ static void who_idles_for_a_task_says_so(void **state)
     assert_memory_equal(bottlenecks()->summary, after, sizeof after - 1);
 }
 
-/* On a busy machine who wakes up to wait again waits for a processor most of the time. */
-static void the_run_queue_is_no_reason_to_idle(void **state)
+/* On a busy machine, a thread that wakes up only to wait again spends most of the time in the run queue. */
+static void run_queue_is_not_idle(void **state)
 {
     (void)state;
     build_pool();
@@ -446,7 +440,7 @@ static void the_run_queue_is_no_reason_to_idle(void **state)
                         "bottleneck is serve: 100 % of the time that is not idle, cpu-bound");
 }
 
-static void a_child_is_named(void **state)
+static void waiting_for_a_child_names_it(void **state)
 {
     (void)state;
     thread = builder_thread(&builder);
@@ -475,8 +469,8 @@ static void many_threads_that_wait(void **state)
     assert_string_equal(bottlenecks()->summary, "The program had 7.5 threads waiting on average, mainly for lock");
 }
 
-/* Who waits for something names that, whatever came on top; with nothing else found it is not known. */
-static void the_run_queue_is_no_reason_to_wait(void **state)
+/* A wait is named by its cause, not by the run queue after it; with no other cause it is unknown. */
+static void run_queue_is_not_a_cause_of_waiting(void **state)
 {
     (void)state;
     thread = builder_thread(&builder);
@@ -494,7 +488,7 @@ static void the_run_queue_is_no_reason_to_wait(void **state)
 }
 
 /* A thousandth of the time, and a quarter of all waiting. */
-static void what_explains_little_has_no_name(void **state)
+static void minor_functions_and_causes_are_not_named(void **state)
 {
     (void)state;
     thread = builder_thread(&builder);
@@ -523,7 +517,7 @@ static void what_explains_little_has_no_name(void **state)
     assert_none(3, "waits_for");
 }
 
-/* Many files together are waited for longer than a processor, each of them not. */
+/* All files together are waited for longer than the run queue, but no single one is. */
 static void a_program_without_functions_waits_for_the_largest_cause(void **state)
 {
     (void)state;
@@ -538,8 +532,8 @@ static void a_program_without_functions_waits_for_the_largest_cause(void **state
     assert_string_equal(bottlenecks()->summary, "The program waited 120.00 ms, mainly for disk");
 }
 
-/* CPU time that no sample was there to see belongs to nobody, which does not mean that all waited. */
-static void without_samples_processor_time_is_not_known(void **state)
+/* CPU time without samples belongs to no function, but that does not make all functions wait. */
+static void cpu_time_is_unknown_without_samples(void **state)
 {
     (void)state;
     thread = builder_thread(&builder);
@@ -567,7 +561,7 @@ static void rows_are_chosen_and_ordered(void **state)
         snprintf(name, sizeof name, "f%u", at);
         call_of(thread, main_node, name, 1000);
     }
-    /* Nobody asked for a number. */
+    /* No sort column was requested. */
     fixture_build();
     assert_int_equal(hotpath_section_rows(bottlenecks()), 5);
     assert_int_equal(hotpath_section_total_rows(bottlenecks()), 25);
@@ -614,7 +608,7 @@ static size_t widest_line(const char *text)
     return widest;
 }
 
-static void sentences_stand_below_the_table(void **state)
+static void sentences_are_printed_below_the_table(void **state)
 {
     (void)state;
     build_all();
@@ -675,7 +669,7 @@ static void a_full_channel_names_its_consumer(void **state)
 /*
  * Its threads receive in a function of the queue, wait there for 4 of its 5 seconds, and have their work beside it.
  */
-static void who_only_takes_from_a_queue_is_not_its_consumer(void **state)
+static void function_that_only_dequeues_is_not_the_consumer(void **state)
 {
     (void)state;
     build_times();
@@ -691,7 +685,7 @@ static void who_only_takes_from_a_queue_is_not_its_consumer(void **state)
     assert_non_null(strstr(bottlenecks()->summary, "the consumer handle is the bottleneck"));
 }
 
-static void a_channel_that_is_not_full_names_nobody(void **state)
+static void channel_that_is_not_full_names_no_consumer(void **state)
 {
     (void)state;
     build_times();
@@ -702,7 +696,7 @@ static void a_channel_that_is_not_full_names_nobody(void **state)
     assert_memory_equal(bottlenecks()->summary, "The bottleneck is load: ", 24);
 }
 
-static void an_empty_channel_names_its_producer_where_nothing_else_is_known(void **state)
+static void empty_channel_names_its_producer_if_nothing_else_is_known(void **state)
 {
     (void)state;
     build_times();
@@ -717,39 +711,41 @@ static void an_empty_channel_names_its_producer_where_nothing_else_is_known(void
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(all_that_was_measured_is_weighed, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(numbers_are_in_every_row, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(what_was_not_measured_is_left_empty, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(waiting_alone, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(waiting_alone_beside_a_process_seen_from_outside, fixture_set_up,
+        cmocka_unit_test_setup_teardown(verdict_weighs_all_measurements, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(every_row_has_its_numbers, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(unmeasured_columns_are_empty, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(verdict_from_waits_alone, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(verdict_from_waits_beside_an_unmeasured_process, fixture_set_up,
                                         fixture_tear_down),
-        cmocka_unit_test_setup_teardown(allocations_alone, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(work_outside_is_said_first, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(a_pool_names_the_job, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(a_lock_is_work, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(verdict_from_allocations_alone, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(unmeasured_cpu_time_is_said_first, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(pool_verdict_names_the_job, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(waiting_for_a_lock_is_not_idle, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(sleep_beside_work_is_idle, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(an_idle_server_says_so, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(who_idles_for_a_task_says_so, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(the_run_queue_is_no_reason_to_idle, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(a_child_is_named, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(idle_server_is_called_idle, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(idle_program_names_the_task_it_waits_for, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(run_queue_is_not_idle, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(waiting_for_a_child_names_it, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(many_threads_that_wait, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(nothing_but_time_has_none, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(no_verdict_from_timing_alone, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(threads_share_their_time, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(what_is_outside_is_said_first, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(the_run_queue_is_no_reason_to_wait, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(what_explains_little_has_no_name, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(unmeasured_time_is_said_first, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(run_queue_is_not_a_cause_of_waiting, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(minor_functions_and_causes_are_not_named, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_program_without_functions_waits_for_the_largest_cause, fixture_set_up,
                                         fixture_tear_down),
-        cmocka_unit_test_setup_teardown(without_samples_processor_time_is_not_known, fixture_set_up,
-                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(cpu_time_is_unknown_without_samples, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(rows_are_chosen_and_ordered, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(sentences_stand_below_the_table, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(sentences_are_printed_below_the_table, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_full_channel_names_its_consumer, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(who_only_takes_from_a_queue_is_not_its_consumer, fixture_set_up,
+        cmocka_unit_test_setup_teardown(function_that_only_dequeues_is_not_the_consumer, fixture_set_up,
                                         fixture_tear_down),
-        cmocka_unit_test_setup_teardown(a_channel_that_is_not_full_names_nobody, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(an_empty_channel_names_its_producer_where_nothing_else_is_known,
-                                        fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(channel_that_is_not_full_names_no_consumer, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(empty_channel_names_its_producer_if_nothing_else_is_known, fixture_set_up,
+                                        fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,7 @@ static void the_latest_calls_come_by_function(void **state)
     assert_false(is_visible("calls", "pid"));
 }
 
-static void calls_show_up_by_themselves(void **state)
+static void logged_calls_add_the_section(void **state)
 {
     (void)state;
     build_session();
@@ -101,7 +101,7 @@ static void calls_show_up_by_themselves(void **state)
 }
 
 /* Each thread has kept as many as it was asked for; of all of them the latest count. */
-static void threads_are_merged_and_cut(void **state)
+static void calls_of_threads_are_merged_and_limited(void **state)
 {
     (void)state;
     build_session();
@@ -178,7 +178,7 @@ static void processes_are_merged(void **state)
 }
 
 /* The clock of a hostile file: an end that is later than now, and one beyond all numbers. */
-static void calls_of_the_future_are_of_now(void **state)
+static void calls_that_start_in_the_future_start_now(void **state)
 {
     (void)state;
     build_session();
@@ -320,7 +320,7 @@ static void naming_a_function_adds_the_section(void **state)
     assert_non_null(strstr(section_named("slowest")->if_empty, "--slowest NAME"));
 }
 
-static void a_name_is_a_whole_one_or_a_pattern(void **state)
+static void slowest_takes_a_name_or_a_pattern(void **state)
 {
     (void)state;
     build_slow_call();
@@ -351,7 +351,7 @@ static void a_name_is_a_whole_one_or_a_pattern(void **state)
     assert_string_equal(section_named("slowest")->if_empty, "no called function matches 'no\\x1bbody'");
 }
 
-static void of_all_threads_and_processes_the_slowest_counts(void **state)
+static void slowest_call_of_all_threads_and_processes(void **state)
 {
     (void)state;
     build_slow_call();
@@ -383,7 +383,7 @@ static void of_all_threads_and_processes_the_slowest_counts(void **state)
     assert_int_equal(cell_of(section_named("slowest"), 0, "pid").count, 4243);
 }
 
-static void a_call_that_was_not_looked_into_is_said(void **state)
+static void slowest_call_without_details_is_noted(void **state)
 {
     (void)state;
     build_session();
@@ -423,7 +423,7 @@ static void rows_that_were_left_out_are_counted(void **state)
 }
 
 /* Times that cannot be, as a broken file may have them. */
-static void no_share_is_more_than_all(void **state)
+static void shares_are_at_most_100_percent(void **state)
 {
     (void)state;
     build_session();
@@ -444,8 +444,8 @@ static void no_share_is_more_than_all(void **state)
 
 static struct hotpath_node_ *node_at(uint32_t node) { return builder_at(&builder, node); }
 
-/* Rows whose nodes are not what they should be still have a place. */
-static void broken_trees_are_trees(void **state)
+/* Rows with broken nodes still have a place. */
+static void broken_trees_become_valid_trees(void **state)
 {
     (void)state;
     const uint32_t slow = build_slow_call();
@@ -458,7 +458,7 @@ static void broken_trees_are_trees(void **state)
     assert_int_equal(slowest_rows(), 4);
     assert_part(1, 1, "parse", 2, 700, 250, 70);
     assert_part(2, 1, "lex", 9, 450, 450, 45);
-    /* A parent that comes later is none, so two that are each other's parents do no harm. */
+    /* A parent that comes later is ignored, so two rows cannot be each other's parents. */
     builder_rows(call)[1].node = eval_node;
     node_at(eval_node)->parent = inner;
     fixture_build();
@@ -498,7 +498,7 @@ static void large_calls_are_bounded(void **state)
     fixture_build();
     const hotpath_section *slowest = section_named("slowest");
     assert_int_equal(slowest->rows[199].depth, 199);
-    assert_int_equal(slowest_rows(), 200 + 1); /* and lex, of which nothing was kept */
+    assert_int_equal(slowest_rows(), 200 + 1); /* and lex, without a log */
     const uint32_t shared = builder_stat(&builder, thread, parse)->slowest;
     for (unsigned count = 0; count < 500; count++) {
         const uint32_t site = builder_site(&builder, "f", "b.c", count);
@@ -544,20 +544,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_latest_calls_come_by_function),
-        TEST(calls_show_up_by_themselves),
-        TEST(threads_are_merged_and_cut),
+        TEST(logged_calls_add_the_section),
+        TEST(calls_of_threads_are_merged_and_limited),
         TEST(names_of_earlier_threads_are_not_known),
         TEST(processes_are_merged),
-        TEST(calls_of_the_future_are_of_now),
+        TEST(calls_that_start_in_the_future_start_now),
         TEST(notes_are_shown_safely),
         TEST(the_slowest_call_is_a_tree),
         TEST(naming_a_function_adds_the_section),
-        TEST(a_name_is_a_whole_one_or_a_pattern),
-        TEST(of_all_threads_and_processes_the_slowest_counts),
-        TEST(a_call_that_was_not_looked_into_is_said),
+        TEST(slowest_takes_a_name_or_a_pattern),
+        TEST(slowest_call_of_all_threads_and_processes),
+        TEST(slowest_call_without_details_is_noted),
         TEST(rows_that_were_left_out_are_counted),
-        TEST(no_share_is_more_than_all),
-        TEST(broken_trees_are_trees),
+        TEST(shares_are_at_most_100_percent),
+        TEST(broken_trees_become_valid_trees),
         TEST(large_calls_are_bounded),
         TEST(the_slowest_call_is_shown_safely),
     };

@@ -9,7 +9,7 @@
 
 #include "report_asserts.h"
 
-static void the_tree_merges_threads_by_path(void **state)
+static void threads_are_merged_by_path(void **state)
 {
     (void)state;
     strcpy(settings.show.report, "calltree");
@@ -39,7 +39,7 @@ static void the_tree_merges_threads_by_path(void **state)
     assert_place(4, 1, "c", 3, 30, 30);
 }
 
-static void the_tree_keeps_its_hottest_rows(void **state)
+static void limit_keeps_the_hottest_rows(void **state)
 {
     (void)state;
     strcpy(settings.show.report, "calltree");
@@ -67,7 +67,7 @@ static void the_tree_keeps_its_hottest_rows(void **state)
     assert_place(3, 1, "c1", 1, 700, 700);
 }
 
-static void a_very_deep_tree_is_cut(void **state)
+static void very_deep_tree_is_cut(void **state)
 {
     (void)state;
     strcpy(settings.show.report, "calltree");
@@ -89,9 +89,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(the_tree_merges_threads_by_path),
-        TEST(the_tree_keeps_its_hottest_rows),
-        TEST(a_very_deep_tree_is_cut),
+        TEST(threads_are_merged_by_path),
+        TEST(limit_keeps_the_hottest_rows),
+        TEST(very_deep_tree_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@
 #define KIN 101u
 #define MOST_PIDS 1000u
 
-/* ---------------------------------------------------------------------------------------- what it asks for */
+/* ---------------------------------------------------------------------------------------- fakes */
 
 static uint64_t used[MOST_PIDS]; /* 0: there is no such process */
 static uint64_t used_by_children;
@@ -80,7 +80,7 @@ static void tell_of_program(uint32_t pid, const char *name, const char *file)
     tell(HP_TASK_MAPPED, pid, 0, file);
 }
 
-/* A process of /proc, with what it has started as text. */
+/* A process in /proc; `children` is its list of children as text. */
 static void show(uint32_t pid, char letter, const char *program, const char *children)
 {
     char path[64];
@@ -116,10 +116,10 @@ static void check_sums(const struct hp_census *census)
 /* --------------------------------------------------------------------------------------------------- tests */
 
 /*
- * A shell waits for what it has started. Nobody looks for 120 ms, in which both end: what was used meanwhile is of
- * who was busy, not of who was there as long.
+ * A shell waits for its child. No sample is taken for 120 ms, in which both end: the time goes to the process that
+ * was busy, not to the one that merely existed.
  */
-static void what_was_used_unseen_is_of_who_was_busy(void **state)
+static void unsampled_time_goes_to_the_busy_process(void **state)
 {
     (void)state;
     is_exact = true;
@@ -147,11 +147,10 @@ static void what_was_used_unseen_is_of_who_was_busy(void **state)
 }
 
 /*
- * A shell is seen once, at its start, when it is busy, and so is what it has started, which has had no processor
- * until then. Nobody looks again before both end: the shell waited, and what another one can not have used is its
- * child's, too.
+ * A shell and its child are sampled once, at the start, when the shell is busy. Both end before the next sample:
+ * the shell waited, and the time it cannot have used is its child's.
  */
-static void who_has_children_waits_for_them(void **state)
+static void parent_with_children_is_taken_to_wait(void **state)
 {
     (void)state;
     is_exact = true;
@@ -176,10 +175,10 @@ static void who_has_children_waits_for_them(void **state)
 }
 
 /*
- * An orphan used 100 ms, which it leaves with whoever takes it in. What another one used after the last look at it
- * is told by what was left with us, and that has nothing of the orphan's in it.
+ * An orphan used 100 ms, which its new parent inherits. The time of another process after its last sample is known
+ * from what the kernel credits to us, which does not include the orphan.
  */
-static void what_orphans_used_is_not_left_with_us(void **state)
+static void time_of_orphans_is_not_counted_as_ours(void **state)
 {
     enum { ORPHAN = KIN + 1, BARE = KIN + 2 };
     (void)state;
@@ -210,8 +209,8 @@ static void what_orphans_used_is_not_left_with_us(void **state)
     assert_in_range(census->all[3].cpu_ns, 95 * MS, 100 * MS);
 }
 
-/* Who was never seen may have been busy all the time, and not a moment longer. */
-static void nobody_has_more_than_the_time_there_was(void **state)
+/* A process that was never sampled may have been busy for all of its lifetime, and no longer. */
+static void cpu_time_is_at_most_the_lifetime(void **state)
 {
     (void)state;
     is_exact = true;
@@ -221,7 +220,7 @@ static void nobody_has_more_than_the_time_there_was(void **state)
     tell(HP_TASK_ENDED, KIN, 0, "");
     fake_ns += 7 * MS;
     tell(HP_TASK_ENDED, SHELL, 0, "");
-    used_by_children = 500 * MS; /* of some that nobody has told of */
+    used_by_children = 500 * MS; /* of processes without events */
     const struct hp_census *census = hp_census_end();
     assert_int_equal(census->all[0].cpu_ns, 10 * MS);
     assert_int_equal(census->all[1].cpu_ns, 3 * MS);
@@ -229,7 +228,7 @@ static void nobody_has_more_than_the_time_there_was(void **state)
 }
 
 /* What a process uses when one of its threads has ended is its own. */
-static void the_last_thread_ends_the_process(void **state)
+static void process_ends_with_its_last_thread(void **state)
 {
     (void)state;
     is_exact = true;
@@ -253,7 +252,7 @@ static void the_last_thread_ends_the_process(void **state)
 }
 
 /* Code that is made is no process. */
-static void a_flood_is_no_loss(void **state)
+static void flood_of_events_is_only_a_possible_loss(void **state)
 {
     (void)state;
     is_exact = true;
@@ -263,8 +262,8 @@ static void a_flood_is_no_loss(void **state)
     assert_true(census->may_have_missed && !census->has_missed);
 }
 
-/* The command is read when somebody looks: of who has become another program by then it is that of the other. */
-static void a_command_is_that_of_its_program(void **state)
+/* The command is read at the next sample: if the process has called exec by then, it is that of the new program. */
+static void command_belongs_to_its_program(void **state)
 {
     (void)state;
     is_exact = true;
@@ -281,7 +280,7 @@ static void a_command_is_that_of_its_program(void **state)
     hp_census_end();
 }
 
-static void what_was_seen_is_theirs(void **state)
+static void sampled_time_belongs_to_its_process(void **state)
 {
     (void)state;
     is_exact = true;
@@ -300,7 +299,7 @@ static void what_was_seen_is_theirs(void **state)
 }
 
 /* Programs of a process follow one another; until its first one it is what its parent was. */
-static void programs_in_turn(void **state)
+static void programs_of_a_process_follow_one_another(void **state)
 {
     (void)state;
     is_exact = true;
@@ -328,7 +327,7 @@ static void programs_in_turn(void **state)
 }
 
 /* The kernel says that it ends when it gets rights that we do not have. Its clock says when it really does. */
-static void programs_with_more_rights_go_on(void **state)
+static void setuid_programs_are_followed(void **state)
 {
     (void)state;
     is_exact = true;
@@ -348,7 +347,7 @@ static void programs_with_more_rights_go_on(void **state)
 }
 
 /* A number that is given out again is another process. */
-static void numbers_are_used_again(void **state)
+static void reused_process_ids_are_new_processes(void **state)
 {
     (void)state;
     is_exact = true;
@@ -365,7 +364,7 @@ static void numbers_are_used_again(void **state)
     assert_ptr_equal(hp_census_find(KIN), &census->all[3]);
 }
 
-static void many_are_found_again(void **state)
+static void many_processes(void **state)
 {
     (void)state;
     is_exact = true;
@@ -379,7 +378,7 @@ static void many_are_found_again(void **state)
     assert_null(hp_census_find(KIN + 800));
 }
 
-static void what_was_missed_is_told(void **state)
+static void missed_events_are_reported(void **state)
 {
     (void)state;
     is_exact = true;
@@ -388,8 +387,8 @@ static void what_was_missed_is_told(void **state)
     assert_true(hp_census_end()->has_missed);
 }
 
-/* Where the kernel does not tell, children and programs are found in /proc, two looks later at the latest. */
-static void without_events_proc_is_looked_through(void **state)
+/* Without events, children and programs are found in /proc after at most two polls. */
+static void without_events_proc_is_polled(void **state)
 {
     (void)state;
     show(SHELL, 'R', "/usr/bin/hotpath", "");
@@ -419,8 +418,8 @@ static void without_events_proc_is_looked_through(void **state)
 }
 
 /* A child that has run nothing yet has its parent's program, and no other. */
-/* It is found once, and has ended when somebody looks again. */
-static void who_is_found_is_looked_at_at_once(void **state)
+/* The process is found once, and has ended at the next poll. */
+static void found_processes_are_sampled_at_once(void **state)
 {
     (void)state;
     show(SHELL, 'S', "/bin/sh", "101 ");
@@ -436,7 +435,7 @@ static void who_is_found_is_looked_at_at_once(void **state)
     hp_census_end();
 }
 
-static void who_only_forks_is_no_program(void **state)
+static void fork_without_exec_is_not_a_new_program(void **state)
 {
     (void)state;
     show(SHELL, 'R', "/bin/sh", "101");
@@ -448,8 +447,8 @@ static void who_only_forks_is_no_program(void **state)
     hp_census_end();
 }
 
-/* Somebody's parents may be gone before anybody has looked at them: then a session tells of it. */
-static void who_is_met_belongs_to_it(void **state)
+/* The parents may be gone before the first poll: then the session of the process names it. */
+static void process_known_by_its_session_belongs_to_the_run(void **state)
 {
     (void)state;
     show(SHELL, 'R', "/bin/sh", "");
@@ -464,10 +463,10 @@ static void who_is_met_belongs_to_it(void **state)
 }
 
 /*
- * Nobody looks for 200 ms, in which somebody comes and goes who leaves a session: what is more than was seen is its
+ * A process with a session starts and ends within 200 ms without a poll: the time beyond what was sampled is its
  * own.
  */
-static void who_came_and_went_unseen_has_its_time(void **state)
+static void process_between_two_polls_has_its_time(void **state)
 {
     (void)state;
     show(SHELL, 'S', "/bin/sh", "");
@@ -492,8 +491,8 @@ static void who_came_and_went_unseen_has_its_time(void **state)
     check_sums(census);
 }
 
-/* One look finds that both have ended, and the session a moment later: nobody has outlived anybody. */
-static void who_is_gone_with_its_parent_has_its_time(void **state)
+/* One poll finds that both have ended, and the session is found a moment later. */
+static void process_that_ended_with_its_parent_has_its_time(void **state)
 {
     (void)state;
     show(SHELL, 'S', "/bin/sh", "");
@@ -512,8 +511,8 @@ static void who_is_gone_with_its_parent_has_its_time(void **state)
     check_sums(census);
 }
 
-/* Its session is found when it has been seen to end: that is nobody new. The same number later is. */
-static void who_ended_is_not_met_again(void **state)
+/* Its session is found after its end: that is not a new process. The same number later is. */
+static void session_of_an_ended_process_is_not_a_new_process(void **state)
 {
     (void)state;
     show(SHELL, 'S', "/bin/sh", "101 ");
@@ -534,26 +533,26 @@ static void who_ended_is_not_met_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_used_unseen_is_of_who_was_busy, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_has_children_waits_for_them, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_orphans_used_is_not_left_with_us, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(nobody_has_more_than_the_time_there_was, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_last_thread_ends_the_process, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_flood_is_no_loss, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_command_is_that_of_its_program, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_was_seen_is_theirs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(programs_in_turn, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(programs_with_more_rights_go_on, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(numbers_are_used_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(many_are_found_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_was_missed_is_told, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(without_events_proc_is_looked_through, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_is_found_is_looked_at_at_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_only_forks_is_no_program, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_is_met_belongs_to_it, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_came_and_went_unseen_has_its_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_is_gone_with_its_parent_has_its_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_ended_is_not_met_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unsampled_time_goes_to_the_busy_process, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(parent_with_children_is_taken_to_wait, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(time_of_orphans_is_not_counted_as_ours, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(cpu_time_is_at_most_the_lifetime, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(process_ends_with_its_last_thread, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(flood_of_events_is_only_a_possible_loss, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(command_belongs_to_its_program, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sampled_time_belongs_to_its_process, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(programs_of_a_process_follow_one_another, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(setuid_programs_are_followed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reused_process_ids_are_new_processes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(many_processes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(missed_events_are_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(without_events_proc_is_polled, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(found_processes_are_sampled_at_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(fork_without_exec_is_not_a_new_program, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(process_known_by_its_session_belongs_to_the_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(process_between_two_polls_has_its_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(process_that_ended_with_its_parent_has_its_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(session_of_an_ended_process_is_not_a_new_process, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -188,7 +188,7 @@ static void start_still(void)
     step = 0;
 }
 
-static void what_goes_in_and_out(void **state)
+static void sent_and_received_are_counted(void **state)
 {
     (void)state;
     char first, second;
@@ -222,7 +222,7 @@ static void what_goes_in_and_out(void **state)
 /* ------------------------------------------------------------------------------------------------- times */
 
 /* Three items are inside for 30, 30 and 40 microseconds, within 50. */
-static void how_long_items_are_inside(void **state)
+static void delays_of_items(void **state)
 {
     (void)state;
     char channel;
@@ -250,8 +250,8 @@ static void how_long_items_are_inside(void **state)
     assert_string_equal(all->state, "empty");
 }
 
-/* What is inside counts with its age, and its row says so. */
-static void what_is_inside_has_an_age(void **state)
+/* Queued items count with their age, and the row says so. */
+static void queued_items_have_an_age(void **state)
 {
     (void)state;
     char channel, ended;
@@ -275,8 +275,8 @@ static void what_is_inside_has_an_age(void **state)
     assert_string_equal(row_of("jobs", NULL)->state, "open");
 }
 
-/* What was sent elsewhere, in a process that told nobody, has no beginning. */
-static void more_comes_out_than_went_in(void **state)
+/* Items sent by an unmeasured process have no sending time. */
+static void more_received_than_sent(void **state)
 {
     (void)state;
     start_still();
@@ -293,7 +293,7 @@ static void more_comes_out_than_went_in(void **state)
 }
 
 /* Items come out in another order than they went in, each after 50 microseconds or more. */
-static void ids_tell_delays(void **state)
+static void delays_by_item_id(void **state)
 {
     (void)state;
     char channel;
@@ -308,7 +308,7 @@ static void ids_tell_delays(void **state)
             HOTPATH_CHANNEL_RECEIVED("jobs", &channel, 1, 0, -1, 2 * at);
         now += 150000;
     }
-    HOTPATH_CHANNEL_RECEIVED("jobs", &channel, 1, 0, -1, 12345); /* nobody knows it */
+    HOTPATH_CHANNEL_RECEIVED("jobs", &channel, 1, 0, -1, 12345); /* unknown id */
     report();
     assert_in_range(row_of("jobs", NULL)->number[P50], 49600, 50400);
     HOTPATH_CHANNEL_SENT("none", NULL, 1, 0, -1);
@@ -341,7 +341,7 @@ static void waits(void **state)
     assert_int_equal(row_count, 1); /* one instance says no more than all */
 }
 
-static void waits_that_are_not_over(void **state)
+static void open_waits(void **state)
 {
     (void)state;
     char channel;
@@ -412,7 +412,7 @@ static void *consume(void *channel)
     return NULL;
 }
 
-static void who_sends_and_who_receives(void **state)
+static void senders_and_receivers_are_named(void **state)
 {
     (void)state;
     char channel;
@@ -429,10 +429,10 @@ static void who_sends_and_who_receives(void **state)
     assert_string_equal(row_of("outside", NULL)->receivers, "-");
 }
 
-/* ------------------------------------------------------------------------------------------------- who is who */
+/* ------------------------------------------------------------------------------------------------- identity */
 
 /* A value and a channel on one line have the same label and place. */
-static void kinds_are_told_apart(void **state)
+static void kinds_with_equal_labels_are_separate(void **state)
 {
     (void)state;
     start(0);
@@ -444,7 +444,7 @@ static void kinds_are_told_apart(void **state)
     assert_row(row_of("jobs", NULL), 2, 0, 2);
 }
 
-static void an_address_that_is_used_again_is_another_channel(void **state)
+static void reused_address_is_another_channel(void **state)
 {
     (void)state;
     char channel, stays;
@@ -495,7 +495,7 @@ static void assert_small(void)
         at = ((const struct hp_object *)hp_store_at(hp_runtime->store, at))->next;
     assert_in_range(objects, 1, 1 + HP_MOST_INSTANCES);
     assert_true(header()->used <= 2u << 20);
-    /* What is not in the session: numbers, the table of this thread, its cache. */
+    /* Memory outside the session: numbers, the table of this thread, its cache. */
     size_t private = HP_CACHED_INSTANCES * sizeof(struct hp_cached_instance);
     for (size_t at = 0; at < HP_OBJECT_CHUNKS; at++)
     private += hp_runtime->object_chunks[at] != NULL ? HP_OBJECTS_PER_CHUNK * sizeof(struct hp_known_object) : 0;
@@ -508,10 +508,7 @@ static const void *address_of(unsigned number)
     return (const void *)(uintptr_t)(0x10000 + 64 * (uint64_t)number);
 }
 
-/*
- * With ids, of which some are looked for when they are received: as many stamps as there are places, whatever
- * comes.
- */
+/* Ids, some of which are searched for when they are received: there are never more stamps than places. */
 static void many_messages_take_no_more_space(void **state)
 {
     (void)state;
@@ -534,7 +531,7 @@ static void many_messages_take_no_more_space(void **state)
 }
 
 /* Of each, one item is inside for 1000 ns and one for 2000. */
-static void a_million_that_come_and_go(void **state)
+static void a_million_short_lived_channels(void **state)
 {
     (void)state;
     start_still();
@@ -566,7 +563,7 @@ static void a_million_that_come_and_go(void **state)
     assert_true(find_row("jobs", "<other>")->number[DELAY] == 1500);
 }
 
-static void a_million_that_live(void **state)
+static void a_million_live_channels(void **state)
 {
     (void)state;
     start(0);
@@ -672,7 +669,7 @@ static bool read_part(const struct hp_snapshot *snapshot, struct hp_instance_par
     return false;
 }
 
-static void who_reads_meanwhile_sees_no_half_of_a_change(void **state)
+static void concurrent_reader_sees_whole_changes(void **state)
 {
     (void)state;
     static char channel;
@@ -687,7 +684,7 @@ static void who_reads_meanwhile_sees_no_half_of_a_change(void **state)
     assert_int_equal(pthread_create(&writer, NULL, pass_items, &channel), 0);
     for (unsigned at = 0; at < READINGS || changes < 1000;) {
         if (!read_part(&snapshot, &part) || part.part.sequence & 1)
-            continue; /* it has not begun, or has lost its processor */
+            continue; /* not started yet, or preempted */
         assert_not_torn(&part.part, &first_took);
         changes += part.part.last_tick != latest;
         latest = part.part.last_tick;
@@ -699,7 +696,7 @@ static void who_reads_meanwhile_sees_no_half_of_a_change(void **state)
 
 /* --------------------------------------------------------------------------------------------- the host's world */
 
-static void a_handler_that_interrupts_counts_elsewhere(void **state)
+static void interrupting_handler_has_its_own_part(void **state)
 {
     (void)state;
     char channel, second;
@@ -718,7 +715,7 @@ static void a_handler_that_interrupts_counts_elsewhere(void **state)
     assert_row(row_of("jobs", &second), 2, 0, 2);
 }
 
-/* Without space for instances their class counts on, or what it loses is counted. */
+/* Without space for instances their class counts on; otherwise the loss is counted. */
 static void a_full_session_counts_what_it_loses(void **state)
 {
     (void)state;
@@ -731,7 +728,7 @@ static void a_full_session_counts_what_it_loses(void **state)
     assert_true(find_row("jobs", "<other>")->number[SENT] > 0);
 }
 
-static void the_next_session_begins_anew(void **state)
+static void next_session_starts_from_zero(void **state)
 {
     (void)state;
     char channel, second;
@@ -784,7 +781,7 @@ static void transfer(struct hotpath_site *site, int kind, uintptr_t key, bool is
 }
 
 /* 5 microseconds, and half a nanosecond for each byte. */
-static void calls_that_take_long_have_waited(void **state)
+static void long_calls_count_as_waits(void **state)
 {
     (void)state;
     start_still();
@@ -804,17 +801,17 @@ static void calls_that_take_long_have_waited(void **state)
     assert_int_equal(one->number[REFUSED], 1);
     assert_true(one->number[DELAY] == -1 && one->number[AVERAGE] == -1);
     assert_string_equal(one->state, "open");
-    /* Nobody was seen to receive from the other. */
+    /* Nobody receives from the other. */
     assert_row(other, 1, -1, -1);
     assert_true(other->number[RECEIVED_BYTES] == -1 && other->number[QUEUE_BYTES] == -1);
     assert_int_equal(row_count, 3);
 }
 
 /*
- * What waits for room goes in at the end of the call: here 20 and 10 microseconds are spent inside, of which it
- * knows 10 and 10.
+ * An item that waits for room enters at the end of the call: 20 and 10 microseconds are spent inside, of which 10
+ * and 10 are known.
  */
-static void messages_that_are_found_have_delays(void **state)
+static void found_messages_have_delays(void **state)
 {
     (void)state;
     start_still();
@@ -840,7 +837,7 @@ static void *begin_and_end(void *call)
     return NULL;
 }
 
-static void a_thread_that_ends_waits_no_more(void **state)
+static void thread_exit_ends_its_waits(void **state)
 {
     (void)state;
     pthread_t thread;
@@ -854,8 +851,8 @@ static void a_thread_that_ends_waits_no_more(void **state)
     assert_false(row_of("pipe", NULL)->is_open);
 }
 
-/* What comes by the same key afterwards is the same one all the same: it is the kernel's. */
-static void one_key_is_one_channel(void **state)
+/* Later items with the same key are in the same channel: the key is the kernel's. */
+static void equal_keys_are_one_channel(void **state)
 {
     (void)state;
     start_still();
@@ -871,29 +868,29 @@ static void one_key_is_one_channel(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_goes_in_and_out, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(how_long_items_are_inside, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_inside_has_an_age, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(more_comes_out_than_went_in, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(ids_tell_delays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sent_and_received_are_counted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(delays_of_items, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(queued_items_have_an_age, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(more_received_than_sent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(delays_by_item_id, set_up, tear_down),
         cmocka_unit_test_setup_teardown(waits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(waits_that_are_not_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(open_waits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_latest_texts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_sends_and_who_receives, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(kinds_are_told_apart, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_address_that_is_used_again_is_another_channel, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_million_that_come_and_go, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_million_that_live, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(senders_and_receivers_are_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(kinds_with_equal_labels_are_separate, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reused_address_is_another_channel, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_million_short_lived_channels, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_million_live_channels, set_up, tear_down),
         cmocka_unit_test_setup_teardown(threads_add_up, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_reads_meanwhile_sees_no_half_of_a_change, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_handler_that_interrupts_counts_elsewhere, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(concurrent_reader_sees_whole_changes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(interrupting_handler_has_its_own_part, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_full_session_counts_what_it_loses, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_next_session_begins_anew, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(next_session_starts_from_zero, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_messages_take_no_more_space, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(calls_that_take_long_have_waited, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(messages_that_are_found_have_delays, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_thread_that_ends_waits_no_more, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(one_key_is_one_channel, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(long_calls_count_as_waits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(found_messages_have_delays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(thread_exit_ends_its_waits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(equal_keys_are_one_channel, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errno_is_kept, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, make_scratch_folder, remove_scratch_folder);

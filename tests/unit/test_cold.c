@@ -87,7 +87,7 @@ static const char *names(void)
     return text;
 }
 
-static void what_was_not_called_is_listed_by_size(void **state)
+static void uncalled_functions_are_listed_by_size(void **state)
 {
     (void)state;
     build_session();
@@ -113,7 +113,7 @@ static void what_was_not_called_is_listed_by_size(void **state)
 }
 
 /* Known from before, and not called in this session. */
-static void a_function_of_an_earlier_session_is_cold(void **state)
+static void function_called_in_an_earlier_session_only_is_listed(void **state)
 {
     (void)state;
     know(&builder, build_session(), "cold_small", "", PROGRAM, 0x1500, 0);
@@ -121,7 +121,7 @@ static void a_function_of_an_earlier_session_is_cold(void **state)
     assert_string_equal(names(), "cold_large parse cold_small");
 }
 
-static void what_any_process_called_is_not_cold(void **state)
+static void function_called_by_any_process_is_not_listed(void **state)
 {
     (void)state;
     build_session();
@@ -134,7 +134,7 @@ static void what_any_process_called_is_not_cold(void **state)
     assert_string_equal(names(), "parse cold_small"); /* and init, which recording cannot tell from the other */
 }
 
-static void a_file_that_is_another_now_is_left_out(void **state)
+static void replaced_file_is_left_out(void **state)
 {
     (void)state;
     static const struct {
@@ -159,7 +159,7 @@ static void a_file_that_is_another_now_is_left_out(void **state)
     }
 }
 
-static void a_file_that_cannot_be_read_is_left_out(void **state)
+static void unreadable_file_is_left_out(void **state)
 {
     (void)state;
     library_problem = "has no symbols: it was stripped";
@@ -172,7 +172,7 @@ static void a_file_that_cannot_be_read_is_left_out(void **state)
     assert_string_equal(section_named("cold")->if_empty, "no program or library could be read");
 }
 
-static void nothing_measured_by_the_compiler_is_said(void **state)
+static void notes_if_nothing_is_instrumented(void **state)
 {
     (void)state;
     const uint32_t thread = builder_thread(&builder);
@@ -183,13 +183,13 @@ static void nothing_measured_by_the_compiler_is_said(void **state)
     assert_non_null(strstr(fixture_render(0, false), "no function was instrumented by the compiler"));
 }
 
-static void what_is_not_known_is_said(void **state)
+static void unknown_functions_are_noted(void **state)
 {
     (void)state;
     build_session();
     builder_header(&builder)->filter = builder_text(&builder, "/main|parse|init/");
     builder_header(&builder)->losses[HP_LOSS_SITES] = 1;
-    of_program[0].is_instrumented = false; /* called, and does not look like it */
+    of_program[0].is_instrumented = false; /* called, but not instrumented by its code */
     fixture_build();
     of_program[0].is_instrumented = true;
     const hotpath_section *cold = section_named("cold");
@@ -201,7 +201,7 @@ static void what_is_not_known_is_said(void **state)
 }
 
 /* As in a process that reports itself. */
-static void without_a_reader_there_is_no_such_section(void **state)
+static void no_section_without_a_reader_of_files(void **state)
 {
     (void)state;
     hp_cold_reader = NULL;
@@ -223,7 +223,7 @@ static void without_a_reader_there_is_no_such_section(void **state)
     }
 }
 
-static void it_is_shown_on_request_only(void **state)
+static void shown_on_request_only(void **state)
 {
     (void)state;
     build_session();
@@ -235,7 +235,7 @@ static void it_is_shown_on_request_only(void **state)
     assert_non_null(section_named("cold"));
 }
 
-static void memory_may_run_out(void **state)
+static void running_out_of_memory_is_reported(void **state)
 {
     (void)state;
     build_session();
@@ -245,16 +245,17 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_not_called_is_listed_by_size, set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(a_function_of_an_earlier_session_is_cold, set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(what_any_process_called_is_not_cold, set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(a_file_that_is_another_now_is_left_out, set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_is_left_out, set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(nothing_measured_by_the_compiler_is_said, set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(what_is_not_known_is_said, set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(without_a_reader_there_is_no_such_section, set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(it_is_shown_on_request_only, set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(memory_may_run_out, set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(uncalled_functions_are_listed_by_size, set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(function_called_in_an_earlier_session_only_is_listed, set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(function_called_by_any_process_is_not_listed, set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(replaced_file_is_left_out, set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(unreadable_file_is_left_out, set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(notes_if_nothing_is_instrumented, set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(unknown_functions_are_noted, set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(no_section_without_a_reader_of_files, set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(shown_on_request_only, set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(running_out_of_memory_is_reported, set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,7 @@ static void check_column(const struct hp_column_spec *spec)
         assert_true(spec->traits & HP_COLUMN_SHOWN);
 }
 
-static void tables_say_what_they_mean(void **state)
+static void column_tables_are_complete(void **state)
 {
     (void)state;
     for (size_t at = 0; at < hp_section_type_count; at++) {
@@ -63,7 +63,7 @@ static void tables_say_what_they_mean(void **state)
 }
 
 /* A key that comes twice does so with other facts, or in another title: two alike would be one too many. */
-static void no_line_is_there_twice(void **state)
+static void column_rows_are_unique(void **state)
 {
     (void)state;
     for (size_t at = 0; at < hp_section_type_count; at++) {
@@ -87,7 +87,7 @@ static size_t index_of(const struct hotpath_section *section, const char *key)
     return at;
 }
 
-/* What the table says is what a report has, in the same order, whatever the settings. */
+/* Reports have the columns of the table, in the same order, with any settings. */
 static void reports_have_the_columns_of_the_table(void **state)
 {
     (void)state;
@@ -118,7 +118,7 @@ static void reports_have_the_columns_of_the_table(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(tables_say_what_they_mean), TEST(no_line_is_there_twice),
+    const struct CMUnitTest tests[] = {TEST(column_tables_are_complete), TEST(column_rows_are_unique),
                                        TEST(reports_have_the_columns_of_the_table)};
     return cmocka_run_group_tests_name("columns", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
  * The console under keys and time, on a session of this process and with a fake clock: when rows may move, what Esc
- * undoes, how time is navigated, and that an interval leaves no trace in what comes after it.
+ * undoes, how time is navigated, and that an interval does not affect what is read after it.
  * SPDX-License-Identifier: MIT
  */
 #include <fcntl.h>
@@ -133,7 +133,7 @@ static const char *name_at(size_t line) { return console.shown.all[line]->cells[
 
 /* ----------------------------------------------------------------------------------------------------- time */
 
-static void rows_move_seldom(void **state)
+static void rows_are_reordered_seldom(void **state)
 {
     uint64_t now = 100 * SECOND;
     (void)state;
@@ -158,7 +158,7 @@ static void rows_move_seldom(void **state)
     hp_console_free(&console);
 }
 
-static void it_is_read_when_it_is_due(void **state)
+static void refreshed_when_due(void **state)
 {
     const uint64_t now = 100 * SECOND;
     (void)state;
@@ -192,7 +192,7 @@ static void it_is_read_when_it_is_due(void **state)
 
 /* ----------------------------------------------------------------------------------------------------- keys */
 
-static void one_escape_undoes_one_thing(void **state)
+static void each_escape_undoes_one_thing(void **state)
 {
     const uint64_t now = 100 * SECOND;
     (void)state;
@@ -221,7 +221,7 @@ static void one_escape_undoes_one_thing(void **state)
     hp_console_free(&console);
 }
 
-static void without_history_it_says_so(void **state)
+static void missing_history_is_shown(void **state)
 {
     const uint64_t now = 100 * SECOND;
     (void)state;
@@ -235,7 +235,7 @@ static void without_history_it_says_so(void **state)
 }
 
 /* Where a click is, something is chosen. */
-static void clicks_choose(void **state)
+static void clicks_select(void **state)
 {
     const uint64_t now = 100 * SECOND;
     (void)state;
@@ -258,8 +258,8 @@ static void clicks_choose(void **state)
 
 /* ------------------------------------------------------------------------------------------------ stretches */
 
-/* A stretch has what came in it, and what is read after it is all there again. */
-static void a_stretch_leaves_no_trace(void **state)
+/* A stretch shows what happened in it; afterwards the totals are back. */
+static void leaving_a_stretch_restores_the_totals(void **state)
 {
     static struct hp_axis_writer writer;
     struct hp_snapshot *snapshot;
@@ -312,12 +312,12 @@ static void a_stretch_leaves_no_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_move_seldom),
-        cmocka_unit_test(it_is_read_when_it_is_due),
-        cmocka_unit_test(one_escape_undoes_one_thing),
-        cmocka_unit_test(without_history_it_says_so),
-        cmocka_unit_test(clicks_choose),
-        cmocka_unit_test(a_stretch_leaves_no_trace),
+        cmocka_unit_test(rows_are_reordered_seldom),
+        cmocka_unit_test(refreshed_when_due),
+        cmocka_unit_test(each_escape_undoes_one_thing),
+        cmocka_unit_test(missing_history_is_shown),
+        cmocka_unit_test(clicks_select),
+        cmocka_unit_test(leaving_a_stretch_restores_the_totals),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

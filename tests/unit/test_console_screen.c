@@ -33,7 +33,7 @@ static const char *print(const struct hp_screen *screen)
 
 /* ------------------------------------------------------------------------------------------------ the grid */
 
-static void what_is_outside_is_not_drawn(void **state)
+static void text_outside_the_screen_is_clipped(void **state)
 {
     struct hp_screen screen = {0};
     (void)state;
@@ -48,7 +48,7 @@ static void what_is_outside_is_not_drawn(void **state)
 }
 
 /* Names come from others. */
-static void glyphs_do_no_harm(void **state)
+static void control_characters_are_replaced(void **state)
 {
     struct hp_screen screen = {0};
     (void)state;
@@ -61,7 +61,7 @@ static void glyphs_do_no_harm(void **state)
     hp_screen_free(&screen);
 }
 
-static void wide_characters_are_whole(void **state)
+static void wide_characters_are_not_split(void **state)
 {
     struct hp_screen screen = {0};
     (void)state;
@@ -159,7 +159,7 @@ static void draw(const struct hp_table *table, struct hp_table_view *view, struc
     hp_table_draw(screen, table, view, &rows, &area, true, hidden);
 }
 
-static void columns_leave_in_their_order(void **state)
+static void columns_are_dropped_in_order(void **state)
 {
     struct hp_screen screen = {0};
     struct hp_table table;
@@ -175,7 +175,7 @@ static void columns_leave_in_their_order(void **state)
         const char *text = print(&screen);
         for (size_t at = 0; at < table.column_count; at++)
             shown += strstr(text, table.columns[at].title) != NULL;
-        assert_true(shown <= before); /* what has left does not come back */
+        assert_true(shown <= before); /* dropped columns stay dropped */
         before = shown;
         /* Names and what never leaves are there, whole or with a sign; values are never cut. */
         assert_non_null(strstr(text, "lex"));
@@ -195,7 +195,7 @@ static void columns_leave_in_their_order(void **state)
     hp_screen_free(&screen);
 }
 
-static void unknown_is_no_zero(void **state)
+static void unknown_is_not_shown_as_zero(void **state)
 {
     struct hp_screen screen = {0};
     struct hp_table table;
@@ -216,7 +216,7 @@ static void assert_order(const struct hp_shown_rows *rows, const uint64_t *ids, 
         assert_int_equal(rows->all[at]->id, ids[at]);
 }
 
-static void rows_stand_still(void **state)
+static void rows_keep_their_order_until_they_may_move(void **state)
 {
     struct hp_table table;
     struct hp_table_view view = {.table = "test"};
@@ -226,7 +226,7 @@ static void rows_stand_still(void **state)
     assert_true(hp_table_arrange(&table, &view, &arena, true, &rows));
     assert_order(&rows, (const uint64_t[]){3, 2, 1}, 3);
     view.cursor = 2;
-    /* What was last has most now, and there is a new one with more: nothing moves. */
+    /* The last row now has the largest number, and a new row has more: nothing moves. */
     make_table(&table, 4);
     table.rows[0].cells[1].number = 100;
     assert_true(hp_table_arrange(&table, &view, &arena, false, &rows));
@@ -244,7 +244,7 @@ static void rows_stand_still(void **state)
     hp_table_view_free(&view);
 }
 
-static void filters_and_orders(void **state)
+static void rows_are_filtered_and_sorted(void **state)
 {
     struct hp_table table;
     struct hp_table_view view = {.table = "test", .filter = "LONG"};
@@ -261,7 +261,7 @@ static void filters_and_orders(void **state)
     view.is_reversed = true;
     assert_true(hp_table_arrange(&table, &view, &arena, true, &rows));
     assert_order(&rows, (const uint64_t[]){1, 3, 4, 2}, 4);
-    /* Idle ones are last, and what is not known, whatever the order. */
+    /* Idle and unknown rows are last in any order. */
     snprintf(view.sort, sizeof view.sort, "own");
     table.rows[3].is_last = true;
     table.rows[1].cells[1].has_value = false;
@@ -286,7 +286,7 @@ static void trees_fold(void **state)
     table.rows[1].is_folded = true;
     assert_true(hp_table_arrange(&table, &view, &arena, true, &rows));
     assert_order(&rows, (const uint64_t[]){1, 2, 4, 5}, 4);
-    /* What is above a match stays, and nothing is folded then: only row 3 is called lex. */
+    /* Parents of a match stay, and nothing is folded then: only row 3 is called lex. */
     snprintf(view.filter, sizeof view.filter, "lex");
     assert_true(hp_table_arrange(&table, &view, &arena, true, &rows));
     assert_order(&rows, (const uint64_t[]){1, 2, 3}, 3);
@@ -365,15 +365,15 @@ static void percentiles_of_a_stretch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_outside_is_not_drawn),
-        cmocka_unit_test(glyphs_do_no_harm),
-        cmocka_unit_test(wide_characters_are_whole),
+        cmocka_unit_test(text_outside_the_screen_is_clipped),
+        cmocka_unit_test(control_characters_are_replaced),
+        cmocka_unit_test(wide_characters_are_not_split),
         cmocka_unit_test(figures_have_three_digits),
         cmocka_unit_test(figures_fit_seven_columns),
-        cmocka_unit_test(columns_leave_in_their_order),
-        cmocka_unit_test(unknown_is_no_zero),
-        cmocka_unit_test(rows_stand_still),
-        cmocka_unit_test(filters_and_orders),
+        cmocka_unit_test(columns_are_dropped_in_order),
+        cmocka_unit_test(unknown_is_not_shown_as_zero),
+        cmocka_unit_test(rows_keep_their_order_until_they_may_move),
+        cmocka_unit_test(rows_are_filtered_and_sorted),
         cmocka_unit_test(trees_fold),
         cmocka_unit_test(keys_have_names),
         cmocka_unit_test(choices_are_remembered),

@@ -63,22 +63,22 @@ static void assert_least_ns(double ns)
     assert_float_equal(results->trust->least_percent / 100 * 1000000, ns, 0.01);
 }
 
-static void timed_zones_have_their_price(void **state)
+static void timed_zones_have_a_cost(void **state)
 {
     (void)state;
     give_calls(node, 1000, 0);
     assert_cost_ns(1000 * 100);
 }
 
-static void so_have_those_that_are_only_counted(void **state)
+static void counted_zones_have_a_cost(void **state)
 {
     (void)state;
     give_calls(node, 1600, 1500);
     assert_cost_ns(100 * 100 + 1500 * 20);
 }
 
-/* The processor may count while the program waits. */
-static void what_is_only_counted_may_cost_nothing(void **state)
+/* The CPU may count while the program waits. */
+static void least_cost_of_counted_zones_is_zero(void **state)
 {
     (void)state;
     give_calls(node, 1600, 1500);
@@ -86,7 +86,7 @@ static void what_is_only_counted_may_cost_nothing(void **state)
 }
 
 /* 42,000 calls of 20 ns: of a millisecond 160 us are left in which they can have been counted. */
-static void but_no_more_than_the_program_takes_can_be_hidden(void **state)
+static void least_cost_grows_when_counting_exceeds_the_run_time(void **state)
 {
     (void)state;
     give_calls(node, 42000, 42000);
@@ -94,7 +94,7 @@ static void but_no_more_than_the_program_takes_can_be_hidden(void **state)
     assert_least_ns(42000 * 20 - 160000);
 }
 
-static void functions_that_the_compiler_measures_have_another(void **state)
+static void instrumented_functions_have_their_own_cost(void **state)
 {
     (void)state;
     give_calls(builder_node(&builder, thread, node, compiled_site()), 300, 200);
@@ -102,7 +102,7 @@ static void functions_that_the_compiler_measures_have_another(void **state)
     assert_cost_ns(10 * 100 + 100 * 150 + 200 * 30);
 }
 
-static void where_that_is_not_known_they_are_zones(void **state)
+static void instrumented_functions_without_a_known_cost_count_as_zones(void **state)
 {
     (void)state;
     builder_header(&builder)->function_cost_ps = 0;
@@ -122,7 +122,7 @@ static void allocations_are_counted_in_pairs(void **state)
     assert_cost_ns(600 * 10);
 }
 
-static void slow_ways_stand_for_those_that_were_not_timed(void **state)
+static void timed_slow_paths_stand_for_untimed_ones(void **state)
 {
     (void)state;
     stored_thread()->slow_ways = 1000;
@@ -130,7 +130,7 @@ static void slow_ways_stand_for_those_that_were_not_timed(void **state)
     assert_cost_ns(2000 * HP_SLOW_PERIOD);
 }
 
-static void samples_cost_what_the_kernel_does_for_them(void **state)
+static void samples_include_the_cost_of_the_kernel(void **state)
 {
     (void)state;
     struct hp_cpu_thread *cpu = builder_cpu_thread(&builder, thread, 16);
@@ -150,7 +150,7 @@ static void samples_cost_what_the_kernel_does_for_them(void **state)
     assert_cost_ns(5000 + 10 * 2000 * 0.8 + 3000 * 15 + 4 * 3000 + 11 * 1500);
 }
 
-static void who_watches_takes_its_part_of_the_cores(void **state)
+static void observer_costs_its_share_of_the_cores(void **state)
 {
     (void)state;
     builder_waits(&builder, 4)->watcher_ns = 60000;
@@ -159,8 +159,8 @@ static void who_watches_takes_its_part_of_the_cores(void **state)
     assert_cost_ns(15000);
 }
 
-/* Each thread is delayed by what it does itself, at the same time as the others. */
-static void the_busiest_thread_counts_where_there_are_cores(void **state)
+/* Each thread is delayed by its own measuring, at the same time as the others. */
+static void busiest_thread_counts_with_enough_cores(void **state)
 {
     (void)state;
     const uint32_t other = builder_thread(&builder);
@@ -173,7 +173,7 @@ static void the_busiest_thread_counts_where_there_are_cores(void **state)
 }
 
 /* As is known where CPU time was measured. */
-static void threads_that_run_in_turn_all_count(void **state)
+static void threads_sharing_a_core_all_count(void **state)
 {
     (void)state;
     const uint32_t other = builder_thread(&builder);
@@ -190,7 +190,7 @@ static void threads_that_run_in_turn_all_count(void **state)
     assert_cost_ns(400 * 100);
 }
 
-static void it_is_never_more_than_all(void **state)
+static void cost_is_at_most_the_run_time(void **state)
 {
     (void)state;
     stored_thread()->slow_ticks = UINT64_MAX;
@@ -202,19 +202,19 @@ static void it_is_never_more_than_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(timed_zones_have_their_price),
-        TEST(so_have_those_that_are_only_counted),
-        TEST(what_is_only_counted_may_cost_nothing),
-        TEST(but_no_more_than_the_program_takes_can_be_hidden),
-        TEST(functions_that_the_compiler_measures_have_another),
-        TEST(where_that_is_not_known_they_are_zones),
+        TEST(timed_zones_have_a_cost),
+        TEST(counted_zones_have_a_cost),
+        TEST(least_cost_of_counted_zones_is_zero),
+        TEST(least_cost_grows_when_counting_exceeds_the_run_time),
+        TEST(instrumented_functions_have_their_own_cost),
+        TEST(instrumented_functions_without_a_known_cost_count_as_zones),
         TEST(allocations_are_counted_in_pairs),
-        TEST(slow_ways_stand_for_those_that_were_not_timed),
-        TEST(samples_cost_what_the_kernel_does_for_them),
-        TEST(who_watches_takes_its_part_of_the_cores),
-        TEST(the_busiest_thread_counts_where_there_are_cores),
-        TEST(threads_that_run_in_turn_all_count),
-        TEST(it_is_never_more_than_all),
+        TEST(timed_slow_paths_stand_for_untimed_ones),
+        TEST(samples_include_the_cost_of_the_kernel),
+        TEST(observer_costs_its_share_of_the_cores),
+        TEST(busiest_thread_counts_with_enough_cores),
+        TEST(threads_sharing_a_core_all_count),
+        TEST(cost_is_at_most_the_run_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

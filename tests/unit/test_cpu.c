@@ -99,7 +99,7 @@ static double sum_of(const char *key)
 
 /* --------------------------------------------------------------------------------------------------------- sums */
 
-static void exclusive_is_what_was_found_there(void **state)
+static void exclusive_time_is_what_samples_found(void **state)
 {
     (void)state;
     build();
@@ -138,7 +138,7 @@ static void build_unseen(uint64_t main_ticks, uint64_t load_ticks, uint64_t unse
 /* Many ticks, so that they decide. */
 #define TICKS_NS 1e15
 
-static void what_perf_has_not_seen_is_of_whom_ticks_found_in_the_kernel(void **state)
+static void kernel_time_goes_where_ticks_found_the_kernel(void **state)
 {
     (void)state;
     build_unseen(10000, 10000, 600);
@@ -151,8 +151,8 @@ static void what_perf_has_not_seen_is_of_whom_ticks_found_in_the_kernel(void **s
     assert_sums("main", 40, 400, 600);
 }
 
-/* Both took as long, so load was in the kernel where perf did not see it, whatever ticks are in step with. */
-static void without_ticks_it_is_of_who_was_seen_too_seldom(void **state)
+/* Both took the same time, so load was in the kernel where perf did not sample it, however ticks are aligned. */
+static void kernel_time_without_ticks_goes_to_undersampled_functions(void **state)
 {
     (void)state;
     build_unseen(5000, 5000, 600);
@@ -161,7 +161,7 @@ static void without_ticks_it_is_of_who_was_seen_too_seldom(void **state)
     assert_sums("load", 10, 100, 400);
 }
 
-static void a_little_that_perf_has_not_seen_is_user_time(void **state)
+static void little_unsampled_time_is_user_time(void **state)
 {
     (void)state;
     build_unseen(5000, 5000, 16);
@@ -171,7 +171,7 @@ static void a_little_that_perf_has_not_seen_is_user_time(void **state)
 }
 
 /* As many came as there was time, so nothing is left for the kernel. */
-static void samples_that_came_late_stand_for_their_time_all_the_same(void **state)
+static void late_samples_stand_for_their_time(void **state)
 {
     (void)state;
     build_unseen(5000, 5000, 600);
@@ -183,7 +183,7 @@ static void samples_that_came_late_stand_for_their_time_all_the_same(void **stat
 }
 
 /* Nothing else knows of so much kernel time: signals were lost. */
-static void what_cannot_have_been_the_kernels_is_user_time(void **state)
+static void time_beyond_the_kernel_time_is_user_time(void **state)
 {
     (void)state;
     build_unseen(5000, 5000, 300);
@@ -195,8 +195,8 @@ static void what_cannot_have_been_the_kernels_is_user_time(void **state)
     assert_float_equal(sum_of("cpu_ns"), 700, 0.1);
 }
 
-/* What is too much for main is load's, in the modes that it has. */
-static void nobody_uses_more_than_his_zones_took(void **state)
+/* Time beyond the zones of main goes to load, in load's modes. */
+static void cpu_time_is_at_most_the_time_of_zones(void **state)
 {
     (void)state;
     build_calls();
@@ -221,8 +221,8 @@ static void add_found(uint32_t node, uint64_t self_ms, uint64_t samples, uint64_
 }
 
 /*
- * load computes for 900 ms and parse is in the kernel for 100, in turns; others had the processor for a third of
- * the time. Ticks, of which there are few, have found load in the kernel as often as parse.
+ * load computes for 900 ms and parse is in the kernel for 100, in turns; other processes had the CPU for a third of
+ * the time. The few ticks found load in the kernel as often as parse.
  */
 static void build_shared(uint64_t waited_ms, uint64_t ticked_ms, uint64_t preempted)
 {
@@ -241,7 +241,7 @@ static void build_shared(uint64_t waited_ms, uint64_t ticked_ms, uint64_t preemp
 
 static double ns_of(const char *name) { return cell_of(rows(), row_named(name), "cpu_ns").number; }
 
-static void who_did_not_wait_has_what_his_zones_took(void **state)
+static void function_that_never_waits_has_the_time_of_its_zones(void **state)
 {
     (void)state;
     build_shared(0, 50, 170);
@@ -252,10 +252,10 @@ static void who_did_not_wait_has_what_his_zones_took(void **state)
 }
 
 /*
- * load computes for 600 ms, parse for 300; parse asks the kernel for the time now and then, and others take the
- * processor whenever it does, so that it takes twice as long as load. Both never wait.
+ * load computes for 600 ms, parse for 300. parse sometimes asks the kernel for the time and is preempted each time,
+ * so it takes twice as long as load. Neither ever waits.
  */
-static void others_come_where_the_kernel_is_asked(void **state)
+static void preemption_at_system_calls_does_not_shift_time(void **state)
 {
     (void)state;
     build_calls();
@@ -270,10 +270,9 @@ static void others_come_where_the_kernel_is_asked(void **state)
 }
 
 /*
- * A tenth was not seen, and nothing but samples that were lost explains it: a hundred times a second others had the
- * processor.
+ * A tenth was not sampled, and only lost samples explain it: other processes had the CPU a hundred times a second.
  */
-static void ticks_are_in_step_with_nobody_who_is_interrupted(void **state)
+static void preempted_functions_are_not_in_step_with_ticks(void **state)
 {
     (void)state;
     build_calls();
@@ -294,7 +293,7 @@ static void ticks_are_in_step_with_nobody_who_is_interrupted(void **state)
  * It was seen in user mode for next to no time, and yet it did not wait. Others came seldom, so that the times of
  * zones say little.
  */
-static void who_did_not_wait_was_in_the_kernel(void **state)
+static void function_that_never_waits_was_in_the_kernel(void **state)
 {
     (void)state;
     build_shared(0, 0, 3);
@@ -302,8 +301,8 @@ static void who_did_not_wait_was_in_the_kernel(void **state)
     assert_float_equal(sum_of("cpu_ns"), 1000e6, 1);
 }
 
-/* Then samples decide, whatever zones took. */
-static void who_may_have_waited_has_not(void **state)
+/* Then samples decide, however long the zones took. */
+static void samples_decide_if_the_function_may_have_waited(void **state)
 {
     (void)state;
     build_shared(500, 50, 170);
@@ -312,7 +311,7 @@ static void who_may_have_waited_has_not(void **state)
 }
 
 /* A function that no sample has found is next; what finds no place at all is outside. */
-static void who_was_never_found_has_what_others_cannot_have(void **state)
+static void unsampled_function_gets_time_that_exceeds_other_zones(void **state)
 {
     (void)state;
     build_calls();
@@ -326,7 +325,7 @@ static void who_was_never_found_has_what_others_cannot_have(void **state)
     assert_sums("<outside>", 0, 50, 0);
 }
 
-static void inclusive_counts_all_above(void **state)
+static void inclusive_time_counts_for_all_callers(void **state)
 {
     (void)state;
     build();
@@ -338,11 +337,8 @@ static void inclusive_counts_all_above(void **state)
     assert_sums("<outside>", 5, 50, 0);
 }
 
-/*
- * load calls itself by way of parse: its node has what was found in the call further in, which parse is around,
- * too.
- */
-static void what_is_folded_counts_beside_the_tree(void **state)
+/* load calls itself through parse: its node holds the samples of the inner call, which is inside parse, too. */
+static void folded_recursion_counts_once_in_inclusive_time(void **state)
 {
     (void)state;
     build();
@@ -375,10 +371,10 @@ static void recursion_counts_once(void **state)
 }
 
 /*
- * Calls took 100, 230 and 620 on average: what no sample has found is shared out so, and what cannot be goes to the
- * last place.
+ * Calls took 100, 230 and 620 on average: unsampled time is shared out in that proportion, and the remainder goes
+ * to the last place.
  */
-static void what_waits_is_shared_out(void **state)
+static void waiting_time_of_calls_is_shared_out(void **state)
 {
     (void)state;
     build();
@@ -418,8 +414,8 @@ static void threads_too_short_for_a_sample(void **state)
     assert_sums("fresh", 0, 0, 0);
 }
 
-/* Nothing that it called was ever found anywhere: then the recorder's guess has it, or nobody. */
-static void threads_of_which_nothing_is_known(void **state)
+/* No function it called was ever sampled: the time goes where the recorder guessed, or to no function. */
+static void threads_without_data(void **state)
 {
     (void)state;
     build();
@@ -437,7 +433,7 @@ static void threads_of_which_nothing_is_known(void **state)
     assert_sums("<outside>", 5, 90, 0);
 }
 
-static void what_no_thread_has_is_outside(void **state)
+static void time_of_no_thread_is_outside(void **state)
 {
     (void)state;
     build();
@@ -449,7 +445,7 @@ static void what_no_thread_has_is_outside(void **state)
     assert_int_equal(total_named("sampled_ns"), 1000);
 }
 
-static void pauses_are_nobodys(void **state)
+static void paused_time_is_not_attributed(void **state)
 {
     (void)state;
     build();
@@ -462,8 +458,8 @@ static void pauses_are_nobodys(void **state)
     assert_sums("<outside>", 5, 80, 20);
 }
 
-/* A process that was killed: its clock was last looked at before those of its threads. */
-static void threads_know_better_than_an_old_clock(void **state)
+/* A process that was killed: its clock was last read before those of its threads. */
+static void sums_of_threads_override_an_older_process_clock(void **state)
 {
     (void)state;
     build();
@@ -474,7 +470,7 @@ static void threads_know_better_than_an_old_clock(void **state)
     assert_float_equal(sum_of("user_ns"), (double)total_named("user_ns"), 0.1);
 }
 
-static void threads_apart(void **state)
+static void rows_by_thread(void **state)
 {
     (void)state;
     build();
@@ -500,7 +496,7 @@ static void threads_apart(void **state)
     assert_sums("load", 23, 233, 30);
 }
 
-static void sessions_together(void **state)
+static void sessions_are_added_up(void **state)
 {
     (void)state;
     build();
@@ -537,7 +533,7 @@ static void build_few(uint64_t samples_of_main)
     builder_cpu(&builder, thread, main_node, samples_of_main, 20 * samples_of_main, 0);
 }
 
-static void too_few_samples_are_no_ranking(void **state)
+static void too_few_samples_are_not_ranked(void **state)
 {
     (void)state;
     build_few(1);
@@ -565,8 +561,8 @@ static void few_samples_are_marked(void **state)
     assert_null(strstr(text, "~2.00"));
 }
 
-/* Its zones took no longer than what it used: samples could not be wrong, however few. */
-static void who_never_waits_is_known_without_samples(void **state)
+/* Its zones took no longer than its CPU time: any number of samples gives the same. */
+static void function_that_never_waits_needs_no_samples(void **state)
 {
     (void)state;
     build_few(1);
@@ -579,7 +575,7 @@ static void who_never_waits_is_known_without_samples(void **state)
     assert_null(strstr(fixture_render(0, false), "too few samples"));
 }
 
-static void ticks_alone_are_told(void **state)
+static void sampling_by_ticks_alone_is_noted(void **state)
 {
     (void)state;
     build();
@@ -590,10 +586,7 @@ static void ticks_alone_are_told(void **state)
     assert_non_null(strstr(fixture_render(0, false), "sampled on kernel ticks only"));
 }
 
-/*
- * What a process used before its session counts where 'hotpath run' has started it, less what it has told as
- * another program.
- */
+/* CPU time before the session counts if 'hotpath run' started the process, less the time it had before exec. */
 static void the_time_before_main_has_a_row(void **state)
 {
     (void)state;
@@ -614,7 +607,7 @@ static void the_time_before_main_has_a_row(void **state)
     assert_sums("<startup>", 0, 260, 40);
 }
 
-static void nothing_was_sampled(void **state)
+static void section_without_samples(void **state)
 {
     (void)state;
     thread = builder_thread(&builder);
@@ -734,7 +727,7 @@ static void samples_come_oldest_first(void **state)
         assert_int_equal(numbers[at], 4 + at);
 }
 
-static void broken_rings_come_to_an_end(void **state)
+static void walks_over_broken_rings_end(void **state)
 {
     (void)state;
     static uint64_t numbers[1 << 20];
@@ -767,42 +760,42 @@ static void broken_rings_come_to_an_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(exclusive_is_what_was_found_there),
-        TEST(what_perf_has_not_seen_is_of_whom_ticks_found_in_the_kernel),
-        TEST(without_ticks_it_is_of_who_was_seen_too_seldom),
-        TEST(a_little_that_perf_has_not_seen_is_user_time),
-        TEST(samples_that_came_late_stand_for_their_time_all_the_same),
-        TEST(what_cannot_have_been_the_kernels_is_user_time),
-        TEST(others_come_where_the_kernel_is_asked),
-        TEST(ticks_are_in_step_with_nobody_who_is_interrupted),
-        TEST(nobody_uses_more_than_his_zones_took),
-        TEST(who_did_not_wait_has_what_his_zones_took),
-        TEST(who_did_not_wait_was_in_the_kernel),
-        TEST(who_may_have_waited_has_not),
-        TEST(who_was_never_found_has_what_others_cannot_have),
-        TEST(inclusive_counts_all_above),
-        TEST(what_is_folded_counts_beside_the_tree),
+        TEST(exclusive_time_is_what_samples_found),
+        TEST(kernel_time_goes_where_ticks_found_the_kernel),
+        TEST(kernel_time_without_ticks_goes_to_undersampled_functions),
+        TEST(little_unsampled_time_is_user_time),
+        TEST(late_samples_stand_for_their_time),
+        TEST(time_beyond_the_kernel_time_is_user_time),
+        TEST(preemption_at_system_calls_does_not_shift_time),
+        TEST(preempted_functions_are_not_in_step_with_ticks),
+        TEST(cpu_time_is_at_most_the_time_of_zones),
+        TEST(function_that_never_waits_has_the_time_of_its_zones),
+        TEST(function_that_never_waits_was_in_the_kernel),
+        TEST(samples_decide_if_the_function_may_have_waited),
+        TEST(unsampled_function_gets_time_that_exceeds_other_zones),
+        TEST(inclusive_time_counts_for_all_callers),
+        TEST(folded_recursion_counts_once_in_inclusive_time),
         TEST(recursion_counts_once),
-        TEST(what_waits_is_shared_out),
+        TEST(waiting_time_of_calls_is_shared_out),
         TEST(threads_too_short_for_a_sample),
-        TEST(threads_of_which_nothing_is_known),
-        TEST(what_no_thread_has_is_outside),
-        TEST(pauses_are_nobodys),
-        TEST(threads_know_better_than_an_old_clock),
-        TEST(threads_apart),
-        TEST(sessions_together),
-        TEST(too_few_samples_are_no_ranking),
+        TEST(threads_without_data),
+        TEST(time_of_no_thread_is_outside),
+        TEST(paused_time_is_not_attributed),
+        TEST(sums_of_threads_override_an_older_process_clock),
+        TEST(rows_by_thread),
+        TEST(sessions_are_added_up),
+        TEST(too_few_samples_are_not_ranked),
         TEST(few_samples_are_marked),
-        TEST(who_never_waits_is_known_without_samples),
-        TEST(ticks_alone_are_told),
+        TEST(function_that_never_waits_needs_no_samples),
+        TEST(sampling_by_ticks_alone_is_noted),
         TEST(the_time_before_main_has_a_row),
-        TEST(nothing_was_sampled),
+        TEST(section_without_samples),
         TEST(hostile_capacities),
         TEST(hostile_offsets),
         TEST(hostile_nodes),
         TEST(nodes_in_a_circle),
         TEST(samples_come_oldest_first),
-        TEST(broken_rings_come_to_an_end),
+        TEST(walks_over_broken_rings_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * What threads used, by the kernel's numbers and by what they record at exit: files, records and time are made up.
- * SPDX-License-Identifier: MIT
+ * CPU time and switches of threads, by the kernel's numbers and by their exit records: files, records and time are
+ * made up. SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -194,7 +194,7 @@ static void time_and_switches(void **state)
 }
 
 /* Of the kernel's steps and its exact sum each may be behind; neither part ever falls. */
-static void parts_never_fall(void **state)
+static void sums_never_decrease(void **state)
 {
     (void)state;
     static const struct {
@@ -218,7 +218,7 @@ static void parts_never_fall(void **state)
 }
 
 /* Half of the first sample, a tenth of the second: now that, at most half. */
-static void shares_of_samples(void **state)
+static void current_and_highest_share(void **state)
 {
     (void)state;
     struct task task = main_task();
@@ -236,8 +236,8 @@ static void shares_of_samples(void **state)
     assert_int_equal(crew->samples, 3);
 }
 
-/* Between samples only what is new is looked at: the kernel is not asked for more than it has to be. */
-static void samples_are_apart(void **state)
+/* Between samples only new threads are read, to save system calls. */
+static void only_new_threads_are_read_between_samples(void **state)
 {
     (void)state;
     struct task task = main_task(),
@@ -254,8 +254,8 @@ static void samples_are_apart(void **state)
     assert_int_equal(crew->most_threads, 2);
 }
 
-/* Without a record, the last look counts, however long ago the last sample was. */
-static void an_end_without_a_record(void **state)
+/* Without a record, the last reading counts, however long ago the last sample was. */
+static void exit_of_a_thread_without_a_record(void **state)
 {
     (void)state;
     struct task task = main_task(), other = {.tid = PID + 1, .name = "other", .state = 'R', .slices = 1};
@@ -308,8 +308,8 @@ static struct task with_record(void)
     return (struct task){.tid = PID + 1, .name = "worker", .state = 'R', .slices = 1, .ran = 4 * MS};
 }
 
-/* What it says itself at its end is more than what was seen of it. */
-static void an_end_by_its_record(void **state)
+/* The exit record of a thread overrides the last reading. */
+static void exit_known_from_the_record(void **state)
 {
     (void)state;
     struct task task = main_task(), worker = with_record();
@@ -336,8 +336,8 @@ static void an_end_by_its_record(void **state)
     assert_int_equal(row->usable_bytes, 640);
 }
 
-/* The next thread has its record already: what that one began with is what this one had. */
-static void a_record_that_is_taken_over(void **state)
+/* The record belongs to the next thread already: its starting values are the final ones of this thread. */
+static void record_reused_by_another_thread(void **state)
 {
     (void)state;
     struct task task = main_task(), worker = with_record();
@@ -361,8 +361,8 @@ static void a_record_that_is_taken_over(void **state)
     assert_int_equal(row_of(PID + 1)->user_ns, 6 * MS);
 }
 
-/* Nothing is known of it any more, and what was seen stays. */
-static void two_threads_further_on(void **state)
+/* Its record was reused, so only the last reading is known. */
+static void record_reused_twice(void **state)
 {
     (void)state;
     struct task task = main_task(), worker = with_record();
@@ -381,7 +381,7 @@ static void two_threads_further_on(void **state)
 }
 
 /* Threads of one name, one after the other: a few have rows of their own, then all of them one. */
-static void many_of_one_name(void **state)
+static void threads_of_equal_names(void **state)
 {
     (void)state;
     struct task task = main_task();
@@ -431,7 +431,7 @@ static void more_threads_than_rows(void **state)
 }
 
 /* When all have names of their own, those that have ended make room for others. */
-static void the_ended_make_room(void **state)
+static void ended_threads_make_room(void **state)
 {
     (void)state;
     struct task task = main_task();
@@ -468,13 +468,13 @@ static void memory_of_the_process(void **state)
     look_after(STEP);
     assert_int_equal(crew->rss_bytes, 50 * page);
     assert_int_equal(crew->rss_peak_bytes, 300 * page);
-    show_memory(50, 1u << 20); /* which nobody saw but the kernel */
+    show_memory(50, 1u << 20); /* known to the kernel only */
     look_after(SAMPLE);
     assert_int_equal(crew->rss_peak_bytes, UINT64_C(1) << 30);
 }
 
-/* The session ends with its threads, which say themselves what they used. */
-static void the_end_of_all(void **state)
+/* The session ends with its threads, whose exit records have their times. */
+static void exit_of_all_threads(void **state)
 {
     (void)state;
     struct task task = main_task();
@@ -495,18 +495,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(time_and_switches, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(parts_never_fall, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(shares_of_samples, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(samples_are_apart, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_end_without_a_record, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_end_by_its_record, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_record_that_is_taken_over, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(two_threads_further_on, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(many_of_one_name, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sums_never_decrease, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(current_and_highest_share, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(only_new_threads_are_read_between_samples, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(exit_of_a_thread_without_a_record, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(exit_known_from_the_record, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(record_reused_by_another_thread, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(record_reused_twice, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(threads_of_equal_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(more_threads_than_rows, set_up_small, tear_down),
-        cmocka_unit_test_setup_teardown(the_ended_make_room, set_up_small, tear_down),
+        cmocka_unit_test_setup_teardown(ended_threads_make_room, set_up_small, tear_down),
         cmocka_unit_test_setup_teardown(memory_of_the_process, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_end_of_all, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(exit_of_all_threads, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,7 +191,7 @@ static const struct name_case clang_cases[] = {
     {"ns::Class<int>::~Class() [T = int]", "ns::Class<int>::~Class"},
 };
 
-/* Shapes of other versions, and what is no function at all. */
+/* Forms of other versions, and text that is not a function. */
 static const struct name_case other_cases[] = {
     {"std::string f[abi:cxx11](int)", "f"},
     {"auto outer()::(lambda)::operator()(int) const", "outer::<lambda>"},
@@ -327,7 +327,7 @@ static const struct name_case tidy_cases[] = {
     {"void each(F) [with F = main()::<lambda(int)>]", "each<lambda>"},
 };
 
-static void types_are_as_people_write_them(void **state)
+static void types_are_simplified(void **state)
 {
     (void)state;
     assert_names(tidy_cases, COUNT(tidy_cases));
@@ -401,7 +401,7 @@ static void name_is_cut_to_the_space_there_is(void **state)
     assert_int_equal(untouched, 'x');
 }
 
-static void brackets_beyond_counting_are_no_harm(void **state)
+static void too_many_brackets_are_survived(void **state)
 {
     (void)state;
     char pretty[512] = "void f";
@@ -413,7 +413,7 @@ static void brackets_beyond_counting_are_no_harm(void **state)
 }
 
 /* Any text gives some name, within bounds and in the end; the sanitizer watches both ends of both buffers. */
-static void nonsense_is_no_harm(void **state)
+static void random_text_is_survived(void **state)
 {
     (void)state;
     static const char *const pieces[] = {"operator",    "(",           ")",      "<",        ">",       "[", "]",
@@ -501,7 +501,7 @@ static void qualified_names_of_the_linker(void **state)
     assert_string_equal(small, "foo::");
 }
 
-static void nonsense_of_the_linker_is_no_harm(void **state)
+static void random_mangled_names_are_survived(void **state)
 {
     (void)state;
     static const char letters[] = "NKVrROLSt3foo1x0C1D2EBI_Z9";
@@ -530,15 +530,15 @@ int main(void)
         cmocka_unit_test(names_of_gcc),
         cmocka_unit_test(names_of_clang),
         cmocka_unit_test(names_of_demanglers),
-        cmocka_unit_test(types_are_as_people_write_them),
+        cmocka_unit_test(types_are_simplified),
         cmocka_unit_test(signatures_have_the_types_of_parameters),
         cmocka_unit_test(bare_names_have_no_arguments),
         cmocka_unit_test(other_names),
         cmocka_unit_test(name_is_cut_to_the_space_there_is),
-        cmocka_unit_test(brackets_beyond_counting_are_no_harm),
-        cmocka_unit_test(nonsense_is_no_harm),
+        cmocka_unit_test(too_many_brackets_are_survived),
+        cmocka_unit_test(random_text_is_survived),
         cmocka_unit_test(qualified_names_of_the_linker),
-        cmocka_unit_test(nonsense_of_the_linker_is_no_harm),
+        cmocka_unit_test(random_mangled_names_are_survived),
     };
     return cmocka_run_group_tests_name("cxxname", tests, NULL, NULL);
 }

@@ -44,13 +44,13 @@ static long times_asked(void)
     return stat(path, &status) == 0 ? (long)status.st_size / 2 : 0;
 }
 
-static void who_does_not_answer_is_not_waited_for_longer_than_two_minutes(void **state)
+static void servers_that_do_not_answer_cost_at_most_two_minutes(void **state)
 {
     struct hp_image_file file = {.build_id = {.size = 20}}, debug;
     (void)state;
     make_finder();
     assert_false(hp_debuginfod_open(&file, &debug));
-    assert_int_equal(times_asked(), 0); /* nobody has allowed it */
+    assert_int_equal(times_asked(), 0); /* not allowed yet */
     hp_debuginfod_allow();
     const uint64_t before = hp_clock_monotonic_ns();
     assert_false(hp_debuginfod_open(&file, &debug));
@@ -64,7 +64,7 @@ static void who_does_not_answer_is_not_waited_for_longer_than_two_minutes(void *
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_does_not_answer_is_not_waited_for_longer_than_two_minutes),
+        cmocka_unit_test(servers_that_do_not_answer_cost_at_most_two_minutes),
     };
     return cmocka_run_group_tests(tests, make_scratch_folder, remove_scratch_folder);
 }

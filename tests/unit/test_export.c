@@ -81,7 +81,7 @@ static size_t write_example(const struct hp_weighted *weighted,
     return length;
 }
 
-static void what_a_stack_has_is_kept(void **state)
+static void weights_of_stacks_are_kept(void **state)
 {
     (void)state;
     struct hp_weighted weighted = {0};
@@ -96,7 +96,7 @@ static void what_a_stack_has_is_kept(void **state)
     hp_weighted_free(&weighted);
 }
 
-/* Sums stay what they are: what is in no zone is in a place of its own. */
+/* Sums do not change: time outside zones has its own place. */
 static void stacks_by_zone(void **state)
 {
     (void)state;
@@ -113,11 +113,8 @@ static void stacks_by_zone(void **state)
     hp_weighted_free(&weighted);
 }
 
-/*
- * The root; main; work at two lines, of which one is the same as that into which tail is inlined; their leaves;
- * tail.
- */
-static void lines_are_told_apart_where_they_count(void **state)
+/* The root; main; work at two lines, one of them the line into which tail is inlined; their leaves; tail. */
+static void lines_are_separate_if_requested(void **state)
 {
     (void)state;
     struct hp_weighted weighted = {.has_lines = true};
@@ -158,7 +155,7 @@ static void two_runs_are_compared(void **state)
     hp_weighted_free(&weighted);
 }
 
-static void names_do_no_harm(void **state)
+static void hostile_names_are_escaped(void **state)
 {
     (void)state;
     struct hp_weighted weighted = {0};
@@ -236,7 +233,7 @@ static void leave(void *trace, uint32_t node, uint64_t where, size_t depth)
     note(trace, "-", &walked, node, where);
 }
 
-static void a_walk_goes_through_all_of_it(void **state)
+static void walk_visits_every_node(void **state)
 {
     (void)state;
     struct hp_walk walk;
@@ -263,10 +260,7 @@ static void count_node(void *count, uint32_t node, uint64_t where, size_t depth)
     ++*(size_t *)count;
 }
 
-/*
- * A deep chain, each place of which has a branch; all of it is found again. Nothing here may need steps for each
- * pair.
- */
+/* A deep chain with a branch at each node; everything is found again, in linear time. */
 static void many_stacks(void **state)
 {
     (void)state;
@@ -350,7 +344,7 @@ static void stored_in_gzip(void **state)
     assert_memory_equal(output, expected, sizeof expected);
 }
 
-static void texts_are_there_once(void **state)
+static void texts_are_stored_once(void **state)
 {
     (void)state;
     struct hp_text_table table = {0};
@@ -374,18 +368,18 @@ static void formats_are_found_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_stack_has_is_kept),
+        cmocka_unit_test(weights_of_stacks_are_kept),
         cmocka_unit_test(stacks_by_zone),
-        cmocka_unit_test(lines_are_told_apart_where_they_count),
+        cmocka_unit_test(lines_are_separate_if_requested),
         cmocka_unit_test(two_runs_are_compared),
-        cmocka_unit_test(names_do_no_harm),
+        cmocka_unit_test(hostile_names_are_escaped),
         cmocka_unit_test(a_page_cannot_be_broken_out_of),
-        cmocka_unit_test(a_walk_goes_through_all_of_it),
+        cmocka_unit_test(walk_visits_every_node),
         cmocka_unit_test(many_stacks),
         cmocka_unit_test(messages),
         cmocka_unit_test(long_messages),
         cmocka_unit_test(stored_in_gzip),
-        cmocka_unit_test(texts_are_there_once),
+        cmocka_unit_test(texts_are_stored_once),
         cmocka_unit_test(formats_are_found_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,7 +131,7 @@ static const struct seen musl[] = {
     {"lock of stdio", 0x80, 0x40000000 | FIRST, ODD, {0, 0, 0, 1, 0, 0, 0x40000000 | FIRST}, HP_WAIT_LOCK, FIRST},
 };
 
-/* Of others, who use the system call as they like. */
+/* Other libraries, which use the system call in their own ways. */
 static const struct seen others[] = {
     {"nothing known", 0x80, 7, EVEN, {0}, HP_WAIT_FUTEX, 0},
     {"until it is no longer 0", 0x80, 0, EVEN, {0}, HP_WAIT_FUTEX, 0},
@@ -166,26 +166,26 @@ static void check(const struct seen *all, size_t count)
     }
 }
 
-static void what_glibc_does(void **state)
+static void futexes_of_glibc(void **state)
 {
     (void)state;
     check(glibc, sizeof glibc / sizeof glibc[0]);
 }
 
-static void what_musl_does(void **state)
+static void futexes_of_musl(void **state)
 {
     (void)state;
     check(musl, sizeof musl / sizeof musl[0]);
 }
 
-static void what_others_do(void **state)
+static void futexes_of_other_libraries(void **state)
 {
     (void)state;
     check(others, sizeof others / sizeof others[0]);
 }
 
 /* Where memory cannot be read, nothing is claimed that only memory tells. */
-static void without_words(void **state)
+static void futexes_that_cannot_be_read(void **state)
 {
     (void)state;
     for (size_t at = 0; at < sizeof glibc / sizeof glibc[0]; at++) {
@@ -203,10 +203,10 @@ static void without_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_glibc_does),
-        cmocka_unit_test(what_musl_does),
-        cmocka_unit_test(what_others_do),
-        cmocka_unit_test(without_words),
+        cmocka_unit_test(futexes_of_glibc),
+        cmocka_unit_test(futexes_of_musl),
+        cmocka_unit_test(futexes_of_other_libraries),
+        cmocka_unit_test(futexes_that_cannot_be_read),
     };
     return cmocka_run_group_tests_name("futex", tests, NULL, NULL);
 }

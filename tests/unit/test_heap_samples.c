@@ -1,6 +1,6 @@
 /*
- * Heap samples: that they are unbiased, which sampled blocks are live, and what was live at the peak. With a fixed
- * random seed and a fake clock. SPDX-License-Identifier: MIT
+ * Heap samples: that they are unbiased, which sampled blocks are live, and which were live at the peak. With a
+ * fixed random seed and a fake clock. SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <pthread.h>
@@ -132,7 +132,7 @@ static void each_size_is_unbiased(void **state)
     }
 }
 
-/* What was allocated by one caller is not counted for the other, large blocks beside small ones. */
+/* Allocations of one caller are not counted for the other, with large blocks beside small ones. */
 static void sizes_do_not_bias_each_other(void **state)
 {
     struct thread thread;
@@ -155,7 +155,7 @@ static void sizes_do_not_bias_each_other(void **state)
 }
 
 /* A program that allocates quickly is sampled less often, and its sums stay right. */
-static void haste_is_slowed_down(void **state)
+static void fast_allocation_is_sampled_less(void **state)
 {
     struct thread thread;
     (void)state;
@@ -176,7 +176,7 @@ static void haste_is_slowed_down(void **state)
 }
 
 /* Where samples are not taken away, there are soon hardly any, but never none. */
-static void crowds_are_thinned_out(void **state)
+static void unread_samples_are_thinned_out(void **state)
 {
     struct thread thread;
     (void)state;
@@ -191,11 +191,8 @@ static void crowds_are_thinned_out(void **state)
     hp_heap_live_free(&thread.heap);
 }
 
-/*
- * A reader that had no processor for a moment leaves nothing behind: soon after it is back, samples are as close as
- * before.
- */
-static void after_a_crowd_it_is_as_before(void **state)
+/* A reader that was preempted for a moment has no lasting effect: soon samples are as frequent as before. */
+static void sampling_recovers_after_a_crowd(void **state)
 {
     struct thread thread;
     (void)state;
@@ -211,8 +208,8 @@ static void after_a_crowd_it_is_as_before(void **state)
     hp_heap_live_free(&thread.heap);
 }
 
-/* Crowds that come and go while nothing is sampled: what is drawn anew is as likely as what was drawn before. */
-static void looks_between_samples_bias_nothing(void **state)
+/* Crowds come and go while nothing is sampled: redrawn distances have the same distribution as the first ones. */
+static void redrawn_distances_are_unbiased(void **state)
 {
     struct thread thread;
     uint64_t random = 11;
@@ -363,7 +360,7 @@ static void the_peak_is_by_stack(void **state)
     hp_heap_live_free(&heap);
 }
 
-/* Who is freed at the peak was sampled, or nobody would know: then it stands for one block. */
+/* A block that is freed at the peak was sampled, so it stands for one block. */
 static void the_peak_before_a_free(void **state)
 {
     struct hp_heap_live heap = {0};
@@ -382,7 +379,7 @@ static void the_peak_before_a_free(void **state)
 }
 
 /* Against the same done in the simplest way. */
-static void the_peak_is_that_of_a_full_copy(void **state)
+static void peak_matches_a_full_copy(void **state)
 {
     enum { STACKS = 37, NUMBERS = 600 };
     static uint64_t size_of[NUMBERS], live[STACKS], peak[STACKS];
@@ -428,17 +425,17 @@ int main(void)
         cmocka_unit_test(shares_are_those_of_the_formula),
         cmocka_unit_test(each_size_is_unbiased),
         cmocka_unit_test(sizes_do_not_bias_each_other),
-        cmocka_unit_test(haste_is_slowed_down),
-        cmocka_unit_test(crowds_are_thinned_out),
-        cmocka_unit_test(after_a_crowd_it_is_as_before),
-        cmocka_unit_test(looks_between_samples_bias_nothing),
+        cmocka_unit_test(fast_allocation_is_sampled_less),
+        cmocka_unit_test(unread_samples_are_thinned_out),
+        cmocka_unit_test(sampling_recovers_after_a_crowd),
+        cmocka_unit_test(redrawn_distances_are_unbiased),
         cmocka_unit_test(many_live_samples_make_them_rarer),
         cmocka_unit_test(blocks_are_found_until_they_are_freed),
         cmocka_unit_test(a_full_set_refuses),
         cmocka_unit_test(threads_do_not_disturb_each_other),
         cmocka_unit_test(the_peak_is_by_stack),
         cmocka_unit_test(the_peak_before_a_free),
-        cmocka_unit_test(the_peak_is_that_of_a_full_copy),
+        cmocka_unit_test(peak_matches_a_full_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@
 #include "report_fixture.h"
 
 #define SITES 500u
-#define SHARED 2000u /* entries of what they share */
+#define SHARED 2000u /* entries of the shared list */
 
 static uint32_t thread;
 static uint32_t nodes[SITES];
@@ -94,7 +94,7 @@ static void many_threads_with_one_tree(void **state)
 }
 
 /* Every count and capacity there is. */
-static void counts_beyond_all_bounds(void **state)
+static void counts_out_of_bounds(void **state)
 {
     (void)state;
     struct hp_header *header = builder_header(&builder);
@@ -137,7 +137,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(many_sites_with_one_log, set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(many_sites_with_one_slow_call, set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(many_threads_with_one_tree, set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(counts_beyond_all_bounds, set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(counts_out_of_bounds, set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,7 +157,7 @@ static void a_file_without_hooks_has_none(void **state)
         assert_false(functions.all[at].is_instrumented);
 }
 
-static void what_cannot_be_read_is_said(void **state)
+static void unreadable_files_are_reported(void **state)
 {
     (void)state;
     struct hp_functions functions = {0};
@@ -176,7 +176,7 @@ static void what_cannot_be_read_is_said(void **state)
 }
 
 /* Any byte may be anything; nothing may happen but a wrong answer. */
-static void broken_files_do_no_harm(void **state)
+static void broken_files_are_survived(void **state)
 {
     (void)state;
     static unsigned char good[1 << 17], bad[1 << 17];
@@ -247,7 +247,7 @@ static void write_symbols(FILE *stream, const struct large *large)
 static void write_large(const struct large *large)
 {
     const size_t symbols = 1 + large->functions + large->sources, code = large->functions * FUNCTION_BYTES;
-    /* What is loaded is the beginning of the file: whatever is there, none of it is a call. */
+    /* The loaded segment is the beginning of the file: none of it is a call. */
     const ElfW(Phdr)
         part = {.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = FUNCTIONS_START, .p_filesz = code};
     ElfW(Ehdr) header = {.e_ident = {0x7f, 'E', 'L', 'F', sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32, 1, 1},
@@ -310,7 +310,7 @@ static void write_with_long_name(size_t count, size_t step)
 }
 
 /* One name for all of them is there once, and no longer than it is recorded. */
-static void a_long_name_that_is_shared_is_kept_once(void **state)
+static void shared_long_name_is_stored_once(void **state)
 {
     (void)state;
     struct hp_functions functions = {0};
@@ -323,7 +323,7 @@ static void a_long_name_that_is_shared_is_kept_once(void **state)
 }
 
 /* Names that are all parts of one another: much longer together than the file. */
-static void names_that_lie_on_one_another_are_refused(void **state)
+static void overlapping_names_are_refused(void **state)
 {
     (void)state;
     struct hp_functions functions = {0};
@@ -337,11 +337,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(measured_functions_are_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_file_without_hooks_has_none, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_cannot_be_read_is_said, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(broken_files_do_no_harm, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unreadable_files_are_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(broken_files_are_survived, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_million_static_functions_are_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_long_name_that_is_shared_is_kept_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(names_that_lie_on_one_another_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(shared_long_name_is_stored_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(overlapping_names_are_refused, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static void check(const struct hp_line_table *table, size_t at, uint64_t place, 
 }
 
 /* Of a function that calls itself, a line has each stack once, and so has the function. */
-static void lines_have_their_time(void **state)
+static void time_per_line(void **state)
 {
     (void)state;
     struct hp_line_sums sums;
@@ -68,7 +68,7 @@ static void lines_have_their_time(void **state)
     hp_line_sums_free(&sums);
 }
 
-static void places_have_their_time(void **state)
+static void time_per_instruction(void **state)
 {
     (void)state;
     struct hp_line_sums sums;
@@ -80,7 +80,7 @@ static void places_have_their_time(void **state)
     hp_line_sums_free(&sums);
 }
 
-/* The place of what was inlined is that of the code around it; its lines are its own. */
+/* The address of inlined code is that of the code around it; its lines are its own. */
 static void inlined_functions_have_lines(void **state)
 {
     (void)state;
@@ -93,7 +93,7 @@ static void inlined_functions_have_lines(void **state)
     hp_line_sums_free(&sums);
 }
 
-static void waiting_is_where_it_was_called(void **state)
+static void waiting_is_credited_to_the_calling_line(void **state)
 {
     (void)state;
     struct hp_line_sums sums;
@@ -105,7 +105,7 @@ static void waiting_is_where_it_was_called(void **state)
     hp_line_sums_free(&sums);
 }
 
-static void a_function_that_nobody_met(void **state)
+static void function_without_samples(void **state)
 {
     (void)state;
     struct hp_line_sums sums;
@@ -117,9 +117,9 @@ static void a_function_that_nobody_met(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_have_their_time), cmocka_unit_test(places_have_their_time),
-        cmocka_unit_test(inlined_functions_have_lines), cmocka_unit_test(waiting_is_where_it_was_called),
-        cmocka_unit_test(a_function_that_nobody_met)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(time_per_line), cmocka_unit_test(time_per_instruction),
+                                       cmocka_unit_test(inlined_functions_have_lines),
+                                       cmocka_unit_test(waiting_is_credited_to_the_calling_line),
+                                       cmocka_unit_test(function_without_samples)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

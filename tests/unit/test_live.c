@@ -205,7 +205,7 @@ static uint64_t check_copy(struct file *file, uint64_t before)
     return calls;
 }
 
-static void what_is_read_meanwhile_is_whole(void **state)
+static void live_session_is_read_consistently(void **state)
 {
     (void)state;
     char folder[] = "/tmp/hotpath-live-XXXXXX";
@@ -239,6 +239,6 @@ static void what_is_read_meanwhile_is_whole(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_read_meanwhile_is_whole)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(live_session_is_read_consistently)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

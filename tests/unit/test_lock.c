@@ -1,6 +1,6 @@
 /*
- * System calls for threads that start and exit are made before the recorder's lock is taken, so that nobody waits
- * for them. A sandbox is entered only after calls in progress have finished.
+ * System calls for threads that start and exit are made before the recorder's lock is taken, so no thread waits for
+ * them. A sandbox is entered only after calls in progress have finished.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -45,7 +45,7 @@ static void *live(void *unused)
     return unused;
 }
 
-/* Somebody waits for the lock, which is ours: he marks it before he does. */
+/* Another thread waits for our lock: it marks the lock before it waits. */
 static void wait_for_waiting(void)
 {
     while (__atomic_load_n(&hp_page()->lock.state, __ATOMIC_ACQUIRE) != 2)
@@ -74,7 +74,7 @@ static int count_timers(void)
     return count;
 }
 
-static void test_a_thread_comes_and_goes(void **state)
+static void test_thread_start_and_exit_under_the_lock(void **state)
 {
     struct hp_signals held;
     pthread_t thread;
@@ -117,11 +117,8 @@ static void *come(void *unused)
     return unused;
 }
 
-/*
- * Who waits for the lock when the process is shut in has to release signals yet, by a system call: it is waited
- * for.
- */
-static void test_who_shuts_itself_in_waits_for_others(void **state)
+/* A thread that waits for the lock still has to release signals, by a system call: the sandbox waits for it. */
+static void test_entering_a_sandbox_waits_for_the_lock(void **state)
 {
     struct hp_signals held;
     pthread_t thread;
@@ -147,7 +144,7 @@ int main(void)
     setenv("HOTPATH_CPU", "1", 1);
     setenv("HOTPATH_DIR", "/dev/null/none", 1); /* in memory */
     setenv("HOTPATH_OUTPUT_PATH", "/dev/null", 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_thread_comes_and_goes),
-                                       cmocka_unit_test(test_who_shuts_itself_in_waits_for_others)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_thread_start_and_exit_under_the_lock),
+                                       cmocka_unit_test(test_entering_a_sandbox_waits_for_the_lock)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

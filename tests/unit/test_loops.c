@@ -149,7 +149,7 @@ static void wait_for(uint64_t ticks)
     now += ticks;
 }
 
-/* A wait, and what is done after it. */
+/* A wait, and the work after it. */
 static void go_round(uint64_t waited, uint64_t turn)
 {
     wait_for(waited);
@@ -211,7 +211,7 @@ static void turns_and_delays(void **state)
     assert_int_equal(row->number[P100], 50 * MS);
 }
 
-/* Who comes while it waits does not wait: here that is most of the time. */
+/* An event that arrives while the loop waits is not delayed: here that is most of the time. */
 static void an_idle_loop_has_no_delay(void **state)
 {
     (void)state;
@@ -307,7 +307,7 @@ static void a_turn_without_callbacks(void **state)
 }
 
 /* They are below where the turn began or where it ends, which may be different places. */
-static void the_loop_is_inside_of_others(void **state)
+static void loop_inside_other_zones(void **state)
 {
     (void)state;
     start();
@@ -326,7 +326,7 @@ static void the_loop_is_inside_of_others(void **state)
     assert_int_equal(row->number[CALLBACK], 60 * MS);
 }
 
-static void two_waits_are_no_loop(void **state)
+static void two_waits_are_not_a_loop(void **state)
 {
     (void)state;
     start();
@@ -343,7 +343,7 @@ static void two_waits_are_no_loop(void **state)
 }
 
 /* Of a process that goes on, so does its turn: it may be the one that hangs. */
-static void what_goes_on_counts(void **state)
+static void unfinished_turn_counts(void **state)
 {
     (void)state;
     start();
@@ -373,7 +373,7 @@ static void wait_outside(struct hotpath_loop_ *loop, uint64_t ticks, uint64_t ev
     hotpath_v1_loop_woke(loop, events);
 }
 
-static void runs_with_a_pause(void **state)
+static void loop_that_is_left_and_entered_again(void **state)
 {
     (void)state;
     struct hotpath_loop_ loop = {.site = &site, .loop = &loop};
@@ -399,7 +399,7 @@ static void runs_with_a_pause(void **state)
     assert_int_equal(row->number[BUSY], 12 * MS);
 }
 
-static void loops_are_told_apart(void **state)
+static void loops_are_separate(void **state)
 {
     (void)state;
     struct hotpath_loop_ first = {.site = &site, .loop = &first}, second = {.site = &site, .loop = &second};
@@ -420,7 +420,7 @@ static void loops_are_told_apart(void **state)
     assert_int_equal(few->number[EVENTS], 10);
 }
 
-/* What the program tells of is seen as well, by a function that stands in front of the one that waits. */
+/* A wait reported by a macro is also seen by the interposed function that waits. */
 static __attribute__((noinline)) int wait_seen(struct hotpath_loop_ *seen)
 {
     const int is_one = hotpath_v1_loop_waits(seen);
@@ -434,7 +434,7 @@ static __attribute__((noinline)) void wait_told(struct hotpath_loop_ *seen)
     assert_int_equal(wait_seen(seen), 0);
 }
 
-static void a_wait_in_a_wait_is_no_loop(void **state)
+static void nested_wait_is_not_a_loop(void **state)
 {
     (void)state;
     struct hotpath_loop_ seen = {.site = &site};
@@ -445,7 +445,7 @@ static void a_wait_in_a_wait_is_no_loop(void **state)
     wait_outside(&seen, MS, 0); /* outside of it, it is one */
 }
 
-/* A wait that a jump has left has no end, and is none. */
+/* A wait that was left by a jump has no end and does not count. */
 /* Deeper in the stack than where the next one begins, as what a jump leaves is. */
 static __attribute__((noinline)) void begin_deep_down(struct hotpath_loop_ *loop)
 {
@@ -455,7 +455,7 @@ static __attribute__((noinline)) void begin_deep_down(struct hotpath_loop_ *loop
     room[1] = room[0];
 }
 
-static void a_jump_out_of_a_wait(void **state)
+static void longjmp_out_of_a_wait(void **state)
 {
     (void)state;
     struct hotpath_loop_ loop = {.site = &site};
@@ -473,7 +473,7 @@ static void a_jump_out_of_a_wait(void **state)
 }
 
 /* While nothing is recorded there are no turns, and none goes on until it is again. */
-static void a_pause(void **state)
+static void recording_paused(void **state)
 {
     (void)state;
     struct hotpath_loop_ loop = {.site = &site, .loop = &loop};
@@ -498,7 +498,7 @@ static void a_pause(void **state)
     assert_int_equal(row->number[LONGEST], MS);
 }
 
-static void a_handler_that_interrupts_counts_elsewhere(void **state)
+static void interrupting_handler_has_its_own_part(void **state)
 {
     (void)state;
     struct hotpath_loop_ loop = {.site = &site};
@@ -515,7 +515,7 @@ static void a_handler_that_interrupts_counts_elsewhere(void **state)
     assert_int_equal(rows[0].number[EVENTS] + rows[1].number[EVENTS], 8);
 }
 
-static void the_next_session_begins_anew(void **state)
+static void next_session_starts_from_zero(void **state)
 {
     (void)state;
     struct hotpath_loop_ loop = {.site = &site, .loop = &loop};
@@ -564,7 +564,7 @@ static void places_have_names(void **state)
     assert_string_equal(nowhere->name, "poll");
 }
 
-static void there_is_an_end_to_places(void **state)
+static void number_of_places_is_limited(void **state)
 {
     (void)state;
     static const char poll[] = "poll";
@@ -584,19 +584,19 @@ int main(void)
         TEST(long_turns_do_not_overflow),
         TEST(the_callback_of_the_longest_turn),
         TEST(a_turn_without_callbacks),
-        TEST(the_loop_is_inside_of_others),
-        TEST(two_waits_are_no_loop),
-        TEST(what_goes_on_counts),
-        TEST(runs_with_a_pause),
-        TEST(loops_are_told_apart),
-        TEST(a_wait_in_a_wait_is_no_loop),
-        TEST(a_jump_out_of_a_wait),
-        TEST(a_pause),
-        TEST(a_handler_that_interrupts_counts_elsewhere),
-        TEST(the_next_session_begins_anew),
+        TEST(loop_inside_other_zones),
+        TEST(two_waits_are_not_a_loop),
+        TEST(unfinished_turn_counts),
+        TEST(loop_that_is_left_and_entered_again),
+        TEST(loops_are_separate),
+        TEST(nested_wait_is_not_a_loop),
+        TEST(longjmp_out_of_a_wait),
+        TEST(recording_paused),
+        TEST(interrupting_handler_has_its_own_part),
+        TEST(next_session_starts_from_zero),
         TEST(errno_is_kept),
         TEST(places_have_names),
-        TEST(there_is_an_end_to_places),
+        TEST(number_of_places_is_limited),
     };
     return cmocka_run_group_tests(tests, make_scratch_folder, remove_scratch_folder);
 }

@@ -75,7 +75,7 @@ static void *compute_on(void *unused)
     return NULL;
 }
 
-/* Blocks are told of, not made: the numbers are what counts. */
+/* Blocks are reported, not allocated: only the numbers matter. */
 static void allocate(char *block, size_t bytes)
 {
     HOTPATH_MEASURE();
@@ -103,7 +103,7 @@ static void *allocate_and_wait(void *unused)
     return NULL;
 }
 
-/* New threads, and with them paths that nobody has taken yet. */
+/* New threads with new paths. */
 static void *live_shortly(void *context)
 {
     const unsigned number = *(const unsigned *)context;
@@ -136,9 +136,11 @@ static void *bring_others(void *unused)
 static void *(*const roles[])(void *) = {compute_on, allocate_and_wait, bring_others};
 #define ROLES (sizeof roles / sizeof roles[0])
 
-/* ------------------------------------------------------------------------------------------------ what was said */
+/*
+ * ------------------------------------------------------------------------------------------------ earlier reports
+ */
 
-/* Numbers that count something; others are averages, extremes, shares, or what is there now. */
+/* Counters only; others are averages, extremes, shares or levels. */
 static const char *const counters[] = {
     "calls",           "total_ns",
     "self_ns",         "timed",
@@ -307,7 +309,7 @@ static struct output render(struct hp_reader *reader, const struct hp_settings *
     return output;
 }
 
-/* Once it is over, numbers are what they are. */
+/* Once all threads have ended, numbers no longer change. */
 static void compare_with_new(struct hp_reader *reader, struct hp_settings *settings, const char *path)
 {
     static struct hp_reader new_reader;
@@ -363,7 +365,7 @@ static void no_counter_falls(void **state)
     assert_int_equal(falls, 0);
 }
 
-/* What was said of the CPU time of one function was once taken for the calls of another. */
+/* The CPU time of one function was once taken for the calls of another. */
 static void kinds_are_different(void **state)
 {
     enum { KINDS = 10, NUMBERS = 200 };

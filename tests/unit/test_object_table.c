@@ -60,7 +60,7 @@ static void counters_follow_their_kind(void **state)
     assert_int_equal(count_at(0, "max"), 9);
     assert_int_equal(count_at(0, "newest"), 30);
     assert_int_equal(count_at(0, "threads"), 3);
-    assert_false(has_column(section_named("objects"), "real_sum")); /* nobody's but the recorder's */
+    assert_false(has_column(section_named("objects"), "real_sum")); /* private to the recorder */
     assert_null(section_named("values"));
     struct session_builder *child = fixture_add_session();
     new_part(child, builder_object(child, "widget", "queue", 6), 100)->count[4] = 1000;
@@ -71,12 +71,12 @@ static void counters_follow_their_kind(void **state)
     assert_int_equal(count_at(0, "max"), 1000);
 }
 
-static void instances_and_what_is_left(void **state)
+static void instances_and_the_rest_of_their_class(void **state)
 {
     (void)state;
     const uint32_t class_ = builder_object(&builder, "widget", "queue", 5);
     builder_object(&builder, "widget", "zebra", 9);
-    new_part(&builder, class_, 30); /* what is counted for no instance; the sum is 100 */
+    new_part(&builder, class_, 30); /* counted for no instance; the sum is 100 */
     new_part(&builder, instance_of(&builder, class_, "widget", "queue", 0x7f0000001000), 20);
     new_part(&builder, instance_of(&builder, class_, "widget", "queue", 0x30), 50);
     struct hp_object *of = builder_at(&builder, class_);
@@ -100,7 +100,7 @@ static void instances_and_what_is_left(void **state)
 }
 
 /* What could not be a key of ours, or is one of another column, is not shown; the rest is. */
-static void keys_that_are_none(void **state)
+static void invalid_keys_are_not_shown(void **state)
 {
     (void)state;
     static const char *const wrong[] = {"",
@@ -131,7 +131,7 @@ static void keys_that_are_none(void **state)
     }
 }
 
-static void units_that_are_none(void **state)
+static void invalid_units_are_survived(void **state)
 {
     (void)state;
     const uint32_t object = builder_object(&builder, "widget", "queue", 5);
@@ -145,7 +145,7 @@ static void units_that_are_none(void **state)
     }
 }
 
-/* Other classes, an own one, none; a kind that claims too much. A report all the same. */
+/* Other classes, itself, none; a kind that claims too much. There is still a report. */
 static void broken_records(void **state)
 {
     (void)state;
@@ -191,9 +191,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(counters_follow_their_kind, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(instances_and_what_is_left, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(keys_that_are_none, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(units_that_are_none, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(instances_and_the_rest_of_their_class, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(invalid_keys_are_not_shown, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(invalid_units_are_survived, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(broken_records, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(without_memory, fixture_set_up, fixture_tear_down),
     };

@@ -110,7 +110,7 @@ static void resolve_list(const char *variable, const char *before, const char *c
     resolve_variable(variable, value);
 }
 
-/* The value is shown cut, so what is expected is the rest; $ in it stands for the path. */
+/* The value is shown cut, so only the rest is compared; $ stands for the path. */
 static void assert_list_warning(const char *expected)
 {
     static const char start[] = "' is not a list of texts, globs and /regex/: ";
@@ -143,7 +143,7 @@ static void lists_come_from_files(void **state)
     assert_string_equal(settings.record.filter, "first,parse_*,/^a,b$/i,std::map<int\\, char>,-debug,\\/x");
 }
 
-static void wrong_files_are_named_with_the_line(void **state)
+static void invalid_list_files_are_named_with_the_line(void **state)
 {
     (void)state;
     resolve_list("HOTPATH_FILTER", "", "one\n\n# two\n  /(/\nthree\n");
@@ -198,7 +198,7 @@ int main(void)
         cmocka_unit_test(patterns),
         cmocka_unit_test(lists_of_patterns_are_bounded),
         cmocka_unit_test(lists_come_from_files),
-        cmocka_unit_test(wrong_files_are_named_with_the_line),
+        cmocka_unit_test(invalid_list_files_are_named_with_the_line),
         cmocka_unit_test(files_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

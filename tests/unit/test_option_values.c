@@ -12,7 +12,7 @@
 
 #include "options_fixture.h"
 
-static void what_is_recorded(void **state)
+static void recorded_kinds(void **state)
 {
     (void)state;
     static const struct {
@@ -50,7 +50,7 @@ static void what_is_recorded(void **state)
     assert_defaults();
 }
 
-static void processor_time_is_asked_for(void **state)
+static void cpu_time_option(void **state)
 {
     (void)state;
     static const struct {
@@ -85,7 +85,7 @@ static void processor_time_is_asked_for(void **state)
     }
 }
 
-static void how_often_samples_are_taken(void **state)
+static void cpu_sampling_rate(void **state)
 {
     (void)state;
     resolve_variable("HOTPATH_CPU_RATE", "10000");
@@ -108,7 +108,7 @@ static void how_often_samples_are_taken(void **state)
     assert_int_equal(settings.record.cpu_engine, HP_CPU_ENGINE_AUTO);
 }
 
-static void who_says_what_is_recorded(void **state)
+static void precedence_of_recorded_kinds(void **state)
 {
     (void)state;
     const struct hotpath_options off = {.size = sizeof off, .record = "0"};
@@ -131,7 +131,7 @@ static void who_says_what_is_recorded(void **state)
     assert_no_warning();
 }
 
-static void percentiles_are_sorted_and_single(void **state)
+static void percentiles_are_sorted_and_unique(void **state)
 {
     (void)state;
     static const struct {
@@ -184,7 +184,7 @@ static void formats(void **state)
     assert_defaults();
 }
 
-static void what_a_row_is_about(void **state)
+static void rows_by_function_or_thread(void **state)
 {
     (void)state;
     resolve_variable("HOTPATH_BY", "Thread");
@@ -198,7 +198,7 @@ static void what_a_row_is_about(void **state)
     assert_defaults();
 }
 
-static void what_tables_of_allocations_lead_with(void **state)
+static void allocation_metric(void **state)
 {
     (void)state;
     static const struct {
@@ -224,8 +224,8 @@ static void what_tables_of_allocations_lead_with(void **state)
     assert_true(settings.show.alloc_cumulative);
 }
 
-/* Whoever names allocations counts on them; whoever records everything does not. */
-static void who_asks_for_allocations(void **state)
+/* Naming allocations requests them; recording everything does not. */
+static void allocations_requested_explicitly(void **state)
 {
     (void)state;
     static const struct {
@@ -292,7 +292,7 @@ static void texts_are_copied(void **state)
     assert_no_warning();
 }
 
-static void the_order_is_one_column(void **state)
+static void sort_column(void **state)
 {
     (void)state;
     static const struct {
@@ -316,7 +316,7 @@ static void the_order_is_one_column(void **state)
     }
 }
 
-static void the_least_share_is_a_percentage(void **state)
+static void minimum_percent_in_the_environment(void **state)
 {
     (void)state;
     static const struct {
@@ -340,7 +340,7 @@ static void the_least_share_is_a_percentage(void **state)
 }
 
 /* What a program gives as a number is said as it would write it. */
-static void shares_of_the_program(void **state)
+static void minimum_percent_in_the_program(void **state)
 {
     (void)state;
     static const struct {
@@ -491,20 +491,20 @@ static void no_color_is_set_by_any_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_recorded),
-        cmocka_unit_test(processor_time_is_asked_for),
-        cmocka_unit_test(how_often_samples_are_taken),
-        cmocka_unit_test(who_says_what_is_recorded),
-        cmocka_unit_test(percentiles_are_sorted_and_single),
+        cmocka_unit_test(recorded_kinds),
+        cmocka_unit_test(cpu_time_option),
+        cmocka_unit_test(cpu_sampling_rate),
+        cmocka_unit_test(precedence_of_recorded_kinds),
+        cmocka_unit_test(percentiles_are_sorted_and_unique),
         cmocka_unit_test(formats),
         cmocka_unit_test(texts_are_bounded),
         cmocka_unit_test(texts_are_copied),
-        cmocka_unit_test(the_order_is_one_column),
-        cmocka_unit_test(the_least_share_is_a_percentage),
-        cmocka_unit_test(shares_of_the_program),
-        cmocka_unit_test(what_a_row_is_about),
-        cmocka_unit_test(what_tables_of_allocations_lead_with),
-        cmocka_unit_test(who_asks_for_allocations),
+        cmocka_unit_test(sort_column),
+        cmocka_unit_test(minimum_percent_in_the_environment),
+        cmocka_unit_test(minimum_percent_in_the_program),
+        cmocka_unit_test(rows_by_function_or_thread),
+        cmocka_unit_test(allocation_metric),
+        cmocka_unit_test(allocations_requested_explicitly),
         cmocka_unit_test(metadata),
         cmocka_unit_test(counts),
         cmocka_unit_test(sizes),

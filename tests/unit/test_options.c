@@ -1,6 +1,6 @@
 /*
- * Rules that hold for all options: defaults, precedence, warnings, and structs of other versions. SPDX-License-
- * Identifier: MIT
+ * Rules that hold for all options: defaults, precedence, warnings, and structs of other versions.
+ * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 
 /* ----------------------------------------------------------------------------------------------- defaults */
 
-static void nothing_given_means_defaults(void **state)
+static void no_options_give_defaults(void **state)
 {
     (void)state;
     const struct hotpath_options zero = {.size = sizeof zero};
@@ -173,7 +173,7 @@ static void every_field_of_the_program_is_read(void **state)
                 settings.record.reserve);
 }
 
-static void environment_overrules_the_program(void **state)
+static void environment_overrides_the_program(void **state)
 {
     (void)state;
     const struct hotpath_options program = {.size = sizeof program,
@@ -196,7 +196,7 @@ static void environment_overrules_the_program(void **state)
     assert_string_equal(settings.record.label, "program's");
 }
 
-static void a_wrong_value_gives_way_to_the_next_level(void **state)
+static void invalid_value_falls_back_to_the_next_level(void **state)
 {
     (void)state;
     const struct hotpath_options good = {.size = sizeof good, .format = "json"};
@@ -227,7 +227,7 @@ static void a_wrong_value_gives_way_to_the_next_level(void **state)
 }
 
 /* Every way to give or not to give the three limits on two levels: 64 combinations against a plain rule. */
-static void limits_overrule_one_another_in_order(void **state)
+static void precedence_of_limits(void **state)
 {
     (void)state;
     for (unsigned given = 0; given < 64; given++) {
@@ -252,7 +252,7 @@ static void limits_overrule_one_another_in_order(void **state)
     }
 }
 
-static void no_limit_is_said_in_two_ways(void **state)
+static void no_limit_in_environment_and_program(void **state)
 {
     (void)state;
     resolve_variable("HOTPATH_LIMIT", "0");
@@ -274,7 +274,7 @@ static void no_limit_is_said_in_two_ways(void **state)
     assert_no_warning();
 }
 
-static void wrong_limits_name_the_limit_used(void **state)
+static void invalid_limits_name_the_limit_used(void **state)
 {
     (void)state;
     resolve_variable("HOTPATH_LIMIT", "many");
@@ -346,7 +346,7 @@ static void the_longest_warning_fits(void **state)
     assert_string_equal(warnings[0] + length - (sizeof longest - 1), longest);
 }
 
-static void every_wrong_value_costs_one_line(void **state)
+static void each_invalid_value_gives_one_warning(void **state)
 {
     (void)state;
     struct variable variables[64] = {{NULL, NULL}};
@@ -365,7 +365,7 @@ static void every_wrong_value_costs_one_line(void **state)
     }
     settings.output.no_color = false;
     assert_defaults();
-    hp_settings_resolve(&settings, NULL, lookup, variables, NULL, NULL); /* nobody listens */
+    hp_settings_resolve(&settings, NULL, lookup, variables, NULL, NULL); /* no callback for warnings */
     settings.output.no_color = false;
     assert_defaults();
 }
@@ -379,7 +379,7 @@ static const struct hp_option *option_of(const char *variable)
     return NULL;
 }
 
-static void a_single_value_can_be_asked_about(void **state)
+static void single_value_can_be_checked(void **state)
 {
     (void)state;
     char problem[200];
@@ -390,8 +390,8 @@ static void a_single_value_can_be_asked_about(void **state)
     assert_false(hp_option_accepts(option_of("HOTPATH_OUTPUT_FORMAT"), "xml", problem, sizeof problem));
 }
 
-/* On the command line each flag and letter means one thing, and every flag has somebody who takes it. */
-static void flags_differ(void **state)
+/* On the command line each flag and letter has one meaning, and every flag is taken by a command. */
+static void command_line_flags_are_unique(void **state)
 {
     (void)state;
     for (size_t i = 0; i < hp_option_count; i++)
@@ -405,7 +405,7 @@ static void flags_differ(void **state)
 
 /* ------------------------------------------------------------------------------- sizes of the program's struct */
 
-static void structs_of_other_versions(void **state)
+static void structs_of_other_sizes(void **state)
 {
     (void)state;
     struct {
@@ -462,7 +462,7 @@ static void fields_beyond_the_size_are_not_read(void **state)
     }
 }
 
-static void variables_that_are_none_are_named(void **state)
+static void unknown_variables_are_named(void **state)
 {
     (void)state;
 #define VARIABLE(text) ((char[]){text})
@@ -479,7 +479,7 @@ static void variables_that_are_none_are_named(void **state)
     hp_options_warn_unknown(NULL, collect, warnings);
 }
 
-static void a_limit_that_is_given_is_told_from_the_usual_one(void **state)
+static void given_limit_is_distinguished_from_the_default(void **state)
 {
     (void)state;
     const struct hotpath_options given = {.size = sizeof given, .limit = 15};
@@ -493,24 +493,24 @@ static void a_limit_that_is_given_is_told_from_the_usual_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_given_means_defaults),
+        cmocka_unit_test(no_options_give_defaults),
         cmocka_unit_test(empty_values_are_not_given),
         cmocka_unit_test(table_is_complete),
         cmocka_unit_test(every_field_of_the_program_is_read),
-        cmocka_unit_test(environment_overrules_the_program),
-        cmocka_unit_test(a_wrong_value_gives_way_to_the_next_level),
-        cmocka_unit_test(limits_overrule_one_another_in_order),
-        cmocka_unit_test(no_limit_is_said_in_two_ways),
-        cmocka_unit_test(wrong_limits_name_the_limit_used),
+        cmocka_unit_test(environment_overrides_the_program),
+        cmocka_unit_test(invalid_value_falls_back_to_the_next_level),
+        cmocka_unit_test(precedence_of_limits),
+        cmocka_unit_test(no_limit_in_environment_and_program),
+        cmocka_unit_test(invalid_limits_name_the_limit_used),
         cmocka_unit_test(values_are_shown_safely),
         cmocka_unit_test(the_longest_warning_fits),
-        cmocka_unit_test(every_wrong_value_costs_one_line),
-        cmocka_unit_test(a_single_value_can_be_asked_about),
-        cmocka_unit_test(flags_differ),
-        cmocka_unit_test(structs_of_other_versions),
+        cmocka_unit_test(each_invalid_value_gives_one_warning),
+        cmocka_unit_test(single_value_can_be_checked),
+        cmocka_unit_test(command_line_flags_are_unique),
+        cmocka_unit_test(structs_of_other_sizes),
         cmocka_unit_test(fields_beyond_the_size_are_not_read),
-        cmocka_unit_test(variables_that_are_none_are_named),
-        cmocka_unit_test(a_limit_that_is_given_is_told_from_the_usual_one),
+        cmocka_unit_test(unknown_variables_are_named),
+        cmocka_unit_test(given_limit_is_distinguished_from_the_default),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -254,7 +254,7 @@ static const struct {
     {"/((a{9}){9}){9}/", "the expression is too long at byte 15"},
 };
 
-static void says_what_is_wrong_and_where(void **state)
+static void errors_have_a_message_and_a_position(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof error_cases / sizeof error_cases[0]; i++) {
@@ -362,7 +362,7 @@ static void patterns_can_be_copied(void **state)
  * Each of these is exponential (or worse than quadratic) for a matcher that tries one way after the other: such a
  * one would run for ages, and the time limit of every test would end it.
  */
-static void hard_expressions_come_to_an_end(void **state)
+static void hard_expressions_terminate(void **state)
 {
     (void)state;
     static const char *const patterns[] = {
@@ -454,13 +454,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compiles_and_matches),
-        cmocka_unit_test(says_what_is_wrong_and_where),
+        cmocka_unit_test(errors_have_a_message_and_a_position),
         cmocka_unit_test(text_is_bounded),
         cmocka_unit_test(groups_are_bounded),
         cmocka_unit_test(sets_are_shared_and_bounded),
         cmocka_unit_test(program_fits_to_its_last_step),
         cmocka_unit_test(patterns_can_be_copied),
-        cmocka_unit_test(hard_expressions_come_to_an_end),
+        cmocka_unit_test(hard_expressions_terminate),
         cmocka_unit_test(agrees_with_the_c_library),
     };
     return cmocka_run_group_tests_name("pattern", tests, NULL, NULL);

@@ -74,7 +74,7 @@ static const struct choice_case choice_cases[] = {
     {"p?rse", "parse", "", true},
     {"p?rse", "prse", "", false},
     {"p?rse", "parsed", "", false},
-    {"*", "", "", false}, /* what has no name matches nothing */
+    {"*", "", "", false}, /* a site without a name matches nothing */
     {"*", "x", "", true},
     {"a*b*c", "a__b__b_c", "", true},
     {"a*b*c", "a__b__b_", "", false},
@@ -121,7 +121,7 @@ static const struct choice_case choice_cases[] = {
     {"--x", "a-x", "", false},
 };
 
-static void lists_choose(void **state)
+static void lists_select_names(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(choice_cases); i++) {
@@ -134,7 +134,7 @@ static void lists_choose(void **state)
     }
 }
 
-static void every_item_of_a_skip_list_leaves_out(void **state)
+static void every_item_of_a_skip_list_excludes(void **state)
 {
     (void)state;
     compile("parse,-lex,file:a.h", true);
@@ -156,7 +156,7 @@ static void every_name_and_file_counts(void **state)
         hp_pattern_list_chooses(&list, &(struct hp_pattern_subject){.names = {"x", NULL}, .files = {"x.c", NULL}}));
 }
 
-static void wrong_lists_say_what_is_wrong(void **state)
+static void invalid_lists_have_a_message(void **state)
 {
     (void)state;
     static const struct {
@@ -242,7 +242,7 @@ static void lines_stay_whole(void **state)
     assert_int_equal(count, COUNT(lines));
 }
 
-static void an_expression_cannot_hide_its_end(void **state)
+static void slash_ends_an_expression(void **state)
 {
     (void)state;
     char bytes[200];
@@ -255,7 +255,7 @@ static void an_expression_cannot_hide_its_end(void **state)
     assert_true(hp_pattern_item_check("a,b", 3, &scratch, &problem));
 }
 
-/* Items put into a list one by one are the items that come out, whatever they are made of. */
+/* Items put into a list one by one come out unchanged, whatever they contain. */
 static void random_items_survive(void **state)
 {
     (void)state;
@@ -307,14 +307,10 @@ static void random_items_survive(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_choose),
-        cmocka_unit_test(every_item_of_a_skip_list_leaves_out),
-        cmocka_unit_test(every_name_and_file_counts),
-        cmocka_unit_test(wrong_lists_say_what_is_wrong),
-        cmocka_unit_test(lists_are_bounded),
-        cmocka_unit_test(lines_stay_whole),
-        cmocka_unit_test(an_expression_cannot_hide_its_end),
-        cmocka_unit_test(random_items_survive),
+        cmocka_unit_test(lists_select_names),         cmocka_unit_test(every_item_of_a_skip_list_excludes),
+        cmocka_unit_test(every_name_and_file_counts), cmocka_unit_test(invalid_lists_have_a_message),
+        cmocka_unit_test(lists_are_bounded),          cmocka_unit_test(lines_stay_whole),
+        cmocka_unit_test(slash_ends_an_expression),   cmocka_unit_test(random_items_survive),
     };
     return cmocka_run_group_tests_name("pattern_list", tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The test itself is left out: it looks, and so runs. */
+/* The test's own thread is left out: it takes the samples, and so runs. */
 static bool begin(void)
 {
     const struct hp_proc_sampler_target target = {.pid = (uint32_t)getpid(),
@@ -159,7 +159,7 @@ static void name_of(unsigned pipe, char name[40])
     assert_true(readlink(path, name, 39) > 0);
 }
 
-/* Looks until it is found waiting for that pipe. */
+/* Samples until the thread is found waiting for that pipe. */
 static struct hp_wait *find_pipe(unsigned pipe)
 {
     const struct timespec moment = {0, 1000000};
@@ -195,7 +195,7 @@ static void a_wait_has_cause_call_file_and_zone(void **state)
     end_sleeper();
 }
 
-/* What is credited between two looks is what lies between them, to the nanosecond. */
+/* The time credited between two samples is exactly the time between them. */
 static void sums_are_exact(void **state)
 {
     (void)state;
@@ -218,7 +218,7 @@ static void sums_are_exact(void **state)
     end_sleeper();
 }
 
-static void outside_of_zones(void **state)
+static void waits_outside_zones(void **state)
 {
     (void)state;
     start_sleeper(1);
@@ -240,7 +240,7 @@ static void threads_without_a_record(void **state)
 }
 
 /* All of a wait goes where the thread turns out to be, although it has not run since it was found nowhere. */
-static void records_that_come_late(void **state)
+static void records_linked_after_the_thread_started(void **state)
 {
     (void)state;
     start_sleeper(1);
@@ -253,7 +253,7 @@ static void records_that_come_late(void **state)
     const uint64_t ns = nowhere->ns;
     record()->state = HP_THREAD_LIVE;
     assert_true(hp_proc_sample(watch));
-    assert_true(nowhere->ns > ns); /* nothing tells of it */
+    assert_true(nowhere->ns > ns); /* without a record */
     builder_header(&session)->threads_seen++;
     assert_true(hp_proc_sample(watch));
     assert_int_equal(waits->used, nowhere - entry(0) + 2);
@@ -264,8 +264,8 @@ static void records_that_come_late(void **state)
     end_sleeper();
 }
 
-/* Its record is linked after the header was read for this look. */
-static void records_that_come_during_a_look(void **state)
+/* Its record is linked after the header was read for this sample. */
+static void records_linked_during_a_sample(void **state)
 {
     (void)state;
     const uint32_t first = builder_header(&session)->threads;
@@ -281,7 +281,7 @@ static void records_that_come_during_a_look(void **state)
     end_sleeper();
 }
 
-/* Each thread has nodes of its own for the same places. What is there from before counts as well. */
+/* Each thread has its own nodes for the same places. Existing entries count, too. */
 static void threads_share_entries(void **state)
 {
     (void)state;
@@ -328,7 +328,7 @@ static void deep_stacks(void **state)
     }
 }
 
-static void broken_sessions_do_no_harm(void **state)
+static void broken_sessions_are_survived(void **state)
 {
     (void)state;
     start_sleeper(1);
@@ -349,7 +349,7 @@ static void broken_sessions_do_no_harm(void **state)
     end_sleeper();
 }
 
-static void places_that_are_none(void **state)
+static void invalid_offsets_are_refused(void **state)
 {
     (void)state;
     struct hp_header *header = builder_header(&session);
@@ -371,7 +371,7 @@ static void places_that_are_none(void **state)
     assert_false(begin());
 }
 
-static void one_watches_at_a_time(void **state)
+static void only_one_observer_at_a_time(void **state)
 {
     (void)state;
     waits->watcher = 1; /* which is always there */
@@ -386,8 +386,8 @@ static void one_watches_at_a_time(void **state)
     assert_true(begin());
 }
 
-/* What was there before stays, and is added to. */
-static void a_watcher_goes_on(void **state)
+/* Existing sums stay and are added to. */
+static void observer_continues_after_another(void **state)
 {
     (void)state;
     char name[40];
@@ -404,7 +404,7 @@ static void a_watcher_goes_on(void **state)
     end_sleeper();
 }
 
-static void what_finds_no_place_is_counted(void **state)
+static void waits_without_an_entry_are_counted_as_lost(void **state)
 {
     (void)state;
     const struct timespec moment = {0, 2000000};
@@ -437,8 +437,8 @@ static uint64_t pending_ready(const struct hp_watched *watched)
     return watched->ready - watched->ready_before - watched->settled_ready;
 }
 
-/* What turns out to have been time ready to run at the end is no waiting, and no look. */
-static void the_last_time_ready_to_run_is_no_waiting(void **state)
+/* Time that turns out to be run-queue time at the end is not waiting, and not a sample. */
+static void pending_run_queue_time_is_not_waiting(void **state)
 {
     (void)state;
     start_sleeper(1);
@@ -464,8 +464,8 @@ static void the_last_time_ready_to_run_is_no_waiting(void **state)
 }
 
 /*
- * Who was woken had to wait for a processor because of that wait, wherever it goes from there; if that was idle, so
- * was this.
+ * The run-queue time after a wake-up belongs to the wait that ended, wherever the thread goes; if the wait was
+ * idle, so is this time.
  */
 static void time_ready_to_run_belongs_to_the_wait(void **state)
 {
@@ -494,7 +494,7 @@ static void time_ready_to_run_belongs_to_the_wait(void **state)
     end_sleeper();
 }
 
-/* Waiting while somebody else of the run works is told apart. */
+/* Waiting while another thread of the run works is counted separately. */
 static void waiting_beside_work(void **state)
 {
     (void)state;
@@ -516,7 +516,7 @@ static void waiting_beside_work(void **state)
 }
 
 /* Nor is it counted twice where there is no place. */
-static void what_finds_no_place_is_taken_back(void **state)
+static void corrected_waits_without_an_entry_are_taken_back(void **state)
 {
     (void)state;
     waits->capacity = 1;
@@ -535,7 +535,7 @@ static void what_finds_no_place_is_taken_back(void **state)
     end_sleeper();
 }
 
-static void threads_without_a_place_are_counted(void **state)
+static void threads_beyond_the_limit_are_counted(void **state)
 {
     (void)state;
     start_sleeper(1);
@@ -543,7 +543,7 @@ static void threads_without_a_place_are_counted(void **state)
     assert_true(hp_proc_sample(watch));
     assert_int_equal(waits->unwatched, 0);
     hp_proc_sampler_end(watch);
-    for (uint32_t at = 0; at < HP_WATCH_THREADS; at++) /* which are all gone at the next look */
+    for (uint32_t at = 0; at < HP_WATCH_THREADS; at++) /* which are all gone at the next sample */
         watch->threads[at] = (struct hp_watched){.tid = UINT32_MAX - at, .file = -1, .entry = -1};
     watch->thread_count = HP_WATCH_THREADS;
     hp_proc_sample(watch);
@@ -589,7 +589,7 @@ static void many_files_share_an_entry(void **state)
     end_sleeper();
 }
 
-static void its_end_is_noticed(void **state)
+static void thread_exit_is_noticed(void **state)
 {
     (void)state;
     start_sleeper(1);
@@ -609,13 +609,13 @@ static void its_end_is_noticed(void **state)
     end_sleeper();
 }
 
-static void looking_is_bounded(void **state)
+static void cost_of_sampling_is_bounded(void **state)
 {
     (void)state;
     const uint64_t ms = 1000000;
     assert_int_equal(hp_proc_sampler_period_us(0, 0), 10000);
     assert_int_equal(hp_proc_sampler_period_us(5 * ms, 0), 10000);
-    assert_int_equal(hp_proc_sampler_period_us(6 * ms, 0), 100000); /* what is beyond the 5 is 1 % of that */
+    assert_int_equal(hp_proc_sampler_period_us(6 * ms, 0), 100000); /* beyond 5 ms the cost is 1 % of that */
     assert_int_equal(hp_proc_sampler_period_us(6 * ms, 40 * ms), 60000);
     assert_int_equal(hp_proc_sampler_period_us(6 * ms, 95 * ms), 10000);
     assert_int_equal(hp_proc_sampler_period_us(15 * ms, 1000 * ms), 10000);
@@ -634,7 +634,7 @@ static void looking_is_bounded(void **state)
 }
 
 /* A long pause at the end is not taken for all of them. */
-static void the_period_is_the_mean(void **state)
+static void reported_period_is_the_mean(void **state)
 {
     (void)state;
     const struct timespec moment = {0, 20000000};
@@ -664,26 +664,26 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_wait_has_cause_call_file_and_zone),
         TEST(sums_are_exact),
-        TEST(outside_of_zones),
+        TEST(waits_outside_zones),
         TEST(threads_without_a_record),
-        TEST(records_that_come_late),
-        TEST(records_that_come_during_a_look),
+        TEST(records_linked_after_the_thread_started),
+        TEST(records_linked_during_a_sample),
         TEST(threads_share_entries),
         TEST(deep_stacks),
-        TEST(broken_sessions_do_no_harm),
-        TEST(places_that_are_none),
-        TEST(one_watches_at_a_time),
-        TEST(a_watcher_goes_on),
-        TEST(what_finds_no_place_is_counted),
-        TEST(the_last_time_ready_to_run_is_no_waiting),
+        TEST(broken_sessions_are_survived),
+        TEST(invalid_offsets_are_refused),
+        TEST(only_one_observer_at_a_time),
+        TEST(observer_continues_after_another),
+        TEST(waits_without_an_entry_are_counted_as_lost),
+        TEST(pending_run_queue_time_is_not_waiting),
         TEST(time_ready_to_run_belongs_to_the_wait),
         TEST(waiting_beside_work),
-        TEST(what_finds_no_place_is_taken_back),
-        TEST(threads_without_a_place_are_counted),
+        TEST(corrected_waits_without_an_entry_are_taken_back),
+        TEST(threads_beyond_the_limit_are_counted),
         TEST(many_files_share_an_entry),
-        TEST(its_end_is_noticed),
-        TEST(looking_is_bounded),
-        TEST(the_period_is_the_mean),
+        TEST(thread_exit_is_noticed),
+        TEST(cost_of_sampling_is_bounded),
+        TEST(reported_period_is_the_mean),
     };
     return cmocka_run_group_tests_name("watch", tests, NULL, NULL);
 }

@@ -83,7 +83,7 @@ static void every_process_has_a_row(void **state)
     assert_int_equal(hotpath_results_elapsed_ns(results), 43000);
 }
 
-static void what_main_does_itself_can_be_left_out(void **state)
+static void own_time_of_main_can_be_left_out(void **state)
 {
     (void)state;
     settings.show.exclude_wrapper = true;
@@ -130,7 +130,7 @@ static void processes_are_limited_and_ties_keep_their_order(void **state)
     assert_int_equal(hotpath_section_rows(section_named("processes")), 6);
 }
 
-static void a_process_that_becomes_another_is_one(void **state)
+static void process_that_execs_is_one_row(void **state)
 {
     (void)state;
     struct session_builder *second = fixture_add_session(), *third = fixture_add_session();
@@ -146,7 +146,7 @@ static void a_process_that_becomes_another_is_one(void **state)
     assert_int_equal(results->model->run.process_count, 2);
 }
 
-static void who_left_no_session_is_named(void **state)
+static void processes_without_a_session_are_named(void **state)
 {
     (void)state;
     struct session_builder *second = fixture_add_session();
@@ -169,7 +169,7 @@ static void who_left_no_session_is_named(void **state)
     assert_float_equal(cell_of(processes, row, "cpu_ns").number, 5000, 0.001);
 }
 
-static void very_many_share_a_row_with_their_program(void **state)
+static void very_many_processes_share_a_row_per_program(void **state)
 {
     (void)state;
     settings.show.functions_limit = HOTPATH_NO_LIMIT;
@@ -206,12 +206,12 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(every_process_has_a_row),
-        TEST(what_main_does_itself_can_be_left_out),
+        TEST(own_time_of_main_can_be_left_out),
         TEST(one_process_is_shown_on_request),
         TEST(processes_are_limited_and_ties_keep_their_order),
-        TEST(a_process_that_becomes_another_is_one),
-        TEST(who_left_no_session_is_named),
-        TEST(very_many_share_a_row_with_their_program),
+        TEST(process_that_execs_is_one_row),
+        TEST(processes_without_a_session_are_named),
+        TEST(very_many_processes_share_a_row_per_program),
         TEST(long_commands_are_shortened_in_names_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

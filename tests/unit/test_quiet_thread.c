@@ -41,7 +41,7 @@ static unsigned open_files(void)
     return count;
 }
 
-static void it_ends_at_once_and_leaves_nothing(void **state)
+static void stops_at_once_and_leaks_nothing(void **state)
 {
     const unsigned before = open_files();
     const uint64_t began = hp_clock_monotonic_ns();
@@ -68,7 +68,7 @@ static void *work_in_turns(void *unused)
     return unused;
 }
 
-static void what_was_never_begun_is_not_stopped(void **state)
+static void stopping_a_thread_that_never_started_is_harmless(void **state)
 {
     struct hp_quiet_thread none = {.is_begun = false};
     (void)state;
@@ -81,8 +81,8 @@ static void what_was_never_begun_is_not_stopped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_ends_at_once_and_leaves_nothing),
-        cmocka_unit_test(what_was_never_begun_is_not_stopped),
+        cmocka_unit_test(stops_at_once_and_leaks_nothing),
+        cmocka_unit_test(stopping_a_thread_that_never_started_is_harmless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

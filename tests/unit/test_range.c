@@ -56,7 +56,7 @@ static void test_neighbour_is_left_alone(void **state)
     (void)state;
     assert_true(hp_range_map(&range, fd, FIRST, MOST, 1));
     close(fd);
-    if (range.mapped > FIRST) /* all addresses were taken at once, so there is none */
+    if (range.mapped > FIRST) /* the whole address range was reserved at once, so there is none */
         skip();
     char *neighbour =
         mmap(range.base + FIRST, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
@@ -70,7 +70,7 @@ static void test_neighbour_is_left_alone(void **state)
     hp_range_unmap(&range);
 }
 
-static void test_two_places_do_not_meet(void **state)
+static void test_two_ranges_do_not_overlap(void **state)
 {
     struct hp_range ranges[2];
     const int fd = new_file(MOST);
@@ -99,7 +99,7 @@ static void test_empty_range_is_one_page_of_zeros(void **state)
     hp_range_unmap(&range);
 }
 
-static void test_memory_without_a_file_is_there_at_once(void **state)
+static void test_anonymous_memory_is_mapped_at_once(void **state)
 {
     struct hp_range range;
     (void)state;
@@ -139,7 +139,7 @@ static void test_lock_excludes(void **state)
     assert_int_equal(mutex.state, 0);
 }
 
-static void test_lock_is_not_waited_for_too_long(void **state)
+static void test_waiting_for_the_lock_is_bounded(void **state)
 {
     struct hp_mutex taken = {0};
     (void)state;
@@ -156,11 +156,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_grows_in_place),
         cmocka_unit_test(test_neighbour_is_left_alone),
-        cmocka_unit_test(test_two_places_do_not_meet),
+        cmocka_unit_test(test_two_ranges_do_not_overlap),
         cmocka_unit_test(test_empty_range_is_one_page_of_zeros),
-        cmocka_unit_test(test_memory_without_a_file_is_there_at_once),
+        cmocka_unit_test(test_anonymous_memory_is_mapped_at_once),
         cmocka_unit_test(test_lock_excludes),
-        cmocka_unit_test(test_lock_is_not_waited_for_too_long),
+        cmocka_unit_test(test_waiting_for_the_lock_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

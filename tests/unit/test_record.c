@@ -1,6 +1,6 @@
 /*
- * The recorder with a fake clock: what it keeps of zones is known to the nanosecond. There is no counter, so zones
- * take the slow path and the library's clock; the inline fast path is tested by tests/e2e/test_truth.py.
+ * The recorder with a fake clock: the times it keeps of zones are known to the nanosecond. There is no counter, so
+ * zones take the slow path and the library's clock; the inline fast path is tested by tests/e2e/test_truth.py.
  * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
@@ -166,7 +166,7 @@ static void deep_stacks(void **state)
     assert_int_equal(losses(HP_LOSS_DEPTH), 0);
 }
 
-static void a_clock_that_goes_back_is_clamped(void **state)
+static void backward_clock_is_clamped(void **state)
 {
     (void)state;
     start(0);
@@ -187,12 +187,12 @@ static void leave_by_jump(void)
     HOTPATH_MEASURE();
     now += 10;
     inner(20);
-    now += 500; /* which nobody can tell from what comes after the jump */
+    now += 500; /* which cannot be told from the time after the jump */
     longjmp(back, 1);
 }
 
 /* Such a zone is counted when the one around it ends, with the time up to its last sign. */
-static void what_longjmp_left_has_the_time_to_its_last_sign(void **state)
+static void zone_left_by_longjmp_has_time_to_its_last_event(void **state)
 {
     (void)state;
     uint32_t around;
@@ -222,7 +222,7 @@ static void on_signal(int number)
 }
 
 /* A handler that interrupts the recorder finds its context held, and has one of its own. */
-static void handlers_do_not_touch_what_they_interrupt(void **state)
+static void handlers_do_not_touch_interrupted_contexts(void **state)
 {
     (void)state;
     start(0);
@@ -307,7 +307,7 @@ static void wander(unsigned depth)
 /*
  * 13699 ways take more than that: what finds no place is counted at <other>, and nothing is lost but where it was.
  */
-static void a_full_session_counts_all_the_same(void **state)
+static void full_session_counts_calls_as_other(void **state)
 {
     (void)state;
     start(256u << 10);
@@ -319,7 +319,7 @@ static void a_full_session_counts_all_the_same(void **state)
     const uint32_t root = context()->record->root, other = context()->record->other;
     const uint64_t in_tree = calls_below(root);
     assert_int_equal(in_tree, entered);
-    /* Paths are what is lost, and there may be many calls on each. */
+    /* Paths are lost, each of which may have many calls. */
     assert_true(calls_below(other) >= losses(HP_LOSS_NODES));
     assert_true(calls_below(other) > entered / 2);
     assert_true(hp_store_header(hp_runtime->store)->used <= 256u << 10);
@@ -327,7 +327,7 @@ static void a_full_session_counts_all_the_same(void **state)
 }
 
 /* Keys beyond the limit share a row. */
-static void keys_are_told_apart_up_to_a_limit(void **state)
+static void keys_beyond_the_limit_share_a_row(void **state)
 {
     (void)state;
     uint32_t nodes[7];
@@ -370,11 +370,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(times_are_exact, set_up, tear_down),
         cmocka_unit_test_setup_teardown(recursion_has_one_node, set_up, tear_down),
         cmocka_unit_test_setup_teardown(deep_stacks, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_clock_that_goes_back_is_clamped, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_longjmp_left_has_the_time_to_its_last_sign, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(handlers_do_not_touch_what_they_interrupt, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_full_session_counts_all_the_same, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(keys_are_told_apart_up_to_a_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(backward_clock_is_clamped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(zone_left_by_longjmp_has_time_to_its_last_event, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(handlers_do_not_touch_interrupted_contexts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(full_session_counts_calls_as_other, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(keys_beyond_the_limit_share_a_row, set_up, tear_down),
         cmocka_unit_test_setup_teardown(paused, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, make_scratch_folder, remove_scratch_folder);

@@ -1,6 +1,4 @@
-/*
- * A refreshed model equals a new one, whatever has happened to its sessions meanwhile. SPDX-License-Identifier: MIT
- */
+/* A refreshed model equals a new one, whatever happened to its sessions in between. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -128,7 +126,7 @@ static void another_path(void **state)
     check_is_as_new();
 }
 
-static void another_site_of_the_same_name(void **state)
+static void second_site_with_the_same_name(void **state)
 {
     (void)state;
     begin();
@@ -172,7 +170,7 @@ static void another_session(void **state)
 
 /* ------------------------------------------------------------------------------------------- said before */
 
-/* What was said of a function is not said of one of its threads, and the other way round. */
+/* Rows of a function are not mixed up with those of one of its threads. */
 static void rows_by_thread_after_others(void **state)
 {
     (void)state;
@@ -188,7 +186,7 @@ static void rows_by_thread_after_others(void **state)
 
 /* ----------------------------------------------------------------------------------------------------- for long */
 
-static void memory_stays(void **state)
+static void memory_does_not_grow(void **state)
 {
     (void)state;
     size_t mapped = 0;
@@ -213,11 +211,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(zones_open_and_end, fixture_set_up, tear_down),
         cmocka_unit_test_setup_teardown(calls_that_are_not_timed, fixture_set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_path, fixture_set_up, tear_down),
-        cmocka_unit_test_setup_teardown(another_site_of_the_same_name, fixture_set_up, tear_down),
+        cmocka_unit_test_setup_teardown(second_site_with_the_same_name, fixture_set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_thread, fixture_set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_session, fixture_set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_by_thread_after_others, fixture_set_up, tear_down),
-        cmocka_unit_test_setup_teardown(memory_stays, fixture_set_up, tear_down),
+        cmocka_unit_test_setup_teardown(memory_does_not_grow, fixture_set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

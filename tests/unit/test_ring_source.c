@@ -24,7 +24,7 @@
 
 static char maps[RINGS * 100];
 
-/* What this process has mapped, as the kernel would say it: each ring. */
+/* The mappings of this process as the kernel reports them: each ring. */
 char *hp_process_maps(uint32_t pid) { return pid == (uint32_t)getpid() ? strdup(maps) : NULL; }
 
 static void make_ring(unsigned number)
@@ -47,7 +47,7 @@ static void make_ring(unsigned number)
 
 static void count_name(const char *name, void *count) { *(unsigned *)count += name[0] != '.'; }
 
-static void no_ring_is_left(void **state)
+static void no_ring_file_is_left(void **state)
 {
     unsigned samples = 0, left = 0;
     (void)state;
@@ -70,6 +70,6 @@ static void no_ring_is_left(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_ring_is_left)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_ring_file_is_left)};
     return cmocka_run_group_tests(tests, make_scratch_folder, remove_scratch_folder);
 }

@@ -50,7 +50,7 @@ static void build_two(struct session_builder *session, const char *first, const 
     }
 }
 
-static void a_function_is_the_same_in_every_process(void **state)
+static void function_has_one_identity_in_all_processes(void **state)
 {
     strcpy(settings.show.report, "timing,calltree");
     build_two(&builder, "a", "b", 1);
@@ -68,8 +68,8 @@ static void a_function_is_the_same_in_every_process(void **state)
     assert_true(id_of("timing", "a") == a && id_of("timing", "b") == b && id_of("calltree", "a") == path);
 }
 
-/* How a name is shown depends on others that are alike; what it is does not. */
-static void what_is_shown_of_a_name_does_not_count(void **state)
+/* The displayed name depends on other, similar names; the identity does not. */
+static void displayed_name_does_not_change_the_identity(void **state)
 {
     (void)state;
     build_two(&builder, "a", "b", 1);
@@ -95,7 +95,7 @@ static bool read_as_star(const char *name, char *text, size_t size)
     return true;
 }
 
-static void who_can_read_names_sees_the_same_rows(void **state)
+static void demangling_does_not_change_the_identity(void **state)
 {
     (void)state;
     build_two(&builder, "_Z4starv", "b", 1);
@@ -106,7 +106,7 @@ static void who_can_read_names_sees_the_same_rows(void **state)
     assert_true(id_of("timing", "star") == star);
 }
 
-static void what_differs_in_anything_is_another(void **state)
+static void any_difference_gives_another_identity(void **state)
 {
     (void)state;
     const uint32_t thread = builder_thread(&builder);
@@ -120,7 +120,7 @@ static void what_differs_in_anything_is_another(void **state)
             assert_true(row_of("timing", x).id != row_of("timing", y).id);
 }
 
-static void functions_of_threads_are_told_apart(void **state)
+static void rows_of_threads_have_different_identities(void **state)
 {
     (void)state;
     const uint32_t site = builder_site(&builder, "f", "a.c", 1);
@@ -135,8 +135,8 @@ static void functions_of_threads_are_told_apart(void **state)
     assert_true(row_of("timing", 0).id != row_of("timing", 1).id);
 }
 
-/* Two calls of one function that a log cannot tell apart are two rows all the same. */
-static void rows_with_the_same_content_are_told_apart(void **state)
+/* Two calls of one function with equal log entries are still two rows. */
+static void equal_rows_have_different_identities(void **state)
 {
     (void)state;
     const uint32_t thread = builder_thread(&builder), site = builder_site(&builder, "f", "a.c", 1);
@@ -203,7 +203,7 @@ static void rows_of_trees_know_their_parents(void **state)
 }
 
 /* The order of siblings, and which rows are shown, are no part of it. */
-static void order_and_limit_leave_identities_alone(void **state)
+static void order_and_limit_do_not_change_identities(void **state)
 {
     (void)state;
     build_tree();
@@ -231,7 +231,7 @@ static struct hotpath_histogram histogram_of(const char *section, size_t row, co
 }
 
 /* At the place where it was, not wherever the function is. */
-static void paths_have_their_own_costs(void **state)
+static void paths_have_their_own_sums(void **state)
 {
     (void)state;
     build_tree();
@@ -285,7 +285,7 @@ static void histograms_have_every_call(void **state)
 /* -------------------------------------------------------------------------------------------- callbacks */
 
 /* One that was compiled when structs were shorter, and one for which they will be longer. */
-static void callers_say_how_much_they_know(void **state)
+static void reporters_get_fields_up_to_their_size(void **state)
 {
     (void)state;
     build_tree();
@@ -308,7 +308,7 @@ static void callers_say_how_much_they_know(void **state)
     assert_int_equal(none.id, 99);
 }
 
-static void what_is_not_there_is_empty(void **state)
+static void missing_data_is_empty(void **state)
 {
     (void)state;
     build_tree();
@@ -378,18 +378,18 @@ static void every_kind_of_cell_is_rendered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_function_is_the_same_in_every_process),
-        TEST(what_is_shown_of_a_name_does_not_count),
-        TEST(who_can_read_names_sees_the_same_rows),
-        TEST(what_differs_in_anything_is_another),
-        TEST(functions_of_threads_are_told_apart),
-        TEST(rows_with_the_same_content_are_told_apart),
+        TEST(function_has_one_identity_in_all_processes),
+        TEST(displayed_name_does_not_change_the_identity),
+        TEST(demangling_does_not_change_the_identity),
+        TEST(any_difference_gives_another_identity),
+        TEST(rows_of_threads_have_different_identities),
+        TEST(equal_rows_have_different_identities),
         TEST(rows_of_trees_know_their_parents),
-        TEST(order_and_limit_leave_identities_alone),
-        TEST(paths_have_their_own_costs),
+        TEST(order_and_limit_do_not_change_identities),
+        TEST(paths_have_their_own_sums),
         TEST(histograms_have_every_call),
-        TEST(callers_say_how_much_they_know),
-        TEST(what_is_not_there_is_empty),
+        TEST(reporters_get_fields_up_to_their_size),
+        TEST(missing_data_is_empty),
         TEST(every_kind_of_cell_is_rendered),
     };
     return cmocka_run_group_tests_name("rows", tests, NULL, NULL);

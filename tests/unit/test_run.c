@@ -28,10 +28,7 @@ static void assert_row(size_t row, const char *name, uint64_t calls, double tota
 
 /* --------------------------------------------------------------------------------------------- sites */
 
-/*
- * Of functions and main functions of C++; the label of a block is nobody's signature, nor is the name of a function
- * of C.
- */
+/* Of functions and main functions of C++; labels of blocks and names of C functions are not signatures. */
 static void signatures_are_made_short(void **state)
 {
     (void)state;
@@ -78,7 +75,7 @@ static void the_same_place_in_code_is_one_row(void **state)
     assert_place(1, 1, "parse", 6, 1200, 1200);
 }
 
-static void what_differs_in_anything_is_another_row(void **state)
+static void sites_that_differ_are_separate_rows(void **state)
 {
     (void)state;
     static const struct {
@@ -112,7 +109,7 @@ static void what_differs_in_anything_is_another_row(void **state)
 }
 
 /* Where a session has the same content twice, which none should, the nth is the nth. */
-static void twins_stay_apart(void **state)
+static void equal_sites_of_one_session_stay_separate(void **state)
 {
     (void)state;
     static const uint64_t ticks[3][3] = {{1000, 0, 0}, {200, 100, 0}, {40, 30, 7}};
@@ -133,7 +130,7 @@ static void twins_stay_apart(void **state)
     assert_string_not_equal(cell_of(timing, 1, "name").text, cell_of(timing, 2, "name").text);
 }
 
-static void what_is_known_by_number_only_is_not_added_up(void **state)
+static void sites_known_by_number_only_are_not_merged(void **state)
 {
     (void)state;
     for (uint32_t session = 0; session < 2; session++) {
@@ -219,7 +216,7 @@ static void open_zones_count_to_the_end_of_their_own_session(void **state)
     assert_true(has_note("timing", "* still running at the time of the report: counted up to then"));
 }
 
-static void open_zones_of_the_dead_are_told_from_those_of_the_living(void **state)
+static void open_zones_of_dead_and_live_processes_are_distinguished(void **state)
 {
     (void)state;
     for (unsigned session = 0; session < 2; session++) {
@@ -236,8 +233,8 @@ static void open_zones_of_the_dead_are_told_from_those_of_the_living(void **stat
     assert_true(has_note("timing", "* still running when the process ended"));
 }
 
-/* A child that leaves by _exit or exec has told all it knows, unless it was in the middle of a call. */
-static void only_processes_that_were_cut_short_are_told(void **state)
+/* A child that leaves by _exit or exec is complete, unless it was in the middle of a call. */
+static void only_processes_cut_short_are_mentioned(void **state)
 {
     (void)state;
     struct session_builder *child = fixture_add_session(), *next = fixture_add_session();
@@ -256,7 +253,7 @@ static void only_processes_that_were_cut_short_are_told(void **state)
     assert_null(strstr(fixture_render(0, false), "measured calls"));
 }
 
-static void what_zones_cost_is_averaged(void **state)
+static void zone_cost_is_averaged(void **state)
 {
     (void)state;
     static const uint64_t costs[] = {10000, 30000, 0}; /* the last could not find out */
@@ -280,7 +277,7 @@ static void what_zones_cost_is_averaged(void **state)
 }
 
 /* One after the other on many cores: what each process lost, the run lost. */
-static void measuring_adds_up_over_processes_in_turn(void **state)
+static void overhead_of_consecutive_processes_adds_up(void **state)
 {
     (void)state;
     for (uint64_t session = 0; session < 4; session++) {
@@ -297,7 +294,7 @@ static void measuring_adds_up_over_processes_in_turn(void **state)
 
 /* -------------------------------------------------------------------------------------------- 100 % */
 
-static void a_child_without_main_leaves_the_main_row(void **state)
+static void child_without_main_keeps_the_main_row(void **state)
 {
     (void)state;
     strcpy(settings.show.report, "timing,calltree");
@@ -321,7 +318,7 @@ static void a_child_without_main_leaves_the_main_row(void **state)
     assert_place(2, 1, "parse", 3, 600, 600);
 }
 
-static void different_mains_are_no_measure(void **state)
+static void different_main_functions_are_not_100_percent(void **state)
 {
     (void)state;
     build_parser(&builder, true);
@@ -348,7 +345,7 @@ static void different_mains_are_no_measure(void **state)
     assert_row(0, "parse", 3, 600, 600, 100);
 }
 
-static void without_main_shares_are_of_the_time_of_all(void **state)
+static void shares_without_main_are_of_the_total_time(void **state)
 {
     (void)state;
     for (uint64_t session = 0; session < 3; session++) {
@@ -370,7 +367,7 @@ static void without_main_shares_are_of_the_time_of_all(void **state)
 
 /* -------------------------------------------------------------------------------------------- clocks */
 
-static void ticks_of_all_are_of_one_rate(void **state)
+static void ticks_of_sessions_are_converted_to_one_rate(void **state)
 {
     (void)state;
     for (unsigned session = 0; session < 3; session++) {
@@ -381,13 +378,13 @@ static void ticks_of_all_are_of_one_rate(void **state)
     fixture_build();
     assert_row(0, "main", 3, 1500, 600, 100);
     assert_float_equal(results->trust->clock_hz, 2e9, 1);
-    /* The primary one knows its own rate, whatever others say. */
+    /* The primary session knows its own rate, which overrides the others. */
     builder_elapse(fixture_add_session(), 9000000, 0.25);
     fixture_build();
     assert_float_equal(results->trust->clock_hz, 2e9, 1);
 }
 
-static void an_unknown_rate_is_taken_from_the_longest(void **state)
+static void unknown_tick_rate_is_taken_from_the_longest_session(void **state)
 {
     (void)state;
     static const struct {
@@ -411,7 +408,7 @@ static void an_unknown_rate_is_taken_from_the_longest(void **state)
     assert_int_equal(hotpath_results_elapsed_ns(results), 2500000);
 }
 
-static void other_clocks_are_left_out_and_named(void **state)
+static void sessions_with_other_clocks_are_left_out_and_named(void **state)
 {
     (void)state;
     build_parser(&builder, true);
@@ -447,7 +444,7 @@ static const char *state_in_json(void)
     return word;
 }
 
-static void the_state_is_that_of_all(void **state)
+static void state_of_a_run_combines_all_processes(void **state)
 {
     (void)state;
     struct session_builder *second = fixture_add_session();
@@ -463,7 +460,7 @@ static void the_state_is_that_of_all(void **state)
     assert_int_equal(hp_run_state(&results->model->run), HP_SNAPSHOT_RUNNING);
 }
 
-static void the_table_says_how_many_are_not_whole(void **state)
+static void unfinished_processes_are_counted_in_the_table(void **state)
 {
     (void)state;
     struct session_builder *second = fixture_add_session(), *third = fixture_add_session();
@@ -492,25 +489,25 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(the_same_place_in_code_is_one_row),
-        TEST(what_differs_in_anything_is_another_row),
-        TEST(twins_stay_apart),
+        TEST(sites_that_differ_are_separate_rows),
+        TEST(equal_sites_of_one_session_stay_separate),
         TEST(signatures_are_made_short),
-        TEST(what_is_known_by_number_only_is_not_added_up),
+        TEST(sites_known_by_number_only_are_not_merged),
         TEST(recursion_counts_once_in_every_process),
         TEST(percentiles_are_those_of_all_calls),
         TEST(open_zones_count_to_the_end_of_their_own_session),
-        TEST(open_zones_of_the_dead_are_told_from_those_of_the_living),
-        TEST(only_processes_that_were_cut_short_are_told),
-        TEST(what_zones_cost_is_averaged),
-        TEST(measuring_adds_up_over_processes_in_turn),
-        TEST(a_child_without_main_leaves_the_main_row),
-        TEST(different_mains_are_no_measure),
-        TEST(without_main_shares_are_of_the_time_of_all),
-        TEST(ticks_of_all_are_of_one_rate),
-        TEST(an_unknown_rate_is_taken_from_the_longest),
-        TEST(other_clocks_are_left_out_and_named),
-        TEST(the_state_is_that_of_all),
-        TEST(the_table_says_how_many_are_not_whole),
+        TEST(open_zones_of_dead_and_live_processes_are_distinguished),
+        TEST(only_processes_cut_short_are_mentioned),
+        TEST(zone_cost_is_averaged),
+        TEST(overhead_of_consecutive_processes_adds_up),
+        TEST(child_without_main_keeps_the_main_row),
+        TEST(different_main_functions_are_not_100_percent),
+        TEST(shares_without_main_are_of_the_total_time),
+        TEST(ticks_of_sessions_are_converted_to_one_rate),
+        TEST(unknown_tick_rate_is_taken_from_the_longest_session),
+        TEST(sessions_with_other_clocks_are_left_out_and_named),
+        TEST(state_of_a_run_combines_all_processes),
+        TEST(unfinished_processes_are_counted_in_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

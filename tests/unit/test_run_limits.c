@@ -51,7 +51,7 @@ static void a_hundred_sessions_add_up(void **state)
     assert_int_equal(results->model->run.count, 100);
 }
 
-static void running_out_of_memory_is_an_answer(void **state)
+static void running_out_of_memory_is_reported(void **state)
 {
     (void)state;
     strcpy(settings.show.report, "all");
@@ -99,14 +99,14 @@ static void render_beside(const unsigned char *bytes, size_t size)
     free(copy);
 }
 
-static void hostile_sessions_do_no_harm(void **state)
+static void hostile_sessions_are_survived(void **state)
 {
     (void)state;
     strcpy(settings.show.report, "all");
     settings.show.functions_limit = settings.show.calltree_limit = HOTPATH_NO_LIMIT;
     build_parser(&builder, true);
     struct session_builder *hostile = fixture_add_session();
-    hostile->sites_per_chunk = 4; /* little that nobody reads */
+    hostile->sites_per_chunk = 4; /* few unused bytes */
     build_parser(hostile, false);
     const uint32_t thread = builder_thread(hostile), node = builder_node(hostile, thread, 0, 0);
     builder_open(hostile, thread, node, 10, 0);
@@ -134,10 +134,8 @@ static void hostile_sessions_do_no_harm(void **state)
     }
 }
 
-/*
- * A thousand sites with the same texts, of which there are two copies: neither address nor id says which is which.
- */
-static void many_sites_may_share_their_texts(void **state)
+/* A thousand sites with the same texts, of which there are two copies: neither address nor id tells them apart. */
+static void shared_texts_take_little_memory(void **state)
 {
     (void)state;
     static char text[4001];
@@ -164,9 +162,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_hundred_sessions_add_up),
-        TEST(running_out_of_memory_is_an_answer),
-        TEST(hostile_sessions_do_no_harm),
-        TEST(many_sites_may_share_their_texts),
+        TEST(running_out_of_memory_is_reported),
+        TEST(hostile_sessions_are_survived),
+        TEST(shared_texts_take_little_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

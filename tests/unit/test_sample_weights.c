@@ -45,7 +45,7 @@ static void count(uint64_t ns) { hp_sample_window_count(&window, ns, MOST, put, 
 
 static void end(void) { hp_sample_window_end(&window, PERIOD, put, &window); }
 
-static void samples_share_what_was_counted(void **state)
+static void samples_share_the_counted_time(void **state)
 {
     (void)state;
     add(1, 30);
@@ -59,7 +59,7 @@ static void samples_share_what_was_counted(void **state)
     assert_int_equal(got[1] + got[2] + kernel[2] + nobodys, 41 * PERIOD);
 }
 
-static void late_and_lost_ones_are_made_up_for(void **state)
+static void late_and_lost_samples_are_made_up_for(void **state)
 {
     (void)state;
     add(1, 30);
@@ -74,7 +74,7 @@ static void late_and_lost_ones_are_made_up_for(void **state)
     end();
 }
 
-static void a_sample_stands_for_so_much_at_most(void **state)
+static void weight_of_a_sample_is_bounded(void **state)
 {
     (void)state;
     add(3, 1);
@@ -85,7 +85,7 @@ static void a_sample_stands_for_so_much_at_most(void **state)
     assert_int_equal(nobodys, 50 * PERIOD - MOST);
 }
 
-static void without_samples_it_is_for_the_next_ones(void **state)
+static void time_without_samples_goes_to_the_next_ones(void **state)
 {
     (void)state;
     count(PERIOD / 2);
@@ -99,8 +99,8 @@ static void without_samples_it_is_for_the_next_ones(void **state)
     assert_int_equal(nobodys, 3 * PERIOD);
 }
 
-/* Many short threads; who comes after them has not used it. */
-static void much_without_samples_is_nobodys(void **state)
+/* Many short threads used it, not the ones that come after them. */
+static void much_time_without_samples_is_not_attributed(void **state)
 {
     (void)state;
     count(50 * PERIOD);
@@ -128,7 +128,7 @@ static void no_nanosecond_is_lost(void **state)
     assert_int_equal(sum, counted);
 }
 
-static void those_without_a_count_have_their_period(void **state)
+static void samples_without_a_count_stand_for_their_period(void **state)
 {
     (void)state;
     add(5, 1000);
@@ -142,10 +142,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, NULL)
     const struct CMUnitTest tests[] = {
-        TEST(samples_share_what_was_counted),          TEST(late_and_lost_ones_are_made_up_for),
-        TEST(a_sample_stands_for_so_much_at_most),     TEST(without_samples_it_is_for_the_next_ones),
-        TEST(much_without_samples_is_nobodys),         TEST(no_nanosecond_is_lost),
-        TEST(those_without_a_count_have_their_period),
+        TEST(samples_share_the_counted_time),
+        TEST(late_and_lost_samples_are_made_up_for),
+        TEST(weight_of_a_sample_is_bounded),
+        TEST(time_without_samples_goes_to_the_next_ones),
+        TEST(much_time_without_samples_is_not_attributed),
+        TEST(no_nanosecond_is_lost),
+        TEST(samples_without_a_count_stand_for_their_period),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

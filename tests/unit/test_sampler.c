@@ -31,13 +31,13 @@ static enum hp_cpu_source source;
 static enum hp_cpu_mode mode;
 static hp_signal_handler *handler;
 
-/* What was asked for. */
+/* The requested values. */
 static uint64_t perf_periods[MOST], timer_firsts[MOST];
 static uint32_t perf_samples[MOST], perf_starts, perf_stops, timer_changes, timer_starts, timer_stops;
 static uint64_t timer_period;
 static uint32_t passed_on; /* signals of others */
 
-/* The linker has the library call these (--wrap); they have to be what they stand for. */
+/* The linker redirects the library to these (--wrap); they have the same prototypes. */
 #define WRAPPED(result, name, parameters)                                                                          \
     __typeof__(name) __wrap_##name;                                                                                \
     result __wrap_##name parameters
@@ -214,7 +214,7 @@ static void a_thread_is_sampled_from_its_first_zone_on(void **state)
     HOTPATH_BLOCK("zone");
     assert_int_equal(timer_starts, 1);
     assert_int_equal(perf_starts, 1); /* the first thread has it at once */
-    /* What was used before is outside of all zones. */
+    /* Earlier CPU time is outside all zones. */
     const struct hp_cpu_node outside = credit_of(context()->record->root);
     assert_int_equal(outside.user_ns, 5 * MS);
     assert_int_equal(outside.kernel_ns, 1 * MS);
@@ -246,7 +246,7 @@ static void timers_come_less_often_beside_perf(void **state)
 }
 
 /* An event is good for some samples, twice as many each time, and each has a period of its own. */
-static void periods_are_chosen_by_chance(void **state)
+static void periods_are_random(void **state)
 {
     (void)state;
     begin();
@@ -287,7 +287,7 @@ static void run_switched(uint64_t per_second, int signals)
 }
 
 /* An event has a price whenever its thread is switched. Between the two bounds all stays as it is. */
-static void who_is_switched_often_has_timers_alone(void **state)
+static void threads_that_switch_often_use_timers_alone(void **state)
 {
     (void)state;
     begin();
@@ -307,8 +307,8 @@ static void who_is_switched_often_has_timers_alone(void **state)
     assert_int_equal(timer_period, 10 * PERIOD);
 }
 
-/* Sums are those of the clock, whatever samples there are. */
-static void sums_are_those_of_the_clock(void **state)
+/* Sums match the clock, with any samples. */
+static void sums_match_the_thread_clock(void **state)
 {
     (void)state;
     static const enum hp_cpu_source sources[] = {HP_CPU_BY_PERF, HP_CPU_BY_PERF, HP_CPU_BY_TIMER,
@@ -329,8 +329,8 @@ static void sums_are_those_of_the_clock(void **state)
     assert_int_equal(all_credits(), used.ns);
 }
 
-/* Three of four samples in one function: it has three quarters of what was used. */
-static void samples_share_it_out(void **state)
+/* Three of four samples are in one function: it gets three quarters of the time. */
+static void samples_share_out_the_time(void **state)
 {
     (void)state;
     uint32_t often = 0, seldom = 0;
@@ -357,7 +357,7 @@ static void samples_share_it_out(void **state)
 }
 
 /* What perf has not seen waits until it is known where ticks find the thread in the kernel. */
-static void what_perf_does_not_see_is_of_whom_ticks_find(void **state)
+static void time_perf_missed_goes_where_ticks_find_the_kernel(void **state)
 {
     (void)state;
     begin();
@@ -380,7 +380,7 @@ static void what_perf_does_not_see_is_of_whom_ticks_find(void **state)
 }
 
 /* A sample that comes just behind the clock has its whole period, although a signal of the timer was in between. */
-static void a_period_is_not_cut_in_two(void **state)
+static void timer_signal_does_not_cut_a_perf_period(void **state)
 {
     (void)state;
     begin();
@@ -397,7 +397,7 @@ static void a_period_is_not_cut_in_two(void **state)
 }
 
 /* Signals of the timer that find user time and no sample: the event's last one was lost, and it is started anew. */
-static void an_event_that_fell_silent_is_renewed(void **state)
+static void silent_perf_event_is_renewed(void **state)
 {
     (void)state;
     begin();
@@ -412,10 +412,10 @@ static void an_event_that_fell_silent_is_renewed(void **state)
     signal_by(HP_CPU_BY_TIMER);
     assert_int_equal(perf_starts, 2);
     assert_int_equal(perf_stops, 1);
-    assert_int_equal(credit_of(here()).user_ns, used.ns); /* and nothing was lost meanwhile */
+    assert_int_equal(credit_of(here()).user_ns, used.ns); /* and nothing was lost in between */
 }
 
-static void without_perf_ticks_say_all(void **state)
+static void ticks_alone_without_perf(void **state)
 {
     (void)state;
     perf_refusal = EACCES;
@@ -429,7 +429,7 @@ static void without_perf_ticks_say_all(void **state)
     use(4 * PERIOD, 0);
     signal_by(HP_CPU_BY_TIMER);
     mode = HP_CPU_KERNEL;
-    use(3 * PERIOD, 0); /* whatever the kernel says of it */
+    use(3 * PERIOD, 0); /* whatever the kernel reports for it */
     signal_by(HP_CPU_BY_TIMER);
     assert_int_equal(credit_of(here()).user_ns, 4 * PERIOD);
     assert_int_equal(credit_of(here()).kernel_ns, 3 * PERIOD);
@@ -438,7 +438,7 @@ static void without_perf_ticks_say_all(void **state)
 }
 
 /* Signals of others are passed on, and those that come when the sources are gone change nothing. */
-static void only_our_own_signals_count(void **state)
+static void foreign_signals_are_not_counted(void **state)
 {
     (void)state;
     begin();
@@ -500,15 +500,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_thread_is_sampled_from_its_first_zone_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(timers_come_less_often_beside_perf, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(periods_are_chosen_by_chance, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_is_switched_often_has_timers_alone, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(sums_are_those_of_the_clock, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(samples_share_it_out, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_perf_does_not_see_is_of_whom_ticks_find, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_period_is_not_cut_in_two, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_event_that_fell_silent_is_renewed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(without_perf_ticks_say_all, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(only_our_own_signals_count, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(periods_are_random, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(threads_that_switch_often_use_timers_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sums_match_the_thread_clock, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(samples_share_out_the_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(time_perf_missed_goes_where_ticks_find_the_kernel, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(timer_signal_does_not_cut_a_perf_period, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(silent_perf_event_is_renewed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ticks_alone_without_perf, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(foreign_signals_are_not_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_threads_begin_with_a_timer, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, make_scratch_folder, remove_scratch_folder);

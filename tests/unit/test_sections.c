@@ -71,7 +71,7 @@ static void recursion_counts_once_in_totals(void **state)
     assert_int_equal(section_named("timing")->note_count, 1);
 }
 
-static void abandoned_and_missed_calls_are_not_averaged_wrongly(void **state)
+static void averages_ignore_abandoned_and_missed_calls(void **state)
 {
     (void)state;
     const uint32_t thread = builder_thread(&builder);
@@ -205,7 +205,7 @@ static void open_zones_count_until_now(void **state)
     builder_header(&builder)->main_site = main_site;
     builder_header(&builder)->state = HP_STATE_LIVE;
     builder_call(&builder, thread, work_node, 1000, 0);
-    builder_open(&builder, thread, main_node, 2000, 1000); /* open for 8000, of which 1000 in the ended work */
+    builder_open(&builder, thread, main_node, 2000, 1000); /* open for 8000, 1000 of it in the ended work */
     builder_open(&builder, thread, work_node, 7000, 0);    /* open for 3000 */
     builder_elapse(&builder, 5, 1);
     fixture_build_at(&now);
@@ -239,7 +239,7 @@ static void an_open_recursion_counts_once(void **state)
     assert_row(1, "log", 1, 4000, 4000, 40);
 }
 
-static void a_start_in_the_future_is_no_time(void **state)
+static void open_zone_that_starts_in_the_future_has_no_time(void **state)
 {
     (void)state;
     const uint32_t thread = builder_thread(&builder);
@@ -280,7 +280,7 @@ static void self_time_can_be_ranked(void **state)
     assert_true(has_column(timing, "self_ns"));
 }
 
-static void the_limit_spares_the_main_row(void **state)
+static void limit_keeps_the_main_row(void **state)
 {
     (void)state;
     settings.show.functions_limit = 2;
@@ -310,7 +310,7 @@ static void ties_are_broken_by_name(void **state)
         assert_int_equal(cell_of(section_named("timing"), row, "name").text[0], 'a' + (int)row);
 }
 
-static void focus_chooses_rows_and_changes_no_share(void **state)
+static void focus_selects_rows_and_keeps_shares(void **state)
 {
     (void)state;
     strcpy(settings.show.focus, "/^(lex|parse)$/");
@@ -331,7 +331,7 @@ static void focus_chooses_rows_and_changes_no_share(void **state)
     assert_string_equal(section_named("timing")->if_empty, "no function matches the focus");
 }
 
-static void sections_are_chosen_by_the_grammar(void **state)
+static void sections_are_selected_by_the_report_option(void **state)
 {
     (void)state;
     static const struct {
@@ -397,7 +397,7 @@ static void columns_are_shown_on_request(void **state)
 
 /* ------------------------------------------------------------------------------------------ the rest */
 
-static void nothing_measured_is_said(void **state)
+static void empty_report_names_the_macro(void **state)
 {
     (void)state;
     fixture_build();
@@ -424,7 +424,7 @@ static void the_public_api_refuses_bad_indexes(void **state)
     assert_int_equal(cell_of(timing, 1, "avg_ns").count, 300);
 }
 
-static void running_out_of_memory_is_an_answer(void **state)
+static void running_out_of_memory_is_reported(void **state)
 {
     (void)state;
     build_small_session();
@@ -432,7 +432,7 @@ static void running_out_of_memory_is_an_answer(void **state)
     assert_true(fixture_builds_that_fail() > 100);
 }
 
-/* Many sites may point at one text. What is made of it, more than once, is bounded. */
+/* Many sites may share one text. The memory for names made of it is bounded. */
 static void sites_that_share_a_long_name_take_little_memory(void **state)
 {
     (void)state;
@@ -466,23 +466,23 @@ int main(void)
         TEST(timing_adds_up_threads_and_places),
         TEST(ticks_become_nanoseconds),
         TEST(recursion_counts_once_in_totals),
-        TEST(abandoned_and_missed_calls_are_not_averaged_wrongly),
+        TEST(averages_ignore_abandoned_and_missed_calls),
         TEST(percentiles_are_within_one_percent),
         TEST(percentiles_take_the_nearest_rank),
         TEST(percentiles_have_titles),
         TEST(open_zones_count_until_now),
         TEST(an_open_recursion_counts_once),
-        TEST(a_start_in_the_future_is_no_time),
+        TEST(open_zone_that_starts_in_the_future_has_no_time),
         TEST(the_wrapper_can_be_left_out),
         TEST(self_time_can_be_ranked),
-        TEST(the_limit_spares_the_main_row),
+        TEST(limit_keeps_the_main_row),
         TEST(ties_are_broken_by_name),
-        TEST(focus_chooses_rows_and_changes_no_share),
-        TEST(sections_are_chosen_by_the_grammar),
+        TEST(focus_selects_rows_and_keeps_shares),
+        TEST(sections_are_selected_by_the_report_option),
         TEST(columns_are_shown_on_request),
-        TEST(nothing_measured_is_said),
+        TEST(empty_report_names_the_macro),
         TEST(the_public_api_refuses_bad_indexes),
-        TEST(running_out_of_memory_is_an_answer),
+        TEST(running_out_of_memory_is_reported),
         TEST(sites_that_share_a_long_name_take_little_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
- * Names of functions in reports: readable C++ names, labels, and equal names told apart. SPDX-License-
- * Identifier: MIT
+ * Names of functions in reports: readable C++ names, labels, and equal names made distinct.
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,7 +51,7 @@ static void build_linked_names(void)
     builder_elapse(&builder, 10000, 1);
 }
 
-static void names_of_the_linker_become_readable(void **state)
+static void mangled_names_are_demangled_by_the_reader(void **state)
 {
     (void)state;
     static const char *const expected[] = {"free",
@@ -76,7 +76,7 @@ static void names_of_the_linker_become_readable(void **state)
     assert_int_equal(hotpath_section_rows(section_named("timing")), 2);
 }
 
-static void names_of_the_linker_stay_in_the_library(void **state)
+static void mangled_names_stay_without_a_reader(void **state)
 {
     (void)state;
     build_linked_names();
@@ -91,7 +91,7 @@ static void names_of_the_linker_stay_in_the_library(void **state)
 }
 
 /* A label is what a user wrote. */
-static void labels_are_never_read(void **state)
+static void labels_are_never_demangled(void **state)
 {
     (void)state;
     const uint32_t thread = builder_thread(&builder);
@@ -105,7 +105,7 @@ static void labels_are_never_read(void **state)
     assert_string_equal(cell_of(section_named("timing"), 0, "name").text, "_Z4freeR3Box");
 }
 
-static void labels_of_the_reader_win(void **state)
+static void label_of_the_reader_overrides(void **state)
 {
     (void)state;
     builder_header(&builder)->label = builder_text(&builder, "recorded");
@@ -118,7 +118,7 @@ static void labels_of_the_reader_win(void **state)
 
 /* --------------------------------------------------------------------------------------------- names */
 
-static void same_names_are_told_apart(void **state)
+static void equal_names_are_distinguished(void **state)
 {
     (void)state;
     static const struct {
@@ -135,7 +135,7 @@ static void same_names_are_told_apart(void **state)
         {"init", "two/init.c", 7, "two/init.c:7 init"},
         {"twin", "x.c", 3, NULL}, /* nothing tells them apart but their numbers */
         {"twin", "x.c", 3, NULL},
-        {"json:parse", "other.c", 4, NULL}, /* a label that looks like a shown name */
+        {"json:parse", "other.c", 4, NULL}, /* a label that has the form of a displayed name */
     };
     const uint32_t thread = builder_thread(&builder);
     settings.show.functions_limit = HOTPATH_NO_LIMIT;
@@ -167,11 +167,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(names_of_the_linker_become_readable),
-        TEST(names_of_the_linker_stay_in_the_library),
-        TEST(labels_are_never_read),
-        TEST(labels_of_the_reader_win),
-        TEST(same_names_are_told_apart),
+        TEST(mangled_names_are_demangled_by_the_reader),
+        TEST(mangled_names_stay_without_a_reader),
+        TEST(labels_are_never_demangled),
+        TEST(label_of_the_reader_overrides),
+        TEST(equal_names_are_distinguished),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static void assert_refused(size_t size, const char *problem)
 
 /* ------------------------------------------------------------------------------------------- opening */
 
-static void says_what_is_wrong(void **state)
+static void refused_files_have_a_reason(void **state)
 {
     (void)state;
     struct hp_header *header = builder_header(&builder);
@@ -55,7 +55,7 @@ static void copies_the_header(void **state)
     assert_memory_equal(&snapshot.header, header, HP_HEADER_USED);
 }
 
-static void a_finished_session_ends_when_it_says(void **state)
+static void finished_session_has_its_recorded_end(void **state)
 {
     (void)state;
     const struct hp_clock_pair now = {.ticks = BUILDER_START + 99000000, .ns = 1};
@@ -80,7 +80,7 @@ static void a_running_session_ends_now(void **state)
     assert_float_equal(snapshot.ns_per_tick, 0.25, 1e-9);
 }
 
-static void a_dead_session_ends_at_its_last_sign_of_life(void **state)
+static void dead_session_ends_at_its_last_event(void **state)
 {
     (void)state;
     builder_header(&builder)->state = HP_STATE_LIVE;
@@ -112,7 +112,7 @@ static void a_dead_session_ends_at_its_last_sign_of_life(void **state)
 }
 
 /* While it waits, it leaves no sign itself. */
-static void a_dead_session_ends_when_it_was_last_seen(void **state)
+static void dead_session_ends_when_it_was_last_sampled(void **state)
 {
     (void)state;
     const struct hp_clock_pair later = {.ticks = BUILDER_START + 8000000, .ns = 5000 + 4000000};
@@ -136,7 +136,7 @@ static void a_dead_session_ends_when_it_was_last_seen(void **state)
     assert_int_equal(hp_snapshot_elapsed(&snapshot), 0);
 }
 
-static void an_unknown_rate_is_not_invented(void **state)
+static void unknown_tick_rate_stays_unknown(void **state)
 {
     (void)state;
     builder_elapse(&builder, 100, 0.5);
@@ -205,7 +205,7 @@ static void sites_are_found_by_number(void **state)
     assert_false(hp_snapshot_site(&snapshot, HP_SITE_OTHER, &site));
 }
 
-static void walks_find_everything_once(void **state)
+static void walks_visit_every_record_once(void **state)
 {
     (void)state;
     const uint32_t site = builder_site(&builder, "f", "a.c", 1);
@@ -248,7 +248,7 @@ static void walks_find_everything_once(void **state)
     assert_int_equal(calls, 3 * 10);
 }
 
-static void a_chunk_that_is_cut_off_hides_no_other(void **state)
+static void truncated_chunk_hides_no_other(void **state)
 {
     (void)state;
     const uint32_t site = builder_site(&builder, "f", "a.c", 1);
@@ -272,7 +272,7 @@ static void a_chunk_that_is_cut_off_hides_no_other(void **state)
     free(copy);
 }
 
-static void durations_have_their_places(void **state)
+static void durations_fall_into_their_buckets(void **state)
 {
     (void)state;
     const uint32_t thread = builder_thread(&builder);
@@ -304,18 +304,18 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(says_what_is_wrong),
+        TEST(refused_files_have_a_reason),
         TEST(copies_the_header),
-        TEST(a_finished_session_ends_when_it_says),
+        TEST(finished_session_has_its_recorded_end),
         TEST(a_running_session_ends_now),
-        TEST(a_dead_session_ends_at_its_last_sign_of_life),
-        TEST(a_dead_session_ends_when_it_was_last_seen),
-        TEST(an_unknown_rate_is_not_invented),
+        TEST(dead_session_ends_at_its_last_event),
+        TEST(dead_session_ends_when_it_was_last_sampled),
+        TEST(unknown_tick_rate_stays_unknown),
         TEST(text_is_checked),
         TEST(sites_are_found_by_number),
-        TEST(walks_find_everything_once),
-        TEST(a_chunk_that_is_cut_off_hides_no_other),
-        TEST(durations_have_their_places),
+        TEST(walks_visit_every_record_once),
+        TEST(truncated_chunk_hides_no_other),
+        TEST(durations_fall_into_their_buckets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

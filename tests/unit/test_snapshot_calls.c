@@ -1,6 +1,6 @@
 /*
- * Reading single calls of a session: logs and slowest calls, also broken and changing ones. SPDX-License-
- * Identifier: MIT
+ * Reading single calls of a session: logs and slowest calls, also broken and changing ones.
+ * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,7 +55,7 @@ static void logs_are_walked_from_the_newest(void **state)
     }
 }
 
-static void calls_have_all_that_is_known_of_them(void **state)
+static void logged_calls_have_all_fields(void **state)
 {
     (void)state;
     const uint32_t site = builder_site(&builder, "f", "a.c", 1), thread = builder_thread(&builder);
@@ -87,8 +87,8 @@ static void calls_have_all_that_is_known_of_them(void **state)
     free(copy);
 }
 
-/* Each with one thing wrong, and what is still found. */
-static void broken_logs_end(void **state)
+/* Each with one broken field, and the number of calls that are still found. */
+static void walks_over_broken_logs_end(void **state)
 {
     (void)state;
     const uint32_t site = builder_site(&builder, "f", "a.c", 1), thread = builder_thread(&builder);
@@ -109,10 +109,10 @@ static void broken_logs_end(void **state)
     log->count = UINT64_MAX;
     assert_int_equal(walk_log(&stat, starts, 8), 3);
     log->count = 3;
-    log->capacity = UINT32_MAX; /* far beyond the file: what is within is there */
+    log->capacity = UINT32_MAX; /* far beyond the file: only calls within it are found */
     assert_int_equal(walk_log(&stat, starts, 8), 3);
     log->count = UINT64_C(1) << 31;
-    assert_int_equal(walk_log(&stat, starts, 8), 0); /* none of the latest is within */
+    assert_int_equal(walk_log(&stat, starts, 8), 0); /* all of the latest calls are beyond it */
     log->capacity = 4;
     log->count = 3;
     static const struct {
@@ -139,8 +139,11 @@ static void broken_logs_end(void **state)
     free(copy);
 }
 
-/* The writer goes on between two steps of the walk: what it has overwritten, or may be at work on, is not shown. */
-static void calls_that_are_overwritten_end_the_walk(void **state)
+/*
+ * The writer continues between two steps of the walk: calls that it has overwritten, or may be overwriting, are not
+ * shown.
+ */
+static void overwritten_calls_end_the_walk(void **state)
 {
     (void)state;
     const uint32_t site = builder_site(&builder, "f", "a.c", 1), thread = builder_thread(&builder);
@@ -186,7 +189,7 @@ static bool read_builder(void *context, uint32_t offset, void *to, size_t bytes)
 }
 
 /* A copy of all the file is old when it is read: single calls come from the file itself. */
-static void calls_of_a_copy_are_read_anew(void **state)
+static void calls_of_a_copied_session_are_read_again(void **state)
 {
     (void)state;
     const uint32_t site = builder_site(&builder, "f", "a.c", 1), thread = builder_thread(&builder);
@@ -296,7 +299,7 @@ static void the_slowest_call_has_its_rows(void **state)
     assert_memory_equal(copied.notes + copied.rows[1].note, "inner!", 6);
 }
 
-static void broken_slowest_calls_are_none(void **state)
+static void broken_slowest_calls_are_ignored(void **state)
 {
     (void)state;
     const uint32_t site = builder_site(&builder, "f", "a.c", 1), thread = builder_thread(&builder);
@@ -367,13 +370,13 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(logs_are_walked_from_the_newest),
-        TEST(calls_have_all_that_is_known_of_them),
-        TEST(broken_logs_end),
-        TEST(calls_that_are_overwritten_end_the_walk),
-        TEST(calls_of_a_copy_are_read_anew),
+        TEST(logged_calls_have_all_fields),
+        TEST(walks_over_broken_logs_end),
+        TEST(overwritten_calls_end_the_walk),
+        TEST(calls_of_a_copied_session_are_read_again),
         TEST(shared_logs_are_walked_within_bounds),
         TEST(the_slowest_call_has_its_rows),
-        TEST(broken_slowest_calls_are_none),
+        TEST(broken_slowest_calls_are_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Reading a session safely, whatever its bytes are. SPDX-License-Identifier: MIT */
+/* Reading a session safely, with any content. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -179,7 +179,7 @@ static void survives_random_words(void **state)
     free(copy);
 }
 
-static void lists_that_bite_their_tails_end(void **state)
+static void walks_over_circular_lists_end(void **state)
 {
     (void)state;
     build_busy_session();
@@ -223,7 +223,7 @@ static void shared_lists_are_walked_within_bounds(void **state)
     read_all(builder.bytes, builder_size(&builder));
 }
 
-static void counters_may_be_anything(void **state)
+static void any_counter_value_is_survived(void **state)
 {
     (void)state;
     build_busy_session();
@@ -253,9 +253,9 @@ int main(void)
         TEST(survives_being_cut_anywhere),
         TEST(survives_flipped_bytes),
         TEST(survives_random_words),
-        TEST(lists_that_bite_their_tails_end),
+        TEST(walks_over_circular_lists_end),
         TEST(shared_lists_are_walked_within_bounds),
-        TEST(counters_may_be_anything),
+        TEST(any_counter_value_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

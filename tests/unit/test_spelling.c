@@ -29,7 +29,7 @@ static void near_words_are_found(void **state)
     assert_string_equal(meant("HOTPATH_LIMITS"), "HOTPATH_LIMIT");
 }
 
-static void far_words_are_not(void **state)
+static void far_words_are_not_suggested(void **state)
 {
     (void)state;
     assert_string_equal(meant(""), "");
@@ -48,7 +48,7 @@ static void the_nearest_wins(void **state)
     assert_string_equal(spelling.best, "calls");
 }
 
-static void long_words_do_no_harm(void **state)
+static void long_words_are_survived(void **state)
 {
     (void)state;
     char word[200];
@@ -66,9 +66,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(near_words_are_found),
-        cmocka_unit_test(far_words_are_not),
+        cmocka_unit_test(far_words_are_not_suggested),
         cmocka_unit_test(the_nearest_wins),
-        cmocka_unit_test(long_words_do_no_harm),
+        cmocka_unit_test(long_words_are_survived),
     };
     return cmocka_run_group_tests_name("spelling", tests, NULL, NULL);
 }

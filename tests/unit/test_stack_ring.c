@@ -1,5 +1,5 @@
 /*
- * Rings of stacks: what is put is read, with concurrent writers, and with writers that are killed.
+ * Rings of stacks: records are read back, with concurrent writers, and with writers that are killed.
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
@@ -72,7 +72,7 @@ static void need_rings(void)
         skip();
 }
 
-/* Registers of which the sp leads into our stack. */
+/* Registers whose stack pointer points into our stack. */
 static struct hp_stack_registers registers_at(const void *sp)
 {
     struct hp_stack_registers registers = {.known = UINT64_C(1) << HP_STACK_SP | UINT64_C(1) << HP_STACK_PC | 1};
@@ -97,7 +97,7 @@ static bool put(uint64_t number, const uint64_t *sp)
     return hp_stack_ring_put(&ring, &note, &registers, &whole);
 }
 
-/* What was read. */
+/* The records that were read. */
 struct seen {
     uint64_t count, last, sum;
     bool is_wrong;
@@ -144,7 +144,7 @@ static void test_header(void **state)
     assert_int_equal(hp_stack_ring_end(&ring), HP_RING_CONFINED);
 }
 
-static void test_what_is_put_is_read(void **state)
+static void test_records_are_read_back(void **state)
 {
     (void)state;
     need_rings();
@@ -158,7 +158,7 @@ static void test_what_is_put_is_read(void **state)
 }
 
 /* Records of many lengths, many times around. */
-static void test_around_the_end(void **state)
+static void test_records_wrap_around(void **state)
 {
     uint64_t lost, expected = 0, found = 0;
     (void)state;
@@ -191,7 +191,7 @@ static void test_full(void **state)
 }
 
 /* As if its writer had been killed before it published: there is a piece that was reserved. */
-static void test_who_was_killed(void **state)
+static void test_unpublished_record_of_a_killed_writer(void **state)
 {
     uint64_t lost;
     (void)state;
@@ -295,7 +295,7 @@ static bool kernel_copies(void)
     return process_vm_readv(getpid(), &target, 1, &source, 1, 0) == 1;
 }
 
-/* Up to where nothing is mapped, whatever is said of it; and from nowhere, nothing. */
+/* The copy ends where nothing is mapped, whatever size is given; from an invalid address nothing is copied. */
 static void test_the_copy_does_not_fault(void **state)
 {
     const struct hp_stack none = {0, 0};
@@ -407,7 +407,7 @@ static void count(void *context, const struct hp_ring_record *record)
 }
 
 /* Whatever is in the file. */
-static void test_rubbish(void **state)
+static void test_random_contents(void **state)
 {
     uint64_t sum = 0;
     (void)state;
@@ -430,7 +430,7 @@ static void test_rubbish(void **state)
     assert_true(sum > 0);
 }
 
-static void test_cut_off(void **state)
+static void test_truncated_file(void **state)
 {
     (void)state;
     need_rings();
@@ -448,18 +448,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_header, begin, end),
-        cmocka_unit_test_setup_teardown(test_what_is_put_is_read, begin, end),
-        cmocka_unit_test_setup_teardown(test_around_the_end, begin, end),
+        cmocka_unit_test_setup_teardown(test_records_are_read_back, begin, end),
+        cmocka_unit_test_setup_teardown(test_records_wrap_around, begin, end),
         cmocka_unit_test_setup_teardown(test_full, begin, end),
-        cmocka_unit_test_setup_teardown(test_who_was_killed, begin, end),
+        cmocka_unit_test_setup_teardown(test_unpublished_record_of_a_killed_writer, begin, end),
         cmocka_unit_test_setup_teardown(test_killed_process, begin, end),
         cmocka_unit_test_setup_teardown(test_many_writers, begin, end),
         cmocka_unit_test_setup_teardown(test_the_copy_does_not_fault, begin, end),
         cmocka_unit_test_setup_teardown(test_the_copy_without_the_kernel, begin, end),
         cmocka_unit_test_setup_teardown(test_registers, begin, end),
         cmocka_unit_test_setup_teardown(test_no_room_on_disk, begin, end),
-        cmocka_unit_test_setup_teardown(test_rubbish, begin, end),
-        cmocka_unit_test_setup_teardown(test_cut_off, begin, end),
+        cmocka_unit_test_setup_teardown(test_random_contents, begin, end),
+        cmocka_unit_test_setup_teardown(test_truncated_file, begin, end),
     };
     return cmocka_run_group_tests(tests, make_scratch_folder, remove_scratch_folder);
 }

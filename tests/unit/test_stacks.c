@@ -17,7 +17,7 @@
 
 /* ------------------------------------------------------------------------------------------------- tree */
 
-static void what_stacks_have_in_common_is_there_once(void **state)
+static void common_parts_of_stacks_are_stored_once(void **state)
 {
     (void)state;
     struct hp_stack_tree tree = {0};
@@ -158,7 +158,7 @@ static void assert_profile_of_example(const struct hp_named_stacks *stacks)
     hp_function_sums_free(&profile);
 }
 
-static void functions_by_themselves_and_with_what_they_called(void **state)
+static void self_and_total_time_of_functions(void **state)
 {
     (void)state;
     const struct hp_named_stacks stacks = example();
@@ -174,7 +174,7 @@ static void assert_zone(const struct hp_function_profile *profile, enum hp_zone_
     assert_int_equal(found->all[at].amount, amount);
 }
 
-/* With what they called, and once where they called themselves; most first. */
+/* Including callees, recursion counted once; largest first. */
 static void functions_by_zone(void **state)
 {
     (void)state;
@@ -216,7 +216,7 @@ static void waiting_and_allocations_by_zone(void **state)
     hp_function_sums_free(&profile);
 }
 
-static void pairs_have_numbers(void **state)
+static void pairs_are_numbered(void **state)
 {
     (void)state;
     enum { MANY = 10000 };
@@ -241,7 +241,7 @@ static void no_stacks_at_all(void **state)
 
 /* ------------------------------------------------------------------------------------------------- file */
 
-static void a_file_has_all_of_it(void **state)
+static void file_keeps_everything(void **state)
 {
     (void)state;
     const struct hp_named_stacks written = example();
@@ -263,7 +263,7 @@ static void a_file_has_all_of_it(void **state)
     hp_named_stacks_free(&read);
 }
 
-static void no_file_is_told_from_a_bad_one(void **state)
+static void missing_file_is_distinguished_from_a_bad_one(void **state)
 {
     (void)state;
     struct hp_named_stacks read;
@@ -288,7 +288,7 @@ static char *bytes_of_file(size_t *ret_size)
     return bytes;
 }
 
-static void a_file_that_is_cut_off_is_refused(void **state)
+static void truncated_file_is_refused(void **state)
 {
     (void)state;
     size_t size;
@@ -297,7 +297,7 @@ static void a_file_that_is_cut_off_is_refused(void **state)
     assert_true(hp_stack_file_parse(bytes, size, &read));
     hp_named_stacks_free(&read);
     for (size_t length = 0; length < size; length++) {
-        char *part = malloc(length > 0 ? length : 1); /* so that a sanitizer sees what is read beyond its end */
+        char *part = malloc(length > 0 ? length : 1); /* so that a sanitizer sees reads beyond its end */
         memcpy(part, bytes, length);
         assert_false(hp_stack_file_parse(part, length, &read));
         free(part);
@@ -305,8 +305,8 @@ static void a_file_that_is_cut_off_is_refused(void **state)
     free(bytes);
 }
 
-/* Whatever is in it: it is refused, or what is read is sound. */
-static void a_file_with_any_byte_changed_does_no_harm(void **state)
+/* With any content it is refused, or the result is sound. */
+static void changed_files_are_survived(void **state)
 {
     (void)state;
     size_t size;
@@ -326,7 +326,7 @@ static void a_file_with_any_byte_changed_does_no_harm(void **state)
     free(bytes);
 }
 
-static void another_version_is_told(void **state)
+static void other_version_is_refused(void **state)
 {
     (void)state;
     size_t size;
@@ -341,18 +341,18 @@ static void another_version_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_stacks_have_in_common_is_there_once),
+        cmocka_unit_test(common_parts_of_stacks_are_stored_once),
         cmocka_unit_test(many_stacks),
-        cmocka_unit_test(functions_by_themselves_and_with_what_they_called),
+        cmocka_unit_test(self_and_total_time_of_functions),
         cmocka_unit_test(functions_by_zone),
         cmocka_unit_test(waiting_and_allocations_by_zone),
-        cmocka_unit_test(pairs_have_numbers),
+        cmocka_unit_test(pairs_are_numbered),
         cmocka_unit_test(no_stacks_at_all),
-        cmocka_unit_test(a_file_has_all_of_it),
-        cmocka_unit_test(no_file_is_told_from_a_bad_one),
-        cmocka_unit_test(a_file_that_is_cut_off_is_refused),
-        cmocka_unit_test(a_file_with_any_byte_changed_does_no_harm),
-        cmocka_unit_test(another_version_is_told),
+        cmocka_unit_test(file_keeps_everything),
+        cmocka_unit_test(missing_file_is_distinguished_from_a_bad_one),
+        cmocka_unit_test(truncated_file_is_refused),
+        cmocka_unit_test(changed_files_are_survived),
+        cmocka_unit_test(other_version_is_refused),
     };
     return cmocka_run_group_tests(tests, make_scratch_folder, remove_scratch_folder);
 }

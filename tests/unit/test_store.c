@@ -71,7 +71,7 @@ static void sessions_are_numbered(void **state)
     hp_store_forget(&second);
 }
 
-static void space_is_aligned_empty_and_nobody_elses(void **state)
+static void space_is_aligned_empty_and_exclusive(void **state)
 {
     (void)state;
     create();
@@ -89,7 +89,7 @@ static void space_is_aligned_empty_and_nobody_elses(void **state)
     assert_int_equal(hp_store_header(&store)->used, end);
 }
 
-/* What is used is backed by the file, so that a full disk is an answer and not a SIGBUS. */
+/* Used space is backed by the file, so a full disk is an error and not a SIGBUS. */
 static void the_file_grows_up_to_its_cap(void **state)
 {
     (void)state;
@@ -137,7 +137,7 @@ static void reserved_space_is_there_in_a_sandbox(void **state)
 }
 
 /* As after chroot, or setuid: to grow takes neither path nor descriptor. */
-static void a_store_that_has_lost_its_path_grows(void **state)
+static void store_grows_after_its_file_was_moved(void **state)
 {
     (void)state;
     create();
@@ -155,7 +155,7 @@ static void create_to_grow_by_path(void)
 }
 
 /* The host may have another file there by now, which is not ours to grow. */
-static void a_file_that_was_replaced_is_left_alone(void **state)
+static void replaced_file_is_left_alone(void **state)
 {
     (void)state;
     create_to_grow_by_path();
@@ -165,10 +165,10 @@ static void a_file_that_was_replaced_is_left_alone(void **state)
     fclose(other);
     assert_int_equal(hp_store_allocate(&store, 512 * KIB, 64), 0);
     assert_int_equal(size_of_file(), 0);
-    assert_true(hp_store_allocate(&store, 100, 8) != 0); /* what is backed can be used */
+    assert_true(hp_store_allocate(&store, 100, 8) != 0); /* backed space can be used */
 }
 
-static void a_limit_of_file_sizes_is_respected(void **state)
+static void file_size_limit_is_respected(void **state)
 {
     (void)state;
     struct rlimit before, limit;
@@ -183,7 +183,7 @@ static void a_limit_of_file_sizes_is_respected(void **state)
 }
 
 /* To ask a full disk each time would cost the host system calls. */
-static void who_was_refused_is_not_asked_each_time(void **state)
+static void refused_growth_is_not_retried_each_time(void **state)
 {
     char elsewhere[1300];
     unsigned tries = 0;
@@ -199,7 +199,7 @@ static void who_was_refused_is_not_asked_each_time(void **state)
     assert_int_equal(store.refusals, 0);
 }
 
-static void text_is_kept_and_cut(void **state)
+static void texts_are_stored_and_cut(void **state)
 {
     (void)state;
     char text[6000];
@@ -226,7 +226,7 @@ static void losses_add_up(void **state)
 }
 
 /* A folder that others can write into is not trusted; then there is memory. */
-static void without_a_folder_there_is_memory(void **state)
+static void without_a_folder_sessions_are_in_memory(void **state)
 {
     (void)state;
     assert_int_equal(chmod(folder, 0777), 0);
@@ -252,7 +252,10 @@ static bool is_there(const char *name)
     return access(path, F_OK) == 0;
 }
 
-/* Only what looks like a session, is over, and is older than those that are kept. Cut-off files are over. */
+/*
+ * Only files that have the name of a session, are finished, and are older than those that are kept. Truncated files
+ * are finished.
+ */
 static void old_sessions_are_removed(void **state)
 {
     (void)state;
@@ -278,17 +281,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(sessions_are_numbered),
-        TEST(space_is_aligned_empty_and_nobody_elses),
+        TEST(space_is_aligned_empty_and_exclusive),
         TEST(the_file_grows_up_to_its_cap),
         TEST(everything_can_be_reserved),
-        TEST(reserved_space_is_there_in_a_sandbox),
-        TEST(a_store_that_has_lost_its_path_grows),
-        TEST(a_file_that_was_replaced_is_left_alone),
-        TEST(a_limit_of_file_sizes_is_respected),
-        TEST(who_was_refused_is_not_asked_each_time),
-        TEST(text_is_kept_and_cut),
+        TEST(store_grows_after_its_file_was_moved),
+        TEST(replaced_file_is_left_alone),
+        TEST(file_size_limit_is_respected),
+        TEST(refused_growth_is_not_retried_each_time),
+        TEST(texts_are_stored_and_cut),
         TEST(losses_add_up),
-        TEST(without_a_folder_there_is_memory),
+        TEST(without_a_folder_sessions_are_in_memory),
         TEST(old_sessions_are_removed),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);

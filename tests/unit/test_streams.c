@@ -138,7 +138,7 @@ static void produce(const void *stream)
     pass(1000);
 }
 
-static void who_takes_the_time(void **state)
+static void producer_and_consumer_time(void **state)
 {
     (void)state;
     static char stream;
@@ -193,7 +193,7 @@ static void work_that_yields_nothing_and_batches(void **state)
 }
 
 /* As most do: nothing more comes, and the producer says so. Its end is that of the same stream. */
-static void one_that_ends_in_the_scope_of_its_producer(void **state)
+static void stream_that_ends_in_its_producer_scope(void **state)
 {
     (void)state;
     static char stream;
@@ -213,8 +213,8 @@ static void one_that_ends_in_the_scope_of_its_producer(void **state)
     assert_string_equal(all->state, "ended");
 }
 
-/* The scope of one is left by a jump, that of another is around itself: who asks again is asked from then on. */
-static void scopes_that_do_not_end_as_they_should(void **state)
+/* The scope of one stream is left by a jump, another is nested in itself: a new scope replaces the old one. */
+static void scopes_left_by_a_jump_or_nested(void **state)
 {
     (void)state;
     static char left, nested;
@@ -255,7 +255,7 @@ static void *produce_there(void *stream)
 }
 
 /* Each item on a thread of its own: moments are the stream's, not a thread's. */
-static void a_stream_that_goes_on_elsewhere(void **state)
+static void stream_continued_on_other_threads(void **state)
 {
     (void)state;
     static char stream;
@@ -272,7 +272,7 @@ static void a_stream_that_goes_on_elsewhere(void **state)
     assert_true(all->number[RATE] == 100000);
 }
 
-static void only_items(void **state)
+static void items_without_scopes(void **state)
 {
     (void)state;
     for (int at = 0; at < 5; at++) {
@@ -412,7 +412,7 @@ static bool read_part(const struct hp_snapshot *snapshot, struct hp_instance_par
     return false;
 }
 
-static void who_reads_meanwhile_sees_no_half_of_a_change(void **state)
+static void concurrent_reader_sees_whole_changes(void **state)
 {
     (void)state;
     static char stream;
@@ -427,7 +427,7 @@ static void who_reads_meanwhile_sees_no_half_of_a_change(void **state)
     assert_int_equal(pthread_create(&writer, NULL, yield_items, &stream), 0);
     for (unsigned at = 0; at < READINGS || changes < 1000;) {
         if (!read_part(&snapshot, &part) || part.part.sequence & 1)
-            continue; /* it has not begun, or has lost its processor */
+            continue; /* not started yet, or preempted */
         assert_not_torn(&part.part);
         changes += part.part.last_tick != latest;
         latest = part.part.last_tick;
@@ -440,15 +440,15 @@ static void who_reads_meanwhile_sees_no_half_of_a_change(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(who_takes_the_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(producer_and_consumer_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(work_that_yields_nothing_and_batches, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(one_that_ends_in_the_scope_of_its_producer, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(scopes_that_do_not_end_as_they_should, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_stream_that_goes_on_elsewhere, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(only_items, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stream_that_ends_in_its_producer_scope, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(scopes_left_by_a_jump_or_nested, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stream_continued_on_other_threads, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(items_without_scopes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_that_come_and_go, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_latest_texts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_reads_meanwhile_sees_no_half_of_a_change, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(concurrent_reader_sees_whole_changes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_is_recorded_and_errno_is_kept, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, make_scratch_folder, remove_scratch_folder);

@@ -141,7 +141,7 @@ static int tear_down(void **state)
     return system(command); /* NOLINT(cert-env33-c): the words are our own */
 }
 
-/* NULL, or why there is none. */
+/* NULL, or the error. */
 static const char *cut(unsigned count, uint64_t from, uint64_t to)
 {
     const struct hp_snapshot *all[2] = {&processes[0].snapshot, &processes[1].snapshot};
@@ -282,7 +282,7 @@ static void timeline_of_a_stretch(void **state)
 }
 
 /* A process that ended before there was anything to see counts where it is inside as a whole. */
-static void a_process_without(void **state)
+static void process_without_history(void **state)
 {
     (void)state;
     write_axis(0);
@@ -310,7 +310,7 @@ static void moments(void **state)
     (void)state;
     static const struct {
         const char *text;
-        uint64_t ns; /* of a run of 100 s; UINT64_MAX: it is none */
+        uint64_t ns; /* of a run of 100 s; UINT64_MAX: invalid */
     } all[] = {
         {"2s", 2000000000u},       {"2", 2000000000u},     {"1m30s", 90000000000u},
         {"250ms", 250000000u},     {"1.5s", 1500000000u},  {"80%", 80000000000u},
@@ -339,7 +339,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(parts_of_a_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(waits_of_a_stretch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(timeline_of_a_stretch, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_process_without, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(process_without_history, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_history, set_up, tear_down),
         cmocka_unit_test(moments),
     };

@@ -216,7 +216,7 @@ static uint64_t size_of_debug_information(void)
     return bytes;
 }
 
-static void lines_are_read_where_they_are_worth_it(void **state)
+static void lines_are_read_only_for_enough_time(void **state)
 {
     NEED_LINES();
     const uint64_t bytes =
@@ -271,7 +271,7 @@ static void assert_image_and_offset(uint64_t address, uint64_t offset)
     assert_int_equal(places[0].line, 0);
 }
 
-static void what_was_stripped_off_is_found_by_its_link(void **state)
+static void separate_debug_file_is_found_by_its_link(void **state)
 {
     NEED_LINES();
     const struct addresses at = all_labels();
@@ -290,7 +290,7 @@ static void what_was_stripped_off_is_found_by_its_link(void **state)
 }
 
 /* A file of the same name that belongs to something else: the same code, but compiled with other options. */
-static void a_wrong_file_is_not_used(void **state)
+static void debug_file_of_another_build_is_not_used(void **state)
 {
     NEED_LINES();
     static const char *const ids[] = {"-Wl,--build-id", "-Wl,--build-id=none"};
@@ -314,7 +314,7 @@ static void a_wrong_file_is_not_used(void **state)
     }
 }
 
-static void what_was_stripped_off_is_found_by_build_id_below_a_root(void **state)
+static void separate_debug_file_is_found_by_build_id(void **state)
 {
     NEED_LINES();
     const struct addresses at = all_labels();
@@ -335,14 +335,14 @@ static void what_was_stripped_off_is_found_by_build_id_below_a_root(void **state
     assert_all("build-id", at.inner, at.behind, at.entrance);
 }
 
-static void what_cannot_be_read_has_its_place(void **state)
+static void unreadable_image_gives_image_and_offset(void **state)
 {
     (void)state;
     assert_false(image_of(file)->is_readable);
     assert_image_and_offset(0x1234, 0x1234);
 }
 
-static void places_of_a_function_without_a_name_have_one_in_common(void **state)
+static void addresses_of_an_unnamed_function_share_a_name(void **state)
 {
     (void)state;
     if (!compile("g++", "-O2 -fvisibility=hidden"))
@@ -357,7 +357,7 @@ static void places_of_a_function_without_a_name_have_one_in_common(void **state)
 }
 
 /* Any byte may be anything; nothing may happen but a wrong answer. */
-static void broken_files_do_no_harm(void **state)
+static void broken_files_are_survived(void **state)
 {
     NEED_LINES();
     static unsigned char good[1 << 17], bad[1 << 17];
@@ -484,7 +484,7 @@ static void newer_names_of_rust(void **state)
 }
 
 /* Each part is twice the one before: a short name that would be longer than any memory. */
-static void names_of_rust_that_grow(void **state)
+static void huge_names_of_rust(void **state)
 {
     (void)state;
     static char name[1 << 20];
@@ -504,18 +504,18 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(inlined_functions_and_lines),
-        TEST(lines_are_read_where_they_are_worth_it),
+        TEST(lines_are_read_only_for_enough_time),
         TEST(names_without_lines),
-        TEST(what_was_stripped_off_is_found_by_its_link),
-        TEST(a_wrong_file_is_not_used),
-        TEST(what_was_stripped_off_is_found_by_build_id_below_a_root),
-        TEST(what_cannot_be_read_has_its_place),
-        TEST(places_of_a_function_without_a_name_have_one_in_common),
-        TEST(broken_files_do_no_harm),
+        TEST(separate_debug_file_is_found_by_its_link),
+        TEST(debug_file_of_another_build_is_not_used),
+        TEST(separate_debug_file_is_found_by_build_id),
+        TEST(unreadable_image_gives_image_and_offset),
+        TEST(addresses_of_an_unnamed_function_share_a_name),
+        TEST(broken_files_are_survived),
         cmocka_unit_test(ranges_within_ranges),
         cmocka_unit_test(names_of_rust),
         cmocka_unit_test(newer_names_of_rust),
-        cmocka_unit_test(names_of_rust_that_grow),
+        cmocka_unit_test(huge_names_of_rust),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

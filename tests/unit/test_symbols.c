@@ -51,7 +51,7 @@ static void functions_of_libraries(void **state)
     assert_string_equal(symbol.name, "_cmocka_run_group_tests");
 }
 
-static void what_is_no_function(void **state)
+static void addresses_outside_functions(void **state)
 {
     (void)state;
     struct hp_symbol symbol;
@@ -96,7 +96,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_of_the_program), cmocka_unit_test(the_middle_of_a_function),
-        cmocka_unit_test(functions_of_libraries),   cmocka_unit_test(what_is_no_function),
+        cmocka_unit_test(functions_of_libraries),   cmocka_unit_test(addresses_outside_functions),
         cmocka_unit_test(the_file_of_an_address),   cmocka_unit_test(the_place_in_the_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ static void build_overview(void)
     builder_header(&builder)->zone_inner_ps = 20000;
 }
 
-static void looks_as_promised(void **state)
+static void rendered_table(void **state)
 {
     (void)state;
     build_overview();
@@ -88,7 +88,7 @@ static void marks_rows_and_explains_the_marks(void **state)
         "clock monotonic; one zone costs 90.0 ns; measuring took about 18.0 % of the run; nothing was lost\n");
 }
 
-static void says_how_much_was_cut(void **state)
+static void table_says_how_many_rows_were_cut(void **state)
 {
     (void)state;
     settings.show.functions_limit = 3;
@@ -137,7 +137,7 @@ static void warns_in_the_report(void **state)
     assert_non_null(strstr(fixture_render(0, false), expected));
 }
 
-static void says_that_a_file_is_cut_off_or_its_process_dead(void **state)
+static void report_says_if_the_file_is_truncated_or_the_process_died(void **state)
 {
     (void)state;
     build_overview();
@@ -226,7 +226,7 @@ static void wide_characters_are_aligned(void **state)
 }
 
 /* A name that becomes four times as long when it is made safe. */
-static void threads_give_way(void **state)
+static void long_thread_names_are_shortened(void **state)
 {
     (void)state;
     const uint32_t thread = builder_thread(&builder);
@@ -258,7 +258,7 @@ static void no_line_is_wider_than_the_terminal(void **state)
     assert_aligned(fixture_render(61, false));
 }
 
-static void names_give_way_first_then_columns(void **state)
+static void names_are_shortened_before_columns_are_dropped(void **state)
 {
     (void)state;
     build_wide_names();
@@ -292,7 +292,7 @@ static bool give_up(void *context, const char *bytes, size_t length)
     return false;
 }
 
-static void a_sink_that_gives_up_is_reported(void **state)
+static void failing_sink_is_reported(void **state)
 {
     (void)state;
     const struct hp_report_target target = {.sink = give_up};
@@ -310,7 +310,7 @@ static void remember(const hotpath_results *given, void *context)
     *(size_t *)context = hotpath_section_rows(hotpath_results_section(given, 0));
 }
 
-static void rows_can_be_handed_over(void **state)
+static void rows_are_passed_to_reporters(void **state)
 {
     (void)state;
     size_t rows = 0;
@@ -422,21 +422,22 @@ static void pretty_json_differs_in_blanks_only(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(looks_as_promised, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(rendered_table, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(marks_rows_and_explains_the_marks, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(says_how_much_was_cut, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(table_says_how_many_rows_were_cut, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(indents_trees, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(nothing_measured_names_the_macro, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(warns_in_the_report, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(says_that_a_file_is_cut_off_or_its_process_dead, fixture_set_up,
+        cmocka_unit_test_setup_teardown(report_says_if_the_file_is_truncated_or_the_process_died, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(wide_characters_are_aligned, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(threads_give_way, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(long_thread_names_are_shortened, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(no_line_is_wider_than_the_terminal, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(names_give_way_first_then_columns, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(names_are_shortened_before_columns_are_dropped, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(colour_is_for_terminals_only, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(a_sink_that_gives_up_is_reported, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(rows_can_be_handed_over, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(failing_sink_is_reported, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(rows_are_passed_to_reporters, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(json_is_raw_and_complete, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(json_nests_the_tree, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(pretty_json_differs_in_blanks_only, fixture_set_up, fixture_tear_down),

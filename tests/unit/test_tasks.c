@@ -133,7 +133,7 @@ static void start_with(uint64_t max_bytes, const char *log)
                                       .max_bytes = max_bytes,
                                       .log = log};
     hotpath_set_reporter(take_rows, NULL);
-    now = hp_clock_monotonic_ns(); /* which is what reports are told */
+    now = hp_clock_monotonic_ns(); /* as reports have it */
     assert_int_equal(hotpath_start(&options), HOTPATH_OK);
     now = hp_clock_monotonic_ns();
 }
@@ -185,7 +185,7 @@ static void wall_busy_and_waiting(void **state)
     assert_null(find_row("open-futures", "fetch"));
 }
 
-static void those_that_tell_of_no_poll(void **state)
+static void tasks_without_polls(void **state)
 {
     (void)state;
     hotpath_task task;
@@ -202,7 +202,7 @@ static void those_that_tell_of_no_poll(void **state)
     assert_true(number_in("timing", "reply", "p50_ns") == 100);
 }
 
-static void open_ones_are_listed_with_their_age(void **state)
+static void open_tasks_are_listed_with_their_age(void **state)
 {
     (void)state;
     hotpath_task waiting, running;
@@ -226,7 +226,7 @@ static void open_ones_are_listed_with_their_age(void **state)
     assert_string_equal(find_row("open-futures", "waiting")->text, "waiting");
 }
 
-static void cancelled_is_cancelled(void **state)
+static void cancelled_tasks_are_counted(void **state)
 {
     (void)state;
     hotpath_task task;
@@ -259,7 +259,7 @@ static void work_for(uint64_t ns)
     pass(ns);
 }
 
-static void what_a_long_poll_had_inside(void **state)
+static void contents_of_a_long_poll(void **state)
 {
     (void)state;
     hotpath_task task;
@@ -276,7 +276,7 @@ static void what_a_long_poll_had_inside(void **state)
     assert_string_equal(find_row("futures", "slow")->inside, "work 30.00 ms, itself 5.00 ms");
 }
 
-/* ------------------------------------------------------------------------------------- what is waited for */
+/* ------------------------------------------------------------------------------------- causes of waiting */
 
 /* As adapters of libraries do. */
 #define REQUEST(request, label, waiting)                                                                           \
@@ -295,7 +295,7 @@ static void on_another_thread(void *(*function)(void *), void *argument)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-/* What a row of `awaits` says of a task and a request; -1: there is none. */
+/* A row of `awaits` for a task and a request; -1: there is none. */
 static double awaited(const char *task, const char *request)
 {
     for (size_t at = 0; at < row_count; at++)
@@ -306,7 +306,7 @@ static double awaited(const char *task, const char *request)
 }
 
 /* While the task runs it does not wait for anything. */
-static void waiting_is_split_by_what_for(void **state)
+static void waiting_is_split_by_cause(void **state)
 {
     (void)state;
     hotpath_task file, write, sync;
@@ -342,8 +342,8 @@ static void waiting_is_split_by_what_for(void **state)
     assert_string_equal(find_row("futures", "write")->waits_for, "");
 }
 
-/* Each of those that are open at once; none that is open when who waits for it is over. */
-static void several_waits_at_once_count_each(void **state)
+/* Each wait that is open at once counts; none that is still open when its waiter has ended. */
+static void concurrent_waits_count_each(void **state)
 {
     (void)state;
     hotpath_task page, images[2], late, nobody = {0}, alone;
@@ -373,7 +373,7 @@ static void several_waits_at_once_count_each(void **state)
 
 static hotpath_task shared_parent;
 
-/* Requests of many threads for one task, which runs meanwhile on another: never more than their wall time. */
+/* Requests of many threads for one task, which runs on another thread: never more than their wall time. */
 static void *make_requests(void *unused)
 {
     (void)unused;
@@ -490,7 +490,7 @@ static void *resume(void *coroutine)
 }
 
 /* Each is resumed on another thread in turn; zones of both are open at the same time, and not nested. */
-static void a_lane_for_those_that_keep_zones_open(void **state)
+static void tasks_that_keep_zones_open_have_a_lane(void **state)
 {
     (void)state;
     start();
@@ -509,7 +509,7 @@ static void a_lane_for_those_that_keep_zones_open(void **state)
     report();
     ASSERT_NUMBERS("crawler", {"calls", 6}, {"open", 0}, {"polls", 18}, {"misused", 0}, {"busy_ns", 6 * 37});
     assert_true(number_in("timing", "crawl", "calls") == 6 && number_in("timing", "parse", "calls") == 6);
-    /* What the other one did meanwhile is in the wall time, and not its own. */
+    /* The time of the other task is in the wall time of this one, but not in its busy time. */
     assert_true(number_in("timing", "crawl", "total_ns") == 3 * (10 + 10 + 20 + 20 + 7 + 10 + 20 + 20 + 7 + 7));
     assert_true(number_in("timing", "<suspended>", "calls") == 12);
     assert_int_equal(losses(HP_LOSS_LANES), 0);
@@ -525,7 +525,7 @@ static void resume_nothing(hotpath_task *task)
     pass(1);
 }
 
-/* One that is never polled, and one that is ended by somebody else. */
+/* One that is never polled, and one that is ended by another thread. */
 static void lanes_end_with_their_tasks(void **state)
 {
     (void)state;
@@ -544,7 +544,7 @@ static void lanes_end_with_their_tasks(void **state)
     assert_int_equal(losses(HP_LOSS_LANES), 0);
 }
 
-static void the_current_one(void **state)
+static void current_task(void **state)
 {
     (void)state;
     hotpath_task outer, inner;
@@ -564,7 +564,7 @@ static void the_current_one(void **state)
     assert_true(hotpath_current().id_ == 0);
 }
 
-static void results_of_labels_that_are_logged(void **state)
+static void results_of_logged_tasks(void **state)
 {
     (void)state;
     hotpath_task task;
@@ -579,7 +579,7 @@ static void results_of_labels_that_are_logged(void **state)
     report();
     assert_string_equal(find_row("futures", "lookup")->text, "row 2, row 1");
     assert_string_equal(find_row("futures", "other")->text, "ended");
-    assert_int_equal(evaluated, 0); /* nobody wants to see it */
+    assert_int_equal(evaluated, 0); /* not used */
 }
 
 /* ------------------------------------------------------------------------------------------------- misuse */
@@ -592,7 +592,7 @@ static void used_after_its_end(void **state)
     HOTPATH_TASK(&task, "request");
     copy = task;
     HOTPATH_READY(&task);
-    HOTPATH_READY(&task); /* it knows that it is none any more */
+    HOTPATH_READY(&task); /* its handle is no longer valid */
     HOTPATH_READY(&copy);
     copy = (hotpath_task){copy.id_};
     HOTPATH_TASK(&task, "request"); /* in the same slot */
@@ -616,7 +616,7 @@ static void polled_after_its_end(void **state)
     ASSERT_NUMBERS("request", {"polls", -1}, {"misused", 1}, {"total_ns", 0});
 }
 
-/* Freed in its own poll: the guard has the number, and nothing of the host's is looked at. */
+/* Freed in its own poll: the guard has the number, so freed memory is not read. */
 static void freed_in_its_own_poll(void **state)
 {
     (void)state;
@@ -655,7 +655,7 @@ static void running_twice_at_once(void **state)
 }
 
 /* Whatever the number is. */
-static void anything_for_a_task(void **state)
+static void invalid_task_handles(void **state)
 {
     (void)state;
     uint64_t bits = 88172645463325252u;
@@ -679,8 +679,8 @@ static void anything_for_a_task(void **state)
     assert_true(number_of("request", "calls") == 1);
 }
 
-/* A number of another session is nobody's. */
-static void in_the_next_session(void **state)
+/* A number of another session is invalid. */
+static void tasks_of_the_previous_session(void **state)
 {
     (void)state;
     hotpath_task task, other;
@@ -713,7 +713,7 @@ static void without_a_session(void **state)
 
 /* ------------------------------------------------------------------------------------------------- very many */
 
-static void more_than_there_are_slots(void **state)
+static void tasks_beyond_the_slots(void **state)
 {
     (void)state;
     enum { MANY = 70000 };
@@ -736,7 +736,7 @@ static void more_than_there_are_slots(void **state)
 
 static uint64_t used(void) { return hp_store_header(hp_runtime->store)->used; }
 
-static void a_million_one_after_the_other(void **state)
+static void a_million_consecutive_tasks(void **state)
 {
     (void)state;
     hotpath_task task;
@@ -771,8 +771,8 @@ static void *end_what_is_handed(void *context)
     return context;
 }
 
-/* Slots go back to who creates, so that their number stays. */
-static void created_here_and_ended_there(void **state)
+/* Slots go back to the creating thread, so their number stays constant. */
+static void created_on_one_thread_and_ended_on_another(void **state)
 {
     (void)state;
     pthread_t thread;
@@ -825,7 +825,7 @@ static void ended_by_two_threads_at_once(void **state)
 
 /* ------------------------------------------------------------------------------------ objects that have no room */
 
-static void of_an_object(void **state)
+static void tasks_of_objects(void **state)
 {
     (void)state;
     char objects[3000];
@@ -849,32 +849,32 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(wall_busy_and_waiting),
-        TEST(those_that_tell_of_no_poll),
-        TEST(open_ones_are_listed_with_their_age),
-        TEST(cancelled_is_cancelled),
+        TEST(tasks_without_polls),
+        TEST(open_tasks_are_listed_with_their_age),
+        TEST(cancelled_tasks_are_counted),
         TEST(long_polls_are_counted),
-        TEST(what_a_long_poll_had_inside),
-        TEST(waiting_is_split_by_what_for),
-        TEST(several_waits_at_once_count_each),
+        TEST(contents_of_a_long_poll),
+        TEST(waiting_is_split_by_cause),
+        TEST(concurrent_waits_count_each),
         TEST(requests_of_many_threads),
 #ifdef __GLIBC__
-        TEST(a_lane_for_those_that_keep_zones_open),
+        TEST(tasks_that_keep_zones_open_have_a_lane),
 #endif
         TEST(lanes_end_with_their_tasks),
-        TEST(the_current_one),
-        TEST(results_of_labels_that_are_logged),
+        TEST(current_task),
+        TEST(results_of_logged_tasks),
         TEST(used_after_its_end),
         TEST(polled_after_its_end),
         TEST(freed_in_its_own_poll),
         TEST(running_twice_at_once),
-        TEST(anything_for_a_task),
-        TEST(in_the_next_session),
+        TEST(invalid_task_handles),
+        TEST(tasks_of_the_previous_session),
         TEST(without_a_session),
-        TEST(more_than_there_are_slots),
-        TEST(a_million_one_after_the_other),
-        TEST(created_here_and_ended_there),
+        TEST(tasks_beyond_the_slots),
+        TEST(a_million_consecutive_tasks),
+        TEST(created_on_one_thread_and_ended_on_another),
         TEST(ended_by_two_threads_at_once),
-        TEST(of_an_object),
+        TEST(tasks_of_objects),
     };
     return cmocka_run_group_tests(tests, make_scratch_folder, remove_scratch_folder);
 }

@@ -108,7 +108,7 @@ static void streams_through_a_small_buffer(void **state)
         assert_memory_equal(collected.bytes + line * 15, "a line of text\n", 15);
 }
 
-static void a_stream_remembers_that_its_reader_gave_up(void **state)
+static void stream_remembers_a_failed_write(void **state)
 {
     (void)state;
     char buffer[8];
@@ -194,7 +194,7 @@ int main(void)
         cmocka_unit_test(writes_fixed_decimals),
         cmocka_unit_test(cuts_what_does_not_fit),
         cmocka_unit_test(streams_through_a_small_buffer),
-        cmocka_unit_test(a_stream_remembers_that_its_reader_gave_up),
+        cmocka_unit_test(stream_remembers_a_failed_write),
         cmocka_unit_test(walks_lists),
         cmocka_unit_test(compares_without_case),
         cmocka_unit_test(sorts_pointers),

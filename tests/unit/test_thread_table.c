@@ -93,7 +93,7 @@ static void a_thread_that_lives(void **state)
     assert_string_equal(threads()->summary, "1 thread running, 4 at peak; memory in use: 3.0 MB, at most 5.0 MB");
 }
 
-/* What its record says of its end counts for more than what was seen last. */
+/* The exit record overrides the last sample. */
 static void a_thread_that_has_ended(void **state)
 {
     (void)state;
@@ -114,8 +114,8 @@ static void a_thread_that_has_ended(void **state)
     assert_false(cell_of(threads(), 0, "current").has_value);
 }
 
-/* The longest first; null of a thread that nobody watched. */
-static void what_each_waited_for(void **state)
+/* The longest first; null for a thread without samples. */
+static void causes_of_waiting_per_thread(void **state)
 {
     (void)state;
     struct hotpath_histogram causes = {.size = sizeof causes};
@@ -135,8 +135,8 @@ static void what_each_waited_for(void **state)
     assert_int_equal(causes.amounts[1], 30 * MS);
 }
 
-/* Another thread has the record now: what that one has is none of this one's. */
-static void a_record_of_another(void **state)
+/* Another thread has the record now: its numbers are not this thread's. */
+static void record_reused_by_another_thread(void **state)
 {
     (void)state;
     struct hp_thread *thread = build_record();
@@ -153,8 +153,8 @@ static void a_record_of_another(void **state)
     assert_int_equal(count_of(0, "live_usable_bytes"), 64);
 }
 
-/* What the process used beyond what was seen has a row; rows add up to what it used. */
-static void the_rest(void **state)
+/* CPU time of the process beyond the listed threads has a row; rows add up to the total. */
+static void row_for_unlisted_threads(void **state)
 {
     (void)state;
     build_record();
@@ -175,7 +175,7 @@ static void the_rest(void **state)
 }
 
 /* The thread of the library that watches is no thread of the program. */
-static void the_watcher_is_no_rest(void **state)
+static void observer_is_not_in_the_rest(void **state)
 {
     (void)state;
     builder_crew(&builder, 4);
@@ -190,7 +190,7 @@ static void the_watcher_is_no_rest(void **state)
     assert_int_equal(hotpath_section_rows(threads()), 1);
 }
 
-/* Places that are free are no rows; several threads are told as such. */
+/* Free entries are not rows; several threads of one name are counted. */
 static void threads_of_one_name(void **state)
 {
     (void)state;
@@ -205,8 +205,8 @@ static void threads_of_one_name(void **state)
     assert_int_equal(count_of(0, "threads"), 12);
 }
 
-/* Nobody watched: the records have what they have. */
-static void without_a_watcher(void **state)
+/* Without samples, only the records are known. */
+static void without_an_observer(void **state)
 {
     (void)state;
     build_record();
@@ -221,7 +221,7 @@ static void without_a_watcher(void **state)
     assert_true(threads()->note_count > 0);
 }
 
-static void memory_may_not_suffice(void **state)
+static void running_out_of_memory_is_reported(void **state)
 {
     (void)state;
     build_record();
@@ -237,13 +237,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_thread_that_lives, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_thread_that_has_ended, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(what_each_waited_for, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(a_record_of_another, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(the_rest, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(the_watcher_is_no_rest, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(causes_of_waiting_per_thread, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(record_reused_by_another_thread, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(row_for_unlisted_threads, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(observer_is_not_in_the_rest, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(threads_of_one_name, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(without_a_watcher, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(memory_may_not_suffice, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(without_an_observer, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(running_out_of_memory_is_reported, fixture_set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

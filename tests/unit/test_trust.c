@@ -16,7 +16,7 @@
 
 /* ------------------------------------------------------------------------------------------- estimates */
 
-/* main, timed: 1000 ticks; in it `f`, of which ten calls of 160 were timed, and `g`, all of which were. */
+/* main, timed: 1000 ticks; in it `f`, ten of whose 160 calls were timed, and `g`, with all calls timed. */
 static void build_sampled_session(uint64_t ticks_of_f)
 {
     const uint32_t thread = builder_thread(&builder);
@@ -60,7 +60,7 @@ static void every_scaled_number_is_marked(void **state)
     assert_true(shows(table, "|   g      |     1 |  200.00 ns |  200.00 ns |   0.02% |"));
 }
 
-static void what_is_inside_is_not_estimated_as_longer(void **state)
+static void scaled_callees_do_not_exceed_their_caller(void **state)
 {
     (void)state;
     build_sampled_session(30);
@@ -78,7 +78,7 @@ static void overhead_is_bounded_from_above(void **state)
 {
     (void)state;
     build_small_session();
-    builder_header(&builder)->zone_cost_ps = 10000; /* 10 ns, of which 4 fall into the zone itself */
+    builder_header(&builder)->zone_cost_ps = 10000; /* 10 ns, 4 of which fall into the zone itself */
     builder_header(&builder)->zone_inner_ps = 4000;
     fixture_build();
     const hotpath_section *timing = section_named("timing");
@@ -96,8 +96,8 @@ static void overhead_is_bounded_from_above(void **state)
     assert_float_equal(results->trust->share_percent, 7, 0.001);
 }
 
-/* Inner calls of f were folded onto the outer one, so nobody knows how many of them ran inside g and h. */
-static void what_recursion_may_hide_counts_in_full(void **state)
+/* Inner calls of f were folded onto the outer one, so it is unknown how many of them ran inside g and h. */
+static void overhead_counts_folded_recursion_in_full(void **state)
 {
     (void)state;
     const uint32_t thread = builder_thread(&builder);
@@ -133,7 +133,7 @@ static const char *line_of(const struct hp_trust *trust)
 
 static const char *trust_line(void) { return line_of(results->trust); }
 
-static void the_trust_line_says_it_all(void **state)
+static void trust_line_with_all_parts(void **state)
 {
     (void)state;
     build_small_session();
@@ -153,7 +153,7 @@ static void the_trust_line_says_it_all(void **state)
         "by longjmp or similar: timed up to their last recorded time; 1 zone was nested too deeply: not recorded");
 }
 
-static void the_trust_line_says_what_is_not_known_better(void **state)
+static void trust_line_shows_the_range_of_overhead(void **state)
 {
     (void)state;
     struct hp_trust trust = {.clock = "tsc", .zone_cost_ns = 46, .share_percent = 20, .least_percent = 16};
@@ -164,7 +164,7 @@ static void the_trust_line_says_what_is_not_known_better(void **state)
     assert_non_null(strstr(line_of(&trust), "measuring took at most about 20.0 % of the run"));
 }
 
-static void the_trust_line_says_what_is_lost_of_stacks(void **state)
+static void trust_line_names_lost_stack_samples(void **state)
 {
     (void)state;
     struct hp_function_profile functions = {.samples = 5, .source = HP_STACKS_BY_TIMERS};
@@ -185,12 +185,12 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(every_scaled_number_is_marked),
-        TEST(what_is_inside_is_not_estimated_as_longer),
+        TEST(scaled_callees_do_not_exceed_their_caller),
         TEST(overhead_is_bounded_from_above),
-        TEST(what_recursion_may_hide_counts_in_full),
-        TEST(the_trust_line_says_it_all),
-        cmocka_unit_test(the_trust_line_says_what_is_lost_of_stacks),
-        TEST(the_trust_line_says_what_is_not_known_better),
+        TEST(overhead_counts_folded_recursion_in_full),
+        TEST(trust_line_with_all_parts),
+        cmocka_unit_test(trust_line_names_lost_stack_samples),
+        TEST(trust_line_shows_the_range_of_overhead),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ static const char *moment(uint64_t unix_ns)
     return hp_text_end(&text);
 }
 
-static void durations_choose_their_unit_by_what_is_printed(void **state)
+static void durations_choose_their_unit_after_rounding(void **state)
 {
     (void)state;
     assert_string_equal(ns(0), "0.00 ns");
@@ -109,7 +109,7 @@ static void rounding_never_overflows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(durations_choose_their_unit_by_what_is_printed),
+        cmocka_unit_test(durations_choose_their_unit_after_rounding),
         cmocka_unit_test(sizes_are_in_powers_of_1024),
         cmocka_unit_test(percentages_and_frequencies),
         cmocka_unit_test(moments_are_rfc_3339),

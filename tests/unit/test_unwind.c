@@ -35,7 +35,7 @@ static struct hp_space space;
 static struct hp_unwinder unwinder;
 static char maps[1 << 18];
 
-/* What was found at the end of a chain. */
+/* The stack found at the end of a chain. */
 static struct found {
     struct hp_frame frames[MOST_FRAMES];
     size_t count;
@@ -219,8 +219,8 @@ static bool is_x86(void) { return hp_machine_here()->elf_machine == EM_X86_64; }
 static volatile size_t few = 100;
 
 /*
- * As unwind_here, but that its frame is found by the frame pointer alone, and what is on the stack looks like many
- * callers.
+ * As unwind_here, but its frame is found by the frame pointer alone, and the stack contains many values that
+ * resemble return addresses.
  */
 static __attribute__((noinline)) void unwind_from_unknown_frame(void)
 {
@@ -267,8 +267,8 @@ static void calls_are_found_with_few_registers(void **state)
     assert_int_equal(found.end, HP_UNWIND_START);
 }
 
-/* Who has all registers needs no search. */
-static void nothing_is_searched_for_with_all_registers(void **state)
+/* With all registers no search is needed. */
+static void no_stack_search_with_all_registers(void **state)
 {
     NEED_MACHINE();
     chain_pointers(DEPTH, unwind_here);
@@ -322,7 +322,7 @@ static void system_calls_by_the_code_before_them(void **state)
         assert_int_equal(hp_kernel_entry_number(cases[at].bytes, sizeof cases[at].bytes), cases[at].number);
 }
 
-static void frame_pointers_are_followed_where_there_is_nothing_else(void **state)
+static void frame_pointers_are_the_last_resort(void **state)
 {
     NEED_MACHINE();
     chain_only_pointers(DEPTH, unwind_here);
@@ -376,7 +376,7 @@ static void threads_have_a_start(void **state)
     assert_int_equal(found.end, HP_UNWIND_START);
 }
 
-static void what_was_not_copied_cuts_the_stack(void **state)
+static void stack_ends_where_the_copy_ends(void **state)
 {
     NEED_MACHINE();
     stack_bytes = 30000;
@@ -455,7 +455,7 @@ static void handle(int signal_number, void (*handler)(int, siginfo_t *, void *),
     assert_int_equal(sigaction(signal_number, &action, NULL), 0);
 }
 
-static void handlers_and_what_they_interrupt(void **state)
+static void handlers_and_interrupted_functions(void **state)
 {
     NEED_MACHINE();
     handle(SIGUSR1, on_signal, 0);
@@ -483,7 +483,7 @@ static void alternate_stacks(void **state)
     chain_small(DEPTH, interrupt);
     assert_truth("alternate", 3);
     assert_int_equal(found.end, HP_UNWIND_START);
-    /* Without the other stack it ends behind what was interrupted, and says so. */
+    /* Without the other stack it ends at the interrupted frame, and says so. */
     has_both_stacks = false;
     chain_small(DEPTH, interrupt);
     assert_int_equal(found.end, HP_UNWIND_CUT);
@@ -529,7 +529,7 @@ static void registers_of_a_signal(void **state)
 /* --------------------------------------------------------------------------------------------- bad input */
 
 /* A frame pointer that leads to itself, one that leads back, and one that leads nowhere. */
-static void frame_pointers_that_lead_nowhere(void **state)
+static void invalid_frame_pointers(void **state)
 {
     NEED_MACHINE();
     const struct hp_machine *machine = hp_machine_here();
@@ -570,7 +570,7 @@ static const struct hp_mapping *at(const struct hp_space *where, uint64_t addres
     return hp_space_find(where, address);
 }
 
-static void mappings_take_the_place_of_older_ones(void **state)
+static void mappings_replace_older_ones(void **state)
 {
     (void)state;
     struct hp_space made = {.count = 0}, copy = {.count = 0};
@@ -598,7 +598,7 @@ static void mappings_take_the_place_of_older_ones(void **state)
 }
 
 /* Files that are gone or are others are not read; the same file is read once. */
-static void files_are_known_by_what_they_are(void **state)
+static void files_are_identified_by_inode_and_build_id(void **state)
 {
     NEED_MACHINE();
     const struct hp_mapping *own = at(&space, (uintptr_t)is_own);
@@ -624,20 +624,20 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(calls_are_found),
         TEST(calls_are_found_with_few_registers),
-        TEST(nothing_is_searched_for_with_all_registers),
+        TEST(no_stack_search_with_all_registers),
         cmocka_unit_test(instructions_that_call),
         cmocka_unit_test(system_calls_by_the_code_before_them),
-        TEST(frame_pointers_are_followed_where_there_is_nothing_else),
+        TEST(frame_pointers_are_the_last_resort),
         TEST(debug_frame_is_read),
         TEST(a_call_at_the_end_of_a_function),
         TEST(threads_have_a_start),
-        TEST(what_was_not_copied_cuts_the_stack),
-        TEST(handlers_and_what_they_interrupt),
+        TEST(stack_ends_where_the_copy_ends),
+        TEST(handlers_and_interrupted_functions),
         TEST(alternate_stacks),
         TEST(registers_of_a_signal),
-        TEST(frame_pointers_that_lead_nowhere),
-        TEST(mappings_take_the_place_of_older_ones),
-        TEST(files_are_known_by_what_they_are),
+        TEST(invalid_frame_pointers),
+        TEST(mappings_replace_older_ones),
+        TEST(files_are_identified_by_inode_and_build_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

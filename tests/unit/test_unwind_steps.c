@@ -140,7 +140,7 @@ static void compare(const char *program, const struct hp_registers *registers, c
     assert_int_equal(end, HP_UNWIND_START);
 }
 
-/* What it is when the program stops is believed, if it reaches the start. */
+/* The stack at the stop is taken as true if it reaches the start. */
 static void begin(struct truth *truth, const struct hp_frame *frames, size_t count, enum hp_unwind_end end)
 {
     assert_int_equal(end, HP_UNWIND_START);

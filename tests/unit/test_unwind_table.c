@@ -278,7 +278,7 @@ static void compare_copy(int fd, bool is_whole)
 
 /* ------------------------------------------------------------------------------------------------ tests */
 
-static void the_same_as_by_reading_everything(void **state)
+static void same_as_reading_the_whole_section(void **state)
 {
     (void)state;
     const int fd = copy_of_libc();
@@ -286,7 +286,7 @@ static void the_same_as_by_reading_everything(void **state)
     close(fd);
 }
 
-static void the_same_of_a_broken_section(void **state)
+static void same_for_a_broken_section(void **state)
 {
     (void)state;
     for (unsigned seed = 1; seed <= 8; seed++) {
@@ -318,7 +318,7 @@ static void a_broken_index_changes_nothing(void **state)
     close(broken_fd);
 }
 
-static void only_functions_that_are_asked_for_have_rows(void **state)
+static void rows_are_made_on_demand(void **state)
 {
     (void)state;
     struct hp_image_file file;
@@ -339,7 +339,7 @@ static void only_functions_that_are_asked_for_have_rows(void **state)
     close(fd);
 }
 
-static void a_beginning_is_one_of_a_function(void **state)
+static void only_starts_of_functions_are_found(void **state)
 {
     (void)state;
     struct hp_image_file file;
@@ -369,11 +369,9 @@ static void a_beginning_is_one_of_a_function(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_as_by_reading_everything),
-        cmocka_unit_test(the_same_of_a_broken_section),
-        cmocka_unit_test(a_broken_index_changes_nothing),
-        cmocka_unit_test(only_functions_that_are_asked_for_have_rows),
-        cmocka_unit_test(a_beginning_is_one_of_a_function),
+        cmocka_unit_test(same_as_reading_the_whole_section),  cmocka_unit_test(same_for_a_broken_section),
+        cmocka_unit_test(a_broken_index_changes_nothing),     cmocka_unit_test(rows_are_made_on_demand),
+        cmocka_unit_test(only_starts_of_functions_are_found),
     };
     dl_iterate_phdr(find_libc, NULL);
     if (libc_path[0] == '\0' || hp_machine_here() == NULL)

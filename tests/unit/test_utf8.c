@@ -30,7 +30,7 @@ static const char *fitted(const char *from, size_t columns)
 
 static size_t columns(const char *from) { return hp_utf8_columns(from, strlen(from)); }
 
-static void decodes_what_it_should_and_nothing_else(void **state)
+static void decodes_valid_sequences_only(void **state)
 {
     (void)state;
     static const struct {
@@ -79,7 +79,7 @@ static void knows_widths(void **state)
     assert_int_equal(columns(""), 0);
 }
 
-static void makes_anything_safe(void **state)
+static void any_bytes_become_safe_text(void **state)
 {
     (void)state;
     assert_string_equal(safe("a\nb\tc\rd", 7), "a\\nb\\tc\\rd");
@@ -108,7 +108,7 @@ static void shortens_in_the_middle(void **state)
     assert_string_equal(fitted("ae\xcc\x81xyz", 3), "a…z");
 }
 
-/* What is cut to fit into memory of any size is UTF-8 still. */
+/* Text cut to fit into memory of any size is still UTF-8. */
 static void cuts_between_characters(void **state)
 {
     (void)state;
@@ -128,10 +128,8 @@ static void cuts_between_characters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decodes_what_it_should_and_nothing_else),
-        cmocka_unit_test(knows_widths),
-        cmocka_unit_test(makes_anything_safe),
-        cmocka_unit_test(shortens_in_the_middle),
+        cmocka_unit_test(decodes_valid_sequences_only), cmocka_unit_test(knows_widths),
+        cmocka_unit_test(any_bytes_become_safe_text),   cmocka_unit_test(shortens_in_the_middle),
         cmocka_unit_test(cuts_between_characters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

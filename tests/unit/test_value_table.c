@@ -44,7 +44,7 @@ static void set_gauge(struct session_builder *session, uint32_t part, uint64_t t
     gauge->count[HP_VALUE_SET] = (uint64_t)value;
 }
 
-static void values_of_processes_are_one_row(void **state)
+static void values_of_processes_share_a_row(void **state)
 {
     (void)state;
     struct session_builder *other = fixture_add_session();
@@ -70,13 +70,13 @@ static void values_of_processes_are_one_row(void **state)
     assert_true(number("size", "p50") == 50 && number("size", "p95") == 95 && number("size", "p99") == 99);
     assert_string_equal(text("size", "recent"), "100, 50, 99, 49, 98, 48");
     assert_string_equal(text("size", "location"), "src/values.c:3");
-    /* The process that was set last says what it is, whichever comes first in the run. */
+    /* The value is that of the process that set it last, whichever comes first in the run. */
     assert_string_equal(text("level", "last"), "5");
     assert_true(number("level", "min") == 5 && number("level", "max") == 6);
 }
 
-/* What was added is added up over processes, if none of them has set it. */
-static void gauges_that_are_added_to(void **state)
+/* Additions are added up over processes if none of them has set the gauge. */
+static void gauges_with_additions(void **state)
 {
     (void)state;
     struct session_builder *const sessions[] = {&builder, fixture_add_session(), fixture_add_session()};
@@ -114,7 +114,7 @@ static void order_and_limit(void **state)
     assert_non_null(strstr(fixture_render(0, false), "rows are sorted by Max, descending"));
 }
 
-static void a_table_as_people_see_it(void **state)
+static void rendered_table(void **state)
 {
     (void)state;
     const uint32_t thread = builder_thread(&builder);
@@ -132,7 +132,7 @@ static void a_table_as_people_see_it(void **state)
     assert_null(strstr(report, "\x1b"));
 }
 
-/* Records that lead nowhere, or in a circle, or claim too much: a report all the same. */
+/* Records with invalid offsets, circles or excessive counts: there is still a report. */
 static void broken_records(void **state)
 {
     (void)state;
@@ -193,10 +193,10 @@ static void without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(values_of_processes_are_one_row, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(gauges_that_are_added_to, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(values_of_processes_share_a_row, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(gauges_with_additions, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(order_and_limit, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(a_table_as_people_see_it, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(rendered_table, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(broken_records, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(parts_of_earlier_instances, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(without_memory, fixture_set_up, fixture_tear_down),

@@ -189,12 +189,12 @@ static void other_numbers(void **state)
     assert_true(row->number[MIN] == DBL_MIN && row->number[MAX] == (double)1e-9f);
     row = row_named("value", "huge");
     assert_true(row->number[MIN] == -DBL_MAX / 4 && row->number[MAX] == DBL_MAX / 4);
-    /* What is no number is an update and a recent value, and in no other number. */
+    /* A value that is not a number is an update and a recent value only. */
     assert_numbers(row_named("value", "odd"), 3, 2.5, 2.5, 2.5);
     assert_string_equal(row_named("value", "odd")->recent, "2.5, -inf, nan");
 }
 
-static void types_that_meet(void **state)
+static void mixed_types_of_one_value(void **state)
 {
     (void)state;
     start(0);
@@ -231,7 +231,7 @@ static void texts_and_addresses(void **state)
     assert_string_equal(row_named("value", "address")->last, "0x1234abcd");
 }
 
-static void one_key_is_one_row(void **state)
+static void equal_keys_share_a_row(void **state)
 {
     (void)state;
     start(0);
@@ -244,7 +244,7 @@ static void one_key_is_one_row(void **state)
     assert_int_equal(row_count, 2);
 }
 
-static void keys_of_run_time(void **state)
+static void keys_made_at_run_time(void **state)
 {
     (void)state;
     static const char *const texts[] = {"a", "b", "c", "d", "a"};
@@ -266,7 +266,7 @@ static void keys_of_run_time(void **state)
     assert_int_equal(row_count, 4 * 3);
 }
 
-static void debug_yields_what_it_records(void **state)
+static void debug_returns_its_argument(void **state)
 {
     (void)state;
     int evaluated = 0;
@@ -288,7 +288,7 @@ static void debug_yields_what_it_records(void **state)
     HOTPATH_DEBUG(evaluated);
     HOTPATH_DEBUG(evaluated);
     report();
-    assert_string_equal(made->name, "alive"); /* what it made lives on */
+    assert_string_equal(made->name, "alive"); /* objects made by the thread outlive it */
     assert_string_equal(row_named("debug", "++evaluated * 21")->last, "21");
     assert_string_equal(row_named("debug", "buffer")->last, "text");
     assert_string_equal(row_named("debug", "1.5f")->last, "1.5");
@@ -319,7 +319,7 @@ static void counts_and_rates(void **state)
     assert_near(row->number[RATE], 1000.0 / 10e-6, 1);
 }
 
-static void a_gauge_is_what_was_set_and_added(void **state)
+static void gauge_is_set_and_added_to(void **state)
 {
     (void)state;
     start(0);
@@ -380,7 +380,7 @@ static void threads_add_up(void **state)
 
 /* --------------------------------------------------------------------------------------------- the host's world */
 
-static void a_handler_that_interrupts_counts_elsewhere(void **state)
+static void interrupting_handler_has_its_own_part(void **state)
 {
     (void)state;
     start(0);
@@ -398,7 +398,7 @@ static void a_handler_that_interrupts_counts_elsewhere(void **state)
     assert_near(row_named("gauge", "interrupted")->number[NUMBER], 4, 0);
 }
 
-/* What is counted and what is lost is all there was. */
+/* Counted plus lost is everything. */
 static void a_full_session_counts_what_it_loses(void **state)
 {
     (void)state;
@@ -479,15 +479,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(whole_numbers_are_exact, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_numbers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(types_that_meet, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(mixed_types_of_one_value, set_up, tear_down),
         cmocka_unit_test_setup_teardown(texts_and_addresses, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(one_key_is_one_row, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(keys_of_run_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(debug_yields_what_it_records, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(equal_keys_share_a_row, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(keys_made_at_run_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(debug_returns_its_argument, set_up, tear_down),
         cmocka_unit_test_setup_teardown(counts_and_rates, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_gauge_is_what_was_set_and_added, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(gauge_is_set_and_added_to, set_up, tear_down),
         cmocka_unit_test_setup_teardown(threads_add_up, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_handler_that_interrupts_counts_elsewhere, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(interrupting_handler_has_its_own_part, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_full_session_counts_what_it_loses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(paused_and_stopped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errno_is_kept, set_up, tear_down),

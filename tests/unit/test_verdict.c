@@ -45,7 +45,7 @@ static struct hp_evidence allocating(double busy_ns, double count)
     return evidence;
 }
 
-static void processor_time_alone_tells_busy_from_waiting(void **state)
+static void cpu_time_alone_separates_busy_from_waiting(void **state)
 {
     (void)state;
     assert_verdict(busy_for(SECOND), "cpu-bound");
@@ -63,7 +63,7 @@ static struct hp_evidence scaled(struct hp_evidence evidence)
     return evidence;
 }
 
-static void what_is_not_work_of_a_scaled_time_need_not_be_waiting(void **state)
+static void scaled_time_without_cpu_time_is_unknown(void **state)
 {
     (void)state;
     assert_verdict(scaled(busy_for(0.013 * SECOND)), "unknown");
@@ -97,7 +97,7 @@ static struct hp_evidence idling(double busy_ns, double waited_ns, double idle_n
     return evidence;
 }
 
-static void nobodys_work_is_idle(void **state)
+static void idle_verdict(void **state)
 {
     (void)state;
     assert_verdict(idling(0, SECOND, SECOND), "idle");
@@ -107,7 +107,9 @@ static void nobodys_work_is_idle(void **state)
     assert_verdict(idling(0.7 * SECOND, 0.3 * SECOND, 0.3 * SECOND), "cpu-bound");
 }
 
-/* What nobody saw is taken for what was seen if that is a quarter of it, and what was too much is scaled down. */
+/*
+ * Unseen waiting is taken to be like the sampled waiting if that is at least a quarter, and excess is scaled down.
+ */
 static void idle_time_is_a_part_of_waiting(void **state)
 {
     (void)state;
@@ -120,7 +122,7 @@ static void idle_time_is_a_part_of_waiting(void **state)
     assert_true(judge(busy_for(0)).idle_ns == 0);
 }
 
-static void few_samples_tell_nothing(void **state)
+static void too_few_samples_give_no_verdict(void **state)
 {
     (void)state;
     struct hp_evidence evidence = busy_for(SECOND);
@@ -133,7 +135,7 @@ static void few_samples_tell_nothing(void **state)
     assert_verdict((struct hp_evidence){.has_cpu = true, .samples_due = 100}, "too-short");
 }
 
-static void who_cannot_run_is_starved(void **state)
+static void starved_verdict(void **state)
 {
     (void)state;
     assert_verdict(watched(0.75e9, 0.25e9, 0.25e9), "starved");
@@ -143,13 +145,13 @@ static void who_cannot_run_is_starved(void **state)
     assert_verdict(watched(0.2e9, 0.8e9, 0.4e9), "starved");
     assert_verdict(watched(0.2e9, 0.8e9, 0.399e9), "waiting");
     assert_verdict(watched(0.5e9, 0.5e9, 0.2e9), "mixed");
-    /* What nobody saw does not count. */
+    /* Unseen waiting does not count. */
     assert_verdict(watched(0.2e9, 0.5e9, 0.25e9), "starved");
     assert_verdict(watched(0.2e9, 0.51e9, 0.25e9), "waiting");
 }
 
-/* Looks are coarse: a function that was busy was not waiting, whatever they say. */
-static void looks_are_scaled_to_the_time_that_there_was(void **state)
+/* Wait samples are coarse: a function that was busy was not waiting, whatever they say. */
+static void waits_are_scaled_to_the_time_left_by_cpu_time(void **state)
 {
     (void)state;
     assert_verdict(watched(0.9e9, 0.4e9, 0.4e9), "cpu-bound");
@@ -157,12 +159,12 @@ static void looks_are_scaled_to_the_time_that_there_was(void **state)
     assert_true(judgement.waiting_ns > 0.0999e9 && judgement.waiting_ns < 0.1001e9);
     assert_true(judgement.waited_scale > 0.2499 && judgement.waited_scale < 0.2501);
     assert_true(judgement.queue_ns > 0.0499e9 && judgement.queue_ns < 0.0501e9);
-    /* They are not scaled up: the rest is waiting that nobody saw. */
+    /* They are not scaled up: the rest is unseen waiting. */
     assert_true(judge(watched(0.1e9, 0.2e9, 0.2e9)).queue_ns == 0.2e9);
     assert_verdict(watched(0.1e9, 0.2e9, 0.2e9), "waiting");
 }
 
-static void what_was_only_watched_is_busy_else(void **state)
+static void without_cpu_time_the_rest_of_waiting_is_busy(void **state)
 {
     (void)state;
     struct hp_evidence evidence = {.wall_ns = SECOND, .samples_due = 100, .has_waits = true, .waited_ns = 0.6e9};
@@ -188,14 +190,14 @@ static void allocations_are_weighed_against_busy_time(void **state)
     assert_verdict(allocating(0.9e9, third - 1), "cpu-bound");
     assert_verdict(allocating(0.9e9, 100 * third), "allocation-heavy");
     assert_true(judge(allocating(0.9e9, 100 * third)).alloc_part == 1);
-    /* Who waits does not allocate meanwhile. */
+    /* A waiting function does not allocate at the same time. */
     assert_verdict(allocating(0.4e9, third), "waiting");
     assert_verdict(allocating(0.5e9, third), "allocation-heavy");
     assert_verdict(allocating(0.5e9, 1), "mixed");
     struct hp_evidence evidence = allocating(0.9e9, 2 * third);
     evidence.has_allocs = false;
     assert_verdict(evidence, "cpu-bound");
-    /* Without a processor it is not the allocator's fault. */
+    /* Time in the run queue is not the allocator's fault. */
     evidence = allocating(0.7e9, third);
     evidence.has_waits = true;
     evidence.waited_ns = evidence.queue_ns = 0.3e9;
@@ -221,15 +223,15 @@ static void allocations_need_no_samples(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(processor_time_alone_tells_busy_from_waiting),
-        cmocka_unit_test(what_is_not_work_of_a_scaled_time_need_not_be_waiting),
+        cmocka_unit_test(cpu_time_alone_separates_busy_from_waiting),
+        cmocka_unit_test(scaled_time_without_cpu_time_is_unknown),
         cmocka_unit_test(busy_and_waiting_add_up),
-        cmocka_unit_test(nobodys_work_is_idle),
+        cmocka_unit_test(idle_verdict),
         cmocka_unit_test(idle_time_is_a_part_of_waiting),
-        cmocka_unit_test(few_samples_tell_nothing),
-        cmocka_unit_test(who_cannot_run_is_starved),
-        cmocka_unit_test(looks_are_scaled_to_the_time_that_there_was),
-        cmocka_unit_test(what_was_only_watched_is_busy_else),
+        cmocka_unit_test(too_few_samples_give_no_verdict),
+        cmocka_unit_test(starved_verdict),
+        cmocka_unit_test(waits_are_scaled_to_the_time_left_by_cpu_time),
+        cmocka_unit_test(without_cpu_time_the_rest_of_waiting_is_busy),
         cmocka_unit_test(allocations_are_weighed_against_busy_time),
         cmocka_unit_test(allocations_need_no_samples),
     };

@@ -99,7 +99,7 @@ static void rows_are_sorted_by_any_column(void **state)
     }
 }
 
-static void a_column_that_is_sorted_by_is_shown(void **state)
+static void sort_column_is_shown(void **state)
 {
     (void)state;
     build_session();
@@ -111,7 +111,7 @@ static void a_column_that_is_sorted_by_is_shown(void **state)
     assert_true(hotpath_section_column(timing, column_of(timing, "self_ns"))->visible);
 }
 
-/* The limit is for what comes last in the order that holds; the main row is always one of them. */
+/* The limit cuts the last rows of the chosen order; the main row always stays. */
 static void the_limit_follows_the_order(void **state)
 {
     (void)state;
@@ -146,7 +146,7 @@ static void siblings_are_sorted_by_the_same_column(void **state)
     assert_string_equal(section_named("calltree")->notes[0], "siblings are sorted by Open, ascending");
 }
 
-static void an_unknown_column_is_said_and_changes_nothing(void **state)
+static void unknown_sort_column_is_reported(void **state)
 {
     (void)state;
     build_session();
@@ -183,7 +183,7 @@ static void small_rows_are_left_out(void **state)
     } cases[] = {
         {0, "main once often some never", "main once often some never some"},
         {0.001, "main once often some", "main once often some some"},
-        {4, "main once often some", "main once often some some"}, /* what is exactly that is not below it */
+        {4, "main once often some", "main once often some some"}, /* a share that equals the minimum is kept */
         {4.001, "main once often some", "main once often some"},
         {12.001, "main once often", "main once often"},
         {33, "main once", "main once"},
@@ -225,8 +225,8 @@ static void small_self_times_are_left_out(void **state)
                                                       "HOTPATH_MIN_PERCENT\n"));
 }
 
-/* A small parent takes its children along, whatever they claim. */
-static void nobody_is_shown_without_its_parents(void **state)
+/* A small parent hides its children, whatever their numbers. */
+static void rows_are_hidden_with_their_parents(void **state)
 {
     (void)state;
     const uint32_t thread = builder_thread(&builder);
@@ -386,7 +386,7 @@ static void open_zones_and_overhead_belong_to_a_thread(void **state)
 }
 
 /* Two processes that call the same function, and one that has another of the same name. */
-static void processes_tell_threads_apart(void **state)
+static void threads_of_processes_are_separate(void **state)
 {
     (void)state;
     build_threads();
@@ -418,20 +418,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rows_are_sorted_by_any_column, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(a_column_that_is_sorted_by_is_shown, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(sort_column_is_shown, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_limit_follows_the_order, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(siblings_are_sorted_by_the_same_column, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(an_unknown_column_is_said_and_changes_nothing, fixture_set_up,
-                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(unknown_sort_column_is_reported, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(json_says_the_order, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(small_rows_are_left_out, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(small_self_times_are_left_out, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(nobody_is_shown_without_its_parents, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(rows_are_hidden_with_their_parents, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(functions_are_split_by_thread, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(json_has_threads_as_objects, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(open_zones_and_overhead_belong_to_a_thread, fixture_set_up,
                                         fixture_tear_down),
-        cmocka_unit_test_setup_teardown(processes_tell_threads_apart, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(threads_of_processes_are_separate, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(threads_need_memory, fixture_set_up, fixture_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,7 +85,7 @@ static const struct hp_named_stacks stacks = {.images = images,
                                               .samples = 8,
                                               .waits = 10};
 
-static void who_waits(void **state)
+static void waiting_function_of_a_stack(void **state)
 {
     (void)state;
     assert_int_equal(hp_waiter_of(&stacks, 4), READ_ALL);
@@ -123,7 +123,7 @@ static void assert_cause(const struct hp_function_profile *profile, const char *
     assert_int_equal(function->waits_for_ns, ms * MS);
 }
 
-static void what_functions_wait_for(void **state)
+static void causes_of_waiting_per_function(void **state)
 {
     (void)state;
     struct hp_function_profile profile;
@@ -131,7 +131,7 @@ static void what_functions_wait_for(void **state)
     assert_int_equal(profile.waited_ns, 156 * MS);
     assert_int_equal(profile.idle_ns, 32 * MS);
     assert_int_equal(profile.cpu_ns, 8 * MS);
-    assert_int_equal(profile.count, 7); /* causes are none of them */
+    assert_int_equal(profile.count, 7); /* causes are not functions */
     assert_string_equal(profile.all[0].name, "read_all");
     assert_string_equal(profile.all[1].name, "main"); /* before those that wait for less, or idle */
     assert_waits(&profile, "read_all", 135, 20, 135, 7);
@@ -149,6 +149,7 @@ static void what_functions_wait_for(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(who_waits), cmocka_unit_test(what_functions_wait_for)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(waiting_function_of_a_stack),
+                                       cmocka_unit_test(causes_of_waiting_per_function)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

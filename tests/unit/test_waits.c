@@ -31,7 +31,7 @@ static uint32_t node_of(struct session_builder *session, uint32_t in, const char
     return node;
 }
 
-/* load waits for a lock and two files, save for a file, both for a processor; somebody outside sleeps. */
+/* load waits for a lock and two files, save for a file, both for a CPU; a thread outside all zones sleeps. */
 static void build(void)
 {
     thread = builder_thread(&builder);
@@ -106,7 +106,7 @@ static void totals_are_of_all_rows(void **state)
     assert_non_null(strstr(waits()->notes[0], "has no row"));
 }
 
-static void the_summary_says_what_was_looked(void **state)
+static void summary_has_number_period_and_cost_of_samples(void **state)
 {
     (void)state;
     build();
@@ -114,7 +114,7 @@ static void the_summary_says_what_was_looked(void **state)
     assert_non_null(strstr(waits()->summary, "; 77 samples, every 10.00 ms, took "));
 }
 
-static void threads_without_a_watcher_are_told_of(void **state)
+static void unsampled_threads_are_noted(void **state)
 {
     (void)state;
     build();
@@ -125,7 +125,7 @@ static void threads_without_a_watcher_are_told_of(void **state)
     assert_int_equal(total("unwatched_threads"), 3);
 }
 
-static void one_look_is_no_looks(void **state)
+static void one_sample_is_singular(void **state)
 {
     (void)state;
     build();
@@ -144,7 +144,7 @@ static void processes_are_added_up(void **state)
     const uint32_t node = node_of(other, in, "load");
     builder_waits(other, 4)->watched_ns = 5000;
     builder_wait(other, node, HP_WAIT_LOCK, SYS_futex, "", 11);
-    fixture_add_session(); /* which nobody watched */
+    fixture_add_session(); /* without samples */
     fixture_build();
     assert_row(0, "load", "lock", "futex", "", 3011);
     assert_int_equal(total("watched_ns"), 15000);
@@ -160,8 +160,8 @@ static const struct hp_site_sums *site_named(const char *name)
     return NULL;
 }
 
-/* Looks are samples: what they find beyond the time that a function took was somewhere else. */
-static void nobody_waits_longer_than_it_took(void **state)
+/* Waits are sampled: time beyond what the function took belongs elsewhere. */
+static void waiting_is_at_most_the_time_of_the_function(void **state)
 {
     (void)state;
     thread = builder_thread(&builder);
@@ -180,7 +180,7 @@ static void nobody_waits_longer_than_it_took(void **state)
                            "3.75 µs of waiting time has no row: it exceeded the time of its function\n"));
 }
 
-static void of_one_function(void **state)
+static void waits_of_one_function(void **state)
 {
     (void)state;
     struct hp_site_waits of;
@@ -199,7 +199,7 @@ static void of_one_function(void **state)
     assert_int_equal(of.ns, 70);
 }
 
-static void when_it_is_shown(void **state)
+static void section_is_shown_if_there_are_waits(void **state)
 {
     (void)state;
     strcpy(settings.show.report, "auto");
@@ -219,7 +219,7 @@ static void when_it_is_shown(void **state)
     assert_non_null(strstr(waits()->if_empty, "HOTPATH_WAITS=1"));
 }
 
-static void rows_are_chosen_as_elsewhere(void **state)
+static void focus_and_limit_apply(void **state)
 {
     (void)state;
     build();
@@ -241,7 +241,7 @@ static void rows_are_chosen_as_elsewhere(void **state)
     assert_row(0, "load", "disk", "read", "/data/a", 200);
 }
 
-static void calls_that_cannot_be_seen(void **state)
+static void unreadable_system_calls(void **state)
 {
     (void)state;
     build();
@@ -253,8 +253,8 @@ static void calls_that_cannot_be_seen(void **state)
     assert_non_null(strstr(waits()->notes[0], "some system calls are unknown"));
 }
 
-/* Counts that are too large, nodes that are none, causes nobody knows, names without an end. */
-static void broken_places_do_no_harm(void **state)
+/* Counts that are too large, invalid nodes, unknown causes, names without an end. */
+static void broken_records_are_survived(void **state)
 {
     (void)state;
     build();
@@ -296,16 +296,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(rows_are_by_function_cause_and_file),
         TEST(totals_are_of_all_rows),
-        TEST(the_summary_says_what_was_looked),
-        TEST(threads_without_a_watcher_are_told_of),
-        TEST(one_look_is_no_looks),
+        TEST(summary_has_number_period_and_cost_of_samples),
+        TEST(unsampled_threads_are_noted),
+        TEST(one_sample_is_singular),
         TEST(processes_are_added_up),
-        TEST(nobody_waits_longer_than_it_took),
-        TEST(of_one_function),
-        TEST(when_it_is_shown),
-        TEST(rows_are_chosen_as_elsewhere),
-        TEST(calls_that_cannot_be_seen),
-        TEST(broken_places_do_no_harm),
+        TEST(waiting_is_at_most_the_time_of_the_function),
+        TEST(waits_of_one_function),
+        TEST(section_is_shown_if_there_are_waits),
+        TEST(focus_and_limit_apply),
+        TEST(unreadable_system_calls),
+        TEST(broken_records_are_survived),
         TEST(system_calls_have_names),
     };
     return cmocka_run_group_tests_name("waits", tests, NULL, NULL);

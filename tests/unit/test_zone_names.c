@@ -65,7 +65,7 @@ static void zones_have_the_names_of_reports(void **state)
 }
 
 /* Both numbers come from the program, which may have written over them. */
-static void more_sites_than_there_can_be_are_not_looked_up(void **state)
+static void site_numbers_out_of_bounds_are_refused(void **state)
 {
     (void)state;
     write_session(UINT32_MAX);
@@ -80,7 +80,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zones_have_the_names_of_reports),
-        cmocka_unit_test(more_sites_than_there_can_be_are_not_looked_up),
+        cmocka_unit_test(site_numbers_out_of_bounds_are_refused),
     };
     return cmocka_run_group_tests(tests, make_scratch_folder, remove_scratch_folder);
 }

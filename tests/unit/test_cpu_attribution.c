@@ -77,7 +77,7 @@ static struct hp_cpu_node of_node(uint32_t node)
     return (struct hp_cpu_node){.node = 0};
 }
 
-static void what_perf_has_not_seen_may_be_the_kernels(void **state)
+static void unsampled_time_at_a_kernel_tick_is_kept_apart(void **state)
 {
     (void)state;
     see_here(1, 9);
@@ -88,7 +88,7 @@ static void what_perf_has_not_seen_may_be_the_kernels(void **state)
     assert_int_equal(cpu.unseen_ns, 9 * MS);
 }
 
-static void what_passed_while_nothing_did_is_of_who_was_there(void **state)
+static void delayed_tick_credits_the_function_it_finds(void **state)
 {
     (void)state;
     see_here(1, 99);
@@ -99,7 +99,7 @@ static void what_passed_while_nothing_did_is_of_who_was_there(void **state)
     assert_int_equal(cpu.waiting_ns, 0);
 }
 
-static void but_no_more_than_there_is(void **state)
+static void delayed_tick_credits_at_most_the_unsampled_time(void **state)
 {
     (void)state;
     see_here(1, 20);
@@ -109,7 +109,7 @@ static void but_no_more_than_there_is(void **state)
 }
 
 /* A call that took so long had its signal wait. */
-static void nor_where_the_kernel_was(void **state)
+static void delayed_tick_in_the_kernel_credits_nothing(void **state)
 {
     (void)state;
     see_here(1, 99);
@@ -123,10 +123,10 @@ static void nor_where_the_kernel_was(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_perf_has_not_seen_may_be_the_kernels),
-        TEST(what_passed_while_nothing_did_is_of_who_was_there),
-        TEST(but_no_more_than_there_is),
-        TEST(nor_where_the_kernel_was),
+        TEST(unsampled_time_at_a_kernel_tick_is_kept_apart),
+        TEST(delayed_tick_credits_the_function_it_finds),
+        TEST(delayed_tick_credits_at_most_the_unsampled_time),
+        TEST(delayed_tick_in_the_kernel_credits_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * Wait sampling from the kernel's numbers of threads, look by look: numbers and time are made up, so the truth is
- * known to the nanosecond. (test_proc_sampler.c has real threads.) SPDX-License-Identifier: MIT
+ * Wait sampling from the kernel's numbers of threads, sample by sample: numbers and time are made up, so the truth
+ * is known to the nanosecond. (test_proc_sampler.c has real threads.) SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ static bool write_session(void *context, uint32_t offset, const void *from, size
 
 /* ------------------------------------------------------------------------------------------ the listener */
 
-/* What was heard. */
+/* What the listener was told. */
 static struct {
     struct hp_wait_found taken;
     uint32_t zone;
@@ -126,7 +126,7 @@ static void wait_for(struct task *task, uint64_t ns)
     task->switches++;
 }
 
-/* It was woken, and has its processor so much later. */
+/* The thread was woken, and gets the CPU that much later. */
 static void be_ready_for(struct task *task, uint64_t ns)
 {
     fake_ns += ns;
@@ -184,7 +184,7 @@ static int tear_down(void **state)
 
 static const struct hp_wait *entry(uint32_t at) { return (const struct hp_wait *)(const void *)(waits + 1) + at; }
 
-/* What was credited to a cause, at a node or (0) anywhere. */
+/* Time credited to a cause, at a node or (0) anywhere. */
 static uint64_t credited(uint32_t cause, uint32_t node)
 {
     uint64_t ns = 0;
@@ -204,7 +204,7 @@ static uint64_t credited_to_all(void)
 
 /* -------------------------------------------------------------------------------------------------- tests */
 
-static void a_wait_has_all_its_time(void **state)
+static void wait_has_its_full_time(void **state)
 {
     (void)state;
     struct task task = first_task();
@@ -224,10 +224,9 @@ static void a_wait_has_all_its_time(void **state)
 }
 
 /*
- * The same for whoever listens: one wait is one, however often it is looked at, and its time is told when it is
- * over.
+ * The same for a listener: one wait is reported once, however many samples found it, with its time when it is over.
  */
-static void who_listens_hears_of_each_wait(void **state)
+static void listener_is_told_of_each_wait(void **state)
 {
     (void)state;
     struct task task = first_task();
@@ -255,12 +254,12 @@ static void who_listens_hears_of_each_wait(void **state)
     hp_proc_sampler_end(watch);
     assert_int_equal(heard.ended, 2);
     assert_int_equal(heard.ns, 57 * MS);
-    assert_int_equal(heard.idle_ns, 40 * MS); /* to wait for a child is nobody's work */
+    assert_int_equal(heard.idle_ns, 40 * MS); /* waiting for a child is idle */
     assert_int_equal(heard.ns, credited(HP_WAIT_SLEEP, 0) + credited(HP_WAIT_CHILD, 0));
 }
 
-/* It was woken, and had no processor: what was taken for waiting is taken back. */
-static void who_listens_hears_no_more_than_there_was(void **state)
+/* The thread was woken but not scheduled: time that was credited as waiting is taken back. */
+static void listener_is_told_of_corrections(void **state)
 {
     (void)state;
     struct task task = first_task();
@@ -280,10 +279,10 @@ static void who_listens_hears_no_more_than_there_was(void **state)
 }
 
 /*
- * A thread that waits in `inner` is woken and has to wait for a processor. That is found out when it has one, in
- * `outer`; until then it looks as if it still slept.
+ * A thread that waits in `inner` is woken and has to wait for a CPU. That becomes known when it runs, in `outer`;
+ * until then it seems to sleep.
  */
-static void the_run_queue_after_a_wake_up_is_of_who_waited(void **state)
+static void run_queue_time_after_a_wake_up_belongs_to_the_wait(void **state)
 {
     (void)state;
     struct task task = first_task();
@@ -308,8 +307,8 @@ static void the_run_queue_after_a_wake_up_is_of_who_waited(void **state)
     assert_int_equal(credited_to_all(), 70 * MS);
 }
 
-/* Who loses its processor while it works waits for it where it works. */
-static void the_run_queue_of_who_works_is_where_it_works(void **state)
+/* A thread that is preempted waits for the CPU in the zone where it worked. */
+static void run_queue_time_of_a_running_thread_belongs_to_its_zone(void **state)
 {
     (void)state;
     struct task task = first_task();
@@ -326,7 +325,7 @@ static void the_run_queue_of_who_works_is_where_it_works(void **state)
 }
 
 /* Time that a hypervisor takes from a thread that only runs is no waiting, also when it waits at last. */
-static void what_is_stolen_is_no_waiting(void **state)
+static void stolen_time_is_not_waiting(void **state)
 {
     (void)state;
     struct task task = first_task();
@@ -340,7 +339,7 @@ static void what_is_stolen_is_no_waiting(void **state)
     wait_for(&task, 10 * MS);
     look(&task);
     assert_true(credited_to_all() >= 10 * MS);
-    assert_true(credited_to_all() <= 10 * MS + 2 * 16 * 2 * MS); /* the last looks may not have been judged yet */
+    assert_true(credited_to_all() <= 10 * MS + 2 * 16 * 2 * MS); /* the last samples may not have been judged yet */
 }
 
 /* The next number of a row that is the same each time. */
@@ -352,10 +351,10 @@ static uint32_t chance(uint32_t below)
 }
 
 /*
- * Lives of all kinds, with looks at any moment and counters that lag behind by up to a tick while the thread runs:
- * never is more credited than there was, and in the end it is what there was.
+ * Random lives, with samples at any moment and counters that lag by up to a tick while the thread runs: never more
+ * is credited than the elapsed time, and in the end exactly that.
  */
-static void waits_never_exceed_the_time_there_was(void **state)
+static void waits_never_exceed_the_elapsed_time(void **state)
 {
     (void)state;
     const uint64_t tick = 4 * MS;
@@ -401,9 +400,10 @@ static void waits_never_exceed_the_time_there_was(void **state)
 }
 
 /*
- * A thread that came between two looks has waited since it began, and one that was there before us since we look.
+ * A thread that started between two samples has waited since its start; one that existed before, since the first
+ * sample.
  */
-static void threads_are_watched_from_their_beginning(void **state)
+static void threads_are_sampled_from_their_start(void **state)
 {
     (void)state;
     struct task task = first_task();
@@ -429,7 +429,7 @@ static void threads_are_watched_from_their_beginning(void **state)
     assert_int_equal(credited_to_all(), 4 * PERIOD + PERIOD - MS);
 }
 
-/* A sleep while another thread works is told apart. */
+/* A sleep while another thread works is counted separately. */
 static void waiting_beside_work(void **state)
 {
     (void)state;
@@ -444,7 +444,7 @@ static void waiting_beside_work(void **state)
     look(&sleeper);
     assert_int_equal(entry(0)->ns, PERIOD);
     assert_int_equal(entry(0)->beside_ns, PERIOD);
-    worker.state = 'S'; /* for a socket, say: nobody of the run could do anything about that */
+    worker.state = 'S'; /* for a socket, say: nothing in the run could shorten that */
     worker.call = SYS_clock_nanosleep;
     worker.switches++;
     fake_ns += PERIOD;
@@ -453,8 +453,8 @@ static void waiting_beside_work(void **state)
     assert_true(entry(0)->beside_ns < entry(0)->ns);
 }
 
-/* Of a shell that waits itself it is what that has started; whether that is busy is part of its name. */
-static void a_child_is_named(void **state)
+/* If the child is a shell that waits itself, its child is named; whether that is busy is part of the name. */
+static void waiting_for_a_child_names_it(void **state)
 {
     (void)state;
     struct task task = first_task();
@@ -479,7 +479,7 @@ static void a_child_is_named(void **state)
     assert_int_equal(entry(1)->ns, PERIOD);
 }
 
-static void another_program_is_not_watched(void **state)
+static void process_after_exec_is_not_sampled(void **state)
 {
     (void)state;
     struct task task = first_task();
@@ -489,7 +489,7 @@ static void another_program_is_not_watched(void **state)
     assert_false(hp_proc_sample(watch));
 }
 
-static void who_is_gone_has_what_it_had(void **state)
+static void ended_thread_keeps_its_sums(void **state)
 {
     (void)state;
     struct task task = first_task();
@@ -507,18 +507,18 @@ static void who_is_gone_has_what_it_had(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_wait_has_all_its_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_run_queue_after_a_wake_up_is_of_who_waited, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_run_queue_of_who_works_is_where_it_works, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_stolen_is_no_waiting, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(waits_never_exceed_the_time_there_was, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(threads_are_watched_from_their_beginning, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(wait_has_its_full_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(run_queue_time_after_a_wake_up_belongs_to_the_wait, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(run_queue_time_of_a_running_thread_belongs_to_its_zone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stolen_time_is_not_waiting, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(waits_never_exceed_the_elapsed_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(threads_are_sampled_from_their_start, set_up, tear_down),
         cmocka_unit_test_setup_teardown(waiting_beside_work, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_child_is_named, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(another_program_is_not_watched, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_is_gone_has_what_it_had, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_listens_hears_of_each_wait, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_listens_hears_no_more_than_there_was, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(waiting_for_a_child_names_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(process_after_exec_is_not_sampled, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ended_thread_keeps_its_sums, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(listener_is_told_of_each_wait, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(listener_is_told_of_corrections, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
