@@ -3,7 +3,8 @@
 
 usage: run.py BUILD_FOLDER [--long | --very-long] [--no-peers]
 
-Exit status 1 if a mandatory budget is missed by more than 10 %.
+Exit status 1 if a mandatory budget is missed by more than 10 %. One function per table, in the order of RESULTS.md;
+tables that need much code have their own file (console.py, stacks.py, trust.py, watched.py).
 """
 import datetime
 import json

@@ -7,7 +7,7 @@
  *   zone_cost --short           only plain zones, for runs under other conditions
  *
  * Prints one line per case: name, nanoseconds per zone, then the ratio to its base with the middle half of all
- * rounds. SPDX-License-Identifier: MIT
+ * rounds. One file, so that all cases run in one process, in the same rounds. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
 #include <hotpath.h>

@@ -375,7 +375,7 @@ def member_arguments(code, takes_members):
 
 
 class Names:
-    """What is called what in the single file."""
+    """Names in the single file."""
 
     def __init__(self, units):
         self.taken = {token.text for unit in units for token in unit.tokens if token.kind == "word"}
@@ -461,7 +461,7 @@ def needs(path, root):
 
 
 def in_order(sources, root, done):
-    """Sources, and before each the headers that it needs and nobody before it did; adds to `done`."""
+    """Sources, each after the headers that it is the first to need; adds to `done`."""
     order = []
 
     def visit(path):

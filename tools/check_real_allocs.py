@@ -129,7 +129,7 @@ def cc1(folder):
 
 
 def xz(folder):
-    """Threads: what one has allocated another one frees."""
+    """Threads: one frees blocks that another has allocated."""
     (folder / "work").write_text(COMPRESSIBLE)
     return ["xz", "-1", "-T2", "--block-size=100KiB", "--keep", "--stdout", "work"]
 

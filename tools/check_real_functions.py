@@ -93,7 +93,7 @@ def theirs(command, folder):
 
 
 def shares(rows, known):
-    """{(library, name): percent}; what is not known to both is the rest of its library."""
+    """{(library, name): percent}; functions that only one of them names are summed up per library."""
     sums = {}
     for library, name, percent in rows:
         key = (library, plain(name)) if (library, plain(name)) in known else (library, "the rest")

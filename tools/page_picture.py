@@ -3,8 +3,7 @@
 
 usage: page_picture.py BUILD_DIR FILE.png [SECONDS [ADDRESS]]
 
-The program runs so long; ADDRESS is what stands behind the # of the page. Needs chromium, and a machine that does
-nothing else meanwhile.
+The program runs that long; ADDRESS is the part of the page's address behind #. Needs chromium and an idle machine.
 """
 import os
 import shutil

@@ -16,7 +16,7 @@ LINES = 900000  # most works take about a second of CPU time
 
 
 class Server:
-    """A server, and a function that sends it requests, ends it, and returns what it answered."""
+    """A server, and a function that sends it requests, ends it, and returns its answers."""
 
     def __init__(self, command, ask, has_log=False):
         self.command, self.ask = command, ask

@@ -23,7 +23,7 @@ def names_of_sources():
 
 
 class Tree:
-    """A copy of what is committed or about to be."""
+    """A copy of the committed files and of changes to be committed."""
 
     def __init__(self, folder):
         self.folder = folder

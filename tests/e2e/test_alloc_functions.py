@@ -134,7 +134,7 @@ def test_report_and_export_show_the_same(cli):
 
 @pytest.mark.skipif(shutil.which("sqlite3") is None, reason="sqlite3 is not installed")
 def test_sqlite3(cli):
-    """Its sum is about what was counted."""
+    """Its sum is close to the counted bytes."""
     # Few enough samples that the ring has room for all of them, in case hotpath gets no CPU meanwhile.
     sql = "create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where i < 60000) " \
           "insert into t select i, hex(randomblob(40)) from n; create index x on t(b); select count(*) from t;"

@@ -105,7 +105,7 @@ def test_unwritable_output_is_an_error(cli):
 
 
 def test_closed_pipe_does_not_change_the_exit_status(cli):
-    """The exit status is the program's, whatever happens to the report."""
+    """The exit status is the program's, whether or not the report can be written."""
     read, write = os.pipe()
     os.close(read)
     process = subprocess.run([str(HOTPATH), "run", GUEST, "ends", "exit"], stderr=write, env=cli.environment(),

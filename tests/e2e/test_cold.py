@@ -242,7 +242,7 @@ def lies(content):
 
 @without_emulator("it takes long")
 def test_inconsistent_elf_files(box):
-    """Whatever file replaced the program: the report is made, and names what it could not read."""
+    """With any file in place of the program: the report is made, and names the files it could not read."""
     program = box.folder() / "cold"
     shutil.copy(PROGRAMS / "cold", program)
     result = box.run(program, env=ON)

@@ -201,7 +201,7 @@ def check_values(measured, plain):
     assert (bytes_of["images"].updates, bytes_of["pages"].updates) == (250, 750)
     assert bytes_of["images"].total + bytes_of["pages"].total == round(size.mean * 1000)
     queue = measured.row("queue", "values")
-    # What came is what went and what is left.
+    # Received plus left is sent.
     assert queue.updates == 2 * 1000 + queue.last_number and 0 <= queue.last_number <= queue.max == 20
     assert queue.min == 0
     assert measured.row("state", "values").recent == "done, filling"
@@ -246,7 +246,7 @@ def check_profile_async_io_long(measured, plain):
 
 
 def check_orders(measured, plain):
-    """What goes in comes out: each number follows from another one."""
+    """Counts are consistent: each number follows from another one."""
     calls = {row.name: row.calls for row in measured.report.rows("timing")}
     orders = calls["accept_order"]
     assert orders > 20

@@ -149,7 +149,7 @@ def test_a_socket_pair(run):
 
 @of_preload
 def test_eventfd_counts(run):
-    """What was added is what was taken, in however many calls."""
+    """Added equals taken, in any number of calls."""
     result = plain(run, "counts")
     row = the_channel(result)
     assert (row["name"], row["sent"], row["received"], row["queue"]) == (

@@ -358,7 +358,7 @@ def test_closefrom_and_own_files(box, case):
 
 @pytest.mark.parametrize("case", ["closeall", "early-closeall", "stderr-to-file"])
 def test_nothing_is_written_to_a_reused_stderr(box, case):
-    """What was stderr at the start is now the host's own data."""
+    """The descriptor that was stderr at the start is now the host's own file."""
     own = box.folder()
     result = box.same("workload", case, own, env=TABLE_ON_STDERR)
     files = [path.read_text() for path in sorted(own.iterdir())]
@@ -411,7 +411,7 @@ def test_setuid_programs_are_not_recorded(box):
         folder.chmod(0o755)
         program = folder / "workload"
         shutil.copy(PROGRAMS / "workload_static", program)
-        program.chmod(0o4755)  # root's rights for anybody who runs it
+        program.chmod(0o4755)  # root's rights for every user
         if os.statvfs(folder).f_flag & os.ST_NOSUID:
             pytest.skip("/tmp is mounted nosuid")
         result = box.run(program, env={"HOTPATH": "1", "HOTPATH_OUTPUT_FORMAT": "table"}, status=42, user=65534)

@@ -130,7 +130,7 @@ def test_ended_with_zones_open(box, way):
     assert rows["outer"].calls == rows["inner"].calls == rows["next"].calls == 100
     assert rows["outer"].open == rows["inner"].open == 0
     assert result.report.lost == {"abandoned": 200}
-    # Up to when it stopped, not to when it was ended; its suspension belongs to nobody.
+    # Up to when it stopped, not to when it was ended; its suspension belongs to no function.
     assert "<suspended>" not in rows
     assert rows["outer"].total_ns < rows["dropped"].total_ns
 

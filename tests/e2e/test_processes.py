@@ -263,7 +263,7 @@ def test_another_pid_namespace(cli):
 
 @pytest.mark.parametrize("program", [STATIC, KIN], ids=["static", "followed"])
 def test_exit_of_a_thread_does_not_end_its_process(cli, program):
-    """What it uses afterwards is its own, and not that of one that sleeps meanwhile."""
+    """CPU time after exec is its own, not that of a process that sleeps."""
     done = cli.run("sh", "-c", f"{program} thread 0 300 | {program} thread 100 0")
     found = {row.command.split(maxsplit=2)[2]: row for row in rows(done, program)}
     assert found["0 300"].cpu_ns > found["100 0"].cpu_ns > 0, rows(done)
@@ -307,7 +307,7 @@ def test_without_perf_proc_is_polled(cli, box):
 
 
 def test_process_that_ran_between_two_polls(cli):
-    """The runner gets no CPU meanwhile. What such a process used is its own, and not that of others."""
+    """The runner gets no CPU for a while. The CPU time of such a process is its own, not that of others."""
     cli.program = PROGRAMS / "without_perf"
     done = cli.run("sh", "-c", f"sleep 0.3; kill -STOP $PPID; {KIN} burn 200; kill -CONT $PPID; sleep 0.3")
     row, = rows(done, KIN)

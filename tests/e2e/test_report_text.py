@@ -81,7 +81,7 @@ def in_terminal(cli, columns, *args):
         try:
             while piece := terminal.read(65536):
                 text += piece
-        except OSError:  # nobody has the other end any more
+        except OSError:  # nobody holds the other end
             pass
     assert process.wait() == 0
     return plain(text.decode().replace("\r\n", "\n"))
@@ -89,7 +89,7 @@ def in_terminal(cli, columns, *args):
 
 @pytest.fixture(scope="module")
 def orders():
-    """A run with everything there is: many functions, flows, allocations, waiting, processor time."""
+    """A run with everything: many functions, flows, allocations, waiting, CPU time."""
     box = Box()
     cli = Cli(box)
     cli("run", "--format", "none", ORDERS, "2")
@@ -114,7 +114,7 @@ def test_tables_are_shown_where_they_fit(orders):
 
 
 def tables_of(text):
-    """Rows, and what is said below them."""
+    """Rows, and the notes below them."""
     for part in re.split(r"\n\n", text):
         rows = [line for line in part.splitlines() if line.startswith("|")]
         if rows:

@@ -379,7 +379,7 @@ def test_old_runs_are_removed(cli):
 
 @needs_root
 def test_no_usable_folder_for_sessions(cli):
-    """The program runs all the same."""
+    """The program still runs."""
     done = cli("run", GUEST, "ends", "exit", env={"HOTPATH_DIR": "/proc"}, status=7)
     assert done.stdout == "ends by exit\n"
     assert "no directory for sessions is usable (No space left on device)" in done.stderr

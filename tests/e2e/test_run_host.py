@@ -197,7 +197,7 @@ def shell(cli):
 
 
 def test_program_stopped_and_continued_by_another_process(cli):
-    """Those who continue the program do not know of us."""
+    """The process that continues the program does not know of hotpath."""
     for _ in range(5):
         done = cli("run", "--format", "none", "sh", "-c", "(sleep 0.1; kill -CONT $$) & kill -STOP $$; echo done")
         assert done.stdout == "done\n"

@@ -199,7 +199,7 @@ def test_signals_from_the_program_to_its_parent(box):
 
 @pytest.mark.parametrize("whom", ["hotpath", "group", "program"])
 def test_continued_once(start, whom):
-    """Somebody may continue the job, as shells do, or hotpath, or the program without knowing of us."""
+    """Whether the whole job is continued, as shells do, or hotpath, or the program alone."""
     job = start()
     to = {"hotpath": job.pid, "group": -job.pid, "program": job.program}[whom]
     for _ in range(3):

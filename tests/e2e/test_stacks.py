@@ -136,7 +136,7 @@ def test_static_programs(cli):
 def test_trust_line_names_the_source_of_samples(cli):
     done = cli("run", STACKED, "split", 200)
     assert re.search(r"; CPU time from stacks, \d+ samples by perf; ",
-                     done.stderr)  # what was lost is for test_sections
+                     done.stderr)  # losses are tested in test_trust.c
     assert re.search(r"Total: .*; (\d+) samples,", done.stderr)[1] == re.search(
         r"from stacks, (\d+) samples", done.stderr)[1]
 

@@ -10,7 +10,7 @@ pytestmark = [without_emulator("/proc shows the emulator"),
               without_thread_sanitizer("it has a thread of its own, which uses time, too")]
 
 CREW = PROGRAMS / "crew"
-END_NS = 2_000_000  # what a thread may use after it has reported what it used
+END_NS = 2_000_000  # CPU time a thread may use after its exit record
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def row_of(report, truth, name):
 
 
 def check_recorded(report, truth, name):
-    """A thread with a record reports itself what it used up to its end."""
+    """The exit record of a thread has its CPU time up to the end."""
     row, known = row_of(report, truth, name), truth[name]
     assert row.state == "ended"
     assert row.user_ns + row.kernel_ns == pytest.approx(row.cpu_ns, abs=2)

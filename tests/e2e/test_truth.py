@@ -122,7 +122,7 @@ def test_recursion_in_the_call_tree(box):
 
 
 def test_more_paths_than_the_tree_holds(box):
-    """What has no place of its own is counted under <other>; recursion there still counts once."""
+    """Calls without a node of their own are counted under <other>; recursion there still counts once."""
     def check(result):
         for level in range(17):
             assert result.calls(f"level {level}") == 2 ** level

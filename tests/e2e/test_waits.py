@@ -59,7 +59,7 @@ CASES = {
 
 
 def check_waited(report, name, cause, truth):
-    """All waiting lies between two samples, so the sums are those of the program; less what it ran meanwhile."""
+    """All waiting lies between two samples, so the sums are those of the program, less its CPU time in between."""
     found = rows_of(report, name, cause)
     assert found, f"{name} did not wait for {cause}: {report.rows('waits')}"
     # Only the main thread; others are outside all measured functions. The run queue is another matter.
@@ -88,7 +88,7 @@ def test_cause(cli, case):
     assert totals["waited_ns"] <= totals["watched_ns"]
 
 
-# What one thread waits for that another holds or provides, and where that one is reported to be.
+# Waits for a resource that another thread holds or provides, and where that thread is reported to be.
 KINDS = {"mutex": ("lock", True), "recursive": ("lock", True), "robust": ("lock", True),
          "inheriting": ("lock", True), "timed_mutex": ("lock", True), "read": ("lock", True),
          "write": ("lock", True), "condition": ("condition", False),
@@ -100,7 +100,8 @@ UNOWNED = {"mutex", "timed_mutex", "read", "write"}  # with musl, which does not
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds_of_waiting(cli, kind):
-    """Ways to wait for another thread are told apart, and followed to that thread if memory says which it is."""
+    """Ways to wait for another thread are distinguished, and followed to that thread if memory tells which it
+    is."""
     cause, is_followed = KINDS[kind]
     done = cli.run("--", PROGRAMS / "futexes", kind)
     found = [row for row in rows_of(done.report, "waiter") if row.cause != "run queue"]
@@ -187,7 +188,7 @@ def test_stopped(cli):
 
 
 def test_computing_is_not_waiting(cli):
-    """A thread that runs all the time does not wait: only what others took from it is left."""
+    """A thread that always runs does not wait: only preemption is left."""
     done = cli.run("--", WAITS, "work", status=3)
     truth = told(done)
     found = rows_of(done.report, "in_work")

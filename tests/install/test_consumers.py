@@ -1,5 +1,5 @@
-"""Whoever installs hotpath can use it: with a compiler alone, pkg-config, CMake, Meson and make; shared, static and
-in programs that are static as a whole; C and C++; gcc and clang; from a prefix that has been moved. The recipes are
+"""An installed hotpath can be used: with a compiler alone, pkg-config, CMake, Meson and make; shared, static and in
+programs that are static as a whole; C and C++; gcc and clang; from a prefix that has been moved. The recipes are
 those of docs/building.md."""
 import re
 
@@ -24,7 +24,7 @@ def source(request, workshop):
     return path
 
 
-# -------------------------------------------------------------------------------------------------- what is there
+# -------------------------------------------------------------------------------------------------- installed files
 
 def test_everything_is_installed(installed):
     files = {str(path.relative_to(installed.prefix)) for path in installed.prefix.rglob("*") if not path.is_dir()}
@@ -135,7 +135,7 @@ def test_allocations(workshop, installed, compiler, module, flags):
 
 @pytest.mark.parametrize("module, flags", [("hotpath_alloc", []), ("hotpath_alloc_wrap", ["-static"])])
 def test_allocations_of_libraries_alone(workshop, installed, compiler, module, flags):
-    """The program itself does not call malloc, so the linker may think that it needs none of ours."""
+    """The program itself does not call malloc, so the linker may leave our library out."""
     need("pkg-config")
     workshop.write("strdup.c", """#include <stdio.h>
         #include <string.h>

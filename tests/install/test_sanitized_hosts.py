@@ -1,5 +1,5 @@
-"""Programs that do not put up with much, built by outsiders against what is installed: under sanitizers, and with
-strange copies."""
+"""Programs under sanitizers, and with copies of the library of different layouts, built against the installed
+files."""
 import re
 
 import pytest

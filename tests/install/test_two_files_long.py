@@ -1,4 +1,4 @@
-"""The two files in ways that take longer to compile, and hotpath as a part of somebody's CMake project."""
+"""The two files in ways that take longer to compile, and hotpath as a part of a CMake project."""
 import pytest
 
 from harness import SOURCE
@@ -39,8 +39,8 @@ int main(int argc, char **argv)
 @pytest.mark.parametrize("sanitizer", ["address", "thread", "leak"])
 @pytest.mark.parametrize("is_mixed", [False, True])
 def test_sanitizers_keep_malloc(workshop, compiler, objects, sanitizer, is_mixed):
-    """Whether hotpath.c is compiled with it or not: its runtime has malloc, works, and one line says what is not
-    counted."""
+    """Whether or not hotpath.c is compiled with it: the sanitizer keeps malloc, and one line says that allocations
+    are not counted."""
     workshop.fetch(SINGLE / "hotpath.h")
     workshop.write("it.c", SANITIZED)
     with_it = f"-fsanitize={sanitizer}"

@@ -22,7 +22,7 @@ void spin(int ms)
         ;
 }
 
-/* Begins when it is awaited, and goes on with who has awaited it. */
+/* Begins when it is awaited, and continues its awaiter. */
 template <class Result> struct task {
     struct promise_type : hotpath::traced {
         promise_type(std::source_location at = std::source_location::current()) : traced(at) {}

@@ -48,7 +48,7 @@ int main(void)
         if (jobs[i] == NULL)
             return 1;
         *jobs[i] = i;
-        if (i < 5) /* nobody is told of the last one */
+        if (i < 5) /* the last one is not reported */
             HOTPATH_JOB(jobs[i], "job");
     }
     HOTPATH_DROP_JOB(jobs[1]);

@@ -244,7 +244,7 @@ static void is_sent(uv_write_t *request, int status)
         abort();
 }
 
-/* Sends back what comes, and ends when the other one does. */
+/* Echoes its input, and ends with it. */
 static void serve(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf)
 {
     const uv_buf_t answer = uv_buf_init(buf->base, length > 0 ? (unsigned)length : 0);

@@ -50,7 +50,7 @@ static inline struct counts read_counts(void)
     return counts;
 }
 
-/* One line on stderr: what has been counted since then. */
+/* One line on stderr: the counts since then. */
 static inline void tell_counts(const char *what, struct counts since)
 {
     const struct counts now = read_counts();

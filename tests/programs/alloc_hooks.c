@@ -8,8 +8,8 @@ static void *volatile seen;
 static jmp_buf back;
 
 /*
- * The work of whoever calls it, and in its frame: what longjmp left is known by where it is on the stack, and
- * another frame may be there by now.
+ * Allocates in the frame of its caller: zones left by longjmp are recognised by their place on the stack, where
+ * another frame may be by now.
  */
 __attribute__((no_instrument_function, always_inline)) static inline void pass(size_t size)
 {

@@ -27,7 +27,7 @@ static void note_owner(const struct block *block, uint32_t me)
     add(&foreign_bytes, malloc_usable_size((void *)(uintptr_t)block));
 }
 
-/* One in three is made larger first, by whoever has it then. */
+/* One in three is made larger first, by the thread that has it. */
 static void handle(struct block *block, uint32_t me, uint32_t chance)
 {
     HOTPATH_MEASURE();

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 /*
- * In the frame of whoever calls it: what longjmp left is known by where it is on the stack, and another frame may
- * be there by now.
+ * In the frame of its caller: zones left by longjmp are recognised by their place on the stack, where another frame
+ * may be by now.
  */
 #define INLINED static inline __attribute__((always_inline))
 
@@ -27,7 +27,7 @@ INLINED void *take(void *block)
 
 INLINED void *get(size_t size) { return take(malloc(size)); }
 
-/* How much of a block of this size can be used. Asked outside of what is measured. */
+/* Usable bytes of a block of this size. Asked outside measured code. */
 static void tell_usable(size_t size)
 {
     char key[32];
@@ -301,7 +301,7 @@ static void very_end(void)
     tell("rounds", PTHREAD_DESTRUCTOR_ITERATIONS);
 }
 
-/* --- longjmp: what is allocated after it is not the work of the zones it left */
+/* --- longjmp: later allocations do not belong to the zones it left */
 
 static jmp_buf back;
 

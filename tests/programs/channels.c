@@ -149,7 +149,7 @@ static void until_killed(void)
 #define WORK_NS 5000000
 
 struct stamped {
-    uint64_t number, before_ns, sent_ns; /* before and after it was told */
+    uint64_t number, before_ns, sent_ns; /* before and after it was reported */
 };
 
 static struct slow {

@@ -36,7 +36,7 @@ static void *keep_busy(void *calls)
 
 static void in_child(void) { HOTPATH_MEASURE(); }
 
-/* What every child does: 7 zones, the first in the middle of whatever the parent's other threads were at. */
+/* The work of every child: 7 zones, the first while other threads of the parent were in the middle of theirs. */
 static void child(int n)
 {
     if (hotpath_session_path()[0] != '\0') /* the parent's is not ours, and ours has not begun */

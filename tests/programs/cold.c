@@ -15,7 +15,7 @@ int plain_unmeasured(int n);
 int never_global(int n);
 int unmeasured_with_inlined(int n);
 
-static volatile int keeper; /* what is asked for when the program runs, and is never true */
+static volatile int keeper; /* read when the program runs, and never true */
 
 static NOINLINE int never_static(int n) { return n * keeper; }
 
@@ -37,7 +37,7 @@ static int never_by_pointer(int n) { return n << keeper; }
 
 NOINLINE int never_global(int n) { return never_inlined(n) + never_static(n); }
 
-/* Calls the hook for what is inlined, and not for itself. */
+/* Calls the hook for the inlined function, not for itself. */
 NOINLINE UNMEASURED int unmeasured_with_inlined(int n) { return never_inlined(n) * 3; }
 
 int main(void)

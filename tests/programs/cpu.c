@@ -135,7 +135,7 @@ static void __attribute__((noinline)) reads(int zero, uint64_t us)
         MUST(read(zero, bytes, sizeof bytes) > 0);
 }
 
-/* Nine tenths of ten milliseconds compute, and one is in the kernel: in step with whatever is round. */
+/* Of ten milliseconds, nine compute and one is in the kernel: in step with round sampling periods. */
 static void rounds(unsigned long ms)
 {
     const int zero = open("/dev/zero", O_RDONLY);
@@ -217,7 +217,7 @@ static void __attribute__((noinline)) leaves(void)
     longjmp(back, 1);
 }
 
-/* Nothing tells that the zone is over: what is used from here on is not its. */
+/* Nothing marks the end of the zone: later CPU time does not belong to it. */
 static void __attribute__((noinline)) jumps(unsigned long ms)
 {
     HOTPATH_MEASURE();
@@ -357,7 +357,7 @@ static void restarts(unsigned long count)
     tell("sessions", count);
 }
 
-/* Works whenever a line comes, and says what that took. */
+/* Works for each input line, and prints the CPU time of that. */
 static void phases(unsigned long ms)
 {
     char line[16];

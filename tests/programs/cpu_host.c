@@ -1,7 +1,10 @@
 /*
- * Programs that use signals, children, descriptors and limits themselves, and use CPU time meanwhile, so that
+ * Programs that use signals, children, descriptors and limits themselves, and CPU time at the same time, so that
  * samples arrive. Their output is the same with and without hotpath.
+ *
  *     cpu_host CASE
+ *
+ * One program: a case is one function, and all share the busy loops.
  */
 #include "busy.h"
 
@@ -246,7 +249,7 @@ static void masks(void)
     say("one", is_blocked());
     say("bad", pthread_sigmask(77, &urg, NULL) == EINVAL);
     say("bad", sigprocmask(77, &urg, NULL) == -1 && errno == EINVAL);
-    /* What others send is pending, until it is let through. */
+    /* Signals of others are pending until they are unblocked. */
     kill(getpid(), SIGURG);
     busy(10);
     say("pending", is_pending());
@@ -281,7 +284,7 @@ static void block_urg(int how)
     MUST(pthread_sigmask(how, &urg, NULL) == 0);
 }
 
-/* Of a thread that has the signal blocked, with a handler: whatever looks for it finds nothing. */
+/* In a thread that has the signal blocked, with a handler: no pending signal is found. */
 static void find_none(const char *what)
 {
     const struct timespec short_time = {0, 3000000};
@@ -309,7 +312,7 @@ static void *find_none_in_thread(void *unused)
     return unused;
 }
 
-/* Another thread sets a handler meanwhile. */
+/* Another thread sets a handler at the same time. */
 static void *stay_blocked(void *unused)
 {
     block_urg(SIG_BLOCK);
@@ -438,7 +441,7 @@ static void other_signals(void)
     signal(SIGPROF, on_tick);
     setitimer(ITIMER_PROF, &often, NULL);
     busy(20);
-    while (ticks == 0) /* they come on ticks of the kernel, of which a busy machine may miss some */
+    while (ticks == 0) /* they come on ticks of the kernel; a busy machine may miss some */
         crunch();
     setitimer(ITIMER_PROF, &never, NULL);
     say("ITIMER_PROF", ticks > 0);
@@ -621,7 +624,7 @@ static void fork_among_threads(void)
     say("ends", sum);
 }
 
-/* What comes after exec has no handler, and nothing that is pending. */
+/* After exec there is no handler and no pending signal. */
 static void execs(void)
 {
     busy(20);
@@ -730,7 +733,7 @@ static void before_start(const char *name)
 
 static void handler_before(void)
 {
-    busy(30); /* a few ticks, of which timers need one: the rest of it is short */
+    busy(30); /* a few ticks; timers need one of them, so the rest is short */
     as_set("from before");
     say("before was info", signal(SIGURG, SIG_IGN) == (void (*)(int))(uintptr_t)HANDLER(on_info));
     as_set("ignored");

@@ -48,7 +48,7 @@ static uint64_t own_id(void) { return (uint64_t)syscall(SYS_gettid); }
 /* ------------------------------------------------------------------------------------------- watchers */
 
 #ifdef HOTPATH
-/* Whether somebody is to watch. */
+/* Whether an observer is expected. */
 static int is_watched(int fd)
 {
     struct hp_header header;
@@ -72,7 +72,7 @@ static int find_row(int fd, struct hp_crew *ret_crew, struct hp_crew_row *ret_ro
 }
 
 /*
- * Until somebody has looked at this thread, all of whose work so far is in that, and its record is known if it has
+ * Waits until this thread has been sampled with all of its work so far, and until its record is known if it has
  * one.
  */
 static void be_seen(int has_record)

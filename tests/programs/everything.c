@@ -25,7 +25,7 @@ static int leaf(int n)
     return n + 1;
 }
 
-/* Inlined by optimisers, and counted all the same. */
+/* Inlined by optimisers, but still counted. */
 static inline int small(int n)
 {
     count(SMALL);

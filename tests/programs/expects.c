@@ -67,7 +67,7 @@ static uint64_t counted(int times)
     return after.count - before.count;
 }
 
-/* Those who watch malloc need not tell anything as long as nobody counts. */
+/* malloc is passed on as long as nothing counts. */
 static int is_passed_on;
 
 static void pass_on(int is_on) { is_passed_on = is_on; }
@@ -85,7 +85,7 @@ static void switched(void)
     MUST(hotpath_start(NULL) == HOTPATH_OK && hotpath_stop() == HOTPATH_OK && !is_passed_on && counted(5) == 5);
 }
 
-/* What is read by one thread is counted by others, too. */
+/* Counting that one thread has started is for all threads. */
 static void *count_aside(void *context)
 {
     MUST(counted(6) == 6);

@@ -37,7 +37,7 @@ static struct timespec in_a_while(void)
     return time;
 }
 
-/* ------------------------------------------------------------------------------------------- what is held */
+/* ------------------------------------------------------------------------------------------- objects */
 
 static void lock(void) { pthread_mutex_lock(&mutex); }
 static void unlock(void) { pthread_mutex_unlock(&mutex); }
@@ -116,7 +116,7 @@ static void be_client(void)
 
 /* ------------------------------------------------------------------------------------------------- main */
 
-/* `take` before it is slept, `give` after that, `wait` meanwhile, `leave` behind it. */
+/* `take` before the holder sleeps, `give` after that, `wait` in the meantime, `leave` at the end. */
 static const struct kind {
     const char *name;
     void (*take)(void);

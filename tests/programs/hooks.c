@@ -26,7 +26,7 @@ static UNMEASURED uint64_t now_ns(void)
 
 static volatile sig_atomic_t seen;
 
-/* Further down on the stack than what it comes after: from there it could be inside it. */
+/* Deeper on the stack than the call before it, so it could be taken for a callee of that. */
 static __attribute__((noinline)) void after(void)
 {
     volatile char room[512] = {0};

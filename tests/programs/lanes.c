@@ -137,7 +137,7 @@ static void pool(long threads, long coroutines)
 
 /* ---------------------------------------------------------------------------------------------- a libco of ours */
 
-/* As libco has it: every stack can switch to every other, and who runs is known to the library. */
+/* As in libco: every stack can switch to every other, and the library knows which one runs. */
 typedef struct coroutine *cothread;
 static struct coroutine main_cothread;
 static cothread active = &main_cothread;
@@ -155,7 +155,7 @@ static long turns_left;
 
 static void in_ring(struct coroutine *self)
 {
-    if (main_cothread.self.bottom == NULL) { /* the first to come from there is told where that is */
+    if (main_cothread.self.bottom == NULL) { /* the first switch from there records where that is */
         main_cothread.self.bottom = self->caller.bottom;
         main_cothread.self.size = self->caller.size;
     }
@@ -169,7 +169,7 @@ static void in_ring(struct coroutine *self)
     }
 }
 
-/* Each of three goes on with the next, and none ever returns to who was there before. */
+/* Each of three continues with the next, and none ever returns to its predecessor. */
 static void libco(void)
 {
     static struct coroutine all[3];
@@ -204,10 +204,7 @@ static void timed(struct coroutine *self)
     }
 }
 
-/*
- * What is told of a time is measured strictly inside of what hotpath measures, so that it is less, however slow the
- * machine is.
- */
+/* Printed times are measured strictly inside the measured zones, so they are smaller on any machine. */
 static void times(void)
 {
     static struct coroutine one;
@@ -289,7 +286,7 @@ static void jumper(struct coroutine *self)
     longjmp(out, 1);
 }
 
-/* Left for the stack below without a word to anybody. */
+/* Left for the stack below without a report to the library. */
 static void jumped(long count)
 {
     static struct coroutine one;

@@ -43,7 +43,7 @@ int main(int argc, char **argv)
     keyed("both");
     MUST(pipe(ways) == 0);
     const pid_t pid = fork();
-    if (pid == 0) { /* after the parent, so that what it writes would stand */
+    if (pid == 0) { /* after the parent, so that its writes would stay */
         MUST(read(ways[0], &go, 1) == 1);
         child(is_keyed);
     }

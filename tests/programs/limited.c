@@ -41,7 +41,7 @@ static SEEN void hundred(void)
         tiny(at);
 }
 
-/* Does little itself. Most of what it takes is what measuring takes of what it calls. */
+/* Does little itself. Most of its time is the cost of measuring its callees. */
 static SEEN void middle(void)
 {
     for (uint64_t at = 0; at < 12; at++)

@@ -242,7 +242,7 @@ static void once(void)
     printf("%d\n", by_poll(truth.file, -1));
 }
 
-/* Before main, and before whatever library comes later. */
+/* Before main, and before libraries that are loaded later. */
 __attribute__((constructor(101))) static void poll_early(void)
 {
     struct pollfd none = {.fd = -1};

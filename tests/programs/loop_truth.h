@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifdef LOOP_IS_MEASURED /* callbacks are zones, and nothing else is told */
+#ifdef LOOP_IS_MEASURED /* callbacks are zones, and nothing else is reported */
 #include <hotpath.h>
 #define MEASURE_CALLBACK() HOTPATH_MEASURE_AS("on_event")
 #else

@@ -44,7 +44,7 @@ static void be_busy(void)
 
 static void do_sleep(void) { sleep_us(STEP_US); }
 
-/* A few at a time: with nothing else to do, allocating is what it does. */
+/* A few at a time: it does nothing but allocate. */
 static void do_allocate(void)
 {
     void *volatile blocks[64];

@@ -234,7 +234,7 @@ static void kept(void)
 
 static void *outside(void *unused)
 {
-    HOTPATH_NOTE("%u", evaluate()); /* a thread that nobody knows yet */
+    HOTPATH_NOTE("%u", evaluate()); /* a thread without a record */
     {
         HOTPATH_BLOCK("inside", .log = 1);
     }
@@ -346,7 +346,7 @@ static void run_storm(const char *path)
     storm(&progress[0]);
 }
 
-/* --- reported by the program itself, which reads what is being written */
+/* --- reported by the program itself, while calls are recorded */
 
 static uint64_t notes_seen, notes_broken;
 

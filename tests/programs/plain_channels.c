@@ -170,7 +170,7 @@ static void streams(void)
     tell("bytes", sent);
 }
 
-/* By other functions that move bytes; what is only looked at does not move. */
+/* By other functions that move bytes; peeking moves nothing. */
 static void ways(void)
 {
     int ends[2], pair[2], second[2];

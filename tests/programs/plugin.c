@@ -16,7 +16,7 @@ int plugin_work(int n)
     return plugin_inner(n) + plugin_inner(n);
 }
 
-/* Calls back into whoever opened us, within a zone. */
+/* Calls back into its caller, within a zone. */
 int plugin_call(int (*back)(int), int n)
 {
     HOTPATH_MEASURE();

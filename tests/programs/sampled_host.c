@@ -1,7 +1,10 @@
 /*
- * Programs that use signals, threads and stacks themselves, and use CPU time in zones meanwhile, so that samples
- * arrive at the highest rate. Their output is the same with and without hotpath.
+ * Programs that use signals, threads and stacks themselves, and use CPU time in zones at the same time, so that
+ * samples arrive at the highest rate. Their output is the same with and without hotpath.
+ *
  *     sampled_host CASE [ARGUMENT...]
+ *
+ * One program: a case is one function, and all share the busy loops.
  */
 #include "busy.h"
 
@@ -32,7 +35,7 @@ static pthread_t start(void *(*run)(void *), void *with)
     return thread;
 }
 
-/* --------------------------------------------------------------------------------------- what can be seen of it */
+/* --------------------------------------------------------------------------------------- visible effects */
 
 static int is_over;
 
@@ -108,7 +111,7 @@ static int end_of(pid_t child)
     return status;
 }
 
-/* Blocked and ignored signals go on in what is executed, and nothing else. */
+/* Blocked and ignored signals are inherited through exec, and nothing else. */
 static void masks_through_exec(void)
 {
     sigset_t some;
@@ -129,7 +132,7 @@ static void masks_through_exec(void)
     say("status", end_of(child));
 }
 
-/* The handlers that the kernel knows of: without zones there are none of ours. */
+/* The handlers known to the kernel: without zones there are none of ours. */
 static void tell_handlers(void)
 {
     char line[256];
@@ -235,7 +238,7 @@ static void directed_ones(void)
 
 static void on_usr1(int number) { (void)number; }
 
-/* Whoever stands in front of these sees them. */
+/* An interposer in front of these sees them. */
 static void interposed(void)
 {
     sigset_t none;
@@ -332,7 +335,7 @@ static void set_user(void)
 
 /* ------------------------------------------------------------------------------------------------------- stacks */
 
-/* A stack below which nobody may touch anything. */
+/* A stack with a guard area below it. */
 static char *make_stack(size_t size)
 {
     char *memory = mmap(NULL, 65536 + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -359,7 +362,7 @@ static void alternate(const char *size_text, bool is_before)
     say("end", 1);
 }
 
-/* Whose memory is somebody else's by now. */
+/* Its memory has been reused by now. */
 static void work_aside(int number)
 {
     volatile char room[2048];
@@ -523,7 +526,7 @@ static void coroutines(size_t stack_bytes, char *alternate)
 
 /* ----------------------------------------------------------------------------------------------------- children */
 
-/* After exec nobody is killed by a sample that was on its way. */
+/* After exec no pending sample kills the program. */
 static void execs(int count, const char *program, bool is_blocked)
 {
     long ends = 0;
@@ -652,7 +655,7 @@ static long count_timers(void)
     return count;
 }
 
-/* Timers take places of those that may be queued: as many threads as places do not take them all. */
+/* Timers use up queue slots for signals: as many threads as slots do not take them all. */
 static void small_queue(void)
 {
     pthread_t threads[SMALL_QUEUE];

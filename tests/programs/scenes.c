@@ -116,7 +116,7 @@ static void parse_log(void)
     join_all(4);
 }
 
-/* ---------------------------------------------------------------- a pool of which most have nothing to do */
+/* ---------------------------------------------------------------- a pool with mostly idle threads */
 
 static void render_page(void)
 {
@@ -205,7 +205,7 @@ static void slow_store(void) { run_pipeline(500, 8000); }
 
 static pthread_mutex_t stock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Under the lock, it asks somebody else. */
+/* Asks another process while it holds the lock. */
 static void ask_warehouse(void)
 {
     HOTPATH_MEASURE();
@@ -482,7 +482,7 @@ static void computation(void)
     join_all(2);
 }
 
-/* -------------------------------------------------------------------------- work that nobody measures */
+/* -------------------------------------------------------------------------- unmeasured work */
 
 static void note(void)
 {

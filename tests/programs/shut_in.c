@@ -118,7 +118,7 @@ static int live_on(void)
 {
     dive(300);
     fill();
-    for (int i = 0; i < 3000; i++) /* samples come meanwhile */
+    for (int i = 0; i < 3000; i++) /* samples come at the same time */
         work();
     return write(1, "survived\n", 9) == 9 ? 0 : 2;
 }
@@ -171,7 +171,7 @@ static void *live_on_in_thread(void *status)
     return NULL;
 }
 
-/* Who began without the counter, and has no zone yet. */
+/* A thread or child that started without the counter, and has no zone yet. */
 static int live_without_counter(const char *who)
 {
     int status = 3;

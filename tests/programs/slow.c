@@ -136,10 +136,7 @@ static void tiny(uint64_t slow_us)
         load(slow_us);
 }
 
-/*
- * Far too short on average to be looked into, unless the machine takes the processor away in one: it tells how long
- * they took.
- */
+/* Far too short on average to be followed, unless one call is preempted: it prints how long they took. */
 static void short_ones(void)
 {
     const uint64_t begin = now_ns();

@@ -45,7 +45,7 @@ static inline void sleep_us(uint64_t us)
         ;
 }
 
-/* A flag that one thread raises and others look at. */
+/* A flag that one thread raises and others read. */
 static inline void raise_flag(int *flag) { __atomic_store_n(flag, 1, __ATOMIC_RELEASE); }
 
 static inline int is_raised(const int *flag) { return __atomic_load_n(flag, __ATOMIC_ACQUIRE); }
@@ -56,7 +56,7 @@ static inline int is_case(int argc, char **argv, const char *name)
     return argc > 1 && strcmp(argv[1], name) == 0;
 }
 
-/* The n-th argument as a number, or what is usual. */
+/* The n-th argument as a number, or the default. */
 static inline unsigned long number(int argc, char **argv, int n, unsigned long usual)
 {
     return argc > n ? strtoul(argv[n], NULL, 10) : usual;

@@ -56,7 +56,7 @@ struct coroutine {
     char *stack;
     void (*body)(struct coroutine *self);
     int is_done;
-    hotpath_lane lane, below; /* its own, and that of who has resumed it */
+    hotpath_lane lane, below; /* its own, and that of the stack that resumed it */
     struct coroutine *next;   /* for queues */
     long number;
     void *more;
@@ -102,7 +102,7 @@ __asm__(".text\n.hidden switch_stack\n.globl switch_stack\n.type switch_stack, %
 void switch_stack(void **save, void *go_on) __asm__("switch_stack");
 void begin_stack(void) __asm__("begin_stack");
 
-/* As if switch_stack had been called there, with what is to be called in registers that it brings back. */
+/* As if switch_stack had been called there, with the function to call in registers that it restores. */
 static inline void *first_stack_pointer(char *stack, void (*entry)(void *), void *argument)
 {
     void **top = (void **)(void *)(stack + STACK_BYTES - 64);
@@ -123,7 +123,7 @@ static inline void *first_stack_pointer(char *stack, void (*entry)(void *), void
 
 /* ---------------------------------------------------------------------------------------------------- switching */
 
-/* What the sanitizers have to be told before and after. */
+/* Calls that the sanitizers need before and after. */
 static inline void about_to_switch(struct place *from, struct place *to, int is_last)
 {
 #ifdef HAS_ASAN

@@ -169,9 +169,7 @@ static uint64_t poll_slow(struct job *job, int at)
     return chewed;
 }
 
-/*
- * Which of them is the longest is for the machine to say: where others need the processor, it can be any of them.
- */
+/* Which of them is the longest depends on the machine: any of them can be preempted. */
 static void two_are_long(void)
 {
     struct job job;

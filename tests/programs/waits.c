@@ -42,7 +42,7 @@ static uint64_t thread_cpu_ns(void)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* How often it gave up its processor to wait. */
+/* Number of voluntary context switches. */
 static uint64_t given_up(void)
 {
     struct rusage usage;
@@ -62,7 +62,7 @@ static uint64_t ready_ns(void)
 /* -------------------------------------------------------------------------------------------- watchers */
 
 #ifdef HOTPATH
-/* How often somebody has looked at this process; UINT64_MAX: nobody is to. */
+/* Number of samples taken of this process; UINT64_MAX: none are expected. */
 static uint64_t looks(void)
 {
     struct hp_header header;
@@ -76,7 +76,7 @@ static uint64_t looks(void)
     return is_there ? waits.looks : UINT64_MAX;
 }
 
-/* Works until whoever watches has begun to look after we came here, and has ended that look. */
+/* Works until the observer has begun a sample after this call, and has finished it. */
 static void be_seen(void)
 {
     HOTPATH_MEASURE();
@@ -125,7 +125,7 @@ static void in_signal(void)
     end(&start);
 }
 
-/* A child that does nothing of ours: it sleeps, does as it is told, and is gone. */
+/* A child without measured functions: it sleeps, obeys, and exits. */
 static pid_t child_after(unsigned us, int write_to)
 {
     const pid_t pid = fork();
@@ -169,7 +169,7 @@ static void read_from(int from, int to)
 {
     char byte;
     uint64_t start;
-    child_after(STEP_US, to); /* nobody waits for its end: that can take long, too */
+    child_after(STEP_US, to); /* its exit is not waited for: that can take long, too */
     begin(&start);
     MUST(read(from, &byte, 1) == 1);
     end(&start);
@@ -205,7 +205,7 @@ static void connect_ends(int type)
     MUST(ends[0] >= 0);
 }
 
-/* Reads from a terminal at which somebody types. */
+/* Reads from a terminal while something is typed there. */
 static void open_terminal(void)
 {
     struct termios modes;
@@ -227,7 +227,7 @@ static int page;
 /* Without ioctl(), whose requests are of another type in each C library. */
 static int ask(unsigned long request, void *about) { return (int)syscall(SYS_ioctl, faults, request, about); }
 
-/* Not 0, and errno: not all kernels let everybody. */
+/* Not 0, and errno: not all kernels allow it. */
 static int watch_faults(void)
 {
     struct uffdio_api api = {.api = UFFD_API};
@@ -264,7 +264,7 @@ static void in_fault(void)
 
 static char *disk_path;
 
-/* As often as it takes: nobody knows how fast the disk is. */
+/* As often as needed: the speed of the disk is unknown. */
 static void in_disk(void)
 {
     HOTPATH_MEASURE();
@@ -312,7 +312,7 @@ static void in_lock(void)
     end(&start);
 }
 
-/* Two that want the same processor. What counts is what the kernel says of that. */
+/* Two threads on one CPU. The kernel's numbers count. */
 static void in_queue(void)
 {
     HOTPATH_MEASURE();
@@ -377,7 +377,7 @@ static void in_kill(void)
     kill(getpid(), SIGKILL);
 }
 
-/* Until whoever has the other end of standard input closes it. */
+/* Until the other end of standard input is closed. */
 static void in_crowd(void)
 {
     HOTPATH_MEASURE();
@@ -385,7 +385,7 @@ static void in_crowd(void)
     MUST(read(STDIN_FILENO, &byte, 1) == 0);
 }
 
-/* From now on nobody who could not trace us, and that is nobody but root, sees our system calls. */
+/* From now on only processes that may trace us, such as root's, can see our system calls. */
 static void in_hiding(void)
 {
     HOTPATH_MEASURE();

@@ -45,7 +45,7 @@ static void restart(unsigned long times)
     tell("left", threads_here());
 }
 
-/* Children have no such thread, and those of threads that work meanwhile must not hang. */
+/* Children have no such thread, and children of busy threads must not hang. */
 static void fork_often(unsigned long times)
 {
     for (unsigned long n = 0; n < times; n++) {

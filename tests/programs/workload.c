@@ -77,7 +77,7 @@ static void say_own_files(void)
     }
 }
 
-/* What is done to the process, after the session began or ("early-...") before. */
+/* Restricts the process, after the session began or ("early-...") before. */
 static void prepare(const char *name, const char *folder)
 {
     if (strcmp(name, "closefrom") == 0) {

@@ -107,7 +107,7 @@ static void tell(void)
     fflush(stdout);
 }
 
-/* It tells what it did, and so does the program that it becomes: the lines are to be added. */
+/* It prints its sums, and so does the program after exec: the lines are to be added. */
 static void in_child(char **arguments, uint64_t ms)
 {
     const pid_t child = fork();
@@ -182,7 +182,7 @@ static void in_waits(uint64_t ms)
     }
 }
 
-static void *volatile latest; /* so that the compiler leaves none of them out */
+static void *volatile latest; /* so that the compiler keeps all of them */
 
 static APART uint64_t take(uint64_t blocks, int is_kept)
 {

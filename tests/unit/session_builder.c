@@ -1,4 +1,7 @@
-/* Builds session bytes in memory. SPDX-License-Identifier: MIT */
+/*
+ * Builds session bytes in memory. One file: every function appends to the same buffer, one per kind of record.
+ * SPDX-License-Identifier: MIT
+ */
 #undef NDEBUG
 #include "session_builder.h"
 

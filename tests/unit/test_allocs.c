@@ -1,4 +1,7 @@
-/* The allocation sections, from sessions with known numbers. SPDX-License-Identifier: MIT */
+/*
+ * The allocation sections, from sessions with known numbers. One file: all tests build on the same small session
+ * and read the same tables. SPDX-License-Identifier: MIT
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,7 @@
-/* The section `bottlenecks`, from sessions with known numbers. SPDX-License-Identifier: MIT */
+/*
+ * The section `bottlenecks`, from sessions with known numbers. One file: the rules of the verdict compete with each
+ * other, and all tests vary the same program. SPDX-License-Identifier: MIT
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * Channels and their instances: recorded with a fake clock and read as in a report, so every number is known.
- * SPDX-License-Identifier: MIT
+ * Channels and their instances: recorded with a fake clock and read as in a report, so every number is known. One
+ * file: all tests read the rows through the same table of columns. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <pthread.h>

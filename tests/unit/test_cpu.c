@@ -1,4 +1,7 @@
-/* Rows of CPU time, from sessions with known numbers. SPDX-License-Identifier: MIT */
+/*
+ * Rows of CPU time, from sessions with known numbers. One file: each rule divides the same samples and ticks in
+ * another way, and the helpers build these. SPDX-License-Identifier: MIT
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

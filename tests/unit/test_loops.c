@@ -1,6 +1,7 @@
 /*
  * Event loops: recorded with a fake clock and read as in a report, so every number is known. A tick is a
- * nanosecond. SPDX-License-Identifier: MIT
+ * nanosecond. One file: a loop is a few lines with the clock and rows that all tests share.
+ * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * Wait sampling of threads of this process, with a made-up session, while they wait for what the test chooses.
- * SPDX-License-Identifier: MIT
+ * Wait sampling of threads of this process, with a made-up session, while they wait for what the test chooses. One
+ * file: all tests need the same thread, which waits for pipes, and the same session. SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>

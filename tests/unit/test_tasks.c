@@ -1,5 +1,6 @@
 /*
- * Tasks: recorded with a fake clock and read as in a report, so every number is known. SPDX-License-Identifier: MIT
+ * Tasks: recorded with a fake clock and read as in a report, so every number is known. One file: tasks, their waits
+ * and their slots are checked by the same rows. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
- * The unwinder, on stacks of this program, in which each function has recorded its return address.
- * SPDX-License-Identifier: MIT
+ * The unwinder, on stacks of this program, in which each function has recorded its return address. One file: all
+ * tests climb the same chains of functions. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
 #include <elf.h>
