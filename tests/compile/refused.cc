@@ -1,5 +1,5 @@
-// What HOTPATH_EXPR cannot keep as it is does not compile: see refused.sh. Each case is a line of its own, with
-// what the compilers say about it.
+// Expressions that HOTPATH_EXPR cannot support do not compile: see refused.sh. Each case is one line, with the
+// compilers' message.
 #include <hotpath.h>
 
 struct narrow {

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What HOTPATH_EXPR cannot keep as it is has to be refused, in words that say why. Without any of its cases the
-# source compiles; with a case it does where hotpath is off, so that it is the macro that refuses it, and does not
-# where it is on.
+# Expressions that HOTPATH_EXPR cannot support are refused, with a message that says why. Without any of its cases
+# the source compiles. A case compiles with hotpath off, so it is the macro that refuses it, and must not compile
+# with hotpath on.
 #
 # usage: refused.sh COMPILER STANDARD INCLUDE_DIR SOURCE    exit status 77: the compiler is not installed
 set -eu

@@ -115,7 +115,7 @@ def test_times(box, way):
     assert between(busy + away, loop.total_ns, everything)
 
 
-def test_suspensions_are_no_bottleneck(box):
+def test_suspensions_are_not_a_bottleneck(box):
     report = box.run("lanes", "times", "ucontext", env={"HOTPATH_CPU": 1}).report
     assert "<suspended>" not in [row.name for row in report.rows("bottlenecks")]
     assert "<suspended>" not in report.section("bottlenecks").get("summary", "")
@@ -200,7 +200,7 @@ def test_lanes_outlive_sessions(box):
     assert set(reports[4]) == {"round"}
 
 
-def test_a_forked_child_goes_on_with_them(box):
+def test_forked_child_continues_lanes(box):
     result = box.run("lanes", "forked", "ucontext")
     assert result.calls("part") == 4 and result.report.lost == {}
     child, = [path for path in result.sessions() if str(result.pid) not in path.name]

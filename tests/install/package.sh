@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes the Debian package, installs it, uses it as somebody who knows only what is installed, removes it, and looks
-# for what is left. All of that happens in a copy-on-write image of this system (overlayfs in a mount namespace of
-# its own), so whatever goes wrong, nothing of it reaches the system itself.
+# Makes the Debian package, installs it, uses it with nothing but the installed files, removes it, and checks that
+# nothing is left. All of that happens in a copy-on-write image of this system (overlayfs in a mount namespace of
+# its own), so a failure cannot affect the system itself.
 #
 # usage: package.sh WORK_DIR    the package is built there; exit status 77: not possible here
 set -eu

@@ -1,6 +1,6 @@
 /*
  * A program with a copy of the library, and a plugin with another one that was made differently, so that they share
- * nothing but the signals: both sample, and threads are cancelled meanwhile. -DPLUGIN makes the plugin.
+ * nothing but the signals: both sample, and threads are cancelled at the same time. -DPLUGIN makes the plugin.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -716,7 +716,7 @@ static void interrupting_handler_has_its_own_part(void **state)
 }
 
 /* Without space for instances their class counts on; otherwise the loss is counted. */
-static void a_full_session_counts_what_it_loses(void **state)
+static void full_session_counts_its_losses(void **state)
 {
     (void)state;
     start(300 << 10);
@@ -884,7 +884,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(threads_add_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(concurrent_reader_sees_whole_changes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(interrupting_handler_has_its_own_part, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_full_session_counts_what_it_loses, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(full_session_counts_its_losses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(next_session_starts_from_zero, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_messages_take_no_more_space, set_up, tear_down),
         cmocka_unit_test_setup_teardown(long_calls_count_as_waits, set_up, tear_down),

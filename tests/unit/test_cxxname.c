@@ -382,7 +382,7 @@ static void bare_names_have_no_arguments(void **state)
     }
 }
 
-static void name_is_cut_to_the_space_there_is(void **state)
+static void long_names_are_cut(void **state)
 {
     (void)state;
     static const char pretty[] = "int namespace_name::function_name(int)";
@@ -534,7 +534,7 @@ int main(void)
         cmocka_unit_test(signatures_have_the_types_of_parameters),
         cmocka_unit_test(bare_names_have_no_arguments),
         cmocka_unit_test(other_names),
-        cmocka_unit_test(name_is_cut_to_the_space_there_is),
+        cmocka_unit_test(long_names_are_cut),
         cmocka_unit_test(too_many_brackets_are_survived),
         cmocka_unit_test(random_text_is_survived),
         cmocka_unit_test(qualified_names_of_the_linker),

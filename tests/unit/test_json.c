@@ -103,7 +103,7 @@ static void escapes_strings(void **state)
 }
 
 /* What a terminal obeys is not to reach one, by `cat report.json` either. */
-static void escapes_what_tables_escape(void **state)
+static void escapes_terminal_control_characters(void **state)
 {
     (void)state;
     assert_string_equal(string("\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0", 8), "\"\\u0080\\u009b\\u009f\xc2\xa0\"");
@@ -165,7 +165,7 @@ int main(void)
         cmocka_unit_test(nests_indented),
         cmocka_unit_test(nests_deeply),
         cmocka_unit_test(escapes_strings),
-        cmocka_unit_test(escapes_what_tables_escape),
+        cmocka_unit_test(escapes_terminal_control_characters),
         cmocka_unit_test(writes_numbers_shortly),
         cmocka_unit_test(numbers_read_back),
     };

@@ -58,7 +58,7 @@ static void writes_fixed_decimals(void **state)
     assert_string_equal(fixed(4e18, 2), "4000000000000000000");
 }
 
-static void cuts_what_does_not_fit(void **state)
+static void cuts_text_that_does_not_fit(void **state)
 {
     (void)state;
     char bytes[8];
@@ -192,7 +192,7 @@ int main(void)
         cmocka_unit_test(newlines_of_paths_as_the_kernel_writes_them),
         cmocka_unit_test(writes_numbers),
         cmocka_unit_test(writes_fixed_decimals),
-        cmocka_unit_test(cuts_what_does_not_fit),
+        cmocka_unit_test(cuts_text_that_does_not_fit),
         cmocka_unit_test(streams_through_a_small_buffer),
         cmocka_unit_test(stream_remembers_a_failed_write),
         cmocka_unit_test(walks_lists),

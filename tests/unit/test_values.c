@@ -399,7 +399,7 @@ static void interrupting_handler_has_its_own_part(void **state)
 }
 
 /* Counted plus lost is everything. */
-static void a_full_session_counts_what_it_loses(void **state)
+static void full_session_counts_its_losses(void **state)
 {
     (void)state;
     uint64_t made = 0, counted = 0;
@@ -488,7 +488,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(gauge_is_set_and_added_to, set_up, tear_down),
         cmocka_unit_test_setup_teardown(threads_add_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(interrupting_handler_has_its_own_part, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_full_session_counts_what_it_loses, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(full_session_counts_its_losses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(paused_and_stopped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errno_is_kept, set_up, tear_down),
     };
