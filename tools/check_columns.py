@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 
 COLUMNS = 116
-FOLDERS = ("bench", "ci", "cmake", "examples", "fuzz", "include", "src", "tests", "tools")
+FOLDERS = ("bench", "cmake", "examples", "fuzz", "include", "src", "tests", "tools")
 SUFFIXES = {".c", ".h", ".cc", ".hpp", ".def", ".map", ".py", ".js", ".css", ".html", ".cmake", ".in", ".sh",
             ".bash", ".lua"}
-NAMES = {"CMakeLists.txt", "dev", "ci/run"}
+NAMES = {"CMakeLists.txt", "dev", ".ci/run"}
 
 
 def is_source(path):
