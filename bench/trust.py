@@ -92,12 +92,12 @@ def main():
         raise SystemExit(__doc__)
     missed = False
     print("%-24s %-10s %9s %16s   %s" % ("mode", "work", "true", "stated", "at most / true"))
-    for mode, kind, true, least, most, is_near in rows(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2
-                                                       else TURNS, sys.argv[3:]):
+    turns = int(sys.argv[2]) if len(sys.argv) > 2 else TURNS
+    for mode, kind, true, least, most, is_near in rows(sys.argv[1], turns, sys.argv[3:]):
         missed |= not is_near
-        print("%-24s %-10s %7.1f %% %16s   %5.2f%s" % (mode, kind, 100 * true, as_range(least, most),
-                                                       most / true if true else 0,
-                                                     "" if is_near else "  missed"), flush=True)
+        print("%-24s %-10s %7.1f %% %16s   %5.2f%s" % (
+            mode, kind, 100 * true, as_range(least, most), most / true if true else 0,
+            "" if is_near else "  missed"), flush=True)
     return 1 if missed else 0
 
 

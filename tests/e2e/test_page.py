@@ -117,8 +117,8 @@ def test_history_matches_reports_of_stretches(cli):
         for row in rows:
             for key in ("calls", "total_ns", "self_ns"):
                 mine = page.gain(key, row["name"], stretch["from_ns"], stretch["to_ns"])
-                assert mine == pytest.approx(row[key], rel=1e-6, abs=2000 if key != "calls"
-                                             else 0), (row["name"], key, first, last)
+                margin = 0 if key == "calls" else 2000
+                assert mine == pytest.approx(row[key], rel=1e-6, abs=margin), (row["name"], key, first, last)
 
 
 def test_policy_allows_only_its_own_script_and_style(cli):
