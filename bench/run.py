@@ -170,7 +170,8 @@ def zones(folder, gate):
                  gate.verdict("off at run time", off, 1.0, 0.6)))
     slow = slow_clock_cost(program)
     if slow is not None:
-        rows.append(("zone with the kernel's clock, if the counter cannot be trusted", "%.1f" % slow[0], "%.3f" % slow[1], "", "", ""))
+        rows.append(("zone with the kernel's clock, if the counter cannot be trusted", "%.1f" % slow[0],
+                     "%.3f" % slow[1], "", "", ""))
     rows.append(body_row(cases, "body_100ns", "a function of about 100 ns, not measured -> measured"))
     rows.append(body_row(cases, "body_1us", "a function of about 1 us"))
     return cases, table("Zones", rows)
@@ -182,7 +183,8 @@ def lanes(build, gate):
     """A coroutine is resumed and yields: two switches."""
     program = os.path.join(build, "bench", "lane_cost")
     plain = parse_cases(run([program]))
-    watched = parse_cases(run([program], HOTPATH="1", LD_PRELOAD=os.path.abspath(os.path.join(build, "lib", "libhotpath_alloc.so"))))
+    watched = parse_cases(run([program], HOTPATH="1",
+                              LD_PRELOAD=os.path.abspath(os.path.join(build, "lib", "libhotpath_alloc.so"))))
     rows = [("what", "ns per switch and switch back", "ratio (middle half of rounds)", "must", "verdict")]
     rows.append(("floor: two reads of the CPU's counter", "%.1f" % plain["floor"][0], "1", "", ""))
     for title, case, must in (("no zone open in the lane", plain["bare"], 1.8),
@@ -416,7 +418,8 @@ def processor_time(build, gate, has_peers):
     rows = [("what", "time, relative to no sampling", "cost of a sample", "samples per second", "must", "verdict"),
             cpu_row("sampled at 997 Hz", usual, 997, gate, CPU_SLOWDOWN),
             cpu_row("sampled at 10,000 Hz", sampled_pairs(program, 10000, CPU_PAIRS // 2), 10000, gate),
-            cpu_row("sampled by timers alone", sampled_pairs(program, 997, CPU_PAIRS // 2, HOTPATH_CPU_ENGINE="timers"), 997, gate),
+            cpu_row("sampled by timers alone",
+                    sampled_pairs(program, 997, CPU_PAIRS // 2, HOTPATH_CPU_ENGINE="timers"), 997, gate),
             switches_row(build, gate)]
     gate.verdict("samples kept", CPU_KEPT / min(usual[2] / 997, 1), 1, None)
     if has_peers:
@@ -521,8 +524,8 @@ def scale(build, folder, gate):
     found = dict(re.findall(r"^(\w+) +([\d.]+) us$", run([os.path.join(folder, "scale")]), re.M))
     times = [(title, float(found[name]), "", "") for name, title in SCALE.items()]
     added = cost_of_run(build)
-    times.append(("fixed cost of `hotpath run`: `hotpath run true` minus `true`", added * 1e3, "%d ms" % RUN_MUST_MS,
-                  gate.verdict("fixed cost of run", added, RUN_MUST_MS, None)))
+    times.append(("fixed cost of `hotpath run`: `hotpath run true` minus `true`", added * 1e3,
+                  "%d ms" % RUN_MUST_MS, gate.verdict("fixed cost of run", added, RUN_MUST_MS, None)))
     followed = cost_of_exec(build)
     times.append(("starting a program inside a run", followed * 1e3, "%g ms" % EXEC_MUST_MS,
                   gate.verdict("a followed exec", followed, EXEC_MUST_MS, None)))
@@ -644,7 +647,8 @@ def main():
     parts = [zone_table, lanes(build, gate), allocations(build, gate, has_peers),
              processor_time(build, gate, has_peers), trust_line(build), memory(bench, gate, extent),
              scale(build, bench, gate), reading(build, gate),
-             table("Stacks and names", stacks.rows(build, gate, has_peers)), table("The console", console.rows(build, gate)),
+             table("Stacks and names", stacks.rows(build, gate, has_peers)),
+             table("The console", console.rows(build, gate)),
              table("A program while it is displayed live", watched.rows(build, gate))]
     if has_peers:
         parts.append(other_profilers(cases))

@@ -61,7 +61,8 @@ def rows(build, gate, has_peers):
     title = "an address of hotpath: function, inlined functions, lines"
     warm = 1e9 / middle(rates["warm"])
     found.append((title, "%.0f" % warm, "cached", "%d" % ADDRESS_NS, gate.verdict(title, warm, ADDRESS_NS, None)))
-    found.append(("the same", "%.0f" % (1e9 / rates["cold"][0]), "first time, including reading the debug information", "", ""))
+    found.append(("the same", "%.0f" % (1e9 / rates["cold"][0]),
+                  "first time, including reading the debug information", "", ""))
     if has_peers:
         found += [other_row(name, command, file, done.stderr) for name, command in OTHERS]
     return found

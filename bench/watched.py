@@ -137,9 +137,11 @@ def row(build, gate, title, watcher, count):
 
 
 def rows(build, gate, count=PAIRS):
-    return [("updated 10 times a second, relative to the same program without a viewer", "CPU time", "wall time", "CPU time must", "verdict"),
+    return [("updated 10 times a second, relative to the same program without a viewer", "CPU time", "wall time",
+             "CPU time must", "verdict"),
             row(build, None, "no viewer (noise of the machine)", nobody, count),
-            row(build, gate, "hotpath console", console, count), row(build, gate, "hotpath serve, with one page", page, count)]
+            row(build, gate, "hotpath console", console, count),
+            row(build, gate, "hotpath serve, with one page", page, count)]
 
 
 class NoGate:

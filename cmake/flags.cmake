@@ -67,7 +67,8 @@ endfunction()
 # Our folders are searched for "name.h" only: <memory.h> and the like stay the system's.
 function(hotpath_internal_headers target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include")
-  foreach(folder base os elf session model record sections render alloc reader symbols unwind stacks export console serve cli)
+  foreach(folder base os elf session model record sections render alloc reader symbols unwind stacks export console
+      serve cli)
     target_compile_options(${target} PRIVATE "SHELL:-iquote \"${PROJECT_SOURCE_DIR}/src/${folder}\"")
   endforeach()
 endfunction()

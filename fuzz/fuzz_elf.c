@@ -1,7 +1,7 @@
 /*
- * Gives arbitrary files to everything that reads programs and libraries: functions by address, how a file is linked,
- * names of functions in memory, and which of them the compiler measures. Results must be in bounds and sorted, and names terminated.
- * SPDX-License-Identifier: MIT
+ * Gives arbitrary files to everything that reads programs and libraries: functions by address, how a file is
+ * linked, names of functions in memory, and which of them the compiler measures. Results must be in bounds and
+ * sorted, and names terminated. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
 #include <stdio.h>

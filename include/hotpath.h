@@ -782,9 +782,9 @@ struct hotpath_slot_ {
 };
 
 /*
- * The thread's working state, in private memory that is zero in a forked child. It is busy while the thread is inside
- * the recorder. Then, as for a thread that is not registered, no id is below the limit: a signal handler takes the slow
- * path. So one comparison tells that the site has an id and that the context is idle.
+ * The thread's working state, in private memory that is zero in a forked child. It is busy while the thread is
+ * inside the recorder. Then, as for a thread that is not registered, no id is below the limit: a signal handler
+ * takes the slow path. So one comparison tells that the site has an id and that the context is idle.
  */
 struct hotpath_context_ {
     uint32_t id_limit;           /* HOTPATH_IDS_ when idle, 0 when busy */

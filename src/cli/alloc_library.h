@@ -1,6 +1,6 @@
 /*
- * libhotpath_alloc.so, which `hotpath run` preloads into programs that were not linked with it: where it is, and how
- * a program gets it. SPDX-License-Identifier: MIT
+ * libhotpath_alloc.so, which `hotpath run` preloads into programs that were not linked with it: where it is, and
+ * how a program gets it. SPDX-License-Identifier: MIT
  */
 #ifndef HP_CLI_ALLOC_LIBRARY_H
 #define HP_CLI_ALLOC_LIBRARY_H

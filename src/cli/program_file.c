@@ -85,8 +85,8 @@ static bool gets_rights(int fd)
 /* ------------------------------------------------------------------------------------------------- the decision */
 
 /*
- * Compared by address, so they are arrays: the compiler may merge equal literals. All but the last are obstacles for
- * this program only: its dynamic linker ignores LD_PRELOAD, so its children may still be given it.
+ * Compared by address, so they are arrays: the compiler may merge equal literals. All but the last are obstacles
+ * for this program only: its dynamic linker ignores LD_PRELOAD, so its children may still be given it.
  */
 static const char is_static[] = "it is statically linked, without libhotpath_alloc_wrap.a";
 static const char has_rights[] = "it runs with privileges that you do not have";

@@ -1,6 +1,6 @@
 /*
- * An ELF file of this machine's kind: its header, segments, sections and notes. Nothing in the file is trusted before
- * it is checked. Tables are copied, since a mapping would fault if someone truncated the file. No heap.
+ * An ELF file of this machine's kind: its header, segments, sections and notes. Nothing in the file is trusted
+ * before it is checked. Tables are copied, since a mapping would fault if someone truncated the file. No heap.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_ELF_ELF_FILE_H

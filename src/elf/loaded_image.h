@@ -1,6 +1,6 @@
 /*
- * An image of this process, as dl_iterate_phdr shows it. Inline, for libhotpath and libhotpath_alloc, which share no
- * internal functions. SPDX-License-Identifier: MIT
+ * An image of this process, as dl_iterate_phdr shows it. Inline, for libhotpath and libhotpath_alloc, which share
+ * no internal functions. SPDX-License-Identifier: MIT
  */
 #ifndef HP_ELF_LOADED_IMAGE_H
 #define HP_ELF_LOADED_IMAGE_H

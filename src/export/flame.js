@@ -440,7 +440,8 @@ function showLegend() {
     dot.style.background = colorOfLibrary(library, 0.3);
     button.dataset.library = library;
     button.setAttribute("aria-pressed", "false");
-    button.append(dot, `${library >= 0 ? data.libraries[library] : "no library"}  ${percent(sum / (basis().total || 1))}`);
+    button.append(dot,
+      `${library >= 0 ? data.libraries[library] : "no library"}  ${percent(sum / (basis().total || 1))}`);
     button.addEventListener("click", () => {
       matchedLibrary = matchedLibrary === library ? null : library;
       matches = null;

@@ -1,6 +1,6 @@
 /*
- * The time axis of one session of a run: what its counters were at any time since the run began. Stretches of a run,
- * the console and the page read counters by these rules, so they show the same numbers.
+ * The time axis of one session of a run: what its counters were at any time since the run began. Stretches of a
+ * run, the console and the page read counters by these rules, so they show the same numbers.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_RUN_AXIS_H

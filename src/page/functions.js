@@ -161,8 +161,10 @@ export function drawFunctions() {
   fill(find("functions-rows"), shown.map(row => rowElement(row, most)));
   shown.forEach((row, at) => drawHistogram(find("functions-rows").rows[at].querySelector("canvas"), row.one));
   const rest = list.slice(shown.length), left = rest.reduce((sum, row) => sum + (row.isIdle ? 0 : row.share), 0);
-  fill(find("functions-about"), list.length === 0 ? "" : (shown.length < list.length ? "top " + shown.length + " of " + list.length : String(list.length)) +
-    (state.sort === "-own" ? state.mode === "own" ? " by own time, idle left out" : " by time with callees" : "") + (isMeasured ? "" : ", found by stack samples") + (isWhole() ? "" : "; durations cover the whole run"));
+  fill(find("functions-about"), list.length === 0 ? "" :
+    (shown.length < list.length ? "top " + shown.length + " of " + list.length : String(list.length)) +
+    (state.sort === "-own" ? state.mode === "own" ? " by own time, idle left out" : " by time with callees" : "") +
+    (isMeasured ? "" : ", found by stack samples") + (isWhole() ? "" : "; durations cover the whole run"));
   const more = [], next = Math.min(rest.length, shown.length < MANY ? MANY - shown.length : MANY);
   if (rest.length > 0)
     more.push(el("button.link",

@@ -64,16 +64,21 @@ function secondLine() {
 }
 
 function drawVerdict() {
-  const seen = view(), sentence = seen.sentence || (report.sections.timing ? "Only time was measured, so there is no verdict." : "No verdict.");
+  const seen = view(), sentence = seen.sentence ||
+    (report.sections.timing ? "Only time was measured, so there is no verdict." : "No verdict.");
   const first = seen.rows.filter(row => !row.isIdle).sort((a, b) => b.own - a.own)[0];
   const cut = sentence.indexOf(". ");
   find("verdict").className = "panel edge-" + (first ? first.role : "unseen");
   find("verdict").dataset.sentence = sentence;
   fill(find("sentence"), withLinks(cut < 0 ? sentence : sentence.slice(0, cut)));
-  fill(find("second-line"), cut < 0 ? null : el("span.further", null, withLinks(sentence.slice(cut + 2)), ". "), secondLine());
-  fill(find("stretch"), el("b", null, isWhole() ? "Whole run, " + time(elapsed) : moment(state.from) + " \u2013 " + moment(state.to)),
-    isWhole() ? el(hasHistory() ? "span.hint" : "span", null, hasHistory() ? "drag on the time axis to select a time range" : "no history")
-      : el("span", null, "of " + time(elapsed) + "; ", el("button.link", {onclick: () => change({from: null, to: null})}, "whole run (Esc)")));
+  fill(find("second-line"), cut < 0 ? null : el("span.further", null, withLinks(sentence.slice(cut + 2)), ". "),
+    secondLine());
+  fill(find("stretch"),
+    el("b", null, isWhole() ? "Whole run, " + time(elapsed) : moment(state.from) + " \u2013 " + moment(state.to)),
+    isWhole() ? el(hasHistory() ? "span.hint" : "span", null,
+      hasHistory() ? "drag on the time axis to select a time range" : "no history")
+      : el("span", null, "of " + time(elapsed) + "; ",
+        el("button.link", {onclick: () => change({from: null, to: null})}, "whole run (Esc)")));
 }
 
 /* ---- header and end */
@@ -95,10 +100,12 @@ function drawHeader() {
 
 function drawTrust() {
   const trust = report.trust, lost = Object.entries(trust.lost).filter(([, number]) => number > 0);
-  const parts = ["Clock " + report.meta.clock.kind + ". A measured call costs " + trust.zone_cost_ns + " ns; measuring took at most " + percent(trust.overhead_share_percent) + " of the time of all threads."];
+  const parts = ["Clock " + report.meta.clock.kind + ". A measured call costs " + trust.zone_cost_ns +
+    " ns; measuring took at most " + percent(trust.overhead_share_percent) + " of the time of all threads."];
   if (trust.cpu)
     parts.push("CPU time by " + trust.cpu.engine + ", " + Math.round(trust.cpu.rate) + " samples per second.");
-  parts.push(lost.length === 0 ? "Nothing was lost." : "Lost: " + lost.map(([key, number]) => number + " " + key.replace(/_/g, " ")).join(", ") + ".");
+  parts.push(lost.length === 0 ? "Nothing was lost."
+    : "Lost: " + lost.map(([key, number]) => number + " " + key.replace(/_/g, " ")).join(", ") + ".");
   for (const key of ["storage", "refusal", "sandbox"])
     if (trust[key])
       parts.push(trust[key] + ".");

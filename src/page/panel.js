@@ -63,8 +63,8 @@ function listOf(title, list) {
   if (list.length === 0)
     return null;
   return [el("h3", null, title), el("ul.plain-list", null, list.slice(0, 8).map(([name, ns]) =>
-    el("li", null, name === null ? el("span.second", null, "no measured function") : functionOf.has(name) ? linkTo(name) : name,
-      " ", el("span.second", null, time(ns)))))];
+    el("li", null, name === null ? el("span.second", null, "no measured function")
+      : functionOf.has(name) ? linkTo(name) : name, " ", el("span.second", null, time(ns)))))];
 }
 
 function partRows(row) {
@@ -112,12 +112,16 @@ export function drawPanel() {
     (one.threads ? " on " + one.threads + (one.threads === 1 ? " thread" : " threads") : "") +
     (row && row.verdict ? " \u00b7 " + wordsOf(row) : "");
   const canvas = el("canvas", {role: "img", "aria-label": "Duration of calls, on a logarithmic axis"});
-  fill(body, el("h3.function-name.mono", {title: one.name}, one.name), el("p.second", {title: one.location ? one.location.file + ":" + one.location.line : ""}, about),
-    row && row.knowsParts ? [splitBar(row.parts, 1, true), el("table.parts", null, el("tbody", null, partRows(row)))]
-      : row ? el("p.second", null, "Own time " + time(row.own)) : el("p.second", null, "Not called in this time range."),
+  fill(body, el("h3.function-name.mono", {title: one.name}, one.name),
+    el("p.second", {title: one.location ? one.location.file + ":" + one.location.line : ""}, about),
+    row && row.knowsParts
+      ? [splitBar(row.parts, 1, true), el("table.parts", null, el("tbody", null, partRows(row)))]
+      : row ? el("p.second", null, "Own time " + time(row.own))
+      : el("p.second", null, "Not called in this time range."),
     one.why && isWhole() ? el("p.second.why", null, one.why) : null,
     one.bars.length === 0 ? null : [el("h3", null, "Duration of calls (log scale, whole run)"), canvas,
-    el("p.quantiles", null, [["p50", one.calls < 20 ? null : one.p50], ["p95", one.calls < 20 ? null : one.p95], ["p99", one.calls < 20 ? null : one.p99], ["max", one.max]].map(([name, ns]) =>
+    el("p.quantiles", null, [["p50", one.calls < 20 ? null : one.p50], ["p95", one.calls < 20 ? null : one.p95],
+      ["p99", one.calls < 20 ? null : one.p99], ["max", one.max]].map(([name, ns]) =>
       el("span", null, el("span.second", null, name + " "), ns === null || ns === undefined ? NONE : time(ns))))]);
   const near = around(one.name);
   for (const part of [listOf("Called by", near.callers), listOf("Calls", near.callees),

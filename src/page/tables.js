@@ -147,9 +147,13 @@ function flowGraph() {
     const level = el("span.level");
     const mean = row.queue_mean ?? 0, part = row.capacity > 0 ? Math.min(1, mean / row.capacity) : 0;
     level.style.width = 100 * part + "%";
-    const full = row.percent_full > 0 ? "senders blocked " + percent(row.percent_full) : "", empty = row.percent_empty > 0 ? "receivers waiting " + percent(row.percent_empty) : "";
-    return el("div.flow-row", null, el("span.side", null, names(row.senders).map(box)), el("span.arrow", null, count(row.sent) + " \u2192"),
-      el("span.channel", null, el("b.mono", null, row.name), el("span.queue", {title: row.queue_mean === null ? "queue length unknown" : "queue " + mean.toFixed(1) + (row.capacity > 0 ? " of " + row.capacity : "")}, level),
+    const full = row.percent_full > 0 ? "senders blocked " + percent(row.percent_full) : "";
+    const empty = row.percent_empty > 0 ? "receivers waiting " + percent(row.percent_empty) : "";
+    return el("div.flow-row", null, el("span.side", null, names(row.senders).map(box)),
+      el("span.arrow", null, count(row.sent) + " \u2192"),
+      el("span.channel", null, el("b.mono", null, row.name),
+        el("span.queue", {title: row.queue_mean === null ? "queue length unknown"
+          : "queue " + mean.toFixed(1) + (row.capacity > 0 ? " of " + row.capacity : "")}, level),
         el("small", null, [full, empty].filter(text => text !== "").join(" \u00b7 "))),
       el("span.arrow", null, "\u2192 " + count(row.received)),
       el("span.side", null, names(row.receivers).map(box)));

@@ -204,7 +204,8 @@ export function widenBrush(factor) {
 }
 
 export function beginTimeline() {
-  fill(find("legend"), ROLES.map(role => el("span", null, el("i.r-" + role), role === "idle" && state.aside.size > 0 ? "idle, or marked as idle" : ROLE_TITLES[role])));
+  fill(find("legend"), ROLES.map(role => el("span", null, el("i.r-" + role),
+    role === "idle" && state.aside.size > 0 ? "idle, or marked as idle" : ROLE_TITLES[role])));
   const canvas = find("time-canvas");
   canvas.addEventListener("pointerdown", down);
   canvas.addEventListener("pointermove", moved);

@@ -229,5 +229,6 @@ export function headline(view) {
   const before = outsideNs > first.work
     ? share(partOf(outsideNs, view.whole)) + " of the time is outside of all measured functions. " : "";
   return before + (isTold(first) ? "The bottleneck is "
-    : partOf(first.work, view.whole) > 0.5 ? "Most of the time is spent in " : "The function with the most time is ") + entryWords(view, first);
+    : partOf(first.work, view.whole) > 0.5 ? "Most of the time is spent in "
+    : "The function with the most time is ") + entryWords(view, first);
 }

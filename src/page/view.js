@@ -95,7 +95,8 @@ function sentenceOf(view) {
 }
 
 export function wordsOf(row) {
-  const words = {"mixed": "busy and waiting", "starved": "starved for CPU time"}[row.verdict] || row.verdict || (row.mostly ? "mostly " + row.mostly.word : "no verdict");
+  const words = {"mixed": "busy and waiting", "starved": "starved for CPU time"}[row.verdict] ||
+    row.verdict || (row.mostly ? "mostly " + row.mostly.word : "no verdict");
   return row.cause && ["waiting", "mixed", "idle"].includes(row.verdict) ? words + " (" + row.cause + ")" : words;
 }
 

@@ -13,8 +13,8 @@
  *
  * States of a thread, as its inline code sees them through hotpath_v1_context:
  *
- *   hp_no_context    always busy; `skip` 1 while there is no session (except for the first zone: unrecorded.c), else
- *                    the thread registers
+ *   hp_no_context    always busy; `skip` 1 while there is no session (except for the first zone: unrecorded.c),
+ *                    else the thread registers
  *   own context      busy inside the recorder, else idle
  *   emptied context  all zero, after fork: the thread registers, which starts the child's session
  *

@@ -27,8 +27,8 @@
  *
  * Writers: struct hp_sampler and the session's hp_cpu_thread are written only by the thread itself, in the handler
  * (which nothing interrupts) or with signals blocked. The handler sets its mark before it checks the gate and the
- * sandbox, as zones do with `id_limit`. To end the session or enter a sandbox, a thread waits for this mark, too; it
- * then has the sources of all threads to itself. The handler calls nothing of the C library:
+ * sandbox, as zones do with `id_limit`. To end the session or enter a sandbox, a thread waits for this mark, too;
+ * it then has the sources of all threads to itself. The handler calls nothing of the C library:
  * tools/check_handler.py.
  *
  * Files. sampler.c starts and stops sampling, sample_sources.c has timers and perf, sample_handler.c takes samples,

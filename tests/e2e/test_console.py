@@ -308,7 +308,8 @@ def test_misuse(cli):
     assert "no session, process or program 'nobody'" in cli("console", "--once", "nobody", status=1).stderr
     assert "is not a size" in cli("console", "--once", "--size", "big", status=2).stderr
     assert "0.1 and 10" in cli("console", "--once", "--every", "0", status=2).stderr
-    assert "line 2 of the script: 'nonsense'" in cli("console", "--script", "-", input="screen\nnonsense\n", status=1).stderr
+    assert "line 2 of the script: 'nonsense'" in cli(
+        "console", "--script", "-", input="screen\nnonsense\n", status=1).stderr
     assert "--to '1e3s' is not a time" in cli("console", "--once", "--to", "1e3s", status=2).stderr
     assert "No program is being measured" in cli("console", "--once", env=UTF8).stdout
 
@@ -317,7 +318,8 @@ def test_misuse(cli):
 def test_process_of_another_user_is_refused(cli):
     other = subprocess.Popen(["sleep", "60"], user=65534)
     try:
-        assert f"cannot read process {other.pid}: it belongs to" in cli("console", "--once", str(other.pid), status=1).stderr
+        assert f"cannot read process {other.pid}: it belongs to" in cli(
+            "console", "--once", str(other.pid), status=1).stderr
     finally:
         other.kill()
         other.wait()

@@ -214,6 +214,7 @@ def test_demo_without_a_terminal(cli):
         assert f"\n{section}: " in done.stdout  # the short report
     assert re.search(r"^\| Function .*\| % Total \| Verdict ", done.stdout, re.M)
     assert "| main " in done.stdout and "hotpath run --console ./program" in done.stdout
+    assert "hotpath report" not in done.stdout  # its session is removed
     assert set(cli.folder.iterdir()) == before and cli.sessions("-a") == []
     assert "--seconds 'soon'" in cli("demo", "--seconds", "soon", status=2).stderr
 

@@ -136,7 +136,8 @@ def test_a_slow_consumer_keeps_the_writer_waiting(run):
     assert blocked * 0.98 - 40 * LATE_NS <= row["full_ns"] <= blocked
     assert row["percent_full"] > 60 > row["percent_empty"]
     headline = result.found.values["meta"]["headline"]
-    assert headline.startswith("Senders of pipe were blocked") and "the consumer plain_channels is the bottleneck" in headline
+    assert headline.startswith("Senders of pipe were blocked")
+    assert "the consumer plain_channels is the bottleneck" in headline
 
 
 @of_preload

@@ -267,7 +267,8 @@ def test_page_opens_for_every_kind_of_run(cli, browser, what):
         process.terminate()
         process.communicate()
     browser.open(cli.folder / "page.html", "#theme=light")
-    assert browser.run("return document.getElementById('verdict').dataset.sentence") == (page.data["meta"]["headline"] or "Only time was measured, so there is no verdict.")
+    assert browser.sentence() == (page.data["meta"]["headline"] or
+                                  "Only time was measured, so there is no verdict.")
     found = any(page.data["sections"].get(name, {}).get("rows") for name in ("timing", "functions"))
     assert (len(browser.texts("#functions-rows tr")) > 0) == found
     browser.key("j", "x", "f", "]", "z", "Escape", "Escape", "o", "d")

@@ -124,7 +124,7 @@ def test_samples_and_differences_in_the_flame_graph(cli, browser):
     kinds = browser.texts("#flame-trees button")
     assert kinds[0] == "zones" and kinds[-1] == "zones, compared"
     browser.run("[...document.querySelectorAll('#flame-trees button')].at(-1).click()")
-    assert "blue is less and orange more than in ./orders 1" in browser.text("#flame-about")
+    assert "blue: less, orange: more than in ./orders 1" in browser.text("#flame-about")
     assert "tree=zones%2C%20compared" in browser.run("return location.hash")
     # The whole tree, before and now, is what both runs have.
     def total(key, which):

@@ -139,7 +139,8 @@ def test_invalid_targets(cli, start):
     process = start("true")
     process.wait()
     assert "no process" in cli("record", "-p", process.pid, status=1).stderr
-    for args, word in (((), "missing"), (("-p", "x"), "not a process id"), (("-p", "1", "--for", "soon"), "is not a time"),
+    for args, word in (((), "missing"), (("-p", "x"), "not a process id"),
+                       (("-p", "1", "--for", "soon"), "is not a time"),
                        (("-p", "1", "ls"), "unexpected argument 'ls'")):
         assert word in cli("record", *args, status=2).stderr
 

@@ -113,8 +113,8 @@ def test_programs_that_cannot_be_run(cli):
 def test_program_without_a_session_is_reported(cli):
     done = cli("run", "--no-preload", "--no-stacks", "sh", "-c", "echo out; exit 3", status=3)
     assert done.stdout == "out\n" and done.lines == [
-        "hotpath: no process of 'sh' left a session. Compile the program with -DHOTPATH and link it with "
-        "-lhotpath to measure its functions; see hotpath-run(1)"]
+        "hotpath: nothing was recorded: no process of 'sh' left a session. Compile the program with -DHOTPATH and "
+        "link it with -lhotpath to measure its functions; see hotpath-run(1)"]
     assert cli.sessions() == []
 
 
@@ -213,7 +213,7 @@ def test_a_daemon_is_named_and_can_be_read_later(cli):
     lives = cli.folder / "lives"
     lives.touch()
     done = cli.run(GUEST, "daemon", lives)
-    assert "1 process still runs; to see the result later: hotpath report" in done.stderr
+    assert "1 process is still running; to see the results later: hotpath report" in done.stderr
     assert done.report.calls("work") == 2 and done.report.values["state"] == "running"
     assert cli.sessions()[0]["state"] == "live"
     folder = done.stderr.split("hotpath report ")[1].strip()
@@ -304,7 +304,7 @@ def test_process_that_outlives_the_run_prints_nothing(cli):
     lives.touch()
     script = f"setsid {GUEST} waits {lives} > out 2> {said} & until grep -q waiting out; do sleep 0.01; done"
     done = cli("run", "--format", "none", "sh", "-c", script)
-    assert "still runs" in done.stderr
+    assert "still running" in done.stderr
     lives.unlink()
     wait_until(lambda: cli.sessions()[0]["state"] != "live")
     wait_until(lambda: subprocess.run(["pgrep", "-f", f"^{GUEST} waits {lives}"],
@@ -382,5 +382,5 @@ def test_no_usable_folder_for_sessions(cli):
     """The program still runs."""
     done = cli("run", GUEST, "ends", "exit", env={"HOTPATH_DIR": "/proc"}, status=7)
     assert done.stdout == "ends by exit\n"
-    assert "no directory for sessions is usable (No space left on device)" in done.stderr
+    assert "no directory for sessions can be used (No space left on device)" in done.stderr
     assert "[hotpath]" in done.stderr

@@ -492,7 +492,8 @@ def test_startup_errors(cli, serve, finished):
     assert cli("serve", "--address", "nowhere",
                status=1).stderr == "hotpath: 'nowhere' is not an address such as 127.0.0.1 or ::1\n"
     assert "this machine does not have that address" in cli("serve", "--address", "203.0.113.7", status=1).stderr
-    for args, words in ((("--port", "65536"), "--port '65536'"), (("--port", "-1"), "--port"), (("--every", "0"), "--every '0'"), (("a", "b"), "unexpected argument 'b'")):
+    for args, words in ((("--port", "65536"), "--port '65536'"), (("--port", "-1"), "--port"),
+                        (("--every", "0"), "--every '0'"), (("a", "b"), "unexpected argument 'b'")):
         assert words in cli("serve", *args, status=2).stderr
     assert "no session, process or program 'nothing'" in cli("serve", "nothing", status=1).stderr
     token = cli.folder / "token"

@@ -133,7 +133,8 @@ def fields(line):
 
 def test_ls_says_how_programs_ended(cli):
     """Of a run, what its program said; of a single session, whether it was finished."""
-    cli.run("sh", "-c", "true; ls")
+    cli.run("sh", "-c", "exec ls")
+    cli.run("sh", "-c", "ls; true")
     cli.run("sh", "-c", "kill -9 $$", status=-signal.SIGKILL)
     cli.box.run("guest", "ends", "_exit", folder=cli.folder, status=7)
     lives = cli.folder / "lives"
@@ -141,8 +142,10 @@ def test_ls_says_how_programs_ended(cli):
     running = cli.start("run", "--format", "none", GUEST, "waits", lives)
     wait_until(lambda: any(session["state"] == "live" and session["processes"] for session in cli.sessions()))
     lines = [fields(line) for line in cli("ls").stdout.splitlines()[1:]]
-    assert [line[1] for line in lines] == ["running", "unfinished", "killed: SIGKILL", "finished"]
-    assert lines[0][5] == f"{GUEST} waits {lives}" and re.fullmatch(r"pid \d+ and 1 more", lines[3][4])
+    assert [line[1] for line in lines] == ["running", "unfinished", "killed: SIGKILL", "finished", "finished"]
+    assert lines[0][5] == f"{GUEST} waits {lives}"
+    assert re.fullmatch(r"pid \d+ and 1 more", lines[3][4])
+    assert re.fullmatch(r"pid \d+", lines[4][4])  # a program that executed another is still one process
     lives.unlink()
     running.communicate(timeout=TIMEOUT)
     running.communicate()
@@ -203,19 +206,19 @@ def test_off_and_on(cli):
     pid = str(cli.sessions("-a")[0]["pid"])
     work = lambda: cli.read(pid).calls("work")
     wait_until(lambda: work() > 10)
-    assert cli("off", pid).stdout == f"recording of process {pid} is off\n"
-    assert cli("off", pid).stdout == f"recording of process {pid} was already off\n"
+    assert cli("off", pid).stdout == f"recording in process {pid} is now off\n"
+    assert cli("off", pid).stdout == f"recording in process {pid} was already off\n"
     assert [one["recording"] for one in cli.sessions("-a")] == [False, False]
     stopped_at = work()
     time.sleep(0.2)
     assert work() - stopped_at <= 1  # the one that was open
-    assert cli("on", pid).stdout == f"recording of process {pid} is on\n"
+    assert cli("on", pid).stdout == f"recording in process {pid} is now on\n"
     wait_until(lambda: work() > stopped_at + 10)
     lives.unlink()
     process.communicate(timeout=TIMEOUT)
     report = cli.read(pid)
     assert report.lost == {} and report.row("main").open == 0
-    assert "has no live session" in cli("off", pid, status=1).stderr
+    assert "you have no live session" in cli("off", pid, status=1).stderr
 
 
 def test_switching_off_with_open_zones(cli):

@@ -52,6 +52,7 @@ def test_folder_that_cannot_be_written(box):
     check_workload(result)
     result = box.same("workload", env={"HOTPATH_DIR": "/nonexistent/folder"})
     check_workload(result)
+    assert "the directory '/nonexistent/folder' cannot be used" in result.stderr
 
 
 def test_read_only_tmpfs(box, mounted):

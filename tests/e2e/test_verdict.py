@@ -188,7 +188,8 @@ SCENES = {
     "log": "The bottleneck is parse_line" + BUSY_WORDS,
     "pages": "The bottleneck is render_page" + BUSY_WORDS,
     "transform": "The bottleneck is transform" + BUSY_WORDS,
-    "store": r"The bottleneck is store: \d+ % of the time that is not idle, (waiting \(sleep\)|starved for CPU time)",
+    "store": r"The bottleneck is store: \d+ % of the time that is not idle, "
+             r"(waiting \(sleep\)|starved for CPU time)",
     "shop": r"The bottleneck is reserve_stock: \d+ % of the time that is not idle, waiting "
             + (r"\(lock held in ask_warehouse\)" if IS_GLIBC else r"\(lock: futex\)"),  # musl records no owner
     "idle": r"The program is idle for \d+ % of the time: wait_for_request waits \(poll: p?poll",
@@ -202,7 +203,8 @@ SCENES = {
     "simulation": "The bottleneck is move_particles" + BUSY_WORDS,
     "downloads": r"The bottleneck is download: \d+ % of the time that is not idle, waiting \(sleep\)",
     "ticker": "The bottleneck is compute" + BUSY_WORDS,
-    "unmeasured": r"The bottleneck is outside of all measured functions, with \d+ % of the CPU time\. Among measured functions it is note",
+    "unmeasured": r"The bottleneck is outside of all measured functions, with \d+ % of the CPU time\. "
+                  r"Among measured functions it is note",
 }
 
 

@@ -1,6 +1,6 @@
 /*
- * ELF files and loaded images: this very program, compared with what readelf and the dynamic linker say, and copies of
- * it that were changed or cut.
+ * ELF files and loaded images: this very program, compared with what readelf and the dynamic linker say, and copies
+ * of it that were changed or cut.
  */
 #define _GNU_SOURCE 1
 #include <ctype.h>

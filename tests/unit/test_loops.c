@@ -304,7 +304,7 @@ static void a_turn_without_callbacks(void **state)
     const struct row *row = only_row();
     assert_int_equal(row->number[LONGEST], 50 * MS);
     assert_string_equal(row->callback, "-");
-    assert_int_equal(row->number[CALLBACK], -1);
+    assert_true(row->number[CALLBACK] < 0); /* empty */
 }
 
 /* They are below where the turn began or where it ends, which may be different places. */

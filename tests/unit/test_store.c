@@ -284,6 +284,7 @@ int main(void)
         TEST(space_is_aligned_empty_and_exclusive),
         TEST(the_file_grows_up_to_its_cap),
         TEST(everything_can_be_reserved),
+        TEST(reserved_space_is_there_in_a_sandbox),
         TEST(store_grows_after_its_file_was_moved),
         TEST(replaced_file_is_left_alone),
         TEST(file_size_limit_is_respected),

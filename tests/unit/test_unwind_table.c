@@ -245,18 +245,30 @@ static void assert_same_at(struct hp_unwind_table *table, uint64_t place, const 
 
 /*
  * At the first and the last place of each row. Those from the end first, to begin with functions that are listed
- * late.
+ * late. Returns the number of rows.
  */
 static size_t assert_same(struct hp_unwind_table *table, const struct everything *all)
 {
-    size_t signals = 0;
-    assert_true(all->list_count > 1);
-    for (size_t at = all->list_count - 1; at-- > 0;) {
-        assert_same_at(table, all->list[at + 1].place - 1, all, &all->list[at].rule);
-        assert_same_at(table, all->list[at].place, all, &all->list[at].rule);
-        signals += all->list[at].rule.cfa_kind == HP_CFA_SIGNAL;
+    size_t count = 0;
+    for (size_t at = all->list_count; at > 1; at--, count++) {
+        assert_same_at(table, all->list[at - 1].place - 1, all, &all->list[at - 2].rule);
+        assert_same_at(table, all->list[at - 2].place, all, &all->list[at - 2].rule);
     }
-    return signals;
+    return count;
+}
+
+/* On x86-64 signal handlers return to code of the C library, on other machines to the kernel's. */
+static bool has_signal_return(const struct everything *all)
+{
+#if defined(__x86_64__)
+    for (size_t at = 0; at < all->list_count; at++)
+        if (all->list[at].rule.cfa_kind == HP_CFA_SIGNAL)
+            return true;
+    return false;
+#else
+    (void)all;
+    return true;
+#endif
 }
 
 /* In a broken one a single function may seem to be all code. */
@@ -269,8 +281,8 @@ static void compare_copy(int fd, bool is_whole)
     read_everything(&all, &file);
     hp_unwind_table_make(&table, &file, NULL);
     assert_in_range(table.row_count, 0, 4); /* those of the linker's stubs */
-    const size_t signals = assert_same(&table, &all);
-    assert_true(!is_whole || (signals > 0 && table.row_count > all.count));
+    const size_t count = assert_same(&table, &all);
+    assert_true(!is_whole || (count > 1000 && has_signal_return(&all) && table.row_count > all.count));
     hp_unwind_table_free(&table);
     free_everything(&all);
     hp_image_file_close(&file);
@@ -309,7 +321,7 @@ static void a_broken_index_changes_nothing(void **state)
     open_copy(&broken, broken_fd);
     read_everything(&all, &whole);
     hp_unwind_table_make(&table, &broken, NULL);
-    assert_true(assert_same(&table, &all) > 0);
+    assert_true(assert_same(&table, &all) > 1000);
     hp_unwind_table_free(&table);
     free_everything(&all);
     hp_image_file_close(&whole);

@@ -32,10 +32,10 @@ bool gen_flag_of(const struct hp_command *command, size_t n, struct gen_flag *re
         const struct hp_option *option = &hp_options[at];
         if (!(option->scope & command->scopes) || n-- > 0)
             continue;
-        *ret_flag = (struct gen_flag){option->flag, option->type == HP_OPTION_FLAG ? NULL : option->value,
-                                      option->help,
-                                      hp_command_reads(command, option->variable) ? option->variable : NULL,
-                                      hp_command_letter(command, option->letter)};
+        *ret_flag =
+            (struct gen_flag){option->flag, option->type == HP_OPTION_FLAG ? NULL : option->value, option->help,
+                              hp_command_reads(command, option->variable) ? option->variable : NULL,
+                              hp_command_letter(command, option->letter)};
         return true;
     }
     *ret_flag = (struct gen_flag){"help", NULL, "Print a short help.", NULL, 'h'};
