@@ -324,7 +324,7 @@ static void build_waits(struct session_builder *builder)
     builder_call(builder, thread, node, 500, 0);
     struct hp_waits *waits = builder_waits(builder, 8);
     waits->watched_ns = 9000;
-    waits->looks = 40;
+    waits->probes = 40;
     waits->left_out_ns = 3;
     waits->watcher_ns = 100;
     waits->period_us = 10000;

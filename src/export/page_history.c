@@ -281,15 +281,15 @@ static void put_idleness(struct hp_json *json)
 static void put_history(struct hp_json *json, const struct history *history)
 {
     struct hp_waits sums;
-    uint64_t looks = 0, watched_ns = 0;
+    uint64_t probes = 0, watched_ns = 0;
     const struct hp_run *run = &history->model->run;
     for (size_t at = 0; at < run->count; at++)
         if (hp_snapshot_waits(run->sessions[at], &sums)) {
-            looks += sums.looks;
+            probes += sums.probes;
             watched_ns += sums.watched_ns;
         }
     hp_json_begin_object(json);
-    hp_json_put_u64(json, "looks", looks);
+    hp_json_put_u64(json, "looks", probes);
     hp_json_put_u64(json, "watched_ns", watched_ns);
     put_idleness(json);
     hp_json_key(json, "moments_ns");

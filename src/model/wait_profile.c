@@ -82,7 +82,7 @@ static bool add_wait(struct gathering *gathering, uint32_t session, const struct
         .what = wait->what[0] != '\0' ? hp_arena_copy(gathering->arena, wait->what, strlen(wait->what)) : "",
         .ns = wait->ns,
         .beside_ns = wait->beside_ns < wait->ns ? wait->beside_ns : wait->ns,
-        .looks = wait->looks,
+        .probes = wait->probes,
     };
     *placed = (struct placed){sums->site, NULL, sums->cause, sums->ns};
     if (sums->site != NULL)
@@ -100,13 +100,13 @@ static void cut_wait(const struct hp_stretch_waits *stretch, uint32_t number, st
     const uint64_t whole = wait->ns;
     wait->ns = number < HP_AXIS_WAITS ? stretch->ns[number] : 0;
     wait->beside_ns = number < HP_AXIS_WAITS ? stretch->beside_ns[number] : 0;
-    wait->looks = whole > 0 ? (uint32_t)((double)wait->looks * ((double)wait->ns / (double)whole)) : 0;
+    wait->probes = whole > 0 ? (uint32_t)((double)wait->probes * ((double)wait->ns / (double)whole)) : 0;
 }
 
 static void cut_sums(const struct hp_stretch_waits *stretch, struct hp_waits *sums)
 {
     const double part = sums->watched_ns > 0 ? (double)stretch->watched_ns / (double)sums->watched_ns : 0;
-    sums->looks = hp_reduced(sums->looks, part);
+    sums->probes = hp_reduced(sums->probes, part);
     sums->watcher_ns = hp_reduced(sums->watcher_ns, part);
     sums->watched_ns = stretch->watched_ns;
     sums->left_out_ns = stretch->left_out_ns;
@@ -127,7 +127,7 @@ static bool add_session(struct gathering *gathering, uint32_t session)
     if (!is_watched)
         return true;
     waits->sessions++;
-    waits->looks += sums.looks;
+    waits->probes += sums.probes;
     waits->watched_ns += sums.watched_ns;
     waits->left_out_ns += sums.left_out_ns;
     waits->waited_ns += sums.left_out_ns;
@@ -190,7 +190,7 @@ static void merge(struct hp_run_waits *waits)
         if (kept > 0 && compare_places(waits->all[kept - 1], wait) == 0) {
             waits->all[kept - 1]->ns += wait->ns;
             waits->all[kept - 1]->beside_ns += wait->beside_ns;
-            waits->all[kept - 1]->looks += wait->looks;
+            waits->all[kept - 1]->probes += wait->probes;
         } else {
             waits->all[kept++] = wait;
         }
@@ -309,7 +309,7 @@ static void keep(const struct hp_run_waits *waits, struct hp_floors *floors)
             continue;
         hp_floor(&wait->ns, &before->ns);
         hp_floor(&wait->beside_ns, &before->beside_ns);
-        hp_floor(&wait->looks, &before->looks);
+        hp_floor(&wait->probes, &before->probes);
     }
 }
 

@@ -18,7 +18,7 @@ struct hp_wait_sums {
     const struct hp_site_sums *other; /* site of the thread that is waited for, or holds the lock; NULL: unknown */
     uint64_t ns;
     uint64_t beside_ns; /* of that, while another thread of the run was on CPU; see struct hp_wait */
-    uint64_t looks;
+    uint64_t probes;
 };
 
 /* The same at one place of the call tree. */
@@ -32,7 +32,7 @@ struct hp_run_waits {
     size_t count;
     struct hp_node_waits **nodes; /* one per node of the profile's tree, in the same order; NULL: no waits */
     size_t sessions;              /* watched sessions; 0: none */
-    uint64_t looks;               /* samples of threads */
+    uint64_t probes;              /* samples of threads */
     uint64_t watched_ns;          /* of all threads together: running, runnable or waiting */
     uint64_t waited_ns;           /* of that, waits, all that follows */
     uint64_t left_out_ns;         /* waits without a row, for lack of space */

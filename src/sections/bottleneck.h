@@ -23,7 +23,7 @@ struct hp_bottleneck {
     const char *cause;             /* its largest cause of waiting, or NULL */
     bool is_named;                 /* the cause is most of its waiting */
     double cause_ns;
-    uint64_t looks; /* wait samples that found it */
+    uint64_t probes; /* wait samples that found it */
     struct hp_site_allocs allocs;
     struct hp_evidence evidence;
     struct hp_judgement judgement;

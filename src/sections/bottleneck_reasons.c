@@ -69,7 +69,7 @@ static void put_cause(struct hp_text *line, const struct hp_bottleneck *entry)
     hp_units_ns(line, entry->cause_ns);
     hp_text_string(line, entry->is_named ? " of that for " : " of that: ");
     hp_text_string(line, entry->cause);
-    put_few(line, entry->looks, " sample", " samples");
+    put_few(line, entry->probes, " sample", " samples");
 }
 
 static void put_allocs(struct hp_text *line, const struct hp_bottleneck *entry)

@@ -103,7 +103,7 @@ static bool find_cause(const struct hp_bottlenecks *view, struct hp_bottleneck *
         const struct hp_wait_sums *wait = view->waits->all[at];
         if (wait->site != entry->site || wait->cause != cause)
             continue;
-        entry->looks += wait->looks;
+        entry->probes += wait->probes;
         if (entry->cause == NULL && (entry->cause = hp_bottleneck_name_cause(view, wait)) == NULL)
             return false;
     }
@@ -121,7 +121,7 @@ static double hp_bottlenecks_observations(const struct hp_bottlenecks *view)
         return view->cpu->has_timers && rate > TIMER_RATE ? TIMER_RATE : rate;
     }
     return view->waits != NULL && view->waits->watched_ns > 0
-               ? (double)view->waits->looks * SECOND / (double)view->waits->watched_ns
+               ? (double)view->waits->probes * SECOND / (double)view->waits->watched_ns
                : 0;
 }
 

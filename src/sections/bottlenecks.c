@@ -17,7 +17,7 @@
 
 struct columns {
     size_t name, verdict, wall_percent, cpu_percent, waiting_percent, waits_for, alloc_percent, why;
-    size_t self, work, idle, cpu, user, kernel, samples, waiting, queue, waits_for_ns, looks, bytes, count,
+    size_t self, work, idle, cpu, user, kernel, samples, waiting, queue, waits_for_ns, probes, bytes, count,
         location, open, scaled;
 };
 
@@ -69,7 +69,7 @@ static const struct hp_column_spec column_table[] = {
      "The part of waiting_ns spent ready to run, but without a CPU."},
     {"waits_for_ns", "Cause Time", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(waits_for_ns),
      "The part of waiting_ns for the cause in waits_for."},
-    {"looks", "Wait Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(looks),
+    {"looks", "Wait Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(probes),
      "Number of samples that found it waiting for that."},
     {"own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_MAYBE, AT(bytes)},
     {"own_count", "Own Allocs", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(count)},
@@ -127,7 +127,7 @@ static void fill_times(const struct view *view, struct hp_row *row, const struct
     if (entry->is_named) {
         hp_section_set_text(row, columns->waits_for, entry->cause);
         hp_section_set_number(row, columns->waits_for_ns, entry->cause_ns);
-        hp_section_set_count(row, columns->looks, entry->looks);
+        hp_section_set_count(row, columns->probes, entry->probes);
     }
 }
 

@@ -17,7 +17,7 @@
 #include "wait_profile.h"
 
 struct columns {
-    size_t name, cause, call, what, looks, time, percent, beside, other, location;
+    size_t name, cause, call, what, probes, time, percent, beside, other, location;
 };
 
 #define AT(column) .index = offsetof(struct columns, column)
@@ -33,7 +33,7 @@ static const struct hp_column_spec column_table[] = {
      AT(what),
      "The file, socket, pipe or child, or the end of its name; for locks and threads, where the other thread is; "
      "null: unknown."},
-    {"looks", "Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(looks),
+    {"looks", "Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(probes),
      "Number of samples that found a thread waiting here."},
     {"waited_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(time)},
     {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
@@ -106,8 +106,8 @@ static bool set_summary(struct view *view)
         hp_text_char(&line, ')');
     }
     hp_text_string(&line, "; ");
-    hp_text_u64(&line, waits->looks);
-    hp_text_string(&line, waits->looks == 1 ? " sample, every " : " samples, every ");
+    hp_text_u64(&line, waits->probes);
+    hp_text_string(&line, waits->probes == 1 ? " sample, every " : " samples, every ");
     hp_units_ns(&line, 1000.0 * waits->period_us);
     hp_text_string(&line, ", took ");
     hp_units_ns(&line, (double)waits->watcher_ns);
@@ -150,7 +150,7 @@ static void add_totals(struct hotpath_section *section, const struct hp_run_wait
     hp_section_add_total(section, "waited_ns", waits->waited_ns);
     hp_section_add_total(section, "left_out_ns", waits->left_out_ns);
     hp_section_add_total(section, "misplaced_ns", waits->misplaced_ns);
-    hp_section_add_total(section, "looks", waits->looks);
+    hp_section_add_total(section, "looks", waits->probes);
     hp_section_add_total(section, "period_us", waits->period_us);
     hp_section_add_total(section, "watcher_ns", waits->watcher_ns);
     hp_section_add_total(section, "watched_processes", waits->sessions);
@@ -210,7 +210,7 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
         hp_section_set_text(row, columns->call, call);
     if (!set_what(view, row, wait))
         return false;
-    hp_section_set_count(row, columns->looks, wait->looks);
+    hp_section_set_count(row, columns->probes, wait->probes);
     hp_section_set_number(row, columns->time, (double)wait->ns);
     hp_section_set_number(row, columns->percent, share(view, wait->ns));
     hp_section_set_number(row, columns->beside, (double)wait->beside_ns);

@@ -278,7 +278,7 @@ static void count_by_record(const struct hp_crew_watch *crew, struct hp_crew_thr
     }
 }
 
-/* ------------------------------------------------------------------------------------------------ looks */
+/* ------------------------------------------------------------------------------------------------ probes */
 
 static uint32_t permille(uint64_t part, uint64_t whole)
 {
@@ -286,7 +286,7 @@ static uint32_t permille(uint64_t part, uint64_t whole)
     return share < 1000 ? (uint32_t)share : 1000;
 }
 
-/* Shares refer to whole samples: what a thread did between two quick looks says little. */
+/* Shares refer to whole samples: what a thread did between two quick probes says little. */
 static void count_share(struct hp_crew_watch *crew, const struct hp_crew_thread *thread, struct hp_crew_row *row,
                         uint64_t ran, uint64_t lived)
 {
@@ -349,8 +349,8 @@ static void ask_session(const struct hp_crew_watch *crew, struct hp_crew_thread 
     row->generation = thread->generation;
 }
 
-void hp_crew_look_at(struct hp_crew_watch *crew, struct hp_crew_thread *thread, const struct hp_crew_seen *seen,
-                     uint32_t record)
+void hp_crew_probe(struct hp_crew_watch *crew, struct hp_crew_thread *thread, const struct hp_crew_seen *seen,
+                   uint32_t record)
 {
     const bool is_new = thread->place == 0;
     if (!hp_crew_wants(crew, thread))
@@ -425,7 +425,7 @@ void hp_crew_begin(struct hp_crew_watch *crew, uint32_t at)
     crew->at = at;
 }
 
-void hp_crew_look_begin(struct hp_crew_watch *crew, uint64_t now)
+void hp_crew_probe_begin(struct hp_crew_watch *crew, uint64_t now)
 {
     crew->is_due = crew->at != 0 && (crew->sums.samples == 0 || now - crew->sums.sampled_ns >= HP_CREW_PERIOD_NS);
     if (!crew->is_due)
@@ -456,7 +456,7 @@ static void note_shares(struct hp_crew_watch *crew)
     }
 }
 
-bool hp_crew_look_end(struct hp_crew_watch *crew, uint32_t living, uint64_t now)
+bool hp_crew_probe_end(struct hp_crew_watch *crew, uint32_t living, uint64_t now)
 {
     struct hp_crew *sums = &crew->sums;
     if (crew->at == 0)

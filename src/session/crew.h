@@ -1,12 +1,12 @@
 /*
  * What the threads of a process use, by the kernel's accounting: CPU time, context switches, and, with the data of
- * the session, allocations. Part of watching (proc_sampler.h), which calls these at its looks; a few times per
+ * the session, allocations. Part of watching (proc_sampler.h), which calls these at its probes; a few times per
  * second everything is brought up to date.
  *
  *     hp_crew_begin(&crew, &target, header.crew);
- *     hp_crew_look_begin(&crew, now);
- *     ... hp_crew_look_at(&crew, &thread->crew, &seen) for each thread, hp_crew_part(...) for those that are gone
- *     hp_crew_look_end(&crew, thread_count, now);
+ *     hp_crew_probe_begin(&crew, now);
+ *     ... hp_crew_probe(&crew, &thread->crew, &seen) for each thread, hp_crew_part(...) for those that are gone
+ *     hp_crew_probe_end(&crew, thread_count, now);
  *
  * No heap, no stdio. SPDX-License-Identifier: MIT
  */
@@ -69,13 +69,13 @@ struct hp_crew_watch {
 /* `crew` is zeroed except for `pid` and the access functions of the session; `at` comes from the header. */
 void hp_crew_begin(struct hp_crew_watch *crew, uint32_t at);
 
-void hp_crew_look_begin(struct hp_crew_watch *crew, uint64_t now);
+void hp_crew_probe_begin(struct hp_crew_watch *crew, uint64_t now);
 
 /* Counts a thread that was seen; `record` is the offset of its record in the session, or 0. */
-void hp_crew_look_at(struct hp_crew_watch *crew, struct hp_crew_thread *thread, const struct hp_crew_seen *seen,
-                     uint32_t record);
+void hp_crew_probe(struct hp_crew_watch *crew, struct hp_crew_thread *thread, const struct hp_crew_seen *seen,
+                   uint32_t record);
 
-/* Whether hp_crew_look_at would do anything: only then must the record be known. */
+/* Whether hp_crew_probe would do anything: only then must the record be known. */
 bool hp_crew_wants(const struct hp_crew_watch *crew, const struct hp_crew_thread *thread);
 
 /* Adds to what it has waited; negative: corrects an earlier value. */
@@ -85,7 +85,7 @@ void hp_crew_wait(struct hp_crew_thread *thread, uint32_t cause, int64_t ns);
 void hp_crew_part(struct hp_crew_watch *crew, struct hp_crew_thread *thread, const struct hp_crew_seen *seen);
 
 /* `living` threads are alive. False: the session is over. */
-bool hp_crew_look_end(struct hp_crew_watch *crew, uint32_t living, uint64_t now);
+bool hp_crew_probe_end(struct hp_crew_watch *crew, uint32_t living, uint64_t now);
 
 /* Writes the changes. False: the session is over. */
 bool hp_crew_write(struct hp_crew_watch *crew);

@@ -610,9 +610,9 @@ enum hp_wait_cause {
 struct hp_wait {
     uint32_t
         node; /* of the innermost open zone; of the tree's root: outside of all zones; 0: a thread without record */
-    uint32_t cause; /* enum hp_wait_cause */
-    int32_t call;   /* number of the system call; -1: none */
-    uint32_t looks; /* number of looks that found it */
+    uint32_t cause;  /* enum hp_wait_cause */
+    int32_t call;    /* number of the system call; -1: none */
+    uint32_t probes; /* that found it */
     uint64_t ns;
     uint64_t beside_ns; /* part of it while another thread of the run was at work; run queue: after an idle wait */
     uint32_t other;     /* node of the thread that is waited for, or that owns the lock; 0: unknown */
@@ -628,8 +628,8 @@ struct hp_waits {
     uint32_t capacity;
     uint32_t used;        /* valid entries: raised after an entry is written */
     uint32_t watcher;     /* process id of the observer; 0: none came */
-    uint32_t period_us;   /* mean time between looks */
-    uint64_t looks;       /* number of looks at threads */
+    uint32_t period_us;   /* mean time between probes */
+    uint64_t probes;      /* of threads */
     uint64_t watched_ns;  /* thread time that was observed: running, ready to run, or waiting */
     uint64_t left_out_ns; /* waiting time without a free entry */
     uint64_t watcher_ns;  /* CPU time of the observer */

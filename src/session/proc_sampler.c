@@ -66,11 +66,11 @@ static void end_listening(const struct hp_proc_sampler *sampler, struct hp_watch
     thread->wait_ns = thread->wait_idle_ns = 0;
 }
 
-static void credit_waiting(struct hp_proc_sampler *sampler, struct hp_watched *thread, uint32_t looks)
+static void credit_waiting(struct hp_proc_sampler *sampler, struct hp_watched *thread, uint32_t probes)
 {
     const int64_t pending = waited(thread) - thread->settled;
     const int64_t ns = pending > 0 ? pending : 0;
-    hp_wait_credit(sampler, thread, thread->entry, ns, looks);
+    hp_wait_credit(sampler, thread, thread->entry, ns, probes);
     thread->settled += ns;
     thread->of_this_wait += ns;
     thread->of_this_look += ns;
@@ -119,7 +119,7 @@ static bool is_idle(const struct hp_proc_sampler *sampler, const struct hp_watch
 }
 
 /* Time ready to run is credited to the thread's last known place. */
-static void credit_ready(struct hp_proc_sampler *sampler, struct hp_watched *thread, uint32_t looks)
+static void credit_ready(struct hp_proc_sampler *sampler, struct hp_watched *thread, uint32_t probes)
 {
     static const struct hp_wait_found finding = {.cause = HP_WAIT_RUN_QUEUE, .call = -1};
     const uint64_t ready = thread->ready - thread->ready_before;
@@ -127,7 +127,7 @@ static void credit_ready(struct hp_proc_sampler *sampler, struct hp_watched *thr
         return;
     const int64_t ns = (int64_t)(ready - thread->settled_ready);
     const int32_t at = hp_wait_entry_for(sampler, thread, &finding, (struct hp_wait_place){0, 0});
-    hp_wait_credit(sampler, thread, at, ns, looks);
+    hp_wait_credit(sampler, thread, at, ns, probes);
     if (is_idle(sampler, thread))
         credit_beside(sampler, at, ns);
     thread->settled_ready = ready;
@@ -297,7 +297,7 @@ static bool look_at(struct hp_proc_sampler *sampler, struct hp_watched *thread)
         begin_thread(sampler, thread, start, &account, now);
     const uint64_t slices_before = thread->slices, passed = now - thread->looked_ns;
     const bool is_busy = state == 'R' || 2 * (account.ran - thread->ran) > passed;
-    sampler->sums.looks++;
+    sampler->sums.probes++;
     sampler->sums.latest_ns = now;
     sampler->sums.watched_ns += passed;
     thread->looked_ns = now;
@@ -432,7 +432,7 @@ static bool lacks_record(const struct hp_proc_sampler *sampler, const struct hp_
 static bool look_at_crew(struct hp_proc_sampler *sampler, uint64_t now)
 {
     bool lacks_any = false;
-    hp_crew_look_begin(&sampler->crew, now);
+    hp_crew_probe_begin(&sampler->crew, now);
     for (uint32_t at = 0; at < sampler->thread_count; at++)
         lacks_any |= lacks_record(sampler, &sampler->threads[at]);
     if (lacks_any)
@@ -440,9 +440,9 @@ static bool look_at_crew(struct hp_proc_sampler *sampler, uint64_t now)
     for (uint32_t at = 0; at < sampler->thread_count; at++) {
         struct hp_watched *thread = &sampler->threads[at];
         const struct hp_crew_seen seen = seen_of(thread);
-        hp_crew_look_at(&sampler->crew, &thread->crew, &seen, thread->record);
+        hp_crew_probe(&sampler->crew, &thread->crew, &seen, thread->record);
     }
-    return hp_crew_look_end(&sampler->crew, sampler->thread_count + sampler->left_alone, now);
+    return hp_crew_probe_end(&sampler->crew, sampler->thread_count + sampler->left_alone, now);
 }
 
 /* Writes changes into the session: entries first, then their number. */

@@ -156,7 +156,7 @@ bool hp_snapshot_waits(const struct hp_snapshot *snapshot, struct hp_waits *ret_
     if (offset == 0 || !hp_snapshot_has_record(snapshot, offset, sizeof *ret_waits))
         return false;
     hp_copy_words(ret_waits, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_waits,
-                  HP_BIT_OF(struct hp_waits, looks) | HP_BIT_OF(struct hp_waits, watched_ns) |
+                  HP_BIT_OF(struct hp_waits, probes) | HP_BIT_OF(struct hp_waits, watched_ns) |
                       HP_BIT_OF(struct hp_waits, left_out_ns) | HP_BIT_OF(struct hp_waits, watcher_ns) |
                       HP_BIT_OF(struct hp_waits, latest_ns));
     return ret_waits->watcher != 0;

@@ -49,7 +49,7 @@ int32_t hp_wait_entry_for(struct hp_proc_sampler *sampler, const struct hp_watch
 void hp_wait_add(uint64_t *sum, int64_t ns) { *sum = ns < 0 && (uint64_t)-ns > *sum ? 0 : *sum + (uint64_t)ns; }
 
 void hp_wait_credit(struct hp_proc_sampler *sampler, struct hp_watched *thread, int32_t at, int64_t ns,
-                    uint32_t looks)
+                    uint32_t probes)
 {
     if (at == HP_NO_ROOM)
         hp_wait_add(&sampler->sums.left_out_ns, ns);
@@ -57,7 +57,7 @@ void hp_wait_credit(struct hp_proc_sampler *sampler, struct hp_watched *thread, 
         return;
     struct hp_wait *entry = &sampler->entries[at];
     hp_wait_add(&entry->ns, ns);
-    entry->looks += looks;
+    entry->probes += probes;
     if (entry->beside_ns > entry->ns)
         entry->beside_ns = entry->ns;
     sampler->is_changed[at] = true;

@@ -19,6 +19,6 @@ void hp_wait_add(uint64_t *sum, int64_t ns);
 
 /* Adds to an entry and to the waits of its thread; negative: takes back. */
 void hp_wait_credit(struct hp_proc_sampler *sampler, struct hp_watched *thread, int32_t at, int64_t ns,
-                    uint32_t looks);
+                    uint32_t probes);
 
 #endif

@@ -4,7 +4,7 @@
  * burner and kernel use CPU time, in user mode and in system calls; sleeper gives up its CPU forty times; allocator
  * allocates and frees; stranger is in no measured function and allocates nothing, so the session has no record of
  * it; brief ones come one after the other. Each waits until the observer has seen it, so that nothing depends on
- * the rate of looks.
+ * the rate of probes.
  */
 #include "support.h"
 

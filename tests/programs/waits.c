@@ -3,7 +3,7 @@
  * within the zone, `around` is everything from the moment it is watched to the end; `cpu` and `ready` are what the
  * kernel says of the main thread for all of that: time on a CPU, and ready for one.
  *
- * Before and after, it waits for a look of the observer, so that the whole wait lies between two looks.
+ * Before and after, it waits for a probe of the observer, so that the whole wait lies between two probes.
  */
 #include "rivals.h"
 #include "support.h"
@@ -63,7 +63,7 @@ static uint64_t ready_ns(void)
 
 #ifdef HOTPATH
 /* Number of samples taken of this process; UINT64_MAX: none are expected. */
-static uint64_t looks(void)
+static uint64_t probes(void)
 {
     struct hp_header header;
     struct hp_waits waits;
@@ -73,16 +73,16 @@ static uint64_t looks(void)
     const int is_there = pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header && header.waits != 0 &&
                          pread(fd, &waits, sizeof waits, (off_t)header.waits) == (ssize_t)sizeof waits;
     close(fd);
-    return is_there ? waits.looks : UINT64_MAX;
+    return is_there ? waits.probes : UINT64_MAX;
 }
 
 /* Works until the observer has begun a sample after this call, and has finished it. */
 static void be_seen(void)
 {
     HOTPATH_MEASURE();
-    const uint64_t before = looks();
+    const uint64_t before = probes();
     const uint64_t until = now_ns() + UINT64_C(20000000000);
-    while (before != UINT64_MAX && looks() < before + 3 && now_ns() < until)
+    while (before != UINT64_MAX && probes() < before + 3 && now_ns() < until)
         spin_us(500);
 }
 #else

@@ -609,7 +609,7 @@ struct hp_wait *builder_wait(struct session_builder *builder, uint32_t node, uin
     struct hp_waits *waits = builder_at(builder, builder_header(builder)->waits);
     assert(waits->used < waits->capacity);
     struct hp_wait *wait = (struct hp_wait *)(void *)(waits + 1) + waits->used++;
-    *wait = (struct hp_wait){.node = node, .cause = cause, .call = call, .looks = 1, .ns = ns};
+    *wait = (struct hp_wait){.node = node, .cause = cause, .call = call, .probes = 1, .ns = ns};
     memcpy(wait->what, what, strnlen(what, sizeof wait->what));
     return wait;
 }

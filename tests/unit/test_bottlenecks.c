@@ -62,13 +62,13 @@ static void build_waits(void)
 {
     struct hp_waits *waits = builder_waits(&builder, 16);
     waits->watched_ns = 10 * SECOND;
-    waits->looks = 1000;
-    builder_wait(&builder, load, HP_WAIT_DISK, SYS_read, "/data/small", 1 * SECOND)->looks = 100;
-    builder_wait(&builder, load, HP_WAIT_DISK, SYS_read, "/data/large", 3 * SECOND)->looks = 300;
-    builder_wait(&builder, load, HP_WAIT_LOCK, SYS_futex, "", 1500 * MS)->looks = 150;
-    builder_wait(&builder, load, HP_WAIT_RUN_QUEUE, -1, "", 100 * MS)->looks = 10;
-    builder_wait(&builder, main_node, HP_WAIT_RUN_QUEUE, -1, "", 200 * MS)->looks = 20;
-    builder_wait(&builder, compute, HP_WAIT_RUN_QUEUE, -1, "", 200 * MS)->looks = 20; /* four times its time */
+    waits->probes = 1000;
+    builder_wait(&builder, load, HP_WAIT_DISK, SYS_read, "/data/small", 1 * SECOND)->probes = 100;
+    builder_wait(&builder, load, HP_WAIT_DISK, SYS_read, "/data/large", 3 * SECOND)->probes = 300;
+    builder_wait(&builder, load, HP_WAIT_LOCK, SYS_futex, "", 1500 * MS)->probes = 150;
+    builder_wait(&builder, load, HP_WAIT_RUN_QUEUE, -1, "", 100 * MS)->probes = 10;
+    builder_wait(&builder, main_node, HP_WAIT_RUN_QUEUE, -1, "", 200 * MS)->probes = 20;
+    builder_wait(&builder, compute, HP_WAIT_RUN_QUEUE, -1, "", 200 * MS)->probes = 20; /* four times its time */
 }
 
 /* `make` asks for nine tenths of all bytes, in a million blocks. */
@@ -319,9 +319,9 @@ static void build_pool(void)
     }
     struct hp_waits *waits = builder_waits(&builder, 16);
     waits->watched_ns = 50 * SECOND;
-    waits->looks = 5000;
+    waits->probes = 5000;
     builder_wait(&builder, main_node, HP_WAIT_THREAD, SYS_futex, "", 10 * SECOND)->other = serve;
-    builder_wait(&builder, pop, HP_WAIT_CONDITION, SYS_futex, "", 34 * SECOND)->looks = 3400;
+    builder_wait(&builder, pop, HP_WAIT_CONDITION, SYS_futex, "", 34 * SECOND)->probes = 3400;
 }
 
 static void pool_verdict_names_the_job(void **state)
@@ -484,7 +484,7 @@ static void run_queue_is_not_a_cause_of_waiting(void **state)
     builder_elapse(&builder, SECOND, 1);
     fixture_build();
     assert_row(0, "load", "waiting", "waiting for 990.00 ms of its 1.00 s; cause unknown");
-    builder_wait(&builder, load, HP_WAIT_PIPE, SYS_read, "pipe:[77]", 250 * MS)->looks = 25;
+    builder_wait(&builder, load, HP_WAIT_PIPE, SYS_read, "pipe:[77]", 250 * MS)->probes = 25;
     fixture_build();
     assert_row(0, "load", "waiting",
                "waiting for 990.00 ms of its 1.00 s, 250.00 ms of that for pipe: read (25 samples)");
@@ -503,7 +503,7 @@ static void minor_functions_and_causes_are_not_named(void **state)
     builder_cpu(&builder, thread, compute, 2980, 2980 * MS, 0);
     builder_cpu(&builder, thread, make, 1999, 1999 * MS, 0);
     builder_waits(&builder, 8)->period_us = 10000;
-    builder_wait(&builder, load, HP_WAIT_RUN_QUEUE, -1, "", 490 * MS)->looks = 49;
+    builder_wait(&builder, load, HP_WAIT_RUN_QUEUE, -1, "", 490 * MS)->probes = 49;
     builder_wait(&builder, compute, HP_WAIT_RUN_QUEUE, -1, "", 6 * MS);
     builder_wait(&builder, make, HP_WAIT_RUN_QUEUE, -1, "", MS);
     builder_wait(&builder, tiny, HP_WAIT_RUN_QUEUE, -1, "", MS);

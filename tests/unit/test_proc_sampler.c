@@ -188,9 +188,9 @@ static void a_wait_has_cause_call_file_and_zone(void **state)
     const struct hp_wait *found = find_pipe(0);
     assert_int_equal(found->call, SYS_read);
     assert_int_equal(found->node, inner);
-    assert_true(found->looks > 0);
+    assert_true(found->probes > 0);
     assert_int_equal(waits->watcher, getpid());
-    assert_true(waits->looks > 0);
+    assert_true(waits->probes > 0);
     wake(0);
     end_sleeper();
 }
@@ -248,7 +248,7 @@ static void records_linked_after_the_thread_started(void **state)
     assert_true(begin());
     const struct hp_wait *nowhere = find_pipe(0);
     assert_int_equal(nowhere->node, 0);
-    while (nowhere->looks < 3)
+    while (nowhere->probes < 3)
         assert_true(hp_proc_sample(watch));
     const uint64_t ns = nowhere->ns;
     record()->state = HP_THREAD_LIVE;
@@ -393,10 +393,10 @@ static void observer_continues_after_another(void **state)
     char name[40];
     start_sleeper(1);
     name_of(0, name);
-    builder_wait(&session, root, HP_WAIT_PIPE, SYS_read, name, 1000000000000)->looks = 50;
+    builder_wait(&session, root, HP_WAIT_PIPE, SYS_read, name, 1000000000000)->probes = 50;
     assert_true(begin());
     const struct hp_wait *found = find_pipe(0);
-    while (found->looks == 50)
+    while (found->probes == 50)
         assert_true(hp_proc_sample(watch));
     assert_ptr_equal(found, entry(0));
     assert_true(found->ns >= 1000000000000);
@@ -444,21 +444,21 @@ static void pending_run_queue_time_is_not_waiting(void **state)
     start_sleeper(1);
     assert_true(begin());
     struct hp_wait *found = find_pipe(0);
-    while (found->looks < 3)
+    while (found->probes < 3)
         assert_true(hp_proc_sample(watch));
     struct hp_watched *watched = watched_sleeper();
-    const uint64_t ns = found->ns, looks = found->looks, pending = pending_ready(watched);
+    const uint64_t ns = found->ns, probes = found->probes, pending = pending_ready(watched);
     const uint32_t used = waits->used;
     watched->ready += 1000;
     hp_proc_sampler_end(watch);
     assert_int_equal(found->ns, ns - 1000);
-    assert_int_equal(found->looks, looks);
+    assert_int_equal(found->probes, probes);
     uint64_t ready = 0;
     for (uint32_t at = 0; at < waits->used; at++)
         ready += entry(at)->cause == HP_WAIT_RUN_QUEUE ? entry(at)->ns : 0;
     assert_true(ready >= pending + 1000);
     if (waits->used > used)
-        assert_int_equal(entry(used)->looks, 0);
+        assert_int_equal(entry(used)->probes, 0);
     wake(0);
     end_sleeper();
 }
@@ -501,7 +501,7 @@ static void waiting_beside_work(void **state)
     start_sleeper(1);
     assert_true(begin());
     const struct hp_wait *found = find_pipe(0);
-    while (found->looks < 3)
+    while (found->probes < 3)
         assert_true(hp_proc_sample(watch));
     assert_int_equal(found->beside_ns, 0);
     const uint64_t ns = found->ns;
@@ -554,22 +554,22 @@ static void threads_beyond_the_limit_are_counted(void **state)
 }
 
 /* How often it was found in one of the pipes that share an entry; and how many entries there are for pipes. */
-static uint32_t looks_at_others(uint32_t *ret_pipes)
+static uint32_t probes_of_others(uint32_t *ret_pipes)
 {
-    uint32_t looks = 0;
+    uint32_t probes = 0;
     *ret_pipes = 0;
     for (uint32_t at = 0; at < waits->used; at++) {
         *ret_pipes += entry(at)->cause == HP_WAIT_PIPE;
-        looks += strcmp(entry(at)->what, "(others)") == 0 ? entry(at)->looks : 0;
+        probes += strcmp(entry(at)->what, "(others)") == 0 ? entry(at)->probes : 0;
     }
-    return looks;
+    return probes;
 }
 
 static void many_files_share_an_entry(void **state)
 {
     (void)state;
     const struct timespec moment = {0, 1000000};
-    uint32_t looks = 0, pipes;
+    uint32_t probes = 0, pipes;
     start_sleeper(40);
     assert_true(begin());
     for (unsigned pipe = 0; pipe < 24; pipe++) {
@@ -577,12 +577,12 @@ static void many_files_share_an_entry(void **state)
         wake(pipe);
     }
     for (unsigned pipe = 24; pipe < 40; pipe++) {
-        for (unsigned tries = 0; looks_at_others(&pipes) <= looks && tries < PATIENCE; tries++) {
+        for (unsigned tries = 0; probes_of_others(&pipes) <= probes && tries < PATIENCE; tries++) {
             assert_true(hp_proc_sample(watch));
             nanosleep(&moment, NULL);
         }
-        assert_true(looks_at_others(&pipes) > looks);
-        looks = looks_at_others(&pipes);
+        assert_true(probes_of_others(&pipes) > probes);
+        probes = probes_of_others(&pipes);
         wake(pipe);
     }
     assert_int_equal(pipes, 25);

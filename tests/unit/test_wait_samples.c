@@ -214,7 +214,7 @@ static void wait_has_its_full_time(void **state)
     wait_for(&task, 7 * MS);
     look(&task);
     assert_int_equal(credited(HP_WAIT_SLEEP, 0), 7 * MS);
-    for (int looks = 0; looks < 5; looks++) {
+    for (int probes = 0; probes < 5; probes++) {
         fake_ns += PERIOD;
         look(&task);
     }
@@ -315,7 +315,7 @@ static void run_queue_time_of_a_running_thread_belongs_to_its_zone(void **state)
     builder_open(&session, record, outer, 0, 0);
     begin();
     look(&task);
-    for (int looks = 0; looks < 10; looks++) {
+    for (int probes = 0; probes < 10; probes++) {
         run_for(&task, 4 * MS);
         be_ready_for(&task, 6 * MS);
         look(&task);
@@ -331,7 +331,7 @@ static void stolen_time_is_not_waiting(void **state)
     struct task task = first_task();
     begin();
     look(&task);
-    for (int looks = 0; looks < 400; looks++) {
+    for (int probes = 0; probes < 400; probes++) {
         run_for(&task, 8 * MS);
         fake_ns += 2 * MS;
         look(&task);

@@ -40,11 +40,11 @@ static void build(void)
     save = node_of(&builder, thread, "save");
     struct hp_waits *sums = builder_waits(&builder, 16);
     sums->watched_ns = 10000;
-    sums->looks = 77;
+    sums->probes = 77;
     sums->period_us = 10000;
     sums->watcher_ns = 5;
     builder_wait(&builder, load, HP_WAIT_LOCK, SYS_futex, "", 3000);
-    builder_wait(&builder, load, HP_WAIT_DISK, SYS_read, "/data/a", 200)->looks = 9;
+    builder_wait(&builder, load, HP_WAIT_DISK, SYS_read, "/data/a", 200)->probes = 9;
     builder_wait(&builder, load, HP_WAIT_DISK, SYS_read, "/data/b", 100);
     builder_wait(&builder, save, HP_WAIT_DISK, SYS_fsync, "/data/a", 1500);
     builder_wait(&builder, save, HP_WAIT_RUN_QUEUE, -1, "", 400);
@@ -129,7 +129,7 @@ static void one_sample_is_singular(void **state)
 {
     (void)state;
     build();
-    ((struct hp_waits *)builder_at(&builder, builder_header(&builder)->waits))->looks = 1;
+    ((struct hp_waits *)builder_at(&builder, builder_header(&builder)->waits))->probes = 1;
     fixture_build();
     assert_non_null(strstr(waits()->summary, "; 1 sample, every 10.00 ms, took "));
 }
