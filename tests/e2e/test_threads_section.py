@@ -52,8 +52,10 @@ def check_all(report, truth):
         check_recorded(report, truth, name)
     sleeper = row_of(report, truth, "sleeper")
     assert sleeper.voluntary_switches >= 40
-    # What each waited for: it sleeps, and no thread waits longer than it lives, which is known in steps of 10 ms.
-    assert max(sleeper.waits_ns, key=sleeper.waits_ns.get) == "sleep"
+    # It waits by sleeping; how long it then waits for a CPU depends on what else the machine does.
+    own = {cause: ns for cause, ns in sleeper.waits_ns.items() if cause != "run queue"}
+    assert max(own, key=own.get) == "sleep" and own["sleep"] >= 40_000_000
+    # No thread waits longer than it lives, which is known in steps of 10 ms.
     for row in report.rows("threads"):
         if row.waits_ns is not None:
             assert sum(row.waits_ns.values()) == row.waited_ns <= row.lived_ns * 1.01 + row.threads * 12_000_000
