@@ -436,11 +436,11 @@ static const struct hp_flag flags[] = {
     {"console", 0, NULL,
      "Show the program in the console while it runs. Its output is printed when you leave the console, "
      "the report when the program ends."},
-    {"verbose", 'v', NULL, "Show all sections that have data, with all notes, instead of the short report."},
     {"end-with-console", 0, NULL, "With --console: end the program, by SIGTERM, when you leave the console."},
+    {"verbose", 'v', NULL, "Show all sections that have data, with all notes, instead of the short report."},
     {"tree", 't', NULL, "Also show the call tree."},
     {"cold", 0, NULL, "Also show compiler-instrumented functions that were never called."},
-    {"no-preload", 0, NULL, "Do not preload the library that counts allocations."},
+    {"no-preload", 0, NULL, "Do not preload the library that counts allocations and finds channels and loops."},
     {"no-children", 0, NULL, "Report only on the program itself, not on processes that it starts."},
     {"preload-children", 0, NULL, "Ignored; accepted for compatibility. Started programs are always measured."},
     {"no-cpu", 0, NULL, "Do not sample CPU time."},

@@ -104,8 +104,8 @@ void hp_help_overview(void)
     for (size_t at = 0; at < hp_command_count; at++)
         printf("  %-8s %s\n", hp_commands[at]->name, hp_commands[at]->summary);
     printf("\n"
-           "Run 'hotpath COMMAND --help' for a command, 'hotpath help environment' for the\n"
-           "environment variables of measured programs.\n");
+           "Run 'hotpath COMMAND --help' for the options of a command, and\n"
+           "'hotpath help environment' for the environment variables of measured programs.\n");
 }
 
 /* ------------------------------------------------------------------------------------------------ errors */

@@ -246,9 +246,8 @@ static void put_process(struct hp_text *line, const struct hp_bottlenecks *view,
 /* What its share refers to. */
 static const char *measure_of(const struct hp_bottlenecks *view)
 {
-    return view->idle_ns > HP_VERDICT_IDLE_SAID * (view->whole_ns + view->idle_ns)
-               ? " of the time that is not idle, "
-               : " of the time, ";
+    return view->idle_ns > HP_VERDICT_IDLE_SAID * (view->whole_ns + view->idle_ns) ? " of the time that is not idle"
+                                                                                   : " of the time";
 }
 
 /* "async_sleep: 75 % of the time, waiting (sleep)" */
@@ -259,13 +258,14 @@ static void put_entry(struct hp_text *line, const struct hp_bottlenecks *view, c
     hp_text_string(line, ": ");
     hp_bottleneck_put_share(line, hp_part_of(entry->work_ns, view->whole_ns));
     hp_text_string(line, measure_of(view));
-    if (is_told(entry))
+    if (is_told(entry)) {
+        hp_text_string(line, ", ");
         put_verdict(line, entry);
-    else
-        hp_text_string(line, entry->judgement.verdict == HP_VERDICT_TOO_SHORT ? "too short for a verdict"
+    } else
+        hp_text_string(line, entry->judgement.verdict == HP_VERDICT_TOO_SHORT ? ", too short for a verdict"
                              : hp_bottleneck_is_guessed(entry)
-                                 ? "extrapolated from few timed calls, and not confirmed by samples"
-                                 : "CPU time and waiting were not measured");
+                                 ? ", extrapolated from few timed calls, and not confirmed by samples"
+                                 : "; CPU time and waiting were not measured");
 }
 
 /* "The bottleneck is async_sleep: 75 % of the time, waiting (sleep)" */

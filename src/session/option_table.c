@@ -167,8 +167,8 @@ const struct hp_option hp_options[] = {
      "thread outside of measured functions; 0 disables it.",
      HP_OPTION_COUNT, AT_SETTINGS(record.stack_period), hp_option_parse_count},
     {"NO_COLOR", NULL, FLAG("no-color", 0, SHOW), "ANY", "", "colour on a terminal",
-     "Do not use colour. In the environment, any value has this effect.", HP_OPTION_FLAG,
-     AT_SETTINGS(output.no_color), hp_option_parse_no_color},
+     "Do not use colour. NO_COLOR may have any value.", HP_OPTION_FLAG, AT_SETTINGS(output.no_color),
+     hp_option_parse_no_color},
 };
 
 const size_t hp_option_count = sizeof hp_options / sizeof hp_options[0];

@@ -216,7 +216,7 @@ static void verdict_from_allocations_alone(void **state)
     build_allocs();
     fixture_build();
     assert_string_equal(bottlenecks()->summary,
-                        "Most of the time is spent in load: 60 % of the time, CPU time and waiting were not "
+                        "Most of the time is spent in load: 60 % of the time; CPU time and waiting were not "
                         "measured");
     assert_row(0, "load", "unknown",
                "its 6.00 s may be CPU time or waiting: use HOTPATH_CPU=1 or 'hotpath run' to find out");

@@ -266,7 +266,7 @@ static void put_fish_operand(FILE *out, const struct hp_command *command)
 
 void gen_fish(FILE *out)
 {
-    fputs(HEAD "complete -c hotpath -n __fish_use_subcommand -l help -s h -d 'Print a short help.'\n"
+    fputs(HEAD "complete -c hotpath -n __fish_use_subcommand -l help -s h -d 'Print help.'\n"
                "complete -c hotpath -n __fish_use_subcommand -l version -s V -d 'Print the version.'\n",
           out);
     for (size_t at = 0; at < hp_command_count; at++) {

@@ -38,7 +38,7 @@ bool gen_flag_of(const struct hp_command *command, size_t n, struct gen_flag *re
                               hp_command_letter(command, option->letter)};
         return true;
     }
-    *ret_flag = (struct gen_flag){"help", NULL, "Print a short help.", NULL, 'h'};
+    *ret_flag = (struct gen_flag){"help", NULL, "Print help.", NULL, 'h'};
     return n == 0;
 }
 
