@@ -529,7 +529,17 @@ static void put_notes(const struct table *table, struct hp_said *said, bool of_m
 
 /* ---------------------------------------------------------------------------------------------------- section */
 
-/* What is in no function at all is what the line above says. */
+/* Whether a row shows more than a name and numbers, as the causes of waiting are. */
+static bool has_other_text(const struct hotpath_section *section, size_t row, size_t name_column)
+{
+    for (size_t column = 0; column < section->column_count; column++)
+        if (column != name_column && section->columns[column].shown.visible &&
+            section->rows[row].cells[column].text != NULL)
+            return true;
+    return false;
+}
+
+/* The line above has the same numbers if all of them are outside of measured functions. */
 static bool has_no_function(const struct hotpath_section *section)
 {
     const size_t column = hp_section_name_column(section);
@@ -537,7 +547,8 @@ static bool has_no_function(const struct hotpath_section *section)
         return false;
     for (size_t at = 0; at < section->row_count; at++) {
         const char *name = section->rows[at].cells[column].text;
-        if (name == NULL || (strcmp(name, "<outside>") != 0 && strcmp(name, "<startup>") != 0))
+        if (name == NULL || (strcmp(name, "<outside>") != 0 && strcmp(name, "<startup>") != 0) ||
+            has_other_text(section, at, column))
             return false;
     }
     return true;

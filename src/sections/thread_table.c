@@ -240,8 +240,8 @@ static void add_notes(const struct view *view)
                         "<others> has what the process used in threads that ended before they were sampled");
     if (has_unwatched)
         hp_section_note(view->section,
-                        "threads were not sampled, so only their own records are shown: use 'hotpath run' "
-                        "or HOTPATH_WAITS=1");
+                        "threads were not sampled, so only their own records are shown: 'hotpath run' or "
+                        "HOTPATH_WAITS=1 samples them, unless a run is very short");
 }
 
 static void add_totals(struct hotpath_section *section, const struct hp_run_crew *crew)

@@ -169,8 +169,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     section->description = "The run over time.";
     if (view.timeline == NULL || !hp_section_describe(results, section, 0, &view.columns) || !choose(&view))
         return false;
-    section->if_empty = view.timeline->session == NULL ? "no history: the run was not watched for long enough. "
-                                                         "'hotpath run' keeps a history beside the session"
+    section->if_empty = view.timeline->session == NULL ? "no history: 'hotpath run' keeps a history of runs "
+                                                         "longer than a quarter of a second"
                                                        : "no history for that";
     section->total_rows = view.count;
     hp_section_add_total(section, "slots", view.timeline->slots);

@@ -231,8 +231,10 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (view.waits == NULL || !hp_section_describe(results, section, 0, &view.columns) ||
         !hp_order_choose(results, section, view.columns.time, view.columns.percent) || !choose(&view))
         return false;
-    section->if_empty = view.waits->sessions == 0 ? "waits were not recorded: use 'hotpath run' or HOTPATH_WAITS=1"
-                                                  : "no thread was seen waiting";
+    section->if_empty =
+        view.waits->sessions == 0
+            ? "waits were not recorded: 'hotpath run' or HOTPATH_WAITS=1 records them, unless a run is very short"
+            : "no thread was seen waiting";
     section->total_rows = view.count;
     add_totals(section, view.waits);
     return hp_order_fill(results, section, results->settings->show.functions_limit, (const void *const *)view.shown,

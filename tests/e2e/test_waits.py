@@ -242,6 +242,14 @@ def test_killed_without_functions(cli):
     assert done.report.values["elapsed_ns"] >= max(done.report.section("waits")["totals"]["watched_ns"], 1)
 
 
+@with_glibc("elsewhere nothing is preloaded into sleep")
+@without_sanitizer("nothing is preloaded then")
+def test_table_has_causes_without_functions(cli):
+    """All rows are <outside>, but each has a cause."""
+    done = cli("run", "--section", "waits", "--", "sleep", "0.5")
+    assert "| <outside> | sleep " in done.stderr
+
+
 def test_many_short_processes(cli):
     script = "for n in $(seq 200); do {} none || exit 9; done".format(WAITS)
     done = cli.run("--no-preload", "--", "sh", "-c", script)
