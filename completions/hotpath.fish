@@ -16,7 +16,6 @@ complete -c hotpath -n '__fish_seen_subcommand_from run' -l tree -s t -d 'Also s
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l cold -d 'Also show compiler-instrumented functions that were never called.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-preload -d 'Do not preload the library that counts allocations and finds channels and loops.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-children -d 'Report only on the program itself, not on processes that it starts.'
-complete -c hotpath -n '__fish_seen_subcommand_from run' -l preload-children -d 'Ignored; accepted for compatibility. Started programs are always measured.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-cpu -d 'Do not sample CPU time.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l stacks -d 'Let the kernel sample all stacks, even in programs with measured functions. Such stacks do not show the measured function they were in.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l zone-stacks -d 'Let every program sample its own stacks. Stacks then show the measured function they were in, even if the program was started by a shell.'

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Whether child programs get the library, too, by `hotpath run --preload-children`. */
+/* Whether child programs get the library, too: `hotpath run` without --no-children. */
 bool hp_preload_is_for_children(void);
 
 /* Whether HOTPATH requests that allocations are recorded. */

@@ -442,7 +442,6 @@ static const struct hp_flag flags[] = {
     {"cold", 0, NULL, "Also show compiler-instrumented functions that were never called."},
     {"no-preload", 0, NULL, "Do not preload the library that counts allocations and finds channels and loops."},
     {"no-children", 0, NULL, "Report only on the program itself, not on processes that it starts."},
-    {"preload-children", 0, NULL, "Ignored; accepted for compatibility. Started programs are always measured."},
     {"no-cpu", 0, NULL, "Do not sample CPU time."},
     {"stacks", 0, NULL,
      "Let the kernel sample all stacks, even in programs with measured functions. Such stacks do not show the "

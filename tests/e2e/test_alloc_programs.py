@@ -126,14 +126,12 @@ def test_git(bench):
         git repack -adq && git gc -q && git fsck && git log --stat | cat &&
         git diff HEAD~3 | wc && git blame file2 | tail -3
         git nosuch"""
-    check(bench.same("sh", "-c", script), 10)
-    check(bench.same("sh", "-c", script, options=["--preload-children"]), 10000)
+    check(bench.same("sh", "-c", script), 10000)
 
 
 def test_gcc(bench):
     """Its work is done by child processes."""
-    report = bench.same("gcc", "-O2", "-Wall", "-o", "program", "file.c", files={"file.c": C},
-                        options=["--preload-children"])
+    report = bench.same("gcc", "-O2", "-Wall", "-o", "program", "file.c", files={"file.c": C})
     commands = [row["command"].split()[0].rsplit("/", 1)[-1]
                 for row in check(report, 1000)["sections"]["processes"]["rows"]]
     assert {"gcc", "cc1", "as"} <= set(commands)

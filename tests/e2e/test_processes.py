@@ -141,10 +141,6 @@ def test_no_children(cli):
     assert processes(done) == 1 and not rows(done, KIN) and total(done) < 85 * MS
 
 
-def test_old_option_is_accepted(cli):
-    assert len(rows(cli.run("--preload-children", "sh", "-c", f"{KIN} burn 1; true"), KIN)) == 1
-
-
 def test_processes_that_outlive_the_run_are_reported(cli):
     reader, writer = os.pipe()
     done = cli.run(KIN, "stay", stdin=reader)

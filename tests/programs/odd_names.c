@@ -15,8 +15,7 @@ static const char *const odd[] = {
     "<img src=x onerror=\"document.title='taken'\">",
     "<!--<script>",
     "a'b\"c\\d&amp;e",
-    "turned \xe2\x80\xae"
-    "round\xe2\x81\xa6 here", /* U+202E, U+2066 */
+    "turned \xe2\x80\xaeround\xe2\x81\xa6 here", /* U+202E, U+2066 */
     "line\nbreak\ttab",
     "${location}`x`",
     "\xc3\xa4\xc3\xb6\xc3\xbc \xe6\x97\xa5\xe6\x9c\xac",
