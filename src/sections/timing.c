@@ -393,8 +393,9 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     section->if_empty =
         profile->site_count > 0
             ? "no function matches the focus"
-            : "nothing was measured. Was the program compiled with -DHOTPATH? Put HOTPATH_MEASURE() into "
-              "functions, or HOTPATH_BLOCK(\"label\") into blocks, that run while the session is active";
+            : "nothing was measured. Compile with -DHOTPATH and put HOTPATH_MEASURE() into functions, or "
+              "HOTPATH_BLOCK(\"label\") into blocks, that run while the session is active. 'hotpath run' samples "
+              "programs without macros, too, if they use CPU time for some milliseconds";
     section->total_rows = rank(view, sites);
     size_t count = drop_small(view, sites, section->total_rows);
     if (count == 0 && section->total_rows > 0)
