@@ -25,7 +25,10 @@ static void put_scaled(struct hp_text *text, double number, const struct scale *
 void hp_units_ns(struct hp_text *text, double ns)
 {
     static const struct scale scales[] = {{1e3, "ns"}, {1e3, "µs"}, {1e3, "ms"}, {1e3, "s"}};
-    put_scaled(text, ns, scales, 4);
+    if (ns < 0 || ns > 0)
+        put_scaled(text, ns, scales, 4);
+    else
+        hp_text_char(text, '0');
 }
 
 void hp_units_hz(struct hp_text *text, double hz)

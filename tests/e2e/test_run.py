@@ -94,7 +94,7 @@ def test_filter_without_matches_is_reported(cli):
 @with_glibc("nothing of ours is in Debian's programs else")
 @without_sanitizer("nothing of ours is in the program then")
 def test_report_without_measured_functions_says_how_to_measure(cli):
-    assert "Was the program compiled with -DHOTPATH?" in cli("run", "ls", "/").stderr
+    assert "Compile with -DHOTPATH and put HOTPATH_MEASURE() into functions" in cli("run", "ls", "/").stderr
 
 
 def test_options_after_the_program_belong_to_it(cli):
