@@ -111,10 +111,7 @@ static void put_value(struct hp_text *text, const struct hp_column *column, cons
         hp_text_u64(text, cell->count);
         break;
     case HOTPATH_UNIT_NS:
-        if (cell->number == 0)
-            hp_text_char(text, '0');
-        else
-            hp_units_ns(text, cell->number);
+        hp_units_ns(text, cell->number);
         break;
     case HOTPATH_UNIT_BYTES:
         hp_units_bytes(text, cell->count);
