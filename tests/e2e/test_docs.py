@@ -108,10 +108,9 @@ class Desk:
         terminal = Terminal(self.box, 100, 30, env=self.env)
         try:
             terminal.type(f"cd {self.folder}; clear", "Enter")
-            terminal.type(command, "Enter")
+            terminal.type(f"{command}; echo it ended with $?", "Enter")
             terminal.wait_for(r"quit|help")
             terminal.type("q")
-            terminal.type("clear; echo it ended with $?", "Enter")
             terminal.wait_for("^it ended with 0")
         finally:
             terminal.close()

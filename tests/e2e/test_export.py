@@ -265,7 +265,7 @@ def test_usage_errors(cli):
     cli("run", "--no-stacks", PROGRAMS / "cpu", "split", 20)
     for args, words in ((["export"], "missing --format"), (["export", "-f", "png"], "unknown format 'png'"),
                         (["export", "-f", "folded", "--of", "money"], "'money' is not one of"),
-                        (["export", "-f", "folded", "a", "b"], "one session at a time"),
+                        (["export", "-f", "folded", "a", "b"], "only one session"),
                         (["flame", "a", "b"], "--diff")):
         assert words in cli(*args, status=2).stderr
     for args, words in ((["export", "-f", "folded", "--of", "cpu"], "this session has no 'cpu'"),
