@@ -478,10 +478,12 @@ static const char *const help_keys[][2] = {
     {"L ? q", "list of programs; help; quit"},
 };
 
+#define TWO_COLUMNS_FROM 152u /* the longest of these texts fits into half of the screen */
+
 void hp_draw_help(const struct hp_console *console, struct hp_screen *screen)
 {
     const unsigned count = sizeof help_keys / sizeof help_keys[0];
-    const bool is_wide = screen->columns >= 110;
+    const bool is_wide = screen->columns >= TWO_COLUMNS_FROM;
     const unsigned lines = is_wide ? (count + 1) / 2 : count;
     const struct hp_area area = {hp_first_line(console), screen->rows - 1 - hp_first_line(console), 0,
                                  screen->columns};
