@@ -185,17 +185,37 @@ static size_t first_words(const char *summary)
     return end != NULL ? (size_t)(end - summary) : strlen(summary);
 }
 
+static const char *name_of_row(const struct hotpath_section *section, size_t column, size_t row)
+{
+    const char *name = section->rows[row].cells[column].text;
+    return name != NULL ? name : "";
+}
+
+static bool is_among(const char *name, const char *const *names, size_t count)
+{
+    for (size_t at = 0; at < count; at++)
+        if (strcmp(name, names[at]) == 0)
+            return true;
+    return false;
+}
+
+/* Calls of one function, and channels with one label, have the same name: it is printed once. */
 static void put_row_names(const struct hotpath_section *section, struct hp_text *line)
 {
     const size_t column = hp_section_name_column(section);
+    const char *names[HP_BRIEF_ROWS];
+    size_t count = 0;
     for (size_t at = 0; column < section->column_count && at < section->row_count; at++) {
-        const char *name = section->rows[at].cells[column].text;
-        hp_text_string(line, at > 0 ? ", " : "");
-        if (at == HP_BRIEF_ROWS) {
+        const char *name = name_of_row(section, column, at);
+        if (is_among(name, names, count))
+            continue;
+        hp_text_string(line, count > 0 ? ", " : "");
+        if (count == HP_BRIEF_ROWS) {
             hp_text_string(line, "...");
             return;
         }
-        hp_utf8_put_safe(line, name != NULL ? name : "", name != NULL ? strlen(name) : 0);
+        hp_utf8_put_safe(line, name, strlen(name));
+        names[count++] = name;
     }
 }
 

@@ -109,6 +109,7 @@ struct hotpath_results {
 /* Its form in the short report (brief.h). */
 enum hp_brief_role {
     HP_BRIEF_TABLE,      /* its own table, of a few rows */
+    HP_BRIEF_WHOLE,      /* its own table, with all rows: it is only there on request */
     HP_BRIEF_FUNCTIONS,  /* the table of functions ... */
     HP_BRIEF_VERDICTS,   /* ... with columns of this one */
     HP_BRIEF_LINE,       /* only its line above the table */

@@ -676,6 +676,7 @@ const struct hp_section_type hp_section_slowest = {
     .name = "slowest",
     .is_on_request = true,
     .fill = fill,
+    .in_brief = HP_BRIEF_WHOLE,
     .is_tree = true,
     HP_COLUMNS(column_table),
     .about = "The slowest call of each function that HOTPATH_SLOWEST names, and what ran inside it.",
