@@ -23,6 +23,8 @@ static void put_verdict(struct hp_text *line, const struct hp_bottleneck *entry)
         hp_text_string(line, " (");
         hp_text_string(line, entry->cause);
         hp_text_char(line, ')');
+    } else if (has_cause && !entry->evidence.has_waits) {
+        hp_text_string(line, " (cause unknown, maybe for a CPU: use 'hotpath run')");
     }
 }
 
@@ -433,7 +435,22 @@ static void put_function(struct hp_text *line, const struct hp_bottlenecks *view
     hp_text_string(line, " of the CPU time, without callees. ");
 }
 
-/* "The program used 1.32 s of CPU time and waited 3.74 s, mainly for run queue" */
+/* On a machine without a free CPU, the function to improve is still the one that runs most. */
+static bool is_busy(double used_ns, const struct hp_site_waits *waits)
+{
+    const uint64_t queued_ns = waits->by_cause[HP_WAIT_RUN_QUEUE] - waits->idle_by_cause[HP_WAIT_RUN_QUEUE];
+    const double blocked_ns = (double)(waits->ns - waits->idle_ns - queued_ns);
+    return used_ns >= HP_VERDICT_BUSY_PART * (used_ns + blocked_ns);
+}
+
+static void put_main_cause(struct hp_text *line, const struct hp_site_waits *waits)
+{
+    const uint32_t cause = hp_bottleneck_largest_cause(waits, true, false);
+    hp_text_string(line, ", mainly for ");
+    hp_text_string(line, cause == HP_WAIT_RUN_QUEUE ? "a free CPU (run queue)" : hp_wait_cause_name(cause));
+}
+
+/* "The program used 1.32 s of CPU time and waited 3.74 s, mainly for disk" */
 static void put_program(struct hp_text *line, const struct hp_bottlenecks *view)
 {
     struct hp_site_waits waits = {0};
@@ -445,7 +462,7 @@ static void put_program(struct hp_text *line, const struct hp_bottlenecks *view)
     if (!has_used && waited_ns == 0)
         return;
     const struct hp_found_function *first = hp_bottlenecks_first_function(view);
-    if (first != NULL && (is_waiter(first) || used_ns >= HP_VERDICT_BUSY_PART * (used_ns + (double)waited_ns)))
+    if (first != NULL && (is_waiter(first) || is_busy(used_ns, &waits)))
         put_function(line, view, first);
     hp_text_string(line, "The program ");
     if (has_used) {
@@ -457,8 +474,7 @@ static void put_program(struct hp_text *line, const struct hp_bottlenecks *view)
         return;
     hp_text_string(line, has_used ? " and " : "");
     put_waited(line, view, (double)waited_ns);
-    hp_text_string(line, ", mainly for ");
-    hp_text_string(line, hp_wait_cause_name(hp_bottleneck_largest_cause(&waits, true, false)));
+    put_main_cause(line, &waits);
 }
 
 /* An idle function is no bottleneck, whatever else it does, if there is another row. */

@@ -165,7 +165,8 @@ static void unmeasured_columns_are_empty(void **state)
     build_cpu();
     fixture_build();
     assert_string_equal(bottlenecks()->summary,
-                        "The bottleneck is load: 60 % of the time, waiting. Of the CPU time, 66 % is in compute");
+                        "The bottleneck is load: 60 % of the time, waiting (cause unknown, maybe for a CPU: use "
+                        "'hotpath run'). Of the CPU time, 66 % is in compute");
     assert_row(0, "load", "waiting", "waiting for 5.94 s of its 6.00 s; cause unknown: use 'hotpath run'");
     assert_row(2, "make", "cpu-bound", "busy for 950.00 ms of its 1.00 s, 100 % of that in user mode");
     assert_row(3, "main", "mixed",
@@ -283,7 +284,8 @@ static void unmeasured_cpu_time_is_said_first(void **state)
     fixture_build();
     assert_string_equal(bottlenecks()->summary,
                         "The bottleneck is outside of all measured functions, with 71 % of the CPU time. Among "
-                        "measured functions it is load: 60 % of the time, waiting");
+                        "measured functions it is load: 60 % of the time, waiting (cause unknown, maybe for a CPU: "
+                        "use 'hotpath run')");
     struct session_builder *other = fixture_add_session();
     const uint32_t its = builder_thread(other);
     builder_header(other)->executable = builder_text(other, "/usr/bin/sort");
@@ -535,6 +537,19 @@ static void a_program_without_functions_waits_for_the_largest_cause(void **state
     assert_string_equal(bottlenecks()->summary, "The program waited 120.00 ms, mainly for disk");
 }
 
+/* "run queue" is a name for a column; in a sentence it is the CPU that the program waits for. */
+static void a_program_without_functions_waits_for_a_cpu(void **state)
+{
+    (void)state;
+    thread = builder_thread(&builder);
+    const uint32_t root = ((struct hp_thread *)builder_at(&builder, thread))->root;
+    builder_waits(&builder, 8)->watched_ns = SECOND;
+    builder_wait(&builder, root, HP_WAIT_RUN_QUEUE, -1, "", 50 * MS);
+    builder_elapse(&builder, SECOND, 1);
+    fixture_build();
+    assert_string_equal(bottlenecks()->summary, "The program waited 50.00 ms, mainly for a free CPU (run queue)");
+}
+
 /* CPU time without samples belongs to no function, but that does not make all functions wait. */
 static void cpu_time_is_unknown_without_samples(void **state)
 {
@@ -632,6 +647,48 @@ static void sentences_are_printed_below_the_table(void **state)
         strstr(text, "\nload: waiting for 5.94 s of its 6.00 s, 4.00 s of\nthat for disk: /data/large\n"));
 }
 
+/* ----------------------------------------------------------------------------------------- the short report */
+
+/* So many functions that no other section has room for a table. */
+static void build_a_full_screen(void)
+{
+    char name[16];
+    build_times();
+    build_cpu();
+    for (unsigned at = 0; at < 40; at++) {
+        snprintf(name, sizeof name, "function_%u", at);
+        call_of(thread, 0, name, SECOND);
+    }
+    settings.show.functions_limit = HOTPATH_NO_LIMIT;
+    strcpy(settings.show.report, "short");
+}
+
+/* Several calls of one function are rows of `calls`. */
+static void a_line_has_each_name_once(void **state)
+{
+    (void)state;
+    build_a_full_screen();
+    builder_log(&builder, thread, 1, 4); /* the site of load */
+    builder_log(&builder, thread, 2, 4); /* the site of compute */
+    builder_logged_call(&builder, load, 5, 100, 4242, NULL);
+    builder_logged_call(&builder, compute, 6, 100, 4242, NULL);
+    builder_logged_call(&builder, load, 7, 100, 4242, NULL);
+    const char *text = fixture_render(0, false);
+    assert_non_null(strstr(text, "\ncalls: load, compute\n"));
+}
+
+/* It is only there because the user has named a function. */
+static void the_slowest_call_is_a_table_on_a_full_screen(void **state)
+{
+    (void)state;
+    build_a_full_screen();
+    builder_slow_call(&builder, load, 5, 100, 90, 0, 0);
+    strcpy(settings.show.slowest, "load");
+    const char *text = fixture_render(0, false);
+    assert_non_null(strstr(text, "\nslowest - "));
+    assert_null(strstr(text, "\nslowest: "));
+}
+
 /* ------------------------------------------------------------------------------------------------- channels */
 
 /* One thread's use of a channel from the first second to the tenth: blocked for so long, in a node, on one side. */
@@ -664,9 +721,11 @@ static void a_full_channel_names_its_consumer(void **state)
     use_channel("less", producer, 0, true, 8 * SECOND);
     use_channel("less", thread, load, false, 0);
     fixture_build();
-    assert_string_equal(bottlenecks()->summary,
-                        "Senders of jobs were blocked 93 % of their time: the consumer encode is the bottleneck. "
-                        "The function with the most time of its own is load: 50 % of the time, waiting");
+    assert_string_equal(
+        bottlenecks()->summary,
+        "Senders of jobs were blocked 93 % of their time: the consumer encode is the bottleneck. "
+        "The function with the most time of its own is load: 50 % of the time, waiting (cause unknown, "
+        "maybe for a CPU: use 'hotpath run')");
 }
 
 /*
@@ -739,9 +798,14 @@ int main(void)
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_program_without_functions_waits_for_the_largest_cause, fixture_set_up,
                                         fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_program_without_functions_waits_for_a_cpu, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(cpu_time_is_unknown_without_samples, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(rows_are_chosen_and_ordered, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(sentences_are_printed_below_the_table, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_line_has_each_name_once, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(the_slowest_call_is_a_table_on_a_full_screen, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_full_channel_names_its_consumer, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(function_that_only_dequeues_is_not_the_consumer, fixture_set_up,
                                         fixture_tear_down),
