@@ -4,6 +4,8 @@
  */
 #include "function_profile.h"
 
+#include <string.h>
+
 #include "arena.h"
 #include "found_rows.h"
 #include "order.h"
@@ -278,6 +280,21 @@ static bool add_rows(struct view *view, struct hotpath_section *section)
                                           shown, count, fill_row, view);
 }
 
+#define UNSAMPLED_SAID 0.05 /* a smaller share of CPU time without samples needs no explanation */
+
+/* The kernel's time is counted, but without privileges perf takes no samples there. */
+static void note_unsampled(const struct view *view, struct hotpath_section *section)
+{
+    const struct hp_function_profile *profile = view->profile;
+    double unsampled_ns = 0;
+    for (size_t at = 0; at < profile->count; at++)
+        if (strcmp(profile->all[at].name, "<not sampled>") == 0)
+            unsampled_ns += (double)(profile->all[at].user_ns + profile->all[at].kernel_ns);
+    if (profile->samples > 0 && !profile->has_kernel && unsampled_ns > UNSAMPLED_SAID * (double)profile->cpu_ns)
+        hp_section_note(section, "<not sampled> is mainly kernel time: to sample it, use root or set "
+                                 "kernel.perf_event_paranoid to 1");
+}
+
 /* "1 thread could not be sampled: ..." */
 static bool note_refused(const struct view *view, struct hotpath_section *section)
 {
@@ -320,6 +337,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         !hp_order_choose(results, section, view.columns.work, HP_MAX_COLUMNS))
         return false;
     add_totals(section, view.profile);
+    note_unsampled(&view, section);
     return add_rows(&view, section) && note_refused(&view, section) &&
            (view.profile == &none || set_summary(&view, section));
 }
