@@ -38,6 +38,8 @@ static const char after_table[] =
     "means no\n"
     "limit; in the program 0 means that the option is not given, and `HOTPATH_NO_LIMIT` means no limit.\n"
     "\n"
+    "In the section `calls` it is the number of functions; `HOTPATH_LOGS_LIMIT` is the number of calls of each.\n"
+    "\n"
     "## Patterns\n"
     "\n"
     "`HOTPATH_FILTER`, `HOTPATH_SKIP` and `HOTPATH_FOCUS` are lists of patterns, separated by commas. A name\n"
