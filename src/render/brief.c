@@ -47,11 +47,21 @@ struct join {
     size_t count;
 };
 
+/* Both tables have a column `self`, which HOTPATH_COLUMNS makes visible. */
+static bool has_title(const struct hotpath_section *section, const char *title)
+{
+    for (size_t at = 0; at < section->column_count; at++)
+        if (section->columns[at].shown.visible && strcmp(section->columns[at].shown.title, title) == 0)
+            return true;
+    return false;
+}
+
 static void choose_columns(struct join *join)
 {
     const size_t room = HP_MAX_COLUMNS - join->timing->column_count;
     for (size_t at = 0; at < join->verdicts->column_count && join->count < room; at++)
-        if (is_joined(&join->verdicts->columns[at]))
+        if (is_joined(&join->verdicts->columns[at]) &&
+            !has_title(join->timing, join->verdicts->columns[at].shown.title))
             join->columns[join->count++] = at;
 }
 

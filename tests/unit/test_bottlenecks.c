@@ -165,8 +165,8 @@ static void unmeasured_columns_are_empty(void **state)
     build_cpu();
     fixture_build();
     assert_string_equal(bottlenecks()->summary,
-                        "The bottleneck is load: 60 % of the time, waiting (cause unknown, maybe for a CPU: use "
-                        "'hotpath run'). Of the CPU time, 66 % is in compute");
+                        "The bottleneck is load: 60 % of the time, waiting (cause unknown, maybe for a CPU: set "
+                        "HOTPATH_WAITS=1). Of the CPU time, 66 % is in compute");
     assert_row(0, "load", "waiting", "waiting for 5.94 s of its 6.00 s; cause unknown: use 'hotpath run'");
     assert_row(2, "make", "cpu-bound", "busy for 950.00 ms of its 1.00 s, 100 % of that in user mode");
     assert_row(3, "main", "mixed",
@@ -285,7 +285,7 @@ static void unmeasured_cpu_time_is_said_first(void **state)
     assert_string_equal(bottlenecks()->summary,
                         "The bottleneck is outside of all measured functions, with 71 % of the CPU time. Among "
                         "measured functions it is load: 60 % of the time, waiting (cause unknown, maybe for a CPU: "
-                        "use 'hotpath run')");
+                        "set HOTPATH_WAITS=1)");
     struct session_builder *other = fixture_add_session();
     const uint32_t its = builder_thread(other);
     builder_header(other)->executable = builder_text(other, "/usr/bin/sort");
@@ -677,6 +677,18 @@ static void a_line_has_each_name_once(void **state)
     assert_non_null(strstr(text, "\ncalls: load, compute\n"));
 }
 
+static void a_column_of_both_tables_is_shown_once(void **state)
+{
+    (void)state;
+    build_times();
+    build_cpu();
+    strcpy(settings.show.report, "short");
+    strcpy(settings.show.columns, "self");
+    const char *text = fixture_render(0, false), *self = strstr(text, " Self |");
+    assert_non_null(self);
+    assert_null(strstr(self + 1, " Self |"));
+}
+
 /* It is only there because the user has named a function. */
 static void the_slowest_call_is_a_table_on_a_full_screen(void **state)
 {
@@ -725,7 +737,7 @@ static void a_full_channel_names_its_consumer(void **state)
         bottlenecks()->summary,
         "Senders of jobs were blocked 93 % of their time: the consumer encode is the bottleneck. "
         "The function with the most time of its own is load: 50 % of the time, waiting (cause unknown, "
-        "maybe for a CPU: use 'hotpath run')");
+        "maybe for a CPU: set HOTPATH_WAITS=1)");
 }
 
 /*
@@ -804,6 +816,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_are_chosen_and_ordered, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(sentences_are_printed_below_the_table, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_line_has_each_name_once, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_column_of_both_tables_is_shown_once, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_slowest_call_is_a_table_on_a_full_screen, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_full_channel_names_its_consumer, fixture_set_up, fixture_tear_down),
