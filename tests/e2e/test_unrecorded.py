@@ -6,7 +6,7 @@ import pytest
 from harness import HOTPATH, PROGRAMS, without_emulator, without_sanitizer
 
 LINE = ("hotpath: the program has measured functions, but nothing was recorded: put HOTPATH_MAIN() first in main, "
-        "or run the program with "
+        "set HOTPATH=1, or run the program with "
         "'hotpath run'; HOTPATH=0 silences this message\n")
 UNRECORDED = ["unrecorded", "unrecorded_static"]
 
