@@ -27,7 +27,7 @@ complete -c hotpath -n '__fish_seen_subcommand_from run' -l alloc-library -r -F 
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l only -x -d 'What to record: 0 (nothing), 1 (the default), or a list of timing, alloc and cpu. alloc requires -lhotpath_alloc or hotpath run. Any value other than 0 also starts recording in programs without HOTPATH_MAIN.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l cpu -d 'Also sample CPU time; hotpath run does so by default.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l cpu-rate -x -d 'Samples per second of CPU time, from 1 to 10000.'
-complete -c hotpath -n '__fish_seen_subcommand_from run' -l cpu-engine -x -a 'auto timers' -d 'How CPU time is sampled: auto uses perf if the kernel allows it, timers does not.'
+complete -c hotpath -n '__fish_seen_subcommand_from run' -l cpu-engine -x -a 'auto timers' -d 'How the CPU time of measured functions is sampled: auto uses perf if the kernel allows it, timers does not.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l alloc-stacks -x -d 'For hotpath run: average number of allocated bytes between two allocation samples with stacks; 0 disables them.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l filter -x -d 'Record only functions and blocks that match a list of patterns, such as parse*,/^lex/,file:json.c; -ITEM excludes, @PATH names a file of items. See PATTERNS in hotpath(7).'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l skip -x -d 'Do not record functions and blocks that match this list of patterns.'

@@ -31,8 +31,8 @@ const struct hp_option hp_options[] = {
      "Samples per second of CPU time, from 1 to 10000.", HP_OPTION_COUNT, AT_BOTH(record, cpu_rate),
      hp_option_parse_cpu_rate},
     {"HOTPATH_CPU_ENGINE", "cpu_engine", FLAG("cpu-engine", 0, RECORD), "auto|timers", "auto", "",
-     "How CPU time is sampled: auto uses perf if the kernel allows it, timers does not.", HP_OPTION_CHOICE,
-     AT_BOTH(record, cpu_engine), hp_option_parse_engine},
+     "How the CPU time of measured functions is sampled: auto uses perf if the kernel allows it, timers does not.",
+     HP_OPTION_CHOICE, AT_BOTH(record, cpu_engine), hp_option_parse_engine},
     {"HOTPATH_ALLOC_STACKS", NULL, FLAG("alloc-stacks", 0, RECORD), "SIZE", "512KB", "",
      "For hotpath run: average number of allocated bytes between two allocation samples with stacks; 0 disables "
      "them.",
