@@ -99,7 +99,8 @@ static const struct wish {
     size_t offset; /* in the list of the settings */
     bool (*is_known)(struct hp_spelling *spelling, const hotpath_results *results);
 } wishes[] = {
-    {"HOTPATH_REPORT", "section", "; see hotpath(7)", offsetof(struct hp_settings, show.report), is_section},
+    {"HOTPATH_REPORT", "section", "; 'all' shows all sections", offsetof(struct hp_settings, show.report),
+     is_section},
     {"HOTPATH_COLUMNS", "column", "; 'all' shows all columns", offsetof(struct hp_settings, show.columns),
      is_column},
     {"HOTPATH_SORT", "column", "; --columns all shows all columns", offsetof(struct hp_settings, show.sort),

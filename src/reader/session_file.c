@@ -206,7 +206,7 @@ static bool fail_foreign(struct hp_session_file *file, const char *path, uid_t o
 {
     char why[128];
     const struct passwd *user = getpwuid(owner);
-    snprintf(why, sizeof why, "it belongs to user %.40s (%u); only they and root can read it",
+    snprintf(why, sizeof why, "it belongs to user %.40s (%u); only root may read the sessions of others",
              user ? user->pw_name : "?", (unsigned)owner);
     return fail(file, path, why);
 }

@@ -53,7 +53,7 @@ def test_a_program_in_path_is_run(cli):
 @pytest.mark.parametrize("args, said", [
     (["--section", "timng"], "--section: no section 'timng' (did you mean 'timing'?)"),
     (["--section", "timing,-calltre"], "--section: no section 'calltre' (did you mean 'calltree'?)"),
-    (["--section", "zzzzzz"], "--section: no section 'zzzzzz'; see hotpath(7)"),
+    (["--section", "zzzzzz"], "--section: no section 'zzzzzz'; 'all' shows all sections"),
     (["--columns", "slf"], "--columns: no column 'slf' (did you mean 'self'?)"),
     (["--columns", "self,zzzzzz"], "--columns: no column 'zzzzzz'; 'all' shows all columns"),
     (["--sort", "-totl"], "--sort: no column 'totl' (did you mean 'total'?)"),
