@@ -478,15 +478,17 @@ static const char *const help_keys[][2] = {
     {"L ? q", "list of programs; help; quit"},
 };
 
-#define TWO_COLUMNS_FROM 152u /* the longest of these texts fits into half of the screen */
+#define TWO_COLUMNS_FROM 152u     /* the longest of these texts fits into half of the screen */
+#define CUT_TWO_COLUMNS_FROM 110u /* for a low screen: all keys, with texts cut */
 
 void hp_draw_help(const struct hp_console *console, struct hp_screen *screen)
 {
     const unsigned count = sizeof help_keys / sizeof help_keys[0];
-    const bool is_wide = screen->columns >= TWO_COLUMNS_FROM;
-    const unsigned lines = is_wide ? (count + 1) / 2 : count;
     const struct hp_area area = {hp_first_line(console), screen->rows - 1 - hp_first_line(console), 0,
                                  screen->columns};
+    const bool is_low = area.rows < count + 3; /* the frame, and the line with the colours */
+    const bool is_wide = screen->columns >= (is_low ? CUT_TWO_COLUMNS_FROM : TWO_COLUMNS_FROM);
+    const unsigned lines = is_wide ? (count + 1) / 2 : count;
     char bytes[400];
     hp_draw_box(screen, &area, "Keys and columns", "any key closes");
     for (unsigned at = 0; at < count; at++) {
