@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "arith.h"
 #include "channel_jam.h"
 #include "function_profile.h"
 #include "proc_sampler.h"
@@ -438,8 +439,8 @@ static void put_function(struct hp_text *line, const struct hp_bottlenecks *view
 /* On a machine without a free CPU, the function to improve is still the one that runs most. */
 static bool is_busy(double used_ns, const struct hp_site_waits *waits)
 {
-    const uint64_t queued_ns = waits->by_cause[HP_WAIT_RUN_QUEUE] - waits->idle_by_cause[HP_WAIT_RUN_QUEUE];
-    const double blocked_ns = (double)(waits->ns - waits->idle_ns - queued_ns);
+    const uint64_t queued_ns = hp_less(waits->by_cause[HP_WAIT_RUN_QUEUE], waits->idle_by_cause[HP_WAIT_RUN_QUEUE]);
+    const double blocked_ns = (double)hp_less(hp_less(waits->ns, waits->idle_ns), queued_ns);
     return used_ns >= HP_VERDICT_BUSY_PART * (used_ns + blocked_ns);
 }
 
