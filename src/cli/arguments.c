@@ -167,6 +167,15 @@ const char *hp_arguments_flag(const struct hp_arguments *arguments, const char *
     return NULL;
 }
 
+bool hp_arguments_moment(const struct hp_arguments *arguments, const char *name, struct hp_moment *ret_moment)
+{
+    const char *text = hp_arguments_flag(arguments, name);
+    if (text == NULL || hp_moment_read(text, ret_moment))
+        return true;
+    hp_misuse(arguments->command, "--%s '%s' is not a time such as 2s, 1m30s, 80%% or -10s", name, text);
+    return false;
+}
+
 const char *hp_arguments_option(const struct hp_arguments *arguments, const char *variable)
 {
     for (size_t at = 0; at < hp_option_count && at < HP_MAX_OPTIONS; at++)

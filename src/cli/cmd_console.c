@@ -59,21 +59,11 @@ static bool read_interval(const struct hp_arguments *arguments, struct hp_consol
     return false;
 }
 
-/* False: the flag is given but is no moment; one line on stderr says so. */
-static bool read_moment(const struct hp_arguments *arguments, const char *flag, struct hp_moment *ret_moment)
-{
-    const char *text = hp_arguments_flag(arguments, flag);
-    if (text == NULL || hp_moment_read(text, ret_moment))
-        return true;
-    hp_misuse(arguments->command, "--%s '%s' is not a time such as 2s, 1m30s, 80%% or -10s", flag, text);
-    return false;
-}
-
 /* Reads which part of the run is shown at first. */
 static bool read_window(const struct hp_arguments *arguments, struct hp_console *console)
 {
     struct hp_moment begin = {0}, end = {0};
-    if (!read_moment(arguments, "from", &begin) || !read_moment(arguments, "to", &end))
+    if (!hp_arguments_moment(arguments, "from", &begin) || !hp_arguments_moment(arguments, "to", &end))
         return false;
     if (!begin.is_given && !end.is_given)
         return true;

@@ -25,16 +25,6 @@ static void settle(const struct hp_arguments *arguments, struct hp_settings *set
 
 /* ---------------------------------------------------------------------------------------------------- work */
 
-/* False: the flag is given but is no moment; one line on stderr says so. */
-static bool read_moment(const struct hp_arguments *arguments, const char *flag, struct hp_moment *ret_moment)
-{
-    const char *text = hp_arguments_flag(arguments, flag);
-    if (text == NULL || hp_moment_read(text, ret_moment))
-        return true;
-    hp_misuse(arguments->command, "--%s '%s' is not a time such as 2s, 1m30s, 80%% or -10s", flag, text);
-    return false;
-}
-
 static int show(const struct hp_sessions *parts, struct hp_settings *settings,
                 const struct hp_show_stretch *stretch, const struct hp_show_page *page)
 {
@@ -59,7 +49,8 @@ static int run(const struct hp_arguments *arguments)
     if (arguments->operand_count > 1)
         return hp_misuse(arguments->command, "unexpected argument '%s': only one session can be shown",
                          arguments->operands[1]);
-    if (!read_moment(arguments, "from", &stretch.from) || !read_moment(arguments, "to", &stretch.to))
+    if (!hp_arguments_moment(arguments, "from", &stretch.from) ||
+        !hp_arguments_moment(arguments, "to", &stretch.to))
         return EXIT_USAGE;
     settle(arguments, &settings);
     const bool is_of_page = page.against != NULL || page.has_sources;
