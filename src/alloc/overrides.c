@@ -45,7 +45,7 @@ void HP_FAMILY(free_aligned_sized)(void *block, size_t alignment, size_t size);
 /* Whether this call comes from the allocator itself, inside another call. */
 static INLINED bool is_nested(uintptr_t stack) { return stack < hp_inside; }
 
-/* The same, or nobody counts. */
+/* The same, or allocations are not counted. */
 static INLINED bool is_left_out(uintptr_t stack) { return is_nested(stack) || HP_NEXT(passes_on) != 0; }
 
 /* Calls the allocator; its nested calls are not counted. */

@@ -19,7 +19,7 @@ struct hp_real_alloc {
     void (*allocated)(const void *block, size_t asked, size_t usable, uintptr_t stack);
     void (*freed)(const void *block, size_t usable, uintptr_t stack);
     uint32_t has_heads; /* sizes are in glibc's chunk headers: see glibc_chunk.h */
-    uint32_t passes_on; /* nobody counts: just forward the call */
+    uint32_t passes_on; /* allocations are not counted: just forward the call */
     void *(*calloc)(size_t count, size_t size);
     void *(*realloc)(void *block, size_t size);
     /* The rest. */

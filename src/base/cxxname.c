@@ -2,9 +2,9 @@
  * Short names of C++ functions.
  *
  * One pass from the left. Words are collected until it turns out that they were the return type: a blank, a
- * pointer or a reference begins the name anew. The name is complete at the parameters, unless "::" follows them (a
+ * pointer or a reference starts the name again. The name is complete at the parameters, unless "::" follows them (a
  * lambda or a type within a function): then the parameters are left out and the name goes on. A function that
- * returns a pointer to a function hides its name in parentheses; walking into them with the name begun anew is all
+ * returns a pointer to a function hides its name in parentheses; walking into them with an empty name is all
  * it takes. Then template arguments are put in (cxxbindings.h), and types made readable (cxxtidy.h).
  *
  * SPDX-License-Identifier: MIT

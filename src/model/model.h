@@ -29,7 +29,7 @@ struct hp_model {
     struct hp_arena *arena; /* for one reading */
     struct hp_run run;
     struct hp_profile *profile;                  /* functions and the call tree: always there */
-    const struct hp_function_profile *functions; /* by stacks, from whoever has some; NULL: nobody */
+    const struct hp_function_profile *functions; /* from sampled stacks; NULL: none */
     const char *killed_by; /* the signal that ended the program, where it is known; NULL: none */
     /* Private, from here on: see the functions below. */
     struct hp_profile *by_thread;

@@ -1,6 +1,6 @@
 /*
  * A session file, read into memory. It is copied, so that a process that still writes, or a file that shrinks,
- * cannot disturb the reading: a small one at once, of a large one the pages that somebody looks at, when he does.
+ * cannot disturb the reading: a small one at once, a large one page by page, as its pages are read.
  * Large ones, and those of live processes, stay open; see also read_anew in snapshot.h.
  * SPDX-License-Identifier: MIT
  */

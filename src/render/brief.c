@@ -176,12 +176,6 @@ static bool add_table(const hotpath_results *results, struct hp_brief *brief, co
     return true;
 }
 
-static bool add_whole(struct hp_brief *brief, const struct hotpath_section *section)
-{
-    brief->tables[brief->table_count++] = section;
-    return true;
-}
-
 /* Each section that is not in the table of functions has a line at least. */
 static void count_lines(const hotpath_results *results, struct hp_brief *brief)
 {
@@ -200,7 +194,7 @@ static bool add_section(const hotpath_results *results, struct hp_brief *brief,
     if (is_empty(section))
         return true;
     if (role == HP_BRIEF_WHOLE)
-        return add_whole(brief, section);
+        brief->tables[brief->table_count++] = section;
     if (role == HP_BRIEF_TABLE)
         return add_table(results, brief, section, HP_BRIEF_ROWS);
     if (role == HP_BRIEF_UNMEASURED && brief->functions == NULL)

@@ -18,6 +18,27 @@
 
 void *builder_at(struct session_builder *builder, uint32_t offset) { return builder->bytes + offset; }
 
+static bool has_bytes(const struct session_builder *builder, uint32_t offset, size_t bytes)
+{
+    return (uint64_t)offset + bytes <= builder->capacity;
+}
+
+bool builder_read(void *builder, uint32_t offset, void *to, size_t bytes)
+{
+    if (!has_bytes(builder, offset, bytes))
+        return false;
+    memcpy(to, builder_at(builder, offset), bytes);
+    return true;
+}
+
+bool builder_write(void *builder, uint32_t offset, const void *from, size_t bytes)
+{
+    if (!has_bytes(builder, offset, bytes))
+        return false;
+    memcpy(builder_at(builder, offset), from, bytes);
+    return true;
+}
+
 struct hp_header *builder_header(struct session_builder *builder) { return builder_at(builder, 0); }
 
 size_t builder_size(const struct session_builder *builder) { return builder->used; }

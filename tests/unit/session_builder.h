@@ -29,6 +29,10 @@ size_t builder_size(const struct session_builder *builder);
 struct hp_header *builder_header(struct session_builder *builder);
 void *builder_at(struct session_builder *builder, uint32_t offset);
 
+/* For a sampler that is to read and write the session; `builder` is its context. False: beyond the end. */
+bool builder_read(void *builder, uint32_t offset, void *to, size_t bytes);
+bool builder_write(void *builder, uint32_t offset, const void *from, size_t bytes);
+
 /*
  * Sets when the session ends, in ticks after its start; a tick is `ns_per_tick` nanoseconds of a TSC unless it is
  * 1.

@@ -26,24 +26,6 @@ static struct hp_proc_sampler *watch;
 static struct hp_crew *crew;
 static uint32_t record;
 
-static bool read_session(void *context, uint32_t offset, void *to, size_t bytes)
-{
-    (void)context;
-    if ((uint64_t)offset + bytes > session.capacity)
-        return false;
-    memcpy(to, session.bytes + offset, bytes);
-    return true;
-}
-
-static bool write_session(void *context, uint32_t offset, const void *from, size_t bytes)
-{
-    (void)context;
-    if ((uint64_t)offset + bytes > session.capacity)
-        return false;
-    memcpy(session.bytes + offset, from, bytes);
-    return true;
-}
-
 /* ------------------------------------------------------------------------------------------ threads */
 
 struct task {
@@ -110,7 +92,8 @@ static int set_up_with(uint32_t rows)
     thread->tid = PID;
     thread->generation = 1;
     watch = calloc(1, sizeof *watch);
-    const struct hp_proc_sampler_target target = {.pid = PID, .read = read_session, .write = write_session};
+    const struct hp_proc_sampler_target target = {
+        .pid = PID, .read = builder_read, .write = builder_write, .context = &session};
     assert_true(hp_proc_sampler_begin(watch, &target));
     return 0;
 }

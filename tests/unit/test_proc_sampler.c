@@ -37,9 +37,8 @@ static uint32_t late_record; /* is linked as soon as the header has been read */
 static bool read_session(void *context, uint32_t offset, void *to, size_t bytes)
 {
     (void)context;
-    if (is_cut_off || (uint64_t)offset + bytes > session.capacity)
+    if (is_cut_off || !builder_read(&session, offset, to, bytes))
         return false;
-    memcpy(to, session.bytes + offset, bytes);
     if (late_record != 0 && offset == 0) {
         builder_header(&session)->threads = late_record;
         builder_header(&session)->threads_seen++;
@@ -51,10 +50,7 @@ static bool read_session(void *context, uint32_t offset, void *to, size_t bytes)
 static bool write_session(void *context, uint32_t offset, const void *from, size_t bytes)
 {
     (void)context;
-    if (is_cut_off || (uint64_t)offset + bytes > session.capacity)
-        return false;
-    memcpy(session.bytes + offset, from, bytes);
-    return true;
+    return !is_cut_off && builder_write(&session, offset, from, bytes);
 }
 
 static struct hp_thread *record(void) { return builder_at(&session, thread); }

@@ -26,24 +26,6 @@ static struct hp_proc_sampler *watch;
 static struct hp_waits *waits;
 static uint32_t record, outer, inner;
 
-static bool read_session(void *context, uint32_t offset, void *to, size_t bytes)
-{
-    (void)context;
-    if ((uint64_t)offset + bytes > session.capacity)
-        return false;
-    memcpy(to, session.bytes + offset, bytes);
-    return true;
-}
-
-static bool write_session(void *context, uint32_t offset, const void *from, size_t bytes)
-{
-    (void)context;
-    if ((uint64_t)offset + bytes > session.capacity)
-        return false;
-    memcpy(session.bytes + offset, from, bytes);
-    return true;
-}
-
 /* ------------------------------------------------------------------------------------------ the listener */
 
 /* What the listener was told. */
@@ -146,7 +128,7 @@ static void look(const struct task *task)
 static void begin(void)
 {
     const struct hp_proc_sampler_target target = {
-        .pid = PID, .read = read_session, .write = write_session, .listener = &listener};
+        .pid = PID, .read = builder_read, .write = builder_write, .context = &session, .listener = &listener};
     memset(&heard, 0, sizeof heard);
     assert_true(hp_proc_sampler_begin(watch, &target));
 }
