@@ -22,7 +22,6 @@
 
 #define MOST_TIMERS 1024u
 #define TIMERS_BYTES 65536u /* whole pages on every machine */
-#define HOSTS_ROOM 4096u    /* stack space reserved for handlers of the program */
 #define MOST_PAUSES 2000u   /* for a handler on a thread that was preempted */
 #define PAUSE_NS 500000L
 
@@ -57,10 +56,10 @@ static struct {
 struct self {
     struct timer *timer; /* NULL: not sampled */
     uint64_t counted_ns; /* CPU time counted so far */
-    void *alternate;     /* our alternate stack */
     struct hp_stack own;
-    bool is_refused; /* no stack for the handler; counted */
-    bool is_left;    /* left to the recorder, since it has zones */
+    struct hp_stack alternate; /* ours, until the thread ends: the program may set it again */
+    bool is_refused;           /* no stack for the handler; counted */
+    bool is_left;              /* left to the recorder, since it has zones */
 };
 static __thread struct self self __attribute__((tls_model("initial-exec")));
 
@@ -146,18 +145,10 @@ static void put_sample(struct hp_stack_ring *ring, const void *context)
 }
 
 /*
- * The program may have set an alternate stack by a raw system call, which is not interposed. If it is too small for
- * a handler of the program and ours, the first sample finds out. `here`: the handler's own stack address.
+ * The program may have set an alternate stack of its own by an instruction, which cannot be interposed: the first
+ * sample finds out. `here`: the handler's own stack address.
  */
-static bool may_fall_off(const void *context, uintptr_t here)
-{
-    const struct hp_stack alternate = hp_cpu_alternate_of(context);
-    const uintptr_t stack = hp_cpu_stack_of(context);
-    if (!hp_stack_has(&alternate, here))
-        return true;
-    const uintptr_t from = hp_stack_has(&alternate, stack) ? stack : alternate.high;
-    return alternate.high - alternate.low < 2 * (from - here) + HOSTS_ROOM;
-}
+static bool is_on_ours(uintptr_t here) { return hp_stack_has(&self.alternate, here); }
 
 /* Once per thread. */
 static void count_refused(void)
@@ -177,10 +168,10 @@ static void take_sample(const void *context, uintptr_t here)
     const bool is_unread = ring != NULL && hp_stack_ring_end(ring) == HP_RING_UNREAD;
     if (ring != NULL && !is_unread)
         put_sample(ring, context);
-    const bool falls_off = may_fall_off(context, here);
-    if (falls_off)
+    const bool is_elsewhere = !is_on_ours(here);
+    if (is_elsewhere)
         count_refused();
-    if (falls_off || is_unread || hp_process_ring_is_refused())
+    if (is_elsewhere || is_unread || hp_process_ring_is_refused())
         stop_timer();
 }
 
@@ -203,25 +194,20 @@ static void on_stack_sample(int signal, siginfo_t *info, void *context)
 
 /* ------------------------------------------------------------------------------------------------------ threads */
 
-/* Half of it is left for handlers of the program. */
-static bool is_roomy(uint64_t bytes) { return bytes >= 2 * (hp_alternate_least() + HOSTS_ROOM); }
-
-/* Whether there is a stack for the handler. */
-static bool has_alternate(void)
+/*
+ * Whether samples are handled on our stack. That of the program is never used: its memory may be freed, unmapped or
+ * used for something else while the kernel still has its address, which does no harm as long as no signal comes.
+ */
+static bool has_our_alternate(void)
 {
     uint64_t bytes;
-    switch (hp_alternate_present(&bytes)) {
-    case HP_ALTERNATE_NONE:
-        self.alternate = hp_alternate_make();
-        return self.alternate != NULL;
-    case HP_ALTERNATE_OURS:
+    if (hp_alternate_is(&self.alternate))
         return true;
-    case HP_ALTERNATE_HOSTS:
-        return is_roomy(bytes);
-    case HP_ALTERNATE_IN_USE:
+    if (hp_alternate_present(&bytes) != HP_ALTERNATE_NONE)
         return false;
-    }
-    return false;
+    if (self.alternate.high != 0)
+        return hp_alternate_set(&self.alternate);
+    return hp_alternate_make(&self.alternate);
 }
 
 static void begin_thread(bool is_forked)
@@ -231,7 +217,7 @@ static void begin_thread(bool is_forked)
     if (!sampler.is_on || self.timer != NULL || self.is_left || is_confined() ||
         !hp_private_signal_take(&sampler.taken, HP_SIGNAL_ASIDE, on_stack_sample))
         return;
-    if (!has_alternate()) {
+    if (!has_our_alternate()) {
         count_refused();
         return;
     }
@@ -263,29 +249,20 @@ static void end_thread(void *unused)
     (void)unused;
     if (!is_confined()) {
         stop_timer();
-        hp_alternate_end(self.alternate, true);
-        self.alternate = NULL;
+        hp_alternate_end(&self.alternate, true);
     }
     errno = saved;
 }
 
-void hp_stack_sampler_change_alternate(size_t bytes)
+/* A sample may be pending, if the program blocks even the signals of the C library. */
+void hp_stack_sampler_change_alternate(void)
 {
-    if (self.timer != NULL && !is_roomy(bytes) && !is_confined())
+    const int saved = errno;
+    if (self.timer != NULL && !is_confined()) {
         stop_timer();
-}
-
-void hp_stack_sampler_alternate_changed(void)
-{
-    uint64_t bytes;
-    if (!sampler.is_on || self.timer != NULL || is_confined() ||
-        hp_alternate_present(&bytes) == HP_ALTERNATE_IN_USE)
-        return;
-    if (self.alternate != NULL) { /* the program has replaced ours by its own, and may have removed that again */
-        hp_alternate_end(self.alternate, true);
-        self.alternate = NULL;
+        hp_private_signal_drop(HP_SIGNAL_ASIDE);
     }
-    hp_stack_sampler_begin_thread();
+    errno = saved;
 }
 
 /* Only the thread that forked exists there, with its alternate stack and without a timer. */

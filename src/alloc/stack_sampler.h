@@ -6,9 +6,9 @@
  * Which threads. The first one from process start, others from their start, since thread_hooks.c interposes
  * pthread_create. A thread created in another way is not sampled; its time is in `<not sampled>`.
  *
- * Where the handler runs: on an alternate stack, since a coroutine may have no room for a signal frame. A thread
- * without one gets ours. If the program has its own, that is used if it has room for a handler of the program and
- * ours; otherwise the thread is not sampled, or no longer.
+ * Where the handler runs: on our alternate stack, since a coroutine may have no room for a signal frame, and the
+ * alternate stack of the program may be small, or its memory gone. As long as a thread has one of the program, it
+ * is not sampled.
  *
  * How much. A sample stands for the CPU time of the thread since the last one, so nothing is lost if ticks are
  * rare.
@@ -20,16 +20,14 @@
 #define HP_ALLOC_STACK_SAMPLER_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 bool hp_stack_sampler_is_on(void);
 
-/* The calling thread starts. */
+/* The calling thread starts, or has just set its alternate stack. */
 void hp_stack_sampler_begin_thread(void);
 
-/* Before and after the calling thread sets an alternate stack of that many bytes; 0: none. */
-void hp_stack_sampler_change_alternate(size_t bytes);
-void hp_stack_sampler_alternate_changed(void);
+/* The calling thread is about to set its alternate stack. */
+void hp_stack_sampler_change_alternate(void);
 
 /* The process is about to enter a sandbox, in which system calls may be fatal. And: it was refused. */
 void hp_stack_sampler_confine(void);

@@ -116,7 +116,7 @@ PUBLIC int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
     return status;
 }
 
-/* The new stack may be too small for our handler, so the sampler must know before. */
+/* No sample may come to a stack of the program, so the sampler must know before. */
 PUBLIC int sigaltstack(const stack_t *wanted, stack_t *before)
 {
     if (next_alternate == NULL)
@@ -127,8 +127,8 @@ PUBLIC int sigaltstack(const stack_t *wanted, stack_t *before)
     }
     if (wanted == NULL || !hp_stack_sampler_is_on())
         return next_alternate(wanted, before);
-    hp_stack_sampler_change_alternate(wanted->ss_flags & SS_DISABLE ? 0 : wanted->ss_size);
+    hp_stack_sampler_change_alternate();
     const int status = next_alternate(wanted, before);
-    hp_stack_sampler_alternate_changed();
+    hp_stack_sampler_begin_thread();
     return status;
 }

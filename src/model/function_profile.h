@@ -93,7 +93,7 @@ struct hp_function_profile {
     uint64_t alloc_mean;                          /* bytes between them */
     bool has_kernel;                              /* samples come from kernel mode, too */
     enum hp_stack_source source;
-    uint64_t refused; /* threads that timers could not sample: their alternate signal stacks are too small */
+    uint64_t refused; /* threads that timers could not sample: they have alternate stacks of the program */
     struct hp_unmade unmade;
     char *shown_names; /* of all functions: their memory */
 };

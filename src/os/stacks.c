@@ -206,32 +206,45 @@ enum hp_alternate hp_alternate_present(uint64_t *ret_bytes)
     return present.bytes == mapped_bytes() - MARK_BYTES ? HP_ALTERNATE_OURS : HP_ALTERNATE_HOSTS;
 }
 
-void *hp_alternate_make(void)
+static void *base_of(const struct hp_stack *stack) { return (void *)(stack->low + MARK_BYTES); }
+
+bool hp_alternate_is(const struct hp_stack *stack)
+{
+    struct kernel_stack present = {NULL, SS_DISABLE, 0};
+    hp_raw(SYS_sigaltstack, NULL, &present);
+    return stack->high != 0 && !(present.flags & SS_DISABLE) && present.base == base_of(stack);
+}
+
+bool hp_alternate_set(const struct hp_stack *stack)
+{
+    const struct kernel_stack ours = {base_of(stack), 0, stack->high - stack->low - MARK_BYTES};
+    return hp_raw(SYS_sigaltstack, &ours, NULL) == 0;
+}
+
+bool hp_alternate_make(struct hp_stack *ret_stack)
 {
     const size_t bytes = mapped_bytes();
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
-        return NULL;
-    const struct kernel_stack ours = {(char *)memory + MARK_BYTES, 0, bytes - MARK_BYTES};
-    if (hp_raw(SYS_sigaltstack, &ours, NULL) == 0)
-        return memory;
+        return false;
+    *ret_stack = (struct hp_stack){(uintptr_t)memory, (uintptr_t)memory + bytes};
+    if (hp_alternate_set(ret_stack))
+        return true;
     munmap(memory, bytes);
-    return NULL;
+    *ret_stack = (struct hp_stack){0, 0};
+    return false;
 }
 
-void hp_alternate_end(void *stack, bool is_own)
+void hp_alternate_end(struct hp_stack *stack, bool is_own)
 {
     const struct kernel_stack none = {NULL, SS_DISABLE, 0};
-    struct kernel_stack present = {NULL, SS_DISABLE, 0};
-    if (stack == NULL)
+    const struct hp_stack ended = *stack;
+    *stack = (struct hp_stack){0, 0};
+    if (ended.high == 0)
         return;
-    if (is_own) {
-        hp_raw(SYS_sigaltstack, NULL, &present);
-        const bool is_present = !(present.flags & SS_DISABLE) && present.base == (char *)stack + MARK_BYTES;
-        if (is_present && hp_raw(SYS_sigaltstack, &none, NULL) != 0)
-            return; /* the thread exits in a handler */
-    }
-    munmap(stack, mapped_bytes());
+    if (is_own && hp_alternate_is(&ended) && hp_raw(SYS_sigaltstack, &none, NULL) != 0)
+        return; /* the thread exits in a handler */
+    munmap((void *)ended.low, ended.high - ended.low);
 }
 
 bool hp_alternate_is_usual(void)

@@ -41,15 +41,19 @@ enum hp_alternate hp_alternate_present(uint64_t *ret_bytes);
 /* The maximum size of a signal frame on this machine. */
 uint64_t hp_alternate_least(void);
 /*
- * Gives the calling thread, which has none, an alternate stack, to be passed to hp_alternate_end. NULL: not
+ * Gives the calling thread, which has none, an alternate stack, to be passed to hp_alternate_end. False: not
  * possible.
  */
-void *hp_alternate_make(void);
+bool hp_alternate_make(struct hp_stack *ret_stack);
+/* The same with one that was made for the thread before. */
+bool hp_alternate_set(const struct hp_stack *stack);
+/* Whether it is the one that the calling thread has. */
+bool hp_alternate_is(const struct hp_stack *stack);
 /*
  * Removes it from the calling thread, or the thread is gone (`is_own` false). It stays mapped for good if it is in
- * use.
+ * use. All zero: there is none; and that is what it is then.
  */
-void hp_alternate_end(void *stack, bool is_own);
+void hp_alternate_end(struct hp_stack *stack, bool is_own);
 
 /*
  * Whether handlers of this program usually run on alternate stacks, because its own stacks have no room: as in Go.

@@ -84,8 +84,7 @@ static void meet_on_other_stack(struct hp_thread_context *context, const struct 
         hp_sources_give_up(context);
         return;
     case HP_ALTERNATE_NONE:
-        sampler->alternate = hp_alternate_make();
-        if (sampler->alternate == NULL) {
+        if (!hp_alternate_make(&sampler->alternate)) {
             hp_sources_give_up(context);
             return;
         }
@@ -232,9 +231,8 @@ static void settle_for_good(struct hp_thread_context *context)
 
 static void end_alternate(struct hp_thread_context *context)
 {
-    if (context->sampler.alternate != NULL)
-        hp_alternate_end(context->sampler.alternate, is_own(context));
-    context->sampler.alternate = NULL;
+    if (context->sampler.alternate.high != 0)
+        hp_alternate_end(&context->sampler.alternate, is_own(context));
 }
 
 /*

@@ -29,7 +29,7 @@ struct hp_sampler {
     struct hp_cpu_time judged;  /* its clocks at the last check whether it switches often */
     uint64_t chance;            /* state of the random number generator */
     struct hp_stack known;      /* stack on which the sources are set up, so zones there need no check */
-    void *alternate;            /* our alternate stack; NULL: none */
+    struct hp_stack alternate;  /* our alternate stack; all zero: none */
     void *perf;                 /* NULL: none */
     uint64_t perf_ns;           /* its period */
     uint32_t perf_samples;      /* number of samples of the next event; 0: it is the first */

@@ -96,7 +96,7 @@ static const struct hp_column_spec total_table[] = {
      .about = "1: samples are taken in the program, with their zones."},
     {.key = "refused",
      .unit = HOTPATH_UNIT_COUNT,
-     .about = "Threads that timers could not sample, because their alternate signal stacks are too small."},
+     .about = "Threads that timers could not sample, because they have alternate signal stacks of the program."},
     {.key = "waited_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of all threads together."},
     {.key = "idle_ns", .unit = HOTPATH_UNIT_COUNT, .about = "The part of waited_ns that is idle time."},
     {.key = "waits", .unit = HOTPATH_UNIT_COUNT, .about = "How many waits were seen."},
@@ -295,23 +295,6 @@ static void note_unsampled(const struct view *view, struct hotpath_section *sect
                                  "kernel.perf_event_paranoid to 1");
 }
 
-/* "1 thread could not be sampled: ..." */
-static bool note_refused(const struct view *view, struct hotpath_section *section)
-{
-    char bytes[160];
-    struct hp_text line;
-    if (view->profile->refused == 0)
-        return true;
-    hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_u64(&line, view->profile->refused);
-    hp_text_string(&line, view->profile->refused == 1 ? " thread" : " threads");
-    hp_text_string(&line, " could not be sampled: their alternate signal stacks are too small");
-    const char *note = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
-    if (note != NULL)
-        hp_section_note(section, note);
-    return note != NULL;
-}
-
 static bool has_data(const struct hotpath_results *results)
 {
     const struct hp_function_profile *functions = results->model->functions;
@@ -338,8 +321,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         return false;
     add_totals(section, view.profile);
     note_unsampled(&view, section);
-    return add_rows(&view, section) && note_refused(&view, section) &&
-           (view.profile == &none || set_summary(&view, section));
+    return add_rows(&view, section) && (view.profile == &none || set_summary(&view, section));
 }
 
 const struct hp_section_type hp_section_functions = {

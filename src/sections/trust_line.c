@@ -245,13 +245,16 @@ static bool put_lost_stacks(const struct hp_trust *trust, struct hp_text *text)
     const bool has_lost =
         put_lost_of(text, functions->lost, "stack sample was lost: no space for it, or its process had ended",
                     "stack samples were lost: no space for them, or their processes had ended");
+    const bool has_refused =
+        put_lost_of(text, functions->refused, "thread was not sampled: it has its own alternate signal stack",
+                    "threads were not sampled: they have their own alternate signal stacks");
     const bool has_lost_allocs =
         put_lost_of(text, functions->allocs_lost, "allocation sample was lost: no space for it",
                     "allocation samples were lost: no space for them");
     const struct hp_unmade *unmade = &functions->unmade;
     const bool has_unmade = put_unmade(text, "; stacks of ", unmade->samples, unmade->error);
     return put_unmade(text, "; allocation stacks of ", unmade->heaps, unmade->error) || has_unmade ||
-           has_lost_allocs || has_lost;
+           has_lost_allocs || has_refused || has_lost;
 }
 
 static void put_lost(const struct hp_trust *trust, struct hp_text *text)

@@ -54,7 +54,7 @@ struct hp_named_stacks {
     uint64_t alloc_mean;                          /* bytes between these, as requested */
     bool has_kernel;                              /* samples come from kernel mode, too */
     enum hp_stack_source source;
-    uint64_t refused; /* threads that timers could not sample: their alternate signal stacks are too small */
+    uint64_t refused; /* threads that timers could not sample: they have alternate stacks of the program */
     struct hp_unmade unmade;
     struct hp_named_image *images;
     struct hp_named_function *functions;

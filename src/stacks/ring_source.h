@@ -20,7 +20,7 @@ void hp_ring_source_end(void);
 uint64_t hp_ring_source_unsampled_ns(void);
 
 /*
- * Threads that could not be sampled, because the program's alternate signal stacks are too small. Call it after the
+ * Threads that could not be sampled, because they have alternate signal stacks of the program. Call it after the
  * end.
  */
 uint64_t hp_ring_source_refused(void);

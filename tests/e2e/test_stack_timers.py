@@ -148,20 +148,29 @@ def test_debian_programs(cli, box, command):
 LONG = 800  # ms: under load few ticks find a thread running, and with a handful of samples callers are not shown
 
 
-def test_alternate_stack_too_small_for_a_sample(cli):
-    """A sample there would crash the program: none comes as long as it has that stack."""
+def test_alternate_stack_of_the_program(cli):
+    """It is too small for a sample: none comes as long as the thread has it."""
     done, found = run(cli, HARD, "alternate", LONG)
     assert 0.8 * LONG < used(found, "without_one") < 1.05 * LONG
     assert "with_small_one" not in found and "with_small_one_by_syscall" not in found
     assert found["<not sampled>"].self_ns > 1.9 * LONG * MS and totals(done.report)["refused"] == 1
-    assert "1 thread could not be sampled" in cli("report").stdout
+    assert "1 thread was not sampled: it has its own alternate signal stack" in cli("report").stdout
 
 
-def test_a_handler_on_a_small_stack(cli):
-    """It may have no room for a handler of the program and one of ours: then it is not sampled."""
-    done, found = run(cli, HARD, "handler", LONG)
-    assert totals(done.report)["refused"] == ("on_signal" not in found)
+@pytest.mark.parametrize("case, name", [("handler", "on_signal"), ("unmapped", "with_unmapped_one"),
+                                        ("reused", "with_reused_one")])
+def test_memory_of_an_alternate_stack_is_the_programs(cli, case, name):
+    """A large one is left alone, too: the program may have unmapped it, or use its memory for something else."""
+    done = cli.run(HARD, case, LONG)
+    assert name not in rows(done.report) and totals(done.report)["refused"] == 1
     assert totals(done.report)["cpu_ns"] > 0.95 * LONG * MS
+
+
+@pytest.mark.parametrize("case, name", [("restored", "with_former_one"), ("kept", "with_kept_one")])
+def test_samples_go_on_after_the_program_has_restored_the_alternate_stack(cli, case, name):
+    """It may have been hotpath's, which must be there as long as the thread is."""
+    _, found = run(cli, HARD, case, LONG)
+    assert used(found, name) > 0.8 * LONG
 
 
 @pytest.mark.parametrize("case, name", [("coroutine", "on_small_stack"), ("thrd", "in_thrd"),

@@ -4,6 +4,10 @@
  *     self_sampled CASE MS
  *         alternate     with an alternate stack of 2 KB, first by sigaltstack, then by `syscall`; then without one
  *         handler       in a handler on an alternate stack of 8 KB
+ *         unmapped      with an alternate stack of 64 KB whose memory is unmapped
+ *         reused        the same, freed, and allocated again for something else
+ *         restored      after it has set an alternate stack and then the one before again
+ *         kept          after a handler on its alternate stack has tried to change it, which the kernel refuses
  *         coroutine     on a stack of 4 KB with unmapped memory below and above it
  *         cancel        in threads that are cancelled
  *         thrd          in a C11 thread
@@ -120,6 +124,77 @@ static void in_handler(void)
     const stack_t eight_kb = {.ss_sp = medium, .ss_size = sizeof medium};
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
     MUST(sigaltstack(&eight_kb, NULL) == 0 && sigaction(SIGUSR1, &action, NULL) == 0 && raise(SIGUSR1) == 0);
+}
+
+enum { LARGE = 65536 };
+
+static void use_alternate(void *memory)
+{
+    const stack_t large = {.ss_sp = memory, .ss_size = LARGE};
+    MUST(sigaltstack(&large, NULL) == 0);
+}
+
+APART static void with_unmapped_one(void) { BURN(ms); }
+
+static void unmapped(void)
+{
+    void *memory = mmap(NULL, LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    MUST(memory != MAP_FAILED);
+    use_alternate(memory);
+    MUST(munmap(memory, LARGE) == 0);
+    with_unmapped_one();
+}
+
+APART static void with_reused_one(void) { BURN(ms); }
+
+static void reused(void)
+{
+    char *memory = malloc(LARGE);
+    MUST(memory != NULL);
+    use_alternate(memory);
+    free(memory);
+    char *again = malloc(LARGE);
+    MUST(again == memory);
+    memset(again, 7, LARGE);
+    with_reused_one();
+    for (size_t at = 0; at < LARGE; at++)
+        MUST(again[at] == 7);
+    free(again);
+}
+
+APART static void with_former_one(void) { BURN(ms); }
+static void on_nothing(int signal) { (void)signal; }
+
+static void restored(void)
+{
+    const stack_t eight_kb = {.ss_sp = medium, .ss_size = sizeof medium};
+    const struct sigaction action = {.sa_handler = on_nothing, .sa_flags = SA_ONSTACK};
+    stack_t before;
+    MUST(sigaltstack(NULL, &before) == 0);
+    char *lowest = before.ss_flags & SS_DISABLE ? medium : before.ss_sp;
+    *lowest = 7;
+    MUST(sigaltstack(&eight_kb, NULL) == 0 && sigaltstack(&before, NULL) == 0 && *lowest == 7);
+    MUST(sigaction(SIGUSR1, &action, NULL) == 0 && raise(SIGUSR1) == 0);
+    with_former_one();
+}
+
+static void change_in_handler(int signal)
+{
+    const stack_t eight_kb = {.ss_sp = medium, .ss_size = sizeof medium};
+    stack_t now;
+    MUST(sigaltstack(NULL, &now) == 0);
+    const int status = sigaltstack(&eight_kb, NULL);
+    MUST(now.ss_flags & SS_ONSTACK ? status == -1 && errno == EPERM : status == 0);
+    (void)signal;
+}
+
+APART static void with_kept_one(void) { BURN(ms); }
+
+static void kept(void)
+{
+    const struct sigaction action = {.sa_handler = change_in_handler, .sa_flags = SA_ONSTACK};
+    MUST(sigaction(SIGUSR1, &action, NULL) == 0 && raise(SIGUSR1) == 0);
+    with_kept_one();
 }
 
 /* --------------------------------------------------------------------------------------------------- coroutines */
@@ -289,7 +364,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"alternate", alternate}, {"handler", in_handler}, {"coroutine", coroutine}, {"cancel", cancel},
+    } cases[] = {{"alternate", alternate}, {"handler", in_handler}, {"unmapped", unmapped},   {"reused", reused},
+                 {"restored", restored},   {"kept", kept},          {"coroutine", coroutine}, {"cancel", cancel},
                  {"thrd", by_thrd},        {"ended", ended},        {"forked", forked},       {"sandbox", sandbox}};
     MUST(argc > 2);
     ms = strtoull(argv[2], NULL, 10);
