@@ -58,14 +58,25 @@ function(hotpath_add_unit_test name)
   hotpath_add_test(unit.${name} COMMAND ${command} LABELS ${labels} ${arg_SERIAL_OPTION})
 endfunction()
 
-# hotpath_add_e2e_test(name [TSAN] [SLOW] [SERIAL] [QUICK] [PLAIN]): tests/e2e/name.py, run by pytest. SERIAL: it
-# measures time. PLAIN: ./dev test runs it without sanitizers only; it compares shares of time, and sanitizers find
-# little there.
+# hotpath_add_e2e_test(name [TSAN] [SLOW] [SERIAL] [QUICK] [PLAIN] [NOPERF] [NOPERF_QUICK]): tests/e2e/name.py,
+# run by pytest. SERIAL: it measures time. PLAIN: ./dev test runs it without sanitizers only; it compares shares of
+# time, and sanitizers find little there. NOPERF: ./dev test --full also runs it as e2e.name.noperf, where the
+# kernel refuses perf_event_open to the test and to all that it starts, as in most containers; NOPERF_QUICK: so
+# does ./dev test.
 function(hotpath_add_e2e_test name)
-  cmake_parse_arguments(arg "TSAN;SLOW;SERIAL;QUICK;PLAIN" "" "" ${ARGN})
+  cmake_parse_arguments(arg "TSAN;SLOW;SERIAL;QUICK;PLAIN;NOPERF;NOPERF_QUICK" "" "" ${ARGN})
   hotpath_labels(labels e2e)
-  hotpath_add_test(e2e.${name} LABELS ${labels} TIMEOUT 1200 ${arg_SERIAL_OPTION}
-    COMMAND "${HOTPATH_PYTHON}" -m pytest -q -rs -p no:cacheprovider "${CMAKE_CURRENT_SOURCE_DIR}/${name}.py")
+  set(command "${HOTPATH_PYTHON}" -m pytest -q -rs -p no:cacheprovider "${CMAKE_CURRENT_SOURCE_DIR}/${name}.py")
+  hotpath_add_test(e2e.${name} LABELS ${labels} TIMEOUT 1200 ${arg_SERIAL_OPTION} COMMAND ${command})
+  # An emulator has no perf, and ThreadSanitizer no timers.
+  if((arg_NOPERF OR arg_NOPERF_QUICK) AND NOT CMAKE_CROSSCOMPILING AND NOT HOTPATH_SANITIZE MATCHES thread)
+    set(labels e2e)
+    if(NOT arg_NOPERF_QUICK)
+      list(APPEND labels slow)
+    endif()
+    hotpath_add_test(e2e.${name}.noperf LABELS ${labels} TIMEOUT 1200 ${arg_SERIAL_OPTION}
+      COMMAND "${PROJECT_BINARY_DIR}/programs/without_perf" ${command})
+  endif()
 endfunction()
 
 # Turns the caller's TSAN, SLOW, QUICK, SERIAL, PLAIN into labels and options.

@@ -25,6 +25,7 @@ class Cli:
     def __init__(self, box):
         self.box = box
         self.folder = box.folder()
+        self.before = []  # words before it, such as WITHOUT_PERF
         self.program = HOTPATH
 
     def environment(self, env=None):
@@ -34,7 +35,7 @@ class Cli:
     def start(self, *args, env=None, **popen):
         popen.setdefault("stdin", subprocess.DEVNULL)
         popen.setdefault("cwd", self.folder)
-        return subprocess.Popen([str(self.program), *map(str, args)], env=self.environment(env),
+        return subprocess.Popen([*self.before, str(self.program), *map(str, args)], env=self.environment(env),
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
                                 **popen)
 

@@ -28,6 +28,7 @@ HOTPATH = BUILD / "bin" / "hotpath"
 SANITIZER = os.environ.get("HOTPATH_SANITIZER", "")
 EMULATOR = os.environ.get("HOTPATH_EMULATOR", "").split()
 IS_ROOT = os.geteuid() == 0
+WITHOUT_PERF = [str(PROGRAMS / "without_perf")]  # before a command: the kernel refuses it perf_event_open
 
 TIMEOUT = 60 if not SANITIZER and not EMULATOR else 300
 

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from command import Cli
-from harness import PROGRAMS, pairs, with_glibc, without_emulator, without_sanitizer
+from harness import PROGRAMS, WITHOUT_PERF, pairs, with_glibc, without_emulator, without_sanitizer
 
 pytestmark = [without_emulator("/proc is that of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
@@ -105,7 +105,7 @@ def test_switched_off(cli, flags, env):
 
 def test_without_perf(cli):
     """Then the mappings are read from /proc; the samples are the same."""
-    cli.program = PROGRAMS / "without_perf"
+    cli.before = WITHOUT_PERF
     checked(cli, "plain")
 
 

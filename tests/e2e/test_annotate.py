@@ -10,7 +10,7 @@ import pytest
 
 from command import Cli
 from exported import Run
-from harness import PROGRAMS, SOURCE, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+from harness import PROGRAMS, SOURCE, WITHOUT_PERF, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
 
 pytestmark = [without_emulator("/proc and perf are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
@@ -154,7 +154,7 @@ def test_no_lines(box):
 
 def test_no_lines_of_the_kernel(box):
     cli = Cli(box)
-    cli.program = PROGRAMS / "without_perf"  # with timers, every user sees its time
+    cli.before = WITHOUT_PERF  # with timers, every user sees its time
     report = cli.run("dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=500000").report
     kernel = next(row.name for row in report.rows("functions") if row.name.startswith("[kernel: ") and row.total_ns)
     assert cli("annotate", kernel, status=1).stderr == f"hotpath: {kernel} has no source file\n"

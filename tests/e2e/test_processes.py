@@ -9,8 +9,8 @@ import subprocess
 import pytest
 
 from command import Cli
-from harness import (IS_ROOT, PROGRAMS, between, needs_root, perf_is_allowed, with_glibc, without_emulator,
-                     without_sanitizer)
+from harness import (IS_ROOT, PROGRAMS, WITHOUT_PERF, between, needs_root, perf_is_allowed, with_glibc,
+                     without_emulator, without_sanitizer)
 
 pytestmark = [without_emulator("/proc shows the emulator"), with_glibc("the programs of this machine have it"),
               without_sanitizer("the library of such a build can be preloaded into nothing else")]
@@ -295,7 +295,7 @@ def test_cpu_time_of_killed_and_ended_processes(cli, way):
 
 def test_without_perf_proc_is_polled(cli, box):
     """Without perf /proc is polled: processes that live long enough are found, and missing ones are noticed."""
-    cli.program = PROGRAMS / "without_perf"
+    cli.before = WITHOUT_PERF
     done = cli.run(STATIC, "burn", 500)
     assert [row.state for row in rows(done)] == ["outside"] and between(100 * MS, rows(done)[0].cpu_ns, 600 * MS)
     done = cli.run("sh", "-c", f"{STATIC} burn 500; {KIN} burn 100")
@@ -306,7 +306,7 @@ def test_without_perf_proc_is_polled(cli, box):
 
 def test_process_that_ran_between_two_polls(cli):
     """The runner gets no CPU for a while. The CPU time of such a process is its own, not that of others."""
-    cli.program = PROGRAMS / "without_perf"
+    cli.before = WITHOUT_PERF
     done = cli.run("sh", "-c", f"sleep 0.3; kill -STOP $PPID; {KIN} burn 200; kill -CONT $PPID; sleep 0.3")
     row, = rows(done, KIN)
     burned = done.burned[row.pid, 200]
@@ -315,7 +315,7 @@ def test_process_that_ran_between_two_polls(cli):
 
 def test_process_whose_first_thread_has_exited(cli):
     """The kernel shows such a process as a zombie, but it goes on, and is one process."""
-    cli.program = PROGRAMS / "without_perf"
+    cli.before = WITHOUT_PERF
     for program in (STATIC, KIN):
         done = cli.run("sh", "-c", f"{program} lone 500; true")
         assert processes(done) == 2, rows(done)

@@ -11,8 +11,8 @@ import time
 import pytest
 
 from command import Cli
-from harness import (HOTPATH, IS_ROOT, PROGRAMS, Report, perf_is_allowed, with_glibc, without_emulator,
-                     without_sanitizer)
+from harness import (HOTPATH, IS_ROOT, PROGRAMS, WITHOUT_PERF, Report, perf_is_allowed, with_glibc,
+                     without_emulator, without_sanitizer)
 
 pytestmark = [without_emulator("/proc and perf are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
@@ -117,7 +117,7 @@ def test_without_perf(cli, start):
     if not may_be_read():
         pytest.skip("processes of others may not be looked at here")
     threads_wait(process, 1)
-    cli.program = PROGRAMS / "without_perf"
+    cli.before = WITHOUT_PERF
     done = record(cli, "-p", process.pid, "--for", "300ms")
     assert done.stderr.startswith("hotpath: CPU time is not sampled: ")
     assert rows(done.report, WAITERS)["on_input"].waits_for == "pipe"

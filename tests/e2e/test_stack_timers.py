@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from command import Cli
-from harness import PROGRAMS, pairs, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+from harness import PROGRAMS, WITHOUT_PERF, pairs, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
 
 pytestmark = [without_emulator("/proc and timers are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
@@ -21,7 +21,7 @@ MS = 1_000_000
 @pytest.fixture
 def cli(box):
     cli = Cli(box)
-    cli.program = PROGRAMS / "without_perf"
+    cli.before = WITHOUT_PERF
     return cli
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from command import Cli
-from harness import PROGRAMS, pairs, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+from harness import PROGRAMS, WITHOUT_PERF, pairs, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
 
 pytestmark = [without_emulator("/proc and perf are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
@@ -161,7 +161,7 @@ def test_no_stacks_option(cli):
 
 def test_perf_refused_by_the_kernel(cli):
     """The program samples itself (test_stack_timers.py), unless our library may not be in it."""
-    cli.program = PROGRAMS / "without_perf"
+    cli.before = WITHOUT_PERF
     report = cli.run("--no-preload", STACKED, "split", 50).report
     section = report and report.values["sections"].get("functions")
     assert section is None or section["totals"]["samples"] == 0  # it may have been found waiting

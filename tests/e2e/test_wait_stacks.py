@@ -6,7 +6,7 @@ import re
 import pytest
 
 from command import Cli
-from harness import PROGRAMS, with_glibc, without_emulator, without_sanitizer
+from harness import PROGRAMS, WITHOUT_PERF, with_glibc, without_emulator, without_sanitizer
 
 pytestmark = [without_emulator("/proc is that of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
@@ -70,7 +70,7 @@ def test_waits_in_the_stack_file(cli):
 
 def test_without_perf(cli):
     """Waiting needs no perf: mappings are in /proc."""
-    cli.program = PROGRAMS / "without_perf"
+    cli.before = WITHOUT_PERF
     report = cli.run(WAITERS, "all", 600).report
     assert totals(report)["samples"] == 0
     check_all(report)

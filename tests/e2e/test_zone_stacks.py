@@ -9,7 +9,7 @@ import pytest
 
 import exported
 from command import Cli
-from harness import PROGRAMS, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+from harness import PROGRAMS, WITHOUT_PERF, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
 
 pytestmark = [without_emulator("/proc and timers are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
@@ -25,7 +25,7 @@ PARTS = {("first", "heavy"): "first_heavy", ("first", "light"): "first_light", (
 def cli_of(box, is_refused):
     cli = Cli(box)
     if is_refused:
-        cli.program = PROGRAMS / "without_perf"
+        cli.before = WITHOUT_PERF
     return cli
 
 
