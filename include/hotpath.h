@@ -939,6 +939,12 @@ HOTPATH_API_ void hotpath_v1_transfer_over(struct hotpath_site *site, const void
 HOTPATH_API_ int hotpath_v1_transfer_may_look(void);
 
 /*
+ * Calls `work` on a stack of the library, since that of an interposed function may be small, with signals blocked.
+ * 0: not called, since there is no memory or no system call may be made. The work must return.
+ */
+HOTPATH_API_ int hotpath_v1_aside(void (*work)(void *context), void *context);
+
+/*
  * Called by interposed malloc functions. `asked` is the requested size, `usable` the size by malloc_usable_size,
  * `stack` the stack address at the call of malloc. Any thread, any time: before constructors, after destructors, in
  * a forked child, in signal handlers. Preserves errno.

@@ -242,31 +242,42 @@ static uint32_t remember(int number, uint32_t what, uintptr_t key)
     return what;
 }
 
-uint32_t hp_descriptor_look(int number)
+/* What a descriptor is: looked up aside, since the program's stack may be small (hotpath_v1_aside). */
+struct question {
+    int number;
+    uint32_t what; /* the answer */
+};
+
+static void ask(void *context)
 {
-    const int saved = errno;
+    struct question *question = context;
     uintptr_t key;
-    uint32_t what = HP_NO_CHANNEL;
-    if (hotpath_v1_transfer_may_look()) {
-        what = look(number, &key);
-        remember(number, what, key);
-    }
-    errno = saved;
-    return what;
+    question->what = look(question->number, &key);
+    remember(question->number, question->what, key);
 }
 
-uint32_t hp_descriptor_look_for_queue(int number)
+static void ask_for_queue(void *context)
+{
+    struct question *question = context;
+    char link[LONGEST_LINK];
+    const size_t length = read_link(question->number, link);
+    question->what = remember(
+        question->number, HP_FIRST_CHANNEL + (length != 0 ? site_named(QUEUE, link, length) : (uint32_t)QUEUE), 0);
+}
+
+static uint32_t answer(void (*look_up)(void *context), int number)
 {
     const int saved = errno;
-    char link[LONGEST_LINK];
-    uint32_t what = HP_NO_CHANNEL;
-    if (!is_off && hotpath_v1_transfer_may_look()) {
-        const size_t length = read_link(number, link);
-        what = remember(number, HP_FIRST_CHANNEL + (length != 0 ? site_named(QUEUE, link, length) : QUEUE), 0);
-    }
+    struct question question = {number, HP_NO_CHANNEL};
+    if (hotpath_v1_transfer_may_look())
+        hotpath_v1_aside(look_up, &question);
     errno = saved;
-    return what;
+    return question.what;
 }
+
+uint32_t hp_descriptor_look(int number) { return answer(ask, number); }
+
+uint32_t hp_descriptor_look_for_queue(int number) { return is_off ? HP_NO_CHANNEL : answer(ask_for_queue, number); }
 
 bool hp_descriptor_transfer(uint32_t what, int number, bool is_sending, struct hotpath_transfer_ *ret_transfer)
 {
@@ -280,16 +291,24 @@ bool hp_descriptor_transfer(uint32_t what, int number, bool is_sending, struct h
     return ret_transfer->since != 0;
 }
 
+static void look_at_pair(void *context)
+{
+    const int *ends = context;
+    struct stat first, second;
+    if (fstat(ends[0], &first) != 0 || fstat(ends[1], &second) != 0)
+        return;
+    const uintptr_t key = key_of_two(first.st_ino, second.st_ino);
+    remember(ends[0], HP_FIRST_CHANNEL + SOCKET, key);
+    remember(ends[1], HP_FIRST_CHANNEL + SOCKET, key);
+}
+
 void hp_descriptor_pair(int one, int other)
 {
     const int saved = errno;
-    struct stat first, second;
+    int ends[] = {one, other};
     if ((unsigned)one < HP_DESCRIPTORS && (unsigned)other < HP_DESCRIPTORS && !is_off &&
-        hotpath_v1_transfer_may_look() && fstat(one, &first) == 0 && fstat(other, &second) == 0) {
-        const uintptr_t key = key_of_two(first.st_ino, second.st_ino);
-        remember(one, HP_FIRST_CHANNEL + SOCKET, key);
-        remember(other, HP_FIRST_CHANNEL + SOCKET, key);
-    }
+        hotpath_v1_transfer_may_look())
+        hotpath_v1_aside(look_at_pair, ends);
     errno = saved;
 }
 

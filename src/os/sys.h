@@ -16,6 +16,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "raw_call.h"
+
 static inline int hp_sys_open(const char *path, int flags, unsigned mode)
 {
     return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode);
@@ -40,8 +42,9 @@ static inline ssize_t hp_sys_write(int fd, const void *bytes, size_t size)
     return (ssize_t)syscall(SYS_write, fd, bytes, size);
 }
 
-static inline uint32_t hp_sys_thread_id(void) { return (uint32_t)syscall(SYS_gettid); }
+/* These two cannot fail, and are called on the program's stack, which may be small: not by the C library. */
+static inline uint32_t hp_sys_thread_id(void) { return (uint32_t)hp_raw(SYS_gettid, 0); }
 
-static inline uint32_t hp_sys_process_id(void) { return (uint32_t)syscall(SYS_getpid); }
+static inline uint32_t hp_sys_process_id(void) { return (uint32_t)hp_raw(SYS_getpid, 0); }
 
 #endif

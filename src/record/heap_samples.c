@@ -67,12 +67,20 @@ void hp_heap_begin_thread(struct hp_thread_context *context)
 
 /* --------------------------------------------------------------------------------------------------------- ring */
 
-static void make_ring(struct hp_heap *heap, const struct hp_store *store)
+/* What the ring is made for. */
+struct owner {
+    struct hp_heap *heap;
+    const struct hp_store *store;
+};
+
+static void make_ring(void *context)
 {
-    char path[sizeof store->path + sizeof HP_HEAP_RING_SUFFIX];
-    const size_t length = strlen(store->path);
+    const struct owner *owner = context;
+    struct hp_heap *heap = owner->heap;
+    char path[sizeof owner->store->path + sizeof HP_HEAP_RING_SUFFIX];
+    const size_t length = strlen(owner->store->path);
     struct hp_stack_ring ring;
-    memcpy(path, store->path, length);
+    memcpy(path, owner->store->path, length);
     memcpy(path + length, HP_HEAP_RING_SUFFIX, sizeof HP_HEAP_RING_SUFFIX);
     const bool is_made = hp_stack_ring_make(&ring, path, RING_BYTES, heap->pid, 0);
     if (is_made)
@@ -85,8 +93,9 @@ static bool has_ring(struct hp_heap *heap, const struct hp_store *store)
 {
     uint32_t none = RING_NONE;
     if (__atomic_compare_exchange_n(&heap->ring_state, &none, RING_IN_THE_MAKING, false, __ATOMIC_RELAXED,
-                                    __ATOMIC_RELAXED))
-        make_ring(heap, store);
+                                    __ATOMIC_RELAXED) &&
+        !hp_aside(make_ring, &(struct owner){heap, store}))
+        __atomic_store_n(&heap->ring_state, RING_NONE, __ATOMIC_RELAXED);
     return __atomic_load_n(&heap->ring_state, __ATOMIC_ACQUIRE) == RING_THERE;
 }
 

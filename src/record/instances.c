@@ -13,6 +13,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "holders.h"
+
 #define LONGEST_CHAIN 64u
 
 static uint32_t *bucket_of(const void *address, uint32_t class_)
@@ -149,14 +151,12 @@ static bool make_instance(struct hotpath_site *site, const struct hp_kind_type *
 
 static void need_instance(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address)
 {
-    const int saved = errno;
     struct hp_signals held;
-    if (hp_lock(&held)) {
-        if (hp_runtime->gate != 0 && HOTPATH_GET_(site->log) != 0 && !make_instance(site, kind, address))
-            set_full(HOTPATH_GET_(site->log), hp_epoch());
-        hp_unlock(&held);
-    }
-    errno = saved;
+    if (!hp_lock(&held))
+        return;
+    if (hp_runtime->gate != 0 && HOTPATH_GET_(site->log) != 0 && !make_instance(site, kind, address))
+        set_full(HOTPATH_GET_(site->log), hp_epoch());
+    hp_unlock(&held);
 }
 
 static void end_instance(const void *address, uint32_t class_)
@@ -171,20 +171,37 @@ static void end_instance(const void *address, uint32_t class_)
     set_full(class_, 0);
 }
 
-void hp_instance_end(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address)
+/* An instance that is used for the first time, or ends: done aside (hp_aside). */
+struct request {
+    struct hotpath_site *site;
+    const struct hp_kind_type *kind;
+    const void *address;
+    struct hp_instance_use *use; /* the result ... */
+    bool is_begun;               /* ... if this is set */
+};
+
+static void end_aside(void *context)
 {
-    const int saved = errno;
+    const struct request *request = context;
     struct hp_object_use use;
     struct hp_signals held;
     /* This gives the class a number, and checks the session. */
-    if (address == NULL || !hp_object_begin(site, kind, &use))
+    if (!hp_object_begin(request->site, request->kind, &use))
         return;
     hp_object_end(&use);
-    if (hp_lock(&held)) {
-        if (hp_runtime->gate != 0)
-            end_instance(address, HOTPATH_GET_(site->log));
-        hp_unlock(&held);
-    }
+    if (!hp_lock(&held))
+        return;
+    if (hp_runtime->gate != 0)
+        end_instance(request->address, HOTPATH_GET_(request->site->log));
+    hp_unlock(&held);
+}
+
+void hp_instance_end(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address)
+{
+    const int saved = errno;
+    struct request request = {.site = site, .kind = kind, .address = address};
+    if (address != NULL)
+        hp_aside(end_aside, &request);
     errno = saved;
 }
 
@@ -240,36 +257,82 @@ static struct hp_part *find_made(const struct hp_object_use *use, uint32_t class
     return part;
 }
 
-static __attribute__((noinline)) bool begin_anew(struct hotpath_site *site, const struct hp_kind_type *kind,
-                                                 const void *address, struct hp_instance_use *ret_use)
+static bool make_and_begin(const struct request *request)
 {
-    struct hp_object_use *use = &ret_use->class_;
+    struct hp_object_use *use = &request->use->class_;
     hp_object_end(use); /* do not wait for the lock while holding a context */
-    need_instance(site, kind, address);
-    if (!hp_object_begin(site, kind, use))
+    need_instance(request->site, request->kind, request->address);
+    if (!hp_object_begin(request->site, request->kind, use))
         return false;
-    struct hp_part *part = find_made(use, HOTPATH_GET_(site->log), address);
-    ret_use->part = part != NULL ? part : use->part;
+    struct hp_part *part = find_made(use, HOTPATH_GET_(request->site->log), request->address);
+    request->use->part = part != NULL ? part : use->part;
     return true;
+}
+
+static bool begin_anew(const struct request *request)
+{
+    struct hp_object_use *use = &request->use->class_;
+    if (!hp_object_begin(request->site, request->kind, use))
+        return false;
+    const uint32_t class_ = HOTPATH_GET_(request->site->log);
+    struct hp_part *part = request->use->part = use->part;
+    if (request->address == NULL) {
+        remember(use, class_, NULL, part);
+        return true;
+    }
+    if ((part = find_part(use, class_, request->address)) != NULL) {
+        request->use->part = part;
+        return true;
+    }
+    return is_full(class_, use->context->hot.epoch) || make_and_begin(request);
+}
+
+static void begin_aside(void *context)
+{
+    struct request *request = context;
+    request->is_begun = begin_anew(request);
+}
+
+/* What the thread has used before but is no longer in its cache: nothing has to be made. */
+static __attribute__((noinline)) bool begin_again(const struct hotpath_site *site, const void *address,
+                                                  struct hp_instance_use *ret_use)
+{
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
+    const uint32_t class_ = HOTPATH_GET_(site->log);
+    struct hp_object_use *use = &ret_use->class_;
+    if (hp_context_is_held(&context->hot))
+        return false;
+    hp_context_hold(&context->hot);
+    if (hp_object_clock(context, &use->now) && context->instances != NULL &&
+        (use->part = hp_object_part_at(context, class_)) != NULL) {
+        const uint32_t number = address != NULL ? find(address, class_, LONGEST_CHAIN) : 0;
+        const bool is_own = hp_object_part_at(context, number) != NULL;
+        use->context = context;
+        ret_use->part = address == NULL ? use->part : is_own ? own_part(use, number, address) : NULL;
+        if (ret_use->part != NULL)
+            remember(use, class_, address, ret_use->part);
+        else if (is_full(class_, context->hot.epoch))
+            ret_use->part = use->part;
+        if (ret_use->part != NULL)
+            return true;
+    }
+    hp_context_let_go(&context->hot);
+    return false;
 }
 
 bool hp_instance_begin_out_of_line(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address,
                                    struct hp_instance_use *ret_use)
 {
-    struct hp_object_use *use = &ret_use->class_;
-    if (!hp_object_begin(site, kind, use))
+    if (begin_again(site, address, ret_use))
+        return true;
+    if (hp_object_is_paused())
         return false;
-    const uint32_t class_ = HOTPATH_GET_(site->log);
-    struct hp_part *part = ret_use->part = use->part;
-    if (address == NULL) {
-        remember(use, class_, NULL, part);
-        return true;
-    }
-    if ((part = find_part(use, class_, address)) != NULL) {
-        ret_use->part = part;
-        return true;
-    }
-    return is_full(class_, use->context->hot.epoch) || begin_anew(site, kind, address, ret_use);
+    const int saved = errno;
+    struct request request = {site, kind, address, ret_use, false};
+    if (!hp_aside(begin_aside, &request))
+        hp_session_lose(HP_LOSS_VALUES);
+    errno = saved;
+    return request.is_begun;
 }
 
 bool hp_instance_begin_known(const struct hotpath_site *site, const void *address, struct hp_instance_use *ret_use)

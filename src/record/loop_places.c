@@ -96,17 +96,30 @@ static struct place *add(uintptr_t caller, const char *wait)
     return place;
 }
 
+struct search {
+    uintptr_t caller;
+    const char *wait;
+    struct place *place; /* the result */
+};
+
+static void add_locked(void *context)
+{
+    struct search *search = context;
+    struct hp_signals held;
+    if (!hp_thread_is_ours() || !hp_lock(&held))
+        return;
+    search->place = add(search->caller, search->wait);
+    hp_unlock(&held);
+}
+
 static __attribute__((noinline)) struct place *find_anew(uintptr_t caller, const char *wait)
 {
     const int saved = errno;
-    struct hp_signals held;
-    struct place *place = NULL;
-    if (HOTPATH_GET_(hp_runtime->gate) != 0 && hp_page() != NULL && hp_thread_is_ours() && hp_lock(&held)) {
-        place = add(caller, wait);
-        hp_unlock(&held);
-    }
+    struct search search = {.caller = caller, .wait = wait};
+    if (HOTPATH_GET_(hp_runtime->gate) != 0 && hp_page() != NULL)
+        hp_aside(add_locked, &search);
     errno = saved;
-    return place;
+    return search.place;
 }
 
 struct hotpath_site *hotpath_v1_loop_site(const char *wait, const void *caller)

@@ -342,9 +342,9 @@ static bool lose(void)
 static bool begin_anew(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use)
 {
     hp_unrecorded_meet(site);
-    struct hp_thread_context *context = hp_page() != NULL ? hp_thread_context_of_for_pools() : NULL;
+    struct hp_thread_context *context = hp_thread_context_of_for_pools();
     if (context == NULL)
-        return hp_page() != NULL && lose();
+        return lose();
     if (HOTPATH_GATE_OF_(&context->hot) & HP_GATE_PAUSED)
         return false;
     const uint32_t number = need_object(site, kind);
@@ -364,13 +364,30 @@ static bool begin_anew(struct hotpath_site *site, const struct hp_kind_type *kin
     return is_wanted && lose();
 }
 
+struct beginning {
+    struct hotpath_site *site;
+    const struct hp_kind_type *kind;
+    struct hp_object_use *use;
+    bool is_begun; /* the result */
+};
+
+static void begin_aside(void *context)
+{
+    struct beginning *beginning = context;
+    beginning->is_begun = begin_anew(beginning->site, beginning->kind, beginning->use);
+}
+
 bool hp_object_begin_out_of_line(struct hotpath_site *site, const struct hp_kind_type *kind,
                                  struct hp_object_use *ret_use)
 {
     const int saved = errno;
-    const bool is_begun = begin_anew(site, kind, ret_use);
+    struct beginning beginning = {site, kind, ret_use, false};
+    if (hp_page() == NULL)
+        hp_unrecorded_meet(site);
+    else if (!hp_object_is_paused() && !hp_aside(begin_aside, &beginning))
+        lose();
     errno = saved;
-    return is_begun;
+    return beginning.is_begun;
 }
 
 static __attribute__((noinline)) struct hp_thread_context *hold_out_of_line(void)

@@ -16,6 +16,7 @@
 #define HP_RECORD_OBJECTS_H
 
 #include "holding.h"
+#include "thread_context.h"
 
 struct hp_field_type {
     const char *key, *title;
@@ -82,6 +83,13 @@ static inline struct hp_part *hp_object_part_at(const struct hp_thread_context *
 {
     const uint32_t offset = number < context->part_places ? context->parts[number] : 0;
     return offset != 0 ? (struct hp_part *)(void *)(context->hot.base + offset) : NULL;
+}
+
+/* Whether recording is paused for this thread: then everything comes out of line, and must cost little there. */
+static inline bool hp_object_is_paused(void)
+{
+    const struct hp_thread_context *context = hp_thread_present();
+    return context != NULL && HOTPATH_GATE_OF_(&context->hot) & HP_GATE_PAUSED;
 }
 
 bool hp_object_begin_out_of_line(struct hotpath_site *site, const struct hp_kind_type *kind,

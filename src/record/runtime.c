@@ -7,6 +7,7 @@
 #include "counter.h"
 #include "memory.h"
 #include "process.h"
+#include "scratch_stack.h"
 #include "sys.h"
 
 static struct hp_recorder own_state;
@@ -116,6 +117,32 @@ bool hp_calls_begin(void)
 }
 
 void hp_calls_end(void) { __atomic_fetch_sub(&hp_page()->callers, 1, __ATOMIC_RELEASE); }
+
+/* Before the first session there is no page to count in. */
+static inline bool is_aside(void (*work)(void *context), void *context, bool *ret_is_done)
+{
+    const bool is_counted = hp_page() != NULL;
+    if (is_counted ? !hp_calls_begin() : hp_is_sealed())
+        return false;
+    *ret_is_done = hp_on_scratch_stack(work, context);
+    if (is_counted)
+        hp_calls_end();
+    return true;
+}
+
+bool hp_aside(void (*work)(void *context), void *context)
+{
+    bool is_done = true;
+    if (!is_aside(work, context, &is_done))
+        work(context);
+    return is_done;
+}
+
+int hotpath_v1_aside(void (*work)(void *context), void *context)
+{
+    bool is_done = false;
+    return is_aside(work, context, &is_done) && is_done;
+}
 
 /*
  * For when no system call is allowed. The owner may have been a handler left by siglongjmp, so this does not spin

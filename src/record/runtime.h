@@ -297,6 +297,11 @@ bool hp_lock(struct hp_signals *held);
  */
 bool hp_lock_soon(struct hp_signals *held);
 void hp_unlock(const struct hp_signals *held);
+/*
+ * Slow work of zones and interposed functions: calls `work` on a stack of our own (scratch_stack.h), with signals
+ * blocked; but in place if no system call may be made, since then little is done. False: not called; no memory.
+ */
+bool hp_aside(void (*work)(void *context), void *context);
 /* Memory for the recorder; none in a session that has reserved everything. */
 void *hp_more_memory(size_t size);
 /*

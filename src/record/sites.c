@@ -285,14 +285,19 @@ void hp_site_register(struct hotpath_site *site, const struct hp_symbol *symbol)
         hp_session_touch(hp_runtime->store);
 }
 
-uint32_t hp_site_id(struct hotpath_site *site)
+static void register_locked(void *site)
 {
     struct hp_signals held;
-    const uint32_t id = HOTPATH_GET_(site->id);
-    if (id != HOTPATH_ID_NEW_ || !hp_lock(&held))
-        return id;
+    if (!hp_lock(&held))
+        return;
     if (hp_runtime->gate != 0)
         hp_site_register(site, NULL);
     hp_unlock(&held);
+}
+
+uint32_t hp_site_id(struct hotpath_site *site)
+{
+    if (HOTPATH_GET_(site->id) == HOTPATH_ID_NEW_)
+        hp_aside(register_locked, site);
     return HOTPATH_GET_(site->id);
 }

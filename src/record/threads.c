@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "block_owners.h"
+#include "holders.h"
 #include "holding.h"
 #include "memory.h"
 #include "object_parts.h"
@@ -269,22 +270,42 @@ static struct hp_thread_context *register_thread(struct newcomer *self, uint64_t
 
 typedef bool take_lock(struct hp_signals *held);
 
+struct registration {
+    take_lock *take;
+    uint64_t losses;
+    struct hp_thread_context *context; /* the result */
+};
+
+static void register_now(void *context)
+{
+    struct registration *registration = context;
+    struct newcomer self = {0};
+    struct hp_signals held;
+    if (!hp_thread_is_over && hp_calls_begin()) {
+        introduce(&self);
+        hp_calls_end();
+    }
+    if (!registration->take(&held))
+        return;
+    registration->context = register_thread(&self, registration->losses);
+    hp_unlock(&held);
+    hp_prune_if_due();
+}
+
+/* The host's stack may be small, and this may begin a session. */
+static __attribute__((noinline)) struct hp_thread_context *register_aside(take_lock *take, uint64_t losses)
+{
+    struct registration registration = {.take = take, .losses = losses};
+    if (!hp_aside(register_now, &registration) && losses != 0)
+        hp_session_lose(HP_LOSS_ZONES);
+    return registration.context;
+}
+
 /* This thread's context, registered now if needed. */
 static struct hp_thread_context *head_by(take_lock *take, uint64_t losses)
 {
     struct hp_thread_context *context = hp_thread_present();
-    struct newcomer self = {0};
-    struct hp_signals held;
-    if (context == NULL && !hp_thread_is_over && hp_calls_begin()) {
-        introduce(&self);
-        hp_calls_end();
-    }
-    if (context != NULL || !take(&held))
-        return context;
-    context = register_thread(&self, losses);
-    hp_unlock(&held);
-    hp_prune_if_due();
-    return context;
+    return context != NULL ? context : register_aside(take, losses);
 }
 
 struct hp_thread_context *hp_thread_context_of(void) { return head_by(hp_lock, 1); }

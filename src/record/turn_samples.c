@@ -35,15 +35,16 @@ struct table {
     struct sum sums[MOST_NODES];
 };
 
-struct hp_turn_sums {
-    uint32_t latest; /* index of the table of the last check; the other is for the next */
-    struct table tables[2];
-};
-
 /* The open nodes. */
 struct path {
     uint32_t nodes[2 * DEEPEST];
     uint32_t count;
+};
+
+struct hp_turn_sums {
+    uint32_t latest; /* index of the table of the last check; the other is for the next */
+    struct table tables[2];
+    struct path path; /* of this check; here, since the program's stack may be small */
 };
 
 static bool is_on(const struct path *path, uint32_t node)
@@ -97,16 +98,17 @@ static struct hp_turn_callback look(const struct hp_thread_context *context, uin
     const struct table *before = &sums->tables[sums->latest];
     struct table *after = &sums->tables[1 - sums->latest];
     struct hp_turn_callback most = {0};
-    struct path path = {.count = 0};
+    struct path *path = &sums->path;
+    path->count = 0;
     after->epoch = context->hot.epoch;
     after->count = 0;
     after->is_full = false;
-    add_path(context, &path, context->hot.top->node);
-    add_path(context, &path, began_at);
-    for (uint32_t at = 0; at < path.count; at++)
-        for (uint32_t node = hp_node_at(context, path.nodes[at])->first_child; node != 0 && !after->is_full;
+    add_path(context, path, context->hot.top->node);
+    add_path(context, path, began_at);
+    for (uint32_t at = 0; at < path->count; at++)
+        for (uint32_t node = hp_node_at(context, path->nodes[at])->first_child; node != 0 && !after->is_full;
              node = hp_node_at(context, node)->next_sibling)
-            if (!is_on(&path, node))
+            if (!is_on(path, node))
                 look_at(context, before, node, after, &most);
     sums->latest = 1 - sums->latest;
     return before->epoch == context->hot.epoch ? most : (struct hp_turn_callback){0};
