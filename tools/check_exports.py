@@ -30,6 +30,7 @@ WAITS = {"epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select",
 TRANSFERS = {"read", "write", "readv", "writev", "eventfd_read", "eventfd_write", "splice", "sendfile",
              "sendfile64", "send", "sendto", "sendmsg", "sendmmsg", "recv", "recvfrom", "recvmsg", "recvmmsg",
              "mq_send", "mq_timedsend", "mq_receive", "mq_timedreceive"}
+CLOSES = {"dlclose"}
 DESCRIPTORS = {"close", "close_range", "closefrom", "dup2", "dup3", "socketpair", "mq_close"}
 QUEUES = {f"g_async_queue_{verb}{way}" for verb, ways in {
     "push": ["", "_front", "_sorted"], "pop": [""], "try_pop": [""], "timeout_pop": [""]}.items()
@@ -46,9 +47,9 @@ def lines(*command):
 
 
 def exported(*options):
-    """Without C++'s new and delete, whose names differ between machines."""
-    found = {line.split()[-1] for line in lines("nm", "--defined-only", "--extern-only", *options)
-             if len(line.split()) == 3}
+    """Without C++'s new and delete, whose names differ between machines, and without versions."""
+    found = {line.split()[-1].split("@")[0] for line in lines("nm", "--defined-only", "--extern-only", *options)
+             if len(line.split()) == 3 and line.split()[1] != "A"}  # names of versions
     return {name for name in found if not re.match("_Z(nw|na|dl|da)", name)}
 
 
@@ -77,7 +78,7 @@ def main():
         problems += [f"{file}: exports {name}, which is not in the header" for name in names - declared -
                      BESIDE_THE_HEADER]
         problems += [f"{file}: does not export {name}" for name in declared - names]
-    preloaded = ALLOC | SANDBOXES | THREADS | WAITS | LOOPS | TRANSFERS | DESCRIPTORS | QUEUES
+    preloaded = ALLOC | SANDBOXES | THREADS | WAITS | LOOPS | TRANSFERS | DESCRIPTORS | QUEUES | CLOSES
     for file, names, truth in ((alloc_shared, exported("-D", alloc_shared) - FORTIFIED - STREAMS, preloaded),
                                (alloc_static, exported(alloc_static), ALLOC),
                                (alloc_wrap, exported(alloc_wrap), {f"__wrap_{name}" for name in FAMILY})):

@@ -9,11 +9,12 @@
 #include <stdint.h>
 
 #include "hotpath.h"
+#include "loaded_function.h"
 
 struct hp_loop_bounds {
-    struct hotpath_loop_ loop; /* without a site: no loop */
-    uintptr_t stack;           /* stack address of the call: a jump may have left it */
-    uintptr_t from, size;      /* the code of the library */
+    struct hotpath_loop_ loop;      /* without a site: no loop */
+    uintptr_t stack;                /* stack address of the call: a jump may have left it */
+    struct hp_loaded_range library; /* its code */
 };
 
 extern __thread struct hp_loop_bounds hp_loop_bounds
@@ -22,7 +23,7 @@ extern __thread struct hp_loop_bounds hp_loop_bounds
 /* Whether a wait called from there belongs to the loop. */
 static inline bool hp_loop_has(const struct hp_loop_bounds *bounds, const void *caller, uintptr_t stack)
 {
-    return bounds->loop.site != NULL && (uintptr_t)caller - bounds->from < bounds->size && stack < bounds->stack;
+    return bounds->loop.site != NULL && hp_loaded_has(&bounds->library, (uintptr_t)caller) && stack < bounds->stack;
 }
 
 #endif

@@ -3,37 +3,32 @@
  * when a loop begins and ends: what a program does between two runs is not a turn. They also give the loop its
  * name, and join all its waits into one loop, whichever function waits.
  *
- * These functions are not in the C library, and may not be loaded when the process starts. Those loaded then stay;
- * those loaded later may be unloaded again, and are looked up each time. SPDX-License-Identifier: MIT
+ * A call goes to the function that its caller is bound to (bound_function.h). SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bound_function.h"
 #include "hotpath.h"
-#include "loaded_function.h"
 #include "loop_bounds.h"
-#include "resolve.h"
 #include "stack_place.h"
-
-#define PUBLIC __attribute__((visibility("default")))
 
 __thread struct hp_loop_bounds hp_loop_bounds __attribute__((tls_model("initial-exec")));
 
 /* As in their headers, which are not needed to build us. */
-PUBLIC int uv_run(void *loop, int mode);
-PUBLIC int event_base_loop(void *base, int flags);
-PUBLIC int event_base_dispatch(void *base);
-PUBLIC int ev_run(void *loop, int flags);
-PUBLIC void g_main_loop_run(void *loop);
-PUBLIC int g_main_context_iteration(void *context, int may_block);
+HP_LIBRARY_HOOK(int, uv_run, (void *loop, int mode));
+HP_LIBRARY_HOOK(int, event_base_loop, (void *base, int flags));
+HP_LIBRARY_HOOK(int, event_base_dispatch, (void *base));
+HP_LIBRARY_HOOK(int, ev_run, (void *loop, int flags));
+HP_LIBRARY_HOOK(void, g_main_loop_run, (void *loop));
+HP_LIBRARY_HOOK(int, g_main_context_iteration, (void *context, int may_block));
 
 /* A function that runs loops. */
 struct runner {
-    const char *function;
+    struct hp_bound_function hooked;
     struct hotpath_site *site;
-    bool is_one_turn;               /* it waits first: what comes before that is not a turn */
-    struct hp_loaded_function next; /* the real function, if it was there from the start */
+    bool is_one_turn; /* it waits first: what comes before that is not a turn */
 };
 
 #define SITE(name_, function_, library)                                                                            \
@@ -48,31 +43,12 @@ static struct hotpath_site libev = SITE("libev: ev_run", "ev_run", "libev");
 static struct hotpath_site glib = SITE("glib: g_main_loop", "g_main_loop_run", "glib");
 static struct hotpath_site glib_turns = SITE("glib: g_main_context_iteration", "g_main_context_iteration", "glib");
 
-enum { UV_RUN, EVENT_BASE_LOOP, EVENT_BASE_DISPATCH, EV_RUN, G_MAIN_LOOP_RUN, G_MAIN_CONTEXT_ITERATION, RUNNERS };
-static struct runner runners[RUNNERS] = {
-    [UV_RUN] = {"uv_run", &libuv, false, {0}},
-    [EVENT_BASE_LOOP] = {"event_base_loop", &libevent, false, {0}},
-    [EVENT_BASE_DISPATCH] = {"event_base_dispatch", &libevent, false, {0}},
-    [EV_RUN] = {"ev_run", &libev, false, {0}},
-    [G_MAIN_LOOP_RUN] = {"g_main_loop_run", &glib, false, {0}},
-    [G_MAIN_CONTEXT_ITERATION] = {"g_main_context_iteration", &glib_turns, true, {0}},
-};
-
-/* ------------------------------------------------------------------------------------- the real functions */
-
-/* Not under a sanitizer, which may interpose functions that the search needs and not be initialised yet. */
-__attribute__((constructor)) static void find_at_start(void)
-{
-    for (size_t at = 0; at < RUNNERS && !hp_resolve_has_sanitizer(); at++)
-        hp_loaded_find(runners[at].function, &runners[at].next);
-}
-
-/* False: there is none; without us the caller would not have found one. */
-static bool find_next(const struct runner *runner, struct hp_loaded_function *ret_next)
-{
-    *ret_next = runner->next;
-    return ret_next->address != 0 || hp_loaded_find(runner->function, ret_next);
-}
+static struct runner uv_run = {{.name = "uv_run"}, &libuv, false};
+static struct runner event_base_loop = {{.name = "event_base_loop"}, &libevent, false};
+static struct runner event_base_dispatch = {{.name = "event_base_dispatch"}, &libevent, false};
+static struct runner ev_run = {{.name = "ev_run"}, &libev, false};
+static struct runner g_main_loop_run = {{.name = "g_main_loop_run"}, &glib, false};
+static struct runner g_main_context_iteration = {{.name = "g_main_context_iteration"}, &glib_turns, true};
 
 /* ------------------------------------------------------------------------------------------------- a run */
 
@@ -84,11 +60,11 @@ struct run {
     struct hp_loop_bounds before; /* the enclosing loop */
 };
 
-static void begin(struct run *run, const struct runner *runner, const void *loop, uintptr_t stack)
+static void begin(struct run *run, struct runner *runner, const void *loop, const void *caller, uintptr_t stack)
 {
     struct hp_loop_bounds *bounds = &hp_loop_bounds;
     struct hp_loaded_function next;
-    run->next = find_next(runner, &next) ? next.address : 0;
+    run->next = hp_bound_find(&runner->hooked, caller, loop, &next) ? next.address : 0;
     run->is_inner =
         run->next == 0 || (bounds->loop.site == runner->site && bounds->loop.loop == loop && stack < bounds->stack);
     if (run->is_inner)
@@ -96,7 +72,7 @@ static void begin(struct run *run, const struct runner *runner, const void *loop
     run->site = runner->site;
     run->loop = loop;
     run->before = *bounds;
-    *bounds = (struct hp_loop_bounds){{.site = runner->site, .loop = loop}, stack, next.from, next.size};
+    *bounds = (struct hp_loop_bounds){{.site = runner->site, .loop = loop}, stack, next.library};
     if (!runner->is_one_turn)
         hotpath_v1_loop_begin(runner->site, loop);
 }
@@ -109,54 +85,55 @@ static void end(const struct run *run)
     hp_loop_bounds = run->before;
 }
 
-#define RUN(number, loop)                                                                                          \
+/* A macro, so that the return address is the caller's. */
+#define RUN(name, loop)                                                                                            \
     struct run run;                                                                                                \
-    begin(&run, &runners[number], loop, HP_STACK_PLACE())
-#define NEXT(type) ((__typeof__(type) *)run.next)
+    begin(&run, &name, loop, __builtin_return_address(0), HP_STACK_PLACE())
+#define NEXT(name) ((__typeof__(hook_##name) *)run.next)
 
-PUBLIC int uv_run(void *loop, int mode)
+int hook_uv_run(void *loop, int mode)
 {
-    RUN(UV_RUN, loop);
+    RUN(uv_run, loop);
     const int result = run.next != 0 ? NEXT(uv_run)(loop, mode) : 0;
     end(&run);
     return result;
 }
 
-PUBLIC int event_base_loop(void *base, int flags)
+int hook_event_base_loop(void *base, int flags)
 {
-    RUN(EVENT_BASE_LOOP, base);
+    RUN(event_base_loop, base);
     const int result = run.next != 0 ? NEXT(event_base_loop)(base, flags) : -1;
     end(&run);
     return result;
 }
 
-PUBLIC int event_base_dispatch(void *base)
+int hook_event_base_dispatch(void *base)
 {
-    RUN(EVENT_BASE_DISPATCH, base);
+    RUN(event_base_dispatch, base);
     const int result = run.next != 0 ? NEXT(event_base_dispatch)(base) : -1;
     end(&run);
     return result;
 }
 
-PUBLIC int ev_run(void *loop, int flags)
+int hook_ev_run(void *loop, int flags)
 {
-    RUN(EV_RUN, loop);
+    RUN(ev_run, loop);
     const int result = run.next != 0 ? NEXT(ev_run)(loop, flags) : 0;
     end(&run);
     return result;
 }
 
-PUBLIC void g_main_loop_run(void *loop)
+void hook_g_main_loop_run(void *loop)
 {
-    RUN(G_MAIN_LOOP_RUN, loop);
+    RUN(g_main_loop_run, loop);
     if (run.next != 0)
         NEXT(g_main_loop_run)(loop);
     end(&run);
 }
 
-PUBLIC int g_main_context_iteration(void *context, int may_block)
+int hook_g_main_context_iteration(void *context, int may_block)
 {
-    RUN(G_MAIN_CONTEXT_ITERATION, context);
+    RUN(g_main_context_iteration, context);
     const int result = run.next != 0 ? NEXT(g_main_context_iteration)(context, may_block) : 0;
     end(&run);
     return result;

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "bound_function.h"
 #include "descriptors.h"
-#include "loaded_function.h"
 #include "real_functions.h"
 
 /* ---------------------------------------------------------------------------------------------- POSIX queues */
@@ -106,18 +106,14 @@ static void end_glib(const struct hotpath_transfer_ *transfer, bool is_moved)
     hotpath_v1_transferred(transfer, is_moved, 0, 0);
 }
 
-/*
- * As in their header, which is not needed to build us. Functions loaded from the start stay; those loaded later may
- * be unloaded again, and are looked up each time. Without any, the caller would not have found the function,
- * either.
- */
+/* As in their header, which is not needed to build us. If there is none, the caller would not have found it. */
 #define DECLARE(type, name, parameters)                                                                            \
-    static struct hp_loaded_function next_##name;                                                                  \
-    HP_PUBLIC type name parameters;                                                                                \
-    HP_PUBLIC type name parameters
+    static struct hp_bound_function hooked_##name = HP_BOUND(#name);                                               \
+    HP_LIBRARY_HOOK(type, name, parameters);                                                                       \
+    type hook_##name parameters
 #define FIND_GLIB(name)                                                                                            \
-    struct hp_loaded_function found = next_##name;                                                                 \
-    const bool is_there = found.address != 0 || hp_loaded_find(#name, &found);                                     \
+    struct hp_loaded_function found;                                                                               \
+    const bool is_there = hp_bound_find(&hooked_##name, __builtin_return_address(0), queue, &found);               \
     struct hotpath_transfer_ transfer
 
 #define PUSH(name, parameters, ...)                                                                                \
@@ -126,7 +122,7 @@ static void end_glib(const struct hotpath_transfer_ *transfer, bool is_moved)
         FIND_GLIB(name);                                                                                           \
         const bool is_known = is_there && begin_glib(queue, true, &transfer);                                      \
         if (is_there)                                                                                              \
-            ((__typeof__(name) *)found.address)(__VA_ARGS__);                                                      \
+            ((__typeof__(hook_##name) *)found.address)(__VA_ARGS__);                                               \
         if (is_known)                                                                                              \
             end_glib(&transfer, true);                                                                             \
     }
@@ -135,7 +131,7 @@ static void end_glib(const struct hotpath_transfer_ *transfer, bool is_moved)
     {                                                                                                              \
         FIND_GLIB(name);                                                                                           \
         const bool is_known = is_there && begin_glib(queue, false, &transfer);                                     \
-        void *const result = is_there ? ((__typeof__(name) *)found.address)(__VA_ARGS__) : NULL;                   \
+        void *const result = is_there ? ((__typeof__(hook_##name) *)found.address)(__VA_ARGS__) : NULL;            \
         if (is_known)                                                                                              \
             end_glib(&transfer, result != NULL);                                                                   \
         return result;                                                                                             \
@@ -157,16 +153,3 @@ POP(g_async_queue_try_pop, (void *queue), queue)
 POP(g_async_queue_try_pop_unlocked, (void *queue), queue)
 POP(g_async_queue_timeout_pop, (void *queue, uint64_t timeout), queue, timeout)
 POP(g_async_queue_timeout_pop_unlocked, (void *queue, uint64_t timeout), queue, timeout)
-
-/* Not under a sanitizer, which may interpose functions that the search needs and not be initialised yet. */
-__attribute__((constructor)) static void find_glib(void)
-{
-    if (hp_resolve_has_sanitizer() || !hp_loaded_find("g_async_queue_push", &next_g_async_queue_push))
-        return;
-    hp_loaded_find("g_async_queue_push_unlocked", &next_g_async_queue_push_unlocked);
-    hp_loaded_find("g_async_queue_push_front", &next_g_async_queue_push_front);
-    hp_loaded_find("g_async_queue_pop", &next_g_async_queue_pop);
-    hp_loaded_find("g_async_queue_pop_unlocked", &next_g_async_queue_pop_unlocked);
-    hp_loaded_find("g_async_queue_try_pop", &next_g_async_queue_try_pop);
-    hp_loaded_find("g_async_queue_timeout_pop", &next_g_async_queue_timeout_pop);
-}

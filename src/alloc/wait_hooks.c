@@ -16,8 +16,8 @@
 #include <sys/select.h>
 #include <time.h>
 
+#include "bound_function.h"
 #include "hotpath.h"
-#include "loaded_function.h"
 #include "loop_bounds.h"
 #include "real_functions.h"
 #include "stack_place.h"
@@ -171,72 +171,58 @@ HP_PUBLIC int pselect(int count, fd_set *readable, fd_set *writable, fd_set *oth
  * request that does not block is not a wait. They return negative error codes and leave errno alone; the ring
  * identifies the loop.
  */
-HP_PUBLIC int __io_uring_get_cqe(void *ring, void **completion, unsigned submitted, unsigned count, sigset_t *mask);
-HP_PUBLIC int io_uring_wait_cqes(void *ring, void **completion, unsigned count, void *timeout, sigset_t *mask);
-HP_PUBLIC int io_uring_wait_cqe_timeout(void *ring, void **completion, void *timeout);
-HP_PUBLIC int io_uring_submit_and_wait(void *ring, unsigned count);
-HP_PUBLIC int io_uring_submit_and_wait_timeout(void *ring, void **completion, unsigned count, void *timeout,
-                                               sigset_t *mask);
-
-enum { GET_CQE, WAIT_CQES, WAIT_CQE_TIMEOUT, SUBMIT_AND_WAIT, SUBMIT_AND_WAIT_TIMEOUT, RING_FUNCTIONS };
-static const char *const ring_names[RING_FUNCTIONS] = {"__io_uring_get_cqe", "io_uring_wait_cqes",
-                                                       "io_uring_wait_cqe_timeout", "io_uring_submit_and_wait",
-                                                       "io_uring_submit_and_wait_timeout"};
-/* Functions that were there from the start, and so stay; 0: not there. */
-static uintptr_t ring_functions[RING_FUNCTIONS];
-
-__attribute__((constructor)) static void find_ring_functions(void)
-{
-    struct hp_loaded_function found;
-    for (size_t at = 0; at < RING_FUNCTIONS && !hp_resolve_has_sanitizer(); at++)
-        ring_functions[at] = hp_loaded_find(ring_names[at], &found) ? found.address : 0;
-}
-
-/* 0: there is none; without us the caller would not have found one. */
-static uintptr_t ring_function(size_t which)
-{
-    struct hp_loaded_function found;
-    if (ring_functions[which] != 0)
-        return ring_functions[which];
-    return hp_loaded_find(ring_names[which], &found) ? found.address : 0;
-}
+HP_LIBRARY_HOOK(int, __io_uring_get_cqe,
+                (void *ring, void **completion, unsigned submitted, unsigned count, sigset_t *mask));
+HP_LIBRARY_HOOK(int, io_uring_wait_cqes,
+                (void *ring, void **completion, unsigned count, void *timeout, sigset_t *mask));
+HP_LIBRARY_HOOK(int, io_uring_wait_cqe_timeout, (void *ring, void **completion, void *timeout));
+HP_LIBRARY_HOOK(int, io_uring_submit_and_wait, (void *ring, unsigned count));
+HP_LIBRARY_HOOK(int, io_uring_submit_and_wait_timeout,
+                (void *ring, void **completion, unsigned count, void *timeout, sigset_t *mask));
 
 /* A macro, as above. */
-#define RING_WAIT(text, which, function, count, ...)                                                               \
+#define RING_WAIT(text, name, count, ...)                                                                          \
+    static struct hp_bound_function hooked = HP_BOUND(#name);                                                      \
     struct hotpath_loop_ *loop = NULL, copy;                                                                       \
-    const uintptr_t behind = ring_function(which);                                                                 \
+    struct hp_loaded_function found;                                                                               \
+    const bool is_there = hp_bound_find(&hooked, __builtin_return_address(0), ring, &found);                       \
     if ((count) > 0 && is_recorded() &&                                                                            \
         (loop = begin(text, __builtin_return_address(0), HP_STACK_PLACE(), ring)) != NULL)                         \
         copy = *loop;                                                                                              \
-    const int result = behind != 0 ? ((__typeof__(function) *)behind)(__VA_ARGS__) : -ENOSYS;                      \
+    const int result = is_there ? ((__typeof__(hook_##name) *)found.address)(__VA_ARGS__) : -ENOSYS;               \
     if (loop != NULL)                                                                                              \
         hotpath_v1_loop_woke(&copy, result >= 0 ? (count) : 0);                                                    \
     return result
 
-HP_PUBLIC int __io_uring_get_cqe(void *ring, void **completion, unsigned submitted, unsigned count, sigset_t *mask)
+int hook___io_uring_get_cqe(void *ring, void **completion, unsigned submitted, unsigned count, sigset_t *mask)
 {
-    RING_WAIT("io_uring_wait_cqe", GET_CQE, __io_uring_get_cqe, count, ring, completion, submitted, count, mask);
+    RING_WAIT("io_uring_wait_cqe", __io_uring_get_cqe, count, ring, completion, submitted, count, mask);
 }
 
-HP_PUBLIC int io_uring_wait_cqes(void *ring, void **completion, unsigned count, void *timeout, sigset_t *mask)
+int hook_io_uring_wait_cqes(void *ring, void **completion, unsigned count, void *timeout, sigset_t *mask)
 {
-    RING_WAIT("io_uring_wait_cqes", WAIT_CQES, io_uring_wait_cqes, count, ring, completion, count, timeout, mask);
+    RING_WAIT("io_uring_wait_cqes", io_uring_wait_cqes, count, ring, completion, count, timeout, mask);
 }
 
-HP_PUBLIC int io_uring_wait_cqe_timeout(void *ring, void **completion, void *timeout)
+int hook_io_uring_wait_cqe_timeout(void *ring, void **completion, void *timeout)
 {
-    RING_WAIT("io_uring_wait_cqe_timeout", WAIT_CQE_TIMEOUT, io_uring_wait_cqe_timeout, 1u, ring, completion,
-              timeout);
+    RING_WAIT("io_uring_wait_cqe_timeout", io_uring_wait_cqe_timeout, 1u, ring, completion, timeout);
 }
 
-HP_PUBLIC int io_uring_submit_and_wait(void *ring, unsigned count)
+int hook_io_uring_submit_and_wait(void *ring, unsigned count)
 {
-    RING_WAIT("io_uring_submit_and_wait", SUBMIT_AND_WAIT, io_uring_submit_and_wait, count, ring, count);
+    RING_WAIT("io_uring_submit_and_wait", io_uring_submit_and_wait, count, ring, count);
 }
 
-HP_PUBLIC int io_uring_submit_and_wait_timeout(void *ring, void **completion, unsigned count, void *timeout,
-                                               sigset_t *mask)
+int hook_io_uring_submit_and_wait_timeout(void *ring, void **completion, unsigned count, void *timeout,
+                                          sigset_t *mask)
 {
-    RING_WAIT("io_uring_submit_and_wait_timeout", SUBMIT_AND_WAIT_TIMEOUT, io_uring_submit_and_wait_timeout, count,
-              ring, completion, count, timeout, mask);
+    RING_WAIT("io_uring_submit_and_wait_timeout", io_uring_submit_and_wait_timeout, count, ring, completion, count,
+              timeout, mask);
 }
+
+HP_LIBRARY_HOOK_TOO(__io_uring_get_cqe, "LIBURING_2.0");
+HP_LIBRARY_HOOK_TOO(io_uring_wait_cqes, "LIBURING_2.0");
+HP_LIBRARY_HOOK_TOO(io_uring_wait_cqe_timeout, "LIBURING_2.0");
+HP_LIBRARY_HOOK_TOO(io_uring_submit_and_wait, "LIBURING_2.0");
+HP_LIBRARY_HOOK_TOO(io_uring_submit_and_wait_timeout, "LIBURING_2.2");

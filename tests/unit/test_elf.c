@@ -279,18 +279,77 @@ static void where_addresses_are(void **state)
         assert_false(hp_image_is_program(elsewhere));
 }
 
-static void functions_of_loaded_images(void **state)
+/* Some have several versions; those of the string functions are chosen at load time. */
+static void functions_behind_us(void **state)
 {
+    static const char *const names[] = {"read",
+                                        "write",
+                                        "close",
+                                        "poll",
+                                        "select",
+                                        "epoll_wait",
+                                        "fclose",
+                                        "popen",
+                                        "freopen",
+                                        "dlclose",
+                                        "pthread_create",
+                                        "sigaltstack",
+                                        "malloc",
+                                        "free",
+                                        "realpath",
+                                        "regexec",
+                                        "pthread_cond_wait",
+                                        "posix_spawn",
+                                        "glob64",
+                                        "nftw",
+                                        "nanosleep",
+                                        "timer_create",
+                                        "memcpy",
+                                        "strlen",
+                                        "fmemopen",
+                                        "sem_init",
+                                        "qsort",
+                                        "socketpair",
+                                        "_cmocka_run_group_tests",
+                                        "pthread_sigmask",
+                                        "hotpath_no_such_function",
+                                        "functions_behind_us"};
+    unsigned found = 0;
     (void)state;
-    struct hp_loaded_function found;
-    void *expected = dlsym(RTLD_DEFAULT, "_cmocka_run_group_tests");
-    assert_false(hp_loaded_find("hotpath_no_such_function", &found));
-    assert_false(hp_loaded_find("functions_of_loaded_images", &found)); /* not behind us */
-    if (expected == NULL)
+    for (size_t at = 0; at < sizeof names / sizeof names[0]; at++) {
+        const uintptr_t address = hp_loaded_next(names[at]);
+        if (address != 0)
+            assert_ptr_equal((void *)address, dlsym(RTLD_DEFAULT, names[at]));
+        found += address != 0;
+    }
+    assert_int_equal(hp_loaded_next("hotpath_no_such_function"), 0);
+    assert_int_equal(hp_loaded_next("functions_behind_us"), 0); /* not behind us */
+    assert_true(found >= 20 || dlsym(RTLD_DEFAULT, "read") == NULL);
+}
+
+/* libcmocka calls fopen; the dynamic linker's own code does not. */
+static void functions_of_other_images(void **state)
+{
+    struct hp_loaded_call call = {.name = "fopen"};
+    struct hp_loaded_answer answer;
+    void *expected = dlsym(RTLD_DEFAULT, "fopen");
+    (void)state;
+    call.caller = (uintptr_t)dlsym(RTLD_DEFAULT, "_cmocka_run_group_tests");
+    if (expected == NULL || call.caller == 0)
         skip();
-    assert_true(hp_loaded_find("_cmocka_run_group_tests", &found));
-    assert_int_equal(found.address, (uintptr_t)expected);
-    assert_true(found.address - found.from < found.size);
+    assert_true(hp_loaded_for_call(&call, &answer));
+    assert_ptr_equal((void *)answer.function.address, expected);
+    assert_true(hp_loaded_has(&answer.function.library, answer.function.address));
+    assert_true(hp_loaded_has(&answer.callers, call.caller));
+    assert_int_equal(answer.images, 0);
+    call.caller = (uintptr_t)dlsym(RTLD_DEFAULT, "_dl_find_object"); /* of ld.so, if it is there */
+    if (call.caller != 0) {
+        assert_true(hp_loaded_for_call(&call, &answer));
+        assert_ptr_equal((void *)answer.function.address, expected);
+        assert_int_equal(answer.images, hp_loaded_images());
+    }
+    call.name = "hotpath_no_such_function";
+    assert_false(hp_loaded_for_call(&call, &answer));
 }
 
 int main(int count, char **arguments)
@@ -308,7 +367,8 @@ int main(int count, char **arguments)
         cmocka_unit_test(forged_sizes_of_notes),
         cmocka_unit_test(notes_of_loaded_images),
         cmocka_unit_test(where_addresses_are),
-        cmocka_unit_test(functions_of_loaded_images),
+        cmocka_unit_test(functions_behind_us),
+        cmocka_unit_test(functions_of_other_images),
     };
     program = arguments[0];
     return cmocka_run_group_tests(tests, NULL, NULL);
