@@ -56,7 +56,7 @@ def stack_of(code):
         change = re.match(r"\$0x([0-9a-f]+),%rsp", operands)
         if instruction.startswith("push"):
             total += 8
-        elif change and instruction.startswith("sub"):
+        elif change and instruction.startswith("sub") and len(change.group(1)) < 16:  # else it frees 128 bytes
             total += int(change.group(1), 16)
         elif change and instruction.startswith("add") and len(change.group(1)) == 16:
             total += 2**64 - int(change.group(1), 16)

@@ -68,7 +68,12 @@ static void make(struct page *page)
 {
     const uint32_t pid = (uint32_t)hp_raw(SYS_getpid, 0);
     name_ring(path_of_ring, pid);
-    const bool is_made = hp_stack_ring_make(&page->ring, path_of_ring, process.capacity, pid, process.period_ns);
+    const struct hp_stack_ring_plan plan = {.path = path_of_ring,
+                                            .capacity = process.capacity,
+                                            .period_ns = process.period_ns,
+                                            .pid = pid,
+                                            .kind = HP_LOAN_PROCESS_RING};
+    const bool is_made = hp_stack_ring_make(&page->ring, &plan);
     __atomic_store_n(&page->state, is_made ? MADE : REFUSED, __ATOMIC_RELEASE);
 }
 
@@ -110,6 +115,12 @@ static bool find_folder(void)
     return true;
 }
 
+static uint64_t confinement_of_run(void)
+{
+    const char *around = getenv(HP_RUN_CONFINEMENT);
+    return around != NULL ? strtoull(around, NULL, 10) : 0;
+}
+
 bool hp_process_ring_prepare(uint64_t period_ns)
 {
     if (!HP_STACK_RING_WORKS || !find_folder())
@@ -120,6 +131,7 @@ bool hp_process_ring_prepare(uint64_t period_ns)
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     process.capacity = hp_stack_ring_capacity(cores > 0 ? (uint64_t)cores : 1);
     process.period_ns = period_ns;
+    hp_borrow_from(getenv(HP_RUN_LENDER), confinement_of_run());
     process.page = page;
     return true;
 }

@@ -3,6 +3,7 @@
 #include "census.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,9 @@ static struct {
     bool is_begun;
     uint64_t looked_ns;
 } state;
+
+/* Between the thread that scans and those that ask whether a process is one of the run's. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ------------------------------------------------------------------------------------------------ processes */
 
@@ -348,7 +352,7 @@ static bool is_known(const struct hp_citizen *met)
     return known != NULL && (known->ended_ns == 0 || met->began_ns <= known->ended_ns);
 }
 
-void hp_census_meet(const struct hp_citizen *met)
+static void meet(const struct hp_citizen *met)
 {
     if (!state.is_begun || state.census.is_exact || is_known(met))
         return;
@@ -366,9 +370,54 @@ void hp_census_meet(const struct hp_citizen *met)
         state.living_count--; /* add has just put it there, as the last */
 }
 
+void hp_census_meet(const struct hp_citizen *met)
+{
+    pthread_mutex_lock(&lock);
+    meet(met);
+    pthread_mutex_unlock(&lock);
+}
+
 const struct hp_citizen *hp_census_find(uint32_t pid) { return find(pid); }
 
-void hp_census_look(void)
+static uint32_t parent_of(uint32_t pid)
+{
+    char text[512];
+    if (!hp_task_read(pid, 0, "stat", text, sizeof text))
+        return 0;
+    const char *at = strrchr(text, ')'); /* the name before it may have any characters */
+    if (at == NULL || strlen(at) < 4)
+        return 0;
+    at += 4; /* ") S " */
+    return (uint32_t)hp_task_number(&at);
+}
+
+#define MOST_GENERATIONS 64u /* of processes between us and one that asks */
+
+/* The usual case is decided without waiting for a scan. */
+static bool is_descendant(uint32_t pid)
+{
+    const uint32_t self = (uint32_t)getpid();
+    for (unsigned generation = 0; pid > 1 && pid != self && generation < MOST_GENERATIONS; generation++)
+        pid = parent_of(pid);
+    return pid == self;
+}
+
+bool hp_census_has(uint32_t pid)
+{
+    bool has = pid != (uint32_t)getpid() && is_descendant(pid);
+    if (has)
+        return true;
+    pthread_mutex_lock(&lock);
+    for (unsigned generation = 0; !has && pid > 1 && generation < MOST_GENERATIONS; generation++) {
+        const struct hp_citizen *citizen = find(pid);
+        has = citizen != NULL && citizen->ended_ns == 0;
+        pid = has ? pid : parent_of(pid);
+    }
+    pthread_mutex_unlock(&lock);
+    return has;
+}
+
+static void look(void)
 {
     const uint64_t now = hp_clock_monotonic_ns();
     if (!state.is_begun)
@@ -379,6 +428,13 @@ void hp_census_look(void)
     else
         look_around(now);
     read_clocks(now);
+}
+
+void hp_census_look(void)
+{
+    pthread_mutex_lock(&lock);
+    look();
+    pthread_mutex_unlock(&lock);
 }
 
 static uint64_t unseen_since(const struct hp_citizen *citizen)

@@ -59,6 +59,11 @@ void hp_census_look(void);
 /* The newest citizen with this pid, or NULL. */
 const struct hp_citizen *hp_census_find(uint32_t pid);
 
+/*
+ * Whether a live process belongs to the run: it descends from us or from a process that is known. From any thread.
+ */
+bool hp_census_has(uint32_t pid);
+
 /* The last scan. The result stays valid until the end of the process. */
 const struct hp_census *hp_census_end(void);
 

@@ -11,7 +11,7 @@
 #include "command.h"
 #include "layout.h"
 #include "number.h"
-#include "regular_file.h"
+#include "session_file.h"
 #include "sessions.h"
 
 enum outcome { SWITCHED, WAS_SO, HAS_ENDED, FAILED };
@@ -52,7 +52,7 @@ static bool is_session(int fd)
  */
 static enum outcome flip_file(const char *path, bool is_on)
 {
-    const int fd = hp_regular_open(AT_FDCWD, path, O_RDWR | O_NOFOLLOW);
+    const int fd = hp_session_file_descriptor(AT_FDCWD, path, O_RDWR);
     const enum outcome outcome = fd >= 0 && is_session(fd) ? flip(fd, is_on) : FAILED;
     if (outcome == FAILED)
         hp_fail("cannot change the session '%s': %s", path, strerror(errno));

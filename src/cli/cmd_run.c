@@ -25,6 +25,7 @@
 #include "debug_servers.h"
 #include "inherited.h"
 #include "launch.h"
+#include "lender.h"
 #include "outside.h"
 #include "program_file.h"
 #include "report_output.h"
@@ -46,6 +47,8 @@ struct run {
     bool has_zones;               /* the program has measured functions */
     bool *has_timers;             /* stacks are sampled inside the program; shared with the child that becomes it */
     struct hp_clock_pair began;
+    char lender[HP_LENDER_NAME];    /* the name of its socket */
+    struct sigaction on_file_limit; /* SIGXFSZ, as the program is to have it */
 };
 
 /* ---------------------------------------------------------------------------------------------- folder */
@@ -197,6 +200,7 @@ static void pass_stack_period(const struct run *run)
 static void prepare(const void *context)
 {
     const struct run *run = context;
+    sigaction(SIGXFSZ, &run->on_file_limit, NULL);
     choose_recording(run);
     pass_options(run);
     if (run->is_preloaded)
@@ -207,6 +211,7 @@ static void prepare(const void *context)
     setenv("HOTPATH_RUN", "1", 1);
     hand_down_confinement();
     setenv("HOTPATH_DIR", run->folder, 1);
+    setenv(HP_RUN_LENDER, run->lender, 1);
     pass_stack_period(run);
     pass_streams(run);
 }
@@ -227,6 +232,7 @@ static void watch(const void *context, pid_t pid)
     if (run->folder[0] == '\0')
         return;
     hp_census_begin((uint32_t)pid);
+    hp_lender_begin(run->folder, run->lender, run->settings.record.max_bytes);
     const bool has_heap = wants_alloc_stacks(run), takes_stacks = wants_stacks(run);
     if (has_heap)
         hp_collector_want_heap(run->folder);
@@ -259,6 +265,13 @@ static void name_survivors(const struct run *run, const struct hp_sessions *sess
     if (alive > 0)
         hp_fail("%zu process%s still running; to see the results later: hotpath report %s", alive,
                 alive == 1 ? " is" : "es are", run->folder);
+}
+
+static void name_cut_off(const struct hp_lender_sums *lent)
+{
+    if (lent->cut_off > 0)
+        hp_fail("%zu process%s, but another user's: what they do from now on is not recorded", lent->cut_off,
+                lent->cut_off == 1 ? " is still running" : "es are still running");
 }
 
 /* If the output file cannot be written, the report goes to the stream. */
@@ -341,6 +354,7 @@ static void report(struct run *run, pid_t program)
         return;
     }
     const bool has_stacks = hp_run_folder_keep_stacks(run->folder);
+    const struct hp_lender_sums lent = hp_lender_end(); /* what is read below is in files */
     add_from_outside(run, has_stacks && run->alloc_library[0] == '\0' && !has_sessions(run));
     if (!hp_sessions_in(&sessions, run->folder))
         return;
@@ -352,6 +366,7 @@ static void report(struct run *run, pid_t program)
         if (run->settings.output.format != HP_FORMAT_NONE)
             show(run, &sessions);
         name_survivors(run, &sessions);
+        name_cut_off(&lent);
         if (has_stacks)
             name_flame(run);
     }
@@ -388,6 +403,7 @@ static int execute(struct run *run)
     find_alloc_library(run);
     run->has_zones = hp_program_has_zones(run->arguments->operands[0]);
     run->has_timers = shared_flag();
+    hp_lender_name(run->lender);
     hp_clock_pair(hp_clock_counter(), &run->began.ticks, &run->began.ns);
     const bool is_started = hp_launch(&launch);
     hp_run_observer_end();
@@ -395,7 +411,6 @@ static int execute(struct run *run)
         return refuse(&launch, run);
     signal(SIGTTOU, SIG_IGN); /* the program may have left the terminal to another process group */
     signal(SIGPIPE, SIG_IGN); /* nobody may read our output; that must not change the exit status */
-    signal(SIGXFSZ, SIG_IGN);
     if (launch.is_asked_to_end)
         hp_fail("'%s' was ended after %u ms (--timeout)", launch.argv[0],
                 (unsigned)run->settings.record.shutdown_ms);
@@ -421,12 +436,22 @@ static int watch_on_console(struct run *run)
     return status;
 }
 
+/* A limit on the size of files (RLIMIT_FSIZE) costs us files, but not our life. */
+static void survive_file_limit(struct run *run)
+{
+    struct sigaction ignore;
+    memset(&ignore, 0, sizeof ignore);
+    ignore.sa_handler = SIG_IGN;
+    sigaction(SIGXFSZ, &ignore, &run->on_file_limit);
+}
+
 static int start(const struct hp_arguments *arguments)
 {
     static struct run run;
     run.arguments = arguments;
     if (arguments->operand_count == 0)
         return hp_misuse(arguments->command, "missing program");
+    survive_file_limit(&run);
     hp_arguments_settle(arguments, &run.settings);
     hp_debug_servers_allow(&run.settings);
     return hp_arguments_flag(arguments, "console") != NULL ? watch_on_console(&run) : execute(&run);

@@ -23,10 +23,10 @@
 #include "census.h"
 #include "clock.h"
 #include "files.h"
+#include "lender.h"
 #include "proc_sampler.h"
 #include "process.h"
 #include "quiet_thread.h"
-#include "regular_file.h"
 #include "session_dirs.h"
 #include "session_file.h"
 #include "session_numbers.h"
@@ -137,6 +137,12 @@ static bool write_session(void *context, uint32_t offset, const void *from, size
     return write_at(process->fd, offset, from, bytes);
 }
 
+static bool is_over(const struct hp_header *header)
+{
+    return header->state == HP_STATE_FINISHED ||
+           hp_process_life(header->pid, header->process_start, header->pid_namespace) == HP_LIFE_OVER;
+}
+
 /*
  * A run can have thousands of processes, and a session reserves more memory than it has used. The file keeps its
  * length: another process may still have it mapped.
@@ -147,11 +153,9 @@ static void give_space_back(int fd)
     struct hp_header header;
     if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header || fstat(fd, &status) != 0)
         return;
-    const bool is_over = header.state == HP_STATE_FINISHED ||
-                         hp_process_life(header.pid, header.process_start, header.pid_namespace) == HP_LIFE_OVER;
     const off_t from =
         header.used < (uint64_t)status.st_size ? (off_t)((header.used + PAGE - 1) & ~(PAGE - 1)) : status.st_size;
-    if (is_over && from < status.st_size)
+    if (is_over(&header) && from < status.st_size)
         fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, status.st_size - from);
 }
 
@@ -162,6 +166,7 @@ static void end_process(size_t at)
     hp_axis_feed_end(&process->axis, &process->watch);
     give_space_back(process->fd);
     close(process->fd);
+    hp_lender_settle(hp_text_base_name(process->axis.path));
     free(process);
     watcher.processes[at] = watcher.processes[--watcher.count];
 }
@@ -240,8 +245,7 @@ static uint64_t end_of(const struct hp_header *header)
 {
     if (header->state == HP_STATE_FINISHED)
         return header->clock_latest.ns;
-    const bool is_over = hp_process_life(header->pid, header->process_start, header->pid_namespace) == HP_LIFE_OVER;
-    return is_over ? hp_clock_monotonic_ns() : 0;
+    return is_over(header) ? hp_clock_monotonic_ns() : 0;
 }
 
 static void tell_census(const struct hp_header *header)
@@ -265,7 +269,7 @@ static void visit_file(const char *name, void *context)
     const uint64_t hash = hash_of(name);
     if (!hp_text_has_suffix(name, HP_SESSION_SUFFIX) || is_known(&watcher.known, hash))
         return;
-    const int fd = hp_regular_open(folder, name, O_RDWR | O_NOFOLLOW);
+    const int fd = hp_session_file_descriptor(folder, name, O_RDWR);
     if (fd < 0)
         return;
     const bool is_session = is_ready(fd, &header);
@@ -288,6 +292,8 @@ static void visit_file(const char *name, void *context)
     if (is_session)
         give_space_back(fd);
     close(fd);
+    if (is_session && is_over(&header))
+        hp_lender_settle(name);
 }
 
 /* Looks for new sessions, where there may be some. */

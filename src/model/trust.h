@@ -23,6 +23,7 @@ struct hp_trust {
     uint64_t lost[HP_LOSSES];
     uint32_t storage;  /* enum hp_storage, of the worst process */
     bool is_sandboxed; /* a process was sandboxed from some time on */
+    size_t unpassed;   /* processes whose stacks did not reach `hotpath run` */
     size_t uncounted;  /* processes whose allocations are unknown, while those of others are counted */
     uint32_t refusal;  /* enum hp_refusal, of the worst process */
 };

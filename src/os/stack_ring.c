@@ -83,12 +83,12 @@ static void *map_file(long fd, uint64_t bytes)
     return is_error(memory) ? NULL : (void *)(uintptr_t)memory;
 }
 
-static void fill_header(struct hp_stack_ring_header *header, uint64_t capacity, uint32_t pid, uint64_t period_ns)
+static void fill_header(struct hp_stack_ring_header *header, const struct hp_stack_ring_plan *plan)
 {
-    header->capacity = capacity;
-    header->pid = pid;
+    header->capacity = plan->capacity;
+    header->pid = plan->pid;
     header->record_header_bytes = sizeof(struct hp_stack_record);
-    header->period_ns = period_ns;
+    header->period_ns = plan->period_ns;
     /* Release: a reader that sees the magic sees the rest. */
     __atomic_store_n(&header->magic, HP_STACK_RING_MAGIC, __ATOMIC_RELEASE);
 }
@@ -106,52 +106,82 @@ static char *put_number(char *to, uint32_t number)
 }
 
 /* A symbolic link takes neither a descriptor nor a disk block: it can be made where the ring cannot. */
-static void tell_unmade(const char *path, uint32_t pid, long error)
+static bool tell_unmade(const char *path, uint32_t pid, long error)
 {
     char text[sizeof HP_RING_UNMADE + 24] = HP_RING_UNMADE;
     char *end = put_number(text + sizeof HP_RING_UNMADE - 1, pid);
     *end++ = '-';
     *put_number(end, (uint32_t)error) = '\0';
-    hp_raw(SYS_symlinkat, text, AT_FDCWD, path);
+    return hp_raw(SYS_symlinkat, text, AT_FDCWD, path) == 0;
+}
+
+static uint64_t bytes_of(const struct hp_stack_ring_plan *plan)
+{
+    return HP_STACK_RING_HEADER_BYTES + plan->capacity;
+}
+
+/* Allocates and maps all of it. Returns 0, or the error. */
+static long map_all(struct hp_stack_ring *ring, long fd, const struct hp_stack_ring_plan *plan)
+{
+    const long refusal = hp_raw_fallocate((int)fd, 0, bytes_of(plan));
+    if (refusal < 0)
+        return -refusal;
+    struct hp_stack_ring_header *header = map_file(fd, bytes_of(plan));
+    if (header == NULL)
+        return ENOMEM;
+    ring->records = (unsigned char *)header + HP_STACK_RING_HEADER_BYTES;
+    ring->capacity = plan->capacity;
+    ring->header = header;
+    return 0;
 }
 
 /*
  * When everything is filled in, its mode is set again to the same value: this notifies those who watch the
  * directory. (Closing would not: the kernel keeps a mapped file open.) Returns 0, or the error.
  */
-static long make(struct hp_stack_ring *ring, const char *path, uint64_t capacity, uint32_t pid, uint64_t period_ns)
+static long make(struct hp_stack_ring *ring, const struct hp_stack_ring_plan *plan)
 {
-    const uint64_t bytes = HP_STACK_RING_HEADER_BYTES + capacity;
-    if (!is_allowed(bytes))
+    if (!is_allowed(bytes_of(plan)))
         return EFBIG;
     const long fd =
-        hp_raw(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, (long)0600);
+        hp_raw(SYS_openat, AT_FDCWD, plan->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, (long)0600);
     if (fd < 0)
         return -fd;
-    const long refusal = hp_raw_fallocate((int)fd, 0, bytes);
-    struct hp_stack_ring_header *header = refusal == 0 ? map_file(fd, bytes) : NULL;
-    if (header != NULL) {
-        fill_header(header, capacity, pid, period_ns);
+    const long error = map_all(ring, fd, plan);
+    if (error == 0) {
+        fill_header(ring->header, plan);
         hp_raw(SYS_fchmod, fd, (long)0600);
-        ring->records = (unsigned char *)header + HP_STACK_RING_HEADER_BYTES;
-        ring->capacity = capacity;
-        ring->header = header;
     } else {
-        hp_raw(SYS_unlinkat, AT_FDCWD, path, 0);
+        hp_raw(SYS_unlinkat, AT_FDCWD, plan->path, 0);
     }
     hp_raw(SYS_close, fd);
-    return header != NULL ? 0 : refusal < 0 ? -refusal : ENOMEM;
+    return error;
 }
 
-bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t capacity, uint32_t pid,
-                        uint64_t period_ns)
+/* Its header is filled in. Returns 0, or the error. */
+static long borrow(struct hp_stack_ring *ring, const struct hp_stack_ring_plan *plan)
+{
+    struct hp_loan loan;
+    const struct hp_loan_request request = {
+        .kind = plan->kind, .session = plan->session, .bytes = plan->capacity, .period_ns = plan->period_ns};
+    const int fd = hp_borrow(&request, &loan);
+    if (fd < 0)
+        return -fd;
+    const long error = loan.bytes == bytes_of(plan) ? map_all(ring, fd, plan) : EINVAL;
+    hp_raw(SYS_close, fd);
+    return error;
+}
+
+bool hp_stack_ring_make(struct hp_stack_ring *ring, const struct hp_stack_ring_plan *plan)
 {
     ring->header = NULL;
-    if (!HP_STACK_RING_WORKS || capacity < HP_STACK_RING_LEAST || (capacity & (capacity - 1)) != 0)
+    ring->is_untold = false;
+    if (!HP_STACK_RING_WORKS || !hp_stack_ring_is_possible(plan->capacity))
         return false;
-    const long error = make(ring, path, capacity, pid, period_ns);
-    if (error != 0 && error != EEXIST)
-        tell_unmade(path, pid, error);
+    const long error = make(ring, plan);
+    if (error != 0 && hp_loan_may_help((int)error) && borrow(ring, plan) == 0)
+        return true;
+    ring->is_untold = error != 0 && error != EEXIST && !tell_unmade(plan->path, plan->pid, error);
     return error == 0;
 }
 

@@ -7,7 +7,7 @@
  * counted; nobody ever waits. Nothing here calls the C library, so all of it may be used in handlers.
  *
  *     struct hp_stack_ring ring;
- *     hp_stack_ring_make(&ring, path, capacity, pid, period_ns);
+ *     hp_stack_ring_make(&ring, &(struct hp_stack_ring_plan){.path = path, ...});
  *     struct hp_stack_registers registers;
  *     hp_stack_registers_of(context, &registers);       in a handler, or
  *     hp_stack_registers_here(&registers);              of the calling function
@@ -29,6 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lending.h"
 #include "stacks.h"
 
 /* ------------------------------------------------------------------------------------------------- in the file */
@@ -189,6 +190,7 @@ struct hp_stack_ring {
     struct hp_stack_ring_header *header; /* NULL: none */
     unsigned char *records;
     uint64_t capacity;
+    bool is_untold; /* it could not be made, and the reader does not know that */
 };
 
 #define HP_STACK_RING_LEAST (UINT64_C(1) << 17)
@@ -196,13 +198,35 @@ struct hp_stack_ring {
 /* For a process that runs on this many CPUs at once. */
 uint64_t hp_stack_ring_capacity(uint64_t cores);
 
+struct hp_stack_ring_plan {
+    const char *path;   /* of its file, which must not exist */
+    uint64_t capacity;  /* bytes of records, a power of two */
+    uint64_t period_ns; /* as in its header */
+    uint32_t pid;
+    enum hp_loan_kind kind; /* if the file cannot be made, because the process has changed its user or root */
+    uint32_t session;       /* a ring beside a session: its number */
+};
+
+/* The header of an empty ring. */
+static inline struct hp_stack_ring_header hp_stack_ring_header(const struct hp_stack_ring_plan *plan)
+{
+    return (struct hp_stack_ring_header){.magic = HP_STACK_RING_MAGIC,
+                                         .capacity = plan->capacity,
+                                         .pid = plan->pid,
+                                         .record_header_bytes = sizeof(struct hp_stack_record),
+                                         .period_ns = plan->period_ns};
+}
+
+static inline bool hp_stack_ring_is_possible(uint64_t capacity)
+{
+    return capacity >= HP_STACK_RING_LEAST && (capacity & (capacity - 1)) == 0;
+}
+
 /*
- * Makes the file, which must not exist, with room for `capacity` bytes of records, a power of two. All of it is
- * allocated on disk, so that writing cannot fail. No descriptor stays open. False: not possible, and the reader is
- * told (HP_RING_UNMADE).
+ * Makes the file, or borrows memory from `hotpath run`. All of it is allocated, so that writing cannot fail. No
+ * descriptor stays open. False: not possible, and the reader is told (HP_RING_UNMADE) if it can be.
  */
-bool hp_stack_ring_make(struct hp_stack_ring *ring, const char *path, uint64_t capacity, uint32_t pid,
-                        uint64_t period_ns);
+bool hp_stack_ring_make(struct hp_stack_ring *ring, const struct hp_stack_ring_plan *plan);
 
 /* Unmaps the ring; the file stays. No other thread may be writing. */
 void hp_stack_ring_unmap(struct hp_stack_ring *ring);

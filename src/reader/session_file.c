@@ -1,4 +1,5 @@
 /* Sessions as files. SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* F_GET_SEALS */
 #include "session_file.h"
 
 #include <errno.h>
@@ -321,6 +322,37 @@ static bool open_with(struct hp_session_file *file, int fd, const char *path, si
     return is_open;
 }
 
+/* Only memory whose length its lender has fixed. */
+static bool is_lent(int fd)
+{
+    const int seals = fcntl(fd, F_GET_SEALS);
+    return seals >= 0 && (seals & F_SEAL_SHRINK) && (seals & F_SEAL_GROW);
+}
+
+static int open_lent(int folder, const char *name, int flags)
+{
+    char target[64];
+    unsigned pid, number;
+    int length = 0;
+    const ssize_t got = readlinkat(folder, name, target, sizeof target - 1);
+    target[got > 0 ? got : 0] = '\0';
+    errno = ELOOP;
+    if (sscanf(target, "/proc/%u/fd/%u%n", &pid, &number, &length) != 2 || target[length] != '\0')
+        return -1;
+    const int fd = hp_regular_open(AT_FDCWD, target, flags);
+    if (fd < 0 || is_lent(fd))
+        return fd;
+    close(fd);
+    errno = ELOOP;
+    return -1;
+}
+
+int hp_session_file_descriptor(int folder, const char *name, int flags)
+{
+    const int fd = hp_regular_open(folder, name, flags | O_NOFOLLOW);
+    return fd >= 0 || errno != ELOOP ? fd : open_lent(folder, name, flags);
+}
+
 bool hp_session_file_refresh(struct hp_session_file *file, const char *path, bool *ret_has_moved)
 {
     struct reading reading = {.path = path, .most = SIZE_MAX};
@@ -340,7 +372,7 @@ bool hp_session_file_open(struct hp_session_file *file, const char *path)
 
 bool hp_session_file_peek(struct hp_session_file *file, int folder, const char *name)
 {
-    return open_with(file, hp_regular_open(folder, name, O_RDONLY | O_NOFOLLOW), name, PEEK_BYTES);
+    return open_with(file, hp_session_file_descriptor(folder, name, O_RDONLY), name, PEEK_BYTES);
 }
 
 void hp_session_file_close(struct hp_session_file *file)

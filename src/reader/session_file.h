@@ -28,6 +28,12 @@ struct hp_session_file {
     char problem[320]; /* why it could not be opened */
 };
 
+/*
+ * Opens a session. Its name may be a link only to memory that `hotpath run` has lent (os/lending.h). -1: see errno,
+ * as for hp_regular_open.
+ */
+int hp_session_file_descriptor(int folder, const char *name, int flags);
+
 /* False: `problem` says why. Close it in either case. */
 bool hp_session_file_open(struct hp_session_file *file, const char *path);
 

@@ -234,13 +234,12 @@ static int write_report(struct work *work, bool is_in_handler)
 }
 
 /*
- * `hotpath run` reads the file when the program ends, and names processes that are still running, so they need no
- * report of their own. A session that is only in memory it cannot see.
+ * `hotpath run` reads the file when the program ends, names processes that are still running, and those whose
+ * session it could not see: a report in the program's stderr would change what the program prints.
  */
 static bool is_reported_by_run(const struct work *work)
 {
-    return work->settings.record.is_run && !work->owned->store.is_memory &&
-           hp_session_dir_is_of_run(work->settings.record.dir);
+    return work->settings.record.is_run && hp_session_dir_is_of_run(work->settings.record.dir);
 }
 
 /* Copies what others may be changing, at one moment. */

@@ -44,7 +44,7 @@ static void say(const struct hotpath_unexpected *unexpected)
         hp_text_string(&line, ": allocations cannot be counted here: link the program with -lhotpath_alloc, and do "
                               "not start or stop a session inside the scope");
     }
-    hp_say(hp_text_end(&line));
+    hp_print_line(hp_text_end(&line)); /* the program asked for it, in a run, too */
 }
 
 static void complain(const struct hotpath_unexpected *unexpected)

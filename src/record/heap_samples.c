@@ -82,9 +82,15 @@ static void make_ring(void *context)
     struct hp_stack_ring ring;
     memcpy(path, owner->store->path, length);
     memcpy(path + length, HP_HEAP_RING_SUFFIX, sizeof HP_HEAP_RING_SUFFIX);
-    const bool is_made = hp_stack_ring_make(&ring, path, RING_BYTES, heap->pid, 0);
+    const bool is_made = hp_stack_ring_make(&ring, &(struct hp_stack_ring_plan){.path = path,
+                                                                                .capacity = RING_BYTES,
+                                                                                .pid = heap->pid,
+                                                                                .kind = HP_LOAN_HEAP_RING,
+                                                                                .session = owner->store->number});
     if (is_made)
         heap->ring = ring;
+    if (ring.is_untold)
+        hp_header_note(hp_store_header(owner->store), HP_FEATURE_UNPASSED);
     __atomic_store_n(&heap->ring_state, is_made ? RING_THERE : RING_REFUSED, __ATOMIC_RELEASE);
 }
 

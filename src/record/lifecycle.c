@@ -15,6 +15,7 @@
 #include "allocations.h"
 #include "exit_report.h"
 #include "holders.h"
+#include "lending.h"
 #include "library_instances.h"
 #include "memory.h"
 #include "opening.h"
@@ -366,15 +367,19 @@ __attribute__((destructor(101))) static void at_exit(void)
     errno = saved;
 }
 
+static uint64_t confinement_of_run(void)
+{
+    const char *around = hp_environment(HP_RUN_CONFINEMENT);
+    return around != NULL ? hp_task_number(&around) : 0;
+}
+
 /*
  * The program was started in a sandbox, other than one around the whole run: its rules are unknown. Reading files
  * is possible, or the program could not have been loaded.
  */
 static bool was_shut_in(void)
 {
-    const char *around = hp_environment(HP_RUN_CONFINEMENT);
-    const uint64_t expected = around != NULL ? hp_task_number(&around) : 0;
-    const bool is = hp_task_confinement(0) > expected;
+    const bool is = hp_task_confinement(0) > confinement_of_run();
     if (is)
         __atomic_store_n(&hp_runtime->confinements, 1, __ATOMIC_RELAXED);
     return is;
@@ -402,6 +407,7 @@ __attribute__((constructor(101))) static void at_load(void)
 {
     const int saved = errno;
     join();
+    hp_borrow_from(hp_environment(HP_RUN_LENDER), confinement_of_run());
     hp_thread_exit_hook(); /* early: the C library keeps the values of keys beyond the first 32 on the heap */
     if (hp_page() == NULL)
         note_standard_error();

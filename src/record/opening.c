@@ -193,6 +193,15 @@ static void stay_closed(void)
     switch_off(true);
 }
 
+/* In another root directory /proc may be missing, where this is read. */
+static void inherit_boot(struct hp_session *session, const struct hp_session *parent)
+{
+    static const unsigned char unknown[sizeof((struct hp_header *)0)->boot_id];
+    struct hp_header *header = hp_store_header(&session->store);
+    if (memcmp(header->boot_id, unknown, sizeof unknown) == 0)
+        memcpy(header->boot_id, hp_store_header(&parent->store)->boot_id, sizeof unknown);
+}
+
 bool hp_session_begin_child(void)
 {
     struct hp_session *parent = hp_runtime->session;
@@ -201,9 +210,11 @@ bool hp_session_begin_child(void)
         return false;
     const bool is_wanted = !hp_is_of_past_run(&hp_runtime->settings.record);
     struct hp_session *session = is_wanted ? hp_session_prepare(&hp_runtime->settings) : NULL;
-    /* A child that has changed root or user keeps its session in memory, and prints nothing at its end. */
+    /* Neither a file nor memory of `hotpath run`: then nobody sees it. */
     if (is_wanted && (session == NULL || (session->store.is_memory && !parent->store.is_memory)))
         hp_store_lose(&parent->store, HP_LOSS_CHILDREN, 1);
+    if (session != NULL)
+        inherit_boot(session, parent);
     hp_sessions_forget(session);
     if (session != NULL)
         hp_session_open(session);

@@ -8,6 +8,7 @@
 #include "memory.h"
 #include "process.h"
 #include "scratch_stack.h"
+#include "session_dirs.h"
 #include "sys.h"
 
 static struct hp_recorder own_state;
@@ -237,7 +238,7 @@ uint64_t hp_now(void) { return hp_clock_ticks(hp_runtime->counter); }
 
 uint64_t hotpath_v1_clock(void) { return hp_clock_monotonic_ns(); }
 
-void hp_say(const char *line)
+void hp_print_line(const char *line)
 {
     if (!hp_file_is(2, &hp_runtime->standard_error))
         return;
@@ -248,4 +249,18 @@ void hp_say(const char *line)
     /* If nobody reads stderr, the write would block the program forever. */
     if (hp_is_sandboxed() || hp_file_takes_line(2))
         hp_file_write(2, whole, length);
+}
+
+/* Variables of a run that is over mean nothing. */
+static bool is_of_run(void)
+{
+    const char *run = hp_environment("HOTPATH_RUN"), *folder = hp_environment("HOTPATH_DIR");
+    return run != NULL && run[0] == '1' && folder != NULL && hp_session_dir_is_of_run(folder) &&
+           !hp_session_dir_is_of_past_run(folder);
+}
+
+void hp_say(const char *line)
+{
+    if (!is_of_run())
+        hp_print_line(line);
 }

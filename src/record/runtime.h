@@ -318,6 +318,11 @@ bool hp_is_forked_child(void);
  */
 bool hp_is_own_process(void);
 /* Prints one line to stderr, if that is still the host's stderr. */
+void hp_print_line(const char *line);
+/*
+ * The same for a message of the recorder. Processes of a `hotpath run` print none: their stderr is what the program
+ * makes of it, and `hotpath run` says what is missing.
+ */
 void hp_say(const char *line);
 
 /* Atomic maximum. */

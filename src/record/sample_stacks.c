@@ -60,10 +60,17 @@ static __attribute__((noinline)) void make_ring(struct hp_store *store)
     const uint32_t pid = (uint32_t)hp_raw(SYS_getpid, 0);
     struct hp_stack_ring ring;
     put_text(put_text(path_of_ring, store->path), HP_STACK_RING_SUFFIX);
-    const bool is_made = hp_stack_ring_make(&ring, path_of_ring, hp_stack_ring_capacity(cores()), pid,
-                                            hp_runtime->sampling.period_ns);
+    const struct hp_stack_ring_plan plan = {.path = path_of_ring,
+                                            .capacity = hp_stack_ring_capacity(cores()),
+                                            .period_ns = hp_runtime->sampling.period_ns,
+                                            .pid = pid,
+                                            .kind = HP_LOAN_ZONE_RING,
+                                            .session = store->number};
+    const bool is_made = hp_stack_ring_make(&ring, &plan);
     if (is_made)
         store->stacks = ring;
+    if (ring.is_untold)
+        hp_header_note(hp_store_header(store), HP_FEATURE_UNPASSED);
     __atomic_store_n(&store->stacks_state, is_made ? RING_THERE : RING_REFUSED, __ATOMIC_RELEASE);
 }
 

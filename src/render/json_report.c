@@ -377,6 +377,8 @@ static void put_trust(struct hp_json *json, const struct hp_trust *trust)
         hp_json_put_string(json, "sandbox", hp_trust_sandbox(trust));
     if (trust->uncounted > 0)
         hp_json_put_u64(json, "uncounted_processes", trust->uncounted);
+    if (trust->unpassed > 0)
+        hp_json_put_u64(json, "unpassed_processes", trust->unpassed);
     hp_json_key(json, "lost");
     hp_json_begin_object(json);
     for (size_t at = 0; at < hp_loss_count; at++)

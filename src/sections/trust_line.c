@@ -201,14 +201,14 @@ static void put_sentence(struct hp_text *text, const char *sentence)
 }
 
 /* "; allocations of 1 process were not counted" */
-static void put_uncounted(const struct hp_trust *trust, struct hp_text *text)
+static void put_processes(struct hp_text *text, const char *what, size_t count, const char *fate)
 {
-    if (trust->uncounted == 0)
+    if (count == 0)
         return;
-    hp_text_string(text, "; allocations of ");
-    hp_text_u64(text, trust->uncounted);
-    hp_text_string(text, trust->uncounted == 1 ? " process" : " processes");
-    hp_text_string(text, " were not counted");
+    hp_text_string(text, what);
+    hp_text_u64(text, count);
+    hp_text_string(text, count == 1 ? " process" : " processes");
+    hp_text_string(text, fate);
 }
 
 /* "; 3 stack samples were lost: ..." */
@@ -226,14 +226,10 @@ static bool put_lost_of(struct hp_text *text, uint64_t count, const char *one, c
 /* "; stacks of 3 processes could not be recorded: no space left" */
 static bool put_unmade(struct hp_text *text, const char *what, uint32_t processes, int32_t error)
 {
-    if (processes == 0)
-        return false;
-    hp_text_string(text, what);
-    hp_text_u64(text, processes);
-    hp_text_string(text, processes == 1 ? " process" : " processes");
-    hp_text_string(text, " could not be recorded: ");
-    hp_text_string(text, hp_file_error(error));
-    return true;
+    put_processes(text, what, processes, " could not be recorded: ");
+    if (processes > 0)
+        hp_text_string(text, hp_file_error(error));
+    return processes > 0;
 }
 
 /* What hotpath itself could not keep or parse; no session knows of it. */
@@ -272,12 +268,14 @@ static void put_lost(const struct hp_trust *trust, struct hp_text *text)
         put_sentence(text, hp_trust_refusal(trust));
     has_lost |= put_lost_stacks(trust, text);
     put_sentence(text, hp_trust_sandbox(trust));
-    put_uncounted(trust, text);
+    put_processes(text, "; allocations of ", trust->uncounted, " were not counted");
+    put_processes(text, "; stacks of ", trust->unpassed,
+                  " could not be recorded: out of reach of 'hotpath run', which was started by another user");
     if (unknown > 0) {
         hp_text_string(text, "; ");
         hp_text_u64(text, unknown);
         hp_text_string(text, " other losses, unknown to this version of hotpath");
-    } else if (!has_lost && !trust->is_sandboxed && trust->uncounted == 0) {
+    } else if (!has_lost && !trust->is_sandboxed && trust->uncounted == 0 && trust->unpassed == 0) {
         hp_text_string(text, "; nothing was lost");
     }
 }

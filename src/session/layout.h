@@ -52,11 +52,12 @@
 
 /* Feature bits: what kinds of records the file may hold. A reader ignores those it does not know. */
 #define HP_FEATURE_TIMING 1u
-#define HP_FEATURE_ALLOC 2u    /* allocations were counted */
-#define HP_FEATURE_CPU 4u      /* CPU time was sampled */
-#define HP_FEATURE_CALLS 8u    /* latest calls were kept */
-#define HP_FEATURE_RUN 16u     /* started by `hotpath run`: what the process used before the session counts, too */
-#define HP_FEATURE_COUNTED 32u /* malloc is interposed: allocations are counted, if anything is */
+#define HP_FEATURE_ALLOC 2u     /* allocations were counted */
+#define HP_FEATURE_CPU 4u       /* CPU time was sampled */
+#define HP_FEATURE_CALLS 8u     /* latest calls were kept */
+#define HP_FEATURE_RUN 16u      /* started by `hotpath run`: what the process used before the session counts, too */
+#define HP_FEATURE_COUNTED 32u  /* malloc is interposed: allocations are counted, if anything is */
+#define HP_FEATURE_UNPASSED 64u /* stacks could not be passed on to `hotpath run`: see stack_ring.h */
 /*
  * Set from outside, by an observer: the process has sandboxed itself and may be killed by a system call it did not
  * make before. All bits of this byte are for observers.

@@ -45,9 +45,6 @@ enum hp_cpu_engine_choice { HP_CPU_ENGINE_AUTO, HP_CPU_ENGINE_TIMERS };
 
 #define HP_MAX_CPU_RATE 10000u
 
-/* Set by `hotpath run` if it is in a sandbox itself: its hp_task_confinement. */
-#define HP_RUN_CONFINEMENT "HOTPATH_RUN_CONFINEMENT"
-
 /*
  * Set by `hotpath run`: which pipes and sockets its own standard streams are, "INODE,INODE,INODE". They lead out of
  * the run. Or "off": channels are not detected.

@@ -16,8 +16,10 @@
 #include <sys/stat.h>
 
 #include "axis.h"
+#include "lending.h"
 #include "memory.h"
 #include "process.h"
+#include "raw_call.h"
 #include "session_dirs.h"
 #include "sys.h"
 #include "text.h"
@@ -139,6 +141,32 @@ static bool create_in(struct hp_store *store, const struct hp_record_settings *s
     return true;
 }
 
+/* In a run whose folder cannot be reached: `hotpath run` has memory for those who changed their user or root. */
+static bool create_lent(struct hp_store *store, const struct hp_record_settings *settings, const char *folder,
+                        uint32_t place)
+{
+    struct hp_loan loan;
+    const struct hp_loan_request request = {.kind = HP_LOAN_SESSION, .bytes = settings->max_bytes};
+    const int fd = hp_borrow(&request, &loan);
+    if (fd < 0)
+        return false;
+    store->capacity = page_floor(loan.bytes);
+    const bool is_ready = store->capacity >= HP_MIN_BYTES && hp_raw_fallocate(fd, 0, FIRST_BYTES) == 0 &&
+                          hp_range_map(&store->range, fd, FIRST_BYTES, store->capacity, place);
+    hp_sys_close(fd);
+    if (!is_ready)
+        return false;
+    loan.name[sizeof loan.name - 1] = '\0';
+    size_t at = put_text(store->path, sizeof store->path, 0, folder);
+    at = put_text(store->path, sizeof store->path, at, "/");
+    put_text(store->path, sizeof store->path, at, loan.name);
+    store->number = loan.number;
+    store->is_lent = store->is_full_length = true;
+    store->is_foreign = false;
+    begin_header(store, FIRST_BYTES);
+    return true;
+}
+
 static int open_memory(uint64_t capacity)
 {
     int fd = -1;
@@ -185,9 +213,12 @@ const char *hp_store_create(struct hp_store *store, const struct hp_record_setti
 {
     char folder[1100];
     memset(store, 0, sizeof *store);
+    errno = 0;
     for (unsigned n = 0; hp_session_dir(settings, n, folder, sizeof folder); n++)
         if (create_in(store, settings, folder, pid, place))
             return NULL;
+    if (settings->is_run && hp_loan_may_help(errno) && create_lent(store, settings, settings->dir, place))
+        return NULL;
     if (create_in_memory(store, settings, place))
         return NULL;
     return "no memory for a session";

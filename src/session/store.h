@@ -32,6 +32,7 @@ struct hp_store {
     uint32_t number;             /* sessions of this process before this one, also across exec */
     bool is_full_length;         /* the file has its maximum length; else only the allocated length */
     bool is_memory;              /* there is no file: nobody else can read it */
+    bool is_lent;                /* by `hotpath run`, which has it under `path`: os/lending.h */
     bool is_foreign;             /* because a directory for it belongs to someone else or is writable by others */
     char path[1200];             /* "": no file */
     struct hp_stack_ring stacks; /* of samples, for `hotpath run`: src/record/sample_stacks.h */
@@ -55,6 +56,12 @@ void hp_store_remove(const struct hp_store *store);
 static inline bool hp_header_is_sandboxed(const struct hp_header *header)
 {
     return (__atomic_load_n(&header->features, __ATOMIC_RELAXED) & HP_FEATURE_SANDBOXED) != 0;
+}
+
+/* For the trust line. */
+static inline void hp_header_note(struct hp_header *header, uint32_t feature)
+{
+    __atomic_fetch_or(&header->features, feature, __ATOMIC_RELAXED);
 }
 
 static inline struct hp_header *hp_store_header(const struct hp_store *store)

@@ -47,7 +47,7 @@ static enum hp_refusal extend(struct hp_store *store, uint64_t from, uint64_t to
     const enum hp_fill fill = store->is_full_length ? hp_range_fill(&store->range, from, to) : HP_FILL_UNKNOWN;
     if (fill == HP_FILL_NO_SPACE)
         return HP_REFUSAL_SPACE;
-    if (fill == HP_FILL_DONE || store->is_memory)
+    if (fill == HP_FILL_DONE || store->is_memory || store->is_lent)
         return HP_REFUSAL_NONE;
     return reserve_by_path(store, from, to);
 }

@@ -1,7 +1,8 @@
 /*
  * One thread. A ring names its process, which has the ring mapped as long as it runs the program that made it: so
  * what /proc says of its memory is valid only if the ring is mapped there. After exec it is not, and the ring has
- * ended. SPDX-License-Identifier: MIT
+ * ended. Memory that was lent for a ring (os/lending.h) is there a moment before it is mapped: it is read from then
+ * on. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1 /* syscall */
 #include "ring_source.h"
@@ -140,7 +141,7 @@ static void look_at_maps(struct ring *ring)
     const uint64_t before = hp_clock_monotonic_ns();
     char *text = hp_process_maps(ring->reader.header.pid);
     if (text != NULL && strstr(text, ring->name) == NULL) {
-        ring->is_over = true;
+        ring->is_over = ring->maps_hash != 0;
     } else if (text != NULL) {
         leave_code_only(text);
         tell_maps(ring, text, before);
@@ -173,7 +174,8 @@ static void look_at(struct ring *ring)
     const uint64_t now = hp_clock_monotonic_ns();
     const uint64_t pause =
         LOOKS_SHARE * ring->look_takes_ns > LOOK_NS ? LOOKS_SHARE * ring->look_takes_ns : LOOK_NS;
-    if (ring->has_news && now - ring->looked_ns >= pause) {
+    const bool is_new = ring->maps_hash == 0;
+    if ((ring->has_news || is_new) && now - ring->looked_ns >= (is_new ? READ_MS * UINT64_C(1000000) : pause)) {
         look_at_maps(ring);
         look_at_confinement(ring);
     }
@@ -283,7 +285,8 @@ static void read_all(void)
 {
     for (size_t at = 0; at < source.count;) {
         struct ring *ring = source.rings[at];
-        read_ring(ring, false);
+        if (ring->maps_hash != 0)
+            read_ring(ring, false);
         look_at(ring);
         if (ring->is_over)
             end_ring(at);

@@ -1,6 +1,7 @@
 /* Rings that could not be made. SPDX-License-Identifier: MIT */
 #include "unmade_rings.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@ static struct list {
     size_t count, room;
     int error; /* of the first */
 } lists[HP_RING_KINDS];
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool is_known(const struct list *list, uint32_t pid)
 {
@@ -34,6 +37,13 @@ static void add(struct list *list, uint32_t pid, int error)
         list->error = error;
 }
 
+void hp_unmade_ring_count(enum hp_ring_kind kind, uint32_t pid, int error)
+{
+    pthread_mutex_lock(&lock);
+    add(&lists[kind], pid, error);
+    pthread_mutex_unlock(&lock);
+}
+
 bool hp_unmade_ring_take(enum hp_ring_kind kind, const char *path)
 {
     char text[64];
@@ -45,7 +55,7 @@ bool hp_unmade_ring_take(enum hp_ring_kind kind, const char *path)
     text[length] = '\0';
     if (sscanf(text, HP_RING_UNMADE "%u-%d", &pid, &error) != 2)
         return false;
-    add(&lists[kind], pid, error);
+    hp_unmade_ring_count(kind, pid, error);
     unlink(path);
     return true;
 }

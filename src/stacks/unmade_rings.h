@@ -15,6 +15,9 @@ enum hp_ring_kind { HP_RING_OF_SAMPLES, HP_RING_OF_HEAP, HP_RING_KINDS };
 /* True: it was such a link. Its process is counted, once per kind, and the link is removed. */
 bool hp_unmade_ring_take(enum hp_ring_kind kind, const char *path);
 
+/* The same for a process that could not even leave a link. From any thread. */
+void hp_unmade_ring_count(enum hp_ring_kind kind, uint32_t pid, int error);
+
 /* All of them. Call it when no thread looks for rings any more. */
 struct hp_unmade hp_unmade_rings(void);
 void hp_unmade_rings_free(void);

@@ -36,7 +36,9 @@ static void make_ring(unsigned number)
     const struct hp_stack own = {(uintptr_t)stack, (uintptr_t)(stack + 8)};
     registers.value[HP_STACK_SP] = (uintptr_t)stack;
     snprintf(path, sizeof path, "%s/%u-1.ring", scratch_folder, number);
-    assert_true(hp_stack_ring_make(&ring, path, HP_STACK_RING_LEAST, (uint32_t)getpid(), PERIOD));
+    assert_true(hp_stack_ring_make(
+        &ring, &(struct hp_stack_ring_plan){
+                   .path = path, .capacity = HP_STACK_RING_LEAST, .pid = (uint32_t)getpid(), .period_ns = PERIOD}));
     assert_true(hp_stack_ring_put(&ring, &(struct hp_stack_note){.kind = HP_STACK_CPU, .ns = 1, .weight = PERIOD},
                                   &registers, &own));
     hp_stack_ring_unmap(&ring);

@@ -53,7 +53,10 @@ static int begin(void **state)
         stack[at] = 1000 + at;
     if (!HP_STACK_RING_WORKS)
         return 0;
-    return !hp_stack_ring_make(&ring, path, CAPACITY, PID, PERIOD) || !hp_ring_reader_open(&reader, path);
+    return !hp_stack_ring_make(
+               &ring,
+               &(struct hp_stack_ring_plan){.path = path, .capacity = CAPACITY, .pid = PID, .period_ns = PERIOD}) ||
+           !hp_ring_reader_open(&reader, path);
 }
 
 static int end(void **state)
@@ -390,12 +393,18 @@ static void test_no_room_on_disk(void **state)
     (void)state;
     need_rings();
     snprintf(second, sizeof second, "%s.second", path);
-    assert_false(hp_stack_ring_make(&other, path, CAPACITY, PID, PERIOD)); /* it is there */
-    assert_false(hp_stack_ring_make(&other, second, CAPACITY + 1, PID, PERIOD));
+    assert_false(hp_stack_ring_make(
+        &other, &(struct hp_stack_ring_plan){
+                    .path = path, .capacity = CAPACITY, .pid = PID, .period_ns = PERIOD})); /* it is there */
+    assert_false(hp_stack_ring_make(
+        &other,
+        &(struct hp_stack_ring_plan){.path = second, .capacity = CAPACITY + 1, .pid = PID, .period_ns = PERIOD}));
     getrlimit(RLIMIT_FSIZE, &before);
     small.rlim_max = before.rlim_max;
     setrlimit(RLIMIT_FSIZE, &small);
-    assert_false(hp_stack_ring_make(&other, second, CAPACITY, PID, PERIOD));
+    assert_false(hp_stack_ring_make(
+        &other,
+        &(struct hp_stack_ring_plan){.path = second, .capacity = CAPACITY, .pid = PID, .period_ns = PERIOD}));
     setrlimit(RLIMIT_FSIZE, &before);
     assert_int_not_equal(access(second, F_OK), 0);
 }

@@ -1,0 +1,81 @@
+/*
+ * A program that gives up its user or its root directory, and then allocates a known number of blocks of a known
+ * size. It knows nothing of hotpath.
+ *
+ *     other_user setuid|fork|exec|late BLOCKS        as user nobody: itself, in a forked child, in another program;
+ *                                                    late: it allocates before, too
+ *     other_user chroot BLOCKS DIRECTORY             in a forked child with another root
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE 1
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BLOCK_BYTES 4096
+#define NOBODY 65534
+
+__attribute__((noinline)) static void allocate_as_before(int blocks)
+{
+    for (int at = 0; at < blocks; at++) {
+        void *volatile block = calloc(1, BLOCK_BYTES);
+        free(block);
+    }
+}
+
+__attribute__((noinline)) static void allocate_as_other(int blocks)
+{
+    for (int at = 0; at < blocks; at++) {
+        void *volatile block = malloc(BLOCK_BYTES);
+        free(block);
+    }
+}
+
+static int in_child(int blocks)
+{
+    int status = 1;
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        allocate_as_other(blocks);
+        exit(0);
+    }
+    return waitpid(child, &status, 0) == child ? status : 1;
+}
+
+static void give_up_user(void)
+{
+    if (setgroups(0, NULL) != 0 || setgid(NOBODY) != 0 || setuid(NOBODY) != 0) {
+        perror("setuid");
+        exit(3);
+    }
+}
+
+int main(int count, char **words)
+{
+    const char *way = count > 2 ? words[1] : "";
+    const int blocks = count > 2 ? atoi(words[2]) : 0;
+    int status = 0;
+    if (strcmp(way, "late") == 0)
+        allocate_as_before(blocks);
+    if (strcmp(way, "chroot") == 0) {
+        if (count < 4 || chroot(words[3]) != 0 || chdir("/") != 0)
+            return 3;
+        status = in_child(blocks);
+    } else if (strcmp(way, "plain") != 0) {
+        give_up_user();
+    }
+    if (strcmp(way, "fork") == 0)
+        status = in_child(blocks);
+    else if (strcmp(way, "exec") == 0)
+        return execl(words[0], words[0], "plain", words[2], (char *)NULL);
+    else if (strcmp(way, "chroot") != 0)
+        allocate_as_other(blocks);
+    printf("%s: user %d\n", way, (int)getuid());
+    return status;
+}
