@@ -3,6 +3,7 @@
  * line for each: result, errno and effects. The output is the same with and without that library.
  *
  *     hooked          calls them
+ *     hooked crowd    calls them only on four threads at once
  *     hooked maps     shows what is mapped
  */
 #include "hooked.h"
@@ -184,7 +185,6 @@ static void tell_memory(void)
     TELL("pvalloc", "some", works(pvalloc(10)));
 #endif
     const struct hooked_call call = {.run = allocate};
-    hooked_tell_together("malloc", &call);
     hooked_tell_forked("malloc", "in a child", &call);
 }
 
@@ -241,7 +241,6 @@ static void tell_closing(void)
     close(first);
     close(second);
     const struct hooked_call call = {.run = open_and_close};
-    hooked_tell_together("close", &call);
     hooked_tell_forked("close", "in a child", &call);
 }
 
@@ -278,7 +277,6 @@ static void tell_counts(void)
     TELL("eventfd_write", "one more", eventfd_write(fd, 1));
     TELL("eventfd_write", "not a value", eventfd_write(fd, UINT64_MAX));
     const struct hooked_call call = {.run = pass_count}, wait = {.run = read_count, .fd = waiting};
-    hooked_tell_together("eventfd_read", &call);
     hooked_tell_forked("eventfd_read", "in a child", &call);
     hooked_tell_cancelled("eventfd_read", &wait);
     hooked_disturb(0, -1);
@@ -374,7 +372,6 @@ static void tell_threads(void)
     TELL("thrd_create", "a thread", thrd_create(&other, give_back_number, &value));
     TELL("thrd_create", "its end", thrd_join(other, &result));
     TELL("thrd_create", "its result", result);
-    hooked_tell_together("pthread_create", &call);
     hooked_tell_forked("pthread_create", "in a child", &call);
 }
 
@@ -423,6 +420,25 @@ static void tell_system(void)
          syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) > 0);
 }
 
+static void tell_single_functions(void)
+{
+    tell_memory();
+    tell_closing();
+    tell_counts();
+    tell_queues();
+    tell_threads();
+    tell_alternate_stacks();
+    tell_system();
+}
+
+static void tell_crowd(void)
+{
+    hooked_tell_together("malloc", &(struct hooked_call){.run = allocate});
+    hooked_tell_together("close", &(struct hooked_call){.run = open_and_close});
+    hooked_tell_together("eventfd_read", &(struct hooked_call){.run = pass_count});
+    hooked_tell_together("pthread_create", &(struct hooked_call){.run = start_thread});
+}
+
 static int show_maps(void)
 {
     char line[4096];
@@ -436,18 +452,13 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "maps") == 0)
         return show_maps();
+    const bool is_crowd = argc > 1 && strcmp(argv[1], "crowd") == 0;
     signal(SIGPIPE, SIG_IGN);
-    tell_memory();
-    tell_closing();
-    tell_counts();
-    tell_queues();
-    tell_threads();
-    tell_alternate_stacks();
-    tell_system();
-    hooked_transfers();
-    hooked_waits();
-#ifdef __GLIBC__
-    hooked_streams();
-#endif
+    if (!is_crowd)
+        tell_single_functions();
+    tell_crowd();
+    hooked_transfers(is_crowd);
+    hooked_waits(is_crowd);
+    hooked_streams(is_crowd);
     return 0;
 }

@@ -61,8 +61,9 @@ void hooked_tell_forked(const char *function, const char *situation, const struc
 /* Four threads make it 50 times each, all at once: the sum of the results. */
 void hooked_tell_together(const char *function, const struct hooked_call *call);
 
-void hooked_transfers(void);
-void hooked_waits(void);
-void hooked_streams(void);
+/* `is_crowd`: only on four threads at once. */
+void hooked_transfers(bool is_crowd);
+void hooked_waits(bool is_crowd);
+void hooked_streams(bool is_crowd);
 
 #endif

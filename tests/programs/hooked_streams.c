@@ -289,7 +289,7 @@ static const struct function readers[] = {
     {"__uflow", by_uflow, false},
     {"__underflow", by_underflow, false},
     {"scanf", by_scanf, true},
-    {"fscanf", by_fscanf, false},
+    {"fscanf", by_fscanf, true},
     {"vscanf", by_vscanf, true},
     {"vfscanf", by_vfscanf, true},
     {"__isoc99_scanf", by_isoc99_scanf, true},
@@ -513,24 +513,28 @@ static void tell_opening(void)
     TELL("fflush", "all streams", named_fflush(NULL));
 }
 
-void hooked_streams(void)
+/* Some use stdin or stdout, of which there is one. */
+static void tell_all(const struct function *functions, size_t count, void (*tell)(const struct function *function),
+                     long (*pass)(const struct hooked_call *call), bool is_crowd)
 {
-    tell_opening();
-    for (size_t at = 0; at < sizeof writers / sizeof writers[0]; at++) {
-        const struct hooked_call call = {.run = pass_out, .what = &writers[at]};
-        tell_writer(&writers[at]);
-        hooked_tell_forked(writers[at].name, "in a child", &call);
-        if (!writers[at].is_of_standard)
-            hooked_tell_together(writers[at].name, &call);
-    }
-    for (size_t at = 0; at < sizeof readers / sizeof readers[0]; at++) {
-        const struct hooked_call call = {.run = pass_in, .what = &readers[at]};
-        tell_reader(&readers[at]);
-        hooked_tell_forked(readers[at].name, "in a child", &call);
-        if (!readers[at].is_of_standard)
-            hooked_tell_together(readers[at].name, &call);
+    for (size_t at = 0; at < count; at++) {
+        const struct hooked_call call = {.run = pass, .what = &functions[at]};
+        if (!is_crowd) {
+            tell(&functions[at]);
+            hooked_tell_forked(functions[at].name, "in a child", &call);
+        }
+        if (!functions[at].is_of_standard)
+            hooked_tell_together(functions[at].name, &call);
     }
 }
+
+void hooked_streams(bool is_crowd)
+{
+    if (!is_crowd)
+        tell_opening();
+    tell_all(writers, sizeof writers / sizeof writers[0], tell_writer, pass_out, is_crowd);
+    tell_all(readers, sizeof readers / sizeof readers[0], tell_reader, pass_in, is_crowd);
+}
 #else
-void hooked_streams(void) {}
+void hooked_streams(bool is_crowd) { (void)is_crowd; }
 #endif

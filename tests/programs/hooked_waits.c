@@ -98,7 +98,7 @@ static long by_epoll(int fd, int ms, const sigset_t *mask, enum way way)
         ready = -2;
     (void)time;
     const int saved = errno;
-    syscall(SYS_close, set);
+    close(set);
     errno = saved;
     return ready > 0 ? 100 + (found.data.u64 == 77) : ready;
 }
@@ -187,36 +187,43 @@ static void tell_errors(void)
     TELL("epoll_pwait", "no descriptor", epoll_pwait(-1, &event, 1, 0, NULL));
 }
 
-void hooked_waits(void)
+static void tell_one(const struct function *function)
 {
-    tell_errors();
+    int ends[2], other[2];
+    MUST(pipe(ends) == 0 && pipe(other) == 0);
+    const struct hooked_call wait = {.run = wait_call, .what = function, .fd = ends[0]};
+    TELL(function->name, "nothing, at once", function->run(-1, 0, NULL));
+    TELL(function->name, "not ready, at once", function->run(ends[0], 0, NULL));
+    TELL(function->name, "not ready in time", function->run(ends[0], 3, NULL));
+    hooked_tell_cancelled(function->name, &wait);
+    hooked_disturb(0, -1);
+    TELL(function->name, "interrupted", function->run(ends[0], -1, NULL));
+    hooked_calm();
+    hooked_disturb(SA_RESTART, ends[1]);
+    TELL(function->name, "interrupted, even if others restart", function->run(ends[0], -1, NULL));
+    hooked_calm();
+    if (function->has_mask)
+        tell_mask(function, other[0]);
+    MUST(syscall(SYS_write, ends[1], "x", 1) == 1);
+    TELL(function->name, "ready", function->run(ends[0], -1, NULL));
+    close(ends[1]);
+    close(other[1]);
+    TELL(function->name, "the other end is closed", function->run(other[0], -1, NULL));
+    close(ends[0]);
+    close(other[0]);
+    TELL(function->name, "closed", function->run(ends[0], 0, NULL));
+}
+
+void hooked_waits(bool is_crowd)
+{
+    if (!is_crowd)
+        tell_errors();
     for (size_t at = 0; at < sizeof functions / sizeof functions[0]; at++) {
-        const struct function *function = &functions[at];
-        int ends[2], other[2];
-        MUST(pipe(ends) == 0 && pipe(other) == 0);
-        const struct hooked_call wait = {.run = wait_call, .what = function, .fd = ends[0]},
-                                 own = {.run = wait_for_own, .what = function};
-        TELL(function->name, "nothing, at once", function->run(-1, 0, NULL));
-        TELL(function->name, "not ready, at once", function->run(ends[0], 0, NULL));
-        TELL(function->name, "not ready in time", function->run(ends[0], 3, NULL));
-        hooked_tell_cancelled(function->name, &wait);
-        hooked_disturb(0, -1);
-        TELL(function->name, "interrupted", function->run(ends[0], -1, NULL));
-        hooked_calm();
-        hooked_disturb(SA_RESTART, ends[1]);
-        TELL(function->name, "interrupted, even if others restart", function->run(ends[0], -1, NULL));
-        hooked_calm();
-        if (function->has_mask)
-            tell_mask(function, other[0]);
-        MUST(syscall(SYS_write, ends[1], "x", 1) == 1);
-        TELL(function->name, "ready", function->run(ends[0], -1, NULL));
-        close(ends[1]);
-        close(other[1]);
-        TELL(function->name, "the other end is closed", function->run(other[0], -1, NULL));
-        close(ends[0]);
-        close(other[0]);
-        TELL(function->name, "closed", function->run(ends[0], 0, NULL));
-        hooked_tell_forked(function->name, "in a child", &own);
-        hooked_tell_together(function->name, &own);
+        const struct hooked_call own = {.run = wait_for_own, .what = &functions[at]};
+        if (!is_crowd) {
+            tell_one(&functions[at]);
+            hooked_tell_forked(functions[at].name, "in a child", &own);
+        }
+        hooked_tell_together(functions[at].name, &own);
     }
 }
