@@ -1,6 +1,6 @@
 /*
- * Answers are kept until a library is closed: dlclose is hooked for that. While it runs, an image may go and another
- * may take its addresses, so nothing kept is used. SPDX-License-Identifier: MIT
+ * Answers are kept until a library is closed: dlclose is hooked for that. While it runs, an image may go and
+ * another may take its addresses, so nothing kept is used. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include "bound_function.h"

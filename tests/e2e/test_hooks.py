@@ -38,8 +38,9 @@ class Builder:
         """What the program prints, the same alone and under hotpath run; and the waits of loops, by name."""
         alone = self.box.run(program, *arguments, env=env)
         path = self.folder / "run.json"
-        under = self.box.run(HOTPATH, "run", "--format", "json", "--output", path, "--section", "loops", "--", program,
-                             *arguments, env={"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None} | (env or {}))
+        under = self.box.run(HOTPATH, "run", "--format", "json", "--output", path, "--section", "loops", "--",
+                             program, *arguments,
+                             env={"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None} | (env or {}))
         assert under.stdout == alone.stdout
         loops = collections.Counter()
         for loop in Report(json.loads(path.read_text())).rows("loops"):

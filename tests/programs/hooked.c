@@ -8,6 +8,7 @@
  */
 #include "hooked.h"
 
+#include <dlfcn.h>
 #include <malloc.h>
 #include <mqueue.h>
 #include <sys/eventfd.h>
@@ -341,6 +342,34 @@ static void tell_queues(void)
     TELL("mq_close", "the same again", mq_close(queue));
 }
 
+/* ---------------------------------------------------------------------------------------------------- libraries */
+
+static const char *const other_library =
+#ifdef __GLIBC__
+    "libm.so.6";
+#else
+    "libc.so";
+#endif
+
+static long open_library(const struct hooked_call *call)
+{
+    void *library = dlopen(other_library, RTLD_NOW | RTLD_LOCAL);
+    (void)call;
+    return library != NULL && dlsym(library, "cos") != NULL && dlclose(library) == 0;
+}
+
+static void tell_libraries(void)
+{
+    const struct hooked_call call = {.run = open_library};
+    TELL("dlclose", "a library", open_library(&call));
+    TELL("dlclose", "again", open_library(&call));
+    TELL("dlopen", "no such library", dlopen("/nonexistent.so", RTLD_NOW) != NULL);
+    TELL("dlopen", "says so", dlerror() != NULL);
+    void *self = dlopen(NULL, RTLD_NOW);
+    TELL("dlclose", "the program", self == NULL ? -1 : dlclose(self));
+    hooked_tell_forked("dlclose", "in a child", &call);
+}
+
 /* ------------------------------------------------------------------------------------------------------ threads */
 
 static void *give_back(void *value) { return value; }
@@ -426,6 +455,7 @@ static void tell_single_functions(void)
     tell_closing();
     tell_counts();
     tell_queues();
+    tell_libraries();
     tell_threads();
     tell_alternate_stacks();
     tell_system();
@@ -436,6 +466,7 @@ static void tell_crowd(void)
     hooked_tell_together("malloc", &(struct hooked_call){.run = allocate});
     hooked_tell_together("close", &(struct hooked_call){.run = open_and_close});
     hooked_tell_together("eventfd_read", &(struct hooked_call){.run = pass_count});
+    hooked_tell_together("dlclose", &(struct hooked_call){.run = open_library});
     hooked_tell_together("pthread_create", &(struct hooked_call){.run = start_thread});
 }
 
