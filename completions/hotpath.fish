@@ -14,6 +14,7 @@ complete -c hotpath -n '__fish_seen_subcommand_from run' -l end-with-console -d 
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l verbose -s v -d 'Show all sections that have data, with all notes, instead of the short report.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l tree -s t -d 'Also show the call tree.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l cold -d 'Also show compiler-instrumented functions that were never called.'
+complete -c hotpath -n '__fish_seen_subcommand_from run' -l safe -d 'Observe from outside only: load nothing into the program and change nothing in its environment. Shows CPU time by function and by process, if the kernel allows perf.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-preload -d 'Do not preload the library that counts allocations and finds channels and loops.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-children -d 'Report only on the program itself, not on processes that it starts.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-cpu -d 'Do not sample CPU time.'

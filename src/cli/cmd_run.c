@@ -42,6 +42,7 @@ struct run {
     const struct hp_arguments *arguments;
     struct hp_settings settings;
     char folder[HP_RUN_FOLDER];   /* "": none could be created */
+    int folder_error;             /* why */
     char alloc_library[PATH_MAX]; /* library to preload; "": none */
     bool is_preloaded;            /* the program can load it, or pass it on to its children */
     bool has_zones;               /* the program has measured functions */
@@ -55,10 +56,13 @@ struct run {
 
 static void make_folder(struct run *run)
 {
-    if (!hp_run_folder_make(&run->settings, run->folder))
-        hp_fail("no directory for sessions can be used (%s), so the program prints its own report; give one with "
-                "--dir",
-                strerror(errno));
+    run->folder_error = hp_run_folder_make(&run->settings, run->folder) ? 0 : errno;
+}
+
+static void explain_no_folder(const struct run *run)
+{
+    hp_fail("nothing was recorded: no directory for sessions can be used (%s); give one with --dir",
+            strerror(run->folder_error));
 }
 
 /* --------------------------------------------------------------------------------------------- program */
@@ -70,10 +74,13 @@ static bool is_left_to_us(const struct run *run)
            (run->settings.record.is_off || !run->settings.record.is_set);
 }
 
+/* Everything is seen from outside; the program runs as without us. */
+static bool is_safe(const struct run *run) { return hp_arguments_flag(run->arguments, "safe") != NULL; }
+
 /* Needs the sessions of the run: they count the allocations. */
 static bool wants_alloc_stacks(const struct run *run)
 {
-    return hp_arguments_flag(run->arguments, "no-stacks") == NULL &&
+    return !is_safe(run) && hp_arguments_flag(run->arguments, "no-stacks") == NULL &&
            hp_arguments_flag(run->arguments, "no-alloc-stacks") == NULL && run->settings.record.alloc_stacks > 0;
 }
 
@@ -101,7 +108,7 @@ static bool wants_children(const struct run *run)
  */
 static bool wants_zones(const struct run *run)
 {
-    return hp_arguments_flag(run->arguments, "stacks") == NULL &&
+    return !is_safe(run) && hp_arguments_flag(run->arguments, "stacks") == NULL &&
            (run->has_zones || hp_arguments_flag(run->arguments, "zone-stacks") != NULL);
 }
 
@@ -114,7 +121,7 @@ static bool wants_stacks(const struct run *run)
 
 static bool wants_allocations(const struct run *run)
 {
-    return hp_arguments_flag(run->arguments, "no-preload") == NULL &&
+    return !is_safe(run) && run->folder[0] != '\0' && hp_arguments_flag(run->arguments, "no-preload") == NULL &&
            (is_left_to_us(run) || (run->settings.record.kinds & HP_RECORD_ALLOC));
 }
 
@@ -201,12 +208,12 @@ static void prepare(const void *context)
 {
     const struct run *run = context;
     sigaction(SIGXFSZ, &run->on_file_limit, NULL);
+    if (is_safe(run) || run->folder[0] == '\0')
+        return;
     choose_recording(run);
     pass_options(run);
     if (run->is_preloaded)
         hp_alloc_library_preload(run->alloc_library, wants_children(run));
-    if (run->folder[0] == '\0')
-        return;
     unsetenv("HOTPATH_SHUTDOWN_MS"); /* the runner enforces it */
     setenv("HOTPATH_RUN", "1", 1);
     hand_down_confinement();
@@ -232,7 +239,8 @@ static void watch(const void *context, pid_t pid)
     if (run->folder[0] == '\0')
         return;
     hp_census_begin((uint32_t)pid);
-    hp_lender_begin(run->folder, run->lender, run->settings.record.max_bytes);
+    if (!is_safe(run))
+        hp_lender_begin(run->folder, run->lender, run->settings.record.max_bytes);
     const bool has_heap = wants_alloc_stacks(run), takes_stacks = wants_stacks(run);
     if (has_heap)
         hp_collector_want_heap(run->folder);
@@ -250,6 +258,11 @@ static void watch(const void *context, pid_t pid)
 
 static void explain_nothing(const struct run *run)
 {
+    if (is_safe(run)) {
+        hp_fail("nothing was recorded: --safe needs perf, and the kernel refuses it or the program was too short; "
+                "'hotpath doctor' says how to allow it");
+        return;
+    }
     hp_fail(
         "nothing was recorded: no process of '%s' left a session. Compile the program with -DHOTPATH and link it "
         "with -lhotpath to measure its functions; see hotpath-run(1)",
@@ -347,8 +360,10 @@ static bool has_sessions(const struct run *run)
 static void report(struct run *run, pid_t program)
 {
     struct hp_sessions sessions = {0};
-    if (run->folder[0] == '\0')
+    if (run->folder[0] == '\0') {
+        explain_no_folder(run);
         return;
+    }
     if (access(run->folder, F_OK) != 0) {
         hp_fail("cannot report: the directory of the run, '%s', was removed (%s)", run->folder, strerror(errno));
         return;
@@ -375,10 +390,23 @@ static void report(struct run *run, pid_t program)
 
 /* --------------------------------------------------------------------------------------------- command */
 
-static int refuse(const struct hp_launch *launch, struct run *run)
+/* There is no second process for us, so we become the program. */
+static void become_program(const struct hp_launch *launch, const struct run *run)
+{
+    hp_fail("'%s' runs without hotpath: there can be no more processes (%s)", launch->argv[0],
+            strerror(launch->error));
+    sigaction(SIGXFSZ, &run->on_file_limit, NULL);
+    execvp(launch->argv[0], launch->argv);
+}
+
+static int refuse(struct hp_launch *launch, struct run *run)
 {
     if (run->folder[0] != '\0')
         hp_run_folder_drop(run->folder);
+    if (launch->pid < 0) {
+        become_program(launch, run);
+        launch->error = errno;
+    }
     hp_fail("cannot run '%s': %s", launch->argv[0], strerror(launch->error));
     return launch->error == ENOENT ? 127 : 126;
 }
@@ -427,8 +455,10 @@ static int execute_beside_console(void *run) { return execute(run); }
 static int watch_on_console(struct run *run)
 {
     make_folder(run);
-    if (run->folder[0] == '\0')
+    if (run->folder[0] == '\0') {
+        explain_no_folder(run);
         return EXIT_FAILED;
+    }
     const bool ends_with_console = hp_arguments_flag(run->arguments, "end-with-console") != NULL;
     const int status =
         hp_run_with_console(run->folder, &run->settings, ends_with_console, execute_beside_console, run);
@@ -465,6 +495,9 @@ static const struct hp_flag flags[] = {
     {"verbose", 'v', NULL, "Show all sections that have data, with all notes, instead of the short report."},
     {"tree", 't', NULL, "Also show the call tree."},
     {"cold", 0, NULL, "Also show compiler-instrumented functions that were never called."},
+    {"safe", 0, NULL,
+     "Observe from outside only: load nothing into the program and change nothing in its environment. Shows "
+     "CPU time by function and by process, if the kernel allows perf."},
     {"no-preload", 0, NULL, "Do not preload the library that counts allocations and finds channels and loops."},
     {"no-children", 0, NULL, "Report only on the program itself, not on processes that it starts."},
     {"no-cpu", 0, NULL, "Do not sample CPU time."},

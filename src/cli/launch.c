@@ -65,6 +65,13 @@ static bool may_go(struct link *link, pid_t runner)
     return true;
 }
 
+static void restore(const struct before *before)
+{
+    sigaction(SIGCHLD, &before->on_child, NULL);
+    if (before->files.rlim_max != 0)
+        setrlimit(RLIMIT_NOFILE, &before->files);
+}
+
 /*
  * The child waits until everything is ready. If we die with our parent, the child dies with us: fork has cleared
  * that setting.
@@ -75,9 +82,7 @@ static _Noreturn void become_program(const struct hp_launch *launch, const struc
         prctl(PR_SET_PDEATHSIG, before->death_signal, 0, 0, 0);
     if (!may_go(link, before->runner))
         _exit(126);
-    sigaction(SIGCHLD, &before->on_child, NULL);
-    if (before->files.rlim_max != 0)
-        setrlimit(RLIMIT_NOFILE, &before->files);
+    restore(before);
     hp_held_end(before->mask);
     launch->prepare(launch->context);
     execvp(launch->argv[0], launch->argv);
@@ -247,6 +252,8 @@ bool hp_launch(struct hp_launch *launch)
     forget_pending(&forwarding);
     hp_witness_end(&forwarding.witness);
     forget_pending(&forwarding);
+    if (launch->pid < 0)
+        restore(&before); /* the caller may become the program */
     hp_held_end(before.mask);
     if (link != NULL)
         munmap(link, sizeof *link);

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from command import Cli
-from harness import (BUILD, HOTPATH, PROGRAMS, TIMEOUT, needs_root, perf_is_allowed, with_glibc, without_emulator,
+from harness import (BUILD, HOTPATH, PROGRAMS, TIMEOUT, WITHOUT_PERF, needs_root, with_glibc, without_emulator,
                      without_sanitizer)
 
 pytestmark = [without_emulator("/proc shows the emulator"), with_glibc("the programs of this machine have it"),
@@ -89,21 +89,10 @@ def test_the_files_stay(cli):
 @needs_root
 def test_stacks_by_timers(cli):
     """Where perf is refused, each process samples itself; its ring is lent, too."""
-    done = Without(cli).run(cli.other_user, "exec", 40 * BLOCKS)
+    cli.before = WITHOUT_PERF
+    done = cli.run(cli.other_user, "exec", 40 * BLOCKS)
     rows = {row.name: row for row in done.report.rows("functions")}
-    assert done.stderr == "" and rows["allocate_as_other"].total_ns > 0
-
-
-class Without(Cli):
-    """hotpath run without perf."""
-
-    def __init__(self, cli):
-        super().__init__(cli.box)
-        self.program = PROGRAMS / "without_perf"
-        self.library = cli.library
-
-    def run(self, *args, **more):
-        return super().run("--alloc-library", self.library, *args, **more)
+    assert done.stderr == "" and any(row.samples > 0 for row in rows.values())
 
 
 @needs_root

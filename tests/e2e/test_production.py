@@ -1,0 +1,66 @@
+"""docs/production.md names every hook of the preloaded library and every variable of a run; and safe mode leaves a
+program as it is."""
+import re
+import subprocess
+
+import pytest
+
+from command import Cli
+from harness import (BUILD, PROGRAMS, SOURCE, WITHOUT_PERF, perf_is_allowed, with_glibc, without_emulator, without_sanitizer)
+
+pytestmark = [without_emulator("/proc shows the emulator"), with_glibc("the programs of this machine have it"),
+              without_sanitizer("the library of such a build can be preloaded into nothing else")]
+
+PAGE = (SOURCE / "docs/production.md").read_text()
+
+
+@pytest.fixture
+def cli(box):
+    return Cli(box)
+
+
+def exported():
+    text = subprocess.run(["nm", "-D", "--defined-only", BUILD / "lib/libhotpath_alloc.so"], capture_output=True,
+                          text=True, check=True).stdout
+    return {line.split()[-1].split("@")[0] for line in text.splitlines() if line.split()[-2] != "A"}  # no versions
+
+
+def test_all_hooks_are_listed():
+    hooks = {name for name in exported() if not re.match("_Z(n|d)", name)}
+    rows = PAGE.split("| what for | functions |")[1].split("\n\n")[0]
+    listed = set(re.findall(r"`([a-z_0-9]+)`", rows)) - {"new", "delete"}
+    assert listed == hooks - {"hotpath_v1_alloc_yield"}, listed ^ hooks
+    assert any(name.startswith("_Zn") for name in exported()) and "`new` and `delete`" in rows
+
+
+def variables(text):
+    return {line.split("=")[0] for line in text.splitlines() if "=" in line}
+
+
+def test_all_variables_are_listed(cli):
+    plain = variables(subprocess.run(["env"], env=cli.environment(), capture_output=True, text=True).stdout)
+    found = variables(cli("run", "--format", "none", "--no-cpu", "--no-alloc-stacks", "env").stdout) - plain
+    listed = set(re.findall("`([A-Z_]+)`", PAGE.split("**Environment.**")[1].split("\n\n")[0]))
+    assert {"LD_PRELOAD", "HOTPATH_RUN", "HOTPATH_RUN_LENDER"} <= found and found <= listed, found - listed
+
+
+def test_safe_mode_changes_nothing(cli):
+    """Neither the environment nor what is loaded."""
+    show = ["sh", "-c", "env | grep -v '^_=' | sort; grep -c hotpath /proc/self/maps; true"]
+    plain = subprocess.run(show, env=cli.environment(), cwd=cli.folder, capture_output=True, text=True)
+    done = cli("run", "--safe", "--format", "none", *show)
+    assert done.stdout == plain.stdout and plain.stdout.endswith("\n0\n")
+
+
+@pytest.mark.skipif(not perf_is_allowed(), reason="it samples by perf only")
+def test_safe_mode_shows_functions(cli):
+    """Also of a program with measured functions, which records nothing itself."""
+    done = cli.run("--safe", "sh", "-c", f"{PROGRAMS / 'stacked'} split 100; true")
+    names = {row.name for row in done.report.rows("functions")}
+    assert len(names) > 1 and {row.state for row in done.report.rows("processes")} == {"outside"}
+
+
+def test_safe_mode_without_perf(cli):
+    cli.before = WITHOUT_PERF
+    done = cli("run", "--safe", "echo", "hi")
+    assert done.stdout == "hi\n" and len(done.lines) == 1 and "perf" in done.lines[0]
