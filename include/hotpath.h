@@ -984,6 +984,12 @@ HOTPATH_API_ void hotpath_v1_alloc_failed(void);
 HOTPATH_API_ void hotpath_v1_confine(int what);
 
 /*
+ * Called by interposed functions after which a session could not begin, or would begin too late: under `hotpath
+ * run` most processes begin theirs only when there is something to record. Begins it now.
+ */
+HOTPATH_API_ void hotpath_v1_begin(void);
+
+/*
  * Called by the library that samples stacks for `hotpath run`. `leave_thread` is called, with signals blocked, in a
  * thread that has zones and is from now on sampled by this library instead.
  */

@@ -23,6 +23,8 @@ FAMILY = {"malloc", "calloc", "realloc", "reallocarray", "free", "free_sized", "
           "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc"}
 ALLOC = FAMILY | {"hotpath_v1_alloc_yield"}
 SANDBOXES = {"prctl", "syscall"}
+IDENTITIES = {"setuid", "setgid", "seteuid", "setegid", "setreuid", "setregid", "setresuid", "setresgid",
+              "setgroups", "initgroups", "chroot", "unshare", "setns"}
 THREADS = {"pthread_create", "thrd_create", "sigaltstack"}
 WAITS = {"epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect", "__io_uring_get_cqe",
          "io_uring_wait_cqes", "io_uring_wait_cqe_timeout", "io_uring_submit_and_wait",
@@ -78,7 +80,7 @@ def main():
         problems += [f"{file}: exports {name}, which is not in the header" for name in names - declared -
                      BESIDE_THE_HEADER]
         problems += [f"{file}: does not export {name}" for name in declared - names]
-    preloaded = ALLOC | SANDBOXES | THREADS | WAITS | LOOPS | TRANSFERS | DESCRIPTORS | QUEUES | CLOSES
+    preloaded = ALLOC | SANDBOXES | IDENTITIES | THREADS | WAITS | LOOPS | TRANSFERS | DESCRIPTORS | QUEUES | CLOSES
     for file, names, truth in ((alloc_shared, exported("-D", alloc_shared) - FORTIFIED - STREAMS, preloaded),
                                (alloc_static, exported(alloc_static), ALLOC),
                                (alloc_wrap, exported(alloc_wrap), {f"__wrap_{name}" for name in FAMILY})):

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -364,24 +363,6 @@ void hp_stack_sampler_release(void)
 
 /* ---------------------------------------------------------------------------------------------------- beginning */
 
-/* Since then a timer that fires during a system call does not interrupt it: the signal is delivered on return. */
-#if defined __aarch64__
-enum { LEAST_MAJOR = 6, LEAST_MINOR = 1 };
-#else
-enum { LEAST_MAJOR = 5, LEAST_MINOR = 10 };
-#endif
-
-static bool is_kernel_harmless(void)
-{
-    struct utsname system;
-    char *end;
-    if (uname(&system) != 0)
-        return false;
-    const unsigned long major = strtoul(system.release, &end, 10),
-                        minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
-    return major > LEAST_MAJOR || (major == LEAST_MAJOR && minor >= LEAST_MINOR);
-}
-
 /* The period that `hotpath run` wants; 0: none. */
 static uint64_t wanted_period(void)
 {
@@ -405,8 +386,9 @@ __attribute__((constructor(103))) static void begin_sampling(void)
 {
     const int saved = errno;
     sampler.period_ns = wanted_period();
-    sampler.is_on = sampler.period_ns > 0 && is_kernel_harmless() && hp_process_ring_prepare(sampler.period_ns) &&
-                    make_timers() && pthread_key_create(&sampler.at_end, end_thread) == 0 &&
+    sampler.is_on = sampler.period_ns > 0 && hp_cpu_timers_are_harmless() &&
+                    hp_process_ring_prepare(sampler.period_ns) && make_timers() &&
+                    pthread_key_create(&sampler.at_end, end_thread) == 0 &&
                     pthread_atfork(NULL, NULL, follow_fork) == 0;
     hp_stack_sampler_begin_thread();
     if (sampler.is_on)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <threads.h>
 
+#include "hotpath.h"
 #include "resolve.h"
 #include "stack_sampler.h"
 
@@ -88,6 +89,7 @@ PUBLIC int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, s
         find_next();
     if (next_create == NULL)
         return ENOSYS;
+    hotpath_v1_begin(); /* a process with threads is not short */
     struct start *start = hp_stack_sampler_is_on() ? free_start() : NULL;
     if (start == NULL)
         return next_create(thread, attributes, routine, argument);
@@ -105,6 +107,7 @@ PUBLIC int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
         find_next();
     if (next_thrd == NULL)
         return thrd_error;
+    hotpath_v1_begin();
     struct start *start = hp_stack_sampler_is_on() ? free_start() : NULL;
     if (start == NULL)
         return next_thrd(thread, routine, argument);

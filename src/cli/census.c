@@ -345,6 +345,8 @@ void hp_census_begin(uint32_t pid)
         state.programs[0] = hp_task_executable(pid); /* still hotpath's own executable */
 }
 
+bool hp_census_is_exact(void) { return state.census.is_exact; }
+
 /* A pid is reused only after its process has ended. */
 static bool is_known(const struct hp_citizen *met)
 {

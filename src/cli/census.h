@@ -46,6 +46,9 @@ struct hp_census {
 /* The program has been forked and waits. Discards any earlier census. */
 void hp_census_begin(uint32_t pid);
 
+/* Whether the kernel tells of every process. */
+bool hp_census_is_exact(void);
+
 /*
  * A process left a session: `met` is what the session says of it, with an end if it is gone already. Its parents
  * may be gone, and it may have ended before any scan; without this its CPU time would be given to others. Call it

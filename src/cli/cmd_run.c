@@ -22,6 +22,7 @@
 #include "collector.h"
 #include "command.h"
 #include "counter.h"
+#include "cpu.h"
 #include "debug_servers.h"
 #include "inherited.h"
 #include "launch.h"
@@ -38,6 +39,12 @@
 #include "task_files.h"
 #include "text.h"
 
+/* What is known only when the program is observed, just before it begins. */
+struct agreed {
+    bool has_timers; /* stacks are sampled inside the program */
+    bool defers;     /* processes begin their sessions late */
+};
+
 struct run {
     const struct hp_arguments *arguments;
     struct hp_settings settings;
@@ -46,7 +53,7 @@ struct run {
     char alloc_library[PATH_MAX]; /* library to preload; "": none */
     bool is_preloaded;            /* the program can load it, or pass it on to its children */
     bool has_zones;               /* the program has measured functions */
-    bool *has_timers;             /* stacks are sampled inside the program; shared with the child that becomes it */
+    struct agreed *agreed;        /* shared with the child that becomes the program; NULL: no memory */
     struct hp_clock_pair began;
     char lender[HP_LENDER_NAME];    /* the name of its socket */
     struct sigaction on_file_limit; /* SIGXFSZ, as the program is to have it */
@@ -198,10 +205,21 @@ static void pass_stack_period(const struct run *run)
 {
     char text[32];
     snprintf(text, sizeof text, "%" PRIu64, HP_STACK_PERIOD_NS);
-    if (run->has_timers != NULL && *run->has_timers)
+    if (run->agreed != NULL && run->agreed->has_timers)
         setenv(HP_RUN_STACK_PERIOD, text, 1);
     else
         unsetenv(HP_RUN_STACK_PERIOD);
+}
+
+/* In the child that becomes the program. */
+static void pass_program(const struct run *run)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%ld", (long)getpid());
+    if (run->agreed != NULL && run->agreed->defers)
+        setenv(HP_RUN_PROGRAM, text, 1);
+    else
+        unsetenv(HP_RUN_PROGRAM);
 }
 
 static void prepare(const void *context)
@@ -220,6 +238,7 @@ static void prepare(const void *context)
     setenv("HOTPATH_DIR", run->folder, 1);
     setenv(HP_RUN_LENDER, run->lender, 1);
     pass_stack_period(run);
+    pass_program(run);
     pass_streams(run);
 }
 
@@ -227,7 +246,17 @@ static void prepare(const void *context)
 static const char *folder_of_rings(const struct run *run)
 {
     const bool may_call = !run->settings.record.reserve; /* make system calls while the program runs */
-    return run->is_preloaded && run->has_timers != NULL && may_call ? run->folder : NULL;
+    return run->is_preloaded && run->agreed != NULL && may_call ? run->folder : NULL;
+}
+
+/*
+ * Whether processes may begin their sessions late. Those that end before must be known otherwise; samples from
+ * inside begin with the session; and the timer that makes a session begin must not interrupt system calls.
+ */
+static bool may_defer(const struct run *run)
+{
+    return run->is_preloaded && !run->agreed->has_timers && !run->settings.record.reserve && hp_census_is_exact() &&
+           hp_cpu_timers_are_harmless();
 }
 
 /* Observes the program from outside, without its help. */
@@ -248,8 +277,10 @@ static void watch(const void *context, pid_t pid)
         (takes_stacks || has_heap) && hp_collector_begin((uint32_t)pid, takes_stacks ? HP_STACK_PERIOD_NS : 0,
                                                          folder_of_rings(run), wants_zones(run));
     const bool has_stacks = takes_stacks && has_collector;
-    if (run->has_timers != NULL)
-        *run->has_timers = has_stacks && hp_stacks_are_from_inside(hp_collector_source());
+    if (run->agreed != NULL) {
+        run->agreed->has_timers = has_stacks && hp_stacks_are_from_inside(hp_collector_source());
+        run->agreed->defers = may_defer(run);
+    }
     hp_run_observer_start(run->folder,
                           &(struct hp_run_observer_wishes){.has_waits = has_waits, .has_stacks = has_stacks});
 }
@@ -345,6 +376,7 @@ static void add_from_outside(const struct run *run, bool has_stacks)
                                        .census = hp_census_end(),
                                        .library = run->alloc_library,
                                        .began = run->began,
+                                       .defers = run->agreed != NULL && run->agreed->defers,
                                        .has_stacks = has_stacks};
     hp_outside_add(&outside);
 }
@@ -411,11 +443,11 @@ static int refuse(struct hp_launch *launch, struct run *run)
     return launch->error == ENOENT ? 127 : 126;
 }
 
-/* In memory shared with the child that becomes the program; NULL: no memory. */
-static bool *shared_flag(void)
+/* NULL: no memory. */
+static struct agreed *share_agreed(void)
 {
-    bool *flag = mmap(NULL, sizeof *flag, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return flag != MAP_FAILED ? flag : NULL;
+    struct agreed *agreed = mmap(NULL, sizeof *agreed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return agreed != MAP_FAILED ? agreed : NULL;
 }
 
 static int execute(struct run *run)
@@ -430,7 +462,7 @@ static int execute(struct run *run)
         make_folder(run);
     find_alloc_library(run);
     run->has_zones = hp_program_has_zones(run->arguments->operands[0]);
-    run->has_timers = shared_flag();
+    run->agreed = share_agreed();
     hp_lender_name(run->lender);
     hp_clock_pair(hp_clock_counter(), &run->began.ticks, &run->began.ns);
     const bool is_started = hp_launch(&launch);

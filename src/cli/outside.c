@@ -304,6 +304,7 @@ static void end_session(const struct left *left, uint64_t end_ns, uint64_t cpu_n
     "it could not write a session file: another root directory or user than its parent, or no space left"
 #define UNFORKED "it was not created by fork, or its parent could not be followed"
 #define UNLOADED "hotpath was not loaded into it; only its stacks are known"
+#define BRIEF "it ended before it did anything that is recorded"
 #define UNKNOWN "it did not inherit hotpath's environment variables, or could not write a session"
 
 static const char *reason_of(const struct hp_citizen *citizen, size_t at)
@@ -324,6 +325,15 @@ static const char *reason_of(const struct hp_citizen *citizen, size_t at)
     return work.judgement;
 }
 
+/*
+ * Whether its session was still to begin (src/record/deferral.h): it had used little, by its own clock or by its
+ * share of what is known for all. It may have slept for long.
+ */
+static bool is_brief(const struct hp_citizen *citizen, uint64_t cpu_begin, uint64_t cpu_end)
+{
+    return work.given->defers && (cpu_end < cpu_begin + SLACK_NS || citizen->seen_cpu_ns < cpu_begin + SLACK_NS);
+}
+
 static bool is_same(const struct stranger *stranger, const struct hp_executed *image, const char *reason)
 {
     const char *file = stranger->image->file;
@@ -331,11 +341,12 @@ static bool is_same(const struct stranger *stranger, const struct hp_executed *i
            (file == NULL ? image->file == NULL : image->file != NULL && strcmp(file, image->file) == 0);
 }
 
-/* The last place collects everything beyond the limit. */
+/* Brief ones are summed at once. The last place collects everything beyond the limit. */
 static struct stranger *place_for(const struct hp_executed *image, const char *reason)
 {
     const size_t most = sizeof work.strangers / sizeof work.strangers[0];
-    for (size_t at = 0; work.stranger_count >= MOST_ROWS && at < work.stranger_count; at++)
+    const bool is_summed = work.stranger_count >= MOST_ROWS || strcmp(reason, BRIEF) == 0;
+    for (size_t at = 0; is_summed && at < work.stranger_count; at++)
         if (is_same(&work.strangers[at], image, reason))
             return &work.strangers[at];
     return work.stranger_count < most ? &work.strangers[work.stranger_count++] : &work.strangers[most - 1];
@@ -370,6 +381,8 @@ static bool is_worth_a_word(const struct hp_citizen *citizen, size_t at)
     if (at > 0)
         return true;
     const uint64_t end = end_of(citizen, 0) < work.now.ns ? end_of(citizen, 0) : work.now.ns;
+    if (work.given->defers)
+        return citizen->image_count == 1 && citizen != work.given->census->all;
     return citizen->image_count == 1 && citizen != work.given->census->all &&
            (citizen->cpu_ns > SLACK_NS / 20 || end > citizen->began_ns + SLACK_NS);
 }
@@ -395,10 +408,11 @@ static void settle(const struct hp_citizen *citizen)
         if (!is_counted && !is_worth_a_word(citizen, at))
             continue;
         const uint64_t cpu_begin = before != NULL && before->cpu_latest_ns < cpu_end ? before->cpu_latest_ns : 0;
-        struct stranger *stranger = add_stranger(citizen, at, cpu_end - cpu_begin,
-                                                 at > 0       ? reason_of(citizen, at)
-                                                 : is_counted ? UNWRITTEN
-                                                              : UNFORKED);
+        const char *reason = at > 0 ? reason_of(citizen, at) : is_counted ? UNWRITTEN : UNFORKED;
+        if (is_brief(citizen, cpu_begin, cpu_end) &&
+            (strcmp(reason, UNKNOWN) == 0 || strcmp(reason, UNFORKED) == 0))
+            reason = BRIEF;
+        struct stranger *stranger = add_stranger(citizen, at, cpu_end - cpu_begin, reason);
         stranger->counted += is_counted;
         cpu_end = cpu_begin;
     }
@@ -513,7 +527,10 @@ static void fill(struct file *file, const struct stranger *stranger)
     header->clock_latest = (struct hp_clock_pair){ticks_at(stranger->ended_ns), stranger->ended_ns};
     header->cpu_latest_ns = stranger->cpu_ns;
     header->others = stranger->others;
-    header->losses[HP_LOSS_PROCESSES] = stranger->count - stranger->counted;
+    if (strcmp(stranger->reason, BRIEF) == 0)
+        header->brief = stranger->count;
+    else
+        header->losses[HP_LOSS_PROCESSES] = stranger->count - stranger->counted;
     describe(file, stranger);
     header->capacity = header->backed = sizeof *file;
 }

@@ -16,6 +16,7 @@ struct hp_outside {
     const struct hp_census *census;
     const char *library;        /* preloaded to follow processes; "": none */
     struct hp_clock_pair began; /* with this machine's counter, or none */
+    bool defers;                /* processes begin their sessions late, and brief ones have none */
     bool has_stacks;            /* only stacks were sampled: processes are listed into which nothing was loaded */
 };
 

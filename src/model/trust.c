@@ -50,6 +50,7 @@ void hp_trust_of_run(const struct hp_profile *profile, const struct hp_cpu *cpu,
         for (size_t loss = 0; loss < HP_LOSSES; loss++)
             ret_trust->lost[loss] += header->losses[loss];
         ret_trust->unpassed += (header->features & HP_FEATURE_UNPASSED) != 0;
+        ret_trust->brief += header->brief;
         ret_trust->storage = higher(ret_trust->storage, header->storage);
         ret_trust->refusal = higher(ret_trust->refusal, header->refusal);
     }

@@ -25,6 +25,7 @@ struct hp_trust {
     bool is_sandboxed; /* a process was sandboxed from some time on */
     size_t unpassed;   /* processes whose stacks did not reach `hotpath run` */
     size_t uncounted;  /* processes whose allocations are unknown, while those of others are counted */
+    uint64_t brief;    /* processes that ended before they did anything that is recorded */
     uint32_t refusal;  /* enum hp_refusal, of the worst process */
 };
 

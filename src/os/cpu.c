@@ -6,9 +6,11 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <ucontext.h>
 
@@ -404,4 +406,22 @@ struct hp_stack hp_cpu_alternate_of(const void *context)
     const stack_t *set = &((const ucontext_t *)context)->uc_stack;
     const uintptr_t low = (uintptr_t)set->ss_sp;
     return set->ss_flags & SS_DISABLE ? (struct hp_stack){0, 0} : (struct hp_stack){low, low + set->ss_size};
+}
+
+/* Since then a timer that fires during a system call does not interrupt it: the signal is delivered on return. */
+#if defined __aarch64__
+enum { LEAST_MAJOR = 6, LEAST_MINOR = 1 };
+#else
+enum { LEAST_MAJOR = 5, LEAST_MINOR = 10 };
+#endif
+
+bool hp_cpu_timers_are_harmless(void)
+{
+    struct utsname system;
+    char *end;
+    if (uname(&system) != 0)
+        return false;
+    const unsigned long major = strtoul(system.release, &end, 10),
+                        minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    return major > LEAST_MAJOR || (major == LEAST_MAJOR && minor >= LEAST_MINOR);
 }

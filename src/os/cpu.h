@@ -38,6 +38,8 @@ struct hp_cpu_time hp_cpu_of_process(void);
 bool hp_cpu_timer_start(int *ret_timer, int signal, void *owner, uint64_t first_ns, uint64_t period_ns);
 void hp_cpu_timer_change(int timer, uint64_t first_ns, uint64_t period_ns);
 void hp_cpu_timer_stop(int timer);
+/* Whether a system call goes on if a timer fires meanwhile. Not in signal handlers. */
+bool hp_cpu_timers_are_harmless(void);
 /* Signals that may be queued for this user. Each existing timer takes one of these. */
 uint64_t hp_cpu_queue(void);
 /* Sends nothing until it is changed. Any thread, like all of these. */

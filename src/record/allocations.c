@@ -20,8 +20,10 @@
 #include "allocations.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "block_owners.h"
+#include "deferral.h"
 #include "heap_samples.h"
 #include "holders.h"
 #include "holding.h"
@@ -70,6 +72,40 @@ static inline void count_idle(const void *allocated, uint64_t asked, const void 
 static void publish(struct hp_header *header, int64_t change)
 {
     hp_raise(&header->alloc_peak, __atomic_add_fetch(&header->alloc_live, change, __ATOMIC_RELAXED));
+}
+
+/* What the process allocates while its session is deferred (deferral.h). Only totals: there are no rows yet. */
+static struct {
+    uint64_t count, bytes, usable, frees, freed;
+} early;
+
+static __attribute__((noinline, cold)) void count_early(const void *allocated, uint64_t asked, uint64_t usable,
+                                                        const void *freed, uint64_t freed_bytes)
+{
+    __atomic_fetch_add(&early.count, allocated != NULL, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&early.bytes, asked, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&early.usable, usable, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&early.frees, freed != NULL, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&early.freed, freed_bytes, __ATOMIC_RELAXED);
+    hp_deferral_look();
+}
+
+void hp_allocations_forget_early(void) { memset(&early, 0, sizeof early); }
+
+void hp_allocations_keep_early(void)
+{
+    struct hp_session *session = hp_records_allocations() ? hp_session_hold() : NULL;
+    if (session == NULL)
+        return;
+    struct hp_header *header = hp_store_header(&session->store);
+    hp_alloc_declare(header);
+    __atomic_fetch_add(&header->late_count, early.count, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&header->late_bytes, early.bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&header->late_usable, early.usable, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&header->late_frees, early.frees, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&header->late_freed, early.freed, __ATOMIC_RELAXED);
+    publish(header, (int64_t)(early.usable - early.freed));
+    hp_session_let_go(session);
 }
 
 /* For a thread without a usable context. Holds the session, which nothing else keeps mapped. */
@@ -339,10 +375,13 @@ static __attribute__((noinline, cold)) void count_with_care(const void *allocate
 static __attribute__((noinline)) void count_slowly(const void *allocated, uint64_t asked, uint64_t usable,
                                                    const void *freed, uint64_t freed_bytes, uintptr_t stack)
 {
-    if (is_recorded())
+    if (is_recorded()) {
         count_with_care(allocated, asked, usable, freed, freed_bytes, stack);
-    else
-        count_idle(allocated, asked, freed, freed_bytes);
+        return;
+    }
+    count_idle(allocated, asked, freed, freed_bytes);
+    if (hp_is_deferred())
+        count_early(allocated, asked, usable, freed, freed_bytes);
 }
 
 /* The same for a block that is, or was, sampled. */
@@ -460,7 +499,9 @@ enum reading { NEVER_READ, ABOUT_TO_READ, WAS_READ };
 
 static bool is_counted_by_nobody(void)
 {
-    return !hp_records_allocations() && __atomic_load_n(&hp_runtime->alloc_reading, __ATOMIC_RELAXED) == NEVER_READ;
+    return !hp_records_allocations() &&
+           __atomic_load_n(&hp_runtime->deferral, __ATOMIC_RELAXED) == HP_NOT_DEFERRED &&
+           __atomic_load_n(&hp_runtime->alloc_reading, __ATOMIC_RELAXED) == NEVER_READ;
 }
 
 /*

@@ -21,6 +21,12 @@ struct hotpath_context_ *hp_allocations_take_over(void);
 void hp_allocations_give_back(struct hotpath_context_ *held);
 /* Tells the libraries that interpose malloc whether anyone counts. Call after a session has started or ended. */
 void hp_allocations_switch(void);
+/*
+ * What was allocated while the session was deferred: in a forked child, that of its parent is forgotten; in the
+ * session, it is part of the totals.
+ */
+void hp_allocations_forget_early(void);
+void hp_allocations_keep_early(void);
 /* Prints why allocations are not counted, if they are not although malloc is interposed. */
 void hp_allocations_explain(void);
 

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 
+#include "deferral.h"
 #include "sampler.h"
 #include "thread_context.h"
 #include "thread_ends.h"
@@ -110,6 +111,8 @@ void hotpath_v1_confine(int what)
 {
     const int saved = errno;
     struct hp_signals held;
+    if (what > 0)
+        hp_deferral_begin(); /* later it could not */
     if (hp_page() == NULL || is_parents() || !hp_lock(&held)) {
         errno = saved;
         return;

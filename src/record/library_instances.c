@@ -14,6 +14,7 @@
  */
 #include "library_instances.h"
 
+#include "deferral.h"
 #include "images.h"
 #include "runtime.h"
 #include "shared_layout.h"
@@ -50,6 +51,6 @@ void hp_library_join(void)
         copy++;
     if (copy < HP_COPIES)
         hp_runtime->no_contexts[copy] = &hp_no_context;
-    HOTPATH_PUT_(hp_no_context.skip, copy < HP_COPIES && hp_runtime->gate == 0);
+    HOTPATH_PUT_(hp_no_context.skip, copy < HP_COPIES && hp_runtime->gate == 0 && !hp_is_deferred());
     hp_here.state = hp_runtime;
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "allocations.h"
+#include "deferral.h"
 #include "exit_report.h"
 #include "holders.h"
 #include "lending.h"
@@ -35,10 +36,46 @@
 
 /* ------------------------------------------------------------------------------------------- settings */
 
+/*
+ * Our variables, as they were when the library was loaded: "NAME=VALUE", each with its zero. A session that begins
+ * late must not read the environment, which the program may be changing.
+ */
+static struct {
+    char texts[4096];
+    size_t used;
+} kept;
+
+/* False: too many of them, so the session cannot begin late. */
+static bool keep_environment(void)
+{
+    for (char *const *at = hp_environment_all(); at != NULL && *at != NULL; at++) {
+        if (strncmp(*at, "HOTPATH", strlen("HOTPATH")) != 0 && strncmp(*at, "NO_COLOR=", strlen("NO_COLOR=")) != 0)
+            continue;
+        const size_t bytes = strlen(*at) + 1;
+        if (bytes > sizeof kept.texts - kept.used)
+            return false;
+        memcpy(kept.texts + kept.used, *at, bytes);
+        kept.used += bytes;
+    }
+    return true;
+}
+
+static const char *look_up_kept(const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = kept.texts; at < kept.texts + kept.used; at += strlen(at) + 1)
+        if (strncmp(at, name, length) == 0 && at[length] == '=')
+            return at + length + 1;
+    return NULL;
+}
+
+/* Whether the session begins late, so that the environment is the one that was kept. */
+static bool is_late;
+
 static const char *look_up(const char *name, void *context)
 {
     (void)context;
-    return hp_environment(name);
+    return __atomic_load_n(&is_late, __ATOMIC_RELAXED) ? look_up_kept(name) : hp_environment(name);
 }
 
 static void warn(const char *line, void *context)
@@ -76,14 +113,21 @@ static bool may_make_system_calls(void)
            !hp_header_is_sandboxed(hp_store_header(store)) && hp_clock_may_be_read();
 }
 
+static void begin_late(void);
+
 /*
  * A child of a program that reports on itself starts its session at its first zone: most children have none and
- * exec something else.
+ * exec something else. One of a run starts it at once, or later (deferral.h).
  */
 static void follow_fork(void)
 {
     const int saved = errno;
-    if (hp_runtime->settings.record.is_run && hp_is_active() && may_make_system_calls())
+    const bool was_deferred = __atomic_load_n(&hp_runtime->deferral, __ATOMIC_RELAXED) != HP_NOT_DEFERRED;
+    const bool is_followed = hp_runtime->settings.record.is_run && hp_is_active() && may_make_system_calls();
+    hp_allocations_forget_early();
+    if (hp_runtime->defers && (was_deferred || is_followed))
+        hp_deferral_set(begin_late, true);
+    else if (is_followed)
         hp_thread_context_of_for_pools();
     errno = saved;
 }
@@ -122,7 +166,8 @@ static void agree(const struct wish *wish)
 /* Under the lock: joins the running session, or starts this one. */
 static int begin_locked(struct wish *wish)
 {
-    if (hp_is_forked_child())
+    const bool is_child = hp_is_forked_child();
+    if (is_child)
         hp_session_leave_parents();
     if (hp_is_active() && !is_auto())
         return HOTPATH_E_ACTIVE;
@@ -130,7 +175,7 @@ static int begin_locked(struct wish *wish)
         return HOTPATH_E_INACTIVE;
     wish->is_new = !hp_is_active();
     hp_session_use_settings(&wish->settings);
-    __atomic_store_n(&hp_runtime->is_child, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&hp_runtime->is_child, is_child && wish->settings.record.is_run, __ATOMIC_RELAXED);
     wish->choice = hp_sites_choose(wish->choice);
     if (wish->is_new)
         hp_session_open(wish->session);
@@ -238,8 +283,9 @@ static int begin_with(struct wish *wish, const struct hotpath_options *options)
     wish->is_quick = settings->record.is_run && options == NULL;
     if (!is_auto() && !settings->record.is_run)
         hp_options_warn_unknown(hp_environment_all(), warn, NULL);
-    if (!hp_runtime_prepare(in_child) || !hp_sites_prepare(&settings->record, &wish->choice))
+    if (!hp_runtime_prepare(hp_deferral_begin, in_child) || !hp_sites_prepare(&settings->record, &wish->choice))
         return HOTPATH_E_SPACE;
+    hp_runtime_choose_counter();
     make_absolute(settings->output.output_path, sizeof settings->output.output_path);
     make_absolute(settings->record.dir, sizeof settings->record.dir);
     const int status = begin_or_join(wish);
@@ -267,6 +313,7 @@ static void join(void)
 static int begin(const struct hotpath_options *options, struct hp_manners *ret_manners)
 {
     join();
+    hp_deferral_end();
     hp_unrecorded_forget();
     note_standard_error();
     if (hp_process_is_privileged() || hp_is_sandboxed())
@@ -369,7 +416,7 @@ __attribute__((destructor(101))) static void at_exit(void)
 
 static uint64_t confinement_of_run(void)
 {
-    const char *around = hp_environment(HP_RUN_CONFINEMENT);
+    const char *around = look_up(HP_RUN_CONFINEMENT, NULL);
     return around != NULL ? hp_task_number(&around) : 0;
 }
 
@@ -385,24 +432,65 @@ static bool was_shut_in(void)
     return is;
 }
 
+/* Whether HOTPATH is set, to whatever. */
+static bool is_set(void)
+{
+    const char *wish = hp_environment("HOTPATH");
+    return wish != NULL && wish[0] != '\0' && !hp_process_is_privileged();
+}
+
 /* Whether the environment alone requests a session. */
 static bool is_asked_for(void)
 {
-    const char *wish = hp_environment("HOTPATH");
-    if (wish == NULL || wish[0] == '\0' || hp_process_is_privileged())
-        return false;
     struct hp_settings *settings = hp_memory_map(sizeof *settings);
     if (settings == NULL)
         return false;
     hp_settings_resolve(settings, NULL, look_up, NULL, NULL, NULL);
     /* In this order: in a sandbox, looking for the run may be forbidden. */
-    const bool is_set = settings->record.is_set && !(settings->record.is_run && was_shut_in()) &&
-                        !hp_is_of_past_run(&settings->record);
+    const bool is = settings->record.is_set && !(settings->record.is_run && was_shut_in()) &&
+                    !hp_is_of_past_run(&settings->record);
     hp_memory_unmap(settings, sizeof *settings);
-    return is_set;
+    return is;
+}
+
+/* With system calls only, and no more memory than they give: anything may have been interrupted. */
+static void begin_late(void)
+{
+    struct hp_manners unused;
+    __atomic_store_n(&is_late, true, __ATOMIC_RELAXED);
+    if (hp_is_forked_child() && hp_is_active())
+        hp_thread_context_of_for_pools();
+    else if (is_asked_for() && begin(NULL, &unused) == HOTPATH_OK)
+        set_auto(true);
+    __atomic_store_n(&is_late, false, __ATOMIC_RELAXED);
+    hp_deferral_end();
+    if (hp_is_active())
+        hp_allocations_keep_early();
+    hp_skip_idle(!hp_is_active());
+    hp_allocations_switch();
+}
+
+/* Whether sessions of this run begin late; and whether this process is the program itself, whose does not. */
+static bool is_of_deferring_run(bool *ret_is_program)
+{
+    const char *program = hp_environment("HOTPATH_RUN") != NULL ? hp_environment(HP_RUN_PROGRAM) : NULL;
+    *ret_is_program = program != NULL && hp_task_number(&program) == hp_sys_process_id();
+    return program != NULL;
 }
 
 /* HOTPATH=1 also records a program without HOTPATH_MAIN that links or loads the library. */
+static void begin_by_environment(void)
+{
+    struct hp_manners unused;
+    bool is_program;
+    hp_runtime->defers = is_of_deferring_run(&is_program);
+    if (hp_runtime->defers && !is_program && hp_clock_may_be_read() && keep_environment() &&
+        hp_runtime_prepare(hp_deferral_begin, in_child))
+        hp_deferral_set(begin_late, false);
+    else if (is_asked_for() && begin(NULL, &unused) == HOTPATH_OK)
+        set_auto(true);
+}
+
 __attribute__((constructor(101))) static void at_load(void)
 {
     const int saved = errno;
@@ -411,9 +499,8 @@ __attribute__((constructor(101))) static void at_load(void)
     hp_thread_exit_hook(); /* early: the C library keeps the values of keys beyond the first 32 on the heap */
     if (hp_page() == NULL)
         note_standard_error();
-    struct hp_manners unused;
-    if (hp_page() == NULL && is_asked_for() && begin(NULL, &unused) == HOTPATH_OK)
-        set_auto(true);
+    if (hp_page() == NULL && is_set())
+        begin_by_environment();
     if (hp_epoch() == 0)
         hp_unrecorded_listen();
     errno = saved;
@@ -462,7 +549,7 @@ void hotpath_set_reporter(hotpath_reporter *reporter, void *context)
 {
     const int saved = errno;
     struct hp_signals held;
-    const bool is_locked = hp_runtime_prepare(in_child) && hp_lock(&held);
+    const bool is_locked = hp_runtime_prepare(hp_deferral_begin, in_child) && hp_lock(&held);
     hp_runtime->reporter_context = context;
     hp_runtime->reporter = reporter;
     if (is_locked)

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 
+#include "deferral.h"
 #include "runtime.h"
 #include "symbols.h"
 #include "text.h"
@@ -116,7 +117,7 @@ static __attribute__((noinline)) struct place *find_anew(uintptr_t caller, const
 {
     const int saved = errno;
     struct search search = {.caller = caller, .wait = wait};
-    if (HOTPATH_GET_(hp_runtime->gate) != 0 && hp_page() != NULL)
+    if (hp_has_session() && hp_page() != NULL)
         hp_aside(add_locked, &search);
     errno = saved;
     return search.place;

@@ -9,6 +9,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "deferral.h"
 #include "instances.h"
 #include "loop_layout.h"
 #include "stack_place.h"
@@ -145,7 +146,7 @@ void hotpath_v1_loop_waited(const struct hotpath_loop_wait_ *wait)
 /* Only while recording: a detected loop must not count as an unrecorded zone (unrecorded.c). */
 static inline bool begin(struct hotpath_site *site, const void *loop, struct hp_instance_use *ret_use)
 {
-    return HOTPATH_GET_(hp_runtime->gate) != 0 && hp_instance_begin(site, &loop_kind, loop, ret_use);
+    return hp_has_session() && hp_instance_begin(site, &loop_kind, loop, ret_use);
 }
 
 static __attribute__((noinline)) bool begin_anew(struct hotpath_loop_ *loop, struct hp_object_use *ret_use)

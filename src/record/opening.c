@@ -6,6 +6,7 @@
 
 #include "allocations.h"
 #include "calibration.h"
+#include "deferral.h"
 #include "objects.h"
 #include "process.h"
 #include "sampler.h"
@@ -159,6 +160,7 @@ void hp_session_open(struct hp_session *session)
     hp_wait_thread_begin();
     hp_sites_begin();
     hp_sampler_begin();
+    hp_deferral_backdate(header);
     if (hp_runtime->settings.record.reserve)
         hp_store_reserve_all(hp_runtime->store);
     header->gate = hp_epoch() | (hp_runtime->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);

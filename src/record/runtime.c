@@ -59,10 +59,10 @@ void hp_skip_zones(bool is_off)
 }
 
 /*
- * Runs once, before the page is published that tells others that everything is prepared. Concurrent callers wait,
- * but not forever, since one may be the child of a process whose first caller was in here.
+ * Runs once. Concurrent callers wait, but not forever, since one may be the child of a process whose first caller
+ * was in here.
  */
-static void choose_counter(void)
+void hp_runtime_choose_counter(void)
 {
     enum { NOT_YET, UNDER_WAY, DONE };
     uint32_t none = NOT_YET, *state = &hp_runtime->counter_state;
@@ -80,7 +80,7 @@ static void choose_counter(void)
     }
 }
 
-bool hp_runtime_prepare(void (*in_child)(void))
+bool hp_runtime_prepare(void (*before_fork)(void), void (*in_child)(void))
 {
     if (hp_page() != NULL)
         return true;
@@ -90,13 +90,12 @@ bool hp_runtime_prepare(void (*in_child)(void))
     const bool is_wiped = hp_memory_wipe_on_fork(page, sizeof *page);
     page->is_ours = 1;
     page->pid = hp_sys_process_id();
-    choose_counter();
     struct hp_fork_page *none = NULL;
     if (!__atomic_compare_exchange_n(&hp_runtime->fork_page, &none, page, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
         hp_memory_unmap(page, sizeof *page); /* another thread was first */
     else if (!is_wiped || HAS_CHEAP_ATFORK)
-        pthread_atfork(NULL, NULL, in_child);
+        pthread_atfork(before_fork, NULL, in_child);
     return true;
 }
 

@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "clock.h"
+#include "cpu.h"
 #include "heap_sampler.h"
 #include "layout.h"
 #include "mutex.h"
@@ -129,6 +130,11 @@ struct hp_fork_page {
     uint32_t timers;  /* atomic: sampling timers of all threads */
     uint32_t callers; /* atomic: threads that make, or are about to make, system calls: see hp_calls_begin */
     uint32_t owners;  /* owner numbers given out: see block_owners.h */
+    struct hp_deferred_since {
+        uint64_t ns, ticks;      /* 0: not deferred */
+        struct hp_cpu_time used; /* by the process until then */
+    } deferred;
+    int deferral_timer; /* its number plus 1; 0: none */
 };
 
 /* The cost of a zone, and other costs. */
@@ -167,14 +173,19 @@ struct hp_unrecorded {
     int32_t confinement;
 };
 
+/* See deferral.h. */
+enum hp_deferral { HP_NOT_DEFERRED, HP_DEFERRED, HP_BEGINNING };
+
 struct hp_recorder {
     uint32_t gate;  /* 0: no session; else its epoch */
     uint32_t epoch; /* number of the running or last session */
     struct hp_fork_page *fork_page;
-    bool is_auto;    /* started by HOTPATH=1, not by the program */
-    bool is_child;   /* started by a zone after fork */
-    bool is_sealed;  /* everything is reserved: no more system calls */
-    bool is_blinded; /* a thread has forbidden itself, and threads it creates, to read the time stamp counter */
+    bool is_auto;      /* started by HOTPATH=1, not by the program */
+    bool is_child;     /* started by a zone after fork */
+    bool defers;       /* forked children, and all programs that they execute, begin their sessions late */
+    bool is_sealed;    /* everything is reserved: no more system calls */
+    bool is_blinded;   /* a thread has forbidden itself, and threads it creates, to read the time stamp counter */
+    uint32_t deferral; /* atomic: enum hp_deferral */
     uint32_t confinements; /* announced sandboxes that were not refused; each is inside the one before */
     enum hp_counter counter;
     uint32_t counter_state;      /* atomic: see choose_counter */
@@ -275,10 +286,13 @@ void hp_skip_zones(bool is_off);
 void hp_skip_idle(bool is_off);
 /*
  * Makes fork_page; false: no memory. `in_child` is called in children made by fork, where the C library reports
- * them, and must call hp_runtime_empty first: that repeats what the kernel has done, or could not do.
+ * them, and must call hp_runtime_empty first: that repeats what the kernel has done, or could not do. `before_fork`
+ * is called there in the parent.
  */
-bool hp_runtime_prepare(void (*in_child)(void));
+bool hp_runtime_prepare(void (*before_fork)(void), void (*in_child)(void));
 void hp_runtime_empty(void);
+/* Before a session: chooses the clock. */
+void hp_runtime_choose_counter(void);
 /*
  * Brackets system calls that threads make for the recorder; hp_lock and hp_unlock do so. False: no more system
  * calls are allowed, since everything is reserved or the process is entering a sandbox; the thread that enters it

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "block_owners.h"
+#include "deferral.h"
 #include "holders.h"
 #include "holding.h"
 #include "memory.h"
@@ -304,6 +305,8 @@ static __attribute__((noinline)) struct hp_thread_context *register_aside(take_l
 /* This thread's context, registered now if needed. */
 static struct hp_thread_context *head_by(take_lock *take, uint64_t losses)
 {
+    if (hp_is_deferred())
+        hp_deferral_begin();
     struct hp_thread_context *context = hp_thread_present();
     return context != NULL ? context : register_aside(take, losses);
 }

@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "channel_kind.h"
+#include "deferral.h"
 #include "instances.h"
 #include "tick_rate.h"
 
@@ -36,7 +37,7 @@ static const struct hp_kind_type kinds[] = {
 /* Only while recording: this must not count as an unrecorded zone (unrecorded.c). */
 static inline bool begin(const struct hotpath_transfer_ *transfer, struct hp_instance_use *ret_use)
 {
-    return HOTPATH_GET_(hp_runtime->gate) != 0 &&
+    return hp_has_session() &&
            hp_instance_begin(transfer->site, &kinds[transfer->kind], transfer->channel, ret_use);
 }
 
@@ -141,5 +142,5 @@ void hotpath_v1_transfer_over(struct hotpath_site *site, const void *channel, in
 /* Takes no lock: the recorder itself may be active. A vfork child has its own descriptors, but our memory. */
 int hotpath_v1_transfer_may_look(void)
 {
-    return HOTPATH_GET_(hp_runtime->gate) != 0 && !hp_is_sealed() && hp_is_own_process();
+    return (HOTPATH_GET_(hp_runtime->gate) != 0 || hp_is_deferred()) && !hp_is_sealed() && hp_is_own_process();
 }

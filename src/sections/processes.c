@@ -166,7 +166,7 @@ static void fill_process(struct process *process, const struct hotpath_results *
         .threads = header->threads_seen,
         .began_ns = hp_run_started_ns(&results->model->run, sums->snapshot),
         .elapsed = hp_snapshot_elapsed(sums->snapshot),
-        .count = higher(header->losses[HP_LOSS_PROCESSES], 1),
+        .count = higher(higher(header->losses[HP_LOSS_PROCESSES], header->brief), 1),
         .number = at,
         .is_scaled = sums->is_scaled,
     };
@@ -273,8 +273,10 @@ static void add_notes(const struct hotpath_results *results, struct hotpath_sect
     size_t named = 0, outside = 0;
     if (results->model->run.states[HP_SNAPSHOT_ENDED] > 0)
         hp_section_note(section, "ended: by a signal, _exit or exec; counted up to its last recorded time");
+    bool has_brief = false;
     for (size_t at = 0; at < count; at++) {
-        if (order[at]->snapshot->header.outside == 0)
+        has_brief |= order[at]->snapshot->header.brief > 0;
+        if (order[at]->snapshot->header.outside == 0 || order[at]->snapshot->header.brief > 0)
             continue;
         const char *note = named < MOST_REASONS ? explain(results->model->arena, order[at]) : NULL;
         if (note != NULL)
@@ -284,6 +286,8 @@ static void add_notes(const struct hotpath_results *results, struct hotpath_sect
     }
     if (outside > named)
         hp_section_note(section, "more processes could not be followed; see the column 'reason'");
+    if (has_brief)
+        hp_section_note(section, "processes that end before they do anything that is recorded are only counted");
     bool has_scaled = false;
     for (size_t at = 0; at < section->row_count; at++)
         has_scaled |= section->rows[at].is_sampled;

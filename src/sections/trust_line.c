@@ -257,6 +257,7 @@ static void put_lost(const struct hp_trust *trust, struct hp_text *text)
 {
     bool has_lost = false;
     uint64_t unknown = 0;
+    put_lost_of(text, trust->brief, "brief process was only counted", "brief processes were only counted");
     for (size_t at = 0; at < HP_LOSSES; at++) {
         const uint64_t count = trust->lost[at];
         if (at >= hp_loss_count)
@@ -276,7 +277,7 @@ static void put_lost(const struct hp_trust *trust, struct hp_text *text)
         hp_text_u64(text, unknown);
         hp_text_string(text, " other losses, unknown to this version of hotpath");
     } else if (!has_lost && !trust->is_sandboxed && trust->uncounted == 0 && trust->unpassed == 0) {
-        hp_text_string(text, "; nothing was lost");
+        hp_text_string(text, trust->brief > 0 ? "; nothing else was lost" : "; nothing was lost");
     }
 }
 

@@ -46,6 +46,12 @@ enum hp_cpu_engine_choice { HP_CPU_ENGINE_AUTO, HP_CPU_ENGINE_TIMERS };
 #define HP_MAX_CPU_RATE 10000u
 
 /*
+ * Set by `hotpath run` if it learns of every process from the kernel: the pid of the program itself. All others
+ * begin their sessions late (src/record/deferral.h).
+ */
+#define HP_RUN_PROGRAM "HOTPATH_RUN_PROGRAM"
+
+/*
  * Set by `hotpath run`: which pipes and sockets its own standard streams are, "INODE,INODE,INODE". They lead out of
  * the run. Or "off": channels are not detected.
  */

@@ -356,3 +356,75 @@ def test_git_with_a_pager(cli):
     done = cli.run("git", "--paginate", "log", env=environment)
     assert "first" in done.stdout and done.report.lost == {}
     assert any(row.command.startswith("git") for row in rows(done))
+
+
+# ------------------------------------------------------------------------------------- sessions that begin late
+
+BRIEF = PROGRAMS / "brief"
+BLOCKS = 700
+
+
+def brief(done):
+    return done.report.trust.get("brief_processes", 0)
+
+
+def blocks(done):
+    """All of the run, in rows and outside of them."""
+    return sum(row.total_count for row in done.report.rows("alloc-count"))
+
+
+def files(cli):
+    """Sessions in the folder of the run."""
+    return len(list(cli.folder.glob("*.run/*.hotpath")))
+
+
+@told_by_the_kernel
+@pytest.mark.parametrize("how", ["execute", "end"])
+def test_brief_processes_are_counted(cli, how):
+    """They have no session: only the program has one, and a row for all of them is made from outside."""
+    done = cli.run(BRIEF, how, 40)
+    assert processes(done) == 41 and brief(done) == 40 and done.report.lost == {}
+    assert [row.processes for row in outside(done)] == [40] and files(cli) == 2
+    shown = cli("report", "-v", "--section", "processes").stdout
+    assert "40 brief processes were only counted; nothing else was lost" in shown
+    assert "could not be followed" not in shown
+
+
+@told_by_the_kernel
+def test_allocations_before_a_late_session(cli):
+    """They are in the totals."""
+    few, many = (cli.run(BRIEF, "allocate", count, BLOCKS) for count in (1, 4))
+    assert blocks(many) - blocks(few) == 3 * 2 * BLOCKS
+    assert brief(many) == 0 and outside(many) == [] and processes(many) == 5
+
+
+@told_by_the_kernel
+def test_children_that_only_compute(cli):
+    done = cli.run(BRIEF, "compute", 2)
+    children = [row for row in rows(done) if row.parent_pid in pids(rows(done))]
+    assert len(children) == 2 and outside(done) == [] and brief(done) == 0
+    assert all(between(55 * MS, row.cpu_ns, 90 * MS) and row.threads == 1 for row in children)
+
+
+@needs_root
+@told_by_the_kernel
+def test_child_that_drops_its_user_at_once(cli):
+    none, some = (cli.run(BRIEF, "drop", count) for count in (0, BLOCKS))
+    assert blocks(some) - blocks(none) == BLOCKS
+    assert outside(some) == [] and brief(some) == 0 and some.report.lost == {}
+
+
+@told_by_the_kernel
+def test_brief_child_with_one_transfer(cli):
+    done = cli.run(BRIEF, "send")
+    sent = [row for row in done.report.rows("channels") if row.name == "pipe" and row.instance is None]
+    assert [(row.sent_bytes, row.received_bytes) for row in sent] == [(1, 1)]
+    assert outside(done) == [] and brief(done) == 0 and files(cli) == 2
+
+
+@told_by_the_kernel
+def test_sleeping_program(cli):
+    """It calls nothing of ours: from outside, and its time is known."""
+    done = cli.run("sh", "-c", "sleep 0.3; true")
+    slept = [row for row in outside(done) if row.command.startswith("sleep 0.3")]
+    assert len(slept) == 1 and slept[0].elapsed_ns >= 290 * MS and brief(done) >= 1 and done.report.lost == {}

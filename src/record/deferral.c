@@ -1,0 +1,126 @@
+/* When sessions that begin late do so. SPDX-License-Identifier: MIT */
+#include "deferral.h"
+
+#include <errno.h>
+
+#include "cpu.h"
+#include "private_signal.h"
+#include "scratch_stack.h"
+#include "sys.h"
+
+#define LATEST_NS UINT64_C(1000000)
+
+/* Of the copy of the library that owns the state: no other defers. */
+static hp_begin_session *begin_session;
+static struct hp_taken_signal taken;
+
+/* In memory that fork empties: a child has no timers. */
+static int *timer(void) { return &hp_page()->deferral_timer; }
+
+static void stop_timer(void)
+{
+    if (hp_page() != NULL && *timer() != 0)
+        hp_cpu_timer_stop(*timer() - 1);
+    if (hp_page() != NULL)
+        *timer() = 0;
+}
+
+static void on_timer(int signal, siginfo_t *info, void *context)
+{
+    const int saved = errno;
+    if (hp_cpu_source_of(info, &taken) != HP_CPU_BY_TIMER)
+        hp_private_signal_pass_on(&taken, signal, info, context);
+    else
+        hp_deferral_begin();
+    errno = saved;
+}
+
+/* It fires once. Kernels that let it interrupt a system call are not asked to defer (src/cli/cmd_run.c). */
+static void start_timer(void)
+{
+    int number;
+    taken.is_changing = 0; /* set by a thread that does not exist in a forked child */
+    if (hp_private_signal_take(&taken, HP_SIGNAL_ASIDE, on_timer) &&
+        hp_cpu_timer_start(&number, hp_private_signal_number(HP_SIGNAL_ASIDE), &taken, LATEST_NS, 0))
+        *timer() = number + 1;
+}
+
+/* The counter that a session will have, unless the kernel does not trust it. */
+#if defined __x86_64__ || defined __i386__
+#define LIKELY_COUNTER HP_COUNTER_TSC
+#elif defined __aarch64__
+#define LIKELY_COUNTER HP_COUNTER_CNTVCT
+#elif defined __riscv && __riscv_xlen == 64
+#define LIKELY_COUNTER HP_COUNTER_RDTIME
+#else
+#define LIKELY_COUNTER HP_COUNTER_NONE
+#endif
+
+void hp_deferral_set(hp_begin_session *begin, bool is_forked)
+{
+    struct hp_deferred_since *since = &hp_page()->deferred;
+    begin_session = begin;
+    hp_page()->pid = hp_sys_process_id();
+    since->ns = hp_clock_monotonic_ns();
+    since->ticks = hp_clock_ticks_raw(LIKELY_COUNTER);
+    if (!is_forked) /* else it has used nothing yet */
+        since->used = hp_cpu_of_process();
+    __atomic_store_n(&hp_runtime->deferral, HP_DEFERRED, __ATOMIC_RELAXED);
+    hp_skip_idle(false);
+    start_timer();
+}
+
+void hp_deferral_end(void)
+{
+    if (__atomic_exchange_n(&hp_runtime->deferral, HP_NOT_DEFERRED, __ATOMIC_RELAXED) != HP_NOT_DEFERRED)
+        stop_timer();
+}
+
+static void begin_on_scratch_stack(void *unused)
+{
+    (void)unused;
+    begin_session();
+}
+
+/* A child of vfork shares the memory of its parent, whose session it must not begin. */
+static bool is_ours_to_begin(void)
+{
+    return hp_page() != NULL && hp_page()->pid == hp_sys_process_id() && !hp_is_sandboxed();
+}
+
+/* Others that come meanwhile go on without a session. */
+void hp_deferral_begin(void)
+{
+    const int saved = errno;
+    uint32_t deferred = HP_DEFERRED;
+    if (hp_is_deferred() && is_ours_to_begin() &&
+        __atomic_compare_exchange_n(&hp_runtime->deferral, &deferred, HP_BEGINNING, false, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_RELAXED)) {
+        hp_on_scratch_stack(begin_on_scratch_stack, NULL);
+        hp_deferral_end();
+    }
+    errno = saved;
+}
+
+void hp_deferral_look(void)
+{
+    const struct hp_fork_page *page = hp_page();
+    if (page != NULL && hp_clock_monotonic_ns() - page->deferred.ns > LATEST_NS)
+        hp_deferral_begin();
+}
+
+/* Times are those of the process, as if it had begun at once. */
+void hp_deferral_backdate(struct hp_header *header)
+{
+    struct hp_deferred_since *since = &hp_page()->deferred;
+    if (since->ns == 0 || since->ns > header->clock_start.ns)
+        return;
+    header->wall_start_ns -= header->clock_start.ns - since->ns;
+    header->clock_start =
+        (struct hp_clock_pair){hp_runtime->counter == LIKELY_COUNTER ? since->ticks : since->ns, since->ns};
+    header->cpu_start_ns = since->used.ns;
+    header->cpu_start_kernel_ns = since->used.kernel_ns;
+    since->ns = 0; /* another session of this process begins when it does */
+}
+
+void hotpath_v1_begin(void) { hp_deferral_begin(); }
