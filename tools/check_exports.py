@@ -38,7 +38,16 @@ QUEUES = {f"g_async_queue_{verb}{way}" for verb, ways in {
     "push": ["", "_front", "_sorted"], "pop": [""], "try_pop": [""], "timeout_pop": [""]}.items()
           for stem in ways for way in (stem, f"{stem}_unlocked")}
 FORTIFIED = {"__poll_chk", "__ppoll_chk", "__read_chk", "__recv_chk", "__recvfrom_chk"}  # glibc only
-STREAMS = {"fclose", "pclose", "popen", "freopen", "freopen64"}  # likewise
+STREAMS = ({name + way for way in ("", "_unlocked")
+            for name in ("fwrite", "fputs", "fputc", "putc", "putchar", "fflush", "fread", "fgets", "fgetc", "getc",
+                         "getchar")}
+           | {f"__{name}{way}_chk" for name in ("fread", "fgets") for way in ("", "_unlocked")}
+           | {f"{list_}{name}printf" for list_ in ("", "v") for name in ("", "f", "d")}
+           | {f"__{list_}{name}printf_chk" for list_ in ("", "v") for name in ("", "f", "d")}
+           | {f"{standard}{list_}{name}scanf" for standard in ("", "__isoc99_", "__isoc23_") for list_ in ("", "v")
+              for name in ("", "f")}
+           | {"puts", "_IO_putc", "__overflow", "_IO_getc", "__uflow", "__underflow", "getline", "getdelim",
+              "__getdelim", "fclose", "pclose", "freopen", "freopen64"})  # likewise
 LOOPS = {"uv_run", "event_base_loop", "event_base_dispatch", "ev_run", "g_main_loop_run",
          "g_main_context_iteration"}
 ALLOWED_LIBRARIES = re.compile(r"libhotpath\.so|libc\.so|libpthread\.so|ld-linux|libc\.musl")

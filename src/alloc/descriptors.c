@@ -24,8 +24,12 @@
 #define LONGEST_NAME 128u
 #define MOST_STREAMS 4u
 
-struct hp_descriptor hp_descriptors[HP_DESCRIPTORS];
+#define OPEN_BUCKETS 1024u
+
+uint64_t hp_descriptors[HP_DESCRIPTORS];
 static uint32_t highest; /* atomic: descriptors from here on are unknown */
+/* Atomic: at least as many as there are entries of channels, by a hash of the channel. */
+static uint32_t open_counts[OPEN_BUCKETS];
 
 /* ------------------------------------------------------------------------------------------------- sites */
 
@@ -91,7 +95,8 @@ static bool is_off;
 static void forget_all(void)
 {
     for (uint32_t at = 0; at < highest; at++)
-        __atomic_store_n(&hp_descriptors[at].what, HP_UNKNOWN, __ATOMIC_RELAXED);
+        __atomic_store_n(&hp_descriptors[at], HP_UNKNOWN, __ATOMIC_RELAXED);
+    memset(open_counts, 0, sizeof open_counts);
 }
 
 /* At process start: programs may clear their environment later. */
@@ -137,11 +142,11 @@ static size_t read_link(int number, char *link)
     return length > 0 ? (size_t)length : 0;
 }
 
-static uint32_t look_at_pipe(int number, uint64_t inode, uintptr_t *ret_key)
+static uint32_t look_at_pipe(int number, uint64_t inode, uint32_t *ret_key)
 {
     char link[LONGEST_LINK];
     const size_t length = read_link(number, link);
-    *ret_key = (uintptr_t)inode;
+    *ret_key = (uint32_t)inode;
     return HP_FIRST_CHANNEL +
            (length == 0 || strncmp(link, "pipe:", 5) == 0 ? PIPE : site_named(FIFO, link, length));
 }
@@ -163,15 +168,15 @@ static size_t path_of(int number, bool is_peer, struct sockaddr_un *ret_address)
 }
 
 /* Both ends of an unnamed socket pair are identified by the lower of their numbers. */
-static uintptr_t key_of_two(uint64_t one, uint64_t other) { return (uintptr_t)(one < other ? one : other); }
+static uint32_t key_of_two(uint64_t one, uint64_t other) { return (uint32_t)(one < other ? one : other); }
 
-static uintptr_t key_of_socket(uint64_t inode)
+static uint32_t key_of_socket(uint64_t inode)
 {
     const uint64_t peer = hp_socket_peer(inode);
-    return peer != 0 ? key_of_two(inode, peer) : (uintptr_t)inode;
+    return peer != 0 ? key_of_two(inode, peer) : (uint32_t)inode;
 }
 
-static uint32_t look_at_socket(int number, uint64_t inode, uintptr_t *ret_key)
+static uint32_t look_at_socket(int number, uint64_t inode, uint32_t *ret_key)
 {
     struct sockaddr_un address;
     int domain = 0;
@@ -186,11 +191,11 @@ static uint32_t look_at_socket(int number, uint64_t inode, uintptr_t *ret_key)
 }
 
 /* All eventfds share one inode. They have their own ids since Linux 5.2. */
-static uintptr_t eventfd_number(int number)
+static uint32_t eventfd_number(int number)
 {
     char path[64], bytes[512];
     struct hp_text text;
-    uintptr_t found = 0;
+    uint32_t found = 0;
     hp_text_init(&text, path, sizeof path);
     hp_text_string(&text, "/proc/self/fdinfo/");
     hp_text_u64(&text, (unsigned)number);
@@ -202,11 +207,11 @@ static uintptr_t eventfd_number(int number)
     bytes[length > 0 ? length : 0] = '\0';
     const char *at = strstr(bytes, "eventfd-id:");
     for (at = at != NULL ? at + strcspn(at, "0123456789\n") : ""; *at >= '0' && *at <= '9'; at++)
-        found = found * 10 + (uintptr_t)(*at - '0');
+        found = found * 10 + (uint32_t)(*at - '0');
     return found + 1; /* the first one has id 0 */
 }
 
-static uint32_t look_at_anonymous(int number, uintptr_t *ret_key)
+static uint32_t look_at_anonymous(int number, uint32_t *ret_key)
 {
     char link[LONGEST_LINK];
     if (read_link(number, link) == 0 || strcmp(link, "anon_inode:[eventfd]") != 0)
@@ -215,7 +220,7 @@ static uint32_t look_at_anonymous(int number, uintptr_t *ret_key)
     return HP_FIRST_CHANNEL + EVENTFD;
 }
 
-static uint32_t look(int number, uintptr_t *ret_key)
+static uint32_t look(int number, uint32_t *ret_key)
 {
     struct stat file;
     *ret_key = 0;
@@ -230,61 +235,94 @@ static uint32_t look(int number, uintptr_t *ret_key)
 
 /* ------------------------------------------------------------------------------------------------- the table */
 
-static uint32_t remember(int number, uint32_t what, uintptr_t key)
+#define CLOSED_ONCE (UINT64_C(1) << 8) /* counts from there to bit 31 */
+#define CLOSED_MASK UINT64_C(0xffffff00)
+
+static uint32_t key_in(uint64_t entry) { return (uint32_t)(entry >> 32); }
+static bool is_channel(uint64_t entry) { return hp_descriptor_what(entry) >= HP_FIRST_CHANNEL; }
+static struct named *site_in(uint64_t entry) { return &sites[hp_descriptor_what(entry) - HP_FIRST_CHANNEL]; }
+static bool is_same_channel(uint64_t one, uint64_t other) { return ((one ^ other) & ~CLOSED_MASK) == 0; }
+
+static uint32_t *open_count(uint64_t entry)
 {
+    return &open_counts[(key_in(entry) ^ hp_descriptor_what(entry) << 3) % OPEN_BUCKETS];
+}
+
+/*
+ * Stores what the kernel said, unless the number was closed since `before`: then what was asked about may be gone,
+ * and HP_UNKNOWN is returned. The count is raised first: it must never be too low.
+ */
+static uint64_t remember(int number, uint64_t before, uint32_t what, uint32_t key)
+{
+    const uint64_t entry = (uint64_t)key << 32 | (before & CLOSED_MASK) | what;
+    uint64_t present = before;
     uint32_t end = __atomic_load_n(&highest, __ATOMIC_RELAXED);
     while (end <= (unsigned)number)
         if (__atomic_compare_exchange_n(&highest, &end, (unsigned)number + 1, true, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED))
             break;
-    __atomic_store_n(&hp_descriptors[number].key, key, __ATOMIC_RELAXED);
-    __atomic_store_n(&hp_descriptors[number].what, what, __ATOMIC_RELEASE);
-    return what;
+    if (is_channel(entry))
+        __atomic_fetch_add(open_count(entry), 1, __ATOMIC_RELAXED);
+    /* Release: a reader that sees the entry also sees its site. */
+    if (__atomic_compare_exchange_n(&hp_descriptors[number], &present, entry, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED))
+        return entry;
+    if (is_channel(entry))
+        __atomic_fetch_sub(open_count(entry), 1, __ATOMIC_RELAXED);
+    return present == entry ? entry : HP_UNKNOWN; /* another thread has asked, too */
 }
 
 /* What a descriptor is: looked up aside, since the program's stack may be small (hotpath_v1_aside). */
 struct question {
     int number;
-    uint32_t what; /* the answer */
+    uint64_t entry; /* the answer; HP_UNKNOWN: the number was closed meanwhile */
 };
 
 static void ask(void *context)
 {
     struct question *question = context;
-    uintptr_t key;
-    question->what = look(question->number, &key);
-    remember(question->number, question->what, key);
+    const uint64_t before = hp_descriptor_entry(question->number);
+    uint32_t key;
+    question->entry = before;
+    if (hp_descriptor_what(before) != HP_UNKNOWN)
+        return;
+    const uint32_t what = look(question->number, &key);
+    question->entry = remember(question->number, before, what, key);
 }
 
 static void ask_for_queue(void *context)
 {
     struct question *question = context;
+    const uint64_t before = hp_descriptor_entry(question->number);
     char link[LONGEST_LINK];
     const size_t length = read_link(question->number, link);
-    question->what = remember(
-        question->number, HP_FIRST_CHANNEL + (length != 0 ? site_named(QUEUE, link, length) : (uint32_t)QUEUE), 0);
+    question->entry =
+        remember(question->number, before,
+                 HP_FIRST_CHANNEL + (length != 0 ? site_named(QUEUE, link, length) : (uint32_t)QUEUE), 0);
 }
 
-static uint32_t answer(void (*look_up)(void *context), int number)
+#define MOST_TRIES 8 /* the thread that had this number before may be about to tell that it is closed */
+
+static uint64_t answer(void (*look_up)(void *context), int number)
 {
     const int saved = errno;
-    struct question question = {number, HP_NO_CHANNEL};
+    struct question question = {number, HP_UNKNOWN};
     if (hotpath_v1_transfer_may_look())
-        hotpath_v1_aside(look_up, &question);
+        for (int tries = 0; hp_descriptor_what(question.entry) == HP_UNKNOWN && tries < MOST_TRIES; tries++)
+            hotpath_v1_aside(look_up, &question);
     errno = saved;
-    return question.what;
+    return hp_descriptor_what(question.entry) != HP_UNKNOWN ? question.entry : HP_NO_CHANNEL;
 }
 
-uint32_t hp_descriptor_look(int number) { return answer(ask, number); }
+uint64_t hp_descriptor_look(int number) { return answer(ask, number); }
 
-uint32_t hp_descriptor_look_for_queue(int number) { return is_off ? HP_NO_CHANNEL : answer(ask_for_queue, number); }
+uint64_t hp_descriptor_look_for_queue(int number) { return is_off ? HP_NO_CHANNEL : answer(ask_for_queue, number); }
 
-bool hp_descriptor_transfer(uint32_t what, int number, bool is_sending, struct hotpath_transfer_ *ret_transfer)
+bool hp_descriptor_transfer(uint64_t entry, bool is_sending, struct hotpath_transfer_ *ret_transfer)
 {
-    struct named *named = &sites[what - HP_FIRST_CHANNEL];
-    const uintptr_t key = __atomic_load_n(&hp_descriptors[number].key, __ATOMIC_RELAXED);
+    struct named *named = site_in(entry);
     *ret_transfer = (struct hotpath_transfer_){.site = &named->site,
-                                               .channel = (const void *)key,
+                                               .channel = (const void *)(uintptr_t)key_in(entry),
                                                .kind = (uint16_t)named->kind,
                                                .is_sending = is_sending};
     hotpath_v1_transfer(ret_transfer);
@@ -294,12 +332,13 @@ bool hp_descriptor_transfer(uint32_t what, int number, bool is_sending, struct h
 static void look_at_pair(void *context)
 {
     const int *ends = context;
+    const uint64_t before[] = {hp_descriptor_entry(ends[0]), hp_descriptor_entry(ends[1])};
     struct stat first, second;
     if (fstat(ends[0], &first) != 0 || fstat(ends[1], &second) != 0)
         return;
-    const uintptr_t key = key_of_two(first.st_ino, second.st_ino);
-    remember(ends[0], HP_FIRST_CHANNEL + SOCKET, key);
-    remember(ends[1], HP_FIRST_CHANNEL + SOCKET, key);
+    const uint32_t key = key_of_two(first.st_ino, second.st_ino);
+    remember(ends[0], before[0], HP_FIRST_CHANNEL + SOCKET, key);
+    remember(ends[1], before[1], HP_FIRST_CHANNEL + SOCKET, key);
 }
 
 void hp_descriptor_pair(int one, int other)
@@ -312,35 +351,55 @@ void hp_descriptor_pair(int one, int other)
     errno = saved;
 }
 
-static bool is_still_open(uint32_t what, uintptr_t key)
+/* ----------------------------------------------------------------------------------------------------- closing */
+
+/* A vfork child has its own descriptors, but shares our table: the entry is only looked up again. */
+uint64_t hp_descriptor_forget(int number)
 {
+    if ((unsigned)number >= HP_DESCRIPTORS)
+        return HP_UNKNOWN;
+    uint64_t entry = hp_descriptor_entry(number), next;
+    do
+        next = (entry + CLOSED_ONCE) & CLOSED_MASK;
+    while (!__atomic_compare_exchange_n(&hp_descriptors[number], &entry, next, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED));
+    if (is_channel(entry))
+        __atomic_fetch_sub(open_count(entry), 1, __ATOMIC_RELAXED);
+    return entry;
+}
+
+static bool is_still_open(uint64_t entry)
+{
+    if (__atomic_load_n(open_count(entry), __ATOMIC_RELAXED) == 0)
+        return false;
     const uint32_t end = __atomic_load_n(&highest, __ATOMIC_RELAXED);
     for (uint32_t at = 0; at < end; at++)
-        if (__atomic_load_n(&hp_descriptors[at].what, __ATOMIC_RELAXED) == what &&
-            __atomic_load_n(&hp_descriptors[at].key, __ATOMIC_RELAXED) == key)
+        if (is_same_channel(hp_descriptor_entry((int)at), entry))
             return true;
     return false;
 }
 
-/* A vfork child has its own descriptors, but shares our table: the entry is only looked up again. */
-void hp_descriptor_forget(int number)
+void hp_descriptor_closed(uint64_t entry)
 {
-    if ((unsigned)number >= HP_DESCRIPTORS)
-        return;
-    const uintptr_t key = __atomic_load_n(&hp_descriptors[number].key, __ATOMIC_RELAXED);
-    const uint32_t what = __atomic_load_n(&hp_descriptors[number].what, __ATOMIC_RELAXED);
-    if (what == HP_UNKNOWN)
-        return;
-    __atomic_store_n(&hp_descriptors[number].what, HP_UNKNOWN, __ATOMIC_RELAXED);
-    if (what < HP_FIRST_CHANNEL || key == 0 || is_still_open(what, key) || !hotpath_v1_transfer_may_look())
-        return;
-    hotpath_v1_transfer_over(&sites[what - HP_FIRST_CHANNEL].site, (const void *)key,
-                             (int)sites[what - HP_FIRST_CHANNEL].kind);
+    if (is_channel(entry) && key_in(entry) != 0 && !is_still_open(entry) && hotpath_v1_transfer_may_look())
+        hotpath_v1_transfer_over(&site_in(entry)->site, (const void *)(uintptr_t)key_in(entry),
+                                 (int)site_in(entry)->kind);
+}
+
+static unsigned end_of(unsigned last)
+{
+    const uint32_t end = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+    return last < end ? last + 1 : end;
 }
 
 void hp_descriptor_forget_range(unsigned first, unsigned last)
 {
-    const uint32_t end = __atomic_load_n(&highest, __ATOMIC_RELAXED);
-    for (unsigned at = first; at < end && at <= last; at++)
+    for (unsigned at = first, end = end_of(last); at < end; at++)
         hp_descriptor_forget((int)at);
+}
+
+void hp_descriptor_close_range(unsigned first, unsigned last)
+{
+    for (unsigned at = first, end = end_of(last); at < end; at++)
+        hp_descriptor_closed(hp_descriptor_forget((int)at));
 }

@@ -15,38 +15,51 @@
 
 enum { HP_UNKNOWN, HP_NO_CHANNEL, HP_FIRST_CHANNEL }; /* from there on the number of a site */
 
-struct hp_descriptor {
-    uint32_t what; /* atomic; release, after `key` */
-    uint32_t reserved;
-    uintptr_t key; /* which channel of its site */
-};
-extern struct hp_descriptor hp_descriptors[HP_DESCRIPTORS] __attribute__((visibility("hidden")));
+/*
+ * An entry is one word, so that it never mixes two descriptors: what it is (8 bits), how often the number was
+ * closed or replaced (24 bits), which channel of its site (32 bits). A lookup stores its result only if the number
+ * was not closed meanwhile.
+ */
+extern uint64_t hp_descriptors[HP_DESCRIPTORS] __attribute__((visibility("hidden")));
 
-/* Asks the kernel what it is. Also HP_NO_CHANNEL if that is not allowed now. */
-uint32_t hp_descriptor_look(int number);
-uint32_t hp_descriptor_look_for_queue(int number);
+static inline uint32_t hp_descriptor_what(uint64_t entry) { return (uint8_t)entry; }
+
+/* Asks the kernel what it is, and returns its entry. Also HP_NO_CHANNEL if that is not allowed now. */
+uint64_t hp_descriptor_look(int number);
+uint64_t hp_descriptor_look_for_queue(int number);
 /* Begins a transfer on a descriptor that is a channel. False: not recorded. */
-bool hp_descriptor_transfer(uint32_t what, int number, bool is_sending, struct hotpath_transfer_ *ret_transfer);
+bool hp_descriptor_transfer(uint64_t entry, bool is_sending, struct hotpath_transfer_ *ret_transfer);
 
 /* Whether the user has turned channel detection off. For queues that are not descriptors. */
 bool hp_descriptors_are_off(void);
 
 /* These two are connected to each other and to nothing else. */
 void hp_descriptor_pair(int one, int other);
-/* It was closed or replaced. */
-void hp_descriptor_forget(int number);
+/*
+ * Called before and after the call that closes or replaces it: before, since another thread may get the number
+ * right after; and after, since another thread may have looked up the old one meanwhile. Returns the entry it had.
+ */
+uint64_t hp_descriptor_forget(int number);
 void hp_descriptor_forget_range(unsigned first, unsigned last);
+/* It is closed: if it was the last descriptor of a channel, the channel has ended. */
+void hp_descriptor_closed(uint64_t entry);
+void hp_descriptor_close_range(unsigned first, unsigned last);
+
+static inline __attribute__((always_inline)) uint64_t hp_descriptor_entry(int number)
+{
+    return __atomic_load_n(&hp_descriptors[number], __ATOMIC_ACQUIRE); /* pairs with remember */
+}
 
 static inline __attribute__((always_inline)) bool hp_transfer_begin(int number, bool is_sending,
                                                                     struct hotpath_transfer_ *ret_transfer)
 {
     if (__builtin_expect((unsigned)number >= HP_DESCRIPTORS || HOTPATH_GET_(hotpath_v1_context->skip) != 0, 0))
         return false;
-    uint32_t what = __atomic_load_n(&hp_descriptors[number].what, __ATOMIC_ACQUIRE);
-    if (__builtin_expect(what == HP_UNKNOWN, 0))
-        what = hp_descriptor_look(number);
-    return __builtin_expect(what != HP_NO_CHANNEL, 0) &&
-           hp_descriptor_transfer(what, number, is_sending, ret_transfer);
+    uint64_t entry = hp_descriptor_entry(number);
+    if (__builtin_expect(hp_descriptor_what(entry) == HP_UNKNOWN, 0))
+        entry = hp_descriptor_look(number);
+    return __builtin_expect(hp_descriptor_what(entry) != HP_NO_CHANNEL, 0) &&
+           hp_descriptor_transfer(entry, is_sending, ret_transfer);
 }
 
 #endif

@@ -37,10 +37,10 @@ static bool begin(mqd_t queue, bool is_sending, struct hotpath_transfer_ *ret_tr
 {
     if ((unsigned)queue >= HP_DESCRIPTORS || HOTPATH_GET_(hotpath_v1_context->skip) != 0)
         return false;
-    uint32_t what = __atomic_load_n(&hp_descriptors[queue].what, __ATOMIC_ACQUIRE);
-    if (what < HP_FIRST_CHANNEL)
-        what = hp_descriptor_look_for_queue(queue);
-    return what != HP_NO_CHANNEL && hp_descriptor_transfer(what, queue, is_sending, ret_transfer);
+    uint64_t entry = hp_descriptor_entry(queue);
+    if (hp_descriptor_what(entry) < HP_FIRST_CHANNEL)
+        entry = hp_descriptor_look_for_queue(queue);
+    return hp_descriptor_what(entry) != HP_NO_CHANNEL && hp_descriptor_transfer(entry, is_sending, ret_transfer);
 }
 
 #define MOVE(type, is_sending, size, name, ...)                                                                    \
@@ -77,8 +77,10 @@ HP_PUBLIC int mq_close(mqd_t queue)
 {
     if (__builtin_expect(!HP_IS_THERE(mq_close), 0))
         find_next();
+    const uint64_t was = hp_descriptor_forget(queue);
     const int result = HP_IS_THERE(mq_close) ? next.mq_close(queue) : hp_no_such_function();
     hp_descriptor_forget(queue);
+    hp_descriptor_closed(was);
     return result;
 }
 

@@ -267,30 +267,33 @@ HP_PUBLIC ssize_t __recvfrom_chk(int fd, void *bytes, size_t size, size_t room, 
 
 /* --------------------------------------------------------------------------------- descriptors that change */
 
-/*
- * Before, since another thread may get the number right after; and after, since another thread may have looked it
- * up meanwhile.
- */
 HP_PUBLIC int close(int fd)
 {
     NEED(close);
-    hp_descriptor_forget(fd);
+    const uint64_t was = hp_descriptor_forget(fd);
     const int result = CALL(close, fd);
     hp_descriptor_forget(fd);
+    hp_descriptor_closed(was);
     return result;
 }
+
+#define ONLY_AT_EXEC 4 /* CLOSE_RANGE_CLOEXEC */
 
 HP_PUBLIC int close_numbers(unsigned first, unsigned last, int flags)
 {
     NEED(close_range);
+    if (!(flags & ONLY_AT_EXEC))
+        hp_descriptor_close_range(first, last);
     const int result = CALL(close_range, first, last, flags);
-    hp_descriptor_forget_range(first, last);
+    if (!(flags & ONLY_AT_EXEC))
+        hp_descriptor_forget_range(first, last);
     return result;
 }
 
 HP_PUBLIC void close_from(int first)
 {
     NEED(closefrom);
+    hp_descriptor_close_range(first > 0 ? (unsigned)first : 0, HP_DESCRIPTORS);
     if (HP_IS_THERE(closefrom))
         next.closefrom(first);
     else /* an older C library lacks it; without us the caller would have found nothing */
@@ -299,23 +302,17 @@ HP_PUBLIC void close_from(int first)
     hp_descriptor_forget_range(first > 0 ? (unsigned)first : 0, HP_DESCRIPTORS);
 }
 
-HP_PUBLIC int dup2(int from, int to)
-{
-    NEED(dup2);
-    hp_descriptor_forget(to);
-    const int result = CALL(dup2, from, to);
-    hp_descriptor_forget(to);
-    return result;
-}
+#define REPLACE(name, ...)                                                                                         \
+    NEED(name);                                                                                                    \
+    const uint64_t was = from != to ? hp_descriptor_forget(to) : HP_UNKNOWN;                                       \
+    const int result = CALL(name, __VA_ARGS__);                                                                    \
+    if (from != to)                                                                                                \
+        hp_descriptor_forget(to);                                                                                  \
+    hp_descriptor_closed(result >= 0 ? was : HP_UNKNOWN);                                                          \
+    return result
 
-HP_PUBLIC int dup3(int from, int to, int flags)
-{
-    NEED(dup3);
-    hp_descriptor_forget(to);
-    const int result = CALL(dup3, from, to, flags);
-    hp_descriptor_forget(to);
-    return result;
-}
+HP_PUBLIC int dup2(int from, int to) { REPLACE(dup2, from, to); }
+HP_PUBLIC int dup3(int from, int to, int flags) { REPLACE(dup3, from, to, flags); }
 
 HP_PUBLIC int socketpair(int domain, int type, int protocol, int ends[2])
 {

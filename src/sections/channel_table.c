@@ -90,6 +90,7 @@ struct view {
     struct hp_object_rows rows;
     struct columns columns;
     struct hp_value_distribution *distribution;
+    bool has_unseen; /* bytes came out that were not seen to go in */
 };
 
 /* ------------------------------------------------------------------------------------------------- numbers */
@@ -203,8 +204,9 @@ static bool fill_recent(const struct view *view, struct hp_row *row, const struc
 
 static bool fill_row(void *of, struct hp_row *row, const void *what)
 {
-    const struct view *view = of;
+    struct view *view = of;
     const struct hp_object_entry *entry = what;
+    const uint64_t *count = entry->sums.count;
     struct hp_channel channel;
     if (entry->is_other)
         hp_channel_of_rest(entry->record, entry->sums.count, &channel);
@@ -212,6 +214,8 @@ static bool fill_row(void *of, struct hp_row *row, const void *what)
         return false;
     fill_counts(view, row, entry, &channel);
     fill_times(view, row, entry, &channel);
+    view->has_unseen |= is_bytes(entry->record) && channel.has_senders && has_ended(entry) &&
+                        count[HP_CHANNEL_RECEIVED_BYTES] > count[HP_CHANNEL_SENT_BYTES];
     row->is_open = (channel.inside > 0 || channel.full.waiting > 0 || channel.empty.waiting > 0) &&
                    !(entry->record->kind.flags & HP_KIND_OF_RUN && has_ended(entry));
     if (!hp_object_rows_fill(&view->rows, row, &view->columns.object, entry))
@@ -225,8 +229,11 @@ static bool fill_row(void *of, struct hp_row *row, const void *what)
     return fill_users(view, row, entry->record) && (entry->is_instance || fill_recent(view, row, entry->record));
 }
 
-static void add_notes(struct hotpath_section *section)
+static void add_notes(const struct view *view, struct hotpath_section *section)
 {
+    if (view->has_unseen)
+        hp_section_note(section, "more was received than sent: what the C library writes by itself, as at exit, "
+                                 "is not seen, and neither are system calls without it");
     for (size_t at = 0; at < section->row_count; at++)
         if (section->rows[at].is_open) {
             hp_section_note(section, "* items are still queued, or a thread waits: counted up to now");
@@ -266,7 +273,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         !hp_object_rows_collect(&view->rows, results, hp_is_channel) ||
         !hp_object_rows_show(&view->rows, section, view->columns.sent, fill_row, view))
         return false;
-    add_notes(section);
+    add_notes(view, section);
     return true;
 }
 

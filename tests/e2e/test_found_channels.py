@@ -77,15 +77,18 @@ def test_a_pipeline(run):
     follows_the_schema(result.found)
 
 
+BY_STDIO = ["seq 1 30000 | sort -n | md5sum", "seq 1 20000 | grep 1 | awk '{ print $1 + 1 }' | cat -n | wc -l",
+            "seq 1 20000 | sed s/1/one/ | tr a-z A-Z | cut -c 2- | uniq | tail -n 3"]
+
+
 @of_preload
 @pytest.mark.parametrize("command", [
-    "seq 1 30000 | sort -n | md5sum",              # streams of the C library: nothing goes through read and write
+    *BY_STDIO,
     "tar c -C / usr/include/linux | cat | wc -c",  # cat may splice
-    "seq 1 20000 | sed s/1/one/ | tr a-z A-Z | cut -c 2- | uniq | tail -n 3",
     "i=0; while [ $i -lt 20 ]; do echo $i; i=$((i + 1)); done | while read line; do echo $line; done | cat",
 ])
 def test_bytes_match_strace(box, run, command):
-    """Calls and bytes of each pipe, of the same run."""
+    """Bytes of each pipe, of the same run; and calls, unless stdio makes them: one call of it may be several."""
     need("strace")
     traced = ["strace", "-ff", "-y", "-qq", "-o", str(box.path / "strace"), "-e",
               "trace=read,write,readv,writev,splice"]
@@ -100,7 +103,10 @@ def test_bytes_match_strace(box, run, command):
         row[side] += int(bytes_) > 0
         row[side + 1] += int(bytes_)
     rows = {row["instance"]: list(passed(row)) for row in result.channels if row["instance"] is not None}
-    assert len(rows) >= 2 and rows == {pipe: row for pipe, row in truth.items() if pipe in rows}
+    assert len(rows) >= 2 and rows.keys() <= truth.keys()
+    for pipe, row in rows.items():
+        assert row[1::2] == truth[pipe][1::2] and row[0] <= truth[pipe][0] and row[2] <= truth[pipe][2]
+        assert command in BY_STDIO or row == truth[pipe]
     assert all(row[1] == row[3] > 0 for row in rows.values())
     # The pipe that leads out of the run is no channel.
     assert sum(row[1] for row in truth.values()) - sum(row[1] for row in rows.values()) <= len(result.stdout)
@@ -194,6 +200,28 @@ def test_streams_and_popen(run):
 
 
 @of_preload
+@pytest.mark.parametrize("case", ["write_each", "read_each", "shared"])
+def test_each_function_of_stdio(run, case):
+    """With every kind of buffer, and pieces of all sizes; the other end is used by calls that are not seen."""
+    result = run(PROGRAMS / "plain_streams", case)
+    truth = re.findall(r"^(\w+) (\[\d+\]) (\d+)$", result.stdout, re.M)
+    side = 3 if case == "read_each" else 1
+    rows = {row["instance"]: passed(row)[side] for row in result.channels}
+    alone = rows[None] if len(rows) == 1 else None  # one pipe has one row
+    assert len(truth) >= 1 and [(name, pipe, rows.get(pipe, alone)) for name, pipe, _ in truth] == [
+        (name, pipe, int(bytes_)) for name, pipe, bytes_ in truth]
+
+
+@of_preload
+def test_popen_on_several_threads(run):
+    """All at once. The functions of their streams are those of the C library."""
+    result = run(PROGRAMS / "plain_streams", "popens")
+    assert result.told == {"untouched": 1}
+    whole, = [row for row in result.channels if row["instance"] is None]
+    assert whole["sent_bytes"] == whole["received_bytes"] == 4 * 20 * 6
+
+
+@of_preload
 def test_every_way_to_move_bytes(run):
     """A peek does not remove data."""
     rows = {(row["name"], row["instance"]): passed(row) for row in plain(run, "ways").channels}
@@ -206,6 +234,20 @@ def test_reused_descriptor_numbers(run):
     rows = {row["instance"]: passed(row) for row in plain(run, "reuse").channels}
     assert rows.pop(None) == (3, 60, 2, 60)
     assert sorted(rows.values()) == [(1, 10, 1, 10), (2, 50, 1, 50)]
+
+
+@of_preload
+def test_descriptor_replaced_while_it_is_looked_up(run):
+    """The first answer is about the old pipe, and what is written goes to the new one."""
+    assert passed(the_channel(plain(run, "replaced"))) == (3, 50, 1, 50)
+
+
+@of_preload
+def test_numbers_that_threads_pass_on(run):
+    """Each closes descriptors whose numbers the others get at once, for a pipe or for a file."""
+    result = plain(run, "churn")
+    whole, = [row for row in result.channels if row["instance"] is None]
+    assert (whole["sent_bytes"], whole["received_bytes"]) == (result.told["bytes"],) * 2
 
 
 @of_preload
@@ -222,6 +264,18 @@ def test_bytes_flushed_at_exit(run):
 
 
 @of_preload
+def test_bytes_that_exit_writes_for_other_streams_are_not_seen(box, run):
+    """Only the lock of the list of streams would make that safe. The report says that something is missing."""
+    left = f"{PROGRAMS / 'plain_streams'} left | wc -c"
+    row = the_channel(run("sh", "-c", left))
+    assert row["sent_bytes"] == 8192 and row["received_bytes"] == 8890
+    for command, is_noted in (left, True), ("seq 1 5000 | wc -c", False):
+        text = box.run(HOTPATH, "run", "--section", "channels", "sh", "-c", command,
+                       env={"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None}).stderr
+        assert ("more was received than sent" in text) == is_noted
+
+
+@of_preload
 def test_program_behaves_the_same(box, run):
     """Cancellation, EINTR, EAGAIN, EBADF, EPIPE, errno, the lowest free descriptor, vfork."""
     alone = box.run("plain_channels", "outcomes")
@@ -230,6 +284,14 @@ def test_program_behaves_the_same(box, run):
     row = the_channel(result)
     assert passed(row) == (1, 1, 1, 1) and row["empty_ns"] >= 1.0e9  # the alarm came after a second
     assert result.found.lost == {}
+
+
+@of_preload
+def test_streams_behave_the_same(box, run):
+    """Cancellation leaves no lock behind; errors; streams without a descriptor; fflush(NULL), freopen."""
+    alone = box.run("plain_streams", "outcomes")
+    assert run(PROGRAMS / "plain_streams", "outcomes").stdout == alone.stdout
+    assert alone.told["cancelled"] == alone.told["unlocked"] == 1
 
 
 @of_preload

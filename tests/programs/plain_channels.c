@@ -206,6 +206,77 @@ static void reuse(void)
     NEED(read(second[0], bytes, 1000) == 50);
 }
 
+/* Threads take over each other's numbers: of pipes, of files, of pipes again. */
+static void *open_and_close(void *bytes_)
+{
+    uint64_t *bytes = bytes_;
+    char buffer[100] = {0};
+    for (int at = 0; at < 3000; at++) {
+        int ends[2];
+        const size_t size = 1 + (size_t)at % sizeof buffer;
+        NEED(pipe(ends) == 0);
+        NEED(write(ends[1], buffer, size) == (ssize_t)size && read(ends[0], buffer, size) == (ssize_t)size);
+        *bytes += size;
+        const int file = open("/dev/null", O_WRONLY);
+        NEED(write(file, buffer, sizeof buffer) == sizeof buffer);
+        NEED(at % 3 ? close(file) == 0 && dup2(1, ends[0]) == ends[0] : dup2(file, ends[0]) == ends[0]);
+        if (at % 3 == 0)
+            NEED(close(file) == 0 && write(ends[0], buffer, 1) == 1);
+        NEED(close(ends[0]) == 0 && close(ends[1]) == 0);
+    }
+    return NULL;
+}
+
+static void churn(void)
+{
+    pthread_t threads[4];
+    uint64_t bytes[4] = {0};
+    for (int at = 0; at < 4; at++)
+        NEED(pthread_create(&threads[at], NULL, open_and_close, &bytes[at]) == 0);
+    for (int at = 0; at < 4; at++)
+        NEED(pthread_join(threads[at], NULL) == 0);
+    tell("bytes", bytes[0] + bytes[1] + bytes[2] + bytes[3]);
+}
+
+#ifdef __GLIBC__
+/* --- a number that is replaced by another thread while hotpath asks what it is */
+
+static int raced = -1, replacement = -1;
+
+static void *replace_number(void *unused)
+{
+    NEED(dup2(replacement, raced) == raced);
+    return unused;
+}
+
+/* In front of the C library's: what it found is returned after another thread has replaced the descriptor. */
+int fstat64(int number, struct stat64 *ret_file);
+int fstat64(int number, struct stat64 *ret_file)
+{
+    const int result = fstatat64(number, "", ret_file, AT_EMPTY_PATH);
+    if (number == raced && replacement >= 0) {
+        pthread_t thread;
+        NEED(pthread_create(&thread, NULL, replace_number, NULL) == 0 && pthread_join(thread, NULL) == 0);
+        replacement = -1;
+    }
+    return result;
+}
+
+static void replaced(void)
+{
+    int first[2], second[2];
+    char bytes[100] = {0};
+    NEED(pipe(first) == 0 && pipe2(second, O_NONBLOCK) == 0);
+    raced = dup(first[1]);
+    replacement = second[1];
+    NEED(write(raced, bytes, 30) == 30);
+    NEED(replacement < 0);
+    NEED(write(raced, bytes, 10) == 10 && write(raced, bytes, 10) == 10);
+    NEED(read(second[0], bytes, sizeof bytes) == 50);
+}
+
+#endif
+
 /* Another program has the other end. */
 static void handed_on(void)
 {
@@ -284,9 +355,13 @@ int main(int count, char **arguments)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"pairs", pairs},           {"counts", counts},    {"queue", queue}, {"slow", slow},
-                 {"streams", streams},       {"ways", ways},        {"reuse", reuse}, {"handed_on", handed_on},
-                 {"at_the_end", at_the_end}, {"outcomes", outcomes}};
+    } cases[] = {{"pairs", pairs},         {"counts", counts},         {"queue", queue},
+                 {"slow", slow},           {"streams", streams},       {"ways", ways},
+                 {"reuse", reuse},         {"churn", churn},
+#ifdef __GLIBC__
+                 {"replaced", replaced},
+#endif
+                 {"handed_on", handed_on}, {"at_the_end", at_the_end}, {"outcomes", outcomes}};
     for (size_t at = 0; count > 1 && at < sizeof cases / sizeof cases[0]; at++)
         if (strcmp(arguments[1], cases[at].name) == 0) {
             cases[at].run();
