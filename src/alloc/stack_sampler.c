@@ -209,10 +209,10 @@ static bool has_our_alternate(void)
     return hp_alternate_make(&self.alternate);
 }
 
-static void begin_thread(bool is_forked)
+/* `here`: an address on the stack that the thread is on. */
+static void begin_thread(uintptr_t here, bool is_forked)
 {
     const bool is_first = hp_raw(SYS_gettid, 0) == hp_raw(SYS_getpid, 0);
-    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     if (!sampler.is_on || self.timer != NULL || self.is_left || is_confined() ||
         !hp_private_signal_take(&sampler.taken, HP_SIGNAL_ASIDE, on_stack_sample))
         return;
@@ -229,7 +229,7 @@ static void begin_thread(bool is_forked)
 void hp_stack_sampler_begin_thread(void)
 {
     const int saved = errno;
-    begin_thread(false);
+    begin_thread((uintptr_t)__builtin_frame_address(0), false);
     errno = saved;
 }
 
@@ -253,16 +253,32 @@ static void end_thread(void *unused)
     errno = saved;
 }
 
-/* A sample may be pending, if the program blocks even the signals of the C library. */
-void hp_stack_sampler_change_alternate(void)
+/* sigaltstack may be called on a small stack. */
+static void do_aside(void (*work)(void *context), void *context)
 {
     const int saved = errno;
-    if (self.timer != NULL && !is_confined()) {
-        stop_timer();
-        hp_private_signal_drop(HP_SIGNAL_ASIDE);
-    }
+    if (!is_confined() && !hotpath_v1_aside(work, context))
+        work(context);
     errno = saved;
 }
+
+/* A sample may be pending, if the program blocks even the signals of the C library. */
+static void stop_samples(void *unused)
+{
+    (void)unused;
+    stop_timer();
+    hp_private_signal_drop(HP_SIGNAL_ASIDE);
+}
+
+void hp_stack_sampler_change_alternate(void)
+{
+    if (self.timer != NULL)
+        do_aside(stop_samples, NULL);
+}
+
+static void begin_again(void *here) { begin_thread((uintptr_t)here, false); }
+
+void hp_stack_sampler_alternate_changed(void) { do_aside(begin_again, __builtin_frame_address(0)); }
 
 /* Only the thread that forked exists there, with its alternate stack and without a timer. */
 static void follow_fork(void)
@@ -274,7 +290,7 @@ static void follow_fork(void)
     sampler.timers->pid = (uint32_t)getpid();
     sampler.taken.is_changing = 0; /* set by a thread that does not exist here */
     if (was_sampled)
-        begin_thread(true);
+        begin_thread((uintptr_t)__builtin_frame_address(0), true);
     errno = saved;
 }
 

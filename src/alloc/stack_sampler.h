@@ -23,11 +23,12 @@
 
 bool hp_stack_sampler_is_on(void);
 
-/* The calling thread starts, or has just set its alternate stack. */
+/* The calling thread starts. */
 void hp_stack_sampler_begin_thread(void);
 
-/* The calling thread is about to set its alternate stack. */
+/* Before and after the calling thread sets its alternate stack. */
 void hp_stack_sampler_change_alternate(void);
+void hp_stack_sampler_alternate_changed(void);
 
 /* The process is about to enter a sandbox, in which system calls may be fatal. And: it was refused. */
 void hp_stack_sampler_confine(void);

@@ -132,6 +132,6 @@ PUBLIC int sigaltstack(const stack_t *wanted, stack_t *before)
         return next_alternate(wanted, before);
     hp_stack_sampler_change_alternate();
     const int status = next_alternate(wanted, before);
-    hp_stack_sampler_begin_thread();
+    hp_stack_sampler_alternate_changed();
     return status;
 }

@@ -166,6 +166,14 @@ def test_memory_of_an_alternate_stack_is_the_programs(cli, case, name):
     assert totals(done.report)["cpu_ns"] > 0.95 * LONG * MS
 
 
+def test_changing_the_alternate_stack_takes_little_stack(cli, box):
+    """It may be done on a small one; lazy binding of functions would take more."""
+    at_once = {"LD_BIND_NOW": "1"}
+    plain = box.run(HARD, "changes", 1, env=at_once).told
+    sampled = pairs(cli("run", "-f", "none", HARD, "changes", 1, env=at_once).stdout)
+    assert len(sampled) == 3 and all(size <= plain[when] + 512 for when, size in sampled.items()), (sampled, plain)
+
+
 @pytest.mark.parametrize("case, name", [("restored", "with_former_one"), ("kept", "with_kept_one")])
 def test_samples_go_on_after_the_program_has_restored_the_alternate_stack(cli, case, name):
     """It may have been hotpath's, which must be there as long as the thread is."""

@@ -9,6 +9,7 @@
  *         restored      after it has set an alternate stack and then the one before again
  *         kept          after a handler on its alternate stack has tried to change it, which the kernel refuses
  *         coroutine     on a stack of 4 KB with unmapped memory below and above it
+ *         changes       not at all: changes its alternate stack, and prints how much stack that takes
  *         cancel        in threads that are cancelled
  *         thrd          in a C11 thread
  *         ended         in 100 threads, one after another; `timers` is how many are left then
@@ -24,6 +25,7 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -215,6 +217,37 @@ static void coroutine(void)
     MUST(swapcontext(&caller, &callee) == 0);
 }
 
+static char painted[65536];
+static bool is_set;
+
+static void change_alternate(void)
+{
+    const stack_t some = {.ss_sp = medium, .ss_size = sizeof medium}, none = {.ss_flags = SS_DISABLE};
+    MUST(sigaltstack(is_set ? &none : &some, NULL) == 0);
+    is_set = !is_set;
+}
+
+static uint64_t measure_change(void)
+{
+    size_t at = 0;
+    memset(painted, 0x5a, sizeof painted);
+    MUST(getcontext(&callee) == 0);
+    callee.uc_stack = (stack_t){.ss_sp = painted, .ss_size = sizeof painted};
+    callee.uc_link = &caller;
+    makecontext(&callee, change_alternate, 0);
+    MUST(swapcontext(&caller, &callee) == 0);
+    while (painted[at] == 0x5a)
+        at++;
+    return sizeof painted - at;
+}
+
+static void changes(void)
+{
+    say("first", measure_change());
+    say("second", measure_change());
+    say("third", measure_change());
+}
+
 /* ------------------------------------------------------------------------------------------------------ threads */
 
 APART static void *until_cancelled(void *unused)
@@ -365,8 +398,9 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } cases[] = {{"alternate", alternate}, {"handler", in_handler}, {"unmapped", unmapped},   {"reused", reused},
-                 {"restored", restored},   {"kept", kept},          {"coroutine", coroutine}, {"cancel", cancel},
-                 {"thrd", by_thrd},        {"ended", ended},        {"forked", forked},       {"sandbox", sandbox}};
+                 {"restored", restored},   {"kept", kept},          {"coroutine", coroutine}, {"changes", changes},
+                 {"cancel", cancel},       {"thrd", by_thrd},       {"ended", ended},         {"forked", forked},
+                 {"sandbox", sandbox}};
     MUST(argc > 2);
     ms = strtoull(argv[2], NULL, 10);
     for (size_t at = 0; at < sizeof cases / sizeof cases[0]; at++)
