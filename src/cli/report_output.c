@@ -54,6 +54,7 @@ struct showing {
     bool is_named;
     const struct hp_show_stretch *stretch; /* NULL: the whole run */
     const struct hp_show_page *page;       /* NULL: as the settings say */
+    char ending[32];                       /* the model keeps a pointer to it */
 };
 
 /* Returns the result of hp_report_render_model. */
@@ -180,9 +181,9 @@ static const char *killed_by(const struct hp_sessions *sessions, uint32_t parent
 
 static int show_model(const struct hp_sessions *sessions, struct showing *showing, FILE *stream)
 {
-    char ending[32];
     struct hp_model *model = hp_reader_model(&showing->reader);
-    model->killed_by = killed_by(sessions, model->run.sessions[0]->header.parent_pid, ending, sizeof ending);
+    model->killed_by =
+        killed_by(sessions, model->run.sessions[0]->header.parent_pid, showing->ending, sizeof showing->ending);
     if (showing->stretch != NULL && !cut(model, showing->stretch))
         return EXIT_FAILED;
     return showing->settings->output.output_path[0] != '\0' ? render_to_file(showing) : render(showing, stream);

@@ -32,7 +32,7 @@ static bool take_sites(struct names *names, struct hp_site_table *table, uint32_
 {
     const struct hp_snapshot *session = &names->reader.sessions[at]->file.snapshot;
     const uint32_t count = sites_of(session);
-    names->sites[at] = hp_arena_take_array(&names->arena, (size_t)count + 1, sizeof *names->sites[at]);
+    names->sites[at] = hp_arena_take_array(&names->arena, (size_t)count + 1, sizeof(void *));
     if (names->sites[at] == NULL)
         return false;
     hp_site_table_read(table, session, at);

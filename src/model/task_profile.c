@@ -52,28 +52,29 @@ static void add_record(struct hp_task_sums *task, const struct hp_object_record 
         *last = record->session->now_ticks;
 }
 
-/* A site without zones, for tasks that reported no polls. False: no memory. */
-static bool make_site(struct hp_arena *arena, struct hp_task_sums *task)
+/* A site without zones, for tasks that reported no polls. NULL: no memory. */
+static struct hp_site_sums *make_site(struct hp_arena *arena, const struct hp_object_record *row)
 {
     struct hp_site_sums *site = hp_arena_take(arena, sizeof *site);
-    if (site == NULL)
-        return false;
-    *site = (struct hp_site_sums){.name = task->row->name,
-                                  .plain_name = task->row->name,
-                                  .recorded_name = task->row->name,
-                                  .location = task->row->location,
-                                  .session = task->row->session_index,
-                                  .id = task->row->object.site,
-                                  .kind = HOTPATH_KIND_TASK_};
-    task->site = site;
-    return true;
+    if (site != NULL)
+        *site = (struct hp_site_sums){.name = row->name,
+                                      .plain_name = row->name,
+                                      .recorded_name = row->name,
+                                      .location = row->location,
+                                      .session = row->session_index,
+                                      .id = row->object.site,
+                                      .kind = HOTPATH_KIND_TASK_};
+    return site;
 }
 
-static bool add_polls(struct hp_arena *arena, struct hp_task_sums *task, struct hp_profile *profile)
+static bool add_polls(struct hp_arena *arena, struct hp_task_sums *task, const struct hp_object_record *row,
+                      struct hp_profile *profile)
 {
-    for (const struct hp_object_record *at = task->row; at != NULL && task->site == NULL; at = at->next)
+    for (const struct hp_object_record *at = row; at != NULL && task->site == NULL; at = at->next)
         task->site = hp_profile_find(profile, at->session_index, at->object.site);
-    if (task->site == NULL && !make_site(arena, task))
+    if (task->site == NULL)
+        task->site = make_site(arena, row);
+    if (task->site == NULL)
         return false;
     task->site->task = task;
     task->polls = task->site->sums.calls;
@@ -91,7 +92,7 @@ static bool add_task(struct hp_arena *arena, struct hp_task_sums *task, const st
     for (const struct hp_object_record *record = row; record != NULL; record = record->next)
         add_record(task, record, &first, &last);
     task->in_flight = last > first ? (double)task->wall / (double)(last - first) : 0;
-    return add_polls(arena, task, profile);
+    return add_polls(arena, task, row, profile);
 }
 
 /* ---------------------------------------------------------------------------------------------------- awaits */

@@ -206,12 +206,13 @@ static bool add_section(const hotpath_results *results, struct hp_brief *brief,
 
 bool hp_brief_make(const hotpath_results *results, struct hp_brief *ret_brief)
 {
-    struct join join = {.timing = section_of(results, HP_BRIEF_FUNCTIONS),
-                        .verdicts = section_of(results, HP_BRIEF_VERDICTS)};
+    const struct hotpath_section *timing = section_of(results, HP_BRIEF_FUNCTIONS);
+    const struct hotpath_section *verdicts = section_of(results, HP_BRIEF_VERDICTS);
+    const struct hotpath_section *first = timing != NULL ? timing : verdicts;
     memset(ret_brief, 0, sizeof *ret_brief);
-    ret_brief->why_none = join.timing != NULL ? join.timing->if_empty : join.verdicts->if_empty;
-    if (join.timing != NULL && join.timing->row_count > 0) {
-        ret_brief->functions = join_tables(results, &join);
+    ret_brief->why_none = first != NULL ? first->if_empty : NULL;
+    if (timing != NULL && verdicts != NULL && timing->row_count > 0) {
+        ret_brief->functions = join_tables(results, &(struct join){.timing = timing, .verdicts = verdicts});
         if (ret_brief->functions == NULL)
             return false;
     }
