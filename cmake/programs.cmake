@@ -1,4 +1,17 @@
-# hotpath_add_program(name [CXX] [STATIC] [OFF] [MODULE] [ALLOC] [QUICK] [LIBRARIES lib...] [OPTIONS flag...])
+# hotpath_needed_by(quick|asan|tsan target...): ./dev test --quick needs these targets, or ./dev test in that build.
+if(HOTPATH_BUILD_TESTS)
+  foreach(group quick asan tsan)
+    add_custom_target(${group})
+  endforeach()
+endif()
+function(hotpath_needed_by group)
+  if(TARGET ${group} AND HOTPATH_BUILD_TESTS)
+    add_dependencies(${group} ${ARGN})
+  endif()
+endfunction()
+
+# hotpath_add_program(name [CXX] [STATIC] [OFF] [MODULE] [ALLOC] [QUICK] [TSAN] [PLAIN] [LIBRARIES lib...]
+#   [OPTIONS flag...])
 #
 # Builds name.c (CXX: name.cc) of the current folder into <build>/<folder>/name, measured, with libhotpath.so.
 #   STATIC   also <build>/<folder>/name_static, with libhotpath.a
@@ -6,8 +19,10 @@
 #   ALLOC    with libhotpath_alloc.so, too: allocations are counted
 #   MODULE   a shared object name.so to dlopen instead of a program
 #   QUICK    ./dev test --quick runs it, too
+#   TSAN     ./dev test runs it with ThreadSanitizer, too
+#   PLAIN    ./dev test runs it without sanitizers only
 function(hotpath_add_program name)
-  cmake_parse_arguments(arg "CXX;STATIC;OFF;MODULE;ALLOC;QUICK" "" "LIBRARIES;OPTIONS" ${ARGN})
+  cmake_parse_arguments(arg "CXX;STATIC;OFF;MODULE;ALLOC;QUICK;TSAN;PLAIN" "" "LIBRARIES;OPTIONS" ${ARGN})
   if(arg_CXX AND NOT HOTPATH_CXX)
     return()
   endif()
@@ -32,7 +47,13 @@ function(hotpath_build_program name suffix library)
     add_executable(${target} ${source})
   endif()
   if(arg_QUICK)
-    hotpath_quick(${target})
+    hotpath_needed_by(quick ${target})
+  endif()
+  if(arg_TSAN)
+    hotpath_needed_by(tsan ${target})
+  endif()
+  if(arg_PLAIN)
+    set_property(DIRECTORY APPEND PROPERTY hotpath_plain_programs ${target})
   endif()
   hotpath_flags(${target})
   target_compile_options(${target} PRIVATE ${arg_OPTIONS})

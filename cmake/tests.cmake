@@ -3,15 +3,19 @@
 #   unit e2e compile check   its kind
 #   asan tsan                also run by ./dev test in that build (./dev test --full runs everything everywhere)
 #   slow                     only run by ./dev test --full
-#   quick                    also run by ./dev test --quick, which builds the target quick: a minute for all of them
+#   quick                    also run by ./dev test --quick: a minute for all of them
 #
-# A timeout is for tests that hang, not for slow ones: under a load of ten everything takes ten times as long.
+# ./dev test and ./dev test --quick build only what these tests need: the targets quick, asan and tsan. What is
+# missing there makes a test fail.
+#
+# A timeout is for tests that hang, not for slow ones: under a load of ten everything takes ten times as long. Tests
+# run several at once: each must pass while others take CPU time from it.
 
 include(CheckSymbolExists)
 check_symbol_exists(__GLIBC__ features.h HOTPATH_IS_GLIBC)
 
 function(hotpath_add_test name)
-  cmake_parse_arguments(arg "SERIAL" "TIMEOUT" "COMMAND;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "TIMEOUT" "COMMAND;LABELS" ${ARGN})
   add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 600)
@@ -22,28 +26,26 @@ function(hotpath_add_test name)
   set(emulator "${CMAKE_CROSSCOMPILING_EMULATOR}")
   list(JOIN emulator " " emulator)
   set_tests_properties(${name} PROPERTIES
-    SKIP_RETURN_CODE 77 LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} RUN_SERIAL ${arg_SERIAL}
+    SKIP_RETURN_CODE 77 LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT "HOTPATH_BUILD_DIR=${PROJECT_BINARY_DIR};HOTPATH_SOURCE_DIR=${PROJECT_SOURCE_DIR}\
 ;HOTPATH_SANITIZER=${HOTPATH_SANITIZE};HOTPATH_EMULATOR=${emulator};HOTPATH_IS_GLIBC=${HOTPATH_IS_GLIBC}\
 ;PYTHONDONTWRITEBYTECODE=1;LC_ALL=C.UTF-8\
 ;ASAN_OPTIONS=detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1")
 endfunction()
 
-# What ./dev test --quick needs: hotpath_quick(target...)
-add_custom_target(quick)
-function(hotpath_quick)
-  add_dependencies(quick ${ARGN})
-endfunction()
-
-# hotpath_add_unit_test(name [TSAN] [SLOW] [SERIAL] [LONG] [SOURCES more.c...]): tests/unit/name.c, with access to
+# hotpath_add_unit_test(name [TSAN] [SLOW] [LONG] [SOURCES more.c...]): tests/unit/name.c, with access to
 # all internal names. LONG: too long for ./dev test --quick.
 function(hotpath_add_unit_test name)
-  cmake_parse_arguments(arg "TSAN;SLOW;SERIAL;LONG" "" "SOURCES" ${ARGN})
+  cmake_parse_arguments(arg "TSAN;SLOW;LONG" "" "SOURCES" ${ARGN})
+  add_executable(unit_${name} ${name}.c ${arg_SOURCES})
+  hotpath_needed_by(asan unit_${name})
   if(NOT arg_LONG)
     set(arg_QUICK ON)
-    hotpath_quick(unit_${name})
+    hotpath_needed_by(quick unit_${name})
   endif()
-  add_executable(unit_${name} ${name}.c ${arg_SOURCES})
+  if(arg_TSAN)
+    hotpath_needed_by(tsan unit_${name})
+  endif()
   hotpath_flags(unit_${name})
   hotpath_internal_headers(unit_${name})
   target_compile_definitions(unit_${name} PRIVATE HOTPATH=1 _FILE_OFFSET_BITS=64) # as in the program
@@ -55,31 +57,30 @@ function(hotpath_add_unit_test name)
   if(HOTPATH_TEST_PREFIX)
     set(command ${HOTPATH_TEST_PREFIX} $<TARGET_FILE:unit_${name}>)
   endif()
-  hotpath_add_test(unit.${name} COMMAND ${command} LABELS ${labels} ${arg_SERIAL_OPTION})
+  hotpath_add_test(unit.${name} COMMAND ${command} LABELS ${labels})
 endfunction()
 
-# hotpath_add_e2e_test(name [TSAN] [SLOW] [SERIAL] [QUICK] [PLAIN] [NOPERF] [NOPERF_QUICK]): tests/e2e/name.py,
-# run by pytest. SERIAL: it measures time. PLAIN: ./dev test runs it without sanitizers only; it compares shares of
-# time, and sanitizers find little there. NOPERF: ./dev test --full also runs it as e2e.name.noperf, where the
-# kernel refuses perf_event_open to the test and to all that it starts, as in most containers; NOPERF_QUICK: so
-# does ./dev test.
+# hotpath_add_e2e_test(name [TSAN] [SLOW] [QUICK] [PLAIN] [NOPERF] [NOPERF_QUICK]): tests/e2e/name.py, run by
+# pytest. PLAIN: ./dev test runs it without sanitizers only, as they find little there. NOPERF: ./dev test --full
+# also runs it as e2e.name.noperf, where the kernel refuses perf_event_open to the test and to all that it starts,
+# as in most containers; NOPERF_QUICK: so does ./dev test.
 function(hotpath_add_e2e_test name)
-  cmake_parse_arguments(arg "TSAN;SLOW;SERIAL;QUICK;PLAIN;NOPERF;NOPERF_QUICK" "" "" ${ARGN})
+  cmake_parse_arguments(arg "TSAN;SLOW;QUICK;PLAIN;NOPERF;NOPERF_QUICK" "" "" ${ARGN})
   hotpath_labels(labels e2e)
   set(command "${HOTPATH_PYTHON}" -m pytest -q -rs -p no:cacheprovider "${CMAKE_CURRENT_SOURCE_DIR}/${name}.py")
-  hotpath_add_test(e2e.${name} LABELS ${labels} TIMEOUT 1200 ${arg_SERIAL_OPTION} COMMAND ${command})
+  hotpath_add_test(e2e.${name} LABELS ${labels} TIMEOUT 1200 COMMAND ${command})
   # An emulator has no perf, and ThreadSanitizer no timers.
   if((arg_NOPERF OR arg_NOPERF_QUICK) AND NOT CMAKE_CROSSCOMPILING AND NOT HOTPATH_SANITIZE MATCHES thread)
     set(labels e2e)
     if(NOT arg_NOPERF_QUICK)
       list(APPEND labels slow)
     endif()
-    hotpath_add_test(e2e.${name}.noperf LABELS ${labels} TIMEOUT 1200 ${arg_SERIAL_OPTION}
+    hotpath_add_test(e2e.${name}.noperf LABELS ${labels} TIMEOUT 1200
       COMMAND "${PROJECT_BINARY_DIR}/programs/without_perf" ${command})
   endif()
 endfunction()
 
-# Turns the caller's TSAN, SLOW, QUICK, SERIAL, PLAIN into labels and options.
+# Turns the caller's TSAN, SLOW, QUICK, PLAIN into labels.
 macro(hotpath_labels variable)
   set(${variable} ${ARGN})
   if(NOT arg_PLAIN)
@@ -93,9 +94,5 @@ macro(hotpath_labels variable)
   endif()
   if(arg_QUICK)
     list(APPEND ${variable} quick)
-  endif()
-  set(arg_SERIAL_OPTION)
-  if(arg_SERIAL)
-    set(arg_SERIAL_OPTION SERIAL)
   endif()
 endmacro()

@@ -1,4 +1,5 @@
 """Fixtures of the end-to-end tests; see harness.py for what they can do."""
+import signal
 import sys
 from pathlib import Path
 
@@ -7,7 +8,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import stolen_time  # noqa: E402
-from harness import Box  # noqa: E402
+from harness import Box, pytest_collection_modifyitems, pytest_configure  # noqa: E402, F401
+
+# A shell without job control starts what it runs in the background with SIGINT ignored, which programs inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)

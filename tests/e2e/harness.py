@@ -8,6 +8,7 @@ A test requests the fixture `box` (conftest.py), which has its own folder for se
     result = box.same("longjmp", "loop")          # run measured and unmeasured (counts_off): same output and end
 """
 import ctypes
+import itertools
 import json
 import os
 import platform
@@ -31,6 +32,32 @@ IS_ROOT = os.geteuid() == 0
 WITHOUT_PERF = [str(PROGRAMS / "without_perf")]  # before a command: the kernel refuses it perf_event_open
 
 TIMEOUT = 60 if not SANITIZER and not EMULATOR else 300
+
+
+# Some cases run in ./dev test --full only, or in ./dev test only without sanitizers: @full, @plain, or
+# pytest.param(..., marks=full). To run one of them by hand, set HOTPATH_TEST_LONG=1.
+full, plain = pytest.mark.full, pytest.mark.plain
+IS_LONG = "HOTPATH_TEST_LONG" in os.environ
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "full: only ./dev test --full runs it")
+    config.addinivalue_line("markers", "plain: ./dev test runs it without sanitizers only")
+
+
+def pytest_collection_modifyitems(config, items):
+    left_out = [item for item in items if not IS_LONG and (
+        item.get_closest_marker("full") or SANITIZER and item.get_closest_marker("plain"))]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+def crossed(*lists):
+    """Parameters for every combination of values. Without --full only as many as show each value once."""
+    longest = max(map(len, lists))
+    shown = [tuple(values[at % len(values)] for values in lists) for at in range(longest)]
+    return [pytest.param(*some, marks=[] if some in shown else full) for some in itertools.product(*lists)]
 
 
 def without_sanitizer(reason):

@@ -12,8 +12,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from harness import (HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, near, perf_is_allowed, with_glibc,
-                     without_emulator, without_sanitizer, without_thread_sanitizer)
+from harness import (HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, crossed, near, perf_is_allowed,
+                     with_glibc, without_emulator, without_sanitizer, without_thread_sanitizer)
 from test_alloc_programs import Bench, PERL, PYTHON, SQL, Redis, need
 
 pytestmark = [without_emulator("it has clocks and signals of its own"),
@@ -345,8 +345,7 @@ def check_host(box, case, engine, env=None):
                                            "HOTPATH_CPU_ENGINE": engine, **(env or {})})
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("case", HOSTS)
+@pytest.mark.parametrize("case, engine", crossed(HOSTS, ENGINES))
 def test_host_does_not_notice(box, case, engine):
     if case == "fork_among_threads" and SANITIZER:
         pytest.skip("a sanitizer's allocator may be locked in a child that is forked among threads")
@@ -414,8 +413,7 @@ def test_under_strace(box):
 
 
 @without_sanitizer("two copies of the library are two of each instrumented variable")
-@pytest.mark.parametrize("program, plugin", [("cpu", "plugin.so"), ("cpu", "plugin_static.so"),
-                                             ("cpu_static", "plugin.so"), ("cpu_static", "plugin_static.so")])
+@pytest.mark.parametrize("program, plugin", crossed(["cpu", "cpu_static"], ["plugin_static.so", "plugin.so"]))
 def test_copies_of_the_library(box, program, plugin):
     """The handler belongs to one copy, the thread is known to another."""
     result = cpu_run(box, "plugin", 200, PROGRAMS / plugin, program=program, env={"HOTPATH_CPU_RATE": "1997"})

@@ -13,7 +13,7 @@ from test_verdict import SCENES, check_first_line
 
 @without_emulator("it would take hours")
 def test_200000_short_lived_threads(box):
-    check_short_lives(box, 200000)
+    check_short_lives(box, 2000, 200000)
 
 
 @without_emulator("it would take hours")

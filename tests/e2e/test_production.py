@@ -6,7 +6,8 @@ import subprocess
 import pytest
 
 from command import Cli
-from harness import (BUILD, PROGRAMS, SOURCE, WITHOUT_PERF, perf_is_allowed, with_glibc, without_emulator, without_sanitizer)
+from harness import (BUILD, PROGRAMS, SOURCE, WITHOUT_PERF, perf_is_allowed, with_glibc, without_emulator,
+                     without_sanitizer)
 
 pytestmark = [without_emulator("/proc shows the emulator"), with_glibc("the programs of this machine have it"),
               without_sanitizer("the library of such a build can be preloaded into nothing else")]

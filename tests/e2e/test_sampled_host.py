@@ -2,7 +2,8 @@
 as without us."""
 import pytest
 
-from harness import HOTPATH, PROGRAMS, SANITIZER, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+from harness import (HOTPATH, PROGRAMS, SANITIZER, crossed, perf_is_allowed, with_glibc, without_emulator,
+                     without_sanitizer)
 
 pytestmark = [without_emulator("it has clocks and signals of its own")]
 
@@ -26,8 +27,7 @@ def is_sampled(result):
 
 # ---------------------------------------------------------------------------------------------------------- signals
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("case", ["see_nothing", "directed_ones", "set_user"])
+@pytest.mark.parametrize("case, engine", crossed(["see_nothing", "directed_ones", "set_user"], ENGINES))
 def test_signals_of_the_program_are_unchanged(box, case, engine):
     assert is_sampled(same(box, case, engine=engine))
 
@@ -77,16 +77,14 @@ def test_no_handler_is_set_without_zones(box):
 # ----------------------------------------------------------------------------------------------------------- stacks
 
 @without_sanitizer("it has alternate stacks itself")
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("when", [[], ["before"]])
+@pytest.mark.parametrize("when, engine", crossed([[], ["before"]], ENGINES))
 @pytest.mark.parametrize("size", [2048, 4096])
 def test_small_alternate_stacks(box, size, when, engine):
     assert is_sampled(same(box, "alternate", size, *when, engine=engine))
 
 
 @without_sanitizer("it has alternate stacks itself")
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("case", ["busy_alternate", "busy_alternate_at_once"])
+@pytest.mark.parametrize("case, engine", crossed(["busy_alternate", "busy_alternate_at_once"], ENGINES))
 def test_handler_on_an_alternate_stack(box, case, engine):
     """It may be interrupted there, if there is room; else there are no samples, and the report says so."""
     result = same(box, case, engine=engine)
@@ -100,8 +98,7 @@ def test_freed_alternate_stack(box):
 
 @without_sanitizer("its frames are larger")
 @with_glibc("others have no ucontext")
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("size", [2048, 16384])
+@pytest.mark.parametrize("size, engine", crossed([2048, 16384], ENGINES))
 def test_small_coroutines(box, size, engine):
     result = same(box, "coroutines", size, engine=engine, env=AT_ONCE)
     assert result.row("small_work", "cpu").samples > 0
@@ -132,8 +129,7 @@ def check_execs(box, count, program, blocked):
 
 
 @without_sanitizer("a child that is forked takes too long")
-@pytest.mark.parametrize("program", ["ends_dynamic", "ends_static"])
-@pytest.mark.parametrize("blocked", [[], ["blocked"]], ids=["open", "blocked"])
+@pytest.mark.parametrize("program, blocked", crossed(["ends_dynamic", "ends_static"], [[], ["blocked"]]))
 def test_no_sampling_signal_after_exec(box, program, blocked):
     check_execs(box, 200, program, blocked)
 

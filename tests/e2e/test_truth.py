@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from harness import EMULATOR, SANITIZER, SOURCE, between, near, nearest_rank
+from harness import EMULATOR, SANITIZER, SOURCE, between, full, near, nearest_rank, plain
 
 # Sanitizers and emulators make the few instructions between the program's clock and ours slow, not wrong.
 SLACK_PERCENT = 1.0 if not SANITIZER and not EMULATOR else 5.0
@@ -145,6 +145,7 @@ def check_many_sites(box, sites):
     assert result.report.lost.get("nodes", 0) > 0
 
 
+@plain
 def test_more_sites_than_the_tree_holds(box):
     check_many_sites(box, 68000)
 
@@ -180,6 +181,7 @@ def test_percentiles_0_and_100_are_min_and_max(box):
 
 # ------------------------------------------------------------------------------------ sites and threads
 
+@plain
 def test_10000_sites(box):
     result = box.run("sites", env={"HOTPATH_REPORT": "timing"})
     rows = [row for row in result.report.rows() if row.name.startswith("f_")]
@@ -189,11 +191,11 @@ def test_10000_sites(box):
     assert result.report.lost == {}
 
 
-def check_short_lives(box, count):
-    """Counts are exact, and the session is as small as after 2,000 threads."""
-    few = box.run("threads", "short", 2000)
+def check_short_lives(box, few_threads, count):
+    """Counts are exact, and the session is as small as after a few threads."""
+    few = box.run("threads", "short", few_threads)
     many = box.run("threads", "short", count, timeout=600)
-    assert few.calls("work") == 5 * 2000
+    assert few.calls("work") == 5 * few_threads
     assert many.calls("work") == 5 * count
     assert many.row("work").threads == count
     assert many.report.values["meta"]["threads"] == count + 1
@@ -201,8 +203,13 @@ def check_short_lives(box, count):
     assert many.report.lost == {}
 
 
+def test_short_lived_threads(box):
+    check_short_lives(box, 500, 2000 if SANITIZER or EMULATOR else 5000)
+
+
+@full
 def test_20000_short_lived_threads(box):
-    check_short_lives(box, 20000 if not SANITIZER and not EMULATOR else 4000)
+    check_short_lives(box, 2000, 20000 if not SANITIZER and not EMULATOR else 4000)
 
 
 def test_200_threads_at_once(box):

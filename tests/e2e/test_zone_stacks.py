@@ -9,7 +9,8 @@ import pytest
 
 import exported
 from command import Cli
-from harness import PROGRAMS, WITHOUT_PERF, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+from harness import (PROGRAMS, WITHOUT_PERF, crossed, perf_is_allowed, with_glibc, without_emulator,
+                     without_sanitizer)
 
 pytestmark = [without_emulator("/proc and timers are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
@@ -22,18 +23,18 @@ PARTS = {("first", "heavy"): "first_heavy", ("first", "light"): "first_light", (
          ("second", "light"): "second_light", (None, "heavy"): "outside"}
 
 
-def cli_of(box, is_refused):
+@pytest.fixture(params=["perf", "no-perf"])
+def cli(box, request):
     cli = Cli(box)
-    if is_refused:
+    if request.param == "no-perf":
         cli.before = WITHOUT_PERF
+    elif not perf_is_allowed():
+        pytest.skip("the kernel refuses perf")
     return cli
 
 
-@pytest.fixture(params=[pytest.param(False, marks=pytest.mark.skipif(
-    not perf_is_allowed(), reason="the kernel refuses perf")), True],
-                ids=["perf", "no-perf"])
-def cli(box, request):
-    return cli_of(box, request.param)
+ways = pytest.mark.parametrize("cli, variant", crossed(["perf", "no-perf"], ["zoned", "zoned_static"]),
+                               indirect=["cli"])
 
 
 def truth(text):
@@ -97,7 +98,7 @@ def run(cli, *arguments):
     return done
 
 
-@pytest.mark.parametrize("variant", ["zoned", "zoned_static"])
+@ways
 @pytest.mark.parametrize("case", ["split", "threads", "forked", "childless"])
 @by_chance
 def test_functions_below_their_zones(cli, variant, case):
@@ -160,7 +161,7 @@ def assert_labels(cli, of, found):
             zone, f"[zone: {zone}]" if zone else "[in no zone]"]
 
 
-@pytest.mark.parametrize("variant", ["zoned", "zoned_static"])
+@ways
 def test_waits_below_their_zones(cli, variant):
     done = cli.run(PROGRAMS / variant, "waits", 1500)
     told, rest = truth(done.stdout), rows(done.report)["rest"]

@@ -10,7 +10,7 @@ import pytest
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "e2e")]
 
-from harness import BUILD, Box  # noqa: E402
+from harness import BUILD, Box, pytest_collection_modifyitems, pytest_configure  # noqa: E402, F401
 from workshop import SINGLE, Installation, Workshop, do  # noqa: E402
 
 

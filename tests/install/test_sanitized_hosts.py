@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from harness import without_emulator, without_sanitizer
+from harness import crossed, without_emulator, without_sanitizer
 from workshop import HERE, SINGLE
 
 pytestmark = [without_emulator("it has clocks and signals of its own"),
@@ -13,8 +13,7 @@ pytestmark = [without_emulator("it has clocks and signals of its own"),
 SAMPLED = {"HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "10000"}
 
 
-@pytest.mark.parametrize("library", ["static", "shared"])
-@pytest.mark.parametrize("sanitizer", ["thread", "address"])
+@pytest.mark.parametrize("sanitizer, library", crossed(["thread", "address"], ["static", "shared"]))
 def test_sanitized_hosts(workshop, installed, compiler, sanitizer, library):
     """The library itself is not made for the sanitizer. What it reports ends the program."""
     libraries = installed.libraries

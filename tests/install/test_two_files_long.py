@@ -2,6 +2,7 @@
 import pytest
 
 from harness import SOURCE
+from test_consumers import QUICKLY
 from test_two_files import STRICT, WRAP, build_and_count, with_glibc
 from workshop import CONSUMER, HERE, SINGLE, do, need
 
@@ -16,6 +17,19 @@ def test_any_options(workshop, compiler, flags):
     workshop.do(compiler, *flags.split(), *more, "-Wall", "-Wextra", "-Werror", "-DHOTPATH", "-I.", "consumer.c",
                 "hotpath.c", "-pthread", "-o", "it")
     assert workshop.calls("it") == CONSUMER
+
+
+def test_built_in_parallel_by_make(workshop):
+    """Each archive alone, since one that does not wait for its objects may find them made by others; then
+    everything."""
+    need("make")
+    workshop.do("cmake", "-S", SOURCE, "-B", "out", "-G", "Unix Makefiles", "-DHOTPATH_BUILD_TESTS=OFF",
+                "-DHOTPATH_BUILD_BENCH=OFF", "-DHOTPATH_BUILD_EXAMPLES=OFF", *QUICKLY)
+    for target in ("hotpath_static", "hotpath_alloc_static", "hotpath_alloc_wrap_static"):
+        workshop.do("cmake", "--build", "out", "--target", target, "-j2")
+    workshop.do("cmake", "--build", "out", "-j2")
+    assert len(list(workshop.folder.glob("out/lib/lib*.a"))) == 3
+    assert "hotpath " in workshop.do("out/bin/hotpath", "--version")
 
 
 SANITIZED = """#include <stdlib.h>
@@ -83,8 +97,8 @@ def test_part_of_a_cmake_project(workshop):
         assert workshop.calls(f"out/{program}") == CONSUMER, program
 
 
-@pytest.mark.parametrize("macro", ["HOTPATH_ALLOC", "HOTPATH_ALLOC_WRAP"])
-def test_no_warnings_with_allocations(workshop, compiler, macro):
+@pytest.mark.parametrize("macro", ["HOTPATH", "HOTPATH_ALLOC", "HOTPATH_ALLOC_WRAP"])
+def test_no_warnings_when_optimized(workshop, compiler, macro):
     workshop.fetch(SINGLE / "hotpath.c", SINGLE / "hotpath.h")
     workshop.do(compiler, "-O2", *STRICT, f"-D{macro}", "-c", "hotpath.c")
 

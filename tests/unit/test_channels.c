@@ -19,6 +19,7 @@
 #include "hotpath.h"
 #include "instances.h"
 #include "object_snapshot.h"
+#include "sanitizer.h"
 #include "scratch_folder.h"
 #include "thread_context.h"
 
@@ -484,16 +485,7 @@ static void reused_address_is_another_channel(void **state)
 /* ------------------------------------------------------------------------------------------------- many */
 
 /* Where threads are watched each takes ten times as long. */
-#if defined(__has_feature)
-#define HAS_FEATURE(name) __has_feature(name)
-#else
-#define HAS_FEATURE(name) 0
-#endif
-#if defined(__SANITIZE_THREAD__) || HAS_FEATURE(thread_sanitizer)
-#define MANY 20000u
-#else
-#define MANY 1000000u
-#endif
+#define MANY (HP_THREAD_SANITIZER ? 20000u : 1000000u)
 
 static void assert_small(void)
 {
@@ -635,7 +627,7 @@ static void threads_add_up(void **state)
 
 /* ------------------------------------------------------------------------------------------------- live */
 
-#define READINGS 100000u
+#define READINGS (HP_THREAD_SANITIZER ? 10000u : 100000u)
 
 static uint64_t is_read; /* atomic */
 

@@ -9,21 +9,11 @@
 #include <cmocka.h>
 
 #include "report.h"
+#include "sanitizer.h"
 #include "snapshot_fixture.h"
 
 /* Sanitizers and valgrind take their time, and ThreadSanitizer has nothing to find here. */
-#if defined(__has_feature)
-#define HAS_FEATURE(name) __has_feature(name)
-#else
-#define HAS_FEATURE(name) 0
-#endif
-#if defined(__SANITIZE_THREAD__) || HAS_FEATURE(thread_sanitizer)
-#define ROUNDS 100u
-#elif defined(__SANITIZE_ADDRESS__) || HAS_FEATURE(address_sanitizer)
-#define ROUNDS 1000u
-#else
-#define ROUNDS 3000u
-#endif
+#define ROUNDS (HP_THREAD_SANITIZER ? 100u : HP_ADDRESS_SANITIZER ? 1000u : 3000u)
 
 /* A tenth will do for every day. */
 static uint32_t rounds(void)

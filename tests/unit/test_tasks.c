@@ -22,6 +22,7 @@
 #include "counter.h"
 #include "hotpath.h"
 #include "objects.h"
+#include "sanitizer.h"
 #include "scratch_folder.h"
 
 static uint64_t now;
@@ -425,12 +426,7 @@ struct coroutine {
 static struct coroutine coroutines[2];
 
 /* AddressSanitizer has to know which stack comes next. */
-#ifdef __has_feature
-#define HAS_FEATURE(name) __has_feature(name)
-#else
-#define HAS_FEATURE(name) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || HAS_FEATURE(address_sanitizer)
+#if HP_ADDRESS_SANITIZER
 void __sanitizer_start_switch_fiber(void **fake_stack, const void *bottom, size_t size);
 void __sanitizer_finish_switch_fiber(void *fake_stack, const void **bottom, size_t *size);
 #else
@@ -756,7 +752,7 @@ static void a_million_consecutive_tasks(void **state)
 
 /* ------------------------------------------------------------------------------------------------- threads */
 
-enum { HANDED = 200000, RING = 64 };
+enum { HANDED = HP_THREAD_SANITIZER ? 20000 : 200000, RING = 64 };
 static hotpath_task handed[RING];
 static uint32_t written, taken;
 
