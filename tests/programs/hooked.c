@@ -9,8 +9,10 @@
 #include "hooked.h"
 
 #include <dlfcn.h>
+#include <grp.h>
 #include <malloc.h>
 #include <mqueue.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -449,6 +451,48 @@ static void tell_system(void)
          syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) > 0);
 }
 
+/* ------------------------------------------------------------------------------------------- users, namespaces */
+
+/* 3 if it has changed its user, 4 if it may not. */
+static long give_up_user(const struct hooked_call *call)
+{
+    const bool is_done = setgid(65534) == 0 && setuid(65534) == 0;
+    (void)call;
+    return is_done ? (getuid() == 65534 && setuid(0) != 0 ? 3 : 5) : 4;
+}
+
+static long give_up_for_a_while(const struct hooked_call *call)
+{
+    (void)call;
+    return seteuid(65534) == 0 ? (geteuid() == 65534) + 2 * (seteuid(0) == 0) : 4;
+}
+
+static void tell_users(void)
+{
+    const uid_t same_user = (uid_t)-1;
+    const gid_t same_group = (gid_t)-1;
+    TELL("setuid", "the same", setuid(getuid()));
+    TELL("setgid", "the same", setgid(getgid()));
+    TELL("seteuid", "the same", seteuid(geteuid()));
+    TELL("setegid", "the same", setegid(getegid()));
+    TELL("setreuid", "the same", setreuid(same_user, same_user));
+    TELL("setregid", "the same", setregid(same_group, same_group));
+    TELL("setresuid", "the same", setresuid(same_user, same_user, same_user));
+    TELL("setresgid", "the same", setresgid(same_group, same_group, same_group));
+    TELL("setuid", "no user", setuid(same_user));
+    TELL("setgid", "no group", setgid(same_group));
+    TELL("seteuid", "no user", seteuid(same_user));
+    TELL("setegid", "no group", setegid(same_group));
+    TELL("setgroups", "too many", setgroups(1 << 20, NULL));
+    TELL("initgroups", "those of root", initgroups("root", 0));
+    TELL("chroot", "no folder", chroot("/nonexistent"));
+    TELL("unshare", "nothing", unshare(0));
+    TELL("unshare", "bad flags", unshare(1));
+    TELL("setns", "no descriptor", setns(-1, 0));
+    hooked_tell_forked("setuid", "in a child", &(struct hooked_call){.run = give_up_user});
+    hooked_tell_forked("seteuid", "in a child", &(struct hooked_call){.run = give_up_for_a_while});
+}
+
 static void tell_single_functions(void)
 {
     tell_memory();
@@ -459,6 +503,7 @@ static void tell_single_functions(void)
     tell_threads();
     tell_alternate_stacks();
     tell_system();
+    tell_users();
 }
 
 static void tell_crowd(void)
