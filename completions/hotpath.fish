@@ -24,7 +24,7 @@ complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-stacks -d 'Do not
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-alloc-stacks -d 'Do not sample stacks of allocations.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-waits -d 'Do not record what threads wait for.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-channels -d 'Do not detect pipes, sockets and queues; count only channels that the program records itself.'
-complete -c hotpath -n '__fish_seen_subcommand_from run' -l alloc-library -r -F -d 'Path of libhotpath_alloc.so, if it is not installed with hotpath.'
+complete -c hotpath -n '__fish_seen_subcommand_from run' -l alloc-library -r -F -d 'Path of libhotpath_preload.so, if it is not installed with hotpath.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l only -x -d 'What to record: 0 (nothing), 1 (the default), or a list of timing, alloc and cpu. alloc requires -lhotpath_alloc or hotpath run. Any value other than 0 also starts recording in programs without HOTPATH_MAIN.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l cpu -d 'Also sample CPU time; hotpath run does so by default.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l cpu-rate -x -d 'Samples per second of CPU time, from 1 to 10000.'

@@ -11,8 +11,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#define OUR_NAME "libhotpath_alloc.so"
-#define ITS_PARTNER "libhotpath.so" /* beside it in LD_PRELOAD if the list is ours */
+/* The first two by `hotpath run`, the others by hand. */
+static const char *const our_names[] = {"libhotpath_preload.so", "libhotpath_alloc.so", "libhotpath.so"};
 
 /* ------------------------------------------------------------------------------------------------------ queries */
 
@@ -81,7 +81,10 @@ static bool has_name(const char *path, size_t length, const char *name)
 
 static bool is_ours(const char *path, size_t length)
 {
-    return has_name(path, length, OUR_NAME) || has_name(path, length, ITS_PARTNER);
+    for (size_t at = 0; at < sizeof our_names / sizeof our_names[0]; at++)
+        if (has_name(path, length, our_names[at]))
+            return true;
+    return false;
 }
 
 /* Removes our items from a list separated by blanks and colons. */
@@ -102,7 +105,7 @@ static void remove_ours(char *list)
 void hp_preload_end_here(void)
 {
     char **entry = find("LD_PRELOAD");
-    if (entry == NULL || strstr(*entry, OUR_NAME) == NULL)
+    if (entry == NULL || strstr(*entry, "libhotpath") == NULL)
         return;
     char *list = *entry + strlen("LD_PRELOAD=");
     remove_ours(list);

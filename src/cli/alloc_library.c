@@ -1,4 +1,4 @@
-/* libhotpath_alloc.so: where it is, and how it gets into a program. SPDX-License-Identifier: MIT */
+/* libhotpath_preload.so: where it is, and how it gets into a program. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1 /* asprintf, dladdr */
 #include "alloc_library.h"
 
@@ -10,8 +10,9 @@
 #include "installed.h"
 #include "trusted_path.h"
 
-#define FILE_NAME "libhotpath_alloc.so.0"
-#define PARTNER "libhotpath.so.0" /* libhotpath_alloc.so looks for it in its own folder */
+#define FILE_NAME "libhotpath_preload.so.0"
+#define APART "/libhotpath_alloc.so" /* may be given instead; it needs a partner, from its folder */
+#define PARTNER "libhotpath.so.0"
 
 /* ------------------------------------------------------------------------------------------------------- path */
 
@@ -30,6 +31,8 @@ bool hp_alloc_library_find(const char *given, char *path, size_t size)
 bool hp_alloc_library_partner(const char *library, char path[PATH_MAX])
 {
     char linked[2 * PATH_MAX];
+    if (strstr(library, APART) == NULL)
+        return false;
     snprintf(linked, sizeof linked, "%.*s/%s", (int)(strrchr(library, '/') - library), library, PARTNER);
     return realpath(linked, path) != NULL;
 }
@@ -96,7 +99,7 @@ static void preload(const char *library)
 }
 
 /*
- * libhotpath.so too, by its full path: otherwise the dynamic linker of every process would search some twenty
+ * Its partner too, by its full path: otherwise the dynamic linker of every process would search some twenty
  * folders for it.
  */
 static void preload_both(const char *library)

@@ -142,7 +142,7 @@ static void find_alloc_library(struct run *run)
         run->alloc_library[0] = '\0';
         hp_fail("allocations of '%s' are not counted, unless it is linked with hotpath_alloc: %s was not found; "
                 "give its path with --alloc-library",
-                program, given != NULL ? given : "libhotpath_alloc.so");
+                program, given != NULL ? given : "libhotpath_preload.so");
         return;
     }
     char problem[PATH_MAX + 100];
@@ -544,7 +544,7 @@ static const struct hp_flag flags[] = {
     {"no-waits", 0, NULL, "Do not record what threads wait for."},
     {"no-channels", 0, NULL,
      "Do not detect pipes, sockets and queues; count only channels that the program records itself."},
-    {"alloc-library", 0, "PATH", "Path of libhotpath_alloc.so, if it is not installed with hotpath."},
+    {"alloc-library", 0, "PATH", "Path of libhotpath_preload.so, if it is not installed with hotpath."},
 };
 
 const struct hp_command hp_command_run = {

@@ -123,7 +123,8 @@ static bool is_for_tests(const char *library)
 {
     char path[PATH_MAX];
     struct hp_linkage partner;
-    const int fd = hp_alloc_library_partner(library, path) ? hp_regular_open(AT_FDCWD, path, O_RDONLY) : -1;
+    const bool has_partner = hp_alloc_library_partner(library, path);
+    const int fd = hp_regular_open(AT_FDCWD, has_partner ? path : library, O_RDONLY);
     const bool is_so = fd >= 0 && hp_linkage_read(&partner, fd) && is_sanitized(&partner);
     if (fd >= 0)
         close(fd);

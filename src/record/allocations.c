@@ -75,36 +75,34 @@ static void publish(struct hp_header *header, int64_t change)
 }
 
 /* What the process allocates while its session is deferred (deferral.h). Only totals: there are no rows yet. */
-static struct {
-    uint64_t count, bytes, usable, frees, freed;
-} early;
-
 static __attribute__((noinline, cold)) void count_early(const void *allocated, uint64_t asked, uint64_t usable,
                                                         const void *freed, uint64_t freed_bytes)
 {
-    __atomic_fetch_add(&early.count, allocated != NULL, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&early.bytes, asked, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&early.usable, usable, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&early.frees, freed != NULL, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&early.freed, freed_bytes, __ATOMIC_RELAXED);
+    struct hp_early_allocs *early = &hp_runtime->early;
+    __atomic_fetch_add(&early->count, allocated != NULL, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&early->bytes, asked, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&early->usable, usable, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&early->frees, freed != NULL, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&early->freed, freed_bytes, __ATOMIC_RELAXED);
     hp_deferral_look();
 }
 
-void hp_allocations_forget_early(void) { memset(&early, 0, sizeof early); }
+void hp_allocations_forget_early(void) { memset(&hp_runtime->early, 0, sizeof hp_runtime->early); }
 
 void hp_allocations_keep_early(void)
 {
     struct hp_session *session = hp_records_allocations() ? hp_session_hold() : NULL;
     if (session == NULL)
         return;
+    const struct hp_early_allocs *early = &hp_runtime->early;
     struct hp_header *header = hp_store_header(&session->store);
     hp_alloc_declare(header);
-    __atomic_fetch_add(&header->late_count, early.count, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&header->late_bytes, early.bytes, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&header->late_usable, early.usable, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&header->late_frees, early.frees, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&header->late_freed, early.freed, __ATOMIC_RELAXED);
-    publish(header, (int64_t)(early.usable - early.freed));
+    __atomic_fetch_add(&header->late_count, early->count, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&header->late_bytes, early->bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&header->late_usable, early->usable, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&header->late_frees, early->frees, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&header->late_freed, early->freed, __ATOMIC_RELAXED);
+    publish(header, (int64_t)(early->usable - early->freed));
     hp_session_let_go(session);
 }
 

@@ -10,8 +10,7 @@
 
 #define LATEST_NS UINT64_C(1000000)
 
-/* Of the copy of the library that owns the state: no other defers. */
-static hp_begin_session *begin_session;
+/* Of the copy of the library that defers. */
 static struct hp_taken_signal taken;
 
 /* In memory that fork empties: a child has no timers. */
@@ -59,7 +58,7 @@ static void start_timer(void)
 void hp_deferral_set(hp_begin_session *begin, bool is_forked)
 {
     struct hp_deferred_since *since = &hp_page()->deferred;
-    begin_session = begin;
+    hp_runtime->begin_deferred = begin;
     hp_page()->pid = hp_sys_process_id();
     since->ns = hp_clock_monotonic_ns();
     since->ticks = hp_clock_ticks_raw(LIKELY_COUNTER);
@@ -79,7 +78,7 @@ void hp_deferral_end(void)
 static void begin_on_scratch_stack(void *unused)
 {
     (void)unused;
-    begin_session();
+    hp_runtime->begin_deferred();
 }
 
 /* A child of vfork shares the memory of its parent, whose session it must not begin. */

@@ -186,6 +186,10 @@ struct hp_recorder {
     bool is_sealed;    /* everything is reserved: no more system calls */
     bool is_blinded;   /* a thread has forbidden itself, and threads it creates, to read the time stamp counter */
     uint32_t deferral; /* atomic: enum hp_deferral */
+    void (*begin_deferred)(void); /* of the copy of the library that deferred the session; any may call it */
+    struct hp_early_allocs {      /* atomic: what was allocated meanwhile */
+        uint64_t count, bytes, usable, frees, freed;
+    } early;
     uint32_t confinements; /* announced sandboxes that were not refused; each is inside the one before */
     enum hp_counter counter;
     uint32_t counter_state;      /* atomic: see choose_counter */

@@ -15,9 +15,9 @@ static bool is_one_of(const char *name, const char *const *list, size_t count, b
 
 bool hp_is_system_path(const char *path)
 {
-    static const char *const names[] = {"libc.so", "libc-2",          "libc.musl", "ld-linux", "ld-musl",
-                                        "ld-2",    "libpthread",      "libstdc++", "libc++.",  "libgcc_s",
-                                        "[vdso]",  "libhotpath_alloc"}; /* it comes before the C library */
+    static const char *const names[] = {"libc.so", "libc-2",     "libc.musl", "ld-linux", "ld-musl",
+                                        "ld-2",    "libpthread", "libstdc++", "libc++.",  "libgcc_s",
+                                        "[vdso]",  "libhotpath"}; /* what is preloaded comes before the C library */
     const char *slash = strrchr(path, '/');
     return is_one_of(slash != NULL ? slash + 1 : path, names, sizeof names / sizeof names[0], true);
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import (EMULATOR, PROGRAMS, SANITIZER, end, needs_root, with_cxx, with_glibc, without_emulator,
+from harness import (BUILD, EMULATOR, PROGRAMS, SANITIZER, end, needs_root, with_cxx, with_glibc, without_emulator,
                      without_sanitizer, without_thread_sanitizer)
 from test_space import TABLE_ON_STDERR, check_workload, real_bytes
 
@@ -268,8 +268,11 @@ def test_measured_library_in_an_unmeasured_program(box, plugin):
     ("copies_static", "plugin_static.so", "plugin_two.so"),
     ("copies_static", "plugin_static.so", "plugin_two_static.so"),
 ])
-def test_copies_of_the_library_share_one_session(box, program, first, second):
-    result = box.run(program, PROGRAMS / first, PROGRAMS / second)
+@pytest.mark.parametrize("preloaded", [None, "libhotpath_preload.so"])
+def test_copies_of_the_library_share_one_session(box, program, first, second, preloaded):
+    """Also with one more in front, as under hotpath run."""
+    result = box.run(program, PROGRAMS / first, PROGRAMS / second,
+                     env={"LD_PRELOAD": preloaded and str(BUILD / "lib" / preloaded)})
     report = result.report
     calls = {name: report.row(name).calls for name in report.names()}
     assert calls == {"main": 1, "across": 8, "plugin_call": 8000, "between": 8000, "second_call": 8000,
