@@ -186,12 +186,11 @@ static void *resize_to_nothing(void *block, uintptr_t stack)
     void *resized;
     errno = 0;
     CALL_ALONE(stack, resized, HP_NEXT(realloc)(block, 0));
-    if (resized != NULL)
-        HP_NEXT(reallocated)(was_foreign, old_usable, resized, 0, hp_usable_size(resized), stack);
-    else if (errno == ENOMEM)
+    const size_t usable = resized != NULL ? hp_usable_size(resized) : 0;
+    if (resized == NULL && errno == ENOMEM)
         HP_NEXT(failed)();
-    else
-        HP_NEXT(freed)(block, old_usable, stack);
+    else /* its owner is the one before the call: another thread may have the same address by now */
+        HP_NEXT(reallocated)(was_foreign, old_usable, resized, 0, usable, stack);
     if (errno == 0)
         errno = saved;
     return resized;

@@ -574,8 +574,11 @@ int hotpath_v1_reallocating(const void *block)
 void hotpath_v1_reallocated(int was_foreign, size_t old_usable, const void *block, size_t asked, size_t usable,
                             uintptr_t stack)
 {
-    IS_BLOCK(block);
-    tell(&(struct event){block, asked, usable, was_foreign ? &foreign_block : &own_block, old_usable}, stack);
+    const void *const freed = was_foreign ? &foreign_block : &own_block;
+    if (__builtin_expect(block == NULL, 0))
+        hotpath_v1_freed(freed, old_usable, stack);
+    else
+        tell(&(struct event){block, asked, usable, freed, old_usable}, stack);
 }
 
 void hotpath_v1_alloc_failed(void)

@@ -200,6 +200,74 @@ def test_allocator_without_malloc_usable_size(box, folder):
     assert "counted all 2000 6096000 2000 0" in result.stderr
 
 
+def test_realloc_to_nothing_and_another_thread(box, folder):
+    """An allocator in which realloc(p, 0) frees p, and returns when another thread has the same block. Each thread
+    frees only what it has allocated itself."""
+    allocator, program = folder / "contested.so", folder / "program"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-fno-builtin", "-pthread", "-o", allocator, "-xc", "-"], text=True,
+                   check=True, input="""
+        #include <sched.h>
+        #include <stddef.h>
+        #include <string.h>
+        int stage;
+        static char contested[2048] __attribute__((aligned(16))), pool[1 << 24] __attribute__((aligned(16)));
+        static int is_taken;
+        static size_t used;
+        void *malloc(size_t size)
+        {
+            if (size == 2000 && !__atomic_exchange_n(&is_taken, 1, __ATOMIC_SEQ_CST))
+                return contested;
+            return pool + __atomic_fetch_add(&used, (size + 15) & ~(size_t)15, __ATOMIC_SEQ_CST);
+        }
+        void *calloc(size_t count, size_t size) { return malloc(count * size); }
+        void free(void *block)
+        {
+            if (block == contested)
+                __atomic_store_n(&is_taken, 0, __ATOMIC_SEQ_CST);
+        }
+        void *realloc(void *block, size_t size)
+        {
+            if (block != contested || size != 0) {
+                void *more = malloc(size);
+                return block ? memcpy(more, block, size) : more;
+            }
+            free(block);
+            __atomic_store_n(&stage, 1, __ATOMIC_SEQ_CST);
+            while (__atomic_load_n(&stage, __ATOMIC_SEQ_CST) != 2)
+                sched_yield();
+            return NULL;
+        }
+        size_t malloc_usable_size(void *block) { return block == contested ? 2000 : 0; }""")
+    subprocess.run(["gcc", "-fno-builtin", "-pthread", "-o", program, "-xc", "-", "-xnone", allocator], text=True,
+                   check=True, input="""
+        #include <pthread.h>
+        #include <sched.h>
+        #include <stdlib.h>
+        extern int stage;
+        static void *take(void *none)
+        {
+            while (__atomic_load_n(&stage, __ATOMIC_SEQ_CST) != 1)
+                sched_yield();
+            void *volatile block = malloc(2000);
+            __atomic_store_n(&stage, 2, __ATOMIC_SEQ_CST);
+            free(block);
+            return none;
+        }
+        int main(void)
+        {
+            pthread_t thread;
+            pthread_create(&thread, NULL, take, NULL);
+            void *volatile block = malloc(2000);
+            void *volatile none = realloc(block, 0);
+            pthread_join(thread, NULL);
+            return none != NULL;
+        }""")
+    result = box.run(program, env=preload(allocator))
+    totals = result.report.section("alloc-bytes")["totals"]
+    assert (totals["foreign_freed_blocks"], totals["foreign_freed_usable_bytes"]) == (0, 0)
+    assert totals["freed_blocks"] >= 2
+
+
 # ------------------------------------------------------------------------------------------------------ host safety
 
 def test_failing_allocations(box):
