@@ -6,10 +6,11 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define MOST_FILES 64u
-#define PAGE_BYTES ((uintptr_t)4096)
 
+static uintptr_t page_bytes; /* set before the handler can run, which then need not ask */
 static struct {
     uintptr_t from, to;
 } files[MOST_FILES];
@@ -19,7 +20,7 @@ static bool fill_up(uintptr_t missing)
 {
     for (size_t at = 0; at < MOST_FILES; at++)
         if (missing >= files[at].from && missing < files[at].to) {
-            const uintptr_t page = missing & ~(PAGE_BYTES - 1);
+            const uintptr_t page = missing & ~(page_bytes - 1);
             return mmap((void *)page, files[at].to - page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
                         0) != MAP_FAILED;
         }
@@ -40,6 +41,7 @@ static void be_ready(void)
     struct sigaction action;
     if (is_ready)
         return;
+    page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
     memset(&action, 0, sizeof action);
     action.sa_sigaction = on_bus_error;
     action.sa_flags = SA_SIGINFO;
@@ -56,7 +58,7 @@ void *hp_mapped_file_open(int fd, size_t size)
         return NULL;
     be_ready();
     files[at].from = (uintptr_t)bytes;
-    files[at].to = (uintptr_t)bytes + ((size + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1));
+    files[at].to = (uintptr_t)bytes + ((size + page_bytes - 1) & ~(page_bytes - 1));
     return bytes;
 }
 
