@@ -598,8 +598,8 @@ HOTPATH_API_ hotpath_task hotpath_current(void);
 
 /*
  * The task of an object that cannot hold one itself, such as a library's request. `of` returns a slot in which
- * HOTPATH_TASK can start a task. `at` returns NULL if there is none; all macros take NULL for no task. The slot is
- * free again when the task has ended. There are a few thousand slots.
+ * HOTPATH_TASK can start a task; NULL: there are too many, and the task counts as lost. `at` returns NULL if there
+ * is none. All macros take NULL for no task. The slot is free again when the task has ended.
  */
 HOTPATH_API_ hotpath_task *hotpath_task_of(const void *object);
 HOTPATH_API_ hotpath_task *hotpath_task_at(const void *object);
@@ -831,7 +831,13 @@ struct hotpath_scalar_ {
 HOTPATH_API_ void hotpath_v1_value(struct hotpath_site *site, struct hotpath_scalar_ value);
 HOTPATH_API_ void hotpath_v1_gauge_add(struct hotpath_site *site, struct hotpath_scalar_ value);
 
-/* Events of channels. A wait belongs to the thread that began it; a wait left by longjmp is not counted. */
+/*
+ * Events of channels. A wait belongs to the thread that began it; a wait left by longjmp is not counted.
+ *
+ * Here and below, a guard that is larger than a word is filled in place. Its cleanup gets its address, and the
+ * library uses its contents only if it knows from its own memory that the guard at this address has begun: `goto`
+ * may have skipped the beginning.
+ */
 struct hotpath_channel_wait_ {
     struct hotpath_site *site;
     const void *channel;
@@ -847,15 +853,16 @@ HOTPATH_API_ void hotpath_v1_channel_lost(struct hotpath_site *site, const void 
 HOTPATH_API_ void hotpath_v1_channel_capacity(struct hotpath_site *site, const void *channel, uint64_t capacity);
 HOTPATH_API_ void hotpath_v1_channel_text(struct hotpath_site *site, const void *channel, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-HOTPATH_API_ struct hotpath_channel_wait_ hotpath_v1_channel_wait(struct hotpath_site *site, const void *channel,
-                                                                  int is_full);
+HOTPATH_API_ void hotpath_v1_channel_wait(struct hotpath_channel_wait_ *ret_wait, struct hotpath_site *site,
+                                          const void *channel, int is_full);
 HOTPATH_API_ void hotpath_v1_channel_waited(const struct hotpath_channel_wait_ *wait);
 /* Events of streams. */
 struct hotpath_stream_next_ {
     uint64_t place; /* the stream's offset and its session; 0: not recorded */
 };
-HOTPATH_API_ uint64_t hotpath_v1_stream_next(struct hotpath_site *site, const void *stream);
-HOTPATH_API_ void hotpath_v1_stream_nexted(uint64_t place);
+HOTPATH_API_ uint64_t hotpath_v1_stream_next(struct hotpath_stream_next_ *next, struct hotpath_site *site,
+                                             const void *stream);
+HOTPATH_API_ void hotpath_v1_stream_nexted(const struct hotpath_stream_next_ *next);
 HOTPATH_API_ void hotpath_v1_stream_item(struct hotpath_site *site, const void *stream, uint64_t items,
                                          uint64_t bytes);
 HOTPATH_API_ void hotpath_v1_stream_text(struct hotpath_site *site, const void *stream, const char *format, ...)
@@ -871,6 +878,7 @@ struct hotpath_poll_ {
     uint64_t id;              /* 0: not recorded */
     uint64_t before;          /* the task that ran before; HOTPATH_NO_POLL_: only a zone, or nothing */
     hotpath_lane lane, below; /* with HOTPATH_ON_LANE_: the task's lane, and the poller's lane */
+    uint64_t mark;            /* of a poll that is not known by its zone: private to the library */
     int how;
 };
 #define HOTPATH_NO_POLL_ UINT64_MAX
@@ -887,14 +895,17 @@ HOTPATH_API_ void hotpath_v1_poll(struct hotpath_poll_ *ret_poll, uint64_t id, i
 HOTPATH_API_ void hotpath_v1_poll_end(struct hotpath_poll_ *poll);
 HOTPATH_API_ void hotpath_v1_task_end(hotpath_task *task, int is_cancelled);
 HOTPATH_API_ int hotpath_v1_task_is_logged(const hotpath_task *task);
+/* For adapters: an operation has no task, because there is no memory for what belongs to it. */
+HOTPATH_API_ void hotpath_v1_task_lost(void);
 HOTPATH_API_ void hotpath_v1_task_result(hotpath_task *task, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Events of loops. A wait left by longjmp is not counted. */
 struct hotpath_loop_wait_ {
-    struct hotpath_site *site; /* NULL: not recorded */
+    struct hotpath_site *site;
+    uint64_t since; /* ticks; 0: not recorded */
 };
-HOTPATH_API_ struct hotpath_loop_wait_ hotpath_v1_loop_wait(struct hotpath_site *site);
+HOTPATH_API_ void hotpath_v1_loop_wait(struct hotpath_loop_wait_ *ret_wait, struct hotpath_site *site);
 HOTPATH_API_ void hotpath_v1_loop_waited(const struct hotpath_loop_wait_ *wait);
 HOTPATH_API_ void hotpath_v1_loop_end(struct hotpath_site *site, const void *loop);
 /*
@@ -966,7 +977,8 @@ HOTPATH_API_ void hotpath_v1_allocated(const void *block, size_t asked, size_t u
 HOTPATH_API_ void hotpath_v1_freed(const void *block, size_t usable, uintptr_t stack);
 /*
  * Before and after a realloc, also one in place: one free plus one allocation. The first function returns whether
- * another thread had allocated the block; pass that to the second.
+ * another thread had allocated the block; pass that to the second. `block` is NULL if a realloc to size 0 has freed
+ * it.
  */
 HOTPATH_API_ int hotpath_v1_reallocating(const void *block);
 HOTPATH_API_ void hotpath_v1_reallocated(int was_foreign, size_t old_usable, const void *block, size_t asked,
@@ -1001,11 +1013,12 @@ struct hotpath_expected_ {
     const char *file;
     const char *function;
     uint64_t most;
+    uint64_t mark; /* private to the library */
     uint32_t line;
     int32_t status; /* result of the reading at its start */
 };
-HOTPATH_API_ struct hotpath_expected_ hotpath_v1_expect(uint64_t most, const char *file, uint32_t line,
-                                                        const char *function);
+HOTPATH_API_ struct hotpath_expected_ *hotpath_v1_expect(struct hotpath_expected_ *ret_expected, uint64_t most,
+                                                         const char *file, uint32_t line, const char *function);
 HOTPATH_API_ void hotpath_v1_expect_end(struct hotpath_expected_ *expected);
 
 /* The gate of a session. 0: recording is off; equal to the context's epoch: on; otherwise: take the slow path. */
@@ -1466,13 +1479,15 @@ hotpath_lost_(struct hotpath_site *site, const void *channel, uint64_t items, in
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
 hotpath_task_(hotpath_task *task, struct hotpath_site *site)
 {
-    task->id_ = HOTPATH_GET_(hotpath_v1_context->skip) == 0 ? hotpath_v1_task(site) : 0;
+    if (task != NULL)
+        task->id_ = HOTPATH_GET_(hotpath_v1_context->skip) == 0 ? hotpath_v1_task(site) : 0;
 }
 
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
 hotpath_task_with_(hotpath_task *task, struct hotpath_site *site, hotpath_task waiting, int has_lane)
 {
-    task->id_ = HOTPATH_GET_(hotpath_v1_context->skip) == 0 ? hotpath_v1_task_with(site, waiting, has_lane) : 0;
+    if (task != NULL)
+        task->id_ = HOTPATH_GET_(hotpath_v1_context->skip) == 0 ? hotpath_v1_task_with(site, waiting, has_lane) : 0;
 }
 
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
@@ -1509,26 +1524,49 @@ hotpath_end_poll_(struct hotpath_poll_ *poll)
 }
 
 static inline __attribute__((always_inline, unused, no_instrument_function)) uint64_t
-hotpath_begin_next_(struct hotpath_site *site, const void *stream)
+hotpath_begin_next_(struct hotpath_stream_next_ *next, struct hotpath_site *site, const void *stream)
 {
-    return HOTPATH_GET_(hotpath_v1_context->skip) == 0 ? hotpath_v1_stream_next(site, stream) : 0;
+    return HOTPATH_GET_(hotpath_v1_context->skip) == 0 ? hotpath_v1_stream_next(next, site, stream) : 0;
 }
 
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
 hotpath_end_next_(const struct hotpath_stream_next_ *next)
 {
     if (next->place != 0)
-        hotpath_v1_stream_nexted(next->place);
+        hotpath_v1_stream_nexted(next);
 }
 
-static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_loop_wait_
-hotpath_begin_loop_wait_(struct hotpath_site *site)
+static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_channel_wait_ *
+hotpath_begin_wait_(struct hotpath_channel_wait_ *ret_wait, struct hotpath_site *site, const void *channel,
+                    int is_full)
 {
+    ret_wait->since = 0;
     if (HOTPATH_GET_(hotpath_v1_context->skip) == 0)
-        return hotpath_v1_loop_wait(site);
-    struct hotpath_loop_wait_ none;
-    none.site = NULL;
-    return none;
+        hotpath_v1_channel_wait(ret_wait, site, channel, is_full);
+    return ret_wait;
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_end_wait_(const struct hotpath_channel_wait_ *wait)
+{
+    if (wait->since != 0)
+        hotpath_v1_channel_waited(wait);
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_loop_wait_ *
+hotpath_begin_loop_wait_(struct hotpath_loop_wait_ *ret_wait, struct hotpath_site *site)
+{
+    ret_wait->since = 0;
+    if (HOTPATH_GET_(hotpath_v1_context->skip) == 0)
+        hotpath_v1_loop_wait(ret_wait, site);
+    return ret_wait;
+}
+
+static inline __attribute__((always_inline, unused, no_instrument_function)) void
+hotpath_end_loop_wait_(const struct hotpath_loop_wait_ *wait)
+{
+    if (wait->since != 0)
+        hotpath_v1_loop_waited(wait);
 }
 
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
@@ -1569,6 +1607,9 @@ hotpath_of_double_(double real)
 #define HOTPATH_NAME_(counter) HOTPATH_PASTE_(hotpath_zone_, counter)
 #define HOTPATH_SCOPE_ __attribute__((unused))
 #define HOTPATH_AT_END_(function) __attribute__((cleanup(function)))
+/* A guard that is filled in place, by the function that initialises the pointer beside it. */
+#define HOTPATH_GUARD_(type, guard, end)                                                                           \
+    HOTPATH_SCOPE_ type guard HOTPATH_AT_END_(end), *const guard##_begun HOTPATH_SCOPE_
 
 /* Site arguments of a macro besides its name: .log = 1, in C++ .log(1). */
 #ifdef __cplusplus
@@ -1602,8 +1643,8 @@ hotpath_of_double_(double real)
 
 #define HOTPATH_EXPECTED_(scope, most) HOTPATH_EXPECTED_NAMED_(scope, most)
 #define HOTPATH_EXPECTED_NAMED_(scope, most)                                                                       \
-    HOTPATH_SCOPE_ struct hotpath_expected_ scope HOTPATH_AT_END_(hotpath_v1_expect_end) =                         \
-        hotpath_v1_expect((uint64_t)(most), __FILE__, __LINE__, __func__)
+    HOTPATH_GUARD_(struct hotpath_expected_, scope, hotpath_v1_expect_end) =                                       \
+        hotpath_v1_expect(&scope, (uint64_t)(most), __FILE__, __LINE__, __func__)
 
 #define HOTPATH_KEYED_(zone, label, key) HOTPATH_KEYED_NAMED_(zone, label, key)
 #define HOTPATH_KEYED_NAMED_(zone, label, key)                                                                     \
@@ -1614,13 +1655,13 @@ hotpath_of_double_(double real)
 #define HOTPATH_NEXT_(next, label, stream) HOTPATH_NEXT_NAMED_(next, label, stream)
 #define HOTPATH_NEXT_NAMED_(next, label, stream)                                                                   \
     HOTPATH_SITE_(next##_site, HOTPATH_KIND_OBJECT_, label, );                                                     \
-    HOTPATH_SCOPE_ const struct hotpath_stream_next_ next HOTPATH_AT_END_(hotpath_end_next_) = {                   \
-        hotpath_begin_next_(&next##_site, stream)}
+    HOTPATH_SCOPE_ struct hotpath_stream_next_ next HOTPATH_AT_END_(hotpath_end_next_) = {                         \
+        hotpath_begin_next_(&next, &next##_site, stream)}
 #define HOTPATH_WAIT_(wait, label, channel, is_full) HOTPATH_WAIT_NAMED_(wait, label, channel, is_full)
 #define HOTPATH_WAIT_NAMED_(wait, label, channel, is_full)                                                         \
     HOTPATH_SITE_(wait##_site, HOTPATH_KIND_OBJECT_, label, );                                                     \
-    HOTPATH_SCOPE_ const struct hotpath_channel_wait_ wait HOTPATH_AT_END_(hotpath_v1_channel_waited) =            \
-        hotpath_v1_channel_wait(&wait##_site, channel, is_full)
+    HOTPATH_GUARD_(struct hotpath_channel_wait_, wait, hotpath_end_wait_) =                                        \
+        hotpath_begin_wait_(&wait, &wait##_site, channel, is_full)
 
 #define HOTPATH_TASK_ALONE_(task, label) hotpath_task_(task, HOTPATH_STATIC_SITE_(HOTPATH_KIND_TASK_, "" label ""))
 #ifdef __cplusplus
@@ -1635,8 +1676,7 @@ struct hotpath_task_traits_ {
     hotpath_laned_task_(task, HOTPATH_STATIC_SITE_(HOTPATH_KIND_TASK_, "" label ""), HOTPATH_HAS_LANE_(__VA_ARGS__))
 #define HOTPATH_POLL_(poll, task, how) HOTPATH_POLL_NAMED_(poll, task, how)
 #define HOTPATH_POLL_NAMED_(poll, task, how)                                                                       \
-    HOTPATH_SCOPE_ struct hotpath_poll_ poll HOTPATH_AT_END_(hotpath_end_poll_),                                   \
-        *const poll##_begun HOTPATH_SCOPE_ = hotpath_begin_poll_(&poll, task, how)
+    HOTPATH_GUARD_(struct hotpath_poll_, poll, hotpath_end_poll_) = hotpath_begin_poll_(&poll, task, how)
 #define HOTPATH_RESULT_(task, ...)                                                                                 \
     __extension__({                                                                                                \
         hotpath_task *const hotpath_task_of_ = (task);                                                             \
@@ -1649,8 +1689,8 @@ struct hotpath_task_traits_ {
 #define HOTPATH_LOOP_WAIT_(wait, label) HOTPATH_LOOP_WAIT_NAMED_(wait, label)
 #define HOTPATH_LOOP_WAIT_NAMED_(wait, label)                                                                      \
     HOTPATH_SITE_(wait##_site, HOTPATH_KIND_OBJECT_, label, );                                                     \
-    HOTPATH_SCOPE_ const struct hotpath_loop_wait_ wait HOTPATH_AT_END_(hotpath_v1_loop_waited) =                  \
-        hotpath_begin_loop_wait_(&wait##_site)
+    HOTPATH_GUARD_(struct hotpath_loop_wait_, wait, hotpath_end_loop_wait_) =                                      \
+        hotpath_begin_loop_wait_(&wait, &wait##_site)
 
 /*
  * A measured expression. It cannot be wrapped in a statement expression: compound literals and C++ temporaries

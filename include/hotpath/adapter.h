@@ -7,7 +7,9 @@
  * poll of it. If there was no such task, or it has ended, the callback is the last poll of `own`. The adapter never
  * reads or writes the host's objects, so these may be freed or reused inside their own callbacks.
  *
- * If the table is full, or nothing is recorded, the library gets the host's callback, as if there were no adapter.
+ * Entries do not move, because callbacks and libraries hold their addresses: a table that is full gets another one
+ * of twice its size behind it. If there is no memory for that, the operation counts as lost, and the library gets
+ * the host's callback, as if there were no adapter, or nothing recorded.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -61,12 +63,18 @@ enum {
 };
 
 #define HOTPATH_FILLING_ 1u
-#define HOTPATH_WAITS_ 8192u
-#define HOTPATH_NEAR_ 32u
+#define HOTPATH_NEAR_ 16u
+#define HOTPATH_LEAST_WAITS_ 8192u
+#define HOTPATH_MOST_WAITS_ (HOTPATH_LEAST_WAITS_ << 7) /* of one table; all together are twice as many */
 
-/* One table per program or library, shared by all its files, made at first use: no cost if nothing is recorded. */
-extern struct hotpath_wait_ *hotpath_waits_ __attribute__((weak, visibility("hidden")));
-struct hotpath_wait_ *hotpath_waits_;
+struct hotpath_wait_table_ {
+    struct hotpath_wait_table_ *larger; /* atomic: for entries that found no place here; NULL: none */
+    uint64_t count;
+};
+
+/* One list of tables per program or library, made at first use: no cost if nothing is recorded. */
+extern struct hotpath_wait_table_ *hotpath_waits_ __attribute__((weak, visibility("hidden")));
+struct hotpath_wait_table_ *hotpath_waits_;
 
 /*
  * The `own` whose callback runs on this thread. It ends with the callback, so operations started there do not
@@ -77,17 +85,19 @@ __thread uint64_t hotpath_own_;
 
 /* -------------------------------------------------------------------------------------------------------- table */
 
-HOTPATH_ADAPTER_ struct hotpath_wait_ *hotpath_wait_table_(int is_made)
+/* The table that `link` points to, made by the first caller. NULL: no memory, or too many. */
+HOTPATH_ADAPTER_ struct hotpath_wait_table_ *hotpath_wait_need_(struct hotpath_wait_table_ **link, uint64_t count)
 {
-    struct hotpath_wait_ *table = __atomic_load_n(&hotpath_waits_, __ATOMIC_ACQUIRE);
-    const size_t size = HOTPATH_WAITS_ * sizeof *table;
-    if (table != NULL || !is_made)
+    struct hotpath_wait_table_ *table = __atomic_load_n(link, __ATOMIC_ACQUIRE);
+    const size_t size = sizeof *table + (size_t)count * sizeof(struct hotpath_wait_);
+    if (table != NULL || count > HOTPATH_MOST_WAITS_)
         return table;
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | HOTPATH_ANONYMOUS_, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
-    struct hotpath_wait_ *made = (struct hotpath_wait_ *)memory;
-    if (__atomic_compare_exchange_n(&hotpath_waits_, &table, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    struct hotpath_wait_table_ *made = (struct hotpath_wait_table_ *)memory;
+    made->count = count;
+    if (__atomic_compare_exchange_n(link, &table, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return made;
     munmap(memory, size);
     return table;
@@ -98,19 +108,22 @@ HOTPATH_ADAPTER_ uint64_t hotpath_wait_key_(const void *object, unsigned kind)
     return (uint64_t)(uintptr_t)object << 4 | kind;
 }
 
-HOTPATH_ADAPTER_ struct hotpath_wait_ *hotpath_wait_near_(struct hotpath_wait_ *table, uint64_t key, unsigned step)
+HOTPATH_ADAPTER_ struct hotpath_wait_ *hotpath_wait_near_(struct hotpath_wait_table_ *table, uint64_t key,
+                                                          unsigned step)
 {
-    return &table[((key * UINT64_C(0x9e3779b97f4a7c15) >> 40) + step) & (HOTPATH_WAITS_ - 1)];
+    struct hotpath_wait_ *waits = (struct hotpath_wait_ *)(void *)(table + 1);
+    return &waits[((key * UINT64_C(0x9e3779b97f4a7c15) >> 40) + step) & (table->count - 1)];
 }
 
 HOTPATH_ADAPTER_ struct hotpath_wait_ *hotpath_wait_with_(uint64_t key)
 {
-    struct hotpath_wait_ *table = hotpath_wait_table_(0);
-    for (unsigned step = 0; table != NULL && step < HOTPATH_NEAR_; step++) {
-        struct hotpath_wait_ *wait = hotpath_wait_near_(table, key, step);
-        if (__atomic_load_n(&wait->key, __ATOMIC_ACQUIRE) == key) /* pairs with hotpath_wait_begin_ */
-            return wait;
-    }
+    struct hotpath_wait_table_ *table = __atomic_load_n(&hotpath_waits_, __ATOMIC_ACQUIRE);
+    for (; table != NULL; table = __atomic_load_n(&table->larger, __ATOMIC_ACQUIRE))
+        for (unsigned step = 0; step < HOTPATH_NEAR_; step++) {
+            struct hotpath_wait_ *wait = hotpath_wait_near_(table, key, step);
+            if (__atomic_load_n(&wait->key, __ATOMIC_ACQUIRE) == key) /* pairs with hotpath_wait_make_ */
+                return wait;
+        }
     return NULL;
 }
 
@@ -122,14 +135,17 @@ HOTPATH_ADAPTER_ struct hotpath_wait_ *hotpath_wait_find_(const void *object, un
 
 HOTPATH_ADAPTER_ struct hotpath_wait_ *hotpath_wait_claim_(uint64_t key)
 {
-    struct hotpath_wait_ *table = hotpath_wait_table_(1);
-    for (unsigned step = 0; table != NULL && step < HOTPATH_NEAR_; step++) {
-        struct hotpath_wait_ *wait = hotpath_wait_near_(table, key, step);
-        uint64_t none = 0;
-        if (__atomic_load_n(&wait->key, __ATOMIC_RELAXED) == 0 &&
-            __atomic_compare_exchange_n(&wait->key, &none, HOTPATH_FILLING_, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-            return wait; /* pairs with hotpath_wait_free_ */
-    }
+    struct hotpath_wait_table_ *table = hotpath_wait_need_(&hotpath_waits_, HOTPATH_LEAST_WAITS_);
+    for (; table != NULL; table = hotpath_wait_need_(&table->larger, 2 * table->count))
+        for (unsigned step = 0; step < HOTPATH_NEAR_; step++) {
+            struct hotpath_wait_ *wait = hotpath_wait_near_(table, key, step);
+            uint64_t none = 0;
+            if (__atomic_load_n(&wait->key, __ATOMIC_RELAXED) == 0 &&
+                __atomic_compare_exchange_n(&wait->key, &none, HOTPATH_FILLING_, 0, __ATOMIC_ACQUIRE,
+                                            __ATOMIC_RELAXED))
+                return wait; /* pairs with hotpath_wait_free_ */
+        }
+    hotpath_v1_task_lost();
     return NULL;
 }
 
@@ -188,7 +204,7 @@ HOTPATH_ADAPTER_ void hotpath_wait_cancel_(struct hotpath_wait_ *wait)
 }
 
 /*
- * Makes an entry, without a task so far. NULL: the adapter stays out, because the table is full or nothing is
+ * Makes an entry, without a task so far. NULL: the adapter stays out, because there is no memory or nothing is
  * recorded. The caller sets the other fields before the library learns of the entry.
  */
 HOTPATH_ADAPTER_ struct hotpath_wait_ *hotpath_wait_make_(uint64_t key, struct hotpath_site *site,

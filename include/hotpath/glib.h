@@ -169,7 +169,7 @@ HOTPATH_ADAPTER_ void hotpath_g_ready_(GObject *source, GAsyncResult *result, gp
 HOTPATH_ADAPTER_ GTask *hotpath_g_task_new_(struct hotpath_site *site, gpointer source, GCancellable *cancellable,
                                             GAsyncReadyCallback callback, gpointer data)
 {
-    if (callback == NULL || HOTPATH_GET_(hotpath_v1_context->skip) != 0 || hotpath_wait_table_(1) == NULL)
+    if (callback == NULL || HOTPATH_GET_(hotpath_v1_context->skip) != 0)
         return g_task_new(source, cancellable, callback, data);
     GTask *task = g_task_new(source, cancellable, hotpath_g_ready_, data);
     struct hotpath_wait_ *wait = hotpath_wait_begin_(task, HOTPATH_REQUEST_, site, (hotpath_callback_ *)callback);
@@ -177,7 +177,7 @@ HOTPATH_ADAPTER_ GTask *hotpath_g_task_new_(struct hotpath_site *site, gpointer 
         wait->is_repeated = 1;
         return task;
     }
-    g_object_unref(task); /* table full */
+    g_object_unref(task); /* no memory for the entry */
     return g_task_new(source, cancellable, callback, data);
 }
 

@@ -11,6 +11,7 @@
  */
 
 #include "channel_kind.h"
+#include "guards.h"
 #include "instances.h"
 #include "object_texts.h"
 #include "thread_space.h"
@@ -20,6 +21,7 @@ static const struct hp_kind_type channel = {
     .name = "channel",
     .title = "Channel",
     .flags = HP_KIND_BY_NAME | HP_KIND_OWN_TABLE,
+    .goes_on = true,
     HP_CHANNEL_FIELDS,
 };
 
@@ -258,27 +260,31 @@ void hotpath_v1_channel_text(struct hotpath_site *site, const void *channel_, co
     va_end(arguments);
 }
 
-/* If nothing is recorded, `since` is 0, and the end of the wait does nothing. */
-struct hotpath_channel_wait_ hotpath_v1_channel_wait(struct hotpath_site *site, const void *channel_, int is_full)
+/* If nothing is recorded, `since` stays 0, and the end of the wait does nothing. */
+void hotpath_v1_channel_wait(struct hotpath_channel_wait_ *ret_wait, struct hotpath_site *site,
+                             const void *channel_, int is_full)
 {
     struct hp_instance_use use;
-    struct hotpath_channel_wait_ wait = {site, channel_, 0, is_full ? HP_CHANNEL_FULL : HP_CHANNEL_EMPTY};
-    if (hp_instance_begin(site, &channel, channel_, &use)) {
-        wait.since = use.class_.now;
+    if (!hp_instance_begin(site, &channel, channel_, &use))
+        return;
+    if (HOTPATH_LIKELY_(!hp_object_is_paused(&use.class_))) {
+        const uint64_t now = use.class_.now;
+        const uint32_t side = is_full ? HP_CHANNEL_FULL : HP_CHANNEL_EMPTY;
+        *ret_wait = (struct hotpath_channel_wait_){site, channel_, now, side};
+        hp_guard_open(ret_wait, now);
         const uint32_t sequence = hp_part_change(use.part);
         meet(use.part, &use.class_);
-        HOTPATH_PUT_(use.part->flags, wait.side);
-        HOTPATH_PUT_(use.part->last, wait.since);
+        HOTPATH_PUT_(use.part->flags, side);
+        HOTPATH_PUT_(use.part->last, now);
         hp_part_changed(use.part, sequence);
-        hp_object_end(&use.class_);
     }
-    return wait;
+    hp_object_end(&use.class_);
 }
 
 void hotpath_v1_channel_waited(const struct hotpath_channel_wait_ *wait)
 {
     struct hp_instance_use use;
-    if (wait->since == 0 || !hp_instance_begin(wait->site, &channel, wait->channel, &use))
+    if (!hp_guard_close(wait, wait->since) || !hp_instance_begin(wait->site, &channel, wait->channel, &use))
         return;
     const bool is_full = wait->side == HP_CHANNEL_FULL;
     const uint64_t now = use.class_.now;

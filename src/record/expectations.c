@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "guards.h"
 #include "runtime.h"
 #include "text.h"
 
@@ -14,11 +15,18 @@ void hotpath_set_on_unexpected(hotpath_on_unexpected *handler, void *context)
     __atomic_store_n(&on_unexpected, handler, __ATOMIC_RELEASE);
 }
 
-struct hotpath_expected_ hotpath_v1_expect(uint64_t most, const char *file, uint32_t line, const char *function)
+struct hotpath_expected_ *hotpath_v1_expect(struct hotpath_expected_ *ret_expected, uint64_t most, const char *file,
+                                            uint32_t line, const char *function)
 {
-    struct hotpath_expected_ expected = {.file = file, .function = function, .most = most, .line = line};
-    expected.status = hotpath_read_allocs(&expected.begin);
-    return expected;
+    static uint64_t marks;
+    *ret_expected = (struct hotpath_expected_){.file = file,
+                                               .function = function,
+                                               .most = most,
+                                               .mark = __atomic_add_fetch(&marks, 1, __ATOMIC_RELAXED),
+                                               .line = line};
+    hp_guard_open(ret_expected, ret_expected->mark);
+    ret_expected->status = hotpath_read_allocs(&ret_expected->begin);
+    return ret_expected;
 }
 
 static void say(const struct hotpath_unexpected *unexpected)
@@ -60,6 +68,8 @@ static void complain(const struct hotpath_unexpected *unexpected)
 
 void hotpath_v1_expect_end(struct hotpath_expected_ *expected)
 {
+    if (!hp_guard_close(expected, expected->mark))
+        return; /* jumped over */
     const int saved = errno;
     struct hotpath_alloc_counts now = {0};
     const int status = hotpath_read_allocs(&now);

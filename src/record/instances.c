@@ -294,8 +294,8 @@ static void begin_aside(void *context)
 }
 
 /* What the thread has used before but is no longer in its cache: nothing has to be made. */
-static __attribute__((noinline)) bool begin_again(const struct hotpath_site *site, const void *address,
-                                                  struct hp_instance_use *ret_use)
+static __attribute__((noinline)) bool begin_again(const struct hotpath_site *site, const struct hp_kind_type *kind,
+                                                  const void *address, struct hp_instance_use *ret_use)
 {
     struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
     const uint32_t class_ = HOTPATH_GET_(site->log);
@@ -303,7 +303,7 @@ static __attribute__((noinline)) bool begin_again(const struct hotpath_site *sit
     if (hp_context_is_held(&context->hot))
         return false;
     hp_context_hold(&context->hot);
-    if (hp_object_clock(context, &use->now) && context->instances != NULL &&
+    if (hp_object_clock_for(context, kind, &use->now) && context->instances != NULL &&
         (use->part = hp_object_part_at(context, class_)) != NULL) {
         const uint32_t number = address != NULL ? find(address, class_, LONGEST_CHAIN) : 0;
         const bool is_own = hp_object_part_at(context, number) != NULL;
@@ -323,9 +323,9 @@ static __attribute__((noinline)) bool begin_again(const struct hotpath_site *sit
 bool hp_instance_begin_out_of_line(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address,
                                    struct hp_instance_use *ret_use)
 {
-    if (begin_again(site, address, ret_use))
+    if (begin_again(site, kind, address, ret_use))
         return true;
-    if (hp_object_is_paused())
+    if (!kind->goes_on && hp_objects_are_paused())
         return false;
     const int saved = errno;
     struct request request = {site, kind, address, ret_use, false};

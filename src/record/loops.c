@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "deferral.h"
+#include "guards.h"
 #include "instances.h"
 #include "loop_layout.h"
 #include "stack_place.h"
@@ -19,6 +20,7 @@ static const struct hp_kind_type loop_kind = {
     .name = "loop",
     .title = "Loop",
     .flags = HP_KIND_OWN_TABLE | HP_KIND_BY_NAME,
+    .goes_on = true, /* only to end what began before: see next_state */
     .counters = {[HP_LOOP_TURNS] = {"turns", "Turns", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
                  [HP_LOOP_EVENTS] = {"events", "Events", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
                  [HP_LOOP_WAITS] = {"waits", "Waits", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
@@ -99,17 +101,24 @@ static void leave_turn(const struct hp_object_use *use, enum hp_loop_state next)
         hp_object_distribute(use, HP_LOOP_TURN_TICKS, (double)(int64_t)turn);
 }
 
-static inline void leave_wait(const struct hp_thread_context *context, struct hp_part *part, uint64_t now,
-                              uint64_t events)
+/* While recording is paused, the turn or wait that began before ends, and none begins. */
+static inline enum hp_loop_state next_state(const struct hp_object_use *use, enum hp_loop_state next)
 {
-    part->own = context->hot.top->node; /* where the turn begins */
+    return HOTPATH_LIKELY_(!hp_object_is_paused(use)) ? next : HP_LOOP_OUT;
+}
+
+static inline void leave_wait(const struct hp_object_use *use, uint64_t events)
+{
+    struct hp_part *part = use->part;
+    const uint64_t now = use->now;
+    part->own = use->context->hot.top->node; /* where the turn begins */
     const uint32_t sequence = hp_part_change(part);
     if (part->flags == HP_LOOP_WAITING) {
         HOTPATH_ADD_(part->count[HP_LOOP_WAITS], 1);
         HOTPATH_ADD_(part->count[HP_LOOP_WAITED], since(part, now));
         HOTPATH_ADD_(part->count[HP_LOOP_EVENTS], events);
     }
-    enter(part, HP_LOOP_TURNING, now);
+    enter(part, next_state(use, HP_LOOP_TURNING), now);
     hp_part_changed(part, sequence);
 }
 
@@ -120,24 +129,28 @@ static inline void leave_wait(const struct hp_thread_context *context, struct hp
  * function may call another, and a handler may interrupt both. The stack address tells whether it is inside, since
  * a jump may have left the outer wait.
  */
-struct hotpath_loop_wait_ hotpath_v1_loop_wait(struct hotpath_site *site)
+void hotpath_v1_loop_wait(struct hotpath_loop_wait_ *ret_wait, struct hotpath_site *site)
 {
     struct hp_object_use use;
     if (!hp_object_begin(site, &loop_kind, &use))
-        return (struct hotpath_loop_wait_){NULL};
-    leave_turn(&use, HP_LOOP_WAITING);
-    use.context->loop_wait = HP_STACK_PLACE();
+        return;
+    const enum hp_loop_state next = next_state(&use, HP_LOOP_WAITING);
+    leave_turn(&use, next);
+    if (HOTPATH_LIKELY_(next == HP_LOOP_WAITING)) {
+        *ret_wait = (struct hotpath_loop_wait_){site, use.now};
+        hp_guard_open(ret_wait, use.now);
+        use.context->loop_wait = HP_STACK_PLACE();
+    }
     hp_object_end(&use);
-    return (struct hotpath_loop_wait_){site};
 }
 
 void hotpath_v1_loop_waited(const struct hotpath_loop_wait_ *wait)
 {
     struct hp_object_use use;
-    if (wait->site == NULL || !hp_object_begin(wait->site, &loop_kind, &use))
+    if (!hp_guard_close(wait, wait->since) || !hp_object_begin(wait->site, &loop_kind, &use))
         return;
     use.context->loop_wait = 0;
-    leave_wait(use.context, use.part, use.now, 0);
+    leave_wait(&use, 0);
     hp_object_end(&use);
 }
 
@@ -169,7 +182,7 @@ static inline bool begin_again(struct hotpath_loop_ *loop, struct hp_object_use 
     struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
     if (HOTPATH_LIKELY_(context == loop->context && !hp_context_is_held(&context->hot))) {
         hp_context_hold(&context->hot);
-        if (HOTPATH_LIKELY_(hp_context_is_recording(&context->hot) && context->hot.epoch == loop->epoch)) {
+        if (HOTPATH_LIKELY_(hp_context_has_session(&context->hot) && context->hot.epoch == loop->epoch)) {
             const uint64_t now = hp_object_now();
             *ret_use =
                 (struct hp_object_use){context, (struct hp_part *)(void *)(context->hot.base + loop->part), now};
@@ -193,12 +206,13 @@ int hotpath_v1_loop_waits(struct hotpath_loop_ *loop)
         loop->is_missed = 0;
     }
     const bool is_inside = HP_STACK_PLACE() < use.context->loop_wait;
+    const enum hp_loop_state next = next_state(&use, HP_LOOP_WAITING);
     if (!is_inside) {
-        use.context->loop_wait = HP_STACK_PLACE();
-        leave_turn(&use, HP_LOOP_WAITING);
+        use.context->loop_wait = next == HP_LOOP_WAITING ? HP_STACK_PLACE() : 0;
+        leave_turn(&use, next);
     }
     hp_object_end(&use);
-    return !is_inside;
+    return !is_inside && next == HP_LOOP_WAITING;
 }
 
 void hotpath_v1_loop_woke(struct hotpath_loop_ *loop, uint64_t events)
@@ -207,7 +221,7 @@ void hotpath_v1_loop_woke(struct hotpath_loop_ *loop, uint64_t events)
     if (!begin_again(loop, &use))
         return;
     use.context->loop_wait = 0;
-    leave_wait(use.context, use.part, use.now, events);
+    leave_wait(&use, events);
     hp_object_end(&use);
 }
 
@@ -220,7 +234,7 @@ void hotpath_v1_loop_begin(struct hotpath_site *site, const void *loop)
         return;
     use.part->own = use.class_.context->hot.top->node;
     const uint32_t sequence = hp_part_change(use.part);
-    enter(use.part, HP_LOOP_TURNING, use.class_.now);
+    enter(use.part, next_state(&use.class_, HP_LOOP_TURNING), use.class_.now);
     hp_part_changed(use.part, sequence);
     hp_object_end(&use.class_);
 }

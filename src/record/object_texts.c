@@ -12,7 +12,8 @@ static void remember(struct hotpath_site *site, const struct hp_kind_type *kind,
     struct hp_object_use use;
     if (!hp_object_begin(site, kind, &use))
         return;
-    hp_object_remember(&use, &(struct hp_recent){.tick = use.now, .bits = length, .type = HP_VALUE_TEXT}, text);
+    if (!hp_object_is_paused(&use))
+        hp_object_remember(&use, &(struct hp_recent){.tick = use.now, .bits = length, .type = HP_VALUE_TEXT}, text);
     hp_object_end(&use);
 }
 

@@ -339,13 +339,18 @@ static bool lose(void)
     return false;
 }
 
+static bool is_wanted(const struct hp_thread_context *context, const struct hp_kind_type *kind)
+{
+    return kind->goes_on || !hp_context_is_paused(&context->hot);
+}
+
 static bool begin_anew(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use)
 {
     hp_unrecorded_meet(site);
     struct hp_thread_context *context = hp_thread_context_of_for_pools();
     if (context == NULL)
         return lose();
-    if (HOTPATH_GATE_OF_(&context->hot) & HP_GATE_PAUSED)
+    if (!is_wanted(context, kind))
         return false;
     const uint32_t number = need_object(site, kind);
     context = context_at_rest(context);
@@ -353,15 +358,34 @@ static bool begin_anew(struct hotpath_site *site, const struct hp_kind_type *kin
         return lose();
     hp_context_hold(&context->hot);
     struct hp_part *part = NULL;
-    const bool is_wanted = hp_context_is_recording(&context->hot);
-    if (is_wanted && (part = hp_object_part_at(context, number)) == NULL)
+    const bool is_still_wanted = hp_context_has_session(&context->hot) && is_wanted(context, kind);
+    if (is_still_wanted && (part = hp_object_part_at(context, number)) == NULL)
         part = make_part(context, number, sizeof *part);
     if (part != NULL) {
         *ret_use = (struct hp_object_use){context, part, hp_object_now()};
         return true;
     }
     hp_context_let_go(&context->hot);
-    return is_wanted && lose();
+    return is_still_wanted && lose();
+}
+
+/* While recording is paused, kinds that go on come here with every event, and the thread usually has its part. */
+static bool begin_paused(const struct hotpath_site *site, const struct hp_kind_type *kind,
+                         struct hp_object_use *ret_use)
+{
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
+    uint64_t now;
+    if (hp_context_is_held(&context->hot))
+        return false;
+    hp_context_hold(&context->hot);
+    struct hp_part *part =
+        hp_object_clock_for(context, kind, &now) ? hp_object_part_at(context, HOTPATH_GET_(site->log)) : NULL;
+    if (part == NULL) {
+        hp_context_let_go(&context->hot);
+        return false;
+    }
+    *ret_use = (struct hp_object_use){context, part, now};
+    return true;
 }
 
 struct beginning {
@@ -384,7 +408,9 @@ bool hp_object_begin_out_of_line(struct hotpath_site *site, const struct hp_kind
     struct beginning beginning = {site, kind, ret_use, false};
     if (hp_page() == NULL)
         hp_unrecorded_meet(site);
-    else if (!hp_object_is_paused() && !hp_aside(begin_aside, &beginning))
+    else if (kind->goes_on && begin_paused(site, kind, ret_use))
+        beginning.is_begun = true;
+    else if ((kind->goes_on || !hp_objects_are_paused()) && !hp_aside(begin_aside, &beginning))
         lose();
     errno = saved;
     return beginning.is_begun;
@@ -394,13 +420,12 @@ static __attribute__((noinline)) struct hp_thread_context *hold_out_of_line(void
 {
     const int saved = errno;
     struct hp_thread_context *context = hp_page() != NULL ? hp_thread_context_of_for_pools() : NULL;
-    context =
-        context != NULL && !(HOTPATH_GATE_OF_(&context->hot) & HP_GATE_PAUSED) ? context_at_rest(context) : NULL;
+    context = context != NULL ? context_at_rest(context) : NULL;
     errno = saved;
     if (context == NULL)
         return NULL;
     hp_context_hold(&context->hot);
-    if (hp_context_is_recording(&context->hot))
+    if (hp_context_has_session(&context->hot))
         return context;
     hp_context_let_go(&context->hot);
     return NULL;
@@ -411,7 +436,7 @@ struct hp_thread_context *hp_objects_hold(void)
     struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
     if (HOTPATH_LIKELY_(!hp_context_is_held(&context->hot))) {
         hp_context_hold(&context->hot);
-        if (HOTPATH_LIKELY_(hp_context_is_recording(&context->hot)))
+        if (HOTPATH_LIKELY_(hp_context_has_session(&context->hot)))
             return context;
         hp_context_let_go(&context->hot);
     }

@@ -29,6 +29,11 @@ struct hp_kind_type {
     const char *name, *title;
     uint32_t flags; /* HP_KIND_... */
     uint32_t typed; /* bit mask of the counters that are numbers of the part's type */
+    /*
+     * Its events come in pairs, such as sent and received: while recording is paused, hp_object_begin succeeds as
+     * usual, so that pairs stay complete. What is not part of a pair checks hp_object_is_paused.
+     */
+    bool goes_on;
     struct hp_field_type counters[HP_KIND_COUNTERS];
     struct hp_field_type histograms[HP_KIND_HISTOGRAMS];
 };
@@ -78,6 +83,18 @@ static inline bool hp_object_clock(const struct hp_thread_context *context, uint
     return true;
 }
 
+/* The same for a kind that may go on while recording is paused. */
+static inline bool hp_object_clock_for(const struct hp_thread_context *context, const struct hp_kind_type *kind,
+                                       uint64_t *ret_now)
+{
+    if (HOTPATH_LIKELY_(hp_object_clock(context, ret_now)))
+        return true;
+    if (!kind->goes_on || !hp_context_has_session(&context->hot))
+        return false;
+    *ret_now = hp_object_now();
+    return true;
+}
+
 /* The thread's part of an object, by number; NULL: none. The caller holds the context. */
 static inline struct hp_part *hp_object_part_at(const struct hp_thread_context *context, uint32_t number)
 {
@@ -86,7 +103,7 @@ static inline struct hp_part *hp_object_part_at(const struct hp_thread_context *
 }
 
 /* Whether recording is paused for this thread: then everything comes out of line, and must cost little there. */
-static inline bool hp_object_is_paused(void)
+static inline bool hp_objects_are_paused(void)
 {
     const struct hp_thread_context *context = hp_thread_present();
     return context != NULL && HOTPATH_GATE_OF_(&context->hot) & HP_GATE_PAUSED;
@@ -122,7 +139,12 @@ hp_object_begin(struct hotpath_site *site, const struct hp_kind_type *kind, stru
     return hp_object_begin_out_of_line(site, kind, ret_use);
 }
 
-/* The calling thread's context, held, with a recording session. NULL: none. Release with hp_context_let_go. */
+static inline bool hp_object_is_paused(const struct hp_object_use *use)
+{
+    return hp_context_is_paused(&use->context->hot);
+}
+
+/* The calling thread's context, held, with its session, paused or not. NULL: none. Release: hp_context_let_go. */
 struct hp_thread_context *hp_objects_hold(void);
 /*
  * Uses an object by its number; the caller holds the context and releases it with hp_context_let_go. False: not in

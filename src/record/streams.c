@@ -14,6 +14,7 @@ static const struct hp_kind_type stream = {
     .name = "stream",
     .title = "Stream",
     .flags = HP_KIND_BY_NAME | HP_KIND_OWN_TABLE,
+    .goes_on = true, /* only to forget: see forget() */
     .counters = {[HP_STREAM_ITEMS] = {"items", "Items", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
                  [HP_STREAM_BYTES] = {"item_bytes", "Bytes", HOTPATH_UNIT_BYTES, HP_MERGE_SUM},
                  [HP_STREAM_GAPS] = {"gaps", "Gaps", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
@@ -60,6 +61,23 @@ static void end_work(const struct hp_instance_use *use)
     if (begun != 0 && begun != HOTPATH_GET_(object->shared[HP_STREAM_HANDED]))
         HOTPATH_ADD_(use->part->count[HP_STREAM_PRODUCED], since(begun, use->class_.now));
     HOTPATH_PUT_(object->shared[HP_STREAM_BEGUN], 0);
+    HOTPATH_PUT_(object->shared[HP_STREAM_GUARD], 0);
+}
+
+/*
+ * While recording is paused, nothing is counted, and what the next step would need is dropped: the next item after
+ * the pause has no gap before it. Releases the context. False: recording is not paused.
+ */
+static bool forget(const struct hp_instance_use *use)
+{
+    uint64_t *const moments = moments_of(use);
+    if (HOTPATH_LIKELY_(!hp_object_is_paused(&use->class_)))
+        return false;
+    HOTPATH_PUT_(moments[HP_STREAM_BEGUN], 0);
+    HOTPATH_PUT_(moments[HP_STREAM_LATEST], 0);
+    HOTPATH_PUT_(moments[HP_STREAM_HANDED], 0);
+    hp_object_end(&use->class_);
+    return true;
 }
 
 static void count_gap(const struct hp_instance_use *use, uint64_t gap)
@@ -139,9 +157,8 @@ static __attribute__((noinline)) void record_otherwise(struct hotpath_site *site
                                                        uint64_t items, uint64_t bytes)
 {
     struct hp_instance_use use;
-    if (!hp_instance_begin_out_of_line(site, &stream, stream_, &use))
-        return;
-    if (record_quickly(&use, items, bytes))
+    if (!hp_instance_begin_out_of_line(site, &stream, stream_, &use) || forget(&use) ||
+        record_quickly(&use, items, bytes))
         return;
     struct hp_object *object = hp_instance_object(&use);
     const uint64_t now = use.class_.now, begun = moment(object, HP_STREAM_BEGUN),
@@ -159,49 +176,78 @@ static __attribute__((noinline)) void record_otherwise(struct hotpath_site *site
 
 /* --------------------------------------------------------------------------------------- entry points of macros */
 
+/*
+ * The guard of a scope is known by its address, which the stream keeps inverted: no other word of a session looks
+ * like that.
+ */
+static inline uint64_t name_of(const struct hotpath_stream_next_ *next) { return ~(uint64_t)(uintptr_t)next; }
+
 /* Releases the context. */
-static inline __attribute__((always_inline)) uint64_t ask(const struct hp_instance_use *use)
+static inline __attribute__((always_inline)) uint64_t ask(const struct hp_instance_use *use,
+                                                          const struct hotpath_stream_next_ *next)
 {
     const uint64_t place = (uint64_t)use->class_.context->hot.epoch << 32 | use->part->object;
     end_consuming(use);
     HOTPATH_PUT_(moments_of(use)[HP_STREAM_BEGUN], use->class_.now);
+    HOTPATH_PUT_(moments_of(use)[HP_STREAM_GUARD], name_of(next));
     hp_object_end(&use->class_);
     return place;
 }
 
-static __attribute__((noinline)) uint64_t ask_otherwise(struct hotpath_site *site, const void *stream_)
+static __attribute__((noinline)) uint64_t ask_otherwise(const struct hotpath_stream_next_ *next,
+                                                        struct hotpath_site *site, const void *stream_)
 {
     struct hp_instance_use use;
-    return hp_instance_begin_out_of_line(site, &stream, stream_, &use) ? ask(&use) : 0;
+    if (!hp_instance_begin_out_of_line(site, &stream, stream_, &use) || forget(&use))
+        return 0;
+    return ask(&use, next);
 }
 
 /* 0: not recorded; the end of the scope does nothing, either. */
-uint64_t hotpath_v1_stream_next(struct hotpath_site *site, const void *stream_)
+uint64_t hotpath_v1_stream_next(struct hotpath_stream_next_ *next, struct hotpath_site *site, const void *stream_)
 {
     struct hp_instance_use use;
     if (HOTPATH_LIKELY_(hp_instance_begin_cached(site, stream_, &use)))
-        return ask(&use);
-    return ask_otherwise(site, stream_);
+        return ask(&use, next);
+    return ask_otherwise(next, site, stream_);
 }
 
-/* Ends a scope; the caller holds the context. After a yield nothing more is counted. False: there was no scope. */
-static inline bool end_scope(const struct hp_thread_context *context, uint64_t place)
+/*
+ * The stream whose scope this guard is. NULL: none; the guard was jumped over and contains anything, or its scope
+ * has ended. The caller holds the context, and `place` is of its session.
+ */
+static inline struct hp_object *stream_of(const struct hp_thread_context *context,
+                                          const struct hotpath_stream_next_ *next, uint64_t place)
 {
-    struct hp_object *object = (struct hp_object *)(void *)(context->hot.base + (uint32_t)place);
+    char *const base = context->hot.base;
+    const uint64_t used = __atomic_load_n(&((const struct hp_header *)(const void *)base)->used, __ATOMIC_RELAXED);
+    const uint64_t offset = (uint32_t)place;
+    struct hp_object *object = (struct hp_object *)(void *)(base + offset);
+    if (__builtin_expect(offset % 64 != 0 || offset < HP_HEADER_BYTES || offset + sizeof *object > used, 0))
+        return NULL;
+    return HOTPATH_GET_(object->shared[HP_STREAM_GUARD]) == name_of(next) ? object : NULL;
+}
+
+/* Ends a scope; the caller holds the context. After a yield nothing more is counted. False: there was none. */
+static inline bool end_scope(struct hp_object *object)
+{
     uint64_t *moments = object->shared;
     const uint64_t begun = HOTPATH_GET_(moments[HP_STREAM_BEGUN]);
     if (__builtin_expect(begun != 0 && begun != HOTPATH_GET_(moments[HP_STREAM_HANDED]), 0))
         return false;
     HOTPATH_PUT_(moments[HP_STREAM_BEGUN], 0);
+    HOTPATH_PUT_(moments[HP_STREAM_GUARD], 0);
     return true;
 }
 
-static __attribute__((noinline)) void end_otherwise(uint64_t place)
+static __attribute__((noinline)) void end_otherwise(const struct hotpath_stream_next_ *next)
 {
+    const uint64_t place = next->place;
     struct hp_thread_context *context = hp_objects_hold();
     if (context == NULL)
         return;
-    if (place >> 32 == context->hot.epoch && !end_scope(context, place)) {
+    struct hp_object *object = place >> 32 == context->hot.epoch ? stream_of(context, next, place) : NULL;
+    if (object != NULL && !end_scope(object)) {
         struct hp_instance_use use = {{context, NULL, hp_object_now()}, hp_instance_part_at(context, place)};
         if (use.part != NULL)
             end_work(&use);
@@ -209,18 +255,22 @@ static __attribute__((noinline)) void end_otherwise(uint64_t place)
     hp_context_let_go(&context->hot);
 }
 
-void hotpath_v1_stream_nexted(uint64_t place)
+void hotpath_v1_stream_nexted(const struct hotpath_stream_next_ *next)
 {
+    const uint64_t place = next->place;
     struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
     if (HOTPATH_LIKELY_(!hp_context_is_held(&context->hot))) {
+        bool is_done = false;
         hp_context_hold(&context->hot);
-        const bool is_done = HOTPATH_GATE_OF_(&context->hot) == place >> 32 && context->hot.epoch == place >> 32 &&
-                             end_scope(context, place);
+        if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(&context->hot) == place >> 32 && context->hot.epoch == place >> 32)) {
+            struct hp_object *object = stream_of(context, next, place);
+            is_done = object == NULL || end_scope(object);
+        }
         hp_context_let_go(&context->hot);
         if (HOTPATH_LIKELY_(is_done))
             return;
     }
-    end_otherwise(place);
+    end_otherwise(next);
 }
 
 void hotpath_v1_stream_item(struct hotpath_site *site, const void *stream_, uint64_t items, uint64_t bytes)

@@ -1,19 +1,21 @@
 /*
  * Tasks of objects that cannot hold one themselves.
  *
- * A table of slots, each with the address of its object. A slot is free for another object when its task is over,
+ * Tables of slots, each with the address of its object. A slot is free for another object when its task is over,
  * which the id tells; a slot that was requested and whose task has not begun has CLAIMED there, which is no task's
- * id. If all slots near an object's hash are taken, the caller gets a dummy slot of its thread, in which nothing is
- * kept: the task counts as if it never ended.
+ * id. Slots do not move, since the program has their addresses: if all slots near an object's hash are taken, the
+ * search continues in a table of twice the size.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <stdbool.h>
 
+#include "holders.h"
 #include "runtime.h"
 
-#define PLACES 8192u
+#define LEAST_PLACES 8192u
+#define MOST_PLACES (LEAST_PLACES << 7) /* of one table; all together are twice as many */
 #define NEAR 16u
 #define CLAIMED 1u
 
@@ -22,33 +24,60 @@ struct place {
     hotpath_task task;
 };
 
-static struct place *table(bool is_made)
+struct table {
+    struct table *larger; /* atomic: for objects that found no place here; NULL: none */
+    uint64_t count;
+    struct place places[];
+};
+
+static struct table *first_table(void)
 {
-    struct place *places = __atomic_load_n((struct place **)&hp_runtime->task_places, __ATOMIC_ACQUIRE);
-    struct hp_signals held;
-    if (places != NULL || !is_made || !hp_lock(&held))
-        return places;
-    if (hp_runtime->task_places == NULL)
-        __atomic_store_n(&hp_runtime->task_places, hp_more_memory(PLACES * sizeof *places), __ATOMIC_RELEASE);
-    hp_unlock(&held);
-    return hp_runtime->task_places;
+    return __atomic_load_n((struct table **)&hp_runtime->task_places, __ATOMIC_ACQUIRE);
 }
 
-static struct place *place_near(struct place *places, const void *object, uint32_t step)
+static struct table *larger_table(struct table *table) { return __atomic_load_n(&table->larger, __ATOMIC_ACQUIRE); }
+
+/* Under the lock. NULL: no memory. */
+static struct table *make_table(uint64_t count)
+{
+    struct table *table =
+        count <= MOST_PLACES ? hp_more_memory(sizeof *table + (size_t)count * sizeof(struct place)) : NULL;
+    if (table != NULL)
+        table->count = count;
+    return table;
+}
+
+/* The table behind `smaller`, or the first one; made if missing. NULL: no memory. */
+static struct table *need_table(struct table *smaller)
+{
+    struct table *table = smaller != NULL ? larger_table(smaller) : first_table();
+    struct hp_signals held;
+    if (table != NULL || !hp_lock(&held))
+        return table;
+    void **const link = smaller != NULL ? (void **)&smaller->larger : &hp_runtime->task_places;
+    if (*link == NULL)
+        __atomic_store_n(link, make_table(smaller != NULL ? 2 * smaller->count : LEAST_PLACES), __ATOMIC_RELEASE);
+    table = *link;
+    hp_unlock(&held);
+    return table;
+}
+
+static struct place *place_near(struct table *table, const void *object, uint32_t step)
 {
     const uint64_t hash = (uint64_t)(uintptr_t)object * UINT64_C(0x9e3779b97f4a7c15);
-    return &places[((hash >> 40) + step) & (PLACES - 1)];
+    return &table->places[((hash >> 40) + step) & (table->count - 1)];
 }
 
 hotpath_task *hotpath_task_at(const void *object)
 {
-    struct place *places = object != NULL ? table(false) : NULL;
-    for (uint32_t step = 0; places != NULL && step < NEAR; step++) {
-        struct place *place = place_near(places, object, step);
-        if (__atomic_load_n(&place->object, __ATOMIC_ACQUIRE) == (uintptr_t)object &&
-            HOTPATH_GET_(place->task.id_) != 0)
-            return &place->task;
-    }
+    struct table *table = object != NULL ? first_table() : NULL;
+    for (; table != NULL; table = larger_table(table))
+        for (uint32_t step = 0; step < NEAR; step++) {
+            struct place *place = place_near(table, object, step);
+            if (__atomic_load_n(&place->object, __ATOMIC_ACQUIRE) == (uintptr_t)object &&
+                HOTPATH_GET_(place->task.id_) != 0)
+                return &place->task;
+        }
     return NULL;
 }
 
@@ -61,15 +90,28 @@ static bool claim(struct place *place, const void *object)
     return true;
 }
 
+static hotpath_task *claim_any(const void *object)
+{
+    for (struct table *table = need_table(NULL); table != NULL; table = need_table(table))
+        for (uint32_t step = 0; step < NEAR; step++)
+            if (claim(place_near(table, object, step), object))
+                return &place_near(table, object, step)->task;
+    return NULL;
+}
+
+void hotpath_v1_task_lost(void)
+{
+    const int saved = errno;
+    hp_session_lose(HP_LOSS_VALUES);
+    errno = saved;
+}
+
 hotpath_task *hotpath_task_of(const void *object)
 {
-    static __thread hotpath_task nowhere;
     const int saved = errno;
     hotpath_task *found = hotpath_task_at(object);
-    struct place *places = found == NULL && object != NULL ? table(true) : NULL;
+    if (found == NULL && object != NULL && (found = claim_any(object)) == NULL)
+        hotpath_v1_task_lost();
     errno = saved;
-    for (uint32_t step = 0; places != NULL && step < NEAR; step++)
-        if (claim(place_near(places, object, step), object))
-            return &place_near(places, object, step)->task;
-    return found != NULL ? found : &nowhere;
+    return found;
 }

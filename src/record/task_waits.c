@@ -17,6 +17,7 @@ static const struct hp_kind_type await_kind = {
     .name = "await",
     .title = "Awaited",
     .flags = HP_KIND_BY_NAME | HP_KIND_OWN_TABLE,
+    .goes_on = true,
     .counters = {[HP_AWAIT_COUNT] = {"awaited", "Awaited", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
                  [HP_AWAIT_TICKS] = {"awaited_ns", "Waiting", HOTPATH_UNIT_NS, HP_MERGE_SUM}},
 };

@@ -14,12 +14,14 @@
 #include <string.h>
 
 #include "call_log.h"
+#include "guards.h"
 #include "memory.h"
 #include "objects.h"
 #include "sites.h"
 #include "task_waits.h"
 #include "thread_context.h"
 #include "tick_rate.h"
+#include "zones.h"
 
 #define LOOKS_AT_OPEN 64u /* tasks created between two counts of open tasks, ... */
 #define ALWAYS_LOOKS 64u  /* ... but for the first ones they are always counted */
@@ -28,6 +30,7 @@ static const struct hp_kind_type task_kind = {
     .name = "task",
     .title = "Task",
     .flags = HP_KIND_BY_NAME | HP_KIND_OWN_TABLE,
+    .goes_on = true,
     .counters = {[HP_TASK_CREATED] = {"created", "Created", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
                  [HP_TASK_READY] = {"ready", "Ready", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
                  [HP_TASK_CANCELLED] = {"cancelled", "Cancelled", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
@@ -393,8 +396,11 @@ static __attribute__((noinline)) void poll_out_of_line(struct hotpath_poll_ *ret
     struct hp_thread_context *context = hp_objects_hold();
     if (context == NULL)
         return;
-    begin_poll(context, ret_poll, start_of_zone(context, &ret_poll->zone));
+    const uint64_t start = start_of_zone(context, &ret_poll->zone);
+    begin_poll(context, ret_poll, start);
     hp_context_let_go(&context->hot);
+    if (ret_poll->zone.state == HOTPATH_SKIPPED_ || ret_poll->how & HOTPATH_ON_LANE_)
+        hp_guard_open(ret_poll, ret_poll->mark = start);
     if (ret_poll->how & HOTPATH_ON_LANE_) /* from here on zones belong to the coroutine */
         ret_poll->below = hotpath_switch(ret_poll->lane);
 }
@@ -536,10 +542,25 @@ static uint64_t end_of_zone(const struct hp_thread_context *context, const struc
     return frame != NULL ? frame->child : hp_now();
 }
 
+/*
+ * Whether the guard has begun, and not ended: `goto` may have jumped over it, and then it contains anything. It is
+ * known by its zone, if it has one, else by its mark. The lane to leave is known by the mark alone.
+ */
+static bool is_begun(const struct hotpath_poll_ *poll, bool *ret_is_on_lane)
+{
+    *ret_is_on_lane = poll->how & HOTPATH_ON_LANE_ && hp_guard_close(poll, poll->mark);
+    if (*ret_is_on_lane || hp_zone_is_open(&poll->zone))
+        return true;
+    return poll->zone.state == HOTPATH_SKIPPED_ && hp_guard_close(poll, poll->mark);
+}
+
 /* Handles any zone. `now` is when the zone ended, or 0 if unknown. */
 static __attribute__((noinline)) void end_out_of_line(struct hotpath_poll_ *poll, uint64_t now)
 {
-    if (poll->how & HOTPATH_ON_LANE_)
+    bool is_on_lane;
+    if (!is_begun(poll, &is_on_lane))
+        return;
+    if (is_on_lane)
         hotpath_switch(poll->below);
     if (now != 0)
         hotpath_v1_leave(&poll->zone, now);
@@ -559,7 +580,7 @@ static __attribute__((noinline)) void end_out_of_line(struct hotpath_poll_ *poll
         hp_context_let_go(&context->hot);
     }
     end_specially(poll, ticks, now);
-    if (poll->how & HOTPATH_ON_LANE_)
+    if (is_on_lane)
         end_lane_of_ended(poll);
 }
 

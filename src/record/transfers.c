@@ -22,15 +22,18 @@ static const struct hp_kind_type kinds[] = {
     [HOTPATH_QUEUE_] = {.name = "queue",
                         .title = "Queue",
                         .flags = HP_KIND_BY_NAME | HP_KIND_OWN_TABLE | HP_KIND_FOUND,
+                        .goes_on = true,
                         HP_CHANNEL_FIELDS},
     [HOTPATH_PIPE_] = {.name = "pipe",
                        .title = "Pipe",
                        .flags =
                            HP_KIND_BY_NAME | HP_KIND_OWN_TABLE | HP_KIND_FOUND | HP_KIND_OF_RUN | HP_KIND_BYTES,
+                       .goes_on = true,
                        HP_CHANNEL_FIELDS},
     [HOTPATH_MESSAGES_] = {.name = "messages",
                            .title = "Messages",
                            .flags = HP_KIND_BY_NAME | HP_KIND_OWN_TABLE | HP_KIND_FOUND | HP_KIND_OF_RUN,
+                           .goes_on = true,
                            HP_CHANNEL_FIELDS},
 };
 
@@ -72,7 +75,7 @@ static inline bool begin_again(const struct hotpath_transfer_ *transfer, struct 
     struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
     if (HOTPATH_LIKELY_(context == transfer->context && !hp_context_is_held(&context->hot))) {
         hp_context_hold(&context->hot);
-        if (HOTPATH_LIKELY_(hp_context_is_recording(&context->hot) && context->hot.epoch == transfer->epoch)) {
+        if (HOTPATH_LIKELY_(hp_context_has_session(&context->hot) && context->hot.epoch == transfer->epoch)) {
             const uint64_t now = hp_object_now();
             struct hp_part *part = (struct hp_part *)(void *)(context->hot.base + transfer->part);
             *ret_use = (struct hp_instance_use){{context, part, now}, part};
@@ -118,7 +121,7 @@ void hotpath_v1_transferred(const struct hotpath_transfer_ *transfer, uint64_t i
         return;
     struct hp_part *part = use.part;
     const uint64_t now = use.class_.now, took = now > transfer->since ? now - transfer->since : 0;
-    const bool is_wait = has_waited(&use.class_, took, bytes);
+    const bool is_wait = has_waited(&use.class_, took, bytes) && !hp_object_is_paused(&use.class_);
     const uint32_t sequence = hp_part_change(part);
     meet(part, &use.class_);
     HOTPATH_PUT_(part->last, 0);

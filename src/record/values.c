@@ -62,6 +62,7 @@ static const struct hp_kind_type kinds[] = {
         HOTPATH_KIND_VALUE_] = {.name = "gauge",
                                 .title = "Gauge",
                                 .flags = HP_KIND_OWN_TABLE | HP_KIND_BY_NAME,
+                                .goes_on = true,
                                 .typed = TYPED & ~(1u << HP_VALUE_SUM),
                                 .counters = {UPDATES,
                                              NUMBERS,
@@ -171,7 +172,8 @@ static inline struct number fit(struct hp_part *part, const struct hp_kind_type 
 
 static inline void count_update(const struct hp_object_use *use)
 {
-    HOTPATH_ADD_(use->part->count[HP_VALUE_UPDATES], 1);
+    if (HOTPATH_LIKELY_(!hp_object_is_paused(use)))
+        HOTPATH_ADD_(use->part->count[HP_VALUE_UPDATES], 1);
     hp_part_meet(use->part, use->now);
 }
 
@@ -301,7 +303,8 @@ static void set_gauge(const struct hp_object_use *use, const struct hp_kind_type
         HOTPATH_PUT_(use->part->count[HP_VALUE_SET], number.bits);
         HOTPATH_PUT_(use->part->count[HP_VALUE_SET_TICK], use->now);
     }
-    record(use, kind, value);
+    if (HOTPATH_LIKELY_(!hp_object_is_paused(use)))
+        record(use, kind, value);
 }
 
 static bool is_alone(const struct hp_object_use *use)
@@ -339,6 +342,8 @@ static void add_to_gauge(const struct hp_object_use *use, const struct hp_kind_t
     HOTPATH_PUT_(part->count[HP_VALUE_ADDED], plus(number.type, part->count[HP_VALUE_ADDED], number.bits));
     if (__atomic_load_n(&hp_object_of(use)->is_added, __ATOMIC_RELAXED) == 0)
         __atomic_store_n(&hp_object_of(use)->is_added, 1, __ATOMIC_RELAXED);
+    if (__builtin_expect(hp_object_is_paused(use), 0))
+        return; /* its level goes on, its statistics do not */
     if (HOTPATH_LIKELY_(is_alone(use))) {
         record_level(use, kind, own_level(part));
         return;

@@ -229,19 +229,48 @@ uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site)
     return state;
 }
 
+/* The frame of a guard on the thread's own lane, while another lane runs. */
+static const struct hotpath_frame_ *find_own_frame(const struct hp_thread_context *context,
+                                                   const struct hotpath_zone *zone)
+{
+    const struct hotpath_frame_ *own, *zero = hp_lane_own_frames(context, &own);
+    while (own > zero && own->zone != (uintptr_t)zone)
+        own--;
+    return own > zero ? own : NULL;
+}
+
 /* A guard of the thread's own lane ends while it is on another lane: longjmp left that lane without a switch. */
 static const struct hotpath_frame_ *find_frame_below(struct hp_thread_context *context,
                                                      const struct hotpath_zone *zone, uint64_t now)
 {
-    const struct hotpath_frame_ *frame = find_frame(context, zone, SIZE_MAX), *own, *zero;
+    const struct hotpath_frame_ *frame = find_frame(context, zone, SIZE_MAX);
     if (frame != NULL || !hp_lane_is_other(context))
         return frame;
-    zero = hp_lane_own_frames(context, &own);
-    while (own > zero && own->zone != (uintptr_t)zone)
-        own--;
-    if (own > zero)
+    frame = find_own_frame(context, zone);
+    if (frame != NULL)
         hp_lane_return(context, now);
-    return own > zero ? own : NULL;
+    return frame;
+}
+
+static bool has_open(struct hp_thread_context *context, const struct hotpath_zone *zone)
+{
+    const uint32_t before = hp_context_hold_too(&context->hot);
+    const bool is_open = hp_context_has_session(&context->hot) &&
+                         (find_frame(context, zone, SIZE_MAX) != NULL ||
+                          (hp_lane_is_other(context) && find_own_frame(context, zone) != NULL));
+    hp_context_put_back(&context->hot, before);
+    return is_open;
+}
+
+bool hp_zone_is_open(const struct hotpath_zone *zone)
+{
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
+    if (&context->hot == &hp_no_context || context->thread_id == 0)
+        return false;
+    for (; context != NULL; context = context->handler)
+        if (context->record != NULL && context->hot.epoch == hp_epoch() && has_open(context, zone))
+            return true;
+    return false;
 }
 
 /*

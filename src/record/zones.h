@@ -7,6 +7,8 @@
 
 struct hotpath_zone;
 
+/* Whether the guard's zone is open on this thread. */
+bool hp_zone_is_open(const struct hotpath_zone *zone);
 /* Ends a zone; handles all cases. */
 void hp_zone_leave(struct hotpath_zone *zone, uint64_t now);
 /* Ends the innermost zone of a site, and everything still open inside it. */

@@ -18,12 +18,13 @@ enum hp_stream_counter {
 
 enum { HP_STREAM_GAP_TIMES }; /* histograms */
 
-/* Shared: ticks, 0 for never. */
+/* Shared: ticks, 0 for never, unless said otherwise. */
 enum {
     HP_STREAM_BEGUN,  /* start of the producer's current work; 0: none */
     HP_STREAM_LATEST, /* time of the latest yield */
     HP_STREAM_HANDED, /* the same until the consumer asks for more; 0: it has */
-    HP_STREAM_HANDED_ITEMS
+    HP_STREAM_HANDED_ITEMS,
+    HP_STREAM_GUARD /* the inverted address of the guard of the producer's current scope; 0: none */
 };
 
 #endif

@@ -107,6 +107,15 @@ def test_goto_and_switch_over_the_macro(box):
             assert row.calls == 10000
         if row.name == "in a switch":
             assert row.calls == 5000
+    assert report.row("block").calls == 5000 and report.row("keyed[key]").calls == 5000
+    polled, run = report.row("polled", "futures"), report.row("run", "futures")
+    assert (polled.polls, polled.misused) == (5000, 0)
+    assert (run.polls, run.calls, run.open, run.misused) == (5000, 5000, 0, 0)
+    channel = report.row("channel", "channels")
+    assert (channel.full_waits, channel.empty_waits) == (5000, 5000)
+    assert report.row("loop", "loops").waits == 5000
+    assert report.row("stream", "streams").produced_ns > 0
+    assert report.lost == {}
 
 
 @with_glibc("musl has no ucontext")

@@ -5,14 +5,17 @@ import pwd
 import re
 import resource
 import signal
+import subprocess
 import time
 
 import pytest
 
 from command import GUEST, cli, wait_until  # noqa: F401 (a fixture)
-from harness import EMULATOR, HOTPATH, SANITIZER, SOURCE, TIMEOUT, needs_root
+from harness import EMULATOR, HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, needs_root
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
+
+BALANCES = PROGRAMS / "balances"
 
 
 # ------------------------------------------------------------------------------------------- report, ls, clean
@@ -234,6 +237,30 @@ def test_switching_off_with_open_zones(cli):
     report = cli.read(pid)
     assert report.calls("main") == 1 and report.row("main").open == 0 and report.lost == {}
     assert report.values["state"] == "finished"
+
+
+def test_what_ends_while_recording_is_off(cli):
+    """Tasks, items in queues and levels: what began before the pause ends in it, and what began in it ends
+    later."""
+    path = cli.folder / "run.json"
+    process = cli.start("run", "--format", "json", "--output", path, "--section", "all", BALANCES,
+                        stdin=subprocess.PIPE)
+    pid = None
+    for switch in ("off", "on", "off", "on"):
+        assert process.stdout.readline() == "next\n"
+        pid = pid or cli.sessions("-a")[0]["pid"]
+        cli(switch, pid)
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    process.communicate(timeout=TIMEOUT)
+    report = Report(json.loads(path.read_text()))
+    request = report.row("request", "futures")
+    assert (request.calls, request.open, request.misused) == (400, 0, 0)
+    queue, others = report.row("queue", "channels"), report.row("between processes", "channels")
+    assert (queue.sent, queue.received, queue.queue) == (400, 400, 0)
+    assert (others.sent, others.received, others.queue) == (100, 100, 0)
+    level = report.row("level", "values")
+    assert (level.last, level.updates) == ("1", 301) and report.lost == {}
 
 
 def test_switching_off_one_of_several_processes(cli):

@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#include <hotpath/adapter.h>
+
 #include "counter.h"
 #include "hotpath.h"
 #include "objects.h"
@@ -825,13 +827,14 @@ static void ended_by_two_threads_at_once(void **state)
 static void tasks_of_objects(void **state)
 {
     (void)state;
-    char objects[3000];
+    enum { OBJECTS = 30000 }; /* more than the first table has slots */
+    static char objects[OBJECTS];
     start();
     assert_null(hotpath_task_at(&objects[0]));
-    for (int round = 0; round < 20; round++) {
-        for (int at = 0; at < 3000; at++)
+    for (int round = 0; round < 2; round++) {
+        for (int at = 0; at < OBJECTS; at++)
             HOTPATH_TASK(hotpath_task_of(&objects[at]), "request");
-        for (int at = 0; at < 3000; at++) {
+        for (int at = 0; at < OBJECTS; at++) {
             HOTPATH_POLL(hotpath_task_at(&objects[at]));
             HOTPATH_READY(hotpath_task_at(&objects[at]));
         }
@@ -839,6 +842,87 @@ static void tasks_of_objects(void **state)
     assert_null(hotpath_task_at(&objects[0]));
     report();
     ASSERT_NUMBERS("request", {"calls", 60000}, {"polls", 60000}, {"open", 0}, {"misused", 0});
+}
+
+/* The table of adapters grows, and entries stay where they are. */
+static void operations_of_adapters(void **state)
+{
+    (void)state;
+    enum { OPERATIONS = 30000 };
+    static char objects[OPERATIONS];
+    static struct hotpath_wait_ *waits[OPERATIONS];
+    HOTPATH_SITE_(site, HOTPATH_KIND_TASK_, "operation", );
+    start();
+    for (int round = 0; round < 2; round++) {
+        for (int at = 0; at < OPERATIONS; at++)
+            waits[at] = hotpath_wait_begin_(&objects[at], HOTPATH_REQUEST_, &site, NULL);
+        for (int at = 0; at < OPERATIONS; at++) {
+            struct hotpath_wait_ wait;
+            assert_non_null(waits[at]);
+            assert_ptr_equal(hotpath_wait_find_(&objects[at], HOTPATH_REQUEST_), waits[at]);
+            assert_true(hotpath_wait_take_(&objects[at], HOTPATH_REQUEST_, &wait));
+            HOTPATH_READY(&wait.own);
+        }
+    }
+    report();
+    ASSERT_NUMBERS("operation", {"calls", 2 * OPERATIONS}, {"open", 0}, {"misused", 0});
+    assert_int_equal(hp_store_header(hp_runtime->store)->losses[HP_LOSS_VALUES], 0);
+}
+
+/* The linker has everything call these (--wrap): one function, two names in glibc. */
+static bool is_memory_short;
+__typeof__(mmap) __real_mmap, __wrap_mmap, __wrap_mmap64;
+void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+{
+    return is_memory_short && size > 1 << 20 ? MAP_FAILED
+                                             : __real_mmap(address, size, protection, flags, fd, offset);
+}
+void *__wrap_mmap64(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+{
+    return __wrap_mmap(address, size, protection, flags, fd, offset);
+}
+
+/* What finds no place is counted as lost, and not as a task that never ends. */
+static void no_memory_for_larger_tables(void **state)
+{
+    (void)state;
+    enum { OPERATIONS = 200000 };
+    static char objects[OPERATIONS];
+    HOTPATH_SITE_(site, HOTPATH_KIND_TASK_, "operation", );
+    uint64_t lost = 0;
+    start();
+    is_memory_short = true;
+    for (int at = 0; at < OPERATIONS; at++)
+        lost += hotpath_wait_begin_(&objects[at], HOTPATH_REQUEST_, &site, NULL) == NULL;
+    is_memory_short = false;
+    assert_true(lost > 0 && lost < OPERATIONS);
+    assert_int_equal(hp_store_header(hp_runtime->store)->losses[HP_LOSS_VALUES], lost);
+    for (int at = 0; at < OPERATIONS; at++)
+        hotpath_wait_drop_(hotpath_wait_find_(&objects[at], HOTPATH_REQUEST_));
+    report();
+    ASSERT_NUMBERS("operation", {"calls", OPERATIONS - (double)lost}, {"open", 0}, {"misused", 0});
+}
+
+/* As hotpath_task_of without memory, or a macro of a task that the program does not have. */
+static void no_task(void **state)
+{
+    (void)state;
+    hotpath_task *const none = NULL;
+    start();
+    HOTPATH_TASK(none, "none");
+    HOTPATH_TASK(none, "none", .lane = 1);
+    {
+        HOTPATH_POLL(none);
+        HOTPATH_RUN(none);
+        assert_int_equal(hotpath_current().id_, 0);
+    }
+    HOTPATH_READY(none);
+    HOTPATH_RESULT(none, "%d", 1);
+    HOTPATH_CANCEL(none);
+    assert_null(hotpath_task_of(NULL));
+    assert_null(hotpath_task_at(NULL));
+    report();
+    assert_null(find_row("futures", "none"));
 }
 
 int main(void)
@@ -872,6 +956,9 @@ int main(void)
         TEST(created_on_one_thread_and_ended_on_another),
         TEST(ended_by_two_threads_at_once),
         TEST(tasks_of_objects),
+        TEST(operations_of_adapters),
+        TEST(no_memory_for_larger_tables),
+        TEST(no_task),
     };
     return cmocka_run_group_tests(tests, make_scratch_folder, remove_scratch_folder);
 }
