@@ -54,8 +54,9 @@ static void copy(struct hp_loaded_answer *to, const struct hp_loaded_answer *fro
     __atomic_store_n(&to->images, HOTPATH_GET_(from->images), __ATOMIC_RELAXED);
 }
 
-static bool is_answered(const struct hp_bound_slot *slot, uint32_t now, uintptr_t caller,
-                        struct hp_loaded_function *ret_function)
+/* Not inlined, as what follows: each takes stack only while it runs. */
+static __attribute__((noinline)) bool is_answered(const struct hp_bound_slot *slot, uint32_t now, uintptr_t caller,
+                                                  struct hp_loaded_function *ret_function)
 {
     struct hp_loaded_answer answer;
     const uint32_t sequence = __atomic_load_n(&slot->sequence, __ATOMIC_ACQUIRE);

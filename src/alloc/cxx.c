@@ -91,18 +91,31 @@ static void *look_among_hidden(const char *name)
 #define FUNCTION(type, address) ((type *)(uintptr_t)(address))
 #define ADDRESS(function) ((void *)(uintptr_t)(function))
 
-static __attribute__((noinline)) void *find(struct behind *behind, void *otherwise)
+struct search {
+    struct behind *behind;
+    void *function; /* NULL: not found */
+};
+
+static void look(void *context)
 {
+    struct search *search = context;
     const uintptr_t around = hp_inside;
     hp_inside = HP_INSIDE_OURSELVES;
-    void *function = hp_resolve_symbol(behind->name);
-    const bool is_told = function != NULL && hp_resolve_is_of_allocator(function);
-    if (function == NULL)
-        function = look_among_hidden(behind->name);
-    if (function == NULL)
-        function = otherwise;
+    search->function = hp_resolve_symbol(search->behind->name);
+    const bool is_told = search->function != NULL && hp_resolve_is_of_allocator(search->function);
+    if (search->function == NULL)
+        search->function = look_among_hidden(search->behind->name);
     hp_inside = around;
-    __atomic_store_n(&behind->is_told, is_told, __ATOMIC_RELAXED);
+    __atomic_store_n(&search->behind->is_told, is_told, __ATOMIC_RELAXED);
+}
+
+/* The dynamic linker takes more stack than a coroutine may have. */
+static __attribute__((noinline)) void *find(struct behind *behind, void *otherwise)
+{
+    struct search search = {behind, NULL};
+    if (!hotpath_v1_aside(look, &search))
+        look(&search);
+    void *const function = search.function != NULL ? search.function : otherwise;
     __atomic_store_n(&behind->function, function, __ATOMIC_RELEASE);
     return function;
 }

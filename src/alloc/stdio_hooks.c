@@ -283,7 +283,7 @@ static ssize_t taken_line(const struct use *use, const char *line)
         if (!begin(&use, stream_, way))                                                                            \
             return next.name arguments;                                                                            \
         const bool is_moving = expect(&use, needed);                                                               \
-        if (use.is_locked && is_moving) {                                                                          \
+        if (((way) == READS || (way) == WRITES) && use.is_locked && is_moving) {                                   \
             pthread_cleanup_push(leave, &use);                                                                     \
             result = next.name arguments;                                                                          \
             pthread_cleanup_pop(0);                                                                                \

@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include "process.h"
@@ -104,16 +103,21 @@ static OPAQUE void call_on(uintptr_t top, hp_scratch_work *work, void *context)
 
 static uintptr_t blocks[BLOCKS]; /* atomic: the lowest address of each, TAKEN in its lowest bit; 0: none yet */
 
-static size_t guard_bytes(void) { return getauxval(AT_PAGESZ); }
-static size_t block_bytes(void) { return guard_bytes() + HP_SCRATCH_BYTES; }
+/* The largest page that the machine may have. */
+#ifdef __aarch64__
+#define GUARD_BYTES 65536u
+#else
+#define GUARD_BYTES 4096u
+#endif
+#define BLOCK_BYTES (GUARD_BYTES + HP_SCRATCH_BYTES)
 
-static uintptr_t map_block(void)
+static __attribute__((noinline)) uintptr_t map_block(void)
 {
     const int saved = errno;
     void *const block =
-        mmap(NULL, block_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+        mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (block != MAP_FAILED)
-        mprotect(block, guard_bytes(), PROT_NONE);
+        mprotect(block, GUARD_BYTES, PROT_NONE);
     errno = saved;
     return block != MAP_FAILED ? (uintptr_t)block : 0;
 }
@@ -121,7 +125,7 @@ static uintptr_t map_block(void)
 static void unmap_block(uintptr_t block)
 {
     const int saved = errno;
-    munmap((void *)block, block_bytes());
+    munmap((void *)block, BLOCK_BYTES);
     errno = saved;
 }
 
@@ -131,7 +135,7 @@ static bool exchange(uintptr_t *slot, uintptr_t from, uintptr_t to)
 }
 
 /* The slot of a block that is now ours; NULL: none is free. */
-static uintptr_t *take_kept(void)
+static __attribute__((noinline)) uintptr_t *take_kept(void)
 {
     for (size_t at = 0; at < BLOCKS; at++) {
         const uintptr_t block = __atomic_load_n(&blocks[at], __ATOMIC_RELAXED);
@@ -141,44 +145,43 @@ static uintptr_t *take_kept(void)
     return NULL;
 }
 
-static uintptr_t *keep(uintptr_t block)
+/* Unless there are enough. */
+static void keep(uintptr_t block)
 {
     for (size_t at = 0; at < BLOCKS; at++)
         if (__atomic_load_n(&blocks[at], __ATOMIC_RELAXED) == 0 && exchange(&blocks[at], 0, block | TAKEN))
-            return &blocks[at];
-    return NULL;
+            return;
 }
 
 /* Blocks beyond the kept ones are not recognised: further work takes another one. */
 static bool is_on_block(uintptr_t here)
 {
     for (size_t at = 0; at < BLOCKS; at++)
-        if (here - (__atomic_load_n(&blocks[at], __ATOMIC_RELAXED) & ~(uintptr_t)TAKEN) < block_bytes())
+        if (here - (__atomic_load_n(&blocks[at], __ATOMIC_RELAXED) & ~(uintptr_t)TAKEN) < BLOCK_BYTES)
             return true;
     return false;
 }
 
-struct taken {
-    uintptr_t block; /* 0: no memory */
-    uintptr_t *slot; /* NULL: it is not kept */
-};
-
-/* Not inlined, as what follows: it takes no stack while the work runs. */
-static __attribute__((noinline)) struct taken take_block(void)
+/* 0: no memory. Not inlined, as what follows: it takes no stack while the work runs. */
+static __attribute__((noinline)) uintptr_t take_block(void)
 {
-    uintptr_t *const slot = take_kept();
+    const uintptr_t *const slot = take_kept();
     if (slot != NULL)
-        return (struct taken){*slot & ~(uintptr_t)TAKEN, slot};
+        return *slot & ~(uintptr_t)TAKEN;
     const uintptr_t block = map_block();
-    return (struct taken){block, block != 0 ? keep(block) : NULL};
+    if (block != 0)
+        keep(block);
+    return block;
 }
 
-static __attribute__((noinline)) void give_back(struct taken taken)
+static __attribute__((noinline)) void give_back(uintptr_t block)
 {
-    if (taken.slot != NULL)
-        __atomic_store_n(taken.slot, taken.block, __ATOMIC_RELEASE);
-    else
-        unmap_block(taken.block);
+    for (size_t at = 0; at < BLOCKS; at++)
+        if (__atomic_load_n(&blocks[at], __ATOMIC_RELAXED) == (block | TAKEN)) {
+            __atomic_store_n(&blocks[at], block, __ATOMIC_RELEASE);
+            return;
+        }
+    unmap_block(block);
 }
 
 /* Programs may change their environment later. */
@@ -199,18 +202,18 @@ static __attribute__((noinline)) bool is_to_run_here(uintptr_t here) { return is
 bool hp_on_scratch_stack(hp_scratch_work *work, void *context)
 {
     struct hp_signals held;
-    if (is_to_run_here((uintptr_t)__builtin_frame_address(0))) {
+    if (is_to_run_here((uintptr_t)&held)) {
         work(context);
         return true;
     }
     hp_signals_hold(&held); /* first: a handler that jumps away would keep the block */
-    const struct taken taken = take_block();
-    if (taken.block != 0) {
-        call_on(taken.block + block_bytes(), work, context);
-        give_back(taken);
+    const uintptr_t block = take_block();
+    if (block != 0) {
+        call_on(block + BLOCK_BYTES, work, context);
+        give_back(block);
     }
     hp_signals_release(&held);
-    return taken.block != 0;
+    return block != 0;
 }
 
 #else

@@ -290,7 +290,9 @@ static bool begin_anew(const struct request *request)
 static void begin_aside(void *context)
 {
     struct request *request = context;
+    const int saved = errno;
     request->is_begun = begin_anew(request);
+    errno = saved;
 }
 
 /* What the thread has used before but is no longer in its cache: nothing has to be made. */
@@ -320,19 +322,21 @@ static __attribute__((noinline)) bool begin_again(const struct hotpath_site *sit
     return false;
 }
 
+static __attribute__((noinline)) bool begin_slowly(struct hotpath_site *site, const struct hp_kind_type *kind,
+                                                   const void *address, struct hp_instance_use *ret_use)
+{
+    struct request request = {site, kind, address, ret_use, false};
+    if (!hp_aside(begin_aside, &request))
+        hp_session_lose(HP_LOSS_VALUES);
+    return request.is_begun;
+}
+
 bool hp_instance_begin_out_of_line(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address,
                                    struct hp_instance_use *ret_use)
 {
     if (begin_again(site, kind, address, ret_use))
         return true;
-    if (!kind->goes_on && hp_objects_are_paused())
-        return false;
-    const int saved = errno;
-    struct request request = {site, kind, address, ret_use, false};
-    if (!hp_aside(begin_aside, &request))
-        hp_session_lose(HP_LOSS_VALUES);
-    errno = saved;
-    return request.is_begun;
+    return (kind->goes_on || !hp_objects_are_paused()) && begin_slowly(site, kind, address, ret_use);
 }
 
 bool hp_instance_begin_known(const struct hotpath_site *site, const void *address, struct hp_instance_use *ret_use)

@@ -35,7 +35,7 @@ static void use_frames(struct hp_thread_context *context, uint32_t frames, const
 
 static uint32_t frames_bytes(uint32_t capacity) { return capacity * (uint32_t)sizeof(struct hp_alloc_frame); }
 
-bool hp_alloc_begin(struct hp_thread_context *context)
+static bool begin(struct hp_thread_context *context)
 {
     hp_tree_need_blank_stat(context);
     const uint32_t offset = hp_thread_allocate(context, sizeof(struct hp_alloc_thread), 64);
@@ -51,6 +51,23 @@ bool hp_alloc_begin(struct hp_thread_context *context)
     hp_alloc_declare(hp_store_header(context->store));
     hp_heap_begin_thread(context);
     return true;
+}
+
+struct beginning {
+    struct hp_thread_context *context;
+    bool is_begun; /* the result */
+};
+
+static void begin_aside(void *context)
+{
+    struct beginning *beginning = context;
+    beginning->is_begun = begin(beginning->context);
+}
+
+bool hp_alloc_begin(struct hp_thread_context *context)
+{
+    struct beginning beginning = {context, false};
+    return hp_aside(begin_aside, &beginning) && beginning.is_begun;
 }
 
 bool hp_alloc_begin_lane(const struct hp_thread_context *context, struct hp_lane *lane)

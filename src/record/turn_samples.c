@@ -92,8 +92,8 @@ static void look_at(const struct hp_thread_context *context, const struct table 
         after->sums[after->count++] = (struct sum){node, total};
 }
 
-static struct hp_turn_callback look(const struct hp_thread_context *context, uint32_t began_at,
-                                    struct hp_turn_sums *sums)
+static __attribute__((noinline)) struct hp_turn_callback look(const struct hp_thread_context *context,
+                                                              uint32_t began_at, struct hp_turn_sums *sums)
 {
     const struct table *before = &sums->tables[sums->latest];
     struct table *after = &sums->tables[1 - sums->latest];

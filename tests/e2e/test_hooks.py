@@ -12,7 +12,7 @@ from harness import BUILD, HOTPATH, SOURCE, TIMEOUT, Report, with_glibc, without
 pytestmark = [without_sanitizer("the library is not preloaded"), without_emulator("the library is not preloaded"),
               with_glibc("programs are preloaded into")]
 
-PRELOADED = BUILD / "lib" / "libhotpath_alloc.so"
+PRELOADED = BUILD / "lib" / "libhotpath_preload.so"
 ROUNDS, TURNS = 4, 3  # of library_host.c and library_copy.c
 FIRST_VERSION = "LIBURING_2.0 { global: io_uring_wait_cqes; };\n"
 
@@ -24,7 +24,7 @@ class Builder:
         self.box, self.folder = box, box.folder()
 
     def build(self, output, source, *options):
-        subprocess.run(["cc", "-g", SOURCE / "tests" / "programs" / source, "-o", self.folder / output, *options],
+        subprocess.run(["cc", SOURCE / "tests" / "programs" / source, "-o", self.folder / output, *options],
                        check=True, cwd=self.folder, timeout=TIMEOUT)
         return self.folder / output
 
@@ -38,9 +38,9 @@ class Builder:
         """What the program prints, the same alone and under hotpath run; and the waits of loops, by name."""
         alone = self.box.run(program, *arguments, env=env)
         path = self.folder / "run.json"
-        under = self.box.run(HOTPATH, "run", "--format", "json", "--output", path, "--section", "loops", "--",
-                             program, *arguments,
-                             env={"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None} | (env or {}))
+        options = ["--format", "json", "--output", path, "--section", "loops", "--"]
+        plain = {"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None}
+        under = self.box.run(HOTPATH, "run", *options, program, *arguments, env=plain | (env or {}))
         assert under.stdout == alone.stdout
         loops = collections.Counter()
         for loop in Report(json.loads(path.read_text())).rows("loops"):
@@ -85,10 +85,9 @@ def test_a_library_in_the_place_of_a_closed_one(builder):
     assert loops["libuv: uv_run"] == 4 * ROUNDS * TURNS
 
 
-@pytest.mark.parametrize("linker", ["bfd", "lld"])
-@pytest.mark.parametrize("binding", ["lazy", "now"])
-@pytest.mark.parametrize("way", ["linked", "opened"])
-def test_every_way_to_bind_a_call_is_seen(builder, linker, binding, way):
+@pytest.mark.parametrize("way, binding, linker", [("linked", "lazy", "bfd"), ("linked", "now", "lld"),
+                                                  ("opened", "lazy", "lld"), ("opened", "now", "bfd")])
+def test_every_way_to_bind_a_call_is_seen(builder, way, binding, linker):
     """A call with a version, too: its library defines io_uring_wait_cqes as LIBURING_2.0."""
     if not shutil.which(f"ld.{linker}"):
         pytest.skip(f"no ld.{linker}")
@@ -110,3 +109,41 @@ def test_dlsym_finds_no_hook_of_a_library(builder):
     assert {"uv_run", "event_base_loop", "g_async_queue_push", "io_uring_wait_cqes"} <= set(names)
     stdout, _ = builder.run(builder.host(), "names", *names)
     assert stdout == "".join(f"{name} 0\n" for name in names)
+
+
+# --------------------------------------------------------------------------------------------------------- stack
+
+MOST_STACK = 512  # more than the plain function: docs/architecture.md, "Stack"
+
+
+@pytest.fixture(scope="module")
+def hook_stack(tmp_path_factory):
+    """The program hook_stack, and the names that it knows."""
+    folder, source = tmp_path_factory.mktemp("hook_stack"), SOURCE / "tests" / "programs"
+    library, program = folder / "libhooked.so", folder / "hook_stack"
+    subprocess.run(["cc", "-O2", "-fPIC", "-shared", source / "hook_stack_library.c", "-o", library], check=True)
+    subprocess.run(["cc", "-O2", "-fno-builtin", "-U_FORTIFY_SOURCE", "-w", source / "hook_stack.c", "-o", program,
+                    library, f"-Wl,-rpath,{folder},--no-as-needed", "-l:libstdc++.so.6", "-ldl", "-lrt",
+                    "-pthread"], check=True)
+    return program, subprocess.run([program], check=True, capture_output=True, text=True).stdout.split()
+
+
+def test_the_stack_of_every_hook_is_measured(hook_stack):
+    lines = subprocess.run(["nm", "-D", "--defined-only", PRELOADED], check=True, capture_output=True,
+                           text=True).stdout.splitlines()
+    hooks = {line.split()[2].split("@")[0] for line in lines if line.split()[1] in "TWi"}
+    missing = {name for name in hooks - set(hook_stack[1]) if not name.startswith(("hotpath_", "__cyg_profile_"))}
+    assert {"malloc", "uv_run"} <= hooks and not missing, f"add to tests/programs/hook_stack.c: {sorted(missing)}"
+
+
+@pytest.mark.parametrize("way", ["thread", "handler", "child", "fork"])
+def test_hooks_need_little_stack(box, hook_stack, way):
+    """All functions are bound at the start: to do that at the first call takes 3 KB, with and without hooks."""
+    program, names = hook_stack
+    env = {"LD_BIND_NOW": "1", "HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None}
+    measured = [dict(line.split() for line in box.run(*command, way, *names, env=env).stdout.splitlines())
+                for command in ([program], [HOTPATH, "run", "--format", "none", "--", program])]
+    plain, hooked = ({name: int(used) for name, used in those.items() if int(used) >= 0} for those in measured)
+    assert len(plain) > 100 and plain.keys() <= hooked.keys()
+    excess = {name: hooked[name] - used for name, used in plain.items() if hooked[name] - used > MOST_STACK}
+    assert not excess

@@ -1,0 +1,452 @@
+/*
+ * How much stack each function takes that the library preloaded by `hotpath run` interposes. Each is called once,
+ * on a painted stack:
+ *
+ *     hook_stack thread NAME...    by a thread that has called nothing else before, with new descriptors
+ *     hook_stack handler NAME...   the same in a signal handler, on an alternate stack
+ *     hook_stack child NAME...     by a child made by a system call: the first hooked call begins its session
+ *     hook_stack fork NAME...      by a child made by fork, whose session begins at its first transfer
+ *
+ * Prints the name and the bytes; -1: not called. Without names: those that it knows. SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE 1
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <malloc.h>
+#include <mqueue.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/select.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <threads.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------ what calls need */
+
+static struct {
+    int pipe[2];  /* with a line in it */
+    int other[2]; /* empty */
+    int pair[2];
+    int alone; /* a socket */
+    int events, epoll, file;
+    mqd_t queue;
+    FILE *out, *in, *process; /* streams without buffer: on `other`, on `pipe` */
+    void *block, *library;
+    char *line;
+    size_t size;
+    char bytes[8192];
+    struct iovec piece;
+    struct msghdr message;
+    struct mmsghdr messages[1];
+    struct pollfd poll;
+    eventfd_t count;
+    pthread_t thread;
+    pthread_attr_t detached;
+    thrd_t thrd;
+    stack_t stack;
+} its;
+
+static const struct timespec at_once, later = {.tv_sec = (time_t)1 << 32};
+
+static void *do_nothing(void *unused) { return unused; }
+static int do_nothing_else(void *unused) { return unused != NULL; }
+
+/* New descriptors, which nothing hooked has seen. */
+static void prepare(const char *name)
+{
+    static unsigned number;
+    char path[32];
+    memset(&its, 0, sizeof its);
+    snprintf(path, sizeof path, "/hook_stack.%d.%u", getpid(), number++);
+    if (pipe(its.pipe) != 0 || pipe(its.other) != 0 ||
+        syscall(SYS_socketpair, AF_UNIX, SOCK_DGRAM, 0, its.pair) != 0 ||
+        syscall(SYS_write, its.pipe[1], "1 x\n", 4) != 4)
+        exit(3);
+    syscall(SYS_sendto, its.pair[0], "x", 1, 0, NULL, 0);
+    its.alone = socket(AF_UNIX, SOCK_DGRAM, 0);
+    its.events = eventfd(1, 0);
+    its.epoll = epoll_create1(0);
+    its.file = open("/proc/self/exe", O_RDONLY);
+    struct mq_attr room = {.mq_maxmsg = 4, .mq_msgsize = 8};
+    its.queue = strncmp(name, "mq_", 3) == 0 ? mq_open(path, O_RDWR | O_CREAT, 0600, &room) : -1;
+    if (its.queue >= 0) {
+        mq_unlink(path);
+        syscall(SYS_mq_timedsend, its.queue, "x", 1, 0, NULL);
+    }
+    its.out = fdopen(dup(its.other[1]), "w");
+    its.in = fdopen(dup(its.pipe[0]), "r");
+    setvbuf(its.out, NULL, _IONBF, 0);
+    setvbuf(its.in, NULL, _IONBF, 0);
+    its.process = strcmp(name, "pclose") == 0 ? popen("exec true", "r") : NULL;
+    its.block = malloc(100);
+    its.library = dlopen("libdl.so.2", RTLD_NOW);
+    its.piece = (struct iovec){its.bytes, 1};
+    its.message = its.messages[0].msg_hdr = (struct msghdr){.msg_iov = &its.piece, .msg_iovlen = 1};
+    its.poll = (struct pollfd){.fd = its.pipe[0], .events = POLLIN};
+    pthread_attr_init(&its.detached);
+    pthread_attr_setdetachstate(&its.detached, PTHREAD_CREATE_DETACHED);
+}
+
+/* ---------------------------------------------------------------------------------------------- the calls */
+
+/* Missing in some headers. */
+extern ssize_t __read_chk(int, void *, size_t, size_t);
+extern ssize_t __recv_chk(int, void *, size_t, size_t, int);
+extern ssize_t __recvfrom_chk(int, void *, size_t, size_t, int, void *, socklen_t *);
+extern int __poll_chk(struct pollfd *, nfds_t, int, size_t);
+extern int __ppoll_chk(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t);
+/* Of libraries: hook_stack_library.c. */
+extern int uv_run(void *, int), event_base_loop(void *, int), event_base_dispatch(void *), ev_run(void *, int);
+extern void g_main_loop_run(void *);
+extern int g_main_context_iteration(void *, int);
+extern int __io_uring_get_cqe(void *, void **, unsigned, unsigned, sigset_t *);
+extern int io_uring_wait_cqes(void *, void **, unsigned, void *, sigset_t *);
+extern int io_uring_wait_cqe_timeout(void *, void **, void *);
+extern int io_uring_submit_and_wait(void *, unsigned);
+extern int io_uring_submit_and_wait_timeout(void *, void **, unsigned, void *, sigset_t *);
+typedef int compare(const void *, const void *, void *);
+extern void g_async_queue_push(void *, void *), g_async_queue_push_unlocked(void *, void *);
+extern void g_async_queue_push_front(void *, void *), g_async_queue_push_front_unlocked(void *, void *);
+extern void g_async_queue_push_sorted(void *, void *, compare *, void *);
+extern void g_async_queue_push_sorted_unlocked(void *, void *, compare *, void *);
+extern void *g_async_queue_pop(void *), *g_async_queue_pop_unlocked(void *);
+extern void *g_async_queue_try_pop(void *), *g_async_queue_try_pop_unlocked(void *);
+extern void *g_async_queue_timeout_pop(void *, uint64_t), *g_async_queue_timeout_pop_unlocked(void *, uint64_t);
+
+/* Not in every C library; 64-bit machines. */
+#define WEAK extern __attribute__((weak))
+WEAK void free_sized(void *, size_t), free_aligned_sized(void *, size_t, size_t);
+#define NEW(name) WEAK void *name(size_t, size_t, size_t);
+#define DELETE(name) WEAK void name(void *, size_t, size_t);
+/* clang-format off */
+#define CXX(NEW, DELETE)                                                                                           \
+    NEW(_Znwm) NEW(_Znam) NEW(_ZnwmRKSt9nothrow_t) NEW(_ZnamRKSt9nothrow_t) NEW(_ZnwmSt11align_val_t)              \
+    NEW(_ZnamSt11align_val_t) NEW(_ZnwmSt11align_val_tRKSt9nothrow_t) NEW(_ZnamSt11align_val_tRKSt9nothrow_t)      \
+    DELETE(_ZdlPv) DELETE(_ZdaPv) DELETE(_ZdlPvm) DELETE(_ZdaPvm) DELETE(_ZdlPvRKSt9nothrow_t)                     \
+    DELETE(_ZdaPvRKSt9nothrow_t) DELETE(_ZdlPvSt11align_val_t) DELETE(_ZdaPvSt11align_val_t)                       \
+    DELETE(_ZdlPvmSt11align_val_t) DELETE(_ZdaPvmSt11align_val_t) DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t)      \
+    DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t)
+/* clang-format on */
+CXX(NEW, DELETE)
+
+WEAK int _IO_getc(FILE *), _IO_putc(int, FILE *), __overflow(FILE *, int), __uflow(FILE *), __underflow(FILE *);
+WEAK int __printf_chk(int, const char *, ...), __fprintf_chk(FILE *, int, const char *, ...);
+WEAK int __dprintf_chk(int, int, const char *, ...), __vprintf_chk(int, const char *, va_list);
+WEAK int __vfprintf_chk(FILE *, int, const char *, va_list), __vdprintf_chk(int, int, const char *, va_list);
+WEAK char *__fgets_chk(char *, size_t, int, FILE *), *__fgets_unlocked_chk(char *, size_t, int, FILE *);
+WEAK size_t __fread_chk(void *, size_t, size_t, size_t, FILE *);
+WEAK size_t __fread_unlocked_chk(void *, size_t, size_t, size_t, FILE *);
+WEAK ssize_t __getdelim(char **, size_t *, int, FILE *);
+#define SCANF(prefix)                                                                                              \
+    WEAK int prefix##scanf(const char *, ...), prefix##fscanf(FILE *, const char *, ...);                          \
+    WEAK int prefix##vscanf(const char *, va_list), prefix##vfscanf(FILE *, const char *, va_list);
+SCANF(__isoc99_)
+SCANF(__isoc23_)
+SCANF()
+
+static va_list list;
+static void fill_list(int unused, ...) { va_start(list, unused); }
+
+/* A function without arguments for each, with the name of what it calls. */
+#define CALLS(CALL)                                                                                                \
+    CALL(malloc, its.block = malloc(64 << 20))                                                                     \
+    CALL(free_sized, free_sized(its.block, 100))                                                                   \
+    CALL(free_aligned_sized, free_aligned_sized(its.block, 16, 100))                                               \
+    CALL(free, free(its.block))                                                                                    \
+    CALL(calloc, its.block = calloc(3, 100))                                                                       \
+    CALL(realloc, its.block = realloc(its.block, 64 << 20))                                                        \
+    CALL(reallocarray, its.block = reallocarray(its.block, 3, 100))                                                \
+    CALL(posix_memalign, (void)!posix_memalign(&its.block, 64, 100))                                               \
+    CALL(aligned_alloc, its.block = aligned_alloc(64, 128))                                                        \
+    CALL(memalign, its.block = memalign(64, 100))                                                                  \
+    CALL(valloc, its.block = valloc(100))                                                                          \
+    CALL(pvalloc, its.block = pvalloc(100))                                                                        \
+    CALL(prctl, prctl(PR_GET_DUMPABLE))                                                                            \
+    CALL(syscall, syscall(SYS_getppid))                                                                            \
+    CALL(pthread_create, pthread_create(&its.thread, &its.detached, do_nothing, NULL))                             \
+    CALL(thrd_create, thrd_create(&its.thrd, do_nothing_else, NULL))                                               \
+    CALL(sigaltstack, sigaltstack(NULL, &its.stack))                                                               \
+    CALL(chroot, (void)!chroot("/"))                                                                               \
+    CALL(initgroups, (void)!initgroups("root", getgid()))                                                          \
+    CALL(setgroups, (void)!setgroups(0, NULL))                                                                     \
+    CALL(setuid, (void)!setuid(getuid()))                                                                          \
+    CALL(setgid, (void)!setgid(getgid()))                                                                          \
+    CALL(seteuid, (void)!seteuid(geteuid()))                                                                       \
+    CALL(setegid, (void)!setegid(getegid()))                                                                       \
+    CALL(setreuid, (void)!setreuid(getuid(), geteuid()))                                                           \
+    CALL(setregid, (void)!setregid(getgid(), getegid()))                                                           \
+    CALL(setresuid, (void)!setresuid(getuid(), geteuid(), geteuid()))                                              \
+    CALL(setresgid, (void)!setresgid(getgid(), getegid(), getegid()))                                              \
+    CALL(setns, setns(-1, 0))                                                                                      \
+    CALL(unshare, unshare(0))                                                                                      \
+    CALL(dlclose, dlclose(its.library))                                                                            \
+    CALL(epoll_wait, epoll_wait(its.epoll, (void *)its.bytes, 1, 0))                                               \
+    CALL(epoll_pwait, epoll_pwait(its.epoll, (void *)its.bytes, 1, 0, NULL))                                       \
+    CALL(epoll_pwait2, epoll_pwait2(its.epoll, (void *)its.bytes, 1, &at_once, NULL))                              \
+    CALL(poll, poll(&its.poll, 1, 0))                                                                              \
+    CALL(ppoll, ppoll(&its.poll, 1, &at_once, NULL))                                                               \
+    CALL(__poll_chk, __poll_chk(&its.poll, 1, 0, sizeof its.poll))                                                 \
+    CALL(__ppoll_chk, __ppoll_chk(&its.poll, 1, &at_once, NULL, sizeof its.poll))                                  \
+    CALL(select, select(0, NULL, NULL, NULL, (void *)its.bytes))                                                   \
+    CALL(pselect, pselect(0, NULL, NULL, NULL, &at_once, NULL))                                                    \
+    CALL(read, (void)!read(its.pipe[0], its.bytes, 1))                                                             \
+    CALL(__read_chk, __read_chk(its.pipe[0], its.bytes, 1, sizeof its.bytes))                                      \
+    CALL(write, (void)!write(its.other[1], "x", 1))                                                                \
+    CALL(readv, (void)!readv(its.pipe[0], &its.piece, 1))                                                          \
+    CALL(writev, (void)!writev(its.other[1], &its.piece, 1))                                                       \
+    CALL(splice, splice(its.pipe[0], NULL, its.other[1], NULL, 1, 0))                                              \
+    CALL(sendfile, sendfile(its.other[1], its.file, NULL, 1))                                                      \
+    CALL(sendfile64, sendfile64(its.other[1], its.file, NULL, 1))                                                  \
+    CALL(eventfd_read, eventfd_read(its.events, &its.count))                                                       \
+    CALL(eventfd_write, eventfd_write(its.events, 1))                                                              \
+    CALL(send, send(its.alone, "x", 1, MSG_NOSIGNAL))                                                              \
+    CALL(sendto, sendto(its.pair[0], "x", 1, 0, NULL, 0))                                                          \
+    CALL(sendmsg, sendmsg(its.pair[0], &its.message, 0))                                                           \
+    CALL(sendmmsg, sendmmsg(its.pair[0], its.messages, 1, 0))                                                      \
+    CALL(recv, recv(its.pair[1], its.bytes, 1, 0))                                                                 \
+    CALL(recvfrom, recvfrom(its.pair[1], its.bytes, 1, 0, NULL, NULL))                                             \
+    CALL(recvmsg, recvmsg(its.pair[1], &its.message, 0))                                                           \
+    CALL(recvmmsg, recvmmsg(its.pair[1], its.messages, 1, 0, NULL))                                                \
+    CALL(__recv_chk, __recv_chk(its.pair[1], its.bytes, 1, sizeof its.bytes, 0))                                   \
+    CALL(__recvfrom_chk, __recvfrom_chk(its.pair[1], its.bytes, 1, sizeof its.bytes, 0, NULL, NULL))               \
+    CALL(close, close(its.pipe[1]))                                                                                \
+    CALL(close_range, close_range((unsigned)its.pipe[1], (unsigned)its.pipe[1], 0))                                \
+    CALL(closefrom, closefrom(its.file + 1))                                                                       \
+    CALL(dup2, dup2(its.file, its.pipe[1]))                                                                        \
+    CALL(dup3, dup3(its.file, its.pipe[1], 0))                                                                     \
+    CALL(socketpair, socketpair(AF_UNIX, SOCK_STREAM, 0, its.pair))                                                \
+    CALL(fclose, fclose(its.out))                                                                                  \
+    CALL(popen, its.process = popen("exec true", "r"))                                                             \
+    CALL(pclose, pclose(its.process))                                                                              \
+    CALL(freopen, its.out = freopen("/dev/null", "w", its.out))                                                    \
+    CALL(freopen64, its.out = freopen64("/dev/null", "w", its.out))                                                \
+    CALL(mq_send, mq_send(its.queue, "x", 1, 0))                                                                   \
+    CALL(mq_timedsend, mq_timedsend(its.queue, "x", 1, 0, &later))                                                 \
+    CALL(mq_receive, mq_receive(its.queue, its.bytes, 8, NULL))                                                    \
+    CALL(mq_timedreceive, mq_timedreceive(its.queue, its.bytes, 8, NULL, &later))                                  \
+    CALL(mq_close, mq_close(its.queue))                                                                            \
+    CALL(uv_run, uv_run(&its, 0))                                                                                  \
+    CALL(event_base_loop, event_base_loop(&its, 0))                                                                \
+    CALL(event_base_dispatch, event_base_dispatch(&its))                                                           \
+    CALL(ev_run, ev_run(&its, 0))                                                                                  \
+    CALL(g_main_loop_run, g_main_loop_run(&its))                                                                   \
+    CALL(g_main_context_iteration, g_main_context_iteration(&its, 0))                                              \
+    CALL(__io_uring_get_cqe, __io_uring_get_cqe(&its, NULL, 0, 1, NULL))                                           \
+    CALL(io_uring_wait_cqes, io_uring_wait_cqes(&its, NULL, 1, NULL, NULL))                                        \
+    CALL(io_uring_wait_cqe_timeout, io_uring_wait_cqe_timeout(&its, NULL, NULL))                                   \
+    CALL(io_uring_submit_and_wait, io_uring_submit_and_wait(&its, 1))                                              \
+    CALL(io_uring_submit_and_wait_timeout, io_uring_submit_and_wait_timeout(&its, NULL, 1, NULL, NULL))            \
+    CALL(g_async_queue_push, g_async_queue_push(&its, &its))                                                       \
+    CALL(g_async_queue_push_unlocked, g_async_queue_push_unlocked(&its, &its))                                     \
+    CALL(g_async_queue_push_front, g_async_queue_push_front(&its, &its))                                           \
+    CALL(g_async_queue_push_front_unlocked, g_async_queue_push_front_unlocked(&its, &its))                         \
+    CALL(g_async_queue_push_sorted, g_async_queue_push_sorted(&its, &its, NULL, NULL))                             \
+    CALL(g_async_queue_push_sorted_unlocked, g_async_queue_push_sorted_unlocked(&its, &its, NULL, NULL))           \
+    CALL(g_async_queue_pop, g_async_queue_pop(&its))                                                               \
+    CALL(g_async_queue_pop_unlocked, g_async_queue_pop_unlocked(&its))                                             \
+    CALL(g_async_queue_try_pop, g_async_queue_try_pop(&its))                                                       \
+    CALL(g_async_queue_try_pop_unlocked, g_async_queue_try_pop_unlocked(&its))                                     \
+    CALL(g_async_queue_timeout_pop, g_async_queue_timeout_pop(&its, 0))                                            \
+    CALL(g_async_queue_timeout_pop_unlocked, g_async_queue_timeout_pop_unlocked(&its, 0))
+
+/* Streams: each call reads or writes, since they have no buffer. */
+#define STREAM_CALLS(CALL)                                                                                         \
+    CALL(fputc, fputc('x', its.out))                                                                               \
+    CALL(putc, (putc)('x', its.out))                                                                               \
+    CALL(_IO_putc, _IO_putc('x', its.out))                                                                         \
+    CALL(fputc_unlocked, fputc_unlocked('x', its.out))                                                             \
+    CALL(putc_unlocked, (putc_unlocked)('x', its.out))                                                             \
+    CALL(putchar, (putchar)('x'))                                                                                  \
+    CALL(putchar_unlocked, (putchar_unlocked)('x'))                                                                \
+    CALL(__overflow, __overflow(its.out, 'x'))                                                                     \
+    CALL(puts, puts("x"))                                                                                          \
+    CALL(fputs, fputs("x", its.out))                                                                               \
+    CALL(fputs_unlocked, fputs_unlocked("x", its.out))                                                             \
+    CALL(fwrite, fwrite("x", 1, 1, its.out))                                                                       \
+    CALL(fwrite_unlocked, (fwrite_unlocked)("x", 1, 1, its.out))                                                   \
+    CALL(fflush, fflush(its.out))                                                                                  \
+    CALL(fflush_unlocked, fflush_unlocked(its.out))                                                                \
+    CALL(printf, printf("%s", "x"))                                                                                \
+    CALL(fprintf, fprintf(its.out, "%s", "x"))                                                                     \
+    CALL(dprintf, dprintf(its.other[1], "%s", "x"))                                                                \
+    CALL(vprintf, vprintf("x", list))                                                                              \
+    CALL(vfprintf, vfprintf(its.out, "x", list))                                                                   \
+    CALL(vdprintf, vdprintf(its.other[1], "x", list))                                                              \
+    CALL(__printf_chk, __printf_chk(1, "%s", "x"))                                                                 \
+    CALL(__fprintf_chk, __fprintf_chk(its.out, 1, "%s", "x"))                                                      \
+    CALL(__dprintf_chk, __dprintf_chk(its.other[1], 1, "%s", "x"))                                                 \
+    CALL(__vprintf_chk, __vprintf_chk(1, "x", list))                                                               \
+    CALL(__vfprintf_chk, __vfprintf_chk(its.out, 1, "x", list))                                                    \
+    CALL(__vdprintf_chk, __vdprintf_chk(its.other[1], 1, "x", list))                                               \
+    CALL(fgetc, fgetc(its.in))                                                                                     \
+    CALL(getc, (getc)(its.in))                                                                                     \
+    CALL(_IO_getc, _IO_getc(its.in))                                                                               \
+    CALL(fgetc_unlocked, fgetc_unlocked(its.in))                                                                   \
+    CALL(getc_unlocked, (getc_unlocked)(its.in))                                                                   \
+    CALL(getchar, (getchar)())                                                                                     \
+    CALL(getchar_unlocked, (getchar_unlocked)())                                                                   \
+    CALL(__uflow, __uflow(its.in))                                                                                 \
+    CALL(__underflow, __underflow(its.in))                                                                         \
+    CALL(fgets, (void)!fgets(its.bytes, 8, its.in))                                                                \
+    CALL(fgets_unlocked, (void)!fgets_unlocked(its.bytes, 8, its.in))                                              \
+    CALL(__fgets_chk, __fgets_chk(its.bytes, 64, 8, its.in))                                                       \
+    CALL(__fgets_unlocked_chk, __fgets_unlocked_chk(its.bytes, 64, 8, its.in))                                     \
+    CALL(fread, (void)!fread(its.bytes, 1, 4, its.in))                                                             \
+    CALL(fread_unlocked, (void)!(fread_unlocked)(its.bytes, 1, 4, its.in))                                         \
+    CALL(__fread_chk, __fread_chk(its.bytes, 64, 1, 4, its.in))                                                    \
+    CALL(__fread_unlocked_chk, __fread_unlocked_chk(its.bytes, 64, 1, 4, its.in))                                  \
+    CALL(getline, (void)!getline(&its.line, &its.size, its.in))                                                    \
+    CALL(getdelim, (void)!getdelim(&its.line, &its.size, '\n', its.in))                                            \
+    CALL(__getdelim, (void)!__getdelim(&its.line, &its.size, '\n', its.in))                                        \
+    CALL(scanf, (void)!scanf("1"))                                                                                 \
+    CALL(fscanf, (void)!fscanf(its.in, "1"))                                                                       \
+    CALL(vscanf, (void)!vscanf("1", list))                                                                         \
+    CALL(vfscanf, (void)!vfscanf(its.in, "1", list))                                                               \
+    CALL(__isoc99_scanf, __isoc99_scanf("1"))                                                                      \
+    CALL(__isoc99_fscanf, __isoc99_fscanf(its.in, "1"))                                                            \
+    CALL(__isoc99_vscanf, __isoc99_vscanf("1", list))                                                              \
+    CALL(__isoc99_vfscanf, __isoc99_vfscanf(its.in, "1", list))                                                    \
+    CALL(__isoc23_scanf, __isoc23_scanf("1"))                                                                      \
+    CALL(__isoc23_fscanf, __isoc23_fscanf(its.in, "1"))                                                            \
+    CALL(__isoc23_vscanf, __isoc23_vscanf("1", list))                                                              \
+    CALL(__isoc23_vfscanf, __isoc23_vfscanf(its.in, "1", list))
+
+#define DEFINE(name, ...)                                                                                          \
+    static void call_##name(void) { __VA_ARGS__; }
+#define DEFINE_NEW(name) DEFINE(name, its.block = name(100, 16, 16))
+#define DEFINE_DELETE(name) DEFINE(name, name(its.block, 100, 16))
+#define LIST(name, ...) {#name, call_##name, (uintptr_t)name},
+CALLS(DEFINE)
+STREAM_CALLS(DEFINE)
+CXX(DEFINE_NEW, DEFINE_DELETE)
+static const struct call {
+    const char *name;
+    void (*function)(void);
+    uintptr_t called; /* 0: the C library has no such function */
+} calls[] = {CALLS(LIST) STREAM_CALLS(LIST) CXX(LIST, LIST)};
+
+/* ------------------------------------------------------------------------------------------- painted stacks */
+
+#define STACK_BYTES (256u << 10)
+#define PAINT 0xa5
+
+static unsigned char *stack; /* shared with children */
+static void (*function)(void);
+static ucontext_t around, inside;
+
+static long used(void)
+{
+    size_t at = 0;
+    while (at < STACK_BYTES && stack[at] == PAINT)
+        at++;
+    return (long)(STACK_BYTES - at);
+}
+
+static void call_on_stack(void)
+{
+    memset(stack, PAINT, STACK_BYTES);
+    getcontext(&inside);
+    inside.uc_stack.ss_sp = stack;
+    inside.uc_stack.ss_size = STACK_BYTES;
+    inside.uc_link = &around;
+    makecontext(&inside, function, 0);
+    swapcontext(&around, &inside);
+}
+
+static void *on_thread(void *unused)
+{
+    call_on_stack();
+    return unused;
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    function();
+}
+
+static void *in_handler(void *unused)
+{
+    const stack_t alternate = {.ss_sp = stack, .ss_size = STACK_BYTES};
+    const stack_t none = {.ss_flags = SS_DISABLE};
+    memset(stack, PAINT, STACK_BYTES);
+    syscall(SYS_sigaltstack, &alternate, NULL);
+    raise(SIGUSR1);
+    syscall(SYS_sigaltstack, &none, NULL);
+    return unused;
+}
+
+static void run_thread(void *routine(void *))
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, routine, NULL) != 0 || pthread_join(thread, NULL) != 0)
+        exit(4);
+}
+
+/* A system call that the C library does not notice: nothing has been done for the child before its call. */
+static void run_child(bool is_forked)
+{
+    const uint64_t all = UINT64_MAX;
+    int status;
+    const pid_t child = is_forked ? fork() : (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (child == 0) {
+        /* A signal would count as stack of the call; those of the C library are hotpath's, too. */
+        syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, sizeof all);
+        call_on_stack();
+        syscall(SYS_exit_group, 0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+        exit(5);
+}
+
+static long measure(const char *way, const struct call *call)
+{
+    FILE *const out = stdout, *const in = stdin;
+    prepare(call->name);
+    if (call->called == 0 || (its.queue < 0 && strncmp(call->name, "mq_", 3) == 0))
+        return -1;
+    function = call->function;
+    stdout = its.out;
+    stdin = its.in;
+    if (strcmp(way, "child") == 0 || strcmp(way, "fork") == 0)
+        run_child(strcmp(way, "fork") == 0);
+    else
+        run_thread(strcmp(way, "handler") == 0 ? in_handler : on_thread);
+    stdout = out;
+    stdin = in;
+    return used();
+}
+
+int main(int count, char **arguments)
+{
+    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+    sigaction(SIGUSR1, &action, NULL);
+    fill_list(0);
+    stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    for (size_t at = 0; at < sizeof calls / sizeof calls[0]; at++) {
+        if (count < 2)
+            puts(calls[at].name);
+        for (int wanted = 2; wanted < count; wanted++)
+            if (strcmp(arguments[wanted], calls[at].name) == 0)
+                printf("%s %ld\n", calls[at].name, measure(arguments[1], &calls[at]));
+    }
+    return 0;
+}

@@ -1,0 +1,27 @@
+/* Stands for the libraries whose functions are hooked: for hook_stack.c. SPDX-License-Identifier: MIT */
+#define FUNCTION(name)                                                                                             \
+    int name(void);                                                                                                \
+    int name(void) { return 0; }
+FUNCTION(uv_run)
+FUNCTION(event_base_loop)
+FUNCTION(event_base_dispatch)
+FUNCTION(ev_run)
+FUNCTION(g_main_loop_run)
+FUNCTION(g_main_context_iteration)
+FUNCTION(__io_uring_get_cqe)
+FUNCTION(io_uring_wait_cqes)
+FUNCTION(io_uring_wait_cqe_timeout)
+FUNCTION(io_uring_submit_and_wait)
+FUNCTION(io_uring_submit_and_wait_timeout)
+FUNCTION(g_async_queue_push)
+FUNCTION(g_async_queue_push_unlocked)
+FUNCTION(g_async_queue_push_front)
+FUNCTION(g_async_queue_push_front_unlocked)
+FUNCTION(g_async_queue_push_sorted)
+FUNCTION(g_async_queue_push_sorted_unlocked)
+FUNCTION(g_async_queue_pop)
+FUNCTION(g_async_queue_pop_unlocked)
+FUNCTION(g_async_queue_try_pop)
+FUNCTION(g_async_queue_try_pop_unlocked)
+FUNCTION(g_async_queue_timeout_pop)
+FUNCTION(g_async_queue_timeout_pop_unlocked)
