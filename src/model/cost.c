@@ -18,6 +18,13 @@
 /* The same for a context switch: perf stops and restarts the thread's clock. */
 #define NS_OF_SWITCH 3200.0
 
+/*
+ * Starting in a process of a run: to load the library, and to begin and end a session. Most of it is in the kernel,
+ * before the library could read a clock and after it could store one (docs/overhead.md).
+ */
+#define NS_OF_LOADING 150000.0
+#define NS_OF_SESSION 200000.0
+
 static double largest(double a, double b) { return a > b ? a : b; }
 static double smallest(double a, double b) { return a < b ? a : b; }
 
@@ -92,6 +99,14 @@ static double others_ns(const struct hp_run *run, const struct hp_snapshot *sess
     return late / 2 * run->alloc_cost_ns + watching;
 }
 
+/* Processes into which nothing was loaded cost nothing to start. */
+static double start_ns(const struct hp_header *header)
+{
+    if (header->brief > 0)
+        return header->brief * NS_OF_LOADING;
+    return header->outside == 0 && (header->features & HP_FEATURE_RUN) ? NS_OF_LOADING + NS_OF_SESSION : 0;
+}
+
 /* How many CPUs the run used at a time, on average; 0: unknown. */
 static double used_at_once(const struct hp_run *run)
 {
@@ -123,6 +138,8 @@ static struct taken taken_in(const struct hp_profile *profile, uint32_t index, b
         taken.all += ns;
         taken.busiest = largest(taken.busiest, ns);
     }
+    taken.all += start_ns(&session->header);
+    taken.busiest += start_ns(&session->header);
     return taken;
 }
 

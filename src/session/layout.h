@@ -42,7 +42,7 @@
 #define HP_LAYOUT_VERSION 8u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1616u /* bytes of the header in use */
+#define HP_HEADER_USED 1608u /* bytes of the header in use */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -211,7 +211,6 @@ struct hp_header {
     uint64_t task_batches; /* atomic: free slots, see tasks.c */
     uint32_t brief; /* from outside: how many processes of `others` and this one ended before their session */
     uint32_t unused;
-    uint64_t start_ns; /* CPU time that hotpath took in this process until the session had begun */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
