@@ -100,7 +100,7 @@ def test_another_network(cli):
     """The socket of `hotpath run` is not there: the process is named as not followed, and prints nothing."""
     if subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode != 0:
         pytest.skip("no network namespaces here")
-    done = cli.run("unshare", "-n", cli.other_user, "exec", BLOCKS)
+    done = cli.run("unshare", "-n", cli.other_user, "exec", 40 * BLOCKS)
     assert done.stdout == f"plain: user {NOBODY}\n" and done.stderr == ""
     assert done.report.lost == {"processes": 1} and "outside" in states(done)
 
