@@ -107,6 +107,14 @@ static unsigned descriptors(void)
     return count;
 }
 
+/* The lender closes a connection a moment after its peer has gone. */
+static unsigned descriptors_after(unsigned expected)
+{
+    for (int tries = 0; tries < 5000 && descriptors() > expected; tries++)
+        usleep(1000);
+    return descriptors();
+}
+
 /* ------------------------------------------------------------------------------------------------ what is lent */
 
 static int is_fixed_memory(void)
@@ -272,7 +280,7 @@ static void nonsense_is_refused(void **state)
     assert_int_equal(in_child(asks_nonsense), 0);
     assert_int_equal(names_in_folder(), 0);
     assert_int_equal(in_child(has_ready_ring), 0); /* it still works */
-    assert_int_equal(descriptors(), before + 1);
+    assert_int_equal(descriptors_after(before + 1), before + 1);
     hp_lender_end();
 }
 
@@ -323,7 +331,7 @@ static void descriptors_of_others_are_not_kept(void **state)
     (void)state;
     const unsigned before = descriptors();
     assert_int_equal(in_child(sends_descriptors), 0);
-    assert_int_equal(descriptors(), before);
+    assert_int_equal(descriptors_after(before), before);
 }
 
 /* --------------------------------------------------------------------------------------------------- no lender */
