@@ -925,6 +925,8 @@ HOTPATH_API_ void hotpath_v1_loop_woke(struct hotpath_loop_ *loop, uint64_t even
 HOTPATH_API_ void hotpath_v1_loop_begin(struct hotpath_site *site, const void *loop);
 /* The site of a place in code that calls the function `wait`, which is always the same string. NULL: none. */
 HOTPATH_API_ struct hotpath_site *hotpath_v1_loop_site(const char *wait, const void *caller);
+/* A library was closed: what is known by addresses in it is forgotten. Preserves errno. */
+HOTPATH_API_ void hotpath_v1_closed(void);
 
 /*
  * Called by interposed read, write and similar functions around a call that moves data through a channel that the

@@ -10,8 +10,8 @@
 #include "hotpath.h"
 #include "real_functions.h"
 
-static uint32_t closed;  /* atomic: libraries closed so far */
-static uint32_t closing; /* atomic: threads that are in dlclose */
+uint32_t hp_closed_libraries; /* atomic */
+static uint32_t closing;      /* atomic: threads that are in dlclose */
 
 /* -------------------------------------------------------------------------------------------------- dlclose */
 
@@ -36,7 +36,8 @@ HP_PUBLIC int dlclose(void *library)
         return hp_no_such_function();
     __atomic_add_fetch(&closing, 1, __ATOMIC_SEQ_CST);
     const int result = next.dlclose(library);
-    __atomic_add_fetch(&closed, 1, __ATOMIC_SEQ_CST);
+    hotpath_v1_closed();
+    __atomic_add_fetch(&hp_closed_libraries, 1, __ATOMIC_SEQ_CST);
     __atomic_sub_fetch(&closing, 1, __ATOMIC_SEQ_CST);
     return result;
 }
@@ -114,7 +115,7 @@ static __attribute__((noinline)) bool find_anew(struct hp_bound_function *hooked
 bool hp_bound_find(struct hp_bound_function *hooked, const void *caller, const void *argument,
                    struct hp_loaded_function *ret_function)
 {
-    const uint32_t now = __atomic_load_n(&closed, __ATOMIC_SEQ_CST);
+    const uint32_t now = __atomic_load_n(&hp_closed_libraries, __ATOMIC_SEQ_CST);
     if (__builtin_expect(__atomic_load_n(&closing, __ATOMIC_SEQ_CST) == 0, 1))
         for (size_t at = 0; at < HP_BOUND_SLOTS; at++)
             if (is_answered(&hooked->slots[at], now, (uintptr_t)caller, ret_function))

@@ -39,6 +39,9 @@ struct hp_bound_function {
 bool hp_bound_find(struct hp_bound_function *hooked, const void *caller, const void *argument,
                    struct hp_loaded_function *ret_function);
 
+/* How often dlclose was called. Addresses of code that were noted before may be another library's now. */
+extern uint32_t hp_closed_libraries __attribute__((visibility("hidden")));
+
 /*
  * Declares the hook of a library's function, to be defined as hook_NAME. It catches calls, but dlsym does not find
  * it: a program that asks whether it has libuv gets the same answer as without us. glibc binds a call without a

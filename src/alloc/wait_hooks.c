@@ -69,6 +69,7 @@ __attribute__((constructor)) static void find_next(void) { hp_resolve_all(find_e
 /* The last loop that the thread waited for, and its caller. */
 struct latest {
     const void *caller;
+    uint32_t closed; /* libraries that had been closed by then */
     struct hotpath_loop_ loop;
 };
 static __thread struct latest latest __attribute__((tls_model("initial-exec")));
@@ -76,7 +77,8 @@ static __thread struct latest latest __attribute__((tls_model("initial-exec")));
 static __attribute__((noinline)) void find_loop(struct latest *found, const char *name, const void *caller,
                                                 const void *which)
 {
-    *found = (struct latest){caller, {.site = hotpath_v1_loop_site(name, caller), .loop = which}};
+    *found = (struct latest){
+        caller, HOTPATH_GET_(hp_closed_libraries), {.site = hotpath_v1_loop_site(name, caller), .loop = which}};
     if (found->loop.site == NULL)
         found->caller = NULL; /* looked up again next time */
 }
@@ -87,7 +89,9 @@ static struct hotpath_loop_ *begin(const char *name, const void *caller, uintptr
     struct hotpath_loop_ *loop = &latest.loop;
     if (hp_loop_has(&hp_loop_bounds, caller, stack))
         loop = &hp_loop_bounds.loop;
-    else if (__builtin_expect(latest.caller != caller || latest.loop.loop != which, 0))
+    else if (__builtin_expect(latest.caller != caller || latest.loop.loop != which ||
+                                  latest.closed != HOTPATH_GET_(hp_closed_libraries),
+                              0))
         find_loop(&latest, name, caller, which);
     return loop->site != NULL && hotpath_v1_loop_waits(loop) ? loop : NULL;
 }

@@ -48,6 +48,59 @@ void hp_images_each_note(hp_image_visit *visit, void *context)
         dl_iterate_phdr(look_at, &notes);
 }
 
+/* --------------------------------------------------------------------------------------- what is loaded now */
+
+static int list_one(struct dl_phdr_info *image, size_t size, void *context)
+{
+    struct hp_image_ranges *ranges = context;
+    uintptr_t from = UINTPTR_MAX, to = 0;
+    (void)size;
+    for (const ElfW(Phdr) *part = image->dlpi_phdr; part < image->dlpi_phdr + image->dlpi_phnum; part++) {
+        const uintptr_t start = hp_loaded_start(image, part);
+        if (part->p_type != PT_LOAD)
+            continue;
+        from = start < from ? start : from;
+        to = start + part->p_memsz > to ? start + part->p_memsz : to;
+    }
+    if (ranges->count < HP_IMAGES) {
+        ranges->all[ranges->count].from = from;
+        ranges->all[ranges->count++].to = to;
+    }
+    return 0;
+}
+
+void hp_images_list(struct hp_image_ranges *ret_ranges)
+{
+    ret_ranges->count = 0;
+    if (dl_iterate_phdr != NULL)
+        dl_iterate_phdr(list_one, ret_ranges);
+}
+
+bool hp_images_have(const struct hp_image_ranges *ranges, uintptr_t address)
+{
+    for (uint32_t at = 0; at < ranges->count; at++)
+        if (address >= ranges->all[at].from && address < ranges->all[at].to)
+            return true;
+    return false;
+}
+
+static int read_unloaded(struct dl_phdr_info *image, size_t size, void *unloaded)
+{
+    (void)size;
+    *(uint64_t *)unloaded = image->dlpi_subs;
+    return 1;
+}
+
+uint64_t hp_images_unloaded(void)
+{
+    uint64_t unloaded = 0;
+    if (dl_iterate_phdr != NULL)
+        dl_iterate_phdr(read_unloaded, &unloaded);
+    return unloaded;
+}
+
+/* ------------------------------------------------------------------------------------------------------- places */
+
 struct place {
     uintptr_t address;
     size_t images; /* images visited */

@@ -29,6 +29,20 @@ void hp_images_each_note(hp_image_visit *visit, void *context);
 /* Whether an object is in the program itself rather than in a shared object. No lock, no system call. */
 bool hp_image_is_program(const void *address);
 
+/* Where images are loaded now. Those that do not fit are missing. */
+#define HP_IMAGES 256u
+struct hp_image_ranges {
+    uint32_t count;
+    struct {
+        uintptr_t from, to;
+    } all[HP_IMAGES];
+};
+void hp_images_list(struct hp_image_ranges *ret_ranges);
+bool hp_images_have(const struct hp_image_ranges *ranges, uintptr_t address);
+
+/* How many images were unloaded so far. Not in a signal handler. */
+uint64_t hp_images_unloaded(void);
+
 /* Keeps the shared object that `address` lies in from being unloaded. */
 void hp_image_stay_loaded(const void *address);
 

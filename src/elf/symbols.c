@@ -15,6 +15,7 @@
 
 #include "elf_file.h"
 #include "elf_symbols.h"
+#include "images.h"
 #include "map_line.h"
 #include "memory.h"
 #include "sys.h"
@@ -187,7 +188,7 @@ static const ElfW(Sym) *
 
 /*
  * A function that begins at the address in a known image: most likely the image is still there, which saves reading
- * the map again. If another library has taken its place, few of its functions begin at the same addresses.
+ * the map again. (hp_symbols_forget is called when one was closed.)
  */
 static const ElfW(Sym) * symbol_where_it_was(uintptr_t address, struct image **ret_image, uint64_t *ret_linked)
 {
@@ -224,6 +225,13 @@ bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol)
     ret_symbol->image = image->mapping.path;
     ret_symbol->address = linked;
     return true;
+}
+
+void hp_symbols_forget(const struct hp_image_ranges *loaded)
+{
+    for (uint32_t at = 0; at < image_count; at++)
+        if (!hp_images_have(loaded, (uintptr_t)images[at].mapping.line.start))
+            images[at].mapping.line.start = images[at].mapping.line.end = 0;
 }
 
 bool hp_symbol_image(uintptr_t address, const char **ret_path, uint64_t *ret_offset)

@@ -20,6 +20,10 @@ struct hp_symbol {
  */
 bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol);
 
+/* Forgets where images were that are not loaded any more: others may take their places. */
+struct hp_image_ranges;
+void hp_symbols_forget(const struct hp_image_ranges *loaded);
+
 /* The file mapped at an address, and the offset in it. False: none. The path is valid until the next call. */
 bool hp_symbol_image(uintptr_t address, const char **ret_path, uint64_t *ret_offset);
 

@@ -2,9 +2,9 @@
  * Measuring every function: the hooks that gcc and clang call with -finstrument-functions.
  *
  * A function is identified by its address. Its first call looks up its name and makes a site; from then on a table
- * maps the address to the site's id, without a lock: entries are written before they are linked and never change,
- * and a table that became too small is left to threads still reading it. HOTPATH_FILTER and HOTPATH_SKIP decide
- * once per function, as for any site.
+ * maps the address to the site's id, without a lock: entries are written before they are linked and do not change
+ * while their library is loaded, and a table that became too small is left to threads still reading it.
+ * HOTPATH_FILTER and HOTPATH_SKIP decide once per function, as for any site.
  *
  * The function contains no guard, so an address on its stack stands for one: the byte below its frame. Inlined
  * functions share the frame of their caller and get the bytes below. On exit the innermost zone must belong to this
@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "holding.h"
+#include "images.h"
 #include "marked_ends.h"
 #include "short_calls.h"
 #include "sites.h"
@@ -37,9 +38,11 @@
 #define INLINED_REACH 64u /* inlined functions in one frame that can be told apart */
 
 struct entry {
-    uintptr_t function;
-    uint64_t id; /* of its site, or HOTPATH_ID_EXCLUDED_; full width, which suits the hook */
+    uintptr_t function; /* 0: free; GONE */
+    uint64_t id;        /* of its site, or HOTPATH_ID_EXCLUDED_; full width, which suits the hook */
 };
+
+#define GONE 1u /* its library was closed; searches continue behind it */
 
 /*
  * Address of the entries, which are page-aligned, with the hash shift in the low bits: one word, so that a hook
@@ -49,7 +52,7 @@ typedef uintptr_t table_word;
 #define SHIFT_BITS 63u
 
 static table_word table;   /* atomic */
-static size_t entry_count; /* under the lock */
+static size_t entry_count; /* places that are not free; under the lock */
 
 /* ----------------------------------------------------------------------------------------------- table */
 
@@ -89,14 +92,16 @@ static uint32_t find_id(table_word in, uintptr_t function)
 
 static inline table_word table_at(const table_word *in) { return __atomic_load_n(in, __ATOMIC_ACQUIRE); }
 
-/* Adds a function that is not in the table. */
-static void add_entry(table_word to, uintptr_t function, uint32_t id)
+/* Adds a function that is not in the table. True: in a place that was free. */
+static bool add_entry(table_word to, uintptr_t function, uint32_t id)
 {
     size_t place = place_of(to, function);
-    while (entries_of(to)[place].function != 0)
+    while (entries_of(to)[place].function > GONE)
         place = (place + 1) & last_place(to);
+    const bool was_free = entries_of(to)[place].function == 0;
     entries_of(to)[place].id = id;
     __atomic_store_n(&entries_of(to)[place].function, function, __ATOMIC_RELEASE);
+    return was_free;
 }
 
 /* A table with room for one more entry; 0 if out of memory. */
@@ -110,11 +115,49 @@ static table_word roomy_table(void)
     if (entries == NULL)
         return 0;
     const table_word next = (table_word)entries | (table_word)__builtin_clzll(bigger - 1);
+    entry_count = 0;
     for (size_t at = 0; at < size; at++)
-        if (entries_of(table)[at].function != 0)
-            add_entry(next, entries_of(table)[at].function, (uint32_t)entries_of(table)[at].id);
+        if (entries_of(table)[at].function > GONE)
+            entry_count += add_entry(next, entries_of(table)[at].function, (uint32_t)entries_of(table)[at].id);
     __atomic_store_n(&table, next, __ATOMIC_RELEASE);
     return next;
+}
+
+/* ------------------------------------------------------------------------------------ libraries that are closed */
+
+/* Both under the lock. */
+static uint64_t unloaded; /* images that were unloaded when functions were last forgotten */
+static uint32_t doubtful; /* functions forgotten late: another library may have been there, and counted as them */
+
+/* Forgets functions whose library is gone. Returns how many. */
+static uint32_t forget_gone(void)
+{
+    static struct hp_image_ranges loaded;
+    const uint64_t now = hp_images_unloaded();
+    uint32_t count = 0;
+    if (now == unloaded)
+        return 0;
+    unloaded = now;
+    hp_images_list(&loaded);
+    hp_symbols_forget(&loaded);
+    for (size_t at = 0; table != 0 && at <= last_place(table); at++) {
+        struct entry *entry = &entries_of(table)[at];
+        if (entry->function <= GONE || hp_images_have(&loaded, entry->function))
+            continue;
+        __atomic_store_n(&entry->function, GONE, __ATOMIC_RELAXED);
+        count++;
+    }
+    return count;
+}
+
+void hp_functions_forget_gone(void) { forget_gone(); }
+
+void hp_functions_end_session(void)
+{
+    doubtful += forget_gone();
+    if (doubtful != 0)
+        hp_store_lose(hp_runtime->store, HP_LOSS_CLOSED, doubtful);
+    doubtful = 0;
 }
 
 /* ----------------------------------------------------------------------------------------------- sites */
@@ -174,11 +217,11 @@ static uint32_t add_site(uintptr_t function)
         errno = saved;
         return id;
     }
+    doubtful += forget_gone();
     const table_word present = hp_runtime->gate != 0 ? roomy_table() : 0;
     if (present != 0 && (id = find_id(present, function)) == HOTPATH_ID_NEW_) {
         id = make_site(function);
-        add_entry(present, function, id);
-        entry_count++;
+        entry_count += add_entry(present, function, id);
     }
     if (id == HOTPATH_ID_NEW_ && hp_runtime->gate != 0)
         hp_store_lose(hp_runtime->store, HP_LOSS_SITES, 1);

@@ -9,6 +9,8 @@
 #include <errno.h>
 
 #include "deferral.h"
+#include "functions.h"
+#include "images.h"
 #include "runtime.h"
 #include "symbols.h"
 #include "text.h"
@@ -16,19 +18,22 @@
 
 #define PLACES 256u /* a power of two; further places are not recorded */
 #define LONGEST_NAME 128u
+#define GONE 1u /* its library was closed */
 
 struct place {
-    uintptr_t caller; /* atomic; 0: free */
+    uintptr_t caller; /* atomic; 0: free; GONE */
     const char *wait;
     struct hotpath_site site;
     char name[LONGEST_NAME], image[LONGEST_NAME / 2];
 };
 static struct place *places; /* atomic; NULL until the first place */
 
+static size_t first_place(uintptr_t caller) { return (size_t)((caller * UINT64_C(0x9e3779b97f4a7c15)) >> 56); }
+
 static struct place *find(uintptr_t caller, const char *wait)
 {
     struct place *const all = __atomic_load_n(&places, __ATOMIC_ACQUIRE);
-    size_t at = (size_t)((caller * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
+    size_t at = first_place(caller);
     for (size_t steps = 0; all != NULL && steps < PLACES; steps++, at = (at + 1) & (PLACES - 1)) {
         const uintptr_t there = __atomic_load_n(&all[at].caller, __ATOMIC_ACQUIRE); /* pairs with add */
         if (there == 0 || (there == caller && all[at].wait == wait))
@@ -85,12 +90,26 @@ static void fill(struct place *place, uintptr_t caller, const char *wait)
                                         .file = place->image};
 }
 
+/* A place that is free again, where a search for this caller passes; or else `otherwise`. */
+static struct place *free_again(uintptr_t caller, struct place *otherwise)
+{
+    size_t at = first_place(caller);
+    for (size_t steps = 0; steps < PLACES && places[at].caller != 0; steps++, at = (at + 1) & (PLACES - 1))
+        if (places[at].caller == GONE)
+            return &places[at];
+    return otherwise;
+}
+
 static struct place *add(uintptr_t caller, const char *wait)
 {
     if (places == NULL)
         __atomic_store_n(&places, hp_more_memory(PLACES * sizeof *places), __ATOMIC_RELEASE);
+    if (places == NULL)
+        return NULL;
     struct place *place = find(caller, wait);
-    if (place != NULL && place->caller == 0) {
+    if (place == NULL || place->caller == 0)
+        place = free_again(caller, place);
+    if (place != NULL && place->caller <= GONE) {
         fill(place, caller, wait);
         __atomic_store_n(&place->caller, caller, __ATOMIC_RELEASE);
     }
@@ -129,4 +148,37 @@ struct hotpath_site *hotpath_v1_loop_site(const char *wait, const void *caller)
     if (__builtin_expect(place == NULL || __atomic_load_n(&place->caller, __ATOMIC_ACQUIRE) == 0, 0))
         place = find_anew((uintptr_t)caller, wait);
     return place != NULL ? &place->site : NULL;
+}
+
+/* ------------------------------------------------------------------------------------ libraries that are closed */
+
+/* Another library may be loaded in its place. */
+static void forget_places(void)
+{
+    static struct hp_image_ranges loaded;
+    if (places == NULL)
+        return;
+    hp_images_list(&loaded);
+    for (size_t at = 0; at < PLACES; at++)
+        if (places[at].caller > GONE && !hp_images_have(&loaded, places[at].caller))
+            __atomic_store_n(&places[at].caller, GONE, __ATOMIC_RELAXED);
+}
+
+static void forget_all(void *unused)
+{
+    struct hp_signals held;
+    (void)unused;
+    if (hp_is_forked_child() || !hp_lock(&held))
+        return;
+    hp_functions_forget_gone();
+    forget_places();
+    hp_unlock(&held);
+}
+
+void hotpath_v1_closed(void)
+{
+    const int saved = errno;
+    if (hp_page() != NULL)
+        hp_aside(forget_all, NULL);
+    errno = saved;
 }

@@ -7,6 +7,7 @@
 #include "allocations.h"
 #include "calibration.h"
 #include "deferral.h"
+#include "functions.h"
 #include "objects.h"
 #include "process.h"
 #include "sampler.h"
@@ -237,6 +238,7 @@ void hp_session_close(void)
 {
     struct hp_header *header = hp_store_header(hp_runtime->store);
     hp_sampler_end();
+    hp_functions_end_session();
     hp_life_end_present();
     hp_session_touch(hp_runtime->store);
     __atomic_store_n(&hp_runtime->gate, 0, __ATOMIC_RELAXED);

@@ -46,6 +46,9 @@ const struct hp_loss_words hp_loss_words[] = {
                        "lane switches were ignored: the lanes were on other threads, had ended, or had no space"},
     [HP_LOSS_VALUES] = {"values", "update of a value or another object was not counted: no space for it",
                         "updates of values and other objects were not counted: no space for them"},
+    [HP_LOSS_CLOSED] = {"closed",
+                        "function of a closed library may have calls of another one that was loaded in its place",
+                        "functions of closed libraries may have calls of others that were loaded in their place"},
 };
 
 const size_t hp_loss_count = sizeof hp_loss_words / sizeof hp_loss_words[0];

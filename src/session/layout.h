@@ -42,7 +42,7 @@
 #define HP_LAYOUT_VERSION 8u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1608u /* bytes of the header in use */
+#define HP_HEADER_USED 1616u /* bytes of the header in use */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -106,6 +106,7 @@ enum hp_loss {
     HP_LOSS_PROCESSES, /* processes that left no session: this one was made from outside */
     HP_LOSS_LANES,     /* failed switches to a lane (elsewhere, ended, or no space): zones go to the thread's own */
     HP_LOSS_VALUES,    /* updates of values and other objects, without space */
+    HP_LOSS_CLOSED,    /* functions of closed libraries: others at the same address may have counted as them */
     HP_LOSSES
 };
 

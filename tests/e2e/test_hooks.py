@@ -147,3 +147,26 @@ def test_hooks_need_little_stack(box, hook_stack, way):
     assert len(plain) > 100 and plain.keys() <= hooked.keys()
     excess = {name: hooked[name] - used for name, used in plain.items() if hooked[name] - used > MOST_STACK}
     assert not excess
+
+
+# ------------------------------------------------------------------------------------- libraries that are closed
+
+def test_functions_of_a_library_in_the_place_of_a_closed_one(builder):
+    """Measured by the compiler. Only hotpath run notices that a library is closed."""
+    host = builder.build("closed", "closed_library.c", "-ldl")
+    libraries = BUILD / "lib"
+    linked = builder.build("linked", "closed_library.c", "-ldl", "-Wl,--no-as-needed", f"-L{libraries}",
+                           "-lhotpath", f"-Wl,-rpath,{libraries}")
+    arguments = []
+    for name, calls in (("alpha_work", 3), ("omega_work", 7)):
+        arguments += [builder.build(f"{name}.so", "closed_library.c", "-shared", "-fPIC", "-finstrument-functions",
+                                    f"-DWORK={name}"), name, calls]
+    path = builder.folder / "run.json"
+    under = builder.box.run(HOTPATH, "run", "--format", "json", "--output", path, "--section", "timing", "--", host,
+                            *arguments, env={"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None})
+    assert under.stdout.count("same_place 1") == 2, "the second one was not loaded where the first one was"
+    told_apart = Report(json.loads(path.read_text()))
+    assert (told_apart.calls("alpha_work"), told_apart.calls("omega_work"), told_apart.lost) == (3, 7, {})
+    alone = builder.box.run(linked, *arguments, env={"HOTPATH": "1"})
+    assert alone.stdout == under.stdout
+    assert (alone.calls("alpha_work"), alone.report.lost) == (10, {"closed": 1})
