@@ -24,9 +24,11 @@
 
 #define INLINED inline __attribute__((always_inline))
 
-/* Missing in some headers. */
+/* Missing in some headers: glibc's before 2.35, and musl's. */
+#if !defined(__GLIBC__) || __GLIBC__ * 100 + __GLIBC_MINOR__ < 235
 HP_PUBLIC int epoll_pwait2(int epoll, struct epoll_event *events, int most, const struct timespec *timeout,
                            const sigset_t *mask);
+#endif
 HP_PUBLIC int __poll_chk(struct pollfd *files, nfds_t count, int timeout, size_t size);
 HP_PUBLIC int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *timeout, const sigset_t *mask,
                           size_t size);

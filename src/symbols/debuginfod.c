@@ -1,5 +1,5 @@
 /* Debug files from servers. SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE 1 /* pipe2 */
+#define _GNU_SOURCE 1 /* pipe2, environ */
 #include "debuginfod.h"
 
 #include <errno.h>
@@ -10,14 +10,13 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "regular_file.h"
 
 #define MOST_NS UINT64_C(120000000000) /* in total: a server may be slow, or down */
 #define LOOK_MS 200                    /* between two checks of the clock */
-
-extern char **environ;
 
 static bool is_allowed, is_cut_short;
 static uint64_t spent_ns;

@@ -273,6 +273,6 @@ def test_recipes(tmp_path):
     assert tree.do("build/release/bin/hotpath", "greet") == "hello\n"
     tested = tree.do("ctest", "--test-dir", "build/release", "--no-tests=error", "-R",
                      "^(unit.test_brief|unit.test_headcount|unit.test_options|unit.test_table|"
-                     "e2e.test_greeting|example.greeting)$",
+                     "e2e.test_greeting|e2e.test_examples)$",
                      env={"HOTPATH_SOURCE_DIR": "", "HOTPATH_BUILD_DIR": ""})
     assert "100% tests passed, 0 tests failed out of 6" in tested

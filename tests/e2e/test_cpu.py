@@ -12,7 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from harness import (HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, crossed, near, perf_is_allowed,
+from harness import (HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, crossed, full, near, perf_is_allowed,
                      with_glibc, without_emulator, without_sanitizer, without_thread_sanitizer)
 from test_alloc_programs import Bench, PERL, PYTHON, SQL, Redis, need
 
@@ -124,11 +124,10 @@ def test_round_periods(box):
     assert result.row("computes", "cpu").kernel_ns < told["computes"] / 3
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_cpu_time_is_at_most_wall_time(box, engine):
-    for case in ("split", "modes", "recursion", "short"):
-        report = cpu_run(box, case, 20 if case == "short" else 200, env={"HOTPATH_CPU_ENGINE": engine}).report
-        check_rows_are_within_walls(report)
+@pytest.mark.parametrize("case, engine", crossed(["split", "modes", "recursion", "short"], ENGINES))
+def test_cpu_time_is_at_most_wall_time(box, case, engine):
+    report = cpu_run(box, case, 20 if case == "short" else 200, env={"HOTPATH_CPU_ENGINE": engine}).report
+    check_rows_are_within_walls(report)
 
 
 def error_of_count(report, share):
@@ -459,6 +458,7 @@ class TestProgramsOfOthers:
     pytestmark = programs_of_others
     options = ["--cpu", "--cpu-rate", "4999"]
 
+    @full
     def test_bash(self, bench):
         need("bash")
         bench.same("bash", "-c", BASH, options=[*self.options, "--no-children"])  # one outlives it

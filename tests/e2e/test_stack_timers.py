@@ -6,7 +6,8 @@ import shutil
 import pytest
 
 from command import Cli
-from harness import PROGRAMS, WITHOUT_PERF, pairs, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+from harness import (PROGRAMS, WITHOUT_PERF, full, pairs, perf_is_allowed, with_glibc, without_emulator,
+                     without_sanitizer)
 
 pytestmark = [without_emulator("/proc and timers are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
@@ -121,9 +122,10 @@ SUMS = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i 
 
 
 @pytest.mark.skipif(not perf_is_allowed(), reason="the kernel lets nobody take stacks here")
-@pytest.mark.parametrize("command", [["bzip2", "-9c"], ["sqlite3", ":memory:", SUMS],
-                                     ["perl", "-e", "$x = $x * 3 % 1001 + $_ for 1 .. 9e6"]],
-                         ids=["bzip2", "sqlite3", "perl"])
+@pytest.mark.parametrize("command", [
+    pytest.param(["bzip2", "-9c"], id="bzip2", marks=full),
+    pytest.param(["sqlite3", ":memory:", SUMS], id="sqlite3"),
+    pytest.param(["perl", "-e", "$x = $x * 3 % 1001 + $_ for 1 .. 9e6"], id="perl", marks=full)])
 def test_debian_programs(cli, box, command):
     """Their busiest function has the same share by both, as far as so few samples can tell; and their output is the
     same."""

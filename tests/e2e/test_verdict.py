@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from command import Cli
-from harness import (EMULATOR, EXAMPLES, IS_GLIBC, PROGRAMS, SANITIZER, Box, pairs, without_sanitizer,
+from harness import (EMULATOR, EXAMPLES, IS_GLIBC, PROGRAMS, SANITIZER, Box, full, pairs, without_sanitizer,
                      without_thread_sanitizer)
 from test_views import follows_the_schema, table
 
@@ -133,7 +133,7 @@ def test_busy_functions(cli, nature):
     check_numbers(report, row, truth)
 
 
-@pytest.mark.parametrize("nature", ["sleep", "pipe", "lock", "busy", "starved"])
+@pytest.mark.parametrize("nature", ["sleep", "pipe", "lock", "busy", pytest.param("starved", marks=full)])
 def test_verdict_from_cpu_time_alone(box, nature):
     """A function that is not busy waits, but the cause is unknown; and a starved one looks the same."""
     measured = box.run("natures", nature, env={"HOTPATH_CPU": "1"})
@@ -151,7 +151,7 @@ def test_verdict_from_cpu_time_alone(box, nature):
     check_numbers(measured.report, row, truth)
 
 
-@pytest.mark.parametrize("nature", ["sleep", "starved"])
+@pytest.mark.parametrize("nature", ["sleep", pytest.param("starved", marks=full)])
 def test_verdict_from_waits_alone(cli, nature):
     """A function that is not found waiting is busy."""
     report, truth = run(cli, nature, env={"HOTPATH_CPU": "0"})

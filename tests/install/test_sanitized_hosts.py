@@ -1,11 +1,8 @@
-"""Programs under sanitizers, and with copies of the library of different layouts, built against the installed
-files."""
-import re
-
+"""Programs under sanitizers, built against the installed files."""
 import pytest
 
 from harness import crossed, without_emulator, without_sanitizer
-from workshop import HERE, SINGLE
+from workshop import HERE
 
 pytestmark = [without_emulator("it has clocks and signals of its own"),
               without_sanitizer("it is about what is installed")]
@@ -28,19 +25,3 @@ def test_sanitized_hosts(workshop, installed, compiler, sanitizer, library):
         assert result.stdout == "ok\n"
         if env is SAMPLED:
             assert result.report.section("cpu")["totals"]["samples"] > 0
-
-
-def test_copies_with_different_layouts(workshop, objects):
-    """Two copies that share nothing: neither passes signals in a circle, and threads are cancelled as ever."""
-    text = (SINGLE / "hotpath.c").read_text()
-    number = "#define HP_COPIES 16"
-    assert len(re.findall(rf"{number}\b", text)) == 1
-    workshop.fetch(SINGLE / "hotpath.h")
-    workshop.write("strange.c", re.sub(rf"{number}\b", "#define HP_COPIES 24", text))
-    source, include = HERE / "strangers.c", f"-I{workshop.folder}"
-    workshop.do("gcc", "-DHOTPATH", include, source, objects("gcc"), "-o", "host", "-lpthread", "-ldl")
-    workshop.do("gcc", "-DHOTPATH", "-DPLUGIN", include, "-fPIC", "-shared", "-Wl,-Bsymbolic", source, "strange.c",
-                "-o", "strange.so", "-lpthread")
-    result = workshop.box.run(workshop.folder / "host", workshop.folder / "strange.so", env=SAMPLED)
-    assert result.stdout == "begun 0\ncancelled 60\n"
-    assert len(result.sessions()) == 2

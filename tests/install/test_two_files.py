@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from alloc_truth import COUNTED, FAMILY, check_counts
-from harness import BUILD, SOURCE
+from harness import BUILD, SOURCE, crossed
 from workshop import CONSUMER, CXX, HERE, SINGLE, do, need
 
 PROGRAMS = SOURCE / "tests/programs"
@@ -27,7 +27,7 @@ def test_no_warnings(workshop, compiler):
     """Those of gcc also depend on what it optimizes: every build has them for each source, and
     test_two_files_long.py for the whole."""
     workshop.fetch(SINGLE / "hotpath.c", SINGLE / "hotpath.h")
-    workshop.do(compiler, "-O0", *STRICT, "-c", "hotpath.c")
+    workshop.do(compiler, *STRICT, "-fsyntax-only", "hotpath.c")
 
 
 def test_only_names_of_the_header_are_exported(objects, compiler):
@@ -149,19 +149,21 @@ def check_nesting(result, way, roots):
     assert across.child("plugin_call").child("between").child("second_call").child("innermost").calls > 0
 
 
-@pytest.mark.parametrize("way", ["off", "files", "shared", "archive", "borrowed"])
-@pytest.mark.parametrize("first, second", [("files", "files"), ("files", "shared"), ("shared", "files"),
-                                           ("archive", "files")])
-def test_linked_libraries(kit, way, first, second):
+@pytest.mark.parametrize("way, both", crossed(
+    ["off", "files", "shared", "archive", "borrowed"],
+    [("files", "files"), ("files", "shared"), ("shared", "files"), ("archive", "files")]))
+def test_linked_libraries(kit, way, both):
+    first, second = both
     libraries = [kit.library("plugin", first), kit.library("plugin_two", second)]
     for order in (libraries, libraries[::-1]):
         result = kit.workshop.result(kit.program(HERE / "linked.c", way, order), env={"HOTPATH": "1"})
         check_nesting(result, way, 4)
 
 
-@pytest.mark.parametrize("way", ["off", "files", "shared"])
-@pytest.mark.parametrize("first, second", [("files", "files"), ("files", "shared"), ("shared", "files")])
-def test_opened_libraries(kit, way, first, second):
+@pytest.mark.parametrize("way, both", crossed(["off", "files", "shared"], [("files", "files"), ("files", "shared"),
+                                                                          ("shared", "files")]))
+def test_opened_libraries(kit, way, both):
+    first, second = both
     program = kit.program(PROGRAMS / "copies.c", way)
     libraries = kit.library("plugin", first), kit.library("plugin_two", second)
     check_nesting(kit.workshop.result(program, *libraries, env={"HOTPATH": "1"}), way, 8)
@@ -230,6 +232,23 @@ def test_copies_of_different_layouts_stay_apart(workshop, objects):
     main, plugin = {"main": 1, "own": 1000}, {"plugin_work": 1000, "plugin_inner": 2000}
     assert len(result.sessions()) == 2
     assert sorted(calls_of(result.stderr), key=list) == sorted([main, plugin], key=list)
+
+
+def test_copies_with_different_layouts(workshop, objects):
+    """Two copies that share nothing: neither passes signals in a circle, and threads are cancelled as ever."""
+    text = (SINGLE / "hotpath.c").read_text()
+    number = "#define HP_COPIES 16"
+    assert len(re.findall(rf"{number}\b", text)) == 1
+    workshop.fetch(SINGLE / "hotpath.h")
+    workshop.write("strange.c", re.sub(rf"{number}\b", "#define HP_COPIES 24", text))
+    source, include = HERE / "strangers.c", f"-I{workshop.folder}"
+    workshop.do("gcc", "-DHOTPATH", include, source, objects("gcc", "-fPIC"), "-o", "host", "-lpthread", "-ldl")
+    workshop.do("gcc", "-DHOTPATH", "-DPLUGIN", include, "-fPIC", "-shared", "-Wl,-Bsymbolic", source, "strange.c",
+                "-o", "strange.so", "-lpthread")
+    result = workshop.box.run(workshop.folder / "host", workshop.folder / "strange.so", env={
+        "HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "10000"})
+    assert result.stdout == "begun 0\ncancelled 60\n"
+    assert len(result.sessions()) == 2
 
 
 # --------------------------------------------------------------------------------------- thread-local storage

@@ -1,10 +1,10 @@
 /*
  * Threads that use known amounts of everything, and print them by their own clocks: lines "name.what value".
  *
- * burner and kernel use CPU time, in user mode and in system calls; sleeper gives up its CPU forty times; allocator
- * allocates and frees; stranger is in no measured function and allocates nothing, so the session has no record of
- * it; brief ones come one after the other. Each waits until the observer has seen it, so that nothing depends on
- * the rate of probes.
+ * burner and kernel use CPU time, in user mode and in system calls; sleeper gives up its CPU forty times or more;
+ * allocator allocates and frees; stranger is in no measured function and allocates nothing, so the session has no
+ * record of it; brief ones come one after the other. Each waits until the observer has seen it, sleeper until it has
+ * been found asleep, so that nothing depends on the rate of probes.
  */
 #include "support.h"
 
@@ -47,6 +47,8 @@ static uint64_t own_id(void) { return (uint64_t)syscall(SYS_gettid); }
 
 /* ------------------------------------------------------------------------------------------- watchers */
 
+enum seen { SEEN, WITH_ITS_RECORD, ASLEEP };
+
 #ifdef HOTPATH
 /* Whether an observer is expected. */
 static int is_watched(int fd)
@@ -72,23 +74,24 @@ static int find_row(int fd, struct hp_crew *ret_crew, struct hp_crew_row *ret_ro
 }
 
 /*
- * Waits until this thread has been sampled with all of its work so far, and until its record is known if it has
- * one.
+ * Sleeps until this thread has been sampled with all of its work so far, and until its record is known, or it has
+ * been found asleep.
  */
-static void be_seen(int has_record)
+static void be_seen(enum seen how)
 {
     struct hp_crew crew;
     struct hp_crew_row row;
     const uint64_t since = now_ns(), until = since + UINT64_C(20000000000);
     const int fd = hotpath_session_path() != NULL ? open(hotpath_session_path(), O_RDONLY | O_CLOEXEC) : -1;
     while (is_watched(fd) && now_ns() < until &&
-           (!find_row(fd, &crew, &row) || crew.sampled_ns < since || (has_record && row.record == 0)))
+           (!find_row(fd, &crew, &row) || crew.sampled_ns < since || (how == WITH_ITS_RECORD && row.record == 0) ||
+            (how == ASLEEP && row.waited_ns[HP_WAIT_SLEEP] == 0)))
         sleep_us(5000);
     if (fd >= 0)
         close(fd);
 }
 #else
-static void be_seen(int has_record) { (void)has_record; }
+static void be_seen(enum seen how) { (void)how; }
 #endif
 
 /* ------------------------------------------------------------------------------------------------ work */
@@ -122,6 +125,7 @@ static void doze(void)
     HOTPATH_MEASURE();
     for (int step = 0; step < SLEEPS; step++)
         sleep_us(2000);
+    be_seen(ASLEEP);
 }
 
 static void allocate(void)
@@ -151,7 +155,7 @@ static void *work(void *context)
     self->work();
     self->worked_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
     if (self->work != be_brief)
-        be_seen(self->work != be_strange);
+        be_seen(self->work != be_strange ? WITH_ITS_RECORD : SEEN);
     getrusage(RUSAGE_THREAD, &usage);
     self->cpu_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
     self->kernel_ns = kernel_ns(&usage);
@@ -215,13 +219,13 @@ static void use_memory(void)
     MUST(much != NULL);
     for (size_t at = 0; at < 64u << 20; at += 4096)
         ((volatile char *)much)[at] = 1;
-    be_seen(0);
+    be_seen(SEEN);
     free(much);
     char *some = malloc(16u << 20);
     MUST(some != NULL);
     for (size_t at = 0; at < 16u << 20; at += 4096)
         ((volatile char *)some)[at] = 1;
-    be_seen(0);
+    be_seen(SEEN);
 }
 
 static void *stay_in(void *context)
@@ -261,10 +265,10 @@ int main(int argc, char **argv)
         return 0;
     }
     run_all(workers, sizeof workers / sizeof workers[0]);
-    be_seen(0); /* before others take their records over, again and again */
+    be_seen(SEEN); /* before others take their records over, again and again */
     if (is_case(argc, argv, "brief"))
         run_brief_ones();
-    be_seen(0);
+    be_seen(SEEN);
     tell_process();
     if (is_case(argc, argv, "killed"))
         raise(SIGKILL);
