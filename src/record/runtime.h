@@ -180,12 +180,13 @@ struct hp_recorder {
     uint32_t gate;  /* 0: no session; else its epoch */
     uint32_t epoch; /* number of the running or last session */
     struct hp_fork_page *fork_page;
-    bool is_auto;      /* started by HOTPATH=1, not by the program */
-    bool is_child;     /* started by a zone after fork */
-    bool defers;       /* forked children, and all programs that they execute, begin their sessions late */
-    bool is_sealed;    /* everything is reserved: no more system calls */
-    bool is_blinded;   /* a thread has forbidden itself, and threads it creates, to read the time stamp counter */
-    uint32_t deferral; /* atomic: enum hp_deferral */
+    bool is_auto;    /* started by HOTPATH=1, not by the program */
+    bool is_child;   /* started by a zone after fork */
+    bool defers;     /* forked children, and all programs that they execute, begin their sessions late */
+    bool is_sealed;  /* everything is reserved: no more system calls */
+    bool is_blinded; /* a thread has forbidden itself, and threads it creates, to read the time stamp counter */
+    bool alloc_is_watched;        /* malloc is interposed and reports to us: allocations.h */
+    uint32_t deferral;            /* atomic: enum hp_deferral */
     void (*begin_deferred)(void); /* of the copy of the library that deferred the session; any may call it */
     struct hp_early_allocs {      /* atomic: what was allocated meanwhile */
         uint64_t count, bytes, usable, frees, freed;
@@ -193,17 +194,17 @@ struct hp_recorder {
     uint32_t confinements; /* announced sandboxes that were not refused; each is inside the one before */
     enum hp_counter counter;
     uint32_t counter_state;      /* atomic: see choose_counter */
+    uint32_t session_places;     /* of `sessions` */
     struct hp_session *session;  /* the running one, or NULL */
     struct hp_store *store;      /* its store: for threads that register, and under the lock */
     struct hp_session *sessions; /* all, in use or not */
-    uint32_t session_places;
     struct hp_settings settings; /* of the running or last session; under the lock */
     struct hp_wishes wishes;
-    uint32_t calibrated; /* the following were, or are being, measured: 1 quickly, 2 thoroughly */
+    uint32_t has_to_prune; /* a child's session has started, and old sessions were not removed yet */
+    uint32_t calibrated;   /* the following were, or are being, measured: 1 quickly, 2 thoroughly */
     struct hp_zone_cost zone_cost;
     uintptr_t
-        allocates_for_us;  /* address of hotpath_v1_context of a thread that allocates for the library; 0: none */
-    uint32_t has_to_prune; /* a child's session has started, and old sessions were not removed yet */
+        allocates_for_us; /* address of hotpath_v1_context of a thread that allocates for the library; 0: none */
     struct hp_file_identity standard_error;
     hotpath_reporter *reporter; /* both under the lock, so that they always match */
     void *reporter_context;
@@ -229,7 +230,6 @@ struct hp_recorder {
     struct hp_site_choice *choice; /* which sites are recorded; NULL: all */
     /* The last session for which a wait-sampling thread was started. */
     uint32_t watched_epoch;
-    bool alloc_is_watched;  /* malloc is interposed and reports to us: allocations.h */
     uint32_t alloc_reading; /* enum reading of allocations.c */
     /* Callbacks that tell interposing libraries whether anyone counts. */
     void (*alloc_switches[HP_COPIES])(int is_on);

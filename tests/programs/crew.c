@@ -3,8 +3,8 @@
  *
  * burner and kernel use CPU time, in user mode and in system calls; sleeper gives up its CPU forty times or more;
  * allocator allocates and frees; stranger is in no measured function and allocates nothing, so the session has no
- * record of it; brief ones come one after the other. Each waits until the observer has seen it, sleeper until it has
- * been found asleep, so that nothing depends on the rate of probes.
+ * record of it; brief ones come one after the other. Each waits until the observer has seen it, sleeper until it
+ * has been found asleep, so that nothing depends on the rate of probes.
  */
 #include "support.h"
 
