@@ -27,23 +27,23 @@ static struct entry *entry_near(uintptr_t guard, uint32_t step)
     return &entries[(((uint64_t)guard * UINT64_C(0x9e3779b97f4a7c15) >> 40) + step) & (ENTRIES - 1)];
 }
 
-/* The entry of that address, or else the best one to take. */
+/* One that is free or has this address; else the oldest. NULL: others are writing to all of them. */
 static struct entry *choose(uintptr_t guard)
 {
-    struct entry *best = NULL;
+    struct entry *oldest = NULL;
     uint64_t least = UINT64_MAX;
     for (uint32_t step = 0; step < NEAR; step++) {
         struct entry *entry = entry_near(guard, step);
         const uintptr_t holder = __atomic_load_n(&entry->guard, __ATOMIC_RELAXED);
-        if (holder == guard)
+        if (holder == 0 || holder == guard)
             return entry;
-        const uint64_t began = holder != 0 ? __atomic_load_n(&entry->mark, __ATOMIC_RELAXED) : 0;
+        const uint64_t began = __atomic_load_n(&entry->mark, __ATOMIC_RELAXED);
         if (holder != BUSY && began < least) {
             least = began;
-            best = entry;
+            oldest = entry;
         }
     }
-    return best;
+    return oldest;
 }
 
 static bool take(struct entry *entry, const void *guard, uint64_t mark)
@@ -65,14 +65,16 @@ void hp_guard_open(const void *guard, uint64_t mark)
     while (entry != NULL && !take(entry, guard, mark));
 }
 
+/* A thread that takes the entry for a newer guard at this moment loses it, as if it were not the newest. */
 bool hp_guard_close(const void *guard, uint64_t mark)
 {
     for (uint32_t step = 0; step < NEAR; step++) {
         struct entry *entry = entry_near((uintptr_t)guard, step);
-        uintptr_t holder = __atomic_load_n(&entry->guard, __ATOMIC_ACQUIRE);
-        if (holder == (uintptr_t)guard && __atomic_load_n(&entry->mark, __ATOMIC_RELAXED) == mark && mark != 0)
-            return __atomic_compare_exchange_n(&entry->guard, &holder, 0, false, __ATOMIC_RELAXED,
-                                               __ATOMIC_RELAXED);
+        if (__atomic_load_n(&entry->guard, __ATOMIC_ACQUIRE) == (uintptr_t)guard &&
+            __atomic_load_n(&entry->mark, __ATOMIC_RELAXED) == mark && mark != 0) {
+            __atomic_store_n(&entry->guard, 0, __ATOMIC_RELAXED);
+            return true;
+        }
     }
     return false;
 }

@@ -329,7 +329,8 @@ struct hp_part *hp_object_part(struct hp_thread_context *context, uint32_t numbe
 static struct hp_thread_context *context_at_rest(struct hp_thread_context *context)
 {
     for (int depth = 0; context != NULL && hp_context_is_held(&context->hot); depth++)
-        context = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(context) : NULL;
+        context =
+            depth < HP_HANDLER_DEPTH && !hp_thread_is_shared(context) ? hp_thread_handler_head(context) : NULL;
     return context;
 }
 

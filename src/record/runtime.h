@@ -250,7 +250,9 @@ extern struct hp_recorder *hp_runtime;
 bool hp_library_owns_state(void);
 /* Of threads that are not registered. */
 extern struct hotpath_context_ hp_no_context;
+/* 1, or HP_THREAD_IS_SHARED: the thread is not recorded any more. */
 extern __thread uint32_t hp_thread_is_over HOTPATH_TLS_;
+#define HP_THREAD_IS_SHARED 2u /* see hp_thread_is_shared */
 
 /* The page, once it exists. Acquire pairs with its publication in hp_runtime_prepare. */
 static inline struct hp_fork_page *hp_page(void)

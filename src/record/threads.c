@@ -308,7 +308,29 @@ static struct hp_thread_context *head_by(take_lock *take, uint64_t losses)
     if (hp_is_deferred())
         hp_deferral_begin();
     struct hp_thread_context *context = hp_thread_present();
+    if (__builtin_expect(context == NULL && hp_thread_is_over == HP_THREAD_IS_SHARED, 0)) {
+        if (losses != 0)
+            hp_session_lose(HP_LOSS_ZONES);
+        return NULL;
+    }
     return context != NULL ? context : register_aside(take, losses);
+}
+
+#define LOOKS 256u /* longer than the usual path of a zone holds a context */
+
+bool hp_thread_is_shared(const struct hp_thread_context *context)
+{
+    for (uint32_t look = 0; look < LOOKS; look++)
+        if (!hp_context_is_held(&context->hot)) {
+            hp_thread_is_over = HP_THREAD_IS_SHARED;
+            hotpath_v1_context = &hp_no_context;
+            hp_session_lose(HP_LOSS_ZONES);
+            return true;
+        }
+    if (hp_is_sealed() || hp_sys_thread_id() == context->thread_id)
+        return false;
+    hp_session_lose(HP_LOSS_ZONES);
+    return true;
 }
 
 struct hp_thread_context *hp_thread_context_of(void) { return head_by(hp_lock, 1); }

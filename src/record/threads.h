@@ -31,6 +31,14 @@ bool hp_thread_is_ours(void);
 void hp_thread_begin(void);
 /* Registers the calling thread, and its signal handlers, before everything is sealed. Under the lock. */
 void hp_thread_reserve(void);
+/*
+ * For a context that is held when we come to use it: whether the holder is another thread of execution. A process
+ * made by clone(CLONE_VM) without CLONE_SETTLS has its parent's memory and thread-local storage, and so its
+ * context. Usually we are in a handler that interrupted the holder, which then holds it until we return. A mark
+ * that vanishes is another's, and from then on neither of the two is recorded. If it does not vanish, the kernel
+ * knows who we are. Each zone that is not recorded counts as lost.
+ */
+bool hp_thread_is_shared(const struct hp_thread_context *context);
 /* A context for a signal handler that interrupted `context`. */
 struct hp_thread_context *hp_thread_handler_head(struct hp_thread_context *context);
 /* Whether `state` of a guard refers to another thread, which has that zone open. */

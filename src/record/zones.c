@@ -83,6 +83,8 @@ static uintptr_t enter(struct hp_thread_context *context, struct hotpath_zone *z
 static struct hp_thread_context *context_at_rest(struct hp_thread_context *context)
 {
     for (int depth = 0; hp_context_is_held(&context->hot); depth++) {
+        if (hp_thread_is_shared(context))
+            return NULL;
         context = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(context) : NULL;
         if (context == NULL) {
             hp_session_lose(depth < HP_HANDLER_DEPTH ? HP_LOSS_ZONES : HP_LOSS_DEPTH);
@@ -203,7 +205,8 @@ static uintptr_t enter_out_of_line(struct hotpath_zone *zone, struct hotpath_sit
 {
     hp_unrecorded_meet(site);
     struct hp_thread_context *context = hp_page() ? hp_thread_context_of() : NULL;
-    if (context == NULL || !is_found_on(context))
+    if (context == NULL || (hp_context_is_held(&context->hot) && hp_thread_is_shared(context)) ||
+        !is_found_on(context))
         return HOTPATH_SKIPPED_;
     hp_sampler_meet_zone(context);
     const uint32_t id = hp_site_id(site);
@@ -280,6 +283,8 @@ bool hp_zone_is_open(const struct hotpath_zone *zone)
  */
 static bool leave(struct hp_thread_context *context, const struct hotpath_zone *zone, uint64_t now)
 {
+    if (hp_context_is_held(&context->hot) && hp_thread_is_shared(context))
+        return true;
     const uint32_t before = hp_context_hold_too(&context->hot);
     /* Checked again with the context held: the session may have ended, and its frames with it. */
     const struct hotpath_frame_ *frame =

@@ -9,8 +9,8 @@
 #include "units.h"
 
 const struct hp_loss_words hp_loss_words[] = {
-    [HP_LOSS_ZONES] = {"zones", "zone was not recorded: no space for its thread",
-                       "zones were not recorded: no space for their threads"},
+    [HP_LOSS_ZONES] = {"zones", "zone was not recorded: no space for its thread, or another process uses it, too",
+                       "zones were not recorded: no space for their threads, or other processes use them, too"},
     [HP_LOSS_NODES] = {"nodes", "call path did not fit into the call tree: its calls are under <other>",
                        "call paths did not fit into the call tree: their calls are under <other>"},
     [HP_LOSS_BUCKETS] = {"buckets", "duration is missing in percentiles: no space for it",

@@ -203,6 +203,16 @@ def test_shutdown_ms(box):
 
 # ------------------------------------------------------------------------------------------------- children
 
+@without_sanitizer("it has thread-local storage of its own")
+@without_emulator("it does not make such processes")
+def test_processes_that_share_thread_local_storage(box):
+    """If they were noticed, zones are lost, and counted; if not, they never met."""
+    for _ in range(5):
+        report = box.same("clone_vm").report
+        assert set(report.lost) <= {"zones", "abandoned"}
+        assert report.row("main").calls == 1
+
+
 @pytest.mark.parametrize("way", ["fork", "_Fork", "clone", "spawn", "vfork", "daemon"])
 def test_children_of_a_threaded_process(box, way):
     if "thread" in SANITIZER and way in ("_Fork", "clone"):
