@@ -110,13 +110,7 @@ def all_cases():
 
 # What still differs, and why; shown in the table, and no failure.
 KNOWN = {
-    "noticed clone_with_memory": "two processes use one context",
     "noticed exec_in_sandbox ends_dynamic": "an executed program still has the library",
-    "misused null_tasks": "HOTPATH_TASK needs a task",
-    "misused jump_over_full": "the guard is trusted",
-    "misused jump_over_loop": "the guard is trusted",
-    "misused jump_over_expect": "the guard is trusted",
-    "echo without files": "hotpath itself is killed",
 }
 
 
