@@ -205,9 +205,11 @@ static int lend_session(const struct borrower *borrower, const struct hp_loan_re
 
 static int lend_ring(const struct borrower *borrower, const struct hp_loan_request *request, struct loan *loan)
 {
-    const struct hp_stack_ring_plan plan = {
-        .capacity = request->bytes, .period_ns = request->period_ns, .pid = borrower->pid};
-    const struct hp_stack_ring_header header = hp_stack_ring_header(&plan);
+    const struct hp_stack_ring_header header = {.magic = HP_STACK_RING_MAGIC,
+                                                .capacity = request->bytes,
+                                                .pid = borrower->pid,
+                                                .record_header_bytes = sizeof(struct hp_stack_record),
+                                                .period_ns = request->period_ns};
     if (!hp_stack_ring_is_possible(request->bytes) || request->bytes > MOST_RING_BYTES ||
         request->session >= MOST_SESSIONS)
         return EINVAL;

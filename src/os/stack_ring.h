@@ -207,16 +207,6 @@ struct hp_stack_ring_plan {
     uint32_t session;       /* a ring beside a session: its number */
 };
 
-/* The header of an empty ring. */
-static inline struct hp_stack_ring_header hp_stack_ring_header(const struct hp_stack_ring_plan *plan)
-{
-    return (struct hp_stack_ring_header){.magic = HP_STACK_RING_MAGIC,
-                                         .capacity = plan->capacity,
-                                         .pid = plan->pid,
-                                         .record_header_bytes = sizeof(struct hp_stack_record),
-                                         .period_ns = plan->period_ns};
-}
-
 static inline bool hp_stack_ring_is_possible(uint64_t capacity)
 {
     return capacity >= HP_STACK_RING_LEAST && (capacity & (capacity - 1)) == 0;

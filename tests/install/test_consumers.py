@@ -43,9 +43,10 @@ def test_everything_is_installed(installed):
     expected |= {f"{libraries}/{name}" for name in (
         "hotpath/orders", "libhotpath.a", "libhotpath.so", "libhotpath.so.0", f"libhotpath.so.{version}",
         "libhotpath_alloc.a", "libhotpath_alloc.so", "libhotpath_alloc.so.0", f"libhotpath_alloc.so.{version}",
-        "libhotpath_alloc_wrap.a", "pkgconfig/hotpath.pc", "pkgconfig/hotpath_alloc.pc",
-        "pkgconfig/hotpath_alloc_wrap.pc", "cmake/hotpath/hotpath-config.cmake",
-        "cmake/hotpath/hotpath-config-version.cmake", "cmake/hotpath/hotpath-targets.cmake")}
+        "libhotpath_alloc_wrap.a", "libhotpath_preload.so.0", f"libhotpath_preload.so.{version}",
+        "pkgconfig/hotpath.pc", "pkgconfig/hotpath_alloc.pc", "pkgconfig/hotpath_alloc_wrap.pc",
+        "cmake/hotpath/hotpath-config.cmake", "cmake/hotpath/hotpath-config-version.cmake",
+        "cmake/hotpath/hotpath-targets.cmake")}
     by_build_type = {name for name in files if re.search(r"/hotpath-targets-\w+\.cmake$", name)}
     assert files - by_build_type == expected and len(by_build_type) == 1
     assert version in do(installed.prefix / "bin/hotpath", "--version")
