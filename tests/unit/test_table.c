@@ -362,7 +362,7 @@ static void json_is_raw_and_complete(void **state)
         "\"zones\":0,\"nodes\":0,\"buckets\":0,"
         "\"sites\":0,\"abandoned\":0,\"foreign\":0,\"depth\":0,\"clock\":0,\"children\":0,\"calls\":0,"
         "\"allocations\":0,\"samples\":0,\"stacks\":0,\"ended\":0,\"sealed\":0,\"processes\":0,\"lanes\":0,"
-        "\"values\":0}}}\n");
+        "\"values\":0,\"closed\":0}}}\n");
 }
 
 static void json_nests_the_tree(void **state)
