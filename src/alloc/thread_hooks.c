@@ -128,8 +128,6 @@ PUBLIC int sigaltstack(const stack_t *wanted, stack_t *before)
         errno = ENOSYS;
         return -1;
     }
-    if (wanted != NULL)
-        hotpath_v1_begin(); /* the timer of a session that begins late must not find the program's stack, either */
     if (wanted == NULL || !hp_stack_sampler_is_on())
         return next_alternate(wanted, before);
     hp_stack_sampler_change_alternate();
