@@ -119,7 +119,7 @@ static __attribute__((noinline, cold)) void find(hp_any_function **function, con
     const uintptr_t around = hp_inside;
     hp_inside = HP_INSIDE_OURSELVES;
     hp_resolve_one(function, name);
-    if (*function == NULL && strncmp(name, newest, sizeof newest - 1) == 0)
+    if (__atomic_load_n(function, __ATOMIC_RELAXED) == NULL && strncmp(name, newest, sizeof newest - 1) == 0)
         hp_resolve_one(function, name + sizeof newest - 1);
     dlerror();
     hp_inside = around;
@@ -281,14 +281,14 @@ static ssize_t taken_line(const struct use *use, const char *line)
         struct use use;                                                                                            \
         type result;                                                                                               \
         if (!begin(&use, stream_, way))                                                                            \
-            return next.name arguments;                                                                            \
+            return __atomic_load_n(&next.name, __ATOMIC_RELAXED) arguments;                                        \
         const bool is_moving = expect(&use, needed);                                                               \
         if (((way) == READS || (way) == WRITES) && use.is_locked && is_moving) {                                   \
             pthread_cleanup_push(leave, &use);                                                                     \
-            result = next.name arguments;                                                                          \
+            result = __atomic_load_n(&next.name, __ATOMIC_RELAXED) arguments;                                      \
             pthread_cleanup_pop(0);                                                                                \
         } else {                                                                                                   \
-            result = next.name arguments;                                                                          \
+            result = __atomic_load_n(&next.name, __ATOMIC_RELAXED) arguments;                                      \
         }                                                                                                          \
         if (is_moving)                                                                                             \
             end(&use, passed);                                                                                     \
@@ -299,7 +299,8 @@ static ssize_t taken_line(const struct use *use, const char *line)
     static inline __attribute__((always_inline)) type on_##name parameters                                         \
     {                                                                                                              \
         NEED(name);                                                                                                \
-        return __builtin_expect(is_plain(stream_), 1) ? next.name arguments : through_##name arguments;            \
+        return __builtin_expect(is_plain(stream_), 1) ? __atomic_load_n(&next.name, __ATOMIC_RELAXED) arguments    \
+                                                      : through_##name arguments;                                  \
     }
 #define HOOK_AS(public_name, type, name, parameters, arguments, ...)                                               \
     ON(type, name, parameters, arguments, __VA_ARGS__)                                                             \
@@ -350,7 +351,7 @@ HOOK(int, __vfprintf_chk, (FILE * stream, int flag, const char *format, va_list 
         struct hotpath_transfer_ transfer;                                                                         \
         NEED(name);                                                                                                \
         const bool is_known = hp_transfer_begin(fd, true, &transfer);                                              \
-        const int result = next.name arguments;                                                                    \
+        const int result = __atomic_load_n(&next.name, __ATOMIC_RELAXED) arguments;                                \
         if (is_known)                                                                                              \
             hotpath_v1_transferred(&transfer, result > 0, result > 0 ? (uint64_t)result : 0,                       \
                                    result < 0 && errno == EAGAIN);                                                 \
