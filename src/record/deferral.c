@@ -87,17 +87,17 @@ static bool is_ours_to_begin(void)
     return hp_page() != NULL && hp_page()->pid == hp_sys_process_id() && !hp_is_sandboxed();
 }
 
-/* Others that come meanwhile go on without a session. */
+/* Others that come meanwhile go on without a session. Usually there is nothing to begin, and errno is not touched. */
 void hp_deferral_begin(void)
 {
-    const int saved = errno;
     uint32_t deferred = HP_DEFERRED;
-    if (hp_is_deferred() && is_ours_to_begin() &&
-        __atomic_compare_exchange_n(&hp_runtime->deferral, &deferred, HP_BEGINNING, false, __ATOMIC_ACQUIRE,
-                                    __ATOMIC_RELAXED)) {
-        hp_on_scratch_stack(begin_on_scratch_stack, NULL);
-        hp_deferral_end();
-    }
+    if (!hp_is_deferred() || !is_ours_to_begin() ||
+        !__atomic_compare_exchange_n(&hp_runtime->deferral, &deferred, HP_BEGINNING, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED))
+        return;
+    const int saved = errno;
+    hp_on_scratch_stack(begin_on_scratch_stack, NULL);
+    hp_deferral_end();
     errno = saved;
 }
 
