@@ -87,7 +87,7 @@ static bool is_ours_to_begin(void)
     return hp_page() != NULL && hp_page()->pid == hp_sys_process_id() && !hp_is_sandboxed();
 }
 
-/* Others that come meanwhile go on without a session. Usually there is nothing to begin, and errno is not touched. */
+/* Others that come meanwhile go on without a session. If there is nothing to begin, errno is not even written. */
 void hp_deferral_begin(void)
 {
     uint32_t deferred = HP_DEFERRED;
