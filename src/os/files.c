@@ -152,12 +152,15 @@ bool hp_file_reserve(int fd, uint64_t from, uint64_t to)
 }
 
 #define PATIENCE_NS UINT64_C(1000000000)
+#define READER_PATIENCE_NS                                                                                         \
+    UINT64_C(10000000000) /* a pipe that nobody reads must not keep the process from ending */
+#define PIECE 4096u       /* if a pipe is writable, this much fits */
 
-/* Waits a second at most. After a signal, only for the rest of it. */
-static bool wait_until_writable(int fd)
+/* Waits so long at most. After a signal, only for the rest of it. */
+static bool wait_until_writable(int fd, uint64_t patience)
 {
     struct pollfd wait = {.fd = fd, .events = POLLOUT, .revents = 0};
-    const uint64_t until = hp_clock_monotonic_ns() + PATIENCE_NS;
+    const uint64_t until = hp_clock_monotonic_ns() + patience;
     for (uint64_t now = hp_clock_monotonic_ns(); now < until; now = hp_clock_monotonic_ns()) {
         const struct timespec left = {(time_t)((until - now) / 1000000000u), (long)((until - now) % 1000000000u)};
         if (syscall(SYS_ppoll, &wait, 1, &left, NULL, (size_t)8) > 0)
@@ -166,21 +169,31 @@ static bool wait_until_writable(int fd)
     return false;
 }
 
-bool hp_file_takes_line(int fd) { return wait_until_writable(fd); }
+bool hp_file_takes_line(int fd) { return wait_until_writable(fd, PATIENCE_NS); }
+
+/* Files take everything, and a terminal is held by a person. */
+static bool has_reader(int fd)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+}
 
 bool hp_file_write(int fd, const char *bytes, size_t length)
 {
     struct hp_signals held;
     hp_signals_hold_write_errors(&held);
     const uint64_t pending = hp_signals_pending();
+    const bool is_read = has_reader(fd);
     bool is_whole = true;
     while (length > 0 && is_whole) {
-        const ssize_t put = hp_sys_write(fd, bytes, length);
+        if (is_read && !wait_until_writable(fd, READER_PATIENCE_NS))
+            break;
+        const ssize_t put = hp_sys_write(fd, bytes, is_read && length > PIECE ? PIECE : length);
         if (put > 0) {
             bytes += put;
             length -= (size_t)put;
         } else if (put < 0 && errno == EAGAIN) {
-            is_whole = wait_until_writable(fd);
+            is_whole = wait_until_writable(fd, PATIENCE_NS);
         } else if (put == 0 || errno != EINTR) {
             is_whole = false;
         }
@@ -189,7 +202,7 @@ bool hp_file_write(int fd, const char *bytes, size_t length)
     hp_signals_swallow_write_errors(pending);
     hp_signals_release(&held);
     errno = error;
-    return is_whole;
+    return is_whole && length == 0;
 }
 
 bool hp_file_make_private_folder(const char *path)

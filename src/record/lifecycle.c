@@ -349,11 +349,11 @@ int hotpath_start(const struct hotpath_options *options)
  * Closes this process's session, if any, and hands it to the caller. A process that only shares memory (vfork) has
  * none.
  */
-static struct hp_session *close_if_active(void)
+static struct hp_session *close_if_active(bool (*lock)(struct hp_signals *held))
 {
     struct hp_signals held;
     struct hp_session *session = NULL;
-    if (hp_page() == NULL || hp_is_forked_child() || !hp_is_active() || !hp_is_own_process() || !hp_lock(&held))
+    if (hp_page() == NULL || hp_is_forked_child() || !hp_is_active() || !hp_is_own_process() || !lock(&held))
         return NULL;
     if (hp_is_active()) {
         hp_session_close();
@@ -366,7 +366,7 @@ static struct hp_session *close_if_active(void)
 int hotpath_stop(void)
 {
     const int saved = errno;
-    struct hp_session *session = close_if_active();
+    struct hp_session *session = close_if_active(hp_lock);
     if (session == NULL)
         return HOTPATH_E_INACTIVE;
     hp_session_settle(session); /* calls that are just being counted belong to it */
@@ -385,7 +385,7 @@ static bool is_silent_child(const struct hp_session *session)
 
 void hp_lifecycle_finish(bool is_in_handler)
 {
-    struct hp_session *session = close_if_active();
+    struct hp_session *session = close_if_active(hp_lock_at_exit);
     if (session != NULL && !is_silent_child(session))
         hp_exit_report(session, is_in_handler);
 }

@@ -188,9 +188,11 @@ static bool take_lock(struct hp_signals *held, uint64_t patience)
 
 /* Long enough for an owner that was preempted for some time slices. */
 #define SHORT_PATIENCE_NS UINT64_C(100000000)
+#define EXIT_PATIENCE_NS UINT64_C(2000000000)
 
 bool hp_lock(struct hp_signals *held) { return take_lock(held, UINT64_MAX); }
 bool hp_lock_soon(struct hp_signals *held) { return take_lock(held, SHORT_PATIENCE_NS); }
+bool hp_lock_at_exit(struct hp_signals *held) { return take_lock(held, EXIT_PATIENCE_NS); }
 
 void hp_unlock(const struct hp_signals *held)
 {

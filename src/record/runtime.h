@@ -316,6 +316,8 @@ bool hp_lock(struct hp_signals *held);
  * false if the lock is not free soon.
  */
 bool hp_lock_soon(struct hp_signals *held);
+/* The same with more patience, for the end of the process, which must come. */
+bool hp_lock_at_exit(struct hp_signals *held);
 void hp_unlock(const struct hp_signals *held);
 /*
  * Slow work of zones and interposed functions: calls `work` on a stack of our own (scratch_stack.h), with signals

@@ -1,10 +1,11 @@
 """The long versions of tests whose short versions are among the others."""
+import os
 import subprocess
 
 import pytest
 
 from command import Cli
-from harness import SANITIZER, without_emulator, without_sanitizer, without_thread_sanitizer
+from harness import PROGRAMS, SANITIZER, TIMEOUT, without_emulator, without_sanitizer, without_thread_sanitizer
 from test_cpu import check_even, check_split, kill_at_random
 from test_survival import kill_at_random_moments
 from test_truth import check_many_sites, check_short_lives
@@ -95,3 +96,19 @@ def test_everything_at_once_for_long(box):
     result = box.run("owners", "storm", 1000 if not SANITIZER else 200, timeout=1200,
                      env={"HOTPATH_OUTPUT_PATH": "/dev/null", "HOTPATH_KEEP": "5"})
     assert result.stdout == "begun some\n"
+
+
+def test_report_that_nobody_reads_does_not_keep_a_process(box):
+    """Its stderr is a pipe that is full: after ten seconds it ends without its report."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with pytest.raises(BlockingIOError):
+        while True:
+            os.write(writer, b"x" * 4096)
+    os.set_blocking(writer, True)
+    environment = box.environment(box.folder(), {"HOTPATH": "1", "HOTPATH_OUTPUT_PATH": None})
+    done = subprocess.run([PROGRAMS / "recursion"], env=environment, stdout=subprocess.DEVNULL, stderr=writer,
+                          timeout=TIMEOUT)
+    assert done.returncode == 0
+    os.close(reader)
+    os.close(writer)
