@@ -946,6 +946,10 @@ struct hotpath_transfer_ {
 HOTPATH_API_ void hotpath_v1_transfer(struct hotpath_transfer_ *transfer);
 HOTPATH_API_ void hotpath_v1_transferred(const struct hotpath_transfer_ *transfer, uint64_t items, uint64_t bytes,
                                          int is_refused);
+/* Makes the records that a thread's transfers need, so that the first makes no system call, if anything is ... */
+HOTPATH_API_ void hotpath_v1_transfer_prepare(const struct hotpath_transfer_ *transfer);
+/* ... recorded now: a session that begins late has not begun yet. */
+HOTPATH_API_ int hotpath_v1_transfer_has_session(void);
 /* The process has closed its last end of the channel. */
 HOTPATH_API_ void hotpath_v1_transfer_over(struct hotpath_site *site, const void *channel, int kind);
 /* Whether this process records, and may make system calls to find out what a descriptor is. */
@@ -991,11 +995,14 @@ HOTPATH_API_ void hotpath_v1_alloc_failed(void);
 /*
  * Called by interposed prctl and syscall: the calling thread is about to sandbox itself, or (negative) the kernel
  * has just refused. If system calls would then kill the process, the library makes no more of them; if reading the
- * time stamp counter would, the thread is no longer measured.
+ * time stamp counter would, the thread is no longer measured. 0: not noted, since the caller is a vfork child,
+ * whose memory is its parent's.
  */
 #define HOTPATH_CONFINES_CALLS_ 1
 #define HOTPATH_CONFINES_COUNTER_ 2
-HOTPATH_API_ void hotpath_v1_confine(int what);
+HOTPATH_API_ int hotpath_v1_confine(int what);
+/* Whether the process is in a sandbox: one that was announced, or that an observer outside has noticed. */
+HOTPATH_API_ int hotpath_v1_is_confined(void);
 
 /*
  * Called by interposed functions after which a session could not begin, or would begin too late: under `hotpath

@@ -22,7 +22,7 @@ BESIDE_THE_HEADER = {"hotpath_v1_runtime", "__cyg_profile_func_enter", "__cyg_pr
 FAMILY = {"malloc", "calloc", "realloc", "reallocarray", "free", "free_sized", "free_aligned_sized",
           "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc"}
 ALLOC = FAMILY | {"hotpath_v1_alloc_yield"}
-SANDBOXES = {"prctl", "syscall"}
+SANDBOXES = {"prctl", "syscall", "execve", "execv", "execvp", "execvpe", "fexecve", "execveat"}
 IDENTITIES = {"setuid", "setgid", "seteuid", "setegid", "setreuid", "setregid", "setresuid", "setresgid",
               "setgroups", "initgroups", "chroot", "unshare", "setns"}
 THREADS = {"pthread_create", "thrd_create", "sigaltstack"}
@@ -33,7 +33,8 @@ TRANSFERS = {"read", "write", "readv", "writev", "eventfd_read", "eventfd_write"
              "sendfile64", "send", "sendto", "sendmsg", "sendmmsg", "recv", "recvfrom", "recvmsg", "recvmmsg",
              "mq_send", "mq_timedsend", "mq_receive", "mq_timedreceive"}
 CLOSES = {"dlclose"}
-DESCRIPTORS = {"close", "close_range", "closefrom", "dup2", "dup3", "socketpair", "mq_close"}
+DESCRIPTORS = {"close", "close_range", "closefrom", "dup2", "dup3", "socketpair", "pipe", "pipe2", "eventfd",
+               "mq_close"}
 QUEUES = {f"g_async_queue_{verb}{way}" for verb, ways in {
     "push": ["", "_front", "_sorted"], "pop": [""], "try_pop": [""], "timeout_pop": [""]}.items()
           for stem in ways for way in (stem, f"{stem}_unlocked")}

@@ -110,6 +110,8 @@ __attribute__((constructor)) static void read_streams(void)
             streams[at] = streams[at] * 10 + (uint64_t)(*list - '0');
         list += *list != '\0';
     }
+    for (int number = 0; number < 3; number++)
+        hp_descriptor_prepare(number);
 }
 
 static bool leads_out(uint64_t inode)
@@ -318,13 +320,17 @@ uint64_t hp_descriptor_look(int number) { return answer(ask, number); }
 
 uint64_t hp_descriptor_look_for_queue(int number) { return is_off ? HP_NO_CHANNEL : answer(ask_for_queue, number); }
 
-bool hp_descriptor_transfer(uint64_t entry, bool is_sending, struct hotpath_transfer_ *ret_transfer)
+static inline void describe(uint64_t entry, struct hotpath_transfer_ *ret_transfer)
 {
     struct named *named = site_in(entry);
-    *ret_transfer = (struct hotpath_transfer_){.site = &named->site,
-                                               .channel = (const void *)(uintptr_t)key_in(entry),
-                                               .kind = (uint16_t)named->kind,
-                                               .is_sending = is_sending};
+    *ret_transfer = (struct hotpath_transfer_){
+        .site = &named->site, .channel = (const void *)(uintptr_t)key_in(entry), .kind = (uint16_t)named->kind};
+}
+
+bool hp_descriptor_transfer(uint64_t entry, bool is_sending, struct hotpath_transfer_ *ret_transfer)
+{
+    describe(entry, ret_transfer);
+    ret_transfer->is_sending = is_sending;
     hotpath_v1_transfer(ret_transfer);
     return ret_transfer->since != 0;
 }
@@ -339,16 +345,6 @@ static void look_at_pair(void *context)
     const uint32_t key = key_of_two(first.st_ino, second.st_ino);
     remember(ends[0], before[0], HP_FIRST_CHANNEL + SOCKET, key);
     remember(ends[1], before[1], HP_FIRST_CHANNEL + SOCKET, key);
-}
-
-void hp_descriptor_pair(int one, int other)
-{
-    const int saved = errno;
-    int ends[] = {one, other};
-    if ((unsigned)one < HP_DESCRIPTORS && (unsigned)other < HP_DESCRIPTORS && !is_off &&
-        hotpath_v1_transfer_may_look())
-        hotpath_v1_aside(look_at_pair, ends);
-    errno = saved;
 }
 
 /* ----------------------------------------------------------------------------------------------------- closing */
@@ -379,11 +375,34 @@ static bool is_still_open(uint64_t entry)
     return false;
 }
 
+#define MOST_ENDED 64u
+
+static uint64_t ended[MOST_ENDED]; /* atomic: channels that have ended; 0: free */
+
+/* A vfork child, which has its own descriptors and our memory, tells nothing. */
+static void tell_ended(void)
+{
+    for (uint32_t at = 0; at < MOST_ENDED; at++) {
+        const uint64_t entry = __atomic_load_n(&ended[at], __ATOMIC_RELAXED) != 0
+                                   ? __atomic_exchange_n(&ended[at], 0, __ATOMIC_RELAXED)
+                                   : 0;
+        if (entry != 0 && !is_still_open(entry))
+            hotpath_v1_transfer_over(&site_in(entry)->site, (const void *)(uintptr_t)key_in(entry),
+                                     (int)site_in(entry)->kind);
+    }
+}
+
 void hp_descriptor_closed(uint64_t entry)
 {
-    if (is_channel(entry) && key_in(entry) != 0 && !is_still_open(entry) && hotpath_v1_transfer_may_look())
-        hotpath_v1_transfer_over(&site_in(entry)->site, (const void *)(uintptr_t)key_in(entry),
-                                 (int)site_in(entry)->kind);
+    if (!is_channel(entry) || key_in(entry) == 0 || is_still_open(entry))
+        return;
+    for (uint32_t at = 0; at < MOST_ENDED; at++) {
+        uint64_t none = 0;
+        if (__atomic_compare_exchange_n(&ended[at], &none, entry, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return;
+    }
+    if (hotpath_v1_transfer_may_look())
+        tell_ended();
 }
 
 static unsigned end_of(unsigned last)
@@ -402,4 +421,43 @@ void hp_descriptor_close_range(unsigned first, unsigned last)
 {
     for (unsigned at = first, end = end_of(last); at < end; at++)
         hp_descriptor_closed(hp_descriptor_forget((int)at));
+}
+
+/* ---------------------------------------------------------------------------------------------- new descriptors */
+
+static bool may_prepare(int number)
+{
+    return (unsigned)number < HP_DESCRIPTORS && HOTPATH_GET_(hotpath_v1_context->skip) == 0 && !is_off &&
+           hotpath_v1_transfer_has_session() && hotpath_v1_transfer_may_look();
+}
+
+static void prepare(uint64_t entry)
+{
+    struct hotpath_transfer_ transfer;
+    if (!is_channel(entry))
+        return;
+    describe(entry, &transfer);
+    hotpath_v1_transfer_prepare(&transfer);
+}
+
+void hp_descriptor_prepare(int number)
+{
+    const int saved = errno;
+    if (may_prepare(number)) {
+        tell_ended();
+        const uint64_t entry = hp_descriptor_entry(number);
+        prepare(hp_descriptor_what(entry) == HP_UNKNOWN ? hp_descriptor_look(number) : entry);
+    }
+    errno = saved;
+}
+
+void hp_descriptor_pair(int one, int other)
+{
+    const int saved = errno;
+    int ends[] = {one, other};
+    if ((unsigned)one < HP_DESCRIPTORS && (unsigned)other < HP_DESCRIPTORS && !is_off &&
+        hotpath_v1_transfer_may_look())
+        hotpath_v1_aside(look_at_pair, ends);
+    hp_descriptor_prepare(one);
+    errno = saved;
 }

@@ -33,7 +33,12 @@ bool hp_descriptor_transfer(uint64_t entry, bool is_sending, struct hotpath_tran
 /* Whether the user has turned channel detection off. For queues that are not descriptors. */
 bool hp_descriptors_are_off(void);
 
-/* These two are connected to each other and to nothing else. */
+/*
+ * Asks the kernel about a new descriptor, and prepares the records for it, so that this thread's transfers need no
+ * system call: a sandbox of which nothing tells us may forbid them by then.
+ */
+void hp_descriptor_prepare(int number);
+/* The same for two that are connected to each other and to nothing else. */
 void hp_descriptor_pair(int one, int other);
 /*
  * Called before and after the call that closes or replaces it: before, since another thread may get the number
@@ -41,7 +46,10 @@ void hp_descriptor_pair(int one, int other);
  */
 uint64_t hp_descriptor_forget(int number);
 void hp_descriptor_forget_range(unsigned first, unsigned last);
-/* It is closed: if it was the last descriptor of a channel, the channel has ended. */
+/*
+ * It is closed: if it was the last descriptor of a channel, the channel has ended. The recorder is told of that
+ * when the next channel is made, since telling takes system calls.
+ */
 void hp_descriptor_closed(uint64_t entry);
 void hp_descriptor_close_range(unsigned first, unsigned last);
 

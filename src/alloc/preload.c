@@ -1,6 +1,7 @@
 /*
- * Reads and changes the environment in place, without the heap or a lock of the C library. Only at process start,
- * when no other thread can access it. SPDX-License-Identifier: MIT
+ * Reads and changes the environment in place, without the heap or a lock of the C library: at process start, when
+ * no other thread can access it, and by single stores when the process goes into a sandbox.
+ * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include "preload.h"
@@ -112,4 +113,67 @@ void hp_preload_end_here(void)
     if (*list == '\0')
         for (; *entry != NULL; entry++)
             *entry = entry[1];
+}
+
+/* ---------------------------------------------------------------------------------------------------- sandboxes */
+
+#define LIST "LD_PRELOAD="
+#define LONGEST_LIST 8192u
+
+static char without_us[LONGEST_LIST], *with_us, first; /* the entry in a sandbox, the one before, its first byte */
+
+/*
+ * The entry is replaced by one store, and what copies of the array still point to is emptied by another, if all of
+ * it is ours. Other threads that execute a program meanwhile see one or the other.
+ */
+void hp_preload_hide(void)
+{
+    char **const entry = find("LD_PRELOAD");
+    if (entry == NULL || strstr(*entry, "libhotpath") == NULL || strlen(*entry) >= sizeof without_us)
+        return;
+    memcpy(without_us, *entry, strlen(*entry) + 1);
+    remove_ours(without_us + strlen(LIST));
+    with_us = *entry;
+    first = with_us[strlen(LIST)];
+    __atomic_store_n(entry, without_us, __ATOMIC_RELEASE);
+    if (without_us[strlen(LIST)] == '\0')
+        __atomic_store_n(&with_us[strlen(LIST)], '\0', __ATOMIC_RELAXED);
+}
+
+void hp_preload_show(void)
+{
+    char **const entry = find("LD_PRELOAD");
+    if (entry == NULL || *entry != without_us)
+        return;
+    __atomic_store_n(&with_us[strlen(LIST)], first, __ATOMIC_RELAXED);
+    __atomic_store_n(entry, with_us, __ATOMIC_RELEASE);
+}
+
+bool hp_preload_is_in(char *const *environment, struct hp_environment *ret_found)
+{
+    bool is_in = false;
+    *ret_found = (struct hp_environment){0, 0, 0};
+    for (size_t at = 0; environment != NULL && environment[at] != NULL; at++) {
+        ret_found->count++;
+        if (is_in || strncmp(environment[at], LIST, strlen(LIST)) != 0 ||
+            strstr(environment[at], "libhotpath") == NULL)
+            continue;
+        ret_found->at = at;
+        ret_found->length = strlen(environment[at]) + 1;
+        is_in = true;
+    }
+    return is_in;
+}
+
+void hp_preload_copy(char *const *environment, const struct hp_environment *found, char **copy)
+{
+    char *const text = (char *)(copy + found->count + 1), **to = copy;
+    memcpy(text, environment[found->at], found->length);
+    remove_ours(text + strlen(LIST));
+    for (size_t at = 0; at < found->count; at++)
+        if (at != found->at)
+            *to++ = environment[at];
+        else if (text[strlen(LIST)] != '\0')
+            *to++ = text;
+    *to = NULL;
 }

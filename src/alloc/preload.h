@@ -3,6 +3,7 @@
 #define HP_ALLOC_PRELOAD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Whether child programs get the library, too: `hotpath run` without --no-children. */
 bool hp_preload_is_for_children(void);
@@ -12,6 +13,21 @@ bool hp_preload_is_asked_for(void);
 
 /* Removes libhotpath_alloc.so from LD_PRELOAD, so that child programs run without it. */
 void hp_preload_end_here(void);
+
+/*
+ * The process is going into a sandbox, in which programs that it executes would be killed by what this library
+ * does: the environment names it no longer. The second takes that back.
+ */
+void hp_preload_hide(void);
+void hp_preload_show(void);
+
+/* An environment that names this library: how many entries it has, which one that is, and how long. */
+struct hp_environment {
+    size_t count, at, length;
+};
+bool hp_preload_is_in(char *const *environment, struct hp_environment *ret_found);
+/* The same without this library. `copy` has room for count + 1 pointers, and behind them for `length` bytes. */
+void hp_preload_copy(char *const *environment, const struct hp_environment *found, char **copy);
 
 /* Whether the program runs under valgrind, whose malloc replaces the C library's and looks like it. */
 bool hp_preload_has_valgrind(void);

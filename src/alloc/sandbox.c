@@ -2,10 +2,16 @@
  * Sandboxes. A process that confines itself (seccomp) is killed by the next system call it did not allow, and with
  * strict seccomp by reading the time stamp counter. Afterwards it is too late to notice. So the library that
  * `hotpath run` preloads interposes the two functions that do it, tells the recorder first, and forwards the call.
- * They are called rarely. SPDX-License-Identifier: MIT
+ * They are called rarely.
+ *
+ * A program that is executed in a sandbox inherits it, and would be killed by what this library does at its start.
+ * So it runs without: our entry is taken out of LD_PRELOAD, in the environment of the process when it goes into the
+ * sandbox, and in any that it passes to a function that executes a program. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
+#include <alloca.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -16,6 +22,7 @@
 
 #include "hotpath.h"
 #include "resolve.h"
+#include "sandbox.h"
 #include "stack_sampler.h"
 
 /* musl-gcc has no linux/seccomp.h; these numbers are kernel ABI. */
@@ -58,19 +65,37 @@ static int what_confines(const struct call *call)
     return 0;
 }
 
+static uint32_t depth; /* atomic: sandboxes that were announced and not refused */
+/* This thread has, or had, a vfork child in a sandbox. They share it, and only the kernel can tell which it is. */
+static __thread bool has_child_inside __attribute__((tls_model("initial-exec")));
+
 /* Tells the recorder, and the stack sampler beside it. */
 static void announce(int what)
 {
     if (what & HOTPATH_CONFINES_CALLS_)
         hp_stack_sampler_confine();
-    hotpath_v1_confine(what);
+    const bool is_own = hotpath_v1_confine(what);
+    if (!(what & HOTPATH_CONFINES_CALLS_))
+        return;
+    if (!is_own)
+        has_child_inside = true;
+    else if (__atomic_fetch_add(&depth, 1, __ATOMIC_RELAXED) == 0)
+        hp_preload_hide();
 }
 
 static void take_back(int what)
 {
-    hotpath_v1_confine(-what);
-    if (what & HOTPATH_CONFINES_CALLS_)
-        hp_stack_sampler_release();
+    const bool is_own = hotpath_v1_confine(-what);
+    if (!(what & HOTPATH_CONFINES_CALLS_))
+        return;
+    if (is_own && __atomic_fetch_sub(&depth, 1, __ATOMIC_RELAXED) == 1)
+        hp_preload_show();
+    hp_stack_sampler_release();
+}
+
+bool hp_sandbox_is_around(void)
+{
+    return __atomic_load_n(&depth, __ATOMIC_RELAXED) != 0 || has_child_inside || hotpath_v1_is_confined();
 }
 
 /*
@@ -87,6 +112,16 @@ typedef long system_call(long number, ...);
 typedef int process_control(int option, ...);
 static system_call *next_syscall;
 static process_control *next_prctl;
+
+/* A child inherits a sandbox that only an observer has noticed. */
+static void look_before_fork(void)
+{
+    if (!has_child_inside && __atomic_load_n(&depth, __ATOMIC_RELAXED) == 0 && hotpath_v1_is_confined() &&
+        __atomic_fetch_add(&depth, 1, __ATOMIC_RELAXED) == 0)
+        hp_preload_hide();
+}
+
+__attribute__((constructor)) static void prepare_for_fork(void) { pthread_atfork(look_before_fork, NULL, NULL); }
 
 /* Early: the dynamic linker may hold a lock that a forked child would wait for forever. */
 __attribute__((constructor)) static void find_next(void)
@@ -111,6 +146,16 @@ static long pass_on(const struct call *call)
                : no_such_call();
 }
 
+/* The argument that is an environment; NULL: none is. */
+static unsigned long *environment_of(struct call *call)
+{
+#ifdef SYS_execveat
+    if (call->number == SYS_execveat)
+        return &call->words[3];
+#endif
+    return call->number == SYS_execve ? &call->words[2] : NULL;
+}
+
 __attribute__((visibility("default"))) long syscall(long number, ...)
 {
     struct call call = {.number = number};
@@ -119,6 +164,12 @@ __attribute__((visibility("default"))) long syscall(long number, ...)
     for (size_t at = 0; at < sizeof call.words / sizeof call.words[0]; at++)
         call.words[at] = va_arg(list, unsigned long);
     va_end(list);
+    unsigned long *const environment = environment_of(&call);
+    if (environment != NULL) {
+        HP_WITHOUT_US((char *const *)*environment, passed);
+        *environment = (unsigned long)passed;
+        return pass_on(&call);
+    }
     const int what = what_confines(&call);
     if (number == SYS_sigaltstack) /* samples depend on it, by whatever name (thread_hooks.c) */
         return sigaltstack((const stack_t *)call.words[0], (stack_t *)call.words[1]);

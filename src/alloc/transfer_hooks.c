@@ -62,6 +62,9 @@ static struct {
     HP_BEHIND_US(dup2);
     HP_BEHIND_US(dup3);
     HP_BEHIND_US(socketpair);
+    HP_BEHIND_US(pipe);
+    HP_BEHIND_US(pipe2);
+    HP_BEHIND_US(eventfd);
 } next;
 
 static void find_each(void)
@@ -94,6 +97,9 @@ static void find_each(void)
     HP_FIND(dup2);
     HP_FIND(dup3);
     HP_FIND(socketpair);
+    HP_FIND(pipe);
+    HP_FIND(pipe2);
+    HP_FIND(eventfd);
 }
 
 __attribute__((constructor)) static void find_next(void) { hp_resolve_all(find_each); }
@@ -320,5 +326,27 @@ HP_PUBLIC int socketpair(int domain, int type, int protocol, int ends[2])
     const int result = CALL(socketpair, domain, type, protocol, ends);
     if (result == 0 && domain == AF_UNIX)
         hp_descriptor_pair(ends[0], ends[1]);
+    return result;
+}
+
+/* Both ends of a pipe have one record. */
+#define MAKE_PIPE(name, ...)                                                                                       \
+    NEED(name);                                                                                                    \
+    const int result = CALL(name, __VA_ARGS__);                                                                    \
+    if (result == 0) {                                                                                             \
+        hp_descriptor_prepare(ends[0]);                                                                            \
+        hp_descriptor_prepare(ends[1]);                                                                            \
+    }                                                                                                              \
+    return result
+
+HP_PUBLIC int pipe(int ends[2]) { MAKE_PIPE(pipe, ends); }
+HP_PUBLIC int pipe2(int ends[2], int flags) { MAKE_PIPE(pipe2, ends, flags); }
+
+HP_PUBLIC int eventfd(unsigned first, int flags)
+{
+    NEED(eventfd);
+    const int result = CALL(eventfd, first, flags);
+    if (result >= 0)
+        hp_descriptor_prepare(result);
     return result;
 }

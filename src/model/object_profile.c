@@ -225,6 +225,18 @@ void hp_object_visit_parts(const struct hp_object_record *row, hp_part_visitor *
         hp_object_visit_parts_of_one(row, visit, context);
 }
 
+static void note_use(void *is_used, const struct hp_object_record *record, const struct hp_part *part)
+{
+    *(bool *)is_used |= part->first_tick != 0 || !(record->kind.flags & HP_KIND_FOUND);
+}
+
+bool hp_object_is_used(const struct hp_object_record *row)
+{
+    bool is_used = !(row->kind.flags & HP_KIND_FOUND);
+    hp_object_visit_parts(row, note_use, &is_used);
+    return is_used;
+}
+
 /* A new instance may get the address of one that has ended. */
 uint64_t hp_identity_of_object(const struct hp_object_record *row)
 {
@@ -241,6 +253,16 @@ uint64_t hp_identity_of_object(const struct hp_object_record *row)
     return hp_identity_with_number(hp_identity_with_number(identity, row->object.key), row->object.born);
 }
 
+static bool has_use(const struct hp_snapshot *session, const struct hp_object *object)
+{
+    struct hp_instance_part part;
+    struct hp_walk walk = {0};
+    while (hp_snapshot_next_part(session, object, &walk, &part))
+        if (part.part.first_tick != 0)
+            return true;
+    return false;
+}
+
 bool hp_run_has_objects(const struct hp_run *run, hp_wants_kind *is_wanted)
 {
     struct hp_object object;
@@ -250,7 +272,8 @@ bool hp_run_has_objects(const struct hp_run *run, hp_wants_kind *is_wanted)
         struct hp_walk walk = {0};
         while (hp_snapshot_next_object(session, &walk, &object))
             if (hp_snapshot_kind(session, object.kind, &kind) &&
-                is_wanted(hp_snapshot_text(session, kind.name), &kind))
+                is_wanted(hp_snapshot_text(session, kind.name), &kind) &&
+                (!(kind.flags & HP_KIND_FOUND) || has_use(session, &object)))
                 return true;
     }
     return false;

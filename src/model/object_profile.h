@@ -52,6 +52,9 @@ void hp_object_visit_parts(const struct hp_object_record *row, hp_part_visitor *
 /* The same for one record of a row. */
 void hp_object_visit_parts_of_one(const struct hp_object_record *record, hp_part_visitor *visit, void *context);
 
+/* Whether it was used: records of channels that are found are made before that. */
+bool hp_object_is_used(const struct hp_object_record *row);
+
 /* The identity of a row: kind and name, and what else distinguishes it. */
 uint64_t hp_identity_of_object(const struct hp_object_record *row);
 

@@ -107,15 +107,26 @@ static struct hp_thread_context *head_here(void)
 /* A vfork child shares its parent's memory; the parent itself is suspended. */
 static bool is_parents(void) { return !hp_is_sandboxed() && !hp_is_forked_child() && !hp_is_own_process(); }
 
-void hotpath_v1_confine(int what)
+/* One that was noticed from outside is remembered here, where forked children find it. */
+int hotpath_v1_is_confined(void)
+{
+    const bool is_inside = hp_is_sandboxed();
+    uint32_t none = 0;
+    if (is_inside)
+        __atomic_compare_exchange_n(&hp_runtime->confinements, &none, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return is_inside;
+}
+
+int hotpath_v1_confine(int what)
 {
     const int saved = errno;
     struct hp_signals held;
     if (what > 0)
         hp_deferral_begin(); /* later it could not */
-    if (hp_page() == NULL || is_parents() || !hp_lock(&held)) {
+    const bool is_own = hp_page() == NULL || !is_parents();
+    if (hp_page() == NULL || !is_own || !hp_lock(&held)) {
         errno = saved;
-        return;
+        return is_own;
     }
     const bool was_free = !hp_is_sandboxed();
     if (what < 0)
@@ -131,4 +142,5 @@ void hotpath_v1_confine(int what)
     if (what < 0 && context != NULL && !hp_is_sandboxed())
         hp_sampler_meet_zone(context);
     errno = saved;
+    return true;
 }

@@ -142,6 +142,15 @@ void hotpath_v1_transfer_over(struct hotpath_site *site, const void *channel, in
         hp_instance_end(site, &kinds[kind], channel);
 }
 
+int hotpath_v1_transfer_has_session(void) { return HOTPATH_GET_(hp_runtime->gate) != 0; }
+
+void hotpath_v1_transfer_prepare(const struct hotpath_transfer_ *transfer)
+{
+    struct hp_instance_use use;
+    if (hotpath_v1_transfer_has_session() && begin(transfer, &use))
+        hp_object_end(&use.class_);
+}
+
 /* Takes no lock: the recorder itself may be active. A vfork child has its own descriptors, but our memory. */
 int hotpath_v1_transfer_may_look(void)
 {

@@ -47,13 +47,15 @@ static bool add_instances(struct hp_object_rows *rows, const struct hp_objects *
     struct hp_object_sums listed = {0}, left;
     const size_t first = rows->count;
     for (size_t at = from; at < from + count; at++) {
+        if (!hp_object_is_used(objects->rows[at]))
+            continue;
         const struct hp_object_entry *instance = add_entry(rows, objects->rows[at], class_->class_);
         if (instance == NULL)
             return false;
         add_sums(&listed, &instance->sums);
     }
     const bool is_left = count > 0 && hp_object_sums_left(class_->record, &class_->sums, &listed, &left);
-    if (count == 1 && !is_left)
+    if (rows->count == first + 1 && !is_left)
         rows->count = first;
     if (!is_left)
         return true;
@@ -71,6 +73,8 @@ static size_t add_class(struct hp_object_rows *rows, const struct hp_objects *ob
     size_t end = from + 1;
     while (end < objects->count && is_instance_of(objects->rows[end], objects->rows[from]))
         end++;
+    if (!hp_object_is_used(objects->rows[from]))
+        return end - from;
     const struct hp_object_entry *class_ = add_entry(rows, objects->rows[from], from);
     return class_ != NULL && add_instances(rows, objects, from + 1, end - from - 1, class_) ? end - from : 0;
 }

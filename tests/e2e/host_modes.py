@@ -109,9 +109,7 @@ def all_cases():
 
 
 # What still differs, and why; shown in the table, and no failure.
-KNOWN = {
-    "noticed exec_in_sandbox ends_dynamic": "an executed program still has the library",
-}
+KNOWN = {}
 
 
 class Outcome:

@@ -2,6 +2,7 @@
 import pytest
 
 from command import cli  # noqa: F401 (a fixture)
+from test_loops import of_preload
 from harness import EMULATOR, IS_GLIBC, PROGRAMS, with_glibc, without_sanitizer
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
@@ -111,3 +112,42 @@ def test_without_the_counter(cli, flags):
     if done.status == 77:
         pytest.skip("this machine has no such counter, or no way to forbid it")
     assert (done.status, done.stdout) == (0, "ok\n")
+
+
+def executed(cli, how):
+    """LD_PRELOAD of a program that is executed in a sandbox; the user has an entry, too."""
+    done = cli.run(PROGRAMS / "executes", how, env={"LD_PRELOAD": "libm.so.6"}, status=None)
+    if done.status == 77:
+        pytest.skip("no seccomp here")
+    assert done.status == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@of_preload
+@pytest.mark.parametrize("how", ["execv", "execve", "copied", "syscall", "raw"])
+def test_programs_executed_in_a_sandbox_are_without_the_library(cli, how):
+    assert executed(cli, how) == ["libm.so.6"]
+
+
+@of_preload
+def test_programs_executed_after_a_refused_sandbox_have_the_library(cli):
+    entry, = executed(cli, "refused")
+    assert "libhotpath" in entry and entry.endswith(":libm.so.6")
+
+
+@of_preload
+def test_a_vfork_child_in_a_sandbox_changes_nothing_for_its_parent(cli):
+    inside, outside = executed(cli, "vfork")
+    assert inside == "libm.so.6" and "libhotpath" in outside and outside.endswith(":libm.so.6")
+
+
+@of_preload
+def test_filter_that_nothing_tells_of_followed_by_transfers(cli):
+    """Set by an instruction. Pipes and sockets made before are used without a system call of ours."""
+    done = cli.run(PROGRAMS / "shut_in_off", "unseen", status=None)
+    if done.status == 77:
+        pytest.skip("no seccomp here")
+    assert (done.status, done.stdout) == (0, "survived\n")
+    rows = [row for row in done.report.rows("channels") if row.name in ("pipe", "unix socket")]
+    assert sorted((row.name, row.sent_bytes, row.received_bytes) for row in rows) == [
+        ("pipe", 5, 5), ("unix socket", 5, 5)]

@@ -65,6 +65,7 @@ static struct {
 } its;
 
 static const struct timespec at_once, later = {.tv_sec = (time_t)1 << 32};
+static char no_word[] = "none", *const no_words[] = {no_word, NULL};
 
 static void *do_nothing(void *unused) { return unused; }
 static int do_nothing_else(void *unused) { return unused != NULL; }
@@ -233,6 +234,15 @@ static void fill_list(int unused, ...) { va_start(list, unused); }
     CALL(dup2, dup2(its.file, its.pipe[1]))                                                                        \
     CALL(dup3, dup3(its.file, its.pipe[1], 0))                                                                     \
     CALL(socketpair, socketpair(AF_UNIX, SOCK_STREAM, 0, its.pair))                                                \
+    CALL(pipe, pipe(its.pair))                                                                                     \
+    CALL(pipe2, pipe2(its.pair, 0))                                                                                \
+    CALL(eventfd, its.events = eventfd(0, 0))                                                                      \
+    CALL(execve, execve("/nonexistent", no_words, environ))                                                        \
+    CALL(execv, execv("/nonexistent", no_words))                                                                   \
+    CALL(execvp, execvp("/nonexistent", no_words))                                                                 \
+    CALL(execvpe, execvpe("/nonexistent", no_words, environ))                                                      \
+    CALL(fexecve, fexecve(-1, no_words, environ))                                                                  \
+    CALL(execveat, execveat(-1, "nonexistent", no_words, environ, 0))                                              \
     CALL(fclose, fclose(its.out))                                                                                  \
     CALL(popen, its.process = popen("exec true", "r"))                                                             \
     CALL(pclose, pclose(its.process))                                                                              \

@@ -241,10 +241,68 @@ static void tell_closing(void)
     close(ends[1]);
     TELL("socketpair", "of a kind that has none", socketpair(AF_INET, SOCK_STREAM, 0, ends));
     TELL("socketpair", "of a bad type", socketpair(AF_UNIX, 99, 0, ends));
+    TELL("pipe", "a pipe", pipe(ends));
+    TELL("pipe", "works", write(ends[1], "x", 1) + read(ends[0], &byte, 1));
+    close(ends[0]);
+    close(ends[1]);
+    TELL("pipe2", "with a flag", pipe2(ends, O_NONBLOCK));
+    TELL("pipe2", "sets its flag", read(ends[0], &byte, 1));
+    close(ends[0]);
+    close(ends[1]);
+    TELL("pipe2", "with bad flags", pipe2(ends, 12345));
     close(first);
     close(second);
     const struct hooked_call call = {.run = open_and_close};
     hooked_tell_forked("close", "in a child", &call);
+}
+
+/* ---------------------------------------------------------------------------------------------- other programs */
+
+enum { EXECVE, EXECV, EXECVP, EXECVPE, FEXECVE, EXECVEAT, BY_NUMBER };
+
+/* A shell that ends with what its environment says. */
+static long execute(const struct hooked_call *call)
+{
+    static char own[] = "STATUS=5", *const environment[] = {own, NULL}, name[] = "sh", option[] = "-c",
+                script[] = "exit ${STATUS:-6}", *const arguments[] = {name, option, script, NULL};
+    MUST(setenv("STATUS", "7", 1) == 0);
+    switch (call->fd) {
+    case EXECVE:
+        return execve("/bin/sh", arguments, environment);
+    case EXECV:
+        return execv("/bin/sh", arguments);
+    case EXECVP:
+        return execvp("sh", arguments);
+    case EXECVPE:
+        return execvpe("sh", arguments, environment);
+    case FEXECVE:
+        return fexecve(open("/bin/sh", O_RDONLY | O_CLOEXEC), arguments, environment);
+    case EXECVEAT:
+#ifdef __GLIBC__
+        return execveat(AT_FDCWD, "/bin/sh", arguments, environment, 0);
+#endif
+    default:
+        return syscall(SYS_execve, "/bin/sh", arguments, environment);
+    }
+}
+
+static void tell_executing(void)
+{
+    static const char *const names[] = {"execve", "execv", "execvp", "execvpe", "fexecve", "execveat", "syscall"};
+    char name[] = "none", *const arguments[] = {name, NULL};
+    for (int way = EXECVE; way <= BY_NUMBER; way++) {
+        const struct hooked_call call = {.run = execute, .fd = way};
+        hooked_tell_forked(names[way], "a shell", &call);
+    }
+    TELL("execve", "no such program", execve("/nonexistent", arguments, environ));
+    TELL("execve", "no environment, no such program", execve("/nonexistent", arguments, NULL));
+    TELL("execv", "a folder", execv("/", arguments));
+    TELL("execvp", "no such program", execvp("a-program-that-nobody-has", arguments));
+    TELL("execvpe", "no such program", execvpe("a-program-that-nobody-has", arguments, environ));
+    TELL("fexecve", "no descriptor", fexecve(-1, arguments, environ));
+#ifdef __GLIBC__
+    TELL("execveat", "bad flags", execveat(AT_FDCWD, "/bin/sh", arguments, environ, 1 << 30));
+#endif
 }
 
 /* ----------------------------------------------------------------------------------------------- event counters */
@@ -270,6 +328,8 @@ static void tell_counts(void)
     eventfd_t value = 0;
     const int fd = eventfd(0, EFD_NONBLOCK), waiting = eventfd(0, 0);
     MUST(fd >= 0 && waiting >= 0);
+    TELL("eventfd", "sets its flag", fcntl(fd, F_GETFL) & O_NONBLOCK);
+    TELL("eventfd", "with bad flags", eventfd(0, 12345));
     TELL("eventfd_write", "a value", eventfd_write(fd, 5));
     TELL("eventfd_read", "a value", eventfd_read(fd, &value));
     TELL("eventfd_read", "the value", value);
@@ -497,6 +557,7 @@ static void tell_single_functions(void)
 {
     tell_memory();
     tell_closing();
+    tell_executing();
     tell_counts();
     tell_queues();
     tell_libraries();

@@ -13,6 +13,7 @@
  *     thread   a thread created afterwards runs on there, or with
  *     child    a child
  *     exec     allows everything except what only hotpath needs, and calls exec
+ *     unseen   by an instruction in the program, which nothing can intercept; then uses pipes and sockets
  *     probe    asks whether filters are supported, and is refused one; nothing has changed
  */
 #include "support.h"
@@ -24,10 +25,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "raw_call.h"
 #ifdef HOTPATH
 #include "layout.h"
 #endif
@@ -165,6 +168,24 @@ static int be_refused(void)
     return live_on();
 }
 
+/* Allowed is what it does itself. */
+static int transfer_unseen(void)
+{
+    struct sock_filter code[] = {LOAD_NUMBER,   NEEDED,          ALLOW(read), ALLOW(close),
+                                 ALLOW(sendto), ALLOW(recvfrom), KILL};
+    struct sock_fprog program = {sizeof code / sizeof code[0], code};
+    int ends[2], pair[2];
+    char bytes[5] = "abcd";
+    MUST(pipe(ends) == 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    if (hp_raw(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        hp_raw(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0)
+        return 77;
+    const bool is_good = write(ends[1], bytes, 5) == 5 && read(ends[0], bytes, 5) == 5 &&
+                         send(pair[0], bytes, 5, 0) == 5 && recv(pair[1], bytes, 5, 0) == 5 &&
+                         close(ends[0]) == 0 && close(ends[1]) == 0 && write(1, "survived\n", 9) == 9;
+    _exit(is_good ? 0 : 2);
+}
+
 static void *live_on_in_thread(void *status)
 {
     *(int *)status = live_on();
@@ -222,6 +243,8 @@ int main(int argc, char **argv)
         return be_another(argv);
     if (strcmp(how, "live") == 0)
         return live_on();
+    if (strcmp(how, "unseen") == 0)
+        return transfer_unseen();
     if (strcmp(how, "probe") == 0)
         return be_refused();
     if (strcmp(how, "thread") == 0 || strcmp(how, "child") == 0)
