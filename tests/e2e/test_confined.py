@@ -125,7 +125,7 @@ def test_fifo_as_output_with_a_reader(box):
 @pytest.fixture
 def stranger():
     """A user whose session folders belong to another user."""
-    uid = 64321
+    uid = 100000 + os.getpid()  # another test may run at the same time
     places = [Path(f"{base}/hotpath-{uid}") for base in ("/dev/shm", "/tmp")]
     for place in places:
         place.mkdir(mode=0o700)
