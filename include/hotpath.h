@@ -950,8 +950,8 @@ HOTPATH_API_ void hotpath_v1_transferred(const struct hotpath_transfer_ *transfe
 HOTPATH_API_ void hotpath_v1_transfer_prepare(const struct hotpath_transfer_ *transfer);
 /* ... recorded now: a session that begins late has not begun yet. */
 HOTPATH_API_ int hotpath_v1_transfer_has_session(void);
-/* The process has closed its last end of the channel. */
-HOTPATH_API_ void hotpath_v1_transfer_over(struct hotpath_site *site, const void *channel, int kind);
+/* The process has closed its last end of the channel, at that hotpath_v1_clock. */
+HOTPATH_API_ void hotpath_v1_transfer_over(struct hotpath_site *site, const void *channel, int kind, uint64_t ns);
 /* Whether this process records, and may make system calls to find out what a descriptor is. */
 HOTPATH_API_ int hotpath_v1_transfer_may_look(void);
 

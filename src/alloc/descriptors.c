@@ -25,11 +25,16 @@
 #define MOST_STREAMS 4u
 
 #define OPEN_BUCKETS 1024u
+#define MOST_ENDED 64u
 
 uint64_t hp_descriptors[HP_DESCRIPTORS];
 static uint32_t highest; /* atomic: descriptors from here on are unknown */
 /* Atomic: at least as many as there are entries of channels, by a hash of the channel. */
 static uint32_t open_counts[OPEN_BUCKETS];
+/* Channels that have ended, and when, until the recorder is told. Atomic; 0: free. */
+static struct {
+    uint64_t entry, ns;
+} ended[MOST_ENDED];
 
 /* ------------------------------------------------------------------------------------------------- sites */
 
@@ -97,6 +102,7 @@ static void forget_all(void)
     for (uint32_t at = 0; at < highest; at++)
         __atomic_store_n(&hp_descriptors[at], HP_UNKNOWN, __ATOMIC_RELAXED);
     memset(open_counts, 0, sizeof open_counts);
+    memset(ended, 0, sizeof ended);
 }
 
 /* At process start: programs may clear their environment later. */
@@ -222,11 +228,14 @@ static uint32_t look_at_anonymous(int number, uint32_t *ret_key)
     return HP_FIRST_CHANNEL + EVENTFD;
 }
 
+/* HP_UNKNOWN: the number is not open now. It may be soon, by a call that we do not see. */
 static uint32_t look(int number, uint32_t *ret_key)
 {
     struct stat file;
     *ret_key = 0;
-    if (is_off || fstat(number, &file) != 0 || leads_out(file.st_ino))
+    if (fstat(number, &file) != 0)
+        return HP_UNKNOWN;
+    if (is_off || leads_out(file.st_ino))
         return HP_NO_CHANNEL;
     if (S_ISFIFO(file.st_mode))
         return look_at_pipe(number, file.st_ino, ret_key);
@@ -239,6 +248,7 @@ static uint32_t look(int number, uint32_t *ret_key)
 
 #define CLOSED_ONCE (UINT64_C(1) << 8) /* counts from there to bit 31 */
 #define CLOSED_MASK UINT64_C(0xffffff00)
+#define WHAT_MASK UINT64_C(0xff)
 
 static uint32_t key_in(uint64_t entry) { return (uint32_t)(entry >> 32); }
 static bool is_channel(uint64_t entry) { return hp_descriptor_what(entry) >= HP_FIRST_CHANNEL; }
@@ -289,7 +299,7 @@ static void ask(void *context)
     if (hp_descriptor_what(before) != HP_UNKNOWN)
         return;
     const uint32_t what = look(question->number, &key);
-    question->entry = remember(question->number, before, what, key);
+    question->entry = what != HP_UNKNOWN ? remember(question->number, before, what, key) : HP_NO_CHANNEL;
 }
 
 static void ask_for_queue(void *context)
@@ -335,28 +345,16 @@ bool hp_descriptor_transfer(uint64_t entry, bool is_sending, struct hotpath_tran
     return ret_transfer->since != 0;
 }
 
-static void look_at_pair(void *context)
-{
-    const int *ends = context;
-    const uint64_t before[] = {hp_descriptor_entry(ends[0]), hp_descriptor_entry(ends[1])};
-    struct stat first, second;
-    if (fstat(ends[0], &first) != 0 || fstat(ends[1], &second) != 0)
-        return;
-    const uint32_t key = key_of_two(first.st_ino, second.st_ino);
-    remember(ends[0], before[0], HP_FIRST_CHANNEL + SOCKET, key);
-    remember(ends[1], before[1], HP_FIRST_CHANNEL + SOCKET, key);
-}
-
 /* ----------------------------------------------------------------------------------------------------- closing */
 
-/* A vfork child has its own descriptors, but shares our table: the entry is only looked up again. */
+/* A vfork child has its own descriptors, but shares our table: the entry is looked up again. It keeps its key. */
 uint64_t hp_descriptor_forget(int number)
 {
     if ((unsigned)number >= HP_DESCRIPTORS)
         return HP_UNKNOWN;
     uint64_t entry = hp_descriptor_entry(number), next;
     do
-        next = (entry + CLOSED_ONCE) & CLOSED_MASK;
+        next = (entry & ~(CLOSED_MASK | WHAT_MASK)) | ((entry + CLOSED_ONCE) & CLOSED_MASK);
     while (!__atomic_compare_exchange_n(&hp_descriptors[number], &entry, next, true, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED));
     if (is_channel(entry))
@@ -375,34 +373,70 @@ static bool is_still_open(uint64_t entry)
     return false;
 }
 
-#define MOST_ENDED 64u
+/*
+ * The same for a channel that was said to have ended. A vfork child that closes descriptors of its own resets our
+ * entries, which keep their keys: the kernel is asked about those.
+ */
+static bool is_open_after_all(uint64_t entry)
+{
+    const uint32_t end = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+    for (uint32_t at = 0; at < end; at++) {
+        struct question question = {(int)at, hp_descriptor_entry((int)at)};
+        if (hp_descriptor_what(question.entry) == HP_UNKNOWN && key_in(question.entry) == key_in(entry))
+            hotpath_v1_aside(ask, &question);
+        if (is_same_channel(question.entry, entry))
+            return true;
+    }
+    return false;
+}
 
-static uint64_t ended[MOST_ENDED]; /* atomic: channels that have ended; 0: free */
+#define BEING_WRITTEN HP_NO_CHANNEL
 
-/* A vfork child, which has its own descriptors and our memory, tells nothing. */
+static bool note_ended(uint64_t entry)
+{
+    for (uint32_t at = 0; at < MOST_ENDED; at++) {
+        uint64_t none = 0;
+        if (!__atomic_compare_exchange_n(&ended[at].entry, &none, BEING_WRITTEN, false, __ATOMIC_ACQUIRE,
+                                         __ATOMIC_RELAXED))
+            continue;
+        __atomic_store_n(&ended[at].ns, hotpath_v1_clock(), __ATOMIC_RELAXED);
+        __atomic_store_n(&ended[at].entry, entry, __ATOMIC_RELEASE);
+        return true;
+    }
+    return false;
+}
+
+/* Not by a vfork child, and not in a sandbox. */
 static void tell_ended(void)
 {
     for (uint32_t at = 0; at < MOST_ENDED; at++) {
-        const uint64_t entry = __atomic_load_n(&ended[at], __ATOMIC_RELAXED) != 0
-                                   ? __atomic_exchange_n(&ended[at], 0, __ATOMIC_RELAXED)
-                                   : 0;
-        if (entry != 0 && !is_still_open(entry))
+        uint64_t entry = __atomic_load_n(&ended[at].entry, __ATOMIC_RELAXED);
+        if (!is_channel(entry) || !__atomic_compare_exchange_n(&ended[at].entry, &entry, BEING_WRITTEN, false,
+                                                               __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            continue;
+        const uint64_t ns = __atomic_load_n(&ended[at].ns, __ATOMIC_RELAXED);
+        __atomic_store_n(&ended[at].entry, 0, __ATOMIC_RELEASE);
+        if (!is_open_after_all(entry))
             hotpath_v1_transfer_over(&site_in(entry)->site, (const void *)(uintptr_t)key_in(entry),
-                                     (int)site_in(entry)->kind);
+                                     (int)site_in(entry)->kind, ns);
     }
 }
 
 void hp_descriptor_closed(uint64_t entry)
 {
-    if (!is_channel(entry) || key_in(entry) == 0 || is_still_open(entry))
+    if (!is_channel(entry) || key_in(entry) == 0 || is_still_open(entry) || note_ended(entry) ||
+        !hotpath_v1_transfer_may_look())
         return;
-    for (uint32_t at = 0; at < MOST_ENDED; at++) {
-        uint64_t none = 0;
-        if (__atomic_compare_exchange_n(&ended[at], &none, entry, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-            return;
-    }
+    tell_ended();
+    note_ended(entry);
+}
+
+__attribute__((destructor)) static void tell_what_is_left(void)
+{
+    const int saved = errno;
     if (hotpath_v1_transfer_may_look())
         tell_ended();
+    errno = saved;
 }
 
 static unsigned end_of(unsigned last)
@@ -431,9 +465,11 @@ static bool may_prepare(int number)
            hotpath_v1_transfer_has_session() && hotpath_v1_transfer_may_look();
 }
 
-static void prepare(uint64_t entry)
+static void prepare(int number)
 {
+    const uint64_t entry = hp_descriptor_entry(number);
     struct hotpath_transfer_ transfer;
+    tell_ended();
     if (!is_channel(entry))
         return;
     describe(entry, &transfer);
@@ -444,20 +480,49 @@ void hp_descriptor_prepare(int number)
 {
     const int saved = errno;
     if (may_prepare(number)) {
-        tell_ended();
-        const uint64_t entry = hp_descriptor_entry(number);
-        prepare(hp_descriptor_what(entry) == HP_UNKNOWN ? hp_descriptor_look(number) : entry);
+        if (hp_descriptor_what(hp_descriptor_entry(number)) == HP_UNKNOWN)
+            hp_descriptor_look(number);
+        prepare(number);
     }
     errno = saved;
 }
 
-void hp_descriptor_pair(int one, int other)
+struct pair {
+    const int *ends;
+    uint32_t site;
+};
+
+/* The ends of a pipe have the same number in the kernel. */
+static void look_at_pair(void *context)
+{
+    const struct pair *pair = context;
+    const uint64_t before[] = {hp_descriptor_entry(pair->ends[0]), hp_descriptor_entry(pair->ends[1])};
+    struct stat first, second;
+    if (fstat(pair->ends[0], &first) != 0 || fstat(pair->ends[1], &second) != 0)
+        return;
+    const uint32_t key = key_of_two(first.st_ino, second.st_ino);
+    remember(pair->ends[0], before[0], HP_FIRST_CHANNEL + pair->site, key);
+    remember(pair->ends[1], before[1], HP_FIRST_CHANNEL + pair->site, key);
+}
+
+static void prepare_pair(const int *ends, uint32_t site)
 {
     const int saved = errno;
-    int ends[] = {one, other};
-    if ((unsigned)one < HP_DESCRIPTORS && (unsigned)other < HP_DESCRIPTORS && !is_off &&
-        hotpath_v1_transfer_may_look())
-        hotpath_v1_aside(look_at_pair, ends);
-    hp_descriptor_prepare(one);
+    struct pair pair = {ends, site};
+    if ((unsigned)ends[0] < HP_DESCRIPTORS && (unsigned)ends[1] < HP_DESCRIPTORS && !is_off &&
+        hotpath_v1_transfer_may_look()) {
+        hotpath_v1_aside(look_at_pair, &pair);
+        if (may_prepare(ends[0]))
+            prepare(ends[0]);
+    }
     errno = saved;
 }
+
+/* In a process whose session has not begun, a pipe is looked at when it is used; a pair would be hard to find. */
+void hp_descriptor_pipe(const int ends[2])
+{
+    if (hotpath_v1_transfer_has_session())
+        prepare_pair(ends, PIPE);
+}
+
+void hp_descriptor_socket_pair(const int ends[2]) { prepare_pair(ends, SOCKET); }

@@ -39,7 +39,8 @@ bool hp_descriptors_are_off(void);
  */
 void hp_descriptor_prepare(int number);
 /* The same for two that are connected to each other and to nothing else. */
-void hp_descriptor_pair(int one, int other);
+void hp_descriptor_pipe(const int ends[2]);
+void hp_descriptor_socket_pair(const int ends[2]);
 /*
  * Called before and after the call that closes or replaces it: before, since another thread may get the number
  * right after; and after, since another thread may have looked up the old one meanwhile. Returns the entry it had.
@@ -47,8 +48,8 @@ void hp_descriptor_pair(int one, int other);
 uint64_t hp_descriptor_forget(int number);
 void hp_descriptor_forget_range(unsigned first, unsigned last);
 /*
- * It is closed: if it was the last descriptor of a channel, the channel has ended. The recorder is told of that
- * when the next channel is made, since telling takes system calls.
+ * It is closed: if it was the last descriptor of a channel, the channel has ended. The recorder is told when the
+ * next channel is made, or at exit, since that takes system calls; the time is that of the closing.
  */
 void hp_descriptor_closed(uint64_t entry);
 void hp_descriptor_close_range(unsigned first, unsigned last);

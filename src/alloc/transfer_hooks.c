@@ -325,18 +325,15 @@ HP_PUBLIC int socketpair(int domain, int type, int protocol, int ends[2])
     NEED(socketpair);
     const int result = CALL(socketpair, domain, type, protocol, ends);
     if (result == 0 && domain == AF_UNIX)
-        hp_descriptor_pair(ends[0], ends[1]);
+        hp_descriptor_socket_pair(ends);
     return result;
 }
 
-/* Both ends of a pipe have one record. */
 #define MAKE_PIPE(name, ...)                                                                                       \
     NEED(name);                                                                                                    \
     const int result = CALL(name, __VA_ARGS__);                                                                    \
-    if (result == 0) {                                                                                             \
-        hp_descriptor_prepare(ends[0]);                                                                            \
-        hp_descriptor_prepare(ends[1]);                                                                            \
-    }                                                                                                              \
+    if (result == 0)                                                                                               \
+        hp_descriptor_pipe(ends);                                                                                  \
     return result
 
 HP_PUBLIC int pipe(int ends[2]) { MAKE_PIPE(pipe, ends); }

@@ -300,5 +300,5 @@ void hotpath_v1_channel_waited(const struct hotpath_channel_wait_ *wait)
 
 void hotpath_v1_channel_end(struct hotpath_site *site, const void *channel_)
 {
-    hp_instance_end(site, &channel, channel_);
+    hp_instance_ended(site, &channel, channel_, 0);
 }

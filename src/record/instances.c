@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "holders.h"
+#include "tick_rate.h"
 
 #define LONGEST_CHAIN 64u
 
@@ -159,14 +160,14 @@ static void need_instance(struct hotpath_site *site, const struct hp_kind_type *
     hp_unlock(&held);
 }
 
-static void end_instance(const void *address, uint32_t class_)
+static void end_instance(const void *address, uint32_t class_, uint64_t ticks)
 {
     begin_session();
     const uint32_t number = find(address, class_, HP_MOST_INSTANCES);
     if (number == 0)
         return;
     take_out(number);
-    hp_object_write_end(number);
+    hp_object_write_end(number, ticks);
     queue_ended(number);
     set_full(class_, 0);
 }
@@ -176,9 +177,17 @@ struct request {
     struct hotpath_site *site;
     const struct hp_kind_type *kind;
     const void *address;
+    uint64_t ended_ns;           /* 0: now */
     struct hp_instance_use *use; /* the result ... */
     bool is_begun;               /* ... if this is set */
 };
+
+/* The clock of the session at a moment of CLOCK_MONOTONIC that is not long ago. */
+static uint64_t ticks_at(const struct hp_thread_context *context, uint64_t ns)
+{
+    const uint64_t ago = ns != 0 ? hp_clock_monotonic_ns() - ns : 0;
+    return hp_now() - (uint64_t)((double)ago * (double)hp_ticks_per_ms(context) / 1e6);
+}
 
 static void end_aside(void *context)
 {
@@ -188,18 +197,19 @@ static void end_aside(void *context)
     /* This gives the class a number, and checks the session. */
     if (!hp_object_begin(request->site, request->kind, &use))
         return;
+    const uint64_t ticks = ticks_at(use.context, request->ended_ns);
     hp_object_end(&use);
     if (!hp_lock(&held))
         return;
     if (hp_runtime->gate != 0)
-        end_instance(request->address, HOTPATH_GET_(request->site->log));
+        end_instance(request->address, HOTPATH_GET_(request->site->log), ticks);
     hp_unlock(&held);
 }
 
-void hp_instance_end(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address)
+void hp_instance_ended(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address, uint64_t ns)
 {
     const int saved = errno;
-    struct request request = {.site = site, .kind = kind, .address = address};
+    struct request request = {.site = site, .kind = kind, .address = address, .ended_ns = ns};
     if (address != NULL)
         hp_aside(end_aside, &request);
     errno = saved;
@@ -325,7 +335,7 @@ static __attribute__((noinline)) bool begin_again(const struct hotpath_site *sit
 static __attribute__((noinline)) bool begin_slowly(struct hotpath_site *site, const struct hp_kind_type *kind,
                                                    const void *address, struct hp_instance_use *ret_use)
 {
-    struct request request = {site, kind, address, ret_use, false};
+    struct request request = {.site = site, .kind = kind, .address = address, .use = ret_use};
     if (!hp_aside(begin_aside, &request))
         hp_session_lose(HP_LOSS_VALUES);
     return request.is_begun;

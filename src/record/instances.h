@@ -104,7 +104,8 @@ bool hp_instance_begin_known(const struct hotpath_site *site, const void *addres
  */
 struct hp_part *hp_instance_part_at(struct hp_thread_context *context, uint64_t place);
 
-/* Ends the instance. Later events at its address belong to a new one. */
-void hp_instance_end(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address);
+/* The instance ended at that moment of CLOCK_MONOTONIC, 0: now. Later events at its address belong to a new one. */
+void hp_instance_ended(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address,
+                       uint64_t ns);
 
 #endif

@@ -201,13 +201,13 @@ bool hp_object_write_instance(uint32_t number, uint32_t class_, const void *addr
     return true;
 }
 
-void hp_object_write_end(uint32_t number)
+void hp_object_write_end(uint32_t number, uint64_t ticks)
 {
     struct hp_object *object = written_object(number);
     if (object == NULL)
         return;
     struct hp_object *of = hp_store_at(hp_runtime->store, object->class_);
-    HOTPATH_PUT_(object->ended, hp_now());
+    HOTPATH_PUT_(object->ended, ticks);
     __atomic_store_n(&object->state, HP_OBJECT_ENDED, __ATOMIC_RELEASE);
     HOTPATH_PUT_(of->ended_count, of->ended_count + 1);
 }

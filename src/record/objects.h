@@ -197,7 +197,7 @@ uint32_t hp_object_new(uint32_t site, const struct hp_kind_type *kind);
  * lock.
  */
 bool hp_object_write_instance(uint32_t number, uint32_t class_, const void *address);
-void hp_object_write_end(uint32_t number);
+void hp_object_write_end(uint32_t number, uint64_t ticks);
 /*
  * The thread's part of an instance; needs the thread's part of the class. The caller holds the context. NULL: no
  * space, or not in this session.

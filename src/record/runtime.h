@@ -191,7 +191,7 @@ struct hp_recorder {
     struct hp_early_allocs {      /* atomic: what was allocated meanwhile */
         uint64_t count, bytes, usable, frees, freed;
     } early;
-    uint32_t confinements; /* announced sandboxes that were not refused; each is inside the one before */
+    uint32_t confinements; /* sandboxes, announced or noticed, and not refused; each is inside the one before */
     enum hp_counter counter;
     uint32_t counter_state;      /* atomic: see choose_counter */
     uint32_t session_places;     /* of `sessions` */

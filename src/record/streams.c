@@ -304,5 +304,5 @@ void hotpath_v1_stream_end(struct hotpath_site *site, const void *stream_)
         end_work(&use);
         hp_object_end(&use.class_);
     }
-    hp_instance_end(site, &stream, stream_);
+    hp_instance_ended(site, &stream, stream_, 0);
 }

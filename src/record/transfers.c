@@ -136,10 +136,10 @@ void hotpath_v1_transferred(const struct hotpath_transfer_ *transfer, uint64_t i
     hp_object_end(&use.class_);
 }
 
-void hotpath_v1_transfer_over(struct hotpath_site *site, const void *channel, int kind)
+void hotpath_v1_transfer_over(struct hotpath_site *site, const void *channel, int kind, uint64_t ns)
 {
     if (HOTPATH_GET_(hp_runtime->gate) != 0 && HOTPATH_GET_(site->log) != 0)
-        hp_instance_end(site, &kinds[kind], channel);
+        hp_instance_ended(site, &kinds[kind], channel, ns);
 }
 
 int hotpath_v1_transfer_has_session(void) { return HOTPATH_GET_(hp_runtime->gate) != 0; }

@@ -237,6 +237,18 @@ def test_reused_descriptor_numbers(run):
 
 
 @of_preload
+def test_number_used_before_it_is_open(run):
+    assert passed(the_channel(plain(run, "too_early"))) == (1, 10, 1, 10)
+
+
+@of_preload
+def test_channel_closed_in_a_vfork_child_alone(run):
+    """It is not over: the parent still has it. The other is, which is told at exit."""
+    whole, = [row for row in plain(run, "closed_by_child").channels if row["instance"] is None]
+    assert (whole["instances"], whole["live"]) == (2, 1)
+
+
+@of_preload
 def test_descriptor_replaced_while_it_is_looked_up(run):
     """The first answer is about the old pipe, and what is written goes to the new one."""
     assert passed(the_channel(plain(run, "replaced"))) == (3, 50, 1, 50)

@@ -206,6 +206,34 @@ static void reuse(void)
     NEED(read(second[0], bytes, 1000) == 50);
 }
 
+/* A number that is used before it is open. */
+static void too_early(void)
+{
+    char bytes[10] = {0};
+    int ends[2];
+    NEED(pipe(ends) == 0);
+    const int number = ends[1] + 1;
+    NEED(write(number, bytes, 10) == -1 && errno == EBADF);
+    NEED(dup(ends[1]) == number && write(number, bytes, 10) == 10 && read(ends[0], bytes, 10) == 10);
+}
+
+/* A vfork child closes its descriptors of a pipe; the parent keeps that, and closes another. */
+static void closed_by_child(void)
+{
+    char bytes[10] = {0};
+    int kept[2], closed[2];
+    NEED(pipe(kept) == 0 && write(kept[1], bytes, 10) == 10);
+    const pid_t child = vfork();
+    if (child == 0) {
+        close(kept[0]);
+        close(kept[1]);
+        _exit(0);
+    }
+    await_child();
+    NEED(pipe(closed) == 0 && write(closed[1], bytes, 10) == 10 && read(closed[0], bytes, 10) == 10);
+    NEED(close(closed[0]) == 0 && close(closed[1]) == 0);
+}
+
 /* Threads take over each other's numbers: of pipes, of files, of pipes again. */
 static void *open_and_close(void *bytes_)
 {
@@ -355,13 +383,16 @@ int main(int count, char **arguments)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"pairs", pairs},         {"counts", counts},         {"queue", queue},
-                 {"slow", slow},           {"streams", streams},       {"ways", ways},
+    } cases[] = {{"pairs", pairs},         {"counts", counts},
+                 {"queue", queue},         {"slow", slow},
+                 {"streams", streams},     {"ways", ways},
                  {"reuse", reuse},         {"churn", churn},
+                 {"too_early", too_early}, {"closed_by_child", closed_by_child},
 #ifdef __GLIBC__
                  {"replaced", replaced},
 #endif
-                 {"handed_on", handed_on}, {"at_the_end", at_the_end}, {"outcomes", outcomes}};
+                 {"handed_on", handed_on}, {"at_the_end", at_the_end},
+                 {"outcomes", outcomes}};
     for (size_t at = 0; count > 1 && at < sizeof cases / sizeof cases[0]; at++)
         if (strcmp(arguments[1], cases[at].name) == 0) {
             cases[at].run();

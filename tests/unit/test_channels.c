@@ -856,12 +856,43 @@ static void equal_keys_are_one_channel(void **state)
     (void)state;
     start_still();
     transfer(&pipes, HOTPATH_PIPE_, 7, true, 0, 1, 10);
-    hotpath_v1_transfer_over(&pipes, (const void *)7, HOTPATH_PIPE_);
+    hotpath_v1_transfer_over(&pipes, (const void *)7, HOTPATH_PIPE_, hotpath_v1_clock());
     transfer(&pipes, HOTPATH_PIPE_, 7, false, 0, 1, 10);
     report();
     assert_int_equal(row_count, 1);
     assert_row(row_of("pipe", NULL), 1, 1, -1);
     assert_int_equal(row_of("pipe", NULL)->number[QUEUE_BYTES], 0);
+}
+
+/* One item is inside for a second, the other for two: until the channel ended, which is told nine seconds later. */
+static void channels_end_when_they_are_closed(void **state)
+{
+    (void)state;
+    start_still();
+    transfer(&events, HOTPATH_MESSAGES_, 3, true, 0, 2, 0);
+    now += UINT64_C(1000000000);
+    transfer(&events, HOTPATH_MESSAGES_, 3, false, 0, 1, 0);
+    now += UINT64_C(10000000000);
+    hotpath_v1_transfer_over(&events, (const void *)3, HOTPATH_MESSAGES_,
+                             hotpath_v1_clock() - UINT64_C(9000000000));
+    transfer(&events, HOTPATH_MESSAGES_, 4, true, 0, 1, 0);
+    report();
+    assert_float_equal(find_row("events", "[3]")->number[AVERAGE], 1.5, 0.01);
+}
+
+/* A record that is made before the first transfer is no row. */
+static void prepared_channels_are_not_shown(void **state)
+{
+    (void)state;
+    const struct hotpath_transfer_ unused = {.site = &pipes, .channel = (const void *)8, .kind = HOTPATH_PIPE_};
+    start_still();
+    hotpath_v1_transfer_prepare(&unused);
+    report();
+    assert_int_equal(row_count, 0);
+    transfer(&pipes, HOTPATH_PIPE_, 7, true, 0, 1, 10);
+    report();
+    assert_int_equal(row_count, 1);
+    assert_row(row_of("pipe", NULL), 1, -1, -1);
 }
 
 int main(void)
@@ -890,6 +921,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(found_messages_have_delays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(thread_exit_ends_its_waits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(equal_keys_are_one_channel, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(channels_end_when_they_are_closed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(prepared_channels_are_not_shown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errno_is_kept, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, make_scratch_folder, remove_scratch_folder);
