@@ -22,7 +22,8 @@ BESIDE_THE_HEADER = {"hotpath_v1_runtime", "__cyg_profile_func_enter", "__cyg_pr
 FAMILY = {"malloc", "calloc", "realloc", "reallocarray", "free", "free_sized", "free_aligned_sized",
           "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc"}
 ALLOC = FAMILY | {"hotpath_v1_alloc_yield"}
-SANDBOXES = {"prctl", "syscall", "execve", "execv", "execvp", "execvpe", "fexecve", "execveat"}
+SANDBOXES = {"prctl", "syscall", "execve", "execv", "execvp", "execvpe", "fexecve", "execveat", "execl", "execle",
+             "execlp", "posix_spawn", "posix_spawnp", "system", "popen"}
 IDENTITIES = {"setuid", "setgid", "seteuid", "setegid", "setreuid", "setregid", "setresuid", "setresgid",
               "setgroups", "initgroups", "chroot", "unshare", "setns"}
 THREADS = {"pthread_create", "thrd_create", "sigaltstack"}

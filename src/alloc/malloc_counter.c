@@ -118,7 +118,9 @@ static const char *reason_to_keep_out(void)
 
 static void decide(void)
 {
-    if (!hp_preload_is_for_children())
+    if (hp_preload_is_for_children())
+        hp_preload_note();
+    else
         hp_preload_end_here();
     if (__atomic_load_n(&is_aside, __ATOMIC_RELAXED) != 0 && !hp_resolve_has_sanitizer())
         return;

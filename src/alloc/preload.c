@@ -1,6 +1,6 @@
 /*
  * Reads and changes the environment in place, without the heap or a lock of the C library: at process start, when
- * no other thread can access it, and by single stores when the process goes into a sandbox.
+ * no other thread can access it, and by one store for a program that is executed in a sandbox.
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
@@ -118,35 +118,27 @@ void hp_preload_end_here(void)
 /* ---------------------------------------------------------------------------------------------------- sandboxes */
 
 #define LIST "LD_PRELOAD="
-#define LONGEST_LIST 8192u
+#define LIST_LENGTH (sizeof LIST - 1)
 
-static char without_us[LONGEST_LIST], *with_us, first; /* the entry in a sandbox, the one before, its first byte */
+/* The entry at process start, and the same without us. Empty: none, or too long. */
+static char noted[2048], without_us[sizeof noted];
 
-/*
- * The entry is replaced by one store, and what copies of the array still point to is emptied by another, if all of
- * it is ours. Other threads that execute a program meanwhile see one or the other.
- */
+void hp_preload_note(void)
+{
+    char **const entry = find("LD_PRELOAD");
+    if (entry == NULL || strstr(*entry, "libhotpath") == NULL || strlen(*entry) >= sizeof noted)
+        return;
+    memcpy(noted, *entry, strlen(*entry) + 1);
+    memcpy(without_us, *entry, strlen(*entry) + 1);
+    remove_ours(without_us + LIST_LENGTH);
+}
+
+/* One store: other threads see one text or the other. */
 void hp_preload_hide(void)
 {
     char **const entry = find("LD_PRELOAD");
-    if (entry == NULL || strstr(*entry, "libhotpath") == NULL || strlen(*entry) >= sizeof without_us)
-        return;
-    memcpy(without_us, *entry, strlen(*entry) + 1);
-    remove_ours(without_us + strlen(LIST));
-    with_us = *entry;
-    first = with_us[strlen(LIST)];
-    __atomic_store_n(entry, without_us, __ATOMIC_RELEASE);
-    if (without_us[strlen(LIST)] == '\0')
-        __atomic_store_n(&with_us[strlen(LIST)], '\0', __ATOMIC_RELAXED);
-}
-
-void hp_preload_show(void)
-{
-    char **const entry = find("LD_PRELOAD");
-    if (entry == NULL || *entry != without_us)
-        return;
-    __atomic_store_n(&with_us[strlen(LIST)], first, __ATOMIC_RELAXED);
-    __atomic_store_n(entry, with_us, __ATOMIC_RELEASE);
+    if (entry != NULL && strcmp(*entry, noted) == 0)
+        __atomic_store_n(entry, without_us, __ATOMIC_RELAXED);
 }
 
 bool hp_preload_is_in(char *const *environment, struct hp_environment *ret_found)
@@ -155,7 +147,7 @@ bool hp_preload_is_in(char *const *environment, struct hp_environment *ret_found
     *ret_found = (struct hp_environment){0, 0, 0};
     for (size_t at = 0; environment != NULL && environment[at] != NULL; at++) {
         ret_found->count++;
-        if (is_in || strncmp(environment[at], LIST, strlen(LIST)) != 0 ||
+        if (is_in || strncmp(environment[at], LIST, LIST_LENGTH) != 0 ||
             strstr(environment[at], "libhotpath") == NULL)
             continue;
         ret_found->at = at;
@@ -169,11 +161,11 @@ void hp_preload_copy(char *const *environment, const struct hp_environment *foun
 {
     char *const text = (char *)(copy + found->count + 1), **to = copy;
     memcpy(text, environment[found->at], found->length);
-    remove_ours(text + strlen(LIST));
+    remove_ours(text + LIST_LENGTH);
     for (size_t at = 0; at < found->count; at++)
         if (at != found->at)
             *to++ = environment[at];
-        else if (text[strlen(LIST)] != '\0')
+        else if (text[LIST_LENGTH] != '\0')
             *to++ = text;
     *to = NULL;
 }

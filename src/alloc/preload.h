@@ -14,12 +14,13 @@ bool hp_preload_is_asked_for(void);
 /* Removes libhotpath_alloc.so from LD_PRELOAD, so that child programs run without it. */
 void hp_preload_end_here(void);
 
+/* At process start, for the next. */
+void hp_preload_note(void);
 /*
- * The process is going into a sandbox, in which programs that it executes would be killed by what this library
- * does: the environment names it no longer. The second takes that back.
+ * `environ` names this library no longer, unless the program has changed LD_PRELOAD. Only in functions that read
+ * `environ` anyway: other threads may be changing it.
  */
 void hp_preload_hide(void);
-void hp_preload_show(void);
 
 /* An environment that names this library: how many entries it has, which one that is, and how long. */
 struct hp_environment {

@@ -5,8 +5,8 @@
  * They are called rarely.
  *
  * A program that is executed in a sandbox inherits it, and would be killed by what this library does at its start.
- * So it runs without: our entry is taken out of LD_PRELOAD, in the environment of the process when it goes into the
- * sandbox, and in any that it passes to a function that executes a program. SPDX-License-Identifier: MIT
+ * So it runs without: our entry is taken out of LD_PRELOAD by the functions that execute programs (exec_hooks.c).
+ * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include <alloca.h>
@@ -66,8 +66,30 @@ static int what_confines(const struct call *call)
 }
 
 static uint32_t depth; /* atomic: sandboxes that were announced and not refused */
-/* This thread has, or had, a vfork child in a sandbox. They share it, and only the kernel can tell which it is. */
-static __thread bool has_child_inside __attribute__((tls_model("initial-exec")));
+
+/*
+ * The thread that has, or had, a vfork child in a sandbox: they are the same to us, and only the kernel can tell
+ * which it is. Atomic, by thread pointer; 0: none.
+ */
+static uintptr_t half_inside;
+#define SEVERAL UINTPTR_MAX
+
+static uintptr_t this_thread(void) { return (uintptr_t)&errno; }
+
+static void note_child(void)
+{
+    uintptr_t other = 0;
+    if (!__atomic_compare_exchange_n(&half_inside, &other, this_thread(), false, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED) &&
+        other != this_thread())
+        __atomic_store_n(&half_inside, SEVERAL, __ATOMIC_RELAXED);
+}
+
+static bool has_child_inside(void)
+{
+    const uintptr_t which = __atomic_load_n(&half_inside, __ATOMIC_RELAXED);
+    return which != 0 && (which == SEVERAL || which == this_thread());
+}
 
 /* Tells the recorder, and the stack sampler beside it. */
 static void announce(int what)
@@ -77,10 +99,10 @@ static void announce(int what)
     const bool is_own = hotpath_v1_confine(what);
     if (!(what & HOTPATH_CONFINES_CALLS_))
         return;
-    if (!is_own)
-        has_child_inside = true;
-    else if (__atomic_fetch_add(&depth, 1, __ATOMIC_RELAXED) == 0)
-        hp_preload_hide();
+    if (is_own)
+        __atomic_fetch_add(&depth, 1, __ATOMIC_RELAXED);
+    else
+        note_child();
 }
 
 static void take_back(int what)
@@ -88,14 +110,22 @@ static void take_back(int what)
     const bool is_own = hotpath_v1_confine(-what);
     if (!(what & HOTPATH_CONFINES_CALLS_))
         return;
-    if (is_own && __atomic_fetch_sub(&depth, 1, __ATOMIC_RELAXED) == 1)
-        hp_preload_show();
+    if (is_own)
+        __atomic_fetch_sub(&depth, 1, __ATOMIC_RELAXED);
     hp_stack_sampler_release();
 }
 
-bool hp_sandbox_is_around(void)
+static bool is_process_inside(void)
 {
-    return __atomic_load_n(&depth, __ATOMIC_RELAXED) != 0 || has_child_inside || hotpath_v1_is_confined();
+    return __atomic_load_n(&depth, __ATOMIC_RELAXED) != 0 || hotpath_v1_is_confined();
+}
+
+bool hp_sandbox_is_around(void) { return has_child_inside() || is_process_inside(); }
+
+void hp_sandbox_before_shell(void)
+{
+    if (is_process_inside())
+        hp_preload_hide();
 }
 
 /*
@@ -113,13 +143,8 @@ typedef int process_control(int option, ...);
 static system_call *next_syscall;
 static process_control *next_prctl;
 
-/* A child inherits a sandbox that only an observer has noticed. */
-static void look_before_fork(void)
-{
-    if (!has_child_inside && __atomic_load_n(&depth, __ATOMIC_RELAXED) == 0 && hotpath_v1_is_confined() &&
-        __atomic_fetch_add(&depth, 1, __ATOMIC_RELAXED) == 0)
-        hp_preload_hide();
-}
+/* A child inherits a sandbox that only an observer has noticed, and the recorder's note of it. */
+static void look_before_fork(void) { hotpath_v1_is_confined(); }
 
 __attribute__((constructor)) static void prepare_for_fork(void) { pthread_atfork(look_before_fork, NULL, NULL); }
 

@@ -10,6 +10,8 @@
 
 /* Whether the caller may be in one. It may also be a thread whose vfork child went into one. */
 bool hp_sandbox_is_around(void);
+/* Before a function that executes a program with `environ`, deep in the C library. */
+void hp_sandbox_before_shell(void);
 
 /*
  * Declares `passed`: the environment for a program to be executed, in a sandbox without this library. A copy is on

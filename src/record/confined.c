@@ -33,12 +33,21 @@ static void set_confinements(uint32_t count)
     hp_seal(count > 0 || HOTPATH_GET_(hp_runtime->wishes.reserve));
 }
 
+/* One that was noticed from outside is counted here, where forked children find it. */
+int hotpath_v1_is_confined(void)
+{
+    const bool is_inside = hp_is_sandboxed();
+    uint32_t none = 0;
+    if (is_inside)
+        __atomic_compare_exchange_n(&hp_runtime->confinements, &none, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return is_inside;
+}
+
 /* A seccomp filter may apply to all threads, and applies to all threads created later. Under the lock. */
 static void shut_calls_in(struct hp_thread_context *context)
 {
-    if (hp_is_sandboxed()) {
-        if (hp_runtime->confinements > 0) /* else an observer outside has noticed the sandbox */
-            set_confinements(hp_runtime->confinements + 1);
+    if (hotpath_v1_is_confined()) {
+        set_confinements(hp_runtime->confinements + 1);
         return;
     }
     if (context != NULL)
@@ -106,16 +115,6 @@ static struct hp_thread_context *head_here(void)
 
 /* A vfork child shares its parent's memory; the parent itself is suspended. */
 static bool is_parents(void) { return !hp_is_sandboxed() && !hp_is_forked_child() && !hp_is_own_process(); }
-
-/* One that was noticed from outside is remembered here, where forked children find it. */
-int hotpath_v1_is_confined(void)
-{
-    const bool is_inside = hp_is_sandboxed();
-    uint32_t none = 0;
-    if (is_inside)
-        __atomic_compare_exchange_n(&hp_runtime->confinements, &none, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-    return is_inside;
-}
 
 int hotpath_v1_confine(int what)
 {

@@ -114,25 +114,31 @@ def test_without_the_counter(cli, flags):
     assert (done.status, done.stdout) == (0, "ok\n")
 
 
-def executed(cli, how):
-    """LD_PRELOAD of a program that is executed in a sandbox; the user has an entry, too."""
-    done = cli.run(PROGRAMS / "executes", how, env={"LD_PRELOAD": "libm.so.6"}, status=None)
+WAYS = ("execve", "execve_with_copy", "execv", "execvp", "execvpe", "execl", "execle", "execlp", "syscall",
+        "posix_spawn", "posix_spawnp", "system", "popen")
+
+
+def executed(cli, how, preload="libm.so.6"):
+    """Lines about LD_PRELOAD of programs that are executed in a sandbox; the user may have an entry, too."""
+    done = cli.run(PROGRAMS / "executes", how, env={"LD_PRELOAD": preload}, status=None)
     if done.status == 77:
         pytest.skip("no seccomp here")
     assert done.status == 0, done.stderr
-    return done.stdout.splitlines()
+    return [line.strip() for line in done.stdout.splitlines()]
 
 
 @of_preload
-@pytest.mark.parametrize("how", ["execv", "execve", "copied", "syscall", "raw"])
-def test_programs_executed_in_a_sandbox_are_without_the_library(cli, how):
-    assert executed(cli, how) == ["libm.so.6"]
+@pytest.mark.parametrize("preload", ["libm.so.6", None])
+@pytest.mark.parametrize("how", ["announced", "raw"])
+def test_programs_executed_in_a_sandbox_are_without_the_library(cli, how, preload):
+    assert executed(cli, how, preload) == [f"{way} {preload or ''}".strip() for way in WAYS]
 
 
 @of_preload
 def test_programs_executed_after_a_refused_sandbox_have_the_library(cli):
-    entry, = executed(cli, "refused")
-    assert "libhotpath" in entry and entry.endswith(":libm.so.6")
+    lines = executed(cli, "refused")
+    assert [line.split()[0] for line in lines] == list(WAYS)
+    assert all("libhotpath" in line and line.endswith(":libm.so.6") for line in lines)
 
 
 @of_preload

@@ -1,5 +1,6 @@
 """The system calls that hotpath(7) says a sandbox must allow are those that the library makes: strace shows each
-call with its stack."""
+call with its stack, and the sources name those that are too rare to be seen."""
+import os
 import re
 import shutil
 import subprocess
@@ -21,31 +22,53 @@ PROGRAMS_TO_TRACE = [  # what is in front of strace, the program, its environmen
 ]
 
 # Functions that pass a call of the program on, beside the hooks themselves.
-FORWARDING = re.compile(r"(through|count|first|on|pass)_\w+")
+FORWARDING = re.compile(r"(through|count|first|on|pass)_\w+|(find_and_)?execute\w*")
 # Done when the library is loaded, before any sandbox: a try of the allocator.
 BY_THE_ALLOCATOR = {"brk", "getrandom"}
 # The library never ends the process; strace may show the stack of a thread that dies with it.
 BY_THE_PROGRAM = {"exit_group"}
-# Listed, and not seen in every run.
-RARE = {
-    "membarrier": "hotpath_stop on several threads",
-    "nanosleep": "waiting for a thread that is in the recorder",
-    "rt_sigreturn": "seen only if the signal interrupted the library",
-    "futex": "a lock that another thread has",
-    "sched_yield": "the same",
-    "tgkill": "whether a thread of the session still exists",
-    "statx": "naming the file that a thread waits for",
-    "ppoll": "a report to a pipe that is full, a session lent by hotpath run",
+# By the kernel after a handler. Its stack is that of the code that was interrupted.
+AFTER_HANDLERS = {"rt_sigreturn"}
+
+# Named in the sources or imported, but not made by the library.
+NOT_MADE = {
+    "execve": "asked for by the program", "execveat": "the same", "seccomp": "the same",
+    "exit": "asked for by HOTPATH_SHUTDOWN_MS",
+    "pwrite64": "src/session/axis_writer.c: by hotpath run",
 }
+ON_32_BITS = {"clock_gettime32", "clock_gettime64", "fcntl64", "mmap2", "timer_settime32", "timer_settime64"}
+INSIDE_THE_C_LIBRARY = {"open": "openat", "stat": "newfstatat", "lstat": "newfstatat", "getrlimit": "prlimit64"}
+
+
+def named_in_sources():
+    """By number. system_calls.c has names of what other threads wait for."""
+    names = set()
+    for folder in ("os", "elf", "session", "record", "alloc"):
+        for path in (Path(SOURCE) / "src" / folder).glob("*.[ch]"):
+            if path.name != "system_calls.c":
+                names |= set(re.findall(r"\bSYS_(\w+)", path.read_text()))
+    return names - {"name"} - ON_32_BITS  # a parameter of a macro
+
+
+def imported():
+    """Functions of the C library that have the name of a system call, with or without `64`."""
+    header = subprocess.run(["cc", "-E", "-dM", "-include", "sys/syscall.h", "-x", "c", os.devnull], check=True,
+                            capture_output=True, text=True).stdout
+    calls = {name.removesuffix("64"): name for name in re.findall(r"#define SYS_(\w+)", header)}
+    names = {name.removesuffix("64") for name in symbols("--undefined-only")}
+    return {INSIDE_THE_C_LIBRARY.get(name, calls[name]) for name in names & calls.keys()}
+
+
+def symbols(which):
+    names = set()
+    for library in BUILD.glob("lib/libhotpath*.so"):
+        text = subprocess.run(["nm", "-D", which, library], check=True, capture_output=True, text=True).stdout
+        names |= {line.split()[-1].split("@")[0] for line in text.splitlines()}
+    return names
 
 
 def hooks():
-    names = set()
-    for library in BUILD.glob("lib/libhotpath*.so"):
-        symbols = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True,
-                                 text=True).stdout
-        names |= {line.split()[-1].split("@")[0] for line in symbols.splitlines()}
-    return {name for name in names if not name.startswith("hotpath_")}
+    return {name for name in symbols("--defined-only") if not name.startswith("hotpath_")}
 
 
 def calls_of_library(trace, forwarding):
@@ -85,7 +108,15 @@ def test_list_of_needed_system_calls(box):
         assert done.returncode == 0, (program, done.stderr)
         for file in box.path.glob(f"trace{number}.*"):
             found.update(calls_of_library(file.read_text(errors="replace"), forwarding))
-    expected = listed() | BY_THE_ALLOCATOR | BY_THE_PROGRAM
-    missing = {call: function for call, function in found.items() if call not in expected}
+    missing = {call: function for call, function in found.items()
+               if call not in listed() | BY_THE_ALLOCATOR | BY_THE_PROGRAM}
     assert not missing, "add to the list in man/hotpath.7"
-    assert listed() - found.keys() - RARE.keys() == set(), "no longer made: remove from man/hotpath.7"
+    assert listed() - found.keys() - named_in_sources() - imported() - AFTER_HANDLERS == set(), \
+        "no longer made: remove from man/hotpath.7"
+
+
+@of_preload
+def test_list_of_system_calls_that_are_rarely_made():
+    named = named_in_sources() | imported()
+    assert named - NOT_MADE.keys() - listed() == set(), "add to the list in man/hotpath.7"
+    assert NOT_MADE.keys() <= named

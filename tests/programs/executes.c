@@ -1,15 +1,16 @@
 /*
- * Goes into a sandbox that allows everything, and executes `printenv LD_PRELOAD` there. Nothing of hotpath is in
- * this program.
- *     execv, execve, copied, syscall   how; `copied` passes a copy of the environment
- *     refused                          the kernel refuses the sandbox: nothing has changed
- *     vfork                            only a child by vfork is in the sandbox; then the same from outside
- *     raw                              by instructions that nothing sees; repeated until an observer has noticed
+ * Goes into a sandbox that allows everything, and executes `printenv LD_PRELOAD` there in every way. Prints each
+ * way with its output. Nothing of hotpath is in this program.
+ *     announced   by prctl
+ *     raw         by instructions that nothing sees; waits until an observer has noticed
+ *     refused     the kernel refuses the sandbox: nothing has changed
+ *     vfork       only a child by vfork is in the sandbox; then the same from outside
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@
 
 #include "raw_call.h"
 
-static char name[] = "printenv", variable[] = "LD_PRELOAD", *const arguments[] = {name, variable, NULL};
+static char path[] = "/usr/bin/printenv", name[] = "printenv",
+            variable[] = "LD_PRELOAD", *const arguments[] = {name, variable, NULL};
 
 static bool shut_in(bool is_raw, unsigned short length)
 {
@@ -45,13 +47,96 @@ static char **copied(void)
     return copy;
 }
 
-static int in_vfork_child(void)
+/* ---------------------------------------------------------------------------------------------------- the ways */
+
+static char **copy; /* of the environment, from before the sandbox */
+
+static void by_execve(void) { execve(path, arguments, environ); }
+static void by_execve_with_copy(void) { execve(path, arguments, copy); }
+static void by_execv(void) { execv(path, arguments); }
+static void by_execvp(void) { execvp(name, arguments); }
+static void by_execvpe(void) { execvpe(name, arguments, copy); }
+static void by_execl(void) { execl(path, name, variable, NULL); }
+static void by_execle(void) { execle(path, name, variable, NULL, copy); }
+static void by_execlp(void) { execlp(name, name, variable, NULL); }
+static void by_syscall(void) { syscall(SYS_execve, path, arguments, copy); }
+
+static void by_posix_spawn(void)
+{
+    pid_t child;
+    _exit(posix_spawn(&child, path, NULL, NULL, arguments, copy) == 0 && waitpid(child, NULL, 0) == child ? 0 : 3);
+}
+
+static void by_posix_spawnp(void)
+{
+    pid_t child;
+    _exit(posix_spawnp(&child, name, NULL, NULL, arguments, environ) == 0 && waitpid(child, NULL, 0) == child ? 0
+                                                                                                              : 3);
+}
+
+static void by_system(void) { _exit(system("exec printenv LD_PRELOAD") >= 0 ? 0 : 3); }
+
+static void by_popen(void)
+{
+    FILE *const shell = popen("exec printenv LD_PRELOAD >&2", "w");
+    _exit(shell != NULL && pclose(shell) >= 0 ? 0 : 3);
+}
+
+#define WAY(way)                                                                                                   \
+    {                                                                                                              \
+#way, by_##way                                                                                             \
+    }
+static const struct {
+    const char *name;
+    void (*execute)(void);
+} ways[] = {WAY(execve),       WAY(execve_with_copy), WAY(execv),  WAY(execvp),  WAY(execvpe),
+            WAY(execl),        WAY(execle),           WAY(execlp), WAY(syscall), WAY(posix_spawn),
+            WAY(posix_spawnp), WAY(system),           WAY(popen)};
+
+/* What a child prints that executes it that way. */
+static const char *printed(void (*execute)(void))
+{
+    static char text[4096];
+    size_t length = 0;
+    int ends[2];
+    if (pipe(ends) != 0)
+        exit(3);
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], 1);
+        dup2(ends[1], 2);
+        close(ends[0]);
+        close(ends[1]);
+        execute();
+        _exit(98);
+    }
+    close(ends[1]);
+    for (ssize_t got; (got = read(ends[0], text + length, sizeof text - 1 - length)) > 0;)
+        length += (size_t)got;
+    text[length] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    close(ends[0]);
+    if (waitpid(child, NULL, 0) != child)
+        exit(3);
+    return text;
+}
+
+static int print_all(void)
+{
+    for (size_t at = 0; at < sizeof ways / sizeof ways[0]; at++)
+        printf("%s %s\n", ways[at].name, printed(ways[at].execute));
+    return 0;
+}
+
+/* ---------------------------------------------------------------------------------------------------- the cases */
+
+static int print_in_vfork_child(void)
 {
     int status;
     const pid_t child = vfork();
     if (child == 0) {
         if (shut_in(false, 1))
-            execve("/usr/bin/printenv", arguments, environ);
+            execve(path, arguments, environ);
         _exit(77);
     }
     waitpid(child, &status, 0);
@@ -59,50 +144,24 @@ static int in_vfork_child(void)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 3;
 }
 
-/* What a child prints, until it is not ours. */
-static int until_noticed(void)
+/* Half a minute at most. */
+static void wait_until_noticed(void)
 {
-    char line[4096];
-    int tries = 3000;
-    do {
-        int ends[2], status;
+    for (int tries = 3000; strstr(printed(by_execve), "hotpath") != NULL && tries > 0; tries--)
         usleep(10000);
-        if (pipe(ends) != 0)
-            return 3;
-        const pid_t pid = fork();
-        if (pid == 0) {
-            dup2(ends[1], 1);
-            execve("/usr/bin/printenv", arguments, environ);
-            _exit(98);
-        }
-        close(ends[1]);
-        const ssize_t length = read(ends[0], line, sizeof line - 1);
-        line[length > 0 ? length : 0] = '\0';
-        close(ends[0]);
-        if (waitpid(pid, &status, 0) != pid)
-            return 3;
-    } while (strstr(line, "hotpath") != NULL && --tries > 0);
-    fputs(line, stdout);
-    return 0;
 }
 
 int main(int count, char **words)
 {
     const char *const how = count > 1 ? words[1] : "";
-    char **const copy = copied();
+    copy = copied();
+    setvbuf(stdout, NULL, _IOLBF, 0);
     if (strcmp(how, "vfork") == 0)
-        return in_vfork_child();
-    if (strcmp(how, "raw") == 0)
-        return shut_in(true, 1) ? until_noticed() : 77;
-    if (shut_in(false, strcmp(how, "refused") != 0) != (strcmp(how, "refused") != 0))
+        return print_in_vfork_child();
+    const bool is_refused = strcmp(how, "refused") == 0, is_raw = strcmp(how, "raw") == 0;
+    if (shut_in(is_raw, !is_refused) == is_refused)
         return 77;
-    if (strcmp(how, "execv") == 0 || strcmp(how, "refused") == 0)
-        execv("/usr/bin/printenv", arguments);
-    else if (strcmp(how, "execve") == 0)
-        execve("/usr/bin/printenv", arguments, environ);
-    else if (strcmp(how, "copied") == 0)
-        execve("/usr/bin/printenv", arguments, copy);
-    else
-        syscall(SYS_execve, "/usr/bin/printenv", arguments, copy);
-    return 98;
+    if (is_raw)
+        wait_until_noticed();
+    return print_all();
 }

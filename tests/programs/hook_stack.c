@@ -19,6 +19,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,13 +78,13 @@ static void prepare(const char *name)
     char path[32];
     memset(&its, 0, sizeof its);
     snprintf(path, sizeof path, "/hook_stack.%d.%u", getpid(), number++);
-    if (pipe(its.pipe) != 0 || pipe(its.other) != 0 ||
+    if (syscall(SYS_pipe2, its.pipe, 0) != 0 || syscall(SYS_pipe2, its.other, 0) != 0 ||
         syscall(SYS_socketpair, AF_UNIX, SOCK_DGRAM, 0, its.pair) != 0 ||
         syscall(SYS_write, its.pipe[1], "1 x\n", 4) != 4)
         exit(3);
     syscall(SYS_sendto, its.pair[0], "x", 1, 0, NULL, 0);
     its.alone = socket(AF_UNIX, SOCK_DGRAM, 0);
-    its.events = eventfd(1, 0);
+    its.events = (int)syscall(SYS_eventfd2, 1, 0);
     its.epoll = epoll_create1(0);
     its.file = open("/proc/self/exe", O_RDONLY);
     struct mq_attr room = {.mq_maxmsg = 4, .mq_msgsize = 8};
@@ -243,6 +244,12 @@ static void fill_list(int unused, ...) { va_start(list, unused); }
     CALL(execvpe, execvpe("/nonexistent", no_words, environ))                                                      \
     CALL(fexecve, fexecve(-1, no_words, environ))                                                                  \
     CALL(execveat, execveat(-1, "nonexistent", no_words, environ, 0))                                              \
+    CALL(execl, execl("/nonexistent", no_word, NULL))                                                              \
+    CALL(execle, execle("/nonexistent", no_word, NULL, environ))                                                   \
+    CALL(execlp, execlp("/nonexistent", no_word, NULL))                                                            \
+    CALL(posix_spawn, posix_spawn(NULL, "/nonexistent", NULL, NULL, no_words, environ))                            \
+    CALL(posix_spawnp, posix_spawnp(NULL, "/nonexistent", NULL, NULL, no_words, environ))                          \
+    CALL(system, (void)!system("exec true"))                                                                       \
     CALL(fclose, fclose(its.out))                                                                                  \
     CALL(popen, its.process = popen("exec true", "r"))                                                             \
     CALL(pclose, pclose(its.process))                                                                              \

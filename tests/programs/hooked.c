@@ -13,6 +13,7 @@
 #include <malloc.h>
 #include <mqueue.h>
 #include <sched.h>
+#include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -258,13 +259,14 @@ static void tell_closing(void)
 
 /* ---------------------------------------------------------------------------------------------- other programs */
 
-enum { EXECVE, EXECV, EXECVP, EXECVPE, FEXECVE, EXECVEAT, BY_NUMBER };
+enum { EXECVE, EXECV, EXECVP, EXECVPE, EXECL, EXECLE, EXECLP, FEXECVE, EXECVEAT, BY_NUMBER };
 
 /* A shell that ends with what its environment says. */
+static char own_status[] = "STATUS=5", *const environment[] = {own_status, NULL}, shell[] = "sh", option[] = "-c",
+            script[] = "exit ${STATUS:-6}", *const arguments[] = {shell, option, script, NULL};
+
 static long execute(const struct hooked_call *call)
 {
-    static char own[] = "STATUS=5", *const environment[] = {own, NULL}, name[] = "sh", option[] = "-c",
-                script[] = "exit ${STATUS:-6}", *const arguments[] = {name, option, script, NULL};
     MUST(setenv("STATUS", "7", 1) == 0);
     switch (call->fd) {
     case EXECVE:
@@ -275,6 +277,12 @@ static long execute(const struct hooked_call *call)
         return execvp("sh", arguments);
     case EXECVPE:
         return execvpe("sh", arguments, environment);
+    case EXECL:
+        return execl("/bin/sh", shell, option, script, NULL);
+    case EXECLE:
+        return execle("/bin/sh", shell, option, script, NULL, environment);
+    case EXECLP:
+        return execlp("sh", shell, option, script, NULL);
     case FEXECVE:
         return fexecve(open("/bin/sh", O_RDONLY | O_CLOEXEC), arguments, environment);
     case EXECVEAT:
@@ -286,10 +294,53 @@ static long execute(const struct hooked_call *call)
     }
 }
 
+/* The status of a shell that is the child of this process. */
+static int ended(pid_t child)
+{
+    int status = 0;
+    MUST(waitpid(child, &status, 0) == child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static long spawn(const struct hooked_call *call)
+{
+    pid_t child = 0;
+    const int error = call->fd == 0 ? posix_spawn(&child, "/bin/sh", NULL, NULL, arguments, environment)
+                                    : posix_spawnp(&child, "sh", NULL, NULL, arguments, environment);
+    return error == 0 ? ended(child) : 1000 + error;
+}
+
+static long call_shell(const struct hooked_call *call)
+{
+    char line[8] = "";
+    if (call->fd == 0)
+        return system("exit 3");
+    FILE *const lines = popen("echo 123", "r");
+    MUST(lines != NULL && fgets(line, sizeof line, lines) != NULL);
+    return strtol(line, NULL, 10) + pclose(lines);
+}
+
+static void tell_spawning(void)
+{
+    static const char *const spawning[] = {"posix_spawn", "posix_spawnp"}, *const calling[] = {"system", "popen"};
+    for (int way = 0; way < 2; way++) {
+        const struct hooked_call spawned = {.run = spawn, .fd = way}, called = {.run = call_shell, .fd = way};
+        TELL(spawning[way], "a shell", spawn(&spawned));
+        hooked_tell_forked(spawning[way], "in a child", &spawned);
+        TELL(calling[way], "a shell", call_shell(&called));
+        hooked_tell_forked(calling[way], "in a child", &called);
+    }
+    TELL("posix_spawn", "no such program", posix_spawn(NULL, "/nonexistent", NULL, NULL, arguments, environment));
+    TELL("posix_spawnp", "no such program",
+         posix_spawnp(NULL, "a-program-that-nobody-has", NULL, NULL, arguments, environment));
+    TELL("system", "is there a shell", system(NULL));
+    TELL("popen", "a bad mode", popen("true", "q") == NULL);
+}
+
 static void tell_executing(void)
 {
-    static const char *const names[] = {"execve", "execv", "execvp", "execvpe", "fexecve", "execveat", "syscall"};
-    char name[] = "none", *const arguments[] = {name, NULL};
+    static const char *const names[] = {"execve", "execv",  "execvp",  "execvpe",  "execl",
+                                        "execle", "execlp", "fexecve", "execveat", "syscall"};
     for (int way = EXECVE; way <= BY_NUMBER; way++) {
         const struct hooked_call call = {.run = execute, .fd = way};
         hooked_tell_forked(names[way], "a shell", &call);
@@ -297,12 +348,16 @@ static void tell_executing(void)
     TELL("execve", "no such program", execve("/nonexistent", arguments, environ));
     TELL("execve", "no environment, no such program", execve("/nonexistent", arguments, NULL));
     TELL("execv", "a folder", execv("/", arguments));
+    TELL("execl", "a folder", execl("/", shell, NULL));
+    TELL("execle", "no such program", execle("/nonexistent", shell, NULL, environ));
+    TELL("execlp", "no such program", execlp("a-program-that-nobody-has", shell, NULL));
     TELL("execvp", "no such program", execvp("a-program-that-nobody-has", arguments));
     TELL("execvpe", "no such program", execvpe("a-program-that-nobody-has", arguments, environ));
     TELL("fexecve", "no descriptor", fexecve(-1, arguments, environ));
 #ifdef __GLIBC__
     TELL("execveat", "bad flags", execveat(AT_FDCWD, "/bin/sh", arguments, environ, 1 << 30));
 #endif
+    tell_spawning();
 }
 
 /* ----------------------------------------------------------------------------------------------- event counters */
