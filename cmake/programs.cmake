@@ -1,6 +1,7 @@
-# hotpath_needed_by(quick|asan|tsan target...): ./dev test --quick needs these targets, or ./dev test in that build.
+# hotpath_needed_by(quick|plain|asan|tsan target...): ./dev test --quick needs these targets, or ./dev test in that
+# build; plain is the one without sanitizers.
 if(HOTPATH_BUILD_TESTS)
-  foreach(group quick asan tsan)
+  foreach(group quick plain asan tsan)
     add_custom_target(${group})
   endforeach()
 endif()
@@ -8,6 +9,12 @@ function(hotpath_needed_by group)
   if(TARGET ${group} AND HOTPATH_BUILD_TESTS)
     add_dependencies(${group} ${ARGN})
   endif()
+endfunction()
+
+# All targets of the current folder.
+function(hotpath_folder_is_needed_by group)
+  get_property(targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
+  hotpath_needed_by(${group} ${targets})
 endfunction()
 
 # hotpath_add_program(name [CXX] [STATIC] [OFF] [MODULE] [ALLOC] [QUICK] [TSAN] [PLAIN] [LIBRARIES lib...]

@@ -8,6 +8,8 @@
 # ./dev test and ./dev test --quick build only what these tests need: the targets quick, asan and tsan. What is
 # missing there makes a test fail.
 #
+# Tests count as two processors for ctest, those that wait most of the time (WAITS) as one.
+#
 # A timeout is for tests that hang, not for slow ones: under a load of ten everything takes ten times as long. Tests
 # run several at once: each must pass while others take CPU time from it.
 
@@ -15,7 +17,7 @@ include(CheckSymbolExists)
 check_symbol_exists(__GLIBC__ features.h HOTPATH_IS_GLIBC)
 
 function(hotpath_add_test name)
-  cmake_parse_arguments(arg "" "TIMEOUT" "COMMAND;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "WAITS" "TIMEOUT" "COMMAND;LABELS" ${ARGN})
   add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 600)
@@ -23,9 +25,14 @@ function(hotpath_add_test name)
       set(arg_TIMEOUT 1800)
     endif()
   endif()
+  set(processors 2)
+  if(arg_WAITS)
+    set(processors 1)
+  endif()
   set(emulator "${CMAKE_CROSSCOMPILING_EMULATOR}")
   list(JOIN emulator " " emulator)
   set_tests_properties(${name} PROPERTIES
+    PROCESSORS ${processors}
     SKIP_RETURN_CODE 77 LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT "HOTPATH_BUILD_DIR=${PROJECT_BINARY_DIR};HOTPATH_SOURCE_DIR=${PROJECT_SOURCE_DIR}\
 ;HOTPATH_SANITIZER=${HOTPATH_SANITIZE};HOTPATH_EMULATOR=${emulator};HOTPATH_IS_GLIBC=${HOTPATH_IS_GLIBC}\
@@ -60,22 +67,26 @@ function(hotpath_add_unit_test name)
   hotpath_add_test(unit.${name} COMMAND ${command} LABELS ${labels})
 endfunction()
 
-# hotpath_add_e2e_test(name [TSAN] [SLOW] [QUICK] [PLAIN] [NOPERF] [NOPERF_QUICK]): tests/e2e/name.py, run by
-# pytest. PLAIN: ./dev test runs it without sanitizers only, as they find little there. NOPERF: ./dev test --full
+# hotpath_add_e2e_test(name [TSAN] [SLOW] [QUICK] [PLAIN] [WAITS] [NOPERF] [NOPERF_QUICK]): tests/e2e/name.py, run
+# by pytest. PLAIN: ./dev test runs it without sanitizers only, as they find little there. NOPERF: ./dev test --full
 # also runs it as e2e.name.noperf, where the kernel refuses perf_event_open to the test and to all that it starts,
 # as in most containers; NOPERF_QUICK: so does ./dev test.
 function(hotpath_add_e2e_test name)
-  cmake_parse_arguments(arg "TSAN;SLOW;QUICK;PLAIN;NOPERF;NOPERF_QUICK" "" "" ${ARGN})
+  cmake_parse_arguments(arg "TSAN;SLOW;QUICK;PLAIN;WAITS;NOPERF;NOPERF_QUICK" "" "" ${ARGN})
+  set(waits)
+  if(arg_WAITS)
+    set(waits WAITS)
+  endif()
   hotpath_labels(labels e2e)
   set(command "${HOTPATH_PYTHON}" -m pytest -q -rs -p no:cacheprovider "${CMAKE_CURRENT_SOURCE_DIR}/${name}.py")
-  hotpath_add_test(e2e.${name} LABELS ${labels} TIMEOUT 1200 COMMAND ${command})
+  hotpath_add_test(e2e.${name} ${waits} LABELS ${labels} TIMEOUT 1200 COMMAND ${command})
   # An emulator has no perf, and ThreadSanitizer no timers.
   if((arg_NOPERF OR arg_NOPERF_QUICK) AND NOT CMAKE_CROSSCOMPILING AND NOT HOTPATH_SANITIZE MATCHES thread)
     set(labels e2e)
     if(NOT arg_NOPERF_QUICK)
       list(APPEND labels slow)
     endif()
-    hotpath_add_test(e2e.${name}.noperf LABELS ${labels} TIMEOUT 1200
+    hotpath_add_test(e2e.${name}.noperf ${waits} LABELS ${labels} TIMEOUT 1200
       COMMAND "${PROJECT_BINARY_DIR}/programs/without_perf" ${command})
   endif()
 endfunction()

@@ -104,20 +104,19 @@ def check_rows_are_within_walls(report):
 @without_sanitizer("what it costs is not in the program's truth")
 def test_round_periods(box):
     """Ten milliseconds are ten samples and some ticks: one tick in the kernel part of each was missed nearly
-    always. On a quiet machine ticks can be in step with it for a whole run, so one success in three runs is
-    required."""
-    found = False
-    for _ in range(3):
-        result = cpu_run(box, "rounds", 1500, env={"HOTPATH_COLUMNS": "all"})
+    always. On a quiet machine ticks can miss the kernel part for a whole run, so it starts at three phases of them,
+    and one success is required."""
+    for phase in ("0", "700", "1400"):
+        result = cpu_run(box, "rounds", 1500, phase, env={"HOTPATH_COLUMNS": "all"})
         check_sums(result)
         check_rows_are_within_walls(result.report)
         need_perf(result.report)
         told = result.told
         # Wide: with five times as many threads as CPUs, perf sees up to a third less than there is.
         assert near(cpu_of(result.report, "computes"), told["computes"], 25), (result.report.rows("cpu"), told)
-        assert told["reads"] / 3 < cpu_of(result.report, "reads") < 4 * told["reads"], (
-            result.report.rows("cpu"), told)
-        found = result.row("reads", "cpu").kernel_ns > told["reads"] / 4
+        assert cpu_of(result.report, "reads") < 4 * told["reads"], (result.report.rows("cpu"), told)
+        row = result.row("reads", "cpu")
+        found = row.cpu_ns > told["reads"] / 3 and row.kernel_ns > told["reads"] / 4
         if found:
             break
     assert found, (result.report.rows("cpu"), told)
@@ -168,7 +167,7 @@ def test_a_function_that_sleeps_uses_nothing(box):
     assert report.row("sleeps").total_ns > 200_000_000
 
 
-@pytest.mark.parametrize("program", ["cpu", "cpu_static", "stripped"])
+@pytest.mark.parametrize("program", ["cpu", pytest.param("cpu_static", marks=full), "stripped"])
 def test_inlined_functions_are_credited(box, program):
     """Also in a stripped program."""
     path = PROGRAMS / program
@@ -385,6 +384,7 @@ def test_reserved_sessions_are_not_sampled(box):
     assert len(measured.lines) == 1
 
 
+@full
 @with_glibc("gdb stops at musl's signal, which it does not know for the C library's own")
 @without_sanitizer("gdb and it do not go together everywhere")
 def test_under_gdb(box):

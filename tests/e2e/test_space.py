@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from harness import IS_ROOT, SANITIZER, without_emulator, without_sanitizer, without_thread_sanitizer
+from harness import IS_ROOT, SANITIZER, plain, without_emulator, without_sanitizer, without_thread_sanitizer
 
 TABLE_ON_STDERR = {"HOTPATH_OUTPUT_FORMAT": "table", "HOTPATH_OUTPUT_PATH": None}
 
@@ -103,6 +103,7 @@ def test_stop_while_threads_come_and_go(box):
     assert (result.status, result.stdout) == (0, "failures 0\n"), result.stderr
 
 
+@plain
 def test_tiny_session_with_10000_sites(box):
     result = box.same("sites", env={"HOTPATH_MAX_BYTES": "256K", "HOTPATH_REPORT": "timing"})
     assert result.report.lost.get("sites", 0) > 0

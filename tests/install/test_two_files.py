@@ -23,11 +23,11 @@ with_glibc = pytest.mark.skipif(not os.confstr("CS_GNU_LIBC_VERSION"), reason="a
 
 # --------------------------------------------------------------------------------------------------- the files
 
-def test_no_warnings(workshop, compiler):
+def test_no_warnings(workshop, quick_compiler):
     """Those of gcc also depend on what it optimizes: every build has them for each source, and
     test_two_files_long.py for the whole."""
     workshop.fetch(SINGLE / "hotpath.c", SINGLE / "hotpath.h")
-    workshop.do(compiler, *STRICT, "-fsyntax-only", "hotpath.c")
+    workshop.do(quick_compiler, *STRICT, "-fsyntax-only", "hotpath.c")
 
 
 def test_only_names_of_the_header_are_exported(objects, compiler):
@@ -65,12 +65,12 @@ def test_program(workshop, objects, compiler, suffix):
 
 
 @with_glibc
-def test_one_command(workshop, compiler):
+def test_one_command(workshop, quick_compiler):
     """As the top of hotpath.c has it; glibc from 2.34 on needs no -pthread."""
     version = tuple(map(int, os.confstr("CS_GNU_LIBC_VERSION").split()[1].split(".")))
     workshop.fetch(SINGLE / "hotpath.c", SINGLE / "hotpath.h", HERE / "consumer.c")
     needed = [] if version >= (2, 34) else ["-pthread"]
-    workshop.do(compiler, "-DHOTPATH", "-I.", "consumer.c", "hotpath.c", *needed, "-o", "it")
+    workshop.do(quick_compiler, "-DHOTPATH", "-I.", "consumer.c", "hotpath.c", *needed, "-o", "it")
     assert workshop.calls("it") == CONSUMER
 
 
@@ -92,8 +92,8 @@ def build_and_count(workshop, compiler, *flags):
 @with_glibc
 @pytest.mark.parametrize("flags", [["-DHOTPATH_ALLOC"],
                                    ["-DHOTPATH_ALLOC_WRAP", "-DALLOC_CALLS_STATIC", "-static", *WRAP]])
-def test_allocations(workshop, flags):
-    build_and_count(workshop, "gcc", *flags)
+def test_allocations(workshop, quick_compiler, flags):
+    build_and_count(workshop, quick_compiler, *flags)
 
 
 # ------------------------------------------------------------------------------------------- libraries, and several
@@ -210,7 +210,7 @@ def calls_of(text):
     return [{row["name"]: row["calls"] for row in report["sections"]["timing"]["rows"]} for report in reports]
 
 
-def test_copies_of_different_layouts_stay_apart(workshop, objects):
+def test_copies_of_different_layouts_stay_apart(workshop, objects, quick_compiler):
     """Two members that have changed places: all sizes are the same. Each copy has a recorder and a report of its
     own."""
     tree = workshop.folder / "tree"
@@ -225,7 +225,7 @@ def test_copies_of_different_layouts_stay_apart(workshop, objects):
     workshop.write("main.c", STRANGERS)
     workshop.do("gcc", "-DHOTPATH", f"-I{SINGLE}", "main.c", objects("gcc", "-fPIC"), "-pthread", "-ldl", "-o",
                 "it")
-    workshop.do("gcc", "-fPIC", "-shared", "-DHOTPATH", f"-I{tree / 'single'}", PROGRAMS / "plugin.c",
+    workshop.do(quick_compiler, "-fPIC", "-shared", "-DHOTPATH", f"-I{tree / 'single'}", PROGRAMS / "plugin.c",
                 tree / "single/hotpath.c", "-pthread", "-o", "plugin.so")
     result = workshop.box.run(workshop.folder / "it", workshop.folder / "plugin.so",
                               env={"HOTPATH": "1", "HOTPATH_OUTPUT_PATH": None})
@@ -234,7 +234,7 @@ def test_copies_of_different_layouts_stay_apart(workshop, objects):
     assert sorted(calls_of(result.stderr), key=list) == sorted([main, plugin], key=list)
 
 
-def test_copies_with_different_layouts(workshop, objects):
+def test_copies_with_different_layouts(workshop, objects, quick_compiler):
     """Two copies that share nothing: neither passes signals in a circle, and threads are cancelled as ever."""
     text = (SINGLE / "hotpath.c").read_text()
     number = "#define HP_COPIES 16"
@@ -243,8 +243,8 @@ def test_copies_with_different_layouts(workshop, objects):
     workshop.write("strange.c", re.sub(rf"{number}\b", "#define HP_COPIES 24", text))
     source, include = HERE / "strangers.c", f"-I{workshop.folder}"
     workshop.do("gcc", "-DHOTPATH", include, source, objects("gcc", "-fPIC"), "-o", "host", "-lpthread", "-ldl")
-    workshop.do("gcc", "-DHOTPATH", "-DPLUGIN", include, "-fPIC", "-shared", "-Wl,-Bsymbolic", source, "strange.c",
-                "-o", "strange.so", "-lpthread")
+    workshop.do(quick_compiler, "-DHOTPATH", "-DPLUGIN", include, "-fPIC", "-shared", "-Wl,-Bsymbolic", source,
+                "strange.c", "-o", "strange.so", "-lpthread")
     result = workshop.box.run(workshop.folder / "host", workshop.folder / "strange.so", env={
         "HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "10000"})
     assert result.stdout == "begun 0\ncancelled 60\n"
@@ -254,16 +254,16 @@ def test_copies_with_different_layouts(workshop, objects):
 # --------------------------------------------------------------------------------------- thread-local storage
 
 @with_glibc
-def test_library_without_room_for_thread_local_storage(workshop, objects, compiler):
+def test_library_without_room_for_thread_local_storage(workshop, objects, quick_compiler):
     """Others have taken all the room that glibc has for it; a library with HOTPATH_TLS_DYNAMIC needs none."""
     rooms = []
     for size in (1024, 512, 256, 128, 64, 32, 16, 8):
-        workshop.do(compiler, "-fPIC", "-shared", f"-DBYTES={size}", HERE / "room.c", "-o", f"room{size}.so")
+        workshop.do(quick_compiler, "-fPIC", "-shared", f"-DBYTES={size}", HERE / "room.c", "-o", f"room{size}.so")
         rooms += [workshop.folder / f"room{size}.so"]
-    workshop.do(compiler, HERE / "crowded.c", "-pthread", "-ldl", "-o", "crowded")
+    workshop.do(quick_compiler, HERE / "crowded.c", "-pthread", "-ldl", "-o", "crowded")
     for name, *flags in (["fixed"], ["dynamic", "-DHOTPATH_TLS_DYNAMIC"]):
-        workshop.do(compiler, "-O1", "-fPIC", "-shared", "-DHOTPATH", *flags, f"-I{SINGLE}", PROGRAMS / "plugin.c",
-                    objects(compiler, "-fPIC", *flags), "-pthread", "-o", f"{name}.so")
+        workshop.do(quick_compiler, "-O1", "-fPIC", "-shared", "-DHOTPATH", *flags, f"-I{SINGLE}",
+                    PROGRAMS / "plugin.c", objects(quick_compiler, "-fPIC", *flags), "-pthread", "-o", f"{name}.so")
     expected = {"plugin_work": 2000, "plugin_inner": 4000}
     assert workshop.calls("crowded", workshop.folder / "fixed.so", env={"HOTPATH": "1"}) == expected
     assert workshop.calls("crowded", workshop.folder / "dynamic.so", *rooms, env={"HOTPATH": "1"}) == expected

@@ -3,7 +3,7 @@
  * as lines "key nanoseconds". `all` is what the process used while the session ran.
  *     cpu
  *     split|calls|modes|rounds|asleep|inlined|recursion|longjmp|short|even|before|plugin|restarts|phases|for_ever
- *     [N] [PLUGIN]
+ *     [N] [PLUGIN|PHASE]
  */
 #include "support.h"
 
@@ -135,11 +135,18 @@ static void __attribute__((noinline)) reads(int zero, uint64_t us)
         MUST(read(zero, bytes, sizeof bytes) > 0);
 }
 
-/* Of ten milliseconds, nine compute and one is in the kernel: in step with round sampling periods. */
+/*
+ * Of ten milliseconds, nine compute and one is in the kernel: in step with round sampling periods. The kernel's
+ * ticks may be in step with it, too: the first round begins so many microseconds after an even millisecond.
+ */
+static unsigned long phase_us;
+
 static void rounds(unsigned long ms)
 {
     const int zero = open("/dev/zero", O_RDONLY);
     MUST(zero >= 0);
+    while (clock_of(CLOCK_MONOTONIC) / 1000 % 2000 / 100 != phase_us / 100)
+        continue;
     const uint64_t end = thread_ns() + ms * 1000000u;
     while (thread_ns() < end) {
         SPEND(spent[0], computes(9000));
@@ -393,6 +400,8 @@ int main(int argc, char **argv)
 {
     const unsigned long n = number(argc, argv, 2, 400);
     plugin_path = argc > 3 ? argv[3] : "";
+    if (is_case(argc, argv, "rounds"))
+        phase_us = number(argc, argv, 3, 0);
     if (is_case(argc, argv, "restarts")) {
         restarts(n);
         return 0;
