@@ -121,6 +121,7 @@ def test_recursion_in_the_call_tree(box):
     assert main.child("deep").calls == 10000
 
 
+@plain
 def test_more_paths_than_the_tree_holds(box):
     """Calls without a node of their own are counted under <other>; recursion there still counts once."""
     def check(result):

@@ -627,7 +627,7 @@ static void threads_add_up(void **state)
 
 /* ------------------------------------------------------------------------------------------------- live */
 
-#define READINGS (HP_THREAD_SANITIZER ? 10000u : 100000u)
+#define READINGS (HP_THREAD_SANITIZER ? 2000u : 100000u)
 
 static uint64_t is_read; /* atomic */
 

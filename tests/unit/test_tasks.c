@@ -738,18 +738,19 @@ static uint64_t used(void) { return hp_store_header(hp_runtime->store)->used; }
 static void a_million_consecutive_tasks(void **state)
 {
     (void)state;
+    enum { MANY = HP_THREAD_SANITIZER ? 100000 : 1000000 };
     hotpath_task task;
     start();
     HOTPATH_TASK(&task, "short");
     HOTPATH_READY(&task);
     const uint64_t before = used();
-    for (int at = 0; at < 1000000; at++) {
+    for (int at = 0; at < MANY; at++) {
         HOTPATH_TASK(&task, "short");
         HOTPATH_READY(&task);
     }
     assert_true(used() - before < 4096);
     report();
-    ASSERT_NUMBERS("short", {"calls", 1000001}, {"open", 0});
+    ASSERT_NUMBERS("short", {"calls", MANY + 1}, {"open", 0});
 }
 
 /* ------------------------------------------------------------------------------------------------- threads */
@@ -886,7 +887,7 @@ void *__wrap_mmap64(void *address, size_t size, int protection, int flags, int f
 static void no_memory_for_larger_tables(void **state)
 {
     (void)state;
-    enum { OPERATIONS = 200000 };
+    enum { OPERATIONS = HP_THREAD_SANITIZER ? 60000 : 200000 };
     static char objects[OPERATIONS];
     HOTPATH_SITE_(site, HOTPATH_KIND_TASK_, "operation", );
     uint64_t lost = 0;
