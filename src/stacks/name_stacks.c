@@ -291,43 +291,45 @@ static bool name_zones(struct naming *naming, const struct hp_zone_namer *namer)
 /* ------------------------------------------------------------------------------------------------- all */
 
 /*
- * Per image, the time in which its code was called from another image. The C library is below everything that a
- * program does, and its lines say nothing there: for it, only samples that ended in it count.
+ * The C library is below everything that a program does, and its lines say nothing there: for it, only samples that
+ * ended in it count.
  */
-static void add_times(const struct hp_stacks *stacks, uint64_t *seen_ns, uint64_t *samples)
+static void fill_in_seen(const struct hp_stacks *stacks, struct hp_seen_code *seen)
 {
     const struct hp_stack_tree *tree = &stacks->tree;
     const uint64_t period_ns = stacks->period_ns > 0 ? stacks->period_ns : DEFAULT_PERIOD_NS;
     for (size_t at = tree->count; at-- > 1;) {
         const struct hp_stack_node *node = &tree->nodes[at];
-        samples[at] +=
+        const uint64_t samples =
             node->weight[HP_STACK_SAMPLES] + node->weight[HP_STACK_WAITS] + node->weight[HP_STACK_ALLOC_SAMPLES];
-        samples[node->parent] += samples[at];
-        if (node->image >= stacks->images.count)
-            continue;
-        if (hp_is_system_path(stacks->images.all[node->image]->path))
-            seen_ns[node->image] += node->weight[HP_STACK_SAMPLES] * period_ns;
-        else if (tree->nodes[node->parent].image != node->image)
-            seen_ns[node->image] += samples[at] * period_ns;
+        seen[at].self_ns = samples * period_ns;
+        seen[at].ns += seen[at].self_ns;
+        seen[node->parent].ns += seen[at].ns;
+        seen[at].caller = node->parent;
+        seen[at].linked = node->place;
+        seen[at].image = node->image < stacks->images.count ? stacks->images.all[node->image] : NULL;
+        if (seen[at].image != NULL && hp_is_system_path(seen[at].image->path)) {
+            seen[at].ns = seen[at].self_ns = node->weight[HP_STACK_SAMPLES] * period_ns;
+            seen[at].caller = HP_STACK_ROOT;
+        }
     }
 }
 
-/* By number; NULL if there is no memory: then all are read. */
-static uint64_t *find_times(const struct hp_stacks *stacks)
+static void choose_lines(struct naming *naming)
 {
-    uint64_t *seen_ns = calloc(stacks->images.count + 1, sizeof *seen_ns);
-    uint64_t *samples = calloc(stacks->tree.count + 1, sizeof *samples);
-    if (seen_ns != NULL && samples != NULL)
-        add_times(stacks, seen_ns, samples);
-    free(samples);
-    return seen_ns;
+    const size_t count = naming->stacks->tree.count;
+    struct hp_seen_code *seen = calloc(count + 1, sizeof *seen);
+    if (seen == NULL)
+        return;
+    fill_in_seen(naming->stacks, seen);
+    hp_symbolizer_choose_lines(&naming->symbolizer, seen, count);
+    free(seen);
 }
 
 bool hp_name_stacks(const struct hp_stacks *stacks, const struct hp_zone_namer *namer,
                     struct hp_named_stacks *ret_named)
 {
-    uint64_t *seen_ns = find_times(stacks);
-    struct naming naming = {.stacks = stacks, .named = ret_named, .symbolizer = {.seen_ns = seen_ns}};
+    struct naming naming = {.stacks = stacks, .named = ret_named};
     *ret_named = (struct hp_named_stacks){.period_ns = stacks->period_ns,
                                           .samples = stacks->samples,
                                           .whole = stacks->whole,
@@ -343,10 +345,10 @@ bool hp_name_stacks(const struct hp_stacks *stacks, const struct hp_zone_namer *
                                           .source = stacks->source,
                                           .refused = stacks->refused,
                                           .unmade = stacks->unmade};
+    choose_lines(&naming);
     const bool is_done = name_images(&naming) && name_nodes(&naming) && name_zones(&naming, namer);
     free(naming.function_index);
     hp_symbolizer_free(&naming.symbolizer);
-    free(seen_ns);
     if (is_done)
         settle_texts(ret_named);
     else

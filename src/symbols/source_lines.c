@@ -28,6 +28,8 @@ struct path {
 };
 
 struct unit {
+    struct hp_line_unit outside; /* what callers see of it */
+    uint64_t line_table;         /* its offset */
     Dwarf_Die entry;
     Dwarf_Die inside; /* the unit of its functions: the same, or in a split file */
     bool is_read;
@@ -52,6 +54,17 @@ bool hp_source_lines_can(void) { return hp_libdw_get() != NULL; }
 
 /* --------------------------------------------------------------------------------------------- units */
 
+static uint64_t line_table_of(Dwarf_Die *entry)
+{
+    const struct hp_libdw *libdw = hp_libdw_get();
+    Dwarf_Attribute attribute;
+    Dwarf_Word offset = 0;
+    return libdw->dwarf_attr(entry, DW_AT_stmt_list, &attribute) != NULL &&
+                   libdw->dwarf_formudata(&attribute, &offset) == 0
+               ? offset
+               : 0;
+}
+
 static bool add_unit(struct hp_source_lines *lines, struct hp_ranges *ranges, Dwarf_Die *entry, Dwarf_Die *inside)
 {
     const struct hp_libdw *libdw = hp_libdw_get();
@@ -66,8 +79,34 @@ static bool add_unit(struct hp_source_lines *lines, struct hp_ranges *ranges, Dw
             !hp_ranges_add(ranges, &(struct hp_range){start, end, (uint32_t)lines->unit_count, 0}))
             return false;
     if (count > 0)
-        lines->units[lines->unit_count++] = (struct unit){.entry = *entry, .inside = *inside};
+        lines->units[lines->unit_count++] =
+            (struct unit){.entry = *entry, .inside = *inside, .line_table = line_table_of(entry)};
     return lines->unit_count < HP_RANGE_NONE;
+}
+
+static int compare_line_tables(const void *a, const void *b)
+{
+    const struct unit *one = *(struct unit *const *)a, *other = *(struct unit *const *)b;
+    return (one->line_table > other->line_table) - (one->line_table < other->line_table);
+}
+
+/* A line table ends where the next begins. Units may share one. */
+static bool find_line_bytes(struct hp_source_lines *lines, uint64_t all_bytes)
+{
+    struct unit **units = calloc(lines->unit_count + 1, sizeof(struct unit *));
+    uint64_t end = all_bytes, next = all_bytes;
+    if (units == NULL)
+        return false;
+    for (size_t at = 0; at < lines->unit_count; at++)
+        units[at] = &lines->units[at];
+    qsort(units, lines->unit_count, sizeof(struct unit *), compare_line_tables);
+    for (size_t at = lines->unit_count; at-- > 0; next = units[at]->line_table) {
+        if (units[at]->line_table != next)
+            end = next;
+        units[at]->outside.bytes = end > units[at]->line_table ? end - units[at]->line_table : 0;
+    }
+    free(units);
+    return true;
 }
 
 static bool read_units(struct hp_source_lines *lines)
@@ -96,14 +135,15 @@ static void free_paths(struct unit *unit)
     free(unit->paths);
 }
 
-struct hp_source_lines *hp_source_lines_open(int fd)
+struct hp_source_lines *hp_source_lines_open(int fd, uint64_t line_bytes)
 {
     const struct hp_libdw *libdw = hp_libdw_get();
     struct hp_source_lines *lines = libdw != NULL && fd >= 0 ? calloc(1, sizeof *lines) : NULL;
     if (lines == NULL)
         return NULL;
     lines->dwarf = libdw->dwarf_begin(fd, DWARF_C_READ);
-    if (lines->dwarf == NULL || !read_units(lines) || lines->unit_count == 0) {
+    if (lines->dwarf == NULL || !read_units(lines) || lines->unit_count == 0 ||
+        !find_line_bytes(lines, line_bytes)) {
         hp_source_lines_close(lines);
         return NULL;
     }
@@ -217,13 +257,24 @@ static const char *whole_path(struct unit *unit, const char *file)
     return whole;
 }
 
+static struct unit *unit_at(struct hp_source_lines *lines, uint64_t linked)
+{
+    const uint32_t number = hp_range_index_find(&lines->index, linked);
+    return number != HP_RANGE_NONE ? &lines->units[number] : NULL;
+}
+
+struct hp_line_unit *hp_source_lines_unit(struct hp_source_lines *lines, uint64_t linked)
+{
+    struct unit *unit = unit_at(lines, linked);
+    return unit != NULL ? &unit->outside : NULL;
+}
+
 size_t hp_source_lines_find(struct hp_source_lines *lines, uint64_t linked, struct hp_source_place *places,
                             size_t most)
 {
-    const uint32_t number = hp_range_index_find(&lines->index, linked);
-    if (number == HP_RANGE_NONE || most == 0)
+    struct unit *unit = unit_at(lines, linked);
+    if (unit == NULL || unit->outside.is_left_out || most == 0)
         return 0;
-    struct unit *unit = &lines->units[number];
     if (!unit->is_read)
         read_unit(unit);
     const uint32_t row = hp_range_index_find(&unit->places, linked);

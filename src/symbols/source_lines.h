@@ -21,9 +21,26 @@ struct hp_source_place {
 /* Whether debug information can be read here at all. */
 bool hp_source_lines_can(void);
 
-/* Uses the descriptor until it is closed. NULL: no debug information, or no libdw. */
-struct hp_source_lines *hp_source_lines_open(int fd);
+/*
+ * What the compiler made at a time, of one source file. It is read as a whole, which takes time: the caller of
+ * hp_source_lines_find may leave units out.
+ */
+struct hp_line_unit {
+    uint64_t bytes;   /* of its line table: the time to read the unit is in proportion */
+    uint64_t seen_ns; /* for the caller: how long code of it was seen, */
+    uint64_t self_ns; /* and of that, without callees */
+    bool is_left_out; /* its places are unknown */
+};
+
+/*
+ * Uses the descriptor until it is closed. `line_bytes` is the size of all line tables. NULL: no debug information,
+ * or no libdw.
+ */
+struct hp_source_lines *hp_source_lines_open(int fd, uint64_t line_bytes);
 void hp_source_lines_close(struct hp_source_lines *lines);
+
+/* The unit that has a link-time address; NULL: none. */
+struct hp_line_unit *hp_source_lines_unit(struct hp_source_lines *lines, uint64_t linked);
 
 /*
  * What is at a link-time address: the innermost function first, each inlined into the next; of a chain longer than

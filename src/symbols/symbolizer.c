@@ -17,12 +17,14 @@
 
 /*
  * Debug information takes time to read: that of the C library, which is compressed, takes longer than many programs
- * run. It is read only if that takes a small part of the time for which the image was seen; otherwise symbol names
- * are enough.
+ * run. All of it may take a small part of the time that was seen, and an image or a unit the same part of its own
+ * time; otherwise symbol names are enough.
  */
-#define LINES_PART 20u   /* one part in this many */
-#define PLAIN_BYTE_NS 1u /* to read a byte of it, measured; the next with a margin */
-#define COMPRESSED_BYTE_NS 20u
+#define LINES_PART 33u         /* one part in this many */
+#define OPENED_BYTES_A_NS 8u   /* to find the units, per byte of all; measured */
+#define COMPRESSED_BYTE_NS 20u /* the same if it is compressed, with a margin */
+#define LINE_BYTE_NS 70u       /* to read a unit with inlined functions, per byte of its line table; measured */
+#define COMPRESSION 3u         /* how much larger a section was, roughly */
 
 struct hp_image_symbols {
     struct hp_image_file debug; /* the separate debug file, if there is one */
@@ -39,8 +41,8 @@ static bool has_section(const struct hp_image_file *file, const char *name)
     return file->fd >= 0 && hp_image_file_section(file, name, &section);
 }
 
-/* Approximate time to read its debug information. */
-static uint64_t price_of_lines(const struct hp_image_file *file)
+/* Approximate time to find the units of its debug information. */
+static uint64_t price_of_opening(const struct hp_image_file *file)
 {
     static const char *const names[] = {".debug_info",     ".debug_abbrev",   ".debug_line",    ".debug_str",
                                         ".debug_loclists", ".debug_rnglists", ".debug_aranges", ".debug_loc"};
@@ -48,21 +50,39 @@ static uint64_t price_of_lines(const struct hp_image_file *file)
     ElfW(Shdr) section;
     for (size_t at = 0; at < sizeof names / sizeof *names; at++)
         if (hp_image_file_section(file, names[at], &section))
-            price_ns +=
-                section.sh_size * ((section.sh_flags & SHF_COMPRESSED) != 0 ? COMPRESSED_BYTE_NS : PLAIN_BYTE_NS);
+            price_ns += (section.sh_flags & SHF_COMPRESSED) != 0 ? section.sh_size * COMPRESSED_BYTE_NS
+                                                                 : section.sh_size / OPENED_BYTES_A_NS;
     return price_ns;
 }
 
-static bool is_worth_lines(const struct hp_symbolizer *symbolizer, const struct hp_image *image,
+static uint64_t bytes_of_lines(const struct hp_image_file *file)
+{
+    ElfW(Shdr) section;
+    if (!hp_image_file_section(file, ".debug_line", &section))
+        return 0;
+    return section.sh_size * ((section.sh_flags & SHF_COMPRESSED) != 0 ? COMPRESSION : 1);
+}
+
+/* Spends the time if it is there. */
+static bool is_worth(struct hp_symbolizer *symbolizer, uint64_t price_ns, uint64_t seen_ns)
+{
+    if (price_ns > seen_ns / LINES_PART || price_ns > symbolizer->lines_ns)
+        return false;
+    symbolizer->lines_ns -= price_ns;
+    return true;
+}
+
+static bool is_worth_lines(struct hp_symbolizer *symbolizer, const struct hp_image *image,
                            const struct hp_image_file *file)
 {
     if (symbolizer->has_no_lines || file->fd < 0)
         return false;
-    return symbolizer->seen_ns == NULL || price_of_lines(file) <= symbolizer->seen_ns[image->number] / LINES_PART;
+    return symbolizer->seen_ns == NULL ||
+           is_worth(symbolizer, price_of_opening(file), symbolizer->seen_ns[image->number]);
 }
 
 /* What was not stripped is in the file itself. */
-static void read_symbols(const struct hp_symbolizer *symbolizer, const struct hp_image *image,
+static void read_symbols(struct hp_symbolizer *symbolizer, const struct hp_image *image,
                          struct hp_image_symbols *symbols)
 {
     const struct hp_image_file *file = &image->file;
@@ -74,7 +94,7 @@ static void read_symbols(const struct hp_symbolizer *symbolizer, const struct hp
     hp_function_starts_read(&symbols->starts, file);
     const struct hp_image_file *with_lines = has_lines ? file : &symbols->debug;
     if (is_worth_lines(symbolizer, image, with_lines))
-        symbols->lines = hp_source_lines_open(with_lines->fd);
+        symbols->lines = hp_source_lines_open(with_lines->fd, bytes_of_lines(with_lines));
 }
 
 static void free_symbols(struct hp_image_symbols *symbols)
@@ -117,9 +137,78 @@ void hp_symbolizer_free(struct hp_symbolizer *symbolizer)
         if (symbolizer->images[at] != NULL)
             free_symbols(symbolizer->images[at]);
     free(symbolizer->images);
+    free(symbolizer->seen_ns);
     hp_text_cache_free(&symbolizer->names);
     hp_text_cache_free(&symbolizer->places);
     *symbolizer = (struct hp_symbolizer){.sysroot = symbolizer->sysroot, .has_no_lines = symbolizer->has_no_lines};
+}
+
+/* ----------------------------------------------------------------------------------------------- lines */
+
+/* By number of the image. Code that was called by the same image is part of what its caller was seen for. */
+static uint64_t *time_of_images(const struct hp_seen_code *seen, size_t count)
+{
+    size_t images = 0;
+    for (size_t at = 1; at < count; at++)
+        if (seen[at].image != NULL && seen[at].image->number >= images)
+            images = seen[at].image->number + 1;
+    uint64_t *seen_ns = calloc(images + 1, sizeof *seen_ns);
+    for (size_t at = 1; seen_ns != NULL && at < count; at++)
+        if (seen[at].image != NULL && seen[at].image != seen[seen[at].caller].image)
+            seen_ns[seen[at].image->number] += seen[at].ns;
+    return seen_ns;
+}
+
+static struct hp_line_unit *unit_of(struct hp_symbolizer *symbolizer, const struct hp_seen_code *code)
+{
+    const struct hp_image_symbols *symbols = code->image != NULL ? symbols_of(symbolizer, code->image) : NULL;
+    return symbols != NULL && symbols->lines != NULL ? hp_source_lines_unit(symbols->lines, code->linked) : NULL;
+}
+
+/* The units that were seen, at the beginning of the array, which has room for all code. Returns how many. */
+static size_t find_units(struct hp_symbolizer *symbolizer, const struct hp_seen_code *seen, size_t count,
+                         struct hp_line_unit **units)
+{
+    size_t found = 0;
+    units[0] = NULL;
+    for (size_t at = 1; at < count; at++) {
+        units[at] = unit_of(symbolizer, &seen[at]);
+        if (units[at] == NULL)
+            continue;
+        units[at]->self_ns += seen[at].self_ns;
+        if (units[at] != units[seen[at].caller])
+            units[at]->seen_ns += seen[at].ns;
+    }
+    for (size_t at = 1; at < count; at++)
+        if (units[at] != NULL && !units[at]->is_left_out) {
+            units[at]->is_left_out = true; /* unless it is chosen; and it is found once */
+            units[found++] = units[at];
+        }
+    return found;
+}
+
+static int compare_units(const void *a, const void *b)
+{
+    const struct hp_line_unit *one = *(struct hp_line_unit *const *)a, *other = *(struct hp_line_unit *const *)b;
+    if (one->self_ns != other->self_ns)
+        return one->self_ns < other->self_ns ? 1 : -1;
+    if (one->seen_ns != other->seen_ns)
+        return one->seen_ns < other->seen_ns ? 1 : -1;
+    return (one->bytes > other->bytes) - (one->bytes < other->bytes);
+}
+
+void hp_symbolizer_choose_lines(struct hp_symbolizer *symbolizer, const struct hp_seen_code *seen, size_t count)
+{
+    struct hp_line_unit **units = calloc(count + 1, sizeof(struct hp_line_unit *));
+    symbolizer->seen_ns = units != NULL && count > 0 ? time_of_images(seen, count) : NULL;
+    if (symbolizer->seen_ns != NULL) {
+        symbolizer->lines_ns = seen[0].ns / LINES_PART;
+        const size_t found = find_units(symbolizer, seen, count, units);
+        qsort(units, found, sizeof(struct hp_line_unit *), compare_units);
+        for (size_t at = 0; at < found; at++)
+            units[at]->is_left_out = !is_worth(symbolizer, units[at]->bytes * LINE_BYTE_NS, units[at]->seen_ns);
+    }
+    free(units);
 }
 
 /* ----------------------------------------------------------------------------------------------- names */

@@ -16,13 +16,29 @@
 #include "text_cache.h"
 
 struct hp_symbolizer {
-    const char *sysroot;     /* put before all paths; NULL: none */
-    bool has_no_lines;       /* only names of functions are wanted */
-    const uint64_t *seen_ns; /* by number of the image: the time it was seen; NULL: always read its lines */
+    const char *sysroot;              /* put before all paths; NULL: none */
+    bool has_no_lines;                /* only names of functions are wanted */
     struct hp_image_symbols **images; /* by number of the image; NULL: not read yet */
     size_t count;
+    uint64_t *seen_ns;                  /* by number of the image, if lines are chosen: the time it was seen */
+    uint64_t lines_ns;                  /* what reading lines may still take */
     struct hp_text_cache names, places; /* readable names of functions; places without a name */
 };
+
+/* A place on a stack. */
+struct hp_seen_code {
+    const struct hp_image *image; /* NULL: unknown */
+    uint64_t linked;
+    size_t caller;        /* one before it; the first is that of all */
+    uint64_t ns, self_ns; /* how long it was seen, with its callees and without */
+};
+
+/*
+ * Chooses whose lines are read, before places are looked up: by default those of all. Reading them takes a small
+ * part of the time for which code was seen; the code that took longest itself comes first. Without memory, all are
+ * read.
+ */
+void hp_symbolizer_choose_lines(struct hp_symbolizer *symbolizer, const struct hp_seen_code *seen, size_t count);
 
 /*
  * What is at a link-time address of the image: the innermost function first, each inlined into the next. Always at

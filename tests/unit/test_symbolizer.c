@@ -185,49 +185,138 @@ static void inlined_functions_and_lines(void **state)
     assert_true(compiled > 3);
 }
 
-/* Of a file that was seen for so long. */
-static size_t frames_of(uint64_t seen_ns)
+/* Samples that ended at a label, and what is found there. */
+struct seen_label {
+    const char *name;
+    uint64_t samples;
+    uint32_t caller; /* the number of an earlier one, from 1; 0: none */
+    size_t frames;
+    bool has_line;
+};
+
+static void name_labels(struct seen_label *labels, size_t count, uint64_t period_ns)
 {
-    struct hp_stacks stacks = {.samples = 1, .period_ns = seen_ns};
+    struct hp_stacks stacks = {.samples = 1, .period_ns = period_ns};
     struct hp_named_stacks named;
     const struct hp_image_place place = {.path = file};
     const struct hp_image *image = hp_image_set_find(&stacks.images, &place);
     assert_non_null(image);
-    const uint32_t node = hp_stack_tree_below(&stacks.tree, HP_STACK_ROOT, image->number, label("probe_inner"));
-    assert_true(node > 0);
-    stacks.tree.nodes[node].weight[HP_STACK_SAMPLES] = 1;
+    for (size_t at = 0; at < count; at++) {
+        const uint32_t node =
+            hp_stack_tree_below(&stacks.tree, labels[at].caller, image->number, label(labels[at].name));
+        assert_int_equal(node, at + 1);
+        stacks.tree.nodes[node].weight[HP_STACK_SAMPLES] = labels[at].samples;
+    }
     assert_true(hp_name_stacks(&stacks, NULL, &named));
-    const size_t count = named.nodes[node].frame_count;
-    assert_int_equal(named.frames[named.nodes[node].first_frame].line > 0, count > 1);
+    for (size_t at = 0; at < count; at++) {
+        labels[at].frames = named.nodes[at + 1].frame_count;
+        labels[at].has_line = named.frames[named.nodes[at + 1].first_frame].line > 0;
+    }
     hp_named_stacks_free(&named);
     hp_stack_tree_free(&stacks.tree);
     hp_image_set_free(&stacks.images);
-    return count;
+}
+
+/* Of a file that was seen for so long. */
+static size_t frames_of(uint64_t seen_ns)
+{
+    struct seen_label inner_label = {.name = "probe_inner", .samples = 1};
+    name_labels(&inner_label, 1, seen_ns);
+    assert_int_equal(inner_label.has_line, inner_label.frames > 1);
+    return inner_label.frames;
+}
+
+static uint64_t size_of_section(const char *section)
+{
+    const struct hp_image_file *read = &image_of(file)->file;
+    for (size_t at = 0; at < read->section_count; at++)
+        if (strcmp(read->section_names + read->sections[at].sh_name, section) == 0)
+            return read->sections[at].sh_size;
+    return 0;
 }
 
 static uint64_t size_of_debug_information(void)
 {
-    const struct hp_image_file *read = &image_of(file)->file;
+    static const char *const sections[] = {".debug_info",     ".debug_abbrev",   ".debug_line",   ".debug_str",
+                                           ".debug_loclists", ".debug_rnglists", ".debug_aranges"};
     uint64_t bytes = 0;
-    for (size_t at = 0; at < read->section_count; at++)
-        if (strncmp(read->section_names + read->sections[at].sh_name, ".debug_", 7) == 0 &&
-            strcmp(read->section_names + read->sections[at].sh_name, ".debug_line_str") != 0)
-            bytes += read->sections[at].sh_size;
+    for (size_t at = 0; at < COUNT(sections); at++)
+        bytes += size_of_section(sections[at]);
     return bytes;
+}
+
+/* In nanoseconds: an eighth per byte to find units, 70 per byte of lines; reading may take a 33rd of the time. */
+static uint64_t least_time(void)
+{
+    return 33 * (size_of_debug_information() / 8 + 70 * size_of_section(".debug_line"));
 }
 
 static void lines_are_read_only_for_enough_time(void **state)
 {
     NEED_LINES();
-    const uint64_t bytes =
-        size_of_debug_information(); /* each is a nanosecond to read, which may be a 20th of the time */
-    assert_int_equal(frames_of(19 * bytes), 1);
-    assert_int_equal(frames_of(21 * bytes), COUNT(inner));
+    const uint64_t least_ns = least_time();
+    assert_int_equal(frames_of(least_ns * 9 / 10), 1);
+    assert_int_equal(frames_of(least_ns * 11 / 10), COUNT(inner));
     if (!compile("g++", "-O2 -g -gz"))
         return;
     forget();
-    assert_int_equal(frames_of(21 * bytes), 1);
-    assert_int_equal(frames_of(400 * bytes), COUNT(inner));
+    assert_int_equal(frames_of(least_ns * 11 / 10), 1);
+    assert_int_equal(frames_of(least_ns * 20), COUNT(inner));
+}
+
+/* Two source files; the second is long, and begins with a label. */
+static bool compile_two(void)
+{
+    char path[150];
+    snprintf(path, sizeof path, "%s/long.cc", folder);
+    FILE *source = fopen(path, "w");
+    if (source == NULL)
+        return false;
+    fputs("extern \"C\" int lengthy(int x)\n{\n"
+          "    __asm__ volatile(\".globl probe_long\\nprobe_long:\\n nop\");\n",
+          source);
+    for (int line = 0; line < 300; line++)
+        fputs("    __asm__ volatile(\"nop\");\n", source);
+    fputs("    return x;\n}\n", source);
+    fclose(source);
+    return compile("g++", "-O2 -g long.cc");
+}
+
+/* A unit is read if it was seen for long enough, however long others were. */
+static void units_pay_for_themselves(void **state)
+{
+    NEED_LINES();
+    if (!compile_two())
+        skip();
+    forget();
+    struct seen_label labels[] = {{.name = "probe_inner", .samples = 1000}, {.name = "probe_long", .samples = 1}};
+    const uint64_t period_ns = least_time() / 100;
+    name_labels(labels, COUNT(labels), period_ns);
+    assert_int_equal(labels[0].frames, COUNT(inner));
+    assert_false(labels[1].has_line);
+    labels[1].samples = 110;
+    name_labels(labels, COUNT(labels), period_ns);
+    assert_true(labels[1].has_line);
+}
+
+/* If both were seen for long enough, but cannot be read both, the code that took longer itself is. */
+static void hottest_unit_is_read_first(void **state)
+{
+    NEED_LINES();
+    if (!compile_two())
+        skip();
+    forget();
+    struct seen_label labels[] = {{.name = "probe_long", .samples = 520},
+                                  {.name = "probe_inner", .samples = 480, .caller = 1}};
+    const uint64_t period_ns = least_time() * 19 / 20 / 1000;
+    name_labels(labels, COUNT(labels), period_ns);
+    assert_true(labels[0].has_line);
+    assert_false(labels[1].has_line);
+    labels[0].samples = 480;
+    labels[1].samples = 520;
+    name_labels(labels, COUNT(labels), period_ns);
+    assert_false(labels[0].has_line);
+    assert_true(labels[1].has_line);
 }
 
 static void names_without_lines(void **state)
@@ -505,6 +594,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(inlined_functions_and_lines),
         TEST(lines_are_read_only_for_enough_time),
+        TEST(units_pay_for_themselves),
+        TEST(hottest_unit_is_read_first),
         TEST(names_without_lines),
         TEST(separate_debug_file_is_found_by_its_link),
         TEST(debug_file_of_another_build_is_not_used),
