@@ -43,12 +43,12 @@ static struct hotpath_site libev = SITE("libev: ev_run", "ev_run", "libev");
 static struct hotpath_site glib = SITE("glib: g_main_loop", "g_main_loop_run", "glib");
 static struct hotpath_site glib_turns = SITE("glib: g_main_context_iteration", "g_main_context_iteration", "glib");
 
-static struct runner uv_run = {{.name = "uv_run"}, &libuv, false};
-static struct runner event_base_loop = {{.name = "event_base_loop"}, &libevent, false};
-static struct runner event_base_dispatch = {{.name = "event_base_dispatch"}, &libevent, false};
-static struct runner ev_run = {{.name = "ev_run"}, &libev, false};
-static struct runner g_main_loop_run = {{.name = "g_main_loop_run"}, &glib, false};
-static struct runner g_main_context_iteration = {{.name = "g_main_context_iteration"}, &glib_turns, true};
+static struct runner hooked_uv_run = {{.name = "uv_run"}, &libuv, false};
+static struct runner hooked_event_base_loop = {{.name = "event_base_loop"}, &libevent, false};
+static struct runner hooked_event_base_dispatch = {{.name = "event_base_dispatch"}, &libevent, false};
+static struct runner hooked_ev_run = {{.name = "ev_run"}, &libev, false};
+static struct runner hooked_g_main_loop_run = {{.name = "g_main_loop_run"}, &glib, false};
+static struct runner hooked_g_main_context_iteration = {{.name = "g_main_context_iteration"}, &glib_turns, true};
 
 /* ------------------------------------------------------------------------------------------------- a run */
 
@@ -88,7 +88,7 @@ static void end(const struct run *run)
 /* A macro, so that the return address is the caller's. */
 #define RUN(name, loop)                                                                                            \
     struct run run;                                                                                                \
-    begin(&run, &name, loop, __builtin_return_address(0), HP_STACK_PLACE())
+    begin(&run, &hooked_##name, loop, __builtin_return_address(0), HP_STACK_PLACE())
 #define NEXT(name) ((__typeof__(hook_##name) *)run.next)
 
 int hook_uv_run(void *loop, int mode)
