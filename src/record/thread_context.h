@@ -11,6 +11,16 @@
 #include "runtime.h"
 #include "sys.h"
 
+/*
+ * Of functions that cleanup handlers and destructors of a thread may call: musl cancels it wherever it is, and
+ * calls those with the stack as it was there.
+ */
+#if defined(__x86_64__) || defined(__i386__)
+#define HP_REALIGNED __attribute__((force_align_arg_pointer))
+#else
+#define HP_REALIGNED
+#endif
+
 /* The context of the calling thread if it has one for the running session, or NULL. */
 static inline struct hp_thread_context *hp_thread_present(void)
 {

@@ -93,18 +93,11 @@ static void end_exit_rounds(struct hp_thread_context *context)
     hp_unlock(&held);
 }
 
-/* musl cancels a thread wherever it is, and calls destructors with the stack as it was there. */
-#if defined(__x86_64__) || defined(__i386__)
-#define REALIGNED __attribute__((force_align_arg_pointer))
-#else
-#define REALIGNED
-#endif
-
 /*
  * Destructors of other keys may contain zones: stay for all rounds but the last. The last one belongs to tools that
  * must outlive everything, such as ThreadSanitizer, which no longer tracks the thread after it.
  */
-REALIGNED static void at_thread_exit(void *value)
+HP_REALIGNED static void at_thread_exit(void *value)
 {
     const int saved = errno;
     struct hp_thread_context *context = value;

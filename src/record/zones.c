@@ -224,7 +224,7 @@ static uintptr_t enter_out_of_line(struct hotpath_zone *zone, struct hotpath_sit
     return state;
 }
 
-uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site)
+HP_REALIGNED uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site)
 {
     const int saved = errno;
     const uintptr_t state = enter_out_of_line(zone, site);
@@ -404,7 +404,7 @@ static bool leave_site(struct hp_thread_context *context, uint32_t site, uint64_
     return frame != NULL;
 }
 
-void hp_zone_leave_site(uint32_t site, uint64_t now)
+HP_REALIGNED void hp_zone_leave_site(uint32_t site, uint64_t now)
 {
     const int saved = errno;
     struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
@@ -415,7 +415,7 @@ void hp_zone_leave_site(uint32_t site, uint64_t now)
     errno = saved;
 }
 
-void hp_zone_leave(struct hotpath_zone *zone, uint64_t now)
+HP_REALIGNED void hp_zone_leave(struct hotpath_zone *zone, uint64_t now)
 {
     const int saved = errno;
     if (hp_runtime->counter == HP_COUNTER_NONE)

@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 
-from harness import HOTPATH, IS_ROOT, PROGRAMS, TIMEOUT, WITHOUT_PERF, end
+from harness import HOTPATH, IS_GLIBC, IS_ROOT, PROGRAMS, TIMEOUT, WITHOUT_PERF, end
 
 RUN = [str(HOTPATH), "run", "-f", "none", "--"]
 REFUSED = [*WITHOUT_PERF, *RUN]
@@ -76,12 +76,17 @@ OF_ANOTHER_USER = """lines=$(runuser -u nobody -- sh -c 'ls / | head -1; true' 2
 SUMS = "print(sum(i * i % 7 for i in range(2000000)))"
 
 
+def can_run(case):
+    """With musl, popen fails now and then if several threads call it, with and without hotpath."""
+    return IS_GLIBC or case.name != "noticed popen_on_threads"
+
+
 def all_cases():
     sampled = ["see_nothing", "directed_ones", "ignored_ones", "masks_through_exec", "cancel", "set_user",
                "freed_alternate", "busy_alternate", "vforks", "no_queue", "no_queue_with_own_io", "small_queue",
                "real_time"]
     return [
-        *listed("noticed", handler_on_small_stack=AT_ONCE),
+        *(case for case in listed("noticed", handler_on_small_stack=AT_ONCE) if can_run(case)),
         *listed("misused", jump_over_expect={"is_of_runs": True}),
         Case("noticed", "exec_in_sandbox", PROGRAMS / "ends_dynamic"),
         *(Case("sampled_host", case) for case in sampled),
@@ -193,6 +198,6 @@ def check(box, capsys, cases):
 
 
 # For ./dev test; the others are in test_host_modes_long.py.
-FAST = ["noticed popen_on_threads", "noticed streams_on_pipes", "noticed numbers_of_descriptors",
-        "noticed handler_on_small_stack", "noticed no_file_may_grow", "misused null_tasks",
-        "misused jump_over_next"]
+FAST = ["noticed streams_on_pipes", "noticed numbers_of_descriptors", "noticed handler_on_small_stack",
+        "noticed no_file_may_grow", "misused null_tasks", "misused jump_over_next",
+        *(["noticed popen_on_threads"] if IS_GLIBC else [])]

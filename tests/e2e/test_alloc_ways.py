@@ -200,6 +200,7 @@ def test_allocator_without_malloc_usable_size(box, folder):
     assert "counted all 2000 6096000 2000 0" in result.stderr
 
 
+@with_glibc("gcc compiles for it")
 def test_realloc_to_nothing_and_another_thread(box, folder):
     """An allocator in which realloc(p, 0) frees p, and returns when another thread has the same block. Each thread
     frees only what it has allocated itself."""

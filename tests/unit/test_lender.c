@@ -317,7 +317,8 @@ static int sends_descriptors(void)
             .msg_iov = &piece, .msg_iovlen = 1, .msg_control = &passed, .msg_controllen = sizeof passed};
         const int fd = connect_plainly(), zero = 0;
         struct hp_loan answer;
-        passed.header = (struct cmsghdr){CMSG_LEN(sizeof zero), SOL_SOCKET, SCM_RIGHTS};
+        passed.header =
+            (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof zero), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
         memcpy(CMSG_DATA(&passed.header), &zero, sizeof zero);
         if (fd < 0 || sendmsg(fd, &message, MSG_NOSIGNAL) < 0 || recv(fd, &answer, sizeof answer, 0) <= 0)
             return 1;
