@@ -1,26 +1,44 @@
 """Third-party programs, with reproducible work for them: for check_real_runs.py.
 
-Each work is a command, or a server with what its clients do. Inputs are made in the folder in which the program
-runs. SPDX-License-Identifier: MIT
+Each work is a command. Inputs are made in the folder in which the program runs. Servers are in real_servers.py.
+SPDX-License-Identifier: MIT
 """
+import glob
 import os
 import shutil
-import signal
-import socket
-import subprocess
-import time
 
-from check_real_allocs import C, CMAKE, HERE, PATIENCE, PERL, SQL, Skip, environment, repository
+from check_real_allocs import C, CMAKE, HERE, PERL, SQL, Skip, repository
 
 LINES = 900000  # most works take about a second of CPU time
+FOLDERS = ["/usr/bin", "/bin", "/usr/sbin", "/sbin", *sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)]
+
+# Packages of Debian whose name is not that of the program.
+PACKAGES = {"ab": "apache2-utils", "cut": "coreutils", "diff": "diffutils", "dnsmasq": "dnsmasq-base",
+            "factor": "coreutils", "find": "findutils", "initdb": "postgresql", "mariadb": "mariadb-client",
+            "mariadb-install-db": "mariadb-server", "mariadb-slap": "mariadb-client", "mariadbd": "mariadb-server",
+            "mosquitto_pub": "mosquitto-clients", "mosquitto_sub": "mosquitto-clients", "named": "bind9",
+            "ninja": "ninja-build", "node": "nodejs", "objdump": "binutils", "od": "coreutils",
+            "pg_isready": "postgresql-client", "pgbench": "postgresql", "php-fpm8.2": "php8.2-fpm",
+            "postgres": "postgresql", "psql": "postgresql-client", "redis-benchmark": "redis-tools",
+            "scp": "openssh-client", "setpriv": "util-linux", "sha256sum": "coreutils", "sort": "coreutils",
+            "ssh": "openssh-client", "ssh-keygen": "openssh-client", "sshd": "openssh-server", "tac": "coreutils",
+            "varnishd": "varnish", "wc": "coreutils", "xz": "xz-utils"}
 
 
-class Server:
-    """A server, and a function that sends it requests, ends it, and returns its answers."""
+class Missing(Skip):
+    """A program is not installed."""
 
-    def __init__(self, command, ask, has_log=False):
-        self.command, self.ask = command, ask
-        self.has_log = has_log  # contains the time and the process
+    def __init__(self, name):
+        self.package = PACKAGES.get(name, name)
+        super().__init__(f"{name} is not installed; the package is {self.package}")
+
+
+def program(name):
+    """Its path; Missing if it is not installed."""
+    path = shutil.which(name, path=os.pathsep.join(FOLDERS))
+    if path is None:
+        raise Missing(os.path.basename(name))
+    return path
 
 
 def numbers(folder, name="work", lines=LINES):
@@ -94,130 +112,9 @@ PYTHON = ("import re\nwords = {}\nfor n in range(3000000):\n    words.setdefault
 DASH = "i=0; while [ $i -lt 1200000 ]; do i=$((i + 1)); done; echo $i"
 
 
-# ----------------------------------------------------------------------------------------------------- servers
-
-def connected(path, family):
-    until = time.monotonic() + PATIENCE
-    while True:
-        connection = socket.socket(family)
-        try:
-            connection.connect(path)
-            return connection
-        except OSError:
-            connection.close()
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.02)
-
-
-def ask_redis(folder, process):
-    with connected(str(folder / "socket"), socket.AF_UNIX) as connection, connection.makefile("rb") as answers:
-        load = subprocess.run(["redis-benchmark", "-s", "socket", "-n", "100000", "-c", "20", "-q", "-t",
-                               "set,get,lpush,incr"],
-                              cwd=folder, capture_output=True)
-        connection.sendall(b"GET counter:__rand_int__\r\nLLEN mylist\r\nDBSIZE\r\nSHUTDOWN NOSAVE\r\n")
-        return bytes([load.returncode]) + answers.read()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def ask_pages(port, count, end):
-    def ask(_, process):
-        answer = b""
-        for _ in range(count):
-            with connected(("127.0.0.1", port), socket.AF_INET) as connection:
-                connection.sendall(b"GET /page HTTP/1.0\r\n\r\n")
-                with connection.makefile("rb") as file:
-                    answer = file.read()
-        process.send_signal(end)
-        return answer.split(b"\r\n\r\n", 1)[1]
-    return ask
-
-
-def http_server(folder):
-    port = free_port()
-    numbers(folder, "page", 300)
-    return Server(["/usr/bin/python3", "-c", "import http.server, socketserver, sys\n"
-                   "class Quiet(http.server.SimpleHTTPRequestHandler):\n    log_message = lambda *_: None\n"
-                   f"server = http.server.ThreadingHTTPServer(('127.0.0.1', {port}), Quiet)\n"
-                   "try:\n    server.serve_forever()\nexcept KeyboardInterrupt:\n    pass\n"],
-                  ask_pages(port, 3000, signal.SIGINT))
-
-
-def nginx(folder):
-    port = free_port()
-    numbers(folder, "page", 300)
-    places = " ".join(f"{kind}_temp_path {folder}/temporary;" for kind in (
-        "client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-    user = "user root;" if os.getuid() == 0 else ""
-    (folder / "conf").write_text(f"daemon off; {user} pid {folder}/pid; error_log stderr; worker_processes 2; "
-                                 f"events {{ }}\n"
-                                 f"http {{ {places} access_log off; gzip on; gzip_types *;\n"
-                                 f"server {{ listen 127.0.0.1:{port}; root {folder}; }} }}\n")
-    return Server(["/usr/sbin/nginx", "-p", str(folder), "-c", str(folder / "conf"), "-e", "stderr"],
-                  ask_pages(port, 20000, signal.SIGQUIT), has_log=True)
-
-
-def lighttpd(folder):
-    port = free_port()
-    numbers(folder, "page", 300)
-    (folder / "conf").write_text(f'server.bind = "127.0.0.1"\nserver.port = {port}\nserver.document-root = '
-                                 f'"{folder}"\n')
-    return Server(["/usr/sbin/lighttpd", "-D", "-f", str(folder / "conf")], ask_pages(port, 20000, signal.SIGINT),
-                  has_log=True)
-
-
-def memcached(_):
-    port = free_port()
-
-    def ask(_, process):
-        with connected(("127.0.0.1", port), socket.AF_INET) as connection, connection.makefile("rb") as answers:
-            for _ in range(300):
-                connection.sendall(b"".join(b"set k%d 0 0 40\r\n%040d\r\nget k%d\r\n" % (at, at, at)
-                                            for at in range(1000)))
-                got = [answers.readline() for _ in range(4000)]
-        process.send_signal(signal.SIGTERM)
-        return b"".join(got)
-    return Server(["memcached", "-u", "root", "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-t", "2"], ask)
-
-
-def redis(_):
-    return Server(["redis-server", "--port", "0", "--unixsocket", "socket", "--save", "", "--daemonize", "no",
-                   "--loglevel", "warning"], ask_redis, has_log=True)
-
-
-def openssl_server(folder):
-    port = free_port()
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key", "-out", "cert",
-                    "-subj", "/CN=localhost", "-days", "2"], cwd=folder, check=True, capture_output=True)
-    (folder / "page").write_text("page " * 1000)
-
-    def ask(_, process):
-        connected(("127.0.0.1", port), socket.AF_INET).close()
-        got = b""
-        for _ in range(100):
-            got = subprocess.run(["curl", "-sk", f"https://127.0.0.1:{port}/page"], capture_output=True).stdout
-        process.send_signal(signal.SIGTERM)
-        return got
-    if shutil.which("curl") is None:
-        raise Skip("curl is not installed")
-    return Server(["openssl", "s_server", "-quiet", "-accept", f"127.0.0.1:{port}", "-key", "key", "-cert", "cert",
-                   "-WWW"], ask)
-
-
-PROGRAMS = {
+COMMANDS = {
     "sqlite3": with_file("work.sql", SQL.replace("20000", "800000"), "sqlite3", "-init", "/dev/null", ":memory:",
                          ".read work.sql"),
-    "redis-server": redis,
-    "http.server": http_server,
-    "nginx": nginx,
-    "lighttpd": lighttpd,
-    "memcached": memcached,
-    "openssl s_server": openssl_server,
     "git log": git_of("log", "-p", "--stat"),
     "git fsck": git_of("fsck", "--full"),
     "perl": plain("perl", "-e", PERL.replace("20000", "7000000")),
@@ -262,12 +159,3 @@ PROGRAMS = {
                   "let m = new Map(); for (let i = 0; i < 2e7; i++) m.set(i * 7919 % 10007, i); "
                   "console.log(m.size)"),
 }
-
-
-def work_of(name, folder):
-    """A Server or a command; Skip if it is not installed."""
-    work = PROGRAMS[name](folder)
-    command = work.command if isinstance(work, Server) else work
-    if shutil.which(command[0], path=environment(folder)["PATH"]) is None:
-        raise Skip(f"{command[0]} is not installed")
-    return work
