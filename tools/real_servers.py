@@ -193,6 +193,7 @@ def load_ab(count, *options):
     def load(clients):
         address = f"http://{clients.address[0]}:{clients.address[1]}/page"
         said = clients.run("ab", "-q", "-n", str(count), "-c", "8", *options, address)
+        clients.connections += count
         page = clients.ask(REQUEST.replace(b"1.1", b"1.0"))
         return page.split(b"\r\n\r\n", 1)[1] + b"".join(
             re.findall(rb"(?:Complete|Failed|Non-2xx|HTML|Document L).*\n", said))
@@ -210,13 +211,11 @@ def wants_bytes(path):
     return truth
 
 
-def wants_events(times=1):
-    """A loop gets at least so many events per connection."""
-    def truth(report, clients):
-        events = sum(row["events"] for row in report["sections"].get("loops", {}).get("rows", []))
-        if events < times * clients.connections:
-            yield f"{events} events for {clients.connections} connections"
-    return truth
+def wants_events(report, clients):
+    """At least one per connection."""
+    events = sum(row["events"] for row in report["sections"].get("loops", {}).get("rows", []))
+    if events < clients.connections:
+        yield f"{events} events for {clients.connections} connections"
 
 
 def wants_processes(report, clients):
@@ -329,9 +328,20 @@ def mariadb(folder):
                            "--create-schema=work")
         sums = clients.run("mariadb", *to_it, "-BN", "work", "-e",
                            "select count(*), count(distinct b), sum(length(b)) from t; checksum table t")
+        status = clients.run("mariadb", *to_it, "-BN", "-e", "show global status like 'Bytes\\_%'")
+        clients.sent, clients.got = (int(count) for count in re.findall(rb"\d+", status))  # mariadb counts itself
         return sums + re.findall(rb"Number of clients.*\n", said)[0]
+
+    def truth(report, clients):
+        """Its status lacks the answer with the status, and the end of that connection."""
+        [row] = [row for row in report["sections"]["channels"]["rows"] if row["name"] == f"unix socket {path}"
+                 and row["instance"] is None]
+        found = (row["received_bytes"] - clients.sent, row["sent_bytes"] - clients.got)
+        if not all(0 <= more < 1000 for more in found):
+            yield f"bytes of {path}: {found} more than {(clients.sent, clients.got)}"
     return Server([binary, "--no-defaults", f"--user={user}", f"--datadir={data}", f"--socket={path}",
-                   "--skip-networking", "--innodb-log-file-size=4M", f"--pid-file={place}/pid"], path, load, user=user)
+                   "--skip-networking", "--innodb-log-file-size=4M", f"--pid-file={place}/pid"], path, load,
+                  user=user, truth=truth)
 
 
 # ------------------------------------------------------------------------------------------------------ web servers
@@ -393,7 +403,7 @@ def lighttpd(folder):
     (folder / "conf").write_text(f'server.bind = "{LOCAL}"\nserver.port = {port}\nserver.document-root = "{root}"\n'
                                  f'server.username = "{user}"\nserver.groupname = "{user}"\n')
     return Server([program("lighttpd"), "-D", "-f", str(folder / "conf")], (LOCAL, port), load_ab(20000), user=user,
-                  end=signal.SIGINT)
+                  end=signal.SIGINT, truth=wants_events)
 
 
 def haproxy(folder):
@@ -430,8 +440,8 @@ class Origin:
 
 
 def squid(*options, is_followed):
-    """With --foreground the server is a process that is executed while its real user is still root: as with a setuid
-    program, the dynamic linker preloads nothing."""
+    """With --foreground the server is a process that is executed while its real user is still root: as with a
+    setuid program, the dynamic linker preloads nothing."""
     def work(folder):
         user, port, origin = only_root("proxy"), free_port(), Origin()
         place = owned(folder, "run", user)
@@ -471,7 +481,8 @@ def fast_cgi(kind, content):
 
 def php_fpm(folder):
     user, path = only_root("www-data"), str(folder / "socket")
-    (folder / "page.php").write_text("<?php $a = []; for ($i = 0; $i < 5000; $i++) $a[\"k$i\"] = str_repeat('x', $i % 9);"
+    (folder / "page.php").write_text("<?php $a = []; for ($i = 0; $i < 5000; $i++)"
+                                     " $a[\"k$i\"] = str_repeat('x', $i % 9);"
                                      " echo count($a), ' ', strlen(implode($a)), \"\\n\";")
     (folder / "page.php").chmod(0o644)
     (folder / "conf").write_text(f"[global]\nerror_log = /dev/stderr\ndaemonize = no\n[www]\nuser = {user}\n"
@@ -500,8 +511,8 @@ def openssl_server(folder):
     port = free_port()
     certificate(folder)
     (folder / "page").write_text("page " * 1000)
-    return Server([program("openssl"), "s_server", "-quiet", "-accept", f"{LOCAL}:{port}", "-key", "tls/key", "-cert",
-                   "tls/cert", "-WWW"], (LOCAL, port), curl_pages(100))
+    return Server([program("openssl"), "s_server", "-quiet", "-accept", f"{LOCAL}:{port}", "-key", "tls/key",
+                   "-cert", "tls/cert", "-WWW"], (LOCAL, port), curl_pages(100))
 
 
 def stunnel(folder):
@@ -596,8 +607,8 @@ def unbound(folder):
         '  module-config: "iterator"\n  local-zone: "work.test." static\n'
         + "".join(f'  local-data: "host{at}.work.test. A 10.0.0.{at}"\n' for at in range(50)) +
         "remote-control:\n  control-enable: no\n")
-    return Server([program("unbound"), "-d", "-c", str(folder / "conf")], (LOCAL, port), load_names(20000), user=user,
-                  udp=True)
+    return Server([program("unbound"), "-d", "-c", str(folder / "conf")], (LOCAL, port), load_names(20000),
+                  user=user, udp=True)
 
 
 def named(folder):
@@ -607,14 +618,15 @@ def named(folder):
                                  "ns IN A 10.0.1.1\n" +
                                  "".join(f"host{at} IN A 10.0.0.{at}\n" for at in range(50)))
     (folder / "conf").write_text(
-        f'options {{ directory "{place}"; pid-file none; listen-on port {port} {{ {LOCAL}; }}; listen-on-v6 {{ none; }};'
-        f' recursion no; session-keyfile "{place}/key"; managed-keys-directory "{place}";'
-        f' dnssec-validation no; }};\ncontrols {{ }};\nzone "work.test" {{ type primary; file "{folder}/zone"; }};\n')
+        f'options {{ directory "{place}"; pid-file none; listen-on port {port} {{ {LOCAL}; }};'
+        f' listen-on-v6 {{ none; }}; recursion no; session-keyfile "{place}/key"; managed-keys-directory "{place}";'
+        f' dnssec-validation no; }};\ncontrols {{ }};\nzone "work.test"'
+        f' {{ type primary; file "{folder}/zone"; }};\n')
     return Server([program("named"), "-g", "-n", "2", "-u", user, "-c", str(folder / "conf")], (LOCAL, port),
                   load_names(20000), user=user, udp=True)
 
 
-# ------------------------------------------------------------------------------------------------ files and messages
+# ----------------------------------------------------------------------------------------------- files and messages
 
 def rsync_daemon(folder):
     user, port, root = only_root("nobody"), free_port(), folder / "files"
@@ -721,8 +733,8 @@ def beanstalkd(folder):
 SERVERS = {
     "redis-server": redis, "memcached": memcached, "postgres": postgres, "mariadb": mariadb,
     "http.server": http_server, "nginx": nginx, "apache2 event": apache("event"),
-    "apache2 prefork": apache("prefork"), "lighttpd": lighttpd, "haproxy": haproxy, "squid": squid("-N", is_followed=True),
-    "squid with a kid": squid("--foreground", is_followed=False),
+    "apache2 prefork": apache("prefork"), "lighttpd": lighttpd, "haproxy": haproxy,
+    "squid": squid("-N", is_followed=True), "squid with a kid": squid("--foreground", is_followed=False),
     "varnish": varnish, "php-fpm": php_fpm, "openssl s_server": openssl_server, "stunnel": stunnel, "sshd": sshd,
     "dnsmasq": dnsmasq, "unbound": unbound, "named": named, "rsync daemon": rsync_daemon, "vsftpd": vsftpd,
     "mosquitto": mosquitto, "beanstalkd": beanstalkd,
