@@ -1,6 +1,7 @@
 /*
  * Interposed functions that execute a program, with an environment of the caller's choice or with that of the
- * process. In a sandbox they pass one that does not name this library (sandbox.h); outside they only forward.
+ * process. In a sandbox, or where this library cannot be read, they pass one that does not name it (sandbox.h);
+ * otherwise they only forward.
  * system and popen read `environ` deep in the C library, so our entry there is replaced before.
  * SPDX-License-Identifier: MIT
  */

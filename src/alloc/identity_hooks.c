@@ -1,7 +1,8 @@
 /*
  * Interposed functions by which a process changes who and where it is: its user, its root, its namespaces. A
  * session that has not begun (src/record/deferral.h) could not begin afterwards: its folder would be out of reach.
- * So it begins now. They are called rarely, and forwarded unchanged. SPDX-License-Identifier: MIT
+ * So it begins now. Programs that are executed afterwards may not be able to read this library (preload.h). These
+ * functions are called rarely, and forwarded unchanged. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include <grp.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "hotpath.h"
+#include "preload.h"
 #include "real_functions.h"
 
 static struct {
@@ -52,7 +54,10 @@ __attribute__((constructor)) static void find_next(void) { hp_resolve_all(find_e
     if (__builtin_expect(!HP_IS_THERE(name), 0))                                                                   \
         find_next();                                                                                               \
     hotpath_v1_begin();                                                                                            \
-    return HP_IS_THERE(name) ? next.name(__VA_ARGS__) : hp_no_such_function()
+    const int result_ = HP_IS_THERE(name) ? next.name(__VA_ARGS__) : hp_no_such_function();                        \
+    if (result_ == 0)                                                                                              \
+        hp_preload_note_move();                                                                                    \
+    return result_
 
 HP_PUBLIC int setuid(uid_t user) { CHANGE(setuid, user); }
 HP_PUBLIC int setgid(gid_t group) { CHANGE(setgid, group); }

@@ -6,11 +6,14 @@
 #define _GNU_SOURCE 1
 #include "preload.h"
 
+#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/auxv.h>
 #include <unistd.h>
+
+#include "raw_call.h"
 
 /* The first two by `hotpath run`, the others by hand. */
 static const char *const our_names[] = {"libhotpath_preload.so", "libhotpath_alloc.so", "libhotpath.so"};
@@ -115,13 +118,34 @@ void hp_preload_end_here(void)
             *entry = entry[1];
 }
 
-/* ---------------------------------------------------------------------------------------------------- sandboxes */
+/* ------------------------------------------------------------------------------------------- executed programs */
 
 #define LIST "LD_PRELOAD="
 #define LIST_LENGTH (sizeof LIST - 1)
 
 /* The entry at process start, and the same without us. Empty: none, or too long. */
 static char noted[2048], without_us[sizeof noted];
+
+/* Our items alone, each with a final zero; an empty one ends them. */
+static char our_paths[sizeof noted];
+static uint32_t has_moved; /* atomic */
+
+/* Of glibc's, the folder of libraries and the way back to the root (src/cli/alloc_library.c). */
+#define DETOUR "/$LIB/../../../../.."
+
+static void note_paths(const char *list)
+{
+    char *to = our_paths;
+    for (const char *item = list; *item != '\0';) {
+        const size_t length = strcspn(item, ": "), whole = length + (item[length] != '\0');
+        const size_t skipped = strncmp(item, DETOUR, sizeof DETOUR - 1) == 0 ? sizeof DETOUR - 1 : 0;
+        if (is_ours(item, length)) {
+            memcpy(to, item + skipped, length - skipped);
+            to += length - skipped + 1;
+        }
+        item += whole;
+    }
+}
 
 void hp_preload_note(void)
 {
@@ -131,6 +155,28 @@ void hp_preload_note(void)
     memcpy(noted, *entry, strlen(*entry) + 1);
     memcpy(without_us, *entry, strlen(*entry) + 1);
     remove_ours(without_us + LIST_LENGTH);
+    note_paths(noted + LIST_LENGTH);
+}
+
+void hp_preload_note_move(void) { __atomic_store_n(&has_moved, 1, __ATOMIC_RELAXED); }
+
+/* Opened, since access(2) asks for the real user. */
+static bool is_readable(const char *path)
+{
+    const long fd = hp_raw(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0)
+        hp_raw(SYS_close, fd);
+    return fd != -EACCES && fd != -ENOENT && fd != -ENOTDIR;
+}
+
+bool hp_preload_is_out_of_reach(void)
+{
+    if (__atomic_load_n(&has_moved, __ATOMIC_RELAXED) == 0)
+        return false;
+    for (const char *path = our_paths; *path != '\0'; path += strlen(path) + 1)
+        if (!is_readable(path))
+            return true;
+    return false;
 }
 
 /* One store: other threads see one text or the other. */

@@ -14,8 +14,15 @@ bool hp_preload_is_asked_for(void);
 /* Removes libhotpath_alloc.so from LD_PRELOAD, so that child programs run without it. */
 void hp_preload_end_here(void);
 
-/* At process start, for the next. */
+/* At process start, for what follows. */
 void hp_preload_note(void);
+/* The process has another user, root or namespace. */
+void hp_preload_note_move(void);
+/*
+ * Whether this library cannot be read since then: the dynamic linker of an executed program would print an error
+ * into the program's stderr.
+ */
+bool hp_preload_is_out_of_reach(void);
 /*
  * `environ` names this library no longer, unless the program has changed LD_PRELOAD. Only in functions that read
  * `environ` anyway: other threads may be changing it.

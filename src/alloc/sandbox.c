@@ -124,7 +124,7 @@ bool hp_sandbox_is_around(void) { return has_child_inside() || is_process_inside
 
 void hp_sandbox_before_shell(void)
 {
-    if (is_process_inside())
+    if (is_process_inside() || hp_preload_is_out_of_reach())
         hp_preload_hide();
 }
 

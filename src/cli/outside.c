@@ -305,7 +305,8 @@ static void end_session(const struct left *left, uint64_t end_ns, uint64_t cpu_n
 #define UNFORKED "it was not created by fork, or its parent could not be followed"
 #define UNLOADED "hotpath was not loaded into it; only its stacks are known"
 #define BRIEF "it ended before it did anything that is recorded"
-#define UNKNOWN "it did not inherit hotpath's environment variables, or could not write a session"
+#define UNKNOWN                                                                                                    \
+    "it did not inherit hotpath's environment variables, or could not read its library or write a session"
 
 static const char *reason_of(const struct hp_citizen *citizen, size_t at)
 {

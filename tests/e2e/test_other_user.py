@@ -119,6 +119,44 @@ def test_stderr_is_the_programs(cli, network):
     assert (done.stdout, done.stderr) == (plain.stdout, plain.stderr) and len(plain.stdout.splitlines()) == 2
 
 
+@pytest.fixture
+def closed(cli):
+    """A library that only its owner can reach, as in a home."""
+    folder = cli.box.folder()
+    shutil.copy(cli.library.parent / "libhotpath.so.0", folder)
+    shutil.copy(cli.library, folder)
+    cli.library = folder / cli.library.name
+    return cli
+
+
+@needs_root
+@pytest.mark.parametrize("way", ["exec", "shell"])
+def test_library_that_the_other_user_cannot_read(closed, way):
+    """The dynamic linker of the next program would print an error: it runs without the library."""
+    done = closed.run(closed.other_user, way, 40 * BLOCKS)
+    assert done.stdout == f"{'plain' if way == 'exec' else way}: user {NOBODY}\n" and done.stderr == ""
+    assert done.report.lost == ({"processes": 1} if way == "exec" else {})
+
+
+def copy_with_libraries(program, root):
+    """A program that can be executed with another root."""
+    said = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    for path in [str(program), *(word for word in said.split() if word.startswith("/"))]:
+        copy = root / path.lstrip("/")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
+
+
+@needs_root
+def test_program_of_another_root(cli):
+    """Where the library is not."""
+    root = cli.box.folder()
+    copy_with_libraries("/usr/bin/env", root)
+    done = cli("run", "--alloc-library", cli.library, "--format", "none", "chroot", root, "/usr/bin/env", "env")
+    assert done.stderr == "" and done.status == 0
+    assert "HOTPATH=" in done.stdout and "LD_PRELOAD" not in done.stdout
+
+
 # ---------------------------------------------------------------------------------------------------------- limits
 
 LIMITS = {"fsize 0": (resource.RLIMIT_FSIZE, 0), "fsize 4096": (resource.RLIMIT_FSIZE, 4096),

@@ -4,6 +4,7 @@
  *
  *     other_user setuid|fork|exec|late BLOCKS        as user nobody: itself, in a forked child, in another program;
  *                                                    late: it allocates before, too
+ *     other_user shell BLOCKS                        as user nobody, and executes two shells
  *     other_user chroot BLOCKS DIRECTORY             in a forked child with another root
  *
  * SPDX-License-Identifier: MIT
@@ -56,6 +57,15 @@ static void give_up_user(void)
     }
 }
 
+static int execute_shells(void)
+{
+    FILE *output = popen("echo popen", "r");
+    char text[8] = "";
+    if (output == NULL || fgets(text, sizeof text, output) == NULL || pclose(output) != 0)
+        return 1;
+    return strcmp(text, "popen\n") != 0 || system("true") != 0;
+}
+
 int main(int count, char **words)
 {
     const char *way = count > 2 ? words[1] : "";
@@ -70,6 +80,8 @@ int main(int count, char **words)
     } else if (strcmp(way, "plain") != 0) {
         give_up_user();
     }
+    if (strcmp(way, "shell") == 0)
+        status = execute_shells();
     if (strcmp(way, "fork") == 0)
         status = in_child(blocks);
     else if (strcmp(way, "exec") == 0)
