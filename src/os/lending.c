@@ -47,8 +47,7 @@ static void search_byte(struct search *search, char byte)
     }
 }
 
-/* As hp_task_confinement, of this thread. */
-static uint64_t confinement(void)
+uint64_t hp_confinement(void)
 {
     char bytes[128];
     struct search search = {0, 0, NULL, 0};
@@ -172,7 +171,7 @@ int hp_borrow(const struct hp_loan_request *request, struct hp_loan *ret_loan)
     const uint32_t pid = (uint32_t)hp_raw(SYS_getpid, 0);
     if (lender.name[0] == '\0' || __atomic_load_n(&lender.deaf, __ATOMIC_RELAXED) == pid)
         return -ENOENT;
-    if (confinement() > lender.confinement)
+    if (hp_confinement() > lender.confinement)
         return -EPERM;
     const long fd = hp_raw(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)

@@ -71,6 +71,9 @@ static inline bool hp_loan_may_help(int error)
     return error == EACCES || error == EPERM || error == ENOENT || error == ENOTDIR || error == EROFS;
 }
 
+/* As hp_task_confinement, of this thread, with little stack and nothing of the C library. */
+uint64_t hp_confinement(void);
+
 /*
  * NULL, or an empty or too long name: there is no lender. `around`: the lender's hp_task_confinement, of a sandbox
  * around the whole run.

@@ -16,9 +16,10 @@ static struct hp_taken_signal taken;
 /* In memory that fork empties: a child has no timers. */
 static int *timer(void) { return &hp_page()->deferral_timer; }
 
+/* In a sandbox it is left: it fires only once. */
 static void stop_timer(void)
 {
-    if (hp_page() != NULL && *timer() != 0)
+    if (hp_page() != NULL && *timer() != 0 && !hp_is_sandboxed())
         hp_cpu_timer_stop(*timer() - 1);
     if (hp_page() != NULL)
         *timer() = 0;

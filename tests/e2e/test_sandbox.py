@@ -148,6 +148,12 @@ def test_a_vfork_child_in_a_sandbox_changes_nothing_for_its_parent(cli):
 
 
 @of_preload
+def test_sandboxes_that_nothing_tells_of_followed_by_fork_and_exec(cli):
+    """Statuses of a child that goes into one and executes a program, and of the child of a process in one."""
+    assert executed(cli, "unseen") == ["0 0"]
+
+
+@of_preload
 def test_filter_that_nothing_tells_of_followed_by_transfers(cli):
     """Set by an instruction. Pipes and sockets made before are used without a system call of ours."""
     done = cli.run(PROGRAMS / "shut_in_off", "unseen", status=None)

@@ -5,6 +5,8 @@
  *     raw         by instructions that nothing sees; waits until an observer has noticed
  *     refused     the kernel refuses the sandbox: nothing has changed
  *     vfork       only a child by vfork is in the sandbox; then the same from outside
+ *     unseen      by instructions, in sandboxes where calls that beginning a session takes are fatal, and at once:
+ *                 in a forked child, which then executes something; in this process, which then has such a child
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
@@ -12,6 +14,7 @@
 #include <linux/seccomp.h>
 #include <spawn.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +37,24 @@ static bool shut_in(bool is_raw, unsigned short length)
                hp_raw(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+}
+
+/* Calls that begin a session are fatal, but none that loading a program takes. */
+static bool shut_in_unseen(void)
+{
+#define FATAL(call)                                                                                                \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+    struct sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                                   FATAL(timer_create),
+                                   FATAL(fallocate),
+                                   FATAL(memfd_create),
+#ifdef SYS_mkdir
+                                   FATAL(mkdir),
+#endif
+                                   BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
+    return hp_raw(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           hp_raw(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
 
 static char **copied(void)
@@ -144,6 +165,44 @@ static int print_in_vfork_child(void)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 3;
 }
 
+static int status_of(pid_t child)
+{
+    int status;
+    return waitpid(child, &status, 0) == child ? status : -1;
+}
+
+static void use_pipe(void)
+{
+    int ends[2];
+    char byte;
+    if (pipe(ends) != 0 || write(ends[1], "x", 1) != 1 || read(ends[0], &byte, 1) != 1)
+        _exit(3);
+}
+
+static int live_unseen(void)
+{
+    static char yes[] = "/bin/true", *const nothing[] = {yes, NULL};
+    pid_t child = fork();
+    if (child == 0) {
+        if (!shut_in_unseen())
+            _exit(77);
+        use_pipe();
+        hp_raw(SYS_execve, yes, nothing, environ);
+        _exit(98);
+    }
+    const int in_child = status_of(child);
+    if (in_child == 77 << 8 || !shut_in_unseen())
+        return 77;
+    child = fork();
+    if (child == 0) {
+        use_pipe();
+        execv(yes, nothing);
+        _exit(98);
+    }
+    printf("%d %d\n", in_child, status_of(child));
+    return 0;
+}
+
 /* Half a minute at most. */
 static void wait_until_noticed(void)
 {
@@ -158,6 +217,8 @@ int main(int count, char **words)
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (strcmp(how, "vfork") == 0)
         return print_in_vfork_child();
+    if (strcmp(how, "unseen") == 0)
+        return live_unseen();
     const bool is_refused = strcmp(how, "refused") == 0, is_raw = strcmp(how, "raw") == 0;
     if (shut_in(is_raw, !is_refused) == is_refused)
         return 77;
