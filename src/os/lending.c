@@ -47,7 +47,8 @@ static void search_byte(struct search *search, char byte)
     }
 }
 
-uint64_t hp_confinement(void)
+/* Inlined, so that a borrower in a signal handler takes little stack. */
+static inline __attribute__((always_inline)) uint64_t confinement(void)
 {
     char bytes[128];
     struct search search = {0, 0, NULL, 0};
@@ -60,6 +61,8 @@ uint64_t hp_confinement(void)
     hp_raw(SYS_close, fd);
     return (search.mode != 0) + search.filters;
 }
+
+uint64_t hp_confinement(void) { return confinement(); }
 
 /* ------------------------------------------------------------------------------------------------------ asking */
 
@@ -171,7 +174,7 @@ int hp_borrow(const struct hp_loan_request *request, struct hp_loan *ret_loan)
     const uint32_t pid = (uint32_t)hp_raw(SYS_getpid, 0);
     if (lender.name[0] == '\0' || __atomic_load_n(&lender.deaf, __ATOMIC_RELAXED) == pid)
         return -ENOENT;
-    if (hp_confinement() > lender.confinement)
+    if (confinement() > lender.confinement)
         return -EPERM;
     const long fd = hp_raw(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
