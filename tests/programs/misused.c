@@ -49,7 +49,7 @@ static void __attribute__((noinline)) stain(unsigned fill)
     static long name(int skips) { return skips ? 1 : 2; }
 #endif
 
-static struct request polled;
+static struct request polled __attribute__((unused)); /* with clang */
 JUMPS_OVER(over_zone, HOTPATH_BLOCK("zone"))
 JUMPS_OVER(over_full, HOTPATH_CHANNEL_FULL("channel", NULL))
 JUMPS_OVER(over_loop, HOTPATH_LOOP_WAIT("loop"))

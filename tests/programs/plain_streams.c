@@ -87,7 +87,7 @@ static void *feed(void *end_)
 
 static char text[12000];
 
-static void print_by_list(FILE *stream, const char *format, ...)
+static __attribute__((format(printf, 2, 3))) void print_by_list(FILE *stream, const char *format, ...)
 {
     va_list list;
     va_start(list, format);

@@ -172,8 +172,8 @@ static void put_zsh_operand(FILE *out, const struct hp_command *command)
         [HP_OPERAND_NONE] = "                && return ;;\n",
         [HP_OPERAND_SESSION] = "                '::session:_hotpath_sessions' && return ;;\n",
         [HP_OPERAND_PROCESS] = "                '*:process:_hotpath_processes' && return ;;\n",
-        [HP_OPERAND_PROGRAM] = "                '(-):program:_command_names -e' "
-                               "'*::arguments:_normal' && return ;;\n",
+        [HP_OPERAND_PROGRAM] =
+            "                '(-):program:_command_names -e' '*::arguments:_normal' && return ;;\n",
         [HP_OPERAND_TOPIC] = "                '::topic:_hotpath_topics' && return ;;\n",
     };
     fputs(actions[command->operand], out);
