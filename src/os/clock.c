@@ -21,11 +21,12 @@ uint64_t hp_clock_boot_ns(void) { return read_clock(CLOCK_BOOTTIME); }
 
 uint64_t hp_clock_thread_ns(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
+/* Not by the function of that name, which may be interposed, and takes more stack then. */
 bool hp_clock_may_be_read(void)
 {
 #ifdef PR_GET_TSC
     int mode = PR_TSC_ENABLE;
-    if (prctl(PR_GET_TSC, &mode, 0, 0, 0) == 0 && mode == PR_TSC_SIGSEGV)
+    if (hp_raw(SYS_prctl, PR_GET_TSC, &mode, 0, 0, 0) == 0 && mode == PR_TSC_SIGSEGV)
         return false;
 #endif
     return true;

@@ -185,12 +185,13 @@ static uint32_t zone_around(const struct hp_thread_context *context, uintptr_t s
 }
 
 /* Records the registers of this very function, so it must not be inlined. */
-static __attribute__((noinline)) bool put_sample(struct hp_heap *heap, const struct hp_thread_context *context,
+static __attribute__((noinline)) bool put_sample(struct hp_heap *heap, struct hp_thread_context *context,
                                                  uint64_t now, uint32_t zone, const uint64_t *words, uint8_t count)
 {
-    struct hp_stack_registers registers = {.known = 0}; /* stays so on other machines */
-    hp_stack_registers_here(&registers);
-    const struct hp_stack above = stack_above((uintptr_t)registers.value[HP_STACK_SP]);
+    struct hp_stack_registers *registers = &context->registers;
+    registers->known = 0; /* stays so on other machines */
+    hp_stack_registers_here(registers);
+    const struct hp_stack above = stack_above((uintptr_t)registers->value[HP_STACK_SP]);
     return hp_stack_ring_put(&heap->ring,
                              &(struct hp_stack_note){.kind = HP_STACK_ALLOCATION,
                                                      .thread_id = context->thread_id,
@@ -198,7 +199,7 @@ static __attribute__((noinline)) bool put_sample(struct hp_heap *heap, const str
                                                      .ns = now,
                                                      .words = words,
                                                      .word_count = count},
-                             &registers, &above);
+                             registers, &above);
 }
 
 /*
@@ -212,8 +213,8 @@ static uint64_t live_before(const struct hp_thread_context *context, uint64_t fr
     return before > 0 ? (uint64_t)before : 0;
 }
 
-static void begin_sample(struct hp_heap *heap, const struct hp_thread_context *context, uint64_t now,
-                         const void *block, uint64_t asked, uintptr_t stack)
+static void begin_sample(struct hp_heap *heap, struct hp_thread_context *context, uint64_t now, const void *block,
+                         uint64_t asked, uintptr_t stack)
 {
     uint32_t number = __atomic_add_fetch(&heap->numbers, 1, __ATOMIC_RELAXED);
     if (!hp_heap_blocks_put(&heap->blocks, block, number))

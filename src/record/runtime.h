@@ -35,6 +35,7 @@
 #include "options.h"
 #include "sampling.h"
 #include "signals.h"
+#include "stack_ring.h"
 #include "store.h"
 
 struct hp_cached_instance;
@@ -109,6 +110,7 @@ struct hp_thread_context {
     uint64_t turn_look; /* the same for turns of event loops: see turn_samples.h */
     struct hp_turn_sums *turn_sums;
     uint32_t folds; /* how often recursion was found in its tree: frames of lanes may not know yet */
+    struct hp_stack_registers registers; /* of the allocation that is being sampled: the program's stack is small */
 };
 
 /* A report that the host's reporter is reading: its thread and stack address. All 0: free. */
