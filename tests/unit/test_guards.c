@@ -3,6 +3,7 @@
  * nor fail. Every kind of guard is ended on memory with all sorts of contents, among them those of a real guard.
  * SPDX-License-Identifier: MIT
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -264,13 +265,40 @@ static void many_left_guards(void **state)
     }
 }
 
+/* Nested guards on several threads at once: none loses its entry, since few are open. */
+static void *open_and_close(void *context)
+{
+    static uint64_t marks;
+    for (int round = 0; round < 20000; round++) {
+        char outer, inner;
+        const uint64_t mark = __atomic_add_fetch(&marks, 2, __ATOMIC_RELAXED);
+        hp_guard_open(&outer, mark);
+        hp_guard_open(&inner, mark + 1);
+        const bool is_inner = hp_guard_close(&inner, mark + 1), is_outer = hp_guard_close(&outer, mark);
+        *(int *)context += is_inner && is_outer && !hp_guard_close(&outer, mark);
+    }
+    return NULL;
+}
+
+static void guards_of_many_threads(void **state)
+{
+    (void)state;
+    pthread_t threads[4];
+    int good[4] = {0};
+    for (int at = 0; at < 4; at++)
+        assert_int_equal(pthread_create(&threads[at], NULL, open_and_close, &good[at]), 0);
+    for (int at = 0; at < 4; at++) {
+        pthread_join(threads[at], NULL);
+        assert_int_equal(good[at], 20000);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(any_contents),          TEST(remains_of_an_earlier_guard),
-        TEST(copy_of_an_open_guard), TEST(open_scopes_stay_open),
-        TEST(many_left_guards),
+        TEST(any_contents),          TEST(remains_of_an_earlier_guard), TEST(copy_of_an_open_guard),
+        TEST(open_scopes_stay_open), TEST(guards_of_many_threads),      TEST(many_left_guards),
     };
     return cmocka_run_group_tests(tests, make_scratch_folder, remove_scratch_folder);
 }
