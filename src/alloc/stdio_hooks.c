@@ -541,12 +541,13 @@ REOPEN(reopen_large, freopen64)
 /*
  * The C library flushes streams at exit, when we are gone. So the contents of stdout are counted now, without the
  * time it will take. Flushing now would change the order of the output. Other streams may be closed by other
- * threads meanwhile: the list of them is the C library's, and so is its lock.
+ * threads meanwhile: the list of them is the C library's, and so is its lock. Many processes print nothing, and end
+ * sooner than a descriptor can be looked up.
  */
 __attribute__((destructor)) static void count_what_is_left(void)
 {
     struct use use;
-    if (!is_plain(&_IO_2_1_stdout_) && peek(&use, &_IO_2_1_stdout_) != 0)
+    if (pending(&_IO_2_1_stdout_) != 0 && !is_plain(&_IO_2_1_stdout_) && peek(&use, &_IO_2_1_stdout_) != 0)
         count(&use, (ssize_t)use.before, false);
     is_over = true;
 }

@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "counter.h"
 #include "files.h"
+#include "load_cost.h"
 #include "process.h"
 #include "program_file.h"
 #include "regular_file.h"
@@ -23,7 +24,8 @@
 #include "text.h"
 #include "used_time.h"
 
-#define MOST_ROWS 64u /* rows of processes without a session; further ones are summed by program */
+#define MANY_BRIEF 100u /* processes */
+#define MOST_ROWS 64u   /* rows of processes without a session; further ones are summed by program */
 #define SLACK_NS                                                                                                   \
     UINT64_C(20000000) /* lag of /proc, and the longest life of a process taken to have run nothing of its own */
 
@@ -60,7 +62,8 @@ static struct {
     size_t stranger_count;
     struct hp_clock_pair now;
     uint32_t clock_kind, pid_namespace;
-    char *judged; /* the file inspected last, and the result */
+    uint64_t loading_ns; /* in a process */
+    char *judged;        /* the file inspected last, and the result */
     const char *judgement;
 } work;
 
@@ -505,6 +508,8 @@ static void describe(struct file *file, const struct stranger *stranger)
     header->outside = put_text(file, stranger->reason);
 }
 
+static bool stands_for_brief(const struct stranger *stranger) { return strcmp(stranger->reason, BRIEF) == 0; }
+
 static void fill(struct file *file, const struct stranger *stranger)
 {
     struct hp_header *header = &file->header;
@@ -528,7 +533,8 @@ static void fill(struct file *file, const struct stranger *stranger)
     header->clock_latest = (struct hp_clock_pair){ticks_at(stranger->ended_ns), stranger->ended_ns};
     header->cpu_latest_ns = stranger->cpu_ns;
     header->others = stranger->others;
-    if (strcmp(stranger->reason, BRIEF) == 0)
+    header->loading_ns = work.loading_ns;
+    if (stands_for_brief(stranger))
         header->brief = stranger->count;
     else
         header->losses[HP_LOSS_PROCESSES] = stranger->count - stranger->counted;
@@ -550,6 +556,15 @@ static void write_stranger(const struct stranger *stranger, size_t number)
     close(fd);
 }
 
+/* Measuring takes as long as some ten processes. */
+static void measure_loading(void)
+{
+    uint32_t brief = 0;
+    for (size_t at = 0; at < work.stranger_count; at++)
+        brief += stands_for_brief(&work.strangers[at]) ? work.strangers[at].count : 0;
+    work.loading_ns = brief >= MANY_BRIEF ? hp_load_cost_ns(work.given->library) : 0;
+}
+
 void hp_outside_add(const struct hp_outside *outside)
 {
     const enum hp_counter counter = hp_clock_counter();
@@ -568,6 +583,7 @@ void hp_outside_add(const struct hp_outside *outside)
     for (size_t at = 0; at < outside->census->count; at++)
         settle(&outside->census->all[at]);
     look_for_unseen();
+    measure_loading();
     for (size_t at = 0; at < work.stranger_count; at++)
         write_stranger(&work.strangers[at], at);
     free(work.left);

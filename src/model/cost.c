@@ -1,6 +1,9 @@
 /* Estimates what measuring cost a run. SPDX-License-Identifier: MIT */
 #include "cost.h"
 
+#include "function_profile.h"
+#include "verdict.h"
+
 /*
  * Most of a sample's cost is in the kernel, and depends on the caches: at ten samples per millisecond the kernel's
  * data are still cached, at one they are only as far as the program left them there. The same holds for the
@@ -19,11 +22,11 @@
 #define NS_OF_SWITCH 3200.0
 
 /*
- * Starting in a process of a run: to load the library, and to begin and end a session. Most of it is in the kernel,
- * before the library could read a clock and after it could store one (docs/overhead.md).
+ * Starting in a process of a run. `hotpath run` measures how long loading the library takes if many processes were
+ * too short for a session; else it is about this. A forked child has the library; a few pages are copied for it.
  */
 #define NS_OF_LOADING 150000.0
-#define NS_OF_SESSION 200000.0
+#define NS_OF_FORK 40000.0
 
 static double largest(double a, double b) { return a > b ? a : b; }
 static double smallest(double a, double b) { return a < b ? a : b; }
@@ -99,12 +102,37 @@ static double others_ns(const struct hp_run *run, const struct hp_snapshot *sess
     return late / 2 * run->alloc_cost_ns + watching;
 }
 
+static double loading_ns(const struct hp_run *run)
+{
+    double measured = 0;
+    for (size_t at = 0; at < run->count; at++)
+        measured = largest(measured, (double)run->sessions[at]->header.loading_ns);
+    return measured > 0 ? measured : NS_OF_LOADING;
+}
+
 /* Processes into which nothing was loaded cost nothing to start. */
-static double start_ns(const struct hp_header *header)
+static double start_ns(const struct hp_run *run, const struct hp_header *header)
 {
     if (header->brief > 0)
-        return header->brief * NS_OF_LOADING;
-    return header->outside == 0 && (header->features & HP_FEATURE_RUN) ? NS_OF_LOADING + NS_OF_SESSION : 0;
+        return header->brief * (header->exec_count > 0 ? loading_ns(run) : NS_OF_FORK);
+    if (header->outside != 0 || !(header->features & HP_FEATURE_RUN))
+        return 0;
+    return loading_ns(run) + (double)header->session_ns;
+}
+
+/*
+ * What stacks found, and what is not on stacks: loading is the work of the kernel and of the dynamic linker. A few
+ * samples would say too little.
+ */
+static double found_ns(const struct hp_run *run, const struct hp_function_profile *functions)
+{
+    const double elapsed = (double)hp_run_elapsed_ns(run);
+    double own = 0;
+    if (functions == NULL || (double)functions->samples < HP_VERDICT_LEAST_SAMPLES || elapsed <= 0)
+        return 0;
+    for (size_t at = 0; at < run->count; at++)
+        own += start_ns(run, &run->sessions[at]->header) - (double)run->sessions[at]->header.session_ns;
+    return ((double)functions->own_ns + own) / largest((double)functions->cpu_ns / elapsed, 1);
 }
 
 /* How many CPUs the run used at a time, on average; 0: unknown. */
@@ -138,8 +166,8 @@ static struct taken taken_in(const struct hp_profile *profile, uint32_t index, b
         taken.all += ns;
         taken.busiest = largest(taken.busiest, ns);
     }
-    taken.all += start_ns(&session->header);
-    taken.busiest += start_ns(&session->header);
+    taken.all += start_ns(profile->run, &session->header);
+    taken.busiest += start_ns(profile->run, &session->header);
     return taken;
 }
 
@@ -168,7 +196,9 @@ static double delay_ns(const struct hp_profile *profile, bool is_least)
     return largest(largest((all + others) / cores, busiest), largest(in_turn, waiting));
 }
 
-struct hp_cost hp_cost_of(const struct hp_profile *profile)
+struct hp_cost hp_cost_of(const struct hp_profile *profile, const struct hp_function_profile *functions)
 {
-    return (struct hp_cost){.most_ns = delay_ns(profile, false), .least_ns = delay_ns(profile, true)};
+    const double found = found_ns(profile->run, functions);
+    return (struct hp_cost){.most_ns = largest(delay_ns(profile, false), found),
+                            .least_ns = largest(delay_ns(profile, true), found)};
 }

@@ -1,6 +1,7 @@
 /*
  * What measuring cost a run: timed and counted zones, compiler-instrumented functions, counted allocations, samples
- * of CPU time, and the context switches that perf makes slower. Each process measured these costs itself.
+ * of CPU time, the context switches that perf makes slower, and starting in processes. Each process measured these
+ * costs itself; hooks of other functions are known by stacks only.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_COST_H
@@ -16,6 +17,9 @@ struct hp_cost {
     double most_ns, least_ns;
 };
 
-struct hp_cost hp_cost_of(const struct hp_profile *profile);
+struct hp_function_profile;
+
+/* Stacks show how much of the CPU time was hotpath's; NULL: there are none. */
+struct hp_cost hp_cost_of(const struct hp_profile *profile, const struct hp_function_profile *functions);
 
 #endif

@@ -84,6 +84,7 @@ struct hp_function_profile {
     size_t count;
     struct hp_found_zones zones[HP_ZONE_PARTS]; /* of all functions */
     uint64_t cpu_ns, kernel_ns;                 /* of all samples */
+    uint64_t own_ns;                            /* of that, hotpath's own in the processes of the run */
     uint64_t period_ns;
     uint64_t samples, whole, lost;                /* whole: unwound to the start of the thread */
     uint64_t waited_ns, idle_ns;                  /* of all threads that were found waiting */

@@ -30,10 +30,11 @@ static double share_of_run(const struct hp_run *run, double ns)
 
 static uint32_t higher(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
-void hp_trust_of_run(const struct hp_profile *profile, const struct hp_cpu *cpu, struct hp_trust *ret_trust)
+void hp_trust_of_run(const struct hp_profile *profile, const struct hp_cpu *cpu,
+                     const struct hp_function_profile *functions, struct hp_trust *ret_trust)
 {
     const struct hp_run *run = profile->run;
-    const struct hp_cost cost = hp_cost_of(profile);
+    const struct hp_cost cost = hp_cost_of(profile, functions);
     *ret_trust = (struct hp_trust){
         .zone_cost_ns = run->zone_cost_ns,
         .zone_inner_ns = run->zone_inner_ns,
@@ -42,6 +43,7 @@ void hp_trust_of_run(const struct hp_profile *profile, const struct hp_cpu *cpu,
         .clock = hp_trust_clock_name(run->sessions[0]->header.clock_kind),
         .clock_hz = run->is_rate_known ? 1e9 / run->ns_per_tick : 0,
         .cpu = cpu,
+        .functions = functions,
         .uncounted = hp_allocs_unknown(run),
         .is_sandboxed = hp_run_has_feature(run, HP_FEATURE_SANDBOXED),
     };

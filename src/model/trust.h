@@ -29,8 +29,9 @@ struct hp_trust {
     uint32_t refusal;  /* enum hp_refusal, of the worst process */
 };
 
-/* `cpu` is NULL if CPU time was not sampled. */
-void hp_trust_of_run(const struct hp_profile *profile, const struct hp_cpu *cpu, struct hp_trust *ret_trust);
+/* `cpu` is NULL if CPU time was not sampled, `functions` if there are no stacks. */
+void hp_trust_of_run(const struct hp_profile *profile, const struct hp_cpu *cpu,
+                     const struct hp_function_profile *functions, struct hp_trust *ret_trust);
 
 /* The word for an enum hp_clock_kind. */
 const char *hp_trust_clock_name(uint32_t kind);

@@ -190,6 +190,7 @@ struct wish {
     struct hp_session *session;    /* made for it */
     bool is_quick;                 /* the program may not even use hotpath */
     bool is_new;                   /* it was started by this request */
+    uint64_t began_ns;             /* by the thread's CPU clock */
 };
 
 /* Common to new and joined sessions. Under the lock. */
@@ -306,10 +307,11 @@ static void explain(int status)
 }
 
 /* Another thread may stop the session at any time, so it is held while in use. */
-static void follow_up(struct hp_session *session, const struct hp_settings *settings)
+static void follow_up(struct hp_session *session, const struct wish *wish)
 {
-    explain_place(settings, &session->store);
+    explain_place(&wish->settings, &session->store);
     hp_prune(session);
+    hp_store_header(&session->store)->session_ns = hp_clock_thread_ns() - wish->began_ns;
     hp_session_let_go(session);
 }
 
@@ -336,7 +338,7 @@ static int begin_with(struct wish *wish, const struct hotpath_options *options)
         hp_session_discard(wish->session);
     struct hp_session *session = wish->is_new ? hp_session_hold() : NULL;
     if (session != NULL)
-        follow_up(session, settings);
+        follow_up(session, wish);
     if (status == HOTPATH_OK) {
         hp_wait_thread_start(&settings->record);
         if ((settings->record.kinds & HP_RECORD_CPU) && settings->record.reserve)
@@ -362,7 +364,10 @@ static int begin(const struct hotpath_options *options, struct hp_manners *ret_m
         return HOTPATH_E_OFF;
     if (options != NULL && !hp_options_are_known(options))
         return HOTPATH_E_OPTIONS;
+    const uint64_t began_ns = hp_clock_thread_ns();
     struct wish *wish = hp_memory_map(sizeof *wish);
+    if (wish != NULL)
+        wish->began_ns = began_ns;
     const int status = wish != NULL ? begin_with(wish, options) : HOTPATH_E_SPACE;
     if (status == HOTPATH_OK)
         *ret_manners = (struct hp_manners){wish->settings.record.leave_signals, wish->settings.record.shutdown_ms};
@@ -448,8 +453,11 @@ static bool is_shut_in(void)
 __attribute__((destructor(101))) static void at_exit(void)
 {
     const int saved = errno;
-    /* If system calls would be fatal, nothing is closed: everything recorded is in the file. */
-    if (hp_library_owns_state() && !is_shut_in() && hp_clock_may_be_read()) {
+    /*
+     * A process that ends before its session has nothing to close. If system calls would be fatal, nothing is
+     * closed: everything recorded is in the file.
+     */
+    if (!hp_is_deferred() && hp_library_owns_state() && !is_shut_in() && hp_clock_may_be_read()) {
         hp_lifecycle_finish(false);
         hp_unrecorded_explain();
     }

@@ -207,6 +207,7 @@ static void inherit_boot(struct hp_session *session, const struct hp_session *pa
 
 bool hp_session_begin_child(void)
 {
+    const uint64_t began_ns = hp_clock_thread_ns();
     struct hp_session *parent = hp_runtime->session;
     forget_parent();
     if (!hp_is_active() || parent == NULL)
@@ -223,6 +224,8 @@ bool hp_session_begin_child(void)
         hp_session_open(session);
     else
         stay_closed();
+    if (session != NULL)
+        hp_store_header(&session->store)->session_ns = hp_clock_thread_ns() - began_ns;
     hp_runtime->has_to_prune = session != NULL;
     return session != NULL;
 }
@@ -237,6 +240,8 @@ void hp_session_leave_parents(void)
 void hp_session_close(void)
 {
     struct hp_header *header = hp_store_header(hp_runtime->store);
+    const bool may_call = !hp_header_is_sandboxed(header) && !hp_thread_is_blind();
+    const uint64_t began_ns = may_call ? hp_clock_thread_ns() : 0;
     hp_sampler_end();
     hp_functions_end_session();
     hp_life_end_present();
@@ -244,6 +249,8 @@ void hp_session_close(void)
     __atomic_store_n(&hp_runtime->gate, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);
     switch_off(true);
+    if (may_call)
+        header->session_ns += hp_clock_thread_ns() - began_ns;
     __atomic_store_n(&header->state, HP_STATE_FINISHED, __ATOMIC_RELEASE);
     hp_runtime->owner = NULL;
     hp_seal(false);

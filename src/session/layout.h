@@ -42,7 +42,7 @@
 #define HP_LAYOUT_VERSION 8u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1616u /* bytes of the header in use */
+#define HP_HEADER_USED 1632u /* bytes of the header in use */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -212,6 +212,8 @@ struct hp_header {
     uint64_t task_batches; /* atomic: free slots, see tasks.c */
     uint32_t brief; /* from outside: how many processes of `others` and this one ended before their session */
     uint32_t unused;
+    uint64_t session_ns; /* CPU time that beginning and ending the session took */
+    uint64_t loading_ns; /* from outside: CPU time that loading the library takes in a process; 0: not measured */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 

@@ -236,6 +236,8 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
     for (size_t at = 0; at < stacks->function_count; at++) {
         ret_profile->kernel_ns += walk.functions[at].kernel_ns;
         ret_profile->cpu_ns += walk.functions[at].user_ns + walk.functions[at].kernel_ns;
+        if (strcmp(walk.functions[at].name, HP_OWN_NAME) == 0)
+            ret_profile->own_ns += walk.functions[at].user_ns + walk.functions[at].kernel_ns;
     }
     ret_profile->count = leave_causes_out(&walk);
     qsort(walk.functions, ret_profile->count, sizeof *walk.functions, by_own_time);

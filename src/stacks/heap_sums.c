@@ -35,14 +35,6 @@ static bool allocates_for_others(const char *name)
     return begins(name, "operator new") || begins(name, "_IO_") || begins(name, "__libc_") || is_standard(name);
 }
 
-static bool is_ours(const struct hp_named_stacks *stacks, uint32_t image)
-{
-    if (image >= stacks->image_count)
-        return false;
-    const char *path = stacks->images[image].path, *slash = strrchr(path, '/');
-    return begins(slash != NULL ? slash + 1 : path, "libhotpath");
-}
-
 uint32_t hp_allocating_function(const struct hp_named_stacks *stacks, uint32_t node)
 {
     uint32_t innermost = HP_NO_FUNCTION;
@@ -50,7 +42,7 @@ uint32_t hp_allocating_function(const struct hp_named_stacks *stacks, uint32_t n
         const struct hp_named_node *named = &stacks->nodes[at];
         if (named->image == HP_STACK_INCOMPLETE && innermost != HP_NO_FUNCTION)
             break;
-        const bool is_library = hp_is_system_library(stacks, named->image) || is_ours(stacks, named->image);
+        const bool is_library = hp_is_system_library(stacks, named->image);
         for (uint32_t frame = 0; frame < named->frame_count; frame++) {
             const uint32_t function = stacks->frames[named->first_frame + frame].function;
             if (innermost == HP_NO_FUNCTION)

@@ -6,6 +6,7 @@
 #include "call_names.h"
 #include "collector.h"
 #include "named_stacks.h"
+#include "program_stacks.h"
 #include "symbolizer.h"
 #include "text.h"
 #include "waiters.h"
@@ -170,6 +171,7 @@ static void name_without_image(const struct naming *naming, const struct hp_stac
     else
         snprintf(name, size, "%s",
                  node->image == HP_STACK_NOT_SAMPLED  ? "<not sampled>"
+                 : node->image == HP_STACK_OWN        ? HP_OWN_NAME
                  : node->image == HP_STACK_INCOMPLETE ? "[rest of the stack unknown]"
                                                       : "[code in no file]");
 }
@@ -326,8 +328,8 @@ static void choose_lines(struct naming *naming)
     free(seen);
 }
 
-bool hp_name_stacks(const struct hp_stacks *stacks, const struct hp_zone_namer *namer,
-                    struct hp_named_stacks *ret_named)
+static bool name_all(const struct hp_stacks *stacks, const struct hp_zone_namer *namer,
+                     struct hp_named_stacks *ret_named)
 {
     struct naming naming = {.stacks = stacks, .named = ret_named};
     *ret_named = (struct hp_named_stacks){.period_ns = stacks->period_ns,
@@ -353,5 +355,16 @@ bool hp_name_stacks(const struct hp_stacks *stacks, const struct hp_zone_namer *
         settle_texts(ret_named);
     else
         hp_named_stacks_free(ret_named);
+    return is_done;
+}
+
+bool hp_name_stacks(const struct hp_stacks *stacks, const struct hp_zone_namer *namer,
+                    struct hp_named_stacks *ret_named)
+{
+    struct hp_stacks program;
+    if (!hp_program_stacks_make(stacks, &program))
+        return false;
+    const bool is_done = name_all(&program, namer, ret_named);
+    hp_program_stacks_free(&program);
     return is_done;
 }

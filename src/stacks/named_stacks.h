@@ -13,6 +13,7 @@
 #include "stack_tree.h"
 #include "zone_shares.h"
 
+#define HP_OWN_NAME "<hotpath>"      /* what hotpath itself does in the program */
 #define HP_WAITING_NAME "[waiting: " /* prefix of functions that are wait causes; they end with a bracket */
 
 struct hp_named_image {

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "text.h"
+
 static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
 
 static bool is_one_of(const char *name, const char *const *list, size_t count, bool is_beginning)
@@ -13,13 +15,17 @@ static bool is_one_of(const char *name, const char *const *list, size_t count, b
     return false;
 }
 
+bool hp_is_c_library(const char *path)
+{
+    static const char *const names[] = {"libc.so", "libc-2", "libc.musl",  "ld-linux", "ld-musl",
+                                        "ld-2",    "libdl",  "libpthread", "[vdso]"};
+    return is_one_of(hp_text_base_name(path), names, sizeof names / sizeof names[0], true);
+}
+
 bool hp_is_system_path(const char *path)
 {
-    static const char *const names[] = {"libc.so", "libc-2",     "libc.musl", "ld-linux", "ld-musl",
-                                        "ld-2",    "libpthread", "libstdc++", "libc++.",  "libgcc_s",
-                                        "[vdso]",  "libhotpath"}; /* what is preloaded comes before the C library */
-    const char *slash = strrchr(path, '/');
-    return is_one_of(slash != NULL ? slash + 1 : path, names, sizeof names / sizeof names[0], true);
+    static const char *const names[] = {"libstdc++", "libc++.", "libgcc_s"};
+    return hp_is_c_library(path) || is_one_of(hp_text_base_name(path), names, sizeof names / sizeof names[0], true);
 }
 
 bool hp_is_system_library(const struct hp_named_stacks *stacks, uint32_t image)

@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include "cost.h"
+#include "function_profile.h"
 #include "report_fixture.h"
 #include "trust.h"
 
@@ -190,6 +192,46 @@ static void threads_sharing_a_core_all_count(void **state)
     assert_cost_ns(400 * 100);
 }
 
+/* Beginning and ending the session were timed, loading was not. */
+static void sessions_of_a_run_have_a_cost(void **state)
+{
+    (void)state;
+    struct hp_header *header = builder_header(&builder);
+    header->features |= HP_FEATURE_RUN;
+    header->session_ns = 70000;
+    assert_cost_ns(70000 + 150000);
+    builder_header(&builder)->loading_ns = 90000;
+    assert_cost_ns(70000 + 90000);
+}
+
+/* Executed ones load the library, forked ones have it. */
+static void brief_processes_have_a_cost(void **state)
+{
+    (void)state;
+    struct hp_header *header = builder_header(&builder);
+    header->brief = 3;
+    header->loading_ns = 90000;
+    assert_cost_ns(3 * 40000);
+    builder_header(&builder)->exec_count = 1;
+    assert_cost_ns(3 * 90000);
+}
+
+/* If the program used more CPU time than one CPU has, that much of its time passed at once. */
+static void own_time_on_stacks_is_a_cost(void **state)
+{
+    (void)state;
+    struct hp_function_profile functions = {.samples = 1000, .cpu_ns = 800000, .own_ns = 300000};
+    struct hp_cost cost;
+    fixture_build();
+    cost = hp_cost_of(results->model->profile, &functions);
+    assert_float_equal(cost.most_ns, 300000, 0.01);
+    assert_float_equal(cost.least_ns, 300000, 0.01);
+    functions.cpu_ns = 2000000;
+    assert_float_equal(hp_cost_of(results->model->profile, &functions).most_ns, 150000, 0.01);
+    functions.samples = 3;
+    assert_float_equal(hp_cost_of(results->model->profile, &functions).most_ns, 0, 0.01);
+}
+
 static void cost_is_at_most_the_run_time(void **state)
 {
     (void)state;
@@ -214,6 +256,9 @@ int main(void)
         TEST(observer_costs_its_share_of_the_cores),
         TEST(busiest_thread_counts_with_enough_cores),
         TEST(threads_sharing_a_core_all_count),
+        TEST(sessions_of_a_run_have_a_cost),
+        TEST(brief_processes_have_a_cost),
+        TEST(own_time_on_stacks_is_a_cost),
         TEST(cost_is_at_most_the_run_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
