@@ -311,7 +311,7 @@ static void follow_up(struct hp_session *session, const struct wish *wish)
 {
     explain_place(&wish->settings, &session->store);
     hp_prune(session);
-    hp_store_header(&session->store)->session_ns = hp_clock_thread_ns() - wish->began_ns;
+    HOTPATH_PUT_(hp_store_header(&session->store)->session_ns, hp_clock_thread_ns() - wish->began_ns);
     hp_session_let_go(session);
 }
 

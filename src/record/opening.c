@@ -225,7 +225,7 @@ bool hp_session_begin_child(void)
     else
         stay_closed();
     if (session != NULL)
-        hp_store_header(&session->store)->session_ns = hp_clock_thread_ns() - began_ns;
+        HOTPATH_PUT_(hp_store_header(&session->store)->session_ns, hp_clock_thread_ns() - began_ns);
     hp_runtime->has_to_prune = session != NULL;
     return session != NULL;
 }
@@ -250,7 +250,7 @@ void hp_session_close(void)
     __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);
     switch_off(true);
     if (may_call)
-        header->session_ns += hp_clock_thread_ns() - began_ns;
+        HOTPATH_ADD_(header->session_ns, hp_clock_thread_ns() - began_ns);
     __atomic_store_n(&header->state, HP_STATE_FINISHED, __ATOMIC_RELEASE);
     hp_runtime->owner = NULL;
     hp_seal(false);
