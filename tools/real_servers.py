@@ -224,6 +224,11 @@ def wants_processes(report, clients):
         yield f"{found} processes for {clients.connections} connections"
 
 
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+        return set(file.read().split())
+
+
 def certificate(folder):
     def make(path):
         path.mkdir()
@@ -302,7 +307,8 @@ def postgres(folder):
             "psql", *to_it, "-At", "-c", "select count(*) from pgbench_history", "-c",
             "select sum(abalance) = (select sum(delta) from pgbench_history) from pgbench_accounts", "postgres")
     return Server([*as_user, binary, "-D", str(data), "-k", str(place), "-c", "listen_addresses=",
-                   "-c", "autovacuum=off"], f"{place}/.s.PGSQL.5432", load, user=user, truth=wants_processes)
+                   "-c", "autovacuum=off"], f"{place}/.s.PGSQL.5432", load, user=user, truth=wants_processes,
+                  noise=rb"is starting up")
 
 
 def mariadb(folder):
@@ -365,8 +371,20 @@ def nginx(folder):
                                  f"worker_processes 2; events {{ }}\n"
                                  f"http {{ {places} access_log off; keepalive_requests 100000;\n"
                                  f"server {{ listen unix:{path}; root {root}; }} }}\n")
+
+    def load(clients):
+        """Before and after it has replaced its workers."""
+        before, master = load_pages(12000)(clients), int((folder / "pid").read_text())
+        old = children_of(master)
+        os.kill(master, signal.SIGHUP)
+        until = time.monotonic() + PATIENCE / 4
+        while (now := children_of(master)) & old or len(now) < len(old):
+            if time.monotonic() > until:
+                raise RuntimeError(f"workers {now & old} do not end")
+            time.sleep(0.02)
+        return before + load_pages(12000)(clients)
     return Server([program("nginx"), "-p", str(folder), "-c", str(folder / "conf"), "-e", "stderr"], path,
-                  load_pages(24000), user=user, end=signal.SIGQUIT, truth=wants_bytes(path))
+                  load, user=user, end=signal.SIGQUIT, truth=wants_bytes(path))
 
 
 APACHE = """ServerName localhost
