@@ -4,6 +4,9 @@ set(hotpath_warnings
     -Wall -Wextra -Wshadow -Wconversion -Wundef -Wvla -Wwrite-strings -Wformat=2 -Wcast-qual -Wpointer-arith)
 set(hotpath_warnings_c -Wstrict-prototypes -Wmissing-prototypes)
 
+find_program(HOTPATH_LLD ld.lld)
+mark_as_advanced(HOTPATH_LLD)
+
 function(hotpath_flags target)
   target_compile_options(${target} PRIVATE
     ${hotpath_warnings} "$<$<COMPILE_LANGUAGE:C>:${hotpath_warnings_c}>" $<$<BOOL:${HOTPATH_WERROR}>:-Werror>)
@@ -13,6 +16,11 @@ function(hotpath_flags target)
   if(HOTPATH_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${HOTPATH_SANITIZE} -fno-sanitize-recover=all)
     target_link_options(${target} PRIVATE -fsanitize=${HOTPATH_SANITIZE})
+    # It links the many programs of the tests in half the time.
+    get_target_property(type ${target} TYPE)
+    if(HOTPATH_LLD AND type STREQUAL EXECUTABLE)
+      target_link_options(${target} PRIVATE -fuse-ld=lld)
+    endif()
     if(CMAKE_C_COMPILER_ID STREQUAL GNU)
       # gcc's ThreadSanitizer does not support fences and warns about each; sanitizers cause false positives of the
       # other warning.

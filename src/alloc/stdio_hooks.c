@@ -33,6 +33,7 @@
 HP_PUBLIC FILE *reopen_large(const char *path, const char *mode, FILE *stream) __asm__("freopen64");
 HP_PUBLIC FILE *reopen(const char *path, const char *mode, FILE *stream) __asm__("freopen");
 /* Missing in our headers, or in those of some versions. */
+/* NOLINTBEGIN(readability-redundant-declaration) */
 HP_PUBLIC int __overflow(FILE *stream, int byte);
 HP_PUBLIC int __uflow(FILE *stream);
 HP_PUBLIC int __underflow(FILE *stream);
@@ -49,6 +50,7 @@ HP_PUBLIC int __dprintf_chk(int fd, int flag, const char *format, ...);
 HP_PUBLIC int __vprintf_chk(int flag, const char *format, va_list list);
 HP_PUBLIC int __vfprintf_chk(FILE *stream, int flag, const char *format, va_list list);
 HP_PUBLIC int __vdprintf_chk(int fd, int flag, const char *format, va_list list);
+/* NOLINTEND(readability-redundant-declaration) */
 #define DECLARE_SCANF(standard)                                                                                    \
     HP_PUBLIC int standard##scanf(const char *format, ...);                                                        \
     HP_PUBLIC int standard##fscanf(FILE *stream, const char *format, ...);                                         \

@@ -108,8 +108,8 @@ static void draw_empty(const struct hp_console *console, struct hp_screen *scree
 {
     static const char *const reasons[HP_CONSOLE_TABS] = {
         [HP_TAB_STACKS] = "No stacks: 'hotpath run' records them, and they are shown when the program has ended.",
-        [HP_TAB_FLOW] = "Nothing was recorded: use HOTPATH_CHANNEL_SENT, HOTPATH_TASK, HOTPATH_STREAM_ITEM or "
-                        "HOTPATH_LOOP_WAIT.",
+        [HP_TAB_FLOW] = ("Nothing was recorded: use HOTPATH_CHANNEL_SENT, HOTPATH_TASK, HOTPATH_STREAM_ITEM or "
+                         "HOTPATH_LOOP_WAIT."),
         [HP_TAB_WAITS] = "Waits are not recorded: use 'hotpath run' or HOTPATH_WAITS=1.",
         [HP_TAB_CALLS] = "No calls were kept: set HOTPATH_LOG=NAME to keep the latest calls of a function.",
     };

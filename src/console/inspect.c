@@ -137,9 +137,9 @@ static void draw_scale(struct page *page, const struct bars *bars)
     unsigned free_from = 0;
     for (unsigned bar = 0; bar < bars->count; bar++)
         hp_screen_glyph(page->screen, page->row, page->column + 2 + bar, HP_INK_PLAIN, 0x2500);
-    for (double mark = 1; mark < 1e15; mark *= 10)
+    for (uint64_t mark = 1; mark < 1000000000000000; mark *= 10)
         for (unsigned step = 0; step < 2; step++) {
-            const double ns = step == 0 ? mark : 3 * mark;
+            const double ns = (double)(step == 0 ? mark : 3 * mark);
             if (ns < bars->least || ns > bars->least * power(bars->ratio, bars->count))
                 continue;
             const unsigned bar = column_of_ns(bars, ns);
@@ -350,7 +350,7 @@ static void draw_section_rows(struct page *page, const char *name)
     for (size_t row = 0; row < section->row_count && page->row < page->bottom; row++) {
         struct hp_text text;
         hp_text_init(&text, bytes, sizeof bytes);
-        hp_text_repeat(&text, ' ', 2 * section->rows[row].depth);
+        hp_text_repeat(&text, ' ', (size_t)2 * section->rows[row].depth);
         for (size_t at = 0; at < section->column_count; at++) {
             const struct hp_cell *cell = &section->rows[row].cells[at];
             const struct hp_column *column = &section->columns[at];

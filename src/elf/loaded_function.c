@@ -344,11 +344,12 @@ struct choice {
 static bool has_name(const struct dl_phdr_info *image, const char *name)
 {
     struct table table;
-    const size_t length = strlen(name), whole = image->dlpi_name != NULL ? strlen(image->dlpi_name) : 0;
+    const char *const path = image->dlpi_name != NULL ? image->dlpi_name : "";
+    const size_t length = strlen(name), whole = strlen(path);
     if (read_table(image, &table) && table.own_name != NULL && strcmp(table.own_name, name) == 0)
         return true;
-    return whole >= length && strcmp(image->dlpi_name + whole - length, name) == 0 &&
-           (whole == length || image->dlpi_name[whole - length - 1] == '/');
+    return whole >= length && strcmp(path + whole - length, name) == 0 &&
+           (whole == length || path[whole - length - 1] == '/');
 }
 
 static int is_chosen(struct dl_phdr_info *image, size_t size, void *context)

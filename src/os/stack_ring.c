@@ -148,7 +148,7 @@ static long make(struct hp_stack_ring *ring, const struct hp_stack_ring_plan *pl
     if (fd < 0)
         return -fd;
     const long error = map_all(ring, fd, plan);
-    if (error == 0) {
+    if (ring->header != NULL) {
         fill_header(ring->header, plan);
         hp_raw(SYS_fchmod, fd, (long)0600);
     } else {

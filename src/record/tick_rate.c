@@ -26,7 +26,8 @@ uint64_t hp_tick_rate_measure(const struct hp_thread_context *context)
     const uint64_t ticks = hp_clock_ticks(hp_runtime->counter);
     if (ns < LONG_ENOUGH_NS || ticks - before > guess() / CLOSE_TOGETHER)
         return guess();
-    const double per_ms = (double)(before + (ticks - before) / 2 - start->ticks) * 1e6 / (double)ns;
+    const uint64_t middle = before + (ticks - before) / 2;
+    const double per_ms = (double)(middle - start->ticks) * 1e6 / (double)ns;
     const uint64_t rate = per_ms >= 1 ? (uint64_t)(per_ms + 0.5) : 1;
     HOTPATH_PUT_(hp_runtime->ticks_per_ms, rate);
     return rate;

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from harness import PROGRAMS, SOURCE, without_thread_sanitizer
+from harness import PROGRAMS, SOURCE, full, without_thread_sanitizer
 from test_views import follows_the_schema
 
 
@@ -211,8 +211,8 @@ def test_coroutines(box):
 
 @pytest.mark.parametrize("program, ours, theirs, module", [
     pytest.param("adapter_uv", "hotpath/uv.h", "uv.h", "libuv", marks=with_uv),
-    pytest.param("adapter_event", "hotpath/event2.h", "event2/bufferevent.h", "libevent", marks=with_event),
-    pytest.param("adapter_glib", "hotpath/glib.h", "gio/gio.h", "gio-2.0", marks=with_glib)])
+    pytest.param("adapter_event", "hotpath/event2.h", "event2/bufferevent.h", "libevent", marks=[with_event, full]),
+    pytest.param("adapter_glib", "hotpath/glib.h", "gio/gio.h", "gio-2.0", marks=[with_glib, full])])
 def test_compiled_out_leaves_the_same_object(box, program, ours, theirs, module):
     """Without -DHOTPATH an object is the same, byte for byte, as with the library's own header."""
     if not shutil.which("gcc") or not shutil.which("pkg-config"):

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from harness import (BUILD, EMULATOR, HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, with_glibc, without_emulator,
-                     without_sanitizer)
+from harness import (BUILD, EMULATOR, HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, crossed, with_glibc,
+                     without_emulator, without_sanitizer)
 
 ON = {"HOTPATH": "1"}
 CALLED = {"main", "called_static", "called_with_constant"}
@@ -102,13 +102,9 @@ def test_macro_sites_are_not_listed(box):
 
 # ------------------------------------------------------------------------------- programs compiled by the test
 
-def variants():
-    for compiler in ("gcc", "clang"):
-        for options in (["-O0"], ["-O1"], ["-O2"], ["-O3"], ["-Os"], ["-O2", "-fno-plt"],
-                        ["-O2", "-fno-pie", "-no-pie"], ["-O2", "-fomit-frame-pointer"], ["-O2", "-static"],
-                        ["-O2", "-static-pie"], ["-O3", "-g", "-ffunction-sections", "-Wl,--gc-sections"],
-                        ["-O2", "-flto"]):
-            yield pytest.param(compiler, options, id=f"{compiler} {' '.join(options)}")
+OPTIONS = [["-O0"], ["-O1"], ["-O2"], ["-O3"], ["-Os"], ["-O2", "-fno-plt"], ["-O2", "-fno-pie", "-no-pie"],
+           ["-O2", "-fomit-frame-pointer"], ["-O2", "-static"], ["-O2", "-static-pie"],
+           ["-O3", "-g", "-ffunction-sections", "-Wl,--gc-sections"], ["-O2", "-flto"]]
 
 
 def compile_cold(folder, compiler, options):
@@ -137,7 +133,7 @@ def compile_cold(folder, compiler, options):
 @with_glibc("it is compiled by the compilers of this machine")
 @without_emulator("it is compiled by the compilers of this machine")
 @without_sanitizer("the library would want its runtime")
-@pytest.mark.parametrize("compiler, options", variants())
+@pytest.mark.parametrize("compiler, options", crossed(["gcc", "clang"], OPTIONS), ids=str)
 def test_compilers_and_options(box, compiler, options):
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler} here")

@@ -12,8 +12,8 @@ import pytest
 
 from command import Cli, wait_until
 from console_desk import TABS, UTF8, Desk, cli, desk, home  # noqa: F401 (fixtures)
-from harness import (BUILD, IS_GLIBC, PROGRAMS, SANITIZER, TIMEOUT, needs_root, with_glibc, without_emulator,
-                     without_sanitizer, without_thread_sanitizer)
+from harness import (BUILD, IS_GLIBC, PROGRAMS, SANITIZER, TIMEOUT, full, needs_root, with_glibc,
+                     without_emulator, without_sanitizer, without_thread_sanitizer)
 from test_stretch import history
 
 pytestmark = [without_emulator("/proc shows the emulator"),
@@ -417,6 +417,7 @@ def resident(process):
     return int(re.search(r"VmRSS:\s+(\d+) kB", open(f"/proc/{process.pid}/status").read()).group(1))
 
 
+@full
 def test_memory_does_not_grow_with_refreshes(cli):
     """HOTPATH_REFRESHES=10000 makes more of them, which takes minutes."""
     count = int(os.environ.get("HOTPATH_REFRESHES", 300 if SANITIZER else 1000))

@@ -325,6 +325,7 @@ def test_samples_survive_sigkill(box):
     kill_at_random(box, 8, seed=1)
 
 
+@full
 def test_sessions_come_and_go(box):
     """The handler never touches a session that has ended."""
     folder = box.folder()

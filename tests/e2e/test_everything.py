@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from harness import (BUILD, HOTPATH, PROGRAMS, SOURCE, between, near, with_cxx, with_glibc, without_emulator,
-                     without_sanitizer)
+from harness import (BUILD, HOTPATH, PROGRAMS, SOURCE, between, crossed, near, with_cxx, with_glibc,
+                     without_emulator, without_sanitizer)
 
 ON = {"HOTPATH": "1"}
 # What the program counts itself, and what it does not: helpers that run once per call of something else.
@@ -231,17 +231,14 @@ def test_off_and_on_in_the_middle_of_recursion(box):
     assert outer.calls == 1 and between(result.told["inside_ns"], outer.total_ns, result.told["around_ns"])
 
 
-def variants():
-    for compiler in ("gcc", "clang"):
-        for options in (["-O0"], ["-O1"], ["-O2"], ["-O3"], ["-Os"], ["-O2", "-flto"], ["-O2", "-static-pie"],
-                        ["-O2", "-fomit-frame-pointer"], ["-O2", "-fno-pie", "-no-pie"]):
-            yield pytest.param(compiler, options, id=f"{compiler} {' '.join(options)}")
+OPTIONS = [["-O0"], ["-O1"], ["-O2"], ["-O3"], ["-Os"], ["-O2", "-flto"], ["-O2", "-static-pie"],
+           ["-O2", "-fomit-frame-pointer"], ["-O2", "-fno-pie", "-no-pie"]]
 
 
 @with_glibc("it is compiled by the compilers of this machine")
 @without_emulator("it is compiled by the compilers of this machine")
 @without_sanitizer("the library would want its runtime")
-@pytest.mark.parametrize("compiler, options", variants())
+@pytest.mark.parametrize("compiler, options", crossed(["gcc", "clang"], OPTIONS), ids=str)
 def test_compilers_and_options(box, compiler, options):
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler} here")

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from harness import SANITIZER, SOURCE, near, without_emulator
+from harness import SANITIZER, SOURCE, full, near, without_emulator
 from test_views import table
 
 
@@ -206,7 +206,7 @@ def test_sigkill_while_calls_are_logged(box):
     assert with_calls >= times / 2
 
 
-@pytest.mark.parametrize("limit", [1, 3, 50])
+@pytest.mark.parametrize("limit", [1, pytest.param(3, marks=full), pytest.param(50, marks=full)])
 def test_calls_are_read_while_they_are_logged(box, limit):
     """By the process itself, which reads what its other threads are writing. The shorter the list, the more often a
     call is read while its slot is reused."""

@@ -2,8 +2,8 @@
 as without us."""
 import pytest
 
-from harness import (HOTPATH, PROGRAMS, SANITIZER, crossed, perf_is_allowed, with_glibc, without_emulator,
-                     without_sanitizer)
+from harness import (HOTPATH, PROGRAMS, SANITIZER, crossed, full, perf_is_allowed, with_glibc,
+                     without_emulator, without_sanitizer)
 
 pytestmark = [without_emulator("it has clocks and signals of its own")]
 
@@ -140,6 +140,7 @@ def test_vfork(box):
 
 # -------------------------------------------------------------------------------------------------------- resources
 
+@full
 def test_no_signal_can_be_queued(box):
     """SIGIO, which the kernel sends instead, does no harm; perf, which has lost its last signal, is restarted."""
     result = same(box, "no_queue")

@@ -3,7 +3,7 @@ import pytest
 
 from command import cli  # noqa: F401 (a fixture)
 from test_loops import of_preload
-from harness import EMULATOR, IS_GLIBC, PROGRAMS, with_glibc, without_sanitizer
+from harness import EMULATOR, IS_GLIBC, PROGRAMS, crossed, with_glibc, without_sanitizer
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
 
@@ -71,8 +71,8 @@ def test_threads_and_children_that_inherit_a_forbidden_counter(cli, program, who
     assert report.calls("dive") == 0
 
 
-@pytest.mark.parametrize("program", ["shut_in_threads", "shut_in_threads_static", "shut_in_threads_off"])
-@pytest.mark.parametrize("how", ["all", "own"])
+@pytest.mark.parametrize("program, how", crossed(
+    ["shut_in_threads", "shut_in_threads_static", "shut_in_threads_off"], ["all", "own"]))
 @without_sanitizer("it makes system calls of its own")
 def test_threads_in_one_sandbox(cli, program, how):
     """Others compute on, with samples due, call new functions, and end; one thread has entered it for all."""

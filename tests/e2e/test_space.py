@@ -99,15 +99,15 @@ def test_file_system_without_fallocate(box, mounted):
 @without_thread_sanitizer("it does not know membarrier, by which a session ends")
 def test_stop_while_threads_come_and_go(box):
     """Threads that register, take new paths and end while sessions do: late ones must not crash the host."""
-    result = box.run("control", "late", 300 if not SANITIZER else 20)
+    result = box.run("control", "late", 100 if not SANITIZER else 20)
     assert (result.status, result.stdout) == (0, "failures 0\n"), result.stderr
 
 
 @plain
-def test_tiny_session_with_10000_sites(box):
+def test_tiny_session_with_2000_sites(box):
     result = box.same("sites", env={"HOTPATH_MAX_BYTES": "256K", "HOTPATH_REPORT": "timing"})
     assert result.report.lost.get("sites", 0) > 0
-    assert 0 < len(result.report.rows()) < 10000
+    assert 0 < len(result.report.rows()) < 2000
     for row in result.report.rows():
         if row.name.startswith("f_"):
             assert row.calls <= 3 * (int(row.name[2:]) % 4 + 1), row.name

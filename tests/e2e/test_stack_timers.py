@@ -53,7 +53,7 @@ def used(found, name):
 # ------------------------------------------------------------------------------------------------------- the truth
 
 
-@pytest.mark.parametrize("case", ["split", "threads", "deep", "forked"])
+@pytest.mark.parametrize("case", ["split", pytest.param("threads", marks=full), "deep", "forked"])
 def test_cpu_time_matches_the_clocks_of_functions(cli, case):
     done, found = run(cli, STACKED, case, 500)
     told, of = pairs(done.stdout), totals(done.report)
@@ -72,7 +72,7 @@ def test_cpu_time_matches_the_clocks_of_functions(cli, case):
 
 
 @pytest.mark.skipif(not perf_is_allowed(), reason="the kernel lets nobody take stacks here")
-@pytest.mark.parametrize("case", ["threads", "deep"])
+@pytest.mark.parametrize("case", [pytest.param("threads", marks=full), "deep"])
 def test_same_shares_as_by_perf(cli, box, case):
     """The same functions in the same libraries, with the same callers."""
     _, inside = run(cli, STACKED, case, 400)
@@ -150,6 +150,7 @@ def test_debian_programs(cli, box, command):
 LONG = 800  # ms: under load few ticks find a thread running, and with a handful of samples callers are not shown
 
 
+@full
 def test_alternate_stack_of_the_program(cli):
     """It is too small for a sample: none comes as long as the thread has it."""
     done, found = run(cli, HARD, "alternate", LONG)

@@ -146,11 +146,6 @@ def check_many_sites(box, sites):
     assert result.report.lost.get("nodes", 0) > 0
 
 
-@plain
-def test_more_sites_than_the_tree_holds(box):
-    check_many_sites(box, 68000)
-
-
 # ----------------------------------------------------------------------------------------- percentiles
 
 def test_percentiles(box):
@@ -183,10 +178,10 @@ def test_percentiles_0_and_100_are_min_and_max(box):
 # ------------------------------------------------------------------------------------ sites and threads
 
 @plain
-def test_10000_sites(box):
+def test_2000_sites(box):
     result = box.run("sites", env={"HOTPATH_REPORT": "timing"})
     rows = [row for row in result.report.rows() if row.name.startswith("f_")]
-    assert len(rows) == 10000
+    assert len(rows) == 2000
     for row in rows:
         assert row.calls == 3 * (int(row.name[2:]) % 4 + 1), row.name
     assert result.report.lost == {}

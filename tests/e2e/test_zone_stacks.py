@@ -98,8 +98,9 @@ def run(cli, *arguments):
     return done
 
 
-@ways
-@pytest.mark.parametrize("case", ["split", "threads", "forked", "childless"])
+@pytest.mark.parametrize("cli, variant, case", crossed(
+    ["perf", "no-perf"], ["zoned", "zoned_static", "zoned"], ["split", "threads", "forked", "childless"]),
+    indirect=["cli"])
 @by_chance
 def test_functions_below_their_zones(cli, variant, case):
     done = run(cli, PROGRAMS / variant, case, 500)

@@ -10,7 +10,8 @@ pytestmark = [without_emulator("it has clocks and signals of its own"),
 SAMPLED = {"HOTPATH_CPU": "1", "HOTPATH_CPU_RATE": "10000"}
 
 
-@pytest.mark.parametrize("sanitizer, library", crossed(["thread", "address"], ["static", "shared"]))
+@pytest.mark.parametrize("compiler, sanitizer, library", crossed(
+    ["gcc", "clang"], ["thread", "address"], ["static", "shared"]), indirect=["compiler"])
 def test_sanitized_hosts(workshop, installed, compiler, sanitizer, library):
     """The library itself is not made for the sanitizer. What it reports ends the program."""
     libraries = installed.libraries

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from alloc_truth import COUNTED, FAMILY, check_counts
-from harness import BUILD, SOURCE, crossed
+from harness import BUILD, SOURCE, crossed, full
 from workshop import CONSUMER, CXX, HERE, SINGLE, do, need
 
 PROGRAMS = SOURCE / "tests/programs"
@@ -210,6 +210,7 @@ def calls_of(text):
     return [{row["name"]: row["calls"] for row in report["sections"]["timing"]["rows"]} for report in reports]
 
 
+@full
 def test_copies_of_different_layouts_stay_apart(workshop, objects, quick_compiler):
     """Two members that have changed places: all sizes are the same. Each copy has a recorder and a report of its
     own."""
@@ -254,6 +255,7 @@ def test_copies_with_different_layouts(workshop, objects, quick_compiler):
 # --------------------------------------------------------------------------------------- thread-local storage
 
 @with_glibc
+@full
 def test_library_without_room_for_thread_local_storage(workshop, objects, quick_compiler):
     """Others have taken all the room that glibc has for it; a library with HOTPATH_TLS_DYNAMIC needs none."""
     rooms = []

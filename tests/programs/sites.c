@@ -1,5 +1,5 @@
 /*
- * 10,000 functions, of which the n-th of a hundred is called n times per round. Compiled without optimisation: only
+ * 2,000 functions, of which the n-th of a hundred is called n times per round. Compiled without optimisation: only
  * their number matters.
  */
 #include "support.h"
@@ -10,7 +10,7 @@
 #define CENT(n) TEN(n##0) TEN(n##1) TEN(n##2) TEN(n##3) TEN(n##4) TEN(n##5) TEN(n##6) TEN(n##7) TEN(n##8) TEN(n##9)
 #define MILLE(n)                                                                                                   \
     CENT(n##0) CENT(n##1) CENT(n##2) CENT(n##3) CENT(n##4) CENT(n##5) CENT(n##6) CENT(n##7) CENT(n##8) CENT(n##9)
-#define ALL MILLE(_0) MILLE(_1) MILLE(_2) MILLE(_3) MILLE(_4) MILLE(_5) MILLE(_6) MILLE(_7) MILLE(_8) MILLE(_9)
+#define ALL MILLE(_0) MILLE(_1)
 
 ALL
 
