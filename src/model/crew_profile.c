@@ -112,6 +112,7 @@ static void take_from_record(const struct gathering *gathering, struct hp_crew_m
         set_allocs(member, hp_less(alloc.bytes, life->bytes_before), alloc.usable - life->usable_before,
                    hp_less(alloc.freed, life->freed_before));
     if (hp_crew_knows_end(life, row->generation) && life->user_ns + life->kernel_ns >= hp_crew_cpu_ns(member)) {
+        member->lived_ns += life->user_ns + life->kernel_ns - hp_crew_cpu_ns(member);
         member->user_ns = life->user_ns;
         member->kernel_ns = life->kernel_ns;
         member->voluntary = life->voluntary;

@@ -28,6 +28,8 @@
 #define HP_VERDICT_IDLE_RUN 0.5
 /* Idle time is mentioned if it exceeds this part of all time. */
 #define HP_VERDICT_IDLE_SAID 0.05
+/* Below this part of all time, the main function has no time of its own that could be judged. */
+#define HP_VERDICT_OWN_PART 0.05
 /* Minimum part of a scaled-up time that must have been found as CPU time or as waiting: else it may not exist. */
 #define HP_VERDICT_FOUND_PART 0.6
 /* Minimum part of the CPU time that allocations take, by their lower bound. */

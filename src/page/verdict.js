@@ -124,7 +124,9 @@ export function weighStretch(from, to, aside) {
   const selfOf = name => { const line = lineOf("self_ns", name); return line ? gain(line.sums, from, to) : 0; };
   const waits = waitsIn(from, to, selfOf);
   const observations = history.watched_ns > 0 ? history.looks * 1e9 / history.watched_ns : 0;
-  const view = {from, to, entries: [], idle: 0, inside: 0, waits, length: to - from};
+  const sumOf = kind => linesOf(kind).reduce((sum, line) => sum + gain(line.sums, from, to), 0);
+  const view = {from, to, entries: [], idle: 0, inside: 0, waits, length: to - from,
+    ran: Math.max(0, sumOf("watched") - sumOf("wait"))};
   let mainTotal = 0;
   for (const one of functions) {
     const calls = lineOf("calls", one.name), total = lineOf("total_ns", one.name);
@@ -219,7 +221,7 @@ export function headline(view) {
   if (view.entries.length === 0)
     return "";
   const outside = sumsOf(view.waits.get(null) || [], false), outsideWaiting = outside.ns - outside.idle;
-  const work = view.inside + outsideWaiting, first = firstAtWork(view);
+  const work = Math.max(view.inside, view.ran) + outsideWaiting, first = firstAtWork(view);
   if (knowsWaits && view.idle + outside.idle >= IDLE_RUN * view.length && work < IDLE_RUN * view.length) {
     const told = idleWords(view, 1 - partOf(work, view.length));
     return !isTold(first) || first.judgement.verdict === "idle" ? told

@@ -18,7 +18,8 @@
 struct hp_bottleneck {
     const struct hp_site_sums *site;
     double wall_ns;
-    double work_ns;                /* the same without idle time */
+    double work_ns;                /* the same without idle time, and without what is in rows of tasks */
+    double loop_ns;                /* of its waiting, that of an event loop: for events, or of unknown cause */
     const struct hp_cpu_sums *cpu; /* NULL: not sampled */
     const char *cause;             /* its largest cause of waiting, or NULL */
     bool is_named;                 /* the cause is most of its waiting */
@@ -41,6 +42,7 @@ struct hp_bottlenecks {
     double whole_ns;                  /* what 100 % is, without idle time */
     double inside_ns;                 /* of that, in measured functions */
     double idle_ns;                   /* in addition to that */
+    double outside_for_tasks_ns;      /* idle outside of functions, but for tasks: in their rows */
     double observations;              /* samples of CPU time or of waits per second */
     struct hp_bottleneck **entries;
     size_t count;

@@ -41,13 +41,13 @@ static const struct hp_bottleneck *busiest(const struct hp_bottlenecks *view)
                : NULL;
 }
 
-/* Names the function with the most CPU time, if it is another one: ". Of the CPU time, 94 % is in sync_work" */
+/* Names the function with the most CPU time, if it is another one: "; of the CPU time, 94 % is in sync_work" */
 static void put_busiest(const struct hp_bottlenecks *view, struct hp_text *line, const struct hp_bottleneck *first)
 {
     const struct hp_bottleneck *other = busiest(view);
     if (view->cpu == NULL || other == NULL || other == first)
         return;
-    hp_text_string(line, ". Of the CPU time, ");
+    hp_text_string(line, "; of the CPU time, ");
     hp_bottleneck_put_share(line, hp_part_of(other->evidence.cpu_ns, (double)hp_cpu_ns(&view->cpu->total)));
     hp_text_string(line, " is in ");
     hp_bottleneck_put_name(line, other->site);
@@ -72,18 +72,46 @@ static struct outside outside_of(const struct hp_bottlenecks *view)
         return outside;
     hp_waits_of_site(view->waits, NULL, &waits);
     outside.waiting_ns = (double)(waits.ns - waits.idle_ns);
-    outside.idle_ns = (double)waits.idle_ns;
+    outside.idle_ns = (double)waits.idle_ns - view->outside_for_tasks_ns;
     return outside;
+}
+
+/* Whether there are enough samples to name functions. */
+bool hp_bottlenecks_has_stacks(const struct hp_bottlenecks *view)
+{
+    const struct hp_function_profile *functions = view->results->model->functions;
+    return functions != NULL && (double)functions->samples >= HP_VERDICT_LEAST_SAMPLES;
+}
+
+/* 0: unknown. */
+static double used_by_program(const struct hp_bottlenecks *view)
+{
+    if (view->used != NULL && hp_cpu_ns(&view->used->total) > 0)
+        return (double)hp_cpu_ns(&view->used->total);
+    return hp_bottlenecks_has_stacks(view) ? (double)view->results->model->functions->cpu_ns : 0;
+}
+
+/*
+ * CPU time outside of measured functions. If no samples say where it was used, it is what measured functions cannot
+ * have used. Without clocks, threads ran while they were observed and did not wait.
+ */
+static double cpu_outside(const struct hp_bottlenecks *view, const struct outside *outside)
+{
+    if (view->cpu != NULL)
+        return outside->cpu_ns;
+    const double ran = (double)hp_less(view->waits->watched_ns, view->waits->waited_ns);
+    const double used = used_by_program(view) > ran ? used_by_program(view) : ran;
+    return used > view->inside_ns ? used - view->inside_ns : 0;
 }
 
 /* The part of the run in which there was less work than for one thread; 0: there was enough. */
 static double idle_part_of_run(const struct hp_bottlenecks *view, const struct outside *outside)
 {
     const double elapsed = (double)hp_run_elapsed_ns(&view->results->model->run);
-    const double work = view->inside_ns + outside->cpu_ns + outside->waiting_ns;
-    const bool is_idle = view->waits != NULL && view->idle_ns + outside->idle_ns >= HP_VERDICT_IDLE_RUN * elapsed &&
-                         work < HP_VERDICT_IDLE_RUN * elapsed;
-    return is_idle ? 1 - hp_part_of(work, elapsed) : 0;
+    if (view->waits == NULL || view->idle_ns + outside->idle_ns < HP_VERDICT_IDLE_RUN * elapsed)
+        return 0;
+    const double work = view->inside_ns + cpu_outside(view, outside) + outside->waiting_ns;
+    return work < HP_VERDICT_IDLE_RUN * elapsed ? 1 - hp_part_of(work, elapsed) : 0;
 }
 
 /*
@@ -358,13 +386,6 @@ static void put_waited(struct hp_text *line, const struct hp_bottlenecks *view, 
     hp_text_string(line, " threads waiting on average");
 }
 
-/* Whether there are enough samples to name functions. */
-bool hp_bottlenecks_has_stacks(const struct hp_bottlenecks *view)
-{
-    const struct hp_function_profile *functions = view->results->model->functions;
-    return functions != NULL && (double)functions->samples >= HP_VERDICT_LEAST_SAMPLES;
-}
-
 static double waiting_work(const struct hp_found_function *function)
 {
     return (double)(function->waiting_ns - function->idle_ns);
@@ -389,14 +410,6 @@ const struct hp_found_function *hp_bottlenecks_first_function(const struct hp_bo
             return function;
     }
     return NULL;
-}
-
-/* 0: unknown. */
-static double used_by_program(const struct hp_bottlenecks *view)
-{
-    if (view->used != NULL && hp_cpu_ns(&view->used->total) > 0)
-        return (double)hp_cpu_ns(&view->used->total);
-    return hp_bottlenecks_has_stacks(view) ? (double)view->results->model->functions->cpu_ns : 0;
 }
 
 /* "80 % of the time, waiting (pipe). " */

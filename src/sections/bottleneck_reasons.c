@@ -46,7 +46,7 @@ static void put_mode(struct hp_text *line, const struct hp_bottleneck *entry)
 /* If there are few, prints the number of samples. */
 static void put_few(struct hp_text *line, uint64_t count, const char *one, const char *more)
 {
-    if (count >= FEW)
+    if (count >= FEW || count == 0)
         return;
     hp_text_string(line, " (");
     hp_text_u64(line, count);

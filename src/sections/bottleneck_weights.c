@@ -7,6 +7,7 @@
 #include "shares.h"
 #include "sort.h"
 #include "system_calls.h"
+#include "task_profile.h"
 #include "utf8.h"
 
 #define SECOND 1e9
@@ -46,6 +47,11 @@ static bool is_plain(uint32_t cause)
     }
 }
 
+static bool has_name(const struct hp_wait_sums *wait)
+{
+    return wait->what[0] != '\0' && strstr(wait->what, ":[") == NULL;
+}
+
 /*
  * "sleep", "lock held in update", "lock: futex", "disk: /data/x.db". The numbers of unnamed pipes and sockets are
  * left out, since they tell users nothing.
@@ -54,8 +60,7 @@ const char *hp_bottleneck_name_cause(const struct hp_bottlenecks *view, const st
 {
     char bytes[HP_BOTTLENECK_LINE_BYTES];
     struct hp_text line;
-    const bool has_name = wait->what[0] != '\0' && strstr(wait->what, ":[") == NULL;
-    const char *detail = has_name ? wait->what : hp_system_call_name(wait->call);
+    const char *detail = has_name(wait) ? wait->what : hp_system_call_name(wait->call);
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_string(&line, hp_wait_cause_name(wait->cause));
     if (wait->other != NULL) {
@@ -137,13 +142,33 @@ bool hp_bottleneck_is_scaled(const struct hp_site_sums *site)
     return site->sums.untimed > 0 || site->is_self_scaled;
 }
 
-static bool weigh(const struct hp_bottlenecks *view, struct hp_bottleneck *entry, size_t site)
+/* Waiting of an event loop, which may be for tasks. Without waits, that may be all waiting. */
+static double loop_wait_of(const struct hp_bottlenecks *view, const struct hp_judgement *judgement,
+                           const struct hp_site_waits *waits)
+{
+    if (view->waits == NULL)
+        return judgement->knows_waiting ? judgement->waiting_ns : 0;
+    /* Time in the run queue after a wait belongs to it. */
+    const uint64_t queued = waits->idle_by_cause[HP_WAIT_RUN_QUEUE];
+    return judgement->idle_ns *
+           hp_part_of((double)waits->idle_by_cause[HP_WAIT_POLL], (double)(waits->idle_ns - queued));
+}
+
+static void name_if_large(struct hp_bottleneck *entry)
+{
+    entry->is_named = entry->cause != NULL && hp_bottleneck_is_long_enough(entry) &&
+                      entry->judgement.knows_waiting && entry->cause_ns > HP_VERDICT_NAMED_PART * entry->wall_ns &&
+                      entry->cause_ns > HP_VERDICT_CAUSE_PART * entry->judgement.waiting_ns;
+}
+
+static bool weigh(const struct hp_bottlenecks *view, struct hp_bottleneck *entry, const struct hp_site_sums *site,
+                  const struct hp_cpu_sums *cpu)
 {
     struct hp_evidence *evidence = &entry->evidence;
     struct hp_site_waits waits = {0};
-    entry->site = view->results->model->profile->sites[site];
+    entry->site = site;
     entry->wall_ns = hp_run_ns(&view->results->model->run, hp_sums_self(&entry->site->sums));
-    entry->cpu = view->cpu != NULL ? &view->cpu->sites[site].own : NULL;
+    entry->cpu = cpu;
     if (view->allocs != NULL)
         hp_allocs_of_site(entry->site, &entry->allocs);
     if (view->waits != NULL)
@@ -163,12 +188,11 @@ static bool weigh(const struct hp_bottlenecks *view, struct hp_bottleneck *entry
     };
     hp_judge(evidence, &entry->judgement);
     entry->work_ns = entry->wall_ns - entry->judgement.idle_ns;
+    entry->loop_ns = loop_wait_of(view, &entry->judgement, &waits);
     if (!find_cause(view, entry, &waits))
         return false;
     entry->cause_ns *= entry->judgement.waited_scale;
-    entry->is_named = entry->cause != NULL && hp_bottleneck_is_long_enough(entry) &&
-                      entry->judgement.knows_waiting && entry->cause_ns > HP_VERDICT_NAMED_PART * entry->wall_ns &&
-                      entry->cause_ns > HP_VERDICT_CAUSE_PART * entry->judgement.waiting_ns;
+    name_if_large(entry);
     return true;
 }
 
@@ -215,27 +239,192 @@ void hp_bottlenecks_set_whole(struct hp_bottlenecks *view)
     view->whole_ns = hp_run_ns(&results->model->run, whole);
 }
 
+/* --------------------------------------------------------------------------------------------- tasks */
+
+/*
+ * While a loop waits and tasks of the program are open, it waits for them: that time goes from the loop to the row
+ * of the task. Of nested tasks the outer one has waited longest, and takes it first.
+ */
+struct task_wait {
+    const struct hp_task_sums *task;
+    struct hp_bottleneck *entry;
+    double ns; /* in which some were open and none ran */
+};
+
+/* Of tasks side by side, at most the time from the first to the last, without that in which they ran. */
+static double pending_ns(const struct hp_run *run, const struct hp_task_sums *task)
+{
+    const double span = task->in_flight > 0 ? hp_run_ns(run, task->wall) / task->in_flight : 0;
+    const double busy = task->polls > 0 ? hp_run_ns(run, task->busy) : 0;
+    const double waiting = hp_run_ns(run, task->polls > 0 ? task->waiting : task->wall);
+    return span <= busy ? 0 : waiting < span - busy ? waiting : span - busy;
+}
+
+static int compare_task_waits(const void *a, const void *b)
+{
+    const struct task_wait *x = a, *y = b;
+    if (x->ns != y->ns)
+        return x->ns > y->ns ? -1 : 1;
+    return strcmp(x->task->site->name, y->task->site->name);
+}
+
+/* Requests that adapters follow are part of the program's tasks, or wait for clients. */
+static bool is_of_program(const struct hp_task_sums *task)
+{
+    static const char *const calls[] = {"uv_", "event_", "bufferevent_", "g_"};
+    const char *comma = strrchr(task->row->name, ',');
+    for (size_t at = 0; at < sizeof calls / sizeof calls[0]; at++)
+        if (strncmp(task->row->name, calls[at], strlen(calls[at])) == 0)
+            return false;
+    return comma == NULL || strcmp(comma, ", queued") != 0;
+}
+
+/* Tasks that never ran have no site in the profile: their entries are at its end. */
+static struct hp_bottleneck *entry_of(struct hp_bottleneck *entries, size_t count, const struct hp_site_sums *site)
+{
+    for (size_t at = 0; at < count; at++)
+        if (entries[at].site == site)
+            return &entries[at];
+    return NULL;
+}
+
+/* The program's tasks that waited, the longest first. False: no memory. */
+static bool find_task_waits(struct hp_bottlenecks *view, struct hp_bottleneck *entries, size_t *entry_count,
+                            struct task_wait ***ret_waits, size_t *ret_count)
+{
+    static const struct hp_cpu_sums none;
+    const struct hp_tasks *tasks = hp_model_tasks(view->results->model);
+    struct hp_arena *arena = view->results->model->arena;
+    const size_t sites = *entry_count;
+    *ret_waits = tasks != NULL ? hp_arena_take_array(arena, tasks->count + 1, sizeof **ret_waits) : NULL;
+    *ret_count = 0;
+    for (size_t at = 0; *ret_waits != NULL && at < tasks->count; at++) {
+        const struct hp_task_sums *task = &tasks->all[at];
+        const double ns = pending_ns(&view->results->model->run, task);
+        if (ns <= 0 || !is_of_program(task))
+            continue;
+        struct task_wait *wait = hp_arena_take(arena, sizeof *wait);
+        struct hp_bottleneck *entry = entry_of(entries, sites, task->site);
+        if (entry == NULL) {
+            entry = &entries[(*entry_count)++];
+            if (!weigh(view, entry, task->site, view->cpu != NULL ? &none : NULL))
+                return false;
+        }
+        if (wait == NULL)
+            return false;
+        *wait = (struct task_wait){task, entry, ns};
+        (*ret_waits)[(*ret_count)++] = wait;
+    }
+    if (*ret_waits != NULL)
+        hp_sort(*ret_waits, *ret_count, compare_task_waits);
+    return *ret_waits != NULL;
+}
+
+/* What an adapter saw the task wait for, or what the loop waits for. NULL: unknown, or no memory. */
+static const char *cause_of_task(const struct hp_bottlenecks *view, const struct task_wait *wait)
+{
+    const struct hp_task_await *first = wait->task->awaits;
+    if (first != NULL && (double)first->ticks > HP_VERDICT_CAUSE_PART * (double)wait->task->waiting)
+        return first->name;
+    for (size_t at = 0; view->waits != NULL && at < view->waits->count; at++) {
+        const struct hp_wait_sums *loop = view->waits->all[at];
+        if (loop->cause == HP_WAIT_POLL)
+            return has_name(loop) ? loop->what : hp_bottleneck_name_cause(view, loop);
+    }
+    return NULL;
+}
+
+/* A task is judged by its wall time. */
+static void give_to_task(const struct hp_bottlenecks *view, const struct task_wait *wait, double ns)
+{
+    struct hp_bottleneck *entry = wait->entry;
+    struct hp_evidence *evidence = &entry->evidence;
+    entry->wall_ns += ns;
+    evidence->wall_ns = entry->wall_ns;
+    evidence->has_waits = true;
+    evidence->waited_ns += ns;
+    evidence->samples_due = entry->wall_ns / SECOND * view->observations;
+    hp_judge(evidence, &entry->judgement);
+    entry->work_ns = entry->wall_ns - entry->judgement.idle_ns;
+    if (ns <= entry->cause_ns)
+        return;
+    entry->cause = cause_of_task(view, wait);
+    entry->cause_ns = ns * entry->judgement.waited_scale;
+    entry->probes = 0;
+    name_if_large(entry);
+}
+
+static void take_from_loop(const struct hp_bottlenecks *view, struct hp_bottleneck *entry, double ns,
+                           const char *task)
+{
+    struct hp_judgement *judgement = &entry->judgement;
+    judgement->idle_ns -= view->waits == NULL ? 0 : ns;
+    entry->work_ns = entry->wall_ns - judgement->idle_ns - ns;
+    if (ns < HP_VERDICT_CAUSE_PART * judgement->waiting_ns)
+        return;
+    if (judgement->verdict == HP_VERDICT_IDLE && judgement->idle_ns < HP_VERDICT_IDLE_PART * entry->wall_ns)
+        judgement->verdict = HP_VERDICT_WAITING;
+    entry->evidence.has_waits = true;
+    entry->cause = task;
+    entry->cause_ns = ns;
+    name_if_large(entry);
+}
+
+/* Whether what an entry waited for may be tasks. */
+static bool is_loop(const struct hp_bottleneck *entry) { return entry->loop_ns > 0 && entry->site->task == NULL; }
+
+static bool credit_tasks(struct hp_bottlenecks *view, struct hp_bottleneck *entries, size_t *count)
+{
+    struct task_wait **waits;
+    struct hp_site_waits outside = {0};
+    size_t wait_count;
+    double all = 0, given = 0;
+    if (view->results->model->run.stretch != NULL) /* tasks have no history */
+        return true;
+    if (!find_task_waits(view, entries, count, &waits, &wait_count))
+        return false;
+    if (view->waits != NULL)
+        hp_waits_of_site(view->waits, NULL, &outside);
+    all = (double)outside.idle_by_cause[HP_WAIT_POLL];
+    for (size_t at = 0; at < *count; at++)
+        all += is_loop(&entries[at]) ? entries[at].loop_ns : 0;
+    for (size_t at = 0; at < wait_count && given < all; at++) {
+        const double ns = waits[at]->ns < all - given ? waits[at]->ns : all - given;
+        give_to_task(view, waits[at], ns);
+        given += ns;
+    }
+    for (size_t at = 0; at < *count && given > 0; at++)
+        if (is_loop(&entries[at]))
+            take_from_loop(view, &entries[at], entries[at].loop_ns * given / all, waits[0]->task->site->name);
+    view->outside_for_tasks_ns = given > 0 ? (double)outside.idle_by_cause[HP_WAIT_POLL] * given / all : 0;
+    return true;
+}
+
 /* Idle time is in no share. */
 static void leave_out_idle(struct hp_bottlenecks *view)
 {
-    view->inside_ns -= view->idle_ns;
+    view->inside_ns += view->outside_for_tasks_ns - view->idle_ns;
     view->whole_ns -= view->idle_ns;
-    if (view->whole_ns < view->inside_ns && view->idle_ns > 0)
+    if (view->whole_ns < view->inside_ns && (view->idle_ns > 0 || view->outside_for_tasks_ns > 0))
         view->whole_ns = view->inside_ns;
 }
 
-/* Collects what is known of each site, shown or not. NULL: no memory. */
-static struct hp_bottleneck *weigh_all(struct hp_bottlenecks *view)
+/* Collects what is known of each site, shown or not, and of tasks without one. NULL: no memory. */
+static struct hp_bottleneck *weigh_all(struct hp_bottlenecks *view, size_t *ret_count)
 {
     const struct hp_profile *profile = view->results->model->profile;
-    struct hp_bottleneck *entries =
-        hp_arena_take_array(view->results->model->arena, profile->site_count + 1, sizeof *entries);
-    for (size_t at = 0; entries != NULL && at < profile->site_count; at++) {
-        if (!weigh(view, &entries[at], at))
+    const struct hp_tasks *tasks = hp_model_tasks(view->results->model);
+    const size_t most = profile->site_count + (tasks != NULL ? tasks->count : 0) + 1;
+    struct hp_bottleneck *entries = hp_arena_take_array(view->results->model->arena, most, sizeof *entries);
+    *ret_count = profile->site_count;
+    for (size_t at = 0; entries != NULL && at < profile->site_count; at++)
+        if (!weigh(view, &entries[at], profile->sites[at], view->cpu != NULL ? &view->cpu->sites[at].own : NULL))
             return NULL;
-        if (!is_left_out(view, profile->sites[at]))
+    if (entries == NULL || tasks == NULL || !credit_tasks(view, entries, ret_count))
+        return NULL;
+    for (size_t at = 0; at < *ret_count; at++)
+        if (!is_left_out(view, entries[at].site))
             view->idle_ns += entries[at].judgement.idle_ns;
-    }
     leave_out_idle(view);
     return entries;
 }
@@ -243,13 +432,14 @@ static struct hp_bottleneck *weigh_all(struct hp_bottlenecks *view)
 /* Reduces the entries to those to be shown, sorted. False: no memory. */
 bool hp_bottlenecks_gather(struct hp_bottlenecks *view)
 {
-    const struct hp_profile *profile = view->results->model->profile;
-    struct hp_bottleneck *entries = weigh_all(view);
-    view->entries = hp_arena_take_array(view->results->model->arena, profile->site_count + 1, sizeof(void *));
-    if (entries == NULL || view->entries == NULL)
+    size_t count;
+    struct hp_bottleneck *entries = weigh_all(view, &count);
+    view->entries =
+        entries != NULL ? hp_arena_take_array(view->results->model->arena, count + 1, sizeof(void *)) : NULL;
+    if (view->entries == NULL)
         return false;
-    for (size_t at = 0; at < profile->site_count; at++) {
-        if (is_left_out(view, profile->sites[at]) || !hp_results_show(view->results, profile->sites[at]))
+    for (size_t at = 0; at < count; at++) {
+        if (is_left_out(view, entries[at].site) || !hp_results_show(view->results, entries[at].site))
             continue;
         view->section->total_rows++;
         if (100 * hp_part_of(entries[at].work_ns, view->whole_ns) >= view->results->settings->show.min_percent)

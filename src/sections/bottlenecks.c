@@ -11,6 +11,7 @@
 #include "identity.h"
 #include "order.h"
 #include "shares.h"
+#include "task_profile.h"
 
 /* Default number of rows, unless HOTPATH_FUNCTIONS_LIMIT is changed from its default. */
 #define ROWS 5u
@@ -32,8 +33,9 @@ enum {
 
 static const struct hp_column_spec column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
-    {"verdict", "Verdict", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(verdict),
-     .about = "too-short: too few samples to tell; unknown: neither CPU time nor waiting was measured.",
+    {"verdict", "Verdict", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(verdict),
+     .about = "too-short: too few samples to tell; unknown: neither CPU time nor waiting was measured; null: the "
+              "main function has next to no time of its own.",
      .words = "cpu-bound|waiting|allocation-heavy|starved|idle|mixed|too-short|unknown"},
     {"percent_wall", "Wall %", HOTPATH_UNIT_PERCENT,
      HP_COLUMN_KEEP | HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(wall_percent),
@@ -53,10 +55,12 @@ static const struct hp_column_spec column_table[] = {
     {"percent_alloc", "Alloc %", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART,
      AT(alloc_percent), "own_bytes as a percentage of all bytes that the run requested.",
      .shown_by = HP_FACT_ALLOCS},
-    {"why", "Why", HOTPATH_UNIT_TEXT, HP_COLUMN_BELOW | HP_COLUMN_SHOWN, AT(why),
+    {"why", "Why", HOTPATH_UNIT_TEXT, HP_COLUMN_BELOW | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(why),
      "The numbers behind the verdict, as a sentence."},
-    {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, AT(self)},
-    {"work_ns", "Work", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, AT(work), "self_ns minus idle_ns."},
+    {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, AT(self),
+     "Of a task: with the time in which some were open, none ran, and a loop waited."},
+    {"work_ns", "Work", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, AT(work),
+     "self_ns minus idle_ns, and minus waiting that is in the row of a task."},
     {"idle_ns", "Idle", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(idle),
      "The part of waiting_ns that is idle time; null: waits were not recorded."},
     {"cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(cpu), "CPU time of the function itself."},
@@ -92,7 +96,9 @@ static bool has_data(const struct hotpath_results *results)
 
 static bool describe(struct view *view)
 {
-    const uint32_t facts = (view->all.cpu != NULL ? HAS_CPU : 0u) | (view->all.waits != NULL ? HAS_WAITS : 0u) |
+    const struct hp_tasks *tasks = hp_model_tasks(view->all.results->model);
+    const bool has_causes = view->all.waits != NULL || (tasks != NULL && tasks->count > 0);
+    const uint32_t facts = (view->all.cpu != NULL ? HAS_CPU : 0u) | (has_causes ? HAS_WAITS : 0u) |
                            (view->all.cpu != NULL || view->all.waits != NULL ? KNOWS_WAITING : 0u);
     return hp_section_describe(view->all.results, view->all.section, facts, &view->columns);
 }
@@ -127,7 +133,8 @@ static void fill_times(const struct view *view, struct hp_row *row, const struct
     if (entry->is_named) {
         hp_section_set_text(row, columns->waits_for, entry->cause);
         hp_section_set_number(row, columns->waits_for_ns, entry->cause_ns);
-        hp_section_set_count(row, columns->probes, entry->probes);
+        if (entry->probes > 0)
+            hp_section_set_count(row, columns->probes, entry->probes);
     }
 }
 
@@ -141,6 +148,13 @@ static void fill_allocs(const struct view *view, struct hp_row *row, const struc
     hp_section_set_number(row, columns->alloc_percent,
                           100 *
                               hp_part_of((double)entry->allocs.own_bytes, (double)view->all.allocs->totals.bytes));
+}
+
+/* The main function only calls others: it has nothing to judge, unlike a function that was too short. */
+static bool has_verdict(const struct view *view, const struct hp_bottleneck *entry)
+{
+    return entry->judgement.verdict != HP_VERDICT_TOO_SHORT || !entry->site->is_main ||
+           entry->work_ns > HP_VERDICT_OWN_PART * view->all.whole_ns;
 }
 
 static bool fill_row(void *context, struct hp_row *row, const void *about)
@@ -157,8 +171,10 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
         return false;
     hp_section_set_text(row, columns->name, entry->site->name);
     row->id = hp_identity_of_site(entry->site);
-    hp_section_set_text(row, columns->verdict, hp_verdict_name(entry->judgement.verdict));
-    hp_section_set_text(row, columns->why, why);
+    if (has_verdict(view, entry)) {
+        hp_section_set_text(row, columns->verdict, hp_verdict_name(entry->judgement.verdict));
+        hp_section_set_text(row, columns->why, why);
+    }
     hp_section_set_count(row, columns->open, entry->site->sums.open);
     row->is_open = entry->site->sums.open > 0;
     row->is_self_sampled = hp_bottleneck_is_scaled(entry->site);

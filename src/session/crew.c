@@ -373,12 +373,14 @@ void hp_crew_probe(struct hp_crew_watch *crew, struct hp_crew_thread *thread, co
 
 /*
  * What it used up to its end, by its own clock. Only now is it known how much of the last tick was in the kernel.
+ * It lived for as long as it ran after the last sample.
  */
 static void count_end(struct hp_crew_thread *thread, struct hp_crew_row *row, const struct hp_thread_life *life)
 {
-    const uint64_t all = life->user_ns + life->kernel_ns;
-    if (all < thread->user_ns + thread->kernel_ns)
+    const uint64_t all = life->user_ns + life->kernel_ns, before = thread->user_ns + thread->kernel_ns;
+    if (all < before)
         return;
+    row->lived_ns += all - before;
     row->user_ns += life->user_ns - thread->user_ns;
     row->kernel_ns += life->kernel_ns - thread->kernel_ns;
     catch_up(&thread->voluntary, life->voluntary, &row->voluntary);

@@ -276,6 +276,8 @@ static void begin_thread(const struct hp_proc_sampler *sampler, struct hp_watche
         const uint64_t busy = account->ran + account->ready;
         thread->since_ns = began + busy > now && busy < now ? now - busy : began;
         thread->ran_before = thread->ready_before = 0;
+        if (thread->since_ns < thread->began_ns)
+            thread->began_ns = thread->since_ns;
     }
     thread->looked_ns = thread->since_ns;
 }

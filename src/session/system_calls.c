@@ -13,19 +13,23 @@
 
 #define PLAIN(call, cause)                                                                                         \
     {                                                                                                              \
-#call, (int32_t)SYS_##call, HP_WAIT_##cause, false, false, false                                           \
+#call, (int32_t)SYS_##call, HP_WAIT_##cause, false, false, false, false                                    \
     }
 #define ABOUT(call, cause)                                                                                         \
     {                                                                                                              \
-#call, (int32_t)SYS_##call, HP_WAIT_##cause, true, false, false                                            \
+#call, (int32_t)SYS_##call, HP_WAIT_##cause, true, false, false, false                                     \
     }
 #define BY_FILE(call, cause)                                                                                       \
     {                                                                                                              \
-#call, (int32_t)SYS_##call, HP_WAIT_##cause, true, true, false                                             \
+#call, (int32_t)SYS_##call, HP_WAIT_##cause, true, true, false, false                                      \
     }
 #define BY_WORDS(call, cause)                                                                                      \
     {                                                                                                              \
-#call, (int32_t)SYS_##call, HP_WAIT_##cause, false, false, true                                            \
+#call, (int32_t)SYS_##call, HP_WAIT_##cause, false, false, true, false                                     \
+    }
+#define BY_LIST(call, cause)                                                                                       \
+    {                                                                                                              \
+#call, (int32_t)SYS_##call, HP_WAIT_##cause, false, false, false, true                                     \
     }
 
 /* clang-format off */
@@ -70,13 +74,13 @@ static const struct hp_system_call calls[] = {
     PLAIN(clock_nanosleep_time64, SLEEP),
 #endif
 #ifdef SYS_poll
-    PLAIN(poll, POLL),
+    BY_LIST(poll, POLL),
 #endif
 #ifdef SYS_ppoll
-    PLAIN(ppoll, POLL),
+    BY_LIST(ppoll, POLL),
 #endif
 #ifdef SYS_ppoll_time64
-    PLAIN(ppoll_time64, POLL),
+    BY_LIST(ppoll_time64, POLL),
 #endif
 #ifdef SYS_select
     PLAIN(select, POLL),

@@ -14,6 +14,7 @@ struct hp_system_call {
     bool has_descriptor; /* its first argument is one */
     bool is_by_file;     /* the type of that file tells what is waited for */
     bool is_futex;       /* it has the arguments of futex */
+    bool is_poll;        /* it has those of poll */
 };
 
 /* The call with that number on this machine; NULL: none of these. */

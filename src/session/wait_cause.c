@@ -12,6 +12,7 @@
 #include "task_files.h"
 #include "text.h"
 
+#define LINK_BYTES 512u
 #define MOST_CHILDREN 16u /* children to check for a busy one */
 
 _Static_assert(sizeof((struct hp_wait *)0)->what == HP_SOCKET_NAME, "names fit");
@@ -122,22 +123,34 @@ static uint32_t cause_of_target(const char *link, const char *target)
     return target[0] == '/' ? cause_of_path(link, target) : HP_WAIT_OTHER;
 }
 
-static void look_at_file(struct hp_wait_finder *finder, struct hp_wait_found *finding, bool is_by_file,
-                         uint64_t descriptor)
+/* What a descriptor of the process is. `ret_path` is its link. False: unknown. */
+static bool read_link(const struct hp_wait_finder *finder, uint64_t descriptor, char ret_path[HP_TASK_PATH],
+                      char target[LINK_BYTES], size_t *ret_length)
 {
-    char name[24], path[HP_TASK_PATH], target[512];
+    char name[24];
     struct hp_text text;
     hp_text_init(&text, name, sizeof name);
     hp_text_string(&text, "fd/");
     hp_text_u64(&text, (uint32_t)descriptor);
-    hp_task_path(path, finder->pid, 0, hp_text_end(&text));
-    const ssize_t length = readlink(path, target, sizeof target - 1);
+    hp_task_path(ret_path, finder->pid, 0, hp_text_end(&text));
+    const ssize_t length = readlink(ret_path, target, LINK_BYTES - 1);
     if (length <= 0)
-        return;
+        return false;
     target[length] = '\0';
+    *ret_length = (size_t)length;
+    return true;
+}
+
+static void look_at_file(struct hp_wait_finder *finder, struct hp_wait_found *finding, bool is_by_file,
+                         uint64_t descriptor)
+{
+    char path[HP_TASK_PATH], target[LINK_BYTES];
+    size_t length;
+    if (!read_link(finder, descriptor, path, target, &length))
+        return;
     if (is_by_file)
         finding->cause = cause_of_target(path, target);
-    set_what(finding, target, (size_t)length);
+    set_what(finding, target, length);
     if (!begins(target, "socket:["))
         return;
     const char *inode = target + sizeof "socket:[" - 1;
@@ -186,6 +199,19 @@ static void read_words(const struct hp_wait_finder *finder, struct hp_futex *fut
         futex->address > before &&
         (read_memory(finder, futex->address - before, futex->words, sizeof futex->words) ||
          read_memory(finder, futex->address, &futex->words[HP_FUTEX_BEFORE], sizeof futex->words - (size_t)before));
+}
+
+/* A poll of one descriptor waits for that. Only a timer is named: what others stand for is unknown. */
+static void look_at_polled(const struct hp_wait_finder *finder, struct hp_wait_found *finding,
+                           const char *arguments)
+{
+    char path[HP_TASK_PATH], target[LINK_BYTES];
+    size_t length;
+    int32_t descriptor;
+    const uint64_t address = hp_task_hex(&arguments), count = hp_task_hex(&arguments);
+    if (count == 1 && read_memory(finder, address, &descriptor, sizeof descriptor) && descriptor >= 0 &&
+        read_link(finder, (uint32_t)descriptor, path, target, &length) && begins(target, "anon_inode:[timerfd]"))
+        set_what(finding, "timer", strlen("timer"));
 }
 
 /* `arguments` continues with those of the call, then with the end of the stack. */
@@ -298,6 +324,8 @@ bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struc
         look_at_file(finder, ret_finding, call->is_by_file, hp_task_hex(&at));
     if (call != NULL && call->is_futex)
         look_at_futex(finder, ret_finding, at);
+    if (call != NULL && call->is_poll)
+        look_at_polled(finder, ret_finding, at);
     if (ret_finding->cause == HP_WAIT_CHILD)
         look_at_child(finder, tid, ret_finding);
     return true;

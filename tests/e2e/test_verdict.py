@@ -277,7 +277,9 @@ def test_the_short_report(box):
     rows = [dict(zip(titles, cells(line))) for line in lines[first + 6:first + 6 + len(sections["timing"]["rows"])]]
     verdicts = {row["name"]: row["verdict"] for row in sections["bottlenecks"]["rows"]}
     assert [(row["Function"].rstrip("*"), int(row["Calls"]), row["Verdict"]) for row in rows] == [
-        (row["name"], row["calls"], verdicts[row["name"]]) for row in sections["timing"]["rows"]]
+        (row["name"], row["calls"], verdicts[row["name"]] or "-") for row in sections["timing"]["rows"]]
+    assert re.match(r"The bottleneck is async_sleep: \d+ % of the time( that is not idle)?, waiting \(timer\)",
+                    report["meta"]["headline"])
     said = {line.split(":")[0] for line in lines}
     assert {"cpu", "waits"} <= said
     assert not any(line.startswith(("timing - ", "cpu - ", "waits - ")) for line in lines)

@@ -117,7 +117,7 @@ static void verdict_weighs_all_measurements(void **state)
     assert_string_equal(bottlenecks()->percent_of, "main");
     assert_int_equal(hotpath_section_rows(bottlenecks()), 5);
     assert_string_equal(bottlenecks()->summary, "The bottleneck is load: 60 % of the time, waiting (disk: "
-                                                "/data/large). Of the CPU time, 66 % is in compute");
+                                                "/data/large); of the CPU time, 66 % is in compute");
     assert_row(0, "load", "waiting", "waiting for 5.94 s of its 6.00 s, 4.00 s of that for disk: /data/large");
     assert_row(1, "compute", "cpu-bound", "busy for 2.45 s of its 2.50 s, 98 % of that in user mode");
     assert_row(2, "make", "allocation-heavy",
@@ -166,7 +166,7 @@ static void unmeasured_columns_are_empty(void **state)
     fixture_build();
     assert_string_equal(bottlenecks()->summary,
                         "The bottleneck is load: 60 % of the time, waiting (cause unknown, maybe for a CPU: set "
-                        "HOTPATH_WAITS=1). Of the CPU time, 66 % is in compute");
+                        "HOTPATH_WAITS=1); of the CPU time, 66 % is in compute");
     assert_row(0, "load", "waiting", "waiting for 5.94 s of its 6.00 s; cause unknown: use 'hotpath run'");
     assert_row(2, "make", "cpu-bound", "busy for 950.00 ms of its 1.00 s, 100 % of that in user mode");
     assert_row(3, "main", "mixed",
@@ -355,7 +355,7 @@ static void waiting_for_a_lock_is_not_idle(void **state)
     builder_wait(&builder, take, HP_WAIT_LOCK, SYS_futex, "", 9 * SECOND)->other = serve;
     fixture_build();
     assert_string_equal(bottlenecks()->summary, "The bottleneck is take: 60 % of the time that is not idle, "
-                                                "waiting (lock held in serve). Of the CPU time, 100 % is in serve");
+                                                "waiting (lock held in serve); of the CPU time, 100 % is in serve");
 }
 
 /*
@@ -406,27 +406,139 @@ static void task_of(uint32_t on, const char *name, uint64_t ticks)
     part->count[HP_TASK_CREATED] = part->count[HP_TASK_READY] = 1;
     part->count[HP_TASK_BORN_TICKS] = BUILDER_START;
     part->count[HP_TASK_ENDED_TICKS] = BUILDER_START + ticks;
+    part->first_tick = BUILDER_START;
+    part->last_tick = BUILDER_START + ticks;
 }
 
-/* An idle program names the task that waited for most of that time; of nested tasks, the outer one. */
-static void idle_program_names_the_task_it_waits_for(void **state)
+/* An idle program names the request that was open for most of that time. */
+static void idle_program_names_the_request_it_waits_for(void **state)
 {
     static const char
         before[] = "The program is idle for 70 % of the time: listen waits (poll: ppoll). Otherwise",
-        after[] = "The program is idle for 70 % of the time: listen waits (poll: ppoll) for load. Otherwise";
+        after[] =
+            "The program is idle for 70 % of the time: listen waits (poll: ppoll) for uv_read_start. Otherwise";
     (void)state;
     build_pool();
     const uint32_t listener = builder_thread(&builder);
     const uint32_t listen = call_of(listener, 0, "listen", 10 * SECOND);
     builder_wait(&builder, listen, HP_WAIT_POLL, SYS_ppoll, "", 10 * SECOND);
     builder_elapse(&builder, 20 * SECOND, 1);
-    task_of(listener, "short", 6 * SECOND); /* the program idles for 14 */
+    task_of(listener, "uv_timer_start", 6 * SECOND); /* the program idles for 14 */
     fixture_build();
     assert_memory_equal(bottlenecks()->summary, before, sizeof before - 1);
-    task_of(listener, "load", 9 * SECOND);
-    task_of(listener, "read", 8 * SECOND);
+    task_of(listener, "uv_read_start", 9 * SECOND);
+    task_of(listener, "uv_listen", 8 * SECOND);
     fixture_build();
     assert_memory_equal(bottlenecks()->summary, after, sizeof after - 1);
+}
+
+/*
+ * A program without measured functions has one thread that computes for 9 s of 10 s and polls for the rest, and one
+ * that sleeps. It is not idle, though its threads idle for longer than it ran.
+ */
+static void cpu_time_outside_of_functions_is_not_idle(void **state)
+{
+    (void)state;
+    thread = builder_thread(&builder);
+    const uint32_t root = ((struct hp_thread *)builder_at(&builder, thread))->root;
+    struct hp_waits *waits = builder_waits(&builder, 8);
+    waits->watched_ns = 20 * SECOND;
+    builder_wait(&builder, root, HP_WAIT_POLL, SYS_poll, "", SECOND);
+    builder_wait(&builder, root, HP_WAIT_SLEEP, SYS_nanosleep, "", 10 * SECOND)->beside_ns = 9 * SECOND;
+    builder_elapse(&builder, 10 * SECOND, 1);
+    fixture_build();
+    assert_string_equal(bottlenecks()->summary, "The program waited 1.00 s, mainly for sleep");
+    /* The same by the clock of the process, if the observer saw little of it. */
+    waits->watched_ns = 11 * SECOND;
+    struct hp_header *header = builder_header(&builder);
+    header->features |= HP_FEATURE_CPU;
+    header->cpu_engine = HP_CPU_NONE;
+    header->cpu_latest_ns = header->cpu_start_ns + 9 * SECOND;
+    fixture_build();
+    assert_string_equal(bottlenecks()->summary,
+                        "The program used 9.00 s of CPU time and waited 1.00 s, mainly for sleep");
+    header->cpu_latest_ns = header->cpu_start_ns + 2 * SECOND;
+    fixture_build();
+    assert_memory_equal(bottlenecks()->summary, "The program is idle for 70 % of the time: ", 42);
+}
+
+/* Ten seconds: a loop waits for 8.5 s, work takes 1.4 s, and a task is open for most of the time. */
+static uint32_t build_loop(void)
+{
+    thread = builder_thread(&builder);
+    main_node = builder_node(&builder, thread, 0, builder_site(&builder, "main", "src/demo.c", 1));
+    builder_header(&builder)->main_site = 0;
+    const uint32_t loop = call_of(thread, main_node, "run_loop", 8500 * MS);
+    compute = call_of(thread, main_node, "sync_work", 1490 * MS);
+    builder_call(&builder, thread, main_node, 10 * SECOND, 9990 * MS);
+    builder_cpu(&builder, thread, compute, 1400, 1400 * MS, 0);
+    builder_cpu(&builder, thread, loop, 10, 10 * MS, 0);
+    builder_elapse(&builder, 10 * SECOND, 1);
+    return loop;
+}
+
+static void wait_in_loop(uint32_t loop, uint64_t ns)
+{
+    builder_waits(&builder, 4)->watched_ns = 10 * SECOND;
+    builder_wait(&builder, loop, HP_WAIT_POLL, SYS_ppoll, "timer", ns)->probes = 800;
+    builder_wait(&builder, loop, HP_WAIT_RUN_QUEUE, -1, "", 490 * MS)->beside_ns = 490 * MS;
+}
+
+/* A loop that waits while a task is open is not idle. The task is judged by its wall time. */
+static void loop_waits_for_open_tasks(void **state)
+{
+    (void)state;
+    const uint32_t loop = build_loop();
+    wait_in_loop(loop, 8 * SECOND);
+    fixture_build();
+    assert_memory_equal(bottlenecks()->summary, "The program is idle for 85 % of the time: run_loop waits", 56);
+    task_of(thread, "uv_listen", 9900 * MS); /* a request of a library, for clients */
+    fixture_build();
+    assert_memory_equal(bottlenecks()->summary, "The program is idle for 85 % of the time: run_loop waits", 56);
+    task_of(thread, "async_sleep", 8400 * MS);
+    fixture_build();
+    assert_string_equal(bottlenecks()->summary, "The bottleneck is async_sleep: 85 % of the time, waiting (timer); "
+                                                "of the CPU time, 99 % is in sync_work");
+    assert_row(0, "async_sleep", "waiting", "waiting for 8.40 s of its 8.40 s, 8.40 s of that for timer");
+    assert_row(2, "run_loop", "waiting", "waiting for 8.49 s of its 8.50 s, 8.40 s of that for async_sleep");
+    assert_number(2, "idle_ns", 90e6);
+    assert_number(2, "work_ns", 10e6);
+    assert_string_equal(cell_of(bottlenecks(), 3, "name").text, "main");
+    assert_none(3, "verdict"); /* it only calls others */
+    assert_none(3, "why");
+}
+
+/* The same without samples of waits: that a task was open explains the waiting of main. */
+static void waiting_of_unknown_cause_is_for_open_tasks(void **state)
+{
+    (void)state;
+    build_loop();
+    fixture_build();
+    assert_memory_equal(bottlenecks()->summary, "The bottleneck is run_loop: 85 % of the time, waiting (cause ",
+                        61);
+    task_of(thread, "async_sleep", 8400 * MS);
+    fixture_build();
+    assert_string_equal(bottlenecks()->summary, "The bottleneck is async_sleep: 84 % of the time, waiting; of the "
+                                                "CPU time, 99 % is in sync_work");
+    assert_string_equal(cell_of(bottlenecks(), 2, "waits_for").text, "async_sleep");
+}
+
+/* Jobs that wait in a queue while others run: no loop waits for them. */
+static void tasks_that_run_are_not_waited_for(void **state)
+{
+    (void)state;
+    const uint32_t loop = build_loop();
+    struct hp_part *part =
+        builder_at(&builder, builder_part(&builder, builder_object(&builder, "task", "job", 1), thread));
+    part->count[HP_TASK_CREATED] = part->count[HP_TASK_READY] = 10;
+    part->count[HP_TASK_BORN_TICKS] = 10 * (uint64_t)BUILDER_START;
+    part->count[HP_TASK_ENDED_TICKS] = 10 * BUILDER_START + 50 * SECOND;
+    part->first_tick = BUILDER_START;
+    part->last_tick = BUILDER_START + 5 * SECOND; /* ten side by side, for five seconds */
+    wait_in_loop(loop, 8 * SECOND);
+    fixture_build();
+    assert_memory_equal(bottlenecks()->summary, "The bottleneck is job: 77 % of the time that is not idle, ", 58);
+    assert_number(0, "work_ns", 5e9);
 }
 
 /* On a busy machine, a thread that wakes up only to wait again spends most of the time in the run queue. */
@@ -797,8 +909,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(waiting_for_a_lock_is_not_idle, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(sleep_beside_work_is_idle, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(idle_server_is_called_idle, fixture_set_up, fixture_tear_down),
-        cmocka_unit_test_setup_teardown(idle_program_names_the_task_it_waits_for, fixture_set_up,
+        cmocka_unit_test_setup_teardown(idle_program_names_the_request_it_waits_for, fixture_set_up,
                                         fixture_tear_down),
+        cmocka_unit_test_setup_teardown(cpu_time_outside_of_functions_is_not_idle, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(loop_waits_for_open_tasks, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(waiting_of_unknown_cause_is_for_open_tasks, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(tasks_that_run_are_not_waited_for, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(run_queue_is_not_idle, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(waiting_for_a_child_names_it, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(many_threads_that_wait, fixture_set_up, fixture_tear_down),

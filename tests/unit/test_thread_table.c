@@ -108,6 +108,7 @@ static void a_thread_that_has_ended(void **state)
     build_at(false);
     assert_string_equal(text_of(0, "state"), "ended");
     assert_int_equal(count_of(0, "cpu_ns"), 43 * MS);
+    assert_int_equal(count_of(0, "lived_ns"), 403 * MS); /* 3 ms of that after the last sample */
     assert_int_equal(count_of(0, "kernel_ns"), 12 * MS);
     assert_int_equal(count_of(0, "voluntary_switches"), 8);
     assert_false(cell_of(threads(), 0, "percent_now").has_value);
