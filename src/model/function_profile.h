@@ -44,6 +44,12 @@ struct hp_found_heap {
     uint64_t left_bytes, left_blocks; /* never freed */
 };
 
+/* The name of a cause of waiting, which does not end with a zero; NULL: there is none. */
+struct hp_found_cause {
+    const char *text;
+    size_t length;
+};
+
 struct hp_found_function {
     const char *name;            /* of C++, its whole signature */
     const char *shown;           /* as much of that as tells it from others */
@@ -56,12 +62,11 @@ struct hp_found_function {
      * The same for waiting, in which the thread is neither running nor runnable. Waits inside the C library belong
      * to its caller.
      */
-    uint64_t waits;               /* number of waits that were found */
-    uint64_t waiting_ns, idle_ns; /* own, and of that, idle */
-    uint64_t total_waiting_ns;    /* with callees */
-    const char *waits_for;        /* the largest part: "disk: /data/x.db"; NULL: it did not wait */
-    size_t waits_for_length;      /* of that text */
-    uint64_t waits_for_ns;        /* with the same cause */
+    uint64_t waits;                    /* number of waits that were found */
+    uint64_t waiting_ns, idle_ns;      /* own, and of that, idle */
+    uint64_t total_waiting_ns;         /* with callees */
+    struct hp_found_cause waits_for;   /* most of its waiting, idle or not: "condition", "disk: /data/x.db" */
+    struct hp_found_cause blocked_for; /* most of its waiting that is not idle */
     /* What it allocated, by samples; allocations by the C library belong to its caller. */
     struct hp_found_heap heap;       /* own */
     struct hp_found_heap total_heap; /* with callees */

@@ -67,7 +67,9 @@ export function waitsIn(from, to, selfOf) {
 
 const PLAIN = new Set(["sleep", "run queue", "condition", "semaphore", "barrier", "thread", "lock or condition"]);
 function nameCause(wait) {
-  const detail = wait.what !== "" && !wait.what.includes(":[") ? wait.what : wait.call;
+  const isHeld = wait.cause === "lock" && wait.call.startsWith("futex");
+  const detail = wait.what !== "" && !wait.what.includes(":[") ? wait.what
+    : isHeld ? "holder not recorded" : wait.call;
   if (wait.other !== null)
     return wait.cause + (wait.cause === "lock" ? " held in " : " in ") + wait.other;
   return !PLAIN.has(wait.cause) && detail !== "" ? wait.cause + ": " + detail : wait.cause;

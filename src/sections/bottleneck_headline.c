@@ -11,7 +11,7 @@
 #include "units.h"
 #include "utf8.h"
 
-/* "waiting (lock: futex)" */
+/* "waiting (lock held in update)" */
 static void put_verdict(struct hp_text *line, const struct hp_bottleneck *entry)
 {
     const enum hp_verdict verdict = entry->judgement.verdict;
@@ -180,10 +180,10 @@ static const struct hp_found_function *idlest_function(const struct hp_bottlenec
     const struct hp_found_function *idlest = NULL;
     for (size_t at = 0; idling->site == NULL && functions != NULL && at < functions->count; at++) {
         const struct hp_found_function *function = &functions->all[at];
-        const size_t length = strlen(cause), its_length = function->waits_for_length;
-        const bool is_so = function->waits_for != NULL && its_length >= length &&
-                           memcmp(function->waits_for, cause, length) == 0 &&
-                           (its_length == length || function->waits_for[length] == ':');
+        const struct hp_found_cause its = function->waits_for;
+        const size_t length = strlen(cause);
+        const bool is_so = its.text != NULL && its.length >= length && memcmp(its.text, cause, length) == 0 &&
+                           (its.length == length || its.text[length] == ':');
         if (is_so && (idlest == NULL || function->idle_ns > idlest->idle_ns))
             idlest = function;
     }
@@ -421,9 +421,9 @@ static void put_waiter(struct hp_text *line, const struct hp_bottlenecks *view,
     const bool has_idle = (double)functions->idle_ns > HP_VERDICT_IDLE_SAID * (work + (double)functions->idle_ns);
     hp_bottleneck_put_share(line, hp_part_of(waiting_work(function), work));
     hp_text_string(line, has_idle ? " of the time that is not idle, waiting" : " of the time, waiting");
-    if (function->waits_for != NULL) {
+    if (function->blocked_for.text != NULL) {
         hp_text_string(line, " (");
-        hp_utf8_put_safe(line, function->waits_for, function->waits_for_length);
+        hp_utf8_put_safe(line, function->blocked_for.text, function->blocked_for.length);
         hp_text_char(line, ')');
     }
     hp_text_string(line, ". ");

@@ -53,14 +53,16 @@ static bool has_name(const struct hp_wait_sums *wait)
 }
 
 /*
- * "sleep", "lock held in update", "lock: futex", "disk: /data/x.db". The numbers of unnamed pipes and sockets are
+ * "sleep", "lock held in update", "lock: holder not recorded", "disk: /data/x.db". The numbers of unnamed pipes and sockets are
  * left out, since they tell users nothing.
  */
 const char *hp_bottleneck_name_cause(const struct hp_bottlenecks *view, const struct hp_wait_sums *wait)
 {
     char bytes[HP_BOTTLENECK_LINE_BYTES];
     struct hp_text line;
-    const char *detail = has_name(wait) ? wait->what : hp_system_call_name(wait->call);
+    const char *call = hp_system_call_name(wait->call);
+    const bool is_held = wait->cause == HP_WAIT_LOCK && call != NULL && strncmp(call, "futex", 5) == 0;
+    const char *detail = has_name(wait) ? wait->what : is_held ? "holder not recorded" : call;
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_string(&line, hp_wait_cause_name(wait->cause));
     if (wait->other != NULL) {

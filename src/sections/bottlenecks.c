@@ -49,7 +49,8 @@ static const struct hp_column_spec column_table[] = {
      .shown_by = KNOWS_WAITING},
     {"waits_for", "For", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(waits_for),
-     "The main cause of its waiting and the longest wait of that kind: \"lock: futex\", \"disk: /data/x.db\"; "
+     "The main cause of its waiting and the longest wait of that kind: \"lock held in update\", \"disk: "
+     "/data/x.db\"; "
      "null: no sample found it waiting.",
      .shown_by = HAS_WAITS},
     {"percent_alloc", "Alloc %", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART,

@@ -129,9 +129,10 @@ static bool fill_waiting(const struct view *view, struct hp_row *row, const stru
     hp_section_set_count(row, columns->waits, function->waits);
     hp_section_set_number(row, columns->total_waiting, (double)function->total_waiting_ns);
     hp_section_set_number(row, columns->work, (double)hp_found_work_ns(function));
-    if (function->waits_for == NULL)
+    if (function->waits_for.text == NULL)
         return true;
-    const char *cause = hp_arena_copy(view->results->model->arena, function->waits_for, function->waits_for_length);
+    const char *cause =
+        hp_arena_copy(view->results->model->arena, function->waits_for.text, function->waits_for.length);
     if (cause != NULL)
         hp_section_set_text(row, columns->waits_for, cause);
     return cause != NULL;

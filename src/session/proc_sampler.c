@@ -215,21 +215,24 @@ static struct hp_wait_found finding_of(const struct hp_wait *entry)
 }
 
 /*
- * It still waits for the same, but its target moves: a thread to another function, a child to another program. From
- * here on it waits for that.
+ * It still waits for the same, but its target moves: a thread to another function, a lock to another thread, a
+ * child to another program. From here on it waits for that. The holder of a lock is read at each sample; one that
+ * was read before may hold it no longer.
  */
 static void follow(struct hp_proc_sampler *sampler, struct hp_watched *thread)
 {
-    struct hp_wait_found finding;
     if (thread->entry < 0)
         return;
-    const bool is_for_child = sampler->entries[thread->entry].cause == HP_WAIT_CHILD;
-    if (thread->other == 0 && !is_for_child)
+    struct hp_wait_found found, finding = finding_of(&sampler->entries[thread->entry]);
+    if (finding.cause == HP_WAIT_LOCK || finding.cause == HP_WAIT_CHILD) {
+        const bool is_same =
+            hp_wait_find(&sampler->finder, thread->tid, 'S', &found) && found.cause == finding.cause;
+        if (is_same)
+            finding = found;
+        thread->other = is_same ? found.thread : 0;
+    } else if (thread->other == 0) {
         return;
-    if (!is_for_child)
-        finding = finding_of(&sampler->entries[thread->entry]);
-    else if (!hp_wait_find(&sampler->finder, thread->tid, 'S', &finding) || finding.cause != HP_WAIT_CHILD)
-        return;
+    }
     const int32_t now = hp_wait_entry_for(sampler, thread, &finding, hp_wait_place_of(sampler, thread->other));
     if (now != thread->entry)
         thread->of_this_wait = 0;

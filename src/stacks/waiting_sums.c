@@ -52,45 +52,47 @@ static struct wait *find_all(const struct hp_named_stacks *stacks, size_t *ret_c
 }
 
 /* "[waiting: pipe]" gives "pipe". */
-static void name_cause(struct hp_found_function *function, const char *name, uint64_t ns)
+static struct hp_found_cause cause_named(const char *name)
 {
     const size_t before = strlen(HP_WAITING_NAME), length = strlen(name);
-    if (length <= before)
-        return;
-    function->waits_for = name + before;
-    function->waits_for_length = length - before - 1;
-    function->waits_for_ns = ns;
+    return length > before ? (struct hp_found_cause){name + before, length - before - 1}
+                           : (struct hp_found_cause){0};
 }
 
-/* Time that could be saved counts first; an idle function has a cause, too. */
-static uint64_t importance(const struct wait *wait, bool is_idle)
-{
-    return is_idle ? wait->idle_ns : wait->ns - wait->idle_ns;
-}
+/* The longest cause so far, and of its waits the longest text, by one of the measures of a wait. */
+struct longest {
+    uint64_t cause_ns, text_ns;
+    uint32_t text;
+};
 
-/* Of all waits with the same cause the longest names it. Returns where the next cause begins. */
-static size_t add_cause(const struct hp_named_stacks *stacks, struct hp_found_function *function,
-                        const struct wait *waits, size_t count, size_t from, uint64_t *best)
+static uint64_t all_of(const struct wait *wait) { return wait->ns; }
+static uint64_t blocked_of(const struct wait *wait) { return wait->ns - wait->idle_ns; }
+
+/* Of all waits of a function with the same cause, the longest text names it. */
+static void weigh_cause(const struct wait *waits, size_t count, uint64_t (*measure)(const struct wait *),
+                        struct longest *longest)
 {
-    const bool is_idle = function->waiting_ns == function->idle_ns;
-    uint64_t sum = 0, longest = 0, text_sum = 0, all = 0;
-    uint32_t text = waits[from].text;
-    size_t at = from;
-    for (; at < count && waits[at].waiter == waits[from].waiter && waits[at].cause == waits[from].cause; at++) {
-        const bool is_same = at > from && waits[at].text == waits[at - 1].text;
-        text_sum = (is_same ? text_sum : 0) + importance(&waits[at], is_idle);
-        if (text_sum > longest) {
-            longest = text_sum;
-            text = waits[at].text;
+    struct longest its = {0};
+    uint64_t text_ns = 0;
+    for (size_t at = 0; at < count; at++) {
+        const bool is_same = at > 0 && waits[at].text == waits[at - 1].text;
+        text_ns = (is_same ? text_ns : 0) + measure(&waits[at]);
+        its.cause_ns += measure(&waits[at]);
+        if (text_ns > its.text_ns) {
+            its.text_ns = text_ns;
+            its.text = waits[at].text;
         }
-        sum += importance(&waits[at], is_idle);
-        all += waits[at].ns;
     }
-    if (sum > *best) {
-        *best = sum;
-        name_cause(function, stacks->functions[text].name, all);
-    }
-    return at;
+    if (its.cause_ns > longest->cause_ns)
+        *longest = its;
+}
+
+static size_t count_alike(const struct wait *waits, size_t count)
+{
+    size_t alike = 1;
+    while (alike < count && waits[alike].waiter == waits[0].waiter && waits[alike].cause == waits[0].cause)
+        alike++;
+    return alike;
 }
 
 static void add_sums(struct hp_found_function *functions, const struct wait *wait)
@@ -106,10 +108,18 @@ static void name_causes(const struct hp_named_stacks *stacks, struct hp_found_fu
                         const struct wait *waits, size_t count)
 {
     for (size_t at = 0; at < count && waits[at].waiter != HP_NO_FUNCTION;) {
+        struct hp_found_function *function = &functions[waits[at].waiter];
         const uint32_t waiter = waits[at].waiter;
-        uint64_t best = 0;
-        while (at < count && waits[at].waiter == waiter)
-            at = add_cause(stacks, &functions[waiter], waits, count, at, &best);
+        struct longest all = {0}, blocked = {0};
+        for (size_t alike; at < count && waits[at].waiter == waiter; at += alike) {
+            alike = count_alike(&waits[at], count - at);
+            weigh_cause(&waits[at], alike, all_of, &all);
+            weigh_cause(&waits[at], alike, blocked_of, &blocked);
+        }
+        if (all.cause_ns > 0)
+            function->waits_for = cause_named(stacks->functions[all.text].name);
+        if (blocked.cause_ns > 0)
+            function->blocked_for = cause_named(stacks->functions[blocked.text].name);
     }
 }
 

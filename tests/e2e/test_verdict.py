@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(bool(EMULATOR),
 NATURES = PROGRAMS / "natures"
 MARGIN = 0.12
 
-WAITING = {"sleep": "sleep", "pipe": "pipe: read", "lock": "lock: futex", "disk": "disk: "}
+WAITING = {"sleep": "sleep", "pipe": "pipe: read", "lock": "lock: holder not recorded", "disk": "disk: "}
 BUSY = {"busy": "cpu-bound", "alloc": "allocation-heavy", "starved": "cpu-bound"}
 
 
@@ -191,7 +191,8 @@ SCENES = {
     "store": r"The bottleneck is store: \d+ % of the time that is not idle, "
              r"(waiting \(sleep\)|starved for CPU time)",
     "shop": r"The bottleneck is reserve_stock: \d+ % of the time that is not idle, waiting "
-            + (r"\(lock held in ask_warehouse\)" if IS_GLIBC else r"\(lock: futex\)"),  # musl records no owner
+            # musl records no owner
+            + (r"\(lock held in ask_warehouse\)" if IS_GLIBC else r"\(lock: holder not recorded\)"),
     "idle": r"The program is idle for \d+ % of the time: wait_for_request waits \(poll: p?poll",
     "build": r"The program waits for a child for \d+ % of the time: compile waits \(child: \w+ \(busy\)\)"
              r"|The bottleneck is outside of all measured functions, in "

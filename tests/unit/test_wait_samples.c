@@ -69,6 +69,7 @@ struct task {
     uint32_t tid;
     char state;
     int32_t call; /* that it waits in */
+    unsigned arguments[3];
     uint64_t ran, ready, slices, switches, start;
 };
 
@@ -86,7 +87,8 @@ static void show(const struct task *task)
     if (task->state == 'R')
         fake_file(path, "running\n");
     else
-        fake_file(path, "%d 0x0 0x0 0x0 0x0 0x0 0x0 0x7ffc0000 0x550000\n", (int)task->call);
+        fake_file(path, "%d 0x%x 0x%x 0x%x 0x0 0x0 0x0 0x7ffc0000 0x550000\n", (int)task->call, task->arguments[0],
+                  task->arguments[1], task->arguments[2]);
 }
 
 static struct task first_task(void)
@@ -461,6 +463,89 @@ static void waiting_for_a_child_names_it(void **state)
     assert_int_equal(entry(1)->ns, PERIOD);
 }
 
+/* ---------------------------------------------------------------------------------------- what memory tells */
+
+#define ADDRESS 0x40u /* in the memory of the process */
+#define FUTEX_WAIT_PRIVATE 128u
+
+/* Words of memory from ADDRESS on; what is before them fits no rule. */
+static void show_memory(uint32_t first, uint32_t third)
+{
+    fake_file("4000/mem", "%064d%c%c%c%c%s%c%c%c%c%s", 0, (int)(first & 255), (int)(first >> 8 & 255),
+              (int)(first >> 16 & 255), (int)(first >> 24), "abcd", (int)(third & 255), (int)(third >> 8 & 255),
+              (int)(third >> 16 & 255), (int)(third >> 24), "abcdabcdabcd");
+}
+
+/* A thread in a zone of its own; the node of that. */
+static uint32_t thread_in(uint32_t tid, const char *zone)
+{
+    char path[64];
+    const uint32_t its_record = builder_thread(&session);
+    const uint32_t node = builder_node(&session, its_record, 0, builder_site(&session, zone, "a.c", tid));
+    builder_open(&session, its_record, node, 0, 0);
+    ((struct hp_thread *)builder_at(&session, its_record))->tid = tid;
+    snprintf(path, sizeof path, "4000/task/%u/comm", tid);
+    fake_file(path, "a\n");
+    const struct task task = {.tid = tid, .state = 'R', .slices = 1};
+    show(&task);
+    return node;
+}
+
+/* A lock changes hands while a thread waits for it: the time goes to who holds it at each sample. */
+static void holder_of_a_lock_is_read_at_each_sample(void **state)
+{
+    (void)state;
+    struct task task = first_task();
+    const uint32_t one = thread_in(PID + 1, "one"), other = thread_in(PID + 2, "other");
+    task.call = SYS_futex;
+    task.arguments[0] = ADDRESS;
+    task.arguments[1] = FUTEX_WAIT_PRIVATE;
+    task.arguments[2] = 2;
+    begin();
+    look(&task);
+    show_memory(2, PID + 1);
+    wait_for(&task, PERIOD);
+    look(&task);
+    show_memory(2, PID + 2);
+    fake_ns += 3 * PERIOD;
+    look(&task);
+    show_memory(2, 0); /* between two holders */
+    fake_ns += 2 * PERIOD;
+    look(&task);
+    const struct {
+        uint32_t other;
+        uint64_t ns;
+    } truth[] = {{one, PERIOD}, {other, 3 * PERIOD}, {0, 2 * PERIOD}};
+    for (uint32_t at = 0; at < 3; at++) {
+        assert_int_equal(entry(at)->cause, HP_WAIT_LOCK);
+        assert_int_equal(entry(at)->other, truth[at].other);
+        assert_int_equal(entry(at)->ns, truth[at].ns);
+    }
+}
+
+/* A poll of one descriptor, which is a timer. Others say no more than the call. */
+static void poll_of_a_timer_is_named(void **state)
+{
+    (void)state;
+    struct task task = first_task();
+    task.call = SYS_ppoll;
+    task.arguments[0] = ADDRESS;
+    task.arguments[1] = 1;
+    begin();
+    look(&task);
+    show_memory(7, 0);
+    fake_link("4000/fd/7", "anon_inode:[timerfd]");
+    wait_for(&task, PERIOD);
+    look(&task);
+    assert_int_equal(entry(0)->cause, HP_WAIT_POLL);
+    assert_string_equal(entry(0)->what, "timer");
+    be_ready_for(&task, 0);
+    task.arguments[1] = 2;
+    wait_for(&task, PERIOD);
+    look(&task);
+    assert_string_equal(entry(1)->what, "");
+}
+
 static void process_after_exec_is_not_sampled(void **state)
 {
     (void)state;
@@ -497,6 +582,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(threads_are_sampled_from_their_start, set_up, tear_down),
         cmocka_unit_test_setup_teardown(waiting_beside_work, set_up, tear_down),
         cmocka_unit_test_setup_teardown(waiting_for_a_child_names_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(holder_of_a_lock_is_read_at_each_sample, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(poll_of_a_timer_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(process_after_exec_is_not_sampled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ended_thread_keeps_its_sums, set_up, tear_down),
         cmocka_unit_test_setup_teardown(listener_is_told_of_each_wait, set_up, tear_down),

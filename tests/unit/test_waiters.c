@@ -58,7 +58,7 @@ static struct hp_named_node nodes[] = {
     {NODE(0, 0, 0x1000, MAIN), .weight = {[HP_STACK_USER_NS] = 8 * MS, [HP_STACK_SAMPLES] = 8}},
     {NODE(1, 0, 0x2000, READ_ALL)},
     {NODE(2, 1, 0x3000, READ)},
-    {NODE(3, HP_STACK_WAITING, PLACE(PIPE, 1), FOR_PIPE), WAITED(60, 20, 3)},
+    {NODE(3, HP_STACK_WAITING, PLACE(PIPE, 1), FOR_PIPE), WAITED(90, 70, 3)},
     {NODE(3, HP_STACK_WAITING, PLACE(DISK, 1), FOR_DISK_A), WAITED(30, 0, 2)},
     {NODE(3, HP_STACK_WAITING, PLACE(DISK, 2), FOR_DISK_B), WAITED(35, 0, 1)},
     {NODE(1, 0, 0x2010, READ_ALL)}, /* from another line of it */
@@ -114,13 +114,10 @@ static void assert_waits(const struct hp_function_profile *profile, const char *
     assert_int_equal(function->waits, times);
 }
 
-static void assert_cause(const struct hp_function_profile *profile, const char *name, const char *cause,
-                         uint64_t ms)
+static void assert_cause(struct hp_found_cause found, const char *cause)
 {
-    const struct hp_found_function *function = named(profile, name);
-    assert_int_equal(function->waits_for_length, strlen(cause));
-    assert_memory_equal(function->waits_for, cause, strlen(cause));
-    assert_int_equal(function->waits_for_ns, ms * MS);
+    assert_int_equal(found.length, strlen(cause));
+    assert_memory_equal(found.text, cause, strlen(cause));
 }
 
 static void causes_of_waiting_per_function(void **state)
@@ -128,22 +125,24 @@ static void causes_of_waiting_per_function(void **state)
     (void)state;
     struct hp_function_profile profile;
     assert_true(hp_function_sums_make(&stacks, &profile));
-    assert_int_equal(profile.waited_ns, 156 * MS);
-    assert_int_equal(profile.idle_ns, 32 * MS);
+    assert_int_equal(profile.waited_ns, 186 * MS);
+    assert_int_equal(profile.idle_ns, 82 * MS);
     assert_int_equal(profile.cpu_ns, 8 * MS);
     assert_int_equal(profile.count, 7); /* causes are not functions */
     assert_string_equal(profile.all[0].name, "read_all");
     assert_string_equal(profile.all[1].name, "main"); /* before those that wait for less, or idle */
-    assert_waits(&profile, "read_all", 135, 20, 135, 7);
-    assert_waits(&profile, "read", 0, 0, 135, 0);
-    assert_waits(&profile, "main", 0, 0, 147, 0);
+    assert_waits(&profile, "read_all", 165, 70, 165, 7);
+    assert_waits(&profile, "read", 0, 0, 165, 0);
+    assert_waits(&profile, "main", 0, 0, 177, 0);
     assert_waits(&profile, "wait_here", 12, 12, 12, 1);
     assert_waits(&profile, "[rest of the stack unknown]", 0, 0, 5, 0);
     assert_waits(&profile, "clone3", 4, 0, 4, 1);
-    /* The disk has more than the pipe, and /a more than /b, though no single one has. */
-    assert_cause(&profile, "read_all", "disk: /a", 75);
-    assert_cause(&profile, "wait_here", "sleep", 12);
-    assert_null(named(&profile, "main")->waits_for);
+    /* The pipe has the most time. Without idle time the disk has, and /a more than /b, though no single one. */
+    assert_cause(named(&profile, "read_all")->waits_for, "pipe");
+    assert_cause(named(&profile, "read_all")->blocked_for, "disk: /a");
+    assert_cause(named(&profile, "wait_here")->waits_for, "sleep");
+    assert_null(named(&profile, "wait_here")->blocked_for.text);
+    assert_null(named(&profile, "main")->waits_for.text);
     hp_function_sums_free(&profile);
 }
 
