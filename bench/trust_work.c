@@ -125,6 +125,112 @@ APART static void one_pair(void)
     *block = malloc(16 + (state >> 40) % 256);
 }
 
+/* --------------------------------------------------------------------------- macros other than those of zones */
+
+/* About 100 ns of arithmetic beside each event. */
+#define AROUND()                                                                                                   \
+    for (int step = 0; step < 24; step++)                                                                          \
+    state = (state ^ state << 13) * 5
+
+UNMEASURED APART static void value(void)
+{
+    AROUND();
+    HOTPATH_VALUE("value", state >> 50);
+}
+
+UNMEASURED APART static void counter(void)
+{
+    AROUND();
+    HOTPATH_COUNT("count", 1);
+}
+
+UNMEASURED APART static void gauge(void)
+{
+    AROUND();
+    HOTPATH_GAUGE_ADD("gauge", state & 1 ? 1 : -1);
+}
+
+UNMEASURED APART static void channel(void)
+{
+    AROUND();
+    HOTPATH_CHANNEL_SENT("channel", &state, 1, 8, 1);
+    HOTPATH_CHANNEL_RECEIVED("channel", &state, 1, 8, 0);
+}
+
+/* Delays are measured one by one. */
+UNMEASURED APART static void channel_ids(void)
+{
+    static uint64_t id;
+    AROUND();
+    id++;
+    HOTPATH_CHANNEL_SENT("channel", &state, 1, 8, 1, id);
+    HOTPATH_CHANNEL_RECEIVED("channel", &state, 1, 8, 0, id);
+}
+
+/* A hundred items at once are one event. */
+UNMEASURED APART static void channel_bulk(void)
+{
+    AROUND();
+    HOTPATH_CHANNEL_SENT("channel", &state, 100, 800, 100);
+    HOTPATH_CHANNEL_RECEIVED("channel", &state, 100, 800, 0);
+}
+
+UNMEASURED APART static void channel_waits(void)
+{
+    HOTPATH_CHANNEL_EMPTY("channel", &state);
+    AROUND();
+}
+
+UNMEASURED APART static void stream(void)
+{
+    HOTPATH_STREAM_NEXT("stream", NULL);
+    AROUND();
+    HOTPATH_STREAM_ITEM("stream", NULL, 1, 8);
+}
+
+struct operation {
+    uint64_t number;
+    HOTPATH_FIELD(hotpath_task, task);
+};
+
+UNMEASURED APART static void task(void)
+{
+    struct operation operation;
+    HOTPATH_TASK(operation.task, "task");
+    AROUND();
+    HOTPATH_READY(operation.task);
+}
+
+static struct operation polled;
+
+UNMEASURED APART static void poll_task(void)
+{
+    HOTPATH_POLL(polled.task);
+    AROUND();
+}
+
+/* A task that runs makes another, and waits for it. */
+UNMEASURED APART static void await(void)
+{
+    struct operation operation;
+    {
+        HOTPATH_POLL(polled.task);
+        HOTPATH_TASK(operation.task, "awaited");
+        AROUND();
+    }
+    AROUND();
+    HOTPATH_READY(operation.task);
+}
+
+UNMEASURED APART static void loop_wait(void)
+{
+    {
+        HOTPATH_LOOP_WAIT("loop");
+        AROUND();
+    }
+    AROUND();
+}
+
 /* ---------------------------------------------------------------------------------------------- long functions */
 
 APART static void compute(void)
@@ -168,8 +274,26 @@ UNMEASURED static void switches(long repeats)
 static const struct {
     const char *name;
     void (*run)(void);
-} kinds[] = {{"chain", chain}, {"wide", wide},   {"memory", memory},     {"words", words},
-             {"tiny", tiny},   {"pairs", pairs}, {"one_pair", one_pair}, {"compute", compute}};
+} kinds[] = {{"chain", chain},
+             {"wide", wide},
+             {"memory", memory},
+             {"words", words},
+             {"tiny", tiny},
+             {"pairs", pairs},
+             {"one_pair", one_pair},
+             {"compute", compute},
+             {"value", value},
+             {"count", counter},
+             {"gauge", gauge},
+             {"channel", channel},
+             {"channel_ids", channel_ids},
+             {"channel_bulk", channel_bulk},
+             {"channel_waits", channel_waits},
+             {"stream", stream},
+             {"task", task},
+             {"poll", poll_task},
+             {"await", await},
+             {"loop", loop_wait}};
 
 UNMEASURED static uint64_t ns_of(clockid_t clock)
 {
@@ -186,8 +310,10 @@ UNMEASURED static int run(const char *kind, long repeats)
     }
     for (size_t at = 0; at < sizeof kinds / sizeof kinds[0]; at++)
         if (strcmp(kind, kinds[at].name) == 0) {
+            HOTPATH_TASK(polled.task, "polled");
             while (repeats-- > 0)
                 kinds[at].run();
+            HOTPATH_READY(polled.task);
             return 0;
         }
     return 2;

@@ -141,7 +141,7 @@ const struct hp_trust *hp_model_trust(struct hp_model *model)
     if (model->trust == NULL) {
         struct hp_trust *trust = hp_arena_take(model->arena, sizeof *trust);
         if (trust != NULL)
-            hp_trust_of_run(model->profile, hp_run_has_cpu(&model->run) ? hp_model_cpu(model) : NULL,
+            hp_trust_of_run(model->arena, model->profile, hp_run_has_cpu(&model->run) ? hp_model_cpu(model) : NULL,
                             model->functions, trust);
         model->trust = trust;
     }

@@ -97,6 +97,7 @@ static void set_costs(struct hp_run *run)
 {
     run->zone_cost_ns = average_ns(run, offsetof(struct hp_header, zone_cost_ps));
     run->zone_inner_ns = average_ns(run, offsetof(struct hp_header, zone_inner_ps));
+    run->hidden_cost_ns = average_ns(run, offsetof(struct hp_header, hidden_cost_ps));
     run->counted_cost_ns = average_ns(run, offsetof(struct hp_header, counted_cost_ps));
     run->function_cost_ns = average_ns(run, offsetof(struct hp_header, function_cost_ps));
     run->function_counted_ns = average_ns(run, offsetof(struct hp_header, function_counted_ps));

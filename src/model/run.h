@@ -29,6 +29,7 @@ struct hp_run {
     uint64_t elapsed_ticks;            /* from there to the end of the last one */
     double zone_cost_ns;               /* cost of one zone, averaged over the sessions; 0: unknown */
     double zone_inner_ns;              /* the part of it that falls into the zone's own duration */
+    double hidden_cost_ns;             /* the part of it that the CPU may hide behind work of the program */
     double counted_cost_ns;            /* of a zone that is counted, not timed */
     double function_cost_ns;           /* of a compiler-instrumented function */
     double function_counted_ns;        /* of one that is counted, not timed */

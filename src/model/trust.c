@@ -20,26 +20,20 @@ const char *hp_trust_clock_name(uint32_t kind)
     }
 }
 
-/* The share of the run that measuring may have taken. */
-static double share_of_run(const struct hp_run *run, double ns)
-{
-    const double elapsed = (double)hp_run_elapsed_ns(run);
-    const double share = elapsed > 0 ? 100 * ns / elapsed : 0;
-    return share < 100 ? share : 100;
-}
-
 static uint32_t higher(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
-void hp_trust_of_run(const struct hp_profile *profile, const struct hp_cpu *cpu,
+void hp_trust_of_run(struct hp_arena *arena, const struct hp_profile *profile, const struct hp_cpu *cpu,
                      const struct hp_function_profile *functions, struct hp_trust *ret_trust)
 {
     const struct hp_run *run = profile->run;
-    const struct hp_cost cost = hp_cost_of(profile, functions);
+    const struct hp_cost cost = hp_cost_of(arena, profile, functions);
     *ret_trust = (struct hp_trust){
         .zone_cost_ns = run->zone_cost_ns,
         .zone_inner_ns = run->zone_inner_ns,
-        .share_percent = share_of_run(run, cost.most_ns),
-        .least_percent = share_of_run(run, cost.least_ns),
+        .share_percent = 100 * cost.most,
+        .least_percent = 100 * cost.least,
+        .is_of_cpu = cost.is_of_cpu,
+        .cost_ns = cost.cpu_ns,
         .clock = hp_trust_clock_name(run->sessions[0]->header.clock_kind),
         .clock_hz = run->is_rate_known ? 1e9 / run->ns_per_tick : 0,
         .cpu = cpu,

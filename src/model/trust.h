@@ -8,14 +8,18 @@
 #include "cpu_profile.h"
 #include "profile.h"
 
+struct hp_arena;
+
 /* What measuring did to the run, and what it could not record. */
 struct hp_function_profile;
 
 struct hp_trust {
     double zone_cost_ns;
     double zone_inner_ns; /* the part of it that falls into the zone's own duration */
-    double share_percent; /* of the run's time; at most, ... */
+    double share_percent; /* of the run's elapsed or CPU time; at most, ... */
     double least_percent; /* ... and at least */
+    bool is_of_cpu;       /* CPU time: see cost.h */
+    double cost_ns;       /* CPU time that measuring took, at most */
     double clock_hz;      /* 0: unknown */
     const char *clock;
     const struct hp_cpu *cpu;                    /* NULL: CPU time was not sampled */
@@ -30,7 +34,7 @@ struct hp_trust {
 };
 
 /* `cpu` is NULL if CPU time was not sampled, `functions` if there are no stacks. */
-void hp_trust_of_run(const struct hp_profile *profile, const struct hp_cpu *cpu,
+void hp_trust_of_run(struct hp_arena *arena, const struct hp_profile *profile, const struct hp_cpu *cpu,
                      const struct hp_function_profile *functions, struct hp_trust *ret_trust);
 
 /* The word for an enum hp_clock_kind. */

@@ -101,7 +101,8 @@ function drawHeader() {
 function drawTrust() {
   const trust = report.trust, lost = Object.entries(trust.lost).filter(([, number]) => number > 0);
   const parts = ["Clock " + report.meta.clock.kind + ". A measured call costs " + trust.zone_cost_ns +
-    " ns; measuring took at most " + percent(trust.overhead_share_percent) + " of the time of all threads."];
+    " ns; measuring took at most " + percent(trust.overhead_share_percent) +
+    (trust.overhead_of === "cpu" ? " of the CPU time." : " of the run.")];
   if (trust.cpu)
     parts.push("CPU time by " + trust.cpu.engine + ", " + Math.round(trust.cpu.rate) + " samples per second.");
   parts.push(lost.length === 0 ? "Nothing was lost."

@@ -220,9 +220,10 @@ static int begin_locked(struct wish *wish)
     hp_session_use_settings(&wish->settings);
     __atomic_store_n(&hp_runtime->is_child, is_child && wish->settings.record.is_run, __ATOMIC_RELAXED);
     wish->choice = hp_sites_choose(wish->choice);
-    if (wish->is_new)
+    if (wish->is_new) {
+        hp_runtime->used_before_ns = wish->began_ns;
         hp_session_open(wish->session);
-    else
+    } else
         hp_settings_copy(&hp_runtime->session->settings, &wish->settings);
     agree(wish);
     return HOTPATH_OK;

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include "allocations.h"
+#include "arith.h"
 #include "calibration.h"
+#include "cpu.h"
 #include "deferral.h"
 #include "functions.h"
 #include "objects.h"
@@ -85,6 +87,7 @@ static void note_zone_cost(struct hp_header *header)
     const struct hp_zone_cost *cost = &hp_runtime->zone_cost;
     __atomic_store_n(&header->zone_cost_ps, cost->ps, __ATOMIC_RELAXED);
     __atomic_store_n(&header->zone_inner_ps, cost->inner_ps, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->hidden_cost_ps, cost->hidden_ps, __ATOMIC_RELAXED);
     __atomic_store_n(&header->counted_cost_ps, cost->counted_ps, __ATOMIC_RELAXED);
     __atomic_store_n(&header->function_cost_ps, cost->function_ps, __ATOMIC_RELAXED);
     __atomic_store_n(&header->function_counted_ps, cost->function_counted_ps, __ATOMIC_RELAXED);
@@ -220,6 +223,7 @@ bool hp_session_begin_child(void)
     if (session != NULL)
         inherit_boot(session, parent);
     hp_sessions_forget(session);
+    hp_runtime->used_before_ns = began_ns;
     if (session != NULL)
         hp_session_open(session);
     else
@@ -237,6 +241,15 @@ void hp_session_leave_parents(void)
     hp_sessions_forget(NULL);
 }
 
+/* What the process used, so that readers can relate the cost of measuring to it. */
+static void note_use(struct hp_header *header)
+{
+    const struct hp_cpu_time used = hp_cpu_of_process();
+    const bool is_sampled = header->cpu_engine != HP_CPU_NONE;
+    HOTPATH_PUT_(header->used_ns, hp_less(used.ns, is_sampled ? header->cpu_start_ns : hp_runtime->used_before_ns));
+    HOTPATH_PUT_(header->preempted, hp_less(used.switches, used.waits));
+}
+
 void hp_session_close(void)
 {
     struct hp_header *header = hp_store_header(hp_runtime->store);
@@ -249,8 +262,10 @@ void hp_session_close(void)
     __atomic_store_n(&hp_runtime->gate, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);
     switch_off(true);
-    if (may_call)
+    if (may_call) {
+        note_use(header);
         HOTPATH_ADD_(header->session_ns, hp_clock_thread_ns() - began_ns);
+    }
     __atomic_store_n(&header->state, HP_STATE_FINISHED, __ATOMIC_RELEASE);
     hp_runtime->owner = NULL;
     hp_seal(false);

@@ -145,6 +145,7 @@ struct hp_zone_cost {
     uint64_t inner_ps; /* the part that is included in its own duration */
     uint64_t ticks;    /* the same in ticks */
     uint64_t inner_ticks;
+    uint64_t hidden_ps;           /* the part that a CPU hides behind a chain of dependent arithmetic */
     uint64_t counted_ps;          /* an untimed zone */
     uint64_t function_ps;         /* a function instrumented by the compiler */
     uint64_t function_counted_ps; /* the same, untimed */
@@ -205,6 +206,8 @@ struct hp_recorder {
     uint32_t has_to_prune; /* a child's session has started, and old sessions were not removed yet */
     uint32_t calibrated;   /* the following were, or are being, measured: 1 quickly, 2 thoroughly */
     struct hp_zone_cost zone_cost;
+    uint64_t
+        used_before_ns; /* CPU time of the process before the session, as far as the thread that began it knows */
     uintptr_t
         allocates_for_us; /* address of hotpath_v1_context of a thread that allocates for the library; 0: none */
     struct hp_file_identity standard_error;

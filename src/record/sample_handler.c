@@ -175,8 +175,13 @@ static void sample(struct hp_thread_context *context, enum hp_sample_kind kind, 
     else if (hp_sources_are_there(&context->sampler)) {
         const struct taken taken = take_sample(
             context, kind, stack, kind == HP_SAMPLE_TIMER ? hp_cpu_mode_of(machine_state) : HP_CPU_USER);
-        if (taken.node != 0)
+        if (taken.node != 0 && hp_runtime->sampling.has_stacks) {
+            /* The kernel's cost is estimated from the handler's. Copying a stack says nothing about it. */
+            hp_spent_end(context, HP_MOST_OF_SAMPLE, kind == HP_SAMPLE_PERF);
+            hp_spent_begin(context);
             hp_sample_stack_put(context, taken.node, taken.stacked_ns, machine_state);
+            kind = HP_SAMPLE_TIMER;
+        }
     }
     hp_spent_end(context, HP_MOST_OF_SAMPLE, kind == HP_SAMPLE_PERF);
 }

@@ -368,6 +368,9 @@ static void put_trust(struct hp_json *json, const struct hp_trust *trust)
     hp_json_number(json, trust->share_percent, 8);
     hp_json_key(json, "overhead_least_percent");
     hp_json_number(json, trust->least_percent, 8);
+    hp_json_key(json, "overhead_cpu_ns");
+    put_ns(json, trust->cost_ns);
+    hp_json_put_string(json, "overhead_of", trust->is_of_cpu ? "cpu" : "run");
     put_cpu_trust(json, trust->cpu);
     if (hp_trust_storage(trust) != NULL)
         hp_json_put_string(json, "storage", hp_trust_storage(trust));

@@ -144,7 +144,7 @@ static void put_cost(const struct hp_trust *trust, struct hp_text *text)
     hp_text_fixed(text, trust->zone_cost_ns, trust->zone_cost_ns < 100 ? 1 : 0);
     hp_text_string(text, " ns; measuring took ");
     put_share(trust, text);
-    hp_text_string(text, " % of the run");
+    hp_text_string(text, trust->is_of_cpu ? " % of the CPU time" : " % of the run");
 }
 
 /* "; CPU time from stacks, 477 samples by perf": if nothing is measured, and no thread samples itself. */

@@ -38,6 +38,16 @@ def test_overhead_includes_allocations(box, case, count, times):
     assert stated_ns(report) > times * timed_zones_ns(report)
 
 
+@pytest.mark.parametrize("case", ["values", "gauges", "channels", "streams", "tasks", "loops"])
+def test_overhead_includes_objects(box, case):
+    """100,000 events, of which the cheapest costs half a zone. Their number is exact, so is what they are said to
+    cost: at least a third of the price of a zone each, of which a part is hidden, and at most four."""
+    report = box.run("costs", case, "100000").report
+    zone = report.values["trust"]["zone_cost_ns"]
+    whole = report.values["trust"]["overhead_cpu_ns"]
+    assert 100000 * zone / 3 < whole < 400000 * zone
+
+
 @without_thread_sanitizer("there are no samples")
 @without_emulator("timers on processor time come late or never")
 def test_overhead_includes_samples(box):

@@ -894,6 +894,37 @@ static void empty_channel_names_its_producer_if_nothing_else_is_known(void **sta
                         "Receivers of jobs were blocked 90 % of their time: the producer is the bottleneck");
 }
 
+/* 8 s of 10 s are 80 million zones inside load. Of its 6 s, 5.6 s belong to them, so 0.4 s of 2 s are left. */
+static void a_distorted_picture_is_named_first(void **state)
+{
+    (void)state;
+    build_times();
+    build_cpu();
+    struct hp_header *header = builder_header(&builder);
+    header->cores = 1;
+    header->zone_cost_ps = 100000;
+    header->zone_inner_ps = 30000;
+    const uint32_t leaf = builder_node(&builder, thread, load, builder_site(&builder, "leaf", "src/demo.c", 9));
+    ((struct hotpath_node_ *)builder_at(&builder, leaf))->calls = 80000000;
+    fixture_build();
+    const char *said = "Measuring distorts the picture: it took about 80 % of the run. load has 60 % of the time "
+                       "measured, about 20 % alone. ";
+    assert_memory_equal(bottlenecks()->summary, said, strlen(said));
+}
+
+static void a_little_measuring_is_not_a_distortion(void **state)
+{
+    (void)state;
+    build_times();
+    build_cpu();
+    builder_header(&builder)->cores = 1;
+    builder_header(&builder)->zone_cost_ps = 100000;
+    const uint32_t leaf = builder_node(&builder, thread, load, builder_site(&builder, "leaf", "src/demo.c", 9));
+    ((struct hotpath_node_ *)builder_at(&builder, leaf))->calls = 24000000;
+    fixture_build();
+    assert_null(strstr(bottlenecks()->summary, "distorts"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -937,6 +968,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_column_of_both_tables_is_shown_once, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_slowest_call_is_a_table_on_a_full_screen, fixture_set_up,
                                         fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_distorted_picture_is_named_first, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_little_measuring_is_not_a_distortion, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_full_channel_names_its_consumer, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(function_that_only_dequeues_is_not_the_consumer, fixture_set_up,
                                         fixture_tear_down),

@@ -6,9 +6,14 @@
 
 #include <cmocka.h>
 
+#include "channel_layout.h"
 #include "cost.h"
 #include "function_profile.h"
+#include "loop_layout.h"
+#include "object_layout.h"
 #include "report_fixture.h"
+#include "stream_layout.h"
+#include "task_layout.h"
 #include "trust.h"
 
 /*
@@ -110,6 +115,147 @@ static void instrumented_functions_without_a_known_cost_count_as_zones(void **st
     builder_header(&builder)->function_cost_ps = 0;
     give_calls(builder_node(&builder, thread, node, compiled_site()), 300, 0);
     assert_cost_ns(300 * 100);
+}
+
+/* A CPU hides 64 of 100 ns where it waits, and none where it does not: a zone of 36 or of 100 ns. */
+static void cost_of_a_timed_zone_is_between_hidden_and_alone(void **state)
+{
+    (void)state;
+    give_calls(node, 1000, 0);
+    give_calls(builder_node(&builder, thread, node, compiled_site()), 100, 0);
+    builder_header(&builder)->hidden_cost_ps = 64000;
+    assert_cost_ns(1000 * 60 + 100 * 113.57817);
+}
+
+/* ------------------------------------------------------------------------------------------------------ objects */
+
+static uint32_t part_of(const char *kind)
+{
+    return builder_part(&builder, builder_object(&builder, kind, kind, 1), thread);
+}
+
+static uint64_t *counts_of(uint32_t part) { return ((struct hp_part *)builder_at(&builder, part))->count; }
+
+static void values_and_gauges_have_a_cost(void **state)
+{
+    (void)state;
+    counts_of(part_of("value"))[HP_VALUE_UPDATES] = 1000;
+    assert_cost_ns(1000 * 100);
+    counts_of(part_of("count"))[HP_VALUE_UPDATES] = 100;
+    assert_cost_ns(1100 * 100);
+    counts_of(part_of("gauge"))[HP_VALUE_UPDATES] = 10;
+    assert_cost_ns(1100 * 100 + 10 * 130);
+}
+
+static void tasks_have_a_cost_beside_their_polls(void **state)
+{
+    (void)state;
+    uint64_t *counts = counts_of(part_of("task"));
+    counts[HP_TASK_CREATED] = 100;
+    counts[HP_TASK_READY] = 70;
+    counts[HP_TASK_CANCELLED] = 30;
+    assert_cost_ns(200 * 120);
+}
+
+static void set_changes(uint32_t part, uint32_t changes)
+{
+    ((struct hp_part *)builder_at(&builder, part))->sequence = 2 * changes;
+}
+
+/* Many items at once are one event. */
+static void events_of_channels_have_a_cost(void **state)
+{
+    (void)state;
+    const uint32_t part = part_of("channel");
+    counts_of(part)[HP_CHANNEL_SENT] = 1000000;
+    set_changes(part, 1000);
+    assert_cost_ns(1000 * 55);
+}
+
+static void streams_loops_and_found_channels_have_a_cost(void **state)
+{
+    (void)state;
+    set_changes(part_of("stream"), 1000);
+    assert_cost_ns(1000 * 80);
+    set_changes(part_of("loop"), 100);
+    assert_cost_ns(1000 * 80 + 100 * 110);
+    set_changes(part_of("pipe"), 10);
+    assert_cost_ns(1000 * 80 + 100 * 110 + 10 * 130);
+    set_changes(part_of("something new"), 10000);
+    assert_cost_ns(1000 * 80 + 100 * 110 + 10 * 130);
+}
+
+/* After 2^31 changes the number begins again; one item each tells how many there were. */
+static void changes_are_counted_beyond_their_word(void **state)
+{
+    (void)state;
+    const uint32_t part = part_of("channel");
+    const double all = 2147483648.0 + 500;
+    counts_of(part)[HP_CHANNEL_SENT] = (uint64_t)all;
+    set_changes(part, 500);
+    fixture_build();
+    assert_float_equal(results->trust->cost_ns, all * 55, 1);
+    counts_of(part)[HP_CHANNEL_SENT] = (uint64_t)(1.7 * all); /* several at once */
+    fixture_build();
+    assert_float_equal(results->trust->cost_ns, 500 * 55, 1);
+}
+
+/* The thread that used them is delayed by them. */
+static void objects_delay_their_threads(void **state)
+{
+    (void)state;
+    const uint32_t other = builder_thread(&builder);
+    const uint32_t object = builder_object(&builder, "value", "v", 1);
+    counts_of(builder_part(&builder, object, thread))[HP_VALUE_UPDATES] = 300;
+    counts_of(builder_part(&builder, object, other))[HP_VALUE_UPDATES] = 400;
+    builder_header(&builder)->cores = 8;
+    assert_cost_ns(400 * 100);
+    give_calls(node, 200, 0);
+    assert_cost_ns(300 * 100 + 200 * 100);
+}
+
+/* ---------------------------------------------------------------------------------------- what it is a share of */
+
+/* Half of the run was spent waiting for a CPU that other programs had. */
+static void share_is_that_of_the_cpu_time_where_cpus_are_taken(void **state)
+{
+    (void)state;
+    give_calls(node, 1000, 0);
+    builder_header(&builder)->used_ns = 500000;
+    fixture_build();
+    assert_false(results->trust->is_of_cpu);
+    assert_float_equal(results->trust->share_percent, 10, 0.001);
+    builder_header(&builder)->preempted = 1; /* in half a millisecond */
+    fixture_build();
+    assert_true(results->trust->is_of_cpu);
+    assert_float_equal(results->trust->share_percent, 20, 0.001);
+}
+
+/* Some preemptions per second come from the kernel's own threads. */
+static void rare_preemptions_do_not_count(void **state)
+{
+    (void)state;
+    give_calls(node, 1000, 0);
+    builder_elapse(&builder, 1000000000, 1);
+    builder_header(&builder)->used_ns = 500000000;
+    builder_header(&builder)->preempted = 20;
+    fixture_build();
+    assert_false(results->trust->is_of_cpu);
+    builder_header(&builder)->preempted = 30;
+    fixture_build();
+    assert_true(results->trust->is_of_cpu);
+    assert_float_equal(results->trust->share_percent, 0.02, 0.0001);
+}
+
+/* As in a run with processes that were killed. */
+static void share_is_that_of_the_run_if_a_cpu_time_is_unknown(void **state)
+{
+    (void)state;
+    give_calls(node, 1000, 0);
+    builder_header(&builder)->preempted = 100;
+    fixture_build();
+    assert_false(results->trust->is_of_cpu);
+    assert_float_equal(results->trust->share_percent, 10, 0.001);
 }
 
 static void allocations_are_counted_in_pairs(void **state)
@@ -221,15 +367,15 @@ static void own_time_on_stacks_is_a_cost(void **state)
 {
     (void)state;
     struct hp_function_profile functions = {.samples = 1000, .cpu_ns = 800000, .own_ns = 300000};
-    struct hp_cost cost;
     fixture_build();
-    cost = hp_cost_of(results->model->profile, &functions);
-    assert_float_equal(cost.most_ns, 300000, 0.01);
-    assert_float_equal(cost.least_ns, 300000, 0.01);
+    struct hp_model *model = results->model;
+    const struct hp_cost cost = hp_cost_of(model->arena, model->profile, &functions);
+    assert_float_equal(cost.most, 0.3, 0.00001);
+    assert_float_equal(cost.least, 0.3, 0.00001);
     functions.cpu_ns = 2000000;
-    assert_float_equal(hp_cost_of(results->model->profile, &functions).most_ns, 150000, 0.01);
+    assert_float_equal(hp_cost_of(model->arena, model->profile, &functions).most, 0.15, 0.00001);
     functions.samples = 3;
-    assert_float_equal(hp_cost_of(results->model->profile, &functions).most_ns, 0, 0.01);
+    assert_float_equal(hp_cost_of(model->arena, model->profile, &functions).most, 0, 0.00001);
 }
 
 static void cost_is_at_most_the_run_time(void **state)
@@ -250,6 +396,16 @@ int main(void)
         TEST(least_cost_grows_when_counting_exceeds_the_run_time),
         TEST(instrumented_functions_have_their_own_cost),
         TEST(instrumented_functions_without_a_known_cost_count_as_zones),
+        TEST(cost_of_a_timed_zone_is_between_hidden_and_alone),
+        TEST(values_and_gauges_have_a_cost),
+        TEST(tasks_have_a_cost_beside_their_polls),
+        TEST(events_of_channels_have_a_cost),
+        TEST(streams_loops_and_found_channels_have_a_cost),
+        TEST(changes_are_counted_beyond_their_word),
+        TEST(objects_delay_their_threads),
+        TEST(share_is_that_of_the_cpu_time_where_cpus_are_taken),
+        TEST(rare_preemptions_do_not_count),
+        TEST(share_is_that_of_the_run_if_a_cpu_time_is_unknown),
         TEST(allocations_are_counted_in_pairs),
         TEST(timed_slow_paths_stand_for_untimed_ones),
         TEST(samples_include_the_cost_of_the_kernel),
