@@ -891,6 +891,7 @@ HOTPATH_API_ uint64_t hotpath_v1_task_with(struct hotpath_site *site, hotpath_ta
 #define HOTPATH_LAST_POLL_ 1   /* the task ends with this poll */
 #define HOTPATH_MAY_BE_OVER_ 2 /* a poll of a task that has ended is ignored, not misuse: adapters cannot know */
 #define HOTPATH_ON_LANE_ 4     /* the task has a lane; set by the library */
+#define HOTPATH_CANCELLED_ 8   /* with HOTPATH_LAST_POLL_: the task ends without a result */
 HOTPATH_API_ void hotpath_v1_poll(struct hotpath_poll_ *ret_poll, uint64_t id, int how);
 HOTPATH_API_ void hotpath_v1_poll_end(struct hotpath_poll_ *poll);
 HOTPATH_API_ void hotpath_v1_task_end(hotpath_task *task, int is_cancelled);

@@ -326,12 +326,13 @@ HOTPATH_ADAPTER_ struct hotpath_turn_ *hotpath_turn_begin_(struct hotpath_turn_ 
     const int runs = wait->then.id_ != 0 && wait->then.id_ == hotpath_current().id_;
     turn->own = hotpath_own_;
     hotpath_begin_poll_(&turn->poll, runs ? NULL : &wait->then, HOTPATH_MAY_BE_OVER_);
-    if (runs || is_cancelled || hotpath_is_polled_(&turn->poll)) {
+    if (runs || hotpath_is_polled_(&turn->poll)) {
         hotpath_own_ = 0;
         hotpath_v1_task_end(&wait->own, is_cancelled);
     } else {
         hotpath_own_ = wait->own.id_;
-        hotpath_begin_poll_(&turn->poll, &wait->own, HOTPATH_LAST_POLL_ | HOTPATH_MAY_BE_OVER_);
+        hotpath_begin_poll_(&turn->poll, &wait->own,
+                            HOTPATH_LAST_POLL_ | HOTPATH_MAY_BE_OVER_ | (is_cancelled ? HOTPATH_CANCELLED_ : 0));
     }
     return turn;
 }

@@ -132,6 +132,7 @@ class traced
     {
         rest();
         hotpath_v1_task_end(&task_, 0);
+        task_.id_ = 0;
         return awaiter;
     }
 

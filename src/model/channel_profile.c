@@ -172,11 +172,20 @@ static void set_inside(struct hp_channel *channel, const struct hp_object_record
     channel->inside = in > out && channel->has_senders && channel->has_receivers ? in - out : 0;
 }
 
+#define READ_MEANWHILE 64u /* of the items, at most this part came out while a live session was read */
+
+/* More came out than was seen to go in: entries are missing. */
+static bool has_excess(const struct hp_object_record *row, uint64_t in, uint64_t out)
+{
+    bool is_live = false;
+    for (; row != NULL; row = row->next)
+        is_live |= row->session->is_live;
+    return out > in && !(is_live && out - in <= in / READ_MEANWHILE);
+}
+
 /*
  * Sums the time that items were inside: each item that came out from its entry to its exit, each other one until
- * now. The sums of timestamps wrap, but their difference is right. If more came out than was seen to go in, entries
- * are missing: then the result is negative, or nearly right if a live session changed during the read. A torn read
- * would make it absurd.
+ * now. The sums of timestamps wrap, but their difference is right. A torn read would make it absurd.
  */
 static void set_area(struct hp_channel *channel, const struct hp_object_record *row, const uint64_t *count,
                      uint64_t end, bool is_torn)
@@ -186,8 +195,9 @@ static void set_area(struct hp_channel *channel, const struct hp_object_record *
     const int64_t area = (int64_t)(count[HP_CHANNEL_OUT_TICKS] - count[HP_CHANNEL_IN_TICKS] + left * end);
     set_known(channel, row, count);
     set_inside(channel, row, count);
-    channel->has_area = count[HP_CHANNEL_SENT] > 0 && area >= 0 && !is_torn && channel->has_receivers &&
-                        !(row->kind.flags & HP_KIND_BYTES);
+    channel->has_excess = !(row->kind.flags & HP_KIND_BYTES) && has_excess(row, count[HP_CHANNEL_SENT], gone);
+    channel->has_area = count[HP_CHANNEL_SENT] > 0 && area >= 0 && !channel->has_excess && !is_torn &&
+                        channel->has_receivers && !(row->kind.flags & HP_KIND_BYTES);
     channel->area = channel->has_area ? (double)area : 0;
 }
 

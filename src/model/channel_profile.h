@@ -23,6 +23,7 @@ struct hp_channel {
     uint64_t inside; /* went in but not out; bytes with HP_KIND_BYTES; never negative */
     bool has_senders,
         has_receivers;   /* a sender, a receiver was seen; else it may be a process that is not recorded */
+    bool has_excess;     /* more items came out than were seen to go in */
     bool has_area;       /* `area` is known: all that came out was seen to go in */
     double area;         /* ticks that all items together were inside, up to now */
     uint64_t active;     /* ticks from first to last use, or up to now while something is inside; 0: unknown */

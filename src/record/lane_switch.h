@@ -127,26 +127,6 @@ static HP_LANE_INLINED void hp_lane_add_child_time(const struct hp_thread_contex
         HOTPATH_ADD_(frame->child, ticks);
 }
 
-/* The common case of hp_zone_close_top. */
-static HP_LANE_INLINED void hp_lane_end_suspension(struct hp_thread_context *context, struct hotpath_frame_ *frame,
-                                                   uint64_t now)
-{
-    struct hotpath_node_ *node = hp_node_at(context, frame->node);
-    struct hotpath_stat_ *stat = hp_stat_at(context, node->stat);
-    const uint64_t ticks = now - frame->start;
-    const uint32_t octave = hotpath_octave_(ticks), origin = stat->octaves[octave];
-    if (__builtin_expect(origin == 0, 0)) {
-        hp_zone_close_top(context, now);
-        return;
-    }
-    HOTPATH_PUT_(frame->zone, 0);
-    HOTPATH_ORDER_();
-    HOTPATH_ADD_(((uint64_t *)(void *)(context->hot.base + origin))[ticks >> octave], 1);
-    hp_zone_count(frame, node, stat, ticks);
-    HOTPATH_PUT_(frame->child, now);
-    context->hot.top = frame - 1;
-}
-
 static HP_LANE_INLINED void hp_lane_go_on(struct hp_thread_context *context, struct hp_lane *lane, uint64_t now)
 {
     __atomic_store_n(&lane->state, HP_LANE_RUNNING, __ATOMIC_RELAXED);
@@ -161,7 +141,7 @@ static HP_LANE_INLINED void hp_lane_go_on(struct hp_thread_context *context, str
     if (lane == context->own_lane)
         hp_lane_add_child_time(context, now - lane->stopped);
     else if (context->hot.top->zone == HP_SUSPENSION)
-        hp_lane_end_suspension(context, context->hot.top, now);
+        hp_zone_close_quickly(context, context->hot.top, now);
     context->running = lane;
 }
 

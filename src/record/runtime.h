@@ -64,6 +64,17 @@ struct hp_skip_run {
     uint32_t depth, count;
 };
 
+/*
+ * A poll whose task has ended while zones inside it were still open. It is counted when its guard ends, but only up to
+ * the end of its task.
+ */
+#define HP_CUT_POLLS 4u
+struct hp_cut_poll {
+    uint64_t zone, start; /* as in its frame; 0: none */
+    uint64_t end;         /* of its task */
+    uint64_t child;       /* ticks in zones inside it until then */
+};
+
 struct hp_thread_context {
     struct hotpath_context_ hot;       /* first: hotpath_v1_context points to it */
     struct hp_thread_context *next;    /* list of all contexts of the process */
@@ -105,7 +116,10 @@ struct hp_thread_context {
     struct hp_lane_place *lane; /* current lane; NULL: the thread's own. See lane_state.h, also for the following */
     struct hp_lane *running;    /* the same in the session; NULL: never switched */
     struct hp_lane *own_lane;
-    uint64_t task;      /* number of the running task, or 0: see tasks.c */
+    uint64_t task;        /* number of the running task, or 0: see tasks.c */
+    uintptr_t ended_poll; /* guard of a poll whose zone ended with its task; 0: none, or unknown */
+    struct hp_cut_poll cut_polls[HP_CUT_POLLS];
+    uint32_t cut_poll;  /* the one to fill in next */
     uint64_t poll_look; /* when the end of a poll is examined again, in ticks */
     uint64_t turn_look; /* the same for turns of event loops: see turn_samples.h */
     struct hp_turn_sums *turn_sums;

@@ -13,6 +13,7 @@
 
 #include "holders.h"
 #include "runtime.h"
+#include "task_slots.h"
 
 #define LEAST_PLACES 8192u
 #define MOST_PLACES (LEAST_PLACES << 7) /* of one table; all together are twice as many */
@@ -79,6 +80,15 @@ hotpath_task *hotpath_task_at(const void *object)
                 return &place->task;
         }
     return NULL;
+}
+
+bool hp_task_is_placed(const hotpath_task *task)
+{
+    const uintptr_t address = (uintptr_t)task;
+    for (struct table *table = first_table(); table != NULL; table = larger_table(table))
+        if (address - (uintptr_t)table->places < (uintptr_t)table->count * sizeof(struct place))
+            return true;
+    return false;
 }
 
 static bool claim(struct place *place, const void *object)

@@ -91,11 +91,16 @@ bool hp_task_is_slotless(const struct hp_thread_context *context, uint64_t id, u
            is_class(*ret_class);
 }
 
+static bool is_of_session(const struct hp_thread_context *context, uint64_t id)
+{
+    return low_bits(id >> (SLOT_BITS + GENERATION_BITS), EPOCH_BITS) == low_bits(context->hot.epoch, EPOCH_BITS);
+}
+
 /* The class is still stored when the slot has another task. */
 uint32_t hp_task_former_class(const struct hp_thread_context *context, uint64_t id)
 {
     const uint64_t offset = low_bits(id, SLOT_BITS) * 64;
-    if (id & SLOTLESS || !is_within(context, offset))
+    if (hp_task_has_no_slot(id) || !is_of_session(context, id) || !is_within(context, offset))
         return 0;
     const struct hp_task_slot *slot = slot_at(context, (uint32_t)offset);
     return HOTPATH_GET_(slot->self) == offset ? HOTPATH_GET_(slot->number) : 0;
@@ -206,6 +211,7 @@ static void fill(const struct hp_object_use *use, struct hp_task_slot *slot, uin
     HOTPATH_PUT_(slot->poll_start, 0);
     HOTPATH_PUT_(slot->polls, 0);
     HOTPATH_PUT_(slot->extras, 0);
+    HOTPATH_PUT_(slot->inside_since, 0);
     HOTPATH_PUT_(slot->thread, use->context->record_offset);
     HOTPATH_PUT_(slot->next, hp_object_known(class_)->site);
     __atomic_store_n(&slot->generation, slot->generation + 1, __ATOMIC_RELEASE); /* odd: complete */

@@ -26,7 +26,7 @@ static inline bool hp_task_slot_find(const struct hp_thread_context *context, ui
 }
 /* Ends the task. False: another thread has just ended it. */
 bool hp_task_slot_end(struct hp_thread_context *context, struct hp_task_slot *slot);
-/* The class of a task that once had a slot; 0: unknown. */
+/* The class of a task of this session that once had a slot; 0: unknown. */
 uint32_t hp_task_former_class(const struct hp_thread_context *context, uint64_t id);
 
 /*
@@ -34,8 +34,13 @@ uint32_t hp_task_former_class(const struct hp_thread_context *context, uint64_t 
  * count. 0: not possible.
  */
 uint64_t hp_task_slotless(const struct hp_object_use *use, uint32_t class_, uint64_t *ret_born);
+/* What an id of this kind looks like, in any session. */
+static inline bool hp_task_has_no_slot(uint64_t id) { return id >> 63 != 0; }
 /* False: not such an id. */
 bool hp_task_is_slotless(const struct hp_thread_context *context, uint64_t id, uint32_t *ret_class,
                          uint64_t *ret_born);
+
+/* Whether hotpath_task_of gave the task out: then its id says whether the place is free. See task_places.c. */
+bool hp_task_is_placed(const hotpath_task *task);
 
 #endif

@@ -21,6 +21,7 @@
 #include "task_waits.h"
 #include "thread_context.h"
 #include "tick_rate.h"
+#include "zone_stack.h"
 #include "zones.h"
 
 #define LOOKS_AT_OPEN 64u /* tasks created between two counts of open tasks, ... */
@@ -204,6 +205,32 @@ static void count_misuse(struct hp_thread_context *context, uint64_t id)
         HOTPATH_ADD_(use.part->count[HP_TASK_MISUSED], 1);
 }
 
+/* -------------------------------------------------------------------------------------------- what polls contain */
+
+/*
+ * If polls are followed like calls of functions (call_log.c), what ran inside a long poll is known; but that is not
+ * worth its cost if most polls are short. Then an ending poll is examined only now and then, and what a long one
+ * has inside is what has accumulated since the last examination.
+ */
+#define LOOKS_PER_MS 8u
+#define WORTH 64u /* at most 1/WORTH of the time is spent on that */
+
+static void look_into(struct hp_thread_context *context, uint32_t node, uint64_t now)
+{
+    hp_call_log_look(context, node);
+    context->poll_look = now + hp_ticks_per_ms(context) / LOOKS_PER_MS + WORTH * (hp_now() - now);
+}
+
+/* The zone of the poll, `frame`, was just closed. */
+static void examine(struct hp_thread_context *context, const struct hotpath_frame_ *frame, uint64_t ticks,
+                    uint64_t now, bool is_long)
+{
+    if (is_long)
+        hp_call_log_look_at_long(context, frame, ticks);
+    else if (now > context->poll_look)
+        look_into(context, frame->node, now);
+}
+
 /* ------------------------------------------------------------------------------------------------------- ending */
 
 static void keep_result(const struct hp_object_use *use, const char *result)
@@ -233,6 +260,71 @@ static __attribute__((noinline)) struct after_end extras_of(const struct hp_thre
     return after;
 }
 
+/* A poll that is open when its task ends. */
+struct running {
+    uint64_t id, start; /* start 0: the task does not run */
+    uint64_t inside;    /* the task whose poll is around this one, or 0 */
+    uint32_t site;
+    bool is_here; /* on this thread */
+};
+
+static struct running running_of(const struct hp_thread_context *context, const struct hp_task_slot *slot)
+{
+    const uint64_t start = HOTPATH_GET_(slot->poll_start);
+    return (struct running){.id = HOTPATH_GET_(slot->id),
+                            .start = start,
+                            .inside = HOTPATH_GET_(slot->inside_since) == start ? HOTPATH_GET_(slot->inside) : 0,
+                            .site = HOTPATH_GET_(slot->next),
+                            .is_here = HOTPATH_GET_(slot->thread) == context->record_offset};
+}
+
+#define POLL_REACH 256u
+#define NOT_TIMED (HOTPATH_UNTIMED_ | HOTPATH_COUNTED_)
+
+/* Its zone. A zone that is not timed has no start, and is known only as the innermost one of the running task. */
+static struct hotpath_frame_ *frame_of(const struct hp_thread_context *context, const struct running *poll)
+{
+    struct hotpath_frame_ *frame = context->hot.top;
+    const struct hotpath_frame_ *zero = hp_frame_zero(context);
+    for (uint32_t reach = POLL_REACH; frame > zero && reach > 0; frame--, reach--)
+        if (hp_node_at(context, frame->node)->site == poll->site &&
+            (frame->stat & NOT_TIMED ? context->task == poll->id : HOTPATH_GET_(frame->start) == poll->start))
+            return frame;
+    return NULL;
+}
+
+/* Zones inside it are still open, so its own cannot be closed yet. */
+static void cut_poll(struct hp_thread_context *context, const struct hotpath_frame_ *frame, uint64_t now)
+{
+    if (frame->stat & NOT_TIMED)
+        return;
+    const uint64_t in_open_zone = frame[1].stat & NOT_TIMED ? 0 : now - HOTPATH_GET_(frame[1].start);
+    context->cut_polls[context->cut_poll++ % HP_CUT_POLLS] = (struct hp_cut_poll){
+        .zone = frame->zone, .start = HOTPATH_GET_(frame->start), .end = now, .child = frame->child + in_open_zone};
+}
+
+/* The task has ended, and what follows in its poll is not the task's any more. */
+static __attribute__((noinline)) void end_running(const struct hp_object_use *use, const struct running *poll)
+{
+    struct hp_thread_context *context = use->context;
+    const uint64_t ticks = use->now - poll->start;
+    const bool is_long = ticks > HP_LONG_POLL_MS * hp_ticks_per_ms(context);
+    if (is_long)
+        HOTPATH_ADD_(use->part->count[HP_TASK_LONG_POLLS], 1);
+    struct hotpath_frame_ *frame = poll->is_here ? frame_of(context, poll) : NULL;
+    if (frame == NULL)
+        return;
+    if (context->task == poll->id)
+        context->task = poll->inside;
+    if (frame != context->hot.top) {
+        cut_poll(context, frame, use->now);
+        return;
+    }
+    context->ended_poll = (uintptr_t)frame->zone;
+    hp_zone_close_quickly(context, frame, use->now);
+    examine(context, frame, ticks, use->now, is_long);
+}
+
 /* If two threads end it at once, only one does. */
 static void end_slot(struct hp_thread_context *context, struct hp_task_slot *slot, bool is_cancelled,
                      const char *result, struct after_end *ret_after)
@@ -245,6 +337,7 @@ static void end_slot(struct hp_thread_context *context, struct hp_task_slot *slo
     }
     if (__builtin_expect(HOTPATH_GET_(slot->extras) != 0, 0))
         *ret_after = extras_of(context, slot, use.now);
+    const struct running poll = running_of(context, slot);
     if (!hp_task_slot_end(context, slot)) {
         HOTPATH_ADD_(use.part->count[HP_TASK_MISUSED], 1);
         *ret_after = (struct after_end){.lane = 0};
@@ -252,6 +345,8 @@ static void end_slot(struct hp_thread_context *context, struct hp_task_slot *slo
     }
     count_ended(&use, born, is_cancelled);
     keep_result(&use, result);
+    if (poll.start != 0)
+        end_running(&use, &poll);
 }
 
 static void end_task(uint64_t id, bool is_cancelled, const char *result)
@@ -281,22 +376,30 @@ static void end_task(uint64_t id, bool is_cancelled, const char *result)
         hotpath_lane_end(after.lane);
 }
 
+/*
+ * The id stays, so that a second end is noticed, except where nothing else tells that the task is over.
+ */
+static uint64_t take_id(hotpath_task *task)
+{
+    const uint64_t id = HOTPATH_GET_(task->id_);
+    if (hp_task_has_no_slot(id) || hp_task_is_placed(task))
+        __atomic_store_n(&task->id_, 0, __ATOMIC_RELEASE); /* pairs with hotpath_task_of */
+    return id;
+}
+
 void hotpath_v1_task_end(hotpath_task *task, int is_cancelled)
 {
     if (task == NULL)
         return;
-    const uint64_t id = HOTPATH_GET_(task->id_);
-    __atomic_store_n(&task->id_, 0, __ATOMIC_RELEASE); /* pairs with hotpath_task_of */
-    end_task(id, is_cancelled != 0, NULL);
+    end_task(take_id(task), is_cancelled != 0, NULL);
 }
 
 void hotpath_v1_task_result(hotpath_task *task, const char *format, ...)
 {
-    const uint64_t id = HOTPATH_GET_(task->id_);
+    const uint64_t id = take_id(task);
     char text[HP_RECENT_TEXT + 1];
     va_list arguments;
     const int saved = errno;
-    __atomic_store_n(&task->id_, 0, __ATOMIC_RELEASE);
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
@@ -323,17 +426,25 @@ int hotpath_v1_task_is_logged(const hotpath_task *task)
  * then both are done here together, reading the clock once at each end. Everything else takes the slow path.
  */
 
+#define RUNS_ALREADY UINT32_MAX
+
 /*
- * The class whose zone the poll is; 0: no such task, which is misuse unless it `may_be_over`. The caller holds the
- * context.
+ * The class whose zone the poll is. 0: no such task, which is misuse, unless it `may_be_over`. If the task runs
+ * already, this poll is not recorded: inside the other one it adds nothing, on another thread it is misuse as well.
+ * The caller holds the context.
  */
 static uint32_t class_for_poll(struct hp_thread_context *context, uint64_t id, bool may_be_over)
 {
     struct hp_task_slot *slot;
     uint32_t class_ = 0;
     uint64_t born;
-    if (hp_task_slot_find(context, id, &slot))
-        return HOTPATH_GET_(slot->number);
+    if (hp_task_slot_find(context, id, &slot)) {
+        if (HOTPATH_GET_(slot->poll_start) == 0)
+            return HOTPATH_GET_(slot->number);
+        if (HOTPATH_GET_(slot->thread) != context->record_offset && !may_be_over)
+            count_misuse(context, id);
+        return RUNS_ALREADY;
+    }
     if (hp_task_is_slotless(context, id, &class_, &born))
         return class_;
     if (!may_be_over)
@@ -350,19 +461,19 @@ static uint64_t start_of_zone(const struct hp_thread_context *context, const str
 
 static inline void begin_in_slot(const struct hp_thread_context *context, struct hp_task_slot *slot, uint64_t start)
 {
+    if (__builtin_expect(context->task != 0, 0)) {
+        HOTPATH_PUT_(slot->inside_since, start);
+        HOTPATH_PUT_(slot->inside, context->task);
+    }
     HOTPATH_PUT_(slot->poll_start, start);
     HOTPATH_PUT_(slot->thread, context->record_offset);
 }
 
-/* The zone is open. If the task runs already, it is only a zone. */
+/* The zone is open. */
 static void begin_poll(struct hp_thread_context *context, struct hotpath_poll_ *poll, uint64_t start)
 {
     struct hp_task_slot *slot;
     if (hp_task_slot_find(context, poll->id, &slot)) {
-        if (HOTPATH_GET_(slot->poll_start) != 0) {
-            count_misuse(context, poll->id);
-            return;
-        }
         begin_in_slot(context, slot, start);
         if (slot->extras & HP_TASK_HAS_LANE) {
             poll->lane = HOTPATH_GET_(slot->lane);
@@ -371,6 +482,7 @@ static void begin_poll(struct hp_thread_context *context, struct hotpath_poll_ *
     }
     poll->before = context->task;
     context->task = poll->id;
+    context->ended_poll = 0;
 }
 
 static uint32_t find_class(uint64_t id, bool may_be_over)
@@ -388,8 +500,11 @@ static __attribute__((noinline)) void poll_out_of_line(struct hotpath_poll_ *ret
     *ret_poll =
         (struct hotpath_poll_){.zone = {HOTPATH_SKIPPED_}, .id = id, .before = HOTPATH_NO_POLL_, .how = how};
     const uint32_t class_ = find_class(id, (how & HOTPATH_MAY_BE_OVER_) != 0);
-    struct hotpath_site *site =
-        class_ != 0 ? __atomic_load_n(&hp_object_known(class_)->poll_site, __ATOMIC_ACQUIRE) : NULL;
+    if (class_ == RUNS_ALREADY && how & HOTPATH_LAST_POLL_) /* it ends here all the same */
+        hp_guard_open(ret_poll, ret_poll->mark = hp_now());
+    struct hotpath_site *site = class_ != 0 && class_ != RUNS_ALREADY
+                                    ? __atomic_load_n(&hp_object_known(class_)->poll_site, __ATOMIC_ACQUIRE)
+                                    : NULL;
     if (site == NULL)
         return;
     ret_poll->zone.state = hotpath_open_(&ret_poll->zone, site);
@@ -438,6 +553,7 @@ begin_quickly(struct hp_thread_context *context, struct hotpath_poll_ *ret_poll,
     HOTPATH_PUT_(ret_poll->before, context->task);
     HOTPATH_PUT_(ret_poll->how, how);
     context->task = id;
+    context->ended_poll = 0;
     return true;
 }
 
@@ -453,20 +569,6 @@ void hotpath_v1_poll(struct hotpath_poll_ *ret_poll, uint64_t id, int how)
             return;
     }
     poll_out_of_line(ret_poll, id, how);
-}
-
-/*
- * If polls are followed like calls of functions (call_log.c), what ran inside a long poll is known; but that is not
- * worth its cost if most polls are short. Then an ending poll is examined only now and then, and what a long one
- * has inside is what has accumulated since the last examination.
- */
-#define LOOKS_PER_MS 8u
-#define WORTH 64u /* at most 1/WORTH of the time is spent on that */
-
-static void look_into(struct hp_thread_context *context, uint32_t node, uint64_t now)
-{
-    hp_call_log_look(context, node);
-    context->poll_look = now + hp_ticks_per_ms(context) / LOOKS_PER_MS + WORTH * (hp_now() - now);
 }
 
 /* The frame of a poll that was just closed; NULL: it was reused by now. */
@@ -507,10 +609,8 @@ static void look_at_ended(uint64_t id, uint64_t ticks, uint64_t now)
     const bool is_long = ticks > HP_LONG_POLL_MS * hp_ticks_per_ms(context);
     if (is_long)
         count_long(context, id);
-    if (is_long && frame != NULL)
-        hp_call_log_look_at_long(context, frame, ticks);
-    else if (frame != NULL && now > context->poll_look)
-        look_into(context, frame->node, now);
+    if (frame != NULL)
+        examine(context, frame, ticks, now, is_long);
     hp_context_let_go(&context->hot);
 }
 
@@ -520,7 +620,7 @@ static __attribute__((noinline)) void end_specially(const struct hotpath_poll_ *
     if (ticks != 0)
         look_at_ended(poll->id, ticks, now);
     if (poll->how & HOTPATH_LAST_POLL_)
-        end_task(poll->id, false, NULL);
+        end_task(poll->id, (poll->how & HOTPATH_CANCELLED_) != 0, NULL);
 }
 
 /* The task has ended while it ran. */
@@ -554,22 +654,55 @@ static bool is_begun(const struct hotpath_poll_ *poll, bool *ret_is_on_lane)
     return poll->zone.state == HOTPATH_SKIPPED_ && hp_guard_close(poll, poll->mark);
 }
 
+/* Closes the zone of a poll whose task ended while zones inside it were open. False: not such a poll. */
+static bool end_cut(const struct hotpath_poll_ *poll)
+{
+    struct hp_thread_context *context = hp_objects_hold();
+    bool is_cut = false;
+    if (context == NULL)
+        return false;
+    struct hotpath_frame_ *frame = context->hot.top;
+    for (struct hp_cut_poll *cut = context->cut_polls; cut < context->cut_polls + HP_CUT_POLLS && !is_cut; cut++) {
+        if (cut->zone != (uintptr_t)&poll->zone || frame->zone != cut->zone ||
+            HOTPATH_GET_(frame->start) != cut->start)
+            continue;
+        /* The time of zones inside it after that is its caller's. */
+        HOTPATH_ADD_(frame[-1].child, frame->child - cut->child);
+        HOTPATH_PUT_(frame->child, cut->child);
+        hp_zone_close_top(context, cut->end);
+        context->task = poll->before;
+        cut->zone = 0;
+        is_cut = true;
+    }
+    hp_context_let_go(&context->hot);
+    return is_cut;
+}
+
 /* Handles any zone. `now` is when the zone ended, or 0 if unknown. */
 static __attribute__((noinline)) void end_out_of_line(struct hotpath_poll_ *poll, uint64_t now)
 {
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
     bool is_on_lane;
+    if (&context->hot != &hp_no_context && context->ended_poll == (uintptr_t)&poll->zone) {
+        context->ended_poll = 0;
+        return;
+    }
     if (!is_begun(poll, &is_on_lane))
         return;
     if (is_on_lane)
         hotpath_switch(poll->below);
+    if (end_cut(poll))
+        return;
     if (now != 0)
         hotpath_v1_leave(&poll->zone, now);
     else
         hotpath_close_(&poll->zone);
-    if (poll->before == HOTPATH_NO_POLL_)
+    if (poll->before == HOTPATH_NO_POLL_) {
+        end_specially(poll, 0, now);
         return;
+    }
     uint64_t ticks = 0;
-    struct hp_thread_context *context = hp_objects_hold();
+    context = hp_objects_hold();
     if (context != NULL) {
         struct hp_task_slot *slot;
         context->task = poll->before;
@@ -594,10 +727,11 @@ void hotpath_v1_poll_end(struct hotpath_poll_ *poll)
                         poll->before != HOTPATH_NO_POLL_)) {
         hp_context_hold(hot);
         struct hotpath_frame_ *frame = hot->top;
+        struct hp_task_slot *slot; /* a task that has none may have ended */
         if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && frame->zone == (uintptr_t)&poll->zone &&
-                            !(frame->stat & HOTPATH_UNTIMED_) && hotpath_count_(hot, frame, &now))) {
-            struct hp_task_slot *slot;
-            const uint64_t ticks = hp_task_slot_find(context, poll->id, &slot) ? end_in_slot(slot, now) : 0;
+                            !(frame->stat & HOTPATH_UNTIMED_) && hp_task_slot_find(context, poll->id, &slot) &&
+                            hotpath_count_(hot, frame, &now))) {
+            const uint64_t ticks = end_in_slot(slot, now);
             context->task = poll->before;
             hp_context_let_go(hot);
             if (__builtin_expect(ticks >> SURELY_SHORT_BITS != 0 || now > context->poll_look ||

@@ -53,4 +53,26 @@ static inline void hp_zone_pop(struct hp_thread_context *context, struct hotpath
     context->hot.top = frame - 1;
 }
 
+#define HP_ZONE_IS_PLAIN (HOTPATH_RECURSIVE_ | HOTPATH_CHOSEN_) /* flags of zones of which only numbers are kept */
+
+/* The common case of hp_zone_close_top; it handles all others, too. */
+static inline __attribute__((always_inline)) void hp_zone_close_quickly(struct hp_thread_context *context,
+                                                                        struct hotpath_frame_ *frame, uint64_t now)
+{
+    struct hotpath_node_ *node = (struct hotpath_node_ *)(void *)(context->hot.base + frame->node);
+    struct hotpath_stat_ *stat = (struct hotpath_stat_ *)(void *)(context->hot.base + node->stat);
+    const uint64_t ticks = now - frame->start;
+    const uint32_t octave = hotpath_octave_(ticks), origin = stat->octaves[octave];
+    if (__builtin_expect(origin == 0 || frame->stat & HOTPATH_FLAGS_ & ~HP_ZONE_IS_PLAIN, 0)) {
+        hp_zone_close_top(context, now);
+        return;
+    }
+    HOTPATH_PUT_(frame->zone, 0);
+    HOTPATH_ORDER_();
+    HOTPATH_ADD_(((uint64_t *)(void *)(context->hot.base + origin))[ticks >> octave], 1);
+    hp_zone_count(frame, node, stat, ticks);
+    HOTPATH_PUT_(frame->child, now);
+    hp_zone_pop(context, frame);
+}
+
 #endif

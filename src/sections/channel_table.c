@@ -91,6 +91,7 @@ struct view {
     struct columns columns;
     struct hp_value_distribution *distribution;
     bool has_unseen; /* bytes came out that were not seen to go in */
+    bool has_excess; /* the same for items */
 };
 
 /* ------------------------------------------------------------------------------------------------- numbers */
@@ -216,6 +217,7 @@ static bool fill_row(void *of, struct hp_row *row, const void *what)
     fill_times(view, row, entry, &channel);
     view->has_unseen |= is_bytes(entry->record) && channel.has_senders && has_ended(entry) &&
                         count[HP_CHANNEL_RECEIVED_BYTES] > count[HP_CHANNEL_SENT_BYTES];
+    view->has_excess |= channel.has_excess;
     row->is_open = (channel.inside > 0 || channel.full.waiting > 0 || channel.empty.waiting > 0) &&
                    !(entry->record->kind.flags & HP_KIND_OF_RUN && has_ended(entry));
     if (!hp_object_rows_fill(&view->rows, row, &view->columns.object, entry))
@@ -234,6 +236,8 @@ static void add_notes(const struct view *view, struct hotpath_section *section)
     if (view->has_unseen)
         hp_section_note(section, "more was received than sent: what the C library writes by itself, as at exit, "
                                  "is not seen, and neither are system calls without it");
+    if (view->has_excess)
+        hp_section_note(section, "more was received than sent: delays and averages of such a channel are unknown");
     for (size_t at = 0; at < section->row_count; at++)
         if (section->rows[at].is_open) {
             hp_section_note(section, "* items are still queued, or a thread waits: counted up to now");

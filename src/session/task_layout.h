@@ -21,7 +21,7 @@ enum hp_task_counter {
     HP_TASK_BORN_TICKS,  /* sum of the times at which tasks were created; may wrap */
     HP_TASK_ENDED_TICKS, /* the same for ended tasks */
     HP_TASK_LONG_POLLS,  /* polls of HP_LONG_POLL_MS or longer */
-    HP_TASK_MISUSED,     /* uses of a task that had ended, or that ran on another thread */
+    HP_TASK_MISUSED,     /* uses of a task that had ended, or polls while it ran on another thread */
     HP_TASK_WITHOUT_SLOT,
     HP_TASK_MOST_OPEN, /* sampled now and then */
 };
@@ -48,7 +48,9 @@ struct hp_task_slot {
     uint64_t lane;         /* lane of its polls */
     uint64_t waiting;      /* the task that waits for it: its id in the process ... */
     uint64_t waiting_busy; /* ... and its running time when this one was created */
-    uint64_t apart[4];
+    uint64_t inside_since; /* poll_start of its latest poll inside a poll of another task ... */
+    uint64_t inside;       /* ... and that task's id */
+    uint64_t apart[2];
 };
 
 #define HP_TASK_HAS_LANE 1u

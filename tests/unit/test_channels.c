@@ -292,7 +292,16 @@ static void more_received_than_sent(void **state)
     HOTPATH_CHANNEL_RECEIVED("jobs", NULL, 5, 0, -1);
     now += 1000000;
     HOTPATH_CHANNEL_RECEIVED("only", NULL, 5, 0, -1);
+    for (int at = 0; at < 100; at++) {
+        HOTPATH_CHANNEL_SENT("few", NULL, 1, 0, -1);
+        now += 1000000;
+        HOTPATH_CHANNEL_RECEIVED("few", NULL, 1, 0, -1);
+    }
+    HOTPATH_CHANNEL_RECEIVED("few", NULL, 10, 0, -1);
     report();
+    assert_row(row_of("few", NULL), 100, 110, 0);
+    assert_true(row_of("few", NULL)->number[DELAY] == -1);
+    assert_true(row_of("few", NULL)->number[AVERAGE] == -1);
     assert_row(row_of("jobs", NULL), 1, 5, 0);
     assert_true(row_of("jobs", NULL)->number[DELAY] == -1);
     assert_true(row_of("jobs", NULL)->number[AVERAGE] == -1);

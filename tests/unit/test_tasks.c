@@ -39,9 +39,9 @@ static void pass(uint64_t ns) { __atomic_add_fetch(&now, ns, __ATOMIC_RELAXED); 
 
 /* ------------------------------------------------------------------------------------------------- rows */
 
-static const char *const keys[] = {"calls",      "polls",     "open",     "cancelled",  "avg_ns",
-                                   "p50_ns",     "total_ns",  "busy_ns",  "waiting_ns", "max_poll_ns",
-                                   "long_polls", "in_flight", "max_open", "misused",    "age_ns"};
+static const char *const keys[] = {"calls",    "polls",   "open",       "cancelled",   "avg_ns",     "p50_ns",
+                                   "total_ns", "busy_ns", "waiting_ns", "max_poll_ns", "long_polls", "in_flight",
+                                   "max_open", "misused", "age_ns",     "self_ns"};
 enum { COLUMNS = sizeof keys / sizeof keys[0], WAITING = 8, MOST_ROWS = 64 };
 
 struct row {
@@ -248,13 +248,13 @@ static void long_polls_are_counted(void **state)
     hotpath_task task;
     start();
     HOTPATH_TASK(&task, "slow");
-    for (uint64_t ms = 9; ms <= 11; ms++) {
+    for (uint64_t ms = 3; ms <= 27; ms *= 3) { /* the rate of the clock is measured, so not close to the limit */
         HOTPATH_POLL(&task);
         pass(ms * 1000000);
     }
     HOTPATH_READY(&task);
     report();
-    ASSERT_NUMBERS("slow", {"polls", 3}, {"long_polls", 1}, {"max_poll_ns", 11000000});
+    ASSERT_NUMBERS("slow", {"polls", 3}, {"long_polls", 1}, {"max_poll_ns", 27000000});
 }
 
 static void work_for(uint64_t ns)
@@ -278,6 +278,107 @@ static void contents_of_a_long_poll(void **state)
     report();
     ASSERT_NUMBERS("slow", {"polls", 100000}, {"long_polls", 2}, {"max_poll_ns", 35000000});
     assert_string_equal(find_row("futures", "slow")->inside, "work 30.00 ms, itself 5.00 ms");
+}
+
+/* ------------------------------------------------------------------------------------- the end, inside a poll */
+
+/* Its zone is the innermost one when the task ends. */
+static void what_follows_the_end_is_not_the_tasks(void **state)
+{
+    (void)state;
+    hotpath_task task, around;
+    start();
+    HOTPATH_TASK(&around, "around");
+    HOTPATH_TASK(&task, "request");
+    pass(20);
+    {
+        HOTPATH_POLL(&around);
+        pass(1);
+        {
+            HOTPATH_POLL(&task);
+            pass(10);
+            HOTPATH_READY(&task);
+            assert_true(hotpath_current().id_ == around.id_);
+            pass(100);
+            work_for(1000);
+        }
+        assert_true(hotpath_current().id_ == around.id_);
+    }
+    assert_true(hotpath_current().id_ == 0);
+    HOTPATH_READY(&around);
+    report();
+    ASSERT_NUMBERS("request", {"calls", 1}, {"total_ns", 31}, {"polls", 1}, {"busy_ns", 10}, {"waiting_ns", 21},
+                   {"max_poll_ns", 10}, {"misused", 0});
+    ASSERT_NUMBERS("around", {"busy_ns", 1111}, {"waiting_ns", 20}, {"misused", 0});
+    assert_true(number_in("timing", "request", "self_ns") == 10);
+    assert_true(number_in("timing", "around", "self_ns") == 101);
+}
+
+static void end_inside(hotpath_task *task)
+{
+    HOTPATH_MEASURE_AS("end inside");
+    pass(4);
+    HOTPATH_READY(task);
+    pass(40);
+}
+
+/* A measured function is open when the task ends: it cannot be cut in two, but the times of the task can. */
+static void what_follows_the_end_inside_a_function(void **state)
+{
+    (void)state;
+    hotpath_task task, outer, inner;
+    start();
+    HOTPATH_TASK(&task, "request");
+    {
+        HOTPATH_RUN(&task);
+        pass(2);
+        work_for(5);
+        end_inside(&task);
+        pass(100);
+        work_for(1000);
+    }
+    HOTPATH_TASK(&outer, "outer");
+    HOTPATH_TASK(&inner, "inner");
+    {
+        HOTPATH_POLL(&outer);
+        pass(3);
+        {
+            HOTPATH_POLL(&inner);
+            pass(6);
+            HOTPATH_READY(&outer);
+            assert_true(hotpath_current().id_ == inner.id_);
+            pass(60);
+        }
+        pass(600);
+    }
+    assert_true(hotpath_current().id_ == 0);
+    HOTPATH_READY(&inner);
+    report();
+    ASSERT_NUMBERS("request", {"total_ns", 11}, {"polls", 1}, {"busy_ns", 11}, {"waiting_ns", 0},
+                   {"max_poll_ns", 11}, {"open", 0}, {"misused", 0});
+    assert_true(number_in("timing", "request", "self_ns") == 2);
+    ASSERT_NUMBERS("outer", {"total_ns", 9}, {"busy_ns", 9}, {"max_poll_ns", 9}, {"misused", 0});
+    ASSERT_NUMBERS("inner", {"total_ns", 669}, {"busy_ns", 66}, {"polls", 1});
+    assert_true(number_in("timing", "outer", "self_ns") == 3);
+}
+
+static void long_polls_that_end_with_their_task(void **state)
+{
+    (void)state;
+    hotpath_task task;
+    start();
+    for (int at = 0; at < 1000; at++) {
+        HOTPATH_TASK(&task, "slow");
+        {
+            HOTPATH_POLL(&task);
+            work_for(at == 500 ? 30000000 : 100000);
+            HOTPATH_READY(&task);
+            pass(50000000);
+        }
+    }
+    report();
+    ASSERT_NUMBERS("slow", {"polls", 1000}, {"long_polls", 1}, {"max_poll_ns", 30000000});
+    assert_string_equal(find_row("futures", "slow")->inside, "work 30.00 ms, itself 0");
 }
 
 /* ------------------------------------------------------------------------------------- causes of waiting */
@@ -591,12 +692,13 @@ static void used_after_its_end(void **state)
     HOTPATH_TASK(&task, "request");
     copy = task;
     HOTPATH_READY(&task);
-    HOTPATH_READY(&task); /* its handle is no longer valid */
+    HOTPATH_READY(&task);
+    HOTPATH_CANCEL(&task);
     HOTPATH_READY(&copy);
-    copy = (hotpath_task){copy.id_};
     HOTPATH_TASK(&task, "request"); /* in the same slot */
+    HOTPATH_READY(&copy);
     report();
-    ASSERT_NUMBERS("request", {"calls", 2}, {"open", 1}, {"misused", 1});
+    ASSERT_NUMBERS("request", {"calls", 2}, {"open", 1}, {"cancelled", 0}, {"misused", 4});
 }
 
 static void polled_after_its_end(void **state)
@@ -634,6 +736,13 @@ static void freed_in_its_own_poll(void **state)
     ASSERT_NUMBERS("request", {"calls", 1}, {"open", 0}, {"total_ns", 10}, {"misused", 0}, {"polls", 1});
 }
 
+static void *poll_elsewhere(void *task)
+{
+    HOTPATH_POLL((hotpath_task *)task);
+    pass(5);
+    return NULL;
+}
+
 static void running_twice_at_once(void **state)
 {
     (void)state;
@@ -643,14 +752,44 @@ static void running_twice_at_once(void **state)
     {
         HOTPATH_POLL(&task);
         pass(10);
-        {
-            HOTPATH_POLL(&task);
-            pass(5);
-        }
+        on_another_thread(poll_elsewhere, &task);
     }
     HOTPATH_READY(&task);
     report();
-    ASSERT_NUMBERS("request", {"calls", 1}, {"total_ns", 15}, {"misused", 1});
+    ASSERT_NUMBERS("request", {"calls", 1}, {"total_ns", 15}, {"polls", 1}, {"busy_ns", 15}, {"misused", 1});
+}
+
+/* As an adapter and the program do together. */
+static void a_poll_inside_a_poll_of_the_same_task(void **state)
+{
+    (void)state;
+    hotpath_task task, run;
+    start();
+    HOTPATH_TASK(&task, "request");
+    HOTPATH_TASK(&run, "run");
+    for (int at = 0; at < 3; at++) {
+        HOTPATH_POLL(&task);
+        pass(10);
+        {
+            HOTPATH_POLL(&task);
+            pass(5);
+            assert_true(hotpath_current().id_ == task.id_);
+        }
+        assert_true(hotpath_current().id_ == task.id_);
+    }
+    HOTPATH_READY(&task);
+    {
+        HOTPATH_POLL(&run);
+        pass(2);
+        {
+            HOTPATH_RUN(&run); /* ends here */
+            pass(1);
+        }
+        pass(7);
+    }
+    report();
+    ASSERT_NUMBERS("request", {"calls", 1}, {"total_ns", 45}, {"polls", 3}, {"busy_ns", 45}, {"misused", 0});
+    ASSERT_NUMBERS("run", {"open", 0}, {"total_ns", 48}, {"polls", 1}, {"busy_ns", 3}, {"misused", 0});
 }
 
 /* Whatever the number is. */
@@ -690,7 +829,7 @@ static void tasks_of_the_previous_session(void **state)
     HOTPATH_TASK(&other, "request");
     HOTPATH_READY(&task);
     report();
-    ASSERT_NUMBERS("request", {"calls", 1}, {"open", 1});
+    ASSERT_NUMBERS("request", {"calls", 1}, {"open", 1}, {"misused", 0});
 }
 
 static void without_a_session(void **state)
@@ -870,6 +1009,34 @@ static void operations_of_adapters(void **state)
     assert_int_equal(hp_store_header(hp_runtime->store)->losses[HP_LOSS_VALUES], 0);
 }
 
+/* The callback of a cancelled request is the request's, unless a task continues in it. */
+static void callbacks_of_cancelled_operations(void **state)
+{
+    (void)state;
+    char objects[2];
+    HOTPATH_SITE_(site, HOTPATH_KIND_TASK_, "operation", );
+    hotpath_task task;
+    start();
+    hotpath_wait_begin_(&objects[0], HOTPATH_REQUEST_, &site, NULL);
+    HOTPATH_TASK(&task, "task");
+    {
+        HOTPATH_POLL(&task);
+        hotpath_wait_begin_(&objects[1], HOTPATH_REQUEST_, &site, NULL);
+    }
+    for (int at = 0; at < 2; at++) {
+        struct hotpath_wait_ wait;
+        pass(10);
+        assert_true(hotpath_wait_take_(&objects[at], HOTPATH_REQUEST_, &wait));
+        HOTPATH_TURN_(&wait, 1);
+        pass(30000000);
+    }
+    HOTPATH_READY(&task);
+    report();
+    ASSERT_NUMBERS("operation", {"calls", 2}, {"cancelled", 2}, {"open", 0}, {"misused", 0}, {"polls", 1},
+                   {"busy_ns", 30000000}, {"long_polls", 1});
+    ASSERT_NUMBERS("task", {"polls", 2}, {"busy_ns", 30000000}, {"misused", 0});
+}
+
 /* The linker has everything call these (--wrap): one function, two names in glibc. */
 static bool is_memory_short;
 __typeof__(mmap) __real_mmap, __wrap_mmap, __wrap_mmap64;
@@ -936,6 +1103,9 @@ int main(void)
         TEST(cancelled_tasks_are_counted),
         TEST(long_polls_are_counted),
         TEST(contents_of_a_long_poll),
+        TEST(what_follows_the_end_is_not_the_tasks),
+        TEST(what_follows_the_end_inside_a_function),
+        TEST(long_polls_that_end_with_their_task),
         TEST(waiting_is_split_by_cause),
         TEST(concurrent_waits_count_each),
         TEST(requests_of_many_threads),
@@ -949,6 +1119,7 @@ int main(void)
         TEST(polled_after_its_end),
         TEST(freed_in_its_own_poll),
         TEST(running_twice_at_once),
+        TEST(a_poll_inside_a_poll_of_the_same_task),
         TEST(invalid_task_handles),
         TEST(tasks_of_the_previous_session),
         TEST(without_a_session),
@@ -958,6 +1129,7 @@ int main(void)
         TEST(ended_by_two_threads_at_once),
         TEST(tasks_of_objects),
         TEST(operations_of_adapters),
+        TEST(callbacks_of_cancelled_operations),
         TEST(no_memory_for_larger_tables),
         TEST(no_task),
     };
