@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -109,7 +110,9 @@ bool hp_attached_begin(const char *folder, uint32_t pid)
     snprintf(path, sizeof path, "%s/%u-%llu-1%s", folder, (unsigned)pid,
              (unsigned long long)attached.file.header.process_start, HP_SESSION_SUFFIX);
     attached.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    return attached.fd >= 0 && hp_file_write(attached.fd, (const char *)&attached.file, sizeof attached.file);
+    /* By the lock readers know that somebody writes it (src/reader/session_file.c). */
+    return attached.fd >= 0 && flock(attached.fd, LOCK_EX) == 0 &&
+           hp_file_write(attached.fd, (const char *)&attached.file, sizeof attached.file);
 }
 
 /* Writes only the header fields; the data behind them belongs to the observer. */
@@ -124,6 +127,8 @@ bool hp_attached_look(void)
     const uint64_t used_ns = hp_used_by(header->pid);
     if (used_ns > header->cpu_latest_ns)
         header->cpu_latest_ns = used_ns;
+    note_time(&header->clock_latest);
+    write_header();
     return hp_process_life(header->pid, header->process_start, header->pid_namespace) == HP_LIFE_LIVE &&
            hp_task_executable(header->pid) == attached.executable;
 }

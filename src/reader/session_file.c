@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -71,8 +72,17 @@ static uint32_t process_in_path(const char *path)
     return strncmp(at, root, sizeof root - 1) == 0 ? (uint32_t)pid : 0;
 }
 
+/* A session that 'hotpath record' writes is not in the memory of its process; the writer holds a lock on it. */
+static bool is_being_recorded(int fd)
+{
+    if (flock(fd, LOCK_SH | LOCK_NB) != 0)
+        return errno == EWOULDBLOCK;
+    flock(fd, LOCK_UN);
+    return false;
+}
+
 /* Does the process of a session run, which began since this boot? */
-static enum hp_life life_of(const struct hp_header *header, const char *path)
+static enum hp_life life_of(const struct hp_header *header, int fd, const char *path)
 {
     const uint32_t process = process_in_path(path);
     if (header->state == HP_STATE_FINISHED)
@@ -80,8 +90,9 @@ static enum hp_life life_of(const struct hp_header *header, const char *path)
     if (process != 0)
         return hp_session_is_in_memory(process, hp_text_base_name(path)) ? HP_LIFE_LIVE : HP_LIFE_OVER;
     const enum hp_life life = hp_process_life(header->pid, header->process_start, header->pid_namespace);
-    return life == HP_LIFE_LIVE && !hp_session_is_in_memory(header->pid, hp_text_base_name(path)) ? HP_LIFE_OVER
-                                                                                                  : life;
+    const bool has_ended = life == HP_LIFE_LIVE && !hp_session_is_in_memory(header->pid, hp_text_base_name(path)) &&
+                           !is_being_recorded(fd);
+    return has_ended ? HP_LIFE_OVER : life;
 }
 
 /* The present moment in the ticks of a session of this boot. False: its clock cannot be read here. */
@@ -260,7 +271,7 @@ static bool look_at(struct hp_session_file *file, int fd, struct reading *readin
     /* Before the rest is read: a zone that opens meanwhile counts as just begun. */
     const bool is_recent = is_session(&header) && is_of_this_boot(&header);
     reading->has_now = is_recent && read_now(&header, &reading->now);
-    file->life = is_recent ? life_of(&header, path) : HP_LIFE_OVER;
+    file->life = is_recent ? life_of(&header, fd, path) : HP_LIFE_OVER;
     reading->is_live = reading->has_now && file->life == HP_LIFE_LIVE;
     file->disk_bytes = (uint64_t)reading->status.st_blocks * 512;
     file->size = bytes_wanted(&header, file_bytes, reading->most);

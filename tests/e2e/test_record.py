@@ -135,6 +135,22 @@ def test_records_until_interrupted(cli, start):
     assert process.poll() is None
 
 
+def test_the_console_shows_it_as_live(cli, start):
+    """The process does not know of its session: the one that records it holds a lock on it."""
+    process = start(WAITERS, "input")
+    threads_wait(process, 1)
+    recording = cli.start("record", "-p", process.pid)
+
+    def first_line():
+        return cli("console", "--once", str(process.pid), env={"LC_ALL": "C.UTF-8"}).stdout.split("\n")[0]
+    until(lambda: [path for path in cli.folder.rglob(f"{process.pid}-*") if path.stat().st_size > 0])
+    assert "● live" in first_line()
+    recording.kill()
+    recording.communicate(timeout=PATIENCE)
+    assert "● live" not in first_line()
+    assert process.poll() is None
+
+
 def test_invalid_targets(cli, start):
     process = start("true")
     process.wait()
