@@ -63,6 +63,7 @@ static void put_site(struct hp_axis_feed *feed, const struct hp_site_times *time
     put_of_site(feed, HP_AXIS_SITE_SELF, site, hp_site_times_self(times, site));
     put_of_site(feed, HP_AXIS_SITE_CPU, site, times->cpu_ns[site]);
     put_of_site(feed, HP_AXIS_SITE_BYTES, site, times->bytes[site]);
+    put_of_site(feed, HP_AXIS_SITE_KERNEL, site, times->kernel_ns[site]);
 }
 
 static void drop_site(struct hp_axis_feed *feed, uint32_t site)
@@ -72,6 +73,7 @@ static void drop_site(struct hp_axis_feed *feed, uint32_t site)
     hp_axis_drop(&feed->writer, HP_AXIS_SITE_SELF, site);
     hp_axis_drop(&feed->writer, HP_AXIS_SITE_CPU, site);
     hp_axis_drop(&feed->writer, HP_AXIS_SITE_BYTES, site);
+    hp_axis_drop(&feed->writer, HP_AXIS_SITE_KERNEL, site);
 }
 
 /* The site with the most time among those without a series; `count`: there is none. */
@@ -131,8 +133,7 @@ static void put_sites_if_due(struct hp_axis_feed *feed, uint64_t now)
 
 static void put_process(struct hp_axis_feed *feed, const struct hp_crew_watch *crew)
 {
-    uint64_t cpu = 0, kernel = 0;
-    struct hp_header header;
+    uint64_t cpu = 0, kernel = 0, live_bytes;
     for (uint32_t at = 0; at < crew->sums.used; at++) {
         cpu += crew->rows[at].user_ns + crew->rows[at].kernel_ns;
         kernel += crew->rows[at].kernel_ns;
@@ -141,10 +142,8 @@ static void put_process(struct hp_axis_feed *feed, const struct hp_crew_watch *c
     hp_axis_put(&feed->writer, HP_AXIS_KERNEL, 0, "", kernel);
     hp_axis_put(&feed->writer, HP_AXIS_RESIDENT, 0, "", crew->sums.rss_bytes);
     hp_axis_put(&feed->writer, HP_AXIS_LIVE, 0, "", crew->sums.threads);
-    if (pread(feed->session, &header, sizeof header, 0) == (ssize_t)sizeof header &&
-        (header.features & HP_FEATURE_ALLOC))
-        hp_axis_put(&feed->writer, HP_AXIS_ALLOCATED, 0, "",
-                    header.alloc_live > 0 ? (uint64_t)header.alloc_live : 0);
+    if (hp_live_bytes_read(feed->session, &live_bytes))
+        hp_axis_put(&feed->writer, HP_AXIS_ALLOCATED, 0, "", live_bytes);
 }
 
 static void put_threads(struct hp_axis_feed *feed, const struct hp_crew_watch *crew)

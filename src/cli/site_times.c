@@ -22,7 +22,8 @@
 #define NODES_AT_ONCE 1024u
 #define FRAMES_AT_ONCE 64u
 #define CPU_NODES_AT_ONCE 64u
-#define MOST_CPU_NODES 65536u /* per thread */
+#define MOST_CPU_NODES 65536u  /* per thread */
+#define MOST_ADDED_THREADS 64u /* with more, live bytes are those published: that many times 32 KB off at most */
 
 struct adding {
     int session;
@@ -183,8 +184,10 @@ static void add_cpu_nodes(const struct adding *adding, uint64_t from, uint32_t c
             return;
         for (uint32_t node = 0; node < some; node++) {
             const uint32_t site = nodes[node].node != 0 ? site_of(adding, nodes[node].node) : UINT32_MAX;
-            if (site != UINT32_MAX)
-                adding->times->cpu_ns[site] += nodes[node].user_ns + nodes[node].kernel_ns;
+            if (site == UINT32_MAX)
+                continue;
+            adding->times->cpu_ns[site] += nodes[node].user_ns + nodes[node].kernel_ns;
+            adding->times->kernel_ns[site] += nodes[node].kernel_ns;
         }
     }
 }
@@ -223,10 +226,11 @@ static bool make_room(struct adding *adding)
     times->ticks = calloc(times->count + 1, sizeof *times->ticks);
     times->self = calloc(times->count + 1, sizeof *times->self);
     times->cpu_ns = calloc(times->count + 1, sizeof *times->cpu_ns);
+    times->kernel_ns = calloc(times->count + 1, sizeof *times->kernel_ns);
     times->bytes = calloc(times->count + 1, sizeof *times->bytes);
     adding->open_in = calloc(times->count + 1, sizeof *adding->open_in);
     return times->calls != NULL && times->ticks != NULL && times->self != NULL && times->cpu_ns != NULL &&
-           times->bytes != NULL && adding->open_in != NULL;
+           times->kernel_ns != NULL && times->bytes != NULL && adding->open_in != NULL;
 }
 
 bool hp_site_times_read(struct hp_site_times *times, int session)
@@ -252,12 +256,52 @@ bool hp_site_times_read(struct hp_site_times *times, int session)
     return is_ready;
 }
 
+/* ------------------------------------------------------------------------------------------- live bytes */
+
+/* Live bytes that threads have not added to the header's sum: all of them while there is only one thread. */
+static int64_t unpublished_bytes(const struct adding *adding)
+{
+    struct hp_thread record;
+    struct hp_alloc_thread alloc;
+    int64_t sum = 0;
+    uint32_t steps = 0;
+    for (uint32_t at = adding->header.threads; at != 0 && steps < MOST_ADDED_THREADS; at = record.next, steps++) {
+        if (!read_at(adding, at, &record, sizeof record))
+            break;
+        if (record.alloc != 0 && read_at(adding, record.alloc, &alloc, sizeof alloc))
+            sum += hp_alloc_live(&alloc) - hp_alloc_published(&alloc);
+    }
+    return sum;
+}
+
+/* Read again if a thread has published meanwhile: its bytes would be missing, or counted twice. */
+bool hp_live_bytes_read(int session, uint64_t *ret_bytes)
+{
+    struct adding adding = {.session = session};
+    int64_t live, published;
+    if (pread(session, &adding.header, sizeof adding.header, 0) != (ssize_t)sizeof adding.header ||
+        !(adding.header.features & HP_FEATURE_ALLOC))
+        return false;
+    unsigned tries = 0;
+    do {
+        published = adding.header.alloc_live;
+        live = published;
+        if (adding.header.thread_count <= MOST_ADDED_THREADS)
+            live += unpublished_bytes(&adding);
+        if (pread(session, &adding.header, sizeof adding.header, 0) != (ssize_t)sizeof adding.header)
+            return false;
+    } while (adding.header.alloc_live != published && ++tries < 4);
+    *ret_bytes = live > 0 ? (uint64_t)live : 0;
+    return true;
+}
+
 void hp_site_times_free(struct hp_site_times *times)
 {
     free(times->calls);
     free(times->ticks);
     free(times->self);
     free(times->cpu_ns);
+    free(times->kernel_ns);
     free(times->bytes);
     *times = (struct hp_site_times){0};
 }

@@ -11,11 +11,12 @@
 /* Indexed by site id. */
 struct hp_site_times {
     uint32_t count;
-    uint64_t *calls;  /* calls that have ended */
-    uint64_t *ticks;  /* of ended and open calls, up to now; recursive calls count once */
-    uint64_t *self;   /* of that, not in inner zones; may wrap: read it with hp_site_times_self */
-    uint64_t *cpu_ns; /* CPU time from samples; not in inner zones */
-    uint64_t *bytes;  /* allocated by calls that have ended; not in inner zones */
+    uint64_t *calls;     /* calls that have ended */
+    uint64_t *ticks;     /* of ended and open calls, up to now; recursive calls count once */
+    uint64_t *self;      /* of that, not in inner zones; may wrap: read it with hp_site_times_self */
+    uint64_t *cpu_ns;    /* CPU time from samples; not in inner zones */
+    uint64_t *kernel_ns; /* of that, in the kernel */
+    uint64_t *bytes;     /* allocated by calls that have ended; not in inner zones */
 };
 
 static inline uint64_t hp_site_times_self(const struct hp_site_times *times, uint32_t site)
@@ -26,5 +27,8 @@ static inline uint64_t hp_site_times_self(const struct hp_site_times *times, uin
 /* `session` is a file descriptor. False: it cannot be read, or no memory. Free it in either case. */
 bool hp_site_times_read(struct hp_site_times *times, int session);
 void hp_site_times_free(struct hp_site_times *times);
+
+/* Live bytes of the process. False: its allocations are not recorded. */
+bool hp_live_bytes_read(int session, uint64_t *ret_bytes);
 
 #endif

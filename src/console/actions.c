@@ -55,12 +55,11 @@ void hp_act_choose_tab(struct hp_console *console, unsigned tab)
         console->sub[tab] = (console->sub[tab] + 1) % console->sub_count;
     console->tab = (enum hp_tab)tab;
     console->overlay = HP_OVERLAY_NONE;
-    console->is_due = true;
+    console->is_due = console->sorts_anew = true;
     hp_console_prepare(console);
 }
 
-/* Resets the table's view and sorts the rows. */
-static void order_anew(struct hp_console *console)
+void hp_act_order_anew(struct hp_console *console)
 {
     console->view->order_count = 0;
     hp_console_prepare(console);
@@ -77,6 +76,7 @@ static void remember_order(struct hp_console *console)
         hp_choice_set(&console->choices, "reverse", view->table, "yes", true);
 }
 
+/* Bars and histories have no order. */
 static bool is_sortable(const struct hp_console *console, size_t column)
 {
     const enum hp_column_kind kind = console->table.columns[column].kind;
@@ -88,13 +88,15 @@ void hp_act_sort_by(struct hp_console *console, const char *key)
 {
     struct hp_table_view *view = console->view;
     const char *current = view->sort[0] != '\0' ? view->sort : console->table.sort;
+    if (!is_sortable(console, hp_table_find(&console->table, key)))
+        return;
     if (current != NULL && strcmp(current, key) == 0)
         view->is_reversed = !view->is_reversed;
     else
         view->is_reversed = false;
     snprintf(view->sort, sizeof view->sort, "%s", key);
     remember_order(console);
-    order_anew(console);
+    hp_act_order_anew(console);
 }
 
 void hp_act_sort_by_next(struct hp_console *console)
@@ -115,21 +117,21 @@ void hp_act_sort_by_next(struct hp_console *console)
     view->is_reversed = false;
     snprintf(view->sort, sizeof view->sort, "%s", table->columns[at].key);
     remember_order(console);
-    order_anew(console);
+    hp_act_order_anew(console);
 }
 
 void hp_act_reverse(struct hp_console *console)
 {
     console->view->is_reversed = !console->view->is_reversed;
     remember_order(console);
-    order_anew(console);
+    hp_act_order_anew(console);
 }
 
 void hp_act_choose_window(struct hp_console *console, enum hp_window_kind kind)
 {
     console->window =
         (struct hp_window){.kind = kind, .length_ns = LAST_NS, .from_ns = console->watched.elapsed_ns};
-    console->is_due = true;
+    console->is_due = console->sorts_anew = true;
     if (console->is_watching && !console->watched.has_history && kind != HP_WINDOW_TOTALS)
         hp_act_say(console, "This session has no history, so totals are shown: use 'hotpath run'");
 }
@@ -153,13 +155,12 @@ void hp_act_step_in_time(struct hp_console *console, bool is_back)
     }
     console->window = (struct hp_window){
         .kind = HP_WINDOW_PAST, .length_ns = LAST_NS, .from_ns = to > length ? to - length : 0, .to_ns = to};
-    console->is_due = true;
+    console->is_due = console->sorts_anew = true;
 }
 
 void hp_act_pause(struct hp_console *console)
 {
     console->is_paused = !console->is_paused;
-    console->paused_ns = console->now_ns;
     console->is_due = !console->is_paused;
 }
 
@@ -171,7 +172,7 @@ void hp_act_toggle_idle(struct hp_console *console)
     const bool is_idle = hp_console_is_idle(console, function);
     hp_choice_set(&console->choices, "idle", "", function->name, !is_idle && !function->is_idle);
     hp_choice_set(&console->choices, "busy", "", function->name, is_idle && function->is_idle);
-    order_anew(console);
+    hp_act_order_anew(console);
 }
 
 void hp_act_change_interval(struct hp_console *console, bool is_faster)
@@ -335,12 +336,12 @@ void hp_act_zoom(struct hp_console *console, bool is_in)
 {
     const struct hp_table_row *row =
         console->view->line < console->shown.count ? console->shown.all[console->view->line] : NULL;
-    if (!is_in || row == NULL || row->cells[0].text == NULL) {
-        console->zoomed = 0;
+    const uint64_t only = is_in && row != NULL ? row->id : 0;
+    if (only != 0)
+        console->view->cursor = only;
+    const bool is_made = hp_flame_make(console, only);
+    if (only == 0 || (is_made && console->flame.totals[0][console->measure] > 0))
         return;
-    }
-    console->view->cursor = row->id;
-    console->zoomed = hp_stack_find(console, row->cells[0].text);
-    if (console->zoomed == 0)
-        hp_act_say(console, "No stacks for this measure; press m to change it");
+    hp_flame_make(console, 0);
+    hp_act_say(console, "No stacks for this measure; press m to change it");
 }

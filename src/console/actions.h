@@ -11,6 +11,8 @@ size_t hp_act_page(const struct hp_console *console);
 void hp_act_say(struct hp_console *console, const char *text);
 
 void hp_act_choose_tab(struct hp_console *console, unsigned tab);
+/* Sorts the rows at once: they are others. */
+void hp_act_order_anew(struct hp_console *console);
 void hp_act_sort_by(struct hp_console *console, const char *key);
 void hp_act_sort_by_next(struct hp_console *console);
 void hp_act_reverse(struct hp_console *console);

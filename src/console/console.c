@@ -39,9 +39,8 @@ static void forget_stacks(struct hp_console *console)
         hp_function_sums_free(&console->found);
         hp_named_stacks_free(&console->stacks);
     }
+    hp_flame_free(&console->flame);
     console->has_stacks = false;
-    console->zoomed = 0;
-    console->stacks_of[0] = '\0';
 }
 
 void hp_console_free(struct hp_console *console)
@@ -156,14 +155,12 @@ static void find_tabs_with_data(struct hp_console *console)
     hp_console_find_subs(console);
 }
 
-/* A run writes its stacks when it is over. */
+/* A run writes its stacks some time after the program has ended, so they are searched until they are there. */
 static void read_stacks(struct hp_console *console)
 {
     char folder[sizeof console->path];
-    if (console->has_stacks || strcmp(console->stacks_of, console->path) == 0)
+    if (console->has_stacks)
         return;
-    if (!console->watched.is_live)
-        snprintf(console->stacks_of, sizeof console->stacks_of, "%s", console->path);
     snprintf(folder, sizeof folder, "%s", console->path);
     if (!hp_text_has_suffix(folder, HP_RUN_SUFFIX)) {
         char *slash = strrchr(folder, '/');
@@ -173,7 +170,9 @@ static void read_stacks(struct hp_console *console)
     if (!hp_text_has_suffix(folder, HP_RUN_SUFFIX) || !hp_stack_file_read(folder, &console->stacks))
         return;
     console->has_stacks = hp_function_sums_make(&console->stacks, &console->found);
-    if (!console->has_stacks)
+    if (console->has_stacks)
+        hp_flame_make(console, 0);
+    else
         hp_named_stacks_free(&console->stacks);
 }
 
@@ -209,6 +208,7 @@ void hp_console_refresh(struct hp_console *console)
     find_restarted(console);
     find_ending(console);
     hp_console_prepare(console);
+    console->sorts_anew = false;
     console->spent_ns = hp_clock_thread_ns() - before;
 }
 

@@ -19,10 +19,14 @@ static void put_state(const struct hp_console *console, struct hp_text *text)
     const struct hp_watched *watched = &console->watched;
     char clock[HP_FIGURE_BYTES], moment[HP_FIGURE_BYTES];
     hp_figure_clock(clock, (double)watched->elapsed_ns / 1e9);
-    if (console->is_paused) {
-        hp_text_string(text, "‖ paused, ");
-        hp_text_u64(text, (console->now_ns - console->paused_ns) / 1000000000u);
-        hp_text_string(text, " s behind");
+    const uint64_t behind = (console->now_ns - console->refreshed_ns) / 1000000000u;
+    if (console->is_paused && watched->is_live) {
+        hp_text_string(text, "‖ paused");
+        if (behind > 0) {
+            hp_text_string(text, ", ");
+            hp_text_u64(text, behind);
+            hp_text_string(text, " s behind");
+        }
     } else if (console->window.kind == HP_WINDOW_PAST) {
         hp_text_string(text, "◂ ");
         hp_text_string(text, hp_figure_clock(moment, (double)watched->to_ns / 1e9));

@@ -19,8 +19,9 @@ unsigned hp_tab_at(unsigned columns, unsigned column);
 void hp_draw_overview(struct hp_console *console, struct hp_screen *screen);
 void hp_draw_stacks(struct hp_console *console, struct hp_screen *screen);
 bool hp_shows_flame(const struct hp_console *console);
-/* The node of a function with the most time, callees included; 0: none. */
-uint32_t hp_stack_find(const struct hp_console *console, const char *function);
+/* Makes the flame graph of all stacks, or of a function, by the identity of its row. False: no memory. */
+bool hp_flame_make(struct hp_console *console, uint64_t only);
+void hp_flame_free(struct hp_flame *flame);
 
 /* Overlays. */
 void hp_draw_inspect(struct hp_console *console, struct hp_screen *screen, const struct hp_area *area);

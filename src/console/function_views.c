@@ -158,17 +158,14 @@ static void fill_cpu_share(const struct filling *filling, struct hp_table_cell *
         hp_view_set_number(cell, knows_cpu(filling), 100 * cpu_of(filling->function) / filling->cpus);
 }
 
-/* Modes are known for the whole run only. */
 static void fill_user(const struct filling *filling, struct hp_table_cell *cell)
 {
-    hp_view_set_number(cell, knows_cpu(filling) && filling->console->watched.is_whole,
-                       filling->function->parts[HP_PART_USER]);
+    hp_view_set_number(cell, knows_cpu(filling), filling->function->parts[HP_PART_USER]);
 }
 
 static void fill_kernel(const struct filling *filling, struct hp_table_cell *cell)
 {
-    hp_view_set_number(cell, knows_cpu(filling) && filling->console->watched.is_whole,
-                       filling->function->parts[HP_PART_KERNEL]);
+    hp_view_set_number(cell, knows_cpu(filling), filling->function->parts[HP_PART_KERNEL]);
 }
 
 static void fill_busy(const struct filling *filling, struct hp_table_cell *cell)
@@ -279,10 +276,8 @@ static const struct function_column cpu[] = {
      "CPUs that it kept busy itself, on average."},
     {"share", "Share", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 5, 2, 0, 0, fill_cpu_share,
      "Of the CPU time of all functions."},
-    {"user", "User", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 4, 0, 0, fill_user,
-     "In user mode; for a time range, user and kernel mode together."},
-    {"kernel", "Kernel", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 5, 0, 0, fill_kernel,
-     "In the kernel; known only since the start."},
+    {"user", "User", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 4, 0, 0, fill_user, "In user mode."},
+    {"kernel", "Kernel", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 5, 0, 0, fill_kernel, "In the kernel."},
     {OWN, 3, 0, 0, OWN_ABOUT},
     {"busy", "Busy", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 5, 6, 0, 0, fill_busy,
      "CPU time as a share of its own time."},

@@ -228,11 +228,11 @@ static void act(struct hp_console *console, const struct hp_key *key)
         break;
     case 'b':
         console->groups_threads = !console->groups_threads;
-        hp_console_prepare(console);
+        hp_act_order_anew(console);
         break;
     case 'a':
         console->has_ended = !console->has_ended;
-        hp_console_prepare(console);
+        hp_act_order_anew(console);
         break;
     case 'f':
         hp_act_write_page(console);

@@ -20,7 +20,8 @@ static int compare_cells(const struct hp_table_cell *x, const struct hp_table_ce
 {
     if (x->has_value != y->has_value)
         return x->has_value ? -1 : 1; /* unknown values are last in either order */
-    if (kind == HP_CELL_NAME || kind == HP_CELL_TEXT)
+    /* Texts of process and thread ids have their numbers, too. */
+    if ((kind == HP_CELL_NAME || kind == HP_CELL_TEXT) && x->number == y->number)
         return sorting.is_ascending ? compare_texts(x->text, y->text) : compare_texts(y->text, x->text);
     if (x->number == y->number)
         return 0;

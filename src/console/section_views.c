@@ -146,7 +146,10 @@ static bool is_ended(const struct hp_table *table, const struct hp_table_row *ro
            strcmp(row->cells[state].text, "ended") == 0;
 }
 
-/* Cells that differ are unknown for the group. */
+/*
+ * Amounts are added. Percentages stay those of one thread: the highest of the maxima, and the average of the others,
+ * whose sum may be above any that there was at one time. Cells that differ are unknown for the group.
+ */
 static void add_cell(const struct hp_table_column *column, struct hp_table_cell *to,
                      const struct hp_table_cell *from, double *room)
 {
@@ -157,7 +160,8 @@ static void add_cell(const struct hp_table_column *column, struct hp_table_cell 
     } else if (column->kind == HP_CELL_SPARK) {
         to->values = to->values != NULL ? to->values : from->values;
     } else if (column->kind == HP_CELL_FIGURE && strcmp(column->key, "percent_max") == 0) {
-        to->number = from->has_value && from->number > to->number ? from->number : to->number;
+        to->number = from->has_value && (!to->has_value || from->number > to->number) ? from->number : to->number;
+        to->has_value |= from->has_value;
     } else if (column->kind == HP_CELL_FIGURE) {
         to->number += from->has_value ? from->number : 0;
         to->has_value |= from->has_value;
@@ -166,19 +170,53 @@ static void add_cell(const struct hp_table_column *column, struct hp_table_cell 
     }
 }
 
+static bool is_average(const struct hp_table_column *column)
+{
+    return column->kind == HP_CELL_FIGURE && column->figure == HP_FIGURE_PERCENT &&
+           strcmp(column->key, "percent_max") != 0;
+}
+
+/* A group in the making: its threads, and for each column those that have a value. */
+struct group {
+    size_t threads, valued[HP_TABLE_COLUMNS];
+};
+
+static void count_in(const struct hp_table *table, const struct hp_table_row *row, struct group *group)
+{
+    group->threads++;
+    for (size_t column = 0; column < table->column_count; column++)
+        group->valued[column] += row->cells[column].has_value;
+}
+
+static void end_group(struct hp_console *console, struct hp_table_row *row, const struct group *group)
+{
+    char name[200];
+    const struct hp_table *table = &console->table;
+    for (size_t column = 1; column < table->column_count; column++)
+        if (is_average(&table->columns[column]) && group->valued[column] > 0)
+            row->cells[column].number /= (double)group->valued[column];
+    const char *before = row->cells[0].text;
+    if (group->threads < 2 || before == NULL)
+        return;
+    snprintf(name, sizeof name, "%.*s × %zu", (int)kind_length(before), before, group->threads);
+    hp_view_set_text(&row->cells[0], hp_arena_copy(&console->arena, name, strlen(name)));
+}
+
 /* One row per kind: "worker × 6". */
 static void group_threads(struct hp_console *console)
 {
     struct hp_table *table = &console->table;
-    size_t *counts = hp_arena_take_array(&console->arena, table->row_count + 1, sizeof *counts);
+    struct group *groups = hp_arena_take_array(&console->arena, table->row_count + 1, sizeof *groups);
     size_t kept = 0;
-    for (size_t row = 0; counts != NULL && row < table->row_count; row++) {
+    for (size_t row = 0; groups != NULL && row < table->row_count; row++) {
         size_t at = 0;
         while (at < kept && !is_same_kind(table->rows[at].cells[0].text, table->rows[row].cells[0].text))
             at++;
-        counts[at]++;
+        count_in(table, &table->rows[row], &groups[at]);
         if (at == kept) {
-            table->rows[kept++] = table->rows[row];
+            table->rows[kept] = table->rows[row];
+            table->rows[kept].index = kept;
+            kept++;
             continue;
         }
         for (size_t column = 1; column < table->column_count; column++)
@@ -187,16 +225,9 @@ static void group_threads(struct hp_console *console)
                          ? hp_arena_take_array(&console->arena, HP_VIEW_SPARK, sizeof(double))
                          : NULL);
     }
-    for (size_t at = 0; at < kept; at++) {
-        char name[200];
-        table->rows[at].index = at;
-        if (counts[at] < 2 || table->rows[at].cells[0].text == NULL)
-            continue;
-        const char *before = table->rows[at].cells[0].text;
-        snprintf(name, sizeof name, "%.*s × %zu", (int)kind_length(before), before, counts[at]);
-        hp_view_set_text(&table->rows[at].cells[0], hp_arena_copy(&console->arena, name, strlen(name)));
-    }
-    table->row_count = counts != NULL ? kept : table->row_count;
+    for (size_t at = 0; at < kept; at++)
+        end_group(console, &table->rows[at], &groups[at]);
+    table->row_count = groups != NULL ? kept : table->row_count;
 }
 
 /* While others live, ended threads are only counted. */
@@ -251,7 +282,7 @@ void hp_view_section(struct hp_console *console, const struct hotpath_section *s
         choose_threads(console);
     }
     if (!section->is_tree && section->order.is_set && section->order.column < section->column_count)
-        for (size_t at = 0; at < table->column_count; at++)
+        for (size_t at = 0; at < own_columns; at++)
             if (columns[at] == section->order.column) {
                 table->sort = table->columns[at].key;
                 table->is_ascending = section->order.is_ascending;

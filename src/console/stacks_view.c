@@ -1,12 +1,16 @@
 /*
  * The fourth tab: stacks as a flame graph, and the functions in them. Has its own drawing code.
- * SPDX-License-Identifier: MIT
+ *
+ * The graph of one function has all its stacks, from whichever caller: each begins with its outermost call of the
+ * function. So its share is that of the table. SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "found_rows.h"
 #include "frame.h"
+#include "text.h"
 #include "utf8.h"
 
 #define MOST_DEPTH 14u
@@ -29,64 +33,126 @@ static uint64_t weight_of(const struct hp_named_node *node, enum hp_measure meas
     }
 }
 
-/* A node with its ancestors. */
-struct flame {
-    const struct hp_named_stacks *stacks;
-    uint64_t *totals;
-    uint32_t *order; /* adjacent children of a parent: first child, next sibling */
-    uint32_t *next;
-};
+/* ------------------------------------------------------------------------------------------- merging */
 
-static bool add_up(struct flame *flame, struct hp_arena *arena, enum hp_measure measure)
+#define NOWHERE UINT32_MAX /* above the chosen function */
+
+/* Below which node a stack ends. False: no memory. */
+static bool place_of(struct hp_flame *flame, const struct hp_named_stacks *stacks, const struct hp_named_node *node,
+                     const uint32_t *chosen, uint32_t *place)
 {
-    const struct hp_named_stacks *stacks = flame->stacks;
-    flame->totals = hp_arena_take_array(arena, stacks->node_count + 1, sizeof *flame->totals);
-    flame->order = hp_arena_take_array(arena, stacks->node_count + 1, sizeof *flame->order);
-    flame->next = hp_arena_take_array(arena, stacks->node_count + 1, sizeof *flame->next);
-    if (flame->totals == NULL || flame->order == NULL || flame->next == NULL)
-        return false;
-    for (size_t at = stacks->node_count; at-- > 0;) {
-        flame->totals[at] += weight_of(&stacks->nodes[at], measure);
-        if (at > 0 && stacks->nodes[at].parent < at) {
-            const uint32_t parent = stacks->nodes[at].parent;
-            flame->totals[parent] += flame->totals[at];
-            flame->next[at] = flame->order[parent];
-            flame->order[parent] = (uint32_t)at;
+    for (uint32_t at = node->frame_count; at-- > 0;) {
+        uint32_t function = stacks->frames[node->first_frame + at].function;
+        if (*place == NOWHERE) {
+            if (chosen[function] == NOWHERE)
+                continue;
+            function = chosen[function];
+            *place = 0;
         }
+        const uint32_t pair = hp_pair_table_put(&flame->calls, *place, function);
+        if (pair == HP_NO_PAIR)
+            return false;
+        *place = pair + 1;
     }
     return true;
 }
 
-static const char *name_of(const struct hp_named_stacks *stacks, uint32_t node)
+/* Nodes of stacks are addresses: those of one function below the same caller are one node here. */
+static bool merge(struct hp_flame *flame, const struct hp_named_stacks *stacks, const uint32_t *chosen,
+                  uint32_t *places)
 {
-    const struct hp_named_node *about = &stacks->nodes[node];
-    if (node == 0 || about->frame_count == 0)
-        return "all";
-    const uint32_t frame = about->first_frame;
-    return frame < stacks->frame_count && stacks->frames[frame].function < stacks->function_count
-               ? stacks->functions[stacks->frames[frame].function].name
-               : "?";
+    places[0] = chosen != NULL ? NOWHERE : 0;
+    for (size_t at = 1; at < stacks->node_count; at++) {
+        places[at] = places[stacks->nodes[at].parent];
+        if (!place_of(flame, stacks, &stacks->nodes[at], chosen, &places[at]))
+            return false;
+    }
+    flame->node_count = flame->calls.count + 1;
+    flame->totals = calloc(flame->node_count, sizeof *flame->totals);
+    flame->first_callee = calloc(flame->node_count, sizeof *flame->first_callee);
+    flame->next = calloc(flame->node_count, sizeof *flame->next);
+    return flame->totals != NULL && flame->first_callee != NULL && flame->next != NULL;
 }
+
+static void add_up(struct hp_flame *flame, const struct hp_named_stacks *stacks, const uint32_t *places)
+{
+    for (size_t at = 0; at < stacks->node_count; at++)
+        for (unsigned measure = 0; measure < HP_MEASURES; measure++) {
+            const uint64_t weight = weight_of(&stacks->nodes[at], (enum hp_measure)measure);
+            flame->whole[measure] += weight;
+            if (places[at] != NOWHERE)
+                flame->totals[places[at]][measure] += weight;
+        }
+    for (size_t at = flame->node_count; at-- > 1;) {
+        const uint32_t caller = flame->calls.all[at - 1].first;
+        for (unsigned measure = 0; measure < HP_MEASURES; measure++)
+            flame->totals[caller][measure] += flame->totals[at][measure];
+        flame->next[at] = flame->first_callee[caller];
+        flame->first_callee[caller] = (uint32_t)at;
+    }
+}
+
+void hp_flame_free(struct hp_flame *flame)
+{
+    hp_pair_table_free(&flame->calls);
+    free(flame->totals);
+    free(flame->first_callee);
+    free(flame->next);
+    *flame = (struct hp_flame){0};
+}
+
+static uint64_t identity_of(const struct hp_named_stacks *stacks, const struct hp_named_function *function)
+{
+    const char *library =
+        function->image < stacks->image_count ? hp_text_base_name(stacks->images[function->image].path) : "";
+    return hp_found_identity(function->name, library, function->file);
+}
+
+/* By function: the one to show for it, which is the first with that identity; or NOWHERE. */
+static void choose(const struct hp_named_stacks *stacks, uint64_t identity, uint32_t *chosen)
+{
+    uint32_t first = NOWHERE;
+    for (size_t at = 0; at < stacks->function_count; at++) {
+        const bool is_it = identity_of(stacks, &stacks->functions[at]) == identity;
+        if (is_it && first == NOWHERE)
+            first = (uint32_t)at;
+        chosen[at] = is_it ? first : NOWHERE;
+    }
+}
+
+bool hp_flame_make(struct hp_console *console, uint64_t only)
+{
+    const struct hp_named_stacks *stacks = &console->stacks;
+    uint32_t *places = calloc(stacks->node_count + 1, sizeof *places);
+    uint32_t *chosen = only != 0 ? calloc(stacks->function_count + 1, sizeof *chosen) : NULL;
+    hp_flame_free(&console->flame);
+    console->flame.only = only;
+    if (chosen != NULL)
+        choose(stacks, only, chosen);
+    const bool is_made = stacks->node_count > 0 && places != NULL && (only == 0 || chosen != NULL) &&
+                         merge(&console->flame, stacks, chosen, places);
+    if (is_made)
+        add_up(&console->flame, stacks, places);
+    else
+        hp_flame_free(&console->flame);
+    free(places);
+    free(chosen);
+    return is_made;
+}
+
+/* The node that is drawn first: the chosen function is the only one below the root. */
+static uint32_t root_of(const struct hp_flame *flame) { return flame->only != 0 && flame->node_count > 1 ? 1 : 0; }
+
+static const char *name_of(const struct hp_console *console, uint32_t node)
+{
+    return node == 0 ? "all" : console->stacks.functions[console->flame.calls.all[node - 1].second].name;
+}
+
+/* ------------------------------------------------------------------------------------------- drawing */
 
 bool hp_shows_flame(const struct hp_console *console)
 {
     return console->is_watching && console->tab == HP_TAB_STACKS && console->has_stacks && !console->is_other_view;
-}
-
-uint32_t hp_stack_find(const struct hp_console *console, const char *function)
-{
-    struct flame flame = {.stacks = &console->stacks};
-    struct hp_arena arena = {0};
-    uint32_t found = 0;
-    uint64_t most = 0;
-    const bool is_added = add_up(&flame, &arena, console->measure);
-    for (uint32_t at = 1; is_added && at < console->stacks.node_count; at++)
-        if (flame.totals[at] > most && strcmp(name_of(&console->stacks, at), function) == 0) {
-            most = flame.totals[at];
-            found = at;
-        }
-    hp_arena_release(&arena);
-    return found;
 }
 
 /* In a narrow box the beginning of a name says more than beginning and end. */
@@ -113,36 +179,36 @@ static void put_beginning(struct hp_screen *screen, unsigned row, unsigned colum
     hp_screen_put(screen, row, column, HP_INK_PLAIN, beginning);
 }
 
-static void draw_node(const struct flame *flame, struct hp_screen *screen, uint32_t node, unsigned row,
-                      unsigned last, double column, double width, uint64_t whole)
+static void draw_node(const struct hp_console *console, struct hp_screen *screen, uint32_t node, unsigned row,
+                      unsigned last, double column, double width)
 {
     char text[400], percent[HP_FIGURE_BYTES];
+    const struct hp_flame *flame = &console->flame;
     const unsigned from = (unsigned)(column + 0.5), to = (unsigned)(column + width + 0.5);
-    if (to < from + 3 || flame->totals[node] == 0)
+    const uint64_t total = flame->totals[node][console->measure], whole = flame->whole[console->measure];
+    if (to < from + 3 || total == 0)
         return;
-    const double share = 100 * (double)flame->totals[node] / (double)(whole > 0 ? whole : 1);
+    const double share = 100 * (double)total / (double)whole;
     hp_screen_glyph(screen, row, from, HP_INK_PLAIN, 0x2502);
-    snprintf(text, sizeof text, "%s  %s", name_of(flame->stacks, node),
-             hp_figure(percent, HP_FIGURE_PERCENT, share));
+    snprintf(text, sizeof text, "%s  %s", name_of(console, node), hp_figure(percent, HP_FIGURE_PERCENT, share));
     if (hp_screen_width(text) > to - from - 1)
-        snprintf(text, sizeof text, "%s", name_of(flame->stacks, node));
+        snprintf(text, sizeof text, "%s", name_of(console, node));
     put_beginning(screen, row, from + 1, to - from - 1, text);
     double at = column;
     if (row == last)
         return;
     const unsigned next = last > row ? row + 1 : row - 1;
-    for (uint32_t child = flame->order[node]; child != 0; child = flame->next[child]) {
-        const double part = width * (double)flame->totals[child] / (double)flame->totals[node];
-        draw_node(flame, screen, child, next, last, at, part, whole);
+    for (uint32_t callee = flame->first_callee[node]; callee != 0; callee = flame->next[callee]) {
+        const double part = width * (double)flame->totals[callee][console->measure] / (double)total;
+        draw_node(console, screen, callee, next, last, at, part);
         at += part;
     }
 }
 
 void hp_draw_stacks(struct hp_console *console, struct hp_screen *screen)
 {
-    struct flame flame = {.stacks = &console->stacks};
-    struct hp_arena arena = {0};
     char bytes[200], rate[HP_FIGURE_BYTES];
+    const struct hp_flame *flame = &console->flame;
     const unsigned top = hp_first_line(console);
     unsigned at = 1;
     for (unsigned measure = 0; measure < HP_MEASURES; measure++) {
@@ -150,24 +216,23 @@ void hp_draw_stacks(struct hp_console *console, struct hp_screen *screen)
                  measure_names[measure]);
         at = hp_screen_put(screen, top, at, HP_INK_PLAIN, bytes) + 1;
     }
-    const uint32_t root = console->zoomed < console->stacks.node_count ? console->zoomed : 0;
+    const uint32_t root = root_of(flame);
     snprintf(bytes, sizeof bytes, "all threads   %s samples, %.0f %% with complete stacks",
              hp_figure(rate, HP_FIGURE_COUNT, (double)console->stacks.samples),
              console->stacks.samples > 0 ? 100 * (double)console->stacks.whole / (double)console->stacks.samples
                                          : 0);
     if (root > 0)
-        snprintf(bytes, sizeof bytes, "only %.120s   Backspace: all", name_of(&console->stacks, root));
+        snprintf(bytes, sizeof bytes, "only %.120s   Backspace: all", name_of(console, root));
     if (at + 4 < screen->columns)
         hp_screen_put_fitted(screen, top, at + 2, screen->columns - at - 3, HP_INK_PLAIN, bytes);
     const unsigned flames = screen->rows / 3 < MOST_DEPTH ? screen->rows / 3 : MOST_DEPTH;
-    if (console->stacks.node_count > 0 && add_up(&flame, &arena, console->measure)) {
-        if (flame.totals[root] == 0)
-            hp_screen_put(screen, top + 2, 3, HP_INK_PLAIN, "No stacks with this measure.");
-        const unsigned first = top + 2, last = top + 2 + flames - 1;
-        draw_node(&flame, screen, root, console->is_turned[console->tab] ? last : first,
-                  console->is_turned[console->tab] ? first : last, 1, screen->columns - 2, flame.totals[0]);
-    }
-    hp_arena_release(&arena);
+    const unsigned upper = top + 2, lower = top + 2 + flames - 1;
+    if (flame->node_count == 0 || flame->totals[root][console->measure] == 0)
+        hp_screen_put(screen, upper, 3, HP_INK_PLAIN, "No stacks with this measure.");
+    else if (console->is_turned[console->tab])
+        draw_node(console, screen, root, lower, upper, 1, screen->columns - 2);
+    else
+        draw_node(console, screen, root, upper, lower, 1, screen->columns - 2);
     const unsigned first = top + 2 + flames + 1;
     console->area = (struct hp_area){.row = first, .rows = screen->rows - 1 - first, .columns = screen->columns};
     hp_table_draw(screen, &console->table, console->view, &console->shown, &console->area, true, NULL);

@@ -8,6 +8,7 @@
 #include "arena.h"
 #include "choices.h"
 #include "named_stacks.h"
+#include "pair_table.h"
 #include "programs.h"
 #include "recent_durations.h"
 #include "screen.h"
@@ -38,6 +39,16 @@ enum hp_inspected { HP_INSPECTED_PAGE, HP_INSPECTED_SLOWEST, HP_INSPECTED_CALLS 
 /* What a flame graph measures. */
 enum hp_measure { HP_MEASURE_WALL, HP_MEASURE_CPU, HP_MEASURE_WAITING, HP_MEASURE_ALLOCATED, HP_MEASURES };
 
+/* The functions of stacks as a tree. Node 0 is the root; node N is the pair N - 1: its caller, and a function. */
+struct hp_flame {
+    struct hp_pair_table calls;
+    size_t node_count;               /* 0: not made */
+    uint64_t (*totals)[HP_MEASURES]; /* by node, with callees */
+    uint64_t whole[HP_MEASURES];     /* of all stacks */
+    uint32_t *first_callee, *next;   /* by node; 0: none */
+    uint64_t only;                   /* identity of the function whose stacks these are; 0: all */
+};
+
 struct hp_console {
     const struct hp_settings *settings;
     const struct hp_program_source *source;
@@ -52,7 +63,6 @@ struct hp_console {
 
     uint64_t now_ns, key_ns, refreshed_ns, listed_ns, begun_ns;
     uint64_t spent_ns; /* CPU time of the latest reading */
-    uint64_t paused_ns;
     struct hp_window window;
 
     enum hp_tab tab;
@@ -70,14 +80,13 @@ struct hp_console {
     size_t chosen_column;
     size_t ended_threads; /* that are not shown */
     enum hp_measure measure;
-    uint32_t zoomed;   /* node of the stacks */
     char message[300]; /* shown until the next key */
     char slowest[300]; /* pattern for the slowest call */
 
     struct hp_recent_durations recent;
     struct hp_named_stacks stacks;
     struct hp_function_profile found;
-    char stacks_of[2048]; /* path of the run that they belong to; "": not searched yet */
+    struct hp_flame flame; /* made of the stacks */
 
     /* Of this drawing. */
     struct hp_arena arena;
@@ -92,8 +101,9 @@ struct hp_console {
     uint32_t edited_line;   /* and the line in it */
 
     bool is_watching;
-    bool is_over; /* the user wants to quit */
-    bool is_due;  /* to be read again at once */
+    bool is_over;    /* the user wants to quit */
+    bool is_due;     /* to be read again at once */
+    bool sorts_anew; /* another view: rows are sorted at once, also when it has been read */
     bool is_paused;
     bool is_filtering;
     bool is_other_view;

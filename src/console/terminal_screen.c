@@ -19,6 +19,7 @@
 #include "clock.h"
 
 #define DOUBLE_CLICK_NS UINT64_C(400000000)
+#define REDRAWN_NS UINT64_C(1000000000)
 
 static volatile sig_atomic_t told_to_end;
 
@@ -139,6 +140,26 @@ static uint32_t code_of(wint_t key)
     }
 }
 
+#define ESCAPE_MS 200 /* the bytes of a key may arrive one by one; ncurses waits a second, which is long for Esc */
+
+/* Terminals send these keys in either form; terminfo has the one that its terminal should send. */
+static void learn_keys(void)
+{
+    static const struct {
+        char last;
+        int code;
+    } keys[] = {{'A', KEY_UP}, {'B', KEY_DOWN}, {'C', KEY_RIGHT}, {'D', KEY_LEFT}, {'H', KEY_HOME}, {'F', KEY_END}};
+    keypad(stdscr, TRUE);
+    for (size_t at = 0; at < 2 * (sizeof keys / sizeof keys[0]); at++) {
+        const char form[] = {'\033', at % 2 == 0 ? '[' : 'O', keys[at / 2].last, '\0'};
+        if (key_defined(form) == 0)
+            define_key(form, keys[at / 2].code);
+    }
+    /* ncurses has read the variable itself. */
+    if (getenv("ESCDELAY") == NULL)
+        set_escdelay(ESCAPE_MS);
+}
+
 /* False: no key with a meaning. */
 static bool translate(int status, wint_t read, struct clicks *clicks, struct hp_key *ret_key)
 {
@@ -221,6 +242,7 @@ static void loop(struct hp_console *console, struct hp_screen *screen, bool has_
 {
     struct clicks clicks = {0};
     bool is_changed = true;
+    uint64_t drawn_ns = 0;
     while (!console->is_over && told_to_end == 0 && !is_hung_up()) {
         const uint64_t now = hp_clock_monotonic_ns(), before = console->refreshed_ns;
         wint_t read;
@@ -231,7 +253,9 @@ static void loop(struct hp_console *console, struct hp_screen *screen, bool has_
             erase();
             is_changed = true;
         }
-        if (is_changed || console->refreshed_ns != before) {
+        /* A paused screen says how old it is. */
+        if (is_changed || console->refreshed_ns != before || now - drawn_ns >= REDRAWN_NS) {
+            drawn_ns = now;
             hp_console_draw(console, screen);
             copy_spots(screen, has_color);
         }
@@ -296,8 +320,7 @@ int hp_terminal_screen_run(struct hp_console *console, bool has_color, const cha
     cbreak();
     noecho();
     nonl();
-    keypad(stdscr, TRUE);
-    set_escdelay(25);
+    learn_keys();
     curs_set(0);
     mouseinterval(0);
     mousemask(BUTTON1_PRESSED | BUTTON1_CLICKED | BUTTON4_PRESSED

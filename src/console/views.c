@@ -192,6 +192,7 @@ static void make_programs(struct hp_console *console)
         hp_view_set_text(&rows[at].cells[0], program->command[0] != '\0' ? program->command : "?");
         hp_view_set_text(&rows[at].cells[1], state_name(program->state));
         hp_view_set_text(&rows[at].cells[2], hp_arena_copy(&console->arena, pid, strlen(pid)));
+        rows[at].cells[2].number = program->pid;
         hp_view_set_number(&rows[at].cells[3], true, program->processes);
         const double age = (double)console->programs_now_ns - (double)program->began_unix_ns;
         hp_view_set_number(&rows[at].cells[4], age >= 0, age);
@@ -273,8 +274,9 @@ static void find_hidden(struct hp_console *console)
 static bool may_sort(const struct hp_console *console)
 {
     const struct hp_table_view *view = console->view;
-    return view->order_count == 0 || (console->now_ns - view->sorted_ns >= SORT_NS &&
-                                      (console->key_ns == 0 || console->now_ns - console->key_ns >= QUIET_NS));
+    return console->sorts_anew || view->order_count == 0 ||
+           (console->now_ns - view->sorted_ns >= SORT_NS &&
+            (console->key_ns == 0 || console->now_ns - console->key_ns >= QUIET_NS));
 }
 
 void hp_console_prepare(struct hp_console *console)

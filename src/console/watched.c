@@ -369,7 +369,8 @@ static bool fill_functions(struct hp_watched *watched, double window_ns)
         const struct hp_site_sums *site = profile->sites[at];
         if (site->kind == HOTPATH_KIND_SUSPENDED_)
             continue;
-        const struct hp_cpu_sums in_stretch = {.user_ns = site->stretch_cpu_ns};
+        const struct hp_cpu_sums in_stretch = {.user_ns = site->stretch_cpu_ns - site->stretch_kernel_ns,
+                                               .kernel_ns = site->stretch_kernel_ns};
         *function = (struct hp_watched_function){.id = hp_identity_of_site(site), .site = site, .name = site->name};
         fill_numbers(watched, function, window_ns);
         fill_bytes(watched, function, window_ns);

@@ -48,6 +48,8 @@ static void add_to_site(const struct cutting *cutting, const struct hp_axis_seri
         site->sums.self += amount;
     else if (series->kind == HP_AXIS_SITE_CPU)
         site->stretch_cpu_ns += amount;
+    else if (series->kind == HP_AXIS_SITE_KERNEL)
+        site->stretch_kernel_ns += amount;
     else
         site->stretch_bytes += amount;
     site->has_history = true;
@@ -63,6 +65,7 @@ static void add_series(struct cutting *cutting, uint32_t place, const struct hp_
     case HP_AXIS_SITE_SELF:
     case HP_AXIS_SITE_CPU:
     case HP_AXIS_SITE_BYTES:
+    case HP_AXIS_SITE_KERNEL:
         add_to_site(cutting, series, amount);
         break;
     case HP_AXIS_PLACE:
@@ -118,7 +121,9 @@ static void add_cpu(const struct cutting *cutting, uint32_t session, const struc
         if (site == NULL)
             continue;
         site->found_cpu_ns += entry.user_ns + entry.kernel_ns;
+        site->found_kernel_ns += entry.kernel_ns;
         site->stretch_cpu_ns += is_inside ? entry.user_ns + entry.kernel_ns : 0;
+        site->stretch_kernel_ns += is_inside ? entry.kernel_ns : 0;
     }
 }
 
@@ -183,7 +188,8 @@ static void empty_sites(const struct hp_profile *profile)
         profile->known[at]->sums = (struct hp_sums){0};
         profile->known[at]->has_history = false;
         profile->known[at]->stretch_cpu_ns = profile->known[at]->stretch_bytes = 0;
-        profile->known[at]->found_cpu_ns = 0;
+        profile->known[at]->stretch_kernel_ns = 0;
+        profile->known[at]->found_cpu_ns = profile->known[at]->found_kernel_ns = 0;
     }
 }
 
@@ -204,13 +210,18 @@ static void settle_site(struct hp_site_sums *site)
 
 /*
  * CPU time that samples did not find, as in the kernel, is known for the whole run: the stretch gets its part of
- * it, as of what they found. CPU time cannot exceed self time.
+ * it, as of what they found; of kernel time, as of the kernel time that they found, if any. CPU time cannot exceed
+ * self time.
  */
 static void settle_cpu(const struct cutting *cutting, struct hp_site_sums *site, const struct hp_site_cpu *whole)
 {
     const uint64_t ns = scaled(hp_cpu_ns(&whole->own), site->stretch_cpu_ns, site->found_cpu_ns);
+    const uint64_t kernel_ns = site->found_kernel_ns > 0
+                                   ? scaled(whole->own.kernel_ns, site->stretch_kernel_ns, site->found_kernel_ns)
+                                   : scaled(whole->own.kernel_ns, site->stretch_cpu_ns, site->found_cpu_ns);
     const uint64_t most = hp_units_round((double)hp_sums_self(&site->sums) * cutting->run->ns_per_tick);
     site->stretch_cpu_ns = ns < most || !cutting->run->is_rate_known ? ns : most;
+    site->stretch_kernel_ns = kernel_ns < site->stretch_cpu_ns ? kernel_ns : site->stretch_cpu_ns;
 }
 
 /* The sites that were called, or open, in the stretch. */

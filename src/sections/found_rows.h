@@ -7,13 +7,17 @@
 #include "identity.h"
 #include "section.h"
 
+static inline uint64_t hp_found_identity(const char *name, const char *library, const char *file)
+{
+    return hp_identity_with_text(hp_identity_with_text(hp_identity_with_text(0, name), library), file);
+}
+
 /* Sets its name, library and source in those columns, and its identity, made of the three. */
 static inline void hp_found_row_name(struct hp_row *row, const struct hp_found_function *function, size_t name,
                                      size_t library, size_t file)
 {
     hp_section_set_text(row, name, function->shown);
-    row->id = hp_identity_with_text(hp_identity_with_text(0, function->name), function->library);
-    row->id = hp_identity_with_text(row->id, function->file);
+    row->id = hp_found_identity(function->name, function->library, function->file);
     if (function->library[0] != '\0')
         hp_section_set_text(row, library, function->library);
     if (function->file[0] != '\0')

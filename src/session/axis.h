@@ -19,9 +19,9 @@
 
 #define HP_AXIS_SUFFIX ".axis" /* instead of the suffix of the session */
 #define HP_AXIS_MAGIC "hotaxis"
-#define HP_AXIS_VERSION 2u
+#define HP_AXIS_VERSION 3u
 #define HP_AXIS_SLOTS 512u
-#define HP_AXIS_SERIES 704u
+#define HP_AXIS_SERIES 800u
 #define HP_AXIS_SITES 96u
 #define HP_AXIS_WAITS 64u
 #define HP_AXIS_THREADS 24u
@@ -29,22 +29,23 @@
 
 enum hp_axis_kind {
     HP_AXIS_NONE,
-    HP_AXIS_CPU,        /* CPU time of the process in ns */
-    HP_AXIS_KERNEL,     /* part of it in the kernel */
-    HP_AXIS_RESIDENT,   /* resident bytes: a level */
-    HP_AXIS_LIVE,       /* threads: a level */
-    HP_AXIS_ALLOCATED,  /* live usable bytes: a level */
-    HP_AXIS_THREAD,     /* CPU time of a thread in ns; `id` is its number */
-    HP_AXIS_WAIT,       /* ns that threads waited; `id` is enum hp_wait_cause */
-    HP_AXIS_SITE_CALLS, /* finished calls of a site; `id` is that of the site */
-    HP_AXIS_SITE_TICKS, /* their time and that of open ones, recursive ones counted once */
-    HP_AXIS_SITE_SELF,  /* part of it outside of child zones */
-    HP_AXIS_PLACE,      /* ns of an entry of hp_waits; `id` is its index */
-    HP_AXIS_BESIDE,     /* the same of `beside_ns` */
-    HP_AXIS_WATCHED,    /* ns of thread time that was observed */
-    HP_AXIS_MOMENT,     /* time of the last sample of the slot, in ns since the start of the first slot */
-    HP_AXIS_SITE_CPU,   /* CPU time in ns that samples attributed to the site itself */
-    HP_AXIS_SITE_BYTES, /* bytes requested by finished calls of a site themselves */
+    HP_AXIS_CPU,         /* CPU time of the process in ns */
+    HP_AXIS_KERNEL,      /* part of it in the kernel */
+    HP_AXIS_RESIDENT,    /* resident bytes: a level */
+    HP_AXIS_LIVE,        /* threads: a level */
+    HP_AXIS_ALLOCATED,   /* live usable bytes: a level */
+    HP_AXIS_THREAD,      /* CPU time of a thread in ns; `id` is its number */
+    HP_AXIS_WAIT,        /* ns that threads waited; `id` is enum hp_wait_cause */
+    HP_AXIS_SITE_CALLS,  /* finished calls of a site; `id` is that of the site */
+    HP_AXIS_SITE_TICKS,  /* their time and that of open ones, recursive ones counted once */
+    HP_AXIS_SITE_SELF,   /* part of it outside of child zones */
+    HP_AXIS_PLACE,       /* ns of an entry of hp_waits; `id` is its index */
+    HP_AXIS_BESIDE,      /* the same of `beside_ns` */
+    HP_AXIS_WATCHED,     /* ns of thread time that was observed */
+    HP_AXIS_MOMENT,      /* time of the last sample of the slot, in ns since the start of the first slot */
+    HP_AXIS_SITE_CPU,    /* CPU time in ns that samples attributed to the site itself */
+    HP_AXIS_SITE_BYTES,  /* bytes requested by finished calls of a site themselves */
+    HP_AXIS_SITE_KERNEL, /* the part of HP_AXIS_SITE_CPU in the kernel */
     HP_AXIS_KINDS
 };
 

@@ -21,6 +21,7 @@ static uint32_t most_of(uint32_t kind)
     case HP_AXIS_SITE_SELF:
     case HP_AXIS_SITE_CPU:
     case HP_AXIS_SITE_BYTES:
+    case HP_AXIS_SITE_KERNEL:
         return HP_AXIS_SITES;
     case HP_AXIS_PLACE:
     case HP_AXIS_BESIDE:
@@ -30,7 +31,7 @@ static uint32_t most_of(uint32_t kind)
     }
 }
 
-_Static_assert(HP_AXIS_ALLOCATED + 2 + HP_AXIS_THREADS + HP_WAIT_CAUSES + 5 * HP_AXIS_SITES + 2 * HP_AXIS_WAITS <=
+_Static_assert(HP_AXIS_ALLOCATED + 2 + HP_AXIS_THREADS + HP_WAIT_CAUSES + 6 * HP_AXIS_SITES + 2 * HP_AXIS_WAITS <=
                    HP_AXIS_SERIES,
                "all kinds have their places");
 

@@ -59,6 +59,15 @@ def exact(cli, *args):
         return {row["name"]: row for row in csv.DictReader(file)}
 
 
+def written(cli, keys, view, *args):
+    """The rows of another view as it writes them."""
+    path = cli.folder / f"hotpath-{view}.csv"
+    path.unlink(missing_ok=True)
+    screens(cli, f"{keys} e screen", *args, size=(200, 50))
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def reported(cli, *args):
     out = cli("report", "--format", "json", "--section", "timing,bottlenecks", "--limit", "0", *args).stdout
     return json.loads(out)
@@ -290,6 +299,19 @@ def test_threads_of_one_name_are_one_row(ended):
     workers = [line for line in single if "worker" in line]
     groups = [line for line in grouped if "worker" in line]
     assert len(workers) == 3 and len(groups) == 1 and "worker × 3" in groups[0]
+    rows = written(ended, "6 b", "threads")
+    assert [float(row["cpu_ns"]) for row in rows] == sorted((float(row["cpu_ns"]) for row in rows), reverse=True)
+    for row in rows:
+        if row["percent_average"]:
+            assert float(row["percent_max"]) >= float(row["percent_average"])
+
+
+@without_sanitizer("CPU time is not sampled there")
+def test_user_and_kernel_time_of_a_window(ended):
+    rows = [row for row in written(ended, "2 2", "cpu", "--from", "300ms", "--to", "1s") if float(row["cpu"]) > 0]
+    assert rows
+    for row in rows:
+        assert float(row["user"]) + float(row["kernel"]) == pytest.approx(float(row["cpu"]), rel=1e-3, abs=1e-9)
 
 
 @with_glibc("stacks end in Debian's musl, which cannot be unwound")

@@ -73,6 +73,34 @@ def test_quitting(shell):
     shell.assert_as_before()
 
 
+def test_bytes_of_a_key_arrive_one_by_one(desk):
+    """In either form of the key; ESCDELAY says for how long the rest is waited for."""
+    shell = Shell(desk.cli, env={"ESCDELAY": "10000"})
+    try:
+        shell.console("--tab", "2", "order_desk")
+        shell.terminal.wait_for(r"\[2 Functions\]")
+        for line, form in enumerate(("5b", "4f"), 1):
+            for byte in ("1b", form, "42"):
+                shell.terminal.type("-H", byte)
+            shell.terminal.wait_for(r"\A" + r"(?:(?! ›).*\n)*? +Function.*\n" + r"   .*\n" * line + " › ")
+        shell.terminal.type("q")
+        shell.terminal.wait_for(r"^ready\$$")
+    finally:
+        shell.close()
+
+
+def test_a_paused_screen_says_how_old_it_is(shell):
+    shell.console("order_desk")
+    shell.terminal.wait_for(r"● live")
+    shell.terminal.type("space")
+    shell.terminal.wait_for(r"‖ paused  ")
+    shell.terminal.wait_for(r"‖ paused, [1-9]\d* s behind")
+    shell.terminal.type("space")
+    shell.terminal.wait_for(r"● live")
+    shell.terminal.type("q")
+    shell.terminal.wait_for(r"^ready\$$")
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=str)
 def test_ending_by_a_signal(shell, number):
     shell.console("order_desk")

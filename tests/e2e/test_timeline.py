@@ -1,17 +1,19 @@
 """The time axis of a session: its final values are what the program says, and it is removed with the session."""
+import re
 import struct
+import subprocess
 
 import pytest
 
-from command import Cli
-from harness import PROGRAMS, without_emulator, without_sanitizer, without_thread_sanitizer
+from command import Cli, wait_until
+from harness import PROGRAMS, TIMEOUT, without_emulator, without_sanitizer, without_thread_sanitizer
 from test_threads_section import told
 
 pytestmark = [without_emulator("/proc shows the emulator"),
               without_thread_sanitizer("it has a thread of its own, which uses time, too")]
 
 CREW = PROGRAMS / "crew"
-SLOTS, SERIES = 512, 704
+SLOTS, SERIES = 512, 800
 CPU, KERNEL, RESIDENT, LIVE, ALLOCATED, THREAD, WAIT, CALLS, TICKS = range(1, 10)
 
 
@@ -34,6 +36,10 @@ class Axis:
             at = 128 + 32 * SERIES + 8 * SLOTS * place
             if kind:
                 self.series[kind, id_] = list(struct.unpack_from(f"={self.used}Q", data, at))[first:]
+
+
+def axes(cli):
+    return [Axis(path) for path in cli.folder.glob("**/*.axis") if path.stat().st_size > 128 + 32 * SERIES]
 
 
 def axis_of(cli):
@@ -77,6 +83,27 @@ def test_section(cli):
         assert max(values) == pytest.approx(row.max) and values[-1] == pytest.approx(row.last)
         assert times[0] == row.from_ns and times[-1] == (totals["slots"] - 1) * totals["slot_ns"]
         assert all(after - before == totals["slot_ns"] for before, after in zip(times, times[1:]))
+
+
+KEEPER = """
+import sys
+block = bytearray(100_000_000)
+sys.stdin.readline()
+"""
+
+
+@without_sanitizer("programs of others cannot be preloaded")
+def test_live_memory_of_a_single_thread(cli):
+    """A thread that is alone adds nothing to the sum of the process: the observer reads its counters."""
+    process = cli.start("run", "--format", "none", "--", "/usr/bin/python3", "-c", KEEPER, stdin=subprocess.PIPE)
+    # The last of them is of a time when the block was there: it is allocated before the program waits.
+    wait_until(lambda: any(max(axis.series.get((ALLOCATED, 0), [0])) > 100_000_000 for axis in axes(cli)) or
+               any(axis.used > 8 for axis in axes(cli)))
+    screen = cli("console", "--once", "python3", env={"LC_ALL": "C.UTF-8"}).stdout
+    process.communicate("\n", timeout=TIMEOUT)
+    values = axis_of(cli).series[ALLOCATED, 0]
+    assert 100_000_000 <= max(values) < 130_000_000
+    assert re.search(r"live memory +9\d\.\d MB", screen), screen
 
 
 def test_short_runs_have_no_history(cli):

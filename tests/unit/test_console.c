@@ -11,15 +11,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "actions.h"
 #include "axis_writer.h"
 #include "console.h"
 #include "hotpath.h"
 #include "profile.h"
 #include "scratch_folder.h"
+#include "session_dirs.h"
+#include "stack_file.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -61,9 +65,10 @@ static bool list(void *context, struct hp_programs *ret_programs)
 static bool parts(void *context, const char *path, struct hp_programs *ret_parts)
 {
     struct hp_program *program = hp_programs_add(ret_parts);
+    const bool is_run = hp_text_has_suffix(path, HP_RUN_SUFFIX);
     (void)context;
     if (program != NULL)
-        snprintf(program->path, sizeof program->path, "%s", path);
+        snprintf(program->path, sizeof program->path, "%s", is_run ? session_path : path);
     return program != NULL;
 }
 
@@ -175,7 +180,7 @@ static void refreshed_when_due(void **state)
     console.spent_ns = 0;
     hp_console_tick(&console, now + 20 * SECOND);
     assert_int_equal(console.refreshed_ns, now + SECOND);
-    assert_non_null(strstr(draw(), "paused, 18 s behind"));
+    assert_non_null(strstr(draw(), "paused, 19 s behind"));
     press("space", now + 20 * SECOND);
     assert_int_equal(console.refreshed_ns, now + 20 * SECOND);
     press("+", now + 21 * SECOND);
@@ -188,6 +193,29 @@ static void refreshed_when_due(void **state)
     assert_int_equal(console.choices.refresh_ms, 10000);
     hp_console_free(&console);
     unlink(console.choices.path);
+}
+
+/* Rows stay where they are while they are read, not while another view is shown. */
+static void rows_of_another_view_are_ordered_at_once(void **state)
+{
+    uint64_t now = 100 * SECOND;
+    (void)state;
+    open_console(now);
+    press("2", now);
+    const bool is_seldom_first = strcmp(name_at(0), "seldom") == 0;
+    void (*const other)(void) = is_seldom_first ? often : seldom;
+    for (unsigned call = 0; call < (is_seldom_first ? 50000 : 1000); call++)
+        other();
+    press("7", now + SECOND);
+    press("2", now + SECOND);
+    assert_string_equal(name_at(0), is_seldom_first ? "often" : "seldom");
+    /* Bars have no order: a click on their heading changes none. */
+    draw();
+    const size_t bars = hp_table_find(&console.table, "what");
+    assert_true(bars < console.table.column_count);
+    hp_act_sort_by(&console, "what");
+    assert_string_equal(console.view->sort, "");
+    hp_console_free(&console);
 }
 
 /* ----------------------------------------------------------------------------------------------------- keys */
@@ -256,6 +284,88 @@ static void clicks_select(void **state)
     unlink(console.choices.path);
 }
 
+/* --------------------------------------------------------------------------------------------------- stacks */
+
+/* main calls hot at two places, and other, which calls hot, which calls itself. */
+static const struct hp_named_stacks *example_stacks(void)
+{
+    static char texts[] = "\0test\0main\0hot\0other";
+    static struct hp_named_image image = {texts + 1, texts};
+    static struct hp_named_function functions[] = {
+        {texts + 6, texts, 0}, {texts + 11, texts, 0}, {texts + 15, texts, 0}};
+    static struct hp_named_frame frames[] = {{0, 0}, {1, 0}, {2, 0}};
+    static struct hp_named_node nodes[] = {
+        {0, 0, 0, 0, 0, 0, {0}},
+        {0, 0, 1, 0, 1, 0, {0}},
+        {1, 0, 2, 1, 1, 0, {[HP_STACK_USER_NS] = 30}},
+        {1, 0, 3, 1, 1, 0, {[HP_STACK_USER_NS] = 30}},
+        {1, 0, 4, 2, 1, 0, {[HP_STACK_USER_NS] = 10}},
+        {4, 0, 5, 1, 1, 0, {[HP_STACK_USER_NS] = 20}},
+        {5, 0, 6, 1, 1, 0, {[HP_STACK_USER_NS] = 10}},
+    };
+    static struct hp_named_stacks stacks = {.period_ns = 1,
+                                            .samples = 100,
+                                            .whole = 100,
+                                            .images = &image,
+                                            .image_count = 1,
+                                            .functions = functions,
+                                            .function_count = 3,
+                                            .frames = frames,
+                                            .frame_count = 3,
+                                            .nodes = nodes,
+                                            .node_count = 7,
+                                            .texts = texts,
+                                            .text_bytes = sizeof texts};
+    return &stacks;
+}
+
+static size_t count_of(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, part)) != NULL; at++)
+        count++;
+    return count;
+}
+
+/* A run writes its stacks after the console has seen the end of the program. */
+static void stacks_come_after_the_end(void **state)
+{
+    const uint64_t now = 100 * SECOND;
+    char folder[300], path[400];
+    (void)state;
+    snprintf(folder, sizeof folder, "%s/stacks%s", scratch_folder, HP_RUN_SUFFIX);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    hp_console_init(&console, &settings, &source);
+    assert_true(hp_console_choose(&console, folder));
+    hp_console_tick(&console, now);
+    console.watched.is_live = false;
+    console.is_due = true;
+    hp_console_tick(&console, now + SECOND);
+    assert_false(console.has_stacks);
+    assert_true(hp_stack_file_write(folder, example_stacks()));
+    console.is_due = true;
+    hp_console_tick(&console, now + 2 * SECOND);
+    assert_true(console.has_stacks);
+    press("4", now + 2 * SECOND);
+    /* All addresses of a function below one caller are one frame. */
+    const char *text = draw();
+    assert_int_equal(count_of(text, "│hot"), 3);
+    assert_non_null(strstr(text, "│hot  60 %"));
+    assert_non_null(strstr(text, "│other  40 %"));
+    assert_non_null(strstr(text, "│hot  30 %"));
+    /* Of one function: all its stacks, from every caller; recursion is inside. */
+    press("Enter", now + 2 * SECOND);
+    text = draw();
+    assert_non_null(strstr(text, "only hot"));
+    assert_int_equal(count_of(text, "│hot"), 2);
+    assert_non_null(strstr(text, "│hot  90 %"));
+    press("Backspace", now + 2 * SECOND);
+    assert_non_null(strstr(draw(), "│hot  60 %"));
+    hp_console_free(&console);
+    snprintf(path, sizeof path, "rm -r %s", folder);
+    assert_int_equal(system(path), 0);
+}
+
 /* ------------------------------------------------------------------------------------------------ stretches */
 
 /* A stretch shows what happened in it; afterwards the totals are back. */
@@ -312,12 +422,10 @@ static void leaving_a_stretch_restores_the_totals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_reordered_seldom),
-        cmocka_unit_test(refreshed_when_due),
-        cmocka_unit_test(each_escape_undoes_one_thing),
-        cmocka_unit_test(missing_history_is_shown),
-        cmocka_unit_test(clicks_select),
-        cmocka_unit_test(leaving_a_stretch_restores_the_totals),
+        cmocka_unit_test(rows_are_reordered_seldom), cmocka_unit_test(rows_of_another_view_are_ordered_at_once),
+        cmocka_unit_test(refreshed_when_due),        cmocka_unit_test(each_escape_undoes_one_thing),
+        cmocka_unit_test(missing_history_is_shown),  cmocka_unit_test(clicks_select),
+        cmocka_unit_test(stacks_come_after_the_end), cmocka_unit_test(leaving_a_stretch_restores_the_totals),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -261,6 +261,14 @@ static void rows_are_filtered_and_sorted(void **state)
     view.is_reversed = true;
     assert_true(hp_table_arrange(&table, &view, &arena, true, &rows));
     assert_order(&rows, (const uint64_t[]){1, 3, 4, 2}, 4);
+    /* Texts that are numbers of processes and threads. */
+    static const char *const tids[] = {"999", "10000", "2", "30"};
+    for (size_t at = 0; at < 4; at++)
+        table.rows[at].cells[3] =
+            (struct hp_table_cell){.has_value = true, .text = tids[at], .number = atof(tids[at])};
+    snprintf(view.sort, sizeof view.sort, "mostly");
+    assert_true(hp_table_arrange(&table, &view, &arena, true, &rows));
+    assert_order(&rows, (const uint64_t[]){2, 1, 4, 3}, 4);
     /* Idle and unknown rows are last in any order. */
     snprintf(view.sort, sizeof view.sort, "own");
     table.rows[3].is_last = true;

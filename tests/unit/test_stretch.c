@@ -59,6 +59,7 @@ static void put_site(uint32_t site, bool is_second, uint64_t ns)
     hp_axis_put_from_zero(&writer, HP_AXIS_SITE_SELF, site, done(is_second, ns) / 2);
     hp_axis_put_from_zero(&writer, HP_AXIS_SITE_CPU, site, done(is_second, ns) / 4);
     hp_axis_put_from_zero(&writer, HP_AXIS_SITE_BYTES, site, done(is_second, ns) / 8);
+    hp_axis_put_from_zero(&writer, HP_AXIS_SITE_KERNEL, site, is_second ? done(is_second, ns) / 8 : 0);
 }
 
 static void put_all(unsigned process, uint64_t ns)
@@ -189,6 +190,7 @@ static void assert_times(const char *name, uint64_t ticks, uint64_t leeway)
     assert_near(sums->self, ticks / 2, leeway);
     assert_near(sums->calls, ticks / (SLOT / 2), 2 + leeway / (SLOT / 2));
     assert_near(found != NULL ? found->stretch_cpu_ns : 0, ticks / 4, leeway);
+    assert_near(found != NULL ? found->stretch_kernel_ns : 0, strcmp(name, "second") == 0 ? ticks / 8 : 0, leeway);
     assert_near(found != NULL ? found->stretch_bytes : 0, ticks / 8, leeway);
 }
 
