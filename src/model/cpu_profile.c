@@ -384,6 +384,10 @@ static void add_process(const struct builder *builder, const struct hp_snapshot 
     cpu->outside.kernel_ns += others_kernel < others ? others_kernel : others;
     cpu->outside.user_ns += hp_less(others, others_kernel);
     builder->cpu->used_ns += all > sampled_ns ? all : sampled_ns;
+    /* The kernel counts from the start of the process; CPU time says how much of it was before the session. */
+    if (header->cpu_latest_ns > header->cpu_start_ns)
+        cpu->ready_ns += (double)header->ready_ns *
+                         ((double)(header->cpu_latest_ns - header->cpu_start_ns) / (double)header->cpu_latest_ns);
     if (header->cpu_refusal != 0)
         cpu->refusal = header->cpu_refusal;
     cpu->has_perf |= header->cpu_engine == HP_CPU_PERF;

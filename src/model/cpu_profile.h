@@ -31,6 +31,7 @@ struct hp_cpu {
     struct hp_cpu_sums startup; /* of processes that `hotpath run` has started, before their sessions began */
     struct hp_cpu_sums total;
     uint64_t used_ns;    /* by the clocks of the processes */
+    double ready_ns;     /* in which threads were ready to run, if no observer says where; 0: unknown */
     uint64_t sampled_ns; /* of sampled threads */
     uint64_t sampled_user_ns;
     uint64_t perf_samples; /* of all samples */

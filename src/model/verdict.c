@@ -53,7 +53,7 @@ static void split_time(const struct hp_evidence *evidence, struct hp_judgement *
         return;
     if (evidence->has_waits && evidence->waited_ns > judgement->waiting_ns)
         judgement->waited_scale = judgement->waiting_ns / evidence->waited_ns;
-    judgement->queue_ns = evidence->queue_ns * judgement->waited_scale;
+    judgement->queue_ns = least(evidence->queue_ns * judgement->waited_scale, judgement->waiting_ns);
     judgement->idle_ns = idle_part(evidence, judgement);
 }
 
@@ -69,10 +69,12 @@ static enum hp_verdict judge_by_counts(const struct hp_judgement *judgement, enu
     return judgement->alloc_part >= HP_VERDICT_ALLOC_PART ? HP_VERDICT_ALLOCATION_HEAVY : otherwise;
 }
 
-/* Waiting of unknown cause counts neither for nor against the run queue. */
+/* Waiting that samples did not see counts neither for nor against the run queue, unless there were none. */
 static enum hp_verdict judge_by_times(const struct hp_judgement *judgement, const struct hp_evidence *evidence)
 {
-    const double wall_ns = evidence->wall_ns, seen_ns = evidence->waited_ns * judgement->waited_scale;
+    const double wall_ns = evidence->wall_ns;
+    const double seen_ns =
+        evidence->has_waits ? evidence->waited_ns * judgement->waited_scale : judgement->waiting_ns;
     if (judgement->busy_ns + judgement->waiting_ns < HP_VERDICT_FOUND_PART * wall_ns)
         return judge_by_counts(judgement, HP_VERDICT_UNKNOWN);
     if (judgement->queue_ns >= HP_VERDICT_STARVED_PART * wall_ns &&

@@ -67,8 +67,9 @@ struct hp_evidence {
     bool has_cpu;
     double cpu_ns;
     bool has_waits;
+    bool has_queue;   /* queue_ns is known */
     double waited_ns; /* by samples of waits, so not exact */
-    double queue_ns;  /* of that, runnable */
+    double queue_ns;  /* of that, runnable; without waits, an estimate from the sum of all threads */
     double idle_ns;   /* of that, idle */
     bool has_allocs;
     double alloc_count;

@@ -207,25 +207,40 @@ static size_t end_of_site(const struct hp_run_waits *waits, size_t at)
     return at;
 }
 
+/* The parts of its waits that a function can have had. */
+struct fitting {
+    double queue, others;
+};
+
 /*
  * Each sample credits all waiting since the last one to the function that it finds. In a short run that can exceed
- * the function's time: the excess was elsewhere, but it is unknown where.
+ * the function's time: the excess was elsewhere, but it is unknown where. Time in the run queue is taken first: a
+ * thread is found where it waits, and was preempted where it computed.
  */
-static double fit(struct hp_run_waits *waits, const struct hp_run *run, size_t from, size_t to)
+static struct fitting fit(struct hp_run_waits *waits, const struct hp_run *run, size_t from, size_t to)
 {
     const struct hp_site_sums *site = waits->all[from]->site;
-    double seen = 0;
-    for (size_t at = from; at < to; at++)
+    double seen = 0, queued = 0;
+    for (size_t at = from; at < to; at++) {
         seen += (double)waits->all[at]->ns;
+        queued += waits->all[at]->cause == HP_WAIT_RUN_QUEUE ? (double)waits->all[at]->ns : 0;
+    }
     const double most = site != NULL ? hp_run_ns(run, hp_sums_self(&site->sums)) : seen;
-    for (size_t at = from; at < to && seen > most; at++) {
+    if (seen <= most)
+        return (struct fitting){1, 1};
+    const double others = seen - queued < most ? seen - queued : most;
+    const struct fitting fitting = {queued > 0 ? (most - others) / queued : 1,
+                                    seen > queued ? others / (seen - queued) : 1};
+    for (size_t at = from; at < to; at++) {
         struct hp_wait_sums *wait = waits->all[at];
         const uint64_t ns = wait->ns;
-        wait->ns = hp_reduced(ns, most / seen);
-        wait->beside_ns = hp_reduced(wait->beside_ns, most / seen);
+        const bool is_queue = wait->cause == HP_WAIT_RUN_QUEUE;
+        wait->ns = hp_reduced(ns, is_queue ? fitting.queue : fitting.others);
+        wait->beside_ns = hp_reduced(wait->beside_ns, is_queue ? fitting.queue : fitting.others);
         waits->misplaced_ns += ns - wait->ns;
+        waits->misplaced_queue_ns += is_queue ? ns - wait->ns : 0;
     }
-    return seen > most ? most / seen : 1;
+    return fitting;
 }
 
 static int compare_sites(const void *a, const void *b)
@@ -235,10 +250,10 @@ static int compare_sites(const void *a, const void *b)
 }
 
 /* False: no memory. */
-static bool add_to_node(const struct gathering *gathering, const struct placed *placed, double part)
+static bool add_to_node(const struct gathering *gathering, const struct placed *placed, struct fitting fitting)
 {
     struct hp_node_waits **waits = placed->node != NULL ? &gathering->waits->nodes[placed->node->index] : NULL;
-    const uint64_t ns = hp_reduced(placed->ns, part);
+    const uint64_t ns = hp_reduced(placed->ns, placed->cause == HP_WAIT_RUN_QUEUE ? fitting.queue : fitting.others);
     if (waits == NULL)
         return true;
     if (*waits == NULL && (*waits = hp_arena_take(gathering->arena, sizeof **waits)) == NULL)
@@ -257,9 +272,9 @@ static bool fit_all(const struct gathering *gathering, size_t placed_count)
     for (size_t at = 0, end; at < waits->count; at = end) {
         const struct hp_site_sums *site = waits->all[at]->site;
         end = end_of_site(waits, at);
-        const double part = fit(waits, gathering->profile->run, at, end);
+        const struct fitting fitting = fit(waits, gathering->profile->run, at, end);
         for (; placed < placed_count && gathering->placed[placed]->site == site; placed++)
-            if (!add_to_node(gathering, gathering->placed[placed], part))
+            if (!add_to_node(gathering, gathering->placed[placed], fitting))
                 return false;
     }
     return true;

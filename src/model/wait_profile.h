@@ -36,7 +36,8 @@ struct hp_run_waits {
     uint64_t watched_ns;          /* of all threads together: running, runnable or waiting */
     uint64_t waited_ns;           /* of that, waits, all that follows */
     uint64_t left_out_ns;         /* waits without a row, for lack of space */
-    uint64_t misplaced_ns;        /* waits without a row: in functions, beyond the functions' time */
+    uint64_t misplaced_ns;        /* waits without a row: in functions, beyond the functions' time ... */
+    uint64_t misplaced_queue_ns;  /* ... and of that, run queue */
     uint64_t watcher_ns;          /* CPU time of the observer */
     uint64_t unwatched;           /* threads that could not be watched, at least */
     uint32_t period_us; /* mean time between two samples of a process; of the process sampled least often */

@@ -34,7 +34,7 @@ const keyOf = line => JSON.stringify([line.name, line.cause, line.call, line.wha
 
 /*
  * All of it by function; null is outside of all. At a sample all that was waited goes to the function that is
- * found: never more than it took.
+ * found: never more than it took, and what is too much is time in the run queue first.
  */
 export function waitsIn(from, to, selfOf) {
   const all = new Map();
@@ -54,11 +54,15 @@ export function waitsIn(from, to, selfOf) {
     waits.get(wait.name).push(wait);
   }
   for (const [name, list] of waits) {
-    const seen = list.reduce((sum, wait) => sum + wait.ns, 0), most = name === null ? seen : selfOf(name);
+    const isQueue = wait => wait.cause === "run queue";
+    const sumOf = waits => waits.reduce((sum, wait) => sum + wait.ns, 0);
+    const seen = sumOf(list), queued = sumOf(list.filter(isQueue)), most = name === null ? seen : selfOf(name);
+    const others = Math.min(seen - queued, most);
     for (const wait of list)
       if (seen > most) {
-        wait.ns = Math.floor(wait.ns * most / seen);
-        wait.beside = Math.floor(wait.beside * most / seen);
+        const part = isQueue(wait) ? (most - others) / queued : others / (seen - queued);
+        wait.ns = Math.floor(wait.ns * part);
+        wait.beside = Math.floor(wait.beside * part);
       }
     list.sort((a, b) => b.ns - a.ns);
   }

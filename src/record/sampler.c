@@ -9,6 +9,7 @@
 #include "sample_spent.h"
 #include "sample_stacks.h"
 #include "sys.h"
+#include "task_files.h"
 #include "thread_context.h"
 #include "thread_space.h"
 
@@ -223,6 +224,25 @@ static void guess_node(struct hp_thread_context *context)
         HOTPATH_PUT_(context->sampler.cpu->last_node, outermost->node);
 }
 
+#define MOST_ASKED 512u /* threads, at the end of a session */
+
+/*
+ * How long the thread was ready to run, which is not waiting. The kernel is asked once, at the end: asking at the
+ * start, too, would cost short programs more than it tells. An observer reads it anyway.
+ */
+static void count_ready(const struct hp_thread_context *context)
+{
+    char text[96];
+    if (HOTPATH_GET_(hp_runtime->wishes.is_watched) != 0 || !hp_calls_begin())
+        return;
+    if (hp_task_read(0, context->thread_id, "schedstat", text, sizeof text)) {
+        const char *at = text;
+        hp_task_number(&at); /* the time that it ran */
+        __atomic_fetch_add(&hp_store_header(context->store)->ready_ns, hp_task_number(&at), __ATOMIC_RELAXED);
+    }
+    hp_calls_end();
+}
+
 static void settle_for_good(struct hp_thread_context *context)
 {
     settle(context);
@@ -261,8 +281,10 @@ void hp_sampler_part(struct hp_thread_context *context)
         return;
     hp_signals_hold(&held);
     if (hp_sampler_hold(context) && is_own(context)) {
-        if (hp_spent_begin(context))
+        if (hp_spent_begin(context)) {
             settle_for_good(context);
+            count_ready(context);
+        }
         hp_spent_end(context, HP_MOST_OF_BEGINNING, false);
         hp_sources_stop(sampler);
         end_alternate(context);
@@ -327,8 +349,12 @@ void hp_sampler_begin_late(void)
 
 void hp_sampler_end(void)
 {
-    struct hp_thread_context *context = hp_thread_present();
-    if (context != NULL && context->sampler.cpu != NULL)
-        settle_for_good(context);
+    struct hp_thread_context *present = hp_thread_present();
+    if (present != NULL && present->sampler.cpu != NULL)
+        settle_for_good(present);
+    uint32_t count = 0;
+    for (const struct hp_thread_context *context = hp_page()->contexts; context != NULL; context = context->next)
+        if (context->thread_id != 0 && !context->is_handler && context->sampler.cpu != NULL && count++ < MOST_ASKED)
+            count_ready(context);
     hp_sources_end_process();
 }

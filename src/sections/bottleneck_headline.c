@@ -27,7 +27,8 @@ static void put_verdict(struct hp_text *line, const struct hp_bottleneck *entry)
         hp_text_string(line, entry->cause);
         hp_text_char(line, ')');
     } else if (has_cause && !entry->evidence.has_waits) {
-        hp_text_string(line, " (cause unknown, maybe for a CPU: set HOTPATH_WAITS=1)");
+        hp_text_string(line, entry->evidence.has_queue ? " (cause unknown: set HOTPATH_WAITS=1)"
+                                                       : " (cause unknown, maybe for a CPU: set HOTPATH_WAITS=1)");
     }
 }
 

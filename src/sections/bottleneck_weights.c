@@ -53,8 +53,8 @@ static bool has_name(const struct hp_wait_sums *wait)
 }
 
 /*
- * "sleep", "lock held in update", "lock: holder not recorded", "disk: /data/x.db". The numbers of unnamed pipes and sockets are
- * left out, since they tell users nothing.
+ * "sleep", "lock held in update", "lock: holder not recorded", "disk: /data/x.db". The numbers of unnamed
+ * pipes and sockets are left out, since they tell users nothing.
  */
 const char *hp_bottleneck_name_cause(const struct hp_bottlenecks *view, const struct hp_wait_sums *wait)
 {
@@ -104,9 +104,9 @@ static bool find_cause(const struct hp_bottlenecks *view, struct hp_bottleneck *
     const enum hp_verdict verdict = entry->judgement.verdict;
     const bool has_queue = verdict != HP_VERDICT_WAITING && verdict != HP_VERDICT_IDLE;
     const uint32_t cause = hp_bottleneck_largest_cause(waits, has_queue, verdict == HP_VERDICT_IDLE);
-    if (view->waits == NULL || waits->by_cause[cause] == 0)
+    if (waits->by_cause[cause] == 0)
         return true;
-    for (size_t at = 0; at < view->waits->count; at++) {
+    for (size_t at = 0; view->waits != NULL && at < view->waits->count; at++) {
         const struct hp_wait_sums *wait = view->waits->all[at];
         if (wait->site != entry->site || wait->cause != cause)
             continue;
@@ -114,6 +114,8 @@ static bool find_cause(const struct hp_bottlenecks *view, struct hp_bottleneck *
         if (entry->cause == NULL && (entry->cause = hp_bottleneck_name_cause(view, wait)) == NULL)
             return false;
     }
+    if (entry->cause == NULL)
+        entry->cause = hp_wait_cause_name(cause); /* the run queue, which no sample found it in */
     entry->cause_ns = (double)waits->by_cause[cause];
     return true;
 }
@@ -149,7 +151,7 @@ static double loop_wait_of(const struct hp_bottlenecks *view, const struct hp_ju
                            const struct hp_site_waits *waits)
 {
     if (view->waits == NULL)
-        return judgement->knows_waiting ? judgement->waiting_ns : 0;
+        return judgement->knows_waiting ? judgement->waiting_ns - judgement->queue_ns : 0;
     /* Time in the run queue after a wait belongs to it. */
     const uint64_t queued = waits->idle_by_cause[HP_WAIT_RUN_QUEUE];
     return judgement->idle_ns *
@@ -163,8 +165,8 @@ static void name_if_large(struct hp_bottleneck *entry)
                       entry->cause_ns > HP_VERDICT_CAUSE_PART * entry->judgement.waiting_ns;
 }
 
-static bool weigh(const struct hp_bottlenecks *view, struct hp_bottleneck *entry, const struct hp_site_sums *site,
-                  const struct hp_cpu_sums *cpu)
+static void collect(const struct hp_bottlenecks *view, struct hp_bottleneck *entry, const struct hp_site_sums *site,
+                    const struct hp_cpu_sums *cpu)
 {
     struct hp_evidence *evidence = &entry->evidence;
     struct hp_site_waits waits = {0};
@@ -182,13 +184,23 @@ static bool weigh(const struct hp_bottlenecks *view, struct hp_bottleneck *entry
         .has_cpu = view->cpu != NULL,
         .cpu_ns = entry->cpu != NULL ? (double)hp_cpu_ns(entry->cpu) : 0,
         .has_waits = view->waits != NULL,
+        .has_queue = view->waits != NULL || (view->cpu != NULL && view->cpu->ready_ns > 0),
         .waited_ns = (double)waits.ns,
         .queue_ns = (double)waits.by_cause[HP_WAIT_RUN_QUEUE],
         .idle_ns = (double)waits.idle_ns,
         .has_allocs = view->allocs != NULL,
         .alloc_count = (double)entry->allocs.own_count,
     };
-    hp_judge(evidence, &entry->judgement);
+}
+
+/* False: no memory. */
+static bool conclude(const struct hp_bottlenecks *view, struct hp_bottleneck *entry)
+{
+    struct hp_site_waits waits = {0};
+    if (view->waits != NULL)
+        hp_waits_of_site(view->waits, entry->site, &waits);
+    waits.by_cause[HP_WAIT_RUN_QUEUE] = (uint64_t)entry->evidence.queue_ns;
+    hp_judge(&entry->evidence, &entry->judgement);
     entry->work_ns = entry->wall_ns - entry->judgement.idle_ns;
     entry->loop_ns = loop_wait_of(view, &entry->judgement, &waits);
     if (!find_cause(view, entry, &waits))
@@ -239,6 +251,48 @@ void hp_bottlenecks_set_whole(struct hp_bottlenecks *view)
     }
     view->inside_ns = hp_run_ns(&results->model->run, inside);
     view->whole_ns = hp_run_ns(&results->model->run, whole);
+}
+
+/* ----------------------------------------------------------------------------------------- run queue */
+
+#define MOST_ROUNDS 16
+
+/* How much of its time, neither on a CPU nor seen waiting, may be time in the run queue. */
+static double room_for_queue(const struct hp_bottleneck *entry)
+{
+    const struct hp_evidence *evidence = &entry->evidence;
+    if (!evidence->has_cpu || evidence->is_wall_scaled)
+        return 0;
+    const double room = evidence->wall_ns - evidence->cpu_ns - evidence->waited_ns;
+    return room > 0 ? room : 0;
+}
+
+/*
+ * Threads lose their CPU where they use it. So time in the run queue of which no sample says where it was belongs
+ * to functions in proportion to their CPU time, as far as they have time that nothing else explains.
+ */
+static void spread_queue(const struct hp_bottlenecks *view, struct hp_bottleneck *entries, size_t count)
+{
+    double left = view->waits != NULL ? (double)view->waits->misplaced_queue_ns
+                  : view->cpu != NULL ? view->cpu->ready_ns
+                                      : 0;
+    for (int round = 0; round < MOST_ROUNDS && left > 0 && view->cpu != NULL; round++) {
+        const double whole = left;
+        double users = (double)hp_cpu_ns(&view->cpu->outside);
+        for (size_t at = 0; at < count; at++)
+            users += room_for_queue(&entries[at]) > 0 ? entries[at].evidence.cpu_ns : 0;
+        for (size_t at = 0; at < count; at++) {
+            struct hp_evidence *evidence = &entries[at].evidence;
+            const double room = room_for_queue(&entries[at]), due = whole * hp_part_of(evidence->cpu_ns, users);
+            const double ns = room < due ? room : due;
+            evidence->queue_ns += ns;
+            evidence->waited_ns += ns;
+            left -= ns;
+        }
+        left -= whole * hp_part_of((double)hp_cpu_ns(&view->cpu->outside), users);
+        if (whole - left < 1e-3 * whole)
+            break;
+    }
 }
 
 /* --------------------------------------------------------------------------------------------- tasks */
@@ -309,7 +363,8 @@ static bool find_task_waits(struct hp_bottlenecks *view, struct hp_bottleneck *e
         struct hp_bottleneck *entry = entry_of(entries, sites, task->site);
         if (entry == NULL) {
             entry = &entries[(*entry_count)++];
-            if (!weigh(view, entry, task->site, view->cpu != NULL ? &none : NULL))
+            collect(view, entry, task->site, view->cpu != NULL ? &none : NULL);
+            if (!conclude(view, entry))
                 return false;
         }
         if (wait == NULL)
@@ -419,10 +474,15 @@ static struct hp_bottleneck *weigh_all(struct hp_bottlenecks *view, size_t *ret_
     const size_t most = profile->site_count + (tasks != NULL ? tasks->count : 0) + 1;
     struct hp_bottleneck *entries = hp_arena_take_array(view->results->model->arena, most, sizeof *entries);
     *ret_count = profile->site_count;
-    for (size_t at = 0; entries != NULL && at < profile->site_count; at++)
-        if (!weigh(view, &entries[at], profile->sites[at], view->cpu != NULL ? &view->cpu->sites[at].own : NULL))
+    if (entries == NULL || tasks == NULL)
+        return NULL;
+    for (size_t at = 0; at < profile->site_count; at++)
+        collect(view, &entries[at], profile->sites[at], view->cpu != NULL ? &view->cpu->sites[at].own : NULL);
+    spread_queue(view, entries, profile->site_count);
+    for (size_t at = 0; at < profile->site_count; at++)
+        if (!conclude(view, &entries[at]))
             return NULL;
-    if (entries == NULL || tasks == NULL || !credit_tasks(view, entries, ret_count))
+    if (!credit_tasks(view, entries, ret_count))
         return NULL;
     for (size_t at = 0; at < *ret_count; at++)
         if (!is_left_out(view, entries[at].site))

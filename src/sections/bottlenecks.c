@@ -129,7 +129,7 @@ static void fill_times(const struct view *view, struct hp_row *row, const struct
     hp_section_set_number(row, columns->waiting, judgement->waiting_ns);
     if (hp_bottleneck_is_long_enough(entry))
         hp_section_set_number(row, columns->waiting_percent, 100 * judgement->waiting_ns / entry->wall_ns);
-    if (view->all.waits != NULL)
+    if (entry->evidence.has_queue)
         hp_section_set_number(row, columns->queue, judgement->queue_ns);
     if (entry->is_named) {
         hp_section_set_text(row, columns->waits_for, entry->cause);

@@ -42,7 +42,7 @@
 #define HP_LAYOUT_VERSION 8u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1656u /* bytes of the header in use */
+#define HP_HEADER_USED 1664u /* bytes of the header in use */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -217,6 +217,7 @@ struct hp_header {
     uint64_t hidden_cost_ps; /* the part of zone_cost_ps that a CPU hides behind a chain of dependent arithmetic */
     uint64_t used_ns;        /* CPU time of the process in the session, written when it ends; 0: unknown */
     uint64_t preempted;      /* how often the process's threads lost their CPU by then without waiting */
+    uint64_t ready_ns;       /* atomic: time that threads without an observer were ready to run, at their ends */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 

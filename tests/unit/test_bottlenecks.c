@@ -177,6 +177,51 @@ static void unmeasured_columns_are_empty(void **state)
     assert_none(0, "own_bytes");
 }
 
+/* Without an observer, the time in the run queue is known as a sum: it belongs to those who use the CPU. */
+static void run_queue_of_the_process_is_spread(void **state)
+{
+    (void)state;
+    thread = builder_thread(&builder);
+    load = call_of(thread, 0, "load", 3 * SECOND);
+    compute = call_of(thread, 0, "compute", 6 * SECOND);
+    tiny = call_of(thread, 0, "tiny", SECOND);
+    builder_cpu(&builder, thread, load, 30, 30 * MS, 0);
+    builder_cpu(&builder, thread, compute, 2000, 2000 * MS, 0);
+    builder_cpu(&builder, thread, tiny, 970, 970 * MS, 0);
+    builder_elapse(&builder, 10 * SECOND, 1);
+    builder_header(&builder)->ready_ns = 4030 * MS;
+    fixture_build();
+    assert_string_equal(bottlenecks()->summary,
+                        "The bottleneck is compute: 60 % of the time, starved for CPU time");
+    assert_row(0, "compute", "starved",
+               "ready to run, but without a CPU, for 3.94 s of its 6.00 s; busy for 2.00 s");
+    assert_number(2, "run_queue_ns", 30e6); /* no more than the rest of its time */
+    assert_string_equal(cell_of(bottlenecks(), 0, "waits_for").text, "run queue");
+    assert_string_equal(cell_of(bottlenecks(), 1, "verdict").text, "waiting");
+    builder_header(&builder)->ready_ns = 0; /* a kernel that does not count it */
+    fixture_build();
+    assert_string_equal(cell_of(bottlenecks(), 0, "verdict").text, "waiting");
+    assert_none(0, "run_queue_ns");
+}
+
+/* A thread is found where it waits, but was preempted where it computed. */
+static void run_queue_beyond_a_wait_is_spread(void **state)
+{
+    (void)state;
+    thread = builder_thread(&builder);
+    load = call_of(thread, 0, "load", 4 * SECOND);
+    compute = call_of(thread, 0, "compute", 6 * SECOND);
+    builder_cpu(&builder, thread, compute, 3000, 3000 * MS, 0);
+    builder_waits(&builder, 4)->watched_ns = 10 * SECOND;
+    builder_wait(&builder, load, HP_WAIT_DISK, SYS_read, "/data", 3900 * MS);
+    builder_wait(&builder, load, HP_WAIT_RUN_QUEUE, -1, "", 3100 * MS);
+    builder_elapse(&builder, 10 * SECOND, 1);
+    fixture_build();
+    assert_row(0, "compute", "starved",
+               "ready to run, but without a CPU, for 3.00 s of its 6.00 s; busy for 3.00 s");
+    assert_row(1, "load", "waiting", "waiting for 4.00 s of its 4.00 s, 3.90 s of that for disk: /data (1 sample)");
+}
+
 static void verdict_from_waits_alone(void **state)
 {
     (void)state;
@@ -931,6 +976,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(verdict_weighs_all_measurements, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(every_row_has_its_numbers, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(unmeasured_columns_are_empty, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(run_queue_of_the_process_is_spread, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(run_queue_beyond_a_wait_is_spread, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(verdict_from_waits_alone, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(verdict_from_waits_beside_an_unmeasured_process, fixture_set_up,
                                         fixture_tear_down),
