@@ -4,6 +4,7 @@
  */
 import {elapsed, functionOf, functions, gain, history, idleOf, knowsWaits, lineOf, linesOf, mainName,
   rows} from "./data.js";
+import {time} from "./format.js";
 
 const LEAST_SAMPLES = 20, BUSY_PART = 0.6, WAITING_PART = 0.6, STARVED_PART = 0.25, QUEUE_PART = 0.5;
 const IDLE_PART = 0.6, IDLE_RUN = 0.5;
@@ -233,9 +234,19 @@ export function headline(view) {
     return !isTold(first) || first.judgement.verdict === "idle" ? told
       : told + ". Otherwise, the bottleneck is " + entryWords(view, first);
   }
+  if (outsideWaiting > first.work && 2 * outsideWaiting > view.inside + outsideWaiting) {
+    const cause = largestCause(outside, true, false);
+    return "The bottleneck is outside of all measured functions: threads waited there " + time(outsideWaiting) +
+      ", mainly for " + (cause === "run queue" ? "a free CPU (run queue)" : cause) +
+      ". Among measured functions it is " + entryWords(view, first);
+  }
   const outsideNs = view.whole - view.inside - outside.idle;
   const before = outsideNs > first.work
     ? share(partOf(outsideNs, view.whole)) + " of the time is outside of all measured functions. " : "";
+  if (first.name === mainName && first.judgement.verdict === "waiting" && 2 * first.work > view.whole)
+    return before + share(partOf(first.work, view.whole)) + measureOf(view).replace(/, $/, "") +
+      " is spent waiting outside of all measured functions, in " + first.name + " itself" +
+      (first.isNamed ? " (" + first.cause + ")" : "");
   return before + (isTold(first) ? "The bottleneck is "
     : partOf(first.work, view.whole) > 0.5 ? "Most of the time is spent in "
     : "The function with the most time is ") + entryWords(view, first);

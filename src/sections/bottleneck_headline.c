@@ -13,6 +13,19 @@
 #include "units.h"
 #include "utf8.h"
 
+/* " (lock held in update)" */
+static void put_cause(struct hp_text *line, const struct hp_bottleneck *entry)
+{
+    if (entry->is_named) {
+        hp_text_string(line, " (");
+        hp_text_string(line, entry->cause);
+        hp_text_char(line, ')');
+    } else if (!entry->evidence.has_waits) {
+        hp_text_string(line, entry->evidence.has_queue ? " (cause unknown: set HOTPATH_WAITS=1)"
+                                                       : " (cause unknown, maybe for a CPU: set HOTPATH_WAITS=1)");
+    }
+}
+
 /* "waiting (lock held in update)" */
 static void put_verdict(struct hp_text *line, const struct hp_bottleneck *entry)
 {
@@ -20,16 +33,8 @@ static void put_verdict(struct hp_text *line, const struct hp_bottleneck *entry)
     hp_text_string(line, verdict == HP_VERDICT_MIXED     ? "busy and waiting"
                          : verdict == HP_VERDICT_STARVED ? "starved for CPU time"
                                                          : hp_verdict_name(verdict));
-    const bool has_cause =
-        verdict == HP_VERDICT_WAITING || verdict == HP_VERDICT_MIXED || verdict == HP_VERDICT_IDLE;
-    if (has_cause && entry->is_named) {
-        hp_text_string(line, " (");
-        hp_text_string(line, entry->cause);
-        hp_text_char(line, ')');
-    } else if (has_cause && !entry->evidence.has_waits) {
-        hp_text_string(line, entry->evidence.has_queue ? " (cause unknown: set HOTPATH_WAITS=1)"
-                                                       : " (cause unknown, maybe for a CPU: set HOTPATH_WAITS=1)");
-    }
+    if (verdict == HP_VERDICT_WAITING || verdict == HP_VERDICT_MIXED || verdict == HP_VERDICT_IDLE)
+        put_cause(line, entry);
 }
 
 /* The site with the most CPU time, which may be low in the table. NULL: too few samples. */
@@ -302,6 +307,25 @@ static void put_entry(struct hp_text *line, const struct hp_bottlenecks *view, c
                                  : "; CPU time and waiting were not measured");
 }
 
+/* Waiting of the main function itself is outside of what the program measures: naming it would tell nothing. */
+static bool waits_in_main(const struct hp_bottlenecks *view, const struct hp_bottleneck *first)
+{
+    return first->site->is_main && first->judgement.verdict == HP_VERDICT_WAITING &&
+           2 * first->work_ns > view->whole_ns;
+}
+
+/* "95 % of the time is spent waiting outside of all measured functions, in main itself (sleep)" */
+static void put_waiting_main(struct hp_text *line, const struct hp_bottlenecks *view,
+                             const struct hp_bottleneck *first)
+{
+    hp_bottleneck_put_share(line, hp_part_of(first->work_ns, view->whole_ns));
+    hp_text_string(line, measure_of(view));
+    hp_text_string(line, " is spent waiting outside of all measured functions, in ");
+    hp_bottleneck_put_name(line, first->site);
+    hp_text_string(line, " itself");
+    put_cause(line, first);
+}
+
 /* "The bottleneck is async_sleep: 75 % of the time, waiting (sleep)" */
 static void put_first(struct hp_text *line, const struct hp_bottlenecks *view, const struct hp_bottleneck *first,
                       bool is_second)
@@ -349,9 +373,32 @@ static size_t busiest_program(const struct hp_bottlenecks *view, double ns, bool
     return 2 * sum > ns ? front : 0;
 }
 
+static void put_main_cause(struct hp_text *line, const struct hp_site_waits *waits)
+{
+    const uint32_t cause = hp_bottleneck_largest_cause(waits, true, false);
+    hp_text_string(line, ", mainly for ");
+    hp_text_string(line, cause == HP_WAIT_RUN_QUEUE ? "a free CPU (run queue)" : hp_wait_cause_name(cause));
+}
+
+/* "The bottleneck is outside of all measured functions: threads waited there 9.00 s, mainly for disk. " */
+static bool put_waiting_outside(struct hp_text *line, const struct hp_bottlenecks *view,
+                                const struct outside *outside, const struct hp_bottleneck *first)
+{
+    const double all = view->inside_ns + outside->cpu_ns + outside->waiting_ns;
+    if (outside->waiting_ns <= first->work_ns || 2 * outside->waiting_ns <= all)
+        return false;
+    struct hp_site_waits waits;
+    hp_waits_of_site(view->waits, NULL, &waits);
+    hp_text_string(line, "The bottleneck is outside of all measured functions: threads waited there ");
+    hp_units_ns(line, outside->waiting_ns);
+    put_main_cause(line, &waits);
+    hp_text_string(line, ". ");
+    return true;
+}
+
 /*
- * If more happens outside measured functions than in any of them. True: CPU time is used there, so the bottleneck
- * is there.
+ * If more happens outside measured functions than in any of them. True: CPU time is used there, or most waiting is
+ * there, so the bottleneck is there.
  */
 static bool put_outside(struct hp_text *line, const struct hp_bottlenecks *view, const struct outside *outside,
                         const struct hp_bottleneck *first)
@@ -368,6 +415,8 @@ static bool put_outside(struct hp_text *line, const struct hp_bottlenecks *view,
         hp_text_string(line, " of the CPU time. ");
         return true;
     }
+    if (put_waiting_outside(line, view, outside, first))
+        return true;
     if (outside_ns > first->work_ns) {
         hp_bottleneck_put_share(line, hp_part_of(outside_ns, view->whole_ns));
         hp_text_string(line, " of the time is outside of all measured functions. ");
@@ -460,13 +509,6 @@ static bool is_busy(double used_ns, const struct hp_site_waits *waits)
     return used_ns >= HP_VERDICT_BUSY_PART * (used_ns + blocked_ns);
 }
 
-static void put_main_cause(struct hp_text *line, const struct hp_site_waits *waits)
-{
-    const uint32_t cause = hp_bottleneck_largest_cause(waits, true, false);
-    hp_text_string(line, ", mainly for ");
-    hp_text_string(line, cause == HP_WAIT_RUN_QUEUE ? "a free CPU (run queue)" : hp_wait_cause_name(cause));
-}
-
 /* "The program used 1.32 s of CPU time and waited 3.74 s, mainly for disk" */
 static void put_program(struct hp_text *line, const struct hp_bottlenecks *view)
 {
@@ -511,7 +553,10 @@ static void put_work(struct hp_text *line, const struct hp_bottlenecks *view, co
     }
     const struct hp_bottleneck *first = first_at_work(view);
     const bool is_second = put_outside(line, view, outside, first);
-    put_first(line, view, first, is_second);
+    if (!is_second && waits_in_main(view, first))
+        put_waiting_main(line, view, first);
+    else
+        put_first(line, view, first, is_second);
     if (!is_second)
         put_busiest(view, line, first);
 }

@@ -342,6 +342,51 @@ static void unmeasured_cpu_time_is_said_first(void **state)
                         80);
 }
 
+/* Threads without zones that wait for most of the time are said first, whatever main does. */
+static void waiting_outside_is_said_first(void **state)
+{
+    (void)state;
+    build_times();
+    build_waits();
+    const uint32_t unseen = builder_thread(&builder);
+    const uint32_t root = ((struct hp_thread *)builder_at(&builder, unseen))->root;
+    builder_wait(&builder, root, HP_WAIT_SOCKET, SYS_read, "", 9 * SECOND);
+    fixture_build();
+    assert_string_equal(bottlenecks()->summary,
+                        "The bottleneck is load: 60 % of the time, waiting (disk: /data/large)");
+    builder_wait(&builder, root, HP_WAIT_DISK, SYS_read, "/data/x", 2 * SECOND);
+    fixture_build();
+    assert_string_equal(
+        bottlenecks()->summary,
+        "The bottleneck is outside of all measured functions: threads waited there 11.00 s, mainly for "
+        "socket. Among measured functions it is load: 60 % of the time, waiting (disk: /data/large)");
+}
+
+/* So is waiting in main that is in none of the functions it calls. */
+static void waiting_in_main_is_outside_of_functions(void **state)
+{
+    (void)state;
+    thread = builder_thread(&builder);
+    main_node = builder_node(&builder, thread, 0, builder_site(&builder, "main", "src/demo.c", 1));
+    builder_header(&builder)->main_site = 0;
+    compute = call_of(thread, main_node, "compute", SECOND);
+    builder_call(&builder, thread, main_node, 10 * SECOND, SECOND);
+    builder_cpu(&builder, thread, compute, 1000, 990 * MS, 0);
+    builder_elapse(&builder, 10 * SECOND, 1);
+    fixture_build();
+    assert_string_equal(
+        bottlenecks()->summary,
+        "90 % of the time is spent waiting outside of all measured functions, in main itself (cause "
+        "unknown, maybe for a CPU: set HOTPATH_WAITS=1); of the CPU time, 100 % is in compute");
+    builder_waits(&builder, 4)->watched_ns = 10 * SECOND;
+    builder_wait(&builder, main_node, HP_WAIT_SLEEP, SYS_nanosleep, "", 9 * SECOND);
+    fixture_build();
+    assert_string_equal(
+        bottlenecks()->summary,
+        "90 % of the time is spent waiting outside of all measured functions, in main itself (sleep); of "
+        "the CPU time, 100 % is in compute");
+}
+
 /* --- idle */
 
 static uint32_t pop, serve;
@@ -982,6 +1027,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(verdict_from_waits_beside_an_unmeasured_process, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(verdict_from_allocations_alone, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(waiting_outside_is_said_first, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(waiting_in_main_is_outside_of_functions, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(unmeasured_cpu_time_is_said_first, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(pool_verdict_names_the_job, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(waiting_for_a_lock_is_not_idle, fixture_set_up, fixture_tear_down),
