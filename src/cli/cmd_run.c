@@ -43,6 +43,7 @@
 struct agreed {
     bool has_timers; /* stacks are sampled inside the program */
     bool defers;     /* processes begin their sessions late */
+    bool has_stacks; /* stacks are sampled, here or there */
 };
 
 struct run {
@@ -278,6 +279,7 @@ static void watch(const void *context, pid_t pid)
                                                          folder_of_rings(run), wants_zones(run));
     const bool has_stacks = takes_stacks && has_collector;
     if (run->agreed != NULL) {
+        run->agreed->has_stacks = has_stacks;
         run->agreed->has_timers = has_stacks && hp_stacks_are_from_inside(hp_collector_source());
         run->agreed->defers = may_defer(run);
     }
@@ -370,23 +372,26 @@ static void leave_children_out(const struct run *run, struct hp_sessions *sessio
     sessions->count = count;
 }
 
-static void add_from_outside(const struct run *run, bool has_stacks)
-{
-    const struct hp_outside outside = {.folder = run->folder,
-                                       .census = hp_census_end(),
-                                       .library = run->alloc_library,
-                                       .began = run->began,
-                                       .defers = run->agreed != NULL && run->agreed->defers,
-                                       .has_stacks = has_stacks};
-    hp_outside_add(&outside);
-}
-
 static bool has_sessions(const struct run *run)
 {
     struct hp_sessions sessions = {0};
     const bool has = hp_sessions_in(&sessions, run->folder) && sessions.count > 0;
     hp_sessions_free(&sessions);
     return has;
+}
+
+/* A program into which nothing was loaded is there even if it was too short for a sample. */
+static void add_from_outside(const struct run *run)
+{
+    const bool has_stacks = run->agreed != NULL && run->agreed->has_stacks;
+    const struct hp_outside outside = {.folder = run->folder,
+                                       .census = hp_census_end(),
+                                       .library = run->alloc_library,
+                                       .began = run->began,
+                                       .defers = run->agreed != NULL && run->agreed->defers,
+                                       .has_stacks =
+                                           has_stacks && run->alloc_library[0] == '\0' && !has_sessions(run)};
+    hp_outside_add(&outside);
 }
 
 static void report(struct run *run, pid_t program)
@@ -402,7 +407,7 @@ static void report(struct run *run, pid_t program)
     }
     const bool has_stacks = hp_run_folder_keep_stacks(run->folder);
     const struct hp_lender_sums lent = hp_lender_end(); /* what is read below is in files */
-    add_from_outside(run, has_stacks && run->alloc_library[0] == '\0' && !has_sessions(run));
+    add_from_outside(run);
     if (!hp_sessions_in(&sessions, run->folder))
         return;
     leave_children_out(run, &sessions, program);

@@ -11,7 +11,8 @@ import time
 import pytest
 
 from command import GUEST, cli, wait_until  # noqa: F401 (a fixture)
-from harness import EMULATOR, HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, needs_root
+from harness import (EMULATOR, HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, needs_root,
+                     perf_is_allowed)
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
 
@@ -152,6 +153,14 @@ def test_ls_says_how_programs_ended(cli):
     lives.unlink()
     running.communicate(timeout=TIMEOUT)
     running.communicate()
+
+
+@pytest.mark.skipif(not perf_is_allowed(), reason="nothing tells of a program into which nothing was loaded")
+def test_ls_has_programs_too_short_for_a_sample(cli):
+    """Into which nothing was loaded: they are known from outside, and not only by chance."""
+    for _ in range(6):
+        cli("run", "--format", "none", "--no-preload", "sh", "-c", "kill -9 $$", status=-signal.SIGKILL)
+    assert [fields(line)[1] for line in cli("ls").stdout.splitlines()[1:]] == 6 * ["killed: SIGKILL"]
 
 
 def test_process_whose_first_thread_has_exited_is_live(cli):
