@@ -9,9 +9,11 @@
 #include "arena.h"
 #include "arith.h"
 #include "cpu_profile.h"
+#include "crew_profile.h"
 #include "hash_index.h"
 #include "page.h"
 #include "page_column.h"
+#include "pair_table.h"
 #include "profile.h"
 #include "section.h"
 #include "sort.h"
@@ -19,16 +21,17 @@
 #include "wait_profile.h"
 
 #define MOST_THREADS 256u
-#define MOST_RECORDS 400000u             /* of all threads: what takes a second or two, and three megabytes */
-#define MOST_SERVED_RECORDS 20000u       /* the same of a page that is made again and again */
-#define MOST_SEARCHES UINT64_C(20000000) /* of a tree for the node of a wait: a broken file may have many of both */
+#define MOST_RECORDS 400000u       /* of all threads: what takes a second or two, and three megabytes */
+#define MOST_SERVED_RECORDS 20000u /* the same of a page that is made again and again */
+#define ROUNDS 20u                 /* of fitting waits: after five they hardly change */
 
 /* What a thread has in a row itself. */
 struct place {
     const struct hp_thread_label *thread;
     uint32_t row; /* from 1 */
     uint64_t own_ns, cpu_ns;
-    const struct hp_node_waits *waits; /* NULL: none was seen */
+    uint32_t session, site;      /* its function: the first session that has it, and its id there */
+    struct hp_node_waits *waits; /* NULL: none was seen */
 };
 
 struct thread {
@@ -95,41 +98,17 @@ static uint32_t row_of(const struct row_index *index, const struct hp_tree_node 
     return index->hashes.slots[slot_of(index, parent, node->site->name, &hash)].number;
 }
 
-/* ------------------------------------------------------------------------------------------------ waits */
-
-/* As they were seen. The page fits them into the time of their function. */
-static void find_waits(struct threads *threads, struct hp_node_waits **waits)
-{
-    const struct hp_run *run = threads->profile->run;
-    uint64_t searches_left = MOST_SEARCHES;
-    for (uint32_t session = 0; session < run->count; session++) {
-        struct hp_walk walk = {0};
-        for (struct hp_wait wait; hp_snapshot_next_wait(run->sessions[session], &walk, &wait);) {
-            const struct hp_tree_node *node =
-                hp_forest_find(&threads->profile->forest, session, wait.node, &searches_left);
-            if (node == NULL || wait.cause >= HP_WAIT_CAUSES)
-                continue;
-            struct hp_node_waits **its = &waits[node->index];
-            if (*its == NULL && (*its = hp_arena_take(threads->model->arena, sizeof **its)) == NULL) {
-                threads->has_memory = false;
-                return;
-            }
-            (*its)->by_cause[wait.cause] += wait.ns;
-        }
-    }
-}
-
 /* ----------------------------------------------------------------------------------------------- places */
 
-static void add_place(struct threads *threads, const struct hp_tree_node *node, uint32_t row,
-                      const struct hp_node_waits *waits)
+static void add_place(struct threads *threads, const struct hp_tree_node *node, uint32_t row)
 {
     const struct place place = {
         .thread = node->site->thread,
         .row = row,
         .own_ns = hp_units_round(hp_run_ns(threads->profile->run, hp_sums_self(&node->sums))),
         .cpu_ns = threads->cpu != NULL ? hp_cpu_ns(&threads->cpu->nodes[node->index]) : 0,
-        .waits = waits,
+        .session = node->site->session,
+        .site = node->site->id,
     };
     if (row == 0 || place.thread == NULL || (place.own_ns == 0 && place.cpu_ns == 0))
         return;
@@ -154,17 +133,176 @@ static void find_places(struct threads *threads, struct row_index *index)
     const size_t count = threads->profile->node_count;
     struct hp_arena *arena = threads->model->arena;
     uint32_t *rows = hp_arena_take_array(arena, count + 1, sizeof *rows);
-    struct hp_node_waits **waits = hp_arena_take_array(arena, count + 1, sizeof(void *));
     threads->places = hp_arena_take_array(arena, count + 1, sizeof(void *));
-    threads->has_memory = rows != NULL && waits != NULL && threads->places != NULL && index_rows(index);
-    if (threads->has_memory && threads->has_waits)
-        find_waits(threads, waits);
+    threads->has_memory = rows != NULL && threads->places != NULL && index_rows(index);
     for (size_t at = 0; threads->has_memory && at < count; at++) {
         const struct hp_tree_node *node = threads->profile->nodes[at];
         rows[at] = row_of(index, node, rows);
-        add_place(threads, node, rows[at], waits[at]);
+        add_place(threads, node, rows[at]);
     }
     hp_sort(threads->places, threads->place_count, compare_places);
+}
+
+/* ------------------------------------------------------------------------------------------------ waits */
+
+/*
+ * Waits are known by function and cause, and by thread and cause. What a thread waited for in a function is fitted
+ * to both, for each cause alone: at first it is its time off CPU there; then, in turns, it is scaled to the sums of
+ * the functions and to those of the threads. The time of a thread outside of all functions is one more place.
+ */
+struct cell {
+    uint32_t site, thread;
+    double off_ns; /* time off CPU */
+    double ns;     /* of the current cause */
+};
+
+struct fitting {
+    struct cell *cells; /* of the places, then of the threads outside of all functions */
+    size_t count;
+    struct hp_pair_table numbers; /* sites by session and id; the first is outside of all */
+    struct hp_site_waits *sites;
+    const struct hp_crew_member **members; /* by thread; NULL: what it waited for in all is unknown */
+    size_t thread_count;
+    double *site_sums, *thread_sums;
+};
+
+/* Only threads that were watched alone under this id. */
+static const struct hp_crew_member *find_member(const struct hp_run_crew *crew, const struct hp_thread_label *label)
+{
+    const struct hp_crew_member *found = NULL;
+    for (size_t at = 0; crew != NULL && at < crew->count; at++) {
+        const struct hp_crew_member *member = crew->all[at];
+        if (!member->is_watched || member->label->pid != label->pid || member->label->tid != label->tid)
+            continue;
+        if (found != NULL || member->label->threads != 1)
+            return NULL;
+        found = member;
+    }
+    return found;
+}
+
+static void add_cell(struct fitting *fitting, uint32_t site, double off_ns)
+{
+    fitting->cells[fitting->count++] =
+        (struct cell){.site = site, .thread = (uint32_t)fitting->thread_count, .off_ns = off_ns > 0 ? off_ns : 0};
+}
+
+static bool make_cells(struct fitting *fitting, const struct threads *threads)
+{
+    const struct place *const *places = (const struct place *const *)threads->places;
+    const struct hp_run_crew *crew = hp_run_has_crew(&threads->model->run) ? hp_model_crew(threads->model) : NULL;
+    struct hp_arena *arena = threads->model->arena;
+    fitting->cells = hp_arena_take_array(arena, 2 * threads->place_count + 1, sizeof *fitting->cells);
+    fitting->members = hp_arena_take_array(arena, threads->place_count + 1, sizeof(void *));
+    double *outside_ns = hp_arena_take_array(arena, threads->place_count + 1, sizeof *outside_ns);
+    if (fitting->cells == NULL || fitting->members == NULL || outside_ns == NULL ||
+        hp_pair_table_put(&fitting->numbers, UINT32_MAX, UINT32_MAX) == HP_NO_PAIR)
+        return false;
+    for (size_t at = 0; at < threads->place_count; at++) {
+        const uint32_t site = hp_pair_table_put(&fitting->numbers, places[at]->session, places[at]->site);
+        const struct hp_crew_member *member = fitting->members[fitting->thread_count];
+        if (site == HP_NO_PAIR)
+            return false;
+        if (at == 0 || places[at]->thread->number != places[at - 1]->thread->number) {
+            fitting->thread_count += at > 0;
+            member = find_member(crew, places[at]->thread);
+            fitting->members[fitting->thread_count] = member;
+            if (member != NULL)
+                outside_ns[fitting->thread_count] = (double)member->lived_ns - (double)hp_crew_cpu_ns(member);
+        }
+        const double off_ns = (double)hp_less(places[at]->own_ns, places[at]->cpu_ns);
+        add_cell(fitting, site, off_ns);
+        outside_ns[fitting->thread_count] -= off_ns;
+    }
+    const size_t last = fitting->thread_count;
+    for (fitting->thread_count = 0; threads->place_count > 0 && fitting->thread_count <= last;
+         fitting->thread_count++)
+        add_cell(fitting, 0, outside_ns[fitting->thread_count]);
+    return true;
+}
+
+static bool read_sites(struct fitting *fitting, const struct threads *threads, const struct hp_run_waits *waits)
+{
+    struct hp_arena *arena = threads->model->arena;
+    const size_t count = fitting->numbers.count;
+    fitting->sites = hp_arena_take_array(arena, count, sizeof *fitting->sites);
+    fitting->site_sums = hp_arena_take_array(arena, count, sizeof *fitting->site_sums);
+    fitting->thread_sums = hp_arena_take_array(arena, fitting->thread_count + 1, sizeof *fitting->thread_sums);
+    if (fitting->sites == NULL || fitting->site_sums == NULL || fitting->thread_sums == NULL)
+        return false;
+    hp_waits_of_site(waits, NULL, &fitting->sites[0]);
+    for (size_t at = 1; at < count; at++) {
+        const struct hp_pair *site = &fitting->numbers.all[at];
+        const struct hp_site_sums *named = hp_profile_site(threads->model->profile, site->first, site->second);
+        if (named != NULL)
+            hp_waits_of_site(waits, named, &fitting->sites[at]);
+    }
+    return true;
+}
+
+static void sum_up(struct fitting *fitting)
+{
+    memset(fitting->site_sums, 0, fitting->numbers.count * sizeof *fitting->site_sums);
+    memset(fitting->thread_sums, 0, fitting->thread_count * sizeof *fitting->thread_sums);
+    for (size_t at = 0; at < fitting->count; at++) {
+        fitting->site_sums[fitting->cells[at].site] += fitting->cells[at].ns;
+        fitting->thread_sums[fitting->cells[at].thread] += fitting->cells[at].ns;
+    }
+}
+
+static double scaled(double ns, double sum, uint64_t known) { return sum > 0 ? ns * ((double)known / sum) : 0; }
+
+/* Ends with the threads, so that none waits longer than it was seen waiting. */
+static void fit(struct fitting *fitting, uint32_t cause)
+{
+    for (size_t at = 0; at < fitting->count; at++)
+        fitting->cells[at].ns = fitting->cells[at].off_ns;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        sum_up(fitting);
+        for (size_t at = 0; at < fitting->count; at++) {
+            struct cell *cell = &fitting->cells[at];
+            cell->ns = scaled(cell->ns, fitting->site_sums[cell->site], fitting->sites[cell->site].by_cause[cause]);
+        }
+        sum_up(fitting);
+        for (size_t at = 0; at < fitting->count; at++) {
+            struct cell *cell = &fitting->cells[at];
+            const struct hp_crew_member *member = fitting->members[cell->thread];
+            if (member != NULL)
+                cell->ns = scaled(cell->ns, fitting->thread_sums[cell->thread], member->waited_ns[cause]);
+        }
+    }
+}
+
+static bool keep(const struct fitting *fitting, struct threads *threads, uint32_t cause)
+{
+    for (size_t at = 0; at < threads->place_count; at++) {
+        struct hp_node_waits *waits = threads->places[at]->waits;
+        const uint64_t ns = hp_units_round(fitting->cells[at].ns);
+        if (ns == 0)
+            continue;
+        if (waits == NULL && (waits = hp_arena_take(threads->model->arena, sizeof *waits)) == NULL)
+            return false;
+        waits->by_cause[cause] = ns;
+        threads->places[at]->waits = waits;
+    }
+    return true;
+}
+
+static void find_waits(struct threads *threads)
+{
+    struct fitting fitting = {0};
+    const struct hp_run_waits *waits = hp_model_waits(threads->model);
+    threads->has_memory = waits != NULL && make_cells(&fitting, threads) && read_sites(&fitting, threads, waits);
+    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES && threads->has_memory; cause++) {
+        uint64_t seen_ns = 0;
+        for (size_t at = 0; at < fitting.numbers.count; at++)
+            seen_ns += fitting.sites[at].by_cause[cause];
+        if (seen_ns == 0)
+            continue;
+        fit(&fitting, cause);
+        threads->has_memory = keep(&fitting, threads, cause);
+    }
+    hp_pair_table_free(&fitting.numbers);
 }
 
 static int compare_times(const void *a, const void *b)
@@ -297,6 +435,8 @@ bool hp_page_put_threads(struct hp_json *json, const hotpath_results *results, b
         threads.has_memory = threads.profile != NULL && (threads.cpu != NULL || !hp_run_has_cpu(&model->run));
         if (threads.has_memory)
             find_places(&threads, &index);
+        if (threads.has_memory && threads.has_waits)
+            find_waits(&threads);
         if (threads.has_memory)
             find_threads(&threads);
     }

@@ -98,6 +98,15 @@ function drawHeader() {
     el("button", {onclick: () => { find(id).scrollIntoView(); }}, title)));
 }
 
+/* At the top, as in the console; what it was is in the last line. */
+function drawLost(lost) {
+  const number = lost.reduce((sum, [, part]) => sum + part, 0);
+  fill(find("lost"), "lost " + count(number));
+  find("lost").dataset.is = number > 0 ? "some" : "none";
+  find("lost").title = number > 0 ? find("trust-line").textContent : "nothing was lost";
+  find("lost").onclick = () => { find("trust-line").scrollIntoView(); };
+}
+
 function drawTrust() {
   const trust = report.trust, lost = Object.entries(trust.lost).filter(([, number]) => number > 0);
   const parts = ["Clock " + report.meta.clock.kind + ". A measured call costs " + trust.zone_cost_ns +
@@ -111,6 +120,7 @@ function drawTrust() {
     if (trust[key])
       parts.push(trust[key] + ".");
   fill(find("trust-line"), parts.join(" "), report.warnings.map(warning => el("p.plain", null, warning)));
+  drawLost(lost);
   fill(find("made"), report.hotpath + " \u00b7 " + report.meta.host + " \u00b7 " + report.meta.system + " \u00b7 " +
     report.meta.created_at);
 }

@@ -6,6 +6,7 @@ HOTPATH_PAGE_PICTURES=FOLDER saves screenshots of the page there.
 import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -38,6 +39,18 @@ def exact_rows(browser):
 
 def number(text):
     return None if text == NONE else float(text.split()[0].replace(",", ""))
+
+
+def test_what_was_lost_is_said_at_the_top(cli, browser):
+    cli("run", "--format", "none", "--", EXAMPLES / "basic")
+    page_of(cli)
+    path = cli.folder / "page.html"
+    browser.open(path, "")
+    assert browser.run("return document.getElementById('lost').textContent") == "lost 0"
+    path.write_text(re.sub(r'"lost":\{"zones":0', '"lost":{"zones":17', path.read_text()))
+    browser.open(path, "")
+    said = browser.run("const lost = document.getElementById('lost'); return [lost.textContent, lost.title]")
+    assert said[0] == "lost 17" and "Lost: 17 zones" in said[1]
 
 
 def test_values_match_the_report(cli, browser):
