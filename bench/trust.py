@@ -23,10 +23,10 @@ LEAST = 0.03
 TURNS = 5
 
 SMALL = ("chain", "wide", "memory", "words", "tiny")
-MACROS = ("value", "count", "gauge", "channel", "channel_ids", "channel_bulk", "channel_waits", "stream", "task", "poll",
-          "await", "loop")
-REPEATS = {**{kind: 1000000 for kind in MACROS}, "chain": 2000000, "wide": 2000000, "memory": 2000000, "words": 300000,
-           "tiny": 100000, "pairs": 500000, "one_pair": 2000000, "compute": 2000, "switches": 60000}
+MACROS = ("value", "count", "gauge", "channel", "channel_ids", "channel_bulk", "channel_waits", "stream", "task",
+          "poll", "await", "loop")
+REPEATS = {**{kind: 1000000 for kind in MACROS}, "chain": 2000000, "wide": 2000000, "memory": 2000000,
+           "words": 300000, "tiny": 100000, "pairs": 500000, "one_pair": 2000000, "compute": 2000, "switches": 60000}
 
 CPU = {"HOTPATH_CPU": "1"}
 
@@ -86,7 +86,8 @@ def command_of(build, mode, kind, report):
         variables["LD_PRELOAD"] = os.path.join(build, "lib", variables["LD_PRELOAD"])
     if mode.startswith("run"):
         del variables["HOTPATH_DIR"]
-        return [os.path.join(build, "bin", "hotpath"), "run", "--format", "json", "--output", report] + words, variables
+        run = [os.path.join(build, "bin", "hotpath"), "run", "--format", "json", "--output", report]
+        return run + words, variables
     return words, dict(variables, HOTPATH_OUTPUT_PATH=report, HOTPATH_OUTPUT_FORMAT="json")
 
 

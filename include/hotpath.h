@@ -34,6 +34,10 @@
 #ifndef HOTPATH_H
 #define HOTPATH_H
 
+#if !defined(__cplusplus) && defined(__STRICT_ANSI__) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#error "hotpath.h needs inline functions: compile with -std=gnu89, or with -std=c99 or newer, not with -std=c89"
+#else
+
 /* ------------------------------------------------------------------ 1. configuration and version */
 
 #define HOTPATH_VERSION_MAJOR 0
@@ -933,9 +937,9 @@ HOTPATH_API_ void hotpath_v1_closed(void);
  * Called by interposed read, write and similar functions around a call that moves data through a channel that the
  * program does not report itself. `channel` tells the channels of one site apart. Preserves errno.
  */
-#define HOTPATH_QUEUE_ 0    /* carries messages, identified by its address */
-#define HOTPATH_PIPE_ 1     /* carries bytes; its identity is the same in all processes */
-#define HOTPATH_MESSAGES_ 2 /* as HOTPATH_PIPE_, carries messages */
+#define HOTPATH_QUEUE_ 0       /* carries messages, identified by its address */
+#define HOTPATH_PIPE_ 1        /* carries bytes; its identity is the same in all processes */
+#define HOTPATH_MESSAGES_ 2    /* as HOTPATH_PIPE_, carries messages */
 struct hotpath_transfer_ {
     struct hotpath_site *site;
     const void *channel;
@@ -2252,4 +2256,5 @@ HOTPATH_OFF_ int hotpath_section_series(const hotpath_section *section, size_t r
 } /* extern "C" */
 #endif
 
+#endif /* not C89 */
 #endif /* HOTPATH_H */

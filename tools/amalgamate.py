@@ -60,8 +60,8 @@ TOP = """\
  * SPDX-License-Identifier: MIT
  */
 #ifdef __cplusplus
-#error "hotpath.c is C: give it to the C compiler, hotpath.h is for C++ too"
-#endif
+#error "hotpath.c is C: give it to the C compiler (cc -c hotpath.c) and link the object; hotpath.h is for C++ too"
+#else
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
@@ -112,6 +112,7 @@ __attribute__((constructor(102))) static void hp_alloc_keep_out(void)
 
 BOTTOM = """
 #pragma GCC diagnostic pop
+#endif /* C, not C++ */
 """
 
 

@@ -1,6 +1,7 @@
 /* Edit distance of words, row by row of the usual table. SPDX-License-Identifier: MIT */
 #include "spelling.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define LONGEST_WORD 63u
@@ -9,8 +10,11 @@ static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') 
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-/* The number of letters to add, drop, change or swap with their neighbour to turn one word into the other. */
-static size_t distance(const char *a, size_t height, const char *b, size_t width)
+/*
+ * Twice the number of letters to add, drop, change or swap with their neighbour to turn one word into the other. If
+ * the other has parts, its first ones may be meant, which counts as half a letter.
+ */
+static size_t score(const char *a, size_t height, const char *b, size_t width)
 {
     size_t rows[3][LONGEST_WORD + 1];
     for (size_t j = 0; j <= width; j++)
@@ -25,12 +29,17 @@ static size_t distance(const char *a, size_t height, const char *b, size_t width
                 row[j] = least(row[j], before[j - 2] + 1);
         }
     }
-    return rows[height % 3][width];
+    const size_t *last = rows[height % 3];
+    size_t best = 2 * last[width];
+    for (size_t j = 1; j < width; j++)
+        if (b[j] == '-' || b[j] == '_')
+            best = least(best, 2 * last[j] + 1);
+    return best;
 }
 
 struct hp_spelling hp_spelling_of(const char *word, size_t length)
 {
-    return (struct hp_spelling){.word = word, .length = length, .distance = length < 6 ? 2 : 3};
+    return (struct hp_spelling){.word = word, .length = length, .score = length < 5 ? 4 : 6};
 }
 
 void hp_spelling_try(struct hp_spelling *spelling, const char *other)
@@ -38,9 +47,10 @@ void hp_spelling_try(struct hp_spelling *spelling, const char *other)
     const size_t length = strlen(other);
     if (spelling->length > LONGEST_WORD || length > LONGEST_WORD)
         return;
-    const size_t wrong = distance(spelling->word, spelling->length, other, length);
-    if (wrong >= spelling->distance)
+    const size_t found = score(spelling->word, spelling->length, other, length);
+    const bool is_shorter = spelling->best != NULL && length < strlen(spelling->best);
+    if (found > spelling->score || (found == spelling->score && !is_shorter))
         return;
     spelling->best = other;
-    spelling->distance = wrong;
+    spelling->score = found;
 }

@@ -1,5 +1,6 @@
 /*
- * Finds the word that was probably meant: one letter is wrong, two in longer words. Ignores case.
+ * Finds the word that was probably meant: one letter is wrong, two in longer words, or its last parts are missing
+ * ("alloc" of "alloc-bytes"). Ignores case.
  *
  *     struct hp_spelling spelling = hp_spelling_of(word, length);
  *     hp_spelling_try(&spelling, "timing");             for each valid word
@@ -16,7 +17,7 @@ struct hp_spelling {
     const char *word;
     size_t length;
     const char *best; /* of the tried words; NULL: none is close */
-    size_t distance;  /* of the best one, or one more than the limit */
+    size_t score;     /* of the best one, or one more than the limit: twice the number of wrong letters */
 };
 
 struct hp_spelling hp_spelling_of(const char *word, size_t length);

@@ -444,7 +444,11 @@ static int refuse(struct hp_launch *launch, struct run *run)
         become_program(launch, run);
         launch->error = errno;
     }
-    hp_fail("cannot run '%s': %s", launch->argv[0], strerror(launch->error));
+    char interpreter[PATH_MAX];
+    if (launch->error == ENOENT && hp_program_lacks_interpreter(launch->argv[0], interpreter, sizeof interpreter))
+        hp_fail("cannot run '%s': its interpreter '%s' does not exist", launch->argv[0], interpreter);
+    else
+        hp_fail("cannot run '%s': %s", launch->argv[0], strerror(launch->error));
     return launch->error == ENOENT ? 127 : 126;
 }
 

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,17 +32,42 @@ static int open_program(const char *name)
     return hp_find_in_path(name, path, sizeof path) ? open_executable(path) : -1;
 }
 
-/* Opens the interpreter of a script; -1: not a script. */
-static int open_interpreter(int fd)
+#define SCRIPT_LINE_BYTES 256u
+
+/* The interpreter in the first line of a script; NULL: not a script. */
+static const char *read_interpreter(int fd, char line[SCRIPT_LINE_BYTES])
 {
-    char line[256];
-    const ssize_t length = pread(fd, line, sizeof line - 1, 0);
+    const ssize_t length = pread(fd, line, SCRIPT_LINE_BYTES - 1, 0);
     if (length < 3 || memcmp(line, "#!", 2) != 0)
-        return -1;
+        return NULL;
     line[length] = '\0';
     char *name = line + 2 + strspn(line + 2, " \t");
-    name[strcspn(name, " \t\n")] = '\0';
-    return open_executable(name);
+    name[strcspn(name, " \t\r\n")] = '\0';
+    return name;
+}
+
+/* -1: not a script. */
+static int open_interpreter(int fd)
+{
+    char line[SCRIPT_LINE_BYTES];
+    const char *name = read_interpreter(fd, line);
+    return name != NULL ? open_executable(name) : -1;
+}
+
+bool hp_program_lacks_interpreter(const char *program, char *ret_name, size_t size)
+{
+    char line[SCRIPT_LINE_BYTES];
+    struct hp_linkage linkage = {.fd = -1};
+    const int fd = open_program(program);
+    const char *name = fd >= 0 ? read_interpreter(fd, line) : NULL;
+    if (name == NULL && fd >= 0 && hp_linkage_read(&linkage, fd))
+        name = linkage.linker;
+    const bool is_missing = name != NULL && name[0] != '\0' && access(name, F_OK) != 0;
+    if (is_missing)
+        snprintf(ret_name, size, "%s", name);
+    if (fd >= 0)
+        close(fd);
+    return is_missing;
 }
 
 /* ------------------------------------------------------------------------------------------------ inspecting it */

@@ -297,9 +297,18 @@ static double start_ns(const struct hp_run *run, const struct hp_header *header)
     return loading_ns(run) + (double)header->session_ns;
 }
 
+/* `hotpath run` samples stacks by an event of perf that all threads have: it makes their switches slower. */
+static double switches_ns(const struct hp_run *run, const struct hp_function_profile *functions)
+{
+    double switches = 0;
+    for (size_t at = 0; at < run->count; at++)
+        switches += (double)run->sessions[at]->header.switches;
+    return functions != NULL && functions->source == HP_STACKS_BY_PERF ? switches * NS_OF_SWITCH : 0;
+}
+
 /*
- * CPU time that stacks found, and what is not on stacks: loading is the work of the kernel and of the dynamic
- * linker. A few samples would say too little.
+ * CPU time that stacks found, and what is not on stacks: loading and switching are the work of the kernel and of
+ * the dynamic linker. A few samples would say too little.
  */
 static double found_ns(const struct hp_run *run, const struct hp_function_profile *functions)
 {
@@ -308,17 +317,20 @@ static double found_ns(const struct hp_run *run, const struct hp_function_profil
         return 0;
     for (size_t at = 0; at < run->count; at++)
         own += start_ns(run, &run->sessions[at]->header) - (double)run->sessions[at]->header.session_ns;
-    return (double)functions->own_ns + own;
+    return (double)functions->own_ns + own + switches_ns(run, functions);
 }
 
-/* ------------------------------------------------------------------------------------------------------- the run */
+/* ------------------------------------------------------------------------------------------------------ the run */
 
 /* The CPU time of a process in its session; 0: unknown. */
 static double used_in(const struct hp_header *header)
 {
+    const bool is_with_startup = header->features & HP_FEATURE_RUN && header->exec_count == 0;
+    const double before = is_with_startup ? (double)header->cpu_start_ns : 0;
     if (header->used_ns > 0)
-        return (double)header->used_ns;
-    return header->features & HP_FEATURE_CPU ? (double)hp_less(header->cpu_latest_ns, header->cpu_start_ns) : 0;
+        return (double)header->used_ns + before;
+    return header->features & HP_FEATURE_CPU ? (double)hp_less(header->cpu_latest_ns, header->cpu_start_ns) + before
+                                             : 0;
 }
 
 /* What threads noticed counts for sessions that have not ended. */
@@ -381,10 +393,11 @@ struct taken_in_run {
     double elapsed; /* ticks of all sessions */
 };
 
-static struct taken_in_run take_all(struct hp_arena *arena, const struct hp_profile *profile, bool is_least)
+static struct taken_in_run take_all(struct hp_arena *arena, const struct hp_profile *profile,
+                                    const struct hp_function_profile *functions, bool is_least)
 {
     const struct hp_run *run = profile->run;
-    struct taken_in_run sums = {0};
+    struct taken_in_run sums = {.all = switches_ns(run, functions)};
     for (uint32_t at = 0; at < run->count; at++) {
         const struct object_costs objects = object_costs_of(arena, run, at);
         const struct taken taken = taken_in(profile, at, &objects, is_least);
@@ -406,7 +419,7 @@ static struct taken_in_run take_all(struct hp_arena *arena, const struct hp_prof
 static double delay_ns(const struct hp_run *run, const struct taken_in_run *taken, const struct use *use)
 {
     const double cores = run->sessions[0]->header.cores > 0 ? run->sessions[0]->header.cores : 1;
-    const double elapsed = hp_run_ns(run, run->elapsed_ticks);
+    const double elapsed = (double)hp_run_elapsed_ns(run);
     const double in_turn =
         taken->elapsed > 0 ? taken->sum_of_busiest * ((double)run->elapsed_ticks / taken->elapsed) : 0;
     const double at_once = use->cpu_ns > 0 && elapsed > 0 ? largest(use->cpu_ns / elapsed, 1) : 0;
@@ -432,7 +445,8 @@ struct hp_cost hp_cost_of(struct hp_arena *arena, const struct hp_profile *profi
 {
     const struct hp_run *run = profile->run;
     const struct use use = use_of(run);
-    const struct taken_in_run most = take_all(arena, profile, false), least = take_all(arena, profile, true);
+    const struct taken_in_run most = take_all(arena, profile, functions, false),
+                              least = take_all(arena, profile, functions, true);
     return (struct hp_cost){.most = share(run, &most, &use, functions),
                             .least = share(run, &least, &use, functions),
                             .cpu_ns = largest(most.all, found_ns(run, functions)),

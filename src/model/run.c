@@ -106,6 +106,17 @@ static void set_costs(struct hp_run *run)
         run->function_cost_ns = run->zone_cost_ns;
 }
 
+/*
+ * The kernel and the dynamic linker work before the session begins. Their CPU time counts, so the time that it took
+ * does, too: a run of a millisecond would otherwise use more CPU time than it lasts.
+ */
+static void set_startup(struct hp_run *run)
+{
+    const struct hp_header *header = &run->sessions[0]->header;
+    if (header->features & HP_FEATURE_RUN && header->exec_count == 0)
+        run->startup_ns = header->cpu_start_ns;
+}
+
 static void count_states(struct hp_run *run)
 {
     for (size_t at = 0; at < run->count; at++) {
@@ -153,6 +164,7 @@ bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_sna
     set_rate(run);
     hold_rate(run);
     set_times(run);
+    set_startup(run);
     set_costs(run);
     count_states(run);
     return count_processes(run, arena);
@@ -160,7 +172,10 @@ bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_sna
 
 double hp_run_ns(const struct hp_run *run, uint64_t ticks) { return (double)ticks * run->ns_per_tick; }
 
-uint64_t hp_run_elapsed_ns(const struct hp_run *run) { return hp_units_round(hp_run_ns(run, run->elapsed_ticks)); }
+uint64_t hp_run_elapsed_ns(const struct hp_run *run)
+{
+    return hp_units_round(hp_run_ns(run, run->elapsed_ticks)) + (run->stretch == NULL ? run->startup_ns : 0);
+}
 
 uint64_t hp_run_started_ns(const struct hp_run *run, const struct hp_snapshot *session)
 {

@@ -25,9 +25,10 @@ struct hp_run {
     size_t left_out_count;
     double ns_per_tick;
     bool is_rate_known;
-    uint64_t start_ns;                 /* by CLOCK_MONOTONIC: beginning of the first session */
-    uint64_t elapsed_ticks;            /* from there to the end of the last one */
-    double zone_cost_ns;               /* cost of one zone, averaged over the sessions; 0: unknown */
+    uint64_t start_ns;      /* by CLOCK_MONOTONIC: beginning of the first session */
+    uint64_t elapsed_ticks; /* from there to the end of the last one */
+    uint64_t startup_ns; /* CPU time of its first process before the session, in `hotpath run`: it took that long */
+    double zone_cost_ns; /* cost of one zone, averaged over the sessions; 0: unknown */
     double zone_inner_ns;              /* the part of it that falls into the zone's own duration */
     double hidden_cost_ns;             /* the part of it that the CPU may hide behind work of the program */
     double counted_cost_ns;            /* of a zone that is counted, not timed */

@@ -22,6 +22,17 @@ const char *hp_trust_clock_name(uint32_t kind)
 
 static uint32_t higher(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
+static void find_unclosed(const struct hp_snapshot *session, struct hp_trust *trust)
+{
+    struct hp_site site;
+    if (trust->unclosed != NULL || session->header.unclosed == 0 ||
+        !hp_snapshot_site(session, session->header.unclosed - 1, &site))
+        return;
+    trust->unclosed = hp_snapshot_text(session, site.name);
+    trust->unclosed_at = (struct hp_location){.file = hp_snapshot_text(session, site.file), .line = site.line};
+    trust->is_unclosed_block = (site.kind & ~HOTPATH_KIND_CXX_) == HOTPATH_KIND_BLOCK_;
+}
+
 void hp_trust_of_run(struct hp_arena *arena, const struct hp_profile *profile, const struct hp_cpu *cpu,
                      const struct hp_function_profile *functions, struct hp_trust *ret_trust)
 {
@@ -47,6 +58,7 @@ void hp_trust_of_run(struct hp_arena *arena, const struct hp_profile *profile, c
             ret_trust->lost[loss] += header->losses[loss];
         ret_trust->unpassed += (header->features & HP_FEATURE_UNPASSED) != 0;
         ret_trust->brief += header->brief;
+        find_unclosed(run->sessions[at], ret_trust);
         ret_trust->storage = higher(ret_trust->storage, header->storage);
         ret_trust->refusal = higher(ret_trust->refusal, header->refusal);
     }

@@ -73,15 +73,18 @@ static void try_zones(struct miniature *mini)
     }
 }
 
-/* Each step depends on the one before, so a CPU has time for other things meanwhile. About a zone long. */
+/*
+ * Each step depends on the one before, so a CPU has time for other things meanwhile. Longer than a zone, and
+ * without a loop: the CPU would have to learn when it ends.
+ */
+#define STEP (x ^= x << 13, x ^= x >> 7, x ^= x << 17)
+#define STEPS (STEP, STEP, STEP, STEP, STEP, STEP, STEP, STEP)
+
 static uint64_t compute(uint64_t x)
 {
-    for (int step = 0; step < 20; step++) {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        __asm__("" : "+r"(x)); /* not several passes at once */
-    }
+    STEPS;
+    STEPS;
+    STEPS;
     return x;
 }
 

@@ -7,13 +7,16 @@
 #include "exit_report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "arena.h"
 #include "holders.h"
 #include "memory.h"
 #include "mutex.h"
 #include "process.h"
+#include "raw_call.h"
 #include "report.h"
 #include "runtime.h"
 #include "session_clock.h"
@@ -108,6 +111,24 @@ static int open_output(const struct hp_settings *settings)
     if (fd < 0)
         say_output_failed("cannot write", path);
     return fd;
+}
+
+/* Whether a shell would find the program `hotpath`: a report that names its commands sends users there. */
+static bool is_command_there(void)
+{
+    const char *path = hp_environment("PATH");
+    while (path != NULL) {
+        char file[1100];
+        struct hp_text text;
+        const size_t length = strcspn(path, ":");
+        hp_text_init(&text, file, sizeof file);
+        hp_text_bytes(&text, path, length);
+        hp_text_string(&text, "/hotpath");
+        if (hp_raw(SYS_faccessat, AT_FDCWD, hp_text_end(&text), X_OK, 0) == 0)
+            return true;
+        path = path[length] == ':' ? path + length + 1 : NULL;
+    }
+    return false;
 }
 
 /* ---------------------------------------------------------------------------------------------- turns */
@@ -206,6 +227,7 @@ static int render(struct work *work, int fd)
                                             .color = terminal.has_color && !work->settings.output.no_color};
     hp_arena_release(&work->arena);
     work->first = work->last = NULL;
+    work->settings.output.is_session_removed |= !is_command_there();
     const int status = hp_report_render(&work->sessions, &work->settings, &target);
     return status == HOTPATH_E_OUTPUT ? HOTPATH_E_SPACE : status; /* here the output is memory only */
 }

@@ -295,8 +295,6 @@ static void explain_place(const struct hp_settings *settings, const struct hp_st
 
 static void explain(int status)
 {
-    if (status == HOTPATH_E_ACTIVE)
-        hp_say("hotpath: a session is already active and continues; stop it before starting another");
     if (status == HOTPATH_OK && (HOTPATH_GET_(hp_runtime->wishes.record) & HP_RECORD_ALLOC))
         hp_allocations_explain();
     if (status == HOTPATH_E_SPACE)
@@ -388,7 +386,10 @@ int hp_lifecycle_start(const struct hotpath_options *options, struct hp_manners 
 int hotpath_start(const struct hotpath_options *options)
 {
     struct hp_manners unused;
-    return hp_lifecycle_start(options, &unused);
+    const int status = hp_lifecycle_start(options, &unused);
+    if (status == HOTPATH_E_ACTIVE)
+        hp_say("hotpath: a session is already active and continues; stop it before starting another");
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------------ ending */

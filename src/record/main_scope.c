@@ -14,6 +14,8 @@
 #include "lifecycle.h"
 #include "runtime.h"
 #include "sites.h"
+#include "text.h"
+#include "utf8.h"
 
 /* ------------------------------------------------------------------------------------- signals and time */
 
@@ -106,12 +108,35 @@ static void set_main_site(struct hotpath_site *site)
     hp_session_let_go(session);
 }
 
+/* Once: it may be in a function that is called often. */
+static void explain_again(const struct hotpath_site *site)
+{
+    static uint32_t is_said;
+    char bytes[512];
+    struct hp_text line;
+    if (__atomic_exchange_n(&is_said, 1, __ATOMIC_RELAXED) != 0)
+        return;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "hotpath: HOTPATH_MAIN() in ");
+    hp_utf8_put_safe(&line, site->function, strlen(site->function));
+    hp_text_string(&line, " (");
+    hp_utf8_put_safe(&line, site->file, strlen(site->file));
+    hp_text_char(&line, ':');
+    hp_text_u64(&line, site->line);
+    hp_text_string(&line, ") begins no session: one is already active and continues. Call it once, first in main; "
+                          "functions have HOTPATH_MEASURE()");
+    hp_say(hp_text_end(&line));
+}
+
 uintptr_t hotpath_v1_main(struct hotpath_zone *zone, struct hotpath_site *site,
                           const struct hotpath_options *options)
 {
     const int saved = errno;
     struct hp_manners manners;
-    if (hp_lifecycle_start(options, &manners) == HOTPATH_OK) {
+    const int status = hp_lifecycle_start(options, &manners);
+    if (status == HOTPATH_E_ACTIVE)
+        explain_again(site);
+    if (status == HOTPATH_OK) {
         set_main_site(site);
         if (!manners.leaves_signals) {
             watch_signal(SIGINT);

@@ -248,6 +248,7 @@ static void note_use(struct hp_header *header)
     const bool is_sampled = header->cpu_engine != HP_CPU_NONE;
     HOTPATH_PUT_(header->used_ns, hp_less(used.ns, is_sampled ? header->cpu_start_ns : hp_runtime->used_before_ns));
     HOTPATH_PUT_(header->preempted, hp_less(used.switches, used.waits));
+    HOTPATH_PUT_(header->switches, used.switches);
 }
 
 void hp_session_close(void)

@@ -79,5 +79,6 @@ void hp_unrecorded_explain(void)
     const struct hp_unrecorded *state = &hp_runtime->unrecorded;
     if (HOTPATH_GET_(state->is_met) && state->confinement == confinement() && state->pid == hp_sys_process_id())
         hp_say("hotpath: the program has measured functions, but nothing was recorded: put HOTPATH_MAIN() first in "
-               "main, set HOTPATH=1, or run the program with 'hotpath run'; HOTPATH=0 silences this message");
+               "main and compile that file with -DHOTPATH, set HOTPATH=1, or run the program with 'hotpath run'; "
+               "HOTPATH=0 silences this message");
 }

@@ -159,6 +159,10 @@ void hp_zone_abandon_top(struct hp_thread_context *context)
     uint64_t last_sign = frame->start;
     if (frame != context->hot.last && frame[1].zone == 0 && (int64_t)(frame[1].child - last_sign) > 0)
         last_sign = frame[1].child;
+    const struct hotpath_node_ *node = (const void *)(context->hot.base + frame->node);
+    uint32_t none = 0;
+    __atomic_compare_exchange_n(&hp_store_header(context->store)->unclosed, &none, node->site + 1, false,
+                                __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     hp_zone_close_top(context, last_sign);
     hp_lose(context, HP_LOSS_ABANDONED);
 }

@@ -621,6 +621,7 @@ static bool put_empty_channel(struct hp_text *line, const struct hp_bottlenecks 
 
 /* Above this, shares of functions are those of measuring as much as of the program. */
 #define DISTORTING_PERCENT 25.0
+#define DISTORTING_NS 1e6 /* and a run of a millisecond has no picture */
 
 /*
  * "Measuring distorts the picture: it took about 64 % of the run. build_tree has 62 % of the time measured, about
@@ -630,7 +631,7 @@ static void put_distortion(struct hp_text *line, const struct hp_bottlenecks *vi
 {
     const struct hp_model *model = view->results->model;
     const struct hp_trust *trust = view->results->trust;
-    if (trust == NULL || trust->least_percent <= DISTORTING_PERCENT)
+    if (trust == NULL || trust->least_percent <= DISTORTING_PERCENT || trust->cost_ns < DISTORTING_NS)
         return;
     hp_text_string(line, "Measuring distorts the picture: it took about ");
     hp_bottleneck_put_share(line, trust->share_percent / 100);

@@ -7,6 +7,7 @@
 #include "files.h"
 #include "function_profile.h"
 #include "units.h"
+#include "utf8.h"
 
 const struct hp_loss_words hp_loss_words[] = {
     [HP_LOSS_ZONES] = {"zones", "zone was not recorded: no space for its thread, or another process uses it, too",
@@ -256,6 +257,24 @@ static bool put_lost_stacks(const struct hp_trust *trust, struct hp_text *text)
            has_lost_allocs || has_refused || has_lost;
 }
 
+/* "; the first was phase (main.c:7): is its HOTPATH_END missing?" */
+static void put_unclosed(const struct hp_trust *trust, struct hp_text *text)
+{
+    if (trust->unclosed == NULL)
+        return;
+    hp_text_string(text, "; the first was ");
+    hp_utf8_put_safe(text, trust->unclosed, strlen(trust->unclosed));
+    if (trust->unclosed_at.file != NULL && trust->unclosed_at.file[0] != '\0') {
+        hp_text_string(text, " (");
+        hp_utf8_put_safe(text, trust->unclosed_at.file, strlen(trust->unclosed_at.file));
+        hp_text_char(text, ':');
+        hp_text_u64(text, trust->unclosed_at.line);
+        hp_text_char(text, ')');
+    }
+    if (trust->is_unclosed_block)
+        hp_text_string(text, ": is its HOTPATH_END missing?");
+}
+
 static void put_lost(const struct hp_trust *trust, struct hp_text *text)
 {
     bool has_lost = false;
@@ -267,6 +286,8 @@ static void put_lost(const struct hp_trust *trust, struct hp_text *text)
             unknown += count;
         if (at < hp_loss_count)
             has_lost |= put_lost_of(text, count, hp_loss_words[at].one, hp_loss_words[at].many);
+        if (at == HP_LOSS_ABANDONED && count > 0)
+            put_unclosed(trust, text);
     }
     if (has_lost)
         put_sentence(text, hp_trust_refusal(trust));

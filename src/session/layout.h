@@ -42,7 +42,7 @@
 #define HP_LAYOUT_VERSION 8u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1664u /* bytes of the header in use */
+#define HP_HEADER_USED 1672u /* bytes of the header in use */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -210,14 +210,15 @@ struct hp_header {
     uint32_t tasks;        /* offset of the newest hp_task_chunk */
     uint32_t task_slots;   /* atomic: number of slots */
     uint64_t task_batches; /* atomic: free slots, see tasks.c */
-    uint32_t brief; /* from outside: how many processes of `others` and this one ended before their session */
-    uint32_t unused;
+    uint32_t brief;      /* from outside: how many processes of `others` and this one ended before their session */
+    uint32_t unclosed;   /* id + 1 of the site of the first zone in losses[HP_LOSS_ABANDONED]; 0: none */
     uint64_t session_ns; /* CPU time that beginning and ending the session took */
     uint64_t loading_ns; /* from outside: CPU time that loading the library takes in a process; 0: not measured */
     uint64_t hidden_cost_ps; /* the part of zone_cost_ps that a CPU hides behind a chain of dependent arithmetic */
     uint64_t used_ns;        /* CPU time of the process in the session, written when it ends; 0: unknown */
     uint64_t preempted;      /* how often the process's threads lost their CPU by then without waiting */
     uint64_t ready_ns;       /* atomic: time that threads without an observer were ready to run, at their ends */
+    uint64_t switches;       /* how often they lost or gave up their CPU by then */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 

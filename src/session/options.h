@@ -116,7 +116,7 @@ struct hp_show_settings {
 struct hp_output_settings {
     uint32_t format;         /* enum hp_format */
     bool no_color;           /* NO_COLOR is set and not empty */
-    bool is_session_removed; /* after the report, which then names no commands that read the session */
+    bool is_session_removed; /* after the report, or there is no `hotpath`: the report names no commands then */
     char output_path[1024];
 };
 

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from harness import SANITIZER, without_thread_sanitizer
+from harness import SANITIZER, SOURCE, without_thread_sanitizer
 
 
 def test_second_start_is_refused(box):
@@ -11,6 +11,16 @@ def test_second_start_is_refused(box):
     assert result.stdout == ("first 0\nsecond -1\nwords a session is already active\nstop 0\nagain -2\n")
     assert len(result.lines) == 1 and "already active" in result.lines[0]
     assert result.calls("work") == 2
+
+
+def test_main_scope_that_begins_again_says_so_once_with_its_place(box):
+    result = box.run("control", "main_again")
+    source = (SOURCE / "tests/programs/control.c").read_text().splitlines()
+    line = 1 + next(at for at, text in enumerate(source) if text.startswith("static void again(void)"))
+    assert len(result.lines) == 1, result.stderr
+    assert result.lines[0].startswith("hotpath: HOTPATH_MAIN() in again (")
+    assert f"control.c:{line}) begins no session" in result.lines[0]
+    assert result.calls("again") == 3 and result.calls("main_again") == 1
 
 
 def test_one_of_many_concurrent_starts_succeeds(box):

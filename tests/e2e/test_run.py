@@ -53,6 +53,7 @@ def test_a_program_in_path_is_run(cli):
 @pytest.mark.parametrize("args, said", [
     (["--section", "timng"], "--section: no section 'timng' (did you mean 'timing'?)"),
     (["--section", "timing,-calltre"], "--section: no section 'calltre' (did you mean 'calltree'?)"),
+    (["--section", "alocs"], "--section: no section 'alocs' (did you mean 'alloc'?)"),
     (["--section", "zzzzzz"], "--section: no section 'zzzzzz'; 'all' shows all sections"),
     (["--columns", "slf"], "--columns: no column 'slf' (did you mean 'self'?)"),
     (["--columns", "self,zzzzzz"], "--columns: no column 'zzzzzz'; 'all' shows all columns"),
@@ -72,6 +73,18 @@ def test_known_sections_and_columns_are_accepted(cli, args):
     cli("run", "--format", "none", *args, GUEST, "five")
 
 
+def test_commands_are_suggested_where_there_is_a_command(cli):
+    """By programs themselves: the library may be in them, and nothing else installed."""
+    folder = cli.folder / "bin"
+    folder.mkdir()
+    env = cli.environment({"HOTPATH_CPU": "1", "PATH": f"/nonexistent::{folder}"})
+    for name in ("other", "hotpath"):
+        (folder / name).symlink_to(HOTPATH)
+        said = subprocess.run([GUEST, "five"], capture_output=True, text=True, env=env).stderr
+        assert "[hotpath]" in said
+        assert ("All tables: hotpath report -v" in said) == (name == "hotpath"), said
+
+
 def test_misspelt_variables_are_named(cli):
     """Printed once, by the process that reports."""
     line = "hotpath: unknown variable HOTPATH_LIMITS; did you mean HOTPATH_LIMIT?"
@@ -80,6 +93,9 @@ def test_misspelt_variables_are_named(cli):
     alone = subprocess.run([GUEST, "five"], capture_output=True, text=True,
                            env=cli.environment({"HOTPATH_LIMITS": "3"}))
     assert alone.stderr.count(line) == 1
+    alone = subprocess.run([GUEST, "five"], capture_output=True, text=True,
+                           env=cli.environment({"HOTPATH_OUTPUT": "file"}))
+    assert "unknown variable HOTPATH_OUTPUT; did you mean HOTPATH_OUTPUT_PATH?" in alone.stderr
     off = subprocess.run([GUEST, "five"], capture_output=True, text=True,
                          env=cli.environment({"HOTPATH_LIMITS": "3", "HOTPATH": "0"}))
     assert off.stderr == ""
@@ -106,8 +122,20 @@ def test_programs_that_cannot_be_run(cli):
     # A folder of PATH that may not be entered might have it.
     assert "cannot run 'nosuch': No such file" in cli("run", "nosuch", env={"PATH": "/usr/bin:/bin"},
                                                       status=127).stderr
+    script = cli.folder / "script"
+    script.write_text("#! /nonexistent/interpreter -x\n")
+    script.chmod(0o755)
+    assert (f"cannot run '{script}': its interpreter '/nonexistent/interpreter' does not exist"
+            in cli("run", script, status=127).stderr)
     assert "cannot run '/etc/passwd': Permission" in cli("run", "/etc/passwd", status=126).stderr
     assert cli.sessions() == []
+
+
+def test_a_run_of_a_millisecond_is_as_long_as_its_cpu_time(cli):
+    """What the kernel and the dynamic linker do before the session begins is in both."""
+    for _ in range(3):
+        report = json.loads(cli("run", "--format", "json", "--section", "cpu", "true").stderr)
+        assert 0 < report["sections"]["cpu"]["totals"]["cpu_ns"] <= report["elapsed_ns"]
 
 
 def test_program_without_a_session_is_reported(cli):

@@ -80,6 +80,15 @@ def test_longjmp_over_a_guard_is_not_a_loss(box):
     assert result.report.lost == {}
 
 
+def test_a_zone_without_its_end_is_named(box):
+    """They are found when main ends, from the innermost; only one of them is named."""
+    result = box.run("guards", "unclosed", env={"HOTPATH_OUTPUT_FORMAT": "table"})
+    last = result.report_path.read_text().splitlines()[-1]
+    assert "2 zones were left by longjmp or similar: timed up to their last recorded time" in last
+    assert "; the first was unclosed, too (" in last
+    assert last.endswith("): is its HOTPATH_END missing?")
+
+
 def test_ending_a_zone_twice_is_not_a_loss(box):
     result = box.run("guards", "twice")
     assert result.calls("ended twice") == 1

@@ -5,8 +5,8 @@ import pytest
 
 from harness import HOTPATH, PROGRAMS, without_emulator, without_sanitizer
 
-LINE = ("hotpath: the program has measured functions, but nothing was recorded: put HOTPATH_MAIN() first in main, "
-        "set HOTPATH=1, or run the program with "
+LINE = ("hotpath: the program has measured functions, but nothing was recorded: put HOTPATH_MAIN() first in main "
+        "and compile that file with -DHOTPATH, set HOTPATH=1, or run the program with "
         "'hotpath run'; HOTPATH=0 silences this message\n")
 UNRECORDED = ["unrecorded", "unrecorded_static"]
 

@@ -218,11 +218,13 @@ def hello(workshop):
     return workshop
 
 
-def test_recipe_for_make(hello, installed):
+@pytest.mark.parametrize("libraries", ["LDLIBS = $(shell", "LDFLAGS = "])
+def test_recipe_for_make(hello, installed, libraries):
+    """The program finds its library without LD_LIBRARY_PATH."""
     need("make")
-    hello.write("Makefile", recipe("make", "pkg-config"))
+    hello.write("Makefile", recipe("make", libraries))
     hello.do("make", env=installed.env)
-    assert hello.calls("hello", env=installed.env) == HELLO
+    assert hello.calls("hello") == HELLO
 
 
 def test_recipe_for_make_with_two_files(hello):

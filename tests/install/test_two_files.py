@@ -44,9 +44,23 @@ def test_only_names_of_the_header_are_exported(objects, compiler):
 
 def test_cxx_compiler_gets_a_clear_error(workshop):
     workshop.fetch(SINGLE / "hotpath.c", SINGLE / "hotpath.h")
-    done = subprocess.run(["g++", "-Wfatal-errors", "-c", "hotpath.c"], cwd=workshop.folder, capture_output=True,
-                          text=True)
+    done = subprocess.run(["g++", "-c", "hotpath.c"], cwd=workshop.folder, capture_output=True, text=True)
     assert done.returncode != 0 and "hotpath.c is C" in done.stderr
+    assert done.stderr.count("error:") == 1, done.stderr
+
+
+@pytest.mark.parametrize("measured", [[], ["-DHOTPATH"]])
+def test_c89_gets_one_clear_error(workshop, measured):
+    """Old C with the compiler's extensions is enough."""
+    workshop.fetch(SINGLE / "hotpath.h")
+    (workshop.folder / "old.c").write_text('#include "hotpath.h"\nint main(void) { return 0; }\n')
+    command = ["gcc", "-c", "old.c", *measured]
+    done = subprocess.run([*command, "-std=c89"], cwd=workshop.folder, capture_output=True, text=True)
+    assert done.returncode != 0 and "compile with -std=gnu89" in done.stderr
+    assert done.stderr.count("error:") == 1 and "warning:" not in done.stderr, done.stderr
+    for standard in ("gnu89", "c99"):
+        done = subprocess.run([*command, "-std=" + standard], cwd=workshop.folder, capture_output=True, text=True)
+        assert done.returncode == 0 and done.stderr == "", (standard, done.stderr)
 
 
 # -------------------------------------------------------------------------------------------------- programs

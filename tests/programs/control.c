@@ -1,6 +1,7 @@
 /*
  * The control functions: their results, and that the host is not affected.
  *     twice       a second start: an error code, one line, the first session goes on
+ *     main_again  HOTPATH_MAIN in a function that main calls three times
  *     at_once     eight threads start at once
  *     restart N   start and stop N times while threads record
  *     late N      the same while threads start, exit and take new paths
@@ -29,6 +30,15 @@ static void twice(void)
     printf("words %s\n", hotpath_strerror(HOTPATH_E_ACTIVE));
     printf("stop %d\n", hotpath_stop());
     printf("again %d\n", hotpath_stop());
+}
+
+static void again(void) { HOTPATH_MAIN(); }
+
+static void main_again(void)
+{
+    HOTPATH_MAIN();
+    for (int at = 0; at < 3; at++)
+        again();
 }
 
 static pthread_barrier_t line;
@@ -238,6 +248,8 @@ int main(int argc, char **argv)
     errno = 4711;
     if (is_case(argc, argv, "twice"))
         twice();
+    else if (is_case(argc, argv, "main_again"))
+        main_again();
     else if (is_case(argc, argv, "at_once"))
         at_once();
     else if (is_case(argc, argv, "restart"))

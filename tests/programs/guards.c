@@ -2,6 +2,7 @@
  * Guards with unusual ends.
  *     guards jump        goto skips the initialiser; the guard still has the contents of an earlier one
  *     guards twice       HOTPATH_END is reached twice
+ *     guards unclosed    HOTPATH_END is missing, twice
  *     guards elsewhere   HOTPATH_END is reached on another thread, while the zone is open on the first
  */
 #include "support.h"
@@ -47,6 +48,17 @@ static int twice(void)
     return 2;
 }
 
+static int unclosed(void)
+{
+    HOTPATH_BEGIN(first, "unclosed");
+    work();
+    HOTPATH_BEGIN(second, "unclosed, too");
+    work();
+    (void)first;
+    (void)second;
+    return 2;
+}
+
 static void *end_it(void *zone)
 {
     work(); /* the thread is known from now on */
@@ -67,7 +79,10 @@ static int elsewhere(void)
 int main(int argc, char **argv)
 {
     HOTPATH_MAIN();
-    const int passes = is_case(argc, argv, "jump") ? jump() : is_case(argc, argv, "twice") ? twice() : elsewhere();
+    const int passes = is_case(argc, argv, "jump")       ? jump()
+                       : is_case(argc, argv, "twice")    ? twice()
+                       : is_case(argc, argv, "unclosed") ? unclosed()
+                                                         : elsewhere();
     printf("%d\n", passes);
     return 0;
 }

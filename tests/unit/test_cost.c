@@ -378,6 +378,19 @@ static void own_time_on_stacks_is_a_cost(void **state)
     assert_float_equal(hp_cost_of(model->arena, model->profile, &functions).most, 0, 0.00001);
 }
 
+/* Only if perf samples all threads from outside. */
+static void switches_are_slower_under_perf(void **state)
+{
+    (void)state;
+    struct hp_function_profile functions = {.samples = 1000, .cpu_ns = 800000, .source = HP_STACKS_BY_PERF};
+    builder_header(&builder)->switches = 100;
+    fixture_build();
+    struct hp_model *model = results->model;
+    assert_float_equal(hp_cost_of(model->arena, model->profile, &functions).cpu_ns, 100 * 3200, 0.01);
+    functions.source = HP_STACKS_BY_TIMERS;
+    assert_float_equal(hp_cost_of(model->arena, model->profile, &functions).cpu_ns, 0, 0.01);
+}
+
 static void cost_is_at_most_the_run_time(void **state)
 {
     (void)state;
@@ -415,6 +428,7 @@ int main(void)
         TEST(sessions_of_a_run_have_a_cost),
         TEST(brief_processes_have_a_cost),
         TEST(own_time_on_stacks_is_a_cost),
+        TEST(switches_are_slower_under_perf),
         TEST(cost_is_at_most_the_run_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,6 +29,24 @@ static void near_words_are_found(void **state)
     assert_string_equal(meant("HOTPATH_LIMITS"), "HOTPATH_LIMIT");
 }
 
+/* A whole word is better. */
+static void words_whose_last_parts_are_missing_are_found(void **state)
+{
+    (void)state;
+    struct hp_spelling spelling = hp_spelling_of("HOTPATH_OUTPUT", 14);
+    hp_spelling_try(&spelling, "HOTPATH_OUTPUT_FORMAT");
+    hp_spelling_try(&spelling, "HOTPATH_OUTPUT_PATH"); /* less is missing */
+    assert_string_equal(spelling.best, "HOTPATH_OUTPUT_PATH");
+    spelling = hp_spelling_of("alocs", 5);
+    hp_spelling_try(&spelling, "alloc-bytes");
+    assert_string_equal(spelling.best, "alloc-bytes");
+    hp_spelling_try(&spelling, "allocs");
+    assert_string_equal(spelling.best, "allocs");
+    spelling = hp_spelling_of("count", 5);
+    hp_spelling_try(&spelling, "alloc-count");
+    assert_null(spelling.best);
+}
+
 static void far_words_are_not_suggested(void **state)
 {
     (void)state;
@@ -66,6 +84,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(near_words_are_found),
+        cmocka_unit_test(words_whose_last_parts_are_missing_are_found),
         cmocka_unit_test(far_words_are_not_suggested),
         cmocka_unit_test(the_nearest_wins),
         cmocka_unit_test(long_words_are_survived),
