@@ -18,9 +18,8 @@ static const struct hotpath_section *section_of(const hotpath_results *results, 
 bool hp_brief_applies(const hotpath_results *results)
 {
     const struct hotpath_section *verdicts = section_of(results, HP_BRIEF_VERDICTS);
-    const char *asked = results->settings->show.report;
-    return hp_text_equal_nocase(asked, strlen(asked), "short") && results->settings->show.by != HP_BY_THREAD &&
-           verdicts != NULL && results->headline != NULL;
+    return hp_results_is_short(results) && results->settings->show.by != HP_BY_THREAD && verdicts != NULL &&
+           results->headline != NULL;
 }
 
 /* ---------------------------------------------------------------------------------------------- functions */

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "arena.h"
 #include "identity.h"
 #include "order.h"
 #include "shares.h"
@@ -88,11 +89,21 @@ struct view {
     struct columns columns;
 };
 
+/* If every function is measured, the ones with the most time in total only call others: own time is the verdict. */
+static bool has_all_functions(const struct hp_profile *profile)
+{
+    for (size_t at = 0; at < profile->site_count; at++)
+        if (profile->sites[at]->is_by_compiler)
+            return true;
+    return false;
+}
+
 /* Whether more than time was measured. */
 static bool has_data(const struct hotpath_results *results)
 {
     const struct hp_run *run = &results->model->run;
-    return hp_run_has_cpu(run) || hp_run_has_allocs(run) || hp_run_has_waits(run);
+    return hp_run_has_cpu(run) || hp_run_has_allocs(run) || hp_run_has_waits(run) ||
+           has_all_functions(results->model->profile);
 }
 
 static bool describe(struct view *view)
@@ -185,14 +196,29 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     return hp_section_set_location(view->all.results, row, columns->location, &entry->site->location);
 }
 
-static uint32_t limit_of(const struct hp_settings *settings)
+/* In the short report they are columns of the table of functions, which has as many rows. */
+static uint32_t limit_of(const struct hotpath_results *results)
 {
-    return settings->show.functions_limit_is_given ? settings->show.functions_limit : ROWS;
+    const struct hp_show_settings *show = &results->settings->show;
+    return show->functions_limit_is_given || hp_results_is_short(results) ? show->functions_limit : ROWS;
+}
+
+/* For the table of functions. False: no memory. */
+static bool tell_order(const struct view *view)
+{
+    struct hotpath_results *results = view->all.results;
+    results->by_work = hp_arena_take_array(results->model->arena, view->all.count + 1, sizeof(void *));
+    for (size_t at = 0; results->by_work != NULL && at < view->all.count; at++)
+        results->by_work[at] = view->all.entries[at]->site;
+    results->by_work_count = view->all.count;
+    return results->by_work != NULL;
 }
 
 static bool fill_rows(struct view *view)
 {
-    return hp_order_fill(view->all.results, view->all.section, limit_of(view->all.results->settings),
+    if (hp_results_is_short(view->all.results) && !tell_order(view))
+        return false;
+    return hp_order_fill(view->all.results, view->all.section, limit_of(view->all.results),
                          (const void *const *)view->all.entries, view->all.count, fill_row, view);
 }
 

@@ -42,6 +42,12 @@ static bool is_available(const struct hp_section_type *type)
     return type->is_available == NULL || type->is_available();
 }
 
+bool hp_results_is_short(const struct hotpath_results *results)
+{
+    const char *asked = results->settings->show.report;
+    return hp_text_equal_nocase(asked, strlen(asked), "short");
+}
+
 static bool has_data(const struct hotpath_results *results, const struct hp_section_type *type)
 {
     return type->has_data == NULL || type->has_data(results);

@@ -100,6 +100,9 @@ struct hotpath_results {
     const char *label;
     const char *metadata;
     const char *headline; /* the bottleneck, in a sentence; NULL: not requested */
+    /* Functions by the verdict's order, the most time of their own first; in the short report only. */
+    const struct hp_site_sums **by_work;
+    size_t by_work_count;
     struct hotpath_section *sections[HP_MAX_SECTIONS];
     size_t section_count;
     const char *warnings[HP_MAX_WARNINGS];
@@ -158,6 +161,9 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
 
 /* The same from an existing model, with memory of its arena. */
 const hotpath_results *hp_results_of_model(struct hp_model *model, const struct hp_settings *settings);
+
+/* Whether the short report was requested. */
+bool hp_results_is_short(const struct hotpath_results *results);
 
 /* For sections: describing and filling (section.c). */
 

@@ -175,6 +175,21 @@ static size_t drop_small(const struct view *view, const struct hp_site_sums **si
     return kept;
 }
 
+/*
+ * Which sites the limit leaves: in the short report those with the most time of their own, so that they are the
+ * verdict's; functions that only call others have more time in total and say less.
+ */
+static bool is_among(const struct view *view, const struct hp_site_sums *site, size_t count)
+{
+    const struct hotpath_results *results = view->results;
+    for (size_t at = 0; at < results->by_work_count && count > 0; at++) {
+        if (results->by_work[at] == site)
+            return true;
+        count -= !is_main_row(view, results->by_work[at]);
+    }
+    return results->by_work_count == 0;
+}
+
 /* Cuts to the limit. The main row is kept wherever it is. */
 static size_t cut(const struct view *view, const struct hp_site_sums **sites, size_t count)
 {
@@ -185,9 +200,10 @@ static size_t cut(const struct view *view, const struct hp_site_sums **sites, si
     for (size_t at = 0; at < count; at++)
         mains += is_main_row(view, sites[at]);
     size_t others = mains < limit ? limit - mains : 0;
+    const size_t best = others;
     for (size_t at = 0; at < count && kept < limit; at++) {
         const bool is_main = is_main_row(view, sites[at]);
-        if (!is_main && others == 0)
+        if (!is_main && (others == 0 || (count > limit && !is_among(view, sites[at], best))))
             continue;
         others -= !is_main;
         sites[kept++] = sites[at];

@@ -879,6 +879,67 @@ static void a_line_has_each_name_once(void **state)
     assert_non_null(strstr(text, "\ncalls: load, compute\n"));
 }
 
+/* If every function is measured, those with the most time in total only call others. */
+static void build_wrappers(void)
+{
+    char name[16];
+    thread = builder_thread(&builder);
+    main_node = builder_node(&builder, thread, 0, builder_site(&builder, "main", "src/demo.c", 1));
+    builder_header(&builder)->main_site = 0;
+    uint32_t node = main_node;
+    for (unsigned at = 0; at < 20; at++) {
+        snprintf(name, sizeof name, "wrapper_%u", at);
+        node = builder_node(&builder, thread, node, builder_site(&builder, name, "src/demo.c", 10 + at));
+        builder_call(&builder, thread, node, 8400 * MS + 20 - at, 8400 * MS + 19 - at);
+    }
+    for (unsigned at = 0; at < 20; at++) {
+        snprintf(name, sizeof name, "worker_%u", at);
+        compute = call_of(thread, node, name, (at + 1) * 40 * MS);
+    }
+    builder_call(&builder, thread, main_node, 8400 * MS + 21, 8400 * MS + 20);
+    builder_elapse(&builder, 8400 * MS + 21, 1);
+}
+
+static size_t count_of_lines(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, part)) != NULL; at++)
+        count++;
+    return count;
+}
+
+static void short_table_has_the_functions_of_the_verdict(void **state)
+{
+    (void)state;
+    build_wrappers();
+    builder_cpu(&builder, thread, compute, 800, 800 * MS, 0);
+    strcpy(settings.show.report, "short");
+    settings.show.functions_limit = 15;
+    const char *text = fixture_render(0, false);
+    assert_non_null(strstr(text, "\nThe bottleneck is worker_19: 10 % of the time, cpu-bound\n"));
+    assert_int_equal(count_of_lines(text, "\n| wrapper_"), 0);
+    assert_int_equal(count_of_lines(text, "\n| worker_"), 14);
+    assert_int_equal(count_of_lines(text, "\n| main "), 1);
+    assert_non_null(strstr(text, "| worker_6  |")); /* the last of them, with its columns */
+    assert_int_equal(count_of_lines(text, "| waiting   |"), 13);
+}
+
+/* The same with time alone: the verdict is where own time is spent. */
+static void compiled_functions_have_a_verdict_from_timing_alone(void **state)
+{
+    (void)state;
+    build_wrappers();
+    strcpy(settings.show.report, "short");
+    settings.show.functions_limit = 15;
+    assert_null(strstr(fixture_render(0, false), "The function with the most time is "));
+    ((struct hp_site *)builder_at(&builder, builder_header(&builder)->site_chunks[0]))[21].image = 1;
+    const char *text = fixture_render(0, false);
+    assert_non_null(strstr(text,
+                           "\nThe function with the most time is worker_19: 10 % of the time; CPU time and waiting "
+                           "were not measured\n"));
+    assert_int_equal(count_of_lines(text, "\n| worker_"), 14);
+}
+
 static void a_column_of_both_tables_is_shown_once(void **state)
 {
     (void)state;
@@ -1059,6 +1120,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_are_chosen_and_ordered, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(sentences_are_printed_below_the_table, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_line_has_each_name_once, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(short_table_has_the_functions_of_the_verdict, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(compiled_functions_have_a_verdict_from_timing_alone, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_column_of_both_tables_is_shown_once, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(the_slowest_call_is_a_table_on_a_full_screen, fixture_set_up,
                                         fixture_tear_down),
