@@ -26,7 +26,8 @@ SMALL = ("chain", "wide", "memory", "words", "tiny")
 MACROS = ("value", "count", "gauge", "channel", "channel_ids", "channel_bulk", "channel_waits", "stream", "task",
           "poll", "await", "loop")
 REPEATS = {**{kind: 1000000 for kind in MACROS}, "chain": 2000000, "wide": 2000000, "memory": 2000000,
-           "words": 300000, "tiny": 100000, "pairs": 500000, "one_pair": 2000000, "compute": 2000, "switches": 60000}
+           "words": 300000, "tiny": 100000, "pairs": 500000, "one_pair": 2000000, "compute": 2000,
+           "switches": 60000}
 
 CPU = {"HOTPATH_CPU": "1"}
 
@@ -39,6 +40,7 @@ MODES = {
     "allocations": ("trust_work", {"LD_PRELOAD": "libhotpath_alloc.so"}, ("pairs", "one_pair")),
     "run": ("trust_work_off", {}, ("pairs", "one_pair", "compute", "switches")),
     "run, timed": ("trust_work", {}, ("words", "pairs", "value", "channel")),
+    "run, zone stacks": ("trust_work", {**CPU, "HOTPATH_CPU_RATE": "10000"}, ("compute",)),
     "CPU time": ("trust_work", CPU, ("compute", "switches")),
     "CPU time, timers": ("trust_work", {**CPU, "HOTPATH_CPU_ENGINE": "timers"}, ("compute",)),
     "CPU time, 10 kHz": ("trust_work", {**CPU, "HOTPATH_CPU_RATE": "10000"}, ("compute",)),
@@ -73,8 +75,9 @@ def spinners(count):
             spinner.wait()
 
 
-def quiet(values):
-    return sorted(values)[len(values) // 4]
+def quiet(turns):
+    """The turn that was disturbed little."""
+    return sorted(turns)[len(turns) // 4]
 
 
 def command_of(build, mode, kind, report):
@@ -87,6 +90,7 @@ def command_of(build, mode, kind, report):
     if mode.startswith("run"):
         del variables["HOTPATH_DIR"]
         run = [os.path.join(build, "bin", "hotpath"), "run", "--format", "json", "--output", report]
+        run += ["--zone-stacks"] if "zone stacks" in mode else []
         return run + words, variables
     return words, dict(variables, HOTPATH_OUTPUT_PATH=report, HOTPATH_OUTPUT_FORMAT="json")
 
@@ -97,17 +101,17 @@ def compare(build, mode, kind, turns):
     is_samples_alone = "HOTPATH_CPU" in variables
     plain_words = [os.path.join(build, "bench", program if is_samples_alone else "trust_work_off"), kind,
                    str(REPEATS[kind])]
-    all_ns, plain, stated = [], [], []
+    measured, plain = [], []
     with tempfile.TemporaryDirectory(prefix="hotpath-bench-") as folder:
         plain_variables = {"HOTPATH_KEEP": "0", "HOTPATH_DIR": folder, "HOTPATH_OUTPUT_PATH": "/dev/null"}
         report = os.path.join(folder, "report")
         words, variables = command_of(build, mode, kind, report)
         for _ in range(turns):
             plain.append(cpu_ns(plain_words, plain_variables))
-            all_ns.append(cpu_ns(words, variables))
-            stated.append(stated_ns(report, all_ns[-1]))
-    least, most = (quiet(of) for of in zip(*stated))
-    return quiet(all_ns), quiet(all_ns) - quiet(plain), least, most
+            used = cpu_ns(words, variables)
+            measured.append((used, *stated_ns(report, used)))
+    used, least, most = quiet(measured)
+    return used, used - quiet(plain), least, most
 
 
 def rows(build, turns, chosen=()):

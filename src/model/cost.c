@@ -31,6 +31,11 @@
 /* The same for a context switch: perf stops and restarts the thread's clock. */
 #define NS_OF_SWITCH 3200.0
 
+/* A switch where `hotpath run` samples stacks from outside: 0.4 us if the CPU stays busy, 3 us if it goes idle. */
+#define NS_OF_SAMPLED_SWITCH 1000.0
+/* Blocks of a program are less often in the caches than the one that was measured. */
+#define COLD_ALLOCS 1.2
+
 /*
  * Starting in a process of a run. `hotpath run` measures how long loading the library takes if many processes were
  * too short for a session; else it is about this. A forked child has the library; a few pages are copied for it.
@@ -70,7 +75,7 @@ static double allocs_ns(const struct hp_run *run, const struct hp_snapshot *sess
     struct hp_alloc_thread alloc;
     if (!hp_snapshot_alloc_thread(session, thread, &alloc))
         return 0;
-    return ((double)alloc.count + (double)alloc.freed_count) / 2 * run->alloc_cost_ns;
+    return ((double)alloc.count + (double)alloc.freed_count) / 2 * run->alloc_cost_ns * COLD_ALLOCS;
 }
 
 static double samples_ns(const struct hp_snapshot *session, const struct hp_thread *thread)
@@ -132,8 +137,8 @@ static const struct object_price {
 } prices[] = {
     {"value", false, updates, 1.0},           {"count", false, updates, 1.0},
     {"gauge", false, updates, 1.3},           {"task", false, tasks, 1.2},
-    {"channel", true, channel_changes, 0.55}, {"stream", true, stream_changes, 0.8},
-    {"loop", true, loop_changes, 1.1},        {"pipe", true, transfer_changes, 1.3},
+    {"channel", true, channel_changes, 0.65}, {"stream", true, stream_changes, 0.8},
+    {"loop", true, loop_changes, 1.0},        {"pipe", true, transfer_changes, 1.3},
     {"queue", true, transfer_changes, 1.3},   {"messages", true, transfer_changes, 1.3},
 };
 
@@ -276,7 +281,7 @@ static double others_ns(const struct hp_run *run, const struct hp_snapshot *sess
     struct hp_waits waits;
     const double late = (double)session->header.late_count + (double)session->header.late_frees;
     const double watching = hp_snapshot_waits(session, &waits) ? (double)waits.watcher_ns : 0;
-    return late / 2 * run->alloc_cost_ns + watching;
+    return late / 2 * run->alloc_cost_ns * COLD_ALLOCS + watching;
 }
 
 static double loading_ns(const struct hp_run *run)
@@ -303,7 +308,7 @@ static double switches_ns(const struct hp_run *run, const struct hp_function_pro
     double switches = 0;
     for (size_t at = 0; at < run->count; at++)
         switches += (double)run->sessions[at]->header.switches;
-    return functions != NULL && functions->source == HP_STACKS_BY_PERF ? switches * NS_OF_SWITCH : 0;
+    return functions != NULL && functions->source == HP_STACKS_BY_PERF ? switches * NS_OF_SAMPLED_SWITCH : 0;
 }
 
 /*

@@ -158,13 +158,16 @@ static uint64_t median_ps(struct miniature *mini, try_things *things, bool is_ti
     return take_median(mini, things, is_timed).ns * 1000 / PASSES;
 }
 
+/* In twentieths. What a disturbed round says is more. */
+#define MOST_HIDDEN 11u
+
 /* By how much a zone is cheaper around work that leaves the CPU time for it. No zone is free. */
 static uint64_t hidden_ps(struct miniature *mini, uint64_t zone_ps)
 {
     mini->chain = 1;
     const uint64_t both = median_ps(mini, try_zones_with_work, true), work = median_ps(mini, try_work, true);
     const uint64_t hidden = hp_less(zone_ps, hp_less(both, work));
-    return hidden < zone_ps / 3 * 2 ? hidden : zone_ps / 3 * 2;
+    return hidden < zone_ps / 20 * MOST_HIDDEN ? hidden : zone_ps / 20 * MOST_HIDDEN;
 }
 
 /* Zones that cannot use the time stamp counter read the slower clock twice each. */

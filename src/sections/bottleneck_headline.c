@@ -5,11 +5,10 @@
 
 #include "arith.h"
 #include "channel_jam.h"
-#include "cost.h"
 #include "function_profile.h"
 #include "proc_sampler.h"
 #include "task_profile.h"
-#include "trust.h"
+#include "trust_line.h"
 #include "units.h"
 #include "utf8.h"
 
@@ -619,35 +618,6 @@ static bool put_empty_channel(struct hp_text *line, const struct hp_bottlenecks 
     return true;
 }
 
-/* Above this, shares of functions are those of measuring as much as of the program. */
-#define DISTORTING_PERCENT 25.0
-#define DISTORTING_NS 1e6 /* and a run of a millisecond has no picture */
-
-/*
- * "Measuring distorts the picture: it took about 64 % of the run. build_tree has 62 % of the time measured, about
- * 26 % alone. "
- */
-static void put_distortion(struct hp_text *line, const struct hp_bottlenecks *view)
-{
-    const struct hp_model *model = view->results->model;
-    const struct hp_trust *trust = view->results->trust;
-    if (trust == NULL || trust->least_percent <= DISTORTING_PERCENT || trust->cost_ns < DISTORTING_NS)
-        return;
-    hp_text_string(line, "Measuring distorts the picture: it took about ");
-    hp_bottleneck_put_share(line, trust->share_percent / 100);
-    hp_text_string(line, trust->is_of_cpu ? " of the CPU time. " : " of the run. ");
-    const struct hp_bottleneck *first = view->count > 0 ? first_at_work(view) : NULL;
-    if (first == NULL || view->whole_ns <= trust->cost_ns)
-        return;
-    const double own = first->work_ns - hp_cost_in_own_time(model->profile, first->site);
-    hp_bottleneck_put_name(line, first->site);
-    hp_text_string(line, " has ");
-    hp_bottleneck_put_share(line, hp_part_of(first->work_ns, view->whole_ns));
-    hp_text_string(line, " of the time measured, about ");
-    hp_bottleneck_put_share(line, own > 0 ? hp_part_of(own, view->whole_ns - trust->cost_ns) : 0);
-    hp_text_string(line, " alone. ");
-}
-
 bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view)
 {
     char bytes[HP_BOTTLENECK_LINE_BYTES];
@@ -657,7 +627,9 @@ bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view)
     if (view->results->model->profile->site_count > 0 && view->count == 0)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);
-    put_distortion(&line, view);
+    const struct hp_bottleneck *first = view->count > 0 ? first_at_work(view) : NULL;
+    hp_trust_put_distortion(view->results->trust, view->results->model->profile, first != NULL ? first->site : NULL,
+                            first != NULL ? first->work_ns : 0, view->whole_ns, &line);
     if (put_full_channel(&line, view) || (idle_part == 0 && put_empty_channel(&line, view)))
         ; /* done */
     else if (idle_part == 0)

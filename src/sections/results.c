@@ -19,6 +19,7 @@
 #include "shares.h"
 #include "stretch.h"
 #include "text.h"
+#include "trust_line.h"
 #include "units.h"
 #include "verdict.h"
 
@@ -389,6 +390,30 @@ const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_
                                                                            : NULL;
 }
 
+/* Without a verdict, which says it. */
+static void warn_distorted(struct hotpath_results *results)
+{
+    const struct hp_profile *profile = results->model->profile;
+    const struct hp_site_sums *first = NULL;
+    double whole = 0;
+    char bytes[400];
+    struct hp_text text;
+    for (size_t at = 0; at < profile->site_count; at++) {
+        const struct hp_site_sums *site = profile->sites[at];
+        whole += (double)hp_sums_self(&site->sums);
+        if (first == NULL || hp_sums_self(&site->sums) > hp_sums_self(&first->sums))
+            first = site;
+    }
+    if (results->headline != NULL || first == NULL)
+        return;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_trust_put_distortion(results->trust, profile, first, hp_run_ns(profile->run, hp_sums_self(&first->sums)),
+                            hp_run_ns(profile->run, 1) * whole, &text);
+    const char *line = text.length > 2 ? hp_arena_copy(results->model->arena, bytes, text.length - 2) : NULL;
+    if (line != NULL)
+        hp_results_warn_line(results, line); /* without its ". " */
+}
+
 const hotpath_results *hp_results_of_model(struct hp_model *model, const struct hp_settings *settings)
 {
     const struct hp_snapshot *primary = model->run.sessions[0];
@@ -407,6 +432,7 @@ const hotpath_results *hp_results_of_model(struct hp_model *model, const struct 
     warn_without_history(results);
     if (!set_focus(results) || !fill_chosen(results))
         return NULL;
+    warn_distorted(results);
     warn_unknown_columns(results);
     warn_unknown_order(results);
     warn_no_match(results);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cost.h"
 #include "cpu_profile.h"
 #include "files.h"
 #include "function_profile.h"
@@ -113,6 +114,34 @@ static void put_clock(const struct hp_trust *trust, struct hp_text *text)
     } else {
         hp_text_string(text, " at an unknown rate: its ticks are shown as nanoseconds");
     }
+}
+
+/* Above this, shares of functions are those of measuring as much as of the program. */
+#define DISTORTING_PERCENT 25.0
+#define DISTORTING_NS 1e6 /* and a run of a millisecond has no picture */
+
+static void put_part(struct hp_text *text, double part, double whole)
+{
+    hp_text_fixed(text, part > 0 && whole > 0 ? 100 * part / whole : 0, 0);
+    hp_text_string(text, " %");
+}
+
+void hp_trust_put_distortion(const struct hp_trust *trust, const struct hp_profile *profile,
+                             const struct hp_site_sums *site, double own_ns, double whole_ns, struct hp_text *text)
+{
+    if (trust->least_percent <= DISTORTING_PERCENT || trust->cost_ns < DISTORTING_NS)
+        return;
+    hp_text_string(text, "Measuring distorts the picture: it took about ");
+    put_part(text, trust->share_percent, 100);
+    hp_text_string(text, trust->is_of_cpu ? " of the CPU time. " : " of the run. ");
+    if (site == NULL || whole_ns <= trust->cost_ns)
+        return;
+    hp_utf8_put_safe(text, site->name, strlen(site->name));
+    hp_text_string(text, " has ");
+    put_part(text, own_ns, whole_ns);
+    hp_text_string(text, " of the time measured, about ");
+    put_part(text, own_ns - hp_cost_in_own_time(profile, site), whole_ns - trust->cost_ns);
+    hp_text_string(text, " alone. ");
 }
 
 /* Two numbers closer than this are printed as one. */

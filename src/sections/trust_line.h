@@ -25,6 +25,15 @@ const char *hp_trust_storage(const struct hp_trust *trust);
 /* What a sandbox prevented; NULL: nothing. */
 const char *hp_trust_sandbox(const struct hp_trust *trust);
 
+/*
+ * "Measuring distorts the picture: it took about 64 % of the run. build_tree has 62 % of the time measured, about
+ * 26 % alone. " Nothing if it took little. `site` has `own_ns` of `whole_ns`; NULL: no function was measured.
+ */
+struct hp_profile;
+struct hp_site_sums;
+void hp_trust_put_distortion(const struct hp_trust *trust, const struct hp_profile *profile,
+                             const struct hp_site_sums *site, double own_ns, double whole_ns, struct hp_text *text);
+
 /* That at least one file of the run is truncated. */
 void hp_trust_put_cut_off(const struct hp_run *run, struct hp_text *text);
 

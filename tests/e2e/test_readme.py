@@ -35,6 +35,7 @@ def shape(report):
         elif line.startswith("|") and len(cells) > 3:
             lines.append(f"{cells[1]} {cells[2]}")
         elif not line.startswith("+"):
+            line = re.sub(r"(measuring took .*? %) of the CPU time", r"\1 of the run", line)  # others may be busy
             lines.append(re.sub(r"(less than |about )?[0-9.]+ ?(GHz|MHz|ns|µs|ms|s|%)?", "N", line))
     # Rows are sorted by time, which may change from run to run.
     return sorted(filter(None, lines))

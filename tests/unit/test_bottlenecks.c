@@ -1063,6 +1063,23 @@ static void a_distorted_picture_is_named_first(void **state)
     assert_memory_equal(bottlenecks()->summary, said, strlen(said));
 }
 
+/* Without CPU time, waits or allocations there is no verdict. */
+static void a_distorted_picture_is_a_warning_without_a_verdict(void **state)
+{
+    (void)state;
+    build_times();
+    struct hp_header *header = builder_header(&builder);
+    header->cores = 1;
+    header->zone_cost_ps = 100000;
+    header->zone_inner_ps = 30000;
+    const uint32_t leaf = builder_node(&builder, thread, load, builder_site(&builder, "leaf", "src/demo.c", 9));
+    ((struct hotpath_node_ *)builder_at(&builder, leaf))->calls = 80000000;
+    fixture_build();
+    assert_int_equal(results->warning_count, 1);
+    assert_string_equal(results->warnings[0], "Measuring distorts the picture: it took about 80 % of the run. load "
+                                              "has 60 % of the time measured, about 20 % alone");
+}
+
 static void a_little_measuring_is_not_a_distortion(void **state)
 {
     (void)state;
@@ -1128,6 +1145,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_slowest_call_is_a_table_on_a_full_screen, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_distorted_picture_is_named_first, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_distorted_picture_is_a_warning_without_a_verdict, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_little_measuring_is_not_a_distortion, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_full_channel_names_its_consumer, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(function_that_only_dequeues_is_not_the_consumer, fixture_set_up,
