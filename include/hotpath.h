@@ -943,7 +943,8 @@ HOTPATH_API_ void hotpath_v1_closed(void);
 struct hotpath_transfer_ {
     struct hotpath_site *site;
     const void *channel;
-    uint16_t kind, is_sending;
+    uint16_t kind;
+    uint8_t is_sending, never_waits; /* the latter: the call returns at once, even if it cannot move anything */
     uint32_t epoch, part; /* private to the library from here on: the thread's counters for this channel */
     void *context;
     uint64_t since; /* 0: not recorded, call no end function */

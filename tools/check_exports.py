@@ -34,8 +34,8 @@ TRANSFERS = {"read", "write", "readv", "writev", "eventfd_read", "eventfd_write"
              "sendfile64", "send", "sendto", "sendmsg", "sendmmsg", "recv", "recvfrom", "recvmsg", "recvmmsg",
              "mq_send", "mq_timedsend", "mq_receive", "mq_timedreceive"}
 CLOSES = {"dlclose"}
-DESCRIPTORS = {"close", "close_range", "closefrom", "dup2", "dup3", "socketpair", "pipe", "pipe2", "eventfd",
-               "mq_close"}
+DESCRIPTORS = {"close", "close_range", "closefrom", "dup2", "dup3", "fcntl", "fcntl64", "ioctl", "socketpair",
+               "pipe", "pipe2", "eventfd", "mq_close"}
 QUEUES = {f"g_async_queue_{verb}{way}" for verb, ways in {
     "push": ["", "_front", "_sorted"], "pop": [""], "try_pop": [""], "timeout_pop": [""]}.items()
           for stem in ways for way in (stem, f"{stem}_unlocked")}

@@ -7,6 +7,7 @@
 #include "descriptors.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -246,14 +247,18 @@ static uint32_t look(int number, uint32_t *ret_key)
 
 /* ------------------------------------------------------------------------------------------------- the table */
 
-#define CLOSED_ONCE (UINT64_C(1) << 8) /* counts from there to bit 31 */
-#define CLOSED_MASK UINT64_C(0xffffff00)
+#define CLOSED_ONCE (UINT64_C(1) << 8) /* counts from there to bit 30 */
+#define CLOSED_MASK UINT64_C(0x7fffff00)
+#define IS_NONBLOCKING (UINT64_C(1) << 31)
 #define WHAT_MASK UINT64_C(0xff)
 
 static uint32_t key_in(uint64_t entry) { return (uint32_t)(entry >> 32); }
 static bool is_channel(uint64_t entry) { return hp_descriptor_what(entry) >= HP_FIRST_CHANNEL; }
 static struct named *site_in(uint64_t entry) { return &sites[hp_descriptor_what(entry) - HP_FIRST_CHANNEL]; }
-static bool is_same_channel(uint64_t one, uint64_t other) { return ((one ^ other) & ~CLOSED_MASK) == 0; }
+static bool is_same_channel(uint64_t one, uint64_t other)
+{
+    return ((one ^ other) & ~(CLOSED_MASK | IS_NONBLOCKING)) == 0;
+}
 
 static uint32_t *open_count(uint64_t entry)
 {
@@ -264,9 +269,10 @@ static uint32_t *open_count(uint64_t entry)
  * Stores what the kernel said, unless the number was closed since `before`: then what was asked about may be gone,
  * and HP_UNKNOWN is returned. The count is raised first: it must never be too low.
  */
-static uint64_t remember(int number, uint64_t before, uint32_t what, uint32_t key)
+static uint64_t remember(int number, uint64_t before, uint32_t what, uint32_t key, bool is_nonblocking)
 {
-    const uint64_t entry = (uint64_t)key << 32 | (before & CLOSED_MASK) | what;
+    const uint64_t entry =
+        (uint64_t)key << 32 | (before & CLOSED_MASK) | (is_nonblocking ? IS_NONBLOCKING : 0) | what;
     uint64_t present = before;
     uint32_t end = __atomic_load_n(&highest, __ATOMIC_RELAXED);
     while (end <= (unsigned)number)
@@ -284,6 +290,12 @@ static uint64_t remember(int number, uint64_t before, uint32_t what, uint32_t ke
     return present == entry ? entry : HP_UNKNOWN; /* another thread has asked, too */
 }
 
+static bool is_nonblocking(int number)
+{
+    const int flags = hp_sys_file_flags(number);
+    return flags >= 0 && flags & O_NONBLOCK;
+}
+
 /* What a descriptor is: looked up aside, since the program's stack may be small (hotpath_v1_aside). */
 struct question {
     int number;
@@ -299,7 +311,9 @@ static void ask(void *context)
     if (hp_descriptor_what(before) != HP_UNKNOWN)
         return;
     const uint32_t what = look(question->number, &key);
-    question->entry = what != HP_UNKNOWN ? remember(question->number, before, what, key) : HP_NO_CHANNEL;
+    const bool never_waits = what >= HP_FIRST_CHANNEL && is_nonblocking(question->number);
+    question->entry =
+        what != HP_UNKNOWN ? remember(question->number, before, what, key, never_waits) : HP_NO_CHANNEL;
 }
 
 static void ask_for_queue(void *context)
@@ -308,9 +322,9 @@ static void ask_for_queue(void *context)
     const uint64_t before = hp_descriptor_entry(question->number);
     char link[LONGEST_LINK];
     const size_t length = read_link(question->number, link);
-    question->entry =
-        remember(question->number, before,
-                 HP_FIRST_CHANNEL + (length != 0 ? site_named(QUEUE, link, length) : (uint32_t)QUEUE), 0);
+    question->entry = remember(question->number, before,
+                               HP_FIRST_CHANNEL + (length != 0 ? site_named(QUEUE, link, length) : (uint32_t)QUEUE),
+                               0, is_nonblocking(question->number));
 }
 
 #define MOST_TRIES 8 /* the thread that had this number before may be about to tell that it is closed */
@@ -337,12 +351,26 @@ static inline void describe(uint64_t entry, struct hotpath_transfer_ *ret_transf
         .site = &named->site, .channel = (const void *)(uintptr_t)key_in(entry), .kind = (uint16_t)named->kind};
 }
 
-bool hp_descriptor_transfer(uint64_t entry, bool is_sending, struct hotpath_transfer_ *ret_transfer)
+bool hp_descriptor_transfer(uint64_t entry, unsigned how, struct hotpath_transfer_ *ret_transfer)
 {
     describe(entry, ret_transfer);
-    ret_transfer->is_sending = is_sending;
+    ret_transfer->is_sending = (how & HP_SENDING) != 0;
+    ret_transfer->never_waits = how & HP_AT_ONCE || entry & IS_NONBLOCKING;
     hotpath_v1_transfer(ret_transfer);
     return ret_transfer->since != 0;
+}
+
+/* One that is not in the table yet is asked about later. */
+void hp_descriptor_set_nonblocking(int number, bool is_nonblocking)
+{
+    if ((unsigned)number >= HP_DESCRIPTORS)
+        return;
+    uint64_t entry = hp_descriptor_entry(number);
+    while (is_channel(entry) &&
+           !__atomic_compare_exchange_n(&hp_descriptors[number], &entry,
+                                        is_nonblocking ? entry | IS_NONBLOCKING : entry & ~IS_NONBLOCKING, true,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
 }
 
 /* ----------------------------------------------------------------------------------------------------- closing */
@@ -354,7 +382,7 @@ uint64_t hp_descriptor_forget(int number)
         return HP_UNKNOWN;
     uint64_t entry = hp_descriptor_entry(number), next;
     do
-        next = (entry & ~(CLOSED_MASK | WHAT_MASK)) | ((entry + CLOSED_ONCE) & CLOSED_MASK);
+        next = (entry & ~(CLOSED_MASK | IS_NONBLOCKING | WHAT_MASK)) | ((entry + CLOSED_ONCE) & CLOSED_MASK);
     while (!__atomic_compare_exchange_n(&hp_descriptors[number], &entry, next, true, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED));
     if (is_channel(entry))
@@ -490,6 +518,7 @@ void hp_descriptor_prepare(int number)
 struct pair {
     const int *ends;
     uint32_t site;
+    bool is_nonblocking;
 };
 
 /* The ends of a pipe have the same number in the kernel. */
@@ -501,14 +530,14 @@ static void look_at_pair(void *context)
     if (fstat(pair->ends[0], &first) != 0 || fstat(pair->ends[1], &second) != 0)
         return;
     const uint32_t key = key_of_two(first.st_ino, second.st_ino);
-    remember(pair->ends[0], before[0], HP_FIRST_CHANNEL + pair->site, key);
-    remember(pair->ends[1], before[1], HP_FIRST_CHANNEL + pair->site, key);
+    remember(pair->ends[0], before[0], HP_FIRST_CHANNEL + pair->site, key, pair->is_nonblocking);
+    remember(pair->ends[1], before[1], HP_FIRST_CHANNEL + pair->site, key, pair->is_nonblocking);
 }
 
-static void prepare_pair(const int *ends, uint32_t site)
+static void prepare_pair(const int *ends, uint32_t site, bool is_nonblocking)
 {
     const int saved = errno;
-    struct pair pair = {ends, site};
+    struct pair pair = {ends, site, is_nonblocking};
     if ((unsigned)ends[0] < HP_DESCRIPTORS && (unsigned)ends[1] < HP_DESCRIPTORS && !is_off &&
         hotpath_v1_transfer_may_look()) {
         hotpath_v1_aside(look_at_pair, &pair);
@@ -519,10 +548,13 @@ static void prepare_pair(const int *ends, uint32_t site)
 }
 
 /* In a process whose session has not begun, a pipe is looked at when it is used; a pair would be hard to find. */
-void hp_descriptor_pipe(const int ends[2])
+void hp_descriptor_pipe(const int ends[2], bool is_nonblocking)
 {
     if (hotpath_v1_transfer_has_session())
-        prepare_pair(ends, PIPE);
+        prepare_pair(ends, PIPE, is_nonblocking);
 }
 
-void hp_descriptor_socket_pair(const int ends[2]) { prepare_pair(ends, SOCKET); }
+void hp_descriptor_socket_pair(const int ends[2], bool is_nonblocking)
+{
+    prepare_pair(ends, SOCKET, is_nonblocking);
+}

@@ -17,8 +17,8 @@ enum { HP_UNKNOWN, HP_NO_CHANNEL, HP_FIRST_CHANNEL }; /* from there on the numbe
 
 /*
  * An entry is one word, so that it never mixes two descriptors: what it is (8 bits), how often the number was
- * closed or replaced (24 bits), which channel of its site (32 bits). A lookup stores its result only if the number
- * was not closed meanwhile.
+ * closed or replaced (23 bits), whether it is O_NONBLOCK, which channel of its site (32 bits). A lookup stores its
+ * result only if the number was not closed meanwhile.
  */
 extern uint64_t hp_descriptors[HP_DESCRIPTORS] __attribute__((visibility("hidden")));
 
@@ -27,8 +27,14 @@ static inline uint32_t hp_descriptor_what(uint64_t entry) { return (uint8_t)entr
 /* Asks the kernel what it is, and returns its entry. Also HP_NO_CHANNEL if that is not allowed now. */
 uint64_t hp_descriptor_look(int number);
 uint64_t hp_descriptor_look_for_queue(int number);
+/* How data is moved. */
+#define HP_RECEIVING 0u
+#define HP_SENDING 1u
+#define HP_AT_ONCE 2u /* this call does not wait */
 /* Begins a transfer on a descriptor that is a channel. False: not recorded. */
-bool hp_descriptor_transfer(uint64_t entry, bool is_sending, struct hotpath_transfer_ *ret_transfer);
+bool hp_descriptor_transfer(uint64_t entry, unsigned how, struct hotpath_transfer_ *ret_transfer);
+/* The program has made it blocking, or not. */
+void hp_descriptor_set_nonblocking(int number, bool is_nonblocking);
 
 /* Whether the user has turned channel detection off. For queues that are not descriptors. */
 bool hp_descriptors_are_off(void);
@@ -39,8 +45,8 @@ bool hp_descriptors_are_off(void);
  */
 void hp_descriptor_prepare(int number);
 /* The same for two that are connected to each other and to nothing else. */
-void hp_descriptor_pipe(const int ends[2]);
-void hp_descriptor_socket_pair(const int ends[2]);
+void hp_descriptor_pipe(const int ends[2], bool is_nonblocking);
+void hp_descriptor_socket_pair(const int ends[2], bool is_nonblocking);
 /*
  * Called before and after the call that closes or replaces it: before, since another thread may get the number
  * right after; and after, since another thread may have looked up the old one meanwhile. Returns the entry it had.
@@ -59,7 +65,7 @@ static inline __attribute__((always_inline)) uint64_t hp_descriptor_entry(int nu
     return __atomic_load_n(&hp_descriptors[number], __ATOMIC_ACQUIRE); /* pairs with remember */
 }
 
-static inline __attribute__((always_inline)) bool hp_transfer_begin(int number, bool is_sending,
+static inline __attribute__((always_inline)) bool hp_transfer_begin(int number, unsigned how,
                                                                     struct hotpath_transfer_ *ret_transfer)
 {
     if (__builtin_expect((unsigned)number >= HP_DESCRIPTORS || HOTPATH_GET_(hotpath_v1_context->skip) != 0, 0))
@@ -68,7 +74,7 @@ static inline __attribute__((always_inline)) bool hp_transfer_begin(int number, 
     if (__builtin_expect(hp_descriptor_what(entry) == HP_UNKNOWN, 0))
         entry = hp_descriptor_look(number);
     return __builtin_expect(hp_descriptor_what(entry) != HP_NO_CHANNEL, 0) &&
-           hp_descriptor_transfer(entry, is_sending, ret_transfer);
+           hp_descriptor_transfer(entry, how, ret_transfer);
 }
 
 #endif

@@ -91,12 +91,15 @@ static struct hotpath_site glib = {
 
 static __thread bool is_inside __attribute__((tls_model("initial-exec"))); /* one of them may call another */
 
-static bool begin_glib(const void *queue, bool is_sending, struct hotpath_transfer_ *ret_transfer)
+static bool begin_glib(const void *queue, unsigned how, struct hotpath_transfer_ *ret_transfer)
 {
     if (is_inside || HOTPATH_GET_(hotpath_v1_context->skip) != 0 || hp_descriptors_are_off())
         return false;
-    *ret_transfer = (struct hotpath_transfer_){
-        .site = &glib, .channel = queue, .kind = HOTPATH_QUEUE_, .is_sending = is_sending};
+    *ret_transfer = (struct hotpath_transfer_){.site = &glib,
+                                               .channel = queue,
+                                               .kind = HOTPATH_QUEUE_,
+                                               .is_sending = (how & HP_SENDING) != 0,
+                                               .never_waits = (how & HP_AT_ONCE) != 0};
     hotpath_v1_transfer(ret_transfer);
     is_inside = ret_transfer->since != 0;
     return is_inside;
@@ -122,17 +125,17 @@ static void end_glib(const struct hotpath_transfer_ *transfer, bool is_moved)
     DECLARE(void, name, parameters)                                                                                \
     {                                                                                                              \
         FIND_GLIB(name);                                                                                           \
-        const bool is_known = is_there && begin_glib(queue, true, &transfer);                                      \
+        const bool is_known = is_there && begin_glib(queue, HP_SENDING | HP_AT_ONCE, &transfer);                   \
         if (is_there)                                                                                              \
             ((__typeof__(hook_##name) *)found.address)(__VA_ARGS__);                                               \
         if (is_known)                                                                                              \
             end_glib(&transfer, true);                                                                             \
     }
-#define POP(name, parameters, ...)                                                                                 \
+#define POP(how, name, parameters, ...)                                                                            \
     DECLARE(void *, name, parameters)                                                                              \
     {                                                                                                              \
         FIND_GLIB(name);                                                                                           \
-        const bool is_known = is_there && begin_glib(queue, false, &transfer);                                     \
+        const bool is_known = is_there && begin_glib(queue, how, &transfer);                                       \
         void *const result = is_there ? ((__typeof__(hook_##name) *)found.address)(__VA_ARGS__) : NULL;            \
         if (is_known)                                                                                              \
             end_glib(&transfer, result != NULL);                                                                   \
@@ -149,9 +152,9 @@ PUSH(g_async_queue_push_sorted, (void *queue, void *data, compare_data *compare,
      compare, context)
 PUSH(g_async_queue_push_sorted_unlocked, (void *queue, void *data, compare_data *compare, void *context), queue,
      data, compare, context)
-POP(g_async_queue_pop, (void *queue), queue)
-POP(g_async_queue_pop_unlocked, (void *queue), queue)
-POP(g_async_queue_try_pop, (void *queue), queue)
-POP(g_async_queue_try_pop_unlocked, (void *queue), queue)
-POP(g_async_queue_timeout_pop, (void *queue, uint64_t timeout), queue, timeout)
-POP(g_async_queue_timeout_pop_unlocked, (void *queue, uint64_t timeout), queue, timeout)
+POP(HP_RECEIVING, g_async_queue_pop, (void *queue), queue)
+POP(HP_RECEIVING, g_async_queue_pop_unlocked, (void *queue), queue)
+POP(HP_AT_ONCE, g_async_queue_try_pop, (void *queue), queue)
+POP(HP_AT_ONCE, g_async_queue_try_pop_unlocked, (void *queue), queue)
+POP(HP_RECEIVING, g_async_queue_timeout_pop, (void *queue, uint64_t timeout), queue, timeout)
+POP(HP_RECEIVING, g_async_queue_timeout_pop_unlocked, (void *queue, uint64_t timeout), queue, timeout)

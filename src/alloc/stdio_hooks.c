@@ -352,7 +352,7 @@ HOOK(int, __vfprintf_chk, (FILE * stream, int flag, const char *format, va_list 
     {                                                                                                              \
         struct hotpath_transfer_ transfer;                                                                         \
         NEED(name);                                                                                                \
-        const bool is_known = hp_transfer_begin(fd, true, &transfer);                                              \
+        const bool is_known = hp_transfer_begin(fd, HP_SENDING, &transfer);                                        \
         const int result = __atomic_load_n(&next.name, __ATOMIC_RELAXED) arguments;                                \
         if (is_known)                                                                                              \
             hotpath_v1_transferred(&transfer, result > 0, result > 0 ? (uint64_t)result : 0,                       \

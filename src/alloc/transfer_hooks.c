@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -24,6 +25,10 @@ HP_PUBLIC ssize_t __recvfrom_chk(int fd, void *bytes, size_t size, size_t room, 
                                  socklen_t *from_size);
 HP_PUBLIC int close_numbers(unsigned first, unsigned last, int flags) __asm__("close_range");
 HP_PUBLIC void close_from(int first) __asm__("closefrom");
+/* With one argument behind, which some commands do not have: as the C library itself passes it on. */
+HP_PUBLIC int control_file(int fd, int command, void *argument) __asm__("fcntl");
+HP_PUBLIC int control_large_file(int fd, int command, void *argument) __asm__("fcntl64");
+HP_PUBLIC int control_device(int fd, unsigned long request, void *argument) __asm__("ioctl");
 HP_PUBLIC ssize_t sendfile(int out, int in, void *offset, size_t size);
 HP_PUBLIC ssize_t sendfile64(int out, int in, void *offset, size_t size);
 /* ... which declare these with other types. */
@@ -59,6 +64,9 @@ static struct {
     HP_BEHIND_US(close);
     __typeof__(close_numbers) *close_range;
     __typeof__(close_from) *closefrom;
+    __typeof__(control_file) *fcntl;
+    __typeof__(control_large_file) *fcntl64;
+    __typeof__(control_device) *ioctl;
     HP_BEHIND_US(dup2);
     HP_BEHIND_US(dup3);
     HP_BEHIND_US(socketpair);
@@ -94,6 +102,9 @@ static void find_each(void)
     HP_FIND(close);
     HP_FIND(close_range);
     HP_FIND(closefrom);
+    HP_FIND(fcntl);
+    HP_FIND(fcntl64);
+    HP_FIND(ioctl);
     HP_FIND(dup2);
     HP_FIND(dup3);
     HP_FIND(socketpair);
@@ -130,18 +141,21 @@ static void end(const struct hotpath_transfer_ *transfer, ssize_t result, const 
 }
 
 /* `bytes`: the call's data if contiguous, else NULL. */
-#define MOVE_IF(is_wanted, is_sending, fd, bytes, name, ...)                                                       \
+#define MOVE_IF(is_wanted, how, fd, bytes, name, ...)                                                              \
     struct hotpath_transfer_ transfer;                                                                             \
     NEED(name);                                                                                                    \
-    const bool is_known = (is_wanted) && hp_transfer_begin(fd, is_sending, &transfer);                             \
+    const bool is_known = (is_wanted) && hp_transfer_begin(fd, how, &transfer);                                    \
     const ssize_t result = CALL(name, __VA_ARGS__);                                                                \
     if (__builtin_expect(is_known, 0))                                                                             \
         end(&transfer, result, bytes);                                                                             \
     return result
-#define RECEIVE(fd, bytes, name, ...) MOVE_IF(true, false, fd, bytes, name, __VA_ARGS__)
-#define SEND(fd, bytes, name, ...) MOVE_IF(true, true, fd, bytes, name, __VA_ARGS__)
+#define RECEIVE(fd, bytes, name, ...) MOVE_IF(true, HP_RECEIVING, fd, bytes, name, __VA_ARGS__)
+#define SEND(fd, bytes, name, ...) MOVE_IF(true, HP_SENDING, fd, bytes, name, __VA_ARGS__)
+#define WITH(flags) ((flags)&MSG_DONTWAIT ? HP_AT_ONCE : 0)
+#define SEND_BY(flags, fd, name, ...) MOVE_IF(true, HP_SENDING | WITH(flags), fd, NULL, name, __VA_ARGS__)
 /* Data that is only peeked at stays in the channel. */
-#define RECEIVE_BY(flags, fd, name, ...) MOVE_IF(!((flags)&MSG_PEEK), false, fd, NULL, name, __VA_ARGS__)
+#define RECEIVE_BY(flags, fd, name, ...)                                                                           \
+    MOVE_IF(!((flags)&MSG_PEEK), HP_RECEIVING | WITH(flags), fd, NULL, name, __VA_ARGS__)
 
 HP_PUBLIC ssize_t read(int fd, void *bytes, size_t size) { RECEIVE(fd, bytes, read, fd, bytes, size); }
 HP_PUBLIC ssize_t write(int fd, const void *bytes, size_t size) { SEND(fd, bytes, write, fd, bytes, size); }
@@ -166,10 +180,11 @@ HP_PUBLIC ssize_t sendfile64(int out, int in, void *offset, size_t size)
 HP_PUBLIC ssize_t splice(int from, off_t *from_offset, int to, off_t *to_offset, size_t size, unsigned flags)
 {
     struct hotpath_transfer_ out;
-    const bool has_out = hp_transfer_begin(from, false, &out);
+    const unsigned at_once = flags & SPLICE_F_NONBLOCK ? HP_AT_ONCE : 0;
+    const bool has_out = hp_transfer_begin(from, HP_RECEIVING | at_once, &out);
     NEED(splice);
     struct hotpath_transfer_ in;
-    const bool has_in = hp_transfer_begin(to, true, &in);
+    const bool has_in = hp_transfer_begin(to, HP_SENDING | at_once, &in);
     const ssize_t result = CALL(splice, from, from_offset, to, to_offset, size, flags);
     if (has_out)
         end(&out, result, NULL);
@@ -180,35 +195,35 @@ HP_PUBLIC ssize_t splice(int from, off_t *from_offset, int to, off_t *to_offset,
 
 /* --- eventfds: these return 0 */
 
-#define COUNT(is_sending_, name, value)                                                                            \
+#define COUNT(how, name, value)                                                                                    \
     struct hotpath_transfer_ transfer;                                                                             \
     NEED(name);                                                                                                    \
-    const bool is_known = hp_transfer_begin(fd, is_sending_, &transfer);                                           \
+    const bool is_known = hp_transfer_begin(fd, how, &transfer);                                                   \
     const int result = CALL(name, fd, value);                                                                      \
     if (is_known)                                                                                                  \
         end(&transfer, result == 0 ? (ssize_t)sizeof(eventfd_t) : -1, counted);                                    \
     return result
 
-HP_PUBLIC int eventfd_read(int fd, eventfd_t *counted) { COUNT(false, eventfd_read, counted); }
+HP_PUBLIC int eventfd_read(int fd, eventfd_t *counted) { COUNT(HP_RECEIVING, eventfd_read, counted); }
 HP_PUBLIC int eventfd_write(int fd, eventfd_t value)
 {
     const eventfd_t *counted = &value;
-    COUNT(true, eventfd_write, value);
+    COUNT(HP_SENDING, eventfd_write, value);
 }
 
 /* ------------------------------------------------------------------------------------------------- sockets */
 
 HP_PUBLIC ssize_t send(int fd, const void *bytes, size_t size, int flags)
 {
-    SEND(fd, NULL, send, fd, bytes, size, flags);
+    SEND_BY(flags, fd, send, fd, bytes, size, flags);
 }
 HP_PUBLIC ssize_t send_to(int fd, const void *bytes, size_t size, int flags, const void *to, socklen_t to_size)
 {
-    SEND(fd, NULL, sendto, fd, bytes, size, flags, to, to_size);
+    SEND_BY(flags, fd, sendto, fd, bytes, size, flags, to, to_size);
 }
 HP_PUBLIC ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
-    SEND(fd, NULL, sendmsg, fd, message, flags);
+    SEND_BY(flags, fd, sendmsg, fd, message, flags);
 }
 HP_PUBLIC ssize_t recv(int fd, void *bytes, size_t size, int flags)
 {
@@ -236,7 +251,7 @@ HP_PUBLIC int send_many(int fd, struct mmsghdr *messages, unsigned count, unsign
 {
     struct hotpath_transfer_ transfer;
     NEED(sendmmsg);
-    const bool is_known = hp_transfer_begin(fd, true, &transfer);
+    const bool is_known = hp_transfer_begin(fd, HP_SENDING | WITH(flags), &transfer);
     const int result = CALL(sendmmsg, fd, messages, count, flags);
     if (is_known)
         end_many(&transfer, messages, result);
@@ -248,7 +263,7 @@ HP_PUBLIC int receive_many(int fd, struct mmsghdr *messages, unsigned count, uns
 {
     struct hotpath_transfer_ transfer;
     NEED(recvmmsg);
-    const bool is_known = !(flags & MSG_PEEK) && hp_transfer_begin(fd, false, &transfer);
+    const bool is_known = !(flags & MSG_PEEK) && hp_transfer_begin(fd, HP_RECEIVING | WITH(flags), &transfer);
     const int result = CALL(recvmmsg, fd, messages, count, flags, timeout);
     if (is_known)
         end_many(&transfer, messages, result);
@@ -320,24 +335,45 @@ HP_PUBLIC void close_from(int first)
 HP_PUBLIC int dup2(int from, int to) { REPLACE(dup2, from, to); }
 HP_PUBLIC int dup3(int from, int to, int flags) { REPLACE(dup3, from, to, flags); }
 
+/* --- whether calls on it wait */
+
+#define CONTROL_FILE(name)                                                                                         \
+    NEED(name);                                                                                                    \
+    const int result = CALL(name, fd, command, argument);                                                          \
+    if (__builtin_expect(command == F_SETFL && result == 0, 0))                                                    \
+        hp_descriptor_set_nonblocking(fd, (uintptr_t)argument &O_NONBLOCK);                                        \
+    return result
+
+HP_PUBLIC int control_file(int fd, int command, void *argument) { CONTROL_FILE(fcntl); }
+HP_PUBLIC int control_large_file(int fd, int command, void *argument) { CONTROL_FILE(fcntl64); }
+
+HP_PUBLIC int control_device(int fd, unsigned long request, void *argument)
+{
+    NEED(ioctl);
+    const int result = CALL(ioctl, fd, request, argument);
+    if (__builtin_expect((uint32_t)request == FIONBIO && result == 0, 0))
+        hp_descriptor_set_nonblocking(fd, *(const int *)argument != 0);
+    return result;
+}
+
 HP_PUBLIC int socketpair(int domain, int type, int protocol, int ends[2])
 {
     NEED(socketpair);
     const int result = CALL(socketpair, domain, type, protocol, ends);
     if (result == 0 && domain == AF_UNIX)
-        hp_descriptor_socket_pair(ends);
+        hp_descriptor_socket_pair(ends, type & SOCK_NONBLOCK);
     return result;
 }
 
-#define MAKE_PIPE(name, ...)                                                                                       \
+#define MAKE_PIPE(flags, name, ...)                                                                                \
     NEED(name);                                                                                                    \
     const int result = CALL(name, __VA_ARGS__);                                                                    \
     if (result == 0)                                                                                               \
-        hp_descriptor_pipe(ends);                                                                                  \
+        hp_descriptor_pipe(ends, (flags)&O_NONBLOCK);                                                              \
     return result
 
-HP_PUBLIC int pipe(int ends[2]) { MAKE_PIPE(pipe, ends); }
-HP_PUBLIC int pipe2(int ends[2], int flags) { MAKE_PIPE(pipe2, ends, flags); }
+HP_PUBLIC int pipe(int ends[2]) { MAKE_PIPE(0, pipe, ends); }
+HP_PUBLIC int pipe2(int ends[2], int flags) { MAKE_PIPE(flags, pipe2, ends, flags); }
 
 HP_PUBLIC int eventfd(unsigned first, int flags)
 {

@@ -5,7 +5,7 @@
  *
  * Nothing tells whether a call has waited, and asking the kernel would cost more than most calls. But waiting takes
  * two context switches, so a call that took longer than moving its bytes takes has waited, and counts as a wait
- * with all its time.
+ * with all its time. Not if it never waits: then it was slow, or the thread lost its CPU.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -62,10 +62,12 @@ void hotpath_v1_transfer(struct hotpath_transfer_ *transfer)
     transfer->part = (uint32_t)((const char *)use.part - use.class_.context->hot.base);
     const uint32_t sequence = hp_part_change(use.part);
     meet(use.part, &use.class_);
-    HOTPATH_PUT_(use.part->flags, transfer->is_sending ? HP_CHANNEL_FULL : HP_CHANNEL_EMPTY);
-    HOTPATH_PUT_(use.part->last, transfer->since);
+    if (!transfer->never_waits) {
+        HOTPATH_PUT_(use.part->flags, transfer->is_sending ? HP_CHANNEL_FULL : HP_CHANNEL_EMPTY);
+        HOTPATH_PUT_(use.part->last, transfer->since);
+        use.class_.context->transfer = transfer->part;
+    }
     hp_part_changed(use.part, sequence);
-    use.class_.context->transfer = transfer->part;
     hp_object_end(&use.class_);
 }
 
@@ -121,7 +123,8 @@ void hotpath_v1_transferred(const struct hotpath_transfer_ *transfer, uint64_t i
         return;
     struct hp_part *part = use.part;
     const uint64_t now = use.class_.now, took = now > transfer->since ? now - transfer->since : 0;
-    const bool is_wait = has_waited(&use.class_, took, bytes) && !hp_object_is_paused(&use.class_);
+    const bool is_wait =
+        !transfer->never_waits && has_waited(&use.class_, took, bytes) && !hp_object_is_paused(&use.class_);
     const uint32_t sequence = hp_part_change(part);
     meet(part, &use.class_);
     HOTPATH_PUT_(part->last, 0);

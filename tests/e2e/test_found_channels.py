@@ -299,6 +299,20 @@ def test_program_behaves_the_same(box, run):
 
 
 @of_preload
+def test_calls_that_never_wait(run):
+    """By O_NONBLOCK from the beginning, from later on, of a copy, and by a flag of the call."""
+    rows = plain(run, "never_waits").channels
+    assert sum(row["sent"] for row in rows if row["instance"] is None) == 6000, rows
+    assert {(row["full_waits"], row["full_ns"], row["empty_waits"], row["empty_ns"]) for row in rows} == {(0, 0, 0, 0)}
+
+
+@of_preload
+def test_calls_that_wait_again(run):
+    row = the_channel(plain(run, "waits_again"))
+    assert row["empty_waits"] == 1 and row["empty_ns"] >= 25e6
+
+
+@of_preload
 def test_streams_behave_the_same(box, run):
     """Cancellation leaves no lock behind; errors; streams without a descriptor; fflush(NULL), freopen."""
     alone = box.run("plain_streams", "outcomes")

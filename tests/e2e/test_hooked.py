@@ -22,7 +22,7 @@ ELSEWHERE = {
     r"__isoc23_v?f?scanf": "",  # glibc 2.38 has them; the hooks are those of __isoc99_
 }
 if not IS_GLIBC:  # which has no such functions
-    ELSEWHERE[r"close_range|closefrom|epoll_pwait2|sendfile64"] = ""
+    ELSEWHERE[r"close_range|closefrom|epoll_pwait2|sendfile64|fcntl64"] = ""
 
 
 def run(box, *before, arguments=(), ignored="(?!)"):

@@ -28,6 +28,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
@@ -233,6 +234,9 @@ static void fill_list(int unused, ...) { va_start(list, unused); }
     CALL(close_range, close_range((unsigned)its.pipe[1], (unsigned)its.pipe[1], 0))                                \
     CALL(closefrom, closefrom(its.file + 1))                                                                       \
     CALL(dup2, dup2(its.file, its.pipe[1]))                                                                        \
+    CALL(fcntl, fcntl(its.pipe[0], F_SETFL, O_NONBLOCK))                                                           \
+    CALL(fcntl64, fcntl64(its.pipe[0], F_SETFL, O_NONBLOCK))                                                       \
+    CALL(ioctl, ioctl(its.pipe[0], FIONBIO, &(int){1}))                                                            \
     CALL(dup3, dup3(its.file, its.pipe[1], 0))                                                                     \
     CALL(socketpair, socketpair(AF_UNIX, SOCK_STREAM, 0, its.pair))                                                \
     CALL(pipe, pipe(its.pair))                                                                                     \

@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <spawn.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <threads.h>
@@ -224,6 +225,27 @@ static void tell_closing(void)
     TELL("dup3", "sets its flag", fcntl(second, F_GETFD));
     TELL("dup3", "over itself", dup3(first, first, 0));
     TELL("dup3", "with bad flags", dup3(first, second, 12345));
+    MUST(pipe(ends) == 0);
+    int flag = 1;
+    TELL("fcntl", "of none", fcntl(-1, F_GETFL));
+    TELL("fcntl", "a bad command", fcntl(ends[0], 12345, 1));
+    TELL("fcntl", "sets O_NONBLOCK", fcntl(ends[0], F_SETFL, O_NONBLOCK));
+    TELL("fcntl", "so a read does not wait", read(ends[0], &byte, 1));
+    TELL("fcntl", "a structure", fcntl(ends[0], F_GETLK, &(struct flock){.l_type = F_RDLCK}));
+    TELL("fcntl", "clears it", (fcntl(ends[0], F_SETFL, 0), fcntl(ends[0], F_GETFL)));
+    TELL("ioctl", "of none", ioctl(-1, FIONBIO, &flag));
+    TELL("ioctl", "a bad request", ioctl(ends[0], 12345, &flag));
+    TELL("ioctl", "a bad address", ioctl(ends[0], FIONBIO, NULL));
+    TELL("ioctl", "sets O_NONBLOCK", ioctl(ends[0], FIONBIO, &flag));
+    TELL("ioctl", "so a read does not wait", read(ends[0], &byte, 1));
+    TELL("ioctl", "bytes inside", (write(ends[1], "abc", 3), ioctl(ends[0], FIONREAD, &flag), flag));
+    TELL("ioctl", "clears it", (flag = 0, ioctl(ends[0], FIONBIO, &flag), fcntl(ends[0], F_GETFL)));
+    close(ends[0]), close(ends[1]);
+#ifdef __GLIBC__
+    TELL("fcntl64", "its flags", fcntl64(first, F_GETFL));
+    TELL("fcntl64", "sets O_NONBLOCK", (fcntl64(first, F_SETFL, O_NONBLOCK), fcntl64(first, F_GETFL)));
+    TELL("fcntl64", "of none", fcntl64(-1, F_GETFL));
+#endif
     MUST(pipe(ends) == 0);
     TELL("dup2", "over the only writer", dup2(first, ends[1]) == ends[1]);
     TELL("dup2", "so there is no more to read", read(ends[0], &byte, 1));

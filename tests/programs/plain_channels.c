@@ -15,8 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -325,6 +327,57 @@ static void handed_on(void)
     await_child();
 }
 
+/* Large pieces, so that many calls take as long as a short wait would. */
+static void move_much(int from, int to, int flags)
+{
+    static char bytes[60000];
+    for (int at = 0; at < 1000; at++) {
+        if (flags == 0)
+            NEED(write(to, bytes, sizeof bytes) > 0 && read(from, bytes, sizeof bytes) > 0);
+        else
+            NEED(send(to, bytes, sizeof bytes, flags) > 0 && recv(from, bytes, sizeof bytes, flags) > 0);
+        NEED(flags == 0 ? read(from, bytes, 1) < 0 && errno == EAGAIN
+                        : recv(from, bytes, 1, flags) < 0 && errno == EAGAIN);
+    }
+}
+
+/* No call waits: each way to say so. */
+static void never_waits(void)
+{
+    int pipes[3][2], sockets[3][2], on = 1;
+    NEED(pipe2(pipes[0], O_NONBLOCK) == 0 && pipe(pipes[1]) == 0 && pipe(pipes[2]) == 0);
+    for (int end = 0; end < 2; end++) {
+        NEED(fcntl(pipes[1][end], F_SETFL, O_NONBLOCK) == 0);
+        NEED(syscall(SYS_fcntl, pipes[2][end], F_SETFL, O_NONBLOCK) == 0);
+        NEED((pipes[2][end] = dup(pipes[2][end])) >= 0); /* a new number, about which nothing is known */
+    }
+    NEED(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, sockets[0]) == 0);
+    NEED(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets[1]) == 0 &&
+         socketpair(AF_UNIX, SOCK_STREAM, 0, sockets[2]) == 0);
+    NEED(ioctl(sockets[1][0], FIONBIO, &on) == 0 && ioctl(sockets[1][1], FIONBIO, &on) == 0);
+    for (int at = 0; at < 3; at++) {
+        move_much(pipes[at][0], pipes[at][1], 0);
+        move_much(sockets[at][0], sockets[at][1], at == 2 ? MSG_DONTWAIT : 0);
+    }
+}
+
+/* It waits again when it is not O_NONBLOCK any more. */
+static void waits_again(void)
+{
+    int ends[2], on = 1, off = 0;
+    char byte;
+    NEED(pipe2(ends, O_NONBLOCK) == 0 && read(ends[0], &byte, 1) < 0);
+    NEED(fcntl(ends[0], F_SETFL, 0) == 0);
+    NEED(ioctl(ends[0], FIONBIO, &on) == 0 && ioctl(ends[0], FIONBIO, &off) == 0);
+    if (fork() == 0) {
+        pause_ms(30);
+        NEED(write(ends[1], "x", 1) == 1);
+        _exit(0);
+    }
+    NEED(read(ends[0], &byte, 1) == 1);
+    await_child();
+}
+
 /* Nothing is written before the process ends. */
 static void at_the_end(void)
 {
@@ -383,16 +436,24 @@ int main(int count, char **arguments)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"pairs", pairs},         {"counts", counts},
-                 {"queue", queue},         {"slow", slow},
-                 {"streams", streams},     {"ways", ways},
-                 {"reuse", reuse},         {"churn", churn},
-                 {"too_early", too_early}, {"closed_by_child", closed_by_child},
+    } cases[] = {{"pairs", pairs},
+                 {"counts", counts},
+                 {"queue", queue},
+                 {"slow", slow},
+                 {"streams", streams},
+                 {"ways", ways},
+                 {"reuse", reuse},
+                 {"churn", churn},
+                 {"too_early", too_early},
+                 {"closed_by_child", closed_by_child},
 #ifdef __GLIBC__
                  {"replaced", replaced},
 #endif
-                 {"handed_on", handed_on}, {"at_the_end", at_the_end},
-                 {"outcomes", outcomes}};
+                 {"handed_on", handed_on},
+                 {"at_the_end", at_the_end},
+                 {"outcomes", outcomes},
+                 {"never_waits", never_waits},
+                 {"waits_again", waits_again}};
     for (size_t at = 0; count > 1 && at < sizeof cases / sizeof cases[0]; at++)
         if (strcmp(arguments[1], cases[at].name) == 0) {
             cases[at].run();
