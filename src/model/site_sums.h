@@ -94,6 +94,12 @@ struct hp_site_sums {
     struct hp_site_said *said; /* NULL: it is read once */
 };
 
+/* Whether its zones are polls of tasks: then its calls are not calls, and only `task` says how many tasks there were. */
+static inline bool hp_site_is_task(const struct hp_site_sums *site)
+{
+    return (site->kind & ~HOTPATH_KIND_CXX_) == HOTPATH_KIND_TASK_;
+}
+
 /* Values of earlier readings of a site: see floors.h. */
 struct hp_site_said {
     struct hp_sums sums;

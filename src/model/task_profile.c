@@ -95,6 +95,12 @@ static bool add_task(struct hp_arena *arena, struct hp_task_sums *task, const st
     return add_polls(arena, task, row, profile);
 }
 
+bool hp_task_calls(const struct hp_site_sums *site, uint64_t *ret_calls)
+{
+    *ret_calls = site->task != NULL ? site->task->sums.count[HP_TASK_CREATED] : site->sums.calls;
+    return site->task != NULL || !hp_site_is_task(site);
+}
+
 /* ---------------------------------------------------------------------------------------------------- awaits */
 
 /* The waiting task is found by its site; NULL: not one of the tasks. */

@@ -48,6 +48,9 @@ bool hp_is_await_kind(const char *name, const struct hp_kind *kind);
 const struct hp_tasks *hp_tasks_of_run(struct hp_arena *arena, const struct hp_objects *objects,
                                        struct hp_profile *profile);
 
+/* Calls of a site: of tasks, how many were created. False: unknown, as for tasks by thread. */
+bool hp_task_calls(const struct hp_site_sums *site, uint64_t *ret_calls);
+
 /* An open task. */
 struct hp_open_task {
     const struct hp_object_record *row;

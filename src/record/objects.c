@@ -356,7 +356,7 @@ static bool begin_anew(struct hotpath_site *site, const struct hp_kind_type *kin
     const uint32_t number = need_object(site, kind);
     context = context_at_rest(context);
     if (number == 0 || context == NULL)
-        return lose();
+        return HOTPATH_GET_(site->id) != HP_ID_UNWANTED && lose();
     hp_context_hold(&context->hot);
     struct hp_part *part = NULL;
     const bool is_still_wanted = hp_context_has_session(&context->hot) && is_wanted(context, kind);
@@ -407,6 +407,8 @@ bool hp_object_begin_out_of_line(struct hotpath_site *site, const struct hp_kind
 {
     const int saved = errno;
     struct beginning beginning = {site, kind, ret_use, false};
+    if (HOTPATH_GET_(site->id) == HP_ID_UNWANTED)
+        return false;
     if (hp_page() == NULL)
         hp_unrecorded_meet(site);
     else if (kind->goes_on && begin_paused(site, kind, ret_use))

@@ -241,20 +241,18 @@ void hp_sites_drop(struct hp_site_choice *choice) { hp_memory_unmap(choice, size
 /* A site's record is written before its id is published, so it can be read without the lock. */
 bool hp_site_is_logged(uint32_t id) { return __atomic_load_n(&known_site(id)->is_logged, __ATOMIC_RELAXED); }
 
-/* Values and other objects are not functions. */
 static bool is_object(uint32_t kind)
 {
     const uint32_t plain = kind & ~HOTPATH_KIND_CXX_;
     return plain >= HOTPATH_KIND_VALUE_ && plain <= HOTPATH_KIND_LAST_;
 }
 
-/* Patterns do not apply to main functions, objects, or sites that are not a place in code. */
+/* Patterns do not apply to main functions, or sites that are not a place in code. */
 static bool is_wanted(const char *name, const struct hotpath_site *site, const struct hp_symbol *symbol)
 {
     const struct hp_site_choice *choice = hp_runtime->choice;
     char buffer[NAME_BYTES], other[NAME_BYTES];
-    if (choice == NULL || !choice->is_any || is_main(site->kind) || is_object(site->kind) ||
-        site->kind == HOTPATH_KIND_SUSPENDED_)
+    if (choice == NULL || !choice->is_any || is_main(site->kind) || site->kind == HOTPATH_KIND_SUSPENDED_)
         return true;
     const char *shown = shown_name(site->kind, name, buffer);
     put_other_name(site->kind, shown, other);
@@ -267,7 +265,7 @@ static uint32_t register_site(const struct hotpath_site *site, const struct hp_s
 {
     const char *name = site->name[0] != '\0' ? site->name : "<unnamed>";
     if (!is_wanted(name, site, symbol))
-        return HOTPATH_ID_EXCLUDED_;
+        return is_object(site->kind) ? HP_ID_UNWANTED : HOTPATH_ID_EXCLUDED_;
     const uint32_t hash = hash_text(hash_text(2166136261u ^ site->line, site->file), name);
     uint32_t id = find_site(hash, name, site);
     if (id != HOTPATH_ID_NEW_)

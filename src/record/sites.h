@@ -33,6 +33,8 @@ struct hp_site_choice {
     bool has_log; /* HOTPATH_LOG is set */
 };
 
+#define HP_ID_UNWANTED (UINT32_MAX - 2) /* id of an object that HOTPATH_FILTER or HOTPATH_SKIP excludes: no loss */
+
 /* The id of a site, registered now if needed; HOTPATH_ID_EXCLUDED_ if it is not to be recorded. */
 uint32_t hp_site_id(struct hotpath_site *site);
 /* Whether the latest calls of a site are kept in this session. */

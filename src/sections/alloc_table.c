@@ -262,14 +262,18 @@ static void fill_values(struct view *view, struct hp_row *row, const struct entr
     const struct kind *kind = view->kind;
     const struct hp_alloc_columns *columns = &view->columns;
     const bool is_all = view->results->settings->show.alloc_cumulative;
-    const uint64_t calls = entry->site->sums.calls;
+    uint64_t calls;
+    const bool is_known = hp_task_calls(entry->site, &calls);
     if (entry->allocs.calls == 0) {
         fill_zeros(view, row, &columns->totals);
         fill_zeros(view, row, &columns->peaks);
         return;
     }
     hp_allocs_distribution(entry->site, &entry->allocs, is_all ? kind->all : kind->own, view->values);
-    set_average(view, row, columns->totals.average, calls > 0 ? (double)entry->total / (double)calls : 0);
+    if (is_known)
+        set_average(view, row, columns->totals.average, calls > 0 ? (double)entry->total / (double)calls : 0);
+    if (hp_site_is_task(entry->site)) /* the rest is known of polls, not of tasks */
+        return;
     fill_percentiles(view, row, &columns->totals);
     hp_allocs_distribution(entry->site, &entry->allocs, kind->peak, view->values);
     set_average(view, row, columns->peaks.average, hp_durations_mean(view->values));
@@ -306,8 +310,11 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
         return false;
     if (entry->site == NULL)
         return true;
-    hp_section_set_count(row, columns->calls, entry->site->sums.calls);
-    hp_section_set_count(row, columns->open, entry->site->sums.open);
+    uint64_t calls;
+    if (hp_task_calls(entry->site, &calls))
+        hp_section_set_count(row, columns->calls, calls);
+    hp_section_set_count(row, columns->open,
+                         entry->site->task != NULL ? entry->site->task->open : entry->site->sums.open);
     row->is_open = entry->site->sums.open > 0;
     fill_peaks(view, row, &entry->allocs);
     fill_values(view, row, entry);
@@ -505,7 +512,8 @@ static struct view *make_view(struct hotpath_results *results, struct hotpath_se
                               const struct kind *kind)
 {
     struct view *view = hp_arena_take(results->model->arena, sizeof *view);
-    if (view == NULL)
+    if (view == NULL ||
+        (hp_run_has_objects(&results->model->run, hp_is_task_kind) && !hp_model_tasks(results->model)))
         return NULL;
     *view = (struct view){.results = results,
                           .section = section,

@@ -106,7 +106,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         !hp_order_choose(results, section, view->columns.waiting, HP_MAX_COLUMNS))
         return false;
     for (size_t at = 0; at < tasks->count; at++)
-        count += add_entries(entries + count, &tasks->all[at]);
+        if (hp_results_show_object(results, tasks->all[at].row))
+            count += add_entries(entries + count, &tasks->all[at]);
     for (size_t at = 0; at < count; at++)
         rows[at] = &entries[at];
     hp_sort(rows, count, compare_entries);

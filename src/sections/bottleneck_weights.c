@@ -242,7 +242,7 @@ void hp_bottlenecks_set_whole(struct hp_bottlenecks *view)
     for (size_t at = 0; at < profile->site_count; at++)
         if (!is_left_out(view, profile->sites[at]))
             inside += hp_sums_self(&profile->sites[at]->sums);
-    uint64_t whole = hp_share_whole(profile, &results->settings->show, &view->section->percent_of);
+    uint64_t whole = hp_share_whole(profile, NULL, &results->settings->show, &view->section->percent_of);
     if (results->settings->show.exclude_wrapper) {
         whole = inside;
     } else if (inside > whole + whole / 1000) {

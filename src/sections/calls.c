@@ -29,17 +29,19 @@ struct call {
 };
 
 struct columns {
-    size_t name, ago, duration, note, thread, tid, pid, alloc_bytes, alloc_count;
+    size_t name, what, ago, duration, note, thread, tid, pid, alloc_bytes, alloc_count;
 };
 
 #define AT(column) .index = offsetof(struct columns, column)
 
 /* Facts of this section. */
-enum { HAS_THREADS = HP_FACT_OWN, HAS_NOTES = HP_FACT_OWN << 1 };
+enum { HAS_THREADS = HP_FACT_OWN, HAS_NOTES = HP_FACT_OWN << 1, HAS_POLLS = HP_FACT_OWN << 2 };
 
 static const struct hp_column_spec column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
      "The function; as in timing."},
+    {"what", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN, AT(what), "A call of a function, or a poll of a task.",
+     .words = "call|poll", .shown_by = HAS_POLLS},
     {"ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(ago),
      "Time from the end of the call to now, or to the end of the run."},
     {"duration_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(duration)},
@@ -179,6 +181,7 @@ static bool describe(struct view *view, struct hotpath_section *section, size_t 
     for (size_t at = 0; at < count; at++) {
         facts |= is_other_thread(view->order[at], view->order[0]) ? HAS_THREADS : 0u;
         facts |= view->order[at]->note != NULL ? HAS_NOTES : 0u;
+        facts |= hp_site_is_task(view->order[at]->site) ? HAS_POLLS : 0u;
     }
     return hp_section_describe(view->results, section, facts, &view->columns);
 }
@@ -188,6 +191,7 @@ static void fill_row(const struct view *view, struct hp_row *row, const struct c
     const struct columns *columns = &view->columns;
     const struct hp_run *run = &view->results->model->run;
     hp_section_set_text(row, columns->name, call->site->name);
+    hp_section_set_text(row, columns->what, hp_site_is_task(call->site) ? "poll" : "call");
     row->id = hp_identity_with_number(hp_identity_of_site(call->site), call->end);
     row->id = hp_identity_with_number(row->id, (uint64_t)call->session->header.pid << 32 | call->tid);
     hp_section_set_number(row, columns->ago, hp_run_ns(run, view->now > call->end ? view->now - call->end : 0));

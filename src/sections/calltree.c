@@ -33,17 +33,20 @@ struct place {
 };
 
 struct columns {
-    size_t name, calls, total, percent, self, open, scaled, own_cpu, all_cpu, waited, waits, bytes;
+    size_t name, calls, polls, total, percent, self, open, scaled, own_cpu, all_cpu, waited, waits, bytes;
 };
 
 #define AT(column) .index = offsetof(struct columns, column)
 
 /* Facts of this section. */
-enum { HAS_CPU = HP_FACT_OWN, HAS_WAITS = HP_FACT_OWN << 1 };
+enum { HAS_CPU = HP_FACT_OWN, HAS_WAITS = HP_FACT_OWN << 1, HAS_POLLS = HP_FACT_OWN << 2 };
 
 static const struct hp_column_spec column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
-    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(calls)},
+    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(calls),
+     "null for tasks: see polls."},
+    {"polls", "Polls", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(polls),
+     "How often tasks ran here; null: not a task.", .shown_by = HAS_POLLS},
     {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN, AT(total),
      "Recursive calls count once."},
     {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN, AT(self),
@@ -258,7 +261,7 @@ static bool fill_row(const struct view *view, struct hp_row *row, const struct h
     const struct hp_run *run = &view->results->model->run;
     hp_section_set_text(row, columns->name, node->site->name);
     row->id = hp_identity_of_site(node->site);
-    hp_section_set_count(row, columns->calls, node->sums.calls);
+    hp_section_set_count(row, hp_site_is_task(node->site) ? columns->polls : columns->calls, node->sums.calls);
     hp_section_set_number(row, columns->total, hp_run_ns(run, node->sums.total));
     hp_section_set_number(row, columns->self, hp_run_ns(run, hp_sums_self(&node->sums)));
     if (view->whole > 0)
@@ -307,7 +310,9 @@ static bool fill_rows(struct view *view, struct hotpath_section *section)
 
 static bool describe(struct view *view)
 {
-    const uint32_t facts = (view->costs.has_cpu ? HAS_CPU : 0u) | (view->costs.has_waits ? HAS_WAITS : 0u);
+    const bool has_polls = hp_run_has_objects(&view->results->model->run, hp_is_task_kind);
+    const uint32_t facts = (view->costs.has_cpu ? HAS_CPU : 0u) | (view->costs.has_waits ? HAS_WAITS : 0u) |
+                           (has_polls ? HAS_POLLS : 0u);
     return hp_section_describe(view->results, view->section, facts, &view->columns);
 }
 
@@ -321,7 +326,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         !hp_order_choose(results, section, view.columns.total, view.columns.percent))
         return false;
     section->if_empty = profile->node_count > 0 ? "no function matches the focus" : "nothing was measured";
-    view.whole = hp_share_whole(profile, &results->settings->show, &section->percent_of);
+    view.whole = hp_share_whole(profile, NULL, &results->settings->show, &section->percent_of);
     view.places = hp_arena_take_array(results->model->arena, profile->node_count + 1, sizeof *view.places);
     view.kept = hp_arena_take_array(results->model->arena, profile->node_count + 1, sizeof(void *));
     if (view.places == NULL || view.kept == NULL || !sort_tree(&view))

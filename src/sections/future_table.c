@@ -279,12 +279,13 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         !hp_section_describe(results, section, facts_of(tasks), &view->columns) ||
         !hp_order_choose(results, section, view->columns.total, HP_MAX_COLUMNS))
         return false;
+    size_t count = 0;
     for (size_t at = 0; at < tasks->count; at++)
-        entries[at] = &tasks->all[at];
-    hp_sort(entries, tasks->count, compare_walls);
-    section->total_rows = tasks->count;
-    if (!hp_order_fill(results, section, results->settings->show.functions_limit, entries, tasks->count, fill_row,
-                       view))
+        if (hp_results_show_object(results, tasks->all[at].row))
+            entries[count++] = &tasks->all[at];
+    hp_sort(entries, count, compare_walls);
+    section->total_rows = count;
+    if (!hp_order_fill(results, section, results->settings->show.functions_limit, entries, count, fill_row, view))
         return false;
     add_notes(section, tasks);
     return true;

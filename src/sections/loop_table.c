@@ -204,15 +204,19 @@ static bool fill_rows(struct view *view, const struct hp_loops *loops)
         hp_arena_take_array(view->results->model->arena, loops->count + 1, sizeof(void *));
     if (order == NULL)
         return false;
+    size_t count = 0;
     for (size_t at = 0; at < loops->count; at++) {
-        order[at] = &loops->all[at];
-        if (view->slowest == NULL || order[at]->longest > view->slowest->longest)
-            view->slowest = order[at];
+        const struct hp_loop *loop = &loops->all[at];
+        if (!hp_results_show_object(view->results, loop->record))
+            continue;
+        order[count++] = loop;
+        if (view->slowest == NULL || loop->longest > view->slowest->longest)
+            view->slowest = loop;
     }
-    hp_sort(order, loops->count, compare_loops);
-    view->section->total_rows = loops->count;
+    hp_sort(order, count, compare_loops);
+    view->section->total_rows = count;
     return hp_order_fill(view->results, view->section, view->results->settings->show.functions_limit,
-                         (const void *const *)order, loops->count, fill_row, view);
+                         (const void *const *)order, count, fill_row, view);
 }
 
 static uint32_t facts_of(const struct view *view, const struct hp_loops *loops)

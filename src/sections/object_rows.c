@@ -106,7 +106,7 @@ bool hp_object_rows_collect(struct hp_object_rows *rows, struct hotpath_results 
     for (size_t at = 0, count; at < objects->count; at += count) {
         count = 1;
         if (is_wanted(objects->rows[at]->kind_name, &objects->rows[at]->kind) &&
-            (count = add_class(rows, objects, at)) == 0)
+            hp_results_show_object(results, objects->rows[at]) && (count = add_class(rows, objects, at)) == 0)
             return false;
     }
     hp_sort(rows->entries, rows->count, compare_entries);

@@ -66,9 +66,14 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (!hp_section_describe(results, section, 0, &view->columns) ||
         !hp_order_choose(results, section, view->columns.age, HP_MAX_COLUMNS))
         return false;
-    section->total_rows = open->count;
-    return hp_order_fill(results, section, results->settings->show.functions_limit, (const void *const *)open->all,
-                         open->count, fill_row, view);
+    const void **entries = hp_arena_take_array(results->model->arena, open->count + 1, sizeof(void *));
+    size_t count = 0;
+    for (size_t at = 0; entries != NULL && at < open->count; at++)
+        if (hp_results_show_object(results, open->all[at]->row))
+            entries[count++] = open->all[at];
+    section->total_rows = count;
+    return entries != NULL &&
+           hp_order_fill(results, section, results->settings->show.functions_limit, entries, count, fill_row, view);
 }
 
 const struct hp_section_type hp_section_open_futures = {.name = "open-futures",

@@ -349,6 +349,12 @@ bool hp_results_show_subject(const struct hotpath_results *results, const struct
     return results->focus == NULL || hp_pattern_list_chooses(results->focus, subject);
 }
 
+bool hp_results_show_object(const struct hotpath_results *results, const struct hp_object_record *object)
+{
+    const struct hp_pattern_subject subject = {.names = {object->name}, .files = {object->location.file}};
+    return hp_results_show_subject(results, &subject);
+}
+
 /* Names processes that are left out for one reason, in one line. */
 static void warn_left_out(struct hotpath_results *results, bool is_same_boot, const char *one, const char *many)
 {

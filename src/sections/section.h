@@ -20,6 +20,7 @@
 #include "hotpath.h"
 #include "labels.h"
 #include "model.h"
+#include "object_profile.h"
 #include "options.h"
 #include "pattern_list.h"
 
@@ -220,6 +221,7 @@ const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *resu
 /* Whether HOTPATH_FOCUS includes the rows of a site. */
 bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);
 bool hp_results_show_subject(const struct hotpath_results *results, const struct hp_pattern_subject *subject);
+bool hp_results_show_object(const struct hotpath_results *results, const struct hp_object_record *object);
 
 /* Whether a cell of that unit has its value in `count`, or in `text`; and as a number. */
 bool hp_unit_is_whole(uint32_t unit);

@@ -33,23 +33,26 @@ const char *hp_share_open_note(const struct hp_profile *profile)
                      : "* still running at the time of the report: counted up to then";
 }
 
-static uint64_t sum_of_rows(const struct hp_profile *profile, bool is_exclusive)
+static uint64_t sum_of_rows(const struct hp_profile *profile, const struct hp_tasks *tasks, bool is_exclusive)
 {
     uint64_t ticks = 0;
     for (size_t at = 0; at < profile->site_count; at++) {
         const struct hp_site_sums *site = profile->sites[at];
-        if (!site->is_main)
+        const bool is_by_wall = tasks != NULL && site->task != NULL && !is_exclusive;
+        if (!site->is_main && !is_by_wall)
             ticks += is_exclusive ? hp_sums_self(&site->sums) : site->sums.total;
     }
+    for (size_t at = 0; tasks != NULL && !is_exclusive && at < tasks->count; at++)
+        ticks += tasks->all[at].wall;
     return ticks;
 }
 
-uint64_t hp_share_whole(const struct hp_profile *profile, const struct hp_show_settings *show,
-                        const char **ret_percent_of)
+uint64_t hp_share_whole(const struct hp_profile *profile, const struct hp_tasks *tasks,
+                        const struct hp_show_settings *show, const char **ret_percent_of)
 {
     if (show->exclude_wrapper) {
         *ret_percent_of = "rows";
-        return sum_of_rows(profile, show->time_exclusive);
+        return sum_of_rows(profile, tasks, show->time_exclusive);
     }
     if (profile->main != NULL && profile->main->sums.total > 0) {
         *ret_percent_of = "main";

@@ -24,20 +24,26 @@
 #define ROUGH_PART 0.1
 
 struct columns {
-    size_t name, thread, calls, average, total, percent, self, least, most, threads, location, open, overhead,
-        timed, sampling, scaled, histogram, own_cpu, own_bytes;
+    size_t name, thread, calls, polls, average, total, percent, self, least, most, threads, location, open,
+        overhead, timed, sampling, scaled, histogram, own_cpu, own_bytes;
     size_t percentiles[HP_MAX_PERCENTILES];
 };
 
 #define AT(column) .index = offsetof(struct columns, column)
+
+/* Facts of this section. */
+enum { HAS_ONLY_POLLS = HP_FACT_OWN }; /* of tasks */
 
 static const struct hp_column_spec column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
      "Unique within the report; per thread, unique together with the thread."},
     {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_THREAD | HP_COLUMN_SHOWN, AT(thread),
      .needs = HP_FACT_BY_THREAD},
-    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(calls),
-     "All calls: ended, left by longjmp, still open."},
+    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(calls),
+     "All calls: ended, left by longjmp, still open. For tasks, how many there were; null in a time range and per "
+     "thread, where that is unknown."},
+    {"polls", "Polls", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE | HP_COLUMN_SHOWN, AT(polls),
+     "How often its tasks ran; null: not a task.", .shown_by = HAS_ONLY_POLLS},
     {"avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(average),
      "Average over all timed calls."},
     {"_ns", "", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY,
@@ -221,7 +227,7 @@ static void fill_average(struct view *view, struct hp_row *row, const struct hp_
 {
     const bool is_exclusive = view->results->settings->show.time_exclusive;
     const uint64_t spent = is_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
-    if (site->sums.calls > 0)
+    if (site->sums.calls > 0 && !hp_site_is_task(site))
         set_ticks(view, row, view->columns.average, (double)spent / (double)site->sums.calls);
 }
 
@@ -289,7 +295,10 @@ static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site
     const double overhead = hp_profile_overhead_ns(profile, site);
     hp_section_set_text(row, columns->name, site->name);
     row->id = hp_identity_of_site(site);
-    hp_section_set_count(row, columns->calls, site->sums.calls);
+    if (!hp_site_is_task(site))
+        hp_section_set_count(row, columns->calls, site->sums.calls);
+    else if (site->sums.calls > 0)
+        hp_section_set_count(row, columns->polls, site->sums.calls);
     set_ticks(view, row, columns->total, (double)total);
     if (view->whole > 0)
         hp_section_set_number(row, columns->percent, 100 * (double)total / (double)view->whole);
@@ -305,7 +314,7 @@ static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site
                                                  : "none");
     if (profile->run->stretch != NULL)
         fill_average(view, row, site);
-    else if (site->task == NULL && !fill_durations(view, row, site))
+    else if (!hp_site_is_task(site) && !fill_durations(view, row, site))
         return false;
     row->is_main = is_main_row(view, site);
     row->is_open = site->sums.open > 0;
@@ -363,12 +372,23 @@ static const char *describe_rows(const struct hp_settings *settings)
                                          : "Function execution time.";
 }
 
-/* By thread, and for a stretch, only the polls of tasks are known. False: no memory. */
+static bool has_tasks(const struct view *view)
+{
+    return hp_run_has_objects(&view->results->model->run, hp_is_task_kind);
+}
+
+/* By thread, and for a stretch. */
+static bool has_only_polls(const struct view *view)
+{
+    return (view->results->settings->show.by == HP_BY_THREAD || view->results->model->run.stretch != NULL) &&
+           has_tasks(view);
+}
+
+/* False: no memory. */
 static bool need_tasks(struct view *view)
 {
     struct hp_model *model = view->results->model;
-    if (view->results->settings->show.by == HP_BY_THREAD || model->run.stretch != NULL ||
-        !hp_run_has_objects(&model->run, hp_is_task_kind))
+    if (!has_tasks(view) || has_only_polls(view))
         return true;
     view->tasks = hp_model_tasks(model);
     return view->tasks != NULL;
@@ -384,9 +404,11 @@ static struct view *make_view(struct hotpath_results *results, struct hotpath_se
     view->walls = hp_arena_take(results->model->arena, sizeof *view->walls);
     if (!need_tasks(view))
         return NULL;
-    view->whole = hp_share_whole(results->model->profile, &results->settings->show, &section->percent_of);
+    view->whole =
+        hp_share_whole(results->model->profile, view->tasks, &results->settings->show, &section->percent_of);
     return view->profile != NULL && view->durations != NULL && view->walls != NULL &&
-                   hp_section_describe(results, section, 0, &view->columns) &&
+                   hp_section_describe(results, section, has_only_polls(view) ? HAS_ONLY_POLLS : 0u,
+                                       &view->columns) &&
                    hp_order_choose(results, section, view->columns.total, view->columns.percent)
                ? view
                : NULL;

@@ -189,7 +189,8 @@ static bool fill_rows(struct view *view, const struct hp_objects *objects)
     if (entries == NULL)
         return false;
     for (size_t at = 0; at < objects->count; at++)
-        if (hp_is_value(objects->rows[at]->kind_name, &objects->rows[at]->kind)) {
+        if (hp_is_value(objects->rows[at]->kind_name, &objects->rows[at]->kind) &&
+            hp_results_show_object(view->results, objects->rows[at])) {
             if (!add_entry(view, objects->rows[at], &entries[count]))
                 return false;
             count += entries[count]->sums.updates > 0; /* no space for any update */

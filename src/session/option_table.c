@@ -38,12 +38,13 @@ const struct hp_option hp_options[] = {
      "them.",
      HP_OPTION_BYTES, AT_SETTINGS(record.alloc_stacks), hp_option_parse_alloc_stacks},
     {"HOTPATH_FILTER", "filter", FLAG("filter", 0, RECORD), "LIST", "", "no filter (every site)",
-     "Record only functions and blocks that match a list of patterns, such as parse*,/^lex/,file:json.c; -ITEM "
-     "excludes, @PATH names a file of items. See PATTERNS in hotpath(7).",
+     "Record only functions, blocks, tasks, channels, streams, values and loops that match a list of patterns, "
+     "such "
+     "as parse*,/^lex/,file:json.c; -ITEM excludes, @PATH names a file of items. See PATTERNS in hotpath(7).",
      HP_OPTION_TEXT, AT_BOTH(record, filter), hp_option_parse_patterns},
     {"HOTPATH_SKIP", "skip", FLAG("skip", 0, RECORD), "LIST", "", "nothing excluded",
-     "Do not record functions and blocks that match this list of patterns.", HP_OPTION_TEXT, AT_BOTH(record, skip),
-     hp_option_parse_patterns},
+     "Do not record what matches this list of patterns, as for HOTPATH_FILTER.", HP_OPTION_TEXT,
+     AT_BOTH(record, skip), hp_option_parse_patterns},
     {"HOTPATH_LOG", "log", FLAG("log", 0, RECORD), "LIST", "", "only what the program logs itself",
      "Keep the latest calls, with their notes, of functions and blocks that match this list of patterns.",
      HP_OPTION_TEXT, AT_BOTH(record, log), hp_option_parse_patterns},
@@ -67,8 +68,10 @@ const struct hp_option hp_options[] = {
      "leave one out.",
      HP_OPTION_TEXT, AT_BOTH(show, report), hp_option_parse_sections},
     {"HOTPATH_FOCUS", "focus", FLAG("focus", 0, SHOW), "LIST", "", "no focus (every row)",
-     "Show only rows that match a list of patterns, with the syntax of HOTPATH_FILTER.", HP_OPTION_TEXT,
-     AT_BOTH(show, focus), hp_option_parse_patterns},
+     "Show only rows that match a list of patterns, with the syntax of HOTPATH_FILTER: of functions, tasks, "
+     "channels, "
+     "streams, values and loops.",
+     HP_OPTION_TEXT, AT_BOTH(show, focus), hp_option_parse_patterns},
     {"HOTPATH_SLOWEST", "slowest", FLAG("slowest", 0, SHOW), "NAME|/REGEX/", "", "no function",
      "Show the slowest call of a function, with the calls inside it. If no function is called NAME, show those "
      "whose name contains NAME; with /REGEX/ those whose name matches.",

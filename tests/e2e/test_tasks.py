@@ -85,9 +85,49 @@ def test_tasks_in_an_event_loop(box):
     assert (futures["one"]["polls"], futures["one"]["cancelled"]) == (10, 0)
     assert (futures["other"]["polls"], futures["other"]["cancelled"]) == (10, 1)
     main = box.run("tasks", "event").row("main", "calltree")
-    assert {row.name: (row.calls, [(child.name, child.calls) for child in row.children])
+    assert {row.name: (row.calls, row.polls, [(child.name, child.calls) for child in row.children])
             for row in main.children} == {
-        "one": (10, [("compute", 10)]), "other": (10, [("compute", 20)])}
+        "one": (None, 10, [("compute", 10)]), "other": (None, 10, [("compute", 20)])}
+
+
+@pytest.mark.skipif(bool(SANITIZER), reason=f"not with -fsanitize={SANITIZER}: malloc is the sanitizer's")
+def test_calls_are_tasks_in_every_table(box):
+    report = box.run("tasks", "hop", env={"HOTPATH_LOG": "hopping"}).report
+    alloc = rows_of(report, "alloc-bytes")["hopping"]
+    assert (alloc["calls"], alloc["open"], alloc["total_bytes"]) == (1000, 0, 80000)
+    assert alloc["avg_bytes"] == 80 and alloc["p95_bytes"] is None
+    assert rows_of(report, "timing")["hopping"]["polls"] == 8000
+    assert {row["what"] for row in report.section("calls")["rows"]} == {"poll"}
+    follows_the_schema(report)
+    by_thread = box.run("tasks", "hop", env={"HOTPATH_BY": "thread"}).report
+    rows = [row for row in by_thread.section("timing")["rows"] if row["name"] == "hopping"]
+    assert {(row["calls"], row["avg_ns"]) for row in rows} == {(None, None)}
+    assert sum(row["polls"] for row in rows) == 8000
+
+
+def test_shares_without_the_main_row(box):
+    """Tasks count by their wall time, as in their rows."""
+    report = box.run("tasks", "event", env={"HOTPATH_EXCLUDE_WRAPPER": "1"}).report
+    rows = report.section("timing")["rows"]
+    assert {row["name"] for row in rows} == {"one", "other", "compute"}
+    assert abs(sum(row["percent_total"] for row in rows) - 100) < 0.1
+
+
+@pytest.mark.parametrize("option, value", [("FOCUS", "wanted*"), ("FILTER", "wanted*"), ("SKIP", "other*")])
+def test_patterns_choose_objects(box, option, value):
+    report = box.run("tasks", "kinds", env={f"HOTPATH_{option}": value}).report
+    for section, name in (("futures", "task"), ("values", "value"), ("channels", "channel"), ("streams", "stream"),
+                          ("loops", "loop")):
+        assert set(rows_of(report, section)) == {f"wanted {name}"}, section
+    assert report.lost == {}
+
+
+def test_patterns_choose_tasks(box):
+    for env in ({"HOTPATH_FOCUS": "one"}, {"HOTPATH_FILTER": "one"}, {"HOTPATH_SKIP": "oth*,compute"}):
+        report = box.run("tasks", "event", env=env).report
+        assert set(futures_of(report)) == {"one"}, env
+        assert set(rows_of(report, "timing")) - {"main"} == {"one"}, env
+        assert report.lost == {}
 
 
 @with_cxx

@@ -5,6 +5,7 @@
  *   tasks killed    ends by SIGKILL: one task waits, one runs, one has ended
  *   tasks forks     a child creates and ends tasks of the same label
  *   tasks event     polls of a task that a loop runs between others, around measured functions
+ *   tasks kinds     two of each kind of object, called wanted and other
  *   tasks long      very many short polls of a task, and two of them long ones; says how long the first was at
  *                   least, and all others at most
  *
@@ -133,6 +134,29 @@ static void in_turns(void)
     HOTPATH_CANCEL(other.task);
 }
 
+#define ONE_OF_EACH(label)                                                                                         \
+    do {                                                                                                           \
+        struct job job;                                                                                            \
+        HOTPATH_TASK(job.task, label " task");                                                                     \
+        HOTPATH_READY(job.task);                                                                                   \
+        HOTPATH_VALUE(label " value", 1);                                                                          \
+        HOTPATH_CHANNEL_SENT(label " channel", NULL, 1, 1, 1);                                                     \
+        HOTPATH_CHANNEL_RECEIVED(label " channel", NULL, 1, 1, 0);                                                 \
+        {                                                                                                          \
+            HOTPATH_STREAM_NEXT(label " stream", NULL);                                                            \
+            HOTPATH_STREAM_ITEM(label " stream", NULL, 1, 1);                                                      \
+        }                                                                                                          \
+        for (int at = 0; at < 10; at++) {                                                                          \
+            HOTPATH_LOOP_WAIT(label " loop");                                                                      \
+        }                                                                                                          \
+    } while (0)
+
+static void of_each_kind(void)
+{
+    ONE_OF_EACH("wanted");
+    ONE_OF_EACH("other");
+}
+
 static uint64_t now_ns(void)
 {
     struct timespec now;
@@ -200,6 +224,8 @@ int main(int argc, char **argv)
         with_child();
     else if (strcmp(what, "event") == 0)
         in_turns();
+    else if (strcmp(what, "kinds") == 0)
+        of_each_kind();
     else
         return 2;
     return 0;

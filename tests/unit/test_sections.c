@@ -183,11 +183,11 @@ static void percentiles_have_titles(void **state)
     fixture_build();
     const hotpath_section *timing = section_named("timing");
     for (size_t at = 0; at < COUNT(titles); at++) {
-        assert_string_equal(hotpath_section_column(timing, 3 + at)->title, titles[at]);
-        assert_true(hotpath_section_column(timing, 3 + at)->visible);
+        assert_string_equal(hotpath_section_column(timing, 4 + at)->title, titles[at]);
+        assert_true(hotpath_section_column(timing, 4 + at)->visible);
     }
-    assert_string_equal(hotpath_section_column(timing, 6)->key, "p99_99_ns");
-    assert_string_equal(hotpath_section_column(timing, 8)->title, "Total");
+    assert_string_equal(hotpath_section_column(timing, 7)->key, "p99_99_ns");
+    assert_string_equal(hotpath_section_column(timing, 9)->title, "Total");
     assert_number(2, "p99_9_ns", 100);
 }
 
