@@ -2,12 +2,37 @@
 #include "run_stacks.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
 #include "session_dirs.h"
 #include "stack_file.h"
 #include "text.h"
+
+static bool is_among(const struct hp_sessions *sessions, const struct hp_session *session)
+{
+    for (size_t at = 0; at < sessions->count; at++)
+        if (strcmp(hp_session_name(&sessions->all[at]), hp_session_name(session)) == 0)
+            return true;
+    return false;
+}
+
+/* Of single processes of a run, only their stacks. False: no memory. */
+static bool leave_others_out(struct hp_named_stacks *named, const struct hp_sessions *sessions, const char *folder)
+{
+    struct hp_sessions all = {0};
+    const bool is_part = hp_sessions_in(&all, folder) && all.count > sessions->count;
+    uint32_t *pids = is_part ? calloc(all.count, sizeof *pids) : NULL;
+    size_t count = 0;
+    for (size_t at = 0; pids != NULL && at < all.count; at++)
+        if (is_among(sessions, &all.all[at]))
+            pids[count++] = all.all[at].pid;
+    const bool is_done = !is_part || (pids != NULL && hp_named_stacks_keep(named, pids, count));
+    free(pids);
+    hp_sessions_free(&all);
+    return is_done;
+}
 
 bool hp_run_stacks_read(const struct hp_sessions *sessions, struct hp_run_stacks *ret_stacks)
 {
@@ -27,7 +52,8 @@ bool hp_run_stacks_read(const struct hp_sessions *sessions, struct hp_run_stacks
                     errno == EPROTO ? "they are of another version of hotpath" : strerror(errno));
         return false;
     }
-    return hp_function_sums_make(&ret_stacks->named, &ret_stacks->functions);
+    return leave_others_out(&ret_stacks->named, sessions, folder) &&
+           hp_function_sums_make(&ret_stacks->named, &ret_stacks->functions);
 }
 
 void hp_run_stacks_free(struct hp_run_stacks *stacks)

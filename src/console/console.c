@@ -162,14 +162,18 @@ static void read_stacks(struct hp_console *console)
     if (console->has_stacks)
         return;
     snprintf(folder, sizeof folder, "%s", console->path);
-    if (!hp_text_has_suffix(folder, HP_RUN_SUFFIX)) {
+    const bool is_run = hp_text_has_suffix(folder, HP_RUN_SUFFIX);
+    if (!is_run) {
         char *slash = strrchr(folder, '/');
         if (slash != NULL)
             *slash = '\0';
     }
     if (!hp_text_has_suffix(folder, HP_RUN_SUFFIX) || !hp_stack_file_read(folder, &console->stacks))
         return;
-    console->has_stacks = hp_function_sums_make(&console->stacks, &console->found);
+    const struct hp_reader *reader = &console->watched.reader;
+    console->has_stacks =
+        (is_run || hp_named_stacks_keep(&console->stacks, &reader->snapshots[0]->header.pid, 1)) &&
+        hp_function_sums_make(&console->stacks, &console->found);
     if (console->has_stacks)
         hp_flame_make(console, 0);
     else

@@ -62,6 +62,16 @@ static uint32_t below(uint32_t parent, const struct hp_space *space, const struc
                                is_known ? pc + mapping->bias : pc);
 }
 
+#define MOST_SEPARATE 200000u /* nodes: from then on, processes that are new share theirs */
+
+/* Below which all stacks of a process are; the root, where there are too many of them. */
+static uint32_t process_node(struct hp_process_space *process)
+{
+    if (process->node == HP_STACK_ROOT && collector.stacks.tree.count < MOST_SEPARATE)
+        process->node = hp_stack_tree_below(&collector.stacks.tree, HP_STACK_ROOT, HP_STACK_PROCESS, process->pid);
+    return process->node;
+}
+
 /* An unwound stack. */
 struct found {
     uint32_t node; /* the innermost one */
@@ -79,15 +89,15 @@ static size_t unwind(const struct hp_seen *seen, struct hp_space *space, struct 
 }
 
 /* Adds the frames from the outermost to the innermost. */
-static struct found put_stack(const struct hp_space *space, const struct hp_frame *frames, size_t count,
+static struct found put_stack(struct hp_process_space *process, const struct hp_frame *frames, size_t count,
                               bool is_whole)
 {
     struct hp_stack_tree *tree = &collector.stacks.tree;
-    struct found found = {HP_STACK_ROOT, is_whole, false};
+    struct found found = {process_node(process), is_whole, false};
     if (!is_whole)
         found.node = hp_stack_tree_below(tree, found.node, HP_STACK_INCOMPLETE, 0);
     for (size_t at = count; at > 0; at--) {
-        found.node = below(found.node, space, &frames[at - 1]);
+        found.node = below(found.node, &process->space, &frames[at - 1]);
         if (frames[at - 1].how == HP_FRAME_RECOVERED && found.node < tree->count) {
             tree->nodes[found.node].flags |= HP_STACK_RECOVERED;
             found.is_recovered = true;
@@ -96,12 +106,12 @@ static struct found put_stack(const struct hp_space *space, const struct hp_fram
     return found;
 }
 
-static struct found follow(const struct hp_seen *seen, struct hp_space *space)
+static struct found follow(const struct hp_seen *seen, struct hp_process_space *process)
 {
     struct hp_frame frames[MOST_FRAMES];
     enum hp_unwind_end end;
-    const size_t count = unwind(seen, space, frames, &end);
-    return put_stack(space, frames, count, end == HP_UNWIND_START);
+    const size_t count = unwind(seen, &process->space, frames, &end);
+    return put_stack(process, frames, count, end == HP_UNWIND_START);
 }
 
 static void put_weight(void *unused, const struct hp_waiting_sample *sample, uint64_t ns)
@@ -180,8 +190,8 @@ static void add_sample(const struct hp_seen *seen)
         stacks->lost++;
         return;
     }
-    struct found found = is_in_exec(seen, &process->space) ? (struct found){HP_STACK_ROOT, true, false}
-                                                           : follow(seen, &process->space);
+    struct found found = is_in_exec(seen, &process->space) ? (struct found){process_node(process), true, false}
+                                                           : follow(seen, process);
     if (seen->is_kernel)
         found.node =
             hp_stack_tree_below(&stacks->tree, found.node, HP_STACK_KERNEL, call_of(seen, &process->space));
@@ -235,13 +245,13 @@ static struct found follow_waiting(const struct hp_seen *seen, struct hp_process
     struct hp_frame frames[MOST_FRAMES];
     enum hp_unwind_end end;
     if (!hp_register_is_known(&seen->registers, hp_machine_here()->pc))
-        return (struct found){.node = hp_stack_tree_below(tree, HP_STACK_ROOT, HP_STACK_INCOMPLETE, 0)};
+        return (struct found){.node = hp_stack_tree_below(tree, process_node(process), HP_STACK_INCOMPLETE, 0)};
     if (process->read_ns == 0)
         ask_for_maps(process, hp_clock_monotonic_ns());
     size_t count = unwind(seen, &process->space, frames, &end);
     if (end != HP_UNWIND_START && ask_for_maps(process, hp_clock_monotonic_ns()))
         count = unwind(seen, &process->space, frames, &end);
-    return put_stack(&process->space, frames, count, end == HP_UNWIND_START);
+    return put_stack(process, frames, count, end == HP_UNWIND_START);
 }
 
 static bool has_place_for(uint32_t wait)
@@ -331,7 +341,7 @@ static struct found follow_allocation(const struct hp_seen *seen, struct hp_proc
     if (end != HP_UNWIND_START && ask_for_maps(process, hp_clock_monotonic_ns()))
         count = unwind(seen, &process->space, frames, &end);
     const size_t own = own_frames(frames, count, seen->place);
-    return put_stack(&process->space, frames + own, count - own, end == HP_UNWIND_START);
+    return put_stack(process, frames + own, count - own, end == HP_UNWIND_START);
 }
 
 static void add_allocation(const struct hp_seen *seen)

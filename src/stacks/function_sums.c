@@ -174,12 +174,20 @@ static void end(struct walk *walk)
     free(walk->functions);
 }
 
+/* Of another process than those that were kept. */
+static bool has_nothing(const struct hp_found_function *function)
+{
+    return function->samples == 0 && function->waits == 0 && function->alloc_samples == 0 &&
+           function->total_ns == 0 && function->total_waiting_ns == 0 && function->total_heap.bytes == 0;
+}
+
 /* Wait causes are not functions, though stacks end with them. Returns how many functions remain. */
 static size_t leave_causes_out(struct walk *walk)
 {
     size_t count = 0;
     for (size_t at = 0; at < walk->stacks->function_count; at++)
-        if (strncmp(walk->functions[at].name, HP_WAITING_NAME, strlen(HP_WAITING_NAME)) != 0)
+        if (strncmp(walk->functions[at].name, HP_WAITING_NAME, strlen(HP_WAITING_NAME)) != 0 &&
+            !has_nothing(&walk->functions[at]))
             walk->functions[count++] = walk->functions[at];
     return count;
 }

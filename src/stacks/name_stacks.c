@@ -180,10 +180,10 @@ static bool name_node(struct naming *naming, size_t number)
 {
     struct hp_source_place found[MOST_INLINED];
     const struct hp_stack_node *node = &naming->stacks->tree.nodes[number];
-    const bool has_image = node->image < naming->stacks->images.count;
+    const bool has_image = node->image < naming->stacks->images.count, is_process = node->image == HP_STACK_PROCESS;
     struct hp_named_node *named = &naming->named->nodes[number];
     char name[MOST_NAME] = "";
-    size_t count = 1;
+    size_t count = is_process ? 0 : 1;
     if (has_image)
         count = hp_symbolizer_find(&naming->symbolizer, naming->stacks->images.all[node->image], node->place, found,
                                    MOST_INLINED);

@@ -4,6 +4,83 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool is_kept(const struct hp_named_node *node, const uint32_t *pids, size_t count)
+{
+    for (size_t at = 0; at < count; at++)
+        if (node->place == pids[at])
+            return true;
+    return false;
+}
+
+/* Of the path to a node. */
+enum { KEPT = 1, INCOMPLETE = 2, RECOVERED = 4 };
+
+struct kept {
+    unsigned char path;
+    uint32_t number; /* its new one */
+};
+
+static void count_again(struct hp_named_stacks *named, const struct hp_named_node *node, unsigned path)
+{
+    const uint64_t *weight = node->weight;
+    named->samples += weight[HP_STACK_SAMPLES];
+    named->waits += weight[HP_STACK_WAITS];
+    named->allocs += weight[HP_STACK_ALLOC_SAMPLES];
+    if (!(path & INCOMPLETE)) {
+        named->whole += weight[HP_STACK_SAMPLES];
+        named->waits_whole += weight[HP_STACK_WAITS];
+        named->allocs_whole += weight[HP_STACK_ALLOC_SAMPLES];
+    }
+    if (path & RECOVERED)
+        named->waits_recovered += weight[HP_STACK_WAITS];
+}
+
+static unsigned path_of(const struct hp_named_node *node, const uint32_t *pids, size_t count)
+{
+    const bool is_process = node->image == HP_STACK_PROCESS && node->frame_count == 0;
+    return (is_process && is_kept(node, pids, count) ? KEPT : 0) |
+           (node->image == HP_STACK_INCOMPLETE ? INCOMPLETE : 0) |
+           (node->flags & HP_STACK_RECOVERED ? RECOVERED : 0);
+}
+
+static void keep_shares(struct hp_named_stacks *named, const struct kept *kept)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < named->share_count; at++) {
+        const struct kept *node = &kept[named->shares[at].node];
+        if (!(node->path & KEPT))
+            continue;
+        named->shares[count] = named->shares[at];
+        named->shares[count++].node = node->number;
+    }
+    named->share_count = count;
+}
+
+bool hp_named_stacks_keep(struct hp_named_stacks *named, const uint32_t *pids, size_t count)
+{
+    struct kept *kept = calloc(named->node_count + 1, sizeof *kept);
+    size_t nodes = 1;
+    if (kept == NULL)
+        return false;
+    named->samples = named->whole = named->waits = named->waits_whole = named->waits_recovered = 0;
+    named->allocs = named->allocs_whole = 0;
+    memset(named->nodes[0].weight, 0, sizeof named->nodes[0].weight);
+    for (size_t at = 1; at < named->node_count; at++) {
+        struct hp_named_node node = named->nodes[at];
+        kept[at] = (struct kept){(unsigned char)(kept[node.parent].path | path_of(&node, pids, count)), 0};
+        if (!(kept[at].path & KEPT))
+            continue;
+        node.parent = kept[node.parent].number;
+        kept[at].number = (uint32_t)nodes;
+        named->nodes[nodes++] = node;
+        count_again(named, &node, kept[at].path);
+    }
+    named->node_count = nodes;
+    keep_shares(named, kept);
+    free(kept);
+    return true;
+}
+
 void hp_named_stacks_free(struct hp_named_stacks *named)
 {
     free(named->images);

@@ -37,8 +37,8 @@ struct hp_named_node {
     uint32_t image;
     uint64_t place;
     uint32_t first_frame;
-    uint16_t frame_count; /* the functions there, the innermost first; at least one, except for the root */
-    uint16_t flags;       /* HP_STACK_RECOVERED */
+    uint16_t frame_count;              /* the functions there, the innermost first; 0: the root, or a process */
+    uint16_t flags;                    /* HP_STACK_RECOVERED */
     uint64_t weight[HP_STACK_WEIGHTS]; /* of stacks that end here */
 };
 
@@ -84,5 +84,8 @@ struct hp_zone_namer {
 bool hp_name_stacks(const struct hp_stacks *stacks, const struct hp_zone_namer *namer,
                     struct hp_named_stacks *ret_named);
 void hp_named_stacks_free(struct hp_named_stacks *named);
+
+/* Leaves only what these processes did. Losses remain those of the run. False: no memory, nothing is changed. */
+bool hp_named_stacks_keep(struct hp_named_stacks *named, const uint32_t *pids, size_t count);
 
 #endif

@@ -18,8 +18,9 @@
 struct cleaning {
     const struct hp_stacks *from;
     struct hp_stacks *to;
-    uint32_t *moved; /* by node: the program's node there */
-    bool *is_own;    /* by node: it is hotpath's work */
+    uint32_t *moved;   /* by node: the program's node there */
+    uint32_t *process; /* by node: the program's node of its process; the root: not known */
+    bool *is_own;      /* by node: it is hotpath's work */
     const char **hooks;
     size_t hook_count;
     struct hp_elf_table *tables;   /* by image, of ours: they have the names of hooks */
@@ -132,7 +133,7 @@ static uint32_t target_of(struct cleaning *cleaning, uint32_t number)
     const struct hp_stack_node *node = &cleaning->from->tree.nodes[number];
     if (!cleaning->is_own[number])
         return cleaning->moved[number];
-    const uint32_t own = hp_stack_tree_below(tree, HP_STACK_ROOT, HP_STACK_OWN, 0);
+    const uint32_t own = hp_stack_tree_below(tree, cleaning->process[number], HP_STACK_OWN, 0);
     return node->image == HP_STACK_WAITING ? hp_stack_tree_below(tree, own, node->image, node->place) : own;
 }
 
@@ -142,11 +143,14 @@ static void move_node(struct cleaning *cleaning, uint32_t number)
     const struct hp_stack_node *node = &cleaning->from->tree.nodes[number];
     cleaning->is_own[number] = is_our_library(cleaning->from, node->image) ||
                                (cleaning->is_own[node->parent] && !is_for_program(cleaning, node));
+    cleaning->process[number] = cleaning->process[node->parent];
     cleaning->moved[number] = cleaning->is_own[number] ? cleaning->moved[node->parent]
                                                        : hp_stack_tree_below(tree, cleaning->moved[node->parent],
                                                                              node->image, node->place);
     if (!cleaning->is_own[number])
         tree->nodes[cleaning->moved[number]].flags |= node->flags;
+    if (node->image == HP_STACK_PROCESS)
+        cleaning->process[number] = cleaning->moved[number];
     if (has_weight(node)) {
         const uint32_t target = target_of(cleaning, number);
         add_weights(tree->nodes[target].weight, node->weight);
@@ -172,12 +176,14 @@ static bool begin(struct cleaning *cleaning)
 {
     const size_t nodes = cleaning->from->tree.count + 1, images = cleaning->from->images.count + 1;
     cleaning->moved = calloc(nodes, sizeof *cleaning->moved);
+    cleaning->process = calloc(nodes, sizeof *cleaning->process);
     cleaning->is_own = calloc(nodes, sizeof *cleaning->is_own);
     cleaning->tables = calloc(images, sizeof *cleaning->tables);
     cleaning->hooked = calloc(images, sizeof *cleaning->hooked);
     cleaning->is_read = calloc(images, sizeof *cleaning->is_read);
-    return cleaning->moved != NULL && cleaning->is_own != NULL && cleaning->tables != NULL &&
-           cleaning->hooked != NULL && cleaning->is_read != NULL && find_hooks(cleaning);
+    return cleaning->moved != NULL && cleaning->process != NULL && cleaning->is_own != NULL &&
+           cleaning->tables != NULL && cleaning->hooked != NULL && cleaning->is_read != NULL &&
+           find_hooks(cleaning);
 }
 
 static void end(struct cleaning *cleaning)
@@ -189,6 +195,7 @@ static void end(struct cleaning *cleaning)
             hp_range_index_free(&cleaning->hooked[at]);
     }
     free(cleaning->moved);
+    free(cleaning->process);
     free(cleaning->is_own);
     free(cleaning->hooks);
     free(cleaning->tables);

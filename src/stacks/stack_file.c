@@ -13,7 +13,7 @@
 
 #include "files.h"
 
-#define VERSION 5u
+#define VERSION 6u
 /* flags */
 #define HAS_KERNEL 1u
 #define BY_TIMERS 2u
@@ -263,8 +263,8 @@ static bool is_sound_node(const struct hp_named_stacks *stacks, size_t number)
     const struct hp_named_node *node = &stacks->nodes[number];
     if (number == HP_STACK_ROOT)
         return node->frame_count == 0;
-    return node->parent < number && node->frame_count > 0 && node->first_frame <= stacks->frame_count &&
-           node->frame_count <= stacks->frame_count - node->first_frame;
+    return node->parent < number && (node->frame_count > 0 || node->image == HP_STACK_PROCESS) &&
+           node->first_frame <= stacks->frame_count && node->frame_count <= stacks->frame_count - node->first_frame;
 }
 
 static bool is_sound(const struct hp_named_stacks *stacks)

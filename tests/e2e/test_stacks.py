@@ -1,5 +1,6 @@
 """Which functions use CPU time, in programs that know nothing of hotpath: by stacks that the kernel copies, and
 that the program `hotpath` unwinds and names."""
+import json
 import math
 import platform
 import re
@@ -50,6 +51,27 @@ def check_split(done):
     unseen = sum(row.total_ns for row in done.report.rows("functions") if row.name == "<not sampled>")
     assert both + unseen > 0.97 * whole and of["cpu_ns"] >= both + unseen, (both, unseen, whole, of)
     return found
+
+
+def test_stacks_of_one_process(cli):
+    """By its id: of all processes of the run, only its own functions, in reports and in the console."""
+    both = f"{STACKED} kernel 150 & {STACKED} split 150; wait"
+    cli("run", "--format", "none", "sh", "-c", both)
+    pids = {words[1]: session["pid"] for session in cli.sessions("-a")
+            if (words := session["command"].split())[0] == str(STACKED)}
+
+    def functions(*args):
+        out = cli("report", "--format", "json", "--section", "functions", "--limit", "0", *map(str, args)).stdout
+        section = json.loads(out)["sections"]["functions"]
+        return {row["name"] for row in section["rows"]}, section["totals"]["samples"]
+    everything, samples = functions()
+    kernel, of_kernel = functions(pids["kernel"])
+    split, of_split = functions(pids["split"])
+    assert {"read_on", "outer"} <= everything
+    assert "read_on" in kernel - split and "outer" in split - kernel
+    assert 0 < of_kernel < samples and 0 < of_split < samples and of_kernel + of_split <= samples
+    screen = cli("console", "--once", "--tab", "4", str(pids["split"]), env={"LC_ALL": "C.UTF-8"}).stdout
+    assert "outer" in screen and "read_on" not in screen
 
 
 @pytest.mark.parametrize("case", ["split", "threads", "deep", "forked", "handler"])
