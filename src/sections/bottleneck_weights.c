@@ -417,7 +417,7 @@ static void take_from_loop(const struct hp_bottlenecks *view, struct hp_bottlene
     struct hp_judgement *judgement = &entry->judgement;
     judgement->idle_ns -= view->waits == NULL ? 0 : ns;
     entry->work_ns = entry->wall_ns - judgement->idle_ns - ns;
-    if (ns < HP_VERDICT_CAUSE_PART * judgement->waiting_ns)
+    if (ns < HP_VERDICT_CAUSE_PART * judgement->waiting_ns || judgement->verdict == HP_VERDICT_STARVED)
         return;
     if (judgement->verdict == HP_VERDICT_IDLE && judgement->idle_ns < HP_VERDICT_IDLE_PART * entry->wall_ns)
         judgement->verdict = HP_VERDICT_WAITING;

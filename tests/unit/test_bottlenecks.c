@@ -598,6 +598,21 @@ static void loop_waits_for_open_tasks(void **state)
     assert_none(3, "why");
 }
 
+/* A loop that waits for a CPU most of the time does not wait for the task most of the time. */
+static void starved_loop_waits_for_a_cpu(void **state)
+{
+    (void)state;
+    const uint32_t loop = build_loop();
+    builder_waits(&builder, 4)->watched_ns = 10 * SECOND;
+    builder_wait(&builder, loop, HP_WAIT_POLL, SYS_ppoll, "", 4 * SECOND);
+    builder_wait(&builder, loop, HP_WAIT_RUN_QUEUE, -1, "", 4400 * MS);
+    task_of(thread, "async_sleep", 3900 * MS);
+    fixture_build();
+    assert_string_equal(cell_of(bottlenecks(), 0, "name").text, "run_loop");
+    assert_string_equal(cell_of(bottlenecks(), 0, "verdict").text, "starved");
+    assert_string_equal(cell_of(bottlenecks(), 0, "waits_for").text, "run queue");
+}
+
 /* The same without samples of waits: that a task was open explains the waiting of main. */
 static void waiting_of_unknown_cause_is_for_open_tasks(void **state)
 {
@@ -1117,6 +1132,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(cpu_time_outside_of_functions_is_not_idle, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(loop_waits_for_open_tasks, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(starved_loop_waits_for_a_cpu, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(waiting_of_unknown_cause_is_for_open_tasks, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(tasks_that_run_are_not_waited_for, fixture_set_up, fixture_tear_down),
