@@ -7,11 +7,15 @@ import pytest
 
 from command import wait_until
 from console_desk import TABS, Desk, cli, desk, home  # noqa: F401 (fixtures)
-from harness import BUILD, PROGRAMS, SANITIZER, without_emulator, without_thread_sanitizer
+from harness import BUILD, HOTPATH, PROGRAMS, SANITIZER, without_emulator, without_thread_sanitizer
 from terminal import Terminal, plain
 
+# Where ncurses has no headers, as for musl, there is no screen to wait for.
+HAS_SCREEN = b"was built without ncurses" not in HOTPATH.read_bytes()
+
 pytestmark = [without_emulator("/proc shows the emulator"),
-              without_thread_sanitizer("it has a thread of its own, which uses time, too")]
+              without_thread_sanitizer("it has a thread of its own, which uses time, too"),
+              pytest.mark.skipif(not HAS_SCREEN, reason="built without ncurses")]
 
 
 
