@@ -113,7 +113,36 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     return hp_found_row_zones(row, view->results->model->arena, zones, total->bytes, columns->zones, columns->zone);
 }
 
-/* "Estimated: 1.2 GB in 31415 allocations, 12.0 MB at the peak, 1.0 KB never freed; 24 samples, 512.0 KB apart" */
+/* "about 15 k": two digits, since more are chance. */
+static void put_about(struct hp_text *line, uint64_t count)
+{
+    static const char *const units[] = {"", " k", " M", " G", " T"};
+    uint64_t digits = count, power = 1;
+    size_t unit = 0;
+    for (; digits >= 100; digits = (digits + 5) / 10)
+        power *= 10;
+    digits *= power;
+    for (power = 1; digits / power >= 1000 && unit < 4; unit++)
+        power *= 1000;
+    hp_text_string(line, "about ");
+    hp_text_u64(line, digits / power);
+    if (digits / power < 10 && digits % power != 0) {
+        hp_text_char(line, '.');
+        hp_text_u64(line, digits % power * 10 / power);
+    }
+    hp_text_string(line, units[unit]);
+}
+
+/* No sample does not mean that there was nothing. */
+static void put_bytes(struct hp_text *line, uint64_t bytes)
+{
+    if (bytes > 0)
+        hp_units_bytes(line, bytes);
+    else
+        hp_text_string(line, "-");
+}
+
+/* "Estimated: 1.2 GB in about 31 k allocations, 12.0 MB at the peak, - never freed; 24 samples" */
 static bool set_summary(const struct view *view, struct hotpath_section *section)
 {
     char bytes[512];
@@ -123,11 +152,11 @@ static bool set_summary(const struct view *view, struct hotpath_section *section
     hp_text_string(&line, "Estimated: ");
     hp_units_bytes(&line, profile->heap.bytes);
     hp_text_string(&line, " in ");
-    hp_text_u64(&line, profile->heap.blocks);
+    put_about(&line, profile->heap.blocks);
     hp_text_string(&line, " allocations, ");
-    hp_units_bytes(&line, profile->heap.peak_bytes);
+    put_bytes(&line, profile->heap.peak_bytes);
     hp_text_string(&line, " at the peak, ");
-    hp_units_bytes(&line, profile->heap.left_bytes);
+    put_bytes(&line, profile->heap.left_bytes);
     hp_text_string(&line, " never freed; ");
     hp_text_u64(&line, profile->allocs);
     hp_text_string(&line, profile->allocs == 1 ? " sample" : " samples");

@@ -2,12 +2,13 @@
 import json
 import math
 import platform
+import re
 import shutil
 
 import pytest
 
 from command import Cli
-from harness import PROGRAMS, WITHOUT_PERF, pairs, with_glibc, without_emulator, without_sanitizer
+from harness import HOTPATH, PROGRAMS, WITHOUT_PERF, pairs, with_glibc, without_emulator, without_sanitizer
 
 pytestmark = [without_emulator("/proc is that of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
@@ -152,3 +153,10 @@ def test_a_peak_before_the_second_thread(cli, how):
     totals = report.section("alloc-bytes")["totals"]
     assert 64 << 20 <= totals["peak_usable_bytes"] <= 65 << 20
     assert totals["live_usable_bytes"] < 1 << 20
+
+
+def test_estimates_are_rounded_and_marked(box):
+    """The number of allocations is not that of other sections, which are exact, so it does not look like one."""
+    run = box.run(HOTPATH, "run", "--section", "alloc-functions", "--", ALLOCATING, "plain",
+                  env={"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None, "HOTPATH_REPORT": None})
+    assert re.search(r"^Estimated: \S+ \S+ in about \d+(\.\d)?( [kMGT])? allocations, ", run.stderr, re.M)
