@@ -263,8 +263,9 @@ static double busy_ns(const struct hp_snapshot *session, const struct hp_thread 
 {
     struct hp_cpu_thread cpu;
     const double elapsed = hp_snapshot_ns(session, hp_snapshot_elapsed(session));
+    const double used = session->header.used_ns > 0 ? (double)session->header.used_ns : elapsed;
     if (!hp_snapshot_cpu_thread(session, thread, &cpu))
-        return elapsed;
+        return smallest(elapsed, used);
     return smallest(elapsed, (double)cpu.user_ns + (double)cpu.kernel_ns);
 }
 

@@ -133,6 +133,9 @@ static void cost_of_zones_that_take_all_of_the_time_is_that_of_zones_alone(void 
     (void)state;
     give_calls(node, 9500, 0);
     builder_header(&builder)->hidden_cost_ps = 64000;
+    builder_elapse(&builder, 4000000, 1); /* others had the CPU for the rest */
+    builder_header(&builder)->used_ns = 1000000;
+    builder_header(&builder)->preempted = 1;
     assert_cost_ns(9500 * (56.709788 + (100 - 56.709788) * 2 / 3));
 }
 
