@@ -94,7 +94,7 @@ struct hp_site_sums {
     struct hp_site_said *said; /* NULL: it is read once */
 };
 
-/* Whether its zones are polls of tasks: then its calls are not calls, and only `task` says how many tasks there were. */
+/* Whether its zones are polls of tasks: then `sums.calls` are polls, and only `task` knows how many tasks ran. */
 static inline bool hp_site_is_task(const struct hp_site_sums *site)
 {
     return (site->kind & ~HOTPATH_KIND_CXX_) == HOTPATH_KIND_TASK_;

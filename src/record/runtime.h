@@ -65,8 +65,8 @@ struct hp_skip_run {
 };
 
 /*
- * A poll whose task has ended while zones inside it were still open. It is counted when its guard ends, but only up to
- * the end of its task.
+ * A poll whose task has ended while zones inside it were still open. It is counted when its guard ends, but only up
+ * to the end of its task.
  */
 #define HP_CUT_POLLS 4u
 struct hp_cut_poll {

@@ -205,7 +205,7 @@ static void count_misuse(struct hp_thread_context *context, uint64_t id)
         HOTPATH_ADD_(use.part->count[HP_TASK_MISUSED], 1);
 }
 
-/* -------------------------------------------------------------------------------------------- what polls contain */
+/* ------------------------------------------------------------------------------------------ what polls contain */
 
 /*
  * If polls are followed like calls of functions (call_log.c), what ran inside a long poll is known; but that is not

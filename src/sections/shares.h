@@ -11,8 +11,8 @@
 
 /*
  * What 100 % is, in ticks, and its name: the main row's total ("main"), without one the time of the run
- * ("elapsed"), and if the main row is left out the sum of all others ("rows"). With `tasks`, rows of tasks have their
- * wall time.
+ * ("elapsed"), and if the main row is left out the sum of all others ("rows"). With `tasks`, rows of tasks have
+ * their wall time.
  */
 uint64_t hp_share_whole(const struct hp_profile *profile, const struct hp_tasks *tasks,
                         const struct hp_show_settings *show, const char **ret_percent_of);

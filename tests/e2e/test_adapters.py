@@ -80,7 +80,7 @@ def test_uv_awaits(box):
 
 @with_uv
 def test_uv_work(box):
-    """One thread, 40 ms each: they wait for 0, 40 and 80 ms; the fourth is cancelled, and calls back all the same."""
+    """One thread, 40 ms each: they wait for 0, 40 and 80 ms; the fourth is cancelled, and calls back."""
     rows = tasks_of(box, "adapter_uv", "work")
     assert counts(rows) == {"uv_queue_work": (4, 7, 1, 0), "uv_queue_work, queued": (4, 0, 1, 0)}
     assert rows["uv_queue_work"].busy_ns >= 3 * 40e6

@@ -303,7 +303,8 @@ def test_calls_that_never_wait(run):
     """By O_NONBLOCK from the beginning, from later on, of a copy, and by a flag of the call."""
     rows = plain(run, "never_waits").channels
     assert sum(row["sent"] for row in rows if row["instance"] is None) == 6000, rows
-    assert {(row["full_waits"], row["full_ns"], row["empty_waits"], row["empty_ns"]) for row in rows} == {(0, 0, 0, 0)}
+    waits = ("full_waits", "full_ns", "empty_waits", "empty_ns")
+    assert {tuple(row[key] for key in waits) for row in rows} == {(0, 0, 0, 0)}
 
 
 @of_preload
