@@ -127,7 +127,7 @@ static void cost_of_a_timed_zone_is_between_hidden_and_alone(void **state)
     assert_cost_ns(1000 * 56.70979 + 100 * 111.01351);
 }
 
-/* 9,500 zones of 100 ns in a millisecond leave hardly anything to hide behind: two thirds of the way from 56.7 ns. */
+/* 9,500 zones of 100 ns in a millisecond leave little to hide behind: two thirds of the way from 56.7 ns. */
 static void cost_of_zones_that_take_all_of_the_time_is_that_of_zones_alone(void **state)
 {
     (void)state;
