@@ -17,6 +17,7 @@
 #include "mutex.h"
 #include "process.h"
 #include "raw_call.h"
+#include "regular_file.h"
 #include "report.h"
 #include "runtime.h"
 #include "session_clock.h"
@@ -124,8 +125,11 @@ static bool is_command_there(void)
         hp_text_init(&text, file, sizeof file);
         hp_text_bytes(&text, path, length);
         hp_text_string(&text, "/hotpath");
-        if (hp_raw(SYS_faccessat, AT_FDCWD, hp_text_end(&text), X_OK, 0) == 0)
+        const long fd = hp_raw(SYS_openat, AT_FDCWD, hp_text_end(&text), O_PATH | O_CLOEXEC, 0);
+        if (fd >= 0) {
+            hp_raw(SYS_close, fd);
             return true;
+        }
         path = path[length] == ':' ? path + length + 1 : NULL;
     }
     return false;

@@ -9,7 +9,7 @@ import pytest
 
 import exported
 from command import Cli
-from harness import (PROGRAMS, WITHOUT_PERF, crossed, perf_is_allowed, with_glibc, without_emulator,
+from harness import (PROGRAMS, WITHOUT_PERF, crossed, near, perf_is_allowed, with_glibc, without_emulator,
                      without_sanitizer)
 
 pytestmark = [without_emulator("/proc and timers are those of the machine below"),
@@ -137,6 +137,14 @@ def test_functions_by_zone_in_the_report(cli):
     for zone in ("first", "second"):
         assert abs(by_name[zone, "main"] / cpu[zone].cpu_ns - 1) < 0.25
     assert "with their zones" in cli("report", "-v").stdout and "first " in cli("report").stdout
+
+
+@pytest.mark.parametrize("cli", ["perf"], indirect=True)
+def test_program_linked_with_the_library_that_is_preloaded(cli):
+    """Both copies have a sampler of stacks; only one of them samples, and sees no alternate stack of the other."""
+    report = run(cli, PROGRAMS / "costs", "pairs", 10000000).report
+    assert totals(report)["refused"] == 0
+    assert near(totals(report)["cpu_ns"], report.section("cpu")["totals"]["cpu_ns"], 10)
 
 
 def test_labels_of_pprof(cli):
