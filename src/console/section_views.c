@@ -147,8 +147,8 @@ static bool is_ended(const struct hp_table *table, const struct hp_table_row *ro
 }
 
 /*
- * Amounts are added. Percentages stay those of one thread: the highest of the maxima, and the average of the others,
- * whose sum may be above any that there was at one time. Cells that differ are unknown for the group.
+ * Amounts are added. Percentages stay those of one thread: the highest of the maxima, and the average of the
+ * others, whose sum may be above any that there was at one time. Cells that differ are unknown for the group.
  */
 static void add_cell(const struct hp_table_column *column, struct hp_table_cell *to,
                      const struct hp_table_cell *from, double *room)

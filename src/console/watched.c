@@ -14,6 +14,8 @@
 #include "identity.h"
 #include "profile.h"
 #include "stretch.h"
+#include "task_layout.h"
+#include "task_profile.h"
 #include "text.h"
 #include "trust.h"
 #include "wait_cause.h"
@@ -257,6 +259,8 @@ static void judge(struct hp_watched_function *function, const struct hotpath_sec
     function->has_share = percent->has_value;
     function->share = percent->number;
     function->work = work->has_value ? work->number / window_ns : function->own;
+    if (function->site->task != NULL && function->work > function->own)
+        function->own = function->work; /* a task is judged by its whole time, not only by its polls */
     function->verdict = cell_of(section, row, places->verdict)->text;
     function->cause = cell_of(section, row, places->cause)->text;
     function->why = cell_of(section, row, places->why)->text;
@@ -334,6 +338,13 @@ static void fill_numbers(const struct hp_watched *watched, struct hp_watched_fun
     function->has_average = sums->calls > 0;
     if (function->has_average)
         function->average_ns = hp_run_ns(run, sums->total + sums->nested) / (double)sums->calls;
+    const struct hp_task_sums *task = watched->is_whole ? function->site->task : NULL;
+    const uint64_t created = task != NULL ? task->sums.count[HP_TASK_CREATED] : 0;
+    if (created > 0) { /* in a window, only its polls are known */
+        function->calls = (double)created;
+        function->calls_per_second = (double)created * SECOND / window_ns;
+        function->average_ns = hp_run_ns(run, task->wall) / (double)created;
+    }
 }
 
 static void fill_bytes(const struct hp_watched *watched, struct hp_watched_function *function, double window_ns)

@@ -264,7 +264,9 @@ static bool fill_row(const struct view *view, struct hp_row *row, const struct h
     hp_section_set_count(row, hp_site_is_task(node->site) ? columns->polls : columns->calls, node->sums.calls);
     hp_section_set_number(row, columns->total, hp_run_ns(run, node->sums.total));
     hp_section_set_number(row, columns->self, hp_run_ns(run, hp_sums_self(&node->sums)));
-    if (view->whole > 0)
+    const bool is_wrapper =
+        view->results->settings->show.exclude_wrapper && node->site->is_main; /* not in the 100 % */
+    if (view->whole > 0 && !is_wrapper)
         hp_section_set_number(row, columns->percent, 100 * (double)node->sums.total / (double)view->whole);
     hp_section_set_count(row, columns->open, node->sums.open);
     row->depth = node->depth;

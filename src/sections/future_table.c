@@ -209,7 +209,10 @@ static bool fill_row(void *of, struct hp_row *row, const void *entry)
     hp_section_set_count(row, columns->open, task->open);
     hp_section_set_count(row, columns->cancelled, task->sums.count[HP_TASK_CANCELLED]);
     hp_section_set_number(row, columns->in_flight, task->in_flight);
-    hp_section_set_count(row, columns->most_open, task->sums.count[HP_TASK_MOST_OPEN]);
+    /* It is looked at now and then only, but cannot be less than the average. */
+    const uint64_t seen = task->sums.count[HP_TASK_MOST_OPEN], average = (uint64_t)task->in_flight;
+    const uint64_t least = average + ((double)average < task->in_flight);
+    hp_section_set_count(row, columns->most_open, seen > least ? seen : least);
     hp_section_set_count(row, columns->misused, task->sums.count[HP_TASK_MISUSED]);
     hp_section_set_text(row, columns->state, task->open > 0 ? "open" : "ended");
     hp_section_set_count(row, columns->threads, task->sums.threads);

@@ -126,6 +126,8 @@ static void put_part(struct hp_text *text, double part, double whole)
     hp_text_string(text, " %");
 }
 
+static double positive(double value) { return value > 0 ? value : 0; }
+
 void hp_trust_put_distortion(const struct hp_trust *trust, const struct hp_profile *profile,
                              const struct hp_site_sums *site, double own_ns, double whole_ns, struct hp_text *text)
 {
@@ -136,11 +138,15 @@ void hp_trust_put_distortion(const struct hp_trust *trust, const struct hp_profi
     hp_text_string(text, trust->is_of_cpu ? " of the CPU time. " : " of the run. ");
     if (site == NULL || whole_ns <= trust->cost_ns)
         return;
+    /* Costs are estimates: neither the function nor the rest can have less than no time without them. */
+    const double cost_ns = hp_cost_in_own_time(profile, site);
+    const double alone_ns = positive(own_ns - cost_ns);
+    const double others_ns = positive(whole_ns - own_ns - positive(trust->cost_ns - cost_ns));
     hp_utf8_put_safe(text, site->name, strlen(site->name));
     hp_text_string(text, " has ");
     put_part(text, own_ns, whole_ns);
     hp_text_string(text, " of the time measured, about ");
-    put_part(text, own_ns - hp_cost_in_own_time(profile, site), whole_ns - trust->cost_ns);
+    put_part(text, alone_ns, alone_ns + others_ns);
     hp_text_string(text, " alone. ");
 }
 
