@@ -8,7 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import stolen_time  # noqa: E402
-from harness import Box, pytest_collection_modifyitems, pytest_configure  # noqa: E402, F401
+from harness import Box, Report, pytest_collection_modifyitems, pytest_configure  # noqa: E402, F401
 
 # A shell without job control starts what it runs in the background with SIGINT ignored, which programs inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -34,3 +34,9 @@ def box():
     box = Box()
     yield box
     box.remove()
+
+
+@pytest.fixture
+def contradictory(monkeypatch):
+    """For tests that break what is recorded: reports may contradict themselves (contradictions.py)."""
+    monkeypatch.setattr(Report, "is_checked", False)

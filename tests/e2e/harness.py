@@ -21,6 +21,8 @@ from pathlib import Path
 
 import pytest
 
+import contradictions
+
 SOURCE = Path(os.environ.get("HOTPATH_SOURCE_DIR", Path(__file__).parents[2])).resolve()
 BUILD = Path(os.environ.get("HOTPATH_BUILD_DIR", SOURCE / "build" / "release")).resolve()
 PROGRAMS = BUILD / "programs"
@@ -125,8 +127,12 @@ class Row:
 
 
 class Report:
+    is_checked = True  # the fixture `contradictory` changes it
+
     def __init__(self, values):
         self.values = values
+        found = contradictions.in_report(values) if self.is_checked else []
+        assert not found, "\n".join(found)
 
     def section(self, name):
         assert name in self.values["sections"], f"no section {name!r} in {list(self.values['sections'])}"

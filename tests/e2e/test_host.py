@@ -205,7 +205,7 @@ def test_shutdown_ms(box):
 
 @without_sanitizer("it has thread-local storage of its own")
 @without_emulator("it does not make such processes")
-def test_processes_that_share_thread_local_storage(box):
+def test_processes_that_share_thread_local_storage(contradictory, box):
     """If they were noticed, zones are lost, and counted, as is a zone that the other has begun later than this one
     ended it; if not, they never met."""
     for _ in range(5):
