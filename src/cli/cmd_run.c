@@ -406,13 +406,15 @@ static void report(struct run *run, pid_t program)
         return;
     }
     const bool has_stacks = hp_run_folder_keep_stacks(run->folder);
+    const bool is_explained = !has_stacks && errno != 0;
     const struct hp_lender_sums lent = hp_lender_end(); /* what is read below is in files */
     add_from_outside(run);
     if (!hp_sessions_in(&sessions, run->folder))
         return;
     leave_children_out(run, &sessions, program);
     if (sessions.count == 0) {
-        explain_nothing(run);
+        if (!is_explained)
+            explain_nothing(run);
         hp_run_remove(run->folder);
     } else {
         if (run->settings.output.format != HP_FORMAT_NONE)

@@ -64,6 +64,7 @@ bool hp_run_folder_keep_stacks(const char *folder)
 {
     struct hp_named_stacks named;
     const struct hp_stacks *stacks = hp_collector_end();
+    errno = 0;
     if (stacks == NULL)
         return false;
     const uint64_t found = stacks->samples + stacks->waits + stacks->refused + stacks->allocs +
@@ -73,11 +74,12 @@ bool hp_run_folder_keep_stacks(const char *folder)
     hp_zone_names_free(namer);
     hp_debug_servers_end();
     hp_collector_free();
-    if (!is_named)
-        return false;
-    const bool is_kept = hp_stack_file_write(folder, &named);
-    if (!is_kept)
-        hp_fail("cannot store stacks in '%s': %s", folder, strerror(errno));
-    hp_named_stacks_free(&named);
+    const bool is_kept = is_named && hp_stack_file_write(folder, &named);
+    const int error = is_named && !is_kept ? errno : 0;
+    if (error != 0)
+        hp_fail("cannot store stacks in '%s': %s", folder, strerror(error));
+    if (is_named)
+        hp_named_stacks_free(&named);
+    errno = error;
     return is_kept;
 }

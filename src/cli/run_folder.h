@@ -24,7 +24,7 @@ void hp_run_folder_drop(const char *folder);
 
 /*
  * Stops the collector and saves its stacks in the folder, with names: resolved now, while the programs and
- * libraries are unchanged. False: there are no stacks, or one line says why they are not saved.
+ * libraries are unchanged. False: there are no stacks, or errno is not 0 and one line says why they are not saved.
  */
 bool hp_run_folder_keep_stacks(const char *folder);
 

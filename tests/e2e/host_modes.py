@@ -144,12 +144,18 @@ def run(box, command, env):
 
 
 def difference(plain, found, is_unmodified):
-    """None, or what a program has noticed. To one with macros, the library may say something itself."""
+    """None, or what a program has noticed. To one with macros, the library may say something itself; after others,
+    `hotpath run` may say one line."""
     if found.status != plain.status:
         return f"{found.status} instead of {plain.status}: {found.stderr[-300:]!r}"
     if found.stdout != plain.stdout:
         return f"stdout {found.stdout[-300:]!r} instead of {plain.stdout[-300:]!r}"
-    stderr = found.stderr if is_unmodified else found.without_lines_of_ours()
+    lines = found.stderr.splitlines(True)
+    if not is_unmodified:
+        stderr = found.without_lines_of_ours()
+    else:
+        stderr = "".join(lines[:-1] if lines and lines[-1].startswith("hotpath: nothing was recorded") or
+                         lines and lines[-1].startswith("hotpath: cannot store stacks") else lines)
     return None if stderr == plain.stderr else f"stderr {stderr[-300:]!r} instead of {plain.stderr[-300:]!r}"
 
 
