@@ -290,9 +290,13 @@ static uint64_t remember(int number, uint64_t before, uint32_t what, uint32_t ke
     return present == entry ? entry : HP_UNKNOWN; /* another thread has asked, too */
 }
 
+#ifndef SYS_fcntl64
+#define SYS_fcntl64 SYS_fcntl
+#endif
+
 static bool is_nonblocking(int number)
 {
-    const int flags = hp_sys_file_flags(number);
+    const long flags = syscall(SYS_fcntl64, number, F_GETFL);
     return flags >= 0 && flags & O_NONBLOCK;
 }
 

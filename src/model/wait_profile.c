@@ -126,6 +126,7 @@ static bool add_session(struct gathering *gathering, uint32_t session)
     waits->unwatched += sums.unwatched;
     if (!is_watched)
         return true;
+    const uint64_t before = waits->waited_ns;
     waits->sessions++;
     waits->probes += sums.probes;
     waits->watched_ns += sums.watched_ns;
@@ -140,6 +141,9 @@ static bool add_session(struct gathering *gathering, uint32_t session)
         if (!add_wait(gathering, session, &wait))
             return false;
     }
+    /* Threads that end between two samples are seen to have waited, but not for how long they were there. */
+    if (waits->waited_ns - before > sums.watched_ns)
+        waits->watched_ns += waits->waited_ns - before - sums.watched_ns;
     return true;
 }
 

@@ -24,15 +24,6 @@ static inline int hp_sys_open(const char *path, int flags, unsigned mode)
 }
 
 static inline int hp_sys_close(int fd) { return (int)syscall(SYS_close, fd); }
-/* As fcntl(F_GETFL). */
-static inline int hp_sys_file_flags(int fd)
-{
-#ifdef SYS_fcntl64
-    return (int)syscall(SYS_fcntl64, fd, F_GETFL);
-#else
-    return (int)syscall(SYS_fcntl, fd, F_GETFL);
-#endif
-}
 
 static inline ssize_t hp_sys_read(int fd, void *bytes, size_t size)
 {

@@ -88,4 +88,4 @@ def test_the_checker_finds_contradictions():
     assert len(found(thread=thread | {"percent_max": 30})) == 1
     assert len(found(headline="The bottleneck is g: 40 % of the time, cpu-bound")) == 1
     assert len(found(headline="The bottleneck is f: 140 % of the time, cpu-bound")) == 1
-    assert len(found(headline="The program is idle for 80 % of the time. The bottleneck is f: 40 % of the time")) == 1
+    assert len(found(headline="The program is idle for 80 % of the time. The bottleneck is f: 40 % of it")) == 1
