@@ -118,7 +118,8 @@ static void put_clock(const struct hp_trust *trust, struct hp_text *text)
 
 /* Above this, shares of functions are those of measuring as much as of the program. */
 #define DISTORTING_PERCENT 25.0
-#define DISTORTING_NS 1e6 /* and a run of a millisecond has no picture */
+#define DISTORTING_NS 1e6   /* and a run of a millisecond has no picture */
+#define DISTORTING_PART 0.1 /* nor is one distorted that hardly computes: where it waits is not changed */
 
 static void put_part(struct hp_text *text, double part, double whole)
 {
@@ -131,7 +132,8 @@ static double positive(double value) { return value > 0 ? value : 0; }
 void hp_trust_put_distortion(const struct hp_trust *trust, const struct hp_profile *profile,
                              const struct hp_site_sums *site, double own_ns, double whole_ns, struct hp_text *text)
 {
-    if (trust->least_percent <= DISTORTING_PERCENT || trust->cost_ns < DISTORTING_NS)
+    if (trust->least_percent <= DISTORTING_PERCENT || trust->cost_ns < DISTORTING_NS ||
+        trust->cost_ns < DISTORTING_PART * whole_ns)
         return;
     hp_text_string(text, "Measuring distorts the picture: it took about ");
     put_part(text, trust->share_percent, 100);
