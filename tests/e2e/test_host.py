@@ -137,7 +137,7 @@ def test_coroutines(box, case):
     pytest.param("storm", 20000, marks=without_thread_sanitizer("timers that fast starve it")),
     pytest.param("nested", 2000, marks=without_thread_sanitizer(
         "now and then it leaves all signals blocked after handlers that raise others, unmeasured too"))])
-def test_zones_in_signal_handlers(box, case, count):
+def test_zones_in_signal_handlers(contradictory, box, case, count):
     if SANITIZER:
         count //= 10
     result = box.run("signals", case, count)
