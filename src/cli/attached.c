@@ -110,7 +110,7 @@ bool hp_attached_begin(const char *folder, uint32_t pid)
     snprintf(path, sizeof path, "%s/%u-%llu-1%s", folder, (unsigned)pid,
              (unsigned long long)attached.file.header.process_start, HP_SESSION_SUFFIX);
     attached.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    /* By the lock readers know that somebody writes it (src/reader/session_file.c). */
+    /* The lock tells readers that it is being written (src/reader/session_file.c). */
     return attached.fd >= 0 && flock(attached.fd, LOCK_EX) == 0 &&
            hp_file_write(attached.fd, (const char *)&attached.file, sizeof attached.file);
 }

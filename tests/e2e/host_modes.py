@@ -123,6 +123,11 @@ class Outcome:
         # Numbers differ from run to run there.
         self.stderr = re.sub(r"\d+", "N", stderr)
 
+    def without_the_line_of_run(self):
+        lines = self.stderr.splitlines(True)
+        is_said = lines and lines[-1].startswith(("hotpath: nothing was recorded", "hotpath: cannot store stacks"))
+        return "".join(lines[:-1] if is_said else lines)
+
     def without_lines_of_ours(self):
         return "".join(line for line in self.stderr.splitlines(True) if not line.startswith("hotpath:"))
 
@@ -150,12 +155,7 @@ def difference(plain, found, is_unmodified):
         return f"{found.status} instead of {plain.status}: {found.stderr[-300:]!r}"
     if found.stdout != plain.stdout:
         return f"stdout {found.stdout[-300:]!r} instead of {plain.stdout[-300:]!r}"
-    lines = found.stderr.splitlines(True)
-    if not is_unmodified:
-        stderr = found.without_lines_of_ours()
-    else:
-        stderr = "".join(lines[:-1] if lines and lines[-1].startswith("hotpath: nothing was recorded") or
-                         lines and lines[-1].startswith("hotpath: cannot store stacks") else lines)
+    stderr = found.without_the_line_of_run() if is_unmodified else found.without_lines_of_ours()
     return None if stderr == plain.stderr else f"stderr {stderr[-300:]!r} instead of {plain.stderr[-300:]!r}"
 
 
