@@ -228,14 +228,27 @@ struct hp_task_slot *hp_task_slot_take(const struct hp_object_use *use, uint32_t
     return slot;
 }
 
-bool hp_task_slot_end(struct hp_thread_context *context, struct hp_task_slot *slot)
+bool hp_task_slot_end(struct hp_thread_context *context, struct hp_task_slot *slot, uint64_t cut_at)
 {
     uint32_t generation = HOTPATH_GET_(slot->generation);
     if (generation % 2 == 0 || !__atomic_compare_exchange_n(&slot->generation, &generation, generation + 1, false,
                                                             __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return false;
-    HOTPATH_PUT_(slot->id, 0);
+    if (__builtin_expect(cut_at != 0, 0)) {
+        HOTPATH_PUT_(slot->cut_at, cut_at);
+        HOTPATH_PUT_(slot->cut_id, HOTPATH_GET_(slot->id));
+    }
+    __atomic_store_n(&slot->id, 0, __ATOMIC_RELEASE); /* pairs with hp_task_slot_find, then hp_task_was_cut */
     HOTPATH_PUT_(slot->object, 0);
     free_slot(context, slot);
     return true;
+}
+
+bool hp_task_was_cut(const struct hp_thread_context *context, uint64_t id, uint64_t *ret_at)
+{
+    if (hp_task_former_class(context, id) == 0)
+        return false;
+    const struct hp_task_slot *slot = slot_at(context, (uint32_t)(low_bits(id, SLOT_BITS) * 64));
+    *ret_at = HOTPATH_GET_(slot->cut_at);
+    return __atomic_load_n(&slot->cut_id, __ATOMIC_ACQUIRE) == id;
 }

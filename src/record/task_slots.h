@@ -24,8 +24,13 @@ static inline bool hp_task_slot_find(const struct hp_thread_context *context, ui
     *ret_slot = (struct hp_task_slot *)(void *)(base + offset);
     return __atomic_load_n(&(*ret_slot)->id, __ATOMIC_ACQUIRE) == id;
 }
-/* Ends the task. False: another thread has just ended it. */
-bool hp_task_slot_end(struct hp_thread_context *context, struct hp_task_slot *slot);
+/*
+ * Ends the task. False: another thread has just ended it. `cut_at`: the time, if it runs on another thread, which
+ * then learns from hp_task_was_cut when it ended; else 0.
+ */
+bool hp_task_slot_end(struct hp_thread_context *context, struct hp_task_slot *slot, uint64_t cut_at);
+/* Whether another thread ended the task while it ran; not known for long after its slot is reused. */
+bool hp_task_was_cut(const struct hp_thread_context *context, uint64_t id, uint64_t *ret_at);
 /* The class of a task of this session that once had a slot; 0: unknown. */
 uint32_t hp_task_former_class(const struct hp_thread_context *context, uint64_t id);
 

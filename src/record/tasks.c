@@ -338,7 +338,7 @@ static void end_slot(struct hp_thread_context *context, struct hp_task_slot *slo
     if (__builtin_expect(HOTPATH_GET_(slot->extras) != 0, 0))
         *ret_after = extras_of(context, slot, use.now);
     const struct running poll = running_of(context, slot);
-    if (!hp_task_slot_end(context, slot)) {
+    if (!hp_task_slot_end(context, slot, poll.start != 0 && !poll.is_here ? use.now : 0)) {
         HOTPATH_ADD_(use.part->count[HP_TASK_MISUSED], 1);
         *ret_after = (struct after_end){.lane = 0};
         return;
@@ -654,28 +654,58 @@ static bool is_begun(const struct hotpath_poll_ *poll, bool *ret_is_on_lane)
     return poll->zone.state == HOTPATH_SKIPPED_ && hp_guard_close(poll, poll->mark);
 }
 
-/* Closes the zone of a poll whose task ended while zones inside it were open. False: not such a poll. */
-static bool end_cut(const struct hotpath_poll_ *poll)
+/* What cut_poll left for the poll whose zone is `frame`; NULL: nothing. */
+static struct hp_cut_poll *find_cut(struct hp_thread_context *context, const struct hotpath_frame_ *frame)
+{
+    for (struct hp_cut_poll *cut = context->cut_polls; cut < context->cut_polls + HP_CUT_POLLS; cut++)
+        if (cut->zone == frame->zone && cut->start == HOTPATH_GET_(frame->start))
+            return cut;
+    return NULL;
+}
+
+/* Closes the zone `frame` as of the past. The time of zones inside it after that is its caller's. */
+static void close_cut(struct hp_thread_context *context, struct hotpath_frame_ *frame, uint64_t child, uint64_t end)
+{
+    HOTPATH_ADD_(frame[-1].child, frame->child - child);
+    HOTPATH_PUT_(frame->child, child);
+    hp_zone_close_top(context, end);
+}
+
+/*
+ * Another thread ended the task. What zones inside the poll used after that is not known: not more than there was.
+ */
+static bool end_cut_elsewhere(struct hp_thread_context *context, struct hotpath_frame_ *frame, uint64_t id)
+{
+    const uint64_t start = HOTPATH_GET_(frame->start);
+    uint64_t end;
+    if (frame->stat & NOT_TIMED || !hp_task_was_cut(context, id, &end) || end < start)
+        return false;
+    close_cut(context, frame, frame->child < end - start ? frame->child : end - start, end);
+    return true;
+}
+
+enum cut { NOT_CUT, CUT_HERE, CUT_ELSEWHERE };
+
+/* Closes the zone of a poll whose task ended before it: while zones inside it were open, or on another thread. */
+static enum cut end_cut(const struct hotpath_poll_ *poll)
 {
     struct hp_thread_context *context = hp_objects_hold();
-    bool is_cut = false;
+    enum cut how = NOT_CUT;
     if (context == NULL)
-        return false;
+        return NOT_CUT;
     struct hotpath_frame_ *frame = context->hot.top;
-    for (struct hp_cut_poll *cut = context->cut_polls; cut < context->cut_polls + HP_CUT_POLLS && !is_cut; cut++) {
-        if (cut->zone != (uintptr_t)&poll->zone || frame->zone != cut->zone ||
-            HOTPATH_GET_(frame->start) != cut->start)
-            continue;
-        /* The time of zones inside it after that is its caller's. */
-        HOTPATH_ADD_(frame[-1].child, frame->child - cut->child);
-        HOTPATH_PUT_(frame->child, cut->child);
-        hp_zone_close_top(context, cut->end);
-        context->task = poll->before;
+    struct hp_cut_poll *cut = frame->zone == (uintptr_t)&poll->zone ? find_cut(context, frame) : NULL;
+    if (cut != NULL) {
+        close_cut(context, frame, cut->child, cut->end);
         cut->zone = 0;
-        is_cut = true;
+        how = CUT_HERE;
+    } else if (frame->zone == (uintptr_t)&poll->zone && end_cut_elsewhere(context, frame, poll->id)) {
+        how = CUT_ELSEWHERE;
     }
+    if (how != NOT_CUT)
+        context->task = poll->before;
     hp_context_let_go(&context->hot);
-    return is_cut;
+    return how;
 }
 
 /* Handles any zone. `now` is when the zone ended, or 0 if unknown. */
@@ -691,8 +721,15 @@ static __attribute__((noinline)) void end_out_of_line(struct hotpath_poll_ *poll
         return;
     if (is_on_lane)
         hotpath_switch(poll->below);
-    if (end_cut(poll))
+    const enum cut cut = end_cut(poll);
+    if (cut == CUT_HERE)
         return;
+    if (cut == CUT_ELSEWHERE) {
+        end_specially(poll, 0, now);
+        if (is_on_lane)
+            end_lane_of_ended(poll);
+        return;
+    }
     if (now != 0)
         hotpath_v1_leave(&poll->zone, now);
     else

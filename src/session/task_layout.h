@@ -50,7 +50,8 @@ struct hp_task_slot {
     uint64_t waiting_busy; /* ... and its running time when this one was created */
     uint64_t inside_since; /* poll_start of its latest poll inside a poll of another task ... */
     uint64_t inside;       /* ... and that task's id */
-    uint64_t apart[2];
+    uint64_t cut_id;       /* the latest task of the slot that another thread ended while it ran ... */
+    uint64_t cut_at;       /* ... and when */
 };
 
 #define HP_TASK_HAS_LANE 1u

@@ -314,6 +314,45 @@ static void what_follows_the_end_is_not_the_tasks(void **state)
     assert_true(number_in("timing", "around", "self_ns") == 101);
 }
 
+static void *end_for_another(void *task)
+{
+    HOTPATH_CANCEL((hotpath_task *)task);
+    return NULL;
+}
+
+/* What the poll does after that is not the task's either: it cannot run longer than it lived. */
+static void what_follows_the_end_by_another_thread(void **state)
+{
+    (void)state;
+    hotpath_task task, short_;
+    pthread_t thread;
+    start();
+    HOTPATH_TASK(&task, "request");
+    pass(20);
+    {
+        HOTPATH_BLOCK("around");
+        HOTPATH_POLL(&task);
+        pass(10);
+        work_for(5);
+        assert_int_equal(pthread_create(&thread, NULL, end_for_another, &task), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        pass(100);
+        work_for(1000);
+    }
+    assert_true(hotpath_current().id_ == 0);
+    HOTPATH_TASK(&short_, "short");
+    {
+        HOTPATH_POLL(&short_);
+        pass(1);
+    }
+    HOTPATH_READY(&short_);
+    report();
+    ASSERT_NUMBERS("request", {"calls", 1}, {"cancelled", 1}, {"total_ns", 35}, {"polls", 1}, {"busy_ns", 15},
+                   {"waiting_ns", 20}, {"misused", 0});
+    assert_true(number_in("timing", "around", "total_ns") == 1115);
+    ASSERT_NUMBERS("short", {"busy_ns", 1}, {"misused", 0});
+}
+
 static void end_inside(hotpath_task *task)
 {
     HOTPATH_MEASURE_AS("end inside");
@@ -1104,6 +1143,7 @@ int main(void)
         TEST(long_polls_are_counted),
         TEST(contents_of_a_long_poll),
         TEST(what_follows_the_end_is_not_the_tasks),
+        TEST(what_follows_the_end_by_another_thread),
         TEST(what_follows_the_end_inside_a_function),
         TEST(long_polls_that_end_with_their_task),
         TEST(waiting_is_split_by_cause),
