@@ -66,6 +66,25 @@ void hp_units_percent(struct hp_text *text, double percent)
     hp_text_char(text, '%');
 }
 
+void hp_units_about(struct hp_text *text, uint64_t count)
+{
+    static const char *const units[] = {"", " k", " M", " G", " T", " P", " E"};
+    uint64_t power = 1, scale = 1;
+    unsigned unit = 0;
+    while (count / power >= 100)
+        power *= 10;
+    const uint64_t rounded = (count / power + (count % power >= power - power / 2)) * power;
+    for (; rounded / scale >= 1000; unit++)
+        scale *= 1000;
+    hp_text_string(text, "about ");
+    hp_text_u64(text, rounded / scale);
+    if (rounded / scale < 10 && rounded % scale != 0) {
+        hp_text_char(text, '.');
+        hp_text_u64(text, rounded % scale / (scale / 10));
+    }
+    hp_text_string(text, units[unit]);
+}
+
 /* Days since 1970 to a date. Years begin in March here, so that the leap day is the last of its year. */
 static void put_date(struct hp_text *text, uint64_t days)
 {

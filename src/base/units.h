@@ -10,6 +10,7 @@ void hp_units_ns(struct hp_text *text, double ns);               /* two decimals
 void hp_units_bytes(struct hp_text *text, uint64_t bytes);       /* one decimal, powers of 1024: "1.0 KB", "12 B" */
 void hp_units_signed_bytes(struct hp_text *text, int64_t bytes); /* the same, with a minus if negative */
 void hp_units_percent(struct hp_text *text, double percent);     /* "75.42%" */
+void hp_units_about(struct hp_text *text, uint64_t count);       /* an estimate, two digits: "about 15 k" */
 void hp_units_hz(struct hp_text *text, double hz);               /* "2.10 GHz" */
 
 /* A time as RFC 3339 in UTC with milliseconds: "2026-10-02T08:15:30.123Z". */

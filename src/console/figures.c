@@ -97,6 +97,9 @@ static void put_figure(struct hp_text *text, enum hp_figure figure, double numbe
     case HP_FIGURE_NUMBER:
         put_scaled(text, number, plain, sizeof plain / sizeof plain[0]);
         break;
+    case HP_FIGURE_ABOUT:
+        hp_units_about(text, hp_units_round(number));
+        break;
     case HP_FIGURE_TEXT:
         break;
     }

@@ -1,5 +1,6 @@
 /*
- * Numbers in the console: three significant digits and a unit, at most seven columns. SPDX-License-Identifier: MIT
+ * Numbers in the console: three significant digits and a unit, at most seven columns; estimates are wider.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_CONSOLE_FIGURES_H
 #define HP_CONSOLE_FIGURES_H
@@ -17,6 +18,7 @@ enum hp_figure {
     HP_FIGURE_COUNT,   /* "4,289", "75.9 k" */
     HP_FIGURE_RATE,    /* the same per second, with decimals below 10 */
     HP_FIGURE_NUMBER,  /* three digits, no unit */
+    HP_FIGURE_ABOUT,   /* an estimated count: "about 15 k" */
 };
 
 /* Formats into HP_FIGURE_BYTES bytes; returns them. */

@@ -74,6 +74,18 @@ static unsigned text_width(const struct hp_table *table, const struct hp_shown_r
     return width;
 }
 
+/* With its marks. */
+static const char *figure_of(char *bytes, const struct hp_table_column *about, const struct hp_table_cell *cell)
+{
+    char figure[HP_FIGURE_BYTES];
+    if (!cell->has_value)
+        return NOT_KNOWN;
+    if (cell->marks == NULL)
+        return hp_figure(bytes, about->figure, cell->number);
+    snprintf(bytes, HP_FIGURE_BYTES, "%s%s", cell->marks, hp_figure(figure, about->figure, cell->number));
+    return bytes;
+}
+
 static unsigned figure_width(const struct hp_table *table, const struct hp_shown_rows *rows, size_t column)
 {
     char bytes[HP_FIGURE_BYTES];
@@ -82,7 +94,7 @@ static unsigned figure_width(const struct hp_table *table, const struct hp_shown
     for (size_t at = 0; at < rows->count; at++) {
         const struct hp_table_cell *cell = &rows->all[at]->cells[column];
         if (cell->has_value)
-            width = larger(width, hp_screen_width(hp_figure(bytes, about->figure, cell->number)));
+            width = larger(width, hp_screen_width(figure_of(bytes, about, cell)));
     }
     return width;
 }
@@ -331,8 +343,7 @@ static void draw_cell(struct hp_screen *screen, const struct hp_table_column *ab
                              cell->has_value && cell->text != NULL ? cell->text : NOT_KNOWN);
         return;
     }
-    hp_screen_put_right(screen, line, column + width, HP_INK_PLAIN,
-                        cell->has_value ? hp_figure(bytes, about->figure, cell->number) : NOT_KNOWN);
+    hp_screen_put_right(screen, line, column + width, HP_INK_PLAIN, figure_of(bytes, about, cell));
     if (cell->is_over) {
         hp_screen_put(screen, line, column + width, HP_INK_PLAIN, "!");
         hp_screen_look(screen, line, column + width - 7, column + width + 1, HP_LOOK_BOLD);

@@ -40,7 +40,8 @@ struct hp_table_column {
 
 struct hp_table_cell {
     bool has_value;
-    bool is_over; /* above a limit: '!' after it */
+    bool is_over;      /* above a limit: '!' after it */
+    const char *marks; /* before the number, as in reports: "~", "^"; NULL: none */
     double number;
     const char *text;
     const double *values; /* HP_PARTS parts of a bar, or one value per column of a history */

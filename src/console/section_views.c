@@ -9,10 +9,11 @@
 
 /* --------------------------------------------------------------------------------------------- sections */
 
-static enum hp_figure figure_of(uint32_t unit)
+static enum hp_figure figure_of(const struct hp_column *column)
 {
-    switch (unit) {
+    switch (column->shown.unit) {
     case HOTPATH_UNIT_COUNT:
+        return column->traits & HP_COLUMN_ESTIMATE ? HP_FIGURE_ABOUT : HP_FIGURE_COUNT;
     case HOTPATH_UNIT_SIGNED_COUNT:
         return HP_FIGURE_COUNT;
     case HOTPATH_UNIT_NS:
@@ -62,7 +63,7 @@ static void add_section_columns(struct hp_table *table, const struct hotpath_sec
             !is_listed(&section->columns[at]))
             continue;
         const struct hp_column *column = &section->columns[at];
-        const enum hp_figure figure = figure_of(column->shown.unit);
+        const enum hp_figure figure = figure_of(column);
         const bool is_text = figure == HP_FIGURE_TEXT || is_number_of_task(column->shown.key);
         columns[table->column_count] = at;
         struct hp_table_column *added = hp_view_add(table, column->shown.key, column->shown.title,
@@ -80,10 +81,12 @@ static void add_section_columns(struct hp_table *table, const struct hotpath_sec
     }
 }
 
-static void fill_section_cell(struct hp_console *console, struct hp_table_cell *cell, const struct hp_cell *from,
-                              const struct hp_column *column)
+static void fill_section_cell(struct hp_console *console, struct hp_table_cell *cell, const struct hp_row *row,
+                              const struct hp_cell *from, const struct hp_column *column)
 {
     char bytes[32];
+    const char *marks = hp_section_marks(column, row);
+    cell->marks = marks[0] != '\0' ? marks : NULL;
     cell->has_value = from->has_value;
     if (is_number_of_task(column->shown.key)) {
         snprintf(bytes, sizeof bytes, "%llu", (unsigned long long)from->count);
@@ -274,8 +277,8 @@ void hp_view_section(struct hp_console *console, const struct hotpath_section *s
                                  section->rows[row + 1].depth > section->rows[row].depth;
         rows[row].is_folded = section->is_tree && hp_view_is_folded(console->view, rows[row].id);
         for (size_t at = 0; at < own_columns; at++)
-            fill_section_cell(console, &rows[row].cells[at], &section->rows[row].cells[columns[at]],
-                              &section->columns[columns[at]]);
+            fill_section_cell(console, &rows[row].cells[at], &section->rows[row],
+                              &section->rows[row].cells[columns[at]], &section->columns[columns[at]]);
     }
     if (strcmp(section->name, "threads") == 0) {
         add_thread_histories(console, section);

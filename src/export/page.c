@@ -55,6 +55,10 @@ static void put_columns(struct hp_json *json, const struct hotpath_section *sect
         hp_json_put_string(json, "unit", shape_of(column));
         hp_json_key(json, "shown");
         hp_json_bool(json, column->shown.visible != 0 && !(column->traits & HP_COLUMN_BELOW));
+        if (column->traits & HP_COLUMN_ESTIMATE) {
+            hp_json_key(json, "is_estimate");
+            hp_json_bool(json, true);
+        }
         hp_json_end_object(json);
     }
     hp_json_end_array(json);
@@ -78,6 +82,39 @@ static void put_rows(struct hp_json *json, const struct hotpath_section *section
     hp_json_end_array(json);
 }
 
+static void put_row_marks(struct hp_json *json, const struct hotpath_section *section, size_t number)
+{
+    const struct hp_row *row = &section->rows[number];
+    char digits[24];
+    struct hp_text key;
+    bool has_any = false;
+    for (size_t at = 0; at < section->column_count; at++) {
+        const char *marks = row->cells[at].has_value ? hp_section_marks(&section->columns[at], row) : "";
+        if (marks[0] == '\0')
+            continue;
+        if (!has_any) {
+            hp_text_init(&key, digits, sizeof digits);
+            hp_text_u64(&key, number);
+            hp_json_key(json, hp_text_end(&key));
+            hp_json_begin_object(json);
+        }
+        has_any = true;
+        hp_json_put_string(json, section->columns[at].shown.key, marks);
+    }
+    if (has_any)
+        hp_json_end_object(json);
+}
+
+/* By the number of the row and the key of the column: {"0": {"delay_p95_ns": "^"}}. The notes explain them. */
+static void put_marks(struct hp_json *json, const struct hotpath_section *section)
+{
+    hp_json_key(json, "marks");
+    hp_json_begin_object(json);
+    for (size_t at = 0; at < section->row_count; at++)
+        put_row_marks(json, section, at);
+    hp_json_end_object(json);
+}
+
 static void put_notes(struct hp_json *json, const struct hotpath_section *section)
 {
     hp_json_key(json, "notes");
@@ -99,6 +136,7 @@ static void put_section(struct hp_json *json, const struct hotpath_section *sect
     hp_json_key(json, "is_tree");
     hp_json_bool(json, section->is_tree);
     put_notes(json, section);
+    put_marks(json, section);
     put_columns(json, section);
     put_rows(json, section);
     hp_json_end_object(json);

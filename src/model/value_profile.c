@@ -228,6 +228,12 @@ static struct hp_value_number as_number(double real, bool is_whole)
     return (struct hp_value_number){real, fits ? (int64_t)real : 0, fits};
 }
 
+uint64_t hp_distribution_count(const struct hp_value_distribution *distribution)
+{
+    return counted(&distribution->negative) + counted(&distribution->positive) + distribution->positive.zeros +
+           distribution->negative.zeros;
+}
+
 bool hp_distribution_percentile(const struct hp_value_distribution *distribution, double percentile, bool is_whole,
                                 double *ret_number)
 {

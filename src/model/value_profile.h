@@ -43,6 +43,9 @@ void hp_value_distribution_of(const struct hp_object_record *row, struct hp_valu
 void hp_object_distribution_of(const struct hp_object_record *row, uint32_t histogram,
                                struct hp_value_distribution *ret_distribution);
 
+/* How many numbers there were. */
+uint64_t hp_distribution_count(const struct hp_value_distribution *distribution);
+
 /*
  * The nearest-rank percentile, within 0.8 %; integers up to 127 are exact. 0 and 100 are those of the smallest and
  * largest step. False: there were no numbers.

@@ -36,8 +36,8 @@ export function rows(name) {
   if (!rowsOf.has(name)) {
     const section = report.sections[name];
     const first = section && section.is_tree ? 2 : 1;
-    rowsOf.set(name, !section ? [] : section.rows.map(cells => {
-      const row = {id: cells[0]};
+    rowsOf.set(name, !section ? [] : section.rows.map((cells, number) => {
+      const row = {id: cells[0], marks: section.marks[number] || {}};
       if (section.is_tree)
         row.parent = cells[1] - 1;
       section.columns.forEach((column, at) => { row[column.key] = cells[first + at]; });

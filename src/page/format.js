@@ -35,6 +35,14 @@ export function count(value) {
   return scaled(value, [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]]).join(" ");
 }
 
+/* An estimate has two digits: more are chance. */
+export function about(value) {
+  const rounded = Number(value.toPrecision(2));
+  const [least, unit] = [[1e12, " T"], [1e9, " G"], [1e6, " M"], [1e3, " k"]].find(([least]) => rounded >= least) ||
+    [1, ""];
+  return "about " + rounded / least + unit;
+}
+
 export const percentNumber = share =>
   share >= 9.95 ? share.toFixed(0) : share > 0 && share < 0.05 ? "<0.1" : share.toFixed(1);
 export const percent = share => percentNumber(share) + " %";

@@ -106,7 +106,8 @@ const COLUMNS = [
   {key: "p99", title: "p99", kind: "number", by: row => percentile(row.one, row.one.p99) ?? -1,
     cell: row => timeCell(percentile(row.one, row.one.p99))},
   {key: "allocated", title: "Allocated", kind: "number.wide", by: row => row.bytes ?? -1,
-    cell: row => row.bytes ? sizeCell(row.bytes) : NONE},
+    cell: row => !row.bytes ? NONE : isMeasured ? sizeCell(row.bytes)
+      : amount(sizeParts(row.bytes), "estimated from samples")},
 ];
 const timeOf = row => state.mode === "own" ? row.own : row.total;
 

@@ -1,7 +1,7 @@
 /* Every section of the report as a table, from its columns and their units. SPDX-License-Identifier: MIT */
 import {functionOf, report, rows} from "./data.js";
 import {el, fill, find} from "./dom.js";
-import {count, NONE, percent, shortened, time, size} from "./format.js";
+import {about, count, NONE, percent, shortened, time, size} from "./format.js";
 import {change} from "./state.js";
 
 const FIRST = 50, FURTHER = 200;
@@ -68,8 +68,16 @@ function depthsOf(list) {
   return depths;
 }
 
+/* Estimates are rounded, and numbers have the marks that the notes below explain. */
+function cellOf(column, row) {
+  const value = row[column.key], [shown, exact] = cellWords(column.unit, value);
+  if (column.is_estimate && value !== null)
+    return [column.unit === "count" ? about(value) : shown, "estimated from samples"];
+  return [(row.marks[column.key] || "") + shown, exact];
+}
+
 function bodyCell(column, row, depth, isFirst) {
-  const [shown, exact] = cellWords(column.unit, row[column.key]);
+  const [shown, exact] = cellOf(column, row);
   const cell = el(isNumber(column.unit) ? "td.number" : "td", exact ? {title: exact} : null);
   if (isFirst) {
     cell.append(nameCell(row[column.key]));

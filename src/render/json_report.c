@@ -302,8 +302,36 @@ static void put_totals(struct hp_json *json, const struct hotpath_section *secti
     hp_json_begin_object(json);
     for (size_t at = 0; at < section->total_count; at++) {
         hp_json_key(json, section->totals[at].key);
-        put_value(json, section->totals[at].unit, &section->totals[at].cell);
+        if (section->totals[at].cell.has_value)
+            put_value(json, section->totals[at].unit, &section->totals[at].cell);
+        else
+            hp_json_null(json);
     }
+    hp_json_end_object(json);
+}
+
+static void put_estimated(struct hp_json *json, const struct hp_column_spec *specs, size_t count)
+{
+    for (size_t at = 0; at < count; at++)
+        if (specs[at].traits & HP_COLUMN_ESTIMATE)
+            hp_json_string(json, specs[at].key);
+}
+
+/* The columns and totals that are estimated from samples; most sections have none. */
+static void put_estimates(struct hp_json *json, const struct hp_section_type *type)
+{
+    if (!hp_section_has_estimates(type))
+        return;
+    hp_json_key(json, "estimated");
+    hp_json_begin_object(json);
+    hp_json_key(json, "columns");
+    hp_json_begin_array(json);
+    put_estimated(json, type->columns, type->column_count);
+    hp_json_end_array(json);
+    hp_json_key(json, "totals");
+    hp_json_begin_array(json);
+    put_estimated(json, type->totals, type->total_count);
+    hp_json_end_array(json);
     hp_json_end_object(json);
 }
 
@@ -321,6 +349,7 @@ void hp_json_report_put_head(struct hp_json *json, const struct hotpath_section 
         put_order(json, section);
     if (section->total_count > 0)
         put_totals(json, section);
+    put_estimates(json, section->type);
     hp_json_put_u64(json, "total_rows", section->total_rows);
     hp_json_put_u64(json, "shown_rows", section->row_count);
 }

@@ -108,7 +108,10 @@ static void put_value(struct hp_text *text, const struct hp_column *column, cons
         hp_utf8_put_safe(text, cell->text, strlen(cell->text));
         break;
     case HOTPATH_UNIT_COUNT:
-        hp_text_u64(text, cell->count);
+        if (column->traits & HP_COLUMN_ESTIMATE)
+            hp_units_about(text, cell->count);
+        else
+            hp_text_u64(text, cell->count);
         break;
     case HOTPATH_UNIT_NS:
         hp_units_ns(text, cell->number);
@@ -153,21 +156,13 @@ static void put_value(struct hp_text *text, const struct hp_column *column, cons
     }
 }
 
-static bool is_scaled(const struct hp_column *column, const struct hp_row *row)
-{
-    return ((column->traits & HP_COLUMN_SAMPLED) && row->is_sampled) ||
-           ((column->traits & HP_COLUMN_SAMPLED_SELF) && row->is_self_sampled);
-}
-
 static void put_cell(struct hp_text *text, const struct hp_column *column, const struct hp_row *row,
                      const struct hp_cell *cell)
 {
     if (column->traits & HP_COLUMN_NAME)
         hp_text_repeat(text, ' ', 2 * (size_t)(row->depth < INDENT_MAX ? row->depth : INDENT_MAX));
-    if ((column->traits & HP_COLUMN_ROUGH) && row->is_rough && cell->has_value)
-        hp_text_char(text, '~');
-    if (is_scaled(column, row) && cell->has_value)
-        hp_text_char(text, '^');
+    if (cell->has_value)
+        hp_text_string(text, hp_section_marks(column, row));
     put_value(text, column, cell);
 }
 

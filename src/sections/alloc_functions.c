@@ -24,6 +24,8 @@ struct columns {
 /* Facts of this section. */
 enum { HAS_ZONES = HP_FACT_OWN };
 
+#define ESTIMATE (HP_COLUMN_ESTIMATE | HP_COLUMN_MAYBE)
+
 static const struct hp_column_spec column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
      "Its name, or its address in the library if it has none."},
@@ -31,23 +33,24 @@ static const struct hp_column_spec column_table[] = {
      "The program or library that contains it; null: none."},
     {"samples", "Samples", HOTPATH_UNIT_COUNT, 0, AT(samples),
      "Samples of its own allocations, on which the numbers are based."},
-    {"self_bytes", "Self", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(own),
-     "Bytes that it allocated itself, or through the C library."},
-    {"percent_self", "% Self", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
-     AT(own_percent)},
-    {"blocks", "Blocks", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(blocks), "Number of these allocations."},
-    {"total_bytes", "Total", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(total), "Including callees."},
+    {"self_bytes", "Self", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | ESTIMATE, AT(own),
+     "Bytes that it allocated itself, or through the C library; null, here and in other columns: no sample."},
+    {"percent_self", "% Self", HOTPATH_UNIT_PERCENT,
+     HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART | HP_COLUMN_MAYBE, AT(own_percent)},
+    {"blocks", "Blocks", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | ESTIMATE, AT(blocks),
+     "Number of these allocations."},
+    {"total_bytes", "Total", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | ESTIMATE, AT(total), "Including callees."},
     {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
      AT(total_percent)},
-    {"peak_bytes", "At Peak", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(peak),
+    {"peak_bytes", "At Peak", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | ESTIMATE, AT(peak),
      "The part of self_bytes that was live when the heap of its process was largest."},
-    {"total_peak_bytes", "All At Peak", HOTPATH_UNIT_BYTES, 0, AT(total_peak), "Including callees."},
-    {"left_bytes", "Never Freed", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(left),
+    {"total_peak_bytes", "All At Peak", HOTPATH_UNIT_BYTES, ESTIMATE, AT(total_peak), "Including callees."},
+    {"left_bytes", "Never Freed", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | ESTIMATE, AT(left),
      "The part of self_bytes that was live when its process ended."},
-    {"total_left_bytes", "All Never Freed", HOTPATH_UNIT_BYTES, 0, AT(total_left), "Including callees."},
-    {"total_blocks", "All Blocks", HOTPATH_UNIT_COUNT, 0, AT(total_blocks), "Including callees."},
-    {"peak_blocks", "Blocks At Peak", HOTPATH_UNIT_COUNT, 0, AT(peak_blocks)},
-    {"left_blocks", "Blocks Never Freed", HOTPATH_UNIT_COUNT, 0, AT(left_blocks)},
+    {"total_left_bytes", "All Never Freed", HOTPATH_UNIT_BYTES, ESTIMATE, AT(total_left), "Including callees."},
+    {"total_blocks", "All Blocks", HOTPATH_UNIT_COUNT, ESTIMATE, AT(total_blocks), "Including callees."},
+    {"peak_blocks", "Blocks At Peak", HOTPATH_UNIT_COUNT, ESTIMATE, AT(peak_blocks)},
+    {"left_blocks", "Blocks Never Freed", HOTPATH_UNIT_COUNT, ESTIMATE, AT(left_blocks)},
     {"zones", "In", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(zones),
      "The innermost measured functions in which it allocated, with their shares of total_bytes; null: none, or "
@@ -55,7 +58,7 @@ static const struct hp_column_spec column_table[] = {
      .shown_by = HAS_ZONES},
     {"zone", "Zone", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(zone),
      "The measured function with the largest share; null: none."},
-    {"zone_bytes", "Zone Bytes", HOTPATH_UNIT_BYTES, 0, AT(zone_bytes),
+    {"zone_bytes", "Zone Bytes", HOTPATH_UNIT_BYTES, ESTIMATE, AT(zone_bytes),
      "The part of total_bytes allocated in that zone."},
     {"file", "File", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(file), "Its source file; null: unknown."},
 };
@@ -63,10 +66,14 @@ static const struct hp_column_spec column_table[] = {
 static const struct hp_column_spec total_table[] = {
     {.key = "bytes",
      .unit = HOTPATH_UNIT_COUNT,
+     .traits = ESTIMATE,
      .about = "Allocated, estimated from samples; the other sections have exact counts."},
-    {.key = "blocks", .unit = HOTPATH_UNIT_COUNT},
-    {.key = "peak_bytes", .unit = HOTPATH_UNIT_COUNT, .about = "Live when the heap of each process was largest."},
-    {.key = "left_bytes", .unit = HOTPATH_UNIT_COUNT, .about = "Never freed."},
+    {.key = "blocks", .unit = HOTPATH_UNIT_COUNT, .traits = ESTIMATE},
+    {.key = "peak_bytes",
+     .unit = HOTPATH_UNIT_COUNT,
+     .traits = ESTIMATE,
+     .about = "Live when the heap of each process was largest; null: no sample."},
+    {.key = "left_bytes", .unit = HOTPATH_UNIT_COUNT, .traits = ESTIMATE, .about = "Never freed; null: no sample."},
     {.key = "samples", .unit = HOTPATH_UNIT_COUNT},
     {.key = "whole",
      .unit = HOTPATH_UNIT_COUNT,
@@ -96,41 +103,22 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     const struct columns *columns = &view->columns;
     hp_found_row_name(row, function, columns->name, columns->library, columns->file);
     hp_section_set_count(row, columns->samples, function->alloc_samples);
-    hp_section_set_count(row, columns->own, own->bytes);
-    hp_section_set_number(row, columns->own_percent, share(view, own->bytes));
-    hp_section_set_count(row, columns->blocks, own->blocks);
-    hp_section_set_count(row, columns->total, total->bytes);
+    hp_section_set_estimate(row, columns->own, own->bytes);
+    if (own->bytes > 0)
+        hp_section_set_number(row, columns->own_percent, share(view, own->bytes));
+    hp_section_set_estimate(row, columns->blocks, own->blocks);
+    hp_section_set_estimate(row, columns->total, total->bytes);
     hp_section_set_number(row, columns->total_percent, share(view, total->bytes));
-    hp_section_set_count(row, columns->peak, own->peak_bytes);
-    hp_section_set_count(row, columns->total_peak, total->peak_bytes);
-    hp_section_set_count(row, columns->left, own->left_bytes);
-    hp_section_set_count(row, columns->total_left, total->left_bytes);
-    hp_section_set_count(row, columns->total_blocks, total->blocks);
-    hp_section_set_count(row, columns->peak_blocks, own->peak_blocks);
-    hp_section_set_count(row, columns->left_blocks, own->left_blocks);
+    hp_section_set_estimate(row, columns->peak, own->peak_bytes);
+    hp_section_set_estimate(row, columns->total_peak, total->peak_bytes);
+    hp_section_set_estimate(row, columns->left, own->left_bytes);
+    hp_section_set_estimate(row, columns->total_left, total->left_bytes);
+    hp_section_set_estimate(row, columns->total_blocks, total->blocks);
+    hp_section_set_estimate(row, columns->peak_blocks, own->peak_blocks);
+    hp_section_set_estimate(row, columns->left_blocks, own->left_blocks);
     const struct hp_found_zones *zones = &function->zones[HP_ZONES_OF_HEAP];
-    hp_section_set_count(row, columns->zone_bytes, hp_found_most(zones));
+    hp_section_set_estimate(row, columns->zone_bytes, hp_found_most(zones));
     return hp_found_row_zones(row, view->results->model->arena, zones, total->bytes, columns->zones, columns->zone);
-}
-
-/* "about 15 k": two digits, since more are chance. */
-static void put_about(struct hp_text *line, uint64_t count)
-{
-    static const char *const units[] = {"", " k", " M", " G", " T"};
-    uint64_t digits = count, power = 1;
-    size_t unit = 0;
-    for (; digits >= 100; digits = (digits + 5) / 10)
-        power *= 10;
-    digits *= power;
-    for (power = 1; digits / power >= 1000 && unit < 4; unit++)
-        power *= 1000;
-    hp_text_string(line, "about ");
-    hp_text_u64(line, digits / power);
-    if (digits / power < 10 && digits % power != 0) {
-        hp_text_char(line, '.');
-        hp_text_u64(line, digits % power * 10 / power);
-    }
-    hp_text_string(line, units[unit]);
 }
 
 /* No sample does not mean that there was nothing. */
@@ -152,7 +140,7 @@ static bool set_summary(const struct view *view, struct hotpath_section *section
     hp_text_string(&line, "Estimated: ");
     hp_units_bytes(&line, profile->heap.bytes);
     hp_text_string(&line, " in ");
-    put_about(&line, profile->heap.blocks);
+    hp_units_about(&line, profile->heap.blocks);
     hp_text_string(&line, " allocations, ");
     put_bytes(&line, profile->heap.peak_bytes);
     hp_text_string(&line, " at the peak, ");

@@ -13,8 +13,8 @@
 struct columns {
     struct hp_object_cells object;
     size_t sent, received, queue, queue_bytes, capacity, average, most, delay, sent_bytes, received_bytes, rate;
-    size_t full, empty, full_percent, empty_percent, full_waits, empty_waits, refused, dropped, senders, receivers,
-        recent;
+    size_t delays, sampled, full, empty, full_percent, empty_percent, full_waits, empty_waits, refused, dropped,
+        senders, receivers, recent;
     size_t percentiles[HP_MAX_PERCENTILES];
 };
 
@@ -54,9 +54,15 @@ static const struct hp_column_spec column_table[] = {
      "Capacity; of several channels the largest; null: it was not reported."},
     {"delay_mean_ns", "Avg Delay", HOTPATH_UNIT_NS, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(delay),
      "Average time that an item spent in the queue; items still in it count with their age.", .shown_by = QUEUES},
-    {"_ns", "", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY, AT(percentiles),
+    {"_ns", "", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY | HP_COLUMN_SAMPLED,
+     AT(percentiles),
      "A percentile of the time that items spent in the queue, for items with an id whose delay was measured.",
      .before = "delay", .title_before = "Delay", .shown_by = QUEUES},
+    {"delays", "Delays", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(delays),
+     "Items whose delay was measured, which percentiles are about; null: none, or the row has no percentiles."},
+    {"sampled", "Sampled", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(sampled),
+     "yes: fewer delays than items were measured, so that percentiles are estimates; null: none was.",
+     .words = "yes|no"},
     {"rate", "Rate/s", HOTPATH_UNIT_VALUE, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(rate),
      "Items sent per second, between the senders' first and last use."},
     {"percent_full", "Full %", HOTPATH_UNIT_PERCENT,
@@ -203,6 +209,18 @@ static bool fill_recent(const struct view *view, struct hp_row *row, const struc
 
 /* ------------------------------------------------------------------------------------------------- section */
 
+static void fill_delays(const struct view *view, struct hp_row *row, const struct hp_object_entry *entry)
+{
+    hp_object_set_percentiles(view->rows.results, row, view->columns.percentiles, entry->record, HP_CHANNEL_DELAYS,
+                              view->distribution);
+    const uint64_t measured = hp_distribution_count(view->distribution);
+    if (measured == 0)
+        return;
+    row->is_sampled = measured < entry->sums.count[HP_CHANNEL_RECEIVED];
+    hp_section_set_count(row, view->columns.delays, measured);
+    hp_section_set_text(row, view->columns.sampled, row->is_sampled ? "yes" : "no");
+}
+
 static bool fill_row(void *of, struct hp_row *row, const void *what)
 {
     struct view *view = of;
@@ -226,13 +244,18 @@ static bool fill_row(void *of, struct hp_row *row, const void *what)
         return true;
     hp_section_set_text(row, view->columns.object.state, state_of(entry, &channel));
     if (!entry->is_instance)
-        hp_object_set_percentiles(view->rows.results, row, view->columns.percentiles, entry->record,
-                                  HP_CHANNEL_DELAYS, view->distribution);
+        fill_delays(view, row, entry);
     return fill_users(view, row, entry->record) && (entry->is_instance || fill_recent(view, row, entry->record));
 }
 
 static void add_notes(const struct view *view, struct hotpath_section *section)
 {
+    bool has_sampled = false;
+    for (size_t at = 0; at < section->row_count; at++)
+        has_sampled |= section->rows[at].is_sampled;
+    if (has_sampled)
+        hp_section_note(section,
+                        "^ delays were measured for only some of the items, and percentiles are about these");
     if (view->has_unseen)
         hp_section_note(section, "more was received than sent: what the C library writes by itself, as at exit, "
                                  "is not seen, and neither are system calls without it");

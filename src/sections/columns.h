@@ -39,10 +39,11 @@ enum hp_column_trait {
     HP_COLUMN_THREAD = 1 << 7,       /* likewise a struct hp_thread_label */
     HP_COLUMN_BELOW = 1 << 8,        /* a sentence: not in the table but below it, a line for each row */
     /* For tables of columns: */
-    HP_COLUMN_SHOWN = 1 << 10,  /* visible, unless facts are missing */
-    HP_COLUMN_MAYBE = 1 << 11,  /* cells may have no value */
-    HP_COLUMN_PART = 1 << 12,   /* a percentage that never exceeds 100 */
-    HP_COLUMN_FAMILY = 1 << 13, /* one column per requested percentile: "p99" is put before `key` and `title` */
+    HP_COLUMN_SHOWN = 1 << 10,    /* visible, unless facts are missing */
+    HP_COLUMN_MAYBE = 1 << 11,    /* cells may have no value */
+    HP_COLUMN_PART = 1 << 12,     /* a percentage that never exceeds 100 */
+    HP_COLUMN_ESTIMATE = 1 << 14, /* estimated from samples: rounded where it is shown; no sample is no value */
+    HP_COLUMN_FAMILY = 1 << 13,   /* one column per requested percentile: "p99" is put before `key` and `title` */
 };
 
 struct hp_column {

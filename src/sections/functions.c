@@ -55,9 +55,10 @@ static const struct hp_column_spec column_table[] = {
     {"waits", "Waits", HOTPATH_UNIT_COUNT, 0, AT(waits), "How many waits were seen."},
     {"total_waiting_ns", "All Waiting", HOTPATH_UNIT_NS, 0, AT(total_waiting), "Including callees."},
     {"work_ns", "Work", HOTPATH_UNIT_NS, 0, AT(work), "self_ns and waiting_ns without idle_ns."},
-    {"alloc_bytes", "Alloc", HOTPATH_UNIT_BYTES, 0, AT(alloc),
-     "Bytes that it allocated itself or through the C library, estimated from samples; 0 if there are none."},
-    {"total_alloc_bytes", "All Alloc", HOTPATH_UNIT_BYTES, 0, AT(total_alloc), "Including callees."},
+    {"alloc_bytes", "Alloc", HOTPATH_UNIT_BYTES, HP_COLUMN_ESTIMATE | HP_COLUMN_MAYBE, AT(alloc),
+     "Bytes that it allocated itself or through the C library, estimated from samples; null: no sample."},
+    {"total_alloc_bytes", "All Alloc", HOTPATH_UNIT_BYTES, HP_COLUMN_ESTIMATE | HP_COLUMN_MAYBE, AT(total_alloc),
+     "Including callees."},
     {"zones", "In", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(zones),
      "The innermost measured functions in which it ran, with their shares of total_ns: \"parse 75 %, load 25 %\"; "
@@ -164,8 +165,8 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
     hp_section_set_number(row, columns->kernel, (double)function->kernel_ns);
     hp_section_set_number(row, columns->total, (double)function->total_ns);
     hp_section_set_number(row, columns->total_percent, share(view, function->total_ns));
-    hp_section_set_count(row, columns->alloc, function->heap.bytes);
-    hp_section_set_count(row, columns->total_alloc, function->total_heap.bytes);
+    hp_section_set_estimate(row, columns->alloc, function->heap.bytes);
+    hp_section_set_estimate(row, columns->total_alloc, function->total_heap.bytes);
     return fill_zones(view, row, function) && fill_waiting(view, row, function);
 }
 

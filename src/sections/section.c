@@ -46,6 +46,12 @@ void hp_section_set_value(struct hp_row *row, size_t column, double number)
     row->cells[column].count = is_whole ? (uint64_t)(int64_t)number : 0;
 }
 
+void hp_section_set_estimate(struct hp_row *row, size_t column, uint64_t count)
+{
+    if (count > 0)
+        hp_section_set_count(row, column, count);
+}
+
 bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
                              const struct hp_location *location)
 {
@@ -125,13 +131,31 @@ double hp_cell_number(const struct hp_cell *cell, uint32_t unit)
 
 bool hp_cell_is_whole_value(const struct hp_cell *cell) { return (double)(int64_t)cell->count == cell->number; }
 
+bool hp_section_has_estimates(const struct hp_section_type *type)
+{
+    size_t at = 0;
+    while (at < type->column_count && !(type->columns[at].traits & HP_COLUMN_ESTIMATE))
+        at++;
+    return at < type->column_count;
+}
+
+const char *hp_section_marks(const struct hp_column *column, const struct hp_row *row)
+{
+    const bool is_rough = (column->traits & HP_COLUMN_ROUGH) && row->is_rough;
+    const bool is_sampled = ((column->traits & HP_COLUMN_SAMPLED) && row->is_sampled) ||
+                            ((column->traits & HP_COLUMN_SAMPLED_SELF) && row->is_self_sampled);
+    return is_rough && is_sampled ? "~^" : is_rough ? "~" : is_sampled ? "^" : "";
+}
+
 void hp_section_add_total(struct hotpath_section *section, const char *key, uint64_t count)
 {
     for (size_t at = 0; at < section->type->total_count && section->total_count < HP_MAX_TOTALS; at++) {
         const struct hp_column_spec *spec = &section->type->totals[at];
         if (strcmp(spec->key, key) == 0)
             section->totals[section->total_count++] = (struct hp_total){
-                .key = spec->key, .unit = spec->unit, .cell = {.has_value = true, .count = count}};
+                .key = spec->key,
+                .unit = spec->unit,
+                .cell = {.has_value = count > 0 || !(spec->traits & HP_COLUMN_ESTIMATE), .count = count}};
     }
 }
 

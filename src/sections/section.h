@@ -52,7 +52,7 @@ struct hp_row {
     bool is_open;          /* includes something that has not ended */
     bool is_rough;         /* measuring may be a large part of its numbers */
     bool is_main;          /* the row that shares refer to */
-    bool is_sampled;       /* some of its calls were not timed */
+    bool is_sampled;       /* some of its calls, items or levels were not measured */
     bool is_self_sampled;  /* some inner calls were not, so its self time is an estimate */
 };
 
@@ -146,6 +146,9 @@ struct hp_section_type {
     const char *always;    /* keys of the section in JSON that are always present, "order|totals"; NULL: none */
 };
 
+/* Whether it has columns of estimates. */
+bool hp_section_has_estimates(const struct hp_section_type *type);
+
 /* All sections, in the order of the report. */
 #define HP_SECTION(type, source) extern const struct hp_section_type type;
 #include "sections.def"
@@ -193,6 +196,8 @@ void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count);
 void hp_section_set_number(struct hp_row *row, size_t column, double number);
 /* A VALUE, shown as an integer if it is one. */
 void hp_section_set_value(struct hp_row *row, size_t column, double number);
+/* An estimate; 0 is no value: no sample does not mean that there was nothing. */
+void hp_section_set_estimate(struct hp_row *row, size_t column, uint64_t count);
 /* Also as text, "file:line". */
 bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
                              const struct hp_location *location);
@@ -212,7 +217,12 @@ void hp_section_note(struct hotpath_section *section, const char *line);
  */
 void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section, size_t of_sites,
                            const char *outside);
-/* Adds a number about the whole, as listed in the section's type; an int64_t for SIGNED units. */
+/* The marks before the number of a cell: "~" and "^", or "". */
+const char *hp_section_marks(const struct hp_column *column, const struct hp_row *row);
+/*
+ * Adds a number about the whole, as listed in the section's type; an int64_t for SIGNED units. An estimate of 0 has
+ * no value.
+ */
 void hp_section_add_total(struct hotpath_section *section, const char *key, uint64_t count);
 
 /* The profile whose sites are rows: with HOTPATH_BY=thread one that keeps threads apart. NULL: no memory. */

@@ -26,11 +26,13 @@ static const struct hp_column_spec column_table[] = {
     {"updates", "Updates", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(updates)},
     {"last", "Last", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(last), "The latest value as text; for a gauge its level."},
-    {"min", "Min", HOTPATH_UNIT_VALUE, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(least)},
-    {"mean", "Mean", HOTPATH_UNIT_VALUE, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(mean)},
-    {"", "", HOTPATH_UNIT_VALUE, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY, AT(percentiles),
-     "A percentile: p99_9 is P99.9."},
-    {"max", "Max", HOTPATH_UNIT_VALUE, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(most)},
+    {"min", "Min", HOTPATH_UNIT_VALUE, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(least)},
+    {"mean", "Mean", HOTPATH_UNIT_VALUE, HP_COLUMN_SAMPLED | HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(mean)},
+    {"", "", HOTPATH_UNIT_VALUE, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY,
+     AT(percentiles), "A percentile: p99_9 is P99.9."},
+    {"max", "Max", HOTPATH_UNIT_VALUE, HP_COLUMN_SAMPLED | HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+     AT(most)},
     {"total", "Total", HOTPATH_UNIT_VALUE, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(total),
      "Only for counts; null for others."},
     {"rate", "Rate/s", HOTPATH_UNIT_VALUE, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(rate),
@@ -150,6 +152,7 @@ static bool fill_row(void *of, struct hp_row *row, const void *what)
     hp_section_set_text(row, columns->kind, entry->record->kind_name);
     hp_section_set_count(row, columns->updates, entry->sums.updates);
     hp_section_set_count(row, columns->threads, entry->sums.parts);
+    row->is_sampled = entry->sums.is_sampled;
     hp_section_set_text(row, columns->sampled, entry->sums.is_sampled ? "yes" : "no");
     fill_numbers(view, row, entry);
     fill_rate(view, row, &entry->sums);
@@ -206,8 +209,9 @@ static void add_notes(const struct view *view)
     const struct hotpath_section *section = view->section;
     for (size_t at = 0; at < section->row_count; at++)
         if (strcmp(section->rows[at].cells[view->columns.sampled].text, "yes") == 0) {
-            hp_section_note(view->section, "several threads add to a gauge: its last level is exact, everything "
-                                           "else is based on one in 16 levels");
+            hp_section_note(view->section,
+                            "^ several threads add to the gauge: its last level is exact, everything "
+                            "else is based on one in 16 levels");
             return;
         }
 }

@@ -9,6 +9,8 @@ import pytest
 
 from command import Cli
 from harness import HOTPATH, PROGRAMS, WITHOUT_PERF, pairs, with_glibc, without_emulator, without_sanitizer
+from test_page import page_of
+from test_views import follows_the_schema
 
 pytestmark = [without_emulator("/proc is that of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
@@ -42,15 +44,15 @@ def check(done):
     for name in LARGE:
         row = found[name]
         assert (row.self_bytes, row.blocks, row.left_bytes) == (
-            told[name], told[name + "_blocks"], told[name + "_left"]), name
+            told[name], told[name + "_blocks"], told[name + "_left"] or None), name
     for name in SMALL:
         row = found[name]
         bound = 5 / math.sqrt(row.samples)
         assert row.samples > 40 and row.self_bytes == pytest.approx(told[name], rel=bound), (name, row.samples)
         assert row.blocks == pytest.approx(told[name + "_blocks"], rel=bound), name
         # Whether a sampled block is live is known exactly.
-        assert row.left_bytes == (row.self_bytes if told[name + "_left"] else 0), name
-    assert sum(row.self_bytes for row in done.report.rows("alloc-functions")) == of["bytes"]
+        assert row.left_bytes == (row.self_bytes if told[name + "_left"] else None), name
+    assert sum(row.self_bytes or 0 for row in done.report.rows("alloc-functions")) == of["bytes"]
     return found, of
 
 
@@ -77,9 +79,9 @@ def test_bytes_per_function_match_the_program(cli, case):
     threads = found.get("begin_thread")
     below = sum(found[name].self_bytes for name in LARGE + SMALL if case != "threads" or name != "churn_small")
     below += threads.total_bytes if threads else 0
-    assert found["work"].self_bytes == 0 and found["work"].total_bytes == below
+    assert found["work"].self_bytes is None and found["work"].total_bytes == below
     left = found["keep_small"].left_bytes + found["leak_large"].left_bytes + (
-        threads.total_left_bytes if threads else 0)
+        threads.total_left_bytes or 0 if threads else 0)
     assert found["main"].total_left_bytes == left
 
 
@@ -156,7 +158,32 @@ def test_a_peak_before_the_second_thread(cli, how):
 
 
 def test_estimates_are_rounded_and_marked(box):
-    """The number of allocations is not that of other sections, which are exact, so it does not look like one."""
+    """The number of allocations is not that of other sections, which are exact, so it does not look like one. What
+    no sample has found is unknown, not nothing."""
     run = box.run(HOTPATH, "run", "--section", "alloc-functions", "--", ALLOCATING, "plain",
                   env={"HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None, "HOTPATH_REPORT": None})
     assert re.search(r"^Estimated: \S+ \S+ in about \d+(\.\d)?( [kMGT])? allocations, ", run.stderr, re.M)
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in run.stderr.split("\n")
+            if line.startswith("| ")]
+    titles, table = rows[0], {row[0]: row for row in rows[1:]}
+    blocks, self_, peak, left = (titles.index(title) for title in ("Blocks", "Self", "At Peak", "Never Freed"))
+    assert re.fullmatch(r"about \d+ k", table["churn_small"][blocks]), table
+    assert table["main"][self_] == table["main"][blocks] == table["hold_large"][left] == "-"
+    assert not any("0 B" == cell for row in table.values() for cell in row)
+
+
+def test_estimates_in_json_console_and_page(cli):
+    done = cli.run(ALLOCATING, "plain")
+    section, main = done.report.section("alloc-functions"), functions(done.report)["main"]
+    assert {"self_bytes", "blocks", "peak_bytes", "left_bytes"} < set(section["estimated"]["columns"])
+    assert section["estimated"]["totals"] == ["bytes", "blocks", "peak_bytes", "left_bytes"]
+    assert (main.self_bytes, main.percent_self, main.blocks, main.peak_bytes) == (None, None, None, None)
+    assert {"alloc_bytes", "total_alloc_bytes"} == set(done.report.section("functions")["estimated"]["columns"])
+    follows_the_schema(done.report)
+    screen = cli("console", "--script", "-", "--size", "160x40", "allocating", input="4 4 screen",
+                 env={"LC_ALL": "C.UTF-8", "XDG_CONFIG_HOME": str(cli.folder)}).stdout
+    assert re.search(r"^[ ›]+churn_small .* about \d+ k ", screen, re.M), screen
+    assert re.search(r"^ +main +allocating +– +– +– ", screen, re.M) and " 0 B" not in screen, screen
+    page = page_of(cli).data["sections"]["alloc-functions"]
+    assert [column["key"] for column in page["columns"] if column.get("is_estimate")] == (
+        section["estimated"]["columns"])

@@ -5,7 +5,9 @@ import signal
 
 import pytest
 
-from harness import with_cxx
+from command import Cli
+from harness import PROGRAMS, with_cxx, without_emulator, without_sanitizer
+from test_page import page_of
 from test_views import follows_the_schema
 
 
@@ -45,6 +47,35 @@ def test_a_slow_consumer(box):
     assert row["rate"] == pytest.approx(60 / active_s, rel=0.25)
     assert (row["senders"], row["receivers"]) == ("produce", "consume")
     follows_the_schema(result.report)
+
+
+def test_percentiles_of_some_items_are_marked(box):
+    """The table of time stamps has 64 places, so the delays of the rest are not known."""
+    report = box.run("channels", "crowd").report
+    row = channels_of(report)["crowd", None]
+    assert (row["received"], row["sampled"]) == (200, "yes") and 0 < row["delays"] <= 64
+    assert row["delay_p95_ns"] is not None
+    follows_the_schema(report)
+    row = channels_of(report)["single", None]
+    assert (row["received"], row["delays"], row["sampled"]) == (1, 1, "no")
+    text = box.run("channels", "crowd", env={"HOTPATH_OUTPUT_FORMAT": "table",
+                                             "HOTPATH_REPORT": "channels"}).report_path.read_text()
+    assert re.search(r"^\| crowd .*\| +\^\d\S* \S+ \|", text, re.M), text
+    assert re.search(r"^\| single [^^]*$", text, re.M), text
+    assert "\n^ delays were measured for only some of the items, and percentiles are about these\n" in text
+
+
+@without_emulator("/proc is that of the machine below")
+@without_sanitizer("the library of such a build can be preloaded into nothing else")
+def test_marks_of_percentiles_on_screen_and_page(box):
+    """In the console and in the page as in the report."""
+    cli = Cli(box)
+    cli("run", "--format", "none", "--", PROGRAMS / "channels", "crowd")
+    screen = cli("console", "--once", "--tab", "5", "--size", "220x40", "channels", env={"LC_ALL": "C.UTF-8"}).stdout
+    assert re.search(r"^[ ›]+crowd .* \^\d\S* \S+ ", screen, re.M), screen
+    section = page_of(cli).data["sections"]["channels"]
+    assert section["marks"] == {"0": {f"delay_p{percent}_ns": "^" for percent in (50, 95, 99)}}
+    assert any(note.startswith("^ ") for note in section["notes"])
 
 
 def test_a_slow_child(box):

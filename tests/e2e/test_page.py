@@ -39,7 +39,7 @@ class Page:
         section = dict(self.data["sections"][name])
         columns, cells_of = section.pop("columns"), section.pop("rows")
         is_tree = section.pop("is_tree")
-        for key in ("summary", "if_empty", "notes"):
+        for key in ("summary", "if_empty", "notes", "marks"):
             section.pop(key, None)
         section["rows"], made = [], []
         for cells in cells_of:

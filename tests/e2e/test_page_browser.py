@@ -53,6 +53,30 @@ def test_what_was_lost_is_said_at_the_top(cli, browser):
     assert said[0] == "lost 17" and "Lost: 17 zones" in said[1]
 
 
+def cells_of(browser, section, name):
+    """Of a row, as the page shows them, by the title of the column."""
+    return browser.run("""
+        const table = document.querySelector(`[data-section='${arguments[0]}'] table`);
+        const titles = [...table.tHead.rows[0].cells].map(cell => cell.textContent);
+        const row = [...table.tBodies[0].rows].find(row => row.cells[0].textContent === arguments[1]);
+        return Object.fromEntries(titles.map((title, at) => [title, row.cells[at].textContent]));""", section, name)
+
+
+def test_estimates_are_marked(cli, browser):
+    cli("run", "--format", "none", "--", PROGRAMS / "allocating", "plain")
+    page_of(cli)
+    browser.open(cli.folder / "page.html", "")
+    churn, main = (cells_of(browser, "alloc-functions", name) for name in ("churn_small", "main"))
+    assert re.fullmatch(r"about \d+ k", churn["Blocks"]) and churn["Never Freed"] == NONE
+    assert main["Self"] == main["Blocks"] == main["At Peak"] == NONE
+    cli("run", "--format", "none", "--", PROGRAMS / "channels", "crowd")
+    page_of(cli)
+    browser.open(cli.folder / "page.html", "")
+    assert cells_of(browser, "channels", "crowd")["Delay P95"].startswith("^")
+    assert not cells_of(browser, "channels", "single")["Delay P95"].startswith("^")
+    browser.check()
+
+
 def test_values_match_the_report(cli, browser):
     cli("run", "--format", "none", "--", EXAMPLES / "orders", "6")
     page = page_of(cli)

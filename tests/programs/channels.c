@@ -7,6 +7,8 @@
  *   channels slow       a producer that fills what has room for 3, a consumer that works while that waits; says
  *                       what it saw by its own clock
  *   channels slow_fork  the same over a pipe to a child, which has room for all
+ *   channels crowd      200 items with an id are inside at once, more than delays are measured of; in another channel
+ *                       there is one
  *
  * SPDX-License-Identifier: MIT
  */
@@ -245,6 +247,18 @@ static void with_slow_consumer(void)
            (unsigned long long)slow.blocked_ns);
 }
 
+#define CROWD 200u
+
+static void with_crowd(void)
+{
+    for (unsigned at = 1; at <= CROWD; at++)
+        HOTPATH_CHANNEL_SENT("crowd", NULL, 1, 0, at, at);
+    for (unsigned at = 1; at <= CROWD; at++)
+        HOTPATH_CHANNEL_RECEIVED("crowd", NULL, 1, 0, CROWD - at, at);
+    HOTPATH_CHANNEL_SENT("single", NULL, 1, 0, 1, 1);
+    HOTPATH_CHANNEL_RECEIVED("single", NULL, 1, 0, 0, 1);
+}
+
 static void consume_pipe(int from)
 {
     HOTPATH_MEASURE();
@@ -298,6 +312,8 @@ int main(int argc, char **argv)
         with_slow_consumer();
     else if (strcmp(what, "slow_fork") == 0)
         with_slow_child();
+    else if (strcmp(what, "crowd") == 0)
+        with_crowd();
     else
         return 2;
     return 0;

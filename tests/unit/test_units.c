@@ -81,6 +81,23 @@ static void percentages_and_frequencies(void **state)
     assert_string_equal(hp_text_end(&text), "75.42% 2.10 GHz 24.00 MHz");
 }
 
+static void estimates_have_two_digits(void **state)
+{
+    static const struct {
+        uint64_t count;
+        const char *shown;
+    } cases[] = {{0, "about 0"},        {99, "about 99"},         {104, "about 100"},
+                 {105, "about 110"},    {995, "about 1 k"},       {1049, "about 1 k"},
+                 {1050, "about 1.1 k"}, {9950, "about 10 k"},     {15499, "about 15 k"},
+                 {999499, "about 1 M"}, {3148924, "about 3.1 M"}, {UINT64_MAX, "about 18 E"}};
+    (void)state;
+    for (size_t at = 0; at < sizeof cases / sizeof cases[0]; at++) {
+        hp_text_init(&text, bytes, sizeof bytes);
+        hp_units_about(&text, cases[at].count);
+        assert_string_equal(hp_text_end(&text), cases[at].shown);
+    }
+}
+
 static void moments_are_rfc_3339(void **state)
 {
     (void)state;
@@ -112,6 +129,7 @@ int main(void)
         cmocka_unit_test(durations_choose_their_unit_after_rounding),
         cmocka_unit_test(sizes_are_in_powers_of_1024),
         cmocka_unit_test(percentages_and_frequencies),
+        cmocka_unit_test(estimates_have_two_digits),
         cmocka_unit_test(moments_are_rfc_3339),
         cmocka_unit_test(rounding_never_overflows),
     };
