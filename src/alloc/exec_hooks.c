@@ -2,7 +2,7 @@
  * Interposed functions that execute a program, with an environment of the caller's choice or with that of the
  * process. In a sandbox, or where this library cannot be read, they pass one that does not name it (sandbox.h);
  * otherwise they only forward.
- * system and popen read `environ` deep in the C library, so our entry there is replaced before.
+ * system, popen and wordexp read `environ` deep in the C library, so our entry there is replaced before.
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 #include "real_functions.h"
 #include "sandbox.h"
@@ -31,6 +32,7 @@ static struct {
     HP_BEHIND_US(posix_spawnp);
     HP_BEHIND_US(system);
     HP_BEHIND_US(popen);
+    HP_BEHIND_US(wordexp);
 } next;
 
 static void find_each(void)
@@ -45,6 +47,7 @@ static void find_each(void)
     HP_FIND(posix_spawnp);
     HP_FIND(system);
     HP_FIND(popen);
+    HP_FIND(wordexp);
 }
 
 __attribute__((constructor)) static void find_next(void) { hp_resolve_all(find_each); }
@@ -129,6 +132,12 @@ HP_PUBLIC FILE *popen(const char *command, const char *mode)
         return next.popen(command, mode);
     hp_no_such_function();
     return NULL;
+}
+HP_PUBLIC int wordexp(const char *words, wordexp_t *expanded, int flags)
+{
+    hp_sandbox_before_shell();
+    NEED(wordexp);
+    return HP_IS_THERE(wordexp) ? next.wordexp(words, expanded, flags) : WRDE_NOSPACE;
 }
 
 /* ---------------------------------------------------------------------------- with arguments in a variable list */

@@ -7,6 +7,7 @@
 #include "preload.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
@@ -123,22 +124,36 @@ void hp_preload_end_here(void)
 #define LIST "LD_PRELOAD="
 #define LIST_LENGTH (sizeof LIST - 1)
 
+/*
+ * Not the whole path of ours: see src/cli/alloc_library.c. With glibc it begins with the folder of libraries and the
+ * way back to the root, with musl with more tabs than a path has bytes; there may be two.
+ */
+#ifdef __GLIBC__
+#define DETOUR "/$LIB/../../../../.."
+#define MOST_NOTED 2048u
+#else
+#define DETOUR ""
+#define MOST_NOTED (2048u + 2 * (PATH_MAX + 1))
+#endif
+
 /* The entry at process start, and the same without us. Empty: none, or too long. */
-static char noted[2048], without_us[sizeof noted];
+static char noted[MOST_NOTED], without_us[sizeof noted];
 
 /* Our items alone, each with a final zero; an empty one ends them. */
 static char our_paths[sizeof noted];
 static uint32_t has_moved; /* atomic */
 
-/* Of glibc's, the folder of libraries and the way back to the root (src/cli/alloc_library.c). */
-#define DETOUR "/$LIB/../../../../.."
+static size_t detour_of(const char *item)
+{
+    return strncmp(item, DETOUR, sizeof DETOUR - 1) == 0 ? sizeof DETOUR - 1 + strspn(item, "\t") : 0;
+}
 
 static void note_paths(const char *list)
 {
     char *to = our_paths;
     for (const char *item = list; *item != '\0';) {
         const size_t length = strcspn(item, ": "), whole = length + (item[length] != '\0');
-        const size_t skipped = strncmp(item, DETOUR, sizeof DETOUR - 1) == 0 ? sizeof DETOUR - 1 : 0;
+        const size_t skipped = detour_of(item);
         if (is_ours(item, length)) {
             memcpy(to, item + skipped, length - skipped);
             to += length - skipped + 1;

@@ -181,6 +181,45 @@ static unsigned long *environment_of(struct call *call)
     return call->number == SYS_execve ? &call->words[2] : NULL;
 }
 
+/* By these a process changes who and where it is: as the functions of identity_hooks.c, and pivot_root. */
+static bool is_move(long number)
+{
+    switch (number) {
+    case SYS_setuid:
+    case SYS_setgid:
+    case SYS_setreuid:
+    case SYS_setregid:
+    case SYS_setresuid:
+    case SYS_setresgid:
+    case SYS_setgroups:
+#ifdef SYS_setuid32
+    case SYS_setuid32:
+    case SYS_setgid32:
+    case SYS_setreuid32:
+    case SYS_setregid32:
+    case SYS_setresuid32:
+    case SYS_setresgid32:
+    case SYS_setgroups32:
+#endif
+    case SYS_chroot:
+    case SYS_pivot_root:
+    case SYS_unshare:
+    case SYS_setns:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static long move(const struct call *call)
+{
+    hotpath_v1_begin();
+    const long result = pass_on(call);
+    if (result == 0)
+        hp_preload_note_move();
+    return result;
+}
+
 __attribute__((visibility("default"))) long syscall(long number, ...)
 {
     struct call call = {.number = number};
@@ -199,7 +238,7 @@ __attribute__((visibility("default"))) long syscall(long number, ...)
     if (number == SYS_sigaltstack) /* samples depend on it, by whatever name (thread_hooks.c) */
         return sigaltstack((const stack_t *)call.words[0], (stack_t *)call.words[1]);
     if (what == 0)
-        return pass_on(&call);
+        return is_move(number) ? move(&call) : pass_on(&call);
     announce(what);
     const long result = pass_on(&call);
     if (is_refused(&call, result))

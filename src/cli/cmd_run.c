@@ -302,6 +302,15 @@ static void explain_nothing(const struct run *run)
         run->arguments->operands[0]);
 }
 
+/* Processes are found in /proc then, and their CPU time, but no function. */
+static void name_refusal(const struct run *run)
+{
+    if (is_safe(run) && wants_stacks(run) && hp_collector_source() == HP_STACKS_BY_NOBODY)
+        hp_fail(
+            "no functions were found: --safe needs perf, and the kernel refuses it; 'hotpath doctor' says how to "
+            "allow it");
+}
+
 /* Daemons and other processes that outlive the program go on recording. */
 static void name_survivors(const struct run *run, const struct hp_sessions *sessions)
 {
@@ -419,6 +428,7 @@ static void report(struct run *run, pid_t program)
     } else {
         if (run->settings.output.format != HP_FORMAT_NONE)
             show(run, &sessions);
+        name_refusal(run);
         name_survivors(run, &sessions);
         name_cut_off(&lent);
         if (has_stacks)

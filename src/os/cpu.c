@@ -175,11 +175,7 @@ static bool is_refused(long result) { return result < 0 && result > -4096; }
  */
 #define LEAST_QUEUE 16u
 
-uint64_t hp_cpu_queue(void)
-{
-    uint64_t limits[2] = {UINT64_MAX, UINT64_MAX};
-    return hp_raw(SYS_prlimit64, 0, RLIMIT_SIGPENDING, NULL, limits) == 0 ? limits[0] : UINT64_MAX;
-}
+uint64_t hp_cpu_queue(void) { return hp_raw_limit(RLIMIT_SIGPENDING); }
 
 /* `samples` 0: it never fires. */
 static void *start_event(int signal, uint64_t period_ns, long samples, int *ret_refusal)

@@ -94,11 +94,7 @@ bool hp_file_read_text(const char *path, char *text, size_t size)
     return length > 0;
 }
 
-bool hp_file_size_is_allowed(uint64_t size)
-{
-    uint64_t limits[2] = {UINT64_MAX, UINT64_MAX};
-    return hp_raw(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, limits) != 0 || size <= limits[0];
-}
+bool hp_file_size_is_allowed(uint64_t size) { return size <= hp_raw_limit(RLIMIT_FSIZE); }
 
 static long end_of(int fd)
 {

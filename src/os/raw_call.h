@@ -8,6 +8,7 @@
 #define HP_OS_RAW_CALL_H
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -91,6 +92,13 @@ static inline uint64_t hp_raw_clock(int clock)
     hp_raw(SYS_clock_gettime64, clock, &now);
 #endif
     return (uint64_t)now.seconds * UINT64_C(1000000000) + (uint64_t)now.nanoseconds;
+}
+
+/* A limit of the process, RLIMIT_something. UINT64_MAX: none. */
+static inline uint64_t hp_raw_limit(int resource)
+{
+    uint64_t limits[2] = {UINT64_MAX, UINT64_MAX};
+    return hp_raw(SYS_prlimit64, 0, resource, NULL, limits) == 0 ? limits[0] : UINT64_MAX;
 }
 
 /* Offsets here are below 4 GiB; with 32-bit registers the halves are passed separately. */

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <ucontext.h>
 
+#include "memory.h"
 #include "raw_call.h"
 
 _Static_assert(sizeof(struct hp_stack_record) == 56, "no gaps");
@@ -49,15 +50,6 @@ bool hp_stack_registers_of(const void *context, struct hp_stack_registers *ret_r
 #endif
 
 /* ------------------------------------------------------------------------------------------------------- making */
-
-/* A file that grows beyond the limit gets its process a signal. */
-static bool is_allowed(uint64_t bytes)
-{
-    struct {
-        uint64_t soft, hard;
-    } limit;
-    return hp_raw(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 && bytes <= limit.soft;
-}
 
 #define MOST_CORES 16u
 #define BYTES_PER_CORE (UINT64_C(1) << 19)
@@ -141,8 +133,10 @@ static long map_all(struct hp_stack_ring *ring, long fd, const struct hp_stack_r
  */
 static long make(struct hp_stack_ring *ring, const struct hp_stack_ring_plan *plan)
 {
-    if (!is_allowed(bytes_of(plan)))
-        return EFBIG;
+    if (bytes_of(plan) > hp_raw_limit(RLIMIT_FSIZE))
+        return EFBIG; /* a file that grows beyond the limit gets its process a signal */
+    if (bytes_of(plan) + plan->beside > hp_memory_allowance())
+        return ENOMEM;
     const long fd =
         hp_raw(SYS_openat, AT_FDCWD, plan->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, (long)0600);
     if (fd < 0)

@@ -205,6 +205,7 @@ struct hp_stack_ring_plan {
     uint32_t pid;
     enum hp_loan_kind kind; /* if the file cannot be made, because the process has changed its user or root */
     uint32_t session;       /* a ring beside a session: its number */
+    uint64_t beside;        /* bytes of memory that are needed besides, if there is to be a ring */
 };
 
 static inline bool hp_stack_ring_is_possible(uint64_t capacity)

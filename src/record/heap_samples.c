@@ -27,6 +27,38 @@
 
 enum ring_state { RING_NONE, RING_IN_THE_MAKING, RING_THERE, RING_REFUSED };
 
+/* -------------------------------------------------------------------------------------------------- its file */
+
+/* False: not possible, and `hotpath run` is told. */
+static bool make_file(struct hp_stack_ring *ring, const struct hp_store *store, uint32_t pid)
+{
+    char path[sizeof store->path + sizeof HP_HEAP_RING_SUFFIX];
+    const size_t length = strlen(store->path);
+    memcpy(path, store->path, length);
+    memcpy(path + length, HP_HEAP_RING_SUFFIX, sizeof HP_HEAP_RING_SUFFIX);
+    const bool is_made = hp_stack_ring_make(ring, &(struct hp_stack_ring_plan){.path = path,
+                                                                               .capacity = RING_BYTES,
+                                                                               .pid = pid,
+                                                                               .kind = HP_LOAN_HEAP_RING,
+                                                                               .session = store->number,
+                                                                               .beside = sizeof(struct hp_heap)});
+    if (ring->is_untold)
+        hp_header_note(hp_store_header(store), HP_FEATURE_UNPASSED);
+    return is_made;
+}
+
+/* Not in a limited address space. Tells of it once. */
+static bool has_room(const struct hp_store *store, uint32_t pid)
+{
+    static uint32_t told; /* atomic: by this process */
+    struct hp_stack_ring refused;
+    if (sizeof(struct hp_heap) + HP_STACK_RING_HEADER_BYTES + RING_BYTES <= hp_memory_allowance())
+        return true;
+    if (__atomic_exchange_n(&told, pid, __ATOMIC_RELAXED) != pid && make_file(&refused, store, pid))
+        hp_stack_ring_unmap(&refused); /* the limit was raised meanwhile */
+    return false;
+}
+
 /* ---------------------------------------------------------------------------------------------------- beginning */
 
 /* For a process that has none yet, or for a child that has its parent's, empty or not. */
@@ -57,7 +89,7 @@ void hp_heap_begin_thread(struct hp_thread_context *context)
     const uint32_t pid = hp_sys_process_id();
     struct hp_heap *heap = __atomic_load_n(&hp_runtime->heap, __ATOMIC_ACQUIRE);
     if (heap == NULL || heap->pid != pid)
-        heap = make_heap(heap, pid, mean);
+        heap = has_room(context->store, pid) ? make_heap(heap, pid, mean) : NULL;
     if (heap != NULL) {
         hp_heap_countdown_begin(&context->heap_countdown, &heap->pace, seed_of(context), context->alloc->bytes);
         context->heap = heap;
@@ -77,20 +109,10 @@ static void make_ring(void *context)
 {
     const struct owner *owner = context;
     struct hp_heap *heap = owner->heap;
-    char path[sizeof owner->store->path + sizeof HP_HEAP_RING_SUFFIX];
-    const size_t length = strlen(owner->store->path);
     struct hp_stack_ring ring;
-    memcpy(path, owner->store->path, length);
-    memcpy(path + length, HP_HEAP_RING_SUFFIX, sizeof HP_HEAP_RING_SUFFIX);
-    const bool is_made = hp_stack_ring_make(&ring, &(struct hp_stack_ring_plan){.path = path,
-                                                                                .capacity = RING_BYTES,
-                                                                                .pid = heap->pid,
-                                                                                .kind = HP_LOAN_HEAP_RING,
-                                                                                .session = owner->store->number});
+    const bool is_made = make_file(&ring, owner->store, heap->pid);
     if (is_made)
         heap->ring = ring;
-    if (ring.is_untold)
-        hp_header_note(hp_store_header(owner->store), HP_FEATURE_UNPASSED);
     __atomic_store_n(&heap->ring_state, is_made ? RING_THERE : RING_REFUSED, __ATOMIC_RELEASE);
 }
 

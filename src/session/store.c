@@ -54,12 +54,21 @@ static size_t put_number(char *out, size_t size, size_t at, uint64_t number)
 
 /* --------------------------------------------------------------------------------------- capacity */
 
+/* Less in a limited address space, which the program may need. */
+static uint64_t default_capacity(void)
+{
+    const uint64_t allowance = hp_memory_allowance();
+    if (allowance >= DEFAULT_CAPACITY / 4)
+        return DEFAULT_CAPACITY;
+    return 4 * allowance > 2 * HP_MIN_BYTES ? page_floor(4 * allowance) : 2 * HP_MIN_BYTES;
+}
+
 static uint64_t choose_capacity(const struct hp_record_settings *settings, const char *folder)
 {
     uint64_t capacity = settings->max_bytes;
     if (capacity == 0) {
-        const uint64_t quarter = hp_file_free_bytes(folder) / 4;
-        capacity = quarter < DEFAULT_CAPACITY ? quarter : DEFAULT_CAPACITY;
+        const uint64_t quarter = hp_file_free_bytes(folder) / 4, most = default_capacity();
+        capacity = quarter < most ? quarter : most;
     }
     if (capacity > UINT32_MAX)
         capacity = UINT32_MAX;
@@ -187,7 +196,7 @@ static int open_memory(uint64_t capacity)
  */
 static bool create_in_memory(struct hp_store *store, const struct hp_record_settings *settings, uint32_t place)
 {
-    uint64_t capacity = settings->max_bytes ? page_floor(settings->max_bytes) : DEFAULT_CAPACITY;
+    uint64_t capacity = settings->max_bytes ? page_floor(settings->max_bytes) : default_capacity();
     if (capacity < HP_MIN_BYTES)
         capacity = HP_MIN_BYTES;
     if (capacity > UINT32_MAX)

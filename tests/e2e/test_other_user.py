@@ -130,12 +130,12 @@ def closed(cli):
 
 
 @needs_root
-@pytest.mark.parametrize("way", ["exec", "shell"])
+@pytest.mark.parametrize("way", ["exec", "raw", "shell"])
 def test_library_that_the_other_user_cannot_read(closed, way):
     """The dynamic linker of the next program would print an error: it runs without the library."""
     done = closed.run(closed.other_user, way, 40 * BLOCKS)
-    assert done.stdout == f"{'plain' if way == 'exec' else way}: user {NOBODY}\n" and done.stderr == ""
-    assert done.report.lost == ({"processes": 1} if way == "exec" else {})
+    assert done.stdout == f"{'shell' if way == 'shell' else 'plain'}: user {NOBODY}\n" and done.stderr == ""
+    assert done.report.lost == ({} if way == "shell" else {"processes": 1})
 
 
 def copy_with_libraries(program, root):
@@ -169,3 +169,14 @@ def test_the_program_runs_within_limits(cli, limit):
     kind, most = limit
     done = cli("run", "echo", "hi", preexec_fn=lambda: resource.setrlimit(kind, (most, most)))
     assert done.stdout == "hi\n"
+
+
+@pytest.mark.parametrize("before", [[], WITHOUT_PERF], ids=["perf", "refused"])
+@pytest.mark.parametrize("blocks", [300, 3000, 30000])
+def test_the_program_runs_in_little_more_address_space(cli, blocks, before):
+    """With 3 MB more than it needs without hotpath; only part of that is the preloaded library."""
+    cli.before = before
+    need = int(subprocess.run([cli.other_user, "space", str(blocks)], capture_output=True, check=True).stdout)
+    done = cli("run", "prlimit", f"--as={(need + 3072) << 10}", cli.other_user, "space", blocks)
+    assert need < int(done.stdout) <= need + 3072
+    assert "allocation stacks of 1 process could not be recorded: not enough memory" in done.stderr

@@ -61,7 +61,9 @@ def test_safe_mode_shows_functions(cli):
     assert len(names) > 1 and {row.state for row in done.report.rows("processes")} == {"outside"}
 
 
-def test_safe_mode_without_perf(cli):
+@pytest.mark.parametrize("command", ["echo hi", "sleep 0.3; echo hi"])
+def test_safe_mode_without_perf(cli, command):
+    """It says so, whether or not the program was there long enough to be found in /proc."""
     cli.before = WITHOUT_PERF
-    done = cli("run", "--safe", "echo", "hi")
+    done = cli("run", "--safe", "sh", "-c", command)
     assert done.stdout == "hi\n" and len(done.lines) == 1 and "perf" in done.lines[0]

@@ -115,7 +115,7 @@ def test_without_the_counter(cli, flags):
 
 
 WAYS = ("execve", "execve_with_copy", "execv", "execvp", "execvpe", "execl", "execle", "execlp", "syscall",
-        "posix_spawn", "posix_spawnp", "system", "popen")
+        "posix_spawn", "posix_spawnp", "system", "popen", "wordexp")
 
 
 def executed(cli, how, preload="libm.so.6"):

@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 #include "raw_call.h"
 
@@ -103,6 +104,12 @@ static void by_popen(void)
     _exit(shell != NULL && pclose(shell) >= 0 ? 0 : 3);
 }
 
+static void by_wordexp(void)
+{
+    wordexp_t words;
+    _exit(wordexp("$(exec printenv LD_PRELOAD >&2)", &words, WRDE_SHOWERR) == 0 ? 0 : 3);
+}
+
 #define WAY(way)                                                                                                   \
     {                                                                                                              \
 #way, by_##way                                                                                             \
@@ -112,7 +119,7 @@ static const struct {
     void (*execute)(void);
 } ways[] = {WAY(execve),       WAY(execve_with_copy), WAY(execv),  WAY(execvp),  WAY(execvpe),
             WAY(execl),        WAY(execle),           WAY(execlp), WAY(syscall), WAY(posix_spawn),
-            WAY(posix_spawnp), WAY(system),           WAY(popen)};
+            WAY(posix_spawnp), WAY(system),           WAY(popen),  WAY(wordexp)};
 
 /* What a child prints that executes it that way. */
 static const char *printed(void (*execute)(void))

@@ -40,6 +40,7 @@
 #include <threads.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 /* ------------------------------------------------------------------------------------------ what calls need */
 
@@ -64,6 +65,7 @@ static struct {
     pthread_attr_t detached;
     thrd_t thrd;
     stack_t stack;
+    wordexp_t words;
 } its;
 
 static const struct timespec at_once, later = {.tv_sec = (time_t)1 << 32};
@@ -253,6 +255,7 @@ static void fill_list(int unused, ...) { va_start(list, unused); }
     CALL(execlp, execlp("/nonexistent", no_word, NULL))                                                            \
     CALL(posix_spawn, posix_spawn(NULL, "/nonexistent", NULL, NULL, no_words, environ))                            \
     CALL(posix_spawnp, posix_spawnp(NULL, "/nonexistent", NULL, NULL, no_words, environ))                          \
+    CALL(wordexp, wordexp("word", &its.words, 0))                                                                  \
     CALL(system, (void)!system("exec true"))                                                                       \
     CALL(fclose, fclose(its.out))                                                                                  \
     CALL(popen, its.process = popen("exec true", "r"))                                                             \

@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <threads.h>
+#include <wordexp.h>
 
 void hooked_tell(const char *function, const char *situation, long result, int error)
 {
@@ -343,6 +344,35 @@ static long call_shell(const struct hooked_call *call)
     return strtol(line, NULL, 10) + pclose(lines);
 }
 
+/* What becomes of the text, as a number, or the error below zero. */
+static long expand(const char *text, int flags)
+{
+    wordexp_t words;
+    const int error = wordexp(text, &words, flags);
+    long number = 0;
+    for (size_t at = 0; error == 0 && at < words.we_wordc; at++)
+        number = 1000 * number + strtol(words.we_wordv[at], NULL, 10);
+    if (error == 0)
+        wordfree(&words);
+    return error == 0 ? number : -error;
+}
+
+static long expand_command(const struct hooked_call *call)
+{
+    (void)call;
+    return expand("1 $(echo 2 3; exit 4) $((2 + 2))", 0);
+}
+
+static void tell_expanding(void)
+{
+    const struct hooked_call call = {.run = expand_command};
+    TELL("wordexp", "a command", expand_command(&call));
+    hooked_tell_forked("wordexp", "in a child", &call);
+    TELL("wordexp", "no command", expand("7 ~", 0));
+    TELL("wordexp", "a command that is not allowed", expand("$(echo 2)", WRDE_NOCMD));
+    TELL("wordexp", "a bad text", expand("1 (", 0));
+}
+
 static void tell_spawning(void)
 {
     static const char *const spawning[] = {"posix_spawn", "posix_spawnp"}, *const calling[] = {"system", "popen"};
@@ -358,6 +388,7 @@ static void tell_spawning(void)
          posix_spawnp(NULL, "a-program-that-nobody-has", NULL, NULL, arguments, environment));
     TELL("system", "is there a shell", system(NULL));
     TELL("popen", "a bad mode", popen("true", "q") == NULL);
+    tell_expanding();
 }
 
 static void tell_executing(void)

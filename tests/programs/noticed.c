@@ -217,6 +217,53 @@ static void nonblocking_pipe(void)
     say("because", errno == EAGAIN);
 }
 
+#define RECORD_BYTES 3000u /* at most PIPE_BUF: all of it at once, or nothing */
+#define RECORDS 100
+
+static pid_t start_writer(int fd, int letter)
+{
+    static char record[RECORD_BYTES];
+    const pid_t child = fork();
+    if (child != 0)
+        return child;
+    memset(record, letter, sizeof record);
+    for (int i = 0; i < RECORDS; i++)
+        if (write(fd, record, sizeof record) != (ssize_t)sizeof record)
+            _exit(1);
+    _exit(0);
+}
+
+/* Bytes that are not in a record of one letter. */
+static long count_torn(const char *bytes, size_t count)
+{
+    long torn = 0;
+    for (size_t at = 0; at < count; at++)
+        torn += bytes[at] != bytes[at - at % RECORD_BYTES];
+    return torn;
+}
+
+/* Two processes write to a pipe that has less room than a record. */
+static void writers_of_a_full_pipe(void)
+{
+    static char block[1 << 16], bytes[2 * RECORDS * RECORD_BYTES];
+    int ends[2], status;
+    size_t count = 0;
+    MUST(pipe2(ends, O_NONBLOCK) == 0 && fcntl(ends[1], F_SETPIPE_SZ, sizeof block) == sizeof block);
+    const ssize_t filled = write(ends[1], block, sizeof block - 100);
+    say("filled", filled);
+    say("a record", write(ends[1], block, RECORD_BYTES));
+    say("because", errno == EAGAIN);
+    MUST(fcntl(ends[0], F_SETFL, 0) == 0 && fcntl(ends[1], F_SETFL, 0) == 0);
+    const pid_t writers[] = {start_writer(ends[1], 'a'), start_writer(ends[1], 'b')};
+    MUST(close(ends[1]) == 0 && filled > 0 && read(ends[0], block, (size_t)filled) == filled);
+    for (ssize_t got; (got = read(ends[0], bytes + count, sizeof bytes - count)) > 0;)
+        count += (size_t)got;
+    say("bytes", (long)count);
+    say("torn", count_torn(bytes, count));
+    for (int i = 0; i < 2; i++)
+        say("written", waitpid(writers[i], &status, 0) == writers[i] ? status : -1);
+}
+
 static int there[2], back[2];
 
 static void *answer(void *unused)
@@ -621,6 +668,7 @@ static const struct {
              {"numbers_of_descriptors", numbers_of_descriptors},
              {"reused_descriptors", reused_descriptors},
              {"nonblocking_pipe", nonblocking_pipe},
+             {"writers_of_a_full_pipe", writers_of_a_full_pipe},
              {"ping_pong", ping_pong},
              {"handler_on_small_stack", handler_on_small_stack},
              {"fork_beside_threads", fork_beside_threads},

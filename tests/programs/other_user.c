@@ -4,8 +4,10 @@
  *
  *     other_user setuid|fork|exec|late BLOCKS        as user nobody: itself, in a forked child, in another program;
  *                                                    late: it allocates before, too
- *     other_user shell BLOCKS                        as user nobody, and executes two shells
+ *     other_user raw BLOCKS                          as exec, but the user is changed by syscall(2)
+ *     other_user shell BLOCKS                        as user nobody, and executes shells
  *     other_user chroot BLOCKS DIRECTORY             in a forked child with another root
+ *     other_user space BLOCKS                        keeps the blocks; prints the most addresses it had, in KB
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,9 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 #define BLOCK_BYTES 4096
 #define NOBODY 65534
@@ -57,8 +61,36 @@ static void give_up_user(void)
     }
 }
 
+static void give_up_user_by_number(void)
+{
+    if (syscall(SYS_setgroups, 0, NULL) != 0 || syscall(SYS_setresgid, NOBODY, NOBODY, NOBODY) != 0 ||
+        syscall(SYS_setresuid, NOBODY, NOBODY, NOBODY) != 0) {
+        perror("setresuid");
+        exit(3);
+    }
+}
+
+static int keep_blocks(int blocks)
+{
+    char line[100];
+    for (int at = 0; at < blocks; at++) {
+        char *volatile block = malloc(BLOCK_BYTES);
+        if (block == NULL)
+            return 4;
+        *block = 1;
+    }
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status != NULL && fgets(line, sizeof line, status) != NULL)
+        if (strncmp(line, "VmPeak:", 7) == 0)
+            printf("%ld\n", strtol(line + 7, NULL, 10));
+    return status == NULL;
+}
+
 static int execute_shells(void)
 {
+    wordexp_t words;
+    if (wordexp("$(echo a word)", &words, WRDE_SHOWERR) != 0 || words.we_wordc != 2)
+        return 1;
     FILE *output = popen("echo popen", "r");
     char text[8] = "";
     if (output == NULL || fgets(text, sizeof text, output) == NULL || pclose(output) != 0)
@@ -77,6 +109,10 @@ int main(int count, char **words)
         if (count < 4 || chroot(words[3]) != 0 || chdir("/") != 0)
             return 3;
         status = in_child(blocks);
+    } else if (strcmp(way, "space") == 0) {
+        return keep_blocks(blocks);
+    } else if (strcmp(way, "raw") == 0) {
+        give_up_user_by_number();
     } else if (strcmp(way, "plain") != 0) {
         give_up_user();
     }
@@ -84,7 +120,7 @@ int main(int count, char **words)
         status = execute_shells();
     if (strcmp(way, "fork") == 0)
         status = in_child(blocks);
-    else if (strcmp(way, "exec") == 0)
+    else if (strcmp(way, "exec") == 0 || strcmp(way, "raw") == 0)
         return execl(words[0], words[0], "plain", words[2], (char *)NULL);
     else if (strcmp(way, "chroot") != 0)
         allocate_as_other(blocks);
