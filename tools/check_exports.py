@@ -23,7 +23,7 @@ FAMILY = {"malloc", "calloc", "realloc", "reallocarray", "free", "free_sized", "
           "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc"}
 ALLOC = FAMILY | {"hotpath_v1_alloc_yield"}
 SANDBOXES = {"prctl", "syscall", "execve", "execv", "execvp", "execvpe", "fexecve", "execveat", "execl", "execle",
-             "execlp", "posix_spawn", "posix_spawnp", "system", "popen"}
+             "execlp", "posix_spawn", "posix_spawnp", "system", "popen", "wordexp"}
 IDENTITIES = {"setuid", "setgid", "seteuid", "setegid", "setreuid", "setregid", "setresuid", "setresgid",
               "setgroups", "initgroups", "chroot", "unshare", "setns"}
 THREADS = {"pthread_create", "thrd_create", "sigaltstack", "hotpath_v1_stack_sampler"}

@@ -200,12 +200,11 @@ static bool make_cells(struct fitting *fitting, const struct threads *threads)
         return false;
     for (size_t at = 0; at < threads->place_count; at++) {
         const uint32_t site = hp_pair_table_put(&fitting->numbers, places[at]->session, places[at]->site);
-        const struct hp_crew_member *member = fitting->members[fitting->thread_count];
         if (site == HP_NO_PAIR)
             return false;
         if (at == 0 || places[at]->thread->number != places[at - 1]->thread->number) {
             fitting->thread_count += at > 0;
-            member = find_member(crew, places[at]->thread);
+            const struct hp_crew_member *member = find_member(crew, places[at]->thread);
             fitting->members[fitting->thread_count] = member;
             if (member != NULL)
                 outside_ns[fitting->thread_count] = (double)member->lived_ns - (double)hp_crew_cpu_ns(member);

@@ -171,7 +171,8 @@ static const struct object_price *price_of(const struct hp_snapshot *session, ui
  */
 static double changes_of(const struct hp_part *part, double about)
 {
-    const double counted = (double)(part->sequence / 2), turn = (double)(UINT32_C(1) << 31);
+    const uint32_t count = part->sequence / 2;
+    const double counted = (double)count, turn = (double)(UINT32_C(1) << 31);
     const double turns = about > counted ? (double)(uint64_t)((about - counted) / turn + 0.5) : 0;
     const double all = counted + turns * turn;
     return largest(all - about, about - all) < about / 16 ? all : counted;
@@ -194,11 +195,11 @@ static bool has_room(struct hp_arena *arena, struct object_costs *costs)
     if (costs->count < costs->room)
         return true;
     const size_t room = costs->room > 0 ? 2 * costs->room : 64;
-    struct object_cost **parts = hp_arena_take_array(arena, room, sizeof *parts);
+    struct object_cost **parts = hp_arena_take_array(arena, room, sizeof(void *));
     if (parts == NULL)
         return false;
     if (costs->count > 0)
-        memcpy(parts, costs->parts, costs->count * sizeof *parts);
+        memcpy(parts, costs->parts, costs->count * sizeof(void *));
     costs->parts = parts;
     costs->room = room;
     return true;

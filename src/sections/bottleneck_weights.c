@@ -352,7 +352,7 @@ static bool find_task_waits(struct hp_bottlenecks *view, struct hp_bottleneck *e
     const struct hp_tasks *tasks = hp_model_tasks(view->results->model);
     struct hp_arena *arena = view->results->model->arena;
     const size_t sites = *entry_count;
-    *ret_waits = tasks != NULL ? hp_arena_take_array(arena, tasks->count + 1, sizeof(struct task_wait *)) : NULL;
+    *ret_waits = tasks != NULL ? hp_arena_take_array(arena, tasks->count + 1, sizeof(void *)) : NULL;
     *ret_count = 0;
     for (size_t at = 0; *ret_waits != NULL && at < tasks->count; at++) {
         const struct hp_task_sums *task = &tasks->all[at];
