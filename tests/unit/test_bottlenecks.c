@@ -533,7 +533,7 @@ static void cpu_time_outside_of_functions_is_not_idle(void **state)
     const uint32_t root = ((struct hp_thread *)builder_at(&builder, thread))->root;
     struct hp_waits *waits = builder_waits(&builder, 8);
     waits->watched_ns = 20 * SECOND;
-    builder_wait(&builder, root, HP_WAIT_POLL, SYS_poll, "", SECOND);
+    builder_wait(&builder, root, HP_WAIT_POLL, SYS_ppoll, "", SECOND);
     builder_wait(&builder, root, HP_WAIT_SLEEP, SYS_nanosleep, "", 10 * SECOND)->beside_ns = 9 * SECOND;
     builder_elapse(&builder, 10 * SECOND, 1);
     fixture_build();
