@@ -63,7 +63,7 @@ def compiler_of(request):
     return request.param
 
 
-@pytest.fixture(params=["gcc", "clang"])
+@pytest.fixture(params=["gcc", pytest.param("clang", marks=full)])
 def compiler(request):
     return compiler_of(request)
 

@@ -196,10 +196,11 @@ def test_as_a_subdirectory_by_make(workshop):
         check_counts(workshop.box.run(workshop.folder / f"out/{program}", env={"HOTPATH": "1"}).stderr, COUNTED)
 
 
-def test_meson(workshop, installed, quick_compiler):
+@full
+def test_meson(workshop, installed, compiler):
     need("meson")
     workshop.fetch(HERE / "meson.build", HERE / "consumer.c")
-    env = {**installed.env, "CC": quick_compiler, "CXX": CXX[quick_compiler]}
+    env = {**installed.env, "CC": compiler, "CXX": CXX[compiler]}
     workshop.do("meson", "setup", "out", env=env)
     workshop.do("ninja", "-C", "out", env=env)
     for program in ("shared_c", "shared_cxx", "static_c", "static_cxx"):

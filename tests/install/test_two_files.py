@@ -30,11 +30,11 @@ def test_no_warnings(workshop, quick_compiler):
     workshop.do(quick_compiler, *STRICT, "-fsyntax-only", "hotpath.c")
 
 
-def test_only_names_of_the_header_are_exported(objects, compiler):
+def test_only_names_of_the_header_are_exported(objects, quick_compiler):
     declared = set(re.findall(r"^(?:extern )?HOTPATH_API_ [^;{}]*?\b(hotpath_\w+)(?:\(| HOTPATH_TLS_)",
                               (SINGLE / "hotpath.h").read_text(), re.M))
     shown, kept = set(), set()
-    for line in do("readelf", "-sW", objects(compiler, "-fPIC")).splitlines():
+    for line in do("readelf", "-sW", objects(quick_compiler, "-fPIC")).splitlines():
         fields = line.split()
         if len(fields) == 8 and fields[4] == "GLOBAL" and fields[6] != "UND":
             (shown if fields[5] == "DEFAULT" else kept).add(fields[7])
@@ -66,11 +66,11 @@ def test_c89_gets_one_clear_error(workshop, measured):
 # -------------------------------------------------------------------------------------------------- programs
 
 @pytest.mark.parametrize("suffix", ["c", "cc"])
-def test_program(workshop, objects, compiler, suffix):
+def test_program(workshop, objects, quick_compiler, suffix):
     workshop.fetch(SINGLE / "hotpath.h")
     workshop.write(f"consumer.{suffix}", (HERE / "consumer.c").read_text())
-    language = CXX[compiler] if suffix == "cc" else compiler
-    library = objects(compiler, "-fPIC")
+    language = CXX[quick_compiler] if suffix == "cc" else quick_compiler
+    library = objects(quick_compiler, "-fPIC")
     workshop.do(language, "-DHOTPATH", "-I.", f"consumer.{suffix}", library, "-pthread", "-o", "on")
     assert workshop.calls("on") == CONSUMER
     workshop.do(language, "-I.", f"consumer.{suffix}", library, "-pthread", "-o", "off")
@@ -78,6 +78,7 @@ def test_program(workshop, objects, compiler, suffix):
     assert (result.stderr, result.sessions()) == ("", [])
 
 
+@full  # the README has such a command
 @with_glibc
 def test_one_command(workshop, quick_compiler):
     """As the top of hotpath.c has it; glibc from 2.34 on needs no -pthread."""
@@ -105,7 +106,8 @@ def build_and_count(workshop, compiler, *flags):
 
 @with_glibc
 @pytest.mark.parametrize("flags", [["-DHOTPATH_ALLOC"],
-                                   ["-DHOTPATH_ALLOC_WRAP", "-DALLOC_CALLS_STATIC", "-static", *WRAP]])
+                                   pytest.param(["-DHOTPATH_ALLOC_WRAP", "-DALLOC_CALLS_STATIC", "-static", *WRAP],
+                                                marks=full)])
 def test_allocations(workshop, quick_compiler, flags):
     build_and_count(workshop, quick_compiler, *flags)
 
@@ -117,10 +119,10 @@ class Kit:
     `shared` is linked to libhotpath.so, `archive` has libhotpath.a in it, `borrowed` has nothing and takes what the
     others show, `off` is not measured."""
 
-    def __init__(self, workshop, objects):
+    def __init__(self, workshop, objects, compiler):
         self.workshop = workshop
         self.objects = objects
-        self.compiler = "gcc"
+        self.compiler = compiler
 
     def flags(self, way):
         on = ["-DHOTPATH", f"-I{SINGLE}"]
@@ -143,9 +145,8 @@ class Kit:
 
 
 @pytest.fixture
-def kit(workshop, objects):
-    need("gcc")
-    return Kit(workshop, objects)
+def kit(workshop, objects, quick_compiler):
+    return Kit(workshop, objects, quick_compiler)
 
 
 def check_nesting(result, way, roots):
@@ -183,10 +184,11 @@ def test_opened_libraries(kit, way, both):
     check_nesting(kit.workshop.result(program, *libraries, env={"HOTPATH": "1"}), way, 8)
 
 
+@full
 def test_libraries_of_two_compilers(kit):
-    need("clang")
     first = kit.library("plugin", "files")
-    kit.compiler = "clang"
+    kit.compiler = {"gcc": "clang", "clang": "gcc"}[kit.compiler]
+    need(kit.compiler)
     second = kit.library("plugin_two", "files")
     for way in ("off", "files"):
         result = kit.workshop.result(kit.program(HERE / "linked.c", way, (first, second)), env={"HOTPATH": "1"})
