@@ -97,6 +97,7 @@ def start(box):
     yield start_one
     for job in jobs:
         job.patience.cancel()
+        job.patience.join()  # a thread that is still there takes signals that a later test blocks in its own
         if not job.process.stdout.closed:
             job.kill()
             job.process.communicate()

@@ -127,7 +127,7 @@ def executed(cli, how, preload="libm.so.6"):
     return [line.strip() for line in done.stdout.splitlines()]
 
 
-@of_preload
+@without_sanitizer("the library is not preloaded")
 @pytest.mark.parametrize("preload", ["libm.so.6", None])
 @pytest.mark.parametrize("how", ["announced", "raw"])
 def test_programs_executed_in_a_sandbox_are_without_the_library(cli, how, preload):

@@ -1,6 +1,7 @@
 /*
  * One call of many is by far the slowest, and what is inside it is known: each case counts what it calls, and the
  * slow part is a sleep in one known place. Fast calls are long enough to be worth following, with a sanitizer, too.
+ * On a busy machine it may be otherwise: then it prints "disturbed".
  */
 #include "support.h"
 
@@ -14,10 +15,30 @@
 
 static void step(void) { HOTPATH_MEASURE(); }
 
+static uint64_t slowest_us = SLOW_US; /* what the slowest call of a case sleeps */
+static int is_disturbed;              /* atomic */
+static __thread uint64_t loaded_ns;   /* in the latest call of `load` */
+
 static void load(uint64_t us)
 {
     HOTPATH_MEASURE();
+    const uint64_t begin = now_ns();
     sleep_us(us);
+    loaded_ns = now_ns() - begin;
+}
+
+/* A call has ended: all others must be quicker than the slowest, which is nearly all sleep. */
+static void judge(uint64_t slow_us, uint64_t begin)
+{
+    const uint64_t took = now_ns() - begin;
+    if (slow_us == slowest_us ? took > loaded_ns + loaded_ns / 12 : took >= 1000 * slowest_us)
+        __atomic_store_n(&is_disturbed, 1, __ATOMIC_RELAXED);
+}
+
+static void tell_disturbance(void)
+{
+    if (__atomic_load_n(&is_disturbed, __ATOMIC_RELAXED))
+        tell("disturbed", 1);
 }
 
 /* So many steps, and a sleep inside `load` if it is to be slow. */
@@ -33,16 +54,23 @@ static void handle(int steps, uint64_t slow_us)
         spin_us(QUICK_US);
 }
 
+static void call_handle(int steps, uint64_t slow_us)
+{
+    const uint64_t begin = now_ns();
+    handle(steps, slow_us);
+    judge(slow_us, begin);
+}
+
 static void quick_ones(int count)
 {
     for (int at = 0; at < count; at++)
-        handle(3, 0);
+        call_handle(3, 0);
 }
 
 static void one(void)
 {
     quick_ones(60);
-    handle(7, SLOW_US);
+    call_handle(7, SLOW_US);
     quick_ones(40);
 }
 
@@ -52,18 +80,19 @@ static void one(void)
  */
 static void later(void)
 {
+    slowest_us = 400000;
     for (int at = 1; at <= 4; at++) {
         quick_ones(5);
-        handle(10 * at, 25000 * (uint64_t)(at * at));
+        call_handle(10 * at, 25000 * (uint64_t)(at * at));
     }
-    handle(99, 25000);
+    call_handle(99, 25000);
 }
 
 static void *of_thread(void *number)
 {
     const int own = *(int *)number;
     quick_ones(10);
-    handle(own, 20000 * (uint64_t)own);
+    call_handle(own, 20000 * (uint64_t)own);
     quick_ones(10);
     return NULL;
 }
@@ -73,6 +102,7 @@ static void threads(void)
 {
     static int numbers[] = {1, 5, 2};
     pthread_t started[3];
+    slowest_us = 100000;
     for (int at = 0; at < 3; at++)
         MUST(pthread_create(&started[at], NULL, of_thread, &numbers[at]) == 0);
     for (int at = 0; at < 3; at++)
@@ -92,13 +122,20 @@ static void descend(int level, uint64_t slow_us)
         spin_us(QUICK_US);
 }
 
+static void call_descend(int level, uint64_t slow_us)
+{
+    const uint64_t begin = now_ns();
+    descend(level, slow_us);
+    judge(slow_us, begin);
+}
+
 static void recursion(void)
 {
     for (int at = 0; at < 20; at++)
-        descend(3, 0);
-    descend(6, SLOW_US);
+        call_descend(3, 0);
+    call_descend(6, SLOW_US);
     for (int at = 0; at < 20; at++)
-        descend(2, 0);
+        call_descend(2, 0);
 }
 
 static void middle(int steps, uint64_t slow_us)
@@ -116,15 +153,22 @@ static void top(int steps, uint64_t slow_us)
     middle(1, 0);
 }
 
+static void call_top(int steps, uint64_t slow_us)
+{
+    const uint64_t begin = now_ns();
+    top(steps, slow_us);
+    judge(slow_us, begin);
+}
+
 /* `handle` is called from elsewhere, too, and the slow call of `top` is not all of it. */
 static void deep(void)
 {
     quick_ones(10);
     for (int at = 0; at < 10; at++)
-        top(2, 0);
-    top(4, SLOW_US);
+        call_top(2, 0);
+    call_top(4, SLOW_US);
     for (int at = 0; at < 10; at++)
-        top(2, 0);
+        call_top(2, 0);
     quick_ones(10);
 }
 
@@ -151,12 +195,13 @@ static void short_ones(void)
 static void forked(void)
 {
     quick_ones(10);
-    handle(4, 10000);
+    call_handle(4, 10000);
     const pid_t child = fork();
     MUST(child >= 0);
     if (child == 0) {
         quick_ones(10);
-        handle(6, SLOW_US);
+        call_handle(6, SLOW_US);
+        tell_disturbance();
         exit(0);
     }
     waitpid(child, NULL, 0);
@@ -166,6 +211,8 @@ static void forked(void)
 static void killed(void)
 {
     one();
+    tell_disturbance();
+    fflush(stdout);
     HOTPATH_BLOCK("never over");
     raise(SIGKILL);
 }
@@ -181,5 +228,6 @@ int main(int argc, char **argv)
     for (size_t at = 0; at < sizeof cases / sizeof cases[0]; at++)
         if (is_case(argc, argv, cases[at].name))
             cases[at].run();
+    tell_disturbance();
     return 0;
 }
