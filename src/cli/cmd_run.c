@@ -314,9 +314,7 @@ static void name_refusal(const struct run *run)
 /* Daemons and other processes that outlive the program go on recording. */
 static void name_survivors(const struct run *run, const struct hp_sessions *sessions)
 {
-    size_t alive = 0;
-    for (size_t at = 0; at < sessions->count; at++)
-        alive += sessions->all[at].state == HP_SESSION_LIVE;
+    const size_t alive = hp_sessions_alive(sessions);
     if (alive > 0)
         hp_fail("%zu process%s still running; to see the results later: hotpath report %s", alive,
                 alive == 1 ? " is" : "es are", run->folder);

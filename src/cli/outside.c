@@ -49,8 +49,8 @@ struct stranger {
     const struct hp_citizen *citizen;
     uint64_t began_ns, ended_ns, cpu_ns;
     uint32_t count;
-    uint32_t counted; /* those already counted as lost by their parents */
-    uint32_t others;  /* further ones that left nothing at all */
+    uint32_t processes; /* that count here: they left nothing, and this is what is said of them */
+    uint32_t lost;      /* processes that could not be followed, each counted once */
 };
 
 static struct {
@@ -368,7 +368,6 @@ static struct stranger *add_stranger(const struct hp_citizen *citizen, size_t at
         stranger->citizen = citizen;
         stranger->began_ns = image->began_ns;
     }
-    stranger->others += stranger->count > 1 && !has_any(citizen) && at + 1 == citizen->image_count;
     stranger->cpu_ns += cpu_ns;
     stranger->ended_ns = ended > stranger->ended_ns ? ended : stranger->ended_ns;
     return stranger;
@@ -393,11 +392,14 @@ static bool is_worth_a_word(const struct hp_citizen *citizen, size_t at)
 
 /*
  * From the last program back to the first: each used what the process had used when the next one began, less what
- * it had used before.
+ * it had used before. The process counts once, whatever it executed: in the last program that could not be
+ * followed, or else in the last one that was too brief.
  */
 static void settle(const struct hp_citizen *citizen)
 {
     uint64_t cpu_end = citizen->cpu_ns;
+    struct stranger *lost = NULL, *brief = NULL;
+    bool is_known = false; /* as lost, to its parent */
     for (size_t at = citizen->image_count; at-- > 0;) {
         const struct left *left = session_of(citizen, at);
         const struct left *before = at > 0 ? session_of(citizen, at - 1) : NULL;
@@ -417,9 +419,16 @@ static void settle(const struct hp_citizen *citizen)
             (strcmp(reason, UNKNOWN) == 0 || strcmp(reason, UNFORKED) == 0))
             reason = BRIEF;
         struct stranger *stranger = add_stranger(citizen, at, cpu_end - cpu_begin, reason);
-        stranger->counted += is_counted;
+        struct stranger **last = strcmp(reason, BRIEF) == 0 ? &brief : &lost;
+        *last = *last != NULL ? *last : stranger;
+        is_known |= is_counted;
         cpu_end = cpu_begin;
     }
+    struct stranger *home = lost != NULL ? lost : brief;
+    if (home != NULL && !has_any(citizen))
+        home->processes++;
+    if (lost != NULL && !is_known)
+        lost->lost++;
 }
 
 /* ------------------------------------------------------------------------------------------------------ unseen */
@@ -469,7 +478,8 @@ static void look_for_unseen(void)
     nobody.began_ns = others.began_ns = work.given->began.ns;
     others.ended_ns = work.now.ns;
     add_stranger(&others, 0, all > known ? all - known : 0,
-                 census->has_missed || census->may_have_missed ? MISSED : UNSEEN);
+                 census->has_missed || census->may_have_missed ? MISSED : UNSEEN)
+        ->lost++;
 }
 
 /* --------------------------------------------------------------------------------- processes without a session */
@@ -532,12 +542,12 @@ static void fill(struct file *file, const struct stranger *stranger)
     header->clock_start = (struct hp_clock_pair){ticks_at(stranger->began_ns), stranger->began_ns};
     header->clock_latest = (struct hp_clock_pair){ticks_at(stranger->ended_ns), stranger->ended_ns};
     header->cpu_latest_ns = stranger->cpu_ns;
-    header->others = stranger->others;
+    header->processes = stranger->processes;
     header->loading_ns = work.loading_ns;
     if (stands_for_brief(stranger))
         header->brief = stranger->count;
     else
-        header->losses[HP_LOSS_PROCESSES] = stranger->count - stranger->counted;
+        header->losses[HP_LOSS_PROCESSES] = stranger->lost;
     describe(file, stranger);
     header->capacity = header->backed = sizeof *file;
 }

@@ -105,6 +105,8 @@ static void describe(struct hp_session *session, const struct hp_session_file *f
     session->processes = 1;
     session->parent_pid = snapshot->header.parent_pid;
     session->process_start = snapshot->header.process_start;
+    session->counted = snapshot->header.processes;
+    session->is_outside = snapshot->header.outside != 0;
     session->is_of_this_namespace = file->life != HP_LIFE_UNKNOWN;
     session->is_paused = file->life == HP_LIFE_LIVE && (snapshot->header.gate & HP_GATE_PAUSED) != 0;
     session->state = snapshot->is_finished           ? HP_SESSION_FINISHED
@@ -139,12 +141,18 @@ static int by_beginning(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
+static struct hp_process_id process_of(const struct hp_session *session)
+{
+    return (struct hp_process_id){session->pid, session->process_start};
+}
+
+/* Those that were written from outside come last. */
 static int by_process(const void *a, const void *b)
 {
     const struct hp_session *x = a, *y = b;
-    if (x->pid != y->pid)
-        return x->pid < y->pid ? -1 : 1;
-    return x->process_start == y->process_start ? 0 : x->process_start < y->process_start ? -1 : 1;
+    if (x->is_outside != y->is_outside)
+        return x->is_outside ? 1 : -1;
+    return hp_process_id_order(process_of(x), process_of(y));
 }
 
 static int newest_first(const void *a, const void *b) { return by_beginning(b, a); }
@@ -181,13 +189,33 @@ static bool take_session(struct hp_sessions *sessions, int folder, const char *p
 
 /* ------------------------------------------------------------------------------------------------- runs */
 
-/* A process has a session for each program that it executed. Changes the order. */
+/* As in reports (src/model/run.c): a process has a session for each program that it executed. Changes the order. */
 static uint32_t count_processes(struct hp_sessions *parts)
 {
     uint32_t count = 0;
     sort(parts, 0, by_process);
-    for (size_t at = 0; at < parts->count; at++)
-        count += at == 0 || by_process(&parts->all[at - 1], &parts->all[at]) != 0;
+    for (size_t at = 0; at < parts->count; at++) {
+        const struct hp_session *part = &parts->all[at];
+        const bool is_next =
+            at > 0 && !part->is_outside && hp_process_id_is_same(process_of(part), process_of(part - 1));
+        count += part->is_outside ? part->counted : is_next ? 0u : 1u;
+    }
+    return count == 0 && parts->count > 0 ? 1 : count;
+}
+
+size_t hp_sessions_alive(const struct hp_sessions *sessions)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < sessions->count; at++) {
+        size_t before = 0;
+        if (sessions->all[at].state != HP_SESSION_LIVE)
+            continue;
+        while (before < at &&
+               (sessions->all[before].state != HP_SESSION_LIVE ||
+                !hp_process_id_is_same(process_of(&sessions->all[before]), process_of(&sessions->all[at]))))
+            before++;
+        count += before == at;
+    }
     return count;
 }
 

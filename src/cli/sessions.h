@@ -25,9 +25,11 @@ struct hp_session {
     uint64_t began_ns;   /* CLOCK_REALTIME */
     uint64_t disk_bytes; /* of a run: of all its sessions */
     uint32_t pid;        /* of a run: of the process that began first */
-    uint32_t processes;  /* 1 for a single session */
+    uint32_t processes;  /* of a run; 1 for a single session */
     uint32_t parent_pid; /* of a single session */
     uint64_t process_start;
+    uint32_t counted; /* of one that was written from outside: processes that count in it */
+    bool is_outside;
     enum hp_session_state state;
     bool is_of_this_namespace; /* pids of it mean something here */
     bool is_run;
@@ -38,6 +40,9 @@ struct hp_sessions {
     struct hp_session *all;
     size_t count, capacity;
 };
+
+/* Processes that live. One that has executed other programs has a session for each. */
+size_t hp_sessions_alive(const struct hp_sessions *sessions);
 
 /* The last part of its path: the name in `hotpath ls` and for `hotpath report`. */
 const char *hp_session_name(const struct hp_session *session);

@@ -38,10 +38,7 @@ bool hp_allocs_of_site_are_unknown(const struct hp_run *run, const struct hp_sit
 
 size_t hp_allocs_unknown(const struct hp_run *run)
 {
-    size_t count = 0;
-    for (size_t at = 0; at < run->count && hp_run_has_allocs(run); at++)
-        count += hp_allocs_are_unknown(run->sessions[at]);
-    return count;
+    return hp_run_has_allocs(run) ? hp_run_count_processes(run, hp_allocs_are_unknown) : 0;
 }
 
 /* ----------------------------------------------------------------------------------------------- sites */
@@ -391,6 +388,8 @@ const struct hp_allocs *hp_allocs_of_run(struct hp_arena *arena, const struct hp
     for (size_t at = 0; at < run->count; at++)
         if (!add_threads(allocs, &lists[at], &number))
             return NULL;
+    if (allocs->processes > run->process_count) /* one that executed another program has two sessions */
+        allocs->processes = run->process_count;
     if (run->floors != NULL)
         keep_threads(allocs, run->floors);
     return allocs;

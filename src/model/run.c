@@ -125,35 +125,87 @@ static void count_states(struct hp_run *run)
     }
 }
 
+/* ------------------------------------------------------------------------------------------------ processes */
+
+struct member {
+    const struct hp_header *header;
+    size_t at;
+};
+
 static int by_process(const void *a, const void *b)
 {
-    const struct hp_header *x = &((const struct hp_snapshot *)a)->header,
-                           *y = &((const struct hp_snapshot *)b)->header;
-    if (x->pid != y->pid)
-        return x->pid < y->pid ? -1 : 1;
-    return x->process_start < y->process_start ? -1 : x->process_start > y->process_start;
+    const struct member *x = a, *y = b;
+    const int order = hp_process_id_order(hp_process_id_of(x->header), hp_process_id_of(y->header));
+    if (order != 0)
+        return order;
+    if (x->header->exec_count != y->header->exec_count)
+        return x->header->exec_count < y->header->exec_count ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* For processes observed from outside the start time is unknown: then the pid alone identifies them. */
-static bool is_same_process(const struct hp_header *x, const struct hp_header *y)
+/* Sessions of processes themselves, in the order of their programs. */
+static void link_programs(struct hp_run *run, struct member **order, size_t count)
 {
-    return x->pid == y->pid &&
-           (x->process_start == y->process_start || x->process_start == 0 || y->process_start == 0);
+    for (size_t at = 0; at < count; at++) {
+        run->counted[order[at]->at] = 1;
+        if (at == 0 ||
+            !hp_process_id_is_same(hp_process_id_of(order[at]->header), hp_process_id_of(order[at - 1]->header)))
+            continue;
+        run->before[order[at]->at] = (uint32_t)order[at - 1]->at + 1;
+        run->counted[order[at - 1]->at] = 0;
+    }
 }
 
+/* A session that was written from outside says how many processes count in it. */
 static bool count_processes(struct hp_run *run, struct hp_arena *arena)
 {
-    const struct hp_snapshot **order = hp_arena_take_array(arena, run->count, sizeof(void *));
-    if (order == NULL)
+    struct member *members = hp_arena_take_array(arena, run->count, sizeof *members);
+    struct member **order = hp_arena_take_array(arena, run->count, sizeof(void *));
+    size_t count = 0;
+    run->counted = hp_arena_take_array(arena, run->count, sizeof *run->counted);
+    run->before = hp_arena_take_array(arena, run->count, sizeof *run->before);
+    if (members == NULL || order == NULL || run->counted == NULL || run->before == NULL)
         return false;
-    memcpy(order, run->sessions, run->count * sizeof(void *));
-    hp_sort(order, run->count, by_process);
     for (size_t at = 0; at < run->count; at++) {
-        const struct hp_header *header = &order[at]->header;
-        run->process_count += at == 0 || !is_same_process(header, &order[at - 1]->header);
-        run->process_count += header->others;
+        members[at] = (struct member){&run->sessions[at]->header, at};
+        if (members[at].header->outside != 0)
+            run->counted[at] = members[at].header->processes;
+        else
+            order[count++] = &members[at];
     }
+    hp_sort(order, count, by_process);
+    link_programs(run, order, count);
+    for (size_t at = 0; at < run->count; at++)
+        run->process_count += run->counted[at];
+    if (run->process_count == 0) /* a report about one program of a process */
+        run->process_count = 1;
     return true;
+}
+
+size_t hp_run_count_processes(const struct hp_run *run, hp_is_so *is_so)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < run->count; at++) {
+        if (!is_so(run->sessions[at]))
+            continue;
+        uint32_t before = run->before[at];
+        while (before != 0 && !is_so(run->sessions[before - 1]))
+            before = run->before[before - 1];
+        count += before == 0;
+    }
+    return count;
+}
+
+static size_t first_program(const struct hp_run *run, size_t session)
+{
+    while (run->before[session] != 0)
+        session = run->before[session] - 1;
+    return session;
+}
+
+bool hp_run_is_one_process(const struct hp_run *run, size_t session, size_t other)
+{
+    return first_program(run, session) == first_program(run, other);
 }
 
 bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_snapshots *snapshots)

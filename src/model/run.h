@@ -20,7 +20,9 @@ struct hp_stretch;
 struct hp_run {
     const struct hp_snapshot **sessions; /* those that are added up, the primary one first */
     size_t count;
-    size_t process_count; /* a process that executed another program has a session for each */
+    size_t process_count; /* a process that executed another program has a session for each, but counts once */
+    uint32_t *counted;    /* for each session: processes that count in it, by the last program of each */
+    uint32_t *before;     /* for each session: index + 1 of that of its process's program before; 0: none */
     const struct hp_snapshot **left_out;
     size_t left_out_count;
     double ns_per_tick;
@@ -47,6 +49,13 @@ bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_sna
 
 /* Whether one of its sessions has records of that kind: HP_FEATURE_... */
 bool hp_run_has_feature(const struct hp_run *run, uint32_t feature);
+
+/* Number of processes with a session of which that is true. */
+typedef bool hp_is_so(const struct hp_snapshot *session);
+size_t hp_run_count_processes(const struct hp_run *run, hp_is_so *is_so);
+
+/* Whether both are sessions of one process. */
+bool hp_run_is_one_process(const struct hp_run *run, size_t session, size_t other);
 
 double hp_run_ns(const struct hp_run *run, uint64_t ticks);
 uint64_t hp_run_elapsed_ns(const struct hp_run *run);

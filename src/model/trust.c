@@ -33,6 +33,11 @@ static void find_unclosed(const struct hp_snapshot *session, struct hp_trust *tr
     trust->is_unclosed_block = (site.kind & ~HOTPATH_KIND_CXX_) == HOTPATH_KIND_BLOCK_;
 }
 
+static bool is_unpassed(const struct hp_snapshot *session)
+{
+    return (session->header.features & HP_FEATURE_UNPASSED) != 0;
+}
+
 void hp_trust_of_run(struct hp_arena *arena, const struct hp_profile *profile, const struct hp_cpu *cpu,
                      const struct hp_function_profile *functions, struct hp_trust *ret_trust)
 {
@@ -50,14 +55,14 @@ void hp_trust_of_run(struct hp_arena *arena, const struct hp_profile *profile, c
         .cpu = cpu,
         .functions = functions,
         .uncounted = hp_allocs_unknown(run),
+        .unpassed = hp_run_count_processes(run, is_unpassed),
         .is_sandboxed = hp_run_has_feature(run, HP_FEATURE_SANDBOXED),
     };
     for (size_t at = 0; at < run->count; at++) {
         const struct hp_header *header = &run->sessions[at]->header;
         for (size_t loss = 0; loss < HP_LOSSES; loss++)
             ret_trust->lost[loss] += header->losses[loss];
-        ret_trust->unpassed += (header->features & HP_FEATURE_UNPASSED) != 0;
-        ret_trust->brief += header->brief;
+        ret_trust->brief += header->brief > 0 ? header->processes : 0;
         find_unclosed(run->sessions[at], ret_trust);
         ret_trust->storage = higher(ret_trust->storage, header->storage);
         ret_trust->refusal = higher(ret_trust->refusal, header->refusal);

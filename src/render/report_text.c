@@ -95,9 +95,9 @@ static void put_cut_off(const hotpath_results *results, struct hp_text *line)
 /* Whether a process of a run went on as another program, which has a session of its own. */
 static bool became_another(const struct hp_run *run, const struct hp_snapshot *session)
 {
+    const struct hp_process_id process = hp_process_id_of(&session->header);
     for (size_t at = 0; at < run->count; at++)
-        if (run->sessions[at]->header.pid == session->header.pid &&
-            run->sessions[at]->header.process_start == session->header.process_start &&
+        if (hp_process_id_is_same(hp_process_id_of(&run->sessions[at]->header), process) &&
             run->sessions[at]->header.exec_count > session->header.exec_count)
             return true;
     return false;

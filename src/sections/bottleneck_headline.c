@@ -265,7 +265,7 @@ static bool is_same_program(const struct hp_run *run, size_t one, size_t other)
     return strcmp(program_of(run, one), program_of(run, other)) == 0;
 }
 
-/* If it is not the first process: " in the process sort", " in the processes of cc1", " in a child process". */
+/* If it is not the first program: " in the process sort", " in the processes of cc1", " in a child process". */
 static void put_process(struct hp_text *line, const struct hp_bottlenecks *view, size_t session,
                         bool is_one_of_many)
 {
@@ -273,11 +273,16 @@ static void put_process(struct hp_text *line, const struct hp_bottlenecks *view,
     if (session == 0 || session >= run->count)
         return;
     const char *name = program_of(run, session);
+    const bool is_first_process = hp_run_is_one_process(run, session, 0);
     if (name[0] == '\0' || is_same_program(run, session, 0)) {
+        if (is_first_process)
+            return;
         hp_text_string(line, is_one_of_many ? " in child processes" : " in a child process");
         return;
     }
-    hp_text_string(line, is_one_of_many ? " in the processes of " : " in the process ");
+    hp_text_string(line, is_one_of_many     ? " in the processes of "
+                         : is_first_process ? " in the program "
+                                            : " in the process ");
     hp_utf8_put_safe(line, name, strlen(name));
 }
 
@@ -366,7 +371,7 @@ static size_t busiest_program(const struct hp_bottlenecks *view, double ns, bool
     for (size_t at = 1; at < run->count && front != 0; at++) {
         const double its = is_same_program(run, at, front) ? unmeasured_ns(view, at) : 0;
         sum += its;
-        processes += its > 0;
+        processes += its > 0 && (at == front || !hp_run_is_one_process(run, at, front));
     }
     *ret_is_one_of_many = processes > 1;
     return 2 * sum > ns ? front : 0;

@@ -1,5 +1,6 @@
 /*
- * The section `processes`: one row per session, sorted by measured time.
+ * The section `processes`: one row per session, so one for each program that a process executed, sorted by measured
+ * time.
  *
  * That is the time of all outermost zones, added up over its threads, which equals the sum of the self times of all
  * its functions. A process that waits inside main measures that, too; HOTPATH_EXCLUDE_WRAPPER leaves out the self
@@ -22,13 +23,14 @@
 #define MOST_SINGLE 100u    /* up to this many processes, one row each; beyond, one row per program */
 #define MOST_REASONS 4u     /* listed below the table; a column has all of them */
 
-/* A session, or those of all processes of one program. */
+/* A program of a process, or of all processes that ran it. */
 struct process {
     const struct hp_snapshot *snapshot; /* of the first */
     uint64_t measured;                  /* ticks */
     uint64_t cpu_ns, calls, threads;
     uint64_t began_ns, elapsed; /* after the beginning of the run; ticks from the first beginning to the last end */
-    uint64_t count;             /* processes */
+    uint64_t count;             /* processes: each counts in the last program that it executed */
+    uint64_t starts;            /* of the program; 0: one */
     size_t number;              /* in the given order */
     bool is_program, is_scaled;
 };
@@ -66,7 +68,8 @@ static const struct hp_column_spec column_table[] = {
     {"pid", "PID", HOTPATH_UNIT_COUNT, 0, AT(pid)},
     {"parent_pid", "Parent", HOTPATH_UNIT_COUNT, 0, AT(parent_pid)},
     {"command", "Command", HOTPATH_UNIT_TEXT, 0, AT(command)},
-    {"processes", "Processes", HOTPATH_UNIT_COUNT, 0, AT(count), "Number of processes in the row."},
+    {"processes", "Processes", HOTPATH_UNIT_COUNT, 0, AT(count),
+     "Number of processes in the row. One that executes another program counts in the row of its last one."},
     {"reason", "Reason", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(reason),
      "Why it could not be followed; null: it was followed."},
     {"scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, AT(scaled), HP_ABOUT_SCALED, .words = HP_SCALED_WORDS},
@@ -93,7 +96,7 @@ static const char *name_process(struct hp_arena *arena, const struct process *pr
     const char *command =
         process->is_program ? program_of(snapshot) : hp_snapshot_text(snapshot, snapshot->header.command);
     hp_text_init(&name, bytes, sizeof bytes);
-    if (process->count == 1 && !process->is_program) {
+    if (process->starts <= 1 && !process->is_program) {
         hp_text_u64(&name, snapshot->header.pid);
         hp_text_string(&name, command[0] != '\0' ? " " : "");
     }
@@ -166,7 +169,10 @@ static void fill_process(struct process *process, const struct hotpath_results *
         .threads = header->threads_seen,
         .began_ns = hp_run_started_ns(&results->model->run, sums->snapshot),
         .elapsed = hp_snapshot_elapsed(sums->snapshot),
-        .count = higher(higher(header->losses[HP_LOSS_PROCESSES], header->brief), 1),
+        .count = results->model->run.counted[at],
+        .starts = header->outside != 0
+                      ? higher(higher(header->losses[HP_LOSS_PROCESSES], header->brief), header->processes)
+                      : 1,
         .number = at,
         .is_scaled = sums->is_scaled,
     };
@@ -273,8 +279,10 @@ static void add_notes(const struct hotpath_results *results, struct hotpath_sect
     size_t named = 0, outside = 0;
     if (results->model->run.states[HP_SNAPSHOT_ENDED] > 0)
         hp_section_note(section, "ended: by a signal, _exit or exec; counted up to its last recorded time");
-    bool has_brief = false;
+    bool has_brief = false, has_sums = false, has_others = false;
     for (size_t at = 0; at < count; at++) {
+        has_sums |= order[at]->count > 1;
+        has_others |= order[at]->count == 0;
         has_brief |= order[at]->snapshot->header.brief > 0;
         if (order[at]->snapshot->header.outside == 0 || order[at]->snapshot->header.brief > 0)
             continue;
@@ -286,6 +294,8 @@ static void add_notes(const struct hotpath_results *results, struct hotpath_sect
     }
     if (outside > named)
         hp_section_note(section, "more processes could not be followed; see the column 'reason'");
+    if (has_sums && has_others)
+        hp_section_note(section, "a process that executes another program counts in the row of its last one");
     if (has_brief)
         hp_section_note(section, "processes that end before they do anything that is recorded are only counted");
     bool has_scaled = false;

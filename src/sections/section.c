@@ -81,7 +81,7 @@ bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, 
     hp_text_init(&text, bytes, sizeof bytes);
     hp_text_string(&text, thread->name);
     hp_text_string(&text, thread->name[0] != '\0' ? " " : "");
-    if (results->model->run.count > 1) {
+    if (results->model->run.process_count > 1) {
         hp_text_u64(&text, thread->pid);
         hp_text_char(&text, '/');
     }

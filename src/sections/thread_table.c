@@ -244,13 +244,19 @@ static void add_notes(const struct view *view)
                         "HOTPATH_WAITS=1 samples them, unless a run is very short");
 }
 
-static void add_totals(struct hotpath_section *section, const struct hp_run_crew *crew)
+static bool is_watched(const struct hp_snapshot *session)
+{
+    struct hp_crew crew;
+    return hp_snapshot_crew(session, &crew);
+}
+
+static void add_totals(struct hotpath_section *section, const struct hp_run *run, const struct hp_run_crew *crew)
 {
     hp_section_add_total(section, "threads", crew->threads);
     hp_section_add_total(section, "most_threads", crew->most);
     hp_section_add_total(section, "rss_bytes", crew->rss_bytes);
     hp_section_add_total(section, "rss_peak_bytes", crew->rss_peak_bytes);
-    hp_section_add_total(section, "watched_processes", crew->sessions);
+    hp_section_add_total(section, "watched_processes", hp_run_count_processes(run, is_watched));
 }
 
 static bool has_data(const struct hotpath_results *results) { return hp_run_has_crew(&results->model->run); }
@@ -263,7 +269,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     section->description = "Threads and what they used.";
     section->if_empty = "no thread was seen";
     section->total_rows = view.crew->count;
-    add_totals(section, view.crew);
+    add_totals(section, &results->model->run, view.crew);
     add_notes(&view);
     return hp_order_choose(results, section, view.columns.cpu, HP_MAX_COLUMNS) &&
            hp_order_fill(results, section, results->settings->show.functions_limit,

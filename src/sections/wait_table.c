@@ -144,7 +144,13 @@ static bool add_notes(struct view *view)
            note_missing(view, view->waits->misplaced_ns, "it exceeded the time of its function");
 }
 
-static void add_totals(struct hotpath_section *section, const struct hp_run_waits *waits)
+static bool is_watched(const struct hp_snapshot *session)
+{
+    struct hp_waits waits;
+    return hp_snapshot_waits(session, &waits);
+}
+
+static void add_totals(struct hotpath_section *section, const struct hp_run *run, const struct hp_run_waits *waits)
 {
     hp_section_add_total(section, "watched_ns", waits->watched_ns);
     hp_section_add_total(section, "waited_ns", waits->waited_ns);
@@ -153,7 +159,7 @@ static void add_totals(struct hotpath_section *section, const struct hp_run_wait
     hp_section_add_total(section, "looks", waits->probes);
     hp_section_add_total(section, "period_us", waits->period_us);
     hp_section_add_total(section, "watcher_ns", waits->watcher_ns);
-    hp_section_add_total(section, "watched_processes", waits->sessions);
+    hp_section_add_total(section, "watched_processes", hp_run_count_processes(run, is_watched));
     hp_section_add_total(section, "unwatched_threads", waits->unwatched);
 }
 
@@ -236,7 +242,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
             ? "waits were not recorded: 'hotpath run' or HOTPATH_WAITS=1 records them, unless a run is very short"
             : "no thread was seen waiting";
     section->total_rows = view.count;
-    add_totals(section, view.waits);
+    add_totals(section, &results->model->run, view.waits);
     return hp_order_fill(results, section, results->settings->show.functions_limit, (const void *const *)view.shown,
                          view.count, fill_row, &view) &&
            set_summary(&view) && add_notes(&view);

@@ -201,7 +201,7 @@ struct hp_header {
     uint64_t interrupt_ticks;     /* cost of a perf interrupt for a thread, in ticks */
     /* Offset of a string: why the process left no session; 0: this is its own session. */
     uint32_t outside;
-    uint32_t others;       /* from outside: how many further processes without a session this one stands for */
+    uint32_t processes;    /* from outside: processes without a session of their own that are counted here */
     uint64_t pause_ticks;  /* cost of stopping and restarting perf, as on context switches */
     uint32_t crew;         /* offset of hp_crew; 0: no observer intended */
     uint32_t lanes;        /* offset of the newest hp_lane */
@@ -210,10 +210,10 @@ struct hp_header {
     uint32_t tasks;        /* offset of the newest hp_task_chunk */
     uint32_t task_slots;   /* atomic: number of slots */
     uint64_t task_batches; /* atomic: free slots, see tasks.c */
-    uint32_t brief;      /* from outside: how many processes of `others` and this one ended before their session */
-    uint32_t unclosed;   /* id + 1 of the site of the first zone in losses[HP_LOSS_ABANDONED]; 0: none */
-    uint64_t session_ns; /* CPU time that beginning and ending the session took */
-    uint64_t loading_ns; /* from outside: CPU time that loading the library takes in a process; 0: not measured */
+    uint32_t brief;        /* from outside: how many programs ended before their session, if it stands for these */
+    uint32_t unclosed;     /* id + 1 of the site of the first zone in losses[HP_LOSS_ABANDONED]; 0: none */
+    uint64_t session_ns;   /* CPU time that beginning and ending the session took */
+    uint64_t loading_ns;   /* from outside: CPU time that loading the library takes in a process; 0: not measured */
     uint64_t hidden_cost_ps; /* the part of zone_cost_ps that a CPU hides behind a chain of dependent arithmetic */
     uint64_t used_ns;        /* CPU time of the process in the session, written when it ends; 0: unknown */
     uint64_t preempted;      /* how often the process's threads lost their CPU by then without waiting */

@@ -112,6 +112,30 @@ const char *hp_snapshot_state_name(enum hp_snapshot_state state);
 /* Whether both were recorded since the same boot of the same machine, so that their clocks agree. */
 bool hp_snapshot_has_same_boot(const struct hp_snapshot *snapshot, const struct hp_snapshot *other);
 
+/* A process keeps this when it executes another program, which has a session of its own. */
+struct hp_process_id {
+    uint32_t pid;
+    uint64_t start; /* 0: unknown; then the pid alone tells processes apart */
+};
+
+static inline struct hp_process_id hp_process_id_of(const struct hp_header *header)
+{
+    return (struct hp_process_id){header->pid, header->process_start};
+}
+
+/* For sorting: those of one process come together. */
+static inline int hp_process_id_order(struct hp_process_id a, struct hp_process_id b)
+{
+    if (a.pid != b.pid)
+        return a.pid < b.pid ? -1 : 1;
+    return a.start < b.start ? -1 : a.start > b.start;
+}
+
+static inline bool hp_process_id_is_same(struct hp_process_id a, struct hp_process_id b)
+{
+    return a.pid == b.pid && (a.start == b.start || a.start == 0 || b.start == 0);
+}
+
 /* A string in the file; "" if the offset is 0 or broken. Zero-terminated, shorter than 4096 bytes. */
 const char *hp_snapshot_text(const struct hp_snapshot *snapshot, uint32_t offset);
 

@@ -132,6 +132,18 @@ def in_sections(report):
                 yield f"{name}, {row.get('name')}: {said}"
 
 
+def processes(report):
+    """Each counts once, in the headline, in the rows and in the last line."""
+    section, count = report["sections"].get("processes"), report["meta"]["processes"]
+    if section and section["rows"] and section["shown_rows"] == section["total_rows"]:
+        rows = sum(row["processes"] for row in section["rows"])
+        if rows != count and (rows, count) != (0, 1):  # a report about one program of a process
+            yield f"{count} processes, but {rows} in all rows"
+    for key in ("brief_processes", "uncounted_processes", "unpassed_processes"):
+        if report["trust"].get(key, 0) > count:
+            yield f"{key} is {report['trust'][key]}, of {count} processes"
+
+
 def names_of(report):
     return {row.get(key) for section in report["sections"].values() for row in flat(section["rows"])
             for key in ("name", "zone", "callback", "senders", "receivers") if row.get(key)}
@@ -168,7 +180,7 @@ def in_headline(report):
 
 def in_report(report):
     """All contradictions of a report in JSON with all sections and rows."""
-    return list(itertools.chain(in_sections(report), in_headline(report)))
+    return list(itertools.chain(in_sections(report), processes(report), in_headline(report)))
 
 
 def plain(text):

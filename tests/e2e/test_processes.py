@@ -128,6 +128,43 @@ def test_process_that_execs(cli):
     assert used(done, first, 100) and used(done, second, 200) and first.state == "ended"
 
 
+# What a run executes: its processes, those that could not be followed, and at most so many that were too brief.
+ONCE = {
+    "brief": (["sh", "-c", "/bin/true; env true; env env true; true"], 4, 0, 3),
+    "static": (["sh", "-c", "{1} become 20 {1} burn 20; true"], 2, 1, 0),
+    "followed, brief, static": (["env", "-i", "sh", "-c", "exec {1} burn 50"], 1, 1, 0),
+    "followed, then brief": (["sh", "-c", "{0} become 20 /bin/true; true"], 2, 0, 0),
+    "brief, then followed": (["sh", "-c", "env {0} burn 20; true"], 2, 0, 0),
+    "followed twice": (["sh", "-c", "{0} become 100 {0} burn 100; true"], 2, 0, 0),
+    "static, then followed": (["sh", "-c", "{1} become 20 {0} burn 20; true"], 2, 1, 0),
+}
+
+
+@told_by_the_kernel
+@pytest.mark.parametrize("case", ONCE)
+def test_process_that_execs_counts_once(cli, case):
+    """In the first line, in the rows, in the last line and in the list of sessions."""
+    words, count, lost, brief = ONCE[case]
+    done = cli.run(*(word.format(KIN, STATIC) for word in words))
+    assert processes(done) == sum(row.processes for row in rows(done)) == count, rows(done)
+    assert done.report.lost.get("processes", 0) == lost
+    assert done.report.trust.get("brief_processes", 0) <= brief  # on a busy machine some are not that brief
+    assert [run["processes"] for run in cli.sessions()] == [count]
+    for section in ("waits", "threads"):  # not there if the run was too short to watch it
+        totals = done.report.values["sections"].get(section, {}).get("totals", {})
+        assert totals.get("watched_processes", 0) <= count
+
+
+def test_survivor_that_execed_is_one(cli):
+    """It waits for its input, and the shell for both of its programs."""
+    reader, writer = os.pipe()
+    done = cli.run("sh", "-c", f"exec 3<&0; {KIN} become 20 {KIN} thread 20 0 <&3 > /dev/null 2>&1 & "
+                               "until [ $(wc -l < burned) -ge 2 ]; do sleep 0.01; done", stdin=reader)
+    assert len(rows(done, KIN)) == 2 and "1 process is still running" in done.stderr
+    os.close(writer)
+    os.close(reader)
+
+
 def test_orphans_and_children_that_close_all_descriptors(cli):
     done = cli.run("sh", "-c", f"{KIN} orphan 100; {KIN} bare 100")
     assert sorted(used(done, row, 100) for row in rows(done, KIN)) == [False, False, True, True], rows(done)

@@ -141,6 +141,10 @@ static void process_that_execs_is_one_row(void **state)
     assert_int_equal(results->model->run.count, 3);
     assert_int_equal(results->model->run.process_count, 2);
     assert_int_equal(hotpath_section_rows(section_named("processes")), 3);
+    uint64_t counted = 0;
+    for (size_t row = 0; row < 3; row++)
+        counted += cell_of(section_named("processes"), row, "processes").count;
+    assert_int_equal(counted, 2);
     builder_header(third)->pid = builder_header(&builder)->pid; /* used again, by another process */
     fixture_build();
     assert_int_equal(results->model->run.process_count, 2);
@@ -154,7 +158,7 @@ static void processes_without_a_session_are_named(void **state)
     header->outside = builder_text(second, "it is linked statically");
     header->command = builder_text(second, "busybox");
     header->losses[HP_LOSS_PROCESSES] = 3;
-    header->others = 2;
+    header->processes = 3;
     header->features |= HP_FEATURE_CPU;
     header->cpu_latest_ns = 5000;
     const char *report = fixture_render(0, false);
