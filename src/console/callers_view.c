@@ -14,7 +14,7 @@
 struct turned {
     const struct hotpath_section *section;
     struct hp_console *console;
-    size_t name, self, calls;
+    size_t name, self, calls, polls;
     double elapsed, sum;
     uint32_t *origins, *currents; /* of all rows with own time */
     size_t made, room;
@@ -37,14 +37,24 @@ static double turned_time(const struct turned *turned, size_t from, size_t to)
     return time;
 }
 
+/* Per second, of those that have a value: functions have calls, tasks polls. */
+static void set_rate(const struct turned *turned, struct hp_table_cell *cell, size_t column, size_t from, size_t to)
+{
+    double sum = 0;
+    bool has_value = false;
+    for (size_t at = from; at < to; at++) {
+        const struct hp_cell *its = &turned->section->rows[turned->origins[at]].cells[column];
+        has_value |= its->has_value;
+        sum += its->has_value ? (double)its->count : 0;
+    }
+    hp_view_set_number(cell, has_value, sum * 1e9 / turned->elapsed);
+}
+
 static void make_turned_row(struct turned *turned, size_t from, size_t to, unsigned depth, uint64_t id)
 {
     struct hp_table *table = &turned->console->table;
     struct hp_table_row *row = &table->rows[turned->made];
     const double time = turned_time(turned, from, to) / turned->elapsed;
-    double calls = 0;
-    for (size_t at = from; at < to; at++)
-        calls += (double)turned->section->rows[turned->origins[at]].cells[turned->calls].count;
     row->id = id;
     row->index = turned->made++;
     row->depth = depth;
@@ -52,7 +62,9 @@ static void make_turned_row(struct turned *turned, size_t from, size_t to, unsig
     hp_view_set_text(&row->cells[0], turned_name(turned, turned->currents[from]));
     hp_view_set_number(&row->cells[1], true, time);
     hp_view_set_number(&row->cells[2], turned->sum > 0, turned->sum > 0 ? 100 * time / turned->sum : 0);
-    hp_view_set_number(&row->cells[3], true, calls * 1e9 / turned->elapsed);
+    set_rate(turned, &row->cells[3], turned->calls, from, to);
+    if (turned->polls < turned->section->column_count)
+        set_rate(turned, &row->cells[4], turned->polls, from, to);
 }
 
 /* Entries of one name, adjacent in the list. */
@@ -142,6 +154,7 @@ void hp_view_callers(struct hp_console *console, const struct hotpath_section *s
                             .name = hp_section_find_column(section, "name", 4),
                             .self = hp_section_find_column(section, "self_ns", 7),
                             .calls = hp_section_find_column(section, "calls", 5),
+                            .polls = hp_view_polls_column(section),
                             .elapsed = console->watched.elapsed_ns > 0 ? (double)console->watched.elapsed_ns : 1,
                             .room = MOST_TURNED};
     hp_view_add(table, "name", "Callers", HP_CELL_NAME, HP_FIGURE_TEXT, 24, 0,
@@ -152,6 +165,9 @@ void hp_view_callers(struct hp_console *console, const struct hotpath_section *s
                 "Of the time of all threads in functions.");
     hp_view_add(table, "calls_s", "Calls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7, 2,
                 "Calls per second on this path.");
+    if (turned.polls < section->column_count)
+        hp_view_add(table, "polls_s", "Polls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7, 3,
+                    "How often tasks ran on this path, per second.");
     table->is_tree = true;
     table->if_empty = section->if_empty;
     turned.origins = hp_arena_take_array(&console->arena, section->row_count + 1, sizeof *turned.origins);

@@ -9,6 +9,9 @@
 #include "cpu_profile.h"
 #include "durations.h"
 #include "profile.h"
+#include "task_layout.h"
+#include "task_profile.h"
+#include "value_profile.h"
 #include "views.h"
 
 /* ------------------------------------------------------------------------------------------ idle and share */
@@ -108,12 +111,17 @@ static void fill_mostly(const struct filling *filling, struct hp_table_cell *cel
 
 static void fill_calls_s(const struct filling *filling, struct hp_table_cell *cell)
 {
-    hp_view_set_number(cell, true, filling->function->calls_per_second);
+    hp_view_set_number(cell, filling->function->has_calls, filling->function->calls_per_second);
+}
+
+static void fill_polls_s(const struct filling *filling, struct hp_table_cell *cell)
+{
+    hp_view_set_number(cell, filling->function->is_task, filling->function->polls_per_second);
 }
 
 static void fill_calls(const struct filling *filling, struct hp_table_cell *cell)
 {
-    hp_view_set_number(cell, true, filling->function->calls);
+    hp_view_set_number(cell, filling->function->has_calls, filling->function->calls);
 }
 
 static void fill_average(const struct filling *filling, struct hp_table_cell *cell)
@@ -245,7 +253,9 @@ struct function_column {
 #define OWN "own", "Own", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5
 #define OWN_ABOUT fill_own, "Threads in the function itself, on average."
 #define CALLS "calls_s", "Calls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7
-#define CALLS_ABOUT fill_calls_s, "Calls per second."
+#define CALLS_ABOUT fill_calls_s, "Calls per second; of tasks, how many began. In a window that is unknown."
+#define POLLS "polls_s", "Polls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7 /* if there are tasks */
+#define POLLS_ABOUT fill_polls_s, "How often tasks ran, per second."
 
 static const struct function_column timing[] = {
     NAME,
@@ -257,6 +267,7 @@ static const struct function_column timing[] = {
     {"mostly", "Mostly", HP_CELL_TEXT, HP_FIGURE_TEXT, 16, 0, 1, 0, fill_mostly,
      "What takes most of its own time."},
     {CALLS, 5, 1, 0, CALLS_ABOUT},
+    {POLLS, 9, 0, 0, POLLS_ABOUT},
     {"p50", "P50", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 6, 0, 0, NULL, "Half of its calls took at most this long."},
     {"p95", "P95", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 10, 0, 140, NULL, "95 % of its calls took at most this long."},
     {"p99", "P99", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 2, 0, 0, NULL, "99 % of its calls took at most this long."},
@@ -282,6 +293,7 @@ static const struct function_column cpu[] = {
     {"busy", "Busy", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 5, 6, 0, 0, fill_busy,
      "CPU time as a share of its own time."},
     {CALLS, 7, 0, 0, CALLS_ABOUT},
+    {POLLS, 9, 0, 0, POLLS_ABOUT},
     {"percall", "CPU/call", HP_CELL_FIGURE, HP_FIGURE_NS, 8, 8, 0, 0, fill_cpu_call,
      "CPU time per call, without callees."},
 };
@@ -294,6 +306,7 @@ static const struct function_column memory[] = {
      "Of the bytes allocated by all functions."},
     {"bytes_call", "Bytes/call", HP_CELL_FIGURE, HP_FIGURE_BYTES_, 10, 2, 0, 0, fill_bytes_call, "Per call."},
     {CALLS, 4, 0, 0, CALLS_ABOUT},
+    {POLLS, 6, 0, 0, POLLS_ABOUT},
     {OWN, 3, 0, 0, OWN_ABOUT},
     {"history", "Last 60 s", HP_CELL_SPARK, HP_FIGURE_TEXT, HP_VIEW_SPARK, 5, 0, 0, NULL,
      "Bytes that it allocated."},
@@ -339,12 +352,32 @@ static const struct function_view *view_named(const char *name)
     return &views[0];
 }
 
-static void add_columns(struct hp_table *table, const struct function_view *view)
+static bool has_tasks(const struct hp_watched *watched)
+{
+    size_t at = 0;
+    while (at < watched->function_count && !watched->functions[at].is_task)
+        at++;
+    return at < watched->function_count;
+}
+
+/* Returns how many there are. The column of polls is there if something is polled. */
+static size_t choose_columns(const struct function_view *view, bool has_polls,
+                             const struct function_column **chosen)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < view->column_count; at++)
+        if (has_polls || view->columns[at].fill != fill_polls_s)
+            chosen[count++] = &view->columns[at];
+    return count;
+}
+
+static void add_columns(struct hp_table *table, const struct function_view *view,
+                        const struct function_column *const *chosen, size_t count)
 {
     table->sort = view->sort;
     table->if_empty = view->if_empty;
-    for (size_t at = 0; at < view->column_count; at++) {
-        const struct function_column *from = &view->columns[at];
+    for (size_t at = 0; at < count; at++) {
+        const struct function_column *from = chosen[at];
         struct hp_table_column *column = hp_view_add(table, from->key, from->title, from->kind, from->figure,
                                                      from->width, from->rank, from->about);
         column->from = from->from;
@@ -368,7 +401,9 @@ void hp_view_functions(struct hp_console *console, const char *name)
 {
     const struct hp_watched *watched = &console->watched;
     const struct function_view *view = view_named(name);
-    add_columns(&console->table, view);
+    const struct function_column *columns[HP_TABLE_COLUMNS];
+    const size_t count = choose_columns(view, has_tasks(watched), columns);
+    add_columns(&console->table, view, columns, count);
     struct hp_table_row *rows = hp_table_make_rows(&console->table, &console->arena, watched->function_count);
     struct filling filling = begin_filling(console);
     for (size_t row = 0; rows != NULL && row < watched->function_count; row++) {
@@ -376,9 +411,9 @@ void hp_view_functions(struct hp_console *console, const char *name)
         filling.is_idle = hp_console_is_idle(console, filling.function);
         rows[row].id = filling.function->id;
         rows[row].is_last = view->has_idle_last && filling.is_idle;
-        for (size_t at = 0; at < view->column_count; at++)
-            if (view->columns[at].fill != NULL)
-                view->columns[at].fill(&filling, &rows[row].cells[at]);
+        for (size_t at = 0; at < count; at++)
+            if (columns[at]->fill != NULL)
+                columns[at]->fill(&filling, &rows[row].cells[at]);
     }
 }
 
@@ -396,19 +431,32 @@ bool hp_console_durations(struct hp_console *console, const struct hp_watched_fu
     return hp_recent_cut(&console->recent, function->id, watched->elapsed_ns, watched->from_ns, ret_durations);
 }
 
+/* Of tasks, from beginning to end; known of the whole run only. */
+static bool task_percentile(const struct hp_watched *watched, const struct hp_watched_function *function,
+                            double percentile, double *ret_ticks)
+{
+    static struct hp_value_distribution walls;
+    if (!watched->is_whole || function->site->task == NULL)
+        return false;
+    hp_object_distribution_of(function->site->task->row, HP_TASK_WALLS, &walls);
+    return hp_distribution_percentile(&walls, percentile, true, ret_ticks);
+}
+
 static void fill_percentiles_of(struct hp_console *console, size_t index)
 {
+    const struct hp_watched_function *function = &console->watched.functions[index];
     static struct hp_durations durations;
     static const struct {
         const char *key;
         double percentile;
     } wanted[] = {{"p50", 50}, {"p95", 95}, {"p99", 99}, {"max", 100}};
     struct hp_table_row *row = &console->table.rows[index];
-    if (!hp_console_durations(console, &console->watched.functions[index], &durations))
+    if (!function->is_task && !hp_console_durations(console, function, &durations))
         return;
     for (unsigned at = 0; at < sizeof wanted / sizeof wanted[0]; at++) {
         double ticks;
-        if (hp_durations_percentile(&durations, wanted[at].percentile, &ticks))
+        if (function->is_task ? task_percentile(&console->watched, function, wanted[at].percentile, &ticks)
+                              : hp_durations_percentile(&durations, wanted[at].percentile, &ticks))
             hp_view_set_number(&row->cells[hp_table_find(&console->table, wanted[at].key)], true,
                                ticks * console->watched.reader.model.run.ns_per_tick);
     }

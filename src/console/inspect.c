@@ -170,12 +170,12 @@ static void draw_durations(struct page *page, const struct hp_watched_function *
     char window[80] = "since the start";
     if (hp_console_durations(page->console, function, &durations))
         hp_console_name_window(page->console, window, sizeof window);
-    snprintf(bytes, sizeof bytes, "%s, %s calls", window,
-             hp_figure(figure, HP_FIGURE_COUNT, (double)durations.timed));
+    snprintf(bytes, sizeof bytes, "%s, %s %s", window, hp_figure(figure, HP_FIGURE_COUNT, (double)durations.timed),
+             function->is_task ? "polls" : "calls");
     hp_screen_put_right(page->screen, page->row, page->column + page->columns, HP_INK_PLAIN, bytes);
-    put_line(page, "Call durations");
+    put_line(page, function->is_task ? "Poll durations" : "Call durations");
     if (durations.counted == 0) {
-        put_line(page, "no call has ended");
+        put_line(page, function->is_task ? "no poll has ended" : "no call has ended");
         return;
     }
     gather_bars(&durations, ns_per_tick, page->columns > 4 ? page->columns - 4 : 1, &bars);
@@ -234,7 +234,7 @@ static void put_neighbours(struct hp_text *text, struct neighbour *neighbours, u
         hp_text_string(text, neighbours[shown].site->name);
         hp_text_char(text, ' ');
         hp_text_string(text, hp_figure(figure, HP_FIGURE_RATE, (double)neighbours[shown].calls * 1e9 / elapsed_ns));
-        hp_text_string(text, "/s");
+        hp_text_string(text, hp_site_is_task(neighbours[shown].site) ? " polls/s" : "/s");
     }
     if (count > MOST_NEIGHBOURS) {
         hp_text_string(text, ", ");
@@ -381,12 +381,12 @@ static void draw_function(struct page *page, const struct hp_watched_function *f
     if (function->why != NULL)
         put_line(page, function->why);
     if (console->inspected == HP_INSPECTED_SLOWEST) {
-        put_line(page, "The slowest call, as a tree");
+        put_line(page, function->is_task ? "The slowest poll, as a tree" : "The slowest call, as a tree");
         draw_section_rows(page, "slowest");
         return;
     }
     if (console->inspected == HP_INSPECTED_CALLS) {
-        put_line(page, "Recent calls");
+        put_line(page, function->is_task ? "Recent polls" : "Recent calls");
         draw_section_rows(page, "calls");
         return;
     }
@@ -395,7 +395,8 @@ static void draw_function(struct page *page, const struct hp_watched_function *f
     if (page->bottom - page->row > 8)
         page->row++;
     draw_neighbours(page, function);
-    draw_history(page, function, "calls/s", HP_AXIS_SITE_CALLS, 1, HP_FIGURE_RATE, function->calls_per_second);
+    draw_history(page, function, function->is_task ? "polls/s" : "calls/s", HP_AXIS_SITE_CALLS, 1, HP_FIGURE_RATE,
+                 function->is_task ? function->polls_per_second : function->calls_per_second);
     draw_history(page, function, "own", HP_AXIS_SITE_SELF, ns_per_tick * 1e-9, HP_FIGURE_THREADS, function->own);
     if (function->has_bytes && function->bytes_per_second > 0)
         draw_history(page, function, "alloc/s", HP_AXIS_SITE_BYTES, 1, HP_FIGURE_BYTES_,

@@ -115,19 +115,25 @@ static void draw_others(struct overview *view)
     const struct hp_watched *watched = &console->watched;
     const struct hp_history *history = &watched->history;
     struct line calls = {.name = "calls/s", .figure = HP_FIGURE_RATE},
+                polls = {.name = "polls/s", .figure = HP_FIGURE_RATE},
                 bytes = {.name = "allocated/s", .figure = HP_FIGURE_BYTES_},
                 live = {.name = "live memory", .figure = HP_FIGURE_BYTES_},
                 rss = {.name = "rss", .figure = HP_FIGURE_BYTES_};
-    bool has_bytes = false;
+    bool has_bytes = false, has_tasks = false;
     for (size_t at = 0; at < watched->function_count; at++) {
         const struct hp_watched_function *function = &watched->functions[at];
-        calls.now += function->calls_per_second;
+        has_tasks |= function->is_task;
+        calls.now += function->is_task ? 0 : function->calls_per_second;
+        polls.now += function->polls_per_second;
         bytes.now += function->bytes_per_second;
         has_bytes |= function->has_bytes;
-        hp_history_add(history, HP_AXIS_SITE_CALLS, function->site->session, function->site->id, 1, calls.values);
+        hp_history_add(history, HP_AXIS_SITE_CALLS, function->site->session, function->site->id, 1,
+                       function->is_task ? polls.values : calls.values);
         hp_history_add(history, HP_AXIS_SITE_BYTES, function->site->session, function->site->id, 1, bytes.values);
     }
     draw_line(view, &calls, 0);
+    if (has_tasks)
+        draw_line(view, &polls, 0);
     if (has_bytes)
         draw_line(view, &bytes, 0);
     if (hp_history_add_level(history, HP_AXIS_ALLOCATED, HP_HISTORY_ALL, 0, live.values) && view->columns > 0) {
@@ -207,7 +213,8 @@ static void draw_function(struct overview *view, const struct hp_table_row *row,
                          row->cells[4].has_value ? row->cells[4].text : "–");
     if (places->calls > 0)
         hp_screen_put_right(screen, view->row, places->calls, HP_INK_PLAIN,
-                            hp_figure(figure, HP_FIGURE_RATE, row->cells[5].number));
+                            row->cells[5].has_value ? hp_figure(figure, HP_FIGURE_RATE, row->cells[5].number)
+                                                    : "–");
 }
 
 static void draw_functions(struct overview *view)

@@ -339,7 +339,13 @@ static void add_to_parents(const struct hotpath_section *section, double *parts)
     }
 }
 
-static void add_tree_columns(struct hp_table *table)
+size_t hp_view_polls_column(const struct hotpath_section *section)
+{
+    const size_t polls = hp_section_find_column(section, "polls", 5);
+    return polls < section->column_count && section->columns[polls].shown.visible ? polls : section->column_count;
+}
+
+static void add_tree_columns(struct hp_table *table, bool has_polls)
 {
     hp_view_add(table, "name", "Call tree", HP_CELL_NAME, HP_FIGURE_TEXT, 24, 0,
                 "Functions, indented below their callers.");
@@ -352,6 +358,9 @@ static void add_tree_columns(struct hp_table *table)
     hp_view_add(table, "what", "Activity", HP_CELL_BAR, HP_FIGURE_TEXT, 20, 2,
                 "What they do there, callees included.");
     hp_view_add(table, "calls_s", "Calls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7, 3, "Calls per second.");
+    if (has_polls)
+        hp_view_add(table, "polls_s", "Polls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7, 4,
+                    "How often tasks ran, per second.");
 }
 
 void hp_view_tree(struct hp_console *console, const struct hotpath_section *section)
@@ -360,10 +369,10 @@ void hp_view_tree(struct hp_console *console, const struct hotpath_section *sect
     const double elapsed = console->watched.elapsed_ns > 0 ? (double)console->watched.elapsed_ns : 1;
     const size_t total = hp_section_find_column(section, "total_ns", 8);
     const size_t self = hp_section_find_column(section, "self_ns", 7);
-    const size_t calls = hp_section_find_column(section, "calls", 5);
+    const size_t calls = hp_section_find_column(section, "calls", 5), polls = hp_view_polls_column(section);
     const size_t name = hp_section_find_column(section, "name", 4);
     double sum = 0;
-    add_tree_columns(table);
+    add_tree_columns(table, polls < section->column_count);
     table->is_tree = true;
     table->if_empty = section->if_empty;
     struct hp_table_row *rows = hp_table_make_rows(table, &console->arena, section->row_count);
@@ -382,7 +391,11 @@ void hp_view_tree(struct hp_console *console, const struct hotpath_section *sect
         hp_view_set_number(&rows[row].cells[1], true, from->cells[total].number / elapsed);
         hp_view_set_number(&rows[row].cells[2], true, from->cells[self].number / elapsed);
         hp_view_set_number(&rows[row].cells[3], sum > 0, sum > 0 ? 100 * from->cells[total].number / sum : 0);
-        hp_view_set_number(&rows[row].cells[5], true, (double)from->cells[calls].count * 1e9 / elapsed);
+        hp_view_set_number(&rows[row].cells[5], from->cells[calls].has_value,
+                           (double)from->cells[calls].count * 1e9 / elapsed);
+        if (polls < section->column_count)
+            hp_view_set_number(&rows[row].cells[6], from->cells[polls].has_value,
+                               (double)from->cells[polls].count * 1e9 / elapsed);
         find_own_parts(section, from, elapsed, &parts[row * HP_PARTS]);
         fit_parts(&parts[row * HP_PARTS], from->cells[self].number / elapsed);
         rows[row].cells[4].values = &parts[row * HP_PARTS];

@@ -10,6 +10,9 @@
 #define HP_VIEW_SPARK 20u /* columns of a history */
 #define HP_VIEW_HISTORY_NS UINT64_C(60000000000)
 
+/* The column of polls of tasks, if the section shows it; the number of columns: none. */
+size_t hp_view_polls_column(const struct hotpath_section *section);
+
 struct hp_table_column *hp_view_add(struct hp_table *table, const char *key, const char *title,
                                     enum hp_column_kind kind, enum hp_figure figure, unsigned width, unsigned rank,
                                     const char *about);

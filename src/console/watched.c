@@ -327,24 +327,39 @@ static void share_out(struct hp_watched *watched, struct hp_watched_function *fu
     }
 }
 
+/* In a window, only its polls are known. */
+static void fill_task(const struct hp_watched *watched, struct hp_watched_function *function, double window_ns)
+{
+    const struct hp_task_sums *task = watched->is_whole ? function->site->task : NULL;
+    function->polls_per_second = (double)function->site->sums.calls * SECOND / window_ns;
+    if (task == NULL)
+        return;
+    const double created = (double)task->sums.count[HP_TASK_CREATED];
+    function->has_calls = true;
+    function->calls = created;
+    function->calls_per_second = created * SECOND / window_ns;
+    function->has_average = created > 0;
+    if (function->has_average)
+        function->average_ns = hp_run_ns(&watched->reader.model.run, task->wall) / created;
+}
+
 static void fill_numbers(const struct hp_watched *watched, struct hp_watched_function *function, double window_ns)
 {
     const struct hp_run *run = &watched->reader.model.run;
     const struct hp_sums *sums = &function->site->sums;
     function->own = hp_run_ns(run, hp_sums_self(sums)) / window_ns;
     function->total = hp_run_ns(run, sums->total) / window_ns;
+    function->is_task = hp_site_is_task(function->site);
+    if (function->is_task) {
+        fill_task(watched, function, window_ns);
+        return;
+    }
+    function->has_calls = true;
     function->calls = (double)sums->calls;
     function->calls_per_second = (double)sums->calls * SECOND / window_ns;
     function->has_average = sums->calls > 0;
     if (function->has_average)
         function->average_ns = hp_run_ns(run, sums->total + sums->nested) / (double)sums->calls;
-    const struct hp_task_sums *task = watched->is_whole ? function->site->task : NULL;
-    const uint64_t created = task != NULL ? task->sums.count[HP_TASK_CREATED] : 0;
-    if (created > 0) { /* in a window, only its polls are known */
-        function->calls = (double)created;
-        function->calls_per_second = (double)created * SECOND / window_ns;
-        function->average_ns = hp_run_ns(run, task->wall) / (double)created;
-    }
 }
 
 static void fill_bytes(const struct hp_watched *watched, struct hp_watched_function *function, double window_ns)

@@ -40,8 +40,9 @@ struct hp_watched_function {
     double work;  /* the same without idle time */
     double total; /* with callees */
     double share; /* percent of all work */
-    double calls;
+    double calls; /* of tasks, how many there were; unknown in a window */
     double calls_per_second;
+    double polls_per_second; /* of tasks */
     double average_ns;
     double bytes_per_second;
     double parts[HP_PARTS];
@@ -50,6 +51,8 @@ struct hp_watched_function {
     const char *verdict; /* "waiting" */
     const char *cause;   /* "lock held in update"; NULL: none */
     const char *why;     /* a sentence; NULL: none */
+    bool is_task;
+    bool has_calls;
     bool has_share;
     bool has_average;
     bool has_bytes;

@@ -58,6 +58,8 @@ static void add_to_session(struct hp_session_sums *session, const struct hp_tree
                            const struct hp_sums *now, const struct hp_sums *before)
 {
     session->read.calls += now->calls - before->calls;
+    if (node != NULL && hp_site_is_task(node->site))
+        session->read.polls += now->calls - before->calls;
     session->read.open += now->open - before->open;
     if (node != NULL && node->parent == NULL) {
         session->read.total += now->total - before->total;
@@ -267,6 +269,7 @@ static bool add_all_open(struct hp_profile *profile)
 static void begin_session(struct hp_session_sums *session)
 {
     session->calls = session->read.calls;
+    session->polls = session->read.polls;
     session->open = session->read.open;
     session->total = session->read.total;
     session->in_main = session->read.in_main;

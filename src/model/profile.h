@@ -25,12 +25,13 @@ struct hp_session_sums {
     const struct hp_snapshot *snapshot;
     struct hp_site_sums *main; /* its own 100 % row, or NULL */
     uint64_t calls;
+    uint64_t polls; /* those of them that are polls of tasks */
     uint64_t open;
     bool is_scaled;   /* the following time includes untimed calls */
     uint64_t total;   /* ticks of outermost zones */
     uint64_t in_main; /* of that, self time of main functions; wraps as hp_sums.self does */
     struct {          /* as read; private */
-        uint64_t calls, open, total, in_main;
+        uint64_t calls, polls, open, total, in_main;
         uint64_t scaled; /* records that are scaled */
     } read;
 };

@@ -31,7 +31,7 @@ const char *hp_line_what(const struct hp_line *line)
         [HP_AXIS_LIVE] = "threads", [HP_AXIS_ALLOCATED] = "allocated", [HP_AXIS_THREAD] = "cpu",
         [HP_AXIS_WAIT] = "waiting", [HP_AXIS_SITE_CALLS] = "calls",    [HP_AXIS_SITE_TICKS] = "time",
     };
-    return words[line->kind];
+    return line->kind == HP_AXIS_SITE_CALLS && hp_site_is_task(line->site) ? "polls" : words[line->kind];
 }
 
 const char *hp_line_unit(const struct hp_line *line)

@@ -66,7 +66,8 @@ function functionsOf() {
   }
   return rows("timing").map((row, index) => {
     const verdict = judged.get(row.name), cpu = sampled.get(row.name), alloc = allocated.get(row.name);
-    return {index, name: row.name, location: row.location, calls: row.calls, total: row.total_ns, self: row.self_ns,
+    return {index, name: row.name, location: row.location, calls: row.calls, polls: row.polls,
+      isTask: row.polls !== null, total: row.total_ns, self: row.self_ns,
       p50: row.p50_ns, p95: row.p95_ns, p99: row.p99_ns, max: row.max_ns, min: row.min_ns,
       bars: row.histogram_ns || [], threads: row.threads, timed: row.timed, open: row.open,
       user: cpu ? cpu.user_ns : null, kernel: cpu ? cpu.kernel_ns : null, allCpu: cpu ? cpu.all_cpu_ns : null,
@@ -86,7 +87,8 @@ function foundFunctions() {
     const own = row.self_ns + (row.waiting_ns || 0), idle = row.idle_ns || 0;
     const waits = Object.entries(row.waits || {})
       .map(([cause, ns]) => ({cause, waited_ns: ns, beside_ns: 0, other: null, what: ""}));
-    return {index, name: row.name, location: null, calls: null, total: row.total_ns + (row.total_waiting_ns || 0),
+    return {index, name: row.name, location: null, calls: null, polls: null, isTask: false,
+      total: row.total_ns + (row.total_waiting_ns || 0),
       self: own, p50: null, p95: null, p99: null, max: null, min: null, bars: [],
       threads: null, timed: 0, open: 0, user: row.user_ns, kernel: row.kernel_ns, allCpu: row.total_ns,
       bytes: row.alloc_bytes, allBytes: row.total_alloc_bytes, waits,

@@ -83,6 +83,7 @@ function axisLabels() {
 }
 
 /* ---- columns */
+const hasTasks = () => functions.some(one => one.isTask);
 const percentile = (one, value) => one.calls < LEAST_CALLS ? null : value;
 const COLUMNS = [
   {key: "name", title: "Function", by: row => row.name,
@@ -98,7 +99,7 @@ const COLUMNS = [
   {key: "mostly", title: "Mostly", by: row => row.mostly ? row.mostly.word : "", cell: row => row.mostly
     ? el("span", {title: row.verdict || ""}, row.mostly.word, " ", el("small", null, percent(row.mostly.share)))
     : NONE},
-  {key: "calls", title: "Calls", kind: "number", by: row => row.calls,
+  {key: "calls", title: "Calls", kind: "number", by: row => row.calls ?? -1,
     cell: row => row.calls === null ? NONE : el("span", {title: whole(row.calls)}, count(row.calls))},
   {key: "duration", title: axisLabels, kind: "histogram", cell: row => el("canvas", {"aria-hidden": "true"})},
   {key: "p50", title: "p50", kind: "number.wide", by: row => percentile(row.one, row.one.p50) ?? -1,
@@ -108,7 +109,10 @@ const COLUMNS = [
   {key: "allocated", title: "Allocated", kind: "number.wide", by: row => row.bytes ?? -1,
     cell: row => !row.bytes ? NONE : isMeasured ? sizeCell(row.bytes)
       : amount(sizeParts(row.bytes), "estimated from samples")},
+  {key: "polls", title: "Polls", kind: "number.wide", by: row => row.polls ?? -1, isShown: hasTasks,
+    cell: row => row.polls === null ? NONE : el("span", {title: whole(row.polls)}, count(row.polls))},
 ];
+const columns = () => COLUMNS.filter(column => !column.isShown || column.isShown());
 const timeOf = row => state.mode === "own" ? row.own : row.total;
 
 /* ---- rows */
@@ -146,7 +150,7 @@ function rowElement(row, most) {
   return el("tr" + (isSelected ? ".selected" : "") + (row.isIdle ? ".idle" : ""),
     {"data-name": row.name, tabindex: isSelected ? "0" : "-1",
     "aria-selected": String(isSelected), onclick: () => change({selected: row.name})},
-    COLUMNS.map(column => el(column.kind ? "td." + column.kind : "td", null, column.cell(row, most))));
+    columns().map(column => el(column.kind ? "td." + column.kind : "td", null, column.cell(row, most))));
 }
 
 /* The selected row is always shown. */
@@ -158,7 +162,7 @@ function shownOf(list) {
 export function drawFunctions() {
   const list = sortedRows(), shown = shownOf(list);
   const most = list.reduce((best, row) => Math.max(best, row.isIdle && state.mode === "own" ? 0 : timeOf(row)), 0);
-  fill(find("functions-head"), el("tr", null, COLUMNS.map(heading)));
+  fill(find("functions-head"), el("tr", null, columns().map(heading)));
   fill(find("functions-rows"), shown.map(row => rowElement(row, most)));
   shown.forEach((row, at) => drawHistogram(find("functions-rows").rows[at].querySelector("canvas"), row.one));
   const rest = list.slice(shown.length), left = rest.reduce((sum, row) => sum + (row.isIdle ? 0 : row.share), 0);

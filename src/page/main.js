@@ -11,7 +11,7 @@ import {change, isWhole, readAddress, setAside, state, whenChanged} from "./stat
 import {drawTables, madeGroups} from "./tables.js";
 import {beginThreads, drawThreads} from "./threads.js";
 import {beginTimeline, drawTimeline, refreshTimeline} from "./timeline.js";
-import {hasHistory, view} from "./view.js";
+import {callsOf, hasHistory, view} from "./view.js";
 
 /* ---- the verdict */
 /* Makes links of the names of functions in a sentence. */
@@ -44,7 +44,7 @@ function secondLine() {
     const waited = first.self - first.parts.user - first.parts.kernel;
     parts.push(el("span.mono", null, first.name), " waited ", el("b", null, time(Math.max(0, waited))), " of its ",
       el("b", null, time(first.self)),
-      first.calls === null ? ". " : [" in ", el("b", null, count(first.calls)), " calls. "]);
+      callsOf(first) === null ? ". " : [" in ", el("b", null, callsOf(first)[0]), " " + callsOf(first)[1] + ". "]);
   }
   const busiest = [...seen.rows].sort((a, b) => b.parts.user + b.parts.kernel - a.parts.user - a.parts.kernel)[0];
   if (seen.cpu > 0 && busiest && busiest.knowsParts && !/Of the (CPU|processor) time, /.test(seen.sentence || "")) {

@@ -4,7 +4,7 @@ import {color, el, fill, find, pen, widthOf} from "./dom.js";
 import {count, NONE, percent, time} from "./format.js";
 import {splitBar} from "./functions.js";
 import {change, isWhole, state} from "./state.js";
-import {view, wordsOf} from "./view.js";
+import {callsOf, view, wordsOf} from "./view.js";
 
 const BARS = 60;
 
@@ -107,8 +107,8 @@ export function drawPanel() {
   fill(button, state.aside.has(one.name) ? "mark as not idle (x)" : "mark as idle (x)");
   button.setAttribute("aria-pressed", String(state.aside.has(one.name)));
   const where = one.location ? one.location.file.split("/").pop() + ":" + one.location.line + " \u00b7 " : "";
-  const about = where + (one.calls === null ? "found by " + count(one.samples) + " samples"
-    : (row ? count(row.calls) : "no") + " calls") +
+  const about = where + (one.calls === null && !one.isTask ? "found by " + count(one.samples) + " samples"
+    : row ? callsOf(row).join(" ") : "no calls") +
     (one.threads ? " on " + one.threads + (one.threads === 1 ? " thread" : " threads") : "") +
     (row && row.verdict ? " \u00b7 " + wordsOf(row) : "");
   const canvas = el("canvas", {role: "img", "aria-label": "Duration of calls, on a logarithmic axis"});

@@ -1,6 +1,6 @@
 /* The time axis: what all threads did, and the stretch that is chosen on it. SPDX-License-Identifier: MIT */
-import {elapsed, idleOf, linesOf, moments, report, roleOf, ROLES, ROLE_TITLES, steps, lineOf, functions, noParts,
-  whenLoaded} from "./data.js";
+import {elapsed, functionOf, functions, idleOf, lineOf, linesOf, moments, noParts, report, roleOf, ROLES,
+  ROLE_TITLES, steps, whenLoaded} from "./data.js";
 import {color, el, fill, find, pen, widthOf} from "./dom.js";
 import {count, moment, size} from "./format.js";
 import {begin, change, end, fitted, isWhole, state} from "./state.js";
@@ -58,9 +58,12 @@ function read() {
       parts[role] = Math.max(0, parts[role]) / length;
   }
   const bytes = linesOf("bytes"), live = linesOf("live_bytes"), resident = linesOf("resident");
-  const calls = added(linesOf("calls"));
-  const tracks = calls.some(value => value > 0)
-    ? [{title: "Calls/s", values: perSecond(calls), words: count, role: "bars"}] : [];
+  const isOfTask = line => functionOf.has(line.name) && functionOf.get(line.name).isTask;
+  const calls = added(linesOf("calls").filter(line => !isOfTask(line)));
+  const polls = added(linesOf("calls").filter(isOfTask)), tracks = [];
+  for (const [title, list] of [["Calls/s", calls], ["Polls/s", polls]])
+    if (list.some(value => value > 0))
+      tracks.push({title, values: perSecond(list), words: count, role: "bars"});
   if (added(bytes).some(value => value > 0))
     tracks.push({title: "Alloc/s", values: perSecond(added(bytes)), words: size, role: "alloc"});
   else {

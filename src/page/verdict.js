@@ -145,7 +145,8 @@ export function weighStretch(from, to, aside) {
     if (took < 0.5 && called < 0.5)
       continue;
     const entry = weigh(one.name, selfOf(one.name), waits.get(one.name) || [], observations, aside.has(one.name));
-    entry.calls = called;
+    entry.calls = one.isTask ? null : called; /* the history of a task has its polls */
+    entry.polls = one.isTask ? called : null;
     entry.total = took;
     view.entries.push(entry);
     view.inside += entry.wall;

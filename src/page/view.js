@@ -4,6 +4,7 @@
  */
 import {elapsed, functionOf, functions, gain, history, knowsCpu, knowsWaits, lineOf, linesOf, partsOf, report,
   ROLES, rows, whenLoaded} from "./data.js";
+import {count} from "./format.js";
 import {headline, weighStretch} from "./verdict.js";
 import {begin, end, isWhole, state} from "./state.js";
 
@@ -42,7 +43,7 @@ function wholeRows() {
     const isAside = state.aside.has(one.name);
     const cpu = parts.user + parts.kernel;
     return finish({one, name: one.name, own: isAside ? cpu : one.work, self: one.self, total: one.total,
-      calls: one.calls, bytes: one.bytes, parts, verdict: one.verdict, cause: one.cause, isAside,
+      calls: one.calls, polls: one.polls, bytes: one.bytes, parts, verdict: one.verdict, cause: one.cause, isAside,
       knowsParts: knowsCpu || knowsWaits, share: one.share});
   });
   const sum = list.reduce((all, row) => all + row.own, 0);
@@ -66,7 +67,7 @@ function stretchRows(weighed) {
       kernel = (one.kernel ?? 0) * part;
     }
     return finish({one, name: entry.name, own: entry.work, self: entry.wall, total: entry.total,
-      calls: Math.round(entry.calls),
+      calls: one.isTask ? null : Math.round(entry.calls), polls: one.isTask ? Math.round(entry.polls) : null,
       bytes: bytesLine && one.bytes !== null ? gain(bytesLine.sums, weighed.from, weighed.to) : null,
       parts: partsOf(entry.wall, cpu, kernel, entry.waits), verdict: entry.judgement.verdict,
       cause: entry.isNamed ? entry.cause : null, isAside: state.aside.has(entry.name), knowsParts: true,
@@ -93,6 +94,10 @@ function sentenceOf(view) {
   return first ? "The bottleneck is " + first.name + ": " + Math.round(first.share) +
     " % of the time that is not idle, " + wordsOf(first) : null;
 }
+
+/* "1,000 calls"; of a task in a time range only its polls are known. */
+export const callsOf = row => row.calls !== null ? [count(row.calls), "calls"]
+  : row.polls !== null ? [count(row.polls), "polls"] : null;
 
 export function wordsOf(row) {
   const words = {"mixed": "busy and waiting", "starved": "starved for CPU time"}[row.verdict] ||

@@ -16,6 +16,7 @@
 #include "profile.h"
 #include "shares.h"
 #include "sort.h"
+#include "task_profile.h"
 #include "text.h"
 #include "utf8.h"
 
@@ -27,7 +28,7 @@
 struct process {
     const struct hp_snapshot *snapshot; /* of the first */
     uint64_t measured;                  /* ticks */
-    uint64_t cpu_ns, calls, threads;
+    uint64_t cpu_ns, calls, polls, threads;
     uint64_t began_ns, elapsed; /* after the beginning of the run; ticks from the first beginning to the last end */
     uint64_t count;             /* processes: each counts in the last program that it executed */
     uint64_t starts;            /* of the program; 0: one */
@@ -36,14 +37,14 @@ struct process {
 };
 
 struct columns {
-    size_t name, state, started, elapsed, cpu, threads, calls, total, percent, pid, parent_pid, command, count,
-        reason, scaled;
+    size_t name, state, started, elapsed, cpu, threads, calls, polls, total, percent, pid, parent_pid, command,
+        count, reason, scaled;
 };
 
 #define AT(column) .index = offsetof(struct columns, column)
 
 /* Facts of this section. */
-enum { HAS_CPU = HP_FACT_OWN };
+enum { HAS_CPU = HP_FACT_OWN, HAS_POLLS = HP_FACT_OWN << 1 };
 
 static const struct hp_column_spec column_table[] = {
     {"name", "Process", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
@@ -59,7 +60,10 @@ static const struct hp_column_spec column_table[] = {
     {"cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(cpu),
      "CPU time of the process; null: not requested.", .shown_by = HAS_CPU},
     {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(threads), "Threads that ever recorded."},
-    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(calls)},
+    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(calls),
+     "Calls of measured functions and blocks; tasks are in the column polls."},
+    {"polls", "Polls", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(polls), "How often tasks ran.",
+     .shown_by = HAS_POLLS},
     {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN, AT(total),
      "Time in outermost zones, summed over threads; if the main function is excluded, without its own time."},
     {"percent_total", "% Total", HOTPATH_UNIT_PERCENT,
@@ -132,6 +136,7 @@ static bool fill_row(const struct view *view, struct hp_row *row, const struct p
         hp_section_set_number(row, columns->cpu, (double)process->cpu_ns);
     hp_section_set_count(row, columns->threads, process->threads);
     hp_section_set_count(row, columns->calls, process->calls);
+    hp_section_set_count(row, columns->polls, process->polls);
     hp_section_set_number(row, columns->total, hp_run_ns(run, process->measured));
     if (view->whole > 0)
         hp_section_set_number(row, columns->percent, 100 * (double)process->measured / (double)view->whole);
@@ -165,7 +170,8 @@ static void fill_process(struct process *process, const struct hotpath_results *
         .snapshot = sums->snapshot,
         .measured = measured_by(sums, results->settings),
         .cpu_ns = header->cpu_latest_ns > header->cpu_start_ns ? header->cpu_latest_ns - header->cpu_start_ns : 0,
-        .calls = sums->calls,
+        .calls = sums->calls > sums->polls ? sums->calls - sums->polls : 0,
+        .polls = sums->polls,
         .threads = header->threads_seen,
         .began_ns = hp_run_started_ns(&results->model->run, sums->snapshot),
         .elapsed = hp_snapshot_elapsed(sums->snapshot),
@@ -218,6 +224,7 @@ static void add_process(const struct hp_run *run, struct process *sum, const str
     sum->measured += process->measured;
     sum->cpu_ns += process->cpu_ns;
     sum->calls += process->calls;
+    sum->polls += process->polls;
     sum->threads += process->threads;
     sum->count += process->count;
     sum->elapsed = higher(sum->elapsed, end);
@@ -311,7 +318,9 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 {
     struct view view = {.results = results};
     size_t count = 0;
-    const uint32_t facts = hp_run_has_feature(&results->model->run, HP_FEATURE_CPU) ? HAS_CPU : 0u;
+    const struct hp_run *run = &results->model->run;
+    const uint32_t facts = (hp_run_has_feature(run, HP_FEATURE_CPU) ? HAS_CPU : 0u) |
+                           (hp_run_has_objects(run, hp_is_task_kind) ? HAS_POLLS : 0u);
     if (!hp_section_describe(results, section, facts, &view.columns) ||
         !hp_order_choose(results, section, view.columns.total, view.columns.percent))
         return false;

@@ -43,6 +43,7 @@ struct part {
     uint32_t parent_node;
     uint32_t depth;
     bool is_kept;
+    bool is_poll; /* of a task, not a call */
 };
 
 /* A function whose slowest call is requested. */
@@ -62,18 +63,21 @@ struct function {
 };
 
 struct columns {
-    size_t name, calls, total, self, percent, note, started, ago, thread, tid, pid, scaled, alloc_bytes,
+    size_t name, calls, polls, total, self, percent, note, started, ago, thread, tid, pid, scaled, alloc_bytes,
         alloc_count;
 };
 
 #define AT(column) .index = offsetof(struct columns, column)
 
 /* Facts of this section. */
-enum { HAS_NOTES = HP_FACT_OWN, HAS_SEVERAL = HP_FACT_OWN << 1 };
+enum { HAS_NOTES = HP_FACT_OWN, HAS_SEVERAL = HP_FACT_OWN << 1, HAS_POLLS = HP_FACT_OWN << 2 };
 
 static const struct hp_column_spec column_table[] = {
     {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
-    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(calls)},
+    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(calls),
+     "null for tasks: see polls."},
+    {"polls", "Polls", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(polls),
+     "How often tasks ran; null: not a task.", .shown_by = HAS_POLLS},
     {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(total), "Recursive calls count once. null: no call was timed."},
     {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(self),
@@ -309,6 +313,7 @@ static void set_part(const struct view *view, const struct function *function, s
         hp_profile_site(view->results->model->profile, function->session_index, node.site);
     part->name = name_of(site, function, node.site);
     part->id = site != NULL ? hp_identity_of_site(site) : 0;
+    part->is_poll = site != NULL && hp_site_is_task(site);
     part->parent_node = node.parent;
 }
 
@@ -331,7 +336,10 @@ static bool make_parts(struct view *view, struct function *function)
     function->by_node = hp_arena_take_array(view->results->model->arena, rows + 1, sizeof(void *));
     if (function->parts == NULL || function->by_node == NULL)
         return false;
-    function->parts[0] = (struct part){.name = function->site->name, .heat = UINT64_MAX, .is_kept = true};
+    function->parts[0] = (struct part){.name = function->site->name,
+                                       .heat = UINT64_MAX,
+                                       .is_kept = true,
+                                       .is_poll = hp_site_is_task(function->site)};
     for (size_t at = 0; at < rows; at++) {
         function->by_node[at] = &function->parts[at + 1];
         function->parts[at + 1].stored = &function->copy.rows[at];
@@ -399,10 +407,11 @@ static const struct part *next_in_order(const struct part *part)
 
 /* ---------------------------------------------------------------------------------------------- rows */
 
-static bool describe(struct view *view, bool has_notes)
+static bool describe(struct view *view, bool has_notes, bool has_polls)
 {
     /* For a single call, the heading says it and no column is needed. */
-    const uint32_t facts = (has_notes ? HAS_NOTES : 0u) | (view->shown > 1 ? HAS_SEVERAL : 0u);
+    const uint32_t facts =
+        (has_notes ? HAS_NOTES : 0u) | (view->shown > 1 ? HAS_SEVERAL : 0u) | (has_polls ? HAS_POLLS : 0u);
     return hp_section_describe(view->results, view->section, facts, &view->columns);
 }
 
@@ -445,7 +454,7 @@ static bool fill_call(const struct view *view, struct hp_row *row, const struct 
     const struct columns *columns = &view->columns;
     hp_section_set_text(row, columns->name, function->site->name);
     row->id = hp_identity_of_site(function->site);
-    hp_section_set_count(row, columns->calls, 1);
+    hp_section_set_count(row, function->parts[0].is_poll ? columns->polls : columns->calls, 1);
     hp_section_set_number(row, columns->percent, 100);
     if (function->session == NULL) {
         if (function->details.min <= function->details.max)
@@ -480,7 +489,7 @@ static bool fill_part(const struct view *view, struct hp_row *row, const struct 
     const struct hp_slow_row *stored = part->stored;
     hp_section_set_text(row, columns->name, part->name);
     row->id = part->id;
-    hp_section_set_count(row, columns->calls, stored->calls);
+    hp_section_set_count(row, part->is_poll ? columns->polls : columns->calls, stored->calls);
     set_ns(view, row, columns->total, stored->total);
     set_ns(view, row, columns->self, hp_sums_self(&(struct hp_sums){.self = stored->self}));
     if (function->copy.call.ticks > 0)
@@ -498,10 +507,18 @@ static bool has_notes(const struct function *function)
     return has;
 }
 
+static bool has_polls(const struct function *function)
+{
+    size_t at = 0;
+    while (at < function->part_count && !(function->parts[at].is_kept && function->parts[at].is_poll))
+        at++;
+    return at < function->part_count;
+}
+
 static bool fill_rows(struct view *view)
 {
     size_t count = 0, row = 0;
-    bool has_note = false;
+    bool has_note = false, has_poll = false;
     for (size_t at = 0; at < view->shown; at++) {
         struct function *function = view->order[at];
         if (!make_parts(view, function))
@@ -509,10 +526,11 @@ static bool fill_rows(struct view *view)
         count += 1 + keep_hottest(view, function);
         link_children(function);
         has_note |= has_notes(function);
+        has_poll |= has_polls(function);
         view->section->total_rows += function->part_count;
     }
     view->section->total_rows += view->count - view->shown;
-    if (!describe(view, has_note) || !hp_section_make_rows(view->results, view->section, count))
+    if (!describe(view, has_note, has_poll) || !hp_section_make_rows(view->results, view->section, count))
         return false;
     for (size_t at = 0; at < view->shown; at++)
         for (const struct part *part = view->order[at]->parts; part != NULL; part = next_in_order(part), row++) {
@@ -553,7 +571,7 @@ static const char *description(const struct view *view)
     if (view->shown != 1 || function->session == NULL)
         return view->shown > 1 ? "The slowest call of each of these functions." : "The slowest call.";
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "The slowest call of ");
+    hp_text_string(&line, function->parts[0].is_poll ? "The slowest poll of " : "The slowest call of ");
     put_name(&line, function->site->name);
     hp_text_string(&line, ": ");
     hp_units_ns(&line, hp_run_ns(run, started(function)));
@@ -637,7 +655,7 @@ static void note_slower(const struct view *view)
     if (at == view->shown)
         return;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "a call of ");
+    hp_text_string(&line, view->order[at]->parts[0].is_poll ? "a poll of " : "a call of ");
     put_name(&line, view->order[at]->site->name);
     hp_text_string(&line, " took longer, ");
     hp_units_ns(&line, hp_run_ns(&view->results->model->run, view->order[at]->details.max));

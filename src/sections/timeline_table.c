@@ -24,7 +24,7 @@ static const struct hp_column_spec column_table[] = {
     {"name", "Name", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
      "The process, a thread, a cause of waiting, or a function."},
     {"what", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(what),
-     .words = "cpu|kernel|memory|threads|allocated|waiting|calls|time"},
+     .words = "cpu|kernel|memory|threads|allocated|waiting|calls|polls|time"},
     {"line", "Over Time", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN, AT(line),
      "A chart of the whole run, from its start to its end or now."},
     {"last", "Last", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN, AT(last)},

@@ -77,6 +77,26 @@ def test_estimates_are_marked(cli, browser):
     browser.check()
 
 
+def test_tasks_in_a_time_range(cli, browser):
+    """Calls are tasks, and in a time range only their polls are known."""
+    cli("run", "--format", "none", "--", PROGRAMS / "tasks", "served")
+    page_of(cli)
+    browser.open(cli.folder / "page.html", "")
+    cells = """
+        const titles = [...document.querySelectorAll("#functions-head th")].map(cell => cell.textContent.trim());
+        const row = [...document.querySelectorAll("#functions-rows tr")].find(
+            row => row.dataset.name === arguments[0]);
+        return ["Calls", "Polls"].map(title => row.cells[titles.indexOf(title)].textContent);"""
+    assert browser.run(cells, "request") == ["200", "800"] and browser.run(cells, "serve") == ["200", NONE]
+    browser.stretch(100, 600)
+    calls, polls = browser.run(cells, "request")
+    assert calls == NONE and 0 < number(polls) < 800
+    assert 0 < number(browser.run(cells, "serve")[0]) < 200
+    browser.run("document.querySelector('#functions-rows tr[data-name=request]').click()")
+    assert re.search(rf"{polls} polls", browser.text("#panel-body"))
+    browser.check()
+
+
 def test_values_match_the_report(cli, browser):
     cli("run", "--format", "none", "--", EXAMPLES / "orders", "6")
     page = page_of(cli)

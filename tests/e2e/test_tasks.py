@@ -1,10 +1,14 @@
 """Tasks of real programs: threads, children, a program that is killed. The expected values are known from the
 programs."""
+import csv
+import json
+import re
 import signal
 
 import pytest
 
-from harness import SANITIZER, with_cxx
+from command import Cli
+from harness import PROGRAMS, SANITIZER, with_cxx, without_emulator, without_sanitizer
 from test_views import follows_the_schema
 
 
@@ -103,6 +107,69 @@ def test_calls_are_tasks_in_every_table(box):
     rows = [row for row in by_thread.section("timing")["rows"] if row["name"] == "hopping"]
     assert {(row["calls"], row["avg_ns"]) for row in rows} == {(None, None)}
     assert sum(row["polls"] for row in rows) == 8000
+
+
+def console_rows(cli, view, keys, *args):
+    """A table of the console, as it writes it, by name."""
+    path = cli.folder / f"hotpath-{view}.csv"
+    path.unlink(missing_ok=True)
+    cli("console", "--script", "-", "--size", "200x50", "tasks", *args, input=f"{keys} e screen",
+        env={"LC_ALL": "C.UTF-8", "XDG_CONFIG_HOME": str(cli.folder)})
+    with path.open(newline="") as file:
+        return {row["name"]: row for row in csv.DictReader(file)}
+
+
+def json_report(cli, *args):
+    return json.loads(cli("report", "--format", "json", "--limit", "0", *args).stdout)
+
+
+@without_emulator("/proc is that of the machine below")
+@without_sanitizer("the library of such a build can be preloaded into nothing else")
+def test_calls_are_tasks_in_windows_and_ranges(box):
+    """The history has the polls of tasks, not how many there were: they are not called calls."""
+    cli, stretch = Cli(box), ("--from", "10%", "--to", "90%")
+    cli("run", "--format", "none", "--", PROGRAMS / "tasks", "served")
+    report = json_report(cli, "--section", "timing,timeline,futures,processes", *stretch)
+    row = next(row for row in report["sections"]["timing"]["rows"] if row["name"] == "request")
+    assert row["calls"] is None and 0 < row["polls"] < 800
+    shown = console_rows(cli, "timing", "2", *stretch)
+    seconds = report["elapsed_ns"] / 1e9
+    assert (shown["request"]["calls"], shown["request"]["calls_s"], shown["request"]["avg"]) == ("", "", "")
+    assert float(shown["request"]["polls_s"]) == pytest.approx(row["polls"] / seconds, rel=1e-3)
+    assert float(shown["serve"]["calls"]) > 0 and shown["serve"]["polls_s"] == ""
+    whole = json_report(cli, "--section", "timing,timeline,futures,processes")
+    future, = whole["sections"]["futures"]["rows"]
+    shown = console_rows(cli, "timing", "2", "--totals")
+    assert (float(shown["request"]["calls"]), future["calls"], future["polls"]) == (200, 200, 800)
+    assert float(shown["request"]["p95"]) == pytest.approx(future["p95_ns"], rel=1e-3)
+    seconds = whole["elapsed_ns"] / 1e9
+    for view, keys in (("calltree", "3 *"), ("callers", "3 u *")):
+        tree = console_rows(cli, view, keys)
+        assert tree["request"]["calls_s"] == "" and tree["serve"]["polls_s"] == ""
+        assert float(tree["request"]["polls_s"]) == pytest.approx(800 / seconds, rel=1e-3)
+        assert float(tree["serve"]["calls_s"]) == pytest.approx(200 / seconds, rel=1e-3)
+    assert {row["what"] for row in whole["sections"]["timeline"]["rows"] if row["name"] == "request"} == {
+        "polls", "time"}
+    process, = whole["sections"]["processes"]["rows"]
+    assert (process["calls"], process["polls"]) == (201, 800)  # main, and serve
+    page = cli("console", "--script", "-", "--size", "120x40", "tasks", input="2 enter screen",
+               env={"LC_ALL": "C.UTF-8", "XDG_CONFIG_HOME": str(cli.folder)}).stdout
+    assert re.search(r"^\W*polls/s ", page, re.M) and "Poll durations" in page, page
+    screen = cli("console", "--once", "--size", "120x40", "tasks", env={"LC_ALL": "C.UTF-8"}).stdout
+    calls, polls = (re.search(rf"^ +{what}/s +([\d.,]+) ", screen, re.M) for what in ("calls", "polls"))
+    assert float(polls[1].replace(",", "")) > 3 * float(calls[1].replace(",", "")), screen
+
+
+def test_slowest_call_around_polls(box):
+    report = box.run("tasks", "served", env={"HOTPATH_SLOWEST": "serve"}).report
+    top, = report.section("slowest")["rows"]
+    assert (top["calls"], top["polls"]) == (1, None)
+    assert [(row["name"], row["calls"], row["polls"]) for row in top["children"]] == [("request", None, 4)]
+    follows_the_schema(report)
+    report = box.run("tasks", "served", env={"HOTPATH_SLOWEST": "request"}).report
+    top, = report.section("slowest")["rows"]
+    assert (top["name"], top["calls"], top["polls"]) == ("request", None, 1)
+    assert report.section("slowest")["description"].startswith("The slowest poll of request: ")
 
 
 def test_shares_without_the_main_row(box):

@@ -5,6 +5,7 @@
  *   tasks killed    ends by SIGKILL: one task waits, one runs, one has ended
  *   tasks forks     a child creates and ends tasks of the same label
  *   tasks event     polls of a task that a loop runs between others, around measured functions
+ *   tasks served    200 tasks, each in a call of serve and polled 4 times, for about a second
  *   tasks kinds     two of each kind of object, called wanted and other
  *   tasks long      very many short polls of a task, and two of them long ones; says how long the first was at
  *                   least, and all others at most
@@ -134,6 +135,18 @@ static void in_turns(void)
     HOTPATH_CANCEL(other.task);
 }
 
+static void serve(void)
+{
+    HOTPATH_MEASURE();
+    struct job job;
+    HOTPATH_TASK(job.task, "request");
+    for (int at = 0; at < 4; at++) {
+        HOTPATH_POLL(job.task);
+        usleep(1000);
+    }
+    HOTPATH_READY(job.task);
+}
+
 #define ONE_OF_EACH(label)                                                                                         \
     do {                                                                                                           \
         struct job job;                                                                                            \
@@ -224,6 +237,9 @@ int main(int argc, char **argv)
         with_child();
     else if (strcmp(what, "event") == 0)
         in_turns();
+    else if (strcmp(what, "served") == 0)
+        for (int at = 0; at < 200; at++)
+            serve();
     else if (strcmp(what, "kinds") == 0)
         of_each_kind();
     else
