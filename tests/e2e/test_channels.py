@@ -71,7 +71,8 @@ def test_marks_of_percentiles_on_screen_and_page(box):
     """In the console and in the page as in the report."""
     cli = Cli(box)
     cli("run", "--format", "none", "--", PROGRAMS / "channels", "crowd")
-    screen = cli("console", "--once", "--tab", "5", "--size", "220x40", "channels", env={"LC_ALL": "C.UTF-8"}).stdout
+    screen = cli("console", "--once", "--tab", "5", "--size", "220x40", "channels",
+                 env={"LC_ALL": "C.UTF-8"}).stdout
     assert re.search(r"^[ ›]+crowd .* \^\d\S* \S+ ", screen, re.M), screen
     section = page_of(cli).data["sections"]["channels"]
     assert section["marks"] == {"0": {f"delay_p{percent}_ns": "^" for percent in (50, 95, 99)}}

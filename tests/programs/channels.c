@@ -7,8 +7,8 @@
  *   channels slow       a producer that fills what has room for 3, a consumer that works while that waits; says
  *                       what it saw by its own clock
  *   channels slow_fork  the same over a pipe to a child, which has room for all
- *   channels crowd      200 items with an id are inside at once, more than delays are measured of; in another channel
- *                       there is one
+ *   channels crowd      200 items with an id are inside at once, more than delays are measured of; another channel
+ *                       has a single one
  *
  * SPDX-License-Identifier: MIT
  */
