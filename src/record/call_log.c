@@ -543,14 +543,18 @@ static bool may_look(struct hp_thread_context *context, uint32_t node)
            hp_call_log_may_follow(context, hp_node_at(context, node)->site) && hp_call_log_memory(context) != NULL;
 }
 
-void hp_call_log_look(struct hp_thread_context *context, uint32_t node)
+uint64_t hp_call_log_look(struct hp_thread_context *context, uint32_t node, uint64_t began)
 {
     if (!may_look(context, node))
-        return;
+        return 0;
     struct hp_followed *followed = follow(context, node);
     const uint32_t count = walk(context, followed);
     if (count != UINT32_MAX)
         note_down(context, followed, count);
+    followed = follow(context, node); /* others may have been moved to make room */
+    const uint64_t before = followed->least_cost, cost = hp_now() - began;
+    followed->least_cost = cost;
+    return cost < before ? cost : before;
 }
 
 void hp_call_log_look_at_long(struct hp_thread_context *context, const struct hotpath_frame_ *frame, uint64_t ticks)

@@ -27,7 +27,11 @@ void hp_call_log_reconsider(struct hp_thread_context *context, const struct hotp
  */
 void hp_call_log_look_at_long(struct hp_thread_context *context, const struct hotpath_frame_ *frame,
                               uint64_t ticks);
-void hp_call_log_look(struct hp_thread_context *context, uint32_t node);
+/*
+ * Returns what a look costs, in ticks: the least of this one, which began at `began`, and the last one, since
+ * either may have lost its CPU meanwhile.
+ */
+uint64_t hp_call_log_look(struct hp_thread_context *context, uint32_t node, uint64_t began);
 /* Keeps what is wanted of an ending call; it is counted already and still on top of the stack. */
 void hp_logged_call(struct hp_thread_context *context, const struct hotpath_frame_ *frame, uint64_t ticks,
                     bool is_nested);

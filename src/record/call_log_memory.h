@@ -42,7 +42,7 @@ struct hp_followed {
     uint32_t capacity;
     uint64_t calls;      /* the node's own calls ... */
     uint64_t total;      /* ... and its time */
-    uint64_t least_cost; /* ticks to process one call, minimum */
+    uint64_t least_cost; /* ticks to process one call, minimum; for hp_call_log_look, those of the last look */
 };
 
 /* A slow call before it is stored. */

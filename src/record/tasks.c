@@ -217,8 +217,8 @@ static void count_misuse(struct hp_thread_context *context, uint64_t id)
 
 static void look_into(struct hp_thread_context *context, uint32_t node, uint64_t now)
 {
-    hp_call_log_look(context, node);
-    context->poll_look = now + hp_ticks_per_ms(context) / LOOKS_PER_MS + WORTH * (hp_now() - now);
+    const uint64_t cost = hp_call_log_look(context, node, now);
+    context->poll_look = now + hp_ticks_per_ms(context) / LOOKS_PER_MS + WORTH * cost;
 }
 
 /* The zone of the poll, `frame`, was just closed. */

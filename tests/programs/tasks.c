@@ -178,42 +178,44 @@ static uint64_t now_ns(void)
 }
 
 /* How long it was, at least. */
-static uint64_t chew(unsigned ms)
+static uint64_t chew(uint64_t ns)
 {
     HOTPATH_MEASURE();
     const uint64_t begin = now_ns();
-    usleep(ms * 1000);
+    usleep((useconds_t)(ns / 1000));
     return now_ns() - begin;
 }
 
 static void pick(void) { HOTPATH_MEASURE(); }
 
-#define FIRST_LONG 40000
-#define SECOND_LONG 60000
+#define POLLS 100000
+#define FIRST_LONG 99000
+#define SECOND_LONG 99500
 
-static uint64_t poll_slow(struct job *job, int at)
+static uint64_t poll_slow(struct job *job, int at, uint64_t long_ns)
 {
     uint64_t chewed = 0;
     HOTPATH_POLL(job->task);
     compute(1);
     if (at == FIRST_LONG) {
-        chewed = chew(40);
+        chewed = chew(long_ns);
         for (int times = 0; times < 3; times++)
             pick();
     } else if (at == SECOND_LONG) {
-        chew(11);
+        chew(11000000);
     }
     return chewed;
 }
 
-/* Which of them is the longest depends on the machine: any of them can be preempted. */
+/* Any poll can be preempted. The first long one is longer than all before it, and few come after it. */
 static void two_are_long(void)
 {
     struct job job;
     uint64_t first = 0, others = 0;
     HOTPATH_TASK(job.task, "slow");
-    for (int at = 0; at < 100000; at++) {
-        const uint64_t begin = now_ns(), chewed = poll_slow(&job, at), around = now_ns() - begin;
+    for (int at = 0; at < POLLS; at++) {
+        const uint64_t long_ns = others < 20000000 ? 40000000 : 2 * others;
+        const uint64_t begin = now_ns(), chewed = poll_slow(&job, at, long_ns), around = now_ns() - begin;
         if (at == FIRST_LONG)
             first = chewed;
         else if (around > others)

@@ -21,6 +21,7 @@
 
 #include <hotpath/adapter.h>
 
+#include "call_log.h"
 #include "counter.h"
 #include "hotpath.h"
 #include "objects.h"
@@ -33,7 +34,8 @@ static uint64_t now;
 __typeof__(hp_clock_counter) __wrap_hp_clock_counter;
 __typeof__(hp_now) __wrap_hp_now;
 enum hp_counter __wrap_hp_clock_counter(void) { return HP_COUNTER_NONE; }
-uint64_t __wrap_hp_now(void) { return __atomic_load_n(&now, __ATOMIC_RELAXED); }
+static uint64_t reading_ns; /* what a reading of the clock takes */
+uint64_t __wrap_hp_now(void) { return __atomic_add_fetch(&now, reading_ns, __ATOMIC_RELAXED); }
 
 static void pass(uint64_t ns) { __atomic_add_fetch(&now, ns, __ATOMIC_RELAXED); }
 
@@ -278,6 +280,34 @@ static void contents_of_a_long_poll(void **state)
     report();
     ASSERT_NUMBERS("slow", {"polls", 100000}, {"long_polls", 2}, {"max_poll_ns", 35000000});
     assert_string_equal(find_row("futures", "slow")->inside, "work 30.00 ms, itself 5.00 ms");
+}
+
+/* A look that lost its CPU for 4 ms. The next one must not be put off for 64 times as long. */
+static void interrupted_looks_into_polls(void **state)
+{
+    (void)state;
+    hotpath_task task;
+    start();
+    HOTPATH_TASK(&task, "slow");
+    reading_ns = 10; /* so that it is not worthwhile to follow each poll */
+    for (int at = 0; at < 1000; at++) {
+        HOTPATH_POLL(&task);
+        work_for(100);
+    }
+    reading_ns = 0;
+    const uint64_t took[] = {50, 50, 4000000, 60, 4000000, 4000000, 50};
+    uint64_t counted[] = {[6] = 0};
+    {
+        HOTPATH_POLL(&task);
+        struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
+        hp_context_hold(&context->hot);
+        for (size_t at = 0; at < sizeof took / sizeof took[0]; at++)
+            counted[at] = hp_call_log_look(context, context->hot.top->node, now - took[at]);
+        hp_context_let_go(&context->hot);
+    }
+    HOTPATH_READY(&task);
+    const uint64_t expected[] = {counted[0], 50, 50, 60, 60, 4000000, 50};
+    assert_memory_equal(counted, expected, sizeof expected);
 }
 
 /* ------------------------------------------------------------------------------------- the end, inside a poll */
@@ -1142,6 +1172,7 @@ int main(void)
         TEST(cancelled_tasks_are_counted),
         TEST(long_polls_are_counted),
         TEST(contents_of_a_long_poll),
+        TEST(interrupted_looks_into_polls),
         TEST(what_follows_the_end_is_not_the_tasks),
         TEST(what_follows_the_end_by_another_thread),
         TEST(what_follows_the_end_inside_a_function),
