@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "socket_peer.h"
+#include "stack_sampler.h"
 #include "sys.h"
 #include "text.h"
 
@@ -111,7 +112,7 @@ __attribute__((constructor)) static void read_streams(void)
 {
     pthread_atfork(NULL, NULL, forget_all);
     const char *list = getenv("HOTPATH_RUN_STREAMS");
-    is_off = list != NULL && strcmp(list, "off") == 0;
+    is_off = (list != NULL && strcmp(list, "off") == 0) || !hp_stack_sampler_is_in_front();
     for (size_t at = 0; list != NULL && *list != '\0' && at < MOST_STREAMS; at++) {
         for (; *list >= '0' && *list <= '9'; list++)
             streams[at] = streams[at] * 10 + (uint64_t)(*list - '0');

@@ -399,12 +399,12 @@ static bool make_timers(void)
 
 /*
  * A program linked with libhotpath_alloc.so gets this file a second time from `hotpath run`. The copy in front of
- * the other samples: its hooks are the ones that the program calls.
+ * the other samples, and counts transfers: its hooks are the ones that the program calls.
  */
 HOTPATH_API_ const char hotpath_v1_stack_sampler = 1;
 extern const char own_sampler __attribute__((alias("hotpath_v1_stack_sampler"), visibility("hidden")));
 
-static bool is_in_front(void)
+bool hp_stack_sampler_is_in_front(void)
 {
     const char *first = &hotpath_v1_stack_sampler;
     __asm__("" : "+r"(first)); /* as the dynamic linker found it, not as the compiler knows it */
@@ -416,7 +416,7 @@ __attribute__((constructor(103))) static void begin_sampling(void)
 {
     const int saved = errno;
     sampler.period_ns = wanted_period();
-    sampler.is_on = sampler.period_ns > 0 && is_in_front() && hp_cpu_timers_are_harmless() &&
+    sampler.is_on = sampler.period_ns > 0 && hp_stack_sampler_is_in_front() && hp_cpu_timers_are_harmless() &&
                     hp_process_ring_prepare(sampler.period_ns) && make_timers() &&
                     pthread_key_create(&sampler.at_end, end_thread) == 0 &&
                     pthread_atfork(NULL, NULL, follow_fork) == 0;

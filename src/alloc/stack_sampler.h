@@ -22,6 +22,8 @@
 #include <stdbool.h>
 
 bool hp_stack_sampler_is_on(void);
+/* Whether the program's calls come to this copy of the library first, and others of the process only pass them on. */
+bool hp_stack_sampler_is_in_front(void);
 
 /* The calling thread starts. */
 void hp_stack_sampler_begin_thread(void);

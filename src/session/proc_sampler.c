@@ -8,7 +8,7 @@
  * the same zone: then only schedstat is read.
  *
  * Between two samples a thread may wait for many things. All of it is credited to the one that it is found in: what
- * takes long is found often. SPDX-License-Identifier: MIT
+ * takes long is found often. If there were only two, each gets half. SPDX-License-Identifier: MIT
  */
 #include "proc_sampler.h"
 
@@ -66,9 +66,12 @@ static void end_listening(const struct hp_proc_sampler *sampler, struct hp_watch
     thread->wait_ns = thread->wait_idle_ns = 0;
 }
 
-static void credit_waiting(struct hp_proc_sampler *sampler, struct hp_watched *thread, uint32_t probes)
+/* All that is not credited yet, or half of it. */
+enum { ALL = 1, HALF };
+
+static void credit_waiting(struct hp_proc_sampler *sampler, struct hp_watched *thread, uint32_t probes, int part)
 {
-    const int64_t pending = waited(thread) - thread->settled;
+    const int64_t pending = (waited(thread) - thread->settled) / part;
     const int64_t ns = pending > 0 ? pending : 0;
     hp_wait_credit(sampler, thread, thread->entry, ns, probes);
     thread->settled += ns;
@@ -158,15 +161,16 @@ static bool was_stopped(const struct hp_proc_sampler *sampler, const struct hp_w
 }
 
 /*
- * It has run since the last sample. Its waiting time before that is known only if the wait was all it did. A thread
- * that was found waiting became ready to run because that wait was over: this time belongs to the function that
- * waited, not to what came after.
+ * It has run since the last sample. Its waiting time before that is known only if the wait was all it did. If it has
+ * run once and waits again, half of it belongs to either wait, on average. A thread that was found waiting became
+ * ready to run because that wait was over: this time belongs to the function that waited, not to what came after.
  */
 static void end_wait(struct hp_proc_sampler *sampler, struct hp_watched *thread, bool is_running,
                      uint64_t slices_before)
 {
-    if (thread->is_waiting && ((is_running && thread->slices == slices_before + 1) || was_stopped(sampler, thread)))
-        credit_waiting(sampler, thread, 0);
+    const bool was_all = is_running || was_stopped(sampler, thread);
+    if (thread->is_waiting && (thread->slices == slices_before + 1 || was_stopped(sampler, thread)))
+        credit_waiting(sampler, thread, 0, was_all ? ALL : HALF);
     take_back(sampler, thread);
     if (thread->is_waiting)
         credit_ready(sampler, thread, 0);
@@ -203,7 +207,7 @@ static void look_at_waiting(struct hp_proc_sampler *sampler, struct hp_watched *
     thread->of_this_wait = 0;
     thread->is_waiting = true;
     thread->running_looks = 0;
-    credit_waiting(sampler, thread, 1);
+    credit_waiting(sampler, thread, 1, ALL);
 }
 
 /* What an entry is about, besides its place. */
@@ -314,7 +318,7 @@ static bool look_at(struct hp_proc_sampler *sampler, struct hp_watched *thread)
     if (is_still) {
         find_late(sampler, thread);
         follow(sampler, thread);
-        credit_waiting(sampler, thread, 1);
+        credit_waiting(sampler, thread, 1, ALL);
         return true;
     }
     end_wait(sampler, thread, state == 'R', slices_before);
@@ -337,7 +341,7 @@ static void end_thread(struct hp_proc_sampler *sampler, struct hp_watched *threa
     const struct hp_crew_seen seen = seen_of(thread);
     if (thread->since_ns != 0) {
         take_back(sampler, thread);
-        credit_waiting(sampler, thread, 0);
+        credit_waiting(sampler, thread, 0, ALL);
         credit_ready(sampler, thread, 0);
     }
     hp_crew_part(&sampler->crew, &thread->crew, &seen);

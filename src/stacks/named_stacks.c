@@ -35,10 +35,22 @@ static void count_again(struct hp_named_stacks *named, const struct hp_named_nod
         named->waits_recovered += weight[HP_STACK_WAITS];
 }
 
+static bool is_process(const struct hp_named_node *node)
+{
+    return node->image == HP_STACK_PROCESS && node->frame_count == 0;
+}
+
+static bool has_others(const struct hp_named_stacks *named, const uint32_t *pids, size_t count)
+{
+    for (size_t at = 1; at < named->node_count; at++)
+        if (is_process(&named->nodes[at]) && !is_kept(&named->nodes[at], pids, count))
+            return true;
+    return false;
+}
+
 static unsigned path_of(const struct hp_named_node *node, const uint32_t *pids, size_t count)
 {
-    const bool is_process = node->image == HP_STACK_PROCESS && node->frame_count == 0;
-    return (is_process && is_kept(node, pids, count) ? KEPT : 0) |
+    return (is_process(node) && is_kept(node, pids, count) ? KEPT : 0) |
            (node->image == HP_STACK_INCOMPLETE ? INCOMPLETE : 0) |
            (node->flags & HP_STACK_RECOVERED ? RECOVERED : 0);
 }
@@ -58,6 +70,8 @@ static void keep_shares(struct hp_named_stacks *named, const struct kept *kept)
 
 bool hp_named_stacks_keep(struct hp_named_stacks *named, const uint32_t *pids, size_t count)
 {
+    if (!has_others(named, pids, count))
+        return true;
     struct kept *kept = calloc(named->node_count + 1, sizeof *kept);
     size_t nodes = 1;
     if (kept == NULL)

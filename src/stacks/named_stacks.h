@@ -85,7 +85,10 @@ bool hp_name_stacks(const struct hp_stacks *stacks, const struct hp_zone_namer *
                     struct hp_named_stacks *ret_named);
 void hp_named_stacks_free(struct hp_named_stacks *named);
 
-/* Leaves only what these processes did. Losses remain those of the run. False: no memory, nothing is changed. */
+/*
+ * Leaves only what these processes did; if there are no others, also what is known of none. Losses remain those of
+ * the run. False: no memory, nothing is changed.
+ */
 bool hp_named_stacks_keep(struct hp_named_stacks *named, const uint32_t *pids, size_t count);
 
 #endif

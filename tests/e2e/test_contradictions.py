@@ -1,13 +1,15 @@
 """One run has the same numbers in its report, in JSON, on its page and in the console, and none of them contradicts
 another. (Every report in JSON that any test reads is checked by contradictions.py.)"""
+import contextlib
 import json
 import re
+import subprocess
 
 import pytest
 
 import contradictions
 from command import Cli
-from harness import EXAMPLES, PROGRAMS, without_emulator, without_thread_sanitizer
+from harness import EXAMPLES, PROGRAMS, full, near, pairs, without_emulator, without_thread_sanitizer
 from test_page import page_of
 
 pytestmark = [without_emulator("/proc shows the emulator"),
@@ -87,3 +89,190 @@ def test_the_checker_finds_contradictions():
     assert len(found(headline="The bottleneck is g: 40 % of the time, cpu-bound")) == 1
     assert len(found(headline="The bottleneck is f: 140 % of the time, cpu-bound")) == 1
     assert len(found(headline="The program is idle for 80 % of the time. The bottleneck is f: 40 % of it")) == 1
+
+
+# ------------------------------------------------------------------------------- a program that knows its costs
+
+LEDGER = PROGRAMS / "ledger"
+COMPUTE = ("heavy", "light", "alternate")
+WAIT = {"feed": "sleep", "take_lock": "lock", "read_pipe": "pipe", "await_turn": "condition", "alternate": "sleep"}
+CPU_PERCENT, WAIT_POINTS = 5, 5
+
+
+@contextlib.contextmanager
+def spinners(count):
+    """Processes that compete for the CPUs."""
+    running = [subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for spinner in running:
+            spinner.kill()
+            spinner.wait()
+
+
+class Ledger:
+    """A run of the program, its truth, and what the views show of the run."""
+
+    def __init__(self, box, form, rivals):
+        self.cli = cli = Cli(box)
+        self.is_measured, self.is_run = form != "unmodified", form != "measured alone"
+        times = 4 if rivals else 1  # the observer is late as well
+        with spinners(rivals):
+            if self.is_run:
+                done = cli("run", "--format", "none", "--", LEDGER if self.is_measured else f"{LEDGER}_off", times)
+            else:
+                done = box.run("ledger", times, folder=cli.folder, env={"HOTPATH_OUTPUT_FORMAT": "none", "HOTPATH_CPU": 1,
+                                                                "HOTPATH_WAITS": 1})
+        self.told = pairs(done.stdout)
+        self.page = page_of(cli)
+        self.sections = {name: self.page.section(name)["rows"] for name in self.page.data["sections"]}
+        self.pid = str(cli.sessions()[0]["pid"])
+
+    def truth(self, name, what):
+        return self.told[f"{name}.{what}"]
+
+    def row(self, section, name):
+        found = [row for row in self.sections[section] if row["name"] == name]
+        assert len(found) == 1, (section, name, self.sections[section])
+        return found[0]
+
+    def waited(self, name):
+        """For what it is known to wait for, by the section that knows functions."""
+        if not self.is_measured:
+            return self.row("functions", name)["total_waiting_ns"]
+        return sum(row["waited_ns"] for row in self.sections["waits"]
+                   if row["name"] == name and row["cause"] == WAIT[name])
+
+    def console(self, tab):
+        return self.cli("console", "--once", "--totals", "--tab", tab, "--size", "400x120", self.pid,
+                        env={"LC_ALL": "C.UTF-8"}).stdout
+
+
+TABS = ((4, "functions"), (5, "channels"), (6, "threads"), (7, "waits"))  # of the console
+
+
+def check_times(ledger):
+    for name in COMPUTE:
+        row = ledger.row("cpu", name)["cpu_ns"] if ledger.is_measured else ledger.row("functions", name)["total_ns"]
+        assert near(row, ledger.truth(name, "cpu_ns"), CPU_PERCENT), (name, row, ledger.truth(name, "cpu_ns"))
+    for name in WAIT:
+        missed = abs(ledger.waited(name) - ledger.truth(name, "waited_ns")) / ledger.truth(name, "wall_ns")
+        assert 100 * missed <= WAIT_POINTS, (name, ledger.waited(name), ledger.truth(name, "waited_ns"))
+    mixer = [row for row in ledger.sections["threads"] if row["name"].split()[0] == "mixer"]
+    assert len(mixer) == 1 and near(mixer[0]["cpu_ns"], ledger.truth("alternate", "cpu_ns"), CPU_PERCENT)
+    for row in ledger.sections["bottlenecks"] if ledger.is_measured else ():
+        if row["name"] in COMPUTE + tuple(WAIT) and row["percent_cpu"] is not None:
+            share = 100 * ledger.truth(row["name"], "cpu_ns") / ledger.truth(row["name"], "wall_ns")
+            assert abs(row["percent_cpu"] - share) <= WAIT_POINTS, (row, share)
+
+
+def check_counts(ledger):
+    told = ledger.told
+    if ledger.is_measured:
+        for name in (*COMPUTE, *WAIT, "allocate"):
+            assert ledger.row("timing", name)["calls"] == ledger.truth(name, "calls"), name
+        assert ledger.row("alloc-count", "allocate")["total_count"] == told["allocate.allocations"]
+        assert ledger.row("alloc-bytes", "allocate")["total_bytes"] == told["allocate.bytes"]
+        items = ledger.row("channels", "items")
+        assert (items["sent"], items["received"]) == (told["items"], told["items"])
+        assert ledger.row("values", "number")["updates"] == ledger.row("futures", "errand")["calls"] == told["items"]
+    if ledger.is_run:
+        pipe = ledger.row("channels", "pipe")
+        assert (pipe["sent"], pipe["received"]) == (told["messages"], told["messages"])
+        assert pipe["sent_bytes"] == pipe["received_bytes"] == told["message_bytes"]
+
+
+UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "B": 1, "KB": 2 ** 10, "MB": 2 ** 20, "GB": 2 ** 30, "%": 1,
+         "k": 1e3, "M": 1e6, "G": 1e9, "": 1}
+FIGURE = re.compile(r"(?:^|\s)(?:about |~)?(-?[\d,]+(?:\.\d+)?)\s?(ns|µs|ms|s|min|B|KB|MB|GB|%|k|M|G|)\^?$")
+
+
+def shows(text, value):
+    """Whether the text at the end of a cell is this number, as far as it is precise."""
+    if value is None:
+        return re.search(r"(?:^|\s)[-–]$", text) is not None
+    found = FIGURE.search(text)
+    if found is None:
+        return False
+    digits, unit = found.group(1).replace(",", ""), UNITS[found.group(2)]
+    last = 10.0 ** -len(digits.partition(".")[2]) * unit
+    if "about " in text:  # two digits
+        last = max(last, value / 10)
+    return abs(float(digits) * unit - value) <= last / 2 * 1.001 + 1e-9 or (0 < value < last and float(digits) == 0)
+
+
+def flat(rows):
+    return [one for row in rows for one in (row, *flat(row.get("children", [])))]
+
+
+def check_text(ledger, name):
+    """All numbers of the table of a section."""
+    columns = {column["title"]: column for column in ledger.page.data["sections"][name]["columns"]}
+    text = ledger.cli("report", "--section", name, "--limit", "0", "--percentiles", "50,95,99").stdout
+    lines = [line for line in text.splitlines() if line[:1] == "|"]
+    table = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    rows = flat(ledger.sections[name])
+    assert not table or len(table) == len(rows) + 1, text
+    compared = 0
+    for cells, row in zip(table[1:], rows):
+        for title, cell in zip(table[0], cells, strict=True):
+            if columns[title]["unit"] in ("ns", "count", "bytes", "percent", "number"):
+                assert shows(cell, row[columns[title]["key"]]), (name, title, cell, row)
+                compared += 1
+    return compared
+
+
+def check_screen(ledger, tab, name, key="name"):
+    """The numbers of the console's table of a section, by the places of its headings."""
+    columns = [column for column in ledger.page.data["sections"][name]["columns"]
+               if column["unit"] in ("ns", "count", "bytes", "percent", "number")]
+    lines = ledger.console(tab).splitlines()
+    first = {"functions": "Function", "waits": "Function", "channels": "Channel", "threads": "Thread"}[name]
+    head = next(at for at, line in enumerate(lines) if re.match(rf"   {first}  ", line))
+    places, left = {}, lines[head]
+    for column in sorted(columns, key=lambda column: -len(column["title"])):  # "Queue Bytes" before "Queue"
+        found = re.search(rf"(?<=\s){re.escape(column['title'])}\s?[▼▲]?(?=\s|$)", left)
+        if found:
+            places[column["key"]] = found.end()
+            left = left[:found.start()] + "#" * len(found.group()) + left[found.end():]
+    compared = 0
+    for row, line in zip(ledger.sections[name], lines[head + 1:]):
+        assert line[3:].startswith(str(row[key])[:10]), (name, row, line)
+        for at, end in places.items():
+            assert shows(line[:end].rstrip(), row[at]), (name, at, line, row)
+            compared += 1
+    return compared
+
+
+def check_truth(ledger):
+    check_counts(ledger)
+    check_times(ledger)
+
+
+def check_views(ledger):
+    report = json.loads(ledger.cli("report", "--format", "json", "--section", "all,-timeline,-cold", "--limit", "0",
+                                   "--percentiles", "50,95,99").stdout)
+    assert contradictions.in_report(report) == []
+    for name, section in report["sections"].items():
+        assert section["rows"] == ledger.sections[name], name
+        check_text(ledger, name)
+    compared = {name: check_screen(ledger, tab, name) for tab, name in TABS if name in report["sections"]}
+    assert compared["threads"] > 30 and compared["waits"] > 10, compared
+
+
+@pytest.mark.parametrize("form, rivals", [
+    pytest.param(form, rivals, marks=[] if rivals == 0 and form != "measured alone" else full)
+    for form in ("measured", "unmodified", "measured alone") for rivals in (0, 4)])
+def test_truth_in_all_views(box, form, rivals):
+    """If the observer had no CPU when a wait ended, its time is wrong; a wrong rule is wrong every time."""
+    for attempt in range(3):
+        ledger = Ledger(box, form, rivals)
+        check_views(ledger)
+        try:
+            check_truth(ledger)
+            return
+        except AssertionError as error:
+            print(error)
+            if attempt == 2:
+                raise
