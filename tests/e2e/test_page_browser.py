@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from command import wait_until
-from harness import EXAMPLES, PROGRAMS, SOURCE, without_emulator, without_thread_sanitizer
+from harness import EXAMPLES, PROGRAMS, SOURCE, without_emulator, without_sanitizer
 from page_in_browser import BROWSER, DRIVER, browser, cli  # noqa: F401 (fixtures)
 from test_page import page_of
 from test_serve import Server
 from test_stretch import history
 
 pytestmark = [without_emulator("/proc shows the emulator"),
-              without_thread_sanitizer("it has a thread of its own, which uses time, too"),
+              without_sanitizer("nothing is preloaded then, so the page has no allocations and no samples"),
               pytest.mark.skipif(not (BROWSER and DRIVER), reason="needs chromium and chromium-driver")]
 
 NONE = "\u2013"
