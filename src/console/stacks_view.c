@@ -43,7 +43,7 @@ static bool place_of(struct hp_flame *flame, const struct hp_named_stacks *stack
 {
     for (uint32_t at = node->frame_count; at-- > 0;) {
         uint32_t function = stacks->frames[node->first_frame + at].function;
-        if (*place == NOWHERE) {
+        if (chosen != NULL && *place == NOWHERE) {
             if (chosen[function] == NOWHERE)
                 continue;
             function = chosen[function];
