@@ -63,6 +63,7 @@ static inline __attribute__((always_inline)) uint64_t confinement(void)
 }
 
 uint64_t hp_confinement(void) { return confinement(); }
+bool hp_is_confined_in_run(void) { return confinement() > lender.confinement; }
 
 /* ------------------------------------------------------------------------------------------------------ asking */
 

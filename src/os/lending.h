@@ -73,6 +73,8 @@ static inline bool hp_loan_may_help(int error)
 
 /* As hp_task_confinement, of this thread, with little stack and nothing of the C library. */
 uint64_t hp_confinement(void);
+/* Whether this thread is in a sandbox that is not around the whole run. */
+bool hp_is_confined_in_run(void);
 
 /*
  * NULL, or an empty or too long name: there is no lender. `around`: the lender's hp_task_confinement, of a sandbox

@@ -172,6 +172,8 @@ bool hp_stack_ring_make(struct hp_stack_ring *ring, const struct hp_stack_ring_p
     ring->is_untold = false;
     if (!HP_STACK_RING_WORKS || !hp_stack_ring_is_possible(plan->capacity))
         return false;
+    if (hp_is_confined_in_run())
+        return false; /* it may forbid all of this. Nothing told of it, or no ring would be wanted */
     const long error = make(ring, plan);
     if (error != 0 && hp_loan_may_help((int)error) && borrow(ring, plan) == 0)
         return true;

@@ -21,6 +21,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <wordexp.h>
 
@@ -186,6 +187,13 @@ static void use_pipe(void)
         _exit(3);
 }
 
+/* Long enough for samples, where they are taken by timers. */
+static void compute(void)
+{
+    for (const clock_t end = clock() + CLOCKS_PER_SEC / 100; clock() < end;)
+        ;
+}
+
 static int live_unseen(void)
 {
     static char yes[] = "/bin/true", *const nothing[] = {yes, NULL};
@@ -193,6 +201,7 @@ static int live_unseen(void)
     if (child == 0) {
         if (!shut_in_unseen())
             _exit(77);
+        compute();
         use_pipe();
         hp_raw(SYS_execve, yes, nothing, environ);
         _exit(98);
@@ -202,6 +211,7 @@ static int live_unseen(void)
         return 77;
     child = fork();
     if (child == 0) {
+        compute();
         use_pipe();
         execv(yes, nothing);
         _exit(98);
