@@ -72,11 +72,14 @@ def test_the_checker_finds_contradictions():
               "percent_average": 60, "percent_max": 80, "threads": 1, "waits_ns": {"lock": 300_000_000}}
     order = {"column": "total_ns", "direction": "descending"}
 
-    def found(headline="The bottleneck is f: 40 % of the time, cpu-bound", rows=(row,), thread=thread):
+    def found(headline="The bottleneck is f: 40 % of the time, cpu-bound", rows=(row,), thread=thread, count=1):
         return contradictions.in_report({
-            "meta": {"headline": headline}, "elapsed_ns": 1_000_000_000, "sections": {
+            "meta": {"headline": headline, "processes": count}, "elapsed_ns": 1_000_000_000,
+            "trust": {"brief_processes": 1}, "sections": {
                 "timing": {"percent_of": "rows", "order": order, "rows": list(rows)},
-                "threads": {"rows": [thread]}}})
+                "threads": {"rows": [thread]},
+                "processes": {"total_rows": 2, "shown_rows": 2, "rows": [
+                    {"name": "1 a", "processes": 0}, {"name": "1 b", "processes": 1}]}}})
 
     assert found() == []
     assert len(found(rows=[row | {"percent_total": 101}])) == 1
@@ -86,6 +89,7 @@ def test_the_checker_finds_contradictions():
     assert len(found(thread=thread | {"waited_ns": 500_000_000})) == 1
     assert len(found(thread=thread | {"waits_ns": {"lock": 400_000_000}})) == 1
     assert len(found(thread=thread | {"percent_max": 30})) == 1
+    assert len(found(count=2)) == 1 and len(found(count=0)) == 2  # rows, and brief ones
     assert len(found(headline="The bottleneck is g: 40 % of the time, cpu-bound")) == 1
     assert len(found(headline="The bottleneck is f: 140 % of the time, cpu-bound")) == 1
     assert len(found(headline="The program is idle for 80 % of the time. The bottleneck is f: 40 % of it")) == 1
