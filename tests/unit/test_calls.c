@@ -534,7 +534,7 @@ static void the_slowest_call_is_shown_safely(void **state)
     const char *json = fixture_render(0, false);
     assert_null(strchr(json, '\x1b'));
     assert_non_null(strstr(json, "\"percent_of\":\"call\""));
-    assert_non_null(strstr(json, "\"name\":\"lex\",\"calls\":3,\"total_ns\":3000,\"self_ns\":3000,"
+    assert_non_null(strstr(json, "\"name\":\"lex\",\"calls\":3,\"polls\":null,\"total_ns\":3000,\"self_ns\":3000,"
                                  "\"percent_call\":75,\"note\":\"\\u001b]0;title\\u0007 of a note"));
 }
 
