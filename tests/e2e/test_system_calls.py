@@ -30,13 +30,17 @@ BY_THE_PROGRAM = {"exit_group"}
 # By the kernel after a handler. Its stack is that of the code that was interrupted.
 AFTER_HANDLERS = {"rt_sigreturn"}
 
+OF_USERS = ("setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setgroups")
+
 # Named in the sources or imported, but not made by the library.
 NOT_MADE = {
+    **dict.fromkeys((*OF_USERS, "chroot", "pivot_root", "unshare", "setns"), "asked for by the program"),
     "execve": "asked for by the program", "execveat": "the same", "seccomp": "the same",
     "exit": "asked for by HOTPATH_SHUTDOWN_MS",
     "pwrite64": "src/session/axis_writer.c: by hotpath run",
 }
-ON_32_BITS = {"clock_gettime32", "clock_gettime64", "fcntl64", "mmap2", "timer_settime32", "timer_settime64"}
+ON_32_BITS = {"clock_gettime32", "clock_gettime64", "fcntl64", "mmap2", "timer_settime32", "timer_settime64",
+              *(name + "32" for name in OF_USERS)}
 INSIDE_THE_C_LIBRARY = {"open": "openat", "stat": "newfstatat", "lstat": "newfstatat", "getrlimit": "prlimit64"}
 
 
