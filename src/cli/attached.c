@@ -81,7 +81,7 @@ static void fill(uint32_t pid)
     header->byte_order = HP_BYTE_ORDER;
     header->version = HP_LAYOUT_VERSION;
     header->header_bytes = HP_HEADER_BYTES;
-    header->features = HP_FEATURE_CPU;
+    header->features = HP_FEATURE_CPU | HP_FEATURE_RECORDED;
     header->state = HP_STATE_LIVE;
     header->pid = pid;
     header->process_start = hp_process_start_time(pid);

@@ -204,7 +204,8 @@ const struct hp_command hp_command_ls = {
                "  paused                   running, but 'hotpath off' has paused recording\n"
                "  finished\n"
                "  exit N, killed: SIGNAL   how the program of a run ended\n"
-               "  unfinished               the process was killed, or ended by _exit or exec\n"
+               "  unfinished               the process was killed, or ended by _exit or exec, or\n"
+               "                           'hotpath record' was killed\n"
                "  elsewhere                in another pid namespace, such as a container: it is not\n"
                "                           known whether the process is running\n",
     .flags = list_flags,

@@ -35,6 +35,10 @@ static void put_state(const struct hp_console *console, struct hp_text *text)
     } else if (watched->state == HP_SNAPSHOT_RUNNING) {
         hp_text_string(text, "● live ");
         hp_text_string(text, clock);
+    } else if (watched->is_recorded) {
+        const bool is_complete = watched->state == HP_SNAPSHOT_FINISHED;
+        hp_text_string(text, is_complete ? "■ recorded for " : "■ recording broken off after ");
+        hp_text_string(text, clock);
     } else {
         const bool has_exited = strncmp(console->ending, "exit", 4) == 0;
         const bool is_killed = console->ending[0] != '\0' ? !has_exited : watched->state != HP_SNAPSHOT_FINISHED;

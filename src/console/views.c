@@ -166,7 +166,7 @@ void hp_view_set_text(struct hp_table_cell *cell, const char *text)
 
 static const char *state_name(enum hp_program_state state)
 {
-    static const char *const names[] = {"● live", "○ off", "■ ended", "■ crashed", "  elsewhere"};
+    static const char *const names[] = {"● live", "○ off", "■ ended", "■ unfinished", "  elsewhere"};
     return names[state];
 }
 

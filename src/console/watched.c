@@ -445,6 +445,7 @@ static void describe(struct hp_watched *watched)
     watched->elapsed_ns = hp_run_elapsed_ns(run);
     watched->state = hp_run_state(run);
     watched->is_live = watched->state == HP_SNAPSHOT_RUNNING;
+    watched->is_recorded = (first->header.features & HP_FEATURE_RECORDED) != 0;
     /* The command without its arguments and folders. */
     const size_t length = strcspn(command, " ");
     char *name = hp_arena_copy(watched->reader.model.arena, command, length);

@@ -90,6 +90,7 @@ struct hp_watched {
     /* Results of the latest refresh. */
     bool has_data;
     bool is_live;
+    bool is_recorded; /* by `hotpath record`: whether the process has ended is not known */
     bool has_history; /* so windows are possible */
     bool is_whole;    /* the window is the whole run */
     bool has_cpus;    /* the number of busy CPUs is known */

@@ -58,6 +58,7 @@
 #define HP_FEATURE_RUN 16u      /* started by `hotpath run`: what the process used before the session counts, too */
 #define HP_FEATURE_COUNTED 32u  /* malloc is interposed: allocations are counted, if anything is */
 #define HP_FEATURE_UNPASSED 64u /* stacks could not be passed on to `hotpath run`: see stack_ring.h */
+#define HP_FEATURE_RECORDED 128u /* made by `hotpath record`; the process may live longer than that */
 /*
  * Set from outside, by an observer: the process has sandboxed itself and may be killed by a system call it did not
  * make before. All bits of this byte are for observers.

@@ -4,6 +4,7 @@ import os
 import pathlib
 import platform
 import pwd
+import re
 import signal
 import subprocess
 import time
@@ -111,6 +112,34 @@ def test_computing_threads(cli, start):
     assert of["whole"] >= 0.98 * of["samples"] > 0
 
 
+def used_ns(process):
+    """CPU time of its main thread, by the kernel."""
+    return int(pathlib.Path(f"/proc/{process.pid}/schedstat").read_text().split()[0])
+
+
+@needs_perf
+@pytest.mark.parametrize("ms, is_idle", [(10, True), (150, False)])
+def test_idle_and_busy_shares(cli, start, ms, is_idle):
+    """Computing is not idle, although the program waits for events again and again."""
+    process = start(WAITERS, "idle", ms)
+    if not may_be_read():
+        pytest.skip("processes of others may not be looked at here")
+    until(lambda: used_ns(process) > 2 * ms * 1_000_000)
+    begin, used = time.monotonic_ns(), used_ns(process)
+    report = record(cli, "-p", process.pid, "--for", "2s").report
+    busy = 100 * (used_ns(process) - used) / (time.monotonic_ns() - begin)
+    functions = report.values["sections"]["functions"]["totals"]
+    elapsed = report.values["elapsed_ns"]
+    assert abs(100 * functions["cpu_ns"] / elapsed - busy) <= 5
+    assert abs(100 * rows(report, WAITERS)["answer"].total_ns / elapsed - busy) <= 5
+    idle = re.match(r"The program is idle for (\d+) %", report.values["meta"]["headline"])
+    assert bool(idle) == is_idle, report.values["meta"]["headline"]
+    polls = 100 * rows(report, WAITERS)["on_poll"].waiting_ns / elapsed
+    starved = 100 * sum(row.waited_ns for row in report.rows("waits") if row.cause == "run queue") / elapsed
+    for share in [polls, int(idle.group(1))] if is_idle else [polls]:  # idle: time without a CPU after that, too
+        assert 95 - busy - starved <= share <= 105 - busy, (share, busy, starved)
+
+
 def test_without_perf(cli, start):
     """The report says so, with a remedy, and the rest is recorded."""
     process = start(WAITERS, "input")
@@ -147,8 +176,10 @@ def test_the_console_shows_it_as_live(cli, start):
     assert "● live" in first_line()
     recording.kill()
     recording.communicate(timeout=PATIENCE)
-    assert "● live" not in first_line()
+    assert "■ recording broken off after 0:" in first_line()  # the process goes on
     assert process.poll() is None
+    cli("record", "-p", process.pid, "--for", "100ms")
+    assert "■ recorded for 0:00" in first_line()
 
 
 def test_invalid_targets(cli, start):

@@ -5,6 +5,7 @@
  *     waiters mutex MS    one in on_mutex for so long, whose end main waits for
  *     waiters poll MS     in on_poll for so long
  *     waiters input       in on_input, until its standard input ends
+ *     waiters idle MS     in answer for so much CPU time, then in on_poll for 50 ms, and so on without end
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,11 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#if defined(__clang__)
-#define APART __attribute__((noinline))
-#else
-#define APART __attribute__((noinline, noclone))
-#endif
+#include "computing.h"
+
 #define NOT_LAST() __asm__ volatile("") /* so that nothing is called last, which would leave no frame */
 
 static int ends[2];
@@ -89,6 +87,14 @@ static APART void on_input(void)
     NOT_LAST();
 }
 
+static APART void answer(uint64_t ms)
+{
+    const uint64_t until = used_ns() + ms * 1000000u;
+    while (used_ns() < until)
+        compute(20000);
+    NOT_LAST();
+}
+
 static void *in_thread(void *wait)
 {
     ((void (*)(void))(uintptr_t)wait)();
@@ -128,6 +134,14 @@ static void wait_for_all(void)
         pthread_join(threads[at], NULL);
 }
 
+static void be_idle(void)
+{
+    for (;;) {
+        answer(wait_ms);
+        on_poll(50);
+    }
+}
+
 static void wait_for_mutex(void)
 {
     pthread_mutex_lock(&held);
@@ -147,6 +161,8 @@ int main(int argc, char **argv)
         on_poll(wait_ms);
     else if (strcmp(what, "input") == 0)
         on_input();
+    else if (strcmp(what, "idle") == 0)
+        be_idle();
     else
         return 2;
     return 0;
