@@ -12,9 +12,9 @@
 
 #include "check.h"
 #include "exact_memory.h"
+#include "image_file.h"
 #include "input.h"
 #include "instrumented.h"
-#include "linkage.h"
 
 /* Included for access to its static functions: the map of this process says nothing about a forged file. */
 #include "symbols.c"

@@ -12,7 +12,6 @@
 /* Included for access to its static functions: tables are made from sections here, not from files. */
 #include "unwind_table.c"
 
-#include "expression.h"
 #include "unwind.h"
 
 #define LARGEST_INPUT (1u << 16)

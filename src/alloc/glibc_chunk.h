@@ -11,19 +11,19 @@
 #include "real_alloc.h"
 
 /* The three lowest bits of the word are flags; blocks that were mapped individually have a second word in front. */
-#define HP_HEAD_FLAGS ((size_t)7)
-#define HP_HEAD_IS_MAPPED ((size_t)2)
+#define HP_CHUNK_FLAGS ((size_t)7)
+#define HP_CHUNK_IS_MAPPED ((size_t)2)
 
-static inline __attribute__((always_inline)) size_t hp_context_size(void *block)
+static inline __attribute__((always_inline)) size_t hp_chunk_size(void *block)
 {
-    const size_t context = ((const size_t *)block)[-1];
-    return (context & ~HP_HEAD_FLAGS) - sizeof context -
-           (context & HP_HEAD_IS_MAPPED) * (sizeof context / HP_HEAD_IS_MAPPED);
+    const size_t header = ((const size_t *)block)[-1];
+    return (header & ~HP_CHUNK_FLAGS) - sizeof header -
+           (header & HP_CHUNK_IS_MAPPED) * (sizeof header / HP_CHUNK_IS_MAPPED);
 }
 
 static inline __attribute__((always_inline)) size_t hp_usable_size(void *block)
 {
-    return __builtin_expect(HP_NEXT(has_heads) != 0, 1) ? hp_context_size(block) : HP_NEXT(usable_size)(block);
+    return __builtin_expect(HP_NEXT(has_heads) != 0, 1) ? hp_chunk_size(block) : HP_NEXT(usable_size)(block);
 }
 
 #endif

@@ -100,8 +100,8 @@ static INLINED void release(void *block, hp_real_usable_size *usable_size, uintp
 
 static void *count_malloc(size_t size) { return allocate(size, hp_usable_size, HP_STACK_PLACE()); }
 static void count_free(void *block) { release(block, hp_usable_size, HP_STACK_PLACE()); }
-static void *count_malloc_with_head(size_t size) { return allocate(size, hp_context_size, HP_STACK_PLACE()); }
-static void count_free_with_head(void *block) { release(block, hp_context_size, HP_STACK_PLACE()); }
+static void *count_malloc_with_head(size_t size) { return allocate(size, hp_chunk_size, HP_STACK_PLACE()); }
+static void count_free_with_head(void *block) { release(block, hp_chunk_size, HP_STACK_PLACE()); }
 
 static void only_free(void *block)
 {

@@ -242,7 +242,7 @@ static hp_real_usable_size *silence_copy_behind(void)
 #ifdef __GLIBC__
 static bool has_head(void *block)
 {
-    const bool is_right = block != NULL && hp_context_size(block) == HP_NEXT(usable_size)(block);
+    const bool is_right = block != NULL && hp_chunk_size(block) == HP_NEXT(usable_size)(block);
     HP_NEXT(free)(block);
     return is_right;
 }

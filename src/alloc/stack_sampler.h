@@ -1,7 +1,7 @@
 /*
  * Stacks of threads that use CPU time, taken inside the process. If the kernel refuses perf to `hotpath run`, a
  * timer on each thread's CPU clock sends it a signal, whose handler copies registers and stack into the ring of the
- * process (process_ring.h). `hotpath run` unwinds them.
+ * process. `hotpath run` unwinds them.
  *
  * Which threads. The first one from process start, others from their start, since thread_hooks.c interposes
  * pthread_create. A thread created in another way is not sampled; its time is in `<not sampled>`.

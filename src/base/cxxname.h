@@ -8,7 +8,7 @@
  *
  * Return type, parameters and qualifiers are left out; template arguments are put in where they belong. Both
  * compilers' words for lambdas, unnamed namespaces and unnamed types become the same ones: <lambda>, (anonymous
- * namespace), (anonymous struct), and types are as people write them (cxxtidy.h). What demanglers write is read as
+ * namespace), (anonymous struct), and types are as people write them. What demanglers write is read as
  * well.
  *
  * May be used in a signal handler. SPDX-License-Identifier: MIT

@@ -1,21 +1,445 @@
 /* hotpath annotate: a function, line by line. SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "annotate_code.h"
-#include "annotated.h"
 #include "arguments.h"
+#include "code_range.h"
 #include "command.h"
 #include "debug_servers.h"
-#include "named_function.h"
+#include "line_sums.h"
 #include "regular_file.h"
 #include "run_stacks.h"
 #include "session_choice.h"
+#include "spelling.h"
+#include "terminal.h"
+#include "text.h"
 #include "units.h"
+
+/* ---------------------------------------------------------------------------------------------------- annotated */
+
+/*
+ * Lines of a source or of disassembly with the samples found at them. Lines with samples are printed with a few
+ * lines of context.
+ *
+ * Prints lines of source or code with their samples.
+ */
+struct hp_annotated_line {
+    const char *text;
+    uint64_t at; /* line number or address */
+};
+
+struct hp_annotated {
+    struct hp_annotated_line *all;
+    size_t count, room;
+    char *bytes; /* storage of the lines */
+};
+
+#define MOST_BYTES (64u << 20)
+#define LINES_AROUND 2u
+#define INSTRUCTIONS_AROUND 4u
+#define LONGEST_INSTRUCTION 16u
+#define HOT_PERCENT 10.0
+#define TAB 8u
+
+/* Appends a line. False: no memory. */
+static bool annotated_add(struct hp_annotated *text, const char *line, uint64_t at)
+{
+    if (text->count == text->room) {
+        const size_t room = 2 * text->room + 256;
+        struct hp_annotated_line *all = realloc(text->all, room * sizeof *all);
+        if (all == NULL)
+            return false;
+        text->all = all;
+        text->room = room;
+    }
+    text->all[text->count++] = (struct hp_annotated_line){line, at};
+    return true;
+}
+
+static void annotated_free(struct hp_annotated *text)
+{
+    free(text->all);
+    free(text->bytes);
+    *text = (struct hp_annotated){.count = 0};
+}
+
+/* Reads a whole file and adds a terminating zero. NULL: errno says why. */
+static char *annotated_read(int fd)
+{
+    size_t room = 65536, length = 0;
+    char *bytes = malloc(room);
+    for (ssize_t more = 1; bytes != NULL && more != 0;) {
+        if (room - length < 2 && room < MOST_BYTES) {
+            char *larger = realloc(bytes, room *= 2);
+            if (larger == NULL)
+                free(bytes);
+            bytes = larger;
+            continue;
+        }
+        more = read(fd, bytes + length, room - length - 1);
+        if (more < 0 && errno == EINTR)
+            continue;
+        if (more < 0) {
+            free(bytes);
+            return NULL;
+        }
+        length += (size_t)more;
+    }
+    if (bytes != NULL)
+        bytes[length] = '\0';
+    return bytes;
+}
+
+/* ------------------------------------------------------------------------------------------------- print */
+
+struct printing {
+    const struct hp_annotated *text;
+    const struct hp_line_sums *sums;
+    const struct hp_line_table *table;
+    size_t around;
+    bool is_code, has_color;
+};
+
+static double percent_of(const struct printing *printing, uint64_t ns)
+{
+    return printing->sums->all_ns > 0 ? 100.0 * (double)ns / (double)printing->sums->all_ns : 0;
+}
+
+static void print_share(const struct printing *printing, uint64_t ns)
+{
+    if (ns > 0)
+        printf("%7.2f%%", percent_of(printing, ns));
+    else
+        printf("%8s", "");
+}
+
+/* Prints a line without tabs and without terminal control characters. */
+static void print_text(const char *line)
+{
+    char plain[1000], safe[4 * sizeof plain];
+    size_t length = 0;
+    for (; *line != '\0' && length + TAB < sizeof plain; line++) {
+        if (*line != '\t') {
+            plain[length++] = *line;
+            continue;
+        }
+        do
+            plain[length++] = ' ';
+        while (length % TAB != 0);
+    }
+    plain[length] = '\0';
+    hp_copy_printable(safe, sizeof safe, plain);
+    fputs(safe, stdout);
+}
+
+static void print_line(const struct printing *printing, const struct hp_annotated_line *line,
+                       const struct hp_line_sum *sum)
+{
+    const bool is_hot = printing->has_color && sum != NULL && percent_of(printing, sum->own_ns) >= HOT_PERCENT;
+    fputs(is_hot ? "\033[31m" : "", stdout);
+    print_share(printing, sum != NULL ? sum->own_ns : 0);
+    print_share(printing, sum != NULL ? sum->all_ns : 0);
+    printf(printing->is_code ? "  %8" PRIx64 "  " : "  %6" PRIu64 "  ", line->at);
+    print_text(line->text);
+    puts(is_hot ? "\033[0m" : "");
+}
+
+/* Prints the samples that belong to no line of the text, such as lines of another file. */
+static void print_rest(const struct printing *printing, const struct hp_line_sum *rest)
+{
+    if (rest->all_ns == 0)
+        return;
+    print_share(printing, rest->own_ns);
+    print_share(printing, rest->all_ns);
+    puts(printing->is_code ? "  inlined into other functions" : "  unknown lines");
+}
+
+static void add_sum(struct hp_line_sum *sum, struct hp_line_sum more)
+{
+    sum->own_ns += more.own_ns;
+    sum->all_ns += more.all_ns;
+}
+
+/* The end of the line's address range: the address of a caller lies inside its call instruction. */
+static uint64_t end_of(const struct printing *printing, size_t line)
+{
+    const struct hp_annotated *text = printing->text;
+    if (!printing->is_code)
+        return text->all[line].at + 1;
+    return line + 1 < text->count ? text->all[line + 1].at : text->all[line].at + LONGEST_INSTRUCTION;
+}
+
+/* Sums the table entries before `end`; `*used` counts the entries already taken. */
+static struct hp_line_sum take_until(const struct printing *printing, uint64_t end, size_t *used)
+{
+    const struct hp_line_table *table = printing->table;
+    struct hp_line_sum sum = {.at = 0};
+    for (; *used < table->count && table->all[*used].at < end; (*used)++) {
+        sum.own_ns += table->all[*used].own_ns;
+        sum.all_ns += table->all[*used].all_ns;
+    }
+    return sum;
+}
+
+static void print_between(const struct printing *printing, size_t from, size_t to)
+{
+    for (; from < to; from++)
+        print_line(printing, &printing->text->all[from], NULL);
+}
+
+static void print_lines(const struct printing *printing)
+{
+    const struct hp_annotated *text = printing->text;
+    const size_t around = printing->around;
+    struct hp_line_sum rest = {.at = 0};
+    size_t used = 0, printed = 0, last = 0; /* last: one past the last line with samples; 0: none yet */
+    for (size_t at = 0; at < text->count; at++) {
+        add_sum(&rest, take_until(printing, text->all[at].at, &used));
+        const struct hp_line_sum sum = take_until(printing, end_of(printing, at), &used);
+        if (sum.all_ns == 0)
+            continue;
+        const size_t from = at > around ? at - around : 0;
+        if (last > 0 && from > last + around) {
+            print_between(printing, printed, last + around);
+            puts("     ...");
+            printed = from;
+        }
+        print_between(printing, last > 0 ? printed : from, at);
+        print_line(printing, &text->all[at], &sum);
+        printed = last = at + 1;
+    }
+    if (last > 0)
+        print_between(printing, printed, last + around < text->count ? last + around : text->count);
+    add_sum(&rest, take_until(printing, UINT64_MAX, &used));
+    print_rest(printing, &rest);
+}
+
+/*
+ * Prints to standard output, in percent of the function's time. `is_code`: lines are instructions, identified by
+ * address.
+ */
+static void annotated_print(const struct hp_annotated *text, const struct hp_line_sums *sums, bool is_code)
+{
+    const struct printing printing = {.text = text,
+                                      .sums = sums,
+                                      .table = is_code ? &sums->places : &sums->lines,
+                                      .around = is_code ? INSTRUCTIONS_AROUND : LINES_AROUND,
+                                      .is_code = is_code,
+                                      .has_color = hp_terminal_of(STDOUT_FILENO).has_color};
+    printf(is_code ? "    Self   Total   Address  Instruction\n" : "    Self   Total    Line  Source\n");
+    print_lines(&printing);
+}
+
+/* ------------------------------------------------------------------------------------------------ annotate code */
+
+/*
+ * The instructions of a function, as objdump prints them.
+ *
+ * Disassembles a function with objdump.
+ */
+
+extern char **environ;
+
+/* "  401136:\tpush   %rbp" */
+static bool add_instruction(struct hp_annotated *text, char *line)
+{
+    char *end;
+    const uint64_t address = strtoull(line, &end, 16);
+    if (end == line || end[0] != ':' || end[1] != '\t')
+        return true;
+    return annotated_add(text, end + 2, address);
+}
+
+static bool add_instructions(struct hp_annotated *text)
+{
+    char *rest = text->bytes;
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;)
+        if (!add_instruction(text, line))
+            return false;
+    return true;
+}
+
+/* Returns the read end of objdump's output; -1: see errno. */
+static int start_objdump(const char *path, const struct hp_code_range *range, pid_t *ret_pid)
+{
+    char from[48], to[48];
+    const char *const argv[] = {"objdump", "-dwC", "--no-show-raw-insn", from, to, path, NULL};
+    posix_spawn_file_actions_t actions;
+    int ends[2], problem;
+    snprintf(from, sizeof from, "--start-address=0x%" PRIx64, range->start);
+    snprintf(to, sizeof to, "--stop-address=0x%" PRIx64, range->end);
+    if (pipe(ends) != 0)
+        return -1;
+    problem = posix_spawn_file_actions_init(&actions);
+    if (problem == 0) {
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+        posix_spawn_file_actions_addclose(&actions, ends[0]);
+        posix_spawn_file_actions_addclose(&actions, ends[1]);
+        problem = posix_spawnp(ret_pid, argv[0], &actions, NULL, (char **)(uintptr_t)argv, environ);
+        posix_spawn_file_actions_destroy(&actions);
+    }
+    close(ends[1]);
+    if (problem != 0)
+        close(ends[0]);
+    errno = problem;
+    return problem == 0 ? ends[0] : -1;
+}
+
+static bool fail_to_start(void)
+{
+    if (errno == ENOENT)
+        hp_fail("objdump is not installed; showing instructions requires it (package binutils)");
+    else
+        hp_fail("cannot run objdump: %s", strerror(errno));
+    return false;
+}
+
+static bool disassemble(const char *path, const struct hp_code_range *range, struct hp_annotated *ret_text)
+{
+    pid_t pid;
+    int status = 0;
+    const int fd = start_objdump(path, range, &pid);
+    if (fd < 0)
+        return fail_to_start();
+    ret_text->bytes = annotated_read(fd);
+    close(fd);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (ret_text->bytes == NULL || !add_instructions(ret_text)) {
+        hp_fail("not enough memory for the instructions in '%s'", path);
+        return false;
+    }
+    if (ret_text->count == 0)
+        hp_fail("objdump finds no code at 0x%" PRIx64 " of '%s'", range->start, path);
+    return ret_text->count > 0;
+}
+
+/* Disassembles the function around this offset in the file. False, with one line on stderr: not possible. */
+static bool annotate_code(const struct hp_named_image *image, uint64_t place, struct hp_annotated *ret_text)
+{
+    struct hp_code_range range;
+    switch (hp_code_range_find(image->path, image->build_id, place, &range)) {
+    case HP_CODE_NO_FILE:
+        hp_fail("cannot read '%s': %s", image->path, strerror(errno));
+        return false;
+    case HP_CODE_OTHER_FILE:
+        hp_fail("'%s' has been replaced since the run; its instructions no longer match", image->path);
+        return false;
+    case HP_CODE_FOUND:
+        break;
+    }
+    return disassemble(image->path, &range, ret_text);
+}
+
+/* ----------------------------------------------------------------------------------------------- named function */
+
+/*
+ * Finds the function of a run that the user named.
+ *
+ * Finds the function that the user named.
+ */
+
+#define MOST_LISTED 6u
+
+static bool begins_with(const char *function, const char *name)
+{
+    const size_t length = strlen(name);
+    return strncmp(function, name, length) == 0 && (function[length] == '\0' || function[length] == '(');
+}
+
+/* "name(int, char *)" is called by its name as well, and as reports show it. */
+static bool is_called(const struct hp_found_function *function, const char *name)
+{
+    return begins_with(function->name, name) || begins_with(function->shown, name);
+}
+
+static bool has_part(const struct hp_found_function *function, const char *name)
+{
+    return strstr(function->name, name) != NULL || strstr(function->shown, name) != NULL;
+}
+
+typedef bool fits(const struct hp_found_function *function, const char *name);
+
+/* The profile is sorted by time, so the first match has the most. */
+static const struct hp_found_function *find_first(const struct hp_function_profile *profile, const char *name,
+                                                  fits *does_fit, size_t *ret_count)
+{
+    const struct hp_found_function *first = NULL;
+    *ret_count = 0;
+    for (size_t at = 0; at < profile->count; at++)
+        if (does_fit(&profile->all[at], name)) {
+            first = first != NULL ? first : &profile->all[at];
+            ++*ret_count;
+        }
+    return first;
+}
+
+static bool explain_none(const struct hp_function_profile *profile, const char *name)
+{
+    struct hp_spelling spelling = hp_spelling_of(name, strlen(name));
+    for (size_t at = 0; at < profile->count; at++)
+        hp_spelling_try(&spelling, profile->all[at].shown);
+    if (spelling.best != NULL)
+        hp_fail("no function '%s' in the samples; did you mean '%s'?", name, spelling.best);
+    else
+        hp_fail("no function '%s' in the samples; 'hotpath report --section functions -n 0' lists all", name);
+    return false;
+}
+
+static bool explain_several(const struct hp_function_profile *profile, const char *name, size_t count)
+{
+    char list[1000];
+    struct hp_text text;
+    size_t listed = 0;
+    hp_text_init(&text, list, sizeof list);
+    for (size_t at = 0; at < profile->count && listed < MOST_LISTED; at++)
+        if (has_part(&profile->all[at], name)) {
+            hp_text_string(&text, listed++ > 0 ? ", " : "");
+            hp_text_string(&text, profile->all[at].shown);
+        }
+    hp_fail("%zu functions match '%s': %s%s", count, name, hp_text_end(&text), count > listed ? ", ..." : "");
+    return false;
+}
+
+/* Both tables share their texts, so pointers are compared. */
+static bool find_number(const struct hp_named_stacks *named, const struct hp_found_function *function,
+                        uint32_t *ret_function)
+{
+    for (uint32_t at = 0; at < named->function_count; at++)
+        if (named->functions[at].name == function->name) {
+            *ret_function = at;
+            return true;
+        }
+    return false;
+}
+
+/*
+ * Its number among the functions of the stacks: the function of that name, of several the one with the most time;
+ * else the only function whose name contains the text. False, with one line on stderr: none, or several.
+ */
+static bool named_function_find(const struct hp_run_stacks *stacks, const char *name, uint32_t *ret_function)
+{
+    size_t count;
+    const struct hp_found_function *function = find_first(&stacks->functions, name, is_called, &count);
+    if (function == NULL) {
+        function = find_first(&stacks->functions, name, has_part, &count);
+        if (count > 1)
+            return explain_several(&stacks->functions, name, count);
+    }
+    if (function == NULL || !find_number(&stacks->named, function, ret_function))
+        return explain_none(&stacks->functions, name);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------- cmd annotate */
 
 #define SECOND UINT64_C(1000000000)
 
@@ -40,7 +464,7 @@ static void split_lines(struct hp_annotated *text)
     char *rest = text->bytes;
     uint64_t number = 1;
     for (char *line; (line = strsep(&rest, "\n")) != NULL; number++)
-        if (!hp_annotated_add(text, line, number))
+        if (!annotated_add(text, line, number))
             return;
 }
 
@@ -61,7 +485,7 @@ static bool read_source(const struct task *task, struct hp_annotated *ret_text)
     if (fd < 0)
         return false;
     warn_if_newer(task, path, fd);
-    ret_text->bytes = hp_annotated_read(fd);
+    ret_text->bytes = annotated_read(fd);
     close(fd);
     if (ret_text->bytes != NULL)
         split_lines(ret_text);
@@ -77,7 +501,7 @@ static bool has_lines(const struct hp_line_sums *sums)
 static void number_lines(const struct hp_line_sums *sums, struct hp_annotated *text)
 {
     for (size_t at = 0; at < sums->lines.count; at++)
-        if (sums->lines.all[at].at > 0 && !hp_annotated_add(text, "", sums->lines.all[at].at))
+        if (sums->lines.all[at].at > 0 && !annotated_add(text, "", sums->lines.all[at].at))
             return;
 }
 
@@ -102,8 +526,8 @@ static int show_source(const struct task *task)
         hp_fail("cannot read the source '%s'; showing line numbers only", function_of(task)->file);
         number_lines(&task->sums, &text);
     }
-    hp_annotated_print(&text, &task->sums, false);
-    hp_annotated_free(&text);
+    annotated_print(&text, &task->sums, false);
+    annotated_free(&text);
     return EXIT_DONE;
 }
 
@@ -126,10 +550,10 @@ static int show_code(const struct task *task)
     if (function->image >= task->stacks.named.image_count)
         return hp_fail("%s is not in a file, so its instructions cannot be shown", function->name);
     const bool is_done =
-        hp_annotate_code(&task->stacks.named.images[function->image], hottest_place(&task->sums), &text);
+        annotate_code(&task->stacks.named.images[function->image], hottest_place(&task->sums), &text);
     if (is_done)
-        hp_annotated_print(&text, &task->sums, true);
-    hp_annotated_free(&text);
+        annotated_print(&text, &task->sums, true);
+    annotated_free(&text);
     return is_done ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -190,7 +614,7 @@ static int annotate(struct task *task, const struct hp_settings *settings)
         return hp_fail(
             "this session has no stacks: record them with 'hotpath run'; 'hotpath doctor' checks whether "
             "this machine allows it");
-    if (!hp_named_function_find(&task->stacks, arguments->operands[0], &task->function))
+    if (!named_function_find(&task->stacks, arguments->operands[0], &task->function))
         return EXIT_FAILED;
     return show(task);
 }

@@ -18,10 +18,10 @@
 #include "instrumented.h"
 #include "moment.h"
 #include "program_list.h"
+#include "run_console.h"
 #include "script.h"
 #include "session_choice.h"
 #include "sessions.h"
-#include "show_console.h"
 
 #define COLUMNS 100u
 #define ROWS 30u

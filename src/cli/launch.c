@@ -3,32 +3,298 @@
  *
  * The program stays in our process group, so signals from the terminal reach it directly. We block all signals
  * while it runs and take them one by one, together with SIGCHLD, so there are no handlers and no races; ignored
- * signals too, because the program may have a handler for them. Signals sent to us are forwarded (forward.h). When
+ * signals too, because the program may have a handler for them. Signals sent to us are forwarded . When
  * the program stops, we stop, so that the shell takes its terminal back, and we go on when we or the program are
  * continued. A program that is a shell puts itself into its own process group and takes the terminal; after a stop
  * we give it back. SPDX-License-Identifier: MIT
  */
+#define _GNU_SOURCE /* SOCK_CLOEXEC */
 #include "launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
-#include "forward.h"
 #include "held_signals.h"
+#include "inherited.h"
 #include "task_files.h"
-#include "witness.h"
+
+/* ------------------------------------------------------------------------------------------------------ witness */
+
+/*
+ * A child process that stays in our process group with all signals blocked. If it has received a signal, too, the
+ * signal was sent to the whole group, and the program has it already. The sender's data in the signal does not tell
+ * that.
+ *
+ * While we are stopped, it watches the program: someone who does not know of us may continue it.
+ *
+ * The witness process. It sleeps until it is asked; its signals stay pending meanwhile.
+ */
+struct hp_witness {
+    pid_t pid; /* 0: none */
+    int link;
+};
+
+enum hp_testimony { HP_TESTIMONY_ALONE, HP_TESTIMONY_GROUP, HP_TESTIMONY_NONE };
+
+#define LOOK_MS 20
+
+struct question {
+    int signal; /* 0: stop guarding */
+    int code;
+    pid_t sender;
+    pid_t guarded; /* the program to guard; 0: none */
+};
+
+/* ---------------------------------------------------------------------------------- the witness process */
+
+/* A pending signal from another sender is dropped too: of most signals the kernel keeps only one. */
+static bool has_seen(const struct question *question)
+{
+    siginfo_t info;
+    return hp_held_take(hp_held_bit(question->signal), &info, 0) > 0 && info.si_code == question->code &&
+           (question->code > 0 || info.si_pid == question->sender);
+}
+
+static bool is_stopped(pid_t pid)
+{
+    uint64_t start;
+    return hp_task_state((uint32_t)pid, 0, &start) == 'T';
+}
+
+/* The witness was killed and has been reaped. */
+static void witness_forget(struct hp_witness *witness)
+{
+    close(witness->link);
+    memset(witness, 0, sizeof *witness);
+}
+
+static void guard(int link, pid_t program, pid_t runner)
+{
+    struct pollfd news = {.fd = link, .events = POLLIN, .revents = 0};
+    while (is_stopped(program))
+        if (poll(&news, 1, LOOK_MS) > 0)
+            return;
+    kill(runner, SIGCONT);
+}
+
+/* The other end of the socket closes when the runner ends, however it ends. */
+static _Noreturn void live(int link, pid_t runner)
+{
+    struct question question;
+    while (recv(link, &question, sizeof question, 0) == (ssize_t)sizeof question) {
+        const char answer = question.signal != 0 && has_seen(&question);
+        if (send(link, &answer, 1, MSG_NOSIGNAL) != 1)
+            break;
+        if (question.guarded != 0)
+            guard(link, question.guarded, runner);
+    }
+    _exit(0);
+}
+
+/*
+ * * Call it with all signals blocked: the witness inherits that. Without a witness (false) the other functions do
+ * nothing. ------------------------------------------------------------------------------------------ the runner's
+ * side
+ */
+static bool witness_start(struct hp_witness *witness)
+{
+    int ends[2];
+    const pid_t runner = getpid();
+    memset(witness, 0, sizeof *witness);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return false;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        hp_inherited_keep_only(ends[1]);
+        live(ends[1], runner);
+    }
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        return false;
+    }
+    *witness = (struct hp_witness){.pid = pid, .link = ends[0]};
+    return true;
+}
+
+#define USUAL_MS 100
+#define MOST_MS 1000
+
+/* A stop of the group has stopped the witness, too; then it is continued. */
+static bool is_answered(const struct hp_witness *witness)
+{
+    struct pollfd link = {.fd = witness->link, .events = POLLIN, .revents = 0};
+    if (poll(&link, 1, USUAL_MS) == 1)
+        return true;
+    kill(witness->pid, SIGCONT);
+    return poll(&link, 1, MOST_MS) == 1;
+}
+
+/* Discards late answers to earlier questions. */
+static void forget_answers(const struct hp_witness *witness)
+{
+    char answer;
+    while (recv(witness->link, &answer, 1, MSG_DONTWAIT) == 1)
+        ;
+}
+
+/* False: no answer. */
+static bool ask(const struct hp_witness *witness, const struct question *question, char *ret_answer)
+{
+    if (witness->pid == 0)
+        return false;
+    forget_answers(witness);
+    return send(witness->link, question, sizeof *question, MSG_NOSIGNAL) == (ssize_t)sizeof *question &&
+           is_answered(witness) && recv(witness->link, ret_answer, 1, 0) == 1;
+}
+
+/*
+ * A signal to a group reaches its processes one after the other, and we may be the first. The sender holds the
+ * kernel's tasklist lock meanwhile, and setpgid waits for that lock before it finds that we are in our group
+ * already.
+ */
+static void let_it_reach_all(void) { (void)!setpgid(0, getpgrp()); }
+
+/* Whether a signal that we received went to the group or to us alone. The witness drops its copy. */
+static enum hp_testimony witness_ask(const struct hp_witness *witness, const siginfo_t *info)
+{
+    const struct question question = {.signal = info->si_signo, .code = info->si_code, .sender = info->si_pid};
+    char answer;
+    let_it_reach_all();
+    if (!ask(witness, &question, &answer))
+        return HP_TESTIMONY_NONE;
+    return answer ? HP_TESTIMONY_GROUP : HP_TESTIMONY_ALONE;
+}
+
+/*
+ * * From now on it continues us as soon as the program is not stopped, until it is told to stop guarding or is
+ * asked. False: not possible. An earlier SIGCONT of the program says nothing about the next one, so the witness
+ * drops it.
+ */
+static bool witness_guard(const struct hp_witness *witness, pid_t program)
+{
+    char answer;
+    return ask(witness, &(struct question){.signal = SIGCONT, .guarded = program}, &answer);
+}
+
+static void witness_rest(const struct hp_witness *witness)
+{
+    char answer;
+    ask(witness, &(struct question){0}, &answer);
+}
+
+static void witness_end(struct hp_witness *witness)
+{
+    if (witness->pid == 0)
+        return;
+    kill(witness->pid, SIGKILL);
+    while (waitpid(witness->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    witness_forget(witness);
+}
+
+/* ------------------------------------------------------------------------------------------------------ forward */
+
+/*
+ * Decides which of the signals that we receive are for the program, and forwards them unchanged.
+ *
+ * Forwards signals to the program.
+ */
+struct hp_forwarding {
+    pid_t program;
+    pid_t parent; /* our parent, which would have started the program; 0: none that we could signal */
+    struct hp_witness witness;
+};
+
+/* Sent by the kernel about something that we did ourselves. */
+static bool is_about_us(const siginfo_t *info)
+{
+    const int signal = info->si_signo;
+    return info->si_code > 0 && (signal == SIGCHLD || signal == SIGXCPU || signal == SIGXFSZ || signal == SIGPIPE);
+}
+
+static bool is_from(const siginfo_t *info, pid_t pid)
+{
+    return pid != 0 && info->si_code <= 0 && info->si_pid == pid;
+}
+
+/* Only kill and the kernel can signal a group; a signal with a value was sent to one process. */
+static bool can_be_of_group(const siginfo_t *info) { return info->si_code >= 0; }
+
+/* Without a witness, a signal from the kernel is taken to be for the group, as those from the terminal are. */
+static bool went_to_group(const siginfo_t *info, const struct hp_witness *witness)
+{
+    if (!can_be_of_group(info))
+        return false;
+    const enum hp_testimony testimony = witness_ask(witness, info);
+    return testimony == HP_TESTIMONY_GROUP ||
+           (testimony == HP_TESTIMONY_NONE && info->si_code > 0 && info->si_signo != SIGALRM);
+}
+
+/*
+ * The program may have left our group, as shells do. If we lead the group, the program would lead it in our place:
+ * it could not leave, and would have received the signal.
+ */
+static bool is_reached_by_group(pid_t program) { return getpgid(program) == getpgrp() || getpgrp() != getpid(); }
+
+/* The kernel lets nobody forge a signal of kill or of the kernel, so these are sent in our name. */
+static void pass_on(const siginfo_t *info, pid_t to)
+{
+    siginfo_t same = *info;
+    if (info->si_code < 0 && info->si_code != SI_TKILL &&
+        syscall(SYS_rt_sigqueueinfo, to, info->si_signo, &same) == 0)
+        return;
+    kill(to, info->si_signo);
+}
+
+/* If the parent has ended, getppid names the reaper, to which the signal means nothing. */
+static bool is_there(pid_t parent) { return parent > 0 && getppid() == parent; }
+
+/*
+ * Each signal reaches the program once: what it received directly is not repeated. A signal from the program to its
+ * parent goes to our parent. A queued one keeps its value and its sender.
+ */
+static void hp_forward(const siginfo_t *info, const struct hp_forwarding *forwarding)
+{
+    if (is_about_us(info))
+        return;
+    /* The order matters: the witness has to drop its copy of the signal in any case. */
+    const bool is_for_group = went_to_group(info, &forwarding->witness);
+    if (is_from(info, forwarding->witness.pid))
+        return;
+    if (is_for_group ? !is_reached_by_group(forwarding->program) : !is_from(info, forwarding->program))
+        pass_on(info, forwarding->program);
+    else if (!is_for_group && is_there(forwarding->parent))
+        pass_on(info, forwarding->parent);
+}
+
+/* The same after the program has ended, for the signals that it sent to its parent before. */
+static void forward_last(const siginfo_t *info, const struct hp_forwarding *forwarding)
+{
+    if (is_from(info, forwarding->program) && !went_to_group(info, &forwarding->witness) &&
+        is_there(forwarding->parent))
+        pass_on(info, forwarding->parent);
+}
+
+/* ------------------------------------------------------------------------------------------------------- launch */
 
 #define GRACE_NS UINT64_C(2000000000) /* between SIGTERM and SIGKILL */
 
@@ -114,12 +380,6 @@ static void start(struct hp_launch *launch, const struct before *before, struct 
 
 /* -------------------------------------------------------------------------------------------- stopping */
 
-static bool is_stopped(pid_t pid)
-{
-    uint64_t start;
-    return hp_task_state((uint32_t)pid, 0, &start) == 'T';
-}
-
 /* Whether a group has the terminal; if so, gives it to `next` (0: keeps it). */
 static bool has_terminal(pid_t group, pid_t next)
 {
@@ -140,11 +400,11 @@ static void stop_with_program(const struct hp_forwarding *forwarding)
     siginfo_t info;
     int signal;
     do {
-        if (!hp_witness_guard(&forwarding->witness, program))
+        if (!witness_guard(&forwarding->witness, program))
             return; /* nothing would continue us */
         if (!hp_held_is_pending(SIGCONT))
             kill(getpid(), SIGSTOP);
-        hp_witness_rest(&forwarding->witness);
+        witness_rest(&forwarding->witness);
         signal = hp_held_take(hp_held_bit(SIGCONT), &info, 0);
         if (had_terminal)
             has_terminal(getpgrp(), group);
@@ -159,7 +419,7 @@ static void stop_with_program(const struct hp_forwarding *forwarding)
 static void lay_to_rest(pid_t pid, int status, struct hp_forwarding *forwarding)
 {
     if (pid == forwarding->witness.pid && !WIFSTOPPED(status))
-        hp_witness_forget(&forwarding->witness);
+        witness_forget(&forwarding->witness);
 }
 
 /* Checks what happened to the program. True: it has ended. */
@@ -218,7 +478,7 @@ static void forget_pending(const struct hp_forwarding *forwarding)
 {
     siginfo_t info;
     while (hp_held_take(UINT64_MAX, &info, 0) > 0)
-        hp_forward_last(&info, forwarding);
+        forward_last(&info, forwarding);
 }
 
 /* We may need more descriptors than the program. */
@@ -242,7 +502,7 @@ bool hp_launch(struct hp_launch *launch)
     before.mask = hp_held_begin();
     prctl(PR_GET_PDEATHSIG, &before.death_signal, 0, 0, 0);
     raise_limit(&before.files);
-    hp_witness_start(&forwarding.witness);
+    witness_start(&forwarding.witness);
     start(launch, &before, link);
     forwarding.program = launch->pid;
     if (launch->pid > 0) {
@@ -250,7 +510,7 @@ bool hp_launch(struct hp_launch *launch)
         launch->error = link->error;
     }
     forget_pending(&forwarding);
-    hp_witness_end(&forwarding.witness);
+    witness_end(&forwarding.witness);
     forget_pending(&forwarding);
     if (launch->pid < 0)
         restore(&before); /* the caller may become the program */

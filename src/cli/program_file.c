@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "alloc_library.h"
+#include "image_file.h"
 #include "in_path.h"
-#include "linkage.h"
 #include "regular_file.h"
 
 /* --------------------------------------------------------------------------------------------------- opening it */

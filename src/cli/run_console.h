@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "console.h"
 #include "options.h"
 
 /*
@@ -14,5 +15,15 @@
  */
 int hp_run_with_console(const char *folder, const struct hp_settings *settings, bool ends_with_console,
                         int (*run)(void *context), void *context);
+
+/* ------------------------------------------------------------------------------------------------- show console */
+
+/* Runs the console on the terminal, for the commands that show it. */
+
+/*
+ * Returns when the user quits. Returns an exit status; an error costs one line on stderr. `ret_signal`: the signal
+ * that ended it; 0: none.
+ */
+int hp_show_console(struct hp_console *console, const struct hp_settings *settings, int *ret_signal);
 
 #endif

@@ -1,13 +1,61 @@
 /* Finds the session that the user named. SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* getline */
 #include "session_choice.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "command.h"
-#include "process_session.h"
 #include "run_terminal.h"
+#include "session_dirs.h"
+#include "text.h"
+
+/* ---------------------------------------------------------------------------------------------- process session */
+
+/*
+ * Finds the session of a process in its mappings: also for a process in a container, whose folders are elsewhere.
+ *
+ * Finds the session of a process in its mappings.
+ */
+
+/*
+ * The path of a session in a line of /proc/PID/maps, or NULL. The path of a mapped file is the last field and may
+ * contain blanks.
+ */
+static const char *session_in(char *line)
+{
+    char *path = strchr(line, '/');
+    if (path == NULL)
+        return NULL;
+    path[strcspn(path, "\n")] = '\0';
+    return hp_text_has_suffix(path, HP_SESSION_SUFFIX) ? path : NULL;
+}
+
+/*
+ * Its path as it can be opened from here. False: the process has no session, is gone, or belongs to another user.
+ */
+static bool process_session(const char *pid, char *path, size_t size)
+{
+    char maps[64], *line = NULL;
+    size_t room = 0;
+    bool is_found = false;
+    snprintf(maps, sizeof maps, "/proc/%.20s/maps", pid);
+    FILE *file = fopen(maps, "re");
+    while (file != NULL && !is_found && getline(&line, &room, file) > 0) {
+        const char *found = session_in(line);
+        is_found = found != NULL && (size_t)snprintf(path, size, "/proc/%.20s/root%s", pid, found) < size;
+    }
+    free(line);
+    if (file != NULL)
+        fclose(file);
+    return is_found;
+}
+
+/* ----------------------------------------------------------------------------------------------- session choice */
 
 static bool is_number(const char *text) { return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0'; }
 
@@ -57,7 +105,7 @@ static bool add_path(struct hp_sessions *parts, const char *path, bool is_folder
 static bool find_elsewhere(struct hp_session *ret_session, const char *pid)
 {
     *ret_session = (struct hp_session){.processes = 1};
-    return hp_process_session(pid, ret_session->path, sizeof ret_session->path);
+    return process_session(pid, ret_session->path, sizeof ret_session->path);
 }
 
 /* Of a single session the process is asked, or its parent, as long as one of them lives. */

@@ -11,7 +11,7 @@
 #ifndef HP_CONSOLE_HISTORY_H
 #define HP_CONSOLE_HISTORY_H
 
-#include "run_axis.h"
+#include "run.h"
 
 struct hp_arena;
 

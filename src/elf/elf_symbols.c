@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "elf_file.h"
-#include "keyed_sort.h"
 #include "memory.h"
 #include "sort.h"
 

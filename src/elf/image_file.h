@@ -54,4 +54,29 @@ bool hp_build_id_equal(const struct hp_build_id *a, const struct hp_build_id *b)
  */
 bool hp_image_file_bias(const struct hp_image_file *file, uint64_t offset, uint64_t size, uint64_t *ret_bias);
 
+/* ------------------------------------------------------------------------------------------------------ linkage */
+
+/*
+ * How a program or library is linked: for which machine, by which dynamic linker, with which names. The file may
+ * be for any machine, but of others only the machine is known.
+ */
+
+struct hp_linkage {
+    int fd;
+    ElfW(Ehdr) header;
+    ElfW(Phdr) dynamic; /* where its dynamic entries are */
+    char linker[256];   /* the path of its dynamic linker; "": none */
+};
+
+/* Reads an open file, which must stay open. False: not an ELF file. */
+bool hp_linkage_read(struct hp_linkage *linkage, int fd);
+
+bool hp_linkage_is_same_machine(const struct hp_linkage *a, const struct hp_linkage *b);
+
+/* Whether the names of libraries and symbols that the dynamic linker knows contain one of these texts. */
+bool hp_linkage_names_any(const struct hp_linkage *linkage, const char *const *texts, size_t count);
+
+/* Whether it has a function of one of these names. */
+bool hp_linkage_defines_any(const struct hp_linkage *linkage, const char *const *names, size_t count);
+
 #endif

@@ -11,8 +11,294 @@
 #include "firefox.h"
 #include "frame_table.h"
 #include "json.h"
-#include "text_table.h"
 #include "walk.h"
+
+/* --------------------------------------------------------------------------------------------- firefox counters */
+
+/*
+ * Counters of the Firefox Profiler. It draws two kinds: values added up from sample to sample, and the increase
+ * since the previous sample divided by the time since then. It sets the first sample of each to zero, so the first
+ * one here is an empty sample.
+ */
+
+/* A row of the tooltip. */
+struct row {
+    const char *source, *unit, *label;
+};
+
+struct look {
+    const char *graph, *color, *category;
+    struct row rows[2];
+};
+
+/* Both kinds of sums count milliseconds or calls; `rate` is then the amount per millisecond. */
+static const struct look looks[] = {
+    [HP_COUNTER_SHARE] = {"line-rate",
+                          "blue",
+                          "Time",
+                          {{"rate", "percent", "at this time"},
+                           {"committed-range-total", "number", "milliseconds in the visible range"}}},
+    [HP_COUNTER_RATE] = {"line-rate",
+                         "green",
+                         "Calls",
+                         {{"count", "number", "at this time"},
+                          {"committed-range-total", "number", "in the visible range"}}},
+    [HP_COUNTER_LEVEL] = {"line-accumulated",
+                          "orange",
+                          "Level",
+                          {{"accumulated", "number", "at most at this time"},
+                           {"count-range", "number", "at most in the visible range"}}},
+};
+
+static bool is_bytes(const struct hp_export_counter *counter) { return counter->unit[0] == 'b'; }
+
+/* A sample of a counter: its time, and the increase since the previous one. */
+struct sample {
+    uint64_t ns;
+    double count;
+};
+
+/* A level is valid from the start of its slot. */
+static struct sample level_at(const struct hp_export_counter *counter, size_t at, uint64_t slot_ns)
+{
+    return (struct sample){counter->first_ns + at * slot_ns,
+                           counter->values[at] - (at > 0 ? counter->values[at - 1] : 0)};
+}
+
+static struct sample gain_at(const struct hp_export_counter *counter, size_t at)
+{
+    const double unit = counter->kind == HP_COUNTER_SHARE ? HP_FIREFOX_NS_IN_MS : 1;
+    return (struct sample){counter->moments_ns[at + 1], counter->gained[at] / unit};
+}
+
+static struct sample sample_at(const struct hp_export_counter *counter, size_t at, uint64_t slot_ns)
+{
+    return counter->kind == HP_COUNTER_LEVEL ? level_at(counter, at, slot_ns) : gain_at(counter, at);
+}
+
+/* A slot without a measurement has no sample. */
+static bool has_sample(const struct hp_export_counter *counter, size_t at)
+{
+    return counter->kind == HP_COUNTER_LEVEL || counter->moments_ns[at + 1] > counter->moments_ns[at];
+}
+
+static size_t count_samples(const struct hp_export_counter *counter)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < counter->count; at++)
+        count += has_sample(counter, at);
+    return count;
+}
+
+static void put_counts(struct hp_json *json, const struct hp_export_counter *counter, uint64_t slot_ns)
+{
+    hp_json_key(json, "count");
+    hp_json_begin_array(json);
+    hp_json_u64(json, 0);
+    for (size_t at = 0; at < counter->count; at++)
+        if (has_sample(counter, at))
+            hp_json_number(json, sample_at(counter, at, slot_ns).count, HP_FIREFOX_DIGITS);
+    hp_json_end_array(json);
+}
+
+static void put_counter_times(struct hp_json *json, const struct hp_export_counter *counter, uint64_t slot_ns)
+{
+    const uint64_t first_ns = counter->kind == HP_COUNTER_LEVEL ? counter->first_ns : counter->moments_ns[0];
+    hp_json_key(json, "time");
+    hp_json_begin_array(json);
+    hp_json_number(json, (double)first_ns / HP_FIREFOX_NS_IN_MS, HP_FIREFOX_DIGITS);
+    for (size_t at = 0; at < counter->count; at++)
+        if (has_sample(counter, at))
+            hp_json_number(json, (double)sample_at(counter, at, slot_ns).ns / HP_FIREFOX_NS_IN_MS,
+                           HP_FIREFOX_DIGITS);
+    hp_json_end_array(json);
+}
+
+static void put_counter_samples(struct hp_json *json, const struct hp_export_counter *counter, uint64_t slot_ns)
+{
+    hp_json_key(json, "samples");
+    hp_json_begin_object(json);
+    hp_json_put_u64(json, "length", count_samples(counter) + 1);
+    put_counter_times(json, counter, slot_ns);
+    put_counts(json, counter, slot_ns);
+    hp_json_end_object(json);
+}
+
+static void put_row(struct hp_json *json, const struct row *row, bool of_bytes)
+{
+    hp_json_begin_object(json);
+    hp_json_put_string(json, "type", "value");
+    hp_json_put_string(json, "source", row->source);
+    hp_json_key(json, "format");
+    hp_json_begin_object(json);
+    hp_json_put_string(json, "unit", of_bytes ? "bytes" : row->unit);
+    hp_json_end_object(json);
+    hp_json_put_string(json, "label", row->label);
+    hp_json_end_object(json);
+}
+
+static void put_look(struct hp_json *json, const struct hp_export_counter *counter, size_t rank)
+{
+    const struct look *look = &looks[counter->kind];
+    hp_json_key(json, "display");
+    hp_json_begin_object(json);
+    hp_json_put_string(json, "graphType", look->graph);
+    hp_json_put_string(json, "unit", counter->unit);
+    hp_json_put_string(json, "color", look->color);
+    hp_json_key(json, "markerSchemaLocation");
+    hp_json_null(json);
+    hp_json_put_u64(json, "sortWeight", rank);
+    hp_json_put_string(json, "label", counter->name);
+    hp_json_key(json, "tooltipRows");
+    hp_json_begin_array(json);
+    for (size_t at = 0; at < sizeof look->rows / sizeof look->rows[0]; at++)
+        put_row(json, &look->rows[at], is_bytes(counter));
+    hp_json_end_array(json);
+    hp_json_end_object(json);
+}
+
+void hp_firefox_put_counter(struct hp_json *json, const struct hp_export_counter *counter, uint64_t slot_ns,
+                            size_t rank)
+{
+    hp_json_put_string(json, "name", counter->name);
+    hp_json_put_string(json, "category", looks[counter->kind].category);
+    hp_json_put_string(json, "description", counter->what);
+    put_counter_samples(json, counter, slot_ns);
+    put_look(json, counter, rank);
+}
+
+/* ---------------------------------------------------------------------------------------------- firefox markers */
+
+/*
+ * Markers of the Firefox Profiler: single calls with known times.
+ */
+
+#define SCHEMA "Call"
+
+enum { PHASE_INTERVAL = 1 };
+
+static const struct {
+    const char *key, *label, *format;
+} fields[] = {
+    {"kept", "Kept as", "string"},        {"thread", "Thread", "string"},           {"note", "Note", "string"},
+    {"allocBytes", "Allocated", "bytes"}, {"allocCount", "Allocations", "integer"},
+};
+
+static void put_ms(struct hp_json *json, double ns)
+{
+    hp_json_number(json, ns / HP_FIREFOX_NS_IN_MS, HP_FIREFOX_DIGITS);
+}
+
+static void put_name(struct hp_json *json, const struct hp_export_call *call, struct hp_text_table *texts)
+{
+    hp_json_u64(json, hp_text_table_put(texts, call->name));
+}
+
+static void put_start(struct hp_json *json, const struct hp_export_call *call, struct hp_text_table *texts)
+{
+    (void)texts;
+    put_ms(json, call->start_ns);
+}
+
+static void put_end(struct hp_json *json, const struct hp_export_call *call, struct hp_text_table *texts)
+{
+    (void)texts;
+    put_ms(json, call->start_ns + call->ns);
+}
+
+static void put_phase(struct hp_json *json, const struct hp_export_call *call, struct hp_text_table *texts)
+{
+    (void)call;
+    (void)texts;
+    hp_json_u64(json, PHASE_INTERVAL);
+}
+
+static void put_category(struct hp_json *json, const struct hp_export_call *call, struct hp_text_table *texts)
+{
+    (void)call;
+    (void)texts;
+    hp_json_u64(json, HP_FIREFOX_MEASURED);
+}
+
+static const struct {
+    const char *key;
+    void (*put)(struct hp_json *json, const struct hp_export_call *call, struct hp_text_table *texts);
+} columns[] = {
+    {"name", put_name},   {"startTime", put_start},   {"endTime", put_end},
+    {"phase", put_phase}, {"category", put_category},
+};
+
+static void put_data(struct hp_json *json, const struct hp_export_call *call, bool has_allocs)
+{
+    hp_json_begin_object(json);
+    hp_json_put_string(json, "type", SCHEMA);
+    hp_json_put_string(json, "kept", call->is_slowest ? "slowest call" : "recent call");
+    hp_json_put_string(json, "thread", call->thread);
+    if (call->note != NULL)
+        hp_json_put_string(json, "note", call->note);
+    if (has_allocs) {
+        hp_json_put_u64(json, "allocBytes", call->alloc_bytes);
+        hp_json_put_u64(json, "allocCount", call->alloc_count);
+    }
+    hp_json_end_object(json);
+}
+
+void hp_firefox_put_markers(struct hp_json *json, const struct hp_export_calls *calls, struct hp_text_table *texts)
+{
+    const size_t count = calls != NULL ? calls->count : 0;
+    hp_json_key(json, "markers");
+    hp_json_begin_object(json);
+    hp_json_put_u64(json, "length", count);
+    for (size_t column = 0; column < sizeof columns / sizeof columns[0]; column++) {
+        hp_json_key(json, columns[column].key);
+        hp_json_begin_array(json);
+        for (size_t at = 0; at < count; at++)
+            columns[column].put(json, &calls->all[at], texts);
+        hp_json_end_array(json);
+    }
+    hp_json_key(json, "data");
+    hp_json_begin_array(json);
+    for (size_t at = 0; at < count; at++)
+        put_data(json, &calls->all[at], calls->has_allocs);
+    hp_json_end_array(json);
+    hp_json_end_object(json);
+}
+
+static void put_fields(struct hp_json *json)
+{
+    hp_json_key(json, "fields");
+    hp_json_begin_array(json);
+    for (size_t at = 0; at < sizeof fields / sizeof fields[0]; at++) {
+        hp_json_begin_object(json);
+        hp_json_put_string(json, "key", fields[at].key);
+        hp_json_put_string(json, "label", fields[at].label);
+        hp_json_put_string(json, "format", fields[at].format);
+        hp_json_end_object(json);
+    }
+    hp_json_end_array(json);
+}
+
+void hp_firefox_put_schema(struct hp_json *json)
+{
+    static const char *const places[] = {"marker-chart", "marker-table", "timeline-overview"};
+    hp_json_begin_array(json);
+    hp_json_begin_object(json);
+    hp_json_put_string(json, "name", SCHEMA);
+    hp_json_put_string(json, "tooltipLabel", "{marker.name}");
+    hp_json_put_string(json, "tableLabel", "{marker.data.thread} {marker.data.note}");
+    hp_json_put_string(json, "chartLabel", "{marker.name}");
+    hp_json_put_string(json, "description", "A call of a measured function that was recorded with its time.");
+    hp_json_key(json, "display");
+    hp_json_begin_array(json);
+    for (size_t at = 0; at < sizeof places / sizeof places[0]; at++)
+        hp_json_string(json, places[at]);
+    hp_json_end_array(json);
+    put_fields(json);
+    hp_json_end_object(json);
+    hp_json_end_array(json);
+}
+
+/* ------------------------------------------------------------------------------------------------------ firefox */
 
 #define FORMAT_VERSION 66u /* newer readers upgrade it themselves */
 

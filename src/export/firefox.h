@@ -3,8 +3,8 @@
 #define HP_EXPORT_FIREFOX_H
 
 #include "export.h"
+#include "frame_table.h"
 #include "json.h"
-#include "text_table.h"
 
 #define HP_FIREFOX_DIGITS 15u /* nanoseconds of a million seconds, in milliseconds */
 #define HP_FIREFOX_NS_IN_MS 1e6

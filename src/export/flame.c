@@ -4,9 +4,9 @@
  */
 #include "export.h"
 #include "flame_page.h"
+#include "frame_table.h"
 #include "json.h"
-#include "page_data.h"
-#include "text_table.h"
+#include "page.h"
 
 struct writer {
     const struct hp_export *export;

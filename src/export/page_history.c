@@ -13,7 +13,7 @@
 #include "arena.h"
 #include "arith.h"
 #include "profile.h"
-#include "run_axis.h"
+#include "run.h"
 #include "system_calls.h"
 #include "units.h"
 #include "wait_cause.h"

@@ -1,11 +1,10 @@
 /*
- * The stacks of a run for the page: a tree of up to a million nodes, as columns of numbers (page_column.h).
+ * The stacks of a run for the page: a tree of up to a million nodes, as columns of numbers (page.h).
  * SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 
 #include "page.h"
-#include "page_column.h"
 #include "shown_names.h"
 
 /* Parents as distances, which are short. */

@@ -12,7 +12,6 @@
 #include "crew_profile.h"
 #include "hash_index.h"
 #include "page.h"
-#include "page_column.h"
 #include "pair_table.h"
 #include "profile.h"
 #include "section.h"

@@ -11,7 +11,6 @@
 #include "frame_table.h"
 #include "gzip.h"
 #include "protobuf.h"
-#include "text_table.h"
 
 /* Fields, as numbered in proto/profile.proto. */
 enum { PROFILE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION, PROFILE_STRING };

@@ -7,6 +7,7 @@
 #define HP_MODEL_CHANNEL_PROFILE_H
 
 #include "channel_layout.h"
+#include "model.h"
 #include "object_profile.h"
 
 struct hp_arena;
@@ -40,5 +41,21 @@ bool hp_channel_of(struct hp_arena *arena, const struct hp_object_record *row, c
 
 /* For the rest of a class, of which only the sums are known. */
 void hp_channel_of_rest(const struct hp_object_record *row, const uint64_t *count, struct hp_channel *ret_channel);
+
+/* -------------------------------------------------------------------------------------------------- channel jam */
+
+/*
+ * Finds the channel that holds up the program: the one whose senders were blocked for the largest part of their
+ * time, so its receivers are too slow; or the other way round. docs/verdict.md describes these rules.
+ */
+
+struct hp_channel_jam {
+    const char *channel;
+    double part;      /* of the time of the blocked threads */
+    const char *slow; /* the measured function on the other side; NULL: unknown */
+};
+
+/* Among senders, or among receivers. False: none, or no memory. */
+bool hp_channel_jam_of(struct hp_model *model, bool is_of_senders, struct hp_channel_jam *ret_jam);
 
 #endif

@@ -64,4 +64,59 @@ typedef bool hp_wants_kind(const char *name, const struct hp_kind *kind);
 /* Whether a session of the run has objects of such kinds. */
 bool hp_run_has_objects(const struct hp_run *run, hp_wants_kind *is_wanted);
 
+/* -------------------------------------------------------------------------------------------------- object sums */
+
+/*
+ * The counters of an object over all threads and processes, combined as its kind says. Their meaning does not
+ * matter here.
+ */
+
+struct hp_object_sums {
+    uint64_t count[HP_KIND_COUNTERS];
+    uint64_t newest;  /* tick of the most recent part */
+    uint32_t threads; /* records of threads that used it */
+    uint32_t parts;   /* parts that were added */
+};
+
+void hp_object_sums_of(const struct hp_object_record *row, struct hp_object_sums *ret_sums);
+
+/*
+ * What remains of a class without its listed instances: the sum of instances without a row. Only counters that are
+ * sums can be subtracted; the others are 0. False: nothing remains.
+ */
+bool hp_object_sums_left(const struct hp_object_record *row, const struct hp_object_sums *class_,
+                         const struct hp_object_sums *instances, struct hp_object_sums *ret_left);
+
+/* ------------------------------------------------------------------------------------------------- object users */
+
+/*
+ * The users of an object: the innermost zones of its threads at their latest use, for kinds that store `node` in
+ * their parts; or the threads, for kinds that are found automatically (HP_KIND_FOUND).
+ */
+
+struct hp_arena;
+struct hp_profile;
+
+#define HP_MOST_USERS 8u
+
+struct hp_object_user {
+    const char *name;
+    uint64_t count;
+};
+
+struct hp_object_users {
+    struct hp_object_user all[HP_MOST_USERS]; /* largest count first */
+    uint32_t count;
+    uint32_t left_out; /* parts of users that are not listed */
+};
+
+/* The name of the zone of a node of its session; NULL: none, or unknown. */
+const char *hp_object_name_of_node(const struct hp_profile *profile, const struct hp_object_record *record,
+                                   uint32_t node);
+
+/* Users whose parts have counted something in one of two counters. */
+void hp_object_users_of(struct hp_arena *arena, const struct hp_profile *profile,
+                        const struct hp_object_record *row, uint32_t counter, uint32_t or_counter,
+                        struct hp_object_users *ret_users);
+
 #endif

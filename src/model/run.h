@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "axis.h"
 #include "snapshot.h"
 
 struct hp_arena;
@@ -65,5 +66,29 @@ uint64_t hp_run_started_ns(const struct hp_run *run, const struct hp_snapshot *s
 
 /* Running while one session runs, finished if all have finished, otherwise ended. */
 enum hp_snapshot_state hp_run_state(const struct hp_run *run);
+
+/* ----------------------------------------------------------------------------------------------------- run axis */
+
+/*
+ * The time axis of one session of a run: what its counters were at any time since the run began. Stretches of a
+ * run, the console and the page read counters by these rules, so they show the same numbers.
+ */
+
+struct hp_run_axis {
+    uint32_t session; /* of the run */
+    uint32_t moments; /* index of the series with the times of the samples */
+    struct hp_axis axis;
+    uint64_t run_start_ns;
+    uint64_t end_ns; /* of the session or of the run, the earlier one, since the run began */
+};
+
+/* Reads it into HP_AXIS_BYTES bytes of the caller, before the run is cut. False: the session has none. */
+bool hp_run_axis_read(struct hp_run_axis *axis, const struct hp_run *run, uint32_t session, void *bytes);
+
+/*
+ * The value of the counter at index `place`, at a time since the run began. At the end it is what was written last,
+ * even if that was later than the last sample. `first` is the first slot of the series.
+ */
+uint64_t hp_run_axis_value_at(const struct hp_run_axis *axis, uint32_t place, uint32_t first, uint64_t run_ns);
 
 #endif

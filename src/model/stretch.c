@@ -13,7 +13,7 @@
 #include "arena.h"
 #include "arith.h"
 #include "cpu_profile.h"
-#include "run_axis.h"
+#include "run.h"
 #include "units.h"
 
 struct cutting {

@@ -1,6 +1,6 @@
 /*
  * Columns of numbers as the page has them: seven bits a byte, the lowest first, in base64
- * (src/export/page_column.h). A column has as many numbers as a tree has nodes after node 0, whose number is 0.
+ * (src/export/page.h). A column has as many numbers as a tree has nodes after node 0, whose number is 0.
  * SPDX-License-Identifier: MIT
  */
 function bytesOf(text) {

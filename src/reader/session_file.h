@@ -57,4 +57,16 @@ void hp_session_file_close(struct hp_session_file *file);
  */
 bool hp_session_is_in_memory(uint32_t pid, const char *name);
 
+/* -------------------------------------------------------------------------------------------------- mapped file */
+
+/*
+ * A file mapped to look at, which others may make shorter meanwhile. What is not there any more reads as zero,
+ * instead of ending the program by SIGBUS. For the program alone: a library has no business with its host's
+ * signals.
+ */
+
+/* NULL: it cannot be mapped, or too many are. */
+void *hp_mapped_file_open(int fd, size_t size);
+void hp_mapped_file_close(void *bytes, size_t size);
+
 #endif

@@ -14,15 +14,113 @@
  */
 #include "call_log.h"
 
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "call_log_memory.h"
 #include "call_log_stat.h"
+#include "holding.h"
 #include "marks.h"
-#include "notes.h"
 #include "thread_context.h"
 #include "thread_space.h"
 #include "tree.h"
+
+/* -------------------------------------------------------------------------------------------------------- notes */
+
+/*
+ * Notes of open calls.
+ *
+ * Notes: text that the program attaches to the innermost open call. If the call is kept when it ends, so is its
+ * note. Formatted only for calls that may be kept, in the caller's time, not on a path of a zone.
+ */
+struct hotpath_frame_;
+
+struct hp_thread_context;
+
+struct hp_note;
+
+static uint32_t depth_of(const struct hp_thread_context *context, const struct hotpath_frame_ *frame)
+{
+    return (uint32_t)(frame - hp_frame_zero(context));
+}
+
+static struct hp_note *find(const struct hp_thread_context *context, const struct hotpath_frame_ *frame)
+{
+    const uint32_t depth = depth_of(context, frame);
+    if (context->kept == NULL)
+        return NULL;
+    struct hp_note *note = &context->kept->notes[depth % HP_NOTE_DEPTHS];
+    return note->depth == depth && note->start == frame->start ? note : NULL;
+}
+
+/* The note of an open call, or NULL. The caller holds the context. */
+static const struct hp_note *note_of(const struct hp_thread_context *context, const struct hotpath_frame_ *frame)
+{
+    return find(context, frame);
+}
+
+/* The call is over. Needed because the next call at its depth may start in the same tick. */
+static void note_end(struct hp_thread_context *context, const struct hotpath_frame_ *frame)
+{
+    struct hp_note *note = find(context, frame);
+    if (note != NULL)
+        note->depth = 0; /* the thread's own frame has no note */
+}
+
+/* Text that does not fit is cut off, marked by dots. */
+static void append(struct hp_note *note, const char *text, size_t length)
+{
+    const size_t space = HP_NOTE_BYTES - note->length;
+    const size_t fitting = length < space ? length : space;
+    memcpy(note->text + note->length, text, fitting);
+    note->length += (uint32_t)fitting;
+    if (length > space)
+        memcpy(note->text + HP_NOTE_BYTES - 3, "...", 3);
+}
+
+/* A second note of the same call is appended to the first. */
+static void attach(struct hp_note *note, uint32_t depth, uint64_t start, const char *text, size_t length)
+{
+    if (note->depth != depth || note->start != start)
+        *note = (struct hp_note){.start = start, .depth = depth};
+    if (note->length > 0)
+        append(note, ", ", 2);
+    append(note, text, length);
+}
+
+/* The caller holds the context, so that a signal handler does not use the same memory. */
+static void attach_to_top(struct hp_thread_context *context, const char *text, size_t length)
+{
+    hp_context_hold(&context->hot);
+    if (hp_context_is_recording(&context->hot)) {
+        const struct hotpath_frame_ *frame = context->hot.top;
+        const uint32_t depth = depth_of(context, frame);
+        struct hp_call_notes *kept = depth > 0 && frame->stat & HOTPATH_KEPT_ ? hp_call_log_memory(context) : NULL;
+        if (kept != NULL)
+            attach(&kept->notes[depth % HP_NOTE_DEPTHS], depth, frame->start, text, length);
+    }
+    hp_context_let_go(&context->hot);
+}
+
+void hotpath_v1_note(const char *format, ...)
+{
+    const int saved = errno;
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
+    char text[HP_NOTE_BYTES + 2]; /* one extra byte shows that the text is too long */
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    /* Checked after formatting: formatting may run zones itself (a host's printf extension). */
+    if (length > 0 && &context->hot != &hp_no_context && context->thread_id != 0 &&
+        !hp_context_is_held(&context->hot))
+        attach_to_top(context, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
+    errno = saved;
+}
+
+/* ----------------------------------------------------------------------------------------------------- call log */
 
 #define FIRST_CALLS 8u        /* calls of a node that are followed regardless of cost */
 #define CALLS_UNTIL_ASKED 16u /* after those: calls between checks whether it is worth the cost */
@@ -99,7 +197,7 @@ static struct hp_call_log *log_of(struct hp_thread_context *context, struct hotp
 static void log_call(struct hp_thread_context *context, struct hotpath_stat_ *stat,
                      const struct hotpath_frame_ *frame, uint64_t ticks)
 {
-    const struct hp_note *note = hp_note_of(context, frame);
+    const struct hp_note *note = note_of(context, frame);
     struct hp_call_log *log = log_of(context, stat);
     if (log == NULL) {
         hp_lose(context, HP_LOSS_CALLS);
@@ -380,7 +478,7 @@ static void draft_call(const struct hp_thread_context *context, const struct hot
                        uint32_t count)
 {
     struct hp_slow_draft *draft = &context->kept->draft;
-    const struct hp_note *note = hp_note_of(context, frame);
+    const struct hp_note *note = note_of(context, frame);
     const uint64_t least = least_total_kept(context->kept, count);
     draft->call = (struct hp_slow_call){.call = describe(context, frame, ticks)};
     draft->call.self = own_ticks(context, &draft->call.call, count);
@@ -485,7 +583,7 @@ void hp_logged_call(struct hp_thread_context *context, const struct hotpath_fram
         follow_call(context, stat, frame, ticks, is_nested);
     else if (hp_stat_log(stat) == 0)
         hp_tree_refresh(context, frame[-1].node, frame->node); /* given up while another path was entering it */
-    hp_note_end(context, frame);
+    note_end(context, frame);
 }
 
 void hp_call_log_disregard(struct hp_thread_context *context, const struct hotpath_frame_ *frame)

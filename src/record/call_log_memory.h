@@ -1,5 +1,5 @@
 /*
- * What a thread stores about calls of which more than numbers is kept (call_log.c, notes.c). Private memory of the
+ * What a thread stores about calls of which more than numbers is kept (call_log.c). Private memory of the
  * thread, mapped at first use and touched only as far as needed. SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_CALL_LOG_MEMORY_H

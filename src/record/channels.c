@@ -13,7 +13,7 @@
 #include "channel_kind.h"
 #include "guards.h"
 #include "instances.h"
-#include "object_texts.h"
+#include "objects.h"
 #include "thread_space.h"
 #include "tick_rate.h"
 

@@ -22,7 +22,6 @@
 #include "memory.h"
 #include "opening.h"
 #include "process.h"
-#include "pruning.h"
 #include "runtime.h"
 #include "sampler.h"
 #include "sites.h"

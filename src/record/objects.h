@@ -17,6 +17,7 @@
 
 #include "holding.h"
 #include "thread_context.h"
+#include <stdarg.h>
 
 struct hp_field_type {
     const char *key, *title;
@@ -228,5 +229,16 @@ static inline uint64_t *hp_object_step(const struct hp_object_use *use, uint32_t
 
 /* Adds a value to the recent ones. `text` is set for texts, else NULL. */
 void hp_object_remember(const struct hp_object_use *use, const struct hp_recent *value, const char *text);
+
+/* ------------------------------------------------------------------------------------------------- object texts */
+
+/* Texts that describe items going through objects, such as items of a channel. */
+
+/*
+ * Adds a text to the recent ones of the site's object if its label is logged; otherwise formats nothing. Preserves
+ * errno.
+ */
+void hp_object_tell(struct hotpath_site *site, const struct hp_kind_type *kind, const char *format,
+                    va_list arguments);
 
 #endif

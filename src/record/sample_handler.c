@@ -4,16 +4,106 @@
  */
 #include "sample_handler.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "arith.h"
 #include "cpu.h"
 #include "cpu_attribution.h"
 #include "holding.h"
+#include "layout.h"
 #include "raw_call.h"
+#include "runtime.h"
 #include "sample_place.h"
-#include "sample_ring.h"
 #include "sample_sources.h"
-#include "sample_spent.h"
 #include "sample_stacks.h"
+
+/* ------------------------------------------------------------------------------------------------- sample spent */
+
+/*
+ * The cost of samples.
+ */
+
+static uint64_t ticks_now(void) { return hp_clock_ticks_raw(hp_runtime->counter); }
+
+bool hp_spent_begin(struct hp_thread_context *context)
+{
+    const bool is_there = context->sampler.cpu != NULL && hp_context_has_session(&context->hot);
+    context->sampler.since = is_there ? ticks_now() : 0;
+    return is_there;
+}
+
+void hp_spent_end(struct hp_thread_context *context, uint64_t most_zones, bool is_by_perf)
+{
+    if (context->sampler.since != 0) {
+        struct hp_cpu_thread *cpu = context->sampler.cpu;
+        const uint64_t all = ticks_now() - context->sampler.since, most = most_zones * hp_zone_ticks();
+        const uint64_t ticks = all < most ? all : most;
+        HOTPATH_ADD_(cpu->spent_ticks, ticks);
+        if (is_by_perf)
+            HOTPATH_ADD_(cpu->perf_ticks, ticks);
+    }
+    context->sampler.since = 0;
+}
+
+/* -------------------------------------------------------------------------------------------------- sample ring */
+
+/*
+ * The latest samples of a thread, in a ring of chunks in the session: they survive however the process ends. Called
+ * by the thread itself, in the handler.
+ *
+ * The ring of samples.
+ */
+struct hp_thread_context;
+
+#define CHUNK_SAMPLES 256u
+#define MAX_CHUNKS 64u
+
+/* A new chunk, or the oldest one again. Other data needs the space more than samples do. */
+static struct hp_sample_chunk *next_chunk(struct hp_thread_context *context, struct hp_sample_chunk *full)
+{
+    struct hp_cpu_thread *cpu = context->sampler.cpu;
+    const struct hp_header *header = hp_store_header(context->store);
+    const uint32_t bytes = (uint32_t)(sizeof *full + CHUNK_SAMPLES * sizeof full->samples[0]);
+    const bool is_enough =
+        cpu->chunk_count >= MAX_CHUNKS || __atomic_load_n(&header->used, __ATOMIC_RELAXED) > header->capacity / 2;
+    uint32_t offset = is_enough ? 0 : hp_store_allocate(context->store, bytes, 64);
+    struct hp_sample_chunk *chunk = NULL;
+    if (offset != 0) {
+        chunk = hp_store_at(context->store, offset);
+        chunk->capacity = CHUNK_SAMPLES;
+        chunk->next = full != NULL ? full->next : offset;
+        HOTPATH_PUT_(cpu->chunk_count, cpu->chunk_count + 1);
+    } else if (full != NULL && full->next != 0) {
+        offset = full->next;
+        chunk = hp_store_at(context->store, offset);
+        __atomic_store_n(&chunk->used, 0, __ATOMIC_RELEASE);
+    }
+    if (chunk == NULL)
+        return NULL;
+    HOTPATH_PUT_(chunk->first, cpu->recorded);
+    if (full != NULL)
+        __atomic_store_n(&full->next, offset, __ATOMIC_RELEASE);
+    __atomic_store_n(&cpu->chunk, offset, __ATOMIC_RELEASE);
+    return chunk;
+}
+
+/* Overwrites the oldest if there is no space for more; keeps nothing if there is no space at all. */
+static void sample_ring_add(struct hp_thread_context *context, uint32_t node, enum hp_sample_kind kind)
+{
+    struct hp_cpu_thread *cpu = context->sampler.cpu;
+    struct hp_sample_chunk *chunk = cpu->chunk != 0 ? hp_store_at(context->store, cpu->chunk) : NULL;
+    if (chunk == NULL || chunk->used == chunk->capacity)
+        chunk = next_chunk(context, chunk);
+    if (chunk == NULL)
+        return;
+    chunk->samples[chunk->used] = (struct hp_sample){
+        .ticks = hp_clock_ticks_raw(hp_runtime->counter), .node = node, .tid = context->thread_id, .kind = kind};
+    __atomic_store_n(&chunk->used, chunk->used + 1, __ATOMIC_RELEASE);
+    HOTPATH_ADD_(cpu->recorded, 1);
+}
+
+/* ----------------------------------------------------------------------------------------------- sample handler */
 
 /*
  * So many timer signals without a perf sample in between: perf's last signal, after which it must be restarted, was
@@ -158,7 +248,7 @@ static struct taken take_sample(struct hp_thread_context *context, enum hp_sampl
         kind == HP_SAMPLE_PERF ? take_perf_sample(context, frame) : take_timer_sample(context, frame, mode);
     HOTPATH_ADD_(cpu->samples, 1);
     HOTPATH_PUT_(cpu->last_node, node);
-    hp_sample_ring_add(context, node, kind);
+    sample_ring_add(context, node, kind);
     return (struct taken){node, stacked_ns};
 }
 
@@ -193,7 +283,7 @@ static bool is_confined(void) { return __atomic_load_n(&hp_runtime->confinements
  * The calling thread's context, or NULL. Another copy of the library may have registered it, in its own variable;
  * and the first access to a variable outside the static TLS block may make the C library call malloc.
  */
-static struct hp_thread_context *head_of_thread(void)
+static struct hp_thread_context *context_of_thread(void)
 {
 #if !HOTPATH_TLS_DYNAMIC
     struct hp_thread_context *own = (struct hp_thread_context *)(void *)hotpath_v1_context;
@@ -266,7 +356,7 @@ static enum hp_private_signal which_signal(int signal)
 static void on_sample(int signal, siginfo_t *info, void *machine_state)
 {
     const enum hp_cpu_source source = hp_cpu_source_of(info, hp_runtime);
-    struct hp_thread_context *context = source != HP_CPU_BY_OTHERS ? head_of_thread() : NULL;
+    struct hp_thread_context *context = source != HP_CPU_BY_OTHERS ? context_of_thread() : NULL;
     if (!is_ours(source, context))
         hp_private_signal_pass_on(&hp_runtime->signals[which_signal(signal)], signal, info, machine_state);
     else if (context != NULL) {

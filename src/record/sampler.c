@@ -6,7 +6,6 @@
 #include "memory.h"
 #include "sample_handler.h"
 #include "sample_sources.h"
-#include "sample_spent.h"
 #include "sample_stacks.h"
 #include "sys.h"
 #include "task_files.h"

@@ -32,8 +32,7 @@
  * tools/check_handler.py.
  *
  * Files. sampler.c starts and stops sampling, sample_sources.c has timers and perf, sample_handler.c takes samples,
- * sample_place.c finds the zone, cpu_attribution.c attributes time, sample_ring.c keeps the latest samples,
- * sample_spent.c counts the cost. SPDX-License-Identifier: MIT
+ * sample_place.c finds the zone, cpu_attribution.c attributes time. SPDX-License-Identifier: MIT
  */
 #ifndef HP_RECORD_SAMPLER_H
 #define HP_RECORD_SAMPLER_H

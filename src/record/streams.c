@@ -7,7 +7,7 @@
  * MIT
  */
 #include "instances.h"
-#include "object_texts.h"
+#include "objects.h"
 #include "stream_layout.h"
 
 static const struct hp_kind_type stream = {

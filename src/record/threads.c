@@ -16,7 +16,7 @@
 #include "memory.h"
 #include "object_parts.h"
 #include "process.h"
-#include "pruning.h"
+#include "runtime.h"
 #include "sampler.h"
 #include "slow_paths.h"
 #include "sys.h"
@@ -26,12 +26,45 @@
 #include "thread_space.h"
 #include "zone_stack.h"
 
+/* ------------------------------------------------------------------------------------------------------ pruning */
+
+/*
+ * Removal of old sessions.
+ */
+
+/*
+ * Scanning the directory takes longer than everything else. A program that forks makes many sessions quickly; it is
+ * enough if one in sixteen scans.
+ */
+static bool is_turn_to_prune(void) { return !hp_is_child() || hp_sys_process_id() % 16 == 0; }
+
+/* Sessions of a run stay until its report is made; `hotpath run` removes them. */
+void hp_prune(struct hp_session *session)
+{
+    if (session->store.path[0] != '\0' && !session->settings.record.is_run && is_turn_to_prune())
+        hp_store_prune(&session->store, session->settings.record.keep);
+}
+
+void hp_prune_if_due(void)
+{
+    if (!__atomic_load_n(&hp_runtime->has_to_prune, __ATOMIC_RELAXED) ||
+        !__atomic_exchange_n(&hp_runtime->has_to_prune, false, __ATOMIC_RELAXED))
+        return;
+    struct hp_session *session = hp_session_hold();
+    if (session == NULL)
+        return;
+    hp_prune(session);
+    hp_session_let_go(session);
+}
+
+/* ------------------------------------------------------------------------------------------------------ threads */
+
 #define HEADS_BYTES 65536u
 
 /* ---------------------------------------------------------------------------------------------- contexts */
 
 /* A context with nothing attached. Heads are spaced so that threads do not share cache lines. */
-static struct hp_thread_context *new_head(void)
+static struct hp_thread_context *new_context(void)
 {
     struct hp_fork_page *page = hp_page();
     const size_t stride = (sizeof(struct hp_thread_context) + HP_APART - 1) / HP_APART * HP_APART;
@@ -247,7 +280,7 @@ static struct hp_thread_context *register_thread(struct newcomer *self, uint64_t
     if (context == NULL)
         context = reap_threads();
     if (context == NULL)
-        context = new_head();
+        context = new_context();
     const bool is_shared = context != NULL && context->thread_id == self->thread_id;
     const bool is_current = is_shared && context->hot.epoch == hp_epoch();
     /* We may be in a handler that interrupted the thread inside the recorder, in a session that has ended since. */
@@ -349,7 +382,7 @@ bool hp_thread_is_ours(void) { return !hp_is_forked_child() || hp_thread_context
 /* Under the lock. */
 static struct hp_thread_context *add_handler_head(struct hp_thread_context *context)
 {
-    struct hp_thread_context *handler = hp_runtime->gate != 0 ? new_head() : NULL;
+    struct hp_thread_context *handler = hp_runtime->gate != 0 ? new_context() : NULL;
     if (handler == NULL)
         return NULL;
     handler->is_handler = true;

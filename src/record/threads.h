@@ -52,4 +52,15 @@ bool hp_thread_is_open_elsewhere(uintptr_t state, const struct hotpath_zone *zon
 typedef bool hp_child_session(void);
 void hp_threads_set_child_session(hp_child_session *begin);
 
+/* ------------------------------------------------------------------------------------------------------ pruning */
+
+/* Removal of sessions of earlier processes when a new one starts. */
+
+struct hp_session;
+
+/* Removes old sessions beside this one, which the caller holds. Not under the lock: it is slow. */
+void hp_prune(struct hp_session *session);
+/* Does this once for a child's session that was started under the lock. Call after unlocking. */
+void hp_prune_if_due(void);
+
 #endif

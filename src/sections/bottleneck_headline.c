@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "arith.h"
-#include "channel_jam.h"
+#include "channel_profile.h"
 #include "function_profile.h"
 #include "proc_sampler.h"
 #include "task_profile.h"

@@ -12,8 +12,8 @@
 #include "order.h"
 #include "recent_cell.h"
 #include "section.h"
-#include "slow_polls.h"
 #include "sort.h"
+#include "task_profile.h"
 #include "units.h"
 #include "utf8.h"
 

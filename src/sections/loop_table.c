@@ -7,7 +7,7 @@
 
 #include "arena.h"
 #include "identity.h"
-#include "object_users.h"
+#include "object_profile.h"
 #include "order.h"
 #include "section.h"
 #include "sort.h"

@@ -17,7 +17,6 @@
 #define HP_SECTIONS_OBJECT_ROWS_H
 
 #include "object_profile.h"
-#include "object_sums.h"
 #include "order.h"
 #include "section.h"
 #include "value_profile.h"

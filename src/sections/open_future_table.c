@@ -1,10 +1,10 @@
 /* The section `open-futures`: tasks that have not ended, the oldest first. SPDX-License-Identifier: MIT */
 #include "arena.h"
 #include "identity.h"
+#include "object_snapshot.h"
 #include "order.h"
 #include "section.h"
 #include "task_profile.h"
-#include "task_snapshot.h"
 
 struct columns {
     size_t name, age, state, polls, busy, process;

@@ -2,9 +2,9 @@
 #ifndef HP_SECTIONS_RECENT_CELL_H
 #define HP_SECTIONS_RECENT_CELL_H
 
-#include "recent_list.h"
 #include "section.h"
 #include "text.h"
+#include "value_profile.h"
 
 /* Writes one of them. */
 void hp_recent_put(struct hp_text *text, const struct hp_recent_copy *recent);

@@ -110,7 +110,7 @@ struct hotpath_results {
     size_t warning_count;
 };
 
-/* Its form in the short report (brief.h). */
+/* Its form in the short report. */
 enum hp_brief_role {
     HP_BRIEF_TABLE,      /* its own table, of a few rows */
     HP_BRIEF_WHOLE,      /* its own table, with all rows: it is only there on request */

@@ -2,7 +2,7 @@
 #ifndef HP_SECTIONS_USERS_CELL_H
 #define HP_SECTIONS_USERS_CELL_H
 
-#include "object_users.h"
+#include "object_profile.h"
 #include "section.h"
 
 /* "produce, refill, ..."; without users, the cell stays empty. False: no memory. */

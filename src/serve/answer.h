@@ -2,7 +2,6 @@
 #ifndef HP_SERVE_ANSWER_H
 #define HP_SERVE_ANSWER_H
 
-#include "body.h"
 #include "request.h"
 #include "served.h"
 

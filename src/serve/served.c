@@ -1,6 +1,8 @@
 /* The sessions being served. SPDX-License-Identifier: MIT */
 #include "served.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +13,38 @@
 #include "stack_file.h"
 #include "stack_weights.h"
 #include "text.h"
+
+/* --------------------------------------------------------------------------------------------------------- body */
+
+/*
+ * Text that grows.
+ */
+
+bool hp_body_add(void *context, const char *bytes, size_t length)
+{
+    struct hp_body *body = context;
+    if (length > body->capacity - body->length) {
+        const size_t capacity =
+            2 * body->capacity > body->length + length ? 2 * body->capacity : body->length + length;
+        char *more = realloc(body->bytes, capacity);
+        if (more == NULL)
+            return false;
+        body->bytes = more;
+        body->capacity = capacity;
+    }
+    if (length > 0)
+        memcpy(body->bytes + body->length, bytes, length);
+    body->length += length;
+    return true;
+}
+
+void hp_body_free(struct hp_body *body)
+{
+    free(body->bytes);
+    *body = (struct hp_body){0};
+}
+
+/* ------------------------------------------------------------------------------------------------------- served */
 
 #define SETTLING_NS 3000000000u /* after the end of a program, new data may arrive for this long */
 

@@ -8,13 +8,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "body.h"
 #include "function_profile.h"
 #include "named_stacks.h"
 #include "options.h"
 #include "programs.h"
 #include "reader.h"
 #include "weighted.h"
+#include <stddef.h>
+
+/* --------------------------------------------------------------------------------------------------------- body */
+
+/* Text that grows, for answers. */
+
+struct hp_body {
+    char *bytes;
+    size_t length, capacity;
+};
+
+/* A sink for hp_text_init_stream whose context is a body. False: no memory. */
+bool hp_body_add(void *body, const char *bytes, size_t length);
+
+/* Keeps its memory for what comes next. */
+static inline void hp_body_empty(struct hp_body *body) { body->length = 0; }
+
+void hp_body_free(struct hp_body *body);
 
 #define HP_SERVED_MOST 8u           /* sessions open at a time */
 #define HP_SERVED_METRIC_NAMES 200u /* functions of a session that have metrics */

@@ -5,6 +5,10 @@
  */
 #include "server.h"
 
+#include <dlfcn.h>
+#include <microhttpd.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +16,64 @@
 
 #include "answer.h"
 #include "clock.h"
-#include "microhttpd.h"
 #include "request.h"
+
+/* --------------------------------------------------------------------------------------------------- microhttpd */
+
+/*
+ * libmicrohttpd, loaded when it is first needed: it depends on a TLS library, which would delay the start of every
+ * command.
+ *
+ * Loads libmicrohttpd.
+ */
+/* The functions that are used of it. */
+#define HP_MICROHTTPD_FUNCTIONS(F)                                                                                 \
+    F(MHD_start_daemon)                                                                                            \
+    F(MHD_stop_daemon)                                                                                             \
+    F(MHD_run_wait)                                                                                                \
+    F(MHD_create_response_from_buffer)                                                                             \
+    F(MHD_create_response_from_callback)                                                                           \
+    F(MHD_add_response_header)                                                                                     \
+    F(MHD_queue_response)                                                                                          \
+    F(MHD_destroy_response)                                                                                        \
+    F(MHD_lookup_connection_value)                                                                                 \
+    F(MHD_suspend_connection)                                                                                      \
+    F(MHD_resume_connection)
+
+struct hp_microhttpd {
+#define HP_MICROHTTPD_POINTER(name) __typeof__(name) *name;
+    HP_MICROHTTPD_FUNCTIONS(HP_MICROHTTPD_POINTER)
+#undef HP_MICROHTTPD_POINTER
+};
+
+#define LIBRARY "libmicrohttpd.so.12"
+
+static bool find_all(struct hp_microhttpd *library)
+{
+    void *handle = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL);
+    if (handle == NULL)
+        return false;
+#define HP_MICROHTTPD_FIND(name)                                                                                   \
+    *(void **)&library->name = dlsym(handle, #name);                                                               \
+    if (library->name == NULL)                                                                                     \
+        return false;
+    HP_MICROHTTPD_FUNCTIONS(HP_MICROHTTPD_FIND)
+#undef HP_MICROHTTPD_FIND
+    return true;
+}
+
+/* NULL: not installed, or too old. */
+static const struct hp_microhttpd *microhttpd_get(void)
+{
+    static struct hp_microhttpd library;
+    static bool is_tried, is_found;
+    if (!is_tried)
+        is_found = find_all(&library);
+    is_tried = true;
+    return is_found ? &library : NULL;
+}
+
+/* ------------------------------------------------------------------------------------------------------- server */
 
 #define CONNECTIONS 256u
 #define TIMEOUT_S 10u               /* of a client that neither sends nor receives */
@@ -327,7 +387,7 @@ static void end(struct server *server)
 
 const char *hp_server_is_missing(void)
 {
-    return hp_microhttpd_get() != NULL ? NULL : "libmicrohttpd 0.9.73 or newer is missing: install libmicrohttpd12";
+    return microhttpd_get() != NULL ? NULL : "libmicrohttpd 0.9.73 or newer is missing: install libmicrohttpd12";
 }
 
 bool hp_server_run(struct hp_serving *serving, const struct hp_listener *listener,
@@ -336,7 +396,7 @@ bool hp_server_run(struct hp_serving *serving, const struct hp_listener *listene
 {
     static struct server server;
     const unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (listener->is_v6 ? MHD_USE_IPv6 : 0u);
-    server = (struct server){.http = hp_microhttpd_get(), .serving = serving, .settings = settings};
+    server = (struct server){.http = microhttpd_get(), .serving = serving, .settings = settings};
     if (gethostname(server.machine, sizeof server.machine - 1) != 0)
         server.machine[0] = '\0';
     server.own = (struct hp_own_names){.is_loopback = listener->is_loopback, .machine = server.machine};

@@ -40,4 +40,11 @@ struct hp_recent_copy {
 bool hp_snapshot_next_recent(const struct hp_snapshot *snapshot, const struct hp_part *part, struct hp_walk *walk,
                              struct hp_recent_copy *ret_recent);
 
+/* ------------------------------------------------------------------------------------------------ task snapshot */
+
+/* Reading the open tasks of a session, by walks as in snapshot.h. */
+
+/* The slots of open tasks, in no order. */
+bool hp_snapshot_next_task(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_task_slot *ret_slot);
+
 #endif

@@ -19,11 +19,310 @@
 #include "clock.h"
 #include "files.h"
 #include "process.h"
-#include "schedstat.h"
+#include "sampler_state.h"
 #include "sys.h"
 #include "task_files.h"
-#include "wait_entries.h"
-#include "wait_place.h"
+
+/* --------------------------------------------------------------------------------------------------- wait place */
+
+/*
+ * Where a thread waits: the innermost open zone of its record in the session, which another process may write at
+ * the same time. Every offset is checked.
+ *
+ * The zones of threads that wait, read from the session of their process.
+ */
+/* The place of another thread: a node and its site, or zeros. */
+struct hp_wait_place {
+    uint32_t node, site;
+};
+
+#define MOST_RECORDS 65536u /* plausible maximum of threads in a session */
+#define MOST_FRAMES (1u << 18)
+
+/* False: outside of the session. */
+static bool wait_place_read(struct hp_proc_sampler *sampler, uint64_t offset, void *to, size_t bytes)
+{
+    return offset >= HP_HEADER_BYTES && offset + bytes <= UINT32_MAX &&
+           sampler->target.read(sampler->target.context, (uint32_t)offset, to, bytes);
+}
+
+static bool is_record_of(struct hp_proc_sampler *sampler, uint32_t offset, uint32_t tid,
+                         struct hp_thread *ret_record)
+{
+    return offset != 0 && offset % 8 == 0 && wait_place_read(sampler, offset, ret_record, sizeof *ret_record) &&
+           ret_record->tid == tid && ret_record->state == HP_THREAD_LIVE;
+}
+
+/*
+ * False: the session is over. * The part of the header that is read at each sample. A record is linked before its
+ * thread is counted, so the count is read first: then none of these is missed.
+ */
+static bool wait_place_read_header(struct hp_proc_sampler *sampler)
+{
+    struct hp_header header;
+    const struct hp_proc_sampler_target *target = &sampler->target;
+    uint32_t seen;
+    if (!target->read(target->context, offsetof(struct hp_header, threads_seen), &seen, sizeof seen) ||
+        !target->read(target->context, 0, &header, offsetof(struct hp_header, losses)) ||
+        header.state != HP_STATE_LIVE)
+        return false;
+    sampler->threads_seen = seen;
+    sampler->first_record = header.threads;
+    return true;
+}
+
+/* Newer records come first, and a thread's record is older than those of its signal handlers. */
+static bool find_record(struct hp_proc_sampler *sampler, struct hp_watched *thread, struct hp_thread *ret_record)
+{
+    struct hp_thread record;
+    uint32_t steps = 0;
+    if (is_record_of(sampler, thread->record, thread->tid, ret_record))
+        return true;
+    thread->record = 0;
+    /* It may have started since the header was read. */
+    if (thread->seen_without == sampler->threads_seen || !wait_place_read_header(sampler))
+        return false;
+    for (uint32_t at = sampler->first_record; at != 0 && at % 8 == 0 && steps < MOST_RECORDS; steps++) {
+        if (!wait_place_read(sampler, at, &record, sizeof record))
+            break;
+        if (record.tid == thread->tid && record.state == HP_THREAD_LIVE) {
+            thread->record = at;
+            *ret_record = record;
+        }
+        at = record.next;
+    }
+    return thread->record != 0;
+}
+
+static struct hp_watched *thread_of(struct hp_proc_sampler *sampler, uint32_t tid)
+{
+    uint32_t at = 0;
+    while (at < sampler->thread_count && sampler->threads[at].tid != tid)
+        at++;
+    return at < sampler->thread_count ? &sampler->threads[at] : NULL;
+}
+
+/* Finds the records of all threads at once, if there are new ones. As above, the older one counts. */
+static void wait_place_find_records(struct hp_proc_sampler *sampler)
+{
+    struct hp_thread record;
+    uint32_t steps = 0;
+    if (sampler->records_seen == sampler->threads_seen || !wait_place_read_header(sampler))
+        return;
+    sampler->records_seen = sampler->threads_seen;
+    for (uint32_t at = sampler->first_record; at != 0 && at % 8 == 0 && steps < MOST_RECORDS; steps++) {
+        if (!wait_place_read(sampler, at, &record, sizeof record))
+            return;
+        struct hp_watched *thread = record.state == HP_THREAD_LIVE ? thread_of(sampler, record.tid) : NULL;
+        if (thread != NULL)
+            thread->record = at;
+        at = record.next;
+    }
+}
+
+/* The node of a frame; 0: not open. */
+static uint32_t node_of_frame(struct hp_proc_sampler *sampler, const struct hp_thread *record, uint32_t index)
+{
+    struct hotpath_frame_ frame;
+    const uint64_t offset = (uint64_t)record->frames + (uint64_t)index * sizeof frame;
+    if (index >= record->frame_capacity || index >= MOST_FRAMES || record->frames % 8 != 0 ||
+        !wait_place_read(sampler, offset, &frame, sizeof frame) || frame.zone == 0)
+        return 0;
+    return frame.node;
+}
+
+/* Open frames come first: their end is found by exponential search, then bisection. */
+static uint32_t innermost_node(struct hp_proc_sampler *sampler, const struct hp_thread *record)
+{
+    uint32_t low = 0, high = 1, node = record->root;
+    for (uint32_t found; (found = node_of_frame(sampler, record, high)) != 0; high *= 2) {
+        low = high;
+        node = found;
+    }
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2, found = node_of_frame(sampler, record, middle);
+        if (found != 0) {
+            low = middle;
+            node = found;
+        } else {
+            high = middle;
+        }
+    }
+    return node;
+}
+
+/* The site of a node; that of <other> if it cannot be read. */
+static uint32_t wait_place_site(struct hp_proc_sampler *sampler, uint32_t node)
+{
+    uint32_t site = HP_SITE_OTHER;
+    if (node != 0 && node % 8 == 0)
+        wait_place_read(sampler, (uint64_t)node + offsetof(struct hotpath_node_, site), &site, sizeof site);
+    return site;
+}
+
+/* Sets the thread's node, 0 if it has none, and the node's site. */
+static void wait_place_find(struct hp_proc_sampler *sampler, struct hp_watched *thread)
+{
+    struct hp_thread record;
+    const uint32_t node = find_record(sampler, thread, &record) ? innermost_node(sampler, &record) : 0;
+    if (node != thread->node)
+        thread->site = wait_place_site(sampler, node);
+    thread->node = node;
+    thread->seen_without = node == 0 ? sampler->threads_seen : UINT32_MAX;
+}
+
+/* For the listener: the site plus 1; 0: no zone is open. */
+static uint32_t wait_place_zone(const struct hp_watched *thread)
+{
+    return thread->node != 0 && thread->site < HP_MAX_SITES ? thread->site + 1 : 0;
+}
+
+/*
+ * The place of the thread `tid` of the same process. Only remembers its record for the next time: the thread
+ * itself is looked at in its turn.
+ */
+static struct hp_wait_place wait_place_of(struct hp_proc_sampler *sampler, uint32_t tid)
+{
+    for (uint32_t at = 0; tid != 0 && at < sampler->thread_count; at++) {
+        struct hp_watched *thread = &sampler->threads[at];
+        if (thread->tid != tid)
+            continue;
+        struct hp_watched there = *thread;
+        wait_place_find(sampler, &there);
+        thread->record = there.record;
+        return (struct hp_wait_place){there.node, there.node != 0 ? there.site : 0};
+    }
+    return (struct hp_wait_place){0, 0};
+}
+
+/* ---------------------------------------------------------------------------------------------------- schedstat */
+
+/*
+ * The kernel's numbers for a thread: /proc/PID/task/TID/schedstat. Its file stays open while the budget of the
+ * sampler allows it, which saves a path lookup per sample.
+ *
+ * schedstat files of threads.
+ */
+struct hp_account {
+    uint64_t ran, ready, slices;
+};
+
+static void account_keep_open(const struct hp_proc_sampler *sampler, struct hp_watched *thread)
+{
+    char path[HP_TASK_PATH];
+    if (sampler->target.files == NULL || *sampler->target.files == 0)
+        return;
+    thread->file = hp_sys_open(hp_task_path(path, sampler->target.pid, thread->tid, "schedstat"), O_RDONLY, 0);
+    if (thread->file >= 0)
+        --*sampler->target.files;
+}
+
+static void account_close(const struct hp_proc_sampler *sampler, struct hp_watched *thread)
+{
+    if (thread->file < 0)
+        return;
+    hp_sys_close(thread->file);
+    thread->file = -1;
+    ++*sampler->target.files;
+}
+
+/* False: the thread has ended. */
+static bool account_read(const struct hp_proc_sampler *sampler, const struct hp_watched *thread,
+                         struct hp_account *ret_account)
+{
+    char text[96];
+    if (thread->file >= 0) {
+        const ssize_t length = hp_sys_pread(thread->file, text, sizeof text - 1, 0);
+        if (length <= 0)
+            return false;
+        text[length] = '\0';
+    } else if (!hp_task_read(sampler->target.pid, thread->tid, "schedstat", text, sizeof text)) {
+        return false;
+    }
+    const char *at = text;
+    ret_account->ran = hp_task_number(&at);
+    ret_account->ready = hp_task_number(&at);
+    ret_account->slices = hp_task_number(&at);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------- wait entries */
+
+/*
+ * The sampler's table of waits: one entry per place, cause, system call and what it was for. Threads share entries.
+ *
+ * Entries of a session's table of waits.
+ */
+#define HP_NO_ENTRY (-1)
+#define HP_NO_ROOM (-2)
+
+#define MOST_WHATS 24u /* per call and place; further ones share an entry */
+
+static bool is_entry(const struct hp_proc_sampler *sampler, uint32_t at, const struct hp_watched *thread,
+                     const struct hp_wait_found *finding, struct hp_wait_place other)
+{
+    const struct hp_wait *entry = &sampler->entries[at];
+    const bool is_there =
+        thread->node == 0 ? entry->node == 0 : entry->node != 0 && sampler->sites[at] == thread->site;
+    const bool is_for =
+        other.node == 0 ? entry->other == 0 : entry->other != 0 && sampler->other_sites[at] == other.site;
+    return is_there && is_for && entry->cause == finding->cause && entry->call == finding->call;
+}
+
+/*
+ * The entry for this wait at the thread's place, made if missing. HP_NO_ROOM: all are taken. Beyond a number of
+ * files they share one.
+ */
+static int32_t wait_entry_for(struct hp_proc_sampler *sampler, const struct hp_watched *thread,
+                              const struct hp_wait_found *finding, struct hp_wait_place other)
+{
+    static const char others[sizeof finding->what] = "(others)";
+    const char *what = finding->what;
+    uint32_t whats = 0;
+    for (uint32_t at = 0; at < sampler->sums.used; at++) {
+        const struct hp_wait *entry = &sampler->entries[at];
+        if (!is_entry(sampler, at, thread, finding, other))
+            continue;
+        if (memcmp(entry->what, what, sizeof entry->what) == 0)
+            return (int32_t)at;
+        if (++whats >= MOST_WHATS && memcmp(entry->what, others, sizeof entry->what) == 0)
+            return (int32_t)at;
+    }
+    if (whats >= MOST_WHATS)
+        what = others;
+    if (sampler->sums.used >= sampler->capacity)
+        return HP_NO_ROOM;
+    struct hp_wait *entry = &sampler->entries[sampler->sums.used];
+    *entry =
+        (struct hp_wait){.node = thread->node, .cause = finding->cause, .call = finding->call, .other = other.node};
+    memcpy(entry->what, what, sizeof entry->what);
+    sampler->sites[sampler->sums.used] = thread->site;
+    sampler->other_sites[sampler->sums.used] = other.site;
+    sampler->is_changed[sampler->sums.used] = true;
+    return (int32_t)sampler->sums.used++;
+}
+
+/* Adds to a sum, which never becomes negative. */
+static void wait_add(uint64_t *sum, int64_t ns) { *sum = ns < 0 && (uint64_t)-ns > *sum ? 0 : *sum + (uint64_t)ns; }
+
+/* Adds to an entry and to the waits of its thread; negative: takes back. */
+static void wait_credit(struct hp_proc_sampler *sampler, struct hp_watched *thread, int32_t at, int64_t ns,
+                        uint32_t probes)
+{
+    if (at == HP_NO_ROOM)
+        wait_add(&sampler->sums.left_out_ns, ns);
+    if (at < 0)
+        return;
+    struct hp_wait *entry = &sampler->entries[at];
+    wait_add(&entry->ns, ns);
+    entry->probes += probes;
+    if (entry->beside_ns > entry->ns)
+        entry->beside_ns = entry->ns;
+    sampler->is_changed[at] = true;
+    hp_crew_wait(&thread->crew, entry->cause, ns);
+}
+
+/* ------------------------------------------------------------------------------------------------- proc sampler */
 
 #define KERNEL_HZ 100u     /* unit of the kernel's start times of threads, on every machine */
 #define RUNNING_WINDOW 16u /* samples */
@@ -73,7 +372,7 @@ static void credit_waiting(struct hp_proc_sampler *sampler, struct hp_watched *t
 {
     const int64_t pending = (waited(thread) - thread->settled) / part;
     const int64_t ns = pending > 0 ? pending : 0;
-    hp_wait_credit(sampler, thread, thread->entry, ns, probes);
+    wait_credit(sampler, thread, thread->entry, ns, probes);
     thread->settled += ns;
     thread->of_this_wait += ns;
     thread->of_this_look += ns;
@@ -90,7 +389,7 @@ static void take_back(struct hp_proc_sampler *sampler, struct hp_watched *thread
     const int64_t ns = excess < thread->of_this_wait ? excess : thread->of_this_wait;
     if (ns <= 0)
         return;
-    hp_wait_credit(sampler, thread, thread->entry, -ns, 0);
+    wait_credit(sampler, thread, thread->entry, -ns, 0);
     thread->settled -= ns;
     thread->of_this_wait -= ns;
     credit_listener(sampler, thread, -ns);
@@ -106,7 +405,7 @@ static void credit_beside(struct hp_proc_sampler *sampler, int32_t at, int64_t n
     if (at < 0)
         return;
     struct hp_wait *entry = &sampler->entries[at];
-    hp_wait_add(&entry->beside_ns, ns);
+    wait_add(&entry->beside_ns, ns);
     if (entry->beside_ns > entry->ns)
         entry->beside_ns = entry->ns;
     sampler->is_changed[at] = true;
@@ -129,8 +428,8 @@ static void credit_ready(struct hp_proc_sampler *sampler, struct hp_watched *thr
     if (!has_been_ready(thread))
         return;
     const int64_t ns = (int64_t)(ready - thread->settled_ready);
-    const int32_t at = hp_wait_entry_for(sampler, thread, &finding, (struct hp_wait_place){0, 0});
-    hp_wait_credit(sampler, thread, at, ns, probes);
+    const int32_t at = wait_entry_for(sampler, thread, &finding, (struct hp_wait_place){0, 0});
+    wait_credit(sampler, thread, at, ns, probes);
     if (is_idle(sampler, thread))
         credit_beside(sampler, at, ns);
     thread->settled_ready = ready;
@@ -180,7 +479,7 @@ static void end_wait(struct hp_proc_sampler *sampler, struct hp_watched *thread,
 static void look_at_running(struct hp_proc_sampler *sampler, struct hp_watched *thread)
 {
     if (has_been_ready(thread)) {
-        hp_wait_place_find(sampler, thread);
+        wait_place_find(sampler, thread);
         credit_ready(sampler, thread, 1);
     }
     settle_running(sampler, thread);
@@ -193,17 +492,17 @@ static void look_at_waiting(struct hp_proc_sampler *sampler, struct hp_watched *
     const bool is_found = hp_wait_find(&sampler->finder, thread->tid, state, &finding);
     const struct hp_wait_listener *listener = sampler->target.listener;
     if (is_found)
-        hp_wait_place_find(sampler, thread);
+        wait_place_find(sampler, thread);
     if (is_found && listener != NULL)
-        listener->take(listener->context, sampler->target.pid, thread->tid, hp_wait_place_zone(thread), &finding);
+        listener->take(listener->context, sampler->target.pid, thread->tid, wait_place_zone(thread), &finding);
     /* If it has run meanwhile, cause and place do not belong together. */
-    if (!is_found || !hp_account_read(sampler, thread, &again) || again.slices != thread->slices)
+    if (!is_found || !account_read(sampler, thread, &again) || again.slices != thread->slices)
         return;
     end_listening(sampler, thread);
     if (listener != NULL)
         thread->wait = listener->keep(listener->context);
     thread->other = finding.thread;
-    thread->entry = hp_wait_entry_for(sampler, thread, &finding, hp_wait_place_of(sampler, finding.thread));
+    thread->entry = wait_entry_for(sampler, thread, &finding, wait_place_of(sampler, finding.thread));
     thread->of_this_wait = 0;
     thread->is_waiting = true;
     thread->running_looks = 0;
@@ -237,7 +536,7 @@ static void follow(struct hp_proc_sampler *sampler, struct hp_watched *thread)
     } else if (thread->other == 0) {
         return;
     }
-    const int32_t now = hp_wait_entry_for(sampler, thread, &finding, hp_wait_place_of(sampler, thread->other));
+    const int32_t now = wait_entry_for(sampler, thread, &finding, wait_place_of(sampler, thread->other));
     if (now != thread->entry)
         thread->of_this_wait = 0;
     thread->entry = now;
@@ -252,13 +551,13 @@ static void find_late(struct hp_proc_sampler *sampler, struct hp_watched *thread
     const int32_t before = thread->entry;
     if (thread->node != 0 || thread->seen_without == sampler->threads_seen || before < 0)
         return;
-    hp_wait_place_find(sampler, thread);
+    wait_place_find(sampler, thread);
     if (thread->node == 0)
         return;
     const struct hp_wait_found finding = finding_of(&sampler->entries[before]);
-    thread->entry = hp_wait_entry_for(sampler, thread, &finding, hp_wait_place_of(sampler, thread->other));
-    hp_wait_credit(sampler, thread, before, -thread->of_this_wait, 0);
-    hp_wait_credit(sampler, thread, thread->entry, thread->of_this_wait, 0);
+    thread->entry = wait_entry_for(sampler, thread, &finding, wait_place_of(sampler, thread->other));
+    wait_credit(sampler, thread, before, -thread->of_this_wait, 0);
+    wait_credit(sampler, thread, thread->entry, thread->of_this_wait, 0);
 }
 
 /* Its start by CLOCK_MONOTONIC; an upper bound, since the kernel's unit is coarse. */
@@ -294,7 +593,7 @@ static bool look_at(struct hp_proc_sampler *sampler, struct hp_watched *thread)
 {
     struct hp_account account;
     uint64_t start = 0;
-    if (!hp_account_read(sampler, thread, &account))
+    if (!account_read(sampler, thread, &account))
         return false;
     const uint64_t now = hp_clock_monotonic_ns();
     const bool is_new = thread->since_ns == 0;
@@ -346,7 +645,7 @@ static void end_thread(struct hp_proc_sampler *sampler, struct hp_watched *threa
     }
     hp_crew_part(&sampler->crew, &thread->crew, &seen);
     end_listening(sampler, thread);
-    hp_account_close(sampler, thread);
+    account_close(sampler, thread);
 }
 
 /* --------------------------------------------------------------------------------------------- a process */
@@ -367,7 +666,7 @@ static struct hp_watched *watched(struct hp_proc_sampler *sampler, uint32_t tid)
     }
     struct hp_watched *thread = &sampler->threads[sampler->thread_count++];
     *thread = (struct hp_watched){.tid = tid, .file = -1, .entry = HP_NO_ENTRY, .seen_without = UINT32_MAX};
-    hp_account_keep_open(sampler, thread);
+    account_keep_open(sampler, thread);
     return thread;
 }
 
@@ -445,7 +744,7 @@ static bool look_at_crew(struct hp_proc_sampler *sampler, uint64_t now)
     for (uint32_t at = 0; at < sampler->thread_count; at++)
         lacks_any |= lacks_record(sampler, &sampler->threads[at]);
     if (lacks_any)
-        hp_wait_place_find_records(sampler);
+        wait_place_find_records(sampler);
     for (uint32_t at = 0; at < sampler->thread_count; at++) {
         struct hp_watched *thread = &sampler->threads[at];
         const struct hp_crew_seen seen = seen_of(thread);
@@ -492,7 +791,7 @@ bool hp_proc_sample(struct hp_proc_sampler *sampler)
     sampler->round++;
     sampler->hint = 0;
     sampler->left_alone = 0;
-    if (!hp_wait_place_read_header(sampler) || is_another_program(sampler))
+    if (!wait_place_read_header(sampler) || is_another_program(sampler))
         return false;
     hp_file_each(hp_task_path(path, sampler->target.pid, 0, "task"), visit_task, sampler);
     if (sampler->left_alone > sampler->sums.unwatched)
@@ -516,11 +815,11 @@ static bool read_entries(struct hp_proc_sampler *sampler)
     if (sampler->sums.used > sampler->capacity)
         return false;
     if (sampler->sums.used > 0 &&
-        !hp_wait_place_read(sampler, end, sampler->entries, sampler->sums.used * sizeof sampler->entries[0]))
+        !wait_place_read(sampler, end, sampler->entries, sampler->sums.used * sizeof sampler->entries[0]))
         return false;
     for (uint32_t at = 0; at < sampler->sums.used; at++) {
-        sampler->sites[at] = hp_wait_place_site(sampler, sampler->entries[at].node);
-        sampler->other_sites[at] = hp_wait_place_site(sampler, sampler->entries[at].other);
+        sampler->sites[at] = wait_place_site(sampler, sampler->entries[at].node);
+        sampler->other_sites[at] = wait_place_site(sampler, sampler->entries[at].other);
     }
     return true;
 }
@@ -533,7 +832,7 @@ bool hp_proc_sampler_begin(struct hp_proc_sampler *sampler, const struct hp_proc
     sampler->finder.pid = target->pid;
     if (!target->read(target->context, 0, &header, sizeof header) || header.pid != target->pid ||
         header.waits == 0 || header.waits % 8 != 0 ||
-        !hp_wait_place_read(sampler, header.waits, &sampler->sums, sizeof sampler->sums) ||
+        !wait_place_read(sampler, header.waits, &sampler->sums, sizeof sampler->sums) ||
         sampler->sums.capacity == 0 || is_watched_by_another(sampler->sums.watcher))
         return false;
     sampler->at = header.waits;

@@ -4,11 +4,360 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap_sums.h"
+#include "function_profile.h"
+#include "named_stacks.h"
 #include "shown_names.h"
 #include "text.h"
-#include "waiting_sums.h"
-#include "zone_sums.h"
+#include "waiters.h"
+
+/* ---------------------------------------------------------------------------------------------------- heap sums */
+
+/*
+ * Finds the functions that allocate. The direct caller of malloc may be in the C library or in a C++ container, on
+ * behalf of its own caller: that one is the allocating function.
+ *
+ * Finds the functions that allocate.
+ */
+
+static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
+
+/*
+ * Templates are compiled into the program, and their names may begin with the return type: "void
+ * std::vector<int>::push_back(int)".
+ */
+static bool is_standard(const char *name)
+{
+    const char *found = strstr(name, "std::"), *arguments = strpbrk(name, "(<");
+    if (begins(name, "__gnu_cxx::"))
+        return true;
+    return found == name || (found != NULL && found[-1] == ' ' && (arguments == NULL || found < arguments));
+}
+
+/*
+ * Functions that allocate for their callers, by name; the C library is recognised by its file, unless it is linked
+ * statically.
+ */
+static bool allocates_for_others(const char *name)
+{
+    static const char *const names[] = {"malloc",        "calloc",   "realloc", "reallocarray",  "posix_memalign",
+                                        "aligned_alloc", "strdup",   "strndup", "asprintf",      "vasprintf",
+                                        "getline",       "getdelim", "fopen",   "fdopen",        "opendir",
+                                        "realpath",      "qsort",    "setenv",  "open_memstream"};
+    for (size_t at = 0; at < sizeof names / sizeof names[0]; at++)
+        if (strcmp(name, names[at]) == 0)
+            return true;
+    return begins(name, "operator new") || begins(name, "_IO_") || begins(name, "__libc_") || is_standard(name);
+}
+
+/* The allocating function of the stack that ends with a node. HP_NO_FUNCTION: nothing of the stack is known. */
+static uint32_t allocating_function(const struct hp_named_stacks *stacks, uint32_t node)
+{
+    uint32_t innermost = HP_NO_FUNCTION;
+    for (uint32_t at = node; at != HP_STACK_ROOT; at = stacks->nodes[at].parent) {
+        const struct hp_named_node *named = &stacks->nodes[at];
+        if (named->image == HP_STACK_INCOMPLETE && innermost != HP_NO_FUNCTION)
+            break;
+        const bool is_library = hp_is_system_library(stacks, named->image);
+        for (uint32_t frame = 0; frame < named->frame_count; frame++) {
+            const uint32_t function = stacks->frames[named->first_frame + frame].function;
+            if (innermost == HP_NO_FUNCTION)
+                innermost = function;
+            if (!is_library && !allocates_for_others(stacks->functions[function].name))
+                return function;
+        }
+    }
+    return innermost;
+}
+
+static void add(struct hp_found_heap *heap, const struct hp_named_node *node)
+{
+    heap->bytes += node->weight[HP_STACK_ALLOC_BYTES];
+    heap->blocks += node->weight[HP_STACK_ALLOC_BLOCKS];
+    heap->peak_bytes += node->weight[HP_STACK_PEAK_BYTES];
+    heap->peak_blocks += node->weight[HP_STACK_PEAK_BLOCKS];
+    heap->left_bytes += node->weight[HP_STACK_LEFT_BYTES];
+    heap->left_blocks += node->weight[HP_STACK_LEFT_BLOCKS];
+}
+
+/* Adds what functions allocated themselves; `functions` is indexed as in `stacks`. */
+static void heap_sums_add(const struct hp_named_stacks *stacks, struct hp_found_function *functions,
+                          struct hp_function_profile *profile)
+{
+    for (uint32_t at = 1; at < stacks->node_count; at++) {
+        const struct hp_named_node *node = &stacks->nodes[at];
+        if (node->weight[HP_STACK_ALLOC_SAMPLES] == 0)
+            continue;
+        add(&profile->heap, node);
+        const uint32_t function = allocating_function(stacks, at);
+        if (function == HP_NO_FUNCTION)
+            continue;
+        add(&functions[function].heap, node);
+        functions[function].alloc_samples += node->weight[HP_STACK_ALLOC_SAMPLES];
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------- waiting sums */
+
+/*
+ * Sums the waits of each function, from waiting stacks.
+ *
+ * What functions wait for.
+ */
+
+/* One kind of wait of one function. */
+struct wait {
+    uint32_t waiter, cause, text; /* text: the function whose name it is */
+    uint64_t ns, idle_ns, times;
+};
+
+static uint32_t cause_of(const struct hp_named_node *node) { return (uint32_t)(node->place >> 32); }
+
+static int by_waiter(const void *a, const void *b)
+{
+    const struct wait *x = a, *y = b;
+    if (x->waiter != y->waiter)
+        return x->waiter < y->waiter ? -1 : 1;
+    if (x->cause != y->cause)
+        return x->cause < y->cause ? -1 : 1;
+    return x->text < y->text ? -1 : x->text > y->text;
+}
+
+static bool is_waiting(const struct hp_named_node *node)
+{
+    return node->image == HP_STACK_WAITING && node->frame_count > 0;
+}
+
+/* All of them, to be freed. NULL: no memory. */
+static struct wait *find_all(const struct hp_named_stacks *stacks, size_t *ret_count)
+{
+    size_t count = 0;
+    for (size_t at = 1; at < stacks->node_count; at++)
+        count += is_waiting(&stacks->nodes[at]);
+    struct wait *waits = calloc(count + 1, sizeof *waits);
+    *ret_count = 0;
+    for (uint32_t at = 1; waits != NULL && at < stacks->node_count; at++) {
+        const struct hp_named_node *node = &stacks->nodes[at];
+        const uint64_t ns = node->weight[HP_STACK_WAITED_NS], idle_ns = node->weight[HP_STACK_IDLE_NS];
+        if (is_waiting(node))
+            waits[(*ret_count)++] = (struct wait){hp_waiter_of(stacks, at),
+                                                  cause_of(node),
+                                                  stacks->frames[node->first_frame].function,
+                                                  ns,
+                                                  idle_ns < ns ? idle_ns : ns,
+                                                  node->weight[HP_STACK_WAITS]};
+    }
+    return waits;
+}
+
+/* "[waiting: pipe]" gives "pipe". */
+static struct hp_found_cause cause_named(const char *name)
+{
+    const size_t before = strlen(HP_WAITING_NAME), length = strlen(name);
+    return length > before ? (struct hp_found_cause){name + before, length - before - 1}
+                           : (struct hp_found_cause){0};
+}
+
+/* The longest cause so far, and of its waits the longest text, by one of the measures of a wait. */
+struct longest {
+    uint64_t cause_ns, text_ns;
+    uint32_t text;
+};
+
+static uint64_t all_of(const struct wait *wait) { return wait->ns; }
+static uint64_t blocked_of(const struct wait *wait) { return wait->ns - wait->idle_ns; }
+
+/* Of all waits of a function with the same cause, the longest text names it. */
+static void weigh_cause(const struct wait *waits, size_t count, uint64_t (*measure)(const struct wait *),
+                        struct longest *longest)
+{
+    struct longest its = {0};
+    uint64_t text_ns = 0;
+    for (size_t at = 0; at < count; at++) {
+        const bool is_same = at > 0 && waits[at].text == waits[at - 1].text;
+        text_ns = (is_same ? text_ns : 0) + measure(&waits[at]);
+        its.cause_ns += measure(&waits[at]);
+        if (text_ns > its.text_ns) {
+            its.text_ns = text_ns;
+            its.text = waits[at].text;
+        }
+    }
+    if (its.cause_ns > longest->cause_ns)
+        *longest = its;
+}
+
+static size_t count_alike(const struct wait *waits, size_t count)
+{
+    size_t alike = 1;
+    while (alike < count && waits[alike].waiter == waits[0].waiter && waits[alike].cause == waits[0].cause)
+        alike++;
+    return alike;
+}
+
+static void add_sums(struct hp_found_function *functions, const struct wait *wait)
+{
+    if (wait->waiter == HP_NO_FUNCTION)
+        return;
+    functions[wait->waiter].waiting_ns += wait->ns;
+    functions[wait->waiter].idle_ns += wait->idle_ns;
+    functions[wait->waiter].waits += wait->times;
+}
+
+static void name_causes(const struct hp_named_stacks *stacks, struct hp_found_function *functions,
+                        const struct wait *waits, size_t count)
+{
+    for (size_t at = 0; at < count && waits[at].waiter != HP_NO_FUNCTION;) {
+        struct hp_found_function *function = &functions[waits[at].waiter];
+        const uint32_t waiter = waits[at].waiter;
+        struct longest all = {0}, blocked = {0};
+        for (size_t alike; at < count && waits[at].waiter == waiter; at += alike) {
+            alike = count_alike(&waits[at], count - at);
+            weigh_cause(&waits[at], alike, all_of, &all);
+            weigh_cause(&waits[at], alike, blocked_of, &blocked);
+        }
+        if (all.cause_ns > 0)
+            function->waits_for = cause_named(stacks->functions[all.text].name);
+        if (blocked.cause_ns > 0)
+            function->blocked_for = cause_named(stacks->functions[blocked.text].name);
+    }
+}
+
+/* Adds each function's own waits, indexed as in the stacks, and their totals. False: no memory. */
+static bool waiting_sums_add(const struct hp_named_stacks *stacks, struct hp_found_function *functions,
+                             struct hp_function_profile *profile)
+{
+    size_t count;
+    struct wait *waits = find_all(stacks, &count);
+    if (waits == NULL)
+        return false;
+    qsort(waits, count, sizeof *waits, by_waiter);
+    for (size_t at = 0; at < count; at++) {
+        add_sums(functions, &waits[at]);
+        profile->waited_ns += waits[at].ns;
+        profile->idle_ns += waits[at].idle_ns;
+    }
+    name_causes(stacks, functions, waits, count);
+    free(waits);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------------- zone sums */
+
+/*
+ * The zones in which functions were found.
+ *
+ * Sums functions by zone.
+ */
+
+/* Functions take the place of nodes, and their total in each zone, with callees, is the first weight. */
+#define AMOUNT 0
+
+struct summing {
+    const struct hp_named_stacks *stacks;
+    enum hp_zone_part part;
+    struct hp_zone_shares sums;
+    size_t *latest; /* by function: its last share, plus 1; it may be on a stack more than once */
+};
+
+static uint64_t amount_of(const struct hp_zone_share *share, enum hp_zone_part part)
+{
+    switch (part) {
+    case HP_ZONES_OF_CPU:
+        return share->weight[HP_STACK_USER_NS] + share->weight[HP_STACK_KERNEL_NS];
+    case HP_ZONES_OF_WAITING:
+        return share->weight[HP_STACK_WAITED_NS];
+    default:
+        return share->weight[HP_STACK_ALLOC_BYTES];
+    }
+}
+
+/* Adds to all functions of one place on a stack. */
+static bool add_to_frames(struct summing *summing, const struct hp_named_node *node, size_t number, uint64_t amount)
+{
+    const struct hp_zone_share *share = &summing->stacks->shares[number];
+    for (uint32_t at = 0; at < node->frame_count; at++) {
+        const uint32_t function = summing->stacks->frames[node->first_frame + at].function;
+        if (summing->latest[function] == number + 1)
+            continue;
+        struct hp_zone_share *sum = hp_zone_shares_at(&summing->sums, function, share->zone);
+        if (sum == NULL)
+            return false;
+        sum->weight[AMOUNT] += amount;
+        summing->latest[function] = number + 1;
+    }
+    return true;
+}
+
+static bool sum_zone_samples(struct summing *summing)
+{
+    const struct hp_named_stacks *stacks = summing->stacks;
+    for (size_t number = 0; number < stacks->share_count; number++) {
+        const uint64_t amount = amount_of(&stacks->shares[number], summing->part);
+        const uint32_t node = amount > 0 ? stacks->shares[number].node : HP_STACK_ROOT;
+        for (uint32_t at = node; at != HP_STACK_ROOT; at = stacks->nodes[at].parent)
+            if (!add_to_frames(summing, &stacks->nodes[at], number, amount))
+                return false;
+    }
+    return true;
+}
+
+static int by_function(const void *a, const void *b)
+{
+    const struct hp_zone_share *x = a, *y = b;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    if (x->weight[AMOUNT] != y->weight[AMOUNT])
+        return x->weight[AMOUNT] < y->weight[AMOUNT] ? 1 : -1;
+    return x->zone < y->zone ? -1 : x->zone > y->zone;
+}
+
+static void hand_out(const struct summing *summing, struct hp_found_zone *zones,
+                     struct hp_found_function *functions)
+{
+    for (size_t at = 0; at < summing->sums.count; at++) {
+        const struct hp_zone_share *sum = &summing->sums.all[at];
+        struct hp_found_zones *found = &functions[sum->node].zones[summing->part];
+        zones[at] = (struct hp_found_zone){summing->stacks->zones[sum->zone].name, sum->weight[AMOUNT]};
+        if (found->count++ == 0)
+            found->all = &zones[at];
+    }
+}
+
+static bool add_part(const struct hp_named_stacks *stacks, enum hp_zone_part part,
+                     struct hp_found_function *functions, struct hp_function_profile *profile)
+{
+    struct summing summing = {
+        .stacks = stacks, .part = part, .latest = calloc(stacks->function_count + 1, sizeof *summing.latest)};
+    struct hp_zone_shares *sums = &summing.sums;
+    struct hp_found_zone *zones = NULL;
+    if (summing.latest != NULL && sum_zone_samples(&summing))
+        zones = calloc(sums->count + 1, sizeof *zones);
+    if (zones != NULL) {
+        if (sums->count > 0)
+            qsort(sums->all, sums->count, sizeof *sums->all, by_function);
+        hand_out(&summing, zones, functions);
+        profile->zones[part] = (struct hp_found_zones){zones, sums->count};
+    }
+    hp_zone_shares_free(sums);
+    free(summing.latest);
+    return zones != NULL;
+}
+
+/* Adds the zones of each function, indexed as in the stacks. The profile owns their lists. False: no memory. */
+static bool zone_sums_add(const struct hp_named_stacks *stacks, struct hp_found_function *functions,
+                          struct hp_function_profile *profile)
+{
+    for (size_t part = 0; part < HP_ZONE_PARTS; part++)
+        if (!add_part(stacks, (enum hp_zone_part)part, functions, profile)) {
+            while (part-- > 0) {
+                free((void *)(uintptr_t)profile->zones[part].all);
+                profile->zones[part] = (struct hp_found_zones){0};
+            }
+            return false;
+        }
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------ function sums */
 
 /* Totals of functions with callees: the weights they are made of, and where they are stored. */
 #define NO_WEIGHT HP_STACK_WEIGHTS
@@ -234,13 +583,13 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
     }
     sum_up(&walk);
     walk_through(&walk);
-    if (!hp_waiting_sums_add(stacks, walk.functions, ret_profile) ||
-        !hp_zone_sums_add(stacks, walk.functions, ret_profile)) {
+    if (!waiting_sums_add(stacks, walk.functions, ret_profile) ||
+        !zone_sums_add(stacks, walk.functions, ret_profile)) {
         hp_function_sums_free(ret_profile);
         end(&walk);
         return false;
     }
-    hp_heap_sums_add(stacks, walk.functions, ret_profile);
+    heap_sums_add(stacks, walk.functions, ret_profile);
     for (size_t at = 0; at < stacks->function_count; at++) {
         ret_profile->kernel_ns += walk.functions[at].kernel_ns;
         ret_profile->cpu_ns += walk.functions[at].user_ns + walk.functions[at].kernel_ns;

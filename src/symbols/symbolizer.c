@@ -7,11 +7,106 @@
 
 #include "debug_file.h"
 #include "demangle.h"
-#include "function_names.h"
+#include "elf_symbols.h"
 #include "function_starts.h"
+#include "image_file.h"
+#include "range_index.h"
 #include "rust_name.h"
 #include "rust_v0.h"
 #include "text.h"
+
+/* ----------------------------------------------------------------------------------------------- function names */
+
+/*
+ * The functions of a file by address, from its symbol table: all of them, or the exported ones of a stripped file.
+ *
+ * The functions of a file by address. Functions written in assembly often have no size: they extend to the next
+ * one, but not beyond their section.
+ */
+struct hp_function_names {
+    struct hp_elf_symbols symbols;
+    struct hp_range_index index; /* of indexes in symbols.sorted */
+};
+
+/* Caches the last section, since neighbours are in the same. */
+struct reading {
+    const struct hp_image_file *file;
+    const struct hp_elf_symbols *symbols;
+    size_t section;
+    uint64_t section_end;
+};
+
+static uint64_t end_of_section(struct reading *reading, const ElfW(Sym) * symbol)
+{
+    ElfW(Shdr) section;
+    if (reading->section != symbol->st_shndx) {
+        reading->section = symbol->st_shndx;
+        reading->section_end = 0;
+        if (hp_image_file_section_at(reading->file, symbol->st_shndx, &section))
+            reading->section_end = section.sh_addr + section.sh_size;
+    }
+    return reading->section_end;
+}
+
+static uint64_t end_without_size(struct reading *reading, size_t at)
+{
+    const struct hp_elf_symbols *symbols = reading->symbols;
+    const uint64_t start = hp_elf_start(symbols->sorted[at]), end = end_of_section(reading, symbols->sorted[at]);
+    while (at + 1 < symbols->count && hp_elf_start(symbols->sorted[at + 1]) == start)
+        at++;
+    return at + 1 < symbols->count && hp_elf_start(symbols->sorted[at + 1]) < end
+               ? hp_elf_start(symbols->sorted[at + 1])
+               : end;
+}
+
+/* Of aliases, one with a size is preferred, then the last, which the reader has sorted there. */
+static bool is_alias_of_next(const struct hp_elf_symbols *symbols, size_t at)
+{
+    return at + 1 < symbols->count && hp_elf_start(symbols->sorted[at + 1]) == hp_elf_start(symbols->sorted[at]) &&
+           (symbols->sorted[at + 1]->st_size > 0 || symbols->sorted[at]->st_size == 0);
+}
+
+static bool add_function(struct reading *reading, struct hp_ranges *ranges, size_t at)
+{
+    const struct hp_elf_symbols *symbols = reading->symbols;
+    const ElfW(Sym) *symbol = symbols->sorted[at];
+    const uint64_t start = hp_elf_start(symbol), size = symbol->st_size;
+    struct hp_range range = {.start = start, .value = (uint32_t)at, .rank = size > 0};
+    if (is_alias_of_next(symbols, at) || hp_elf_name(&symbols->table, symbol)[0] == '\0')
+        return true;
+    range.end = size == 0 ? end_without_size(reading, at) : start + size;
+    return hp_ranges_add(ranges, &range);
+}
+
+/* Into a zeroed struct. False: no memory, or no symbols. */
+static bool function_names_make(struct hp_function_names *names, const struct hp_image_file *file)
+{
+    struct hp_ranges ranges = {.count = 0};
+    const struct hp_elf_symbols *symbols = &names->symbols;
+    struct reading reading = {.file = file, .symbols = symbols, .section = SHN_UNDEF};
+    hp_elf_symbols_read(&names->symbols, &file->elf.header, file->fd);
+    bool is_good = symbols->count < HP_RANGE_NONE;
+    for (size_t at = 0; is_good && at < symbols->count; at++)
+        is_good = add_function(&reading, &ranges, at);
+    is_good = is_good && hp_range_index_make(&names->index, &ranges);
+    free(ranges.all);
+    return is_good;
+}
+
+static void function_names_free(struct hp_function_names *names)
+{
+    hp_range_index_free(&names->index);
+    hp_elf_symbols_free(&names->symbols);
+}
+
+/* The name of the function at a link-time address; "": none. */
+static const char *function_names_find(const struct hp_function_names *names, uint64_t linked)
+{
+    const uint32_t number = hp_range_index_find(&names->index, linked);
+    return number != HP_RANGE_NONE ? hp_elf_name(&names->symbols.table, names->symbols.sorted[number]) : "";
+}
+
+/* --------------------------------------------------------------------------------------------------- symbolizer */
 
 #define LONGEST_NAME 4096u
 
@@ -90,7 +185,7 @@ static void read_symbols(struct hp_symbolizer *symbolizer, const struct hp_image
     if (!has_symbols || !has_lines)
         hp_debug_file_open(file, image->path, symbolizer->sysroot, &symbols->debug);
     const bool is_elsewhere = !has_symbols && has_section(&symbols->debug, ".symtab");
-    hp_function_names_make(&symbols->names, is_elsewhere ? &symbols->debug : file);
+    function_names_make(&symbols->names, is_elsewhere ? &symbols->debug : file);
     hp_function_starts_read(&symbols->starts, file);
     const struct hp_image_file *with_lines = has_lines ? file : &symbols->debug;
     if (is_worth_lines(symbolizer, image, with_lines))
@@ -100,7 +195,7 @@ static void read_symbols(struct hp_symbolizer *symbolizer, const struct hp_image
 static void free_symbols(struct hp_image_symbols *symbols)
 {
     hp_source_lines_close(symbols->lines);
-    hp_function_names_free(&symbols->names);
+    function_names_free(&symbols->names);
     hp_function_starts_free(&symbols->starts);
     hp_image_file_close(&symbols->debug);
     free(symbols);
@@ -259,7 +354,7 @@ size_t hp_symbolizer_find(struct hp_symbolizer *symbolizer, const struct hp_imag
         places[at].function = readable(symbolizer, places[at].function);
     struct hp_source_place *outermost = &places[count - 1];
     const char *symbol =
-        symbols != NULL && !outermost->is_inlined ? hp_function_names_find(&symbols->names, linked) : "";
+        symbols != NULL && !outermost->is_inlined ? function_names_find(&symbols->names, linked) : "";
     if (symbol[0] != '\0')
         outermost->function = readable(symbolizer, symbol);
     for (size_t at = 0; at < count; at++)

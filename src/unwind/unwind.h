@@ -73,4 +73,15 @@ size_t hp_unwind(struct hp_unwinder *unwinder, struct hp_space *space, const str
 struct hp_unwind_table *hp_unwinder_table(struct hp_unwinder *unwinder, const struct hp_image *image);
 void hp_unwinder_free(struct hp_unwinder *unwinder);
 
+/* --------------------------------------------------------------------------------------------------- expression */
+
+/* DWARF expressions in call frame information. */
+
+/* Reads eight bytes at an address. False: not available. */
+typedef bool hp_expression_load(const void *context, uint64_t address, uint64_t *ret_value);
+
+/* False: it needs an unknown value, or is invalid. */
+bool hp_expression_value(const uint8_t *bytes, size_t size, const struct hp_registers *registers,
+                         hp_expression_load *load, const void *context, uint64_t *ret_value);
+
 #endif

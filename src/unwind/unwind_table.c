@@ -12,9 +12,66 @@
 #include <string.h>
 
 #include "growing_array.h"
-#include "keyed_sort.h"
+#include "image_file.h"
+#include "machine.h"
 #include "memory.h"
-#include "signal_return.h"
+#include "sort.h"
+
+/* ------------------------------------------------------------------------------------------------ signal return */
+
+/*
+ * Finds the code that signal handlers return to, with or without call frame information.
+ *
+ * Finds sigreturn code. Searching all code of an image for it takes longer than making its table, and is hardly
+ * ever needed. So only the bytes around an address are read, and only on demand.
+ */
+/* An address this far from one in such code, or further, is not in it. */
+#define HP_SIGNAL_RETURN_MOST 10u
+
+#define AROUND 12u /* bytes on either side of an address: the whole code sequence, and a multiple of four */
+_Static_assert(AROUND >= HP_SIGNAL_RETURN_MOST && AROUND % 4 == 0, "instructions of aarch64 are where they are");
+
+/* The address may be one before the part: sigreturn code that it belongs to may begin with the first byte. */
+static bool is_near(const struct hp_elf_part *part, uint64_t linked)
+{
+    return part->is_code && linked + 1 - part->linked <= part->size;
+}
+
+static bool is_at(const struct hp_machine *machine, const struct hp_image_file *file,
+                  const struct hp_elf_part *part, uint64_t linked, uint64_t *ret_end)
+{
+    uint8_t code[AROUND + 4 + AROUND];
+    const uint64_t into = (linked + 1 - part->linked) / 4 * 4, from = into > AROUND ? into - AROUND : 0;
+    const size_t size = part->size - from < sizeof code ? (size_t)(part->size - from) : sizeof code;
+    size_t length;
+    if (!hp_elf_read_at(file->fd, part->offset + from, code, size))
+        return false;
+    for (size_t at = 0; (at += hp_machine_signal_return(machine, code + at, size - at, &length)) < size;
+         at += length) {
+        const uint64_t start = part->linked + from + at - 1;
+        *ret_end = start + 1 + length;
+        if (start != 0 && linked - start <= length)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Whether a link-time address is in such code, and where that ends. It was not called: its return address is not
+ * after a call, so the byte before it counts as part of it. Reads some bytes of the file.
+ */
+static bool signal_return_is_at(const struct hp_machine *machine, const struct hp_image_file *file, uint64_t linked,
+                                uint64_t *ret_end)
+{
+    for (size_t index = 0; index < file->elf.part_count; index++) {
+        const struct hp_elf_part *part = &file->elf.parts[index];
+        if (is_near(part, linked) && is_at(machine, file, part, linked, ret_end))
+            return true;
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------------- unwind table */
 
 #define MOST_ROWS (64u << 20)
 #define STUB_PUSHED 11 /* bytes into a stub: from there on the stack has its number */
@@ -257,7 +314,7 @@ static void look_for_signal_return(struct hp_unwind_table *table, size_t stretch
 {
     const uint64_t start = table->base + table->starts[stretch];
     uint64_t end;
-    const bool is_found = table->file != NULL && hp_signal_return_is_at(table->machine, table->file, start, &end) &&
+    const bool is_found = table->file != NULL && signal_return_is_at(table->machine, table->file, start, &end) &&
                           end - table->base < HP_UNWIND_NOT_LOOKED;
     table->stretches[stretch].signal_end = is_found ? (uint32_t)(end - table->base) : 0;
 }
@@ -266,7 +323,7 @@ static bool is_signal_return(struct hp_unwind_table *table, size_t stretch, uint
 {
     uint64_t end;
     if (stretch == table->count) /* nothing describes this address */
-        return table->file != NULL && hp_signal_return_is_at(table->machine, table->file, linked, &end);
+        return table->file != NULL && signal_return_is_at(table->machine, table->file, linked, &end);
     const uint64_t place = linked - table->base;
     if (place - table->starts[stretch] >= HP_SIGNAL_RETURN_MOST)
         return false;

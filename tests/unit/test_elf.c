@@ -20,7 +20,6 @@
 
 #include "image_file.h"
 #include "images.h"
-#include "linkage.h"
 #include "loaded_function.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])

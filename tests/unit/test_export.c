@@ -13,7 +13,6 @@
 #include "gzip.h"
 #include "protobuf.h"
 #include "stack_weights.h"
-#include "text_table.h"
 #include "walk.h"
 
 #define MS UINT64_C(1000000)

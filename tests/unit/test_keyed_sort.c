@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "keyed_sort.h"
+#include "sort.h"
 
 #define MOST 3000u
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "mapped_file.h"
+#include "session_file.h"
 
 #define FILE_BYTES ((size_t)1 << 20)
 
