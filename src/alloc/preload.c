@@ -125,8 +125,8 @@ void hp_preload_end_here(void)
 #define LIST_LENGTH (sizeof LIST - 1)
 
 /*
- * Not the whole path of ours: see src/cli/alloc_library.c. With glibc it begins with the folder of libraries and the
- * way back to the root, with musl with more tabs than a path has bytes; there may be two.
+ * Not the whole path of ours: see src/cli/alloc_library.c. With glibc it begins with the folder of libraries and
+ * the way back to the root, with musl with more tabs than a path has bytes; there may be two.
  */
 #ifdef __GLIBC__
 #define DETOUR "/$LIB/../../../../.."

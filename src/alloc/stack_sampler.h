@@ -22,7 +22,7 @@
 #include <stdbool.h>
 
 bool hp_stack_sampler_is_on(void);
-/* Whether the program's calls come to this copy of the library first, and others of the process only pass them on. */
+/* Whether the program's calls reach this copy of the library first, and others of the process only pass them on. */
 bool hp_stack_sampler_is_in_front(void);
 
 /* The calling thread starts. */

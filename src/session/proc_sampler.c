@@ -460,9 +460,10 @@ static bool was_stopped(const struct hp_proc_sampler *sampler, const struct hp_w
 }
 
 /*
- * It has run since the last sample. Its waiting time before that is known only if the wait was all it did. If it has
- * run once and waits again, half of it belongs to either wait, on average. A thread that was found waiting became
- * ready to run because that wait was over: this time belongs to the function that waited, not to what came after.
+ * It has run since the last sample. Its waiting time before that is known only if the wait was all it did. If it
+ * has run once and waits again, half of it belongs to either wait, on average. A thread that was found waiting
+ * became ready to run because that wait was over: this time belongs to the function that waited, not to what came
+ * after.
  */
 static void end_wait(struct hp_proc_sampler *sampler, struct hp_watched *thread, bool is_running,
                      uint64_t slices_before)

@@ -232,8 +232,8 @@ def slowest(box, *args, name="handle", status=0, env=None):
 
 
 def undisturbed(run):
-    """Tries again while the machine is so busy that, by the program's own clock, a quick call lasted longer than the
-    sleep of the slow one, or the slow one much longer than its sleep."""
+    """Tries again while the machine is so busy that, by the program's own clock, a quick call lasted longer than
+    the sleep of the slow one, or the slow one much longer than its sleep."""
     for _ in range(20):
         result, row = run()
         if "disturbed" not in result.told:
