@@ -303,11 +303,17 @@ static void cut_poll(struct hp_thread_context *context, const struct hotpath_fra
         .zone = frame->zone, .start = HOTPATH_GET_(frame->start), .end = now, .child = frame->child + in_open_zone};
 }
 
+/* Another thread may begin the poll after the clock was read here: it is then over when it begins. */
+static uint64_t end_of_poll(const struct running *poll, uint64_t now)
+{
+    return now > poll->start ? now : poll->start;
+}
+
 /* The task has ended, and what follows in its poll is not the task's any more. */
 static __attribute__((noinline)) void end_running(const struct hp_object_use *use, const struct running *poll)
 {
     struct hp_thread_context *context = use->context;
-    const uint64_t ticks = use->now - poll->start;
+    const uint64_t ticks = end_of_poll(poll, use->now) - poll->start;
     const bool is_long = ticks > HP_LONG_POLL_MS * hp_ticks_per_ms(context);
     if (is_long)
         HOTPATH_ADD_(use->part->count[HP_TASK_LONG_POLLS], 1);
@@ -338,7 +344,7 @@ static void end_slot(struct hp_thread_context *context, struct hp_task_slot *slo
     if (__builtin_expect(HOTPATH_GET_(slot->extras) != 0, 0))
         *ret_after = extras_of(context, slot, use.now);
     const struct running poll = running_of(context, slot);
-    if (!hp_task_slot_end(context, slot, poll.start != 0 && !poll.is_here ? use.now : 0)) {
+    if (!hp_task_slot_end(context, slot, poll.start != 0 && !poll.is_here ? end_of_poll(&poll, use.now) : 0)) {
         HOTPATH_ADD_(use.part->count[HP_TASK_MISUSED], 1);
         *ret_after = (struct after_end){.lane = 0};
         return;

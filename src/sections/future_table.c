@@ -73,7 +73,8 @@ static const struct hp_column_spec column_table[] = {
      "What they waited for, if adapters record it, the longest first; the section awaits has the details.",
      .shown_by = HAS_AWAITS},
     {"slowest_poll", "In Max Poll", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(slowest_poll), "What ran inside the longest poll for which that is known; --slowest NAME has the details.",
+     AT(slowest_poll),
+     "What ran inside the longest poll, or one at least half as long; --slowest NAME has the details.",
      .shown_by = HAS_LONG_POLLS},
     {"recent", "Recent", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE, AT(recent),
      "The latest results, newest first, for logged labels (HOTPATH_LOG)."},
@@ -174,12 +175,19 @@ static bool fill_awaits(const struct view *view, struct hp_row *row, const struc
     return set_line(view, row, view->columns.waits_for, &line);
 }
 
+/* What ran inside short polls says nothing about a longest one that was not looked into. */
+#define LIKE_LONGEST 0.5
+
 static bool fill_slowest_poll(const struct view *view, struct hp_row *row, const struct hp_task_sums *task)
 {
     const struct hp_slow_poll *poll = &view->slow_polls[task - view->tasks->all];
     char bytes[256];
     struct hp_text line;
+    struct hp_site_details details;
     if (poll->ticks == 0)
+        return true;
+    hp_site_details(task->site, &details);
+    if ((double)poll->ticks < LIKE_LONGEST * (double)details.max)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);
     for (uint32_t at = 0; at < poll->part_count; at++)

@@ -469,6 +469,44 @@ static void on_another_thread(void *(*function)(void *), void *argument)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
+/* The other thread reads its clock before the poll begins, and finds it begun. */
+static void polls_that_begin_while_their_task_ends(void **state)
+{
+    (void)state;
+    hotpath_task task;
+    start();
+    pass(1000);
+    HOTPATH_TASK(&task, "request");
+    pass(100);
+    {
+        HOTPATH_POLL(&task);
+        pass((uint64_t)-50);
+        on_another_thread(end_elsewhere, &task);
+        pass(90);
+    }
+    report();
+    ASSERT_NUMBERS("request", {"total_ns", 50}, {"polls", 1}, {"long_polls", 0}, {"busy_ns", 0}, {"max_poll_ns", 0},
+                   {"open", 0}, {"misused", 0});
+}
+
+/* The longest poll is not kept, because it is hardly longer than all since the last look: no other stands for it. */
+static void contents_of_other_polls(void **state)
+{
+    (void)state;
+    hotpath_task task;
+    start();
+    HOTPATH_TASK(&task, "slow");
+    for (int at = 0; at < 1000; at++) {
+        reading_ns = at < 999 ? 10 : 0; /* so that it is not worthwhile to follow each poll */
+        HOTPATH_POLL(&task);
+        work_for(at < 999 ? 100 : 1000000);
+    }
+    HOTPATH_READY(&task);
+    report();
+    ASSERT_NUMBERS("slow", {"polls", 1000}, {"long_polls", 0}, {"max_poll_ns", 1000000});
+    assert_string_equal(find_row("futures", "slow")->inside, "");
+}
+
 /* A row of `awaits` for a task and a request; -1: there is none. */
 static double awaited(const char *task, const char *request)
 {
@@ -1177,6 +1215,8 @@ int main(void)
         TEST(what_follows_the_end_by_another_thread),
         TEST(what_follows_the_end_inside_a_function),
         TEST(long_polls_that_end_with_their_task),
+        TEST(polls_that_begin_while_their_task_ends),
+        TEST(contents_of_other_polls),
         TEST(waiting_is_split_by_cause),
         TEST(concurrent_waits_count_each),
         TEST(requests_of_many_threads),
