@@ -151,6 +151,12 @@ def names_of(report):
             for key in ("name", "zone", "callback", "senders", "receivers") if row.get(key)}
 
 
+def as_said(name):
+    """Sentences escape what a terminal would obey."""
+    return "".join(char if char.isprintable() else {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(char, f"\\x{ord(char):02x}")
+                   for char in name)
+
+
 NAMED = re.compile(r"(?:bottleneck is |is in |spent in )(?!outside |\d)(.+?)(?=: \d|, \d|\. |$| \(|, held)")
 IDLE = re.compile(r"idle for (\d+) % of the time")
 
@@ -162,7 +168,7 @@ def busiest_thread_ns(report):
 
 def in_headline(report):
     line = report["meta"].get("headline") or ""
-    names = names_of(report)
+    names = {as_said(name) for name in names_of(report)}
     for name in NAMED.findall(line) if {"functions", "timing"} & report["sections"].keys() else []:
         name = name.split(" in ")[0]  # a function of a library
         if name not in names and not any(name in other.split() for other in names):

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "sanitizer.h"
 #include "session_file.h"
 
 #define FILE_BYTES ((size_t)1 << 20)
@@ -25,15 +26,17 @@ __typeof__(mmap) __real_mmap, __wrap_mmap, __wrap_mmap64;
 __typeof__(sysconf) __real_sysconf, __wrap_sysconf;
 
 /* Begins at a multiple of the largest page, too. */
-static void *map_whole(size_t size, int protection, int flags, int fd)
+static HP_NOT_SANITIZED void *map_whole(size_t size, int protection, int flags, int fd)
 {
     const size_t largest = 65536;
     char *room = __real_mmap(NULL, size + largest, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return __real_mmap(room + largest - (uintptr_t)room % largest, size, protection, flags | MAP_FIXED, fd, 0);
 }
 
-void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+HP_NOT_SANITIZED void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
 {
+    if (page_bytes == 0)
+        return __real_mmap(address, size, protection, flags, fd, offset);
     if (!(flags & MAP_FIXED))
         return map_whole(size, protection, flags, fd);
     if ((uintptr_t)address % page_bytes == 0)
@@ -42,12 +45,15 @@ void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd,
     return MAP_FAILED;
 }
 
-void *__wrap_mmap64(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+HP_NOT_SANITIZED void *__wrap_mmap64(void *address, size_t size, int protection, int flags, int fd, off_t offset)
 {
     return __wrap_mmap(address, size, protection, flags, fd, offset);
 }
 
-long __wrap_sysconf(int name) { return name == _SC_PAGESIZE ? (long)page_bytes : __real_sysconf(name); }
+HP_NOT_SANITIZED long __wrap_sysconf(int name)
+{
+    return name == _SC_PAGESIZE && page_bytes != 0 ? (long)page_bytes : __real_sysconf(name);
+}
 
 static void read_all(size_t page)
 {
