@@ -531,9 +531,10 @@ bool hp_bottlenecks_measure(struct hp_bottlenecks *view)
     const bool is_whole = run->stretch == NULL; /* the others have no history */
     const bool has_cpu = is_whole && hp_run_has_cpu(run), has_allocs = is_whole && hp_run_has_allocs(run);
     const struct hp_cpu *cpu = has_cpu ? hp_model_cpu(results->model) : NULL;
-    view->is_unsampled = cpu != NULL && (!has_samples(cpu) || is_mostly_shut_in(run));
-    view->used = view->is_unsampled ? NULL : cpu;
-    view->cpu = view->used != NULL && hp_cpu_is_sampled(cpu) ? cpu : NULL;
+    const bool is_shut_in = is_mostly_shut_in(run);
+    view->is_unsampled = cpu != NULL && (!has_samples(cpu) || is_shut_in);
+    view->used = is_shut_in ? NULL : cpu; /* clocks need no samples */
+    view->cpu = !view->is_unsampled && cpu != NULL && hp_cpu_is_sampled(cpu) ? cpu : NULL;
     view->waits = hp_run_has_waits(run) ? hp_model_waits(results->model) : NULL;
     view->allocs = has_allocs ? hp_model_allocs(results->model) : NULL;
     view->observations = hp_bottlenecks_observations(view);

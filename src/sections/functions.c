@@ -183,17 +183,39 @@ static void put_whole(struct hp_text *line, uint64_t count, const char *one, con
     hp_text_string(line, " % with complete stacks");
 }
 
-/* "; threads waited 2.03 s; 117 waits, 98.3 % of them with their whole stack, 12 recovered" */
+/* ". Threads were blocked for 2.03 s, 1.20 s of it idle; 117 waits, 98.3 % with complete stacks, 12 recovered" */
 static void put_waiting(struct hp_text *line, const struct hp_function_profile *profile)
 {
-    hp_text_string(line, profile->samples > 0 ? ". Threads waited " : "Threads waited ");
+    hp_text_string(line, profile->samples > 0 ? ". Threads were blocked for " : "Threads were blocked for ");
     hp_units_ns(line, (double)profile->waited_ns);
+    if (profile->idle_ns > 0) {
+        hp_text_string(line, ", ");
+        hp_units_ns(line, (double)profile->idle_ns);
+        hp_text_string(line, " of it idle");
+    }
     put_whole(line, profile->waits, " wait", " waits", profile->waits_whole);
     if (profile->waits_recovered == 0)
         return;
     hp_text_string(line, ", ");
     hp_text_u64(line, profile->waits_recovered);
     hp_text_string(line, " recovered");
+}
+
+/* A handful of samples says nothing about functions, and listing all their callers would be noise. */
+static bool has_few_samples(const struct view *view)
+{
+    return (double)view->profile->samples < HP_VERDICT_LEAST_SAMPLES;
+}
+
+#define UNSAMPLED_SAID 0.05 /* a smaller share of CPU time without samples needs no explanation */
+
+static bool has_much_unsampled(const struct hp_function_profile *profile)
+{
+    double unsampled_ns = 0;
+    for (size_t at = 0; at < profile->count; at++)
+        if (strcmp(profile->all[at].name, "<not sampled>") == 0)
+            unsampled_ns += (double)(profile->all[at].user_ns + profile->all[at].kernel_ns);
+    return profile->samples > 0 && unsampled_ns > UNSAMPLED_SAID * (double)profile->cpu_ns;
 }
 
 /* "Total: 1.20 s, 0.05 s of it in the kernel; 1197 samples, 99.8 % of them with their whole stack" */
@@ -206,7 +228,7 @@ static bool set_summary(const struct view *view, struct hotpath_section *section
     if (profile->samples > 0) {
         hp_text_string(&line, "Total: ");
         hp_units_ns(&line, (double)profile->cpu_ns);
-        if (profile->has_kernel) {
+        if (profile->has_kernel && !has_few_samples(view) && !has_much_unsampled(profile)) {
             hp_text_string(&line, ", ");
             hp_units_ns(&line, (double)profile->kernel_ns);
             hp_text_string(&line, " of it in the kernel");
@@ -239,12 +261,6 @@ static void add_totals(struct hotpath_section *section, const struct hp_function
     hp_section_add_total(section, "waits", profile->waits);
     hp_section_add_total(section, "waits_whole", profile->waits_whole);
     hp_section_add_total(section, "waits_recovered", profile->waits_recovered);
-}
-
-/* A handful of samples says nothing about functions, and listing all their callers would be noise. */
-static bool has_few_samples(const struct view *view)
-{
-    return (double)view->profile->samples < HP_VERDICT_LEAST_SAMPLES;
 }
 
 /* The same for wait samples. */
@@ -282,19 +298,17 @@ static bool add_rows(struct view *view, struct hotpath_section *section)
                                           shown, count, fill_row, view);
 }
 
-#define UNSAMPLED_SAID 0.05 /* a smaller share of CPU time without samples needs no explanation */
-
-/* The kernel's time is counted, but without privileges perf takes no samples there. */
 static void note_unsampled(const struct view *view, struct hotpath_section *section)
 {
     const struct hp_function_profile *profile = view->profile;
-    double unsampled_ns = 0;
-    for (size_t at = 0; at < profile->count; at++)
-        if (strcmp(profile->all[at].name, "<not sampled>") == 0)
-            unsampled_ns += (double)(profile->all[at].user_ns + profile->all[at].kernel_ns);
-    if (profile->samples > 0 && !profile->has_kernel && unsampled_ns > UNSAMPLED_SAID * (double)profile->cpu_ns)
+    if (!has_much_unsampled(profile))
+        return;
+    if (!profile->has_kernel) /* its time is counted, but without privileges perf takes no samples there */
         hp_section_note(section, "<not sampled> is mainly kernel time: to sample it, use root or set "
                                  "kernel.perf_event_paranoid to 1");
+    else if (profile->source == HP_STACKS_BY_PERF && profile->lost == 0)
+        hp_section_note(section, "<not sampled> is mainly the time of threads and processes that ended before "
+                                 "their first sample");
 }
 
 static bool has_data(const struct hotpath_results *results)

@@ -121,6 +121,14 @@ def test_unsampled_threads_have_a_row(cli):
     assert not any(row.name == "[code in no file]" for row in done.report.rows("functions"))
 
 
+def test_much_unsampled_time_is_explained(cli):
+    """And no share of the kernel is named that only the sampled part has."""
+    explained = "\n<not sampled> is mainly "
+    brief, long = (cli("run", "--section", "functions", STACKED, how, 150).stderr for how in ("brief", "split"))
+    assert explained in brief and " of it in the kernel; " not in brief
+    assert explained not in long
+
+
 def test_unsampled_time_with_few_samples(cli):
     """A sample stands for up to four periods, so a few of them may cover everything; but not every time."""
     unseen = None

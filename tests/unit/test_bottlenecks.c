@@ -767,6 +767,24 @@ static void a_program_without_functions_waits_for_a_cpu(void **state)
     assert_string_equal(bottlenecks()->summary, "The program waited 50.00 ms, mainly for a free CPU (run queue)");
 }
 
+/* Threads that end before they are sampled or watched: the clock of the process has their time. */
+static void a_program_of_brief_threads_is_not_idle_while_they_run(void **state)
+{
+    (void)state;
+    thread = builder_thread(&builder);
+    const uint32_t root = ((struct hp_thread *)builder_at(&builder, thread))->root;
+    builder_waits(&builder, 8)->watched_ns = SECOND;
+    builder_wait(&builder, root, HP_WAIT_THREAD, SYS_futex, "", 940 * MS);
+    builder_wait(&builder, root, HP_WAIT_DISK, SYS_read, "", 10 * MS);
+    builder_cpu(&builder, thread, root, 0, 300 * MS, 0);
+    builder_elapse(&builder, SECOND, 1);
+    fixture_build();
+    assert_string_equal(
+        bottlenecks()->summary,
+        "The program is idle for 69 % of the time: it waits (thread). The program used 300.00 ms of "
+        "CPU time and waited 10.00 ms, mainly for disk");
+}
+
 /* CPU time without samples belongs to no function, but that does not make all functions wait. */
 static void cpu_time_is_unknown_without_samples(void **state)
 {
@@ -1148,6 +1166,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_program_without_functions_waits_for_the_largest_cause, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_program_without_functions_waits_for_a_cpu, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_program_of_brief_threads_is_not_idle_while_they_run, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(cpu_time_is_unknown_without_samples, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(rows_are_chosen_and_ordered, fixture_set_up, fixture_tear_down),

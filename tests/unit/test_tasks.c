@@ -489,7 +489,7 @@ static void polls_that_begin_while_their_task_ends(void **state)
                    {"open", 0}, {"misused", 0});
 }
 
-/* The longest poll is not kept, because it is hardly longer than all since the last look: no other stands for it. */
+/* The longest poll is not kept, because it is hardly longer than all since the last look: no other replaces it. */
 static void contents_of_other_polls(void **state)
 {
     (void)state;
