@@ -479,6 +479,28 @@ static void warn_all_left_out(struct hotpath_results *results)
                   " are left out: they ran on another machine, or before a reboot");
 }
 
+static bool overlap(const struct hp_run *run, const struct hp_snapshot *a, const struct hp_snapshot *b)
+{
+    const uint64_t start_a = hp_run_started_ns(run, a), start_b = hp_run_started_ns(run, b);
+    return start_a < start_b + hp_snapshot_elapsed_ns(b) && start_b < start_a + hp_snapshot_elapsed_ns(a);
+}
+
+/* Copies of the library with different layouts do not share a session, and each has the whole process. */
+static void warn_of_two_versions(struct hotpath_results *results)
+{
+    const struct hp_run *run = &results->model->run;
+    for (size_t at = 0; at < run->count; at++) {
+        const struct hp_snapshot *session = run->sessions[at];
+        const struct hp_snapshot *other = run->before[at] != 0 ? run->sessions[run->before[at] - 1] : NULL;
+        if (other == NULL || !overlap(run, session, other))
+            continue;
+        hp_results_warn_line(results,
+                             "a program contains another version of the library than that of 'hotpath run': "
+                             "its CPU time and waiting count twice. Build it with this version");
+        return;
+    }
+}
+
 const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshots *snapshots,
                                         const struct hp_settings *settings)
 {
@@ -525,6 +547,7 @@ const hotpath_results *hp_results_of_model(struct hp_model *model, const struct 
     if (results->trust == NULL)
         return NULL;
     warn_all_left_out(results);
+    warn_of_two_versions(results);
     warn_no_allocs(results);
     warn_without_history(results);
     if (!set_focus(results) || !fill_chosen(results))

@@ -150,6 +150,22 @@ static void process_that_execs_is_one_row(void **state)
     assert_int_equal(results->model->run.process_count, 2);
 }
 
+/* Two libraries that cannot share a session measure the same process; sessions one after the other do not. */
+static void two_versions_in_a_process_are_noticed(void **state)
+{
+    (void)state;
+    struct session_builder *second = fixture_add_session();
+    builder_header(second)->pid = builder_header(&builder)->pid;
+    builder_elapse(&builder, 1000, 1);
+    builder_elapse(second, 1000, 1);
+    assert_non_null(
+        strstr(fixture_render(0, false), "\nwarning: a program contains another version of the library"));
+    struct hp_header *header = builder_header(second);
+    header->clock_start.ns += 1000, header->clock_start.ticks += 1000;
+    header->clock_latest.ns += 1000, header->clock_latest.ticks += 1000;
+    assert_null(strstr(fixture_render(0, false), "warning: "));
+}
+
 static void processes_without_a_session_are_named(void **state)
 {
     (void)state;
@@ -214,6 +230,7 @@ int main(void)
         TEST(one_process_is_shown_on_request),
         TEST(processes_are_limited_and_ties_keep_their_order),
         TEST(process_that_execs_is_one_row),
+        TEST(two_versions_in_a_process_are_noticed),
         TEST(processes_without_a_session_are_named),
         TEST(very_many_processes_share_a_row_per_program),
         TEST(long_commands_are_shortened_in_names_only),
