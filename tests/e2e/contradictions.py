@@ -153,8 +153,8 @@ def names_of(report):
 
 def as_said(name):
     """Sentences escape what a terminal would obey."""
-    return "".join(char if char.isprintable() else {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(char, f"\\x{ord(char):02x}")
-                   for char in name)
+    escapes = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+    return "".join(char if char.isprintable() else escapes.get(char, f"\\x{ord(char):02x}") for char in name)
 
 
 NAMED = re.compile(r"(?:bottleneck is |is in |spent in )(?!outside |\d)(.+?)(?=: \d|, \d|\. |$| \(|, held)")
