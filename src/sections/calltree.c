@@ -424,7 +424,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (!tree_costs_find(results, &view.costs) || !describe(&view) ||
         !hp_order_choose(results, section, view.columns.total, view.columns.percent))
         return false;
-    section->if_empty = profile->node_count > 0 ? "no function matches the focus" : "nothing was measured";
+    section->if_empty = profile->site_count > 0 ? "no function matches the focus" : "nothing was measured";
     view.whole = hp_share_whole(profile, NULL, &results->settings->show, &section->percent_of);
     view.places = hp_arena_take_array(results->model->arena, profile->node_count + 1, sizeof *view.places);
     view.kept = hp_arena_take_array(results->model->arena, profile->node_count + 1, sizeof(void *));

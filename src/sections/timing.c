@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "arith.h"
 #include "durations.h"
 #include "histogram.h"
 #include "identity.h"
@@ -238,7 +239,9 @@ static bool fill_durations(struct view *view, struct hp_row *row, const struct h
     const struct hp_settings *settings = view->results->settings;
     double ticks;
     hp_durations_of_site(site, view->durations);
-    const uint64_t timed = view->durations->timed;
+    /* In a live session a call may have ended since the sums were read. */
+    const uint64_t most = hp_less(site->sums.calls, site->sums.untimed),
+                   timed = view->durations->timed < most ? view->durations->timed : most;
     const uint64_t spent =
         settings->show.time_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
     /* The time is scaled up, so all calls share it. */

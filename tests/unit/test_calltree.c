@@ -67,6 +67,16 @@ static void limit_keeps_the_hottest_rows(void **state)
     assert_place(3, 1, "c1", 1, 700, 700);
 }
 
+/* A thread has a root in the tree, but that is no function that a focus could leave out. */
+static void tree_without_functions_is_not_filtered(void **state)
+{
+    (void)state;
+    strcpy(settings.show.report, "calltree");
+    builder_thread(&builder);
+    fixture_build();
+    assert_string_equal(section_named("calltree")->if_empty, "nothing was measured");
+}
+
 static void very_deep_tree_is_cut(void **state)
 {
     (void)state;
@@ -91,6 +101,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(threads_are_merged_by_path),
         TEST(limit_keeps_the_hottest_rows),
+        TEST(tree_without_functions_is_not_filtered),
         TEST(very_deep_tree_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

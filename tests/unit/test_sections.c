@@ -71,6 +71,23 @@ static void recursion_counts_once_in_totals(void **state)
     assert_int_equal(section_named("timing")->note_count, 1);
 }
 
+/* A live session: a call ended after its sums were read, and before its duration was. */
+static void averages_ignore_calls_that_end_while_they_are_read(void **state)
+{
+    (void)state;
+    const uint32_t thread = builder_thread(&builder);
+    const uint32_t node = builder_node(&builder, thread, 0, builder_site(&builder, "f", "f.c", 1));
+    builder_call(&builder, thread, node, 100, 0);
+    builder_call(&builder, thread, node, 100, 0);
+    struct hotpath_node_ *sums = builder_at(&builder, node);
+    sums->calls--;
+    sums->total -= 100;
+    sums->self -= 100;
+    fixture_build();
+    assert_row(0, "f", 1, 100, 100, 0.01);
+    assert_int_equal(cell_of(section_named("timing"), 0, "timed").count, 1);
+}
+
 static void averages_ignore_abandoned_and_missed_calls(void **state)
 {
     (void)state;
@@ -466,6 +483,7 @@ int main(void)
         TEST(timing_adds_up_threads_and_places),
         TEST(ticks_become_nanoseconds),
         TEST(recursion_counts_once_in_totals),
+        TEST(averages_ignore_calls_that_end_while_they_are_read),
         TEST(averages_ignore_abandoned_and_missed_calls),
         TEST(percentiles_are_within_one_percent),
         TEST(percentiles_take_the_nearest_rank),
