@@ -22,8 +22,8 @@ struct hp_clock_pair hp_session_touch(struct hp_store *store)
     struct hp_clock_pair now;
     if (hp_thread_is_blind())
         return header->clock_latest;
+    touch_cpu(header); /* first: what is used while it is read is in no time otherwise */
     hp_clock_pair(hp_runtime->counter, &now.ticks, &now.ns);
-    touch_cpu(header);
     __atomic_store_n(&header->clock_latest.ticks, now.ticks, __ATOMIC_RELAXED);
     __atomic_store_n(&header->clock_latest.ns, now.ns, __ATOMIC_RELAXED);
     return now;
