@@ -109,10 +109,11 @@ static _Noreturn void live(int link, pid_t runner)
     _exit(0);
 }
 
+/* ------------------------------------------------------------------------------------------ the runner's side */
+
 /*
- * * Call it with all signals blocked: the witness inherits that. Without a witness (false) the other functions do
- * nothing. ------------------------------------------------------------------------------------------ the runner's
- * side
+ * Call it with all signals blocked: the witness inherits that. Without a witness (false) the other functions do
+ * nothing.
  */
 static bool witness_start(struct hp_witness *witness)
 {
@@ -185,7 +186,7 @@ static enum hp_testimony witness_ask(const struct hp_witness *witness, const sig
 }
 
 /*
- * * From now on it continues us as soon as the program is not stopped, until it is told to stop guarding or is
+ * From now on it continues us as soon as the program is not stopped, until it is told to stop guarding or is
  * asked. False: not possible. An earlier SIGCONT of the program says nothing about the next one, so the witness
  * drops it.
  */

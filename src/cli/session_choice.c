@@ -18,8 +18,6 @@
 
 /*
  * Finds the session of a process in its mappings: also for a process in a container, whose folders are elsewhere.
- *
- * Finds the session of a process in its mappings.
  */
 
 /*

@@ -39,9 +39,8 @@ static uint64_t height(int64_t peak, int64_t at_begin)
 }
 
 /*
- * * For the open zones of a stack, from the innermost outwards: sets what each has allocated, by the counters of
- * its thread; NULL: it has none. From the innermost zone outwards: each zone includes the totals and the peak of
- * the one inside it.
+ * For the open zones of a stack: sets what each has allocated, by the counters of its thread; NULL: it has none.
+ * From the innermost zone outwards: each includes the totals and the peak of the one inside it.
  */
 static void open_allocs_settle(const struct hp_snapshot *session, const struct hp_thread *thread,
                                const struct hp_alloc_thread *counters, struct hp_open_link *innermost)

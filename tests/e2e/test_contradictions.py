@@ -1,16 +1,18 @@
 """One run has the same numbers in its report, in JSON, on its page and in the console, and none of them contradicts
 another. (Every report in JSON that any test reads is checked by contradictions.py.)"""
-import contextlib
 import json
 import re
-import subprocess
+import sys
 
 import pytest
 
 import contradictions
 from command import Cli
-from harness import EXAMPLES, PROGRAMS, full, near, pairs, without_emulator, without_thread_sanitizer
+from harness import EXAMPLES, PROGRAMS, SOURCE, full, near, pairs, without_emulator, without_thread_sanitizer
 from test_page import page_of
+
+sys.path.append(str(SOURCE / "bench"))
+from trust import spinners  # noqa: E402
 
 pytestmark = [without_emulator("/proc shows the emulator"),
               without_thread_sanitizer("it has a thread of its own, which uses time, too")]
@@ -101,18 +103,6 @@ LEDGER = PROGRAMS / "ledger"
 COMPUTE = ("heavy", "light", "alternate")
 WAIT = {"feed": "sleep", "take_lock": "lock", "read_pipe": "pipe", "await_turn": "condition", "alternate": "sleep"}
 CPU_PERCENT, WAIT_POINTS = 5, 5
-
-
-@contextlib.contextmanager
-def spinners(count):
-    """Processes that compete for the CPUs."""
-    running = [subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for spinner in running:
-            spinner.kill()
-            spinner.wait()
 
 
 class Ledger:
