@@ -1,5 +1,5 @@
 /*
- * Sessions that change while they are read: the reader (src/session/snapshot_*.c) is compiled with this header in
+ * Sessions that change while they are read: the reader (src/format/snapshot_*.c) is compiled with this header in
  * front, so that it calls us before each of its loads. SPDX-License-Identifier: MIT
  */
 #ifndef FUZZ_BETWEEN_LOADS_H

@@ -46,7 +46,7 @@ static void put_word(void *to, const void *from, size_t word)
     memcpy((char *)to + 8 * word, (const char *)from + 8 * word, 8);
 }
 
-/* The note first, then the call, then the number, as in log_call of src/record/call_log.c. */
+/* The note first, then the call, then the number, as in log_call of src/record/zones/call_log.c. */
 static void write_logged(void)
 {
     const struct hp_call call = call_of(logged.number);

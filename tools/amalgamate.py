@@ -29,7 +29,7 @@ from pathlib import Path
 LIBRARY_PARTS = ("hotpath_common", "hotpath_record")  # targets of src/CMakeLists.txt
 ASKED_PARTS = {"hotpath_alloc": "HOTPATH_ALLOC", "hotpath_alloc_wrap": "HOTPATH_ALLOC_WRAP"}  # only with this macro
 
-SECTION_LIST = "src/sections/sections.def"
+SECTION_LIST = "src/report/sections.def"
 
 TAGGED = ("struct", "union", "enum")
 
@@ -435,7 +435,7 @@ class Sources:
         registered = root / SECTION_LIST
         if registered.exists():
             names = re.findall(r"^HP_SECTION\(\w+, (\w+\.c)\)", registered.read_text(encoding="utf-8"), re.M)
-            lists["sections"] = [f"sections/{name}" for name in dict.fromkeys(names)] + lists["sections"]
+            lists["report"] = [f"report/{name}" for name in dict.fromkeys(names)] + lists["report"]
 
         def of(part, may_be_missing=False):
             line = re.search(rf"^hotpath_objects\({part} (.*)\)", text, re.M)

@@ -3,7 +3,7 @@
 
 usage: check_real_stacks.py BUILD_FOLDER [COUNT]
 
-Run it when something changes in src/unwind. It needs elfutils (eu-stack), gcc, clang, sqlite3, python3, git,
+Run it when something changes in src/stacks/unwind. It needs elfutils (eu-stack), gcc, clang, sqlite3, python3, git,
 perl. Exit status 1 if stacks differ where eu-stack reached the start, or too few of ours do.
 """
 import os

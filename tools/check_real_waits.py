@@ -4,9 +4,9 @@ without stopping anything, then gdb stops the process and reads its own.
 
 usage: check_real_waits.py BUILD_FOLDER
 
-Run it when something changes in src/unwind or in how waiting threads are sampled. It needs gdb, and uses those
-of the programs that are installed. Exit status 1 if fewer than nine of ten stacks reach the start, or one that
-does differs from gdb's.
+Run it when something changes in src/stacks/unwind or in how waiting threads are sampled. It needs gdb, and uses
+those of the programs that are installed. Exit status 1 if fewer than nine of ten stacks reach the start, or one
+that does differs from gdb's.
 """
 import os
 import re

@@ -1,6 +1,6 @@
 /*
  * The page: a report for the browser, as one file. It has the sections of the report as JSON, each with its columns
- * and rows, and the history of the run. The script (src/page) does the rest. SPDX-License-Identifier: MIT
+ * and rows, and the history of the run. The script (src/ui/page) does the rest. SPDX-License-Identifier: MIT
  */
 #ifndef HP_EXPORT_PAGE_H
 #define HP_EXPORT_PAGE_H

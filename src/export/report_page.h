@@ -1,5 +1,5 @@
 /*
- * The page of a report, before and after the data: src/page, converted to C by cmake/embed_page.cmake.
+ * The page of a report, before and after the data: src/ui/page, converted to C by cmake/embed_page.cmake.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_EXPORT_REPORT_PAGE_H

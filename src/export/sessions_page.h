@@ -1,5 +1,5 @@
 /*
- * The page of the list of sessions, without the list: made by cmake/embed_page.cmake from src/page.
+ * The page of the list of sessions, without the list: made by cmake/embed_page.cmake from src/ui/page.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_EXPORT_SESSIONS_PAGE_H

@@ -3,7 +3,7 @@
  * the user who started the run, or have another root directory.
  *
  * The runner listens on an abstract socket, which needs no file, and answers a request with a descriptor of memory
- * (memfd) for a session or a ring of stacks (src/cli/lender.h). Its length is fixed by seals, so the borrower can
+ * (memfd) for a session or a ring of stacks (src/run/lender.h). Its length is fixed by seals, so the borrower can
  * neither grow it nor take it away from under a reader.
  *
  *     struct hp_loan loan;

@@ -1,6 +1,6 @@
 /*
  * Stacks on their way from a program to the `hotpath run` that unwinds them: a ring in a file that the program maps
- * and `hotpath` reads by offset (src/stacks/ring_reader.h).
+ * and `hotpath` reads by offset (src/stacks/collect/ring_reader.h).
  *
  * Writers are signal handlers and malloc, on any threads at once. A writer reserves its piece by one
  * compare-and-swap, fills it, and publishes it by a release store. If the ring is full the record is dropped and

@@ -209,13 +209,14 @@ def test_door(box):
 
 
 def follow(tree):
-    tree.write("src/sections/headcount.c", SECTION)
-    tree.insert("src/sections/sections.def", "HP_SECTION(hp_section_cold",
+    tree.write("src/report/headcount.c", SECTION)
+    tree.insert("src/report/README.md", "- `timing.c`", "- `headcount.c`: the section `headcount`")
+    tree.insert("src/report/sections.def", "HP_SECTION(hp_section_cold",
                 "HP_SECTION(hp_section_headcount, headcount.c) /* on request */")
 
-    tree.write("src/record/doors.c", KIND)
-    tree.insert("src/CMakeLists.txt", "record/exit_report.c", "  record/doors.c")
-    tree.replace("docs/architecture.md", "`channels`, `keys`,", "`channels`, `doors`, `keys`,")
+    tree.write("src/record/objects/doors.c", KIND)
+    tree.insert("src/CMakeLists.txt", "record/objects/channels.c", "  record/objects/doors.c")
+    tree.insert("src/record/README.md", "- `core/keys.c`", "- `objects/doors.c`: doors")
     tree.insert("include/hotpath.h", "/* Events of channels.",
                 "HOTPATH_API_ void hotpath_v1_door(struct hotpath_site *site, uint64_t width);")
     tree.insert("include/hotpath.h", "#define HOTPATH_CHANNEL_SENT(", KIND_MACRO)
@@ -224,14 +225,15 @@ def follow(tree):
 
     tree.replace("include/hotpath.h", "    uint8_t reserved[4];", "    uint8_t brief;\n    uint8_t reserved[3];")
     tree.insert("include/hotpath.h", "HOTPATH_OPTION_(bool, waits)", "    HOTPATH_OPTION_(bool, brief)")
-    tree.insert("src/session/options.h", "    bool exclude_wrapper;", "    bool brief;")
-    tree.insert("src/session/option_table.c", '{"HOTPATH_FOCUS"', OPTION)
+    tree.insert("src/config/options.h", "    bool exclude_wrapper;", "    bool brief;")
+    tree.insert("src/config/option_table.c", '{"HOTPATH_FOCUS"', OPTION)
 
     tree.write("src/cli/cmd_greet.c", COMMAND)
     tree.insert("src/cli/command.h", "extern const struct hp_command hp_command_help;",
                 "extern const struct hp_command hp_command_greet;")
     tree.insert("src/cli/commands.c", "&hp_command_run,", "    &hp_command_greet,")
     tree.insert("src/CMakeLists.txt", "cli/cmd_ls.c", "  cli/cmd_greet.c")
+    tree.insert("src/cli/README.md", "- `cmd_ls.c`", "- `cmd_greet.c`: hotpath greet: says hello")
     page = (tree.folder / "man/hotpath-on.1").read_text().replace("ON 1", "GREET 1").replace("\\-on", "\\-greet")
     tree.write("man/hotpath-greet.1", page)
     tree.insert("man/hotpath.1", ".BR hotpath\\-help (1)", ".BR hotpath\\-greet (1)\nSay hello.\n.TP")

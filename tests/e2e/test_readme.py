@@ -245,14 +245,14 @@ def test_the_report_in_the_man_page_is_real(box):
 
 
 def test_every_kind_of_loss_is_documented():
-    source = (SOURCE / "src/sections/trust_line.c").read_text()
+    source = (SOURCE / "src/report/trust_line.c").read_text()
     losses = re.findall(r'\[HP_LOSS_\w+\] = \{"\w+", +"[^"]+",\s+"([^"]+)"\}', source)
     assert len(losses) > 5
     assert [words for words in losses if words not in man("hotpath.7")] == []
 
 
 def test_session_header_is_as_documented():
-    layout = (SOURCE / "src/session/layout.h").read_text()
+    layout = (SOURCE / "src/format/layout.h").read_text()
     bytes_of = {"char": 1, "unsigned char": 1, "uint32_t": 4, "uint64_t": 8, "int64_t": 8,
                 "struct hp_clock_pair": 16}
     counts = {"HP_LOSSES": 19, "HP_SITE_CHUNKS": 256}

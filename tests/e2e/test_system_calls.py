@@ -37,7 +37,7 @@ NOT_MADE = {
     **dict.fromkeys((*OF_USERS, "chroot", "pivot_root", "unshare", "setns"), "asked for by the program"),
     "execve": "asked for by the program", "execveat": "the same", "seccomp": "the same",
     "exit": "asked for by HOTPATH_SHUTDOWN_MS",
-    "pwrite64": "src/session/axis_writer.c: by hotpath run",
+    "pwrite64": "src/format/axis_writer.c: by hotpath run",
 }
 ON_32_BITS = {"clock_gettime32", "clock_gettime64", "fcntl64", "mmap2", "timer_settime32", "timer_settime64",
               *(name + "32" for name in OF_USERS)}
@@ -47,8 +47,8 @@ INSIDE_THE_C_LIBRARY = {"open": "openat", "stat": "newfstatat", "lstat": "newfst
 def named_in_sources():
     """By number. system_calls.c has names of what other threads wait for."""
     names = set()
-    for folder in ("os", "elf", "session", "record", "alloc"):
-        for path in (Path(SOURCE) / "src" / folder).glob("*.[ch]"):
+    for folder in ("os", "elf", "config", "format", "observe", "record", "preload"):
+        for path in (Path(SOURCE) / "src" / folder).rglob("*.[ch]"):
             if path.name != "system_calls.c":
                 names |= set(re.findall(r"\bSYS_(\w+)", path.read_text()))
     return names - {"name"} - ON_32_BITS  # a parameter of a macro

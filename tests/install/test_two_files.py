@@ -234,7 +234,7 @@ def test_copies_of_different_layouts_stay_apart(workshop, objects, quick_compile
     for part in ("include", "src", "LICENSE"):
         place = SOURCE / part
         (shutil.copytree if place.is_dir() else shutil.copy)(place, tree / part)
-    header = tree / "src/record/runtime.h"
+    header = tree / "src/record/core/runtime.h"
     first, second = re.findall(r"^    uint32_t (?:gate|epoch);.*\n", header.read_text(), re.M)
     header.write_text(header.read_text().replace(first + second, second + first))
     do(sys.executable, SOURCE / "tools/shared_layout.py", tree)

@@ -6,7 +6,7 @@
 static const char before_table[] =
     "# Options and environment variables\n"
     "\n"
-    "<!-- Written by tools/gen from the table in src/session/option_table.c; change it there. -->\n"
+    "<!-- Written by tools/gen from the table in src/config/option_table.c; change it there. -->\n"
     "\n"
     "Every option can be given in the program and in the environment:\n"
     "\n"

@@ -1,5 +1,5 @@
 /*
- * Writes documentation and completions from the tables in src/session/option_table.c, src/sections and src/cli.
+ * Writes documentation and completions from the tables in src/config/option_table.c, src/report and src/cli.
  *
  *     gen_docs --write ROOT     writes docs/environment.md, completions/, the lists of options in man/, and the
  *                               sections in docs/report.schema.json

@@ -1,0 +1,50 @@
+/* Reading the objects of a session safely, by walks as in snapshot.h. SPDX-License-Identifier: MIT */
+#ifndef HP_FORMAT_OBJECT_SNAPSHOT_H
+#define HP_FORMAT_OBJECT_SNAPSHOT_H
+
+#include "snapshot.h"
+
+/* The objects of a session, newest first. */
+bool hp_snapshot_next_object(const struct hp_snapshot *snapshot, struct hp_walk *walk,
+                             struct hp_object *ret_object);
+
+/* Copies the kind at an offset from an object. Numbers of fields are within bounds. False: there is none. */
+bool hp_snapshot_kind(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_kind *ret_kind);
+
+/*
+ * The parts of an object, including those of earlier instances of the record; for a class, `base` is 0. If
+ * `sequence` is odd, related counters are inconsistent: an unfinished change is counted in some and not in others.
+ * Rewind the walk for the next object.
+ */
+bool hp_snapshot_next_part(const struct hp_snapshot *snapshot, const struct hp_object *object, struct hp_walk *walk,
+                           struct hp_instance_part *ret_part);
+
+/* Distribution of numbers: the sum of hp_histogram. */
+struct hp_magnitudes {
+    uint64_t steps[HP_MAGNITUDES][HP_MAGNITUDE_STEPS];
+    uint64_t zeros;
+    uint64_t missed;
+};
+
+/* Adds a histogram of a part, as far as it is within the bytes. */
+void hp_snapshot_add_magnitudes(const struct hp_snapshot *snapshot, uint32_t histogram,
+                                struct hp_magnitudes *magnitudes);
+
+/* A recent value; for a text, a copy of it, which may contain any bytes. */
+struct hp_recent_copy {
+    struct hp_recent value;
+    char text[HP_RECENT_TEXT + 1];
+};
+
+/* The latest values of a part, newest first. The walk ends at values that are overwritten meanwhile. */
+bool hp_snapshot_next_recent(const struct hp_snapshot *snapshot, const struct hp_part *part, struct hp_walk *walk,
+                             struct hp_recent_copy *ret_recent);
+
+/* ------------------------------------------------------------------------------------------------ task snapshot */
+
+/* Reading the open tasks of a session, by walks as in snapshot.h. */
+
+/* The slots of open tasks, in no order. */
+bool hp_snapshot_next_task(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_task_slot *ret_slot);
+
+#endif

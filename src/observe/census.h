@@ -1,0 +1,73 @@
+/*
+ * The processes of a run, seen from outside, and the programs that each executed in turn. Needed for processes that
+ * leave no session, and for the end of those that do not finish theirs.
+ *
+ * Where the kernel sends events (task_events.h) it is exact. Elsewhere /proc is polled, which misses processes
+ * shorter than the interval between two scans. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_OBSERVE_CENSUS_H
+#define HP_OBSERVE_CENSUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * One program that a process executed. The first one of a process is its parent's, from fork to exec or to the end.
+ */
+struct hp_executed {
+    uint64_t began_ns;  /* by CLOCK_MONOTONIC */
+    char name[16];      /* comm, from the kernel */
+    char *file;         /* NULL: unknown */
+    char *command;      /* NULL: it ended before it was read */
+    uint64_t looked_ns; /* when the command had been read */
+};
+
+struct hp_citizen {
+    uint32_t pid, parent;
+    uint64_t began_ns, ended_ns;   /* 0: still alive */
+    uint32_t threads;              /* live threads, where the kernel sends events */
+    uint64_t cpu_ns;               /* over all its programs */
+    uint64_t seen_cpu_ns, seen_ns; /* its own clock, when last read */
+    uint64_t waited_ns;            /* since then: how long it had children, and is taken to wait for them */
+    bool is_hidden; /* no more events since it executed a program with privileges that we do not have */
+    struct hp_executed *images;
+    size_t image_count;
+};
+
+struct hp_census {
+    struct hp_citizen *all; /* the program itself first */
+    size_t count;
+    bool is_exact;
+    bool has_missed;      /* events were lost, or there were too many processes */
+    bool may_have_missed; /* processes may have been missed */
+};
+
+/* The program has been forked and waits. Discards any earlier census. */
+void hp_census_begin(uint32_t pid);
+
+/* Whether the kernel tells of every process. */
+bool hp_census_is_exact(void);
+
+/*
+ * A process left a session: `met` is what the session says of it, with an end if it is gone already. Its parents
+ * may be gone, and it may have ended before any scan; without this its CPU time would be given to others. Call it
+ * on the thread that scans.
+ */
+void hp_census_meet(const struct hp_citizen *met);
+
+/* Takes in what has happened since. From one thread at a time. */
+void hp_census_look(void);
+
+/* The newest citizen with this pid, or NULL. */
+const struct hp_citizen *hp_census_find(uint32_t pid);
+
+/*
+ * Whether a live process belongs to the run: it descends from us or from a process that is known. From any thread.
+ */
+bool hp_census_has(uint32_t pid);
+
+/* The last scan. The result stays valid until the end of the process. */
+const struct hp_census *hp_census_end(void);
+
+#endif

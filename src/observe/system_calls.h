@@ -1,0 +1,26 @@
+/*
+ * System calls that can block: their names, and what they tell about the wait. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_OBSERVE_SYSTEM_CALLS_H
+#define HP_OBSERVE_SYSTEM_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hp_system_call {
+    const char *name;
+    int32_t number;
+    uint32_t cause;      /* enum hp_wait_cause; for a call on a descriptor, unless the file tells more */
+    bool has_descriptor; /* its first argument is one */
+    bool is_by_file;     /* the type of that file tells what is waited for */
+    bool is_futex;       /* it has the arguments of futex */
+    bool is_poll;        /* it has those of poll */
+};
+
+/* The call with that number on this machine; NULL: none of these. */
+const struct hp_system_call *hp_system_call(int32_t number);
+
+/* "futex"; NULL: unknown. */
+const char *hp_system_call_name(int32_t number);
+
+#endif

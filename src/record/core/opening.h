@@ -1,0 +1,44 @@
+/*
+ * Opening and closing of sessions: the changes to the recorder's state. When and why: lifecycle.h.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_CORE_OPENING_H
+#define HP_CORE_OPENING_H
+
+#include <stdbool.h>
+
+#include "holders.h"
+#include "options.h"
+#include "runtime.h"
+
+static inline bool hp_is_active(void) { return __atomic_load_n(&hp_runtime->gate, __ATOMIC_RELAXED) != 0; }
+
+/* A session that does not run yet, with the process's data in its header. NULL: no space. Not under the lock. */
+struct hp_session *hp_session_prepare(const struct hp_settings *settings);
+/* Applies settings to the session that is opened next, or continues. Under the lock. */
+void hp_session_use_settings(const struct hp_settings *settings);
+/* Makes a prepared session the running one. Under the lock. */
+void hp_session_open(struct hp_session *session);
+/* Stops the running session: its file is complete, and recording is off. Under the lock. */
+void hp_session_close(void);
+
+/*
+ * The cost of a zone is measured once for all sessions of the process and its children: they run on the same
+ * machine. Most processes of a run have no zones; for these the measurement is quick, and repeated if the program
+ * turns out to use macros. Not under the lock.
+ */
+void hp_zone_cost_measure(bool is_quick);
+
+/* In a forked child, which has its parent's state. Both under the lock. */
+/* Starts the child's session if its parent was recording. */
+bool hp_session_begin_child(void);
+/* The child has no session until it starts one. */
+void hp_session_leave_parents(void);
+
+/*
+ * Whether the settings belong to a `hotpath run` that has ended. Such settings, left in the environment or in a
+ * process that outlives the run, are ignored.
+ */
+bool hp_is_of_past_run(const struct hp_record_settings *settings);
+
+#endif

@@ -1,0 +1,250 @@
+/*
+ * The one row model: a section is a kind of table (timing, call tree, ...), described by its columns and filled by
+ * one function from the sessions of a run. Renderers know columns and units, never sections; a new section is a new
+ * file in this folder and one line in sections.def.
+ *
+ *   results ─▶ sections ─▶ columns (key, title, unit)
+ *                       └▶ rows ─▶ cells, one per column
+ *
+ * All memory comes from an arena of mapped memory, so results can be built in a signal handler. Functions that
+ * return a pointer return NULL if memory runs out. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_REPORT_SECTION_H
+#define HP_REPORT_SECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "columns.h"
+#include "hotpath.h"
+#include "labels.h"
+#include "model.h"
+#include "object_profile.h"
+#include "options.h"
+#include "pattern_list.h"
+
+struct hp_site_sums;
+
+#define HP_MAX_NOTES 8u
+#define HP_MAX_TOTALS 16u
+#define HP_MAX_SECTIONS 32u
+#define HP_MAX_WARNINGS 16u
+
+struct hp_cell {
+    bool has_value;
+    uint64_t count;   /* COUNT, BYTES, INSTANT; SIGNED_COUNT, SIGNED_BYTES as an int64_t */
+    double number;    /* NS, PERCENT, NUMBER, RATE, VALUE; an integer is also in `count`, as an int64_t */
+    const char *text; /* TEXT, STATE; "file:line" for locations, "name tid" for threads */
+    union {
+        const struct hp_location *location;        /* HP_COLUMN_LOCATION */
+        const struct hp_thread_label *thread;      /* HP_COLUMN_THREAD */
+        const struct hotpath_histogram *histogram; /* HISTOGRAM */
+        const struct hotpath_series *series;       /* SERIES */
+    };
+};
+
+struct hp_row {
+    struct hp_cell *cells; /* one per column */
+    uint64_t id;           /* from its content (identity.h); 0: from its name; unique in the end */
+    uint32_t parent;       /* in a tree, the row above it, from 1; 0: none. Set at the end */
+    uint32_t depth;        /* in a tree; rows come parent first */
+    bool is_open;          /* includes something that has not ended */
+    bool is_rough;         /* measuring may be a large part of its numbers */
+    bool is_main;          /* the row that shares refer to */
+    bool is_sampled;       /* some of its calls, items or levels were not measured */
+    bool is_self_sampled;  /* some inner calls were not, so its self time is an estimate */
+};
+
+/* The order of a section's rows, or of siblings in a tree (order.h). */
+struct hp_order {
+    size_t column;
+    bool is_ascending;
+    bool is_usual; /* the section's default */
+    bool is_set;   /* false: the order is not that of a column */
+};
+
+/* A number about the whole section: an entry of its `totals` in JSON. */
+struct hp_total {
+    const char *key;
+    uint32_t unit; /* enum hotpath_unit */
+    struct hp_cell cell;
+};
+
+struct hotpath_section {
+    const struct hp_section_type *type;
+    const char *name;
+    const char *group; /* its name in the title of the report */
+    const char *description;
+    const char *main;       /* name of the row that shares refer to, or NULL */
+    const char *percent_of; /* what 100 % is: "main", "elapsed", "rows", "allocated" */
+    const char *if_empty;   /* text instead of a table without rows */
+    const char *summary;    /* a line above the table, or NULL */
+    struct hp_total totals[HP_MAX_TOTALS];
+    size_t total_count;
+    const char *notes[HP_MAX_NOTES]; /* lines below the table */
+    size_t note_count;
+    bool is_tree;
+    struct hp_column columns[HP_MAX_COLUMNS];
+    size_t column_count;
+    struct hp_order order;
+    struct hp_row *rows;
+    size_t row_count;
+    size_t total_rows; /* before the limit */
+};
+
+struct hotpath_results {
+    struct hp_model *model;
+    const struct hp_settings *settings;
+    const struct hp_trust *trust;
+    struct hp_pattern_list *focus;
+    const char *label;
+    const char *metadata;
+    const char *headline; /* the bottleneck, in a sentence; NULL: not requested */
+    /* Functions by the verdict's order, the most time of their own first; in the short report only. */
+    const struct hp_site_sums **by_work;
+    size_t by_work_count;
+    struct hotpath_section *sections[HP_MAX_SECTIONS];
+    size_t section_count;
+    const char *warnings[HP_MAX_WARNINGS];
+    size_t warning_count;
+};
+
+/* Its form in the short report. */
+enum hp_brief_role {
+    HP_BRIEF_TABLE,      /* its own table, of a few rows */
+    HP_BRIEF_WHOLE,      /* its own table, with all rows: it is only there on request */
+    HP_BRIEF_FUNCTIONS,  /* the table of functions ... */
+    HP_BRIEF_VERDICTS,   /* ... with columns of this one */
+    HP_BRIEF_LINE,       /* only its line above the table */
+    HP_BRIEF_UNMEASURED, /* a table if no function was measured, else a line */
+};
+
+/* A kind of section. */
+struct hp_section_type {
+    const char *name;
+    const char *alias;   /* an alternative name, or NULL */
+    const char *group;   /* a name that it shares with others, or NULL */
+    bool is_on_request;  /* "auto" leaves it out */
+    bool has_history;    /* it can show a stretch of the run (stretch.h) */
+    bool is_of_measured; /* "auto" leaves it out if no function was measured and stacks say more */
+    bool (*is_usual)(const struct hp_settings *settings);    /* NULL: "auto" takes it */
+    bool is_left_out_empty;                                  /* "all" leaves it out if it has no data */
+    bool (*is_available)(void);                              /* NULL: always; "all" leaves it out if not */
+    const char *elsewhere;                                   /* where it is available, if not here */
+    bool (*has_data)(const struct hotpath_results *results); /* NULL: "auto" always takes it */
+    bool (*fill)(struct hotpath_results *results, struct hotpath_section *section); /* false: no memory */
+    const struct hp_column_spec *columns;
+    size_t column_count;
+    const struct hp_column_spec *totals; /* numbers about the whole, or NULL; as columns of one row */
+    size_t total_count;
+    enum hp_brief_role in_brief;
+    bool is_tree;
+    bool has_own_columns;  /* in addition to those of the table: columns that sessions describe */
+    const char *about;     /* for the schema: what the section is, or NULL ... */
+    const char *about_row; /* ... and what a row is */
+    const char *always;    /* keys of the section in JSON that are always present, "order|totals"; NULL: none */
+};
+
+/* Whether it has columns of estimates. */
+bool hp_section_has_estimates(const struct hp_section_type *type);
+
+/* All sections, in the order of the report. */
+#define HP_SECTION(type, source) extern const struct hp_section_type type;
+#include "sections.def"
+#undef HP_SECTION
+extern const struct hp_section_type *const hp_section_types[];
+extern const size_t hp_section_type_count;
+
+/*
+ * Builds the requested sections from all snapshots together. What belongs to one process (its label, its command)
+ * is that of the first. All arguments must outlive the results. NULL: the arena has no memory.
+ */
+const hotpath_results *hp_results_build(struct hp_arena *arena, const struct hp_snapshots *snapshots,
+                                        const struct hp_settings *settings);
+
+/* The same from an existing model, with memory of its arena. */
+const hotpath_results *hp_results_of_model(struct hp_model *model, const struct hp_settings *settings);
+
+/* Whether the short report was requested. */
+bool hp_results_is_short(const struct hotpath_results *results);
+
+/* For sections: describing and filling (section.c). */
+
+/* Adds a column by hand, or returns the index of the one with this key. HP_MAX_COLUMNS: no room. */
+size_t hp_section_add_column(struct hotpath_section *section, const char *key, const char *title,
+                             enum hotpath_unit unit, uint32_t traits, bool is_visible);
+/* Makes the columns visible that the settings request. */
+void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section);
+/*
+ * Adds the columns of its type's table for which the facts hold, common ones and `facts`, and makes those visible
+ * that the settings request. Writes each index into `indexes`, the struct that the table refers to. False: no
+ * memory.
+ */
+bool hp_section_describe(struct hotpath_results *results, struct hotpath_section *section, uint32_t facts,
+                         void *indexes);
+/* By key or title, in any case, with or without the unit: "self", "self_ns". */
+bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length);
+
+/* The column with the names of rows; `column_count` where there is none. */
+size_t hp_section_name_column(const struct hotpath_section *section);
+/* Its index, or how many there are. */
+size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length);
+bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count);
+void hp_section_set_text(struct hp_row *row, size_t column, const char *text);
+void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count);
+void hp_section_set_number(struct hp_row *row, size_t column, double number);
+/* A VALUE, shown as an integer if it is one. */
+void hp_section_set_value(struct hp_row *row, size_t column, double number);
+/* An estimate; 0 is no value: no sample does not mean that there was nothing. */
+void hp_section_set_estimate(struct hp_row *row, size_t column, uint64_t count);
+/* Also as text, "file:line". */
+bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
+                             const struct hp_location *location);
+/* As text "name tid", with the process before the tid if there are several. */
+bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
+                           const struct hp_thread_label *thread);
+void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number);
+/* Not copied. */
+void hp_section_set_histogram(struct hp_row *row, size_t column, const struct hotpath_histogram *histogram);
+void hp_section_set_series(struct hp_row *row, size_t column, const struct hotpath_series *series);
+/* The text instead of a table without rows, if `total_rows` existed before small ones were left out. */
+const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise);
+void hp_section_note(struct hotpath_section *section, const char *line);
+/*
+ * Adds the notes of tables of sites: that calls are still open, and with the line `outside` that there is a row
+ * without a site, which is empty in the column `of_sites`.
+ */
+void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section, size_t of_sites,
+                           const char *outside);
+/* The marks before the number of a cell: "~" and "^", or "". */
+const char *hp_section_marks(const struct hp_column *column, const struct hp_row *row);
+/*
+ * Adds a number about the whole, as listed in the section's type; an int64_t for SIGNED units. An estimate of 0 has
+ * no value.
+ */
+void hp_section_add_total(struct hotpath_section *section, const char *key, uint64_t count);
+
+/* The profile whose sites are rows: with HOTPATH_BY=thread one that keeps threads apart. NULL: no memory. */
+const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results);
+
+/* Whether HOTPATH_FOCUS includes the rows of a site. */
+bool hp_results_show(const struct hotpath_results *results, const struct hp_site_sums *site);
+bool hp_results_show_subject(const struct hotpath_results *results, const struct hp_pattern_subject *subject);
+bool hp_results_show_object(const struct hotpath_results *results, const struct hp_object_record *object);
+
+/* Whether a cell of that unit has its value in `count`, or in `text`; and as a number. */
+bool hp_unit_is_whole(uint32_t unit);
+bool hp_unit_is_text(uint32_t unit);
+double hp_cell_number(const struct hp_cell *cell, uint32_t unit);
+/* Whether a VALUE is an integer, which is in `count`. */
+bool hp_cell_is_whole_value(const struct hp_cell *cell);
+
+/* Adds a line for the reader of the report, as it is. */
+void hp_results_warn_line(struct hotpath_results *results, const char *line);
+
+/* Adds a line for the reader of the report: `before`, then 'text' in quotes, then `after`. */
+void hp_results_warn(struct hotpath_results *results, const char *before, const char *text, size_t length,
+                     const char *after);
+
+#endif

@@ -1,0 +1,700 @@
+/*
+ * A process and its session are matched by pid and time: the session begins while its program runs. Where the
+ * census is not exact, programs are also told apart by their files; so are processes of another pid namespace,
+ * whose sessions have another pid. SPDX-License-Identifier: MIT
+ */
+#include "outside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "alloc_library.h"
+#include "clock.h"
+#include "counter.h"
+#include "files.h"
+#include "options.h"
+#include "process.h"
+#include "program_file.h"
+#include "regular_file.h"
+#include "session_dirs.h"
+#include "text.h"
+#include "used_time.h"
+
+/* ---------------------------------------------------------------------------------------------------- load cost */
+
+/*
+ * What loading our library costs a process: the work of the kernel and of the dynamic linker, which no process can
+ * measure in itself.
+ *
+ * Compares short processes with and without the library. A child starts them: it needs the environment of a run,
+ * and ours stays as it is.
+ */
+
+#define PAIRS 4u
+#define NEVER_NS UINT64_MAX
+
+extern char **environ;
+
+static uint64_t ns_of(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
+}
+
+/* The CPU time of a shell that does nothing. */
+static uint64_t run_short(void)
+{
+    char *const words[] = {(char[]){"sh"}, (char[]){"-c"}, (char[]){":"}, NULL};
+    struct rusage used;
+    pid_t pid;
+    int status;
+    if (posix_spawn(&pid, "/bin/sh", NULL, NULL, words, environ) != 0)
+        return NEVER_NS;
+    while (wait4(pid, &status, 0, &used) < 0)
+        if (errno != EINTR)
+            return NEVER_NS;
+    return status == 0 ? ns_of(&used.ru_utime) + ns_of(&used.ru_stime) : NEVER_NS;
+}
+
+/* As processes of a run have it, except that no session can begin: the run is over. */
+static void set_environment(const char *library)
+{
+    setenv("HOTPATH", "1", 1);
+    setenv("HOTPATH_RUN", "1", 1);
+    setenv("HOTPATH_DIR", "/nonexistent.run", 1);
+    setenv(HP_RUN_PROGRAM, "1", 1);
+    hp_alloc_library_preload(library, true);
+}
+
+/* The shortest are those that nothing disturbed. 0: unknown. */
+static uint64_t compare(const char *library)
+{
+    uint64_t least[2] = {NEVER_NS, NEVER_NS};
+    set_environment(library);
+    const char *with = getenv("LD_PRELOAD");
+    char *const value = with != NULL ? strdup(with) : NULL;
+    for (unsigned at = 0; value != NULL && at < 2 * PAIRS; at++) {
+        const bool is_loaded = at % 2 != 0;
+        if (is_loaded)
+            setenv("LD_PRELOAD", value, 1);
+        else
+            unsetenv("LD_PRELOAD");
+        const uint64_t ns = run_short();
+        if (ns < least[is_loaded])
+            least[is_loaded] = ns;
+    }
+    free(value);
+    return least[1] != NEVER_NS && least[1] > least[0] ? least[1] - least[0] : 0;
+}
+
+/*
+ * CPU time in nanoseconds by which a short process takes longer if it loads the library as processes of a run do.
+ * Runs a few of them. 0: unknown.
+ */
+static uint64_t load_cost_ns(const char *library)
+{
+    int ends[2];
+    uint64_t ns = 0;
+    if (library[0] == '\0' || pipe(ends) != 0)
+        return 0;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        ns = compare(library);
+        _exit(write(ends[1], &ns, sizeof ns) == (ssize_t)sizeof ns ? 0 : 1);
+    }
+    close(ends[1]);
+    const bool is_read = pid > 0 && read(ends[0], &ns, sizeof ns) == (ssize_t)sizeof ns;
+    close(ends[0]);
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return is_read ? ns : 0;
+}
+
+/* ------------------------------------------------------------------------------------------------------ outside */
+
+#define MANY_BRIEF 100u /* processes */
+#define MOST_ROWS 64u   /* rows of processes without a session; further ones are summed by program */
+#define SLACK_NS                                                                                                   \
+    UINT64_C(20000000) /* lag of /proc, and the longest life of a process taken to have run nothing of its own */
+
+/* A session that a process left. */
+struct left {
+    uint32_t pid;    /* in our namespace; 0: the process is unknown */
+    bool is_foreign; /* still to be matched: in its own namespace the process has another pid */
+    uint32_t features;
+    uint32_t state;
+    uint64_t began_ns;
+    uint64_t cpu_start_ns, cpu_latest_ns;
+    uint64_t unwritten; /* forked children without a session: counted as lost, by number only */
+    char name[64];      /* of the file */
+    char executable[256];
+};
+
+/* Programs of the same file that left no session for the same reason. */
+struct stranger {
+    const char *reason;
+    const struct hp_executed *image;
+    const struct hp_citizen *citizen;
+    uint64_t began_ns, ended_ns, cpu_ns;
+    uint32_t count;
+    uint32_t processes; /* that count here: they left nothing, and this is what is said of them */
+    uint32_t lost;      /* processes that could not be followed, each counted once */
+};
+
+static struct {
+    const struct hp_outside *given;
+    int folder;
+    struct left *left;
+    size_t left_count, left_capacity;
+    struct stranger strangers[MOST_ROWS * 2];
+    size_t stranger_count;
+    struct hp_clock_pair now;
+    uint32_t clock_kind, pid_namespace;
+    uint64_t loading_ns; /* in a process */
+    char *judged;        /* the file inspected last, and the result */
+    const char *judgement;
+} work;
+
+/* ------------------------------------------------------------------------------------------------- sessions */
+
+static void read_executable(int fd, const struct hp_header *header, struct left *left)
+{
+    uint32_t length = 0;
+    if (header->executable < HP_HEADER_BYTES ||
+        pread(fd, &length, sizeof length, (off_t)header->executable) != sizeof length)
+        return;
+    const size_t room = sizeof left->executable - 1;
+    const ssize_t got = pread(fd, left->executable, length < room ? length : room,
+                              (off_t)header->executable + (off_t)sizeof length);
+    left->executable[got > 0 ? got : 0] = '\0';
+}
+
+static void visit(const char *name, void *context)
+{
+    struct hp_header header;
+    (void)context;
+    const int fd = hp_text_has_suffix(name, HP_SESSION_SUFFIX) && strlen(name) < sizeof work.left->name
+                       ? hp_regular_open(work.folder, name, O_RDONLY | O_NOFOLLOW)
+                       : -1;
+    if (fd < 0)
+        return;
+    if (pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+        memcmp(header.magic, HP_MAGIC, sizeof header.magic) == 0 && header.version == HP_LAYOUT_VERSION) {
+        if (work.left_count == work.left_capacity) {
+            const size_t capacity = 2 * work.left_capacity + 64;
+            struct left *more = realloc(work.left, capacity * sizeof *more);
+            if (more == NULL) {
+                close(fd);
+                return;
+            }
+            work.left = more;
+            work.left_capacity = capacity;
+        }
+        struct left *left = &work.left[work.left_count++];
+        *left = (struct left){.pid = header.pid,
+                              .is_foreign = header.pid_namespace != 0 && header.pid_namespace != work.pid_namespace,
+                              .features = header.features,
+                              .state = header.state,
+                              .began_ns = header.clock_start.ns,
+                              .cpu_start_ns = header.cpu_start_ns,
+                              .cpu_latest_ns = header.cpu_latest_ns,
+                              .unwritten = header.losses[HP_LOSS_CHILDREN]};
+        memcpy(left->name, name, strlen(name) + 1);
+        read_executable(fd, &header, left);
+    }
+    close(fd);
+}
+
+static int by_process(const void *a, const void *b)
+{
+    const struct left *x = a, *y = b;
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    return x->began_ns < y->began_ns ? -1 : x->began_ns > y->began_ns;
+}
+
+/* The first session of a process, by binary search: the table is sorted by pid. */
+static size_t first_of(uint32_t pid)
+{
+    size_t from = 0, to = work.left != NULL ? work.left_count : 0;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (work.left[middle].pid < pid)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* Iterates over the sessions of a process: the first one after NULL, and NULL after the last. */
+static struct left *next_of(uint32_t pid, const struct left *last)
+{
+    const size_t at = last != NULL ? (size_t)(last - work.left) + 1 : first_of(pid);
+    return work.left != NULL && at < work.left_count && work.left[at].pid == pid ? &work.left[at] : NULL;
+}
+
+/* ----------------------------------------------------------------------------------------------------- images */
+
+static uint64_t end_of(const struct hp_citizen *citizen, size_t image)
+{
+    if (image + 1 < citizen->image_count)
+        return citizen->images[image + 1].began_ns;
+    return citizen->ended_ns != 0 ? citizen->ended_ns : UINT64_MAX;
+}
+
+static bool has_any(const struct hp_citizen *citizen)
+{
+    for (const struct left *left = NULL; (left = next_of(citizen->pid, left)) != NULL;)
+        if (left->began_ns >= citizen->began_ns && left->began_ns <= end_of(citizen, citizen->image_count - 1))
+            return true;
+    return false;
+}
+
+static bool is_within(const struct left *left, const struct hp_citizen *citizen, size_t image)
+{
+    const uint64_t slack = work.given->census->is_exact ? 0 : SLACK_NS;
+    return left->began_ns + slack >= citizen->images[image].began_ns && left->began_ns <= end_of(citizen, image);
+}
+
+static bool is_program(const struct left *left, const struct hp_executed *image)
+{
+    return image->file != NULL && strcmp(left->executable, image->file) == 0;
+}
+
+static bool is_program_of(const struct left *left, const struct hp_citizen *citizen)
+{
+    for (size_t image = 0; image < citizen->image_count; image++)
+        if (is_program(left, &citizen->images[image]))
+            return true;
+    return false;
+}
+
+/*
+ * Whether the session belongs to this program of the process. Without kernel events, the programs were read from
+ * /proc. If a process was read before an exec but not after it, its session tells the last program.
+ */
+static bool is_session_of(const struct left *left, const struct hp_citizen *citizen, size_t image)
+{
+    if (work.given->census->is_exact)
+        return is_within(left, citizen, image);
+    return is_program(left, &citizen->images[image]) ||
+           (image + 1 == citizen->image_count && is_within(left, citizen, image) && !is_program_of(left, citizen));
+}
+
+/* The session of one of its programs; NULL: it left none. */
+static struct left *session_of(const struct hp_citizen *citizen, size_t image)
+{
+    struct left *left = next_of(citizen->pid, NULL);
+    while (left != NULL && !is_session_of(left, citizen, image))
+        left = next_of(citizen->pid, left);
+    return left;
+}
+
+static bool is_taken(const struct hp_citizen *citizen, size_t image)
+{
+    for (size_t at = 0; at < work.left_count; at++) {
+        const struct left *left = &work.left[at];
+        if (!left->is_foreign && left->pid == citizen->pid && is_within(left, citizen, image))
+            return true;
+    }
+    return false;
+}
+
+static bool is_of_image(const struct left *left, const struct hp_citizen *citizen, size_t image)
+{
+    return is_within(left, citizen, image) && is_program(left, &citizen->images[image]) &&
+           !is_taken(citizen, image);
+}
+
+/* The process that began this program last before the session. */
+static uint32_t pid_of(const struct left *left)
+{
+    uint64_t latest_ns = 0;
+    uint32_t pid = 0;
+    for (size_t at = 0; at < work.given->census->count; at++) {
+        const struct hp_citizen *citizen = &work.given->census->all[at];
+        for (size_t image = 0; image < citizen->image_count; image++)
+            if (citizen->images[image].began_ns >= latest_ns && is_of_image(left, citizen, image)) {
+                latest_ns = citizen->images[image].began_ns;
+                pid = citizen->pid;
+            }
+    }
+    return pid;
+}
+
+static int latest_first(const void *a, const void *b)
+{
+    const struct left *x = a, *y = b;
+    return x->began_ns > y->began_ns ? -1 : x->began_ns < y->began_ns;
+}
+
+/* In reverse order, so that of two that began at the same time each finds its own. */
+static void find_foreigners(void)
+{
+    qsort(work.left, work.left_count, sizeof *work.left, latest_first);
+    for (size_t at = 0; at < work.left_count; at++)
+        if (work.left[at].is_foreign) {
+            work.left[at].pid = pid_of(&work.left[at]);
+            work.left[at].is_foreign = false;
+        }
+}
+
+/* Whether its parent has counted it as lost; each such loss is matched with one child. */
+static bool is_counted_by_parent(const struct hp_citizen *citizen)
+{
+    for (struct left *left = NULL; (left = next_of(citizen->parent, left)) != NULL;)
+        if (left->unwritten > 0 && left->began_ns <= citizen->began_ns) {
+            left->unwritten--;
+            return true;
+        }
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------------------ ends */
+
+static uint64_t ticks_at(uint64_t ns)
+{
+    const struct hp_clock_pair *from = &work.given->began, *to = &work.now;
+    if (to->ns <= from->ns)
+        return from->ticks;
+    const double rate = (double)(to->ticks - from->ticks) / (double)(to->ns - from->ns);
+    return ns >= from->ns ? from->ticks + (uint64_t)((double)(ns - from->ns) * rate)
+                          : from->ticks - (uint64_t)((double)(from->ns - ns) * rate);
+}
+
+static void write_field(int fd, size_t offset, const void *from, size_t bytes)
+{
+    (void)!pwrite(fd, from, bytes, (off_t)offset);
+}
+
+#define FIELD(member) offsetof(struct hp_header, member), &header.member, sizeof header.member
+
+/* The process has ended or left this session, so nobody else writes to it. */
+static void end_session(const struct left *left, uint64_t end_ns, uint64_t cpu_ns)
+{
+    struct hp_header header;
+    const int fd = hp_regular_open(work.folder, left->name, O_RDWR | O_NOFOLLOW);
+    if (fd < 0)
+        return;
+    if (pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header && header.state == HP_STATE_LIVE &&
+        header.clock_kind == work.clock_kind && header.clock_latest.ns < end_ns) {
+        header.clock_latest = (struct hp_clock_pair){ticks_at(end_ns), end_ns};
+        write_field(fd, FIELD(clock_latest));
+        if ((header.features & HP_FEATURE_CPU) && cpu_ns > header.cpu_latest_ns) {
+            header.cpu_latest_ns = cpu_ns;
+            write_field(fd, FIELD(cpu_latest_ns));
+        }
+    }
+    close(fd);
+}
+
+/* ---------------------------------------------------------------------------------------------------- reasons */
+
+#define UNWRITTEN                                                                                                  \
+    "it could not write a session file: another root directory or user than its parent, or no space left"
+#define UNFORKED "it was not created by fork, or its parent could not be followed"
+#define UNLOADED "hotpath was not loaded into it; only its stacks are known"
+#define BRIEF "it ended before it did anything that is recorded"
+#define UNKNOWN                                                                                                    \
+    "it did not inherit hotpath's environment variables, or could not read its library or write a session"
+
+static const char *reason_of(const struct hp_citizen *citizen, size_t at)
+{
+    const struct hp_executed *image = &citizen->images[at];
+    if (work.given->library[0] == '\0')
+        return UNLOADED;
+    if (citizen->is_hidden && at + 1 == citizen->image_count)
+        return "it runs with privileges that you do not have";
+    if (image->file == NULL)
+        return UNKNOWN;
+    if (work.judged == NULL || strcmp(work.judged, image->file) != 0) {
+        const char *obstacle = hp_program_obstacle(work.given->library, image->file);
+        free(work.judged);
+        work.judged = strdup(image->file);
+        work.judgement = obstacle != NULL && obstacle[0] != '\0' ? obstacle : UNKNOWN;
+    }
+    return work.judgement;
+}
+
+/*
+ * Whether its session was still to begin (src/record/core/deferral.h): it had used little, by its own clock or by
+ * its share of what is known for all. It may have slept for long.
+ */
+static bool is_brief(const struct hp_citizen *citizen, uint64_t cpu_begin, uint64_t cpu_end)
+{
+    return work.given->defers && (cpu_end < cpu_begin + SLACK_NS || citizen->seen_cpu_ns < cpu_begin + SLACK_NS);
+}
+
+static bool is_same(const struct stranger *stranger, const struct hp_executed *image, const char *reason)
+{
+    const char *file = stranger->image->file;
+    return stranger->reason == reason && strcmp(stranger->image->name, image->name) == 0 &&
+           (file == NULL ? image->file == NULL : image->file != NULL && strcmp(file, image->file) == 0);
+}
+
+/* Brief ones are summed at once. The last place collects everything beyond the limit. */
+static struct stranger *place_for(const struct hp_executed *image, const char *reason)
+{
+    const size_t most = sizeof work.strangers / sizeof work.strangers[0];
+    const bool is_summed = work.stranger_count >= MOST_ROWS || strcmp(reason, BRIEF) == 0;
+    for (size_t at = 0; is_summed && at < work.stranger_count; at++)
+        if (is_same(&work.strangers[at], image, reason))
+            return &work.strangers[at];
+    return work.stranger_count < most ? &work.strangers[work.stranger_count++] : &work.strangers[most - 1];
+}
+
+static struct stranger *add_stranger(const struct hp_citizen *citizen, size_t at, uint64_t cpu_ns,
+                                     const char *reason)
+{
+    const struct hp_executed *image = &citizen->images[at];
+    struct stranger *stranger = place_for(image, reason);
+    const uint64_t end = end_of(citizen, at), ended = end != UINT64_MAX ? end : work.now.ns;
+    if (stranger->count++ == 0) {
+        stranger->reason = reason;
+        stranger->image = image;
+        stranger->citizen = citizen;
+        stranger->began_ns = image->began_ns;
+    }
+    stranger->cpu_ns += cpu_ns;
+    stranger->ended_ns = ended > stranger->ended_ns ? ended : stranger->ended_ns;
+    return stranger;
+}
+
+/*
+ * Between fork and exec a process runs nothing of its own; and one that ends at once did not find the program to
+ * execute.
+ */
+static bool is_worth_a_word(const struct hp_citizen *citizen, size_t at)
+{
+    if (work.given->library[0] == '\0') /* processes were not to be followed */
+        return work.given->has_stacks && at > 0;
+    if (at > 0)
+        return true;
+    const uint64_t end = end_of(citizen, 0) < work.now.ns ? end_of(citizen, 0) : work.now.ns;
+    if (work.given->defers)
+        return citizen->image_count == 1 && citizen != work.given->census->all;
+    return citizen->image_count == 1 && citizen != work.given->census->all &&
+           (citizen->cpu_ns > SLACK_NS / 20 || end > citizen->began_ns + SLACK_NS);
+}
+
+/*
+ * From the last program back to the first: each used what the process had used when the next one began, less what
+ * it had used before. The process counts once, whatever it executed: in the last program that could not be
+ * followed, or else in the last one that was too brief.
+ */
+static void settle(const struct hp_citizen *citizen)
+{
+    uint64_t cpu_end = citizen->cpu_ns;
+    struct stranger *lost = NULL, *brief = NULL;
+    bool is_known = false; /* as lost, to its parent */
+    for (size_t at = citizen->image_count; at-- > 0;) {
+        const struct left *left = session_of(citizen, at);
+        const struct left *before = at > 0 ? session_of(citizen, at - 1) : NULL;
+        const uint64_t end = end_of(citizen, at);
+        if (left != NULL) {
+            if (end != UINT64_MAX)
+                end_session(left, end, cpu_end);
+            cpu_end = left->cpu_start_ns;
+            continue;
+        }
+        const bool is_counted = at == 0 && is_counted_by_parent(citizen);
+        if (!is_counted && !is_worth_a_word(citizen, at))
+            continue;
+        const uint64_t cpu_begin = before != NULL && before->cpu_latest_ns < cpu_end ? before->cpu_latest_ns : 0;
+        const char *reason = at > 0 ? reason_of(citizen, at) : is_counted ? UNWRITTEN : UNFORKED;
+        if (is_brief(citizen, cpu_begin, cpu_end) &&
+            (strcmp(reason, UNKNOWN) == 0 || strcmp(reason, UNFORKED) == 0))
+            reason = BRIEF;
+        struct stranger *stranger = add_stranger(citizen, at, cpu_end - cpu_begin, reason);
+        struct stranger **last = strcmp(reason, BRIEF) == 0 ? &brief : &lost;
+        *last = *last != NULL ? *last : stranger;
+        is_known |= is_counted;
+        cpu_end = cpu_begin;
+    }
+    struct stranger *home = lost != NULL ? lost : brief;
+    if (home != NULL && !has_any(citizen))
+        home->processes++;
+    if (lost != NULL && !is_known)
+        lost->lost++;
+}
+
+/* ------------------------------------------------------------------------------------------------------ unseen */
+
+#define UNSEEN "they ended before they were seen; the kernel reports such processes only if perf is allowed"
+#define MISSED "too many were started at once"
+
+/* The CPU time of a process at the last reading. */
+static uint64_t known_of(const struct left *left, size_t count)
+{
+    uint64_t known = 0;
+    for (size_t at = 0; at < count; at++)
+        known = left[at].cpu_latest_ns > known ? left[at].cpu_latest_ns : known;
+    const struct hp_citizen *citizen = hp_census_find(left->pid);
+    return citizen != NULL && citizen->cpu_ns > known ? citizen->cpu_ns : known;
+}
+
+static uint64_t known_of_all(void)
+{
+    uint64_t known = 0;
+    for (size_t at = 0, next; at < work.left_count; at = next) {
+        for (next = at + 1; next < work.left_count && work.left[next].pid == work.left[at].pid; next++)
+            ;
+        known += known_of(&work.left[at], next - at);
+    }
+    for (size_t at = 0; at < work.stranger_count; at++)
+        known += work.strangers[at].cpu_ns;
+    return known;
+}
+
+/*
+ * The kernel adds the CPU time of reaped children to ours. If that is much more than the known processes used, some
+ * were not seen.
+ */
+static void look_for_unseen(void)
+{
+    static struct hp_executed nobody = {.name = "(others)"};
+    static struct hp_citizen others = {.images = &nobody, .image_count = 1};
+    const struct hp_census *census = work.given->census;
+    if (work.given->library[0] == '\0' || census->count == 0 ||
+        (census->is_exact && !census->has_missed && !census->may_have_missed))
+        return;
+    const uint64_t all = hp_used_by_children(), known = known_of_all();
+    if (!census->has_missed && all < known + known / 10 + SLACK_NS)
+        return;
+    others.pid = others.parent = census->all[0].pid;
+    nobody.began_ns = others.began_ns = work.given->began.ns;
+    others.ended_ns = work.now.ns;
+    add_stranger(&others, 0, all > known ? all - known : 0,
+                 census->has_missed || census->may_have_missed ? MISSED : UNSEEN)
+        ->lost++;
+}
+
+/* --------------------------------------------------------------------------------- processes without a session */
+
+struct file {
+    struct hp_header header;
+    char texts[6 * 1100];
+};
+
+static uint32_t put_text(struct file *file, const char *text)
+{
+    const uint32_t length = (uint32_t)strnlen(text, 1023), offset = (uint32_t)(file->header.used + 7) & ~7u;
+    if (length == 0 || offset + sizeof length + length + 1 > sizeof *file)
+        return 0;
+    memcpy((char *)file + offset, &length, sizeof length);
+    memcpy((char *)file + offset + sizeof length, text, length);
+    file->header.used = offset + sizeof length + length + 1;
+    return offset;
+}
+
+static void describe(struct file *file, const struct stranger *stranger)
+{
+    char text[1024];
+    const struct hp_executed *image = stranger->image;
+    struct hp_header *header = &file->header;
+    const char *file_name = image->file != NULL ? image->file : image->name;
+    header->command = put_text(file, stranger->count > 1      ? file_name
+                                     : image->command != NULL ? image->command
+                                                              : file_name);
+    header->executable = put_text(file, image->file != NULL ? image->file : "");
+    hp_process_host(text, sizeof text);
+    header->host = put_text(file, text);
+    hp_process_system(text, sizeof text);
+    header->system = put_text(file, text);
+    header->library = put_text(file, "hotpath " HOTPATH_VERSION);
+    header->outside = put_text(file, stranger->reason);
+}
+
+static bool stands_for_brief(const struct stranger *stranger) { return strcmp(stranger->reason, BRIEF) == 0; }
+
+static void fill(struct file *file, const struct stranger *stranger)
+{
+    struct hp_header *header = &file->header;
+    memcpy(header->magic, HP_MAGIC, sizeof header->magic);
+    header->byte_order = HP_BYTE_ORDER;
+    header->version = HP_LAYOUT_VERSION;
+    header->header_bytes = HP_HEADER_BYTES;
+    header->used = HP_HEADER_BYTES;
+    header->features = HP_FEATURE_CPU;
+    header->state = HP_STATE_FINISHED;
+    header->pid = stranger->citizen->pid;
+    header->parent_pid = stranger->citizen->parent;
+    header->exec_count = (uint32_t)(stranger->image - stranger->citizen->images);
+    header->main_site = HOTPATH_ID_NEW_;
+    header->wall_start_ns = hp_clock_wall_ns() - (work.now.ns - stranger->began_ns);
+    hp_process_boot_id(header->boot_id);
+    header->pid_namespace = hp_process_namespace();
+    header->clock_kind = work.clock_kind;
+    header->cores = hp_process_cores();
+    header->clock_start = (struct hp_clock_pair){ticks_at(stranger->began_ns), stranger->began_ns};
+    header->clock_latest = (struct hp_clock_pair){ticks_at(stranger->ended_ns), stranger->ended_ns};
+    header->cpu_latest_ns = stranger->cpu_ns;
+    header->processes = stranger->processes;
+    header->loading_ns = work.loading_ns;
+    if (stands_for_brief(stranger))
+        header->brief = stranger->count;
+    else
+        header->losses[HP_LOSS_PROCESSES] = stranger->lost;
+    describe(file, stranger);
+    header->capacity = header->backed = sizeof *file;
+}
+
+static void write_stranger(const struct stranger *stranger, size_t number)
+{
+    static struct file file;
+    char name[64];
+    memset(&file, 0, sizeof file);
+    fill(&file, stranger);
+    snprintf(name, sizeof name, "%u-0-%zu%s", (unsigned)stranger->citizen->pid, 10000 + number, HP_SESSION_SUFFIX);
+    const int fd = openat(work.folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return;
+    hp_file_write(fd, (const char *)&file, sizeof file);
+    close(fd);
+}
+
+/* Measuring takes as long as some ten processes. */
+static void measure_loading(void)
+{
+    uint32_t brief = 0;
+    for (size_t at = 0; at < work.stranger_count; at++)
+        brief += stands_for_brief(&work.strangers[at]) ? work.strangers[at].count : 0;
+    work.loading_ns = brief >= MANY_BRIEF ? load_cost_ns(work.given->library) : 0;
+}
+
+void hp_outside_add(const struct hp_outside *outside)
+{
+    const enum hp_counter counter = hp_clock_counter();
+    work.given = outside;
+    work.folder = open(outside->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (work.folder < 0)
+        return;
+    work.clock_kind = hp_clock_kind_of(counter);
+    work.pid_namespace = hp_process_namespace();
+    hp_clock_pair(counter, &work.now.ticks, &work.now.ns);
+    hp_file_each(outside->folder, visit, NULL);
+    if (work.left_count > 0) {
+        find_foreigners();
+        qsort(work.left, work.left_count, sizeof *work.left, by_process);
+    }
+    for (size_t at = 0; at < outside->census->count; at++)
+        settle(&outside->census->all[at]);
+    look_for_unseen();
+    measure_loading();
+    for (size_t at = 0; at < work.stranger_count; at++)
+        write_stranger(&work.strangers[at], at);
+    free(work.left);
+    free(work.judged);
+    close(work.folder);
+}

@@ -1,0 +1,70 @@
+/*
+ * The stacks of a run, unwound while it goes on: a thread takes the events (seen.h), tracks which process has what
+ * mapped, and adds each stack to one tree. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_COLLECT_COLLECTOR_H
+#define HP_COLLECT_COLLECTOR_H
+
+#include "function_profile.h"
+#include "image_set.h"
+#include "stack_tree.h"
+#include "text_cache.h"
+#include "zone_shares.h"
+
+struct hp_stacks {
+    struct hp_stack_tree tree;
+    struct hp_image_set images;
+    uint64_t period_ns;
+    enum hp_stack_source source; /* of samples */
+    bool has_kernel;             /* samples come from kernel mode, too */
+    uint64_t samples, lost;
+    uint64_t refused; /* threads that could not be sampled */
+    struct hp_unmade unmade;
+    uint64_t whole;                  /* samples whose stack was unwound to the start of its thread */
+    uint64_t waits, waits_whole;     /* the same for threads that were found waiting ... */
+    uint64_t waits_recovered;        /* ... and those with a caller found by scanning the stack */
+    uint64_t allocs, allocs_whole;   /* the same for sampled allocations ... */
+    uint64_t allocs_lost;            /* ... those that are in no sum */
+    uint64_t alloc_mean;             /* bytes between them, as requested */
+    struct hp_text_cache wait_texts; /* what they wait for, by the places of nodes */
+    struct hp_pair_table zones;      /* by session (session_numbers.h) and site, plus 1 */
+    struct hp_zone_shares shares;    /* of the tree, by these */
+};
+
+/* Whether processes sample themselves. */
+static inline bool hp_stacks_are_from_inside(enum hp_stack_source source)
+{
+    return source == HP_STACKS_BY_TIMERS || source == HP_STACKS_BY_PROGRAM;
+}
+
+/*
+ * Starts with a process that does not run yet. Samples come from perf, unless the processes know better
+ * (`from_inside`) or the kernel refuses: then from inside the processes, through rings in `folder`, if they are
+ * told to make them (NULL: they are not). With a period of 0 there are no samples, but still stacks of waiting
+ * threads. False: there will be nothing.
+ */
+bool hp_collector_begin(uint32_t pid, uint64_t period_ns, const char *folder, bool from_inside);
+
+/* The source of samples. */
+enum hp_stack_source hp_collector_source(void);
+
+/*
+ * Requests sampled allocations, too, of processes that have their sessions in that folder. Call it before the
+ * start.
+ */
+void hp_collector_want_heap(const char *folder);
+
+/*
+ * The same for a running process, all its threads and what they start. With or without samples, there can be stacks
+ * of waiting threads, until it is stopped. False: there are no samples.
+ */
+bool hp_collector_attach(uint32_t pid, uint64_t period_ns);
+
+/* Whether the collector is running. */
+bool hp_collector_is_begun(void);
+
+/* Stops it. Returns what was collected, or NULL: it was not started. Valid until hp_collector_free. */
+const struct hp_stacks *hp_collector_end(void);
+void hp_collector_free(void);
+
+#endif

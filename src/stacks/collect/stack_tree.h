@@ -1,0 +1,68 @@
+/*
+ * Stacks as a tree: common outer parts are stored once. A stack is the number of its innermost node.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_COLLECT_STACK_TREE_H
+#define HP_COLLECT_STACK_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HP_STACK_ROOT 0u
+#define HP_STACK_NO_IMAGE UINT32_MAX     /* code in no file; the place is its address */
+#define HP_STACK_KERNEL (UINT32_MAX - 1) /* on top of its caller; the place is the system call plus 1, 0: unknown */
+#define HP_STACK_INCOMPLETE (UINT32_MAX - 2)  /* below what could be unwound */
+#define HP_STACK_WAITING (UINT32_MAX - 3)     /* on top of what waits; the place has the cause in its upper half */
+#define HP_STACK_NOT_SAMPLED (UINT32_MAX - 4) /* CPU time without a sample; below the root */
+#define HP_STACK_OWN (UINT32_MAX - 5)         /* what hotpath does in the program; below its process */
+#define HP_STACK_PROCESS (UINT32_MAX - 6) /* below the root, on top of all of one process; the place is its pid */
+
+/*
+ * What stacks measure. These are separate dimensions; none is part of another, unless noted. CPU time and waits
+ * were sampled; waiting stacks end with a node of HP_STACK_WAITING.
+ */
+enum hp_stack_weight {
+    HP_STACK_USER_NS,   /* CPU time */
+    HP_STACK_KERNEL_NS, /* CPU time in kernel mode, not part of the former */
+    HP_STACK_SAMPLES,   /* of both */
+    HP_STACK_WAITED_NS, /* time neither running nor runnable */
+    HP_STACK_IDLE_NS,   /* of that, idle */
+    HP_STACK_WAITS,     /* number of waits that were found */
+    /* Of the heap, estimated by samples; stacks end with the caller of malloc. */
+    HP_STACK_ALLOC_BYTES, /* requested */
+    HP_STACK_ALLOC_BLOCKS,
+    HP_STACK_ALLOC_SAMPLES,
+    HP_STACK_PEAK_BYTES, /* of these, live at the peak of its process's heap */
+    HP_STACK_PEAK_BLOCKS,
+    HP_STACK_LEFT_BYTES, /* and never freed */
+    HP_STACK_LEFT_BLOCKS,
+    HP_STACK_WEIGHTS
+};
+
+/* How a node was found. */
+#define HP_STACK_RECOVERED 1u /* by scanning the stack, at least once */
+
+struct hp_stack_node {
+    uint32_t parent; /* always a lower number */
+    uint32_t image;
+    uint64_t place; /* link-time address in the image; for callers, inside the call instruction */
+    uint32_t flags; /* HP_STACK_RECOVERED */
+    uint64_t weight[HP_STACK_WEIGHTS]; /* of stacks that end here */
+};
+
+struct hp_stack_tree {
+    struct hp_stack_node *nodes; /* the first is the root */
+    size_t count, room;
+    uint32_t *index; /* by hash of parent, image and place; 0: free */
+    size_t index_size;
+};
+
+/*
+ * The node of that place below another one, created on first use. Without memory, or if there are too many, the
+ * parent.
+ */
+uint32_t hp_stack_tree_below(struct hp_stack_tree *tree, uint32_t parent, uint32_t image, uint64_t place);
+void hp_stack_tree_free(struct hp_stack_tree *tree);
+
+#endif

@@ -1,0 +1,94 @@
+/*
+ * The stacks of a run with the names of their functions: all that reports, flame graphs and exports need. Made when
+ * the run ends (hp_name_stacks), stored in a file (stack_file.h). SPDX-License-Identifier: MIT
+ */
+#ifndef HP_NAMES_NAMED_STACKS_H
+#define HP_NAMES_NAMED_STACKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "function_profile.h"
+#include "stack_tree.h"
+#include "zone_shares.h"
+
+#define HP_OWN_NAME "<hotpath>"      /* what hotpath itself does in the program */
+#define HP_WAITING_NAME "[waiting: " /* prefix of functions that are wait causes; they end with a bracket */
+
+struct hp_named_image {
+    const char *path, *build_id; /* in hexadecimal; "": none */
+};
+
+struct hp_named_function {
+    const char *name;
+    const char *file; /* its source; "": unknown */
+    uint32_t image;   /* HP_STACK_NO_IMAGE: none */
+};
+
+/* One function at one address, which may be inlined into the next. */
+struct hp_named_frame {
+    uint32_t function;
+    uint32_t line; /* 0: unknown */
+};
+
+struct hp_named_node {
+    uint32_t parent; /* always a lower number; the first node is the root */
+    uint32_t image;
+    uint64_t place;
+    uint32_t first_frame;
+    uint16_t frame_count;              /* the functions there, the innermost first; 0: the root, or a process */
+    uint16_t flags;                    /* HP_STACK_RECOVERED */
+    uint64_t weight[HP_STACK_WEIGHTS]; /* of stacks that end here */
+};
+
+/* A zone in which something was found: a measured function or block. */
+struct hp_named_zone {
+    const char *name;
+};
+
+struct hp_named_stacks {
+    uint64_t period_ns;
+    uint64_t samples, whole, lost;                /* whole: unwound to the start of the thread */
+    uint64_t waits, waits_whole, waits_recovered; /* the same for threads that were found waiting */
+    uint64_t allocs, allocs_whole, allocs_lost;   /* the same for sampled allocations */
+    uint64_t alloc_mean;                          /* bytes between these, as requested */
+    bool has_kernel;                              /* samples come from kernel mode, too */
+    enum hp_stack_source source;
+    uint64_t refused; /* threads that timers could not sample: they have alternate stacks of the program */
+    struct hp_unmade unmade;
+    struct hp_named_image *images;
+    struct hp_named_function *functions;
+    struct hp_named_frame *frames;
+    struct hp_named_node *nodes;
+    size_t image_count, function_count, frame_count, node_count;
+    struct hp_named_zone *zones;
+    struct hp_zone_share *shares; /* of weights, by these zones */
+    size_t zone_count, share_count;
+    char *texts; /* storage of all of them */
+    size_t text_bytes;
+};
+
+struct hp_stacks;
+
+/* Names a zone, which is a site of a session by number (session_numbers.h). NULL: unknown. */
+struct hp_zone_namer {
+    const char *(*name)(void *context, uint32_t session, uint32_t site);
+    void *context;
+};
+
+/*
+ * Names what was collected; without a namer (NULL), zones are left out. False: no memory. `stacks` may be freed
+ * afterwards.
+ */
+bool hp_name_stacks(const struct hp_stacks *stacks, const struct hp_zone_namer *namer,
+                    struct hp_named_stacks *ret_named);
+void hp_named_stacks_free(struct hp_named_stacks *named);
+
+/*
+ * Leaves only what these processes did; if there are no others, also what is known of none. Losses remain those of
+ * the run. False: no memory, nothing is changed.
+ */
+bool hp_named_stacks_keep(struct hp_named_stacks *named, const uint32_t *pids, size_t count);
+
+#endif
