@@ -31,7 +31,6 @@ _hotpath()
         run:--skip) return ;;
         run:--log) return ;;
         run:--sampling) return ;;
-        run:--functions-sampling) return ;;
         run:--measuring-bound) return ;;
         run:--keys-limit) return ;;
         run:--section | run:-s) return ;;
@@ -144,7 +143,7 @@ _hotpath()
     if [[ $word == -* ]]; then
         case $command in
         demo) COMPREPLY=($(compgen -W '--once --seconds --dir --help -h' -- "$word")) ;;
-        run) COMPREPLY=($(compgen -W '--console --end-with-console --verbose -v --tree -t --cold --safe --no-preload --no-children --no-cpu --stacks --zone-stacks --no-stacks --no-alloc-stacks --no-waits --no-channels --alloc-library --only --cpu --cpu-rate --cpu-engine --alloc-stacks --filter --skip --log --sampling --functions-sampling --measuring-bound --keys-limit --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --debuginfod --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
+        run) COMPREPLY=($(compgen -W '--console --end-with-console --verbose -v --tree -t --cold --safe --no-preload --no-children --no-cpu --stacks --zone-stacks --no-stacks --no-alloc-stacks --no-waits --no-channels --alloc-library --only --cpu --cpu-rate --cpu-engine --alloc-stacks --filter --skip --log --sampling --measuring-bound --keys-limit --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --debuginfod --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --keep --no-color --help -h' -- "$word")) ;;
         record) COMPREPLY=($(compgen -W '--pid -p --for --verbose -v --tree -t --section -s --focus --slowest --columns -c --sort --by --percentiles --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --debuginfod --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         console) COMPREPLY=($(compgen -W '--once --script --size --every --tab --totals --from --to --ascii --dir --help -h' -- "$word")) ;;
         report) COMPREPLY=($(compgen -W '--verbose -v --tree -t --cold --from --to --source --against --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;

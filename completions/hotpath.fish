@@ -34,7 +34,6 @@ complete -c hotpath -n '__fish_seen_subcommand_from run' -l filter -x -d 'Record
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l skip -x -d 'Do not record what matches this list of patterns, as for HOTPATH_FILTER.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l log -x -d 'Keep the latest calls, with their notes, of functions and blocks that match this list of patterns.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l sampling -x -d 'Fraction of calls to time, such as 1/16 or 0.0625; all calls are counted, and times are extrapolated.'
-complete -c hotpath -n '__fish_seen_subcommand_from run' -l functions-sampling -x -d 'The same as HOTPATH_TIME_SAMPLING_RATE, over which it takes precedence.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l measuring-bound -x -d 'Limit on the cost of measuring a compiler-instrumented function, in percent of its time. If a function is too short for it, all its calls are counted, but only some are timed. 0 times every call.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l keys-limit -x -d 'Number of keys per HOTPATH_BLOCK_KEY that get their own row; all others share one row.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l section -s s -x -d 'Sections of the report: short, auto (all that have data), all, a list such as timing,calltree, or -NAME to leave one out.'

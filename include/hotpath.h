@@ -110,8 +110,7 @@ struct hotpath_options {
     const char *dir;          /* HOTPATH_DIR             directory of the session file */
     const char *record;       /* HOTPATH                 what to record: "timing,alloc,cpu" */
     const char *cpu_engine;   /* HOTPATH_CPU_ENGINE      how CPU time is sampled: "auto", "timers" */
-    const char *time_sampling_rate;           /* HOTPATH_TIME_SAMPLING_RATE    fraction of calls to time: "1/16" */
-    const char *functions_time_sampling_rate; /* HOTPATH_FUNCTIONS_TIME_SAMPLING_RATE    the same; precedes it */
+    const char *time_sampling_rate; /* HOTPATH_TIME_SAMPLING_RATE  fraction of calls to time: "1/16" */
     const char *alloc_metric; /* HOTPATH_ALLOC_METRIC    "bytes-total", "bytes-max", "count-total", "count-max" */
     uint64_t max_bytes;       /* HOTPATH_MAX_BYTES       maximum size of the session file */
     double min_percent;       /* HOTPATH_MIN_PERCENT     hide rows with a smaller share (default 0) */
@@ -294,7 +293,6 @@ class options : public hotpath_options
     HOTPATH_OPTION_(const char *, record)
     HOTPATH_OPTION_(const char *, cpu_engine)
     HOTPATH_OPTION_(const char *, time_sampling_rate)
-    HOTPATH_OPTION_(const char *, functions_time_sampling_rate)
     HOTPATH_OPTION_(const char *, alloc_metric)
     HOTPATH_OPTION_(uint64_t, max_bytes)
     HOTPATH_OPTION_(double, min_percent)

@@ -8,7 +8,6 @@
 #define AT_SETTINGS_TOO(field) offsetof(struct hp_settings, field), sizeof((struct hp_settings *)0)->field
 #define AT_BOTH(group, name) offsetof(struct hotpath_options, name), AT_SETTINGS_TOO(group.name)
 #define AT_KINDS(name) offsetof(struct hotpath_options, name), AT_SETTINGS_TOO(record.kinds)
-#define AT_RATE(name) offsetof(struct hotpath_options, name), AT_SETTINGS_TOO(record.time_period)
 #define AT_OPTIONS(name) offsetof(struct hotpath_options, name), 0, 0
 #define AT_SETTINGS(field) 0, AT_SETTINGS_TOO(field)
 
@@ -48,14 +47,10 @@ const struct hp_option hp_options[] = {
     {"HOTPATH_LOG", "log", FLAG("log", 0, RECORD), "LIST", "", "only what the program logs itself",
      "Keep the latest calls, with their notes, of functions and blocks that match this list of patterns.",
      HP_OPTION_TEXT, AT_BOTH(record, log), hp_option_parse_patterns},
-    /* The general rate before those of single sections, as with the limits. */
     {"HOTPATH_TIME_SAMPLING_RATE", "time_sampling_rate", FLAG("sampling", 0, RECORD), "1/N|PART", "1", "",
      "Fraction of calls to time, such as 1/16 or 0.0625; all calls are counted, and times are extrapolated.",
-     HP_OPTION_TEXT, AT_RATE(time_sampling_rate), hp_option_parse_sampling_rate},
-    {"HOTPATH_FUNCTIONS_TIME_SAMPLING_RATE", "functions_time_sampling_rate", FLAG("functions-sampling", 0, RECORD),
-     "1/N|PART", "", "HOTPATH_TIME_SAMPLING_RATE",
-     "The same as HOTPATH_TIME_SAMPLING_RATE, over which it takes precedence.", HP_OPTION_TEXT,
-     AT_RATE(functions_time_sampling_rate), hp_option_parse_sampling_rate},
+     HP_OPTION_TEXT, offsetof(struct hotpath_options, time_sampling_rate), AT_SETTINGS_TOO(record.time_period),
+     hp_option_parse_sampling_rate},
     {"HOTPATH_MEASURING_BOUND", "measuring_bound", FLAG("measuring-bound", 0, RECORD), "PERCENT", "50", "",
      "Limit on the cost of measuring a compiler-instrumented function, in percent of its time. If a function is "
      "too short for it, all its calls are counted, but only some are timed. 0 times every call.",

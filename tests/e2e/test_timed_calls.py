@@ -99,23 +99,19 @@ def test_recursion_is_sampled_within(box, rate):
 
 
 def test_precedence_of_sampling_rates(box):
-    """The environment overrides the program, and the rate of the section overrides the general one."""
+    """The environment overrides the program."""
     def period_of(env):
         return box.run("sampled", "threads", "1/4", env=env).row("leaf").timed
-    general, own = "HOTPATH_TIME_SAMPLING_RATE", "HOTPATH_FUNCTIONS_TIME_SAMPLING_RATE"
     assert period_of({}) == timed_in_threads(4)
-    assert period_of({general: "1/8"}) == timed_in_threads(8)
-    assert period_of({general: "1/8", own: "1/2"}) == timed_in_threads(2)
-    assert period_of({own: "1/10"}) == timed_in_threads(10)
+    assert period_of({"HOTPATH_TIME_SAMPLING_RATE": "1/8"}) == timed_in_threads(8)
 
 
 @pytest.mark.parametrize("value", ["2", "1/0", "-1", "often", "1/x", "1/"])
 def test_invalid_sampling_rates(box, value):
-    for name in ("HOTPATH_TIME_SAMPLING_RATE", "HOTPATH_FUNCTIONS_TIME_SAMPLING_RATE"):
-        result = box.run("sampled", "paths", env={name: value})
-        [line] = result.lines
-        assert f"{name}='{value}' is not a fraction such as 1/16 or 0.0625" in line
-        assert result.row("leaf").timed == result.row("leaf").calls == 807
+    result = box.run("sampled", "paths", env={"HOTPATH_TIME_SAMPLING_RATE": value})
+    [line] = result.lines
+    assert f"HOTPATH_TIME_SAMPLING_RATE='{value}' is not a fraction such as 1/16 or 0.0625" in line
+    assert result.row("leaf").timed == result.row("leaf").calls == 807
 
 
 def test_sampled_rows_are_marked(box):

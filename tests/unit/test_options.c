@@ -75,7 +75,6 @@ static void table_is_complete(void **state)
                                          "slowest",
                                          "log",
                                          "time_sampling_rate",
-                                         "functions_time_sampling_rate",
                                          "keys_limit",
                                          "measuring_bound",
                                          "skip",

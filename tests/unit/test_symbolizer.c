@@ -19,8 +19,6 @@
 #include "elf_symbols.h"
 #include "named_stacks.h"
 #include "range_index.h"
-#include "rust_name.h"
-#include "rust_v0.h"
 #include "symbolizer.h"
 
 #define SOURCE TEST_PROGRAMS "/inlined.cc"
@@ -518,6 +516,7 @@ static void names_of_rust(void **state)
         {"_ZN3foo17h05af221e174051e", NULL},
         {"_ZN99foo17h05af221e174051e9E", NULL},
         {"_ZN", NULL},
+        {"_RNvCs1234_7mycrate3foo", NULL},
         {"main", NULL},
     };
     for (size_t at = 0; at < COUNT(names); at++) {
@@ -527,65 +526,6 @@ static void names_of_rust(void **state)
             assert_string_equal(name, names[at][1]);
         assert_false(hp_rust_name(names[at][0], name, 3));
     }
-}
-
-static void newer_names_of_rust(void **state)
-{
-    (void)state;
-    static const char *const names[][2] = {
-        {"_RNvCs1234_7mycrate3foo", "mycrate::foo"},
-        {"_RNvC6_123foo3bar", "123foo::bar"},
-        {"_RNvNtCsbUZw8x40d0F_3nix6unistd4fork", "nix::unistd::fork"},
-        {"_RNvCs1234_7mycrate3foo.llvm.9D1C9369", "mycrate::foo"},
-        {"_RNCNCNgCs6DXkGYLi8lr_2cc5spawn00B5_", "cc::spawn::{closure#0}::{closure#0}"},
-        {"_RINbNbCskIICzLVDPPb_5alloc5alloc8box_freeDINbNiB4_5boxed5FnBoxuEp6OutputuEL_ECs1iopQbuBiw2_3std",
-         "alloc::alloc::box_free::<dyn alloc::boxed::FnBox<(), Output = ()>>"},
-        {"_RINvCsjMaewn57Afh_1t4takeFG_QL0_ShFKClElEbEB2_",
-         "t::take::<for<'a> fn(&'a mut [u8], extern \"C\" fn(i32) -> i32) -> bool>"},
-        {"_RINvC1a1fFUPhOaEzE", "a::f::<unsafe fn(*const u8, *mut i8) -> !>"},
-        {"_RINvC1a1fTyEAtj5_E", "a::f::<(u64,), [u16; 5]>"},
-        {"_RNvXs2_C1aNtB5_1bNtB5_1c3run", "<a::b as a::c>::run"},
-        {"_RMC0INtC8arrayvec8ArrayVechKj7b_E", "<arrayvec::ArrayVec<u8, 123>>"},
-        {"_RMC1aINtC1a6SignedKanb_E", "<a::Signed<-11>>"},
-        {"_RMC1aINtC1a4BoolKb1_E", "<a::Bool<true>>"},
-        {"_RMC1aINtC1a4CharKc76_E", "<a::Char<'v'>>"},
-        {"_RMC1aINtC1a4CharKc2202_E", "<a::Char<'\\u{2202}'>>"},
-        {"_RNvC1au8_gdel_5qa", "a::punycode{gdel_5qa}"},
-        {"_R", NULL},
-        {"_RN", NULL},
-        {"_RNvC", NULL},
-        {"_RNvC9a1b", NULL},
-        {"_RB_", NULL},
-        {"_RMC0B_", NULL},          /* it refers to what it is in */
-        {"_RINvC1a1fTB7_EE", NULL}, /* the same, further in */
-        {"_RNvC1a1bx", NULL},
-        {"_R0NvC1a1b", NULL}, /* a version that nobody knows */
-        {"_Return", NULL},
-        {"_ZN3fooE", NULL},
-    };
-    for (size_t at = 0; at < COUNT(names); at++) {
-        char name[200];
-        assert_int_equal(hp_rust_v0_name(names[at][0], name, sizeof name), names[at][1] != NULL);
-        if (names[at][1] != NULL)
-            assert_string_equal(name, names[at][1]);
-        assert_false(hp_rust_v0_name(names[at][0], name, 3));
-    }
-}
-
-/* Each part is twice the one before: a short name that would be longer than any memory. */
-static void huge_names_of_rust(void **state)
-{
-    (void)state;
-    static char name[1 << 20];
-    char linked[600] = "_RINvC1a1f", *end = linked + strlen(linked);
-    memcpy(end, "ThhE", 5);
-    for (unsigned at = 0; at < 30; at++)
-        strcat(linked, at == 0 ? "TB8_B8_E" : "TBd_Bd_E");
-    assert_false(hp_rust_v0_name(strcat(linked, "E"), name, 100));
-    memset(linked, 'R', 500);
-    memcpy(linked, "_RMC0", 5);
-    strcpy(linked + 500, "u");
-    assert_false(hp_rust_v0_name(linked, name, sizeof name));
 }
 
 int main(void)
@@ -605,8 +545,6 @@ int main(void)
         TEST(broken_files_are_survived),
         cmocka_unit_test(ranges_within_ranges),
         cmocka_unit_test(names_of_rust),
-        cmocka_unit_test(newer_names_of_rust),
-        cmocka_unit_test(huge_names_of_rust),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
  * Demangles C++ names with the demangler of the C++ library, if this machine has one: it is looked up for the first
- * such name. SPDX-License-Identifier: MIT
+ * such name. Demangles Rust names of the legacy form. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SYMBOLS_DEMANGLE_H
 #define HP_SYMBOLS_DEMANGLE_H
@@ -13,5 +13,8 @@ bool hp_demangle(const char *linked, char *signature, size_t size);
 
 /* The library that has the demangler; NULL: none. */
 const char *hp_demangle_library(void);
+
+/* Of the form _ZN...17h<16 digits>E, without the digits. False: another form, or too long a result. */
+bool hp_rust_name(const char *linked, char *name, size_t size);
 
 #endif

@@ -11,8 +11,6 @@
 #include "function_starts.h"
 #include "image_file.h"
 #include "range_index.h"
-#include "rust_name.h"
-#include "rust_v0.h"
 #include "text.h"
 
 /* ----------------------------------------------------------------------------------------------- function names */
@@ -312,13 +310,12 @@ void hp_symbolizer_choose_lines(struct hp_symbolizer *symbolizer, const struct h
 static const char *readable(struct hp_symbolizer *symbolizer, const char *linked)
 {
     char name[LONGEST_NAME];
-    if (linked[0] != '_' || (linked[1] != 'Z' && linked[1] != 'R'))
+    if (linked[0] != '_' || linked[1] != 'Z')
         return linked;
     const char *text = hp_text_cache_find(&symbolizer->names, (uintptr_t)linked, 0);
     if (text != NULL)
         return text;
-    const bool is_read = hp_rust_name(linked, name, sizeof name) || hp_rust_v0_name(linked, name, sizeof name) ||
-                         hp_demangle(linked, name, sizeof name);
+    const bool is_read = hp_rust_name(linked, name, sizeof name) || hp_demangle(linked, name, sizeof name);
     text = hp_text_cache_put(&symbolizer->names, (uintptr_t)linked, 0, is_read ? name : linked);
     return text != NULL ? text : linked;
 }
