@@ -18,7 +18,7 @@ from pathlib import Path
 from terminal_picture import Terminal, draw
 
 SOURCE = Path(__file__).resolve().parent.parent
-COLUMNS, ROWS = 108, 40
+COLUMNS, ROWS = 112, 40
 
 
 def block(language, containing):

@@ -18,7 +18,7 @@
 #define ROWS 5u
 
 struct columns {
-    size_t name, verdict, wall_percent, cpu_percent, waiting_percent, waits_for, alloc_percent, why;
+    size_t name, verdict, own_percent, busy_percent, waiting_percent, waits_for, alloc_percent, why;
     size_t self, work, idle, cpu, user, kernel, samples, waiting, queue, waits_for_ns, probes, bytes, count,
         location, open, scaled;
 };
@@ -38,13 +38,13 @@ static const struct hp_column_spec column_table[] = {
      .about = "too-short: too few samples to tell; unknown: neither CPU time nor waiting was measured; null: the "
               "main function has next to no time of its own.",
      .words = "cpu-bound|waiting|allocation-heavy|starved|idle|mixed|too-short|unknown"},
-    {"percent_wall", "Wall %", HOTPATH_UNIT_PERCENT,
-     HP_COLUMN_KEEP | HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(wall_percent),
+    {"percent_own", "Own %", HOTPATH_UNIT_PERCENT,
+     HP_COLUMN_KEEP | HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(own_percent),
      "work_ns as a percentage of percent_of; idle time is excluded."},
-    {"percent_cpu", "CPU %", HOTPATH_UNIT_PERCENT,
-     HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART, AT(cpu_percent),
+    {"percent_busy", "Busy %", HOTPATH_UNIT_PERCENT,
+     HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART, AT(busy_percent),
      "cpu_ns as a percentage of self_ns; null if that is too short.", .shown_by = HAS_CPU},
-    {"percent_waiting", "Wait %", HOTPATH_UNIT_PERCENT,
+    {"percent_waiting", "Waiting %", HOTPATH_UNIT_PERCENT,
      HP_COLUMN_LATE | HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART,
      AT(waiting_percent), "waiting_ns as a percentage of self_ns; null if that is too short.",
      .shown_by = KNOWS_WAITING},
@@ -126,14 +126,14 @@ static void fill_times(const struct view *view, struct hp_row *row, const struct
     if (view->all.waits != NULL)
         hp_section_set_number(row, columns->idle, judgement->idle_ns);
     if (view->all.whole_ns > 0)
-        hp_section_set_number(row, columns->wall_percent, 100 * entry->work_ns / view->all.whole_ns);
+        hp_section_set_number(row, columns->own_percent, 100 * entry->work_ns / view->all.whole_ns);
     if (entry->cpu != NULL) {
         hp_section_set_number(row, columns->cpu, (double)hp_cpu_ns(entry->cpu));
         hp_section_set_number(row, columns->user, (double)entry->cpu->user_ns);
         hp_section_set_number(row, columns->kernel, (double)entry->cpu->kernel_ns);
         hp_section_set_count(row, columns->samples, entry->cpu->samples);
         if (hp_bottleneck_is_long_enough(entry))
-            hp_section_set_number(row, columns->cpu_percent, 100 * judgement->busy_ns / entry->wall_ns);
+            hp_section_set_number(row, columns->busy_percent, 100 * judgement->busy_ns / entry->wall_ns);
     }
     if (!judgement->knows_waiting)
         return;
@@ -222,10 +222,31 @@ static bool fill_rows(struct view *view)
                          (const void *const *)view->all.entries, view->all.count, fill_row, view);
 }
 
-static void add_notes(struct view *view)
+/* The percentages of a row are shares of different wholes. The note begins with the title of a column: see table.c. */
+static bool note_shares(const struct view *view)
+{
+    char bytes[HP_BOTTLENECK_LINE_BYTES];
+    struct hp_text line;
+    const bool is_of_threads = strcmp(view->all.section->percent_of, "threads") == 0;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "Own % is a share of ");
+    hp_text_string(&line, is_of_threads ? "the time of all threads together" : "the run");
+    if (view->all.cpu != NULL)
+        hp_text_string(&line, ", Busy % and Waiting % are shares of the function's own time");
+    else if (view->all.waits != NULL)
+        hp_text_string(&line, ", Waiting % is a share of the function's own time");
+    if (view->all.allocs != NULL)
+        hp_text_string(&line, ", Alloc % is a share of all allocated bytes");
+    const char *note = hp_bottlenecks_keep(&view->all, &line);
+    if (note != NULL)
+        hp_section_note(view->all.section, note);
+    return note != NULL;
+}
+
+/* False: no memory. */
+static bool add_notes(struct view *view)
 {
     struct hotpath_section *section = view->all.section;
-    const bool knows_waiting = view->all.cpu != NULL || view->all.waits != NULL;
     bool has_open = false, has_scaled = false;
     for (size_t at = 0; at < section->row_count; at++) {
         has_open |= section->rows[at].is_open;
@@ -235,18 +256,9 @@ static void add_notes(struct view *view)
         hp_section_note(section, hp_share_open_note(view->all.results->model->profile));
     if (has_scaled)
         hp_share_note_scaled(view->all.results->model->profile, section);
-    if (section->row_count > 0)
-        hp_section_note(section,
-                        !knows_waiting ? "Wall % and Alloc % are the function's own shares of the total"
-                        : view->all.allocs != NULL
-                            ? "Wall % and Alloc % are the function's own shares of the total; CPU % and Wait % are "
-                              "shares of its own time"
-                            : "Wall % is the function's own share of the total; CPU % and Wait % are shares of its "
-                              "own time");
     if (view->all.is_unsampled && !hp_bottlenecks_has_stacks(&view->all))
         hp_section_note(section, "CPU time is not shown: too few samples");
-    if (strcmp(section->percent_of, "threads") == 0)
-        hp_section_note(section, "100 % is the time of all threads together");
+    return section->row_count == 0 || note_shares(view);
 }
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
@@ -255,7 +267,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     section->description = "Where the time goes, and why.";
     if (!hp_bottlenecks_measure(&view.all))
         return false;
-    if (!describe(&view) || !hp_order_choose(results, section, view.columns.work, view.columns.wall_percent))
+    if (!describe(&view) || !hp_order_choose(results, section, view.columns.work, view.columns.own_percent))
         return false;
     hp_bottlenecks_set_whole(&view.all);
     if (!has_data(results)) {
@@ -271,10 +283,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
                              hp_bottlenecks_first_function(&view.all) != NULL
                                  ? "no function was measured; the next table has functions found by stack sampling"
                                  : "no function was measured, and there are too few stack samples to name one");
-    if (!hp_bottlenecks_set_headline(&view.all) || !fill_rows(&view))
-        return false;
-    add_notes(&view);
-    return true;
+    return hp_bottlenecks_set_headline(&view.all) && fill_rows(&view) && add_notes(&view);
 }
 
 const struct hp_section_type hp_section_bottlenecks = {

@@ -123,6 +123,8 @@ static const struct hotpath_section *join_tables(const hotpath_results *results,
     choose_columns(join);
     for (size_t at = 0; at < join->count; at++)
         joined->columns[joined->column_count++] = join->verdicts->columns[join->columns[at]];
+    for (size_t at = 0; at < join->verdicts->note_count; at++)
+        hp_section_note(joined, join->verdicts->notes[at]);
     memcpy(rows, timing->rows, timing->row_count * sizeof *rows);
     joined->rows = rows;
     for (size_t at = 0; at < timing->row_count; at++)
@@ -183,9 +185,10 @@ static struct hotpath_section *without_empty(const hotpath_results *results, con
 
 /* ------------------------------------------------------------------------------------------------ the rest */
 
-#define LINES_AROUND 13u    /* title, verdict, trust line and the like, at 80 columns */
-#define LINES_OF_A_TABLE 7u /* around its rows: a blank one, heading, rules and titles */
-#define LEAST_ROWS 3u       /* a table of fewer, where there are more, says less than a line */
+#define LINES_AROUND 13u      /* title, verdict, trust line and the like, at 80 columns */
+#define LINES_OF_A_TABLE 7u   /* around its rows: a blank one, heading, rules and titles */
+#define LINES_OF_FUNCTIONS 6u /* the same without blank and heading, with two of notes */
+#define LEAST_ROWS 3u         /* a table of fewer, where there are more, says less than a line */
 
 /* A table of as many rows as fit, or else the line that is counted already. */
 static bool add_table(const hotpath_results *results, struct hp_brief *brief, const struct hotpath_section *section,
@@ -211,7 +214,7 @@ static bool add_table(const hotpath_results *results, struct hp_brief *brief, co
 /* Each section that is not in the table of functions has a line at least. */
 static void count_lines(const hotpath_results *results, struct hp_brief *brief)
 {
-    size_t used = LINES_AROUND + (brief->functions != NULL ? brief->functions->row_count + 4 : 0);
+    size_t used = LINES_AROUND + (brief->functions != NULL ? brief->functions->row_count + LINES_OF_FUNCTIONS : 0);
     for (size_t at = 0; at < results->section_count; at++) {
         const enum hp_brief_role role = results->sections[at]->type->in_brief;
         used += role != HP_BRIEF_FUNCTIONS && role != HP_BRIEF_VERDICTS && !is_empty(results->sections[at]);

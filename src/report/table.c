@@ -510,11 +510,12 @@ static bool was_said(struct hp_said *said, const char *note)
     return false;
 }
 
-static void put_notes(const struct table *table, struct hp_said *said, bool of_marks)
+static void put_notes(const struct table *table, struct hp_said *said, bool of_table_only)
 {
     for (size_t at = 0; at < table->section->note_count; at++) {
         const char *note = table->section->notes[at];
-        if ((!of_marks || is_mark(note)) && is_about_shown(table, note) && !was_said(said, note))
+        if ((!of_table_only || is_mark(note) || column_of(table, note) < table->count) &&
+            is_about_shown(table, note) && !was_said(said, note))
             hp_prose_put_note(table->style, table->out, note);
     }
 }

@@ -13,7 +13,7 @@ struct hp_said {
     size_t count;
 };
 
-/* The table, and what the marks in it mean. False: the arena of the results has no memory. */
+/* The table, and what its marks and columns mean. False: the arena of the results has no memory. */
 bool hp_table_put(const hotpath_results *results, const struct hotpath_section *section, struct hp_text *out,
                   const struct hp_table_style *style, struct hp_said *said);
 

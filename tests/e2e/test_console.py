@@ -90,7 +90,7 @@ def assert_same(cli, *stretch):
             assert float(row["avg"]) == pytest.approx(of["avg_ns"], rel=1e-3)
         if of.get("own_bytes"):
             assert float(row["alloc_s"]) == pytest.approx(of["own_bytes"] / seconds, rel=1e-4)
-        share = verdicts[name]["percent_wall"]
+        share = verdicts[name]["percent_own"]
         if row["share"]:
             assert float(row["share"]) == pytest.approx(share, rel=1e-4, abs=1e-6)
         else:

@@ -156,9 +156,9 @@ def check_times(ledger):
     mixer = [row for row in ledger.sections["threads"] if row["name"].split()[0] == "mixer"]
     assert len(mixer) == 1 and near(mixer[0]["cpu_ns"], ledger.truth("alternate", "cpu_ns"), CPU_PERCENT)
     for row in ledger.sections["bottlenecks"] if ledger.is_measured else ():
-        if row["name"] in COMPUTE + tuple(WAIT) and row["percent_cpu"] is not None:
+        if row["name"] in COMPUTE + tuple(WAIT) and row["percent_busy"] is not None:
             share = 100 * ledger.truth(row["name"], "cpu_ns") / ledger.truth(row["name"], "wall_ns")
-            assert abs(row["percent_cpu"] - share) <= WAIT_POINTS, (row, share)
+            assert abs(row["percent_busy"] - share) <= WAIT_POINTS, (row, share)
 
 
 def check_counts(ledger):

@@ -62,7 +62,7 @@ def is_sampled(report, row):
     totals = report.section("cpu")["totals"]
     if totals["samples"] >= 20 or totals["sampled_ns"] < 40e6:
         return True
-    assert [row.percent_cpu, row.cpu_ns, row.samples] == [None] * 3
+    assert [row.percent_busy, row.cpu_ns, row.samples] == [None] * 3
     return False
 
 
@@ -73,9 +73,9 @@ def check_numbers(report, row, truth):
     # As many rows as there are functions, and the first one takes the time.
     assert report.rows("bottlenecks")[0].name == row.name == "subject"
     # Its own time is divided completely, and none of it is counted twice.
-    assert abs(row.percent_cpu + row.percent_waiting - 100) < 1e-6
+    assert abs(row.percent_busy + row.percent_waiting - 100) < 1e-6
     assert abs(min(row.cpu_ns, row.self_ns) + row.waiting_ns - row.self_ns) <= 2
-    assert abs(row.percent_cpu - 100 * shares(truth)[0]) < 100 * MARGIN
+    assert abs(row.percent_busy - 100 * shares(truth)[0]) < 100 * MARGIN
     assert report.row("subject").self_ns == row.self_ns
     assert report.row("subject", "cpu").own_cpu_ns == row.cpu_ns
     assert row.location["function"] == "subject"
@@ -163,7 +163,7 @@ def test_verdict_from_waits_alone(cli, nature):
         return
     assert row.verdict in words(truth, "cpu-bound", True)
     assert row.verdict == ("waiting" if nature == "sleep" else "starved")
-    assert [row.percent_cpu, row.cpu_ns, row.samples] == [None] * 3
+    assert [row.percent_busy, row.cpu_ns, row.samples] == [None] * 3
     assert 0 < row.waiting_ns <= row.self_ns
     follows_the_schema(report)
 
@@ -179,7 +179,7 @@ def test_verdict_from_allocations_alone(box):
         assert (row.own_bytes, row.own_count) == (allocs.own_bytes, allocs.own_count)
         # The rule, only from what was counted and timed.
         assert (row.verdict == "allocation-heavy") == (3 * 25 * row.own_count >= row.self_ns)
-        assert [row.percent_cpu, row.percent_waiting, row.waiting_ns] == [None] * 3
+        assert [row.percent_busy, row.percent_waiting, row.waiting_ns] == [None] * 3
     follows_the_schema(measured.report)
 
 

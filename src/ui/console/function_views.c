@@ -260,7 +260,7 @@ struct function_column {
 static const struct function_column timing[] = {
     NAME,
     {OWN, 0, 0, 0, OWN_ABOUT},
-    {"share", "Share", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 5, 3, 0, 0, fill_share,
+    {"share", "Own %", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 5, 3, 0, 0, fill_share,
      "Of the time of all threads that were not idle."},
     {"what", "Activity", HP_CELL_BAR, HP_FIGURE_TEXT, 17, 4, 0, 0, fill_bar,
      "Length: its own time; fill: what that time is made of."},
@@ -290,7 +290,7 @@ static const struct function_column cpu[] = {
     {"user", "User", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 4, 0, 0, fill_user, "In user mode."},
     {"kernel", "Kernel", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 5, 0, 0, fill_kernel, "In the kernel."},
     {OWN, 3, 0, 0, OWN_ABOUT},
-    {"busy", "Busy", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 5, 6, 0, 0, fill_busy,
+    {"busy", "Busy %", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 6, 6, 0, 0, fill_busy,
      "CPU time as a share of its own time."},
     {CALLS, 7, 0, 0, CALLS_ABOUT},
     {POLLS, 9, 0, 0, POLLS_ABOUT},

@@ -381,7 +381,7 @@ static bool fill_functions(struct hp_watched *watched, double window_ns)
     const struct hotpath_section *section = hp_watched_section(watched->stretch, "bottlenecks");
     const bool has_cpu = hp_run_has_cpu(&model->run);
     const struct hp_cpu *cpu = has_cpu && watched->is_whole ? hp_model_cpu(model) : NULL;
-    const struct places places = {column_of(section, "percent_wall"), column_of(section, "work_ns"),
+    const struct places places = {column_of(section, "percent_own"), column_of(section, "work_ns"),
                                   column_of(section, "verdict"), column_of(section, "waits_for"),
                                   column_of(section, "why")};
     struct row_table rows;

@@ -74,7 +74,7 @@ function functionsOf() {
       bytes: alloc ? alloc.own_bytes : null, allBytes: alloc ? alloc.all_bytes : null,
       waits: waits.get(row.name) || [],
       verdict: verdict ? verdict.verdict : null, work: verdict ? verdict.work_ns : row.self_ns,
-      share: verdict ? verdict.percent_wall : null, why: verdict ? verdict.why : null,
+      share: verdict ? verdict.percent_own : null, why: verdict ? verdict.why : null,
       cause: verdict ? verdict.waits_for : null, samples: cpu ? cpu.samples : 0,
       allocations: alloc ? alloc.own_count : null};
   });

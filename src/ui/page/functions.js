@@ -94,7 +94,7 @@ const COLUMNS = [
       : splitBar({...Object.fromEntries(ROLES.map(role => [role, 0])), unseen: 1},
         most > 0 ? Math.min(1, row.total / most) : 0, false))},
   {key: "value", title: "", kind: "number", cell: row => timeCell(timeOf(row))},
-  {key: "share", title: "%", kind: "number", by: row => row.share,
+  {key: "share", title: "Own %", kind: "number", by: row => row.share,
     cell: row => state.mode === "own" ? el("small", null, percent(row.share)) : ""},
   {key: "mostly", title: "Mostly", by: row => row.mostly ? row.mostly.word : "", cell: row => row.mostly
     ? el("span", {title: row.verdict || ""}, row.mostly.word, " ", el("small", null, percent(row.mostly.share)))
