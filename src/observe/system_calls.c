@@ -1,478 +1,264 @@
 /*
- * System calls that can block.
- *
- * No machine has all of them, and the numbers differ: what the headers do not know is left out.
- * SPDX-License-Identifier: MIT
+ * System calls, with their numbers on each machine: these never change, while the headers of a machine may be older
+ * than its kernel. The names are inside the table, so that it needs no relocations. SPDX-License-Identifier: MIT
  */
 #include "system_calls.h"
 
+#include <limits.h>
 #include <stddef.h>
-#include <sys/syscall.h>
 
 #include "layout.h"
 
-#define PLAIN(call, cause)                                                                                         \
+#if defined(__x86_64__)
+#define NUMBER(x86_64, generic, arm) x86_64
+#elif defined(__arm__)
+#define NUMBER(x86_64, generic, arm) arm
+#elif defined(__aarch64__) || defined(__riscv) || defined(__loongarch__)
+#define NUMBER(x86_64, generic, arm) generic
+#else
+#define NUMBER(x86_64, generic, arm) NO
+#endif
+#define NO INT_MIN /* the machine does not have this call */
+
+enum { PLAIN = 0, ABOUT = 1, BY_FILE = 3, BY_WORDS = 4, BY_LIST = 8 };
+
+#define CALL(call, x86_64, generic, arm, kind, is_for)                                                             \
     {                                                                                                              \
-#call, (int32_t)SYS_##call, HP_WAIT_##cause, false, false, false, false                                    \
-    }
-#define ABOUT(call, cause)                                                                                         \
-    {                                                                                                              \
-#call, (int32_t)SYS_##call, HP_WAIT_##cause, true, false, false, false                                     \
-    }
-#define BY_FILE(call, cause)                                                                                       \
-    {                                                                                                              \
-#call, (int32_t)SYS_##call, HP_WAIT_##cause, true, true, false, false                                      \
-    }
-#define BY_WORDS(call, cause)                                                                                      \
-    {                                                                                                              \
-#call, (int32_t)SYS_##call, HP_WAIT_##cause, false, false, true, false                                     \
-    }
-#define BY_LIST(call, cause)                                                                                       \
-    {                                                                                                              \
-#call, (int32_t)SYS_##call, HP_WAIT_##cause, false, false, false, true                                     \
+        .name = #call, .number = NUMBER(x86_64, generic, arm), .cause = HP_WAIT_##is_for,                          \
+        .has_descriptor = ((kind)&ABOUT) != 0, .is_by_file = (kind) == BY_FILE, .is_futex = (kind) == BY_WORDS,    \
+        .is_poll = (kind) == BY_LIST                                                                               \
     }
 
 /* clang-format off */
 static const struct hp_system_call calls[] = {
-#ifdef SYS_futex
-    BY_WORDS(futex, FUTEX),
-#endif
-#ifdef SYS_futex_time64
-    BY_WORDS(futex_time64, FUTEX),
-#endif
-#ifdef SYS_futex_wait
-    PLAIN(futex_wait, FUTEX),
-#endif
-#ifdef SYS_futex_waitv
-    PLAIN(futex_waitv, FUTEX),
-#endif
-#ifdef SYS_semop
-    PLAIN(semop, SEMAPHORE),
-#endif
-#ifdef SYS_semtimedop
-    PLAIN(semtimedop, SEMAPHORE),
-#endif
-#ifdef SYS_semtimedop_time64
-    PLAIN(semtimedop_time64, SEMAPHORE),
-#endif
-#ifdef SYS_flock
-    ABOUT(flock, LOCK),
-#endif
-#ifdef SYS_fcntl
-    ABOUT(fcntl, LOCK),
-#endif
-#ifdef SYS_fcntl64
-    ABOUT(fcntl64, LOCK),
-#endif
-#ifdef SYS_nanosleep
-    PLAIN(nanosleep, SLEEP),
-#endif
-#ifdef SYS_clock_nanosleep
-    PLAIN(clock_nanosleep, SLEEP),
-#endif
-#ifdef SYS_clock_nanosleep_time64
-    PLAIN(clock_nanosleep_time64, SLEEP),
-#endif
-#ifdef SYS_poll
-    BY_LIST(poll, POLL),
-#endif
-#ifdef SYS_ppoll
-    BY_LIST(ppoll, POLL),
-#endif
-#ifdef SYS_ppoll_time64
-    BY_LIST(ppoll_time64, POLL),
-#endif
-#ifdef SYS_select
-    PLAIN(select, POLL),
-#endif
-#ifdef SYS__newselect
-    PLAIN(_newselect, POLL),
-#endif
-#ifdef SYS_pselect6
-    PLAIN(pselect6, POLL),
-#endif
-#ifdef SYS_pselect6_time64
-    PLAIN(pselect6_time64, POLL),
-#endif
-#ifdef SYS_epoll_wait
-    PLAIN(epoll_wait, POLL),
-#endif
-#ifdef SYS_epoll_pwait
-    PLAIN(epoll_pwait, POLL),
-#endif
-#ifdef SYS_epoll_pwait2
-    PLAIN(epoll_pwait2, POLL),
-#endif
-#ifdef SYS_io_uring_enter
-    PLAIN(io_uring_enter, POLL),
-#endif
-#ifdef SYS_wait4
-    PLAIN(wait4, CHILD),
-#endif
-#ifdef SYS_waitid
-    PLAIN(waitid, CHILD),
-#endif
-#ifdef SYS_waitpid
-    PLAIN(waitpid, CHILD),
-#endif
-#ifdef SYS_vfork
-    PLAIN(vfork, CHILD),
-#endif
-#ifdef SYS_clone
-    PLAIN(clone, CHILD),
-#endif
-#ifdef SYS_clone3
-    PLAIN(clone3, CHILD),
-#endif
-#ifdef SYS_rt_sigtimedwait
-    PLAIN(rt_sigtimedwait, SIGNAL),
-#endif
-#ifdef SYS_rt_sigtimedwait_time64
-    PLAIN(rt_sigtimedwait_time64, SIGNAL),
-#endif
-#ifdef SYS_rt_sigsuspend
-    PLAIN(rt_sigsuspend, SIGNAL),
-#endif
-#ifdef SYS_pause
-    PLAIN(pause, SIGNAL),
-#endif
-#ifdef SYS_sigsuspend
-    PLAIN(sigsuspend, SIGNAL),
-#endif
-#ifdef SYS_fsync
-    ABOUT(fsync, DISK),
-#endif
-#ifdef SYS_fdatasync
-    ABOUT(fdatasync, DISK),
-#endif
-#ifdef SYS_sync_file_range
-    ABOUT(sync_file_range, DISK),
-#endif
-#ifdef SYS_syncfs
-    ABOUT(syncfs, DISK),
-#endif
-#ifdef SYS_fallocate
-    ABOUT(fallocate, DISK),
-#endif
-#ifdef SYS_ftruncate
-    ABOUT(ftruncate, DISK),
-#endif
-#ifdef SYS_ftruncate64
-    ABOUT(ftruncate64, DISK),
-#endif
-#ifdef SYS_getdents
-    ABOUT(getdents, DISK),
-#endif
-#ifdef SYS_getdents64
-    ABOUT(getdents64, DISK),
-#endif
-#ifdef SYS_readahead
-    ABOUT(readahead, DISK),
-#endif
-#ifdef SYS_fadvise64
-    ABOUT(fadvise64, DISK),
-#endif
-#ifdef SYS_fstatfs
-    ABOUT(fstatfs, DISK),
-#endif
-#ifdef SYS_fchmod
-    ABOUT(fchmod, DISK),
-#endif
-#ifdef SYS_fchown
-    ABOUT(fchown, DISK),
-#endif
-#ifdef SYS_sync
-    PLAIN(sync, DISK),
-#endif
-#ifdef SYS_io_getevents
-    PLAIN(io_getevents, DISK),
-#endif
-#ifdef SYS_io_pgetevents
-    PLAIN(io_pgetevents, DISK),
-#endif
-#ifdef SYS_io_submit
-    PLAIN(io_submit, DISK),
-#endif
-#ifdef SYS_msync
-    PLAIN(msync, DISK),
-#endif
-#ifdef SYS_open
-    PLAIN(open, DISK),
-#endif
-#ifdef SYS_openat
-    PLAIN(openat, DISK),
-#endif
-#ifdef SYS_openat2
-    PLAIN(openat2, DISK),
-#endif
-#ifdef SYS_creat
-    PLAIN(creat, DISK),
-#endif
-#ifdef SYS_stat
-    PLAIN(stat, DISK),
-#endif
-#ifdef SYS_lstat
-    PLAIN(lstat, DISK),
-#endif
-#ifdef SYS_stat64
-    PLAIN(stat64, DISK),
-#endif
-#ifdef SYS_lstat64
-    PLAIN(lstat64, DISK),
-#endif
-#ifdef SYS_newfstatat
-    PLAIN(newfstatat, DISK),
-#endif
-#ifdef SYS_fstatat64
-    PLAIN(fstatat64, DISK),
-#endif
-#ifdef SYS_statx
-    PLAIN(statx, DISK),
-#endif
-#ifdef SYS_access
-    PLAIN(access, DISK),
-#endif
-#ifdef SYS_faccessat
-    PLAIN(faccessat, DISK),
-#endif
-#ifdef SYS_faccessat2
-    PLAIN(faccessat2, DISK),
-#endif
-#ifdef SYS_readlink
-    PLAIN(readlink, DISK),
-#endif
-#ifdef SYS_readlinkat
-    PLAIN(readlinkat, DISK),
-#endif
-#ifdef SYS_unlink
-    PLAIN(unlink, DISK),
-#endif
-#ifdef SYS_unlinkat
-    PLAIN(unlinkat, DISK),
-#endif
-#ifdef SYS_rename
-    PLAIN(rename, DISK),
-#endif
-#ifdef SYS_renameat
-    PLAIN(renameat, DISK),
-#endif
-#ifdef SYS_renameat2
-    PLAIN(renameat2, DISK),
-#endif
-#ifdef SYS_mkdir
-    PLAIN(mkdir, DISK),
-#endif
-#ifdef SYS_mkdirat
-    PLAIN(mkdirat, DISK),
-#endif
-#ifdef SYS_rmdir
-    PLAIN(rmdir, DISK),
-#endif
-#ifdef SYS_link
-    PLAIN(link, DISK),
-#endif
-#ifdef SYS_linkat
-    PLAIN(linkat, DISK),
-#endif
-#ifdef SYS_symlink
-    PLAIN(symlink, DISK),
-#endif
-#ifdef SYS_symlinkat
-    PLAIN(symlinkat, DISK),
-#endif
-#ifdef SYS_truncate
-    PLAIN(truncate, DISK),
-#endif
-#ifdef SYS_truncate64
-    PLAIN(truncate64, DISK),
-#endif
-#ifdef SYS_chmod
-    PLAIN(chmod, DISK),
-#endif
-#ifdef SYS_fchmodat
-    PLAIN(fchmodat, DISK),
-#endif
-#ifdef SYS_chown
-    PLAIN(chown, DISK),
-#endif
-#ifdef SYS_fchownat
-    PLAIN(fchownat, DISK),
-#endif
-#ifdef SYS_utimensat
-    PLAIN(utimensat, DISK),
-#endif
-#ifdef SYS_statfs
-    PLAIN(statfs, DISK),
-#endif
-#ifdef SYS_mount
-    PLAIN(mount, DISK),
-#endif
-#ifdef SYS_umount2
-    PLAIN(umount2, DISK),
-#endif
-#ifdef SYS_execve
-    PLAIN(execve, DISK),
-#endif
-#ifdef SYS_execveat
-    PLAIN(execveat, DISK),
-#endif
-#ifdef SYS_mmap
-    PLAIN(mmap, OTHER),
-#endif
-#ifdef SYS_mmap2
-    PLAIN(mmap2, OTHER),
-#endif
-#ifdef SYS_munmap
-    PLAIN(munmap, OTHER),
-#endif
-#ifdef SYS_madvise
-    PLAIN(madvise, OTHER),
-#endif
-#ifdef SYS_read
-    BY_FILE(read, OTHER),
-#endif
-#ifdef SYS_write
-    BY_FILE(write, OTHER),
-#endif
-#ifdef SYS_readv
-    BY_FILE(readv, OTHER),
-#endif
-#ifdef SYS_writev
-    BY_FILE(writev, OTHER),
-#endif
-#ifdef SYS_pread64
-    BY_FILE(pread64, OTHER),
-#endif
-#ifdef SYS_pwrite64
-    BY_FILE(pwrite64, OTHER),
-#endif
-#ifdef SYS_preadv
-    BY_FILE(preadv, OTHER),
-#endif
-#ifdef SYS_pwritev
-    BY_FILE(pwritev, OTHER),
-#endif
-#ifdef SYS_preadv2
-    BY_FILE(preadv2, OTHER),
-#endif
-#ifdef SYS_pwritev2
-    BY_FILE(pwritev2, OTHER),
-#endif
-#ifdef SYS_sendfile
-    BY_FILE(sendfile, OTHER),
-#endif
-#ifdef SYS_sendfile64
-    BY_FILE(sendfile64, OTHER),
-#endif
-#ifdef SYS_copy_file_range
-    BY_FILE(copy_file_range, OTHER),
-#endif
-#ifdef SYS_splice
-    BY_FILE(splice, OTHER),
-#endif
-#ifdef SYS_tee
-    BY_FILE(tee, OTHER),
-#endif
-#ifdef SYS_vmsplice
-    BY_FILE(vmsplice, OTHER),
-#endif
-#ifdef SYS_ioctl
-    BY_FILE(ioctl, OTHER),
-#endif
-#ifdef SYS_close
-    BY_FILE(close, OTHER),
-#endif
-#ifdef SYS_lseek
-    BY_FILE(lseek, OTHER),
-#endif
-#ifdef SYS__llseek
-    BY_FILE(_llseek, OTHER),
-#endif
-#ifdef SYS_fstat
-    BY_FILE(fstat, OTHER),
-#endif
-#ifdef SYS_fstat64
-    BY_FILE(fstat64, OTHER),
-#endif
-#ifdef SYS_recvfrom
-    BY_FILE(recvfrom, SOCKET),
-#endif
-#ifdef SYS_recvmsg
-    BY_FILE(recvmsg, SOCKET),
-#endif
-#ifdef SYS_recvmmsg
-    BY_FILE(recvmmsg, SOCKET),
-#endif
-#ifdef SYS_recvmmsg_time64
-    BY_FILE(recvmmsg_time64, SOCKET),
-#endif
-#ifdef SYS_recv
-    BY_FILE(recv, SOCKET),
-#endif
-#ifdef SYS_sendto
-    BY_FILE(sendto, SOCKET),
-#endif
-#ifdef SYS_sendmsg
-    BY_FILE(sendmsg, SOCKET),
-#endif
-#ifdef SYS_sendmmsg
-    BY_FILE(sendmmsg, SOCKET),
-#endif
-#ifdef SYS_send
-    BY_FILE(send, SOCKET),
-#endif
-#ifdef SYS_accept
-    ABOUT(accept, CLIENT),
-#endif
-#ifdef SYS_accept4
-    ABOUT(accept4, CLIENT),
-#endif
-#ifdef SYS_connect
-    BY_FILE(connect, SOCKET),
-#endif
-#ifdef SYS_shutdown
-    BY_FILE(shutdown, SOCKET),
-#endif
-#ifdef SYS_mq_timedreceive
-    PLAIN(mq_timedreceive, OTHER),
-#endif
-#ifdef SYS_mq_timedreceive_time64
-    PLAIN(mq_timedreceive_time64, OTHER),
-#endif
-#ifdef SYS_mq_timedsend
-    PLAIN(mq_timedsend, OTHER),
-#endif
-#ifdef SYS_msgrcv
-    PLAIN(msgrcv, OTHER),
-#endif
-#ifdef SYS_msgsnd
-    PLAIN(msgsnd, OTHER),
-#endif
-#ifdef SYS_restart_syscall
-    PLAIN(restart_syscall, OTHER),
-#endif
-#ifdef SYS_membarrier
-    PLAIN(membarrier, OTHER),
-#endif
-#ifdef SYS_getrandom
-    PLAIN(getrandom, OTHER),
-#endif
-#ifdef SYS_process_vm_readv
-    PLAIN(process_vm_readv, OTHER),
-#endif
-#ifdef SYS_exit
-    PLAIN(exit, OTHER),
-#endif
-#ifdef SYS_exit_group
-    PLAIN(exit_group, OTHER),
-#endif
+    /* name, number on x86-64, on aarch64 and other machines with the generic list, on arm */
+    CALL(futex, 202, 98, 240, BY_WORDS, FUTEX),
+    CALL(futex_time64, NO, NO, 422, BY_WORDS, FUTEX),
+    CALL(futex_wait, 455, 455, 455, PLAIN, FUTEX),
+    CALL(futex_waitv, 449, 449, 449, PLAIN, FUTEX),
+    CALL(semop, 65, 193, 298, PLAIN, SEMAPHORE),
+    CALL(semtimedop, 220, 192, 312, PLAIN, SEMAPHORE),
+    CALL(semtimedop_time64, NO, NO, 420, PLAIN, SEMAPHORE),
+    CALL(flock, 73, 32, 143, ABOUT, LOCK),
+    CALL(fcntl, 72, 25, 55, ABOUT, LOCK),
+    CALL(fcntl64, NO, NO, 221, ABOUT, LOCK),
+    CALL(nanosleep, 35, 101, 162, PLAIN, SLEEP),
+    CALL(clock_nanosleep, 230, 115, 265, PLAIN, SLEEP),
+    CALL(clock_nanosleep_time64, NO, NO, 407, PLAIN, SLEEP),
+    CALL(poll, 7, NO, 168, BY_LIST, POLL),
+    CALL(ppoll, 271, 73, 336, BY_LIST, POLL),
+    CALL(ppoll_time64, NO, NO, 414, BY_LIST, POLL),
+    CALL(select, 23, NO, NO, PLAIN, POLL),
+    CALL(_newselect, NO, NO, 142, PLAIN, POLL),
+    CALL(pselect6, 270, 72, 335, PLAIN, POLL),
+    CALL(pselect6_time64, NO, NO, 413, PLAIN, POLL),
+    CALL(epoll_wait, 232, NO, 252, PLAIN, POLL),
+    CALL(epoll_pwait, 281, 22, 346, PLAIN, POLL),
+    CALL(epoll_pwait2, 441, 441, 441, PLAIN, POLL),
+    CALL(io_uring_enter, 426, 426, 426, PLAIN, POLL),
+    CALL(wait4, 61, 260, 114, PLAIN, CHILD),
+    CALL(waitid, 247, 95, 280, PLAIN, CHILD),
+    CALL(vfork, 58, NO, 190, PLAIN, CHILD),
+    CALL(clone, 56, 220, 120, PLAIN, CHILD),
+    CALL(clone3, 435, 435, 435, PLAIN, CHILD),
+    CALL(rt_sigtimedwait, 128, 137, 177, PLAIN, SIGNAL),
+    CALL(rt_sigtimedwait_time64, NO, NO, 421, PLAIN, SIGNAL),
+    CALL(rt_sigsuspend, 130, 133, 179, PLAIN, SIGNAL),
+    CALL(pause, 34, NO, 29, PLAIN, SIGNAL),
+    CALL(sigsuspend, NO, NO, 72, PLAIN, SIGNAL),
+    CALL(fsync, 74, 82, 118, ABOUT, DISK),
+    CALL(fdatasync, 75, 83, 148, ABOUT, DISK),
+    CALL(sync_file_range, 277, 84, NO, ABOUT, DISK),
+    CALL(syncfs, 306, 267, 373, ABOUT, DISK),
+    CALL(fallocate, 285, 47, 352, ABOUT, DISK),
+    CALL(ftruncate, 77, 46, 93, ABOUT, DISK),
+    CALL(ftruncate64, NO, NO, 194, ABOUT, DISK),
+    CALL(getdents, 78, NO, 141, ABOUT, DISK),
+    CALL(getdents64, 217, 61, 217, ABOUT, DISK),
+    CALL(readahead, 187, 213, 225, ABOUT, DISK),
+    CALL(fadvise64, 221, 223, NO, ABOUT, DISK),
+    CALL(fstatfs, 138, 44, 100, ABOUT, DISK),
+    CALL(fchmod, 91, 52, 94, ABOUT, DISK),
+    CALL(fchown, 93, 55, 95, ABOUT, DISK),
+    CALL(sync, 162, 81, 36, PLAIN, DISK),
+    CALL(io_getevents, 208, 4, 245, PLAIN, DISK),
+    CALL(io_pgetevents, 333, 292, 399, PLAIN, DISK),
+    CALL(io_submit, 209, 2, 246, PLAIN, DISK),
+    CALL(msync, 26, 227, 144, PLAIN, DISK),
+    CALL(open, 2, NO, 5, PLAIN, DISK),
+    CALL(openat, 257, 56, 322, PLAIN, DISK),
+    CALL(openat2, 437, 437, 437, PLAIN, DISK),
+    CALL(creat, 85, NO, 8, PLAIN, DISK),
+    CALL(stat, 4, NO, 106, PLAIN, DISK),
+    CALL(lstat, 6, NO, 107, PLAIN, DISK),
+    CALL(stat64, NO, NO, 195, PLAIN, DISK),
+    CALL(lstat64, NO, NO, 196, PLAIN, DISK),
+    CALL(newfstatat, 262, 79, NO, PLAIN, DISK),
+    CALL(fstatat64, NO, NO, 327, PLAIN, DISK),
+    CALL(statx, 332, 291, 397, PLAIN, DISK),
+    CALL(access, 21, NO, 33, PLAIN, DISK),
+    CALL(faccessat, 269, 48, 334, PLAIN, DISK),
+    CALL(faccessat2, 439, 439, 439, PLAIN, DISK),
+    CALL(readlink, 89, NO, 85, PLAIN, DISK),
+    CALL(readlinkat, 267, 78, 332, PLAIN, DISK),
+    CALL(unlink, 87, NO, 10, PLAIN, DISK),
+    CALL(unlinkat, 263, 35, 328, PLAIN, DISK),
+    CALL(rename, 82, NO, 38, PLAIN, DISK),
+    CALL(renameat, 264, 38, 329, PLAIN, DISK),
+    CALL(renameat2, 316, 276, 382, PLAIN, DISK),
+    CALL(mkdir, 83, NO, 39, PLAIN, DISK),
+    CALL(mkdirat, 258, 34, 323, PLAIN, DISK),
+    CALL(rmdir, 84, NO, 40, PLAIN, DISK),
+    CALL(link, 86, NO, 9, PLAIN, DISK),
+    CALL(linkat, 265, 37, 330, PLAIN, DISK),
+    CALL(symlink, 88, NO, 83, PLAIN, DISK),
+    CALL(symlinkat, 266, 36, 331, PLAIN, DISK),
+    CALL(truncate, 76, 45, 92, PLAIN, DISK),
+    CALL(truncate64, NO, NO, 193, PLAIN, DISK),
+    CALL(chmod, 90, NO, 15, PLAIN, DISK),
+    CALL(fchmodat, 268, 53, 333, PLAIN, DISK),
+    CALL(chown, 92, NO, 182, PLAIN, DISK),
+    CALL(fchownat, 260, 54, 325, PLAIN, DISK),
+    CALL(utimensat, 280, 88, 348, PLAIN, DISK),
+    CALL(statfs, 137, 43, 99, PLAIN, DISK),
+    CALL(mount, 165, 40, 21, PLAIN, DISK),
+    CALL(umount2, 166, 39, 52, PLAIN, DISK),
+    CALL(execve, 59, 221, 11, PLAIN, DISK),
+    CALL(execveat, 322, 281, 387, PLAIN, DISK),
+    CALL(mmap, 9, 222, NO, PLAIN, OTHER),
+    CALL(mmap2, NO, NO, 192, PLAIN, OTHER),
+    CALL(munmap, 11, 215, 91, PLAIN, OTHER),
+    CALL(madvise, 28, 233, 220, PLAIN, OTHER),
+    CALL(read, 0, 63, 3, BY_FILE, OTHER),
+    CALL(write, 1, 64, 4, BY_FILE, OTHER),
+    CALL(readv, 19, 65, 145, BY_FILE, OTHER),
+    CALL(writev, 20, 66, 146, BY_FILE, OTHER),
+    CALL(pread64, 17, 67, 180, BY_FILE, OTHER),
+    CALL(pwrite64, 18, 68, 181, BY_FILE, OTHER),
+    CALL(preadv, 295, 69, 361, BY_FILE, OTHER),
+    CALL(pwritev, 296, 70, 362, BY_FILE, OTHER),
+    CALL(preadv2, 327, 286, 392, BY_FILE, OTHER),
+    CALL(pwritev2, 328, 287, 393, BY_FILE, OTHER),
+    CALL(sendfile, 40, 71, 187, BY_FILE, OTHER),
+    CALL(sendfile64, NO, NO, 239, BY_FILE, OTHER),
+    CALL(copy_file_range, 326, 285, 391, BY_FILE, OTHER),
+    CALL(splice, 275, 76, 340, BY_FILE, OTHER),
+    CALL(tee, 276, 77, 342, BY_FILE, OTHER),
+    CALL(vmsplice, 278, 75, 343, BY_FILE, OTHER),
+    CALL(ioctl, 16, 29, 54, BY_FILE, OTHER),
+    CALL(close, 3, 57, 6, BY_FILE, OTHER),
+    CALL(lseek, 8, 62, 19, BY_FILE, OTHER),
+    CALL(_llseek, NO, NO, 140, BY_FILE, OTHER),
+    CALL(fstat, 5, 80, 108, BY_FILE, OTHER),
+    CALL(fstat64, NO, NO, 197, BY_FILE, OTHER),
+    CALL(recvfrom, 45, 207, 292, BY_FILE, SOCKET),
+    CALL(recvmsg, 47, 212, 297, BY_FILE, SOCKET),
+    CALL(recvmmsg, 299, 243, 365, BY_FILE, SOCKET),
+    CALL(recvmmsg_time64, NO, NO, 417, BY_FILE, SOCKET),
+    CALL(recv, NO, NO, 291, BY_FILE, SOCKET),
+    CALL(sendto, 44, 206, 290, BY_FILE, SOCKET),
+    CALL(sendmsg, 46, 211, 296, BY_FILE, SOCKET),
+    CALL(sendmmsg, 307, 269, 374, BY_FILE, SOCKET),
+    CALL(send, NO, NO, 289, BY_FILE, SOCKET),
+    CALL(accept, 43, 202, 285, ABOUT, CLIENT),
+    CALL(accept4, 288, 242, 366, ABOUT, CLIENT),
+    CALL(connect, 42, 203, 283, BY_FILE, SOCKET),
+    CALL(shutdown, 48, 210, 293, BY_FILE, SOCKET),
+    CALL(mq_timedreceive, 243, 183, 277, PLAIN, OTHER),
+    CALL(mq_timedreceive_time64, NO, NO, 419, PLAIN, OTHER),
+    CALL(mq_timedsend, 242, 182, 276, PLAIN, OTHER),
+    CALL(msgrcv, 70, 188, 302, PLAIN, OTHER),
+    CALL(msgsnd, 69, 189, 301, PLAIN, OTHER),
+    CALL(restart_syscall, 219, 128, 0, PLAIN, OTHER),
+    CALL(membarrier, 324, 283, 389, PLAIN, OTHER),
+    CALL(getrandom, 318, 278, 384, PLAIN, OTHER),
+    CALL(process_vm_readv, 310, 270, 376, PLAIN, OTHER),
+    CALL(exit, 60, 93, 1, PLAIN, OTHER),
+    CALL(exit_group, 231, 94, 248, PLAIN, OTHER),
+    CALL(mprotect, 10, 226, 125, PLAIN, OTHER),
+    CALL(brk, 12, 214, 45, PLAIN, OTHER),
+    CALL(rt_sigaction, 13, 134, 174, PLAIN, OTHER),
+    CALL(rt_sigprocmask, 14, 135, 175, PLAIN, OTHER),
+    CALL(rt_sigreturn, 15, 139, 173, PLAIN, OTHER),
+    CALL(pipe, 22, NO, 42, PLAIN, OTHER),
+    CALL(sched_yield, 24, 124, 158, PLAIN, OTHER),
+    CALL(mremap, 25, 216, 163, PLAIN, OTHER),
+    CALL(mincore, 27, 232, 219, PLAIN, OTHER),
+    CALL(dup, 32, 23, 41, PLAIN, OTHER),
+    CALL(dup2, 33, NO, 63, PLAIN, OTHER),
+    CALL(dup3, 292, 24, 358, PLAIN, OTHER),
+    CALL(setitimer, 38, 103, 104, PLAIN, OTHER),
+    CALL(getpid, 39, 172, 20, PLAIN, OTHER),
+    CALL(socket, 41, 198, 281, PLAIN, OTHER),
+    CALL(bind, 49, 200, 282, PLAIN, OTHER),
+    CALL(listen, 50, 201, 284, PLAIN, OTHER),
+    CALL(getsockname, 51, 204, 286, PLAIN, OTHER),
+    CALL(getpeername, 52, 205, 287, PLAIN, OTHER),
+    CALL(socketpair, 53, 199, 288, PLAIN, OTHER),
+    CALL(setsockopt, 54, 208, 294, PLAIN, OTHER),
+    CALL(getsockopt, 55, 209, 295, PLAIN, OTHER),
+    CALL(fork, 57, NO, 2, PLAIN, OTHER),
+    CALL(kill, 62, 129, 37, PLAIN, OTHER),
+    CALL(shmat, 30, 196, 305, PLAIN, OTHER),
+    CALL(shmdt, 67, 197, 306, PLAIN, OTHER),
+    CALL(getcwd, 79, 17, 183, PLAIN, OTHER),
+    CALL(chdir, 80, 49, 12, PLAIN, OTHER),
+    CALL(fchdir, 81, 50, 133, PLAIN, OTHER),
+    CALL(gettimeofday, 96, 169, 78, PLAIN, OTHER),
+    CALL(prlimit64, 302, 261, 369, PLAIN, OTHER),
+    CALL(getrusage, 98, 165, 77, PLAIN, OTHER),
+    CALL(ptrace, 101, 117, 26, PLAIN, OTHER),
+    CALL(getuid, 102, 174, 24, PLAIN, OTHER),
+    CALL(getgid, 104, 176, 47, PLAIN, OTHER),
+    CALL(geteuid, 107, 175, 49, PLAIN, OTHER),
+    CALL(getegid, 108, 177, 50, PLAIN, OTHER),
+    CALL(getppid, 110, 173, 64, PLAIN, OTHER),
+    CALL(setsid, 112, 157, 66, PLAIN, OTHER),
+    CALL(sigaltstack, 131, 132, 186, PLAIN, OTHER),
+    CALL(prctl, 157, 167, 172, PLAIN, OTHER),
+    CALL(arch_prctl, 158, NO, NO, PLAIN, OTHER),
+    CALL(gettid, 186, 178, 224, PLAIN, OTHER),
+    CALL(tkill, 200, 130, 238, PLAIN, OTHER),
+    CALL(tgkill, 234, 131, 268, PLAIN, OTHER),
+    CALL(sched_setaffinity, 203, 122, 241, PLAIN, OTHER),
+    CALL(sched_getaffinity, 204, 123, 242, PLAIN, OTHER),
+    CALL(set_tid_address, 218, 96, 256, PLAIN, OTHER),
+    CALL(set_robust_list, 273, 99, 338, PLAIN, OTHER),
+    CALL(epoll_create, 213, NO, 250, PLAIN, OTHER),
+    CALL(epoll_create1, 291, 20, 357, PLAIN, OTHER),
+    CALL(epoll_ctl, 233, 21, 251, PLAIN, OTHER),
+    CALL(timer_create, 222, 107, 257, PLAIN, OTHER),
+    CALL(timer_settime, 223, 110, 258, PLAIN, OTHER),
+    CALL(timerfd_create, 283, 85, 350, PLAIN, OTHER),
+    CALL(timerfd_settime, 286, 86, 353, PLAIN, OTHER),
+    CALL(clock_gettime, 228, 113, 263, PLAIN, OTHER),
+    CALL(clock_getres, 229, 114, 264, PLAIN, OTHER),
+    CALL(eventfd, 284, NO, 351, PLAIN, OTHER),
+    CALL(eventfd2, 290, 19, 356, PLAIN, OTHER),
+    CALL(inotify_add_watch, 254, 27, 317, PLAIN, OTHER),
+    CALL(pipe2, 293, 59, 359, PLAIN, OTHER),
+    CALL(perf_event_open, 298, 241, 364, PLAIN, OTHER),
+    CALL(memfd_create, 319, 279, 385, PLAIN, OTHER),
+    CALL(bpf, 321, 280, 386, PLAIN, OTHER),
+    CALL(mlock, 149, 228, 150, PLAIN, OTHER),
+    CALL(mlock2, 325, 284, 390, PLAIN, OTHER),
+    CALL(munlock, 150, 229, 151, PLAIN, OTHER),
+    CALL(process_vm_writev, 311, 271, 377, PLAIN, OTHER),
+    CALL(process_madvise, 440, 440, 440, PLAIN, OTHER),
+    CALL(io_setup, 206, 0, 243, PLAIN, OTHER),
+    CALL(io_uring_setup, 425, 425, 425, PLAIN, OTHER),
+    CALL(io_uring_register, 427, 427, 427, PLAIN, OTHER),
+    CALL(rseq, 334, 293, 398, PLAIN, OTHER),
+    CALL(rt_sigqueueinfo, 129, 138, 178, PLAIN, OTHER),
+    CALL(pidfd_open, 434, 434, 434, PLAIN, OTHER),
+    CALL(close_range, 436, 436, 436, PLAIN, OTHER),
 };
 /* clang-format on */
 
 const struct hp_system_call *hp_system_call(int32_t number)
 {
     for (size_t at = 0; at < sizeof calls / sizeof calls[0]; at++)
-        if (calls[at].number == number)
+        if (calls[at].number == number && number >= 0)
             return &calls[at];
     return NULL;
 }

@@ -283,6 +283,7 @@ static void system_calls_have_names(void **state)
     assert_true(hp_system_call(SYS_fsync)->has_descriptor && !hp_system_call(SYS_fsync)->is_by_file);
     assert_true(hp_system_call(SYS_read)->is_by_file);
     assert_false(hp_system_call(SYS_wait4)->has_descriptor);
+    assert_string_equal(hp_system_call_name(SYS_mprotect), "mprotect");
     assert_null(hp_system_call_name(-1));
     assert_null(hp_system_call_name(100000));
     for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++)

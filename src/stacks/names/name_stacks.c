@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call_names.h"
 #include "collector.h"
 #include "named_stacks.h"
 #include "program_stacks.h"
 #include "symbolizer.h"
+#include "system_calls.h"
 #include "text.h"
 #include "waiters.h"
 
@@ -154,7 +154,7 @@ static void name_waiting(const struct naming *naming, uint64_t place, char *name
 /* "[kernel: read]" */
 static void name_kernel(uint64_t place, char *name, size_t size)
 {
-    const char *call = place > 0 ? hp_call_name((long)place - 1) : NULL;
+    const char *call = place > 0 ? hp_system_call_name((int32_t)(place - 1)) : NULL;
     if (call != NULL)
         snprintf(name, size, "[kernel: %s]", call);
     else
