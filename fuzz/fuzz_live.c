@@ -129,13 +129,13 @@ static uint64_t sum_of(const char *bytes, size_t length)
 }
 
 /* Global, so that the compiler does not drop the sums. */
-extern volatile uint64_t fuzz_seen;
-volatile uint64_t fuzz_seen;
+extern volatile uint64_t fuzz_event;
+volatile uint64_t fuzz_event;
 
 static void require_bounded(const struct hp_logged_call *call)
 {
     REQUIRE(call->note_length <= HP_NOTE_BYTES && call->note[call->note_length] == '\0');
-    fuzz_seen = sum_of(call->note, call->note_length);
+    fuzz_event = sum_of(call->note, call->note_length);
 }
 
 static void require_whole(const struct hp_logged_call *call, uint32_t note_length)
@@ -170,7 +170,7 @@ static void require_slow_bounded(const struct hp_slow_copy *copy)
 {
     require_bounded(&copy->call);
     for (uint32_t at = 0; at < copy->row_count; at++)
-        fuzz_seen = sum_of(copy->notes + copy->rows[at].note, copy->rows[at].note_length);
+        fuzz_event = sum_of(copy->notes + copy->rows[at].note, copy->rows[at].note_length);
 }
 
 static void require_slow_whole(const struct hp_slow_copy *copy)

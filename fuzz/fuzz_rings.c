@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "event_queue.h"
 #include "heap_live.h"
 #include "heap_source.h"
 #include "input.h"
-#include "seen.h"
 
 static ssize_t pread_of_changing(int fd, void *to, size_t bytes, off_t offset);
 
@@ -184,30 +184,30 @@ static void read_stacks(void)
 
 /* ------------------------------------------------------------------------------------------------- allocations */
 
-static void take_seen(struct hp_heap_live *heap, const struct hp_seen *seen)
+static void take_seen(struct hp_heap_live *heap, const struct hp_event *event)
 {
-    const uint32_t block = seen->block % MOST_BLOCKS;
-    if (seen->kind == HP_SEEN_FREED)
-        hp_heap_live_remove(heap, block, seen->live_bytes);
-    if (seen->kind != HP_SEEN_ALLOCATED)
+    const uint32_t block = event->block % MOST_BLOCKS;
+    if (event->kind == HP_EVENT_FREED)
+        hp_heap_live_remove(heap, block, event->live_bytes);
+    if (event->kind != HP_EVENT_ALLOCATED)
         return;
-    const unsigned char *stack = seen->stack;
+    const unsigned char *stack = event->stack;
     uint64_t sum = 0;
-    for (size_t at = 0; at < seen->stack_bytes; at++)
+    for (size_t at = 0; at < event->stack_bytes; at++)
         sum += stack[at];
     __asm__ volatile("" : : "r"(sum));
-    const struct hp_heap_worth worth = hp_heap_worth(heap, seen->bytes_asked, seen->mean);
-    hp_heap_live_look(heap, seen->live_bytes);
-    REQUIRE(hp_heap_live_add(heap, block, (uint32_t)(seen->place % STACKS), seen->bytes_asked, &worth) ||
+    const struct hp_heap_worth worth = hp_heap_worth(heap, event->bytes_asked, event->mean);
+    hp_heap_live_look(heap, event->live_bytes);
+    REQUIRE(hp_heap_live_add(heap, block, (uint32_t)(event->place % STACKS), event->bytes_asked, &worth) ||
             block == 0);
 }
 
 static void take_all_seen(struct hp_heap_live *heap)
 {
-    for (struct hp_seen *seen = hp_seen_take(UINT64_MAX), *next; seen != NULL; seen = next) {
-        next = seen->next;
-        take_seen(heap, seen);
-        free(seen);
+    for (struct hp_event *event = hp_event_take(UINT64_MAX), *next; event != NULL; event = next) {
+        next = event->next;
+        take_seen(heap, event);
+        free(event);
     }
 }
 

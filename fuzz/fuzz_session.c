@@ -62,14 +62,14 @@ static uint64_t walk_samples(const struct hp_snapshot *session)
 }
 
 /* Global, so that the compiler does not drop the walk. */
-extern volatile uint64_t fuzz_seen;
-volatile uint64_t fuzz_seen;
+extern volatile uint64_t fuzz_event;
+volatile uint64_t fuzz_event;
 
 /* Alone, and as one process of several: in the middle and as the first. */
 static void render_all(const struct hp_snapshot *session)
 {
     const struct hp_snapshot *const good = good_session();
-    fuzz_seen = walk_samples(session);
+    fuzz_event = walk_samples(session);
     render((const struct hp_snapshot *const[]){session}, 1);
     render((const struct hp_snapshot *const[]){good, session, good}, 3);
     render((const struct hp_snapshot *const[]){session, good, session}, 3);

@@ -337,7 +337,7 @@ static void build_waits(struct session_builder *builder)
 }
 
 /* Threads that live, have ended, share a row; an unterminated name, invalid records. */
-static void build_crew(struct session_builder *builder)
+static void build_thread_usage(struct session_builder *builder)
 {
     const uint32_t thread = builder_thread(builder);
     struct hp_thread *record = builder_at(builder, thread);
@@ -348,17 +348,18 @@ static void build_crew(struct session_builder *builder)
     record->generation = 2;
     record->life = (struct hp_thread_life){.ended_generation = 1, .user_ns = 900, .bytes_before = 10};
     builder_alloc_thread(builder, thread)->bytes = 100;
-    builder_crew(builder, 8)->rss_bytes = 5u << 20;
-    struct hp_crew_row *row = builder_crew_row(builder, "main", 4242);
+    builder_thread_usage(builder, 8)->rss_bytes = 5u << 20;
+    struct hp_thread_usage_row *row = builder_thread_usage_row(builder, "main", 4242);
     row->record = thread;
     row->generation = 2;
     row->user_ns = 5000;
     row->lived_ns = 9000;
     row->now_permille = 500;
-    *builder_crew_row(builder, "worker", 4250) = (struct hp_crew_row){.tid = 4250, .threads = 9, .user_ns = 70};
-    memset(builder_crew_row(builder, "", 1)->name, 0xff, sizeof row->name);
-    builder_crew_row(builder, "gone", 2)->threads = 0;
-    row = builder_crew_row(builder, "lost", 3);
+    *builder_thread_usage_row(builder, "worker", 4250) =
+        (struct hp_thread_usage_row){.tid = 4250, .threads = 9, .user_ns = 70};
+    memset(builder_thread_usage_row(builder, "", 1)->name, 0xff, sizeof row->name);
+    builder_thread_usage_row(builder, "gone", 2)->threads = 0;
+    row = builder_thread_usage_row(builder, "lost", 3);
     row->record = 4104;
     row->generation = UINT32_MAX;
 }
@@ -371,7 +372,7 @@ const struct fuzz_shape fuzz_shapes[] = {
     {"allocations", build_allocations},
     {"processor-time", build_processor_time},
     {"waits", build_waits},
-    {"crew", build_crew},
+    {"usage", build_thread_usage},
     {"open-zones", build_open},
     {"empty-session", build_empty},
     {"values", build_values},
@@ -436,8 +437,8 @@ void fuzz_shape_named(struct session_builder *builder, struct fuzz_input *input)
     header->metadata = take_text(builder, input);
     fuzz_bytes(input, record->name, sizeof record->name);
     builder_waits(builder, MOST_NAMES);
-    builder_crew(builder, 1);
-    fuzz_bytes(input, builder_crew_row(builder, "", 4242)->name, sizeof record->name);
+    builder_thread_usage(builder, 1);
+    fuzz_bytes(input, builder_thread_usage_row(builder, "", 4242)->name, sizeof record->name);
     for (unsigned at = 0; at < names; at++) {
         const uint32_t node = builder_node(builder, thread, parent, take_site(builder, input));
         add_calls(builder, input, thread, node);

@@ -101,7 +101,7 @@ static void put_date(struct hp_text *text, uint64_t days)
     hp_text_padded(text, day_of_year - (153 * month_from_march + 2) / 5 + 1, 2);
 }
 
-void hp_units_moment(struct hp_text *text, uint64_t unix_ns)
+void hp_units_timestamp(struct hp_text *text, uint64_t unix_ns)
 {
     const uint64_t ms = unix_ns / 1000000, seconds = ms / 1000;
     put_date(text, seconds / 86400);

@@ -14,7 +14,7 @@ void hp_units_about(struct hp_text *text, uint64_t count);       /* an estimate,
 void hp_units_hz(struct hp_text *text, double hz);               /* "2.10 GHz" */
 
 /* A time as RFC 3339 in UTC with milliseconds: "2026-10-02T08:15:30.123Z". */
-void hp_units_moment(struct hp_text *text, uint64_t unix_ns);
+void hp_units_timestamp(struct hp_text *text, uint64_t unix_ns);
 
 /* The nearest integer; negative numbers and NaN give 0, too large ones UINT64_MAX. */
 uint64_t hp_units_round(double number);

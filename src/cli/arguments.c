@@ -110,11 +110,11 @@ static bool is_column(struct hp_spelling *spelling, const hotpath_results *resul
 
 /* ---------------------------------------------------------------------------------------------------- lists */
 
-static const struct wish {
+static const struct name_list {
     const char *variable, *what, *advice;
     size_t offset; /* in the list of the settings */
     bool (*is_known)(struct hp_spelling *spelling, const hotpath_results *results);
-} wishes[] = {
+} name_lists[] = {
     {"HOTPATH_REPORT", "section", "; 'all' shows all sections", offsetof(struct hp_settings, show.report),
      is_section},
     {"HOTPATH_COLUMNS", "column", "; 'all' shows all columns", offsetof(struct hp_settings, show.columns),
@@ -123,17 +123,17 @@ static const struct wish {
      is_column},
 };
 
-static bool is_granted(const struct wish *wish, const char *list, const hotpath_results *results, char *problem,
-                       size_t size)
+static bool is_granted(const struct name_list *list_of, const char *list, const hotpath_results *results,
+                       char *problem, size_t size)
 {
     size_t length;
     for (const char *item; (item = hp_text_next_item(&list, &length)) != NULL;) {
         const size_t minus = item[0] == '-';
         struct hp_spelling spelling = hp_spelling_of(item + minus, length - minus);
-        if (wish->is_known(&spelling, results))
+        if (list_of->is_known(&spelling, results))
             continue;
-        snprintf(problem, size, "no %s '%.*s'%s%s%s", wish->what, (int)spelling.length, spelling.word,
-                 spelling.best != NULL ? " (did you mean '" : wish->advice,
+        snprintf(problem, size, "no %s '%.*s'%s%s%s", list_of->what, (int)spelling.length, spelling.word,
+                 spelling.best != NULL ? " (did you mean '" : list_of->advice,
                  spelling.best != NULL ? spelling.best : "", spelling.best != NULL ? "'?)" : "");
         return false;
     }
@@ -148,13 +148,14 @@ static bool wishes_are_known(const struct hp_settings *settings, const char *var
 {
     struct hp_arena arena = {0};
     bool are_known = true;
-    for (size_t at = 0; at < sizeof wishes / sizeof wishes[0]; at++) {
-        const struct wish *wish = &wishes[at];
-        const char *list = (const char *)settings + wish->offset;
-        if (strcmp(wish->variable, variable) != 0 || list[0] == '\0')
+    for (size_t at = 0; at < sizeof name_lists / sizeof name_lists[0]; at++) {
+        const struct name_list *list_of = &name_lists[at];
+        const char *list = (const char *)settings + list_of->offset;
+        if (strcmp(list_of->variable, variable) != 0 || list[0] == '\0')
             continue;
-        const hotpath_results *results = wish->is_known == is_column ? report_of_nothing(&arena, settings) : NULL;
-        are_known = is_granted(wish, list, results, problem, size);
+        const hotpath_results *results =
+            list_of->is_known == is_column ? report_of_nothing(&arena, settings) : NULL;
+        are_known = is_granted(list_of, list, results, problem, size);
     }
     hp_arena_release(&arena);
     return are_known;
@@ -268,7 +269,7 @@ static const char *look_up(const char *variable, void *context)
  * A misspelt name on the command line is an error; in the environment it only costs a line, which the report prints
  * itself.
  */
-static int check_wishes(struct hp_arguments *arguments)
+static int check_lists(struct hp_arguments *arguments)
 {
     static struct hp_settings settings;
     char problem[300];
@@ -304,7 +305,7 @@ int hp_arguments_read(struct hp_arguments *arguments, const struct hp_command *c
     arguments->operand_count = argc - optind;
     if (command->operand == HP_OPERAND_NONE && arguments->operand_count > 0)
         return hp_misuse(command, "unexpected argument '%s'", arguments->operands[0]);
-    return check_wishes(arguments);
+    return check_lists(arguments);
 }
 
 const char *hp_arguments_flag(const struct hp_arguments *arguments, const char *name)
@@ -315,10 +316,11 @@ const char *hp_arguments_flag(const struct hp_arguments *arguments, const char *
     return NULL;
 }
 
-bool hp_arguments_moment(const struct hp_arguments *arguments, const char *name, struct hp_moment *ret_moment)
+bool hp_arguments_timestamp(const struct hp_arguments *arguments, const char *name,
+                            struct hp_timestamp *ret_timestamp)
 {
     const char *text = hp_arguments_flag(arguments, name);
-    if (text == NULL || hp_moment_read(text, ret_moment))
+    if (text == NULL || hp_timestamp_read(text, ret_timestamp))
         return true;
     hp_misuse(arguments->command, "--%s '%s' is not a time such as 2s, 1m30s, 80%% or -10s", name, text);
     return false;

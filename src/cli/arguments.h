@@ -3,8 +3,8 @@
 #define HP_CLI_ARGUMENTS_H
 
 #include "command.h"
-#include "moment.h"
 #include "options.h"
+#include "timestamp.h"
 
 #define HP_MAX_FLAGS 16u
 
@@ -27,7 +27,8 @@ int hp_arguments_read(struct hp_arguments *arguments, const struct hp_command *c
 const char *hp_arguments_flag(const struct hp_arguments *arguments, const char *name);
 
 /* Reads a flag that is a moment of a run. False: it is given but is none; one line on stderr says so. */
-bool hp_arguments_moment(const struct hp_arguments *arguments, const char *name, struct hp_moment *ret_moment);
+bool hp_arguments_timestamp(const struct hp_arguments *arguments, const char *name,
+                            struct hp_timestamp *ret_timestamp);
 
 /* The value of an option given as a flag; NULL: not given. `variable` is its name in the environment. */
 const char *hp_arguments_option(const struct hp_arguments *arguments, const char *variable);

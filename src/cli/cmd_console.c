@@ -16,12 +16,12 @@
 #include "command.h"
 #include "console.h"
 #include "instrumented.h"
-#include "moment.h"
 #include "program_list.h"
 #include "run_console.h"
 #include "script.h"
 #include "session_choice.h"
 #include "sessions.h"
+#include "timestamp.h"
 
 #define COLUMNS 100u
 #define ROWS 30u
@@ -62,8 +62,8 @@ static bool read_interval(const struct hp_arguments *arguments, struct hp_consol
 /* Reads which part of the run is shown at first. */
 static bool read_window(const struct hp_arguments *arguments, struct hp_console *console)
 {
-    struct hp_moment begin = {0}, end = {0};
-    if (!hp_arguments_moment(arguments, "from", &begin) || !hp_arguments_moment(arguments, "to", &end))
+    struct hp_timestamp begin = {0}, end = {0};
+    if (!hp_arguments_timestamp(arguments, "from", &begin) || !hp_arguments_timestamp(arguments, "to", &end))
         return false;
     if (!begin.is_given && !end.is_given)
         return true;
@@ -71,8 +71,8 @@ static bool read_window(const struct hp_arguments *arguments, struct hp_console 
     const uint64_t elapsed = console->watched.elapsed_ns;
     console->window = (struct hp_window){.kind = HP_WINDOW_PAST,
                                          .length_ns = console->window.length_ns,
-                                         .from_ns = begin.is_given ? hp_moment_in(&begin, elapsed) : 0,
-                                         .to_ns = end.is_given ? hp_moment_in(&end, elapsed) : elapsed};
+                                         .from_ns = begin.is_given ? hp_timestamp_in(&begin, elapsed) : 0,
+                                         .to_ns = end.is_given ? hp_timestamp_in(&end, elapsed) : elapsed};
     if (console->window.from_ns >= console->window.to_ns) {
         hp_fail("the time range is empty: --from must be before --to, and within the run");
         return false;
@@ -104,7 +104,7 @@ static bool explain_owner(const char *name)
 
 static int choose(struct hp_console *console, const struct hp_settings *settings, const char *name)
 {
-    struct hp_session session;
+    struct hp_stored_session session;
     if (name == NULL)
         return EXIT_DONE;
     /* The program's own file is often in the current folder: its session comes first. */

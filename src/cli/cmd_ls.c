@@ -17,7 +17,7 @@
 /* ------------------------------------------------------------------------------------------------ a table */
 
 /* The name without its suffix, which is enough to find the session again. */
-static void put_name(char text[64], const struct hp_session *session)
+static void put_name(char text[64], const struct hp_stored_session *session)
 {
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(hp_session_name(session), "."), hp_session_name(session));
@@ -25,7 +25,7 @@ static void put_name(char text[64], const struct hp_session *session)
 }
 
 /* "running", "finished", "exit 3", "killed: SIGSEGV": how the program ended is known of a run. */
-static void put_state(char text[32], const struct hp_session *session)
+static void put_state(char text[32], const struct hp_stored_session *session)
 {
     char ending[24];
     const bool is_over = session->state == HP_SESSION_FINISHED || session->state == HP_SESSION_CRASHED;
@@ -54,7 +54,7 @@ static void put_size(char text[16], uint64_t bytes)
 }
 
 /* "pid 1234", "pid 1234 and 2 more" */
-static void put_processes(char text[32], const struct hp_session *session)
+static void put_processes(char text[32], const struct hp_stored_session *session)
 {
     if (session->processes == 0)
         snprintf(text, 32, "none");
@@ -88,7 +88,7 @@ static const char *field_of(const struct line *line, int field)
     return fields[field];
 }
 
-static void describe(struct line *line, const struct hp_session *session)
+static void describe(struct line *line, const struct hp_stored_session *session)
 {
     put_name(line->name, session);
     put_state(line->state, session);
@@ -139,7 +139,7 @@ static void print_table(const struct hp_sessions *sessions)
 
 /* --------------------------------------------------------------------------------------------------- JSON */
 
-static void put_json_session(struct hp_json *json, const struct hp_session *session)
+static void put_json_session(struct hp_json *json, const struct hp_stored_session *session)
 {
     hp_json_begin_object(json);
     hp_json_put_string(json, "path", session->path);
@@ -224,12 +224,12 @@ struct cleaning {
 /* Printed as in the table: a name may contain control characters. */
 static void print_path(const char *path)
 {
-    char safe[2 * sizeof((struct hp_session *)NULL)->path];
+    char safe[2 * sizeof((struct hp_stored_session *)NULL)->path];
     hp_copy_printable(safe, sizeof safe, path);
     puts(safe);
 }
 
-static void consider(struct cleaning *cleaning, const struct hp_session *session, size_t keep, bool is_dry,
+static void consider(struct cleaning *cleaning, const struct hp_stored_session *session, size_t keep, bool is_dry,
                      bool is_bold)
 {
     if (session->state == HP_SESSION_ELSEWHERE && !is_bold) {

@@ -85,7 +85,7 @@ static int switch_process(const struct hp_sessions *sessions, const char *proces
     if (!hp_number_unsigned(process, strlen(process), UINT32_MAX, &pid))
         return hp_misuse(is_on ? &hp_command_on : &hp_command_off, "'%s' is not a process id", process);
     for (size_t at = 0; at < sessions->count; at++) {
-        const struct hp_session *session = &sessions->all[at];
+        const struct hp_stored_session *session = &sessions->all[at];
         if (session->pid == pid && session->state == HP_SESSION_LIVE && !session->is_run)
             return report_outcome(flip_file(session->path, is_on), process, is_on);
     }

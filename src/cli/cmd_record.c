@@ -199,9 +199,10 @@ static int record(struct recording *recording)
     const bool has_samples = hp_collector_attach(recording->pid, HP_STACK_PERIOD_NS);
     if (!explain(recording, has_samples, shows_waiting(recording->pid)))
         return give_up(recording);
-    hp_run_observer_start(recording->folder, &(struct hp_run_observer_wishes){.has_waits = true,
-                                                                              .has_stacks = hp_collector_is_begun(),
-                                                                              .attached = recording->pid});
+    hp_run_observer_start(recording->folder,
+                          &(struct hp_run_observer_settings){.has_waits = true,
+                                                             .has_stacks = hp_collector_is_begun(),
+                                                             .attached = recording->pid});
     if (recording->for_ns == 0 && isatty(STDERR_FILENO))
         fprintf(stderr, "hotpath: recording process %u until Ctrl-C\n", (unsigned)recording->pid);
     wait_for_end(recording);

@@ -25,42 +25,42 @@ static void settle(const struct hp_arguments *arguments, struct hp_settings *set
 
 /* ---------------------------------------------------------------------------------------------------- work */
 
-static int show(const struct hp_sessions *parts, struct hp_settings *settings,
-                const struct hp_show_stretch *stretch, const struct hp_show_page *page)
+static int show(const struct hp_sessions *parts, struct hp_settings *settings, const struct hp_show_range *range,
+                const struct hp_show_page *page)
 {
     if (page->against != NULL || page->has_sources)
         return hp_show_page(parts, settings, stdout, page);
-    if (!stretch->from.is_given && !stretch->to.is_given)
+    if (!range->from.is_given && !range->to.is_given)
         return hp_show(parts, settings, stdout, true);
     if (settings->show.by == HP_BY_THREAD) {
         hp_fail("--by thread has no effect in a time range, because history is not kept per thread");
         settings->show.by = HP_BY_FUNCTION;
     }
-    return hp_show_stretch(parts, settings, stdout, stretch);
+    return hp_show_range(parts, settings, stdout, range);
 }
 
 static int run(const struct hp_arguments *arguments)
 {
     static struct hp_settings settings;
     struct hp_sessions parts = {0};
-    struct hp_show_stretch stretch = {0};
+    struct hp_show_range range = {0};
     const struct hp_show_page page = {.against = hp_arguments_flag(arguments, "against"),
                                       .has_sources = hp_arguments_flag(arguments, "source") != NULL};
     if (arguments->operand_count > 1)
         return hp_misuse(arguments->command, "unexpected argument '%s': only one session can be shown",
                          arguments->operands[1]);
-    if (!hp_arguments_moment(arguments, "from", &stretch.from) ||
-        !hp_arguments_moment(arguments, "to", &stretch.to))
+    if (!hp_arguments_timestamp(arguments, "from", &range.from) ||
+        !hp_arguments_timestamp(arguments, "to", &range.to))
         return EXIT_USAGE;
     settle(arguments, &settings);
     const bool is_of_page = page.against != NULL || page.has_sources;
     if (is_of_page && settings.output.format != HP_FORMAT_HTML)
         return hp_misuse(arguments->command, "--against and --source require --format html");
-    if (is_of_page && (stretch.from.is_given || stretch.to.is_given))
+    if (is_of_page && (range.from.is_given || range.to.is_given))
         return hp_misuse(arguments->command, "--against and --source cannot be combined with --from and --to");
     const bool is_found =
         hp_session_choose(&parts, &settings, arguments->operand_count > 0 ? arguments->operands[0] : NULL);
-    const int status = is_found ? show(&parts, &settings, &stretch, &page) : EXIT_FAILED;
+    const int status = is_found ? show(&parts, &settings, &range, &page) : EXIT_FAILED;
     hp_sessions_free(&parts);
     return status;
 }

@@ -17,7 +17,7 @@
 
 #include "alloc_library.h"
 #include "arguments.h"
-#include "census.h"
+#include "backfill.h"
 #include "clock.h"
 #include "collector.h"
 #include "command.h"
@@ -27,7 +27,7 @@
 #include "inherited.h"
 #include "launch.h"
 #include "lender.h"
-#include "outside.h"
+#include "process_table.h"
 #include "program_file.h"
 #include "report_output.h"
 #include "run_console.h"
@@ -256,8 +256,8 @@ static const char *folder_of_rings(const struct run *run)
  */
 static bool may_defer(const struct run *run)
 {
-    return run->is_preloaded && !run->agreed->has_timers && !run->settings.record.reserve && hp_census_is_exact() &&
-           hp_cpu_timers_are_harmless();
+    return run->is_preloaded && !run->agreed->has_timers && !run->settings.record.reserve &&
+           hp_process_table_is_exact() && hp_cpu_timers_are_harmless();
 }
 
 /* Observes the program from outside, without its help. */
@@ -268,7 +268,7 @@ static void watch(const void *context, pid_t pid)
     hp_inherited_let_go(run->settings.output.output_path);
     if (run->folder[0] == '\0')
         return;
-    hp_census_begin((uint32_t)pid);
+    hp_process_table_begin((uint32_t)pid);
     if (!is_safe(run))
         hp_lender_begin(run->folder, run->lender, run->settings.record.max_bytes);
     const bool has_heap = wants_alloc_stacks(run), takes_stacks = wants_stacks(run);
@@ -284,7 +284,7 @@ static void watch(const void *context, pid_t pid)
         run->agreed->defers = may_defer(run);
     }
     hp_run_observer_start(run->folder,
-                          &(struct hp_run_observer_wishes){.has_waits = has_waits, .has_stacks = has_stacks});
+                          &(struct hp_run_observer_settings){.has_waits = has_waits, .has_stacks = has_stacks});
 }
 
 /* ---------------------------------------------------------------------------------------------- report */
@@ -391,14 +391,14 @@ static bool has_sessions(const struct run *run)
 static void add_from_outside(const struct run *run)
 {
     const bool has_stacks = run->agreed != NULL && run->agreed->has_stacks;
-    const struct hp_outside outside = {.folder = run->folder,
-                                       .census = hp_census_end(),
-                                       .library = run->alloc_library,
-                                       .began = run->began,
-                                       .defers = run->agreed != NULL && run->agreed->defers,
-                                       .has_stacks =
-                                           has_stacks && run->alloc_library[0] == '\0' && !has_sessions(run)};
-    hp_outside_add(&outside);
+    const struct hp_backfill backfill = {.folder = run->folder,
+                                         .table = hp_process_table_end(),
+                                         .library = run->alloc_library,
+                                         .began = run->began,
+                                         .defers = run->agreed != NULL && run->agreed->defers,
+                                         .has_stacks =
+                                             has_stacks && run->alloc_library[0] == '\0' && !has_sessions(run)};
+    hp_backfill_add(&backfill);
 }
 
 static void report(struct run *run, pid_t program)

@@ -21,7 +21,7 @@
 #define USUAL_PORT 7878u
 #define USUAL_EVERY_MS 1000u
 
-struct wishes {
+struct choices {
     uint16_t port;
     bool is_port_given;
     uint32_t every_ms;
@@ -30,33 +30,33 @@ struct wishes {
 
 /* ---------------------------------------------------------------------------------------------- options */
 
-static bool read_port(const struct hp_arguments *arguments, struct wishes *wishes)
+static bool read_port(const struct hp_arguments *arguments, struct choices *choices)
 {
     const char *text = hp_arguments_flag(arguments, "port");
     char *end;
-    wishes->port = USUAL_PORT;
-    wishes->is_port_given = text != NULL;
+    choices->port = USUAL_PORT;
+    choices->is_port_given = text != NULL;
     if (text == NULL)
         return true;
     const unsigned long port = strtoul(text, &end, 10);
     if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && port <= 65535) {
-        wishes->port = (uint16_t)port;
+        choices->port = (uint16_t)port;
         return true;
     }
     hp_misuse(arguments->command, "--port '%s' is not between 0 and 65535", text);
     return false;
 }
 
-static bool read_interval(const struct hp_arguments *arguments, struct wishes *wishes)
+static bool read_interval(const struct hp_arguments *arguments, struct choices *choices)
 {
     const char *text = hp_arguments_flag(arguments, "every");
     char *end;
-    wishes->every_ms = USUAL_EVERY_MS;
+    choices->every_ms = USUAL_EVERY_MS;
     if (text == NULL)
         return true;
     const double seconds = strtod(text, &end);
     if (end != text && *end == '\0' && seconds >= 0.1 && seconds <= 60) {
-        wishes->every_ms = (uint32_t)(seconds * 1000 + 0.5);
+        choices->every_ms = (uint32_t)(seconds * 1000 + 0.5);
         return true;
     }
     hp_misuse(arguments->command, "--every '%s' is not between 0.1 and 60 seconds", text);
@@ -118,7 +118,7 @@ static void listen_to_signals(void)
 }
 
 /* False, with one line on stderr: there is no such session. */
-static bool choose(struct hp_session *session, const struct hp_settings *settings, const char *name)
+static bool choose(struct hp_stored_session *session, const struct hp_settings *settings, const char *name)
 {
     /* The program's own file is often in the current folder: its session comes first. */
     if ((strchr(name, '/') == NULL && hp_program_find(session, settings, name)) ||
@@ -145,19 +145,19 @@ static void say_address(const struct hp_arguments *arguments, const struct hp_li
         hp_fail("no browser was found (BROWSER, xdg-open); open the URL yourself");
 }
 
-static int serve(const struct hp_arguments *arguments, const struct wishes *wishes, struct hp_serving *serving)
+static int serve(const struct hp_arguments *arguments, const struct choices *choices, struct hp_serving *serving)
 {
     const char *address = hp_arguments_flag(arguments, "address");
-    const struct hp_server_settings settings = {.token = wishes->token, .every_ms = wishes->every_ms};
+    const struct hp_server_settings settings = {.token = choices->token, .every_ms = choices->every_ms};
     struct hp_listener listener;
     char problem[300];
     if (hp_server_is_missing() != NULL)
         return hp_fail("%s", hp_server_is_missing());
-    if (!hp_listener_open(&listener, address != NULL ? address : "127.0.0.1", wishes->port, !wishes->is_port_given,
-                          problem, sizeof problem))
+    if (!hp_listener_open(&listener, address != NULL ? address : "127.0.0.1", choices->port,
+                          !choices->is_port_given, problem, sizeof problem))
         return hp_fail("%s", problem);
     listen_to_signals();
-    say_address(arguments, &listener, wishes->token, serving->usual != NULL);
+    say_address(arguments, &listener, choices->token, serving->usual != NULL);
     const bool has_served = hp_server_run(serving, &listener, &settings, &told, problem, sizeof problem);
     hp_serving_free(serving);
     return has_served ? EXIT_DONE : hp_fail("%s", problem);
@@ -166,23 +166,23 @@ static int serve(const struct hp_arguments *arguments, const struct wishes *wish
 static int run(const struct hp_arguments *arguments)
 {
     static struct hp_settings settings;
-    static struct wishes wishes;
-    static struct hp_session session;
+    static struct choices choices;
+    static struct hp_stored_session session;
     if (arguments->operand_count > 1)
         return hp_misuse(arguments->command, "unexpected argument '%s': give one session, or none to serve all",
                          arguments->operands[1]);
-    if (!read_port(arguments, &wishes) || !read_interval(arguments, &wishes))
+    if (!read_port(arguments, &choices) || !read_interval(arguments, &choices))
         return EXIT_USAGE;
     hp_arguments_settle(arguments, &settings);
     if (arguments->operand_count > 0 && !choose(&session, &settings, arguments->operands[0]))
         return EXIT_FAILED;
-    if (!read_token(arguments, wishes.token))
+    if (!read_token(arguments, choices.token))
         return EXIT_FAILED;
     hp_cold_reader = hp_instrumented_read;
     const struct hp_program_source source = hp_program_source_of(&settings);
     struct hp_serving serving = {
         .source = &source, .settings = &settings, .usual = arguments->operand_count > 0 ? session.path : NULL};
-    return serve(arguments, &wishes, &serving);
+    return serve(arguments, &choices, &serving);
 }
 
 static const struct hp_flag flags[] = {

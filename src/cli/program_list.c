@@ -83,7 +83,7 @@ static bool console_page(const struct hp_settings *settings, const char *path, c
 
 /* ------------------------------------------------------------------------------------------------- program list */
 
-static enum hp_program_state state_of(const struct hp_session *session)
+static enum hp_program_state state_of(const struct hp_stored_session *session)
 {
     if (session->is_paused)
         return HP_PROGRAM_OFF;
@@ -100,7 +100,7 @@ static enum hp_program_state state_of(const struct hp_session *session)
     return HP_PROGRAM_ELSEWHERE;
 }
 
-static void add(struct hp_programs *programs, const struct hp_session *session)
+static void add(struct hp_programs *programs, const struct hp_stored_session *session)
 {
     struct hp_program *program = hp_programs_add(programs);
     if (program == NULL)
@@ -177,13 +177,13 @@ static bool is_called(const char *command, const char *name)
     return strcmp(hp_text_base_name(program), name) == 0;
 }
 
-bool hp_program_find(struct hp_session *ret_session, const struct hp_settings *settings, const char *name)
+bool hp_program_find(struct hp_stored_session *ret_session, const struct hp_settings *settings, const char *name)
 {
     struct hp_sessions sessions = {0};
-    const struct hp_session *best = NULL;
+    const struct hp_stored_session *best = NULL;
     hp_sessions_find(&sessions, &settings->record, false);
     for (size_t at = 0; at < sessions.count; at++) {
-        const struct hp_session *session = &sessions.all[at];
+        const struct hp_stored_session *session = &sessions.all[at];
         if (session->processes == 0 || !is_called(session->command, name))
             continue;
         if (best == NULL || (session->state == HP_SESSION_LIVE && best->state != HP_SESSION_LIVE))

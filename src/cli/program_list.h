@@ -10,6 +10,6 @@
 struct hp_program_source hp_program_source_of(const struct hp_settings *settings);
 
 /* The newest session or run of a program of that name; live ones first. False: none. */
-bool hp_program_find(struct hp_session *ret_session, const struct hp_settings *settings, const char *name);
+bool hp_program_find(struct hp_stored_session *ret_session, const struct hp_settings *settings, const char *name);
 
 #endif

@@ -52,18 +52,18 @@ struct showing {
     struct hp_run_stacks stacks;
     const struct hp_settings *settings;
     bool is_named;
-    const struct hp_show_stretch *stretch; /* NULL: the whole run */
-    const struct hp_show_page *page;       /* NULL: as the settings say */
-    char ending[32];                       /* the model keeps a pointer to it */
+    const struct hp_show_range *range; /* NULL: the whole run */
+    const struct hp_show_page *page;   /* NULL: as the settings say */
+    char ending[32];                   /* the model keeps a pointer to it */
 };
 
 /* Returns the result of hp_report_render_model. */
-static int write_page(struct showing *showing, const struct hp_page_wishes *wishes, FILE *stream)
+static int write_page(struct showing *showing, const struct hp_page_content *content, FILE *stream)
 {
     static char buffer[1 << 16];
     struct hp_text text;
     hp_text_init_stream(&text, buffer, sizeof buffer, hp_write_to_stream, stream);
-    const bool has_memory = hp_page_write(hp_reader_model(&showing->reader), showing->settings, wishes, &text);
+    const bool has_memory = hp_page_write(hp_reader_model(&showing->reader), showing->settings, content, &text);
     const bool is_written = hp_text_finish(&text);
     return !has_memory ? HOTPATH_E_SPACE : is_written ? HOTPATH_OK : HOTPATH_E_OUTPUT;
 }
@@ -93,9 +93,9 @@ static int render_page(struct showing *showing, FILE *stream)
     else if (weigh(showing, &other, &weighted))
         status =
             write_page(showing,
-                       &(struct hp_page_wishes){.weighted = &weighted,
-                                                .has_sources = showing->page != NULL && showing->page->has_sources,
-                                                .compared_with = against != NULL ? other.command : NULL},
+                       &(struct hp_page_content){.weighted = &weighted,
+                                                 .has_sources = showing->page != NULL && showing->page->has_sources,
+                                                 .compared_with = against != NULL ? other.command : NULL},
                        stream);
     hp_weighted_free(&weighted);
     if (against != NULL)
@@ -142,13 +142,13 @@ static int render_to_file(struct showing *showing)
 /* ---------------------------------------------------------------------------------------------- reading */
 
 /* False, with one line on stderr: there is no such part of the run. */
-static bool cut(struct hp_model *model, const struct hp_show_stretch *stretch)
+static bool cut(struct hp_model *model, const struct hp_show_range *range)
 {
     char text[40];
     struct hp_text whole;
     const uint64_t elapsed_ns = hp_run_elapsed_ns(&model->run);
-    const uint64_t from_ns = stretch->from.is_given ? hp_moment_in(&stretch->from, elapsed_ns) : 0;
-    const uint64_t to_ns = stretch->to.is_given ? hp_moment_in(&stretch->to, elapsed_ns) : elapsed_ns;
+    const uint64_t from_ns = range->from.is_given ? hp_timestamp_in(&range->from, elapsed_ns) : 0;
+    const uint64_t to_ns = range->to.is_given ? hp_timestamp_in(&range->to, elapsed_ns) : elapsed_ns;
     if (from_ns >= to_ns) {
         hp_text_init(&whole, text, sizeof text);
         hp_units_ns(&whole, (double)elapsed_ns);
@@ -184,7 +184,7 @@ static int show_model(const struct hp_sessions *sessions, struct showing *showin
     struct hp_model *model = hp_reader_model(&showing->reader);
     model->killed_by =
         killed_by(sessions, model->run.sessions[0]->header.parent_pid, showing->ending, sizeof showing->ending);
-    if (showing->stretch != NULL && !cut(model, showing->stretch))
+    if (showing->range != NULL && !cut(model, showing->range))
         return EXIT_FAILED;
     return showing->settings->output.output_path[0] != '\0' ? render_to_file(showing) : render(showing, stream);
 }
@@ -220,8 +220,8 @@ int hp_show_page(const struct hp_sessions *sessions, const struct hp_settings *s
     return show(sessions, &(struct showing){.settings = settings, .page = page}, stream);
 }
 
-int hp_show_stretch(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream,
-                    const struct hp_show_stretch *stretch)
+int hp_show_range(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream,
+                  const struct hp_show_range *range)
 {
-    return show(sessions, &(struct showing){.settings = settings, .is_named = true, .stretch = stretch}, stream);
+    return show(sessions, &(struct showing){.settings = settings, .is_named = true, .range = range}, stream);
 }

@@ -4,13 +4,13 @@
 
 #include <stdio.h>
 
-#include "moment.h"
 #include "options.h"
 #include "sessions.h"
+#include "timestamp.h"
 
 /* The part of the run to show; a moment not given means the run's own beginning or end. */
-struct hp_show_stretch {
-    struct hp_moment from, to;
+struct hp_show_range {
+    struct hp_timestamp from, to;
 };
 
 /* What a page has besides the report. */
@@ -31,7 +31,7 @@ int hp_show_page(const struct hp_sessions *sessions, const struct hp_settings *s
                  const struct hp_show_page *page);
 
 /* The same for a part of the run. */
-int hp_show_stretch(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream,
-                    const struct hp_show_stretch *stretch);
+int hp_show_range(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream,
+                  const struct hp_show_range *range);
 
 #endif

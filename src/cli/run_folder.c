@@ -68,7 +68,7 @@ bool hp_run_folder_keep_stacks(const char *folder)
     if (stacks == NULL)
         return false;
     const uint64_t found = stacks->samples + stacks->waits + stacks->refused + stacks->allocs +
-                           stacks->unmade.samples + stacks->unmade.heaps;
+                           stacks->failed.samples + stacks->failed.heaps;
     struct hp_zone_namer *namer = stacks->zones.count > 0 ? hp_zone_names_of(folder) : NULL;
     const bool is_named = found > 0 && hp_name_stacks(stacks, namer, &named);
     hp_zone_names_free(namer);

@@ -10,7 +10,7 @@
 #include "stack_file.h"
 #include "text.h"
 
-static bool is_among(const struct hp_sessions *sessions, const struct hp_session *session)
+static bool is_among(const struct hp_sessions *sessions, const struct hp_stored_session *session)
 {
     for (size_t at = 0; at < sessions->count; at++)
         if (strcmp(hp_session_name(&sessions->all[at]), hp_session_name(session)) == 0)

@@ -58,7 +58,7 @@ static bool process_session(const char *pid, char *path, size_t size)
 static bool is_number(const char *text) { return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0'; }
 
 /* A name as `hotpath ls` shows it, or a path. */
-static bool is_called(const struct hp_session *session, const char *name)
+static bool is_called(const struct hp_stored_session *session, const char *name)
 {
     const char *file = hp_session_name(session);
     const size_t length = strlen(name);
@@ -66,12 +66,12 @@ static bool is_called(const struct hp_session *session, const char *name)
 }
 
 /* The newest match: sessions are sorted newest first; of one process, a live session is preferred. */
-static const struct hp_session *choose(const struct hp_sessions *sessions, const char *name)
+static const struct hp_stored_session *choose(const struct hp_sessions *sessions, const char *name)
 {
-    const struct hp_session *best = NULL;
+    const struct hp_stored_session *best = NULL;
     const bool is_pid = name != NULL && is_number(name);
     for (size_t at = 0; at < sessions->count; at++) {
-        const struct hp_session *session = &sessions->all[at];
+        const struct hp_stored_session *session = &sessions->all[at];
         if (name == NULL && session->processes == 0)
             continue; /* a run in which nothing is measured */
         if (is_pid ? session->is_run || strtoul(name, NULL, 10) != session->pid
@@ -100,14 +100,14 @@ static bool add_path(struct hp_sessions *parts, const char *path, bool is_folder
  * The session of a process that is not in our folders: the process has other folders, or another root, as in a
  * container.
  */
-static bool find_elsewhere(struct hp_session *ret_session, const char *pid)
+static bool find_elsewhere(struct hp_stored_session *ret_session, const char *pid)
 {
-    *ret_session = (struct hp_session){.processes = 1};
+    *ret_session = (struct hp_stored_session){.processes = 1};
     return process_session(pid, ret_session->path, sizeof ret_session->path);
 }
 
 /* Of a single session the process is asked, or its parent, as long as one of them lives. */
-static bool is_of_this_terminal(const struct hp_session *session)
+static bool is_of_this_terminal(const struct hp_stored_session *session)
 {
     if (session->is_run)
         return hp_run_is_of_this_terminal(session->path);
@@ -117,22 +117,22 @@ static bool is_of_this_terminal(const struct hp_session *session)
 }
 
 /* The newest that was started in this terminal; the newest of all where none was. */
-static const struct hp_session *prefer_this_terminal(const struct hp_sessions *sessions,
-                                                     const struct hp_session *newest)
+static const struct hp_stored_session *prefer_this_terminal(const struct hp_sessions *sessions,
+                                                            const struct hp_stored_session *newest)
 {
     for (size_t at = 0; at < sessions->count; at++) {
-        const struct hp_session *session = &sessions->all[at];
+        const struct hp_stored_session *session = &sessions->all[at];
         if (session->processes > 0 && is_of_this_terminal(session))
             return session;
     }
     return newest;
 }
 
-static bool find_newest(struct hp_session *ret_session, const struct hp_settings *settings, const char *name)
+static bool find_newest(struct hp_stored_session *ret_session, const struct hp_settings *settings, const char *name)
 {
     struct hp_sessions found = {0};
     const bool has_found = hp_sessions_find(&found, &settings->record, name != NULL);
-    const struct hp_session *chosen = has_found ? choose(&found, name) : NULL;
+    const struct hp_stored_session *chosen = has_found ? choose(&found, name) : NULL;
     if (name == NULL && chosen != NULL)
         chosen = prefer_this_terminal(&found, chosen);
     if (chosen != NULL)
@@ -143,7 +143,7 @@ static bool find_newest(struct hp_session *ret_session, const struct hp_settings
 
 static bool add_newest(struct hp_sessions *parts, const struct hp_settings *settings, const char *name)
 {
-    struct hp_session session;
+    struct hp_stored_session session;
     return find_newest(&session, settings, name) && add_path(parts, session.path, session.is_run);
 }
 
@@ -152,12 +152,12 @@ static bool is_path_of(const char *name, struct stat *ret_status)
     return name != NULL && (strchr(name, '/') != NULL || !is_number(name)) && stat(name, ret_status) == 0;
 }
 
-bool hp_session_find(struct hp_session *ret_session, const struct hp_settings *settings, const char *name)
+bool hp_session_find(struct hp_stored_session *ret_session, const struct hp_settings *settings, const char *name)
 {
     struct stat status;
     if (!is_path_of(name, &status))
         return find_newest(ret_session, settings, name);
-    *ret_session = (struct hp_session){.is_run = S_ISDIR(status.st_mode), .processes = 1};
+    *ret_session = (struct hp_stored_session){.is_run = S_ISDIR(status.st_mode), .processes = 1};
     if (strlen(name) >= sizeof ret_session->path)
         return false;
     memcpy(ret_session->path, name, strlen(name) + 1);

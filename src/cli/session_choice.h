@@ -17,6 +17,6 @@ bool hp_session_choose(struct hp_sessions *parts, const struct hp_settings *sett
  * The same as one session or run, not split into its parts. False: none, without a message. For a path, no other
  * field is filled in.
  */
-bool hp_session_find(struct hp_session *ret_session, const struct hp_settings *settings, const char *name);
+bool hp_session_find(struct hp_stored_session *ret_session, const struct hp_settings *settings, const char *name);
 
 #endif

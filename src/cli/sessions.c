@@ -31,7 +31,7 @@ const char *hp_session_state_name(enum hp_session_state state)
     return names[state];
 }
 
-const char *hp_session_name(const struct hp_session *session) { return hp_text_base_name(session->path); }
+const char *hp_session_name(const struct hp_stored_session *session) { return hp_text_base_name(session->path); }
 
 void hp_sessions_free(struct hp_sessions *sessions)
 {
@@ -39,17 +39,17 @@ void hp_sessions_free(struct hp_sessions *sessions)
     memset(sessions, 0, sizeof *sessions);
 }
 
-static struct hp_session *add(struct hp_sessions *sessions)
+static struct hp_stored_session *add(struct hp_sessions *sessions)
 {
     if (sessions->count == sessions->capacity) {
         const size_t capacity = sessions->capacity * 2 + 16;
-        struct hp_session *more = realloc(sessions->all, capacity * sizeof *more);
+        struct hp_stored_session *more = realloc(sessions->all, capacity * sizeof *more);
         if (more == NULL)
             return NULL;
         sessions->all = more;
         sessions->capacity = capacity;
     }
-    struct hp_session *session = &sessions->all[sessions->count++];
+    struct hp_stored_session *session = &sessions->all[sessions->count++];
     memset(session, 0, sizeof *session);
     return session;
 }
@@ -94,7 +94,7 @@ static int open_folder(int parent, const char *name, const char *path)
 
 /* --------------------------------------------------------------------------------------------- sessions */
 
-static void describe(struct hp_session *session, const struct hp_session_file *file)
+static void describe(struct hp_stored_session *session, const struct hp_session_file *file)
 {
     const struct hp_snapshot *snapshot = &file->snapshot;
     hp_copy_printable(session->command, sizeof session->command,
@@ -121,7 +121,7 @@ static bool add_session(struct hp_sessions *sessions, int folder, const char *pa
     static struct hp_session_file file;
     bool has_memory = true;
     if (hp_session_file_peek(&file, folder, name)) {
-        struct hp_session *session = add(sessions);
+        struct hp_stored_session *session = add(sessions);
         has_memory = session != NULL;
         if (has_memory &&
             snprintf(session->path, sizeof session->path, "%s/%s", path, name) >= (int)sizeof session->path)
@@ -135,13 +135,13 @@ static bool add_session(struct hp_sessions *sessions, int folder, const char *pa
 
 static int by_beginning(const void *a, const void *b)
 {
-    const struct hp_session *x = a, *y = b;
+    const struct hp_stored_session *x = a, *y = b;
     if (x->began_ns != y->began_ns)
         return x->began_ns < y->began_ns ? -1 : 1;
     return strcmp(x->path, y->path);
 }
 
-static struct hp_process_id process_of(const struct hp_session *session)
+static struct hp_process_id process_of(const struct hp_stored_session *session)
 {
     return (struct hp_process_id){session->pid, session->process_start};
 }
@@ -149,7 +149,7 @@ static struct hp_process_id process_of(const struct hp_session *session)
 /* Those that were written from outside come last. */
 static int by_process(const void *a, const void *b)
 {
-    const struct hp_session *x = a, *y = b;
+    const struct hp_stored_session *x = a, *y = b;
     if (x->is_outside != y->is_outside)
         return x->is_outside ? 1 : -1;
     return hp_process_id_order(process_of(x), process_of(y));
@@ -195,7 +195,7 @@ static uint32_t count_processes(struct hp_sessions *parts)
     uint32_t count = 0;
     sort(parts, 0, by_process);
     for (size_t at = 0; at < parts->count; at++) {
-        const struct hp_session *part = &parts->all[at];
+        const struct hp_stored_session *part = &parts->all[at];
         const bool is_next =
             at > 0 && !part->is_outside && hp_process_id_is_same(process_of(part), process_of(part - 1));
         count += part->is_outside ? part->counted : is_next ? 0u : 1u;
@@ -220,7 +220,7 @@ size_t hp_sessions_alive(const struct hp_sessions *sessions)
 }
 
 /* A run is live if any of its processes is, crashed if any of them is, and off if all live ones are. */
-static void describe_run(struct hp_session *run, const struct hp_sessions *parts, bool has_runner)
+static void describe_run(struct hp_stored_session *run, const struct hp_sessions *parts, bool has_runner)
 {
     size_t live = 0, paused = 0;
     run->is_run = true;
@@ -228,7 +228,7 @@ static void describe_run(struct hp_session *run, const struct hp_sessions *parts
     snprintf(run->command, sizeof run->command, "%s",
              parts->count > 0 ? parts->all[0].command : "(nothing recorded)");
     for (size_t at = 0; at < parts->count; at++) {
-        const struct hp_session *part = &parts->all[at];
+        const struct hp_stored_session *part = &parts->all[at];
         run->disk_bytes += part->disk_bytes;
         live += part->state == HP_SESSION_LIVE;
         paused += part->is_paused;
@@ -251,7 +251,7 @@ static uint64_t changed_ns(const struct stat *status)
 static bool add_run(struct hp_sessions *sessions, int parent, const char *path, const char *name)
 {
     struct hp_sessions parts = {0};
-    struct hp_session run = {0};
+    struct hp_stored_session run = {0};
     struct stat status;
     if (snprintf(run.path, sizeof run.path, "%s/%s", path, name) >= (int)sizeof run.path)
         return true;
@@ -265,7 +265,7 @@ static bool add_run(struct hp_sessions *sessions, int parent, const char *path, 
     sort(&parts, 0, by_beginning);
     describe_run(&run, &parts, has_runner);
     hp_sessions_free(&parts);
-    struct hp_session *place = add(sessions);
+    struct hp_stored_session *place = add(sessions);
     if (place != NULL)
         *place = run;
     return is_complete && place != NULL;
@@ -365,7 +365,7 @@ static bool take_leftover(struct hp_sessions *sessions, int folder, const char *
     if (!hp_text_has_suffix(name, HP_SESSION_SUFFIX) || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
         !is_leftover(folder, name, &status))
         return true;
-    struct hp_session *session = add(sessions);
+    struct hp_stored_session *session = add(sessions);
     if (session == NULL)
         return false;
     if (snprintf(session->path, sizeof session->path, "%s/%s", path, name) >= (int)sizeof session->path)
@@ -408,7 +408,7 @@ bool hp_run_remove(const char *folder)
     return fd >= 0 && each_name(NULL, fd, folder, remove_name) && rmdir(folder) == 0;
 }
 
-bool hp_session_remove(const struct hp_session *session)
+bool hp_session_remove(const struct hp_stored_session *session)
 {
     char axis[sizeof session->path + 8];
     const bool is_removed = session->is_run ? hp_run_remove(session->path) : unlink(session->path) == 0;
@@ -425,7 +425,7 @@ static bool take_run_name(struct hp_sessions *runs, int folder, const char *path
     struct stat status;
     if (!hp_text_has_suffix(name, HP_RUN_SUFFIX) || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
         return true;
-    struct hp_session *run = add(runs);
+    struct hp_stored_session *run = add(runs);
     if (run == NULL || snprintf(run->path, sizeof run->path, "%s/%s", path, name) >= (int)sizeof run->path)
         return false;
     run->began_ns = changed_ns(&status);

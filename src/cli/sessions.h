@@ -19,7 +19,7 @@ enum hp_session_state {
     HP_SESSION_CRASHED
 };
 
-struct hp_session {
+struct hp_stored_session {
     char path[2048];
     char command[256];
     uint64_t began_ns;   /* CLOCK_REALTIME */
@@ -37,7 +37,7 @@ struct hp_session {
 };
 
 struct hp_sessions {
-    struct hp_session *all;
+    struct hp_stored_session *all;
     size_t count, capacity;
 };
 
@@ -45,7 +45,7 @@ struct hp_sessions {
 size_t hp_sessions_alive(const struct hp_sessions *sessions);
 
 /* The last part of its path: the name in `hotpath ls` and for `hotpath report`. */
-const char *hp_session_name(const struct hp_session *session);
+const char *hp_session_name(const struct hp_stored_session *session);
 
 /* The word for a state: live, elsewhere, finished, crashed. */
 const char *hp_session_state_name(enum hp_session_state state);
@@ -78,6 +78,6 @@ void hp_runs_forget(const char *folder, uint32_t keep);
 bool hp_run_remove(const char *folder);
 
 /* Removes a session, or a run with all its sessions. False, with one line on stderr: it still exists. */
-bool hp_session_remove(const struct hp_session *session);
+bool hp_session_remove(const struct hp_stored_session *session);
 
 #endif

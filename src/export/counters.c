@@ -38,9 +38,9 @@ static bool add_gains(struct hp_model *model, const struct hp_timeline *timeline
         return false;
     moments[0] = counter->first_ns;
     if (timeline->from + line->first > 0 && line->first > 0)
-        moments[0] = start + hp_timeline_moment(timeline, line->first - 1);
+        moments[0] = start + hp_timeline_timestamp(timeline, line->first - 1);
     for (uint32_t at = 0; at < line->count; at++) {
-        const uint64_t moment = start + hp_timeline_moment(timeline, line->first + at);
+        const uint64_t moment = start + hp_timeline_timestamp(timeline, line->first + at);
         gained[at] = hp_timeline_gain(timeline, &model->run, line, line->first + at);
         moments[at + 1] = moment > moments[at] ? moment : moments[at];
     }

@@ -352,12 +352,12 @@ static void settle(struct hp_settings *ours, const struct hp_settings *settings)
     show->time_exclusive = false;
 }
 
-static bool put_data(struct hp_json *json, const hotpath_results *results, const struct hp_page_wishes *wishes)
+static bool put_data(struct hp_json *json, const hotpath_results *results, const struct hp_page_content *content)
 {
     hp_json_begin_object(json);
     hp_json_put_u64(json, "page_version", PAGE_VERSION);
     hp_json_key(json, "is_served");
-    hp_json_bool(json, wishes->is_served);
+    hp_json_bool(json, content->is_served);
     hp_json_report_put_about(json, results);
     hp_json_key(json, "sections");
     hp_json_begin_object(json);
@@ -367,20 +367,20 @@ static bool put_data(struct hp_json *json, const hotpath_results *results, const
     hp_json_report_put_end(json, results);
     hp_json_key(json, "history");
     bool has_memory = hp_page_put_history(json, results->model);
-    if (wishes->has_sources) {
+    if (content->has_sources) {
         hp_json_key(json, "sources");
         hp_page_put_sources(json, results);
     }
     hp_json_key(json, "tree_threads");
-    has_memory &= hp_page_put_threads(json, results, wishes->is_served);
+    has_memory &= hp_page_put_threads(json, results, content->is_served);
     hp_json_key(json, "stacks");
-    has_memory &= hp_page_put_stacks(json, wishes->weighted, wishes->compared_with);
+    has_memory &= hp_page_put_stacks(json, content->weighted, content->compared_with);
     hp_json_end_object(json);
     return has_memory;
 }
 
 bool hp_page_write_data(struct hp_model *model, const struct hp_settings *settings,
-                        const struct hp_page_wishes *wishes, struct hp_text *out)
+                        const struct hp_page_content *content, struct hp_text *out)
 {
     struct hp_text data;
     struct hp_json json;
@@ -394,7 +394,7 @@ bool hp_page_write_data(struct hp_model *model, const struct hp_settings *settin
         return false;
     hp_text_init_stream(&data, buffer, BUFFER_BYTES, hp_page_put_data, out);
     hp_json_init(&json, &data, false);
-    const bool has_memory = put_data(&json, results, wishes);
+    const bool has_memory = put_data(&json, results, content);
     hp_text_finish(&data);
     return has_memory;
 }
@@ -425,11 +425,11 @@ void hp_page_write_tail(struct hp_text *out)
     hp_text_bytes(out, (const char *)hp_report_page_tail, hp_report_page_tail_size);
 }
 
-bool hp_page_write(struct hp_model *model, const struct hp_settings *settings, const struct hp_page_wishes *wishes,
-                   struct hp_text *out)
+bool hp_page_write(struct hp_model *model, const struct hp_settings *settings,
+                   const struct hp_page_content *content, struct hp_text *out)
 {
-    hp_page_write_head(wishes->is_served, out);
-    const bool has_memory = hp_page_write_data(model, settings, wishes, out);
+    hp_page_write_head(content->is_served, out);
+    const bool has_memory = hp_page_write_data(model, settings, content, out);
     hp_page_write_tail(out);
     return has_memory;
 }

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct hp_page_wishes {
+struct hp_page_content {
     bool is_served;                     /* by `hotpath serve`: the page asks it for newer data */
     const struct hp_weighted *weighted; /* stacks; NULL: none */
     bool has_sources;                   /* source text of measured functions, which may be private */
@@ -23,12 +23,12 @@ struct hp_page_wishes {
 };
 
 /* Writes the page of a run. `settings` say how a report would look; the page has all rows. False: no memory. */
-bool hp_page_write(struct hp_model *model, const struct hp_settings *settings, const struct hp_page_wishes *wishes,
-                   struct hp_text *out);
+bool hp_page_write(struct hp_model *model, const struct hp_settings *settings,
+                   const struct hp_page_content *content, struct hp_text *out);
 
 /* Only its data, as JSON that is safe inside a script element. */
 bool hp_page_write_data(struct hp_model *model, const struct hp_settings *settings,
-                        const struct hp_page_wishes *wishes, struct hp_text *out);
+                        const struct hp_page_content *content, struct hp_text *out);
 
 /* What comes before the data and after it. A served page may connect to its own server, and nowhere else. */
 void hp_page_write_head(bool is_served, struct hp_text *out);

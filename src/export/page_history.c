@@ -1,7 +1,7 @@
 /*
  * The page: the numbers of the run over time. Each counter is written as its increase between successive moments,
- * so that the value of a stretch is a sum. The rules are those of stretches of a run (stretch.c), so the page has
- * the numbers of `hotpath report --from --to`.
+ * so that the value of a time range is a sum. The rules are those of time ranges of a run (time_range.c), so the
+ * page has the numbers of `hotpath report --from --to`.
  *
  * With one session that has a history, the moments are those of its samples; with several, they are equally spaced.
  * SPDX-License-Identifier: MIT

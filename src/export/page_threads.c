@@ -9,13 +9,13 @@
 #include "arena.h"
 #include "arith.h"
 #include "cpu_profile.h"
-#include "crew_profile.h"
 #include "hash_index.h"
 #include "page.h"
 #include "pair_table.h"
 #include "profile.h"
 #include "section.h"
 #include "sort.h"
+#include "thread_usage_profile.h"
 #include "units.h"
 #include "wait_profile.h"
 
@@ -160,17 +160,18 @@ struct fitting {
     size_t count;
     struct hp_pair_table numbers; /* sites by session and id; the first is outside of all */
     struct hp_site_waits *sites;
-    const struct hp_crew_member **members; /* by thread; NULL: what it waited for in all is unknown */
+    const struct hp_thread_usage_member **members; /* by thread; NULL: what it waited for in all is unknown */
     size_t thread_count;
     double *site_sums, *thread_sums;
 };
 
 /* Only threads that were watched alone under this id. */
-static const struct hp_crew_member *find_member(const struct hp_run_crew *crew, const struct hp_thread_label *label)
+static const struct hp_thread_usage_member *find_member(const struct hp_run_thread_usage *usage,
+                                                        const struct hp_thread_label *label)
 {
-    const struct hp_crew_member *found = NULL;
-    for (size_t at = 0; crew != NULL && at < crew->count; at++) {
-        const struct hp_crew_member *member = crew->all[at];
+    const struct hp_thread_usage_member *found = NULL;
+    for (size_t at = 0; usage != NULL && at < usage->count; at++) {
+        const struct hp_thread_usage_member *member = usage->all[at];
         if (!member->is_watched || member->label->pid != label->pid || member->label->tid != label->tid)
             continue;
         if (found != NULL || member->label->threads != 1)
@@ -189,7 +190,8 @@ static void add_cell(struct fitting *fitting, uint32_t site, double off_ns)
 static bool make_cells(struct fitting *fitting, const struct threads *threads)
 {
     const struct place *const *places = (const struct place *const *)threads->places;
-    const struct hp_run_crew *crew = hp_run_has_crew(&threads->model->run) ? hp_model_crew(threads->model) : NULL;
+    const struct hp_run_thread_usage *usage =
+        hp_run_has_thread_usage(&threads->model->run) ? hp_model_thread_usage(threads->model) : NULL;
     struct hp_arena *arena = threads->model->arena;
     fitting->cells = hp_arena_take_array(arena, 2 * threads->place_count + 1, sizeof *fitting->cells);
     fitting->members = hp_arena_take_array(arena, threads->place_count + 1, sizeof(void *));
@@ -203,10 +205,11 @@ static bool make_cells(struct fitting *fitting, const struct threads *threads)
             return false;
         if (at == 0 || places[at]->thread->number != places[at - 1]->thread->number) {
             fitting->thread_count += at > 0;
-            const struct hp_crew_member *member = find_member(crew, places[at]->thread);
+            const struct hp_thread_usage_member *member = find_member(usage, places[at]->thread);
             fitting->members[fitting->thread_count] = member;
             if (member != NULL)
-                outside_ns[fitting->thread_count] = (double)member->lived_ns - (double)hp_crew_cpu_ns(member);
+                outside_ns[fitting->thread_count] =
+                    (double)member->lived_ns - (double)hp_thread_usage_cpu_ns(member);
         }
         const double off_ns = (double)hp_less(places[at]->own_ns, places[at]->cpu_ns);
         add_cell(fitting, site, off_ns);
@@ -264,7 +267,7 @@ static void fit(struct fitting *fitting, uint32_t cause)
         sum_up(fitting);
         for (size_t at = 0; at < fitting->count; at++) {
             struct cell *cell = &fitting->cells[at];
-            const struct hp_crew_member *member = fitting->members[cell->thread];
+            const struct hp_thread_usage_member *member = fitting->members[cell->thread];
             if (member != NULL)
                 cell->ns = scaled(cell->ns, fitting->thread_sums[cell->thread], member->waited_ns[cause]);
         }
@@ -415,10 +418,10 @@ static size_t count_records(const struct hp_forest *forest)
     return count;
 }
 
-/* The numbers of a stretch are not known by thread. */
+/* The numbers of a time range are not known by thread. */
 static bool is_known(const struct hp_model *model, const struct hotpath_section *section, bool is_served)
 {
-    return section != NULL && section->row_count > 0 && model->run.stretch == NULL &&
+    return section != NULL && section->row_count > 0 && model->run.range == NULL &&
            count_records(&model->profile->forest) <= (is_served ? MOST_SERVED_RECORDS : MOST_RECORDS);
 }
 

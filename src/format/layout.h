@@ -17,7 +17,7 @@
  *                              └▶ cpu: its CPU time ─▶ table: by node
  *                                                   └▶ sample chunks: the latest samples
  *          ├▶ waits: what threads waited for, by node
- *          ├▶ crew: what threads used, including those without a record
+ *          ├▶ thread_usage: what threads used, including those without a record
  *          └▶ lanes (a list): stacks of zones that are not a thread's current one ─▶ frames
  *          └▶ objects, and kinds, which describe their counters: object_layout.h
  *
@@ -203,7 +203,7 @@ struct hp_header {
     uint32_t outside;
     uint32_t processes;    /* from outside: processes without a session of their own that are counted here */
     uint64_t pause_ticks;  /* cost of stopping and restarting perf, as on context switches */
-    uint32_t crew;         /* offset of hp_crew; 0: no observer intended */
+    uint32_t thread_usage; /* offset of hp_thread_usage; 0: no observer intended */
     uint32_t lanes;        /* offset of the newest hp_lane */
     uint32_t kinds;        /* offset of the newest hp_kind */
     uint32_t objects;      /* offset of the newest hp_object */
@@ -651,10 +651,10 @@ struct hp_waits {
 
 /* --- what threads used, with or without zones */
 
-#define HP_CREW_CAUSES 20u /* one spare */
+#define HP_THREAD_USAGE_CAUSES 20u /* one spare */
 
 /* A thread; or several of the same name, if there are many, and then all numbers are sums over them. */
-struct hp_crew_row {
+struct hp_thread_usage_row {
     uint32_t tid;        /* of the latest one */
     uint32_t threads;    /* 0: free */
     uint32_t living;     /* of these, alive at the last look */
@@ -667,19 +667,19 @@ struct hp_crew_row {
     uint64_t voluntary; /* how often it gave up its CPU, and how often it was preempted */
     uint64_t involuntary;
     uint64_t lived_ns;
-    uint64_t allocated_bytes;           /* requested */
-    uint64_t usable_bytes;              /* the same in usable bytes */
-    uint64_t freed_bytes;               /* usable */
-    uint32_t now_permille;              /* CPU use between the last two samples, mean per thread */
-    uint32_t max_permille;              /* highest of a single thread */
-    uint64_t waited_ns[HP_CREW_CAUSES]; /* by enum hp_wait_cause */
+    uint64_t allocated_bytes;                   /* requested */
+    uint64_t usable_bytes;                      /* the same in usable bytes */
+    uint64_t freed_bytes;                       /* usable */
+    uint32_t now_permille;                      /* CPU use between the last two samples, mean per thread */
+    uint32_t max_permille;                      /* highest of a single thread */
+    uint64_t waited_ns[HP_THREAD_USAGE_CAUSES]; /* by enum hp_wait_cause */
 };
 
 /*
- * Written by the writer of hp_waits, in space that is made with it. Followed by hp_crew_row[capacity]. Free rows
- * may come before used ones.
+ * Written by the writer of hp_waits, in space that is made with it. Followed by hp_thread_usage_row[capacity]. Free
+ * rows may come before used ones.
  */
-struct hp_crew {
+struct hp_thread_usage {
     uint32_t capacity;
     uint32_t used;         /* rows up to the last one ever used */
     uint32_t samples;      /* number of updates; 0: no observer came */
@@ -716,8 +716,9 @@ _Static_assert(sizeof(struct hp_cpu_thread) == 128 && sizeof(struct hp_cpu_node)
 _Static_assert(sizeof(struct hp_cpu_table) == 32 && sizeof(struct hp_sample) == 24, "part of the file");
 _Static_assert(sizeof(struct hp_sample_chunk) == 32 && sizeof(struct hp_wait) == 80, "part of the file");
 _Static_assert(sizeof(struct hp_waits) == 64, "part of the file");
-_Static_assert(sizeof(struct hp_crew) == 64 && sizeof(struct hp_crew_row) == 272, "part of the file");
-_Static_assert(HP_WAIT_CAUSES <= HP_CREW_CAUSES, "a thread can wait for all of them");
+_Static_assert(sizeof(struct hp_thread_usage) == 64 && sizeof(struct hp_thread_usage_row) == 272,
+               "part of the file");
+_Static_assert(HP_WAIT_CAUSES <= HP_THREAD_USAGE_CAUSES, "a thread can wait for all of them");
 _Static_assert(sizeof(struct hp_alloc_stat) == 1504 && sizeof(struct hp_pool) == 64, "part of the file");
 
 #endif

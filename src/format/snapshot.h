@@ -349,11 +349,11 @@ bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *w
 /* --- what threads used */
 
 /* Copies the totals. False: no observer, or broken. */
-bool hp_snapshot_crew(const struct hp_snapshot *snapshot, struct hp_crew *ret_crew);
+bool hp_snapshot_thread_usage(const struct hp_snapshot *snapshot, struct hp_thread_usage *ret_usage);
 
 /* Threads, in no order; names are zero-terminated and may contain any bytes. */
-bool hp_snapshot_next_in_crew(const struct hp_snapshot *snapshot, struct hp_walk *walk,
-                              struct hp_crew_row *ret_row);
+bool hp_snapshot_next_thread_usage(const struct hp_snapshot *snapshot, struct hp_walk *walk,
+                                   struct hp_thread_usage_row *ret_row);
 
 /* Copies the thread record at an offset from such a row. False: there cannot be one. */
 bool hp_snapshot_thread(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_thread *ret_thread);

@@ -183,29 +183,30 @@ bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *w
 
 /* --------------------------------------------------------------------------------- what threads used */
 
-bool hp_snapshot_crew(const struct hp_snapshot *snapshot, struct hp_crew *ret_crew)
+bool hp_snapshot_thread_usage(const struct hp_snapshot *snapshot, struct hp_thread_usage *ret_usage)
 {
-    const uint32_t offset = snapshot->header.crew;
-    if (offset == 0 || !hp_snapshot_has_record(snapshot, offset, sizeof *ret_crew))
+    const uint32_t offset = snapshot->header.thread_usage;
+    if (offset == 0 || !hp_snapshot_has_record(snapshot, offset, sizeof *ret_usage))
         return false;
-    hp_copy_words(ret_crew, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_crew,
-                  ~(HP_BIT_OF(struct hp_crew, sampled_ns) - 1));
-    return ret_crew->samples != 0;
+    hp_copy_words(ret_usage, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_usage,
+                  ~(HP_BIT_OF(struct hp_thread_usage, sampled_ns) - 1));
+    return ret_usage->samples != 0;
 }
 
-bool hp_snapshot_next_in_crew(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_crew_row *ret_row)
+bool hp_snapshot_next_thread_usage(const struct hp_snapshot *snapshot, struct hp_walk *walk,
+                                   struct hp_thread_usage_row *ret_row)
 {
-    struct hp_crew crew;
-    const uint64_t waited = ~(HP_BIT_OF(struct hp_crew_row, waited_ns) - 1);
-    const uint64_t counters = waited | ((HP_BIT_OF(struct hp_crew_row, now_permille) - 1) &
-                                        ~(HP_BIT_OF(struct hp_crew_row, user_ns) - 1));
+    struct hp_thread_usage usage;
+    const uint64_t waited = ~(HP_BIT_OF(struct hp_thread_usage_row, waited_ns) - 1);
+    const uint64_t counters = waited | ((HP_BIT_OF(struct hp_thread_usage_row, now_permille) - 1) &
+                                        ~(HP_BIT_OF(struct hp_thread_usage_row, user_ns) - 1));
     walk->index = walk->is_begun ? walk->index + 1 : 0;
     walk->is_begun = false;
-    if (!hp_snapshot_crew(snapshot, &crew))
+    if (!hp_snapshot_thread_usage(snapshot, &usage))
         return false;
-    for (; walk->index < crew.used && walk->index < crew.capacity; walk->index++) {
+    for (; walk->index < usage.used && walk->index < usage.capacity; walk->index++) {
         const uint64_t offset =
-            (uint64_t)snapshot->header.crew + sizeof crew + (uint64_t)walk->index * sizeof *ret_row;
+            (uint64_t)snapshot->header.thread_usage + sizeof usage + (uint64_t)walk->index * sizeof *ret_row;
         if (!hp_snapshot_has_record(snapshot, offset, sizeof *ret_row) ||
             !hp_snapshot_may_step(snapshot, walk, sizeof *ret_row))
             return false;

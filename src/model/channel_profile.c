@@ -119,7 +119,7 @@ bool hp_channel_jam_of(struct hp_model *model, bool is_of_senders, struct hp_cha
         hp_run_has_objects(&model->run, hp_is_channel) ? hp_model_objects(model) : NULL;
     const struct hp_object_record *found = NULL;
     *ret_jam = (struct hp_channel_jam){0};
-    if (model->run.stretch != NULL)
+    if (model->run.range != NULL)
         return false; /* channels have no history: their numbers are of the whole run */
     for (size_t at = 0; objects != NULL && at < objects->count; at++) {
         struct hp_object_sums sums;

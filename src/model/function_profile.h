@@ -78,7 +78,7 @@ struct hp_found_function {
  * Processes whose stacks could not be recorded: those of samples, those of allocations, and the errno of the first
  * failure.
  */
-struct hp_unmade {
+struct hp_failed {
     uint32_t samples, heaps;
     int32_t error;
     uint32_t unused;
@@ -100,7 +100,7 @@ struct hp_function_profile {
     bool has_kernel;                              /* samples come from kernel mode, too */
     enum hp_stack_source source;
     uint64_t refused; /* threads that timers could not sample: they have alternate stacks of the program */
-    struct hp_unmade unmade;
+    struct hp_failed failed;
     char *shown_names; /* of all functions: their memory */
 };
 

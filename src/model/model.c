@@ -7,12 +7,12 @@
 #include "arena.h"
 #include "arith.h"
 #include "cpu_profile.h"
-#include "crew_profile.h"
 #include "floors.h"
 #include "object_profile.h"
 #include "profile.h"
-#include "stretch.h"
 #include "task_profile.h"
+#include "thread_usage_profile.h"
+#include "time_range.h"
 #include "timeline.h"
 #include "trust.h"
 #include "wait_profile.h"
@@ -177,10 +177,10 @@ const char *hp_model_cut(struct hp_model *model, uint64_t from_ns, uint64_t to_n
         return "not enough memory for the report";
     model->functions = NULL;
     model->waits = NULL;
-    model->crew = NULL;
+    model->usage = NULL;
     model->timeline = NULL;
     const struct hp_cpu *cpu = hp_run_has_cpu(&model->run) ? hp_model_cpu(model) : NULL;
-    return hp_stretch_cut(model->profile, &model->run, cpu, from_ns, to_ns);
+    return hp_time_range_cut(model->profile, &model->run, cpu, from_ns, to_ns);
 }
 
 const struct hp_profile *hp_model_by_thread(struct hp_model *model)
@@ -224,11 +224,11 @@ const struct hp_run_waits *hp_model_waits(struct hp_model *model)
     return model->waits;
 }
 
-const struct hp_run_crew *hp_model_crew(struct hp_model *model)
+const struct hp_run_thread_usage *hp_model_thread_usage(struct hp_model *model)
 {
-    if (model->crew == NULL)
-        model->crew = hp_crew_of_run(model->arena, model->profile);
-    return model->crew;
+    if (model->usage == NULL)
+        model->usage = hp_thread_usage_of_run(model->arena, model->profile);
+    return model->usage;
 }
 
 const struct hp_timeline *hp_model_timeline(struct hp_model *model)

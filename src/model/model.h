@@ -18,7 +18,7 @@ struct hp_cpu;
 struct hp_function_profile;
 struct hp_objects;
 struct hp_profile;
-struct hp_run_crew;
+struct hp_run_thread_usage;
 struct hp_run_waits;
 struct hp_tasks;
 struct hp_timeline;
@@ -36,7 +36,7 @@ struct hp_model {
     const struct hp_allocs *allocs;
     const struct hp_cpu *cpu, *cpu_by_thread;
     const struct hp_run_waits *waits;
-    const struct hp_run_crew *crew;
+    const struct hp_run_thread_usage *usage;
     const struct hp_timeline *timeline;
     const struct hp_objects *objects;
     const struct hp_tasks *tasks;
@@ -57,7 +57,7 @@ bool hp_model_build(struct hp_model *model, struct hp_arena *kept, struct hp_are
 bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapshots, bool has_moved);
 
 /*
- * Restricts the model to the stretch of the run between two moments, in nanoseconds since it began, until the next
+ * Restricts the model to the time range between two moments, in nanoseconds since the run began, until the next
  * refresh. Data without a history are not changed. Returns NULL, or one line that says why it is not possible: then
  * the model is invalid.
  */
@@ -77,7 +77,7 @@ const struct hp_cpu *hp_model_cpu_by_thread(struct hp_model *model);
 const struct hp_run_waits *hp_model_waits(struct hp_model *model);
 
 /* What its threads used. */
-const struct hp_run_crew *hp_model_crew(struct hp_model *model);
+const struct hp_run_thread_usage *hp_model_thread_usage(struct hp_model *model);
 
 /* The run over time. */
 const struct hp_timeline *hp_model_timeline(struct hp_model *model);

@@ -106,9 +106,9 @@ const char *hp_object_name_of_node(const struct hp_profile *profile, const struc
 static bool read_thread_name(const struct hp_snapshot *session, uint32_t record, char name[16])
 {
     struct hp_walk walk = {0};
-    struct hp_crew_row row;
+    struct hp_thread_usage_row row;
     struct hp_thread thread;
-    while (hp_snapshot_next_in_crew(session, &walk, &row))
+    while (hp_snapshot_next_thread_usage(session, &walk, &row))
         if (row.record == record && row.name[0] != '\0') {
             memcpy(name, row.name, sizeof row.name);
             return true;

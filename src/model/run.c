@@ -257,7 +257,7 @@ double hp_run_ns(const struct hp_run *run, uint64_t ticks) { return (double)tick
 
 uint64_t hp_run_elapsed_ns(const struct hp_run *run)
 {
-    return hp_units_round(hp_run_ns(run, run->elapsed_ticks)) + (run->stretch == NULL ? run->startup_ns : 0);
+    return hp_units_round(hp_run_ns(run, run->elapsed_ticks)) + (run->range == NULL ? run->startup_ns : 0);
 }
 
 uint64_t hp_run_started_ns(const struct hp_run *run, const struct hp_snapshot *session)

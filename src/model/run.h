@@ -16,7 +16,7 @@
 
 struct hp_arena;
 struct hp_floors;
-struct hp_stretch;
+struct hp_time_range;
 
 struct hp_run {
     const struct hp_snapshot **sessions; /* those that are added up, the primary one first */
@@ -42,7 +42,7 @@ struct hp_run {
     size_t cut_off;                    /* number of truncated session files */
     hp_read_name *read_name;           /* as in struct hp_snapshots */
     struct hp_floors *floors;          /* likewise */
-    const struct hp_stretch *stretch;  /* the stretch that the numbers are about; NULL: the whole run */
+    const struct hp_time_range *range; /* the time range that the numbers are about; NULL: the whole run */
 };
 
 /* Selects the sessions. False: no memory. The snapshots must outlive the run. */

@@ -66,14 +66,14 @@ struct hp_site_sums {
     uint32_t session; /* index of the first session that has it ... */
     uint32_t id;      /* ... and its id there */
     uint32_t kind;
-    bool is_by_compiler;        /* a compiler-instrumented function */
-    bool is_self_scaled;        /* its self time includes untimed calls */
-    bool is_limited;            /* calls were too short to time all of them: see HOTPATH_MEASURING_BOUND */
-    bool has_history;           /* in a stretch of a run: whether its history is known */
-    uint64_t stretch_cpu_ns;    /* of the stretch: CPU time in the function itself */
-    uint64_t stretch_kernel_ns; /* of that, in the kernel */
+    bool is_by_compiler;      /* a compiler-instrumented function */
+    bool is_self_scaled;      /* its self time includes untimed calls */
+    bool is_limited;          /* calls were too short to time all of them: see HOTPATH_MEASURING_BOUND */
+    bool has_history;         /* in a time range of a run: whether its history is known */
+    uint64_t range_cpu_ns;    /* of the time range: CPU time in the function itself */
+    uint64_t range_kernel_ns; /* of that, in the kernel */
     uint64_t found_cpu_ns, found_kernel_ns; /* the same as found by samples, in the whole run */
-    uint64_t stretch_bytes;                 /* of the stretch: requested by its calls themselves */
+    uint64_t range_bytes;                   /* of the time range: requested by its calls themselves */
     const struct hp_task_sums
         *task; /* the task class whose polls its zones are, once tasks were requested; NULL: none */
     const struct hp_thread_label *thread; /* NULL: all threads */

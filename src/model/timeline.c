@@ -5,7 +5,7 @@
 
 #include "arena.h"
 #include "arith.h"
-#include "stretch.h"
+#include "time_range.h"
 #include "wait_profile.h"
 
 #define SECOND 1e9
@@ -54,7 +54,7 @@ const char *hp_line_name(const struct hp_line *line)
 
 static bool is_of_site(uint32_t kind) { return kind == HP_AXIS_SITE_CALLS || kind == HP_AXIS_SITE_TICKS; }
 
-/* The others are for stretches (stretch.h). */
+/* The others are for time ranges (time_range.h). */
 static bool is_line(uint32_t kind) { return kind <= HP_AXIS_SITE_TICKS; }
 
 static uint32_t end_of(const struct hp_timeline *timeline) { return timeline->from + timeline->slots; }
@@ -117,7 +117,7 @@ double hp_timeline_gain(const struct hp_timeline *timeline, const struct hp_run 
     return line->kind == HP_AXIS_SITE_TICKS ? hp_run_ns(run, gained) : (double)gained;
 }
 
-uint64_t hp_timeline_moment(const struct hp_timeline *timeline, uint32_t slot)
+uint64_t hp_timeline_timestamp(const struct hp_timeline *timeline, uint32_t slot)
 {
     const uint64_t at = timeline->from + slot;
     return timeline->moments < HP_AXIS_SERIES ? hp_axis_value(&timeline->axis, timeline->moments, (uint32_t)at)
@@ -144,18 +144,18 @@ static bool add_line(struct reading *reading, uint32_t place, const struct hp_ax
     return true;
 }
 
-/* In a stretch, the slots that overlap it. */
+/* In a range, the slots that overlap it. */
 static void choose_slots(const struct reading *reading)
 {
     const struct hp_axis_header *header = &reading->axis->header;
     const struct hp_run *run = reading->profile->run;
     struct hp_timeline *timeline = reading->timeline;
     timeline->slots = header->used;
-    if (run->stretch == NULL)
+    if (run->range == NULL)
         return;
     const uint64_t shift = hp_less(header->start_ns, run->start_ns);
-    const uint64_t from = hp_less(run->stretch->from_ns, shift) / header->slot_ns;
-    const uint64_t end = (hp_less(run->stretch->to_ns, shift) + header->slot_ns - 1) / header->slot_ns;
+    const uint64_t from = hp_less(run->range->from_ns, shift) / header->slot_ns;
+    const uint64_t end = (hp_less(run->range->to_ns, shift) + header->slot_ns - 1) / header->slot_ns;
     const uint32_t last = end < header->used ? (uint32_t)end : header->used;
     timeline->from = from < last ? (uint32_t)from : last;
     timeline->slots = last - timeline->from;

@@ -26,7 +26,7 @@ struct hp_timeline {
     struct hp_axis axis;               /* its source */
     uint32_t moments;                  /* index there of the series with the times of the samples */
     uint64_t slot_ns;
-    uint32_t from; /* the first slot; above 0 in a stretch of the run */
+    uint32_t from; /* the first slot; above 0 in a time range of the run */
     uint32_t slots;
     struct hp_line *lines;
     size_t count;
@@ -40,7 +40,7 @@ double hp_timeline_gain(const struct hp_timeline *timeline, const struct hp_run 
                         uint32_t slot);
 
 /* The latest time of a slot at which something is known, in nanoseconds since the axis begins; likewise. */
-uint64_t hp_timeline_moment(const struct hp_timeline *timeline, uint32_t slot);
+uint64_t hp_timeline_timestamp(const struct hp_timeline *timeline, uint32_t slot);
 
 /* Whether a line is in percent, of a CPU or of a thread's time. */
 bool hp_line_is_share(const struct hp_line *line);

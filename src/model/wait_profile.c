@@ -7,7 +7,7 @@
 #include "arith.h"
 #include "floors.h"
 #include "sort.h"
-#include "stretch.h"
+#include "time_range.h"
 #include "wait_cause.h"
 
 const char *hp_wait_cause_name(uint32_t cause)
@@ -94,22 +94,22 @@ static bool add_wait(struct gathering *gathering, uint32_t session, const struct
     return sums->what != NULL;
 }
 
-/* Reduces an entry of a session to the stretch that the report is about. */
-static void cut_wait(const struct hp_stretch_waits *stretch, uint32_t number, struct hp_wait *wait)
+/* Reduces an entry of a session to the time range that the report is about. */
+static void cut_wait(const struct hp_time_range_waits *range, uint32_t number, struct hp_wait *wait)
 {
     const uint64_t whole = wait->ns;
-    wait->ns = number < HP_AXIS_WAITS ? stretch->ns[number] : 0;
-    wait->beside_ns = number < HP_AXIS_WAITS ? stretch->beside_ns[number] : 0;
+    wait->ns = number < HP_AXIS_WAITS ? range->ns[number] : 0;
+    wait->beside_ns = number < HP_AXIS_WAITS ? range->beside_ns[number] : 0;
     wait->probes = whole > 0 ? (uint32_t)((double)wait->probes * ((double)wait->ns / (double)whole)) : 0;
 }
 
-static void cut_sums(const struct hp_stretch_waits *stretch, struct hp_waits *sums)
+static void cut_sums(const struct hp_time_range_waits *range, struct hp_waits *sums)
 {
-    const double part = sums->watched_ns > 0 ? (double)stretch->watched_ns / (double)sums->watched_ns : 0;
+    const double part = sums->watched_ns > 0 ? (double)range->watched_ns / (double)sums->watched_ns : 0;
     sums->probes = hp_reduced(sums->probes, part);
     sums->watcher_ns = hp_reduced(sums->watcher_ns, part);
-    sums->watched_ns = stretch->watched_ns;
-    sums->left_out_ns = stretch->left_out_ns;
+    sums->watched_ns = range->watched_ns;
+    sums->left_out_ns = range->left_out_ns;
 }
 
 static bool add_session(struct gathering *gathering, uint32_t session)
@@ -119,10 +119,10 @@ static bool add_session(struct gathering *gathering, uint32_t session)
     struct hp_waits sums = {0};
     struct hp_wait wait;
     struct hp_walk walk = {0};
-    const struct hp_stretch *stretch = gathering->profile->run->stretch;
+    const struct hp_time_range *range = gathering->profile->run->range;
     const bool is_watched = hp_snapshot_waits(snapshot, &sums);
-    if (is_watched && stretch != NULL)
-        cut_sums(&stretch->waits[session], &sums);
+    if (is_watched && range != NULL)
+        cut_sums(&range->waits[session], &sums);
     waits->unwatched += sums.unwatched;
     if (!is_watched)
         return true;
@@ -136,8 +136,8 @@ static bool add_session(struct gathering *gathering, uint32_t session)
     if (sums.period_us > waits->period_us)
         waits->period_us = sums.period_us;
     while (hp_snapshot_next_wait(snapshot, &walk, &wait)) {
-        if (stretch != NULL)
-            cut_wait(&stretch->waits[session], walk.index, &wait);
+        if (range != NULL)
+            cut_wait(&range->waits[session], walk.index, &wait);
         if (!add_wait(gathering, session, &wait))
             return false;
     }

@@ -9,7 +9,6 @@
 
 #include "clock.h"
 #include "counter.h"
-#include "crew.h"
 #include "files.h"
 #include "hotpath.h"
 #include "layout.h"
@@ -17,19 +16,20 @@
 #include "process.h"
 #include "session_dirs.h"
 #include "task_files.h"
+#include "thread_usage.h"
 #include "used_time.h"
 
 #define TEXT_BYTES 8192u
 
 struct file {
     struct hp_header header;
-    struct hp_crew crew;
-    struct hp_crew_row crew_rows[HP_CREW_ROWS];
+    struct hp_thread_usage usage;
+    struct hp_thread_usage_row usage_rows[HP_THREAD_USAGE_ROWS];
     struct hp_waits waits;
     struct hp_wait wait_rows[HP_WATCH_ENTRIES];
     char texts[TEXT_BYTES];
 };
-_Static_assert(offsetof(struct file, crew) % 64 == 0 && offsetof(struct file, waits) % 8 == 0,
+_Static_assert(offsetof(struct file, usage) % 64 == 0 && offsetof(struct file, waits) % 8 == 0,
                "where they are found");
 
 static struct {
@@ -94,9 +94,9 @@ static void fill(uint32_t pid)
     note_time(&header->clock_start);
     header->clock_latest = header->clock_start;
     header->cpu_start_ns = header->cpu_latest_ns = hp_used_by(pid);
-    header->crew = (uint32_t)offsetof(struct file, crew);
+    header->thread_usage = (uint32_t)offsetof(struct file, usage);
     header->waits = (uint32_t)offsetof(struct file, waits);
-    attached.file.crew.capacity = HP_CREW_ROWS;
+    attached.file.usage.capacity = HP_THREAD_USAGE_ROWS;
     attached.file.waits.capacity = HP_WATCH_ENTRIES;
     describe(pid);
     header->used = header->capacity = header->backed = sizeof attached.file;

@@ -459,25 +459,25 @@ static void put_sites_if_due(struct hp_axis_feed *feed, uint64_t now)
 
 /* ------------------------------------------------------------------------------------------- the others */
 
-static void put_process(struct hp_axis_feed *feed, const struct hp_crew_watch *crew)
+static void put_process(struct hp_axis_feed *feed, const struct hp_thread_usage_watch *usage)
 {
     uint64_t cpu = 0, kernel = 0, live_bytes;
-    for (uint32_t at = 0; at < crew->sums.used; at++) {
-        cpu += crew->rows[at].user_ns + crew->rows[at].kernel_ns;
-        kernel += crew->rows[at].kernel_ns;
+    for (uint32_t at = 0; at < usage->sums.used; at++) {
+        cpu += usage->rows[at].user_ns + usage->rows[at].kernel_ns;
+        kernel += usage->rows[at].kernel_ns;
     }
     hp_axis_put(&feed->writer, HP_AXIS_CPU, 0, "", cpu);
     hp_axis_put(&feed->writer, HP_AXIS_KERNEL, 0, "", kernel);
-    hp_axis_put(&feed->writer, HP_AXIS_RESIDENT, 0, "", crew->sums.rss_bytes);
-    hp_axis_put(&feed->writer, HP_AXIS_LIVE, 0, "", crew->sums.threads);
+    hp_axis_put(&feed->writer, HP_AXIS_RESIDENT, 0, "", usage->sums.rss_bytes);
+    hp_axis_put(&feed->writer, HP_AXIS_LIVE, 0, "", usage->sums.threads);
     if (live_bytes_read(feed->session, &live_bytes))
         hp_axis_put(&feed->writer, HP_AXIS_ALLOCATED, 0, "", live_bytes);
 }
 
-static void put_threads(struct hp_axis_feed *feed, const struct hp_crew_watch *crew)
+static void put_threads(struct hp_axis_feed *feed, const struct hp_thread_usage_watch *usage)
 {
-    for (uint32_t at = 0; at < crew->sums.used; at++) {
-        const struct hp_crew_row *row = &crew->rows[at];
+    for (uint32_t at = 0; at < usage->sums.used; at++) {
+        const struct hp_thread_usage_row *row = &usage->rows[at];
         if (row->threads == 1 &&
             (row->now_permille >= BUSY_PERMILLE || hp_axis_has(&feed->writer, HP_AXIS_THREAD, row->tid)))
             hp_axis_put(&feed->writer, HP_AXIS_THREAD, row->tid, row->name, row->user_ns + row->kernel_ns);
@@ -507,7 +507,7 @@ static void put_places(struct hp_axis_feed *feed, const struct hp_proc_sampler *
 
 void hp_axis_feed_look(struct hp_axis_feed *feed, const struct hp_proc_sampler *sampler)
 {
-    const struct hp_crew *sums = &sampler->crew.sums;
+    const struct hp_thread_usage *sums = &sampler->usage.sums;
     if (feed->path[0] == '\0' || sums->samples < 2 || sums->sampled_ns == feed->fed_ns)
         return;
     feed->fed_ns = sums->sampled_ns;
@@ -516,8 +516,8 @@ void hp_axis_feed_look(struct hp_axis_feed *feed, const struct hp_proc_sampler *
         return;
     }
     feed->is_open = true;
-    put_process(feed, &sampler->crew);
-    put_threads(feed, &sampler->crew);
+    put_process(feed, &sampler->usage);
+    put_threads(feed, &sampler->usage);
     put_waits(feed, sampler);
     put_places(feed, sampler);
     put_sites_if_due(feed, sums->sampled_ns);

@@ -319,7 +319,7 @@ static void wait_credit(struct hp_proc_sampler *sampler, struct hp_watched *thre
     if (entry->beside_ns > entry->ns)
         entry->beside_ns = entry->ns;
     sampler->is_changed[at] = true;
-    hp_crew_wait(&thread->crew, entry->cause, ns);
+    hp_thread_usage_wait(&thread->usage, entry->cause, ns);
 }
 
 /* ------------------------------------------------------------------------------------------------- proc sampler */
@@ -630,21 +630,22 @@ static bool look_at(struct hp_proc_sampler *sampler, struct hp_watched *thread)
 }
 
 /* Its readings besides waiting. */
-static struct hp_crew_seen seen_of(const struct hp_watched *thread)
+static struct hp_thread_usage_seen seen_of(const struct hp_watched *thread)
 {
-    return (struct hp_crew_seen){thread->tid, thread->ran, thread->slices, thread->began_ns, thread->looked_ns};
+    return (struct hp_thread_usage_seen){thread->tid, thread->ran, thread->slices, thread->began_ns,
+                                         thread->looked_ns};
 }
 
 /* Credits the rest to its last known place. */
 static void end_thread(struct hp_proc_sampler *sampler, struct hp_watched *thread)
 {
-    const struct hp_crew_seen seen = seen_of(thread);
+    const struct hp_thread_usage_seen seen = seen_of(thread);
     if (thread->since_ns != 0) {
         take_back(sampler, thread);
         credit_waiting(sampler, thread, 0, ALL);
         credit_ready(sampler, thread, 0);
     }
-    hp_crew_part(&sampler->crew, &thread->crew, &seen);
+    hp_thread_usage_part(&sampler->usage, &thread->usage, &seen);
     end_listening(sampler, thread);
     account_close(sampler, thread);
 }
@@ -734,24 +735,24 @@ static void note_work(struct hp_proc_sampler *sampler)
 /* Whether a record must be looked for: the thread is new, or has none yet. */
 static bool lacks_record(const struct hp_proc_sampler *sampler, const struct hp_watched *thread)
 {
-    return thread->record == 0 && hp_crew_wants(&sampler->crew, &thread->crew);
+    return thread->record == 0 && hp_thread_usage_wants(&sampler->usage, &thread->usage);
 }
 
 /* What threads use, if that is due. */
-static bool look_at_crew(struct hp_proc_sampler *sampler, uint64_t now)
+static bool look_at_thread_usage(struct hp_proc_sampler *sampler, uint64_t now)
 {
     bool lacks_any = false;
-    hp_crew_probe_begin(&sampler->crew, now);
+    hp_thread_usage_probe_begin(&sampler->usage, now);
     for (uint32_t at = 0; at < sampler->thread_count; at++)
         lacks_any |= lacks_record(sampler, &sampler->threads[at]);
     if (lacks_any)
         wait_place_find_records(sampler);
     for (uint32_t at = 0; at < sampler->thread_count; at++) {
         struct hp_watched *thread = &sampler->threads[at];
-        const struct hp_crew_seen seen = seen_of(thread);
-        hp_crew_probe(&sampler->crew, &thread->crew, &seen, thread->record);
+        const struct hp_thread_usage_seen seen = seen_of(thread);
+        hp_thread_usage_probe(&sampler->usage, &thread->usage, &seen, thread->record);
     }
-    return hp_crew_probe_end(&sampler->crew, sampler->thread_count + sampler->left_alone, now);
+    return hp_thread_usage_probe_end(&sampler->usage, sampler->thread_count + sampler->left_alone, now);
 }
 
 /* Writes changes into the session: entries first, then their number. */
@@ -801,7 +802,7 @@ bool hp_proc_sample(struct hp_proc_sampler *sampler)
     note_work(sampler);
     note_period(sampler, now);
     sampler->round_ns = now;
-    return sampler->thread_count > 0 && look_at_crew(sampler, now) && write_back(sampler);
+    return sampler->thread_count > 0 && look_at_thread_usage(sampler, now) && write_back(sampler);
 }
 
 static bool is_watched_by_another(uint32_t watcher)
@@ -845,11 +846,11 @@ bool hp_proc_sampler_begin(struct hp_proc_sampler *sampler, const struct hp_proc
     sampler->executable = hp_task_executable(target->pid);
     sampler->sums.watcher = hp_sys_process_id();
     sampler->sums.period_us = HP_WATCH_PERIOD_US;
-    sampler->crew.pid = target->pid;
-    sampler->crew.read = target->read;
-    sampler->crew.write = target->write;
-    sampler->crew.context = target->context;
-    hp_crew_begin(&sampler->crew, header.crew);
+    sampler->usage.pid = target->pid;
+    sampler->usage.read = target->read;
+    sampler->usage.write = target->write;
+    sampler->usage.context = target->context;
+    hp_thread_usage_begin(&sampler->usage, header.thread_usage);
     return true;
 }
 
@@ -858,7 +859,7 @@ void hp_proc_sampler_end(struct hp_proc_sampler *sampler)
     for (uint32_t at = 0; at < sampler->thread_count; at++)
         end_thread(sampler, &sampler->threads[at]);
     sampler->thread_count = 0;
-    hp_crew_write(&sampler->crew);
+    hp_thread_usage_write(&sampler->usage);
     write_back(sampler);
 }
 

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "crew.h"
 #include "layout.h"
+#include "thread_usage.h"
 #include "wait_cause.h"
 
 #define HP_WATCH_ENTRIES 256u /* of struct hp_waits */
@@ -75,7 +75,7 @@ struct hp_watched {
     uint32_t running_looks; /* consecutive samples that found it running */
     int64_t running_floor;  /* minimum of its apparent waiting time at these */
     uint64_t running_switches;
-    struct hp_crew_thread crew; /* what it uses */
+    struct hp_thread_usage_thread usage; /* what it uses */
 };
 
 /* Large; zeroed at first. Private. */
@@ -101,7 +101,7 @@ struct hp_proc_sampler {
     uint32_t other_sites[HP_WATCH_ENTRIES]; /* the same for `other` */
     struct hp_watched threads[HP_WATCH_THREADS];
     struct hp_wait_finder finder;
-    struct hp_crew_watch crew;
+    struct hp_thread_usage_watch usage;
 };
 
 #endif

@@ -98,10 +98,10 @@ static char *put_number(char *to, uint32_t number)
 }
 
 /* A symbolic link takes neither a descriptor nor a disk block: it can be made where the ring cannot. */
-static bool tell_unmade(const char *path, uint32_t pid, long error)
+static bool tell_failed_rings(const char *path, uint32_t pid, long error)
 {
-    char text[sizeof HP_RING_UNMADE + 24] = HP_RING_UNMADE;
-    char *end = put_number(text + sizeof HP_RING_UNMADE - 1, pid);
+    char text[sizeof HP_RING_FAILED + 24] = HP_RING_FAILED;
+    char *end = put_number(text + sizeof HP_RING_FAILED - 1, pid);
     *end++ = '-';
     *put_number(end, (uint32_t)error) = '\0';
     return hp_raw(SYS_symlinkat, text, AT_FDCWD, path) == 0;
@@ -177,7 +177,7 @@ bool hp_stack_ring_make(struct hp_stack_ring *ring, const struct hp_stack_ring_p
     const long error = make(ring, plan);
     if (error != 0 && hp_loan_may_help((int)error) && borrow(ring, plan) == 0)
         return true;
-    ring->is_untold = error != 0 && error != EEXIST && !tell_unmade(plan->path, plan->pid, error);
+    ring->is_untold = error != 0 && error != EEXIST && !tell_failed_rings(plan->path, plan->pid, error);
     return error == 0;
 }
 

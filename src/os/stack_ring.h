@@ -43,7 +43,7 @@
  * If a ring could not be made, a symbolic link is in its place. Its target is this text, the process id, a dash and
  * the errno.
  */
-#define HP_RING_UNMADE "unmade-"
+#define HP_RING_FAILED "failed-"
 
 /* Set by `hotpath run` to make its programs sample themselves: the period, in nanoseconds of CPU time. */
 #define HP_RUN_STACK_PERIOD "HOTPATH_RUN_STACK_PERIOD"
@@ -215,7 +215,7 @@ static inline bool hp_stack_ring_is_possible(uint64_t capacity)
 
 /*
  * Makes the file, or borrows memory from `hotpath run`. All of it is allocated, so that writing cannot fail. No
- * descriptor stays open. False: not possible, and the reader is told (HP_RING_UNMADE) if it can be.
+ * descriptor stays open. False: not possible, and the reader is told (HP_RING_FAILED) if it can be.
  */
 bool hp_stack_ring_make(struct hp_stack_ring *ring, const struct hp_stack_ring_plan *plan);
 

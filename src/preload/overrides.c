@@ -78,7 +78,7 @@ static INLINED void *tell_allocated(void *block, size_t asked, uintptr_t stack)
 /* A block of an allocator other than malloc's has no known size, and does not count as malloc's. */
 static INLINED void *tell_aligned(void *block, size_t asked, uint32_t function, uintptr_t stack)
 {
-    return HP_NEXT(strangers) & function ? block : tell_allocated(block, asked, stack);
+    return HP_NEXT(foreign_allocator) & function ? block : tell_allocated(block, asked, stack);
 }
 
 /* -------------------------------------------------------------------------------------------- malloc and free */

@@ -214,12 +214,12 @@ static void find_aligned(const void *image)
     void *const posix = hp_resolve_symbol("posix_memalign"), *const aligned = hp_resolve_symbol("aligned_alloc");
     void *const older = hp_resolve_symbol("memalign"), *const page = hp_resolve_symbol("valloc"),
                 *const pages = hp_resolve_symbol("pvalloc");
-    const uint32_t strangers = (image_of(posix) != image ? HP_NEXT_POSIX_MEMALIGN : 0) |
-                               (image_of(aligned) != image ? HP_NEXT_ALIGNED_ALLOC : 0) |
-                               (image_of(older) != image ? HP_NEXT_MEMALIGN : 0) |
-                               (image_of(page) != image ? HP_NEXT_VALLOC : 0) |
-                               (image_of(pages) != image ? HP_NEXT_PVALLOC : 0);
-    __atomic_store_n(&hp_real_alloc.strangers, strangers, __ATOMIC_RELAXED);
+    const uint32_t foreign_allocator = (image_of(posix) != image ? HP_NEXT_POSIX_MEMALIGN : 0) |
+                                       (image_of(aligned) != image ? HP_NEXT_ALIGNED_ALLOC : 0) |
+                                       (image_of(older) != image ? HP_NEXT_MEMALIGN : 0) |
+                                       (image_of(page) != image ? HP_NEXT_VALLOC : 0) |
+                                       (image_of(pages) != image ? HP_NEXT_PVALLOC : 0);
+    __atomic_store_n(&hp_real_alloc.foreign_allocator, foreign_allocator, __ATOMIC_RELAXED);
     STORE_OR(hp_real_alloc.posix_memalign, posix, no_posix_memalign);
     STORE_OR(hp_real_alloc.aligned_alloc, aligned, no_aligned);
     STORE_OR(hp_real_alloc.memalign, older, no_aligned);

@@ -436,7 +436,7 @@ static bool credit_tasks(struct hp_bottlenecks *view, struct hp_bottleneck *entr
     struct hp_site_waits outside = {0};
     size_t wait_count;
     double all = 0, given = 0;
-    if (view->results->model->run.stretch != NULL) /* tasks have no history */
+    if (view->results->model->run.range != NULL) /* tasks have no history */
         return true;
     if (!find_task_waits(view, entries, count, &waits, &wait_count))
         return false;
@@ -512,15 +512,15 @@ bool hp_bottlenecks_gather(struct hp_bottlenecks *view)
 }
 
 /* Sampling stops in a sandbox. One small process among others does not matter. */
-static bool is_mostly_shut_in(const struct hp_run *run)
+static bool is_mostly_sandboxed(const struct hp_run *run)
 {
-    double shut_in = 0, all = 0;
+    double sandboxed = 0, all = 0;
     for (size_t at = 0; at < run->count; at++) {
         const double ticks = (double)hp_snapshot_elapsed(run->sessions[at]);
         all += ticks;
-        shut_in += run->sessions[at]->header.features & HP_FEATURE_SANDBOXED ? ticks : 0;
+        sandboxed += run->sessions[at]->header.features & HP_FEATURE_SANDBOXED ? ticks : 0;
     }
-    return shut_in > all / 10;
+    return sandboxed > all / 10;
 }
 
 /* False: no memory. */
@@ -528,12 +528,12 @@ bool hp_bottlenecks_measure(struct hp_bottlenecks *view)
 {
     struct hotpath_results *results = view->results;
     const struct hp_run *run = &results->model->run;
-    const bool is_whole = run->stretch == NULL; /* the others have no history */
+    const bool is_whole = run->range == NULL; /* the others have no history */
     const bool has_cpu = is_whole && hp_run_has_cpu(run), has_allocs = is_whole && hp_run_has_allocs(run);
     const struct hp_cpu *cpu = has_cpu ? hp_model_cpu(results->model) : NULL;
-    const bool is_shut_in = is_mostly_shut_in(run);
-    view->is_unsampled = cpu != NULL && (!has_samples(cpu) || is_shut_in);
-    view->used = is_shut_in ? NULL : cpu; /* clocks need no samples */
+    const bool is_sandboxed = is_mostly_sandboxed(run);
+    view->is_unsampled = cpu != NULL && (!has_samples(cpu) || is_sandboxed);
+    view->used = is_sandboxed ? NULL : cpu; /* clocks need no samples */
     view->cpu = !view->is_unsampled && cpu != NULL && hp_cpu_is_sampled(cpu) ? cpu : NULL;
     view->waits = hp_run_has_waits(run) ? hp_model_waits(results->model) : NULL;
     view->allocs = has_allocs ? hp_model_allocs(results->model) : NULL;

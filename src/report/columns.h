@@ -57,8 +57,8 @@ enum hp_fact {
     HP_FACT_INCLUSIVE = 1 << 1,  /* times include inner zones */
     HP_FACT_ALLOCS = 1 << 2,     /* allocations were counted */
     HP_FACT_PROCESSES = 1 << 3,  /* there are several processes */
-    HP_FACT_WHOLE = 1 << 4,      /* about the whole run, not a stretch */
-    HP_FACT_PART_CPU = 1 << 5,   /* a stretch with sampled CPU time ... */
+    HP_FACT_WHOLE = 1 << 4,      /* about the whole run, not a time range */
+    HP_FACT_PART_CPU = 1 << 5,   /* a time range with sampled CPU time ... */
     HP_FACT_PART_BYTES = 1 << 6, /* ... and with counted allocations */
     HP_FACT_OWN = 1 << 8,
 };

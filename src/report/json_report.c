@@ -9,7 +9,7 @@
 #include "alloc_profile.h"
 #include "cpu_profile.h"
 #include "json.h"
-#include "stretch.h"
+#include "time_range.h"
 #include "trust_line.h"
 #include "units.h"
 
@@ -36,12 +36,12 @@ static void put_moment(struct hp_json *json, const struct hp_run *run)
     struct hp_text moment;
     const uint64_t wall_start = run->sessions[0]->header.wall_start_ns;
     const uint64_t before = hp_run_started_ns(run, run->sessions[0]);
-    const uint64_t elapsed = run->stretch != NULL ? run->stretch->whole_ns : hp_run_elapsed_ns(run);
+    const uint64_t elapsed = run->range != NULL ? run->range->whole_ns : hp_run_elapsed_ns(run);
     uint64_t end;
     hp_text_init(&moment, bytes, sizeof bytes);
     if (__builtin_add_overflow(wall_start, elapsed > before ? elapsed - before : 0, &end))
         end = wall_start;
-    hp_units_moment(&moment, end);
+    hp_units_timestamp(&moment, end);
     hp_json_put_string(json, "created_at", hp_text_end(&moment));
 }
 
@@ -176,7 +176,7 @@ static void put_instant(struct hp_json *json, uint64_t ns)
     char bytes[40];
     struct hp_text moment;
     hp_text_init(&moment, bytes, sizeof bytes);
-    hp_units_moment(&moment, ns);
+    hp_units_timestamp(&moment, ns);
     hp_json_string(json, hp_text_end(&moment));
 }
 
@@ -441,13 +441,13 @@ static void put_warnings(struct hp_json *json, const hotpath_results *results)
     hp_json_end_array(json);
 }
 
-static void put_stretch(struct hp_json *json, const struct hp_stretch *stretch)
+static void put_range(struct hp_json *json, const struct hp_time_range *range)
 {
     hp_json_key(json, "stretch");
     hp_json_begin_object(json);
-    hp_json_put_u64(json, "from_ns", stretch->from_ns);
-    hp_json_put_u64(json, "to_ns", stretch->to_ns);
-    hp_json_put_u64(json, "whole_ns", stretch->whole_ns);
+    hp_json_put_u64(json, "from_ns", range->from_ns);
+    hp_json_put_u64(json, "to_ns", range->to_ns);
+    hp_json_put_u64(json, "whole_ns", range->whole_ns);
     hp_json_end_object(json);
 }
 
@@ -477,8 +477,8 @@ void hp_json_report_put_about(struct hp_json *json, const hotpath_results *resul
     if (hp_run_has_cpu(&results->model->run))
         hp_json_put_string(json, "cpu", results->settings->show.cpu_inclusive ? "inclusive" : "exclusive");
     hp_json_put_u64(json, "elapsed_ns", hp_run_elapsed_ns(&results->model->run));
-    if (results->model->run.stretch != NULL)
-        put_stretch(json, results->model->run.stretch);
+    if (results->model->run.range != NULL)
+        put_range(json, results->model->run.range);
 }
 
 void hp_json_report_put_end(struct hp_json *json, const hotpath_results *results)

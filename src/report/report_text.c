@@ -6,9 +6,9 @@
 #include "arena.h"
 #include "profile.h"
 #include "section.h"
-#include "stretch.h"
 #include "table.h"
 #include "text.h"
+#include "time_range.h"
 #include "trust_line.h"
 #include "units.h"
 #include "utf8.h"
@@ -268,16 +268,16 @@ static bool brief_make(const hotpath_results *results, struct hp_brief *ret_brie
 /* ------------------------------------------------------------------------------------------ what comes first */
 
 /* ", from 1.00 s to 3.00 s of 8.00 s", or ", up to 3.00 s of 8.00 s" */
-static void put_stretch(const struct hp_stretch *stretch, struct hp_text *line)
+static void put_range(const struct hp_time_range *range, struct hp_text *line)
 {
-    if (stretch->from_ns > 0) {
+    if (range->from_ns > 0) {
         hp_text_string(line, ", from ");
-        hp_units_ns(line, (double)stretch->from_ns);
+        hp_units_ns(line, (double)range->from_ns);
     }
-    hp_text_string(line, stretch->from_ns > 0 ? " to " : ", up to ");
-    hp_units_ns(line, (double)stretch->to_ns);
+    hp_text_string(line, range->from_ns > 0 ? " to " : ", up to ");
+    hp_units_ns(line, (double)range->to_ns);
     hp_text_string(line, " of ");
-    hp_units_ns(line, (double)stretch->whole_ns);
+    hp_units_ns(line, (double)range->whole_ns);
 }
 
 static void put_groups(const hotpath_results *results, struct hp_text *line)
@@ -297,8 +297,8 @@ static void put_title(const hotpath_results *results, struct hp_text *line)
 {
     hp_text_string(line, "[hotpath] ");
     hp_units_ns(line, (double)hp_run_elapsed_ns(&results->model->run));
-    if (results->model->run.stretch != NULL)
-        put_stretch(results->model->run.stretch, line);
+    if (results->model->run.range != NULL)
+        put_range(results->model->run.range, line);
     if (results->model->run.process_count > 1) {
         hp_text_string(line, ", ");
         hp_text_u64(line, results->model->run.process_count);

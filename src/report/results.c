@@ -16,8 +16,8 @@
 #include "profile.h"
 #include "section.h"
 #include "shares.h"
-#include "stretch.h"
 #include "text.h"
+#include "time_range.h"
 #include "trust_line.h"
 #include "units.h"
 #include "verdict.h"
@@ -263,7 +263,7 @@ static void note_linked_names(const struct hotpath_results *results, struct hotp
                             : "_Z... is a mangled C++ name: 'hotpath doctor' shows what is needed to demangle it");
 }
 
-/* In a stretch of the run. One line names them all. */
+/* In a time range of the run. One line names them all. */
 static void leave_out_without_history(struct hotpath_results *results, bool *chosen)
 {
     char bytes[256];
@@ -283,7 +283,7 @@ static bool fill_chosen(struct hotpath_results *results)
 {
     bool chosen[HP_MAX_SECTIONS] = {false};
     choose(results, chosen);
-    if (results->model->run.stretch != NULL)
+    if (results->model->run.range != NULL)
         leave_out_without_history(results, chosen);
     for (size_t at = 0; at < hp_section_type_count; at++) {
         if (!chosen[at])
@@ -314,15 +314,15 @@ static const char *first_text(const char *asked, const char *recorded)
 
 static void warn_without_history(struct hotpath_results *results)
 {
-    const struct hp_stretch *stretch = results->model->run.stretch;
+    const struct hp_time_range *range = results->model->run.range;
     char bytes[120];
     struct hp_text line;
-    if (stretch == NULL || stretch->unknown == 0)
+    if (range == NULL || range->unknown == 0)
         return;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_u64(&line, stretch->unknown);
-    hp_text_string(&line, stretch->unknown == 1 ? " function is left out, because it has no history"
-                                                : " functions are left out, because they have no history");
+    hp_text_u64(&line, range->unknown);
+    hp_text_string(&line, range->unknown == 1 ? " function is left out, because it has no history"
+                                              : " functions are left out, because they have no history");
     const char *copy = hp_arena_copy(results->model->arena, line.bytes, line.length);
     if (copy != NULL)
         hp_results_warn_line(results, copy);

@@ -126,7 +126,7 @@ struct hp_section_type {
     const char *alias;   /* an alternative name, or NULL */
     const char *group;   /* a name that it shares with others, or NULL */
     bool is_on_request;  /* "auto" leaves it out */
-    bool has_history;    /* it can show a stretch of the run (stretch.h) */
+    bool has_history;    /* it can show a time range of the run (time_range.h) */
     bool is_of_measured; /* "auto" leaves it out if no function was measured and stacks say more */
     bool (*is_usual)(const struct hp_settings *settings);    /* NULL: "auto" takes it */
     bool is_left_out_empty;                                  /* "all" leaves it out if it has no data */

@@ -17,10 +17,10 @@ static uint32_t facts_of(const struct hotpath_results *results)
     const struct hp_run *run = &results->model->run;
     return (settings->show.by == HP_BY_THREAD ? HP_FACT_BY_THREAD : 0u) |
            (!settings->show.time_exclusive ? HP_FACT_INCLUSIVE : 0u) |
-           (hp_run_has_allocs(run) && run->stretch == NULL ? HP_FACT_ALLOCS : 0u) |
-           (run->process_count > 1 ? HP_FACT_PROCESSES : 0u) | (run->stretch == NULL ? HP_FACT_WHOLE : 0u) |
-           (run->stretch != NULL && hp_run_has_cpu(run) ? HP_FACT_PART_CPU : 0u) |
-           (run->stretch != NULL && hp_run_has_allocs(run) ? HP_FACT_PART_BYTES : 0u);
+           (hp_run_has_allocs(run) && run->range == NULL ? HP_FACT_ALLOCS : 0u) |
+           (run->process_count > 1 ? HP_FACT_PROCESSES : 0u) | (run->range == NULL ? HP_FACT_WHOLE : 0u) |
+           (run->range != NULL && hp_run_has_cpu(run) ? HP_FACT_PART_CPU : 0u) |
+           (run->range != NULL && hp_run_has_allocs(run) ? HP_FACT_PART_BYTES : 0u);
 }
 
 size_t hp_section_add_column(struct hotpath_section *section, const char *key, const char *title,

@@ -84,7 +84,7 @@ const char *hp_share_note(const struct hp_profile *profile, const char *percent_
         return has_every_session_main(profile)
                    ? NULL
                    : "% Total is the share of the main row, but not every process ran it: rows can exceed 100 %";
-    if (profile->run->stretch != NULL)
+    if (profile->run->range != NULL)
         return "% Total is the share of the time range";
     if (profile->run->count == 1)
         return "% Total is the share of the session time, because there was no HOTPATH_MAIN()";

@@ -136,7 +136,7 @@ static void put_value(struct hp_text *text, const struct hp_column *column, cons
         hp_text_string(text, "/s");
         break;
     case HOTPATH_UNIT_INSTANT:
-        hp_units_moment(text, cell->count);
+        hp_units_timestamp(text, cell->count);
         break;
     case HOTPATH_UNIT_HISTOGRAM:
         if (cell->histogram->labels != NULL)

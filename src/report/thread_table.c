@@ -4,11 +4,11 @@
 #include "section.h"
 
 #include "arena.h"
-#include "crew_profile.h"
 #include "histogram.h"
 #include "identity.h"
 #include "order.h"
 #include "text.h"
+#include "thread_usage_profile.h"
 #include "units.h"
 #include "wait_profile.h"
 
@@ -76,20 +76,20 @@ struct view {
     struct hotpath_results *results;
     struct hotpath_section *section;
     struct columns columns;
-    const struct hp_run_crew *crew;
+    const struct hp_run_thread_usage *usage;
 };
 
 static bool describe(struct view *view)
 {
     const uint32_t facts =
-        (view->crew->sessions > 0 ? IS_WATCHED : 0u) | (view->crew->threads > 0 ? HAS_LIVING : 0u);
+        (view->usage->sessions > 0 ? IS_WATCHED : 0u) | (view->usage->threads > 0 ? HAS_LIVING : 0u);
     return hp_section_describe(view->results, view->section, facts, &view->columns);
 }
 
 /* ----------------------------------------------------------------------------------------------- rows */
 
 /* Only for a single live thread. */
-static const char *state_of(const struct hp_crew_member *member)
+static const char *state_of(const struct hp_thread_usage_member *member)
 {
     if (member->living == 0)
         return "ended";
@@ -109,15 +109,16 @@ static const char *state_of(const struct hp_crew_member *member)
 }
 
 /* The beginning is only known to the sampling period, so a short life may seem shorter than its CPU time. */
-static double average_of(const struct hp_crew_member *member)
+static double average_of(const struct hp_thread_usage_member *member)
 {
-    const double lived_ns = (double)member->lived_ns, cpu_ns = (double)hp_crew_cpu_ns(member);
+    const double lived_ns = (double)member->lived_ns, cpu_ns = (double)hp_thread_usage_cpu_ns(member);
     return lived_ns > cpu_ns ? 100 * cpu_ns / lived_ns : cpu_ns > 0 ? 100 : 0;
 }
 
-static void set_times(const struct columns *columns, struct hp_row *row, const struct hp_crew_member *member)
+static void set_times(const struct columns *columns, struct hp_row *row,
+                      const struct hp_thread_usage_member *member)
 {
-    const double cpu_ns = (double)hp_crew_cpu_ns(member);
+    const double cpu_ns = (double)hp_thread_usage_cpu_ns(member);
     if (!member->has_time)
         return;
     hp_section_set_number(row, columns->cpu, cpu_ns);
@@ -136,7 +137,7 @@ static void set_times(const struct columns *columns, struct hp_row *row, const s
     hp_section_set_number(row, columns->lived, (double)member->lived_ns);
 }
 
-static bool set_waits(const struct view *view, struct hp_row *row, const struct hp_crew_member *member)
+static bool set_waits(const struct view *view, struct hp_row *row, const struct hp_thread_usage_member *member)
 {
     uint64_t sum = 0;
     if (!member->is_watched)
@@ -150,7 +151,7 @@ static bool set_waits(const struct view *view, struct hp_row *row, const struct 
 }
 
 /* Threads that are counted together are identified by their name. */
-static uint64_t identity_of(const struct hp_crew_member *member)
+static uint64_t identity_of(const struct hp_thread_usage_member *member)
 {
     const struct hp_thread_label *label = member->label;
     if (!member->is_rest && label->threads <= 1)
@@ -158,7 +159,7 @@ static uint64_t identity_of(const struct hp_crew_member *member)
     return hp_identity_with_number(hp_identity_with_text(0, label->name), label->pid);
 }
 
-static bool set_name(const struct view *view, struct hp_row *row, const struct hp_crew_member *member)
+static bool set_name(const struct view *view, struct hp_row *row, const struct hp_thread_usage_member *member)
 {
     row->id = identity_of(member);
     hp_section_set_count(row, view->columns.pid, member->label->pid);
@@ -175,7 +176,7 @@ static bool set_name(const struct view *view, struct hp_row *row, const struct h
 static bool fill_row(void *context, struct hp_row *row, const void *about)
 {
     const struct view *view = context;
-    const struct hp_crew_member *member = about;
+    const struct hp_thread_usage_member *member = about;
     const struct columns *columns = &view->columns;
     hp_section_set_text(row, columns->state, state_of(member));
     set_times(columns, row, member);
@@ -204,20 +205,20 @@ static bool set_summary(const struct view *view)
 {
     char bytes[200];
     struct hp_text line;
-    const struct hp_run_crew *crew = view->crew;
-    if (crew->sessions == 0)
+    const struct hp_run_thread_usage *usage = view->usage;
+    if (usage->sessions == 0)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);
-    if (crew->threads > 0) {
-        hp_text_u64(&line, crew->threads);
-        hp_text_string(&line, crew->threads == 1 ? " thread running, " : " threads running, ");
+    if (usage->threads > 0) {
+        hp_text_u64(&line, usage->threads);
+        hp_text_string(&line, usage->threads == 1 ? " thread running, " : " threads running, ");
     }
-    hp_text_u64(&line, crew->most);
-    hp_text_string(&line, crew->threads > 0 ? " at peak" : crew->most == 1 ? " thread" : " threads at peak");
-    if (crew->rss_bytes > 0)
-        put_bytes(&line, "; memory in use: ", crew->rss_bytes);
-    if (crew->rss_peak_bytes > 0)
-        put_bytes(&line, crew->rss_bytes > 0 ? ", at most " : "; memory in use at most: ", crew->rss_peak_bytes);
+    hp_text_u64(&line, usage->most);
+    hp_text_string(&line, usage->threads > 0 ? " at peak" : usage->most == 1 ? " thread" : " threads at peak");
+    if (usage->rss_bytes > 0)
+        put_bytes(&line, "; memory in use: ", usage->rss_bytes);
+    if (usage->rss_peak_bytes > 0)
+        put_bytes(&line, usage->rss_bytes > 0 ? ", at most " : "; memory in use at most: ", usage->rss_peak_bytes);
     view->section->summary = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
     return view->section->summary != NULL;
 }
@@ -225,8 +226,8 @@ static bool set_summary(const struct view *view)
 static void add_notes(const struct view *view)
 {
     bool has_shared = false, has_rest = false, has_unwatched = false;
-    for (size_t at = 0; at < view->crew->count; at++) {
-        const struct hp_crew_member *member = view->crew->all[at];
+    for (size_t at = 0; at < view->usage->count; at++) {
+        const struct hp_thread_usage_member *member = view->usage->all[at];
         has_shared |= !member->is_rest && member->label->threads > 1;
         has_rest |= member->is_rest;
         has_unwatched |= !member->is_watched && !member->is_rest;
@@ -246,34 +247,38 @@ static void add_notes(const struct view *view)
 
 static bool is_watched(const struct hp_snapshot *session)
 {
-    struct hp_crew crew;
-    return hp_snapshot_crew(session, &crew);
+    struct hp_thread_usage usage;
+    return hp_snapshot_thread_usage(session, &usage);
 }
 
-static void add_totals(struct hotpath_section *section, const struct hp_run *run, const struct hp_run_crew *crew)
+static void add_totals(struct hotpath_section *section, const struct hp_run *run,
+                       const struct hp_run_thread_usage *usage)
 {
-    hp_section_add_total(section, "threads", crew->threads);
-    hp_section_add_total(section, "most_threads", crew->most);
-    hp_section_add_total(section, "rss_bytes", crew->rss_bytes);
-    hp_section_add_total(section, "rss_peak_bytes", crew->rss_peak_bytes);
+    hp_section_add_total(section, "threads", usage->threads);
+    hp_section_add_total(section, "most_threads", usage->most);
+    hp_section_add_total(section, "rss_bytes", usage->rss_bytes);
+    hp_section_add_total(section, "rss_peak_bytes", usage->rss_peak_bytes);
     hp_section_add_total(section, "watched_processes", hp_run_count_processes(run, is_watched));
 }
 
-static bool has_data(const struct hotpath_results *results) { return hp_run_has_crew(&results->model->run); }
+static bool has_data(const struct hotpath_results *results)
+{
+    return hp_run_has_thread_usage(&results->model->run);
+}
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct view view = {.results = results, .section = section, .crew = hp_model_crew(results->model)};
-    if (view.crew == NULL || !describe(&view))
+    struct view view = {.results = results, .section = section, .usage = hp_model_thread_usage(results->model)};
+    if (view.usage == NULL || !describe(&view))
         return false;
     section->description = "Threads and what they used.";
     section->if_empty = "no thread was seen";
-    section->total_rows = view.crew->count;
-    add_totals(section, &results->model->run, view.crew);
+    section->total_rows = view.usage->count;
+    add_totals(section, &results->model->run, view.usage);
     add_notes(&view);
     return hp_order_choose(results, section, view.columns.cpu, HP_MAX_COLUMNS) &&
            hp_order_fill(results, section, results->settings->show.functions_limit,
-                         (const void *const *)view.crew->all, view.crew->count, fill_row, &view) &&
+                         (const void *const *)view.usage->all, view.usage->count, fill_row, &view) &&
            set_summary(&view);
 }
 

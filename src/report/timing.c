@@ -223,7 +223,7 @@ static void set_ticks(struct view *view, struct hp_row *row, size_t column, doub
     hp_section_set_number(row, column, ticks * view->results->model->run.ns_per_tick);
 }
 
-/* For a stretch only sums are known. */
+/* For a time range only sums are known. */
 static void fill_average(struct view *view, struct hp_row *row, const struct hp_site_sums *site)
 {
     const bool is_exclusive = view->results->settings->show.time_exclusive;
@@ -306,16 +306,16 @@ static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site
     if (view->whole > 0)
         hp_section_set_number(row, columns->percent, 100 * (double)total / (double)view->whole);
     set_ticks(view, row, columns->self, (double)self);
-    if (profile->run->stretch == NULL)
+    if (profile->run->range == NULL)
         hp_section_set_count(row, columns->open, site->sums.open);
-    hp_section_set_number(row, columns->own_cpu, (double)site->stretch_cpu_ns);
-    hp_section_set_count(row, columns->own_bytes, site->stretch_bytes);
+    hp_section_set_number(row, columns->own_cpu, (double)site->range_cpu_ns);
+    hp_section_set_count(row, columns->own_bytes, site->range_bytes);
     hp_section_set_number(row, columns->overhead, overhead);
     hp_section_set_text(row, columns->sampling,
                         site->is_limited         ? "limited"
                         : site->sums.untimed > 0 ? "sampled"
                                                  : "none");
-    if (profile->run->stretch != NULL)
+    if (profile->run->range != NULL)
         fill_average(view, row, site);
     else if (!hp_site_is_task(site) && !fill_durations(view, row, site))
         return false;
@@ -380,10 +380,10 @@ static bool has_tasks(const struct view *view)
     return hp_run_has_objects(&view->results->model->run, hp_is_task_kind);
 }
 
-/* By thread, and for a stretch. */
+/* By thread, and for a time range. */
 static bool has_only_polls(const struct view *view)
 {
-    return (view->results->settings->show.by == HP_BY_THREAD || view->results->model->run.stretch != NULL) &&
+    return (view->results->settings->show.by == HP_BY_THREAD || view->results->model->run.range != NULL) &&
            has_tasks(view);
 }
 

@@ -265,7 +265,7 @@ static bool put_lost_of(struct hp_text *text, uint64_t count, const char *one, c
 }
 
 /* "; stacks of 3 processes could not be recorded: no space left" */
-static bool put_unmade(struct hp_text *text, const char *what, uint32_t processes, int32_t error)
+static bool put_failed_rings(struct hp_text *text, const char *what, uint32_t processes, int32_t error)
 {
     put_processes(text, what, processes, " could not be recorded: ");
     if (processes > 0)
@@ -288,9 +288,9 @@ static bool put_lost_stacks(const struct hp_trust *trust, struct hp_text *text)
     const bool has_lost_allocs =
         put_lost_of(text, functions->allocs_lost, "allocation sample was lost: no space for it",
                     "allocation samples were lost: no space for them");
-    const struct hp_unmade *unmade = &functions->unmade;
-    const bool has_unmade = put_unmade(text, "; stacks of ", unmade->samples, unmade->error);
-    return put_unmade(text, "; allocation stacks of ", unmade->heaps, unmade->error) || has_unmade ||
+    const struct hp_failed *failed = &functions->failed;
+    const bool has_failed_rings = put_failed_rings(text, "; stacks of ", failed->samples, failed->error);
+    return put_failed_rings(text, "; allocation stacks of ", failed->heaps, failed->error) || has_failed_rings ||
            has_lost_allocs || has_refused || has_lost;
 }
 

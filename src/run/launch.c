@@ -36,7 +36,7 @@
 #include "inherited.h"
 #include "task_files.h"
 
-/* ------------------------------------------------------------------------------------------------------ witness */
+/* ------------------------------------------------------------------------------------------------------ probe */
 
 /*
  * A child process that stays in our process group with all signals blocked. If it has received a signal, too, the
@@ -45,14 +45,14 @@
  *
  * While we are stopped, it watches the program: someone who does not know of us may continue it.
  *
- * The witness process. It sleeps until it is asked; its signals stay pending meanwhile.
+ * The probe process. It sleeps until it is asked; its signals stay pending meanwhile.
  */
-struct hp_witness {
+struct hp_signal_probe {
     pid_t pid; /* 0: none */
     int link;
 };
 
-enum hp_testimony { HP_TESTIMONY_ALONE, HP_TESTIMONY_GROUP, HP_TESTIMONY_NONE };
+enum hp_signal_target { HP_SIGNAL_TO_ALONE, HP_SIGNAL_TO_GROUP, HP_SIGNAL_TO_NONE };
 
 #define LOOK_MS 20
 
@@ -63,7 +63,7 @@ struct question {
     pid_t guarded; /* the program to guard; 0: none */
 };
 
-/* ---------------------------------------------------------------------------------- the witness process */
+/* ---------------------------------------------------------------------------------- the probe process */
 
 /* A pending signal from another sender is dropped too: of most signals the kernel keeps only one. */
 static bool has_seen(const struct question *question)
@@ -79,11 +79,11 @@ static bool is_stopped(pid_t pid)
     return hp_task_state((uint32_t)pid, 0, &start) == 'T';
 }
 
-/* The witness was killed and has been reaped. */
-static void witness_forget(struct hp_witness *witness)
+/* The probe was killed and has been reaped. */
+static void signal_probe_forget(struct hp_signal_probe *probe)
 {
-    close(witness->link);
-    memset(witness, 0, sizeof *witness);
+    close(probe->link);
+    memset(probe, 0, sizeof *probe);
 }
 
 static void guard(int link, pid_t program, pid_t runner)
@@ -112,14 +112,14 @@ static _Noreturn void live(int link, pid_t runner)
 /* ------------------------------------------------------------------------------------------ the runner's side */
 
 /*
- * Call it with all signals blocked: the witness inherits that. Without a witness (false) the other functions do
+ * Call it with all signals blocked: the probe inherits that. Without a probe (false) the other functions do
  * nothing.
  */
-static bool witness_start(struct hp_witness *witness)
+static bool signal_probe_start(struct hp_signal_probe *probe)
 {
     int ends[2];
     const pid_t runner = getpid();
-    memset(witness, 0, sizeof *witness);
+    memset(probe, 0, sizeof *probe);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return false;
     const pid_t pid = fork();
@@ -132,39 +132,39 @@ static bool witness_start(struct hp_witness *witness)
         close(ends[0]);
         return false;
     }
-    *witness = (struct hp_witness){.pid = pid, .link = ends[0]};
+    *probe = (struct hp_signal_probe){.pid = pid, .link = ends[0]};
     return true;
 }
 
 #define USUAL_MS 100
 #define MOST_MS 1000
 
-/* A stop of the group has stopped the witness, too; then it is continued. */
-static bool is_answered(const struct hp_witness *witness)
+/* A stop of the group has stopped the probe, too; then it is continued. */
+static bool is_answered(const struct hp_signal_probe *probe)
 {
-    struct pollfd link = {.fd = witness->link, .events = POLLIN, .revents = 0};
+    struct pollfd link = {.fd = probe->link, .events = POLLIN, .revents = 0};
     if (poll(&link, 1, USUAL_MS) == 1)
         return true;
-    kill(witness->pid, SIGCONT);
+    kill(probe->pid, SIGCONT);
     return poll(&link, 1, MOST_MS) == 1;
 }
 
 /* Discards late answers to earlier questions. */
-static void forget_answers(const struct hp_witness *witness)
+static void forget_answers(const struct hp_signal_probe *probe)
 {
     char answer;
-    while (recv(witness->link, &answer, 1, MSG_DONTWAIT) == 1)
+    while (recv(probe->link, &answer, 1, MSG_DONTWAIT) == 1)
         ;
 }
 
 /* False: no answer. */
-static bool ask(const struct hp_witness *witness, const struct question *question, char *ret_answer)
+static bool ask(const struct hp_signal_probe *probe, const struct question *question, char *ret_answer)
 {
-    if (witness->pid == 0)
+    if (probe->pid == 0)
         return false;
-    forget_answers(witness);
-    return send(witness->link, question, sizeof *question, MSG_NOSIGNAL) == (ssize_t)sizeof *question &&
-           is_answered(witness) && recv(witness->link, ret_answer, 1, 0) == 1;
+    forget_answers(probe);
+    return send(probe->link, question, sizeof *question, MSG_NOSIGNAL) == (ssize_t)sizeof *question &&
+           is_answered(probe) && recv(probe->link, ret_answer, 1, 0) == 1;
 }
 
 /*
@@ -174,42 +174,42 @@ static bool ask(const struct hp_witness *witness, const struct question *questio
  */
 static void let_it_reach_all(void) { (void)!setpgid(0, getpgrp()); }
 
-/* Whether a signal that we received went to the group or to us alone. The witness drops its copy. */
-static enum hp_testimony witness_ask(const struct hp_witness *witness, const siginfo_t *info)
+/* Whether a signal that we received went to the group or to us alone. The probe drops its copy. */
+static enum hp_signal_target signal_probe_ask(const struct hp_signal_probe *probe, const siginfo_t *info)
 {
     const struct question question = {.signal = info->si_signo, .code = info->si_code, .sender = info->si_pid};
     char answer;
     let_it_reach_all();
-    if (!ask(witness, &question, &answer))
-        return HP_TESTIMONY_NONE;
-    return answer ? HP_TESTIMONY_GROUP : HP_TESTIMONY_ALONE;
+    if (!ask(probe, &question, &answer))
+        return HP_SIGNAL_TO_NONE;
+    return answer ? HP_SIGNAL_TO_GROUP : HP_SIGNAL_TO_ALONE;
 }
 
 /*
  * From now on it continues us as soon as the program is not stopped, until it is told to stop guarding or is
- * asked. False: not possible. An earlier SIGCONT of the program says nothing about the next one, so the witness
+ * asked. False: not possible. An earlier SIGCONT of the program says nothing about the next one, so the probe
  * drops it.
  */
-static bool witness_guard(const struct hp_witness *witness, pid_t program)
+static bool signal_probe_guard(const struct hp_signal_probe *probe, pid_t program)
 {
     char answer;
-    return ask(witness, &(struct question){.signal = SIGCONT, .guarded = program}, &answer);
+    return ask(probe, &(struct question){.signal = SIGCONT, .guarded = program}, &answer);
 }
 
-static void witness_rest(const struct hp_witness *witness)
+static void signal_probe_rest(const struct hp_signal_probe *probe)
 {
     char answer;
-    ask(witness, &(struct question){0}, &answer);
+    ask(probe, &(struct question){0}, &answer);
 }
 
-static void witness_end(struct hp_witness *witness)
+static void signal_probe_end(struct hp_signal_probe *probe)
 {
-    if (witness->pid == 0)
+    if (probe->pid == 0)
         return;
-    kill(witness->pid, SIGKILL);
-    while (waitpid(witness->pid, NULL, 0) < 0 && errno == EINTR)
+    kill(probe->pid, SIGKILL);
+    while (waitpid(probe->pid, NULL, 0) < 0 && errno == EINTR)
         ;
-    witness_forget(witness);
+    signal_probe_forget(probe);
 }
 
 /* ------------------------------------------------------------------------------------------------------ forward */
@@ -222,7 +222,7 @@ static void witness_end(struct hp_witness *witness)
 struct hp_forwarding {
     pid_t program;
     pid_t parent; /* our parent, which would have started the program; 0: none that we could signal */
-    struct hp_witness witness;
+    struct hp_signal_probe probe;
 };
 
 /* Sent by the kernel about something that we did ourselves. */
@@ -240,14 +240,14 @@ static bool is_from(const siginfo_t *info, pid_t pid)
 /* Only kill and the kernel can signal a group; a signal with a value was sent to one process. */
 static bool can_be_of_group(const siginfo_t *info) { return info->si_code >= 0; }
 
-/* Without a witness, a signal from the kernel is taken to be for the group, as those from the terminal are. */
-static bool went_to_group(const siginfo_t *info, const struct hp_witness *witness)
+/* Without a probe, a signal from the kernel is taken to be for the group, as those from the terminal are. */
+static bool went_to_group(const siginfo_t *info, const struct hp_signal_probe *probe)
 {
     if (!can_be_of_group(info))
         return false;
-    const enum hp_testimony testimony = witness_ask(witness, info);
-    return testimony == HP_TESTIMONY_GROUP ||
-           (testimony == HP_TESTIMONY_NONE && info->si_code > 0 && info->si_signo != SIGALRM);
+    const enum hp_signal_target target = signal_probe_ask(probe, info);
+    return target == HP_SIGNAL_TO_GROUP ||
+           (target == HP_SIGNAL_TO_NONE && info->si_code > 0 && info->si_signo != SIGALRM);
 }
 
 /*
@@ -277,9 +277,9 @@ static void hp_forward(const siginfo_t *info, const struct hp_forwarding *forwar
 {
     if (is_about_us(info))
         return;
-    /* The order matters: the witness has to drop its copy of the signal in any case. */
-    const bool is_for_group = went_to_group(info, &forwarding->witness);
-    if (is_from(info, forwarding->witness.pid))
+    /* The order matters: the probe has to drop its copy of the signal in any case. */
+    const bool is_for_group = went_to_group(info, &forwarding->probe);
+    if (is_from(info, forwarding->probe.pid))
         return;
     if (is_for_group ? !is_reached_by_group(forwarding->program) : !is_from(info, forwarding->program))
         pass_on(info, forwarding->program);
@@ -290,7 +290,7 @@ static void hp_forward(const siginfo_t *info, const struct hp_forwarding *forwar
 /* The same after the program has ended, for the signals that it sent to its parent before. */
 static void forward_last(const siginfo_t *info, const struct hp_forwarding *forwarding)
 {
-    if (is_from(info, forwarding->program) && !went_to_group(info, &forwarding->witness) &&
+    if (is_from(info, forwarding->program) && !went_to_group(info, &forwarding->probe) &&
         is_there(forwarding->parent))
         pass_on(info, forwarding->parent);
 }
@@ -401,17 +401,17 @@ static void stop_with_program(const struct hp_forwarding *forwarding)
     siginfo_t info;
     int signal;
     do {
-        if (!witness_guard(&forwarding->witness, program))
+        if (!signal_probe_guard(&forwarding->probe, program))
             return; /* nothing would continue us */
         if (!hp_held_is_pending(SIGCONT))
             kill(getpid(), SIGSTOP);
-        witness_rest(&forwarding->witness);
+        signal_probe_rest(&forwarding->probe);
         signal = hp_held_take(hp_held_bit(SIGCONT), &info, 0);
         if (had_terminal)
             has_terminal(getpgrp(), group);
         if (signal > 0)
             hp_forward(&info, forwarding);
-    } while (signal > 0 && info.si_pid == forwarding->witness.pid && is_stopped(program));
+    } while (signal > 0 && info.si_pid == forwarding->probe.pid && is_stopped(program));
 }
 
 /* --------------------------------------------------------------------------------------------- waiting */
@@ -419,8 +419,8 @@ static void stop_with_program(const struct hp_forwarding *forwarding)
 /* As the first process of a container we also reap orphans; they would stay zombies. */
 static void lay_to_rest(pid_t pid, int status, struct hp_forwarding *forwarding)
 {
-    if (pid == forwarding->witness.pid && !WIFSTOPPED(status))
-        witness_forget(&forwarding->witness);
+    if (pid == forwarding->probe.pid && !WIFSTOPPED(status))
+        signal_probe_forget(&forwarding->probe);
 }
 
 /* Checks what happened to the program. True: it has ended. */
@@ -503,7 +503,7 @@ bool hp_launch(struct hp_launch *launch)
     before.mask = hp_held_begin();
     prctl(PR_GET_PDEATHSIG, &before.death_signal, 0, 0, 0);
     raise_limit(&before.files);
-    witness_start(&forwarding.witness);
+    signal_probe_start(&forwarding.probe);
     start(launch, &before, link);
     forwarding.program = launch->pid;
     if (launch->pid > 0) {
@@ -511,7 +511,7 @@ bool hp_launch(struct hp_launch *launch)
         launch->error = link->error;
     }
     forget_pending(&forwarding);
-    witness_end(&forwarding.witness);
+    signal_probe_end(&forwarding.probe);
     forget_pending(&forwarding);
     if (launch->pid < 0)
         restore(&before); /* the caller may become the program */

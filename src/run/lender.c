@@ -18,19 +18,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "census.h"
 #include "clock.h"
 #include "counter.h"
+#include "failed_rings.h"
 #include "files.h"
 #include "growing_array.h"
 #include "layout.h"
 #include "process.h"
+#include "process_table.h"
 #include "quiet_thread.h"
 #include "session_dirs.h"
 #include "session_file.h"
 #include "stack_ring.h"
 #include "task_files.h"
-#include "unmade_rings.h"
 
 #define MOST_PEERS 16u /* connections at a time; the oldest makes room */
 #define PATIENCE_NS UINT64_C(100000000)
@@ -168,14 +168,14 @@ static struct borrower *borrower_of(uint32_t pid, uint64_t start)
 
 /*
  * The kernel says who has connected. Its number may have been given to another process since: then its start or its
- * user differs, or its process is none of the run's. 0: a stranger.
+ * user differs, or its process is none of the run's. 0: not of the run.
  */
 static uint64_t start_of_member(const struct ucred *who)
 {
     const uint32_t pid = (uint32_t)who->pid;
     const uint64_t start = who->pid > 1 ? hp_process_start_time(pid) : 0;
     const bool is_member = start >= lender.began && start != 0 && effective_user(pid) == who->uid &&
-                           hp_census_has(pid) && hp_process_start_time(pid) == start;
+                           hp_process_table_has(pid) && hp_process_start_time(pid) == start;
     return is_member ? start : 0;
 }
 
@@ -272,7 +272,7 @@ static void answer_member(int peer, const struct ucred *who, uint64_t start, con
     if (borrower != NULL && (error != 0 || !is_sent))
         borrower->is_refused = true;
     if ((error != 0 || !is_sent) && request->kind == HP_LOAN_PROCESS_RING) /* the others are noted in its session */
-        hp_unmade_ring_count(HP_RING_OF_SAMPLES, (uint32_t)who->pid, error != 0 ? error : EAGAIN);
+        hp_failed_ring_count(HP_RING_OF_SAMPLES, (uint32_t)who->pid, error != 0 ? error : EAGAIN);
     if (error == 0 && !is_sent) {
         unlinkat(lender.folder, loan.name, 0);
         end_loan(lender.loan_count - 1); /* the one just added */

@@ -19,7 +19,7 @@
 /* Chooses a name for the socket. Before the program is forked, which is told the name. */
 void hp_lender_name(char name[HP_LENDER_NAME]);
 
-/* Listens, for processes of the census. `most_bytes`: of a session; 0: the default. */
+/* Listens, for processes of the table. `most_bytes`: of a session; 0: the default. */
 void hp_lender_begin(const char *folder, const char *name, uint64_t most_bytes);
 
 /* The process of a session has ended, and nothing else will be added to it: a file replaces the memory. */

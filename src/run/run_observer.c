@@ -20,12 +20,12 @@
 #include <unistd.h>
 
 #include "axis_feed.h"
-#include "census.h"
 #include "clock.h"
 #include "files.h"
 #include "lender.h"
 #include "proc_sampler.h"
 #include "process.h"
+#include "process_table.h"
 #include "quiet_thread.h"
 #include "session_dirs.h"
 #include "session_file.h"
@@ -62,7 +62,7 @@ static struct {
     pthread_cond_t news;   /* wakes the thread */
     pthread_cond_t looked; /* signalled by the thread */
     bool is_started, is_over, is_asked;
-    struct hp_run_observer_wishes wishes;
+    struct hp_run_observer_settings settings;
     char folder[1000];
     struct process *processes[MOST_PROCESSES];
     size_t count;
@@ -209,7 +209,7 @@ static void begin_process(int fd, const struct hp_header *header, const char *na
                                                   .files = &watcher.files,
                                                   .at_work = &watcher.at_work,
                                                   .listener =
-                                                      watcher.wishes.has_stacks ? &process->listener : NULL};
+                                                      watcher.settings.has_stacks ? &process->listener : NULL};
     process->number = hp_session_number(name);
     process->listener = hp_wait_stacks;
     process->listener.context = &process->number;
@@ -219,7 +219,7 @@ static void begin_process(int fd, const struct hp_header *header, const char *na
         process->axis.path[0] = '\0';
     /* In this order: if the process executes another program in between, that is noticed later. */
     if (hp_proc_sampler_begin(&process->watch, &target) &&
-        (header->pid == watcher.wishes.attached || hp_session_is_in_memory(header->pid, name))) {
+        (header->pid == watcher.settings.attached || hp_session_is_in_memory(header->pid, name))) {
         hp_wait_source_meet(header->pid);
         watcher.processes[watcher.count++] = process;
         return;
@@ -248,18 +248,18 @@ static uint64_t end_of(const struct hp_header *header)
     return is_over(header) ? hp_clock_monotonic_ns() : 0;
 }
 
-static void tell_census(const struct hp_header *header)
+static void tell_process_table(const struct hp_header *header)
 {
     if (header->version != HP_LAYOUT_VERSION || header->byte_order != HP_BYTE_ORDER ||
         (header->pid_namespace != 0 && header->pid_namespace != watcher.pid_namespace))
         return;
     const uint64_t began = header->clock_start.ns, latest = header->clock_latest.ns;
-    hp_census_meet(&(struct hp_citizen){.pid = header->pid,
-                                        .parent = header->parent_pid,
-                                        .began_ns = began,
-                                        .ended_ns = end_of(header),
-                                        .seen_cpu_ns = header->cpu_latest_ns,
-                                        .seen_ns = latest > began ? latest : began});
+    hp_process_table_meet(&(struct hp_process){.pid = header->pid,
+                                               .parent = header->parent_pid,
+                                               .began_ns = began,
+                                               .ended_ns = end_of(header),
+                                               .seen_cpu_ns = header->cpu_latest_ns,
+                                               .seen_ns = latest > began ? latest : began});
 }
 
 static void visit_file(const char *name, void *context)
@@ -276,7 +276,7 @@ static void visit_file(const char *name, void *context)
     watcher.is_unready |= !is_session;
     const bool is_to_be_watched = is_session && is_watchable(&header);
     if (is_session)
-        tell_census(&header);
+        tell_process_table(&header);
     if (is_to_be_watched)
         end_earlier(header.pid);
     if (is_to_be_watched && watcher.count == MOST_PROCESSES) {
@@ -348,8 +348,8 @@ static uint32_t at_work_beside(size_t process)
 static void look_at_all(void)
 {
     uint64_t before = hp_clock_thread_ns();
-    hp_census_look();
-    if (!watcher.wishes.has_waits)
+    hp_process_table_look();
+    if (!watcher.settings.has_waits)
         return;
     scan();
     for (size_t at = 0; at < watcher.count;) {
@@ -392,7 +392,7 @@ static void *watch_run(void *context)
         pause_until(hp_proc_sampler_period_us(hp_clock_thread_ns(), hp_clock_monotonic_ns() - began));
     }
     pthread_mutex_unlock(&watcher.lock);
-    if (watcher.wishes.has_waits)
+    if (watcher.settings.has_waits)
         scan(); /* for those that came after the last scan */
     while (watcher.count > 0)
         end_process(watcher.count - 1);
@@ -412,12 +412,12 @@ static bool prepare(void)
 }
 
 /* All signals are blocked here: they are for the thread that waits for the program. */
-void hp_run_observer_start(const char *folder, const struct hp_run_observer_wishes *wishes)
+void hp_run_observer_start(const char *folder, const struct hp_run_observer_settings *settings)
 {
     if (strlen(folder) >= sizeof watcher.folder || !prepare())
         return;
     memcpy(watcher.folder, folder, strlen(folder) + 1);
-    watcher.wishes = *wishes;
+    watcher.settings = *settings;
     watcher.is_started = hp_quiet_thread_start(&watcher.thread, watch_run);
 }
 

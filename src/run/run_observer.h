@@ -8,17 +8,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct hp_run_observer_wishes {
+struct hp_run_observer_settings {
     bool has_waits;    /* sample what processes wait for */
     bool has_stacks;   /* also read the stacks of waiting threads, for the collector */
     uint32_t attached; /* a process whose session was created by its observer; 0: none */
 };
 
 /*
- * Starts the census of the run and, if wanted, sampling of the waits of every process that has, or will have, a
+ * Starts the table of the run and, if wanted, sampling of the waits of every process that has, or will have, a
  * session in the folder. Prints nothing if that is not possible.
  */
-void hp_run_observer_start(const char *folder, const struct hp_run_observer_wishes *wishes);
+void hp_run_observer_start(const char *folder, const struct hp_run_observer_settings *settings);
 
 /* Requests one more round at once and waits for it, but not for long: we are about to be stopped. */
 void hp_run_observer_sample_now(void);

@@ -5,7 +5,7 @@ import pytest
 
 from command import Cli, wait_until
 from harness import PROGRAMS, TIMEOUT
-from test_stretch import history
+from test_time_range import history
 
 TABS = ["Overview", "Functions", "Tree", "Stacks", "Flow", "Threads", "Waits", "Calls"]
 UTF8 = {"LC_ALL": "C.UTF-8"}

@@ -97,7 +97,7 @@ def all_cases():
         Case("confined", "nofile", env=NO_REPORT),
         Case("confined", "chroot", env=NO_REPORT, needs_root=True),
         *(Case("confined", case, needs_root=True) for case in ("mlock", "setuid")),
-        *(Case("shut_in", case, is_of_runs=True)
+        *(Case("sandboxed", case, is_of_runs=True)
           for case in ("at_once", "syscall", "listener", "twice", "early", "strict", "probe", "counter", "fork")),
         *(Case("vforked", case) for case in ("term", "exit", "threads")),
         *(Case("children", case) for case in ("_Fork", "vfork", "exec", "clone", "spawn", "daemon")),

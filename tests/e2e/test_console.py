@@ -14,7 +14,7 @@ from command import Cli, wait_until
 from console_desk import TABS, UTF8, Desk, cli, desk, home  # noqa: F401 (fixtures)
 from harness import (BUILD, IS_GLIBC, PROGRAMS, SANITIZER, TIMEOUT, full, needs_root, with_glibc,
                      without_emulator, without_sanitizer, without_thread_sanitizer)
-from test_stretch import history
+from test_time_range import history
 
 pytestmark = [without_emulator("/proc shows the emulator"),
               without_thread_sanitizer("it has a thread of its own, which uses time, too")]

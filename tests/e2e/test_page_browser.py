@@ -18,7 +18,7 @@ from harness import EXAMPLES, PROGRAMS, SOURCE, without_emulator, without_saniti
 from page_in_browser import BROWSER, DRIVER, browser, cli  # noqa: F401 (fixtures)
 from test_page import page_of
 from test_serve import Server
-from test_stretch import history
+from test_time_range import history
 
 pytestmark = [without_emulator("/proc shows the emulator"),
               without_sanitizer("nothing is preloaded then, so the page has no allocations and no samples"),

@@ -229,7 +229,7 @@ def test_a_stopped_program_stays_stopped(start):
 
 
 def test_the_group_is_stopped_and_hotpath_alone_continued(start):
-    """All of it goes on, though the witness was stopped with the group."""
+    """All of it goes on, though the signal probe was stopped with the group."""
     job = start()
     os.kill(-job.pid, signal.SIGSTOP)
     job.wait_for_stop()
@@ -268,7 +268,7 @@ def test_keys_of_a_terminal(start):
     job.end()
 
 
-# ------------------------------------------------------------------------------------------------------- witness
+# ---------------------------------------------------------------------------------------------------- signal probe
 
 def children(pid):
     return [int(child) for child in open(f"/proc/{pid}/task/{pid}/children").read().split()]
@@ -292,10 +292,10 @@ def test_no_process_stays_behind(start):
 
 
 def test_without_the_witness_process(start):
-    """The witness was killed: signals to us still arrive."""
+    """The signal probe was killed: signals to us still arrive."""
     job = start()
-    [witness] = [child for child in children(job.pid) if child != job.program]
-    os.kill(witness, signal.SIGKILL)
+    [signal probe] = [child for child in children(job.pid) if child != job.program]
+    os.kill(signal probe, signal.SIGKILL)
     os.kill(job.pid, signal.SIGUSR1)
     assert job.heard() == [(signal.SIGUSR1, -1)]
     job.end()

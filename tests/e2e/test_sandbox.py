@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: i
 @with_glibc("with musl the handler of samples asks the kernel which thread it is in")
 @without_sanitizer("it makes system calls of its own")
 def test_program_survives_its_sandbox(cli, flags, case):
-    done = cli.run(*flags, PROGRAMS / "shut_in", *case, status=None)
+    done = cli.run(*flags, PROGRAMS / "sandboxed", *case, status=None)
     if done.status == 77:
         pytest.skip("no seccomp here")
     assert (done.status, done.stdout) == (0, "survived\n")
@@ -29,7 +29,7 @@ def survivor(cli, *arguments):
     return done.report
 
 
-@pytest.mark.parametrize("program", ["shut_in", "shut_in_static", "shut_in_off"])
+@pytest.mark.parametrize("program", ["sandboxed", "sandboxed_static", "sandboxed_off"])
 @pytest.mark.parametrize("how", ["at_once", "syscall", "listener", "twice", "early", "strict", "counter"])
 @without_sanitizer("it makes system calls of its own")
 def test_program_survives_sandboxes_that_allow_only_write_and_exit(cli, program, how):
@@ -39,14 +39,14 @@ def test_program_survives_sandboxes_that_allow_only_write_and_exit(cli, program,
         assert "sandbox" not in report.trust and report.lost == {"processes": 1}
         return
     assert ("sandbox" in report.trust) == (how != "counter")
-    if program != "shut_in_off" and how in ("at_once", "syscall", "listener", "twice"):
+    if program != "sandboxed_off" and how in ("at_once", "syscall", "listener", "twice"):
         assert report.calls("dive") == 301 + 2000 * 4
         assert report.calls("work") == 6000
-    elif program != "shut_in_off" and how != "early":
+    elif program != "sandboxed_off" and how != "early":
         assert report.calls("work") == 3000  # and none if there is no clock
 
 
-@pytest.mark.parametrize("program", ["shut_in", "shut_in_static", "shut_in_off"])
+@pytest.mark.parametrize("program", ["sandboxed", "sandboxed_static", "sandboxed_off"])
 @without_sanitizer("it makes system calls of its own")
 def test_program_started_in_a_sandbox_is_not_recorded(cli, program):
     """It cannot know what is forbidden there, so nothing is done; and the report says that it was not followed."""
@@ -56,13 +56,13 @@ def test_program_started_in_a_sandbox_is_not_recorded(cli, program):
 
 @without_sanitizer("it makes system calls of its own")
 def test_a_refused_sandbox_changes_nothing(cli):
-    report = survivor(cli, PROGRAMS / "shut_in", "probe")
+    report = survivor(cli, PROGRAMS / "sandboxed", "probe")
     assert "sandbox" not in report.trust
     assert report.calls("dive") == 301 + 2000 * 4 and report.lost == {}
     assert report.section("cpu")["totals"]["samples"] > 0
 
 
-@pytest.mark.parametrize("program", ["shut_in", "shut_in_static", "shut_in_off"])
+@pytest.mark.parametrize("program", ["sandboxed", "sandboxed_static", "sandboxed_off"])
 @pytest.mark.parametrize("who", ["thread", "child"])
 @without_sanitizer("it reads the time itself")
 def test_threads_and_children_that_inherit_a_forbidden_counter(cli, program, who):
@@ -72,13 +72,13 @@ def test_threads_and_children_that_inherit_a_forbidden_counter(cli, program, who
 
 
 @pytest.mark.parametrize("program, how", crossed(
-    ["shut_in_threads", "shut_in_threads_static", "shut_in_threads_off"], ["all", "own"]))
+    ["sandboxed_threads", "sandboxed_threads_static", "sandboxed_threads_off"], ["all", "own"]))
 @without_sanitizer("it makes system calls of its own")
 def test_threads_in_one_sandbox(cli, program, how):
     """Others compute on, with samples due, call new functions, and end; one thread has entered it for all."""
     report = survivor(cli, "--cpu-rate", "10000", PROGRAMS / program, how)
     assert "sandbox" in report.trust
-    if program != "shut_in_threads_off":
+    if program != "sandboxed_threads_off":
         assert report.calls("dive") == 2 * 21
 
 
@@ -86,7 +86,7 @@ def assert_is_sampled(row):
     assert row.cpu_ns > 20e6 and row.samples > row.cpu_ns / 10e6
 
 
-@pytest.mark.parametrize("program", ["shut_in_threads", "shut_in_threads_static"])
+@pytest.mark.parametrize("program", ["sandboxed_threads", "sandboxed_threads_static"])
 @without_sanitizer("it makes system calls of its own")
 def test_threads_refused_a_common_sandbox(cli, program):
     """They have samples as before."""
@@ -98,10 +98,10 @@ def test_threads_refused_a_common_sandbox(cli, program):
 @without_sanitizer("it makes system calls of its own")
 def test_a_child_by_vfork_goes_into_a_sandbox(cli):
     """Its memory is its parent's, which is in none."""
-    report = survivor(cli, PROGRAMS / "shut_in_threads", "vfork")
+    report = survivor(cli, PROGRAMS / "sandboxed_threads", "vfork")
     assert "sandbox" not in report.trust
     assert_is_sampled(report.row("compute", "cpu"))
-    assert {row.state for row in report.rows("processes") if "shut_in_threads" in row.name} == {"finished"}
+    assert {row.state for row in report.rows("processes") if "sandboxed_threads" in row.name} == {"finished"}
 
 
 @pytest.mark.parametrize("flags", [[], ["--no-cpu"], ["--no-preload"]], ids=["usual", "no-cpu", "no-preload"])
@@ -156,7 +156,7 @@ def test_sandboxes_that_nothing_tells_of_followed_by_fork_and_exec(cli):
 @of_preload
 def test_filter_that_nothing_tells_of_followed_by_transfers(cli):
     """Set by an instruction. Pipes and sockets made before are used without a system call of ours."""
-    done = cli.run(PROGRAMS / "shut_in_off", "unseen", status=None)
+    done = cli.run(PROGRAMS / "sandboxed_off", "unseen", status=None)
     if done.status == 77:
         pytest.skip("no seccomp here")
     assert (done.status, done.stdout) == (0, "survived\n")

@@ -218,7 +218,7 @@ def test_a_sandbox(cli):
 
 @pytest.mark.parametrize("how", ["at_once", "syscall", "listener", "twice", "early", "strict", "probe"])
 def test_programs_that_enter_a_sandbox(cli, how):
-    done = cli.run(PROGRAMS / "shut_in_off", how, status=None)
+    done = cli.run(PROGRAMS / "sandboxed_off", how, status=None)
     if done.status == 77:
         pytest.skip("no such thing here")
     assert (done.status, done.stdout) == (0, "survived\n")

@@ -15,7 +15,7 @@ RUN = [HOTPATH, "run", "-f", "none", "--"]
 OWN = {"HOTPATH": "1", "HOTPATH_CPU": "1", "HOTPATH_WAITS": "1", "HOTPATH_KEEP": "1"}
 PROGRAMS_TO_TRACE = [  # what is in front of strace, the program, its environment
     *((RUN, ["plain_channels", case], {}) for case in ("ways", "counts", "queue", "handed_on", "streams")),
-    ([*WITHOUT_PERF, *RUN], ["shut_in_off", "probe"], {}),
+    ([*WITHOUT_PERF, *RUN], ["sandboxed_off", "probe"], {}),
     ([], ["recursion"], OWN),
     ([], ["futexes"], OWN),
     ([], ["recursion"], OWN),  # removes older sessions

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #ifdef HOTPATH
-#include "crew.h"
+#include "thread_usage.h"
 #endif
 
 #define SLEEPS 40
@@ -54,18 +54,18 @@ enum seen { SEEN, WITH_ITS_RECORD, ASLEEP };
 static int is_watched(int fd)
 {
     struct hp_header header;
-    return fd >= 0 && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header && header.crew != 0;
+    return fd >= 0 && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header && header.thread_usage != 0;
 }
 
 /* What the session says of this thread; false: nothing yet. */
-static int find_row(int fd, struct hp_crew *ret_crew, struct hp_crew_row *ret_row)
+static int find_row(int fd, struct hp_thread_usage *ret_usage, struct hp_thread_usage_row *ret_row)
 {
     struct hp_header header;
-    if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header || header.crew == 0 ||
-        pread(fd, ret_crew, sizeof *ret_crew, (off_t)header.crew) != (ssize_t)sizeof *ret_crew)
+    if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header || header.thread_usage == 0 ||
+        pread(fd, ret_usage, sizeof *ret_usage, (off_t)header.thread_usage) != (ssize_t)sizeof *ret_usage)
         return 0;
-    for (uint32_t at = 0; at < ret_crew->used; at++) {
-        const off_t offset = (off_t)(header.crew + sizeof *ret_crew + at * sizeof *ret_row);
+    for (uint32_t at = 0; at < ret_usage->used; at++) {
+        const off_t offset = (off_t)(header.thread_usage + sizeof *ret_usage + at * sizeof *ret_row);
         if (pread(fd, ret_row, sizeof *ret_row, offset) == (ssize_t)sizeof *ret_row && ret_row->living > 0 &&
             ret_row->tid == own_id())
             return 1;
@@ -79,8 +79,8 @@ static int find_row(int fd, struct hp_crew *ret_crew, struct hp_crew_row *ret_ro
  */
 static void be_seen(enum seen how)
 {
-    struct hp_crew crew;
-    struct hp_crew_row row;
+    struct hp_thread_usage crew;
+    struct hp_thread_usage_row row;
     const uint64_t since = now_ns(), until = since + UINT64_C(20000000000);
     const int fd = hotpath_session_path() != NULL ? open(hotpath_session_path(), O_RDONLY | O_CLOEXEC) : -1;
     while (is_watched(fd) && now_ns() < until &&

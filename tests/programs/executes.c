@@ -30,7 +30,7 @@
 static char path[] = "/usr/bin/printenv", name[] = "printenv",
             variable[] = "LD_PRELOAD", *const arguments[] = {name, variable, NULL};
 
-static bool shut_in(bool is_raw, unsigned short length)
+static bool sandboxed(bool is_raw, unsigned short length)
 {
     struct sock_filter all[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
     struct sock_fprog program = {length, all};
@@ -42,7 +42,7 @@ static bool shut_in(bool is_raw, unsigned short length)
 }
 
 /* Calls that begin a session are fatal, but none that loading a program takes. */
-static bool shut_in_unseen(void)
+static bool sandboxed_unseen(void)
 {
 #define FATAL(call)                                                                                                \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
@@ -164,7 +164,7 @@ static int print_in_vfork_child(void)
     int status;
     const pid_t child = vfork();
     if (child == 0) {
-        if (shut_in(false, 1))
+        if (sandboxed(false, 1))
             execve(path, arguments, environ);
         _exit(77);
     }
@@ -199,7 +199,7 @@ static int live_unseen(void)
     static char yes[] = "/bin/true", *const nothing[] = {yes, NULL};
     pid_t child = fork();
     if (child == 0) {
-        if (!shut_in_unseen())
+        if (!sandboxed_unseen())
             _exit(77);
         compute();
         use_pipe();
@@ -207,7 +207,7 @@ static int live_unseen(void)
         _exit(98);
     }
     const int in_child = status_of(child);
-    if (in_child == 77 << 8 || !shut_in_unseen())
+    if (in_child == 77 << 8 || !sandboxed_unseen())
         return 77;
     child = fork();
     if (child == 0) {
@@ -237,7 +237,7 @@ int main(int count, char **words)
     if (strcmp(how, "unseen") == 0)
         return live_unseen();
     const bool is_refused = strcmp(how, "refused") == 0, is_raw = strcmp(how, "raw") == 0;
-    if (shut_in(is_raw, !is_refused) == is_refused)
+    if (sandboxed(is_raw, !is_refused) == is_refused)
         return 77;
     if (is_raw)
         wait_until_noticed();

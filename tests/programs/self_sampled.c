@@ -361,7 +361,7 @@ static void *hold_out(void *barrier)
 
 #define ALLOW(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-static void shut_in(void)
+static void sandboxed(void)
 {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -387,7 +387,7 @@ static void sandbox(void)
     MUST(pthread_barrier_init(&barrier, NULL, 2) == 0);
     MUST(pthread_create(&thread, NULL, hold_out, &barrier) == 0);
     pthread_barrier_wait(&barrier);
-    shut_in();
+    sandboxed();
     in_sandbox(NULL);
     MUST(write(1, "survived\n", 9) == 9);
     syscall(SYS_exit_group, 0);

@@ -68,7 +68,7 @@ static void reuse_stderr(const char *path)
 #define STATUS_CALL SYS_fstatat64
 #endif
 
-static void shut_in(void)
+static void sandboxed(void)
 {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), /* the number of the system call */
@@ -100,6 +100,6 @@ int main(int argc, char **argv)
     if (is_case(argc, argv, "child") || is_case(argc, argv, "parent"))
         be_child();
     if (is_case(argc, argv, "shut-in"))
-        shut_in();
+        sandboxed();
     return 42;
 }

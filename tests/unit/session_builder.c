@@ -635,22 +635,24 @@ struct hp_wait *builder_wait(struct session_builder *builder, uint32_t node, uin
     return wait;
 }
 
-struct hp_crew *builder_crew(struct session_builder *builder, uint32_t capacity)
+struct hp_thread_usage *builder_thread_usage(struct session_builder *builder, uint32_t capacity)
 {
-    const uint32_t offset = take(builder, sizeof(struct hp_crew) + capacity * sizeof(struct hp_crew_row), 64);
-    struct hp_crew *crew = builder_at(builder, offset);
-    crew->capacity = capacity;
-    crew->samples = 1;
-    builder_header(builder)->crew = offset;
-    return crew;
+    const uint32_t offset =
+        take(builder, sizeof(struct hp_thread_usage) + capacity * sizeof(struct hp_thread_usage_row), 64);
+    struct hp_thread_usage *usage = builder_at(builder, offset);
+    usage->capacity = capacity;
+    usage->samples = 1;
+    builder_header(builder)->thread_usage = offset;
+    return usage;
 }
 
-struct hp_crew_row *builder_crew_row(struct session_builder *builder, const char *name, uint32_t tid)
+struct hp_thread_usage_row *builder_thread_usage_row(struct session_builder *builder, const char *name,
+                                                     uint32_t tid)
 {
-    struct hp_crew *crew = builder_at(builder, builder_header(builder)->crew);
-    assert(crew->used < crew->capacity);
-    struct hp_crew_row *row = (struct hp_crew_row *)(void *)(crew + 1) + crew->used++;
-    *row = (struct hp_crew_row){.tid = tid, .threads = 1, .living = 1, .state = 'S'};
+    struct hp_thread_usage *usage = builder_at(builder, builder_header(builder)->thread_usage);
+    assert(usage->used < usage->capacity);
+    struct hp_thread_usage_row *row = (struct hp_thread_usage_row *)(void *)(usage + 1) + usage->used++;
+    *row = (struct hp_thread_usage_row){.tid = tid, .threads = 1, .living = 1, .state = 'S'};
     memcpy(row->name, name, strnlen(name, sizeof row->name));
     return row;
 }

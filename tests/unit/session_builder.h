@@ -142,7 +142,8 @@ struct hp_wait *builder_wait(struct session_builder *builder, uint32_t node, uin
                              const char *what, uint64_t ns);
 
 /* The table of thread times, sampled once; and a live thread in it that has used nothing. */
-struct hp_crew *builder_crew(struct session_builder *builder, uint32_t capacity);
-struct hp_crew_row *builder_crew_row(struct session_builder *builder, const char *name, uint32_t tid);
+struct hp_thread_usage *builder_thread_usage(struct session_builder *builder, uint32_t capacity);
+struct hp_thread_usage_row *builder_thread_usage_row(struct session_builder *builder, const char *name,
+                                                     uint32_t tid);
 
 #endif

@@ -366,10 +366,10 @@ static void stacks_come_after_the_end(void **state)
     assert_int_equal(system(path), 0);
 }
 
-/* ------------------------------------------------------------------------------------------------ stretches */
+/* ------------------------------------------------------------------------------------------------ time ranges */
 
-/* A stretch shows what happened in it; afterwards the totals are back. */
-static void leaving_a_stretch_restores_the_totals(void **state)
+/* A time range shows what happened in it; afterwards the totals are back. */
+static void leaving_a_range_restores_the_totals(void **state)
 {
     static struct hp_axis_writer writer;
     struct hp_snapshot *snapshot;
@@ -425,7 +425,7 @@ int main(void)
         cmocka_unit_test(rows_are_reordered_seldom), cmocka_unit_test(rows_of_another_view_are_ordered_at_once),
         cmocka_unit_test(refreshed_when_due),        cmocka_unit_test(each_escape_undoes_one_thing),
         cmocka_unit_test(missing_history_is_shown),  cmocka_unit_test(clicks_select),
-        cmocka_unit_test(stacks_come_after_the_end), cmocka_unit_test(leaving_a_stretch_restores_the_totals),
+        cmocka_unit_test(stacks_come_after_the_end), cmocka_unit_test(leaving_a_range_restores_the_totals),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -339,7 +339,7 @@ static void choices_are_remembered(void **state)
 
 /* --------------------------------------------------------------------------------------- recent durations */
 
-static void percentiles_of_a_stretch(void **state)
+static void percentiles_of_a_range(void **state)
 {
     static struct hp_recent_durations recent;
     static struct hp_durations durations;
@@ -385,7 +385,7 @@ int main(void)
         cmocka_unit_test(trees_fold),
         cmocka_unit_test(keys_have_names),
         cmocka_unit_test(choices_are_remembered),
-        cmocka_unit_test(percentiles_of_a_stretch),
+        cmocka_unit_test(percentiles_of_a_range),
     };
     return cmocka_run_group_tests(tests, make_scratch_folder, remove_scratch_folder);
 }

@@ -101,9 +101,9 @@ static void counts_out_of_bounds(void **state)
     struct hp_thread *record = builder_at(&builder, thread);
     builder_waits(&builder, 4);
     builder_wait(&builder, nodes[0], HP_WAIT_DISK, 0, "file", 5);
-    struct hp_crew *crew = builder_crew(&builder, 4);
-    builder_crew_row(&builder, "a", 1)->record = UINT32_MAX - 7;
-    crew->used = crew->capacity = UINT32_MAX;
+    struct hp_thread_usage *usage = builder_thread_usage(&builder, 4);
+    builder_thread_usage_row(&builder, "a", 1)->record = UINT32_MAX - 7;
+    usage->used = usage->capacity = UINT32_MAX;
     builder_cpu(&builder, thread, nodes[0], 1, 10, 0);
     builder_log(&builder, thread, ((struct hotpath_node_ *)builder_at(&builder, nodes[0]))->site, 2);
     builder_slow_call(&builder, nodes[0], 5, 100, 50, 1, 8);
@@ -127,7 +127,7 @@ static void counts_out_of_bounds(void **state)
     fixture_build();
     assert_true(rows_of("timing") <= SITES + 1);
     assert_true(rows_of("waits") <= builder_size(&builder) / sizeof(struct hp_wait));
-    assert_true(rows_of("threads") <= builder_size(&builder) / sizeof(struct hp_crew_row) + 1);
+    assert_true(rows_of("threads") <= builder_size(&builder) / sizeof(struct hp_thread_usage_row) + 1);
     assert_true(rows_of("calls") <= builder_size(&builder) / sizeof(struct hp_call));
 }
 

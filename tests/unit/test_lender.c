@@ -20,11 +20,11 @@
 
 #include <cmocka.h>
 
-#include "census.h"
 #include "files.h"
 #include "layout.h"
 #include "lender.h"
 #include "process.h"
+#include "process_table.h"
 #include "scratch_folder.h"
 #include "session_file.h"
 #include "stack_ring.h"
@@ -41,7 +41,10 @@ static struct shared {
     char name[sizeof((struct hp_loan *)0)->name]; /* that one of them was told */
 } * shared;
 
-bool hp_census_has(uint32_t pid) { return pid > 1 && !__atomic_load_n(&shared->has_strangers, __ATOMIC_RELAXED); }
+bool hp_process_table_has(uint32_t pid)
+{
+    return pid > 1 && !__atomic_load_n(&shared->has_strangers, __ATOMIC_RELAXED);
+}
 
 static int begin(void **state)
 {

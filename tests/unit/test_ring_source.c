@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
+#include "event_queue.h"
 #include "files.h"
 #include "ring_source.h"
 #include "scratch_folder.h"
-#include "seen.h"
 #include "session_numbers.h"
 #include "space_table.h"
 #include "stack_ring.h"
@@ -59,10 +59,10 @@ static void no_ring_file_is_left(void **state)
         make_ring(at);
     assert_true(hp_ring_source_begin(scratch_folder));
     hp_ring_source_end();
-    for (struct hp_seen *seen = hp_seen_take(UINT64_MAX), *next; seen != NULL; seen = next) {
-        next = seen->next;
-        samples += seen->kind == HP_SEEN_SAMPLE;
-        free(seen);
+    for (struct hp_event *event = hp_event_take(UINT64_MAX), *next; event != NULL; event = next) {
+        next = event->next;
+        samples += event->kind == HP_EVENT_SAMPLE;
+        free(event);
     }
     hp_session_numbers_free();
     assert_int_equal(samples, RINGS);

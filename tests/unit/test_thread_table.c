@@ -49,9 +49,9 @@ static struct hp_thread *build_record(void)
     return thread;
 }
 
-static struct hp_crew_row *build_worker(void)
+static struct hp_thread_usage_row *build_worker(void)
 {
-    struct hp_crew_row *row = builder_crew_row(&builder, "worker", 5001);
+    struct hp_thread_usage_row *row = builder_thread_usage_row(&builder, "worker", 5001);
     row->user_ns = 30 * MS;
     row->kernel_ns = 10 * MS;
     row->voluntary = 7;
@@ -69,10 +69,10 @@ static void a_thread_that_lives(void **state)
     (void)state;
     build_record();
     builder_header(&builder)->state = HP_STATE_LIVE;
-    struct hp_crew *crew = builder_crew(&builder, 4);
-    crew->rss_bytes = 3u << 20;
-    crew->rss_peak_bytes = 5u << 20;
-    crew->most_threads = 4;
+    struct hp_thread_usage *usage = builder_thread_usage(&builder, 4);
+    usage->rss_bytes = 3u << 20;
+    usage->rss_peak_bytes = 5u << 20;
+    usage->most_threads = 4;
     build_worker();
     build_at(true);
     assert_int_equal(hotpath_section_rows(threads()), 1);
@@ -98,7 +98,7 @@ static void a_thread_that_has_ended(void **state)
 {
     (void)state;
     struct hp_thread *thread = build_record();
-    builder_crew(&builder, 4);
+    builder_thread_usage(&builder, 4);
     build_worker()->living = 0;
     thread->life.ended_generation = 2;
     thread->life.user_ns = 31 * MS;
@@ -121,8 +121,8 @@ static void causes_of_waiting_per_thread(void **state)
     (void)state;
     struct hotpath_histogram causes = {.size = sizeof causes};
     build_record();
-    builder_crew(&builder, 4);
-    struct hp_crew_row *row = build_worker();
+    builder_thread_usage(&builder, 4);
+    struct hp_thread_usage_row *row = build_worker();
     row->waited_ns[HP_WAIT_SLEEP] = 30 * MS;
     row->waited_ns[HP_WAIT_LOCK] = 200 * MS;
     build_at(false);
@@ -141,8 +141,8 @@ static void record_reused_by_another_thread(void **state)
 {
     (void)state;
     struct hp_thread *thread = build_record();
-    builder_crew(&builder, 4);
-    struct hp_crew_row *row = build_worker();
+    builder_thread_usage(&builder, 4);
+    struct hp_thread_usage_row *row = build_worker();
     row->living = 0;
     row->allocated_bytes = 60;
     row->usable_bytes = 64;
@@ -159,7 +159,7 @@ static void row_for_unlisted_threads(void **state)
 {
     (void)state;
     build_record();
-    builder_crew(&builder, 4);
+    builder_thread_usage(&builder, 4);
     build_worker();
     struct hp_header *header = builder_header(&builder);
     header->cpu_latest_ns = 100 * MS;
@@ -179,7 +179,7 @@ static void row_for_unlisted_threads(void **state)
 static void observer_is_not_in_the_rest(void **state)
 {
     (void)state;
-    builder_crew(&builder, 4);
+    builder_thread_usage(&builder, 4);
     build_worker();
     struct hp_header *header = builder_header(&builder);
     struct hp_waits *waits = builder_waits(&builder, 4);
@@ -195,9 +195,9 @@ static void observer_is_not_in_the_rest(void **state)
 static void threads_of_one_name(void **state)
 {
     (void)state;
-    builder_crew(&builder, 4);
-    builder_crew_row(&builder, "gone", 9)->threads = 0;
-    struct hp_crew_row *row = build_worker();
+    builder_thread_usage(&builder, 4);
+    builder_thread_usage_row(&builder, "gone", 9)->threads = 0;
+    struct hp_thread_usage_row *row = build_worker();
     row->threads = 12;
     row->living = 0;
     build_at(false);
@@ -226,7 +226,7 @@ static void running_out_of_memory_is_reported(void **state)
 {
     (void)state;
     build_record();
-    builder_crew(&builder, 4);
+    builder_thread_usage(&builder, 4);
     build_worker();
     builder_header(&builder)->threads_seen = 9;
     strcpy(settings.show.report, "threads");

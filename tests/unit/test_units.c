@@ -35,7 +35,7 @@ static const char *signed_size(int64_t number)
 static const char *moment(uint64_t unix_ns)
 {
     hp_text_init(&text, bytes, sizeof bytes);
-    hp_units_moment(&text, unix_ns);
+    hp_units_timestamp(&text, unix_ns);
     return hp_text_end(&text);
 }
 

@@ -18,7 +18,7 @@
 #define NAME "17-1-0.hotpath"
 #define SESSION 1u
 
-static struct hp_session found;
+static struct hp_stored_session found;
 
 /* What these names stand for is elsewhere. */
 bool hp_sessions_in(struct hp_sessions *sessions, const char *folder)

@@ -10,7 +10,7 @@
 static inline bool hp_records_allocations(void)
 {
     return hp_page() != NULL && __atomic_load_n(&hp_runtime->gate, __ATOMIC_RELAXED) != 0 &&
-           (HOTPATH_GET_(hp_runtime->wishes.record) & HP_RECORD_ALLOC);
+           (HOTPATH_GET_(hp_runtime->live_settings.record) & HP_RECORD_ALLOC);
 }
 
 /*

@@ -82,7 +82,7 @@ static uint64_t seed_of(const struct hp_thread_context *context)
 
 void hp_heap_begin_thread(struct hp_thread_context *context)
 {
-    const uint64_t mean = HOTPATH_GET_(hp_runtime->wishes.alloc_stacks);
+    const uint64_t mean = HOTPATH_GET_(hp_runtime->live_settings.alloc_stacks);
     context->heap = NULL;
     if (!HP_STACK_RING_WORKS || mean == 0 || context->store->path[0] == '\0' || !hp_calls_begin())
         return;

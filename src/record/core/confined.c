@@ -30,7 +30,7 @@ static void set_confinements(uint32_t count)
 {
     __atomic_store_n(&hp_runtime->confinements, count, __ATOMIC_RELAXED);
     note_in_session(count > 0);
-    hp_seal(count > 0 || HOTPATH_GET_(hp_runtime->wishes.reserve));
+    hp_seal(count > 0 || HOTPATH_GET_(hp_runtime->live_settings.reserve));
 }
 
 /* One that was noticed from outside is counted here, where forked children find it. */
@@ -60,7 +60,7 @@ static void shut_calls_in(struct hp_thread_context *context)
 }
 
 /* Under the lock. */
-static void shut_in(struct hp_thread_context *context, int what)
+static void sandboxed(struct hp_thread_context *context, int what)
 {
     if (what & HOTPATH_CONFINES_COUNTER_) {
         __atomic_store_n(&hp_runtime->is_blinded, true, __ATOMIC_RELAXED);
@@ -134,7 +134,7 @@ int hotpath_v1_confine(int what)
     if (what < 0)
         let_out(context, -what);
     else
-        shut_in(context, what);
+        sandboxed(context, what);
     hp_unlock(&held);
     if (was_free && hp_is_sandboxed())
         wait_for_calls();

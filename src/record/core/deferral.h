@@ -9,7 +9,7 @@
  *   - a new thread, or a child by fork
  *   - what would forbid it later: another user or root, other namespaces, a sandbox
  *
- * A process that ends before has no session, and is known from outside (src/run/outside.c). What a process
+ * A process that ends before has no session, and is known from outside (src/run/backfill.c). What a process
  * allocated before its session is in its totals, but in no row.
  *
  * The program itself begins at once. So do all where nothing else would tell of a short process

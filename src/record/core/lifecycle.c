@@ -117,7 +117,7 @@ static void note_confinement_of_run(void)
  * Whether the process is in a sandbox, other than one around the whole run: its rules are unknown. Reading files is
  * possible, or no program could be loaded there.
  */
-static bool is_shut_in_unseen(void)
+static bool is_sandboxed_unseen(void)
 {
     const bool is = hp_confinement() > confinement_of_run;
     if (is)
@@ -145,7 +145,7 @@ static bool inherits_unseen_sandbox(void)
     if (__atomic_load_n(&hp_runtime->is_sealed, __ATOMIC_RELAXED))
         return false;
     if (store == NULL || !hp_header_is_sandboxed(hp_store_header(store)))
-        return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) > 0 && is_shut_in_unseen();
+        return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) > 0 && is_sandboxed_unseen();
     __atomic_store_n(&hp_runtime->confinements, 1, __ATOMIC_RELAXED);
     return true;
 }
@@ -161,10 +161,10 @@ static void follow_fork(void)
     const int saved = errno;
     const bool was_deferred = __atomic_load_n(&hp_runtime->deferral, __ATOMIC_RELAXED) != HP_NOT_DEFERRED;
     const bool is_of_run = hp_runtime->settings.record.is_run && hp_is_active();
-    const bool is_shut_in = (was_deferred || is_of_run) && inherits_unseen_sandbox();
-    const bool is_followed = is_of_run && !is_shut_in && may_make_system_calls();
+    const bool is_sandboxed = (was_deferred || is_of_run) && inherits_unseen_sandbox();
+    const bool is_followed = is_of_run && !is_sandboxed && may_make_system_calls();
     hp_allocations_forget_early();
-    if (is_shut_in)
+    if (is_sandboxed)
         hp_deferral_end();
     else if (hp_runtime->defers && (was_deferred || is_followed))
         hp_deferral_set(begin_late, true);
@@ -294,7 +294,7 @@ static void explain_place(const struct hp_settings *settings, const struct hp_st
 
 static void explain(int status)
 {
-    if (status == HOTPATH_OK && (HOTPATH_GET_(hp_runtime->wishes.record) & HP_RECORD_ALLOC))
+    if (status == HOTPATH_OK && (HOTPATH_GET_(hp_runtime->live_settings.record) & HP_RECORD_ALLOC))
         hp_allocations_explain();
     if (status == HOTPATH_E_SPACE)
         hp_say("hotpath: nothing is recorded: no memory or file space for a session; set HOTPATH_DIR to a "
@@ -439,7 +439,7 @@ void hp_lifecycle_finish(bool is_in_handler)
 }
 
 /* Also if no thread has a context that would know. */
-static bool is_shut_in(void)
+static bool is_sandboxed(void)
 {
     struct hp_session *session = hp_session_hold();
     bool is_noted = false;
@@ -458,7 +458,7 @@ __attribute__((destructor(101))) static void at_exit(void)
      * A process that ends before its session has nothing to close. If system calls would be fatal, nothing is
      * closed: everything recorded is in the file.
      */
-    if (!hp_is_deferred() && hp_library_owns_state() && !is_shut_in() && hp_clock_may_be_read()) {
+    if (!hp_is_deferred() && hp_library_owns_state() && !is_sandboxed() && hp_clock_may_be_read()) {
         hp_lifecycle_finish(false);
         hp_unrecorded_explain();
     }
@@ -480,7 +480,7 @@ static bool is_asked_for(void)
         return false;
     hp_settings_resolve(settings, NULL, look_up, NULL, NULL, NULL);
     /* In this order: in a sandbox, looking for the run may be forbidden. */
-    const bool is = settings->record.is_set && !(settings->record.is_run && is_shut_in_unseen()) &&
+    const bool is = settings->record.is_set && !(settings->record.is_run && is_sandboxed_unseen()) &&
                     !hp_is_of_past_run(&settings->record);
     hp_memory_unmap(settings, sizeof *settings);
     return is;
@@ -492,7 +492,7 @@ static void begin_late(void)
     struct hp_manners unused;
     __atomic_store_n(&is_late, true, __ATOMIC_RELAXED);
     if (hp_is_forked_child() && hp_is_active()) {
-        if (!is_shut_in_unseen())
+        if (!is_sandboxed_unseen())
             hp_thread_context_of_for_pools();
     } else if (is_asked_for() && begin(NULL, &unused) == HOTPATH_OK) {
         set_auto(true);
@@ -519,7 +519,7 @@ static void begin_by_environment(void)
     struct hp_manners unused;
     bool is_program;
     hp_runtime->defers = is_of_deferring_run(&is_program);
-    if (hp_runtime->defers && !is_program && is_shut_in_unseen())
+    if (hp_runtime->defers && !is_program && is_sandboxed_unseen())
         return; /* in a sandbox that nothing told of: even to defer would take system calls */
     if (hp_runtime->defers && !is_program && hp_clock_may_be_read() && keep_environment() &&
         hp_runtime_prepare(hp_deferral_begin, in_child))

@@ -352,14 +352,14 @@ static void reserve_everything(void)
 
 void hp_session_use_settings(const struct hp_settings *settings)
 {
-    struct hp_wishes *wishes = &hp_runtime->wishes;
+    struct hp_live_settings *live_settings = &hp_runtime->live_settings;
     hp_settings_copy(&hp_runtime->settings, settings);
-    HOTPATH_PUT_(wishes->record, settings->record.kinds);
-    HOTPATH_PUT_(wishes->time_period, settings->record.time_period);
-    HOTPATH_PUT_(wishes->measuring_bound, settings->record.measuring_bound);
-    HOTPATH_PUT_(wishes->logs_limit, settings->record.logs_limit);
-    HOTPATH_PUT_(wishes->reserve, settings->record.reserve);
-    HOTPATH_PUT_(wishes->alloc_stacks, settings->record.is_run ? settings->record.alloc_stacks : 0);
+    HOTPATH_PUT_(live_settings->record, settings->record.kinds);
+    HOTPATH_PUT_(live_settings->time_period, settings->record.time_period);
+    HOTPATH_PUT_(live_settings->measuring_bound, settings->record.measuring_bound);
+    HOTPATH_PUT_(live_settings->logs_limit, settings->record.logs_limit);
+    HOTPATH_PUT_(live_settings->reserve, settings->record.reserve);
+    HOTPATH_PUT_(live_settings->alloc_stacks, settings->record.is_run ? settings->record.alloc_stacks : 0);
 }
 
 /* Tells zones and malloc whether anything is recorded. */

@@ -175,7 +175,7 @@ struct hp_zone_cost {
 #define HP_OWNER_BRANCHES 4096u /* tables of block owners, for 64 GB of addresses each */
 
 /* Settings that threads read while recording. Atomic: a thread may still use one when the next session starts. */
-struct hp_wishes {
+struct hp_live_settings {
     uint32_t record, time_period, measuring_bound, logs_limit, reserve;
     uint32_t is_watched;   /* an observer samples, or may sample, what threads use */
     uint32_t alloc_stacks; /* bytes between sampled allocations; 0: no sampling */
@@ -183,9 +183,9 @@ struct hp_wishes {
 
 /* See unrecorded.c. The last two are written once, when the library is loaded. */
 struct hp_unrecorded {
-    uint32_t listens;   /* atomic: zones take the slow path although there is no session */
-    uint32_t is_met;    /* atomic: there was a zone of the program */
-    uint32_t strangers; /* atomic: there were zones of others */
+    uint32_t listens;       /* atomic: zones take the slow path although there is no session */
+    uint32_t is_met;        /* atomic: there was a zone of the program */
+    uint32_t foreign_zones; /* atomic: there were zones of others */
     uint32_t pid;
     int32_t confinement;
 };
@@ -216,7 +216,7 @@ struct hp_recorder {
     struct hp_store *store;      /* its store: for threads that register, and under the lock */
     struct hp_session *sessions; /* all, in use or not */
     struct hp_settings settings; /* of the running or last session; under the lock */
-    struct hp_wishes wishes;
+    struct hp_live_settings live_settings;
     uint32_t has_to_prune; /* a child's session has started, and old sessions were not removed yet */
     uint32_t calibrated;   /* the following were, or are being, measured: 1 quickly, 2 thoroughly */
     struct hp_zone_cost zone_cost;

@@ -65,7 +65,7 @@ void hp_thread_release(struct hp_thread_context *context)
 static struct hp_cpu_time used_by_now(void)
 {
     struct hp_cpu_time used = {0};
-    if (HOTPATH_GET_(hp_runtime->wishes.is_watched) != 0 && hp_calls_begin()) {
+    if (HOTPATH_GET_(hp_runtime->live_settings.is_watched) != 0 && hp_calls_begin()) {
         used = hp_cpu_of_thread();
         hp_calls_end();
     }

@@ -36,7 +36,7 @@ void hp_life_end(struct hp_thread_context *context, const struct hp_cpu_time *us
 void hp_life_end_present(void)
 {
     struct hp_thread_context *context = hp_thread_present();
-    if (context == NULL || HOTPATH_GET_(hp_runtime->wishes.is_watched) == 0)
+    if (context == NULL || HOTPATH_GET_(hp_runtime->live_settings.is_watched) == 0)
         return;
     const struct hp_cpu_time used = hp_cpu_of_thread();
     hp_life_end(context, &used);

@@ -186,7 +186,7 @@ static void introduce(struct newcomer *self)
     self->thread_id = hp_sys_thread_id();
     hp_process_thread_name(self->name);
     self->used = (struct hp_cpu_time){0};
-    if (HOTPATH_GET_(hp_runtime->wishes.record) & HP_RECORD_CPU)
+    if (HOTPATH_GET_(hp_runtime->live_settings.record) & HP_RECORD_CPU)
         self->used = hp_cpu_of_thread();
 }
 

@@ -18,7 +18,7 @@
 #include "runtime.h"
 #include "sys.h"
 
-#define MOST_STRANGERS 1000u
+#define MOST_FOREIGN_ZONES 1000u
 
 enum { DEAF, LISTENS };
 
@@ -62,7 +62,7 @@ void hp_unrecorded_meet(const void *site)
         return;
     if (site != NULL && hp_image_is_program(site))
         HOTPATH_PUT_(state->is_met, 1);
-    else if (__atomic_add_fetch(&state->strangers, 1, __ATOMIC_RELAXED) < MOST_STRANGERS)
+    else if (__atomic_add_fetch(&state->foreign_zones, 1, __ATOMIC_RELAXED) < MOST_FOREIGN_ZONES)
         return;
     stop_listening();
 }

@@ -40,14 +40,15 @@ static void make_waits(struct hp_store *store)
 }
 
 /* As above. */
-static void make_crew(struct hp_store *store)
+static void make_thread_usage(struct hp_store *store)
 {
-    const uint32_t size = (uint32_t)(sizeof(struct hp_crew) + HP_CREW_ROWS * sizeof(struct hp_crew_row));
+    const uint32_t size =
+        (uint32_t)(sizeof(struct hp_thread_usage) + HP_THREAD_USAGE_ROWS * sizeof(struct hp_thread_usage_row));
     const uint32_t offset = hp_store_allocate(store, size, 64);
     if (offset == 0)
         return;
-    ((struct hp_crew *)hp_store_at(store, offset))->capacity = HP_CREW_ROWS;
-    __atomic_store_n(&hp_store_header(store)->crew, offset, __ATOMIC_RELEASE);
+    ((struct hp_thread_usage *)hp_store_at(store, offset))->capacity = HP_THREAD_USAGE_ROWS;
+    __atomic_store_n(&hp_store_header(store)->thread_usage, offset, __ATOMIC_RELEASE);
 }
 
 void hp_wait_thread_begin(void)
@@ -55,10 +56,10 @@ void hp_wait_thread_begin(void)
     const struct hp_record_settings *settings = &hp_runtime->settings.record;
     struct hp_store *store = hp_runtime->store;
     const bool is_to_be_watched = !settings->reserve && (settings->is_run || (settings->waits && !hp_is_child()));
-    HOTPATH_PUT_(hp_runtime->wishes.is_watched, is_to_be_watched);
+    HOTPATH_PUT_(hp_runtime->live_settings.is_watched, is_to_be_watched);
     if (!is_to_be_watched || hp_store_header(store)->waits != 0)
         return;
-    make_crew(store); /* first: an observer starts when it finds the space for waits */
+    make_thread_usage(store); /* first: an observer starts when it finds the space for waits */
     make_waits(store);
 }
 

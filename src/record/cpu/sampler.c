@@ -232,7 +232,7 @@ static void guess_node(struct hp_thread_context *context)
 static void count_ready(const struct hp_thread_context *context)
 {
     char text[96];
-    if (HOTPATH_GET_(hp_runtime->wishes.is_watched) != 0 || !hp_calls_begin())
+    if (HOTPATH_GET_(hp_runtime->live_settings.is_watched) != 0 || !hp_calls_begin())
         return;
     if (hp_task_read(0, context->thread_id, "schedstat", text, sizeof text)) {
         const char *at = text;

@@ -180,7 +180,7 @@ static void begin_writing(void) { __atomic_thread_fence(__ATOMIC_RELEASE); }
 static struct hp_call_log *log_of(struct hp_thread_context *context, struct hotpath_stat_ *stat)
 {
     if (stat->log == 0) {
-        const uint32_t limit = HOTPATH_GET_(hp_runtime->wishes.logs_limit);
+        const uint32_t limit = HOTPATH_GET_(hp_runtime->live_settings.logs_limit);
         const uint32_t capacity = (limit < LONGEST_LOG ? limit : LONGEST_LOG) + 1;
         const size_t bytes = sizeof(struct hp_call_log) + capacity * sizeof(struct hp_call);
         const uint32_t offset = take(context, (uint32_t)bytes, 64);

@@ -12,7 +12,7 @@ static bool is_place(uint32_t site)
 /* Not in handlers, which must be short. Not with time sampling: the trees of single calls would have holes. */
 bool hp_call_log_may_follow(const struct hp_thread_context *context, uint32_t site)
 {
-    return is_place(site) && !context->is_handler && HOTPATH_GET_(hp_runtime->wishes.time_period) <= 1 &&
+    return is_place(site) && !context->is_handler && HOTPATH_GET_(hp_runtime->live_settings.time_period) <= 1 &&
            !hp_is_sealed();
 }
 

@@ -106,8 +106,9 @@ void hp_tree_limit(struct hp_thread_context *context, uint32_t parent, uint32_t 
 {
     const struct hotpath_node_ *counted = hp_node_at(context, node);
     struct hotpath_stat_ *stat = hp_stat_at(context, counted->stat);
-    const struct hp_wishes *wishes = &hp_runtime->wishes;
-    const bool is_bound = HOTPATH_GET_(wishes->measuring_bound) != 0 && HOTPATH_GET_(wishes->time_period) <= 1;
+    const struct hp_live_settings *live_settings = &hp_runtime->live_settings;
+    const bool is_bound =
+        HOTPATH_GET_(live_settings->measuring_bound) != 0 && HOTPATH_GET_(live_settings->time_period) <= 1;
     if (!is_bound || hp_stat_log(stat) != 0 || !hp_tree_is_short_path(counted))
         return;
     if (stat->period <= 1) {

@@ -136,7 +136,7 @@ static void add_slot(struct hp_thread_context *context, const struct hotpath_slo
 static bool empty_slots(struct hp_thread_context *context)
 {
     struct hotpath_slot_ *slots = context->hot.slots;
-    const uint32_t first = HOTPATH_GET_(hp_runtime->wishes.reserve) ? RESERVED_SLOTS : FIRST_SLOTS;
+    const uint32_t first = HOTPATH_GET_(hp_runtime->live_settings.reserve) ? RESERVED_SLOTS : FIRST_SLOTS;
     if (slots != NULL && slot_total(&context->hot) != first) {
         hp_memory_unmap(slots, slots_bytes(slot_total(&context->hot)));
         slots = NULL;
@@ -163,7 +163,7 @@ static uint32_t new_stat(struct hp_thread_context *context, uint32_t site)
     stat->min = UINT64_MAX;
     stat->keeps = hp_call_log_from_start(context, site);
     const bool is_always_timed = stat->keeps & HP_KEEPS_LOG || hp_lane_is_suspended_site(site);
-    stat->period = stat->countdown = is_always_timed ? 1 : HOTPATH_GET_(hp_runtime->wishes.time_period);
+    stat->period = stat->countdown = is_always_timed ? 1 : HOTPATH_GET_(hp_runtime->live_settings.time_period);
     stat->next = context->record->stats;
     /* Release: a reader that finds the stat sees it complete. The same for nodes below. */
     __atomic_store_n(&context->record->stats, offset, __ATOMIC_RELEASE);
@@ -375,7 +375,7 @@ static uint32_t slot_stat(const struct hp_thread_context *context, uint32_t offs
 
 uint64_t hp_tree_longest_short_call(void)
 {
-    const uint64_t bound = HOTPATH_GET_(hp_runtime->wishes.measuring_bound);
+    const uint64_t bound = HOTPATH_GET_(hp_runtime->live_settings.measuring_bound);
     const uint64_t inner = HOTPATH_GET_(hp_runtime->zone_cost.inner_ticks);
     return bound == 0 ? 0 : inner + hp_zone_ticks() * (100 - bound) / bound;
 }
@@ -465,7 +465,7 @@ const struct hotpath_slot_ *hp_tree_slot(struct hp_thread_context *context, uint
                                          struct hotpath_slot_ *spare)
 {
     if (context->steps > context->record->node_count &&
-        !HOTPATH_GET_(hp_runtime->wishes.reserve)) /* with it the index cannot grow */
+        !HOTPATH_GET_(hp_runtime->live_settings.reserve)) /* with it the index cannot grow */
         fill_index(context);
     const struct hotpath_slot_ *slot = find_slot(&context->hot, parent, site);
     if (slot->key != 0)

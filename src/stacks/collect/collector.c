@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 
 #include "clock.h"
+#include "event_queue.h"
+#include "failed_rings.h"
 #include "growing_array.h"
 #include "heap_live.h"
 #include "heap_source.h"
@@ -16,11 +18,9 @@
 #include "quiet_thread.h"
 #include "ring_source.h"
 #include "sample_weights.h"
-#include "seen.h"
 #include "session_numbers.h"
 #include "space_table.h"
 #include "text.h"
-#include "unmade_rings.h"
 #include "unwind.h"
 
 #define MOST_FRAMES 512u
@@ -78,14 +78,14 @@ struct found {
     bool is_whole, is_recovered;
 };
 
-static size_t unwind(const struct hp_seen *seen, struct hp_space *space, struct hp_frame *frames,
+static size_t unwind(const struct hp_event *event, struct hp_space *space, struct hp_frame *frames,
                      enum hp_unwind_end *ret_end)
 {
     const struct hp_machine *machine = hp_machine_here();
-    const struct hp_stack_bytes piece = {seen->registers.value[machine->sp], seen->stack, seen->stack_bytes};
+    const struct hp_stack_bytes piece = {event->registers.value[machine->sp], event->stack, event->stack_bytes};
     const struct hp_stack_memory memory = {.pieces = &piece, .count = 1};
     *ret_end = HP_UNWIND_BROKEN;
-    return hp_unwind(&collector.unwinder, space, machine, &seen->registers, &memory, frames, MOST_FRAMES, ret_end);
+    return hp_unwind(&collector.unwinder, space, machine, &event->registers, &memory, frames, MOST_FRAMES, ret_end);
 }
 
 /* Adds the frames from the outermost to the innermost. */
@@ -106,11 +106,11 @@ static struct found put_stack(struct hp_process_space *process, const struct hp_
     return found;
 }
 
-static struct found follow(const struct hp_seen *seen, struct hp_process_space *process)
+static struct found follow(const struct hp_event *event, struct hp_process_space *process)
 {
     struct hp_frame frames[MOST_FRAMES];
     enum hp_unwind_end end;
-    const size_t count = unwind(seen, &process->space, frames, &end);
+    const size_t count = unwind(event, &process->space, frames, &end);
     return put_stack(process, frames, count, end == HP_UNWIND_START);
 }
 
@@ -126,11 +126,11 @@ static void put_weight(void *unused, const struct hp_waiting_sample *sample, uin
 }
 
 /* If kernel mode is not sampled, its time is still counted. */
-static void add_count(const struct hp_seen *seen)
+static void add_count(const struct hp_event *event)
 {
     const uint64_t most = collector.stacks.period_ns * (collector.stacks.has_kernel ? MOST_PERIODS : 1);
-    if (seen->processor < HP_PERF_PROCESSORS)
-        hp_sample_window_count(&collector.windows[seen->processor], seen->counted_ns, most, put_weight, NULL);
+    if (event->processor < HP_PERF_PROCESSORS)
+        hp_sample_window_count(&collector.windows[event->processor], event->counted_ns, most, put_weight, NULL);
 }
 
 static void end_counts(void)
@@ -143,24 +143,24 @@ static void end_counts(void)
  * Its return address in user space is no longer mapped: exec is replacing the program, and these are the old
  * registers.
  */
-static bool is_in_exec(const struct hp_seen *seen, const struct hp_space *space)
+static bool is_in_exec(const struct hp_event *event, const struct hp_space *space)
 {
     const unsigned pc = hp_machine_here()->pc;
-    return seen->is_kernel && hp_register_is_known(&seen->registers, pc) &&
-           hp_space_find(space, seen->registers.value[pc]) == NULL;
+    return event->is_kernel && hp_register_is_known(&event->registers, pc) &&
+           hp_space_find(space, event->registers.value[pc]) == NULL;
 }
 
-static uint64_t call_of(const struct hp_seen *seen, const struct hp_space *space)
+static uint64_t call_of(const struct hp_event *event, const struct hp_space *space)
 {
-    if (is_in_exec(seen, space))
+    if (is_in_exec(event, space))
         return SYS_execve + 1;
-    return (uint64_t)((int64_t)hp_kernel_entry_call(space, hp_machine_here(), &seen->registers) + 1);
+    return (uint64_t)((int64_t)hp_kernel_entry_call(space, hp_machine_here(), &event->registers) + 1);
 }
 
-static struct place place_of(const struct hp_seen *seen, uint32_t node)
+static struct place place_of(const struct hp_event *event, uint32_t node)
 {
-    const bool has_zone = seen->session != 0 && seen->site != 0;
-    return (struct place){node, has_zone ? hp_pair_table_put(&collector.stacks.zones, seen->session, seen->site)
+    const bool has_zone = event->session != 0 && event->site != 0;
+    return (struct place){node, has_zone ? hp_pair_table_put(&collector.stacks.zones, event->session, event->site)
                                          : HP_NO_PAIR};
 }
 
@@ -182,31 +182,31 @@ static void add_to(const struct place *place, enum hp_stack_weight weight, uint6
     add_to_zone(place, weight, amount);
 }
 
-static void add_sample(const struct hp_seen *seen)
+static void add_sample(const struct hp_event *event)
 {
-    struct hp_process_space *process = hp_space_table_find(&collector.spaces, seen->pid);
+    struct hp_process_space *process = hp_space_table_find(&collector.spaces, event->pid);
     struct hp_stacks *stacks = &collector.stacks;
     if (process == NULL) {
         stacks->lost++;
         return;
     }
-    struct found found = is_in_exec(seen, &process->space) ? (struct found){process_node(process), true, false}
-                                                           : follow(seen, process);
-    if (seen->is_kernel)
+    struct found found = is_in_exec(event, &process->space) ? (struct found){process_node(process), true, false}
+                                                            : follow(event, process);
+    if (event->is_kernel)
         found.node =
-            hp_stack_tree_below(&stacks->tree, found.node, HP_STACK_KERNEL, call_of(seen, &process->space));
+            hp_stack_tree_below(&stacks->tree, found.node, HP_STACK_KERNEL, call_of(event, &process->space));
     stacks->whole += found.is_whole;
     stacks->samples++;
     if (found.node >= stacks->tree.count)
         return;
-    const struct place place = place_of(seen, found.node);
+    const struct place place = place_of(event, found.node);
     add_to(&place, HP_STACK_SAMPLES, 1);
-    add_to_zone(&place, seen->is_kernel ? HP_STACK_KERNEL_NS : HP_STACK_USER_NS, seen->weight_ns);
-    if (seen->processor == HP_SEEN_NO_PROCESSOR)
-        put_weight(NULL, &(struct hp_waiting_sample){found.node, seen->is_kernel}, seen->weight_ns);
-    else if (seen->processor >= HP_PERF_PROCESSORS ||
-             !hp_sample_window_add(&collector.windows[seen->processor], found.node, seen->is_kernel))
-        put_weight(NULL, &(struct hp_waiting_sample){found.node, seen->is_kernel}, stacks->period_ns);
+    add_to_zone(&place, event->is_kernel ? HP_STACK_KERNEL_NS : HP_STACK_USER_NS, event->weight_ns);
+    if (event->processor == HP_EVENT_NO_PROCESSOR)
+        put_weight(NULL, &(struct hp_waiting_sample){found.node, event->is_kernel}, event->weight_ns);
+    else if (event->processor >= HP_PERF_PROCESSORS ||
+             !hp_sample_window_add(&collector.windows[event->processor], found.node, event->is_kernel))
+        put_weight(NULL, &(struct hp_waiting_sample){found.node, event->is_kernel}, stacks->period_ns);
 }
 
 /* ---------------------------------------------------------------------------------------------- waiting */
@@ -239,18 +239,18 @@ static bool ask_for_maps(struct hp_process_space *process, uint64_t now)
            hp_process_space_read(process, &collector.stacks.images);
 }
 
-static struct found follow_waiting(const struct hp_seen *seen, struct hp_process_space *process)
+static struct found follow_waiting(const struct hp_event *event, struct hp_process_space *process)
 {
     struct hp_stack_tree *tree = &collector.stacks.tree;
     struct hp_frame frames[MOST_FRAMES];
     enum hp_unwind_end end;
-    if (!hp_register_is_known(&seen->registers, hp_machine_here()->pc))
+    if (!hp_register_is_known(&event->registers, hp_machine_here()->pc))
         return (struct found){.node = hp_stack_tree_below(tree, process_node(process), HP_STACK_INCOMPLETE, 0)};
     if (process->read_ns == 0)
         ask_for_maps(process, hp_clock_monotonic_ns());
-    size_t count = unwind(seen, &process->space, frames, &end);
+    size_t count = unwind(event, &process->space, frames, &end);
     if (end != HP_UNWIND_START && ask_for_maps(process, hp_clock_monotonic_ns()))
-        count = unwind(seen, &process->space, frames, &end);
+        count = unwind(event, &process->space, frames, &end);
     return put_stack(process, frames, count, end == HP_UNWIND_START);
 }
 
@@ -268,17 +268,17 @@ static bool has_place_for(uint32_t wait)
     return true;
 }
 
-static void begin_wait(const struct hp_seen *seen)
+static void begin_wait(const struct hp_event *event)
 {
     struct hp_stacks *stacks = &collector.stacks;
-    struct hp_process_space *process = hp_space_table_find(&collector.spaces, seen->pid);
-    if (process == NULL || !has_place_for(seen->wait))
+    struct hp_process_space *process = hp_space_table_find(&collector.spaces, event->pid);
+    if (process == NULL || !has_place_for(event->wait))
         return;
-    const struct found found = follow_waiting(seen, process);
+    const struct found found = follow_waiting(event, process);
     const uint32_t node =
-        hp_stack_tree_below(&stacks->tree, found.node, HP_STACK_WAITING, place_of_text(seen->cause, seen->path));
-    const struct place place = place_of(seen, node);
-    collector.waits[seen->wait] = place;
+        hp_stack_tree_below(&stacks->tree, found.node, HP_STACK_WAITING, place_of_text(event->cause, event->path));
+    const struct place place = place_of(event, node);
+    collector.waits[event->wait] = place;
     stacks->waits++;
     stacks->waits_whole += found.is_whole;
     stacks->waits_recovered += found.is_recovered;
@@ -293,17 +293,17 @@ static struct place unknown_wait(void)
     return (struct place){hp_stack_tree_below(tree, node, HP_STACK_WAITING, place_of_text(0, "other")), HP_NO_PAIR};
 }
 
-static void end_wait(const struct hp_seen *seen)
+static void end_wait(const struct hp_event *event)
 {
     struct place place = {0, HP_NO_PAIR};
-    if (seen->wait < collector.wait_room) {
-        place = collector.waits[seen->wait];
-        collector.waits[seen->wait].node = 0;
+    if (event->wait < collector.wait_room) {
+        place = collector.waits[event->wait];
+        collector.waits[event->wait].node = 0;
     }
     if (place.node == 0)
         place = unknown_wait();
-    add_to(&place, HP_STACK_WAITED_NS, seen->waited_ns);
-    add_to(&place, HP_STACK_IDLE_NS, seen->idle_ns);
+    add_to(&place, HP_STACK_WAITED_NS, event->waited_ns);
+    add_to(&place, HP_STACK_IDLE_NS, event->idle_ns);
 }
 
 /* --------------------------------------------------------------------------------------------------- heaps */
@@ -331,50 +331,50 @@ static size_t own_frames(const struct hp_frame *frames, size_t count, uint64_t p
     return own < count ? own : 0;
 }
 
-static struct found follow_allocation(const struct hp_seen *seen, struct hp_process_space *process)
+static struct found follow_allocation(const struct hp_event *event, struct hp_process_space *process)
 {
     struct hp_frame frames[MOST_FRAMES];
     enum hp_unwind_end end;
     if (process->read_ns == 0)
         ask_for_maps(process, hp_clock_monotonic_ns());
-    size_t count = unwind(seen, &process->space, frames, &end);
+    size_t count = unwind(event, &process->space, frames, &end);
     if (end != HP_UNWIND_START && ask_for_maps(process, hp_clock_monotonic_ns()))
-        count = unwind(seen, &process->space, frames, &end);
-    const size_t own = own_frames(frames, count, seen->place);
+        count = unwind(event, &process->space, frames, &end);
+    const size_t own = own_frames(frames, count, event->place);
     return put_stack(process, frames + own, count - own, end == HP_UNWIND_START);
 }
 
-static void add_allocation(const struct hp_seen *seen)
+static void add_allocation(const struct hp_event *event)
 {
     struct hp_stacks *stacks = &collector.stacks;
-    struct hp_process_space *process = hp_space_table_find(&collector.spaces, seen->pid);
-    struct hp_heap_live *heap = heap_of(seen->heap);
+    struct hp_process_space *process = hp_space_table_find(&collector.spaces, event->pid);
+    struct hp_heap_live *heap = heap_of(event->heap);
     if (process == NULL || heap == NULL) {
         stacks->allocs_lost++;
         return;
     }
-    const struct found found = follow_allocation(seen, process);
-    const struct hp_heap_worth worth = hp_heap_worth(heap, seen->bytes_asked, seen->mean);
+    const struct found found = follow_allocation(event, process);
+    const struct hp_heap_worth worth = hp_heap_worth(heap, event->bytes_asked, event->mean);
     stacks->allocs++;
     stacks->allocs_whole += found.is_whole;
-    stacks->alloc_mean = seen->heap_mean;
+    stacks->alloc_mean = event->heap_mean;
     if (found.node >= stacks->tree.count)
         return;
-    const struct place place = place_of(seen, found.node);
+    const struct place place = place_of(event, found.node);
     add_to(&place, HP_STACK_ALLOC_BYTES, worth.bytes);
     add_to(&place, HP_STACK_ALLOC_BLOCKS, worth.blocks);
     add_to(&place, HP_STACK_ALLOC_SAMPLES, 1);
-    hp_heap_live_look(heap, seen->live_bytes);
+    hp_heap_live_look(heap, event->live_bytes);
     const uint32_t number = hp_pair_table_put(&collector.heap_places, place.node, place.zone + 1);
     if (number != HP_NO_PAIR)
-        hp_heap_live_add(heap, seen->block, number, seen->bytes_asked, &worth);
+        hp_heap_live_add(heap, event->block, number, event->bytes_asked, &worth);
 }
 
-static void end_allocation(const struct hp_seen *seen)
+static void end_allocation(const struct hp_event *event)
 {
-    struct hp_heap_live *heap = heap_of(seen->heap);
+    struct hp_heap_live *heap = heap_of(event->heap);
     if (heap != NULL)
-        hp_heap_live_remove(heap, seen->block, seen->live_bytes);
+        hp_heap_live_remove(heap, event->block, event->live_bytes);
 }
 
 /* Each process by itself: their peaks were at different times. */
@@ -399,42 +399,42 @@ static void end_heaps(void)
 }
 
 /* Where the kernel sends events, it has done so already. */
-static void meet(const struct hp_seen *seen)
+static void meet(const struct hp_event *event)
 {
-    struct hp_process_space *process = hp_space_table_find(&collector.spaces, seen->pid);
+    struct hp_process_space *process = hp_space_table_find(&collector.spaces, event->pid);
     if (process != NULL && !collector.has_perf)
         process->read_ns = 0;
 }
 
-static void take(const struct hp_seen *seen)
+static void take(const struct hp_event *event)
 {
-    switch (seen->kind) {
-    case HP_SEEN_SAMPLE:
-        add_sample(seen);
+    switch (event->kind) {
+    case HP_EVENT_SAMPLE:
+        add_sample(event);
         break;
-    case HP_SEEN_COUNTED:
-        add_count(seen);
+    case HP_EVENT_COUNTED:
+        add_count(event);
         break;
-    case HP_SEEN_LOST:
-        collector.stacks.lost += seen->lost;
+    case HP_EVENT_LOST:
+        collector.stacks.lost += event->lost;
         break;
-    case HP_SEEN_WAITING:
-        begin_wait(seen);
+    case HP_EVENT_WAITING:
+        begin_wait(event);
         break;
-    case HP_SEEN_WAITED:
-        end_wait(seen);
+    case HP_EVENT_WAITED:
+        end_wait(event);
         break;
-    case HP_SEEN_ALLOCATED:
-        add_allocation(seen);
+    case HP_EVENT_ALLOCATED:
+        add_allocation(event);
         break;
-    case HP_SEEN_FREED:
-        end_allocation(seen);
+    case HP_EVENT_FREED:
+        end_allocation(event);
         break;
-    case HP_SEEN_MET:
-        meet(seen);
+    case HP_EVENT_MET:
+        meet(event);
         break;
     default:
-        hp_space_table_take(&collector.spaces, &collector.stacks.images, seen);
+        hp_space_table_take(&collector.spaces, &collector.stacks.images, event);
         break;
     }
 }
@@ -442,12 +442,13 @@ static void take(const struct hp_seen *seen)
 static void take_all(bool is_last)
 {
     const uint64_t now = hp_clock_monotonic_ns(), settled = collector.has_perf ? SETTLED_NS : 0;
-    struct hp_seen *next;
+    struct hp_event *next;
     collector.stacks.allocs_lost += hp_heap_source_read(is_last);
-    for (struct hp_seen *seen = hp_seen_take(is_last ? UINT64_MAX : now - settled); seen != NULL; seen = next) {
-        next = seen->next;
-        take(seen);
-        free(seen);
+    struct hp_event *event = hp_event_take(is_last ? UINT64_MAX : now - settled);
+    for (; event != NULL; event = next) {
+        next = event->next;
+        take(event);
+        free(event);
     }
 }
 
@@ -535,7 +536,7 @@ const struct hp_stacks *hp_collector_end(void)
         collector.stacks.refused = hp_ring_source_refused();
     }
     end_heaps();
-    collector.stacks.unmade = hp_unmade_rings();
+    collector.stacks.failed = hp_failed_rings();
     return &collector.stacks;
 }
 
@@ -552,6 +553,6 @@ void hp_collector_free(void)
     hp_pair_table_free(&collector.stacks.zones);
     hp_zone_shares_free(&collector.stacks.shares);
     hp_session_numbers_free();
-    hp_unmade_rings_free();
+    hp_failed_rings_free();
     collector.stacks = (struct hp_stacks){0};
 }

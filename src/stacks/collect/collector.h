@@ -1,6 +1,6 @@
 /*
- * The stacks of a run, unwound while it goes on: a thread takes the events (seen.h), tracks which process has what
- * mapped, and adds each stack to one tree. SPDX-License-Identifier: MIT
+ * The stacks of a run, unwound while it goes on: a thread takes the events (event_queue.h), tracks which process
+ * has what mapped, and adds each stack to one tree. SPDX-License-Identifier: MIT
  */
 #ifndef HP_COLLECT_COLLECTOR_H
 #define HP_COLLECT_COLLECTOR_H
@@ -19,7 +19,7 @@ struct hp_stacks {
     bool has_kernel;             /* samples come from kernel mode, too */
     uint64_t samples, lost;
     uint64_t refused; /* threads that could not be sampled */
-    struct hp_unmade unmade;
+    struct hp_failed failed;
     uint64_t whole;                  /* samples whose stack was unwound to the start of its thread */
     uint64_t waits, waits_whole;     /* the same for threads that were found waiting ... */
     uint64_t waits_recovered;        /* ... and those with a caller found by scanning the stack */

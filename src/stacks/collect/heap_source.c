@@ -15,14 +15,14 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "event_queue.h"
+#include "failed_rings.h"
 #include "growing_array.h"
 #include "process.h"
 #include "ring_reader.h"
-#include "seen.h"
 #include "session_numbers.h"
 #include "space_table.h"
 #include "text.h"
-#include "unmade_rings.h"
 
 #define ALIVE_NS UINT64_C(200000000) /* between two checks whether a process is alive */
 #define WORDS_OF_ALLOCATION 6u
@@ -46,7 +46,7 @@ static struct {
     size_t count, room;
     uint32_t numbers;
     uint64_t lost;
-    struct hp_seen **gathered; /* of all rings, not delivered yet */
+    struct hp_event **gathered; /* of all rings, not delivered yet */
     size_t gathered_count, gathered_room;
 } source;
 
@@ -64,12 +64,12 @@ static bool is_open(const char *path)
 static void tell_maps(const struct ring *ring)
 {
     char *text = source.needs_maps ? hp_process_maps(ring->reader.header.pid) : NULL;
-    struct hp_seen *seen =
-        text != NULL ? hp_seen_new(HP_SEEN_MAPS, 0, strlen(text) + 1) : NULL; /* before everything in its ring */
-    if (seen != NULL) {
-        seen->pid = ring->reader.header.pid;
-        hp_seen_set_path(seen, hp_seen_more(seen), text, strlen(text));
-        hp_seen_put(HP_SEEN_BY_HEAP, seen);
+    struct hp_event *event =
+        text != NULL ? hp_event_new(HP_EVENT_MAPS, 0, strlen(text) + 1) : NULL; /* before everything in its ring */
+    if (event != NULL) {
+        event->pid = ring->reader.header.pid;
+        hp_event_set_path(event, hp_event_more(event), text, strlen(text));
+        hp_event_put(HP_EVENT_BY_HEAP, event);
     }
     free(text);
 }
@@ -121,7 +121,7 @@ static void find_rings(void)
         char path[sizeof source.folder + sizeof entry->d_name + 1];
         snprintf(path, sizeof path, "%s/%s", source.folder, entry->d_name);
         if (hp_text_has_suffix(entry->d_name, HP_HEAP_RING_SUFFIX) && !is_open(path) &&
-            !hp_unmade_ring_take(HP_RING_OF_HEAP, path))
+            !hp_failed_ring_take(HP_RING_OF_HEAP, path))
             open_ring(path);
     }
     closedir(listing);
@@ -133,22 +133,22 @@ static void find_rings(void)
  * Events of all rings are delivered as one queue, sorted by time: otherwise samples of a process could wait behind
  * later ones of another until the process is forgotten.
  */
-static void gather(struct hp_seen *seen)
+static void gather(struct hp_event *event)
 {
-    struct hp_seen **gathered =
-        hp_grown(source.gathered, source.gathered_count, &source.gathered_room, sizeof(struct hp_seen *));
+    struct hp_event **gathered =
+        hp_grown(source.gathered, source.gathered_count, &source.gathered_room, sizeof(struct hp_event *));
     if (gathered == NULL) {
-        hp_seen_put(HP_SEEN_BY_HEAP, seen);
+        hp_event_put(HP_EVENT_BY_HEAP, event);
         return;
     }
     source.gathered = gathered;
-    gathered[source.gathered_count++] = seen;
+    gathered[source.gathered_count++] = event;
 }
 
 /* Events of one ring arrive in order; their numbers break ties. */
 static int by_time(const void *a, const void *b)
 {
-    const struct hp_seen *x = *(struct hp_seen *const *)a, *y = *(struct hp_seen *const *)b;
+    const struct hp_event *x = *(struct hp_event *const *)a, *y = *(struct hp_event *const *)b;
     if (x->ns != y->ns)
         return x->ns < y->ns ? -1 : 1;
     return x->order < y->order ? -1 : x->order > y->order;
@@ -160,67 +160,68 @@ static void put_gathered(void)
         return;
     for (size_t at = 0; at < source.gathered_count; at++)
         source.gathered[at]->order = at;
-    qsort(source.gathered, source.gathered_count, sizeof(struct hp_seen *), by_time);
+    qsort(source.gathered, source.gathered_count, sizeof(struct hp_event *), by_time);
     for (size_t at = 0; at < source.gathered_count; at++)
-        hp_seen_put(HP_SEEN_BY_HEAP, source.gathered[at]);
+        hp_event_put(HP_EVENT_BY_HEAP, source.gathered[at]);
     source.gathered_count = 0;
 }
 
 /* ------------------------------------------------------------------------------------------------------ reading */
 
 /* Keeps the order of the ring, whatever the clock says. */
-static struct hp_seen *new_seen(struct ring *ring, const struct hp_ring_record *record, enum hp_seen_kind kind,
-                                size_t more_bytes)
+static struct hp_event *new_seen(struct ring *ring, const struct hp_ring_record *record, enum hp_event_kind kind,
+                                 size_t more_bytes)
 {
     if (record->head->ns > ring->latest_ns)
         ring->latest_ns = record->head->ns;
-    struct hp_seen *seen = hp_seen_new(kind, ring->latest_ns, more_bytes);
-    if (seen == NULL)
+    struct hp_event *event = hp_event_new(kind, ring->latest_ns, more_bytes);
+    if (event == NULL)
         return NULL;
-    seen->pid = ring->reader.header.pid;
-    seen->tid = record->head->thread_id;
-    seen->heap = ring->number;
-    return seen;
+    event->pid = ring->reader.header.pid;
+    event->tid = record->head->thread_id;
+    event->heap = ring->number;
+    return event;
 }
 
-static void set_registers(struct hp_seen *seen, const struct hp_ring_record *record)
+static void set_registers(struct hp_event *event, const struct hp_ring_record *record)
 {
     for (unsigned number = 0, at = 0; number < HP_REGISTERS; number++)
         if (record->head->known >> number & 1)
-            hp_register_set(&seen->registers, number, record->registers[at++]);
+            hp_register_set(&event->registers, number, record->registers[at++]);
 }
 
 static void take_allocation(struct ring *ring, const struct hp_ring_record *record)
 {
     const size_t stack_bytes = record->head->stack_bytes;
-    struct hp_seen *seen =
-        record->head->words == WORDS_OF_ALLOCATION ? new_seen(ring, record, HP_SEEN_ALLOCATED, stack_bytes) : NULL;
-    if (seen == NULL) {
+    struct hp_event *event =
+        record->head->words == WORDS_OF_ALLOCATION ? new_seen(ring, record, HP_EVENT_ALLOCATED, stack_bytes) : NULL;
+    if (event == NULL) {
         source.lost++;
         return;
     }
-    seen->block = (uint32_t)record->words[0];
-    seen->session = ring->session;
-    seen->site = record->head->zone;
-    seen->bytes_asked = record->words[1];
-    seen->mean = record->words[2];
-    seen->place = record->words[3];
-    seen->live_bytes = record->words[4];
-    seen->heap_mean = record->words[5];
-    set_registers(seen, record);
-    seen->stack = memcpy(hp_seen_more(seen), record->stack, stack_bytes);
-    seen->stack_bytes = stack_bytes;
-    gather(seen);
+    event->block = (uint32_t)record->words[0];
+    event->session = ring->session;
+    event->site = record->head->zone;
+    event->bytes_asked = record->words[1];
+    event->mean = record->words[2];
+    event->place = record->words[3];
+    event->live_bytes = record->words[4];
+    event->heap_mean = record->words[5];
+    set_registers(event, record);
+    event->stack = memcpy(hp_event_more(event), record->stack, stack_bytes);
+    event->stack_bytes = stack_bytes;
+    gather(event);
 }
 
 static void take_freed(struct ring *ring, const struct hp_ring_record *record)
 {
-    struct hp_seen *seen = record->head->words == WORDS_OF_FREE ? new_seen(ring, record, HP_SEEN_FREED, 0) : NULL;
-    if (seen == NULL)
+    struct hp_event *event =
+        record->head->words == WORDS_OF_FREE ? new_seen(ring, record, HP_EVENT_FREED, 0) : NULL;
+    if (event == NULL)
         return;
-    seen->block = (uint32_t)record->words[0];
-    seen->live_bytes = record->words[1];
-    gather(seen);
+    event->block = (uint32_t)record->words[0];
+    event->live_bytes = record->words[1];
+    gather(event);
 }
 
 static void take(void *context, const struct hp_ring_record *record)

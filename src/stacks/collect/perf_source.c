@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "event_queue.h"
 #include "files.h"
 #include "perf_ring.h"
 #include "quiet_thread.h"
-#include "seen.h"
 #include "task_files.h"
 
 #define STACK_BYTES 63488u /* a record must be below 64 KB; compilers need that much, others a few KB */
@@ -31,7 +31,7 @@
 
 #define MAPPED_WITH_BUILD_ID (1u << 14) /* PERF_RECORD_MISC_MMAP_BUILD_ID */
 
-_Static_assert(HP_PERF_PROCESSORS <= HP_SEEN_BY_HEAP, "each has a line");
+_Static_assert(HP_PERF_PROCESSORS <= HP_EVENT_BY_HEAP, "each has a line");
 
 static struct {
     struct hp_perf_rings rings;
@@ -49,7 +49,7 @@ static struct {
  * header, pid, tid, time, abi of the registers, registers, size of the stack, the stack, its used size. Registers
  * and stack are missing if the thread had none: it was about to end.
  */
-static struct hp_seen *read_sample(const struct perf_event_header *record)
+static struct hp_event *read_sample(const struct perf_event_header *record)
 {
     const size_t registers_at = 32, stack_at = registers_at + 8 * source.register_count;
     uint64_t values[64];
@@ -62,17 +62,17 @@ static struct hp_seen *read_sample(const struct perf_event_header *record)
     const size_t room = (size_t)hp_perf_long_word(record, stack_at);
     const uint64_t used = hp_perf_long_word(record, stack_at + 8 + room);
     const size_t bytes = used < room ? (size_t)used : room;
-    struct hp_seen *seen = hp_seen_new(HP_SEEN_SAMPLE, hp_perf_long_word(record, 16), bytes);
-    if (seen == NULL)
+    struct hp_event *event = hp_event_new(HP_EVENT_SAMPLE, hp_perf_long_word(record, 16), bytes);
+    if (event == NULL)
         return NULL;
     memcpy(values, (const char *)record + registers_at, 8 * source.register_count);
-    hp_registers_from_perf(hp_machine_here(), source.register_mask, values, &seen->registers);
-    seen->is_kernel = (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-    seen->stack = memcpy(hp_seen_more(seen), (const char *)record + stack_at + 8, bytes);
-    seen->stack_bytes = bytes;
-    seen->pid = hp_perf_word(record, 8);
-    seen->tid = hp_perf_word(record, 12);
-    return seen;
+    hp_registers_from_perf(hp_machine_here(), source.register_mask, values, &event->registers);
+    event->is_kernel = (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+    event->stack = memcpy(hp_event_more(event), (const char *)record + stack_at + 8, bytes);
+    event->stack_bytes = bytes;
+    event->pid = hp_perf_word(record, 8);
+    event->tid = hp_perf_word(record, 12);
+    return event;
 }
 
 /* All but samples end with the ids of a thread and the time. */
@@ -81,61 +81,61 @@ static uint64_t time_of(const struct perf_event_header *record)
     return hp_perf_long_word(record, record->size - 8u);
 }
 
-static struct hp_seen *read_mapping(const struct perf_event_header *record)
+static struct hp_event *read_mapping(const struct perf_event_header *record)
 {
     const size_t path_at = 72, end = record->size - 16u;
     if (record->size < path_at + 16)
         return NULL;
-    struct hp_seen *seen = hp_seen_new(HP_SEEN_MAPPED, time_of(record), end - path_at + 1);
-    if (seen == NULL)
+    struct hp_event *event = hp_event_new(HP_EVENT_MAPPED, time_of(record), end - path_at + 1);
+    if (event == NULL)
         return NULL;
-    seen->pid = hp_perf_word(record, 8);
-    seen->tid = hp_perf_word(record, 12);
-    seen->start = hp_perf_long_word(record, 16);
-    seen->end = seen->start + hp_perf_long_word(record, 24);
-    seen->offset = hp_perf_long_word(record, 32);
+    event->pid = hp_perf_word(record, 8);
+    event->tid = hp_perf_word(record, 12);
+    event->start = hp_perf_long_word(record, 16);
+    event->end = event->start + hp_perf_long_word(record, 24);
+    event->offset = hp_perf_long_word(record, 32);
     if (record->misc & MAPPED_WITH_BUILD_ID) {
         const uint8_t size = *((const uint8_t *)record + 40);
-        seen->build_id.size = size <= 20 ? size : 0;
-        memcpy(seen->build_id.bytes, (const char *)record + 44, seen->build_id.size);
+        event->build_id.size = size <= 20 ? size : 0;
+        memcpy(event->build_id.bytes, (const char *)record + 44, event->build_id.size);
     } else {
-        seen->inode = hp_perf_long_word(record, 48);
+        event->inode = hp_perf_long_word(record, 48);
     }
-    hp_seen_set_path(seen, hp_seen_more(seen), (const char *)record + path_at, end - path_at);
-    return seen;
+    hp_event_set_path(event, hp_event_more(event), (const char *)record + path_at, end - path_at);
+    return event;
 }
 
-static struct hp_seen *read_name(const struct perf_event_header *record)
+static struct hp_event *read_name(const struct perf_event_header *record)
 {
     const size_t name_at = 16, end = record->size - 16u;
     const bool is_execution = record->misc & PERF_RECORD_MISC_COMM_EXEC;
     if (record->size < name_at + 16)
         return NULL;
-    struct hp_seen *seen =
-        hp_seen_new(is_execution ? HP_SEEN_EXECUTED : HP_SEEN_NAMED, time_of(record), end - name_at + 1);
-    if (seen == NULL)
+    struct hp_event *event =
+        hp_event_new(is_execution ? HP_EVENT_EXECUTED : HP_EVENT_NAMED, time_of(record), end - name_at + 1);
+    if (event == NULL)
         return NULL;
-    seen->pid = hp_perf_word(record, 8);
-    seen->tid = hp_perf_word(record, 12);
-    hp_seen_set_path(seen, hp_seen_more(seen), (const char *)record + name_at, end - name_at);
-    return seen;
+    event->pid = hp_perf_word(record, 8);
+    event->tid = hp_perf_word(record, 12);
+    hp_event_set_path(event, hp_event_more(event), (const char *)record + name_at, end - name_at);
+    return event;
 }
 
-static struct hp_seen *read_task(const struct perf_event_header *record)
+static struct hp_event *read_task(const struct perf_event_header *record)
 {
     if (record->size < 32 + 16)
         return NULL;
-    struct hp_seen *seen =
-        hp_seen_new(record->type == PERF_RECORD_FORK ? HP_SEEN_FORKED : HP_SEEN_ENDED, time_of(record), 0);
-    if (seen == NULL)
+    struct hp_event *event =
+        hp_event_new(record->type == PERF_RECORD_FORK ? HP_EVENT_FORKED : HP_EVENT_ENDED, time_of(record), 0);
+    if (event == NULL)
         return NULL;
-    seen->pid = hp_perf_word(record, 8);
-    seen->parent_pid = hp_perf_word(record, 12);
-    seen->tid = hp_perf_word(record, 16);
-    return seen;
+    event->pid = hp_perf_word(record, 8);
+    event->parent_pid = hp_perf_word(record, 12);
+    event->tid = hp_perf_word(record, 16);
+    return event;
 }
 
-static struct hp_seen *read_record(const struct perf_event_header *record)
+static struct hp_event *read_record(const struct perf_event_header *record)
 {
     switch (record->type) {
     case PERF_RECORD_SAMPLE:
@@ -148,7 +148,7 @@ static struct hp_seen *read_record(const struct perf_event_header *record)
     case PERF_RECORD_EXIT:
         return read_task(record);
     case PERF_RECORD_LOST:
-        hp_seen_drop(record->size >= 24 ? hp_perf_long_word(record, 16) : 1);
+        hp_event_drop(record->size >= 24 ? hp_perf_long_word(record, 16) : 1);
         return NULL;
     default:
         return NULL;
@@ -158,11 +158,11 @@ static struct hp_seen *read_record(const struct perf_event_header *record)
 static void take_record(void *context, const struct perf_event_header *record)
 {
     const size_t processor = *(const size_t *)context;
-    struct hp_seen *seen = read_record(record);
-    if (seen == NULL)
+    struct hp_event *event = read_record(record);
+    if (event == NULL)
         return;
-    seen->processor = (uint32_t)processor;
-    hp_seen_put(processor, seen);
+    event->processor = (uint32_t)processor;
+    hp_event_put(processor, event);
 }
 
 /* ------------------------------------------------------------------------------------------- emptying */
@@ -173,13 +173,13 @@ static void take_count(size_t processor, uint64_t now)
     const uint64_t count = hp_perf_rings_count(&source.rings, processor);
     if (count <= source.counts[processor])
         return;
-    struct hp_seen *seen = hp_seen_new(HP_SEEN_COUNTED, now, 0);
-    if (seen == NULL)
+    struct hp_event *event = hp_event_new(HP_EVENT_COUNTED, now, 0);
+    if (event == NULL)
         return;
-    seen->processor = (uint32_t)processor;
-    seen->counted_ns = count - source.counts[processor];
+    event->processor = (uint32_t)processor;
+    event->counted_ns = count - source.counts[processor];
     source.counts[processor] = count;
-    hp_seen_put(processor, seen);
+    hp_event_put(processor, event);
 }
 
 static void drain_all(bool with_counts)

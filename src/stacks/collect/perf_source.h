@@ -2,7 +2,7 @@
  * Samples of all processes of a run, taken by the kernel: registers, and the stack bytes above them. No code runs
  * in the program, and it gets no signals. Needs kernel.perf_event_paranoid of 2 or less.
  *
- * A thread only empties the kernel's rings; the events are queued (seen.h) for the collector.
+ * A thread only empties the kernel's rings; the events are queued (event_queue.h) for the collector.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_COLLECT_PERF_SOURCE_H

@@ -18,15 +18,15 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "event_queue.h"
+#include "failed_rings.h"
 #include "files.h"
 #include "quiet_thread.h"
 #include "ring_reader.h"
-#include "seen.h"
 #include "session_numbers.h"
 #include "space_table.h"
 #include "task_files.h"
 #include "text.h"
-#include "unmade_rings.h"
 
 #define MOST_RINGS 256u /* at a time; further ones wait for a free place */
 #define READ_MS 10
@@ -65,23 +65,23 @@ static struct {
 static void take_cpu_sample(const struct ring *ring, const struct hp_ring_record *record)
 {
     const struct hp_stack_record *head = record->head;
-    struct hp_seen *seen = hp_seen_new(HP_SEEN_SAMPLE, head->ns, head->stack_bytes);
-    if (seen == NULL)
+    struct hp_event *event = hp_event_new(HP_EVENT_SAMPLE, head->ns, head->stack_bytes);
+    if (event == NULL)
         return;
     const uint64_t *value = record->registers;
     for (unsigned number = 0; number < HP_REGISTERS; number++)
         if (head->known >> number & 1)
-            hp_register_set(&seen->registers, number, *value++);
-    seen->pid = ring->reader.header.pid;
-    seen->tid = head->thread_id;
-    seen->processor = HP_SEEN_NO_PROCESSOR;
-    seen->weight_ns = head->weight;
-    seen->session = ring->session;
-    seen->site = head->zone;
-    seen->is_kernel = head->flags & HP_STACK_IN_KERNEL;
-    seen->stack = memcpy(hp_seen_more(seen), record->stack, head->stack_bytes);
-    seen->stack_bytes = head->stack_bytes;
-    hp_seen_put(HP_SEEN_BY_RINGS, seen);
+            hp_register_set(&event->registers, number, *value++);
+    event->pid = ring->reader.header.pid;
+    event->tid = head->thread_id;
+    event->processor = HP_EVENT_NO_PROCESSOR;
+    event->weight_ns = head->weight;
+    event->session = ring->session;
+    event->site = head->zone;
+    event->is_kernel = head->flags & HP_STACK_IN_KERNEL;
+    event->stack = memcpy(hp_event_more(event), record->stack, head->stack_bytes);
+    event->stack_bytes = head->stack_bytes;
+    hp_event_put(HP_EVENT_BY_RINGS, event);
     source.weight_ns += head->weight;
 }
 
@@ -90,7 +90,7 @@ static void take_record(void *context, const struct hp_ring_record *record)
     struct ring *ring = context;
     ring->has_news = true;
     if (ring->maps_hash == 0)
-        hp_seen_drop(1); /* it ended before its mappings could be read */
+        hp_event_drop(1); /* it ended before its mappings could be read */
     else if (record->head->kind == HP_STACK_CPU)
         take_cpu_sample(ring, record);
 }
@@ -99,7 +99,7 @@ static void read_ring(struct ring *ring, bool is_last)
 {
     const uint64_t lost = hp_ring_reader_read(&ring->reader, is_last, take_record, ring);
     if (lost > 0)
-        hp_seen_drop(lost);
+        hp_event_drop(lost);
 }
 
 /* --------------------------------------------------------------------------------------------------- mappings */
@@ -110,12 +110,12 @@ static void tell_maps(struct ring *ring, const char *text, uint64_t now)
     const uint64_t hash = hp_text_hash(text, length) | 1;
     if (hash == ring->maps_hash)
         return;
-    struct hp_seen *seen = hp_seen_new(HP_SEEN_MAPS, now, length + 1);
-    if (seen == NULL)
+    struct hp_event *event = hp_event_new(HP_EVENT_MAPS, now, length + 1);
+    if (event == NULL)
         return;
-    seen->pid = ring->reader.header.pid;
-    hp_seen_set_path(seen, hp_seen_more(seen), text, length);
-    hp_seen_put(HP_SEEN_BY_RINGS, seen);
+    event->pid = ring->reader.header.pid;
+    hp_event_set_path(event, hp_event_more(event), text, length);
+    hp_event_put(HP_EVENT_BY_RINGS, event);
     ring->maps_hash = hash;
 }
 
@@ -262,7 +262,7 @@ static void meet_ring(const char *name, void *unused)
         return;
     memcpy(ring->name, name, strlen(name) + 1);
     path_of(path, name);
-    if (hp_unmade_ring_take(HP_RING_OF_SAMPLES, path) || !hp_ring_reader_open(&ring->reader, path)) {
+    if (hp_failed_ring_take(HP_RING_OF_SAMPLES, path) || !hp_ring_reader_open(&ring->reader, path)) {
         free(ring); /* it could not be made, is not ready, or is not a ring */
         return;
     }

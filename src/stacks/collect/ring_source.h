@@ -2,7 +2,7 @@
  * Samples from inside the processes of a run. They know their zones, and work where the kernel refuses perf. Each
  * process that uses CPU time makes a ring (stack_ring.h) in the folder of the run: one for threads with zones, one
  * for those without. A thread finds the rings, reads them, and asks the kernel for the mappings of their processes;
- * all events are queued (seen.h) for the collector. SPDX-License-Identifier: MIT
+ * all events are queued (event_queue.h) for the collector. SPDX-License-Identifier: MIT
  */
 #ifndef HP_COLLECT_RING_SOURCE_H
 #define HP_COLLECT_RING_SOURCE_H

@@ -39,25 +39,25 @@ static void forget(struct hp_process_space **place)
 /* ------------------------------------------------------------------------------------------------ events */
 
 /* The child has its parent's mappings until it calls exec. */
-static void begin_task(struct hp_space_table *table, const struct hp_seen *seen)
+static void begin_task(struct hp_space_table *table, const struct hp_event *event)
 {
-    struct hp_process_space *process = hp_space_table_find(table, seen->pid);
+    struct hp_process_space *process = hp_space_table_find(table, event->pid);
     if (process == NULL)
         return;
-    if (seen->pid == seen->parent_pid) {
+    if (event->pid == event->parent_pid) {
         process->threads++;
         return;
     }
     process->threads = 1;
-    const struct hp_process_space *parent = *place_of(table, seen->parent_pid);
+    const struct hp_process_space *parent = *place_of(table, event->parent_pid);
     hp_space_free(&process->space);
     if (parent != NULL)
         hp_space_copy(&process->space, &parent->space);
 }
 
-static void end_task(struct hp_space_table *table, const struct hp_seen *seen)
+static void end_task(struct hp_space_table *table, const struct hp_event *event)
 {
-    struct hp_process_space **place = place_of(table, seen->pid);
+    struct hp_process_space **place = place_of(table, event->pid);
     if (*place == NULL)
         return;
     if ((*place)->threads > 1)
@@ -66,55 +66,55 @@ static void end_task(struct hp_space_table *table, const struct hp_seen *seen)
         forget(place);
 }
 
-static void execute(struct hp_space_table *table, const struct hp_seen *seen)
+static void execute(struct hp_space_table *table, const struct hp_event *event)
 {
-    struct hp_process_space *process = hp_space_table_find(table, seen->pid);
+    struct hp_process_space *process = hp_space_table_find(table, event->pid);
     if (process == NULL)
         return;
     hp_space_free(&process->space);
     process->read_ns = 0;
 }
 
-static void map_all_anew(struct hp_space_table *table, struct hp_image_set *images, const struct hp_seen *seen)
+static void map_all_anew(struct hp_space_table *table, struct hp_image_set *images, const struct hp_event *event)
 {
-    struct hp_process_space *process = hp_space_table_find(table, seen->pid);
+    struct hp_process_space *process = hp_space_table_find(table, event->pid);
     if (process == NULL)
         return;
     hp_space_free(&process->space);
-    hp_space_add_maps(&process->space, images, (pid_t)seen->pid, seen->path);
+    hp_space_add_maps(&process->space, images, (pid_t)event->pid, event->path);
     process->read_ns = hp_clock_monotonic_ns();
 }
 
-static void map_code(struct hp_space_table *table, struct hp_image_set *images, const struct hp_seen *seen)
+static void map_code(struct hp_space_table *table, struct hp_image_set *images, const struct hp_event *event)
 {
-    struct hp_process_space *process = hp_space_table_find(table, seen->pid);
-    const struct hp_image_place place = {.path = seen->path,
-                                         .pid = (pid_t)seen->pid,
-                                         .start = seen->start,
-                                         .end = seen->end,
-                                         .inode = seen->inode,
-                                         .build_id = seen->build_id};
+    struct hp_process_space *process = hp_space_table_find(table, event->pid);
+    const struct hp_image_place place = {.path = event->path,
+                                         .pid = (pid_t)event->pid,
+                                         .start = event->start,
+                                         .end = event->end,
+                                         .inode = event->inode,
+                                         .build_id = event->build_id};
     if (process != NULL)
-        hp_space_add(&process->space, images, &place, seen->offset);
+        hp_space_add(&process->space, images, &place, event->offset);
 }
 
-void hp_space_table_take(struct hp_space_table *table, struct hp_image_set *images, const struct hp_seen *seen)
+void hp_space_table_take(struct hp_space_table *table, struct hp_image_set *images, const struct hp_event *event)
 {
-    switch (seen->kind) {
-    case HP_SEEN_FORKED:
-        begin_task(table, seen);
+    switch (event->kind) {
+    case HP_EVENT_FORKED:
+        begin_task(table, event);
         break;
-    case HP_SEEN_EXECUTED:
-        execute(table, seen);
+    case HP_EVENT_EXECUTED:
+        execute(table, event);
         break;
-    case HP_SEEN_MAPPED:
-        map_code(table, images, seen);
+    case HP_EVENT_MAPPED:
+        map_code(table, images, event);
         break;
-    case HP_SEEN_ENDED:
-        end_task(table, seen);
+    case HP_EVENT_ENDED:
+        end_task(table, event);
         break;
-    case HP_SEEN_MAPS:
-        map_all_anew(table, images, seen);
+    case HP_EVENT_MAPS:
+        map_all_anew(table, images, event);
         break;
     default:
         break;

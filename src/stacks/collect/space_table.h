@@ -2,7 +2,7 @@
 #ifndef HP_COLLECT_SPACE_TABLE_H
 #define HP_COLLECT_SPACE_TABLE_H
 
-#include "seen.h"
+#include "event_queue.h"
 #include "space.h"
 
 #define HP_SPACE_SLOTS 1024u
@@ -24,7 +24,7 @@ struct hp_space_table {
 struct hp_process_space *hp_space_table_find(struct hp_space_table *table, uint32_t pid);
 
 /* Applies events about processes and their mappings, and ignores all others. */
-void hp_space_table_take(struct hp_space_table *table, struct hp_image_set *images, const struct hp_seen *seen);
+void hp_space_table_take(struct hp_space_table *table, struct hp_image_set *images, const struct hp_event *event);
 
 /* The mappings of a process from /proc, to be freed; NULL: not available. */
 char *hp_process_maps(uint32_t pid);

@@ -8,7 +8,7 @@
 #include <sys/uio.h>
 
 #include "clock.h"
-#include "seen.h"
+#include "event_queue.h"
 
 #define STACK_BYTES 63488u /* as in samples */
 #define MOST_WAITS 65536u
@@ -25,11 +25,11 @@ static struct {
 
 void hp_wait_source_meet(uint32_t pid)
 {
-    struct hp_seen *seen = hp_seen_new(HP_SEEN_MET, hp_clock_monotonic_ns(), 0);
-    if (seen == NULL)
+    struct hp_event *event = hp_event_new(HP_EVENT_MET, hp_clock_monotonic_ns(), 0);
+    if (event == NULL)
         return;
-    seen->pid = pid;
-    hp_seen_put(HP_SEEN_BY_LOOKS, seen);
+    event->pid = pid;
+    hp_event_put(HP_EVENT_BY_LOOKS, event);
 }
 
 /* What lies past the end of the stack cannot be read: everything before it is returned. */
@@ -65,47 +65,48 @@ static void give_number_back(uint32_t number)
     source.unused[source.unused_count++] = number;
 }
 
-static void set_registers(struct hp_seen *seen)
+static void set_registers(struct hp_event *event)
 {
     const struct hp_machine *machine = hp_machine_here();
     if (source.look.sp == 0 || machine == NULL)
         return;
-    hp_register_set(&seen->registers, machine->sp, source.look.sp);
-    hp_register_set(&seen->registers, machine->pc, source.look.pc);
+    hp_register_set(&event->registers, machine->sp, source.look.sp);
+    hp_register_set(&event->registers, machine->pc, source.look.pc);
 }
 
 uint32_t hp_wait_source_keep(void)
 {
     const size_t text_bytes = strlen(source.text) + 1;
     const uint32_t number = new_number();
-    struct hp_seen *seen =
-        number != 0 ? hp_seen_new(HP_SEEN_WAITING, hp_clock_monotonic_ns(), source.stack_bytes + text_bytes) : NULL;
-    if (seen == NULL)
+    struct hp_event *event =
+        number != 0 ? hp_event_new(HP_EVENT_WAITING, hp_clock_monotonic_ns(), source.stack_bytes + text_bytes)
+                    : NULL;
+    if (event == NULL)
         return number;
-    char *more = hp_seen_more(seen);
-    seen->pid = source.look.pid;
-    seen->tid = source.look.tid;
-    seen->wait = number;
-    seen->cause = source.look.cause;
-    seen->session = source.look.session;
-    seen->site = source.look.site;
-    set_registers(seen);
-    seen->stack = memcpy(more, source.stack, source.stack_bytes);
-    seen->stack_bytes = source.stack_bytes;
-    hp_seen_set_path(seen, more + source.stack_bytes, source.text, text_bytes);
-    hp_seen_put(HP_SEEN_BY_LOOKS, seen);
+    char *more = hp_event_more(event);
+    event->pid = source.look.pid;
+    event->tid = source.look.tid;
+    event->wait = number;
+    event->cause = source.look.cause;
+    event->session = source.look.session;
+    event->site = source.look.site;
+    set_registers(event);
+    event->stack = memcpy(more, source.stack, source.stack_bytes);
+    event->stack_bytes = source.stack_bytes;
+    hp_event_set_path(event, more + source.stack_bytes, source.text, text_bytes);
+    hp_event_put(HP_EVENT_BY_LOOKS, event);
     return number;
 }
 
 /* The next user of the number has a later event than this. */
 void hp_wait_source_end(uint32_t wait, uint64_t ns, uint64_t idle_ns)
 {
-    struct hp_seen *seen = hp_seen_new(HP_SEEN_WAITED, hp_clock_monotonic_ns(), 0);
-    if (seen != NULL) {
-        seen->wait = wait;
-        seen->waited_ns = ns;
-        seen->idle_ns = idle_ns < ns ? idle_ns : ns;
-        hp_seen_put(HP_SEEN_BY_LOOKS, seen);
+    struct hp_event *event = hp_event_new(HP_EVENT_WAITED, hp_clock_monotonic_ns(), 0);
+    if (event != NULL) {
+        event->wait = wait;
+        event->waited_ns = ns;
+        event->idle_ns = idle_ns < ns ? idle_ns : ns;
+        hp_event_put(HP_EVENT_BY_LOOKS, event);
     }
     give_number_back(wait);
 }

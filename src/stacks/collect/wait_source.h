@@ -14,7 +14,7 @@ struct hp_wait_look {
     uint64_t sp, pc;        /* 0: unknown */
     uint32_t cause;         /* a number stored with it */
     const char *text;       /* what it waits for */
-    uint32_t session, site; /* of its zone, as in seen.h */
+    uint32_t session, site; /* of its zone, as in event_queue.h */
 };
 
 /* Reports that the process runs another program now, as far as the observer knows. */

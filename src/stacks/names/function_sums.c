@@ -576,7 +576,7 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
                                                 .has_kernel = stacks->has_kernel,
                                                 .source = stacks->source,
                                                 .refused = stacks->refused,
-                                                .unmade = stacks->unmade};
+                                                .failed = stacks->failed};
     if (!begin(&walk) || !show_names(&walk, ret_profile)) {
         end(&walk);
         return false;

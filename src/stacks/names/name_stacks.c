@@ -296,7 +296,7 @@ static bool name_zones(struct naming *naming, const struct hp_zone_namer *namer)
  * The C library is below everything that a program does, and its lines say nothing there: for it, only samples that
  * ended in it count.
  */
-static void fill_in_seen(const struct hp_stacks *stacks, struct hp_seen_code *seen)
+static void fill_in_seen(const struct hp_stacks *stacks, struct hp_event_code *event)
 {
     const struct hp_stack_tree *tree = &stacks->tree;
     const uint64_t period_ns = stacks->period_ns > 0 ? stacks->period_ns : DEFAULT_PERIOD_NS;
@@ -304,15 +304,15 @@ static void fill_in_seen(const struct hp_stacks *stacks, struct hp_seen_code *se
         const struct hp_stack_node *node = &tree->nodes[at];
         const uint64_t samples =
             node->weight[HP_STACK_SAMPLES] + node->weight[HP_STACK_WAITS] + node->weight[HP_STACK_ALLOC_SAMPLES];
-        seen[at].self_ns = samples * period_ns;
-        seen[at].ns += seen[at].self_ns;
-        seen[node->parent].ns += seen[at].ns;
-        seen[at].caller = node->parent;
-        seen[at].linked = node->place;
-        seen[at].image = node->image < stacks->images.count ? stacks->images.all[node->image] : NULL;
-        if (seen[at].image != NULL && hp_is_system_path(seen[at].image->path)) {
-            seen[at].ns = seen[at].self_ns = node->weight[HP_STACK_SAMPLES] * period_ns;
-            seen[at].caller = HP_STACK_ROOT;
+        event[at].self_ns = samples * period_ns;
+        event[at].ns += event[at].self_ns;
+        event[node->parent].ns += event[at].ns;
+        event[at].caller = node->parent;
+        event[at].linked = node->place;
+        event[at].image = node->image < stacks->images.count ? stacks->images.all[node->image] : NULL;
+        if (event[at].image != NULL && hp_is_system_path(event[at].image->path)) {
+            event[at].ns = event[at].self_ns = node->weight[HP_STACK_SAMPLES] * period_ns;
+            event[at].caller = HP_STACK_ROOT;
         }
     }
 }
@@ -320,12 +320,12 @@ static void fill_in_seen(const struct hp_stacks *stacks, struct hp_seen_code *se
 static void choose_lines(struct naming *naming)
 {
     const size_t count = naming->stacks->tree.count;
-    struct hp_seen_code *seen = calloc(count + 1, sizeof *seen);
-    if (seen == NULL)
+    struct hp_event_code *event = calloc(count + 1, sizeof *event);
+    if (event == NULL)
         return;
-    fill_in_seen(naming->stacks, seen);
-    hp_symbolizer_choose_lines(&naming->symbolizer, seen, count);
-    free(seen);
+    fill_in_seen(naming->stacks, event);
+    hp_symbolizer_choose_lines(&naming->symbolizer, event, count);
+    free(event);
 }
 
 static bool name_all(const struct hp_stacks *stacks, const struct hp_zone_namer *namer,
@@ -346,7 +346,7 @@ static bool name_all(const struct hp_stacks *stacks, const struct hp_zone_namer 
                                           .has_kernel = stacks->has_kernel,
                                           .source = stacks->source,
                                           .refused = stacks->refused,
-                                          .unmade = stacks->unmade};
+                                          .failed = stacks->failed};
     choose_lines(&naming);
     const bool is_done = name_images(&naming) && name_nodes(&naming) && name_zones(&naming, namer);
     free(naming.function_index);

@@ -56,7 +56,7 @@ struct hp_named_stacks {
     bool has_kernel;                              /* samples come from kernel mode, too */
     enum hp_stack_source source;
     uint64_t refused; /* threads that timers could not sample: they have alternate stacks of the program */
-    struct hp_unmade unmade;
+    struct hp_failed failed;
     struct hp_named_image *images;
     struct hp_named_function *functions;
     struct hp_named_frame *frames;

@@ -33,7 +33,7 @@ struct file_header {
     uint64_t text_bytes;
     uint32_t images, functions, frames, nodes;
     uint32_t zones, shares;
-    struct hp_unmade unmade;
+    struct hp_failed failed;
 };
 
 /* Texts are offsets into the last part of the file; each ends with a zero. */
@@ -113,7 +113,7 @@ static bool write_all(FILE *file, const struct hp_named_stacks *stacks)
         .nodes = (uint32_t)stacks->node_count,
         .zones = (uint32_t)stacks->zone_count,
         .shares = (uint32_t)stacks->share_count,
-        .unmade = stacks->unmade};
+        .failed = stacks->failed};
     memcpy(header.magic, magic, sizeof magic);
     return fwrite(&header, sizeof header, 1, file) == 1 && write_tables(file, stacks);
 }
@@ -332,7 +332,7 @@ bool hp_stack_file_parse(const void *start, size_t size, struct hp_named_stacks 
                                            .alloc_mean = header.alloc_mean,
                                            .has_kernel = header.flags & HAS_KERNEL,
                                            .refused = header.flags >> REFUSED_FROM,
-                                           .unmade = header.unmade,
+                                           .failed = header.failed,
                                            .source = header.flags & BY_TIMERS    ? HP_STACKS_BY_TIMERS
                                                      : header.flags & BY_PROGRAM ? HP_STACKS_BY_PROGRAM
                                                      : header.samples > 0        ? HP_STACKS_BY_PERF

@@ -239,38 +239,38 @@ void hp_symbolizer_free(struct hp_symbolizer *symbolizer)
 /* ----------------------------------------------------------------------------------------------- lines */
 
 /* By number of the image. Code that was called by the same image is part of what its caller was seen for. */
-static uint64_t *time_of_images(const struct hp_seen_code *seen, size_t count)
+static uint64_t *time_of_images(const struct hp_event_code *event, size_t count)
 {
     size_t images = 0;
     for (size_t at = 1; at < count; at++)
-        if (seen[at].image != NULL && seen[at].image->number >= images)
-            images = seen[at].image->number + 1;
+        if (event[at].image != NULL && event[at].image->number >= images)
+            images = event[at].image->number + 1;
     uint64_t *seen_ns = calloc(images + 1, sizeof *seen_ns);
     for (size_t at = 1; seen_ns != NULL && at < count; at++)
-        if (seen[at].image != NULL && seen[at].image != seen[seen[at].caller].image)
-            seen_ns[seen[at].image->number] += seen[at].ns;
+        if (event[at].image != NULL && event[at].image != event[event[at].caller].image)
+            seen_ns[event[at].image->number] += event[at].ns;
     return seen_ns;
 }
 
-static struct hp_line_unit *unit_of(struct hp_symbolizer *symbolizer, const struct hp_seen_code *code)
+static struct hp_line_unit *unit_of(struct hp_symbolizer *symbolizer, const struct hp_event_code *code)
 {
     const struct hp_image_symbols *symbols = code->image != NULL ? symbols_of(symbolizer, code->image) : NULL;
     return symbols != NULL && symbols->lines != NULL ? hp_source_lines_unit(symbols->lines, code->linked) : NULL;
 }
 
 /* The units that were seen, at the beginning of the array, which has room for all code. Returns how many. */
-static size_t find_units(struct hp_symbolizer *symbolizer, const struct hp_seen_code *seen, size_t count,
+static size_t find_units(struct hp_symbolizer *symbolizer, const struct hp_event_code *event, size_t count,
                          struct hp_line_unit **units)
 {
     size_t found = 0;
     units[0] = NULL;
     for (size_t at = 1; at < count; at++) {
-        units[at] = unit_of(symbolizer, &seen[at]);
+        units[at] = unit_of(symbolizer, &event[at]);
         if (units[at] == NULL)
             continue;
-        units[at]->self_ns += seen[at].self_ns;
-        if (units[at] != units[seen[at].caller])
-            units[at]->seen_ns += seen[at].ns;
+        units[at]->self_ns += event[at].self_ns;
+        if (units[at] != units[event[at].caller])
+            units[at]->seen_ns += event[at].ns;
     }
     for (size_t at = 1; at < count; at++)
         if (units[at] != NULL && !units[at]->is_left_out) {
@@ -290,13 +290,13 @@ static int compare_units(const void *a, const void *b)
     return (one->bytes > other->bytes) - (one->bytes < other->bytes);
 }
 
-void hp_symbolizer_choose_lines(struct hp_symbolizer *symbolizer, const struct hp_seen_code *seen, size_t count)
+void hp_symbolizer_choose_lines(struct hp_symbolizer *symbolizer, const struct hp_event_code *event, size_t count)
 {
     struct hp_line_unit **units = calloc(count + 1, sizeof(struct hp_line_unit *));
-    symbolizer->seen_ns = units != NULL && count > 0 ? time_of_images(seen, count) : NULL;
+    symbolizer->seen_ns = units != NULL && count > 0 ? time_of_images(event, count) : NULL;
     if (symbolizer->seen_ns != NULL) {
-        symbolizer->lines_ns = seen[0].ns / LINES_PART;
-        const size_t found = find_units(symbolizer, seen, count, units);
+        symbolizer->lines_ns = event[0].ns / LINES_PART;
+        const size_t found = find_units(symbolizer, event, count, units);
         qsort(units, found, sizeof(struct hp_line_unit *), compare_units);
         for (size_t at = 0; at < found; at++)
             units[at]->is_left_out = !is_worth(symbolizer, units[at]->bytes * LINE_BYTE_NS, units[at]->seen_ns);

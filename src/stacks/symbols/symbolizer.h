@@ -26,7 +26,7 @@ struct hp_symbolizer {
 };
 
 /* A place on a stack. */
-struct hp_seen_code {
+struct hp_event_code {
     const struct hp_image *image; /* NULL: unknown */
     uint64_t linked;
     size_t caller;        /* one before it; the first is that of all */
@@ -38,7 +38,7 @@ struct hp_seen_code {
  * part of the time for which code was seen; the code that took longest itself comes first. Without memory, all are
  * read.
  */
-void hp_symbolizer_choose_lines(struct hp_symbolizer *symbolizer, const struct hp_seen_code *seen, size_t count);
+void hp_symbolizer_choose_lines(struct hp_symbolizer *symbolizer, const struct hp_event_code *event, size_t count);
 
 /*
  * What is at a link-time address of the image: the innermost function first, each inlined into the next. Always at

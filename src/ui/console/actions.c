@@ -320,16 +320,16 @@ void hp_act_edit(struct hp_console *console)
 /* The page's address has the same window as the console. */
 void hp_act_write_page(struct hp_console *console)
 {
-    char text[200], stretch[64] = "";
+    char text[200], range[64] = "";
     const struct hp_program_source *source = console->source;
     const struct hp_watched *watched = &console->watched;
     if (!console->is_watching || !watched->has_data || source->write_page == NULL)
         return;
     const bool is_written = source->write_page(source->context, console->path, watched->program, text, sizeof text);
     if (is_written && !watched->is_whole)
-        snprintf(stretch, sizeof stretch, "#t=%llu-%llu", (unsigned long long)(watched->from_ns / 1000000),
+        snprintf(range, sizeof range, "#t=%llu-%llu", (unsigned long long)(watched->from_ns / 1000000),
                  (unsigned long long)(watched->to_ns / 1000000));
-    snprintf(console->message, sizeof console->message, "%s%s%s", is_written ? "Page: file://" : "", text, stretch);
+    snprintf(console->message, sizeof console->message, "%s%s%s", is_written ? "Page: file://" : "", text, range);
 }
 
 void hp_act_zoom(struct hp_console *console, bool is_in)

@@ -183,16 +183,16 @@ static void read_stacks(struct hp_console *console)
 /* Reads what the view needs. False: with these data, the view is another one. */
 static bool read_view(struct hp_console *console)
 {
-    char whole[200], stretch[200], whole_now[200], stretch_now[200];
+    char whole[200], range[200], whole_now[200], range_now[200];
     hp_reader_model(&console->watched.reader)->functions = console->has_stacks ? &console->found : NULL;
-    hp_console_wish(console, whole, stretch, sizeof whole);
-    struct hp_wish wish = {.window = console->window, .whole = whole, .stretch = stretch, .slowest = ""};
+    hp_console_sections(console, whole, range, sizeof whole);
+    struct hp_request request = {.window = console->window, .whole = whole, .range = range, .slowest = ""};
     if (strcmp(whole, "slowest") == 0)
-        wish.slowest = console->overlay == HP_OVERLAY_INSPECT ? console->slowest : "/./";
-    hp_watched_refresh(&console->watched, &wish);
+        request.slowest = console->overlay == HP_OVERLAY_INSPECT ? console->slowest : "/./";
+    hp_watched_refresh(&console->watched, &request);
     find_tabs_with_data(console);
-    hp_console_wish(console, whole_now, stretch_now, sizeof whole_now);
-    return strcmp(whole, whole_now) == 0 && strcmp(stretch, stretch_now) == 0;
+    hp_console_sections(console, whole_now, range_now, sizeof whole_now);
+    return strcmp(whole, whole_now) == 0 && strcmp(range, range_now) == 0;
 }
 
 void hp_console_refresh(struct hp_console *console)

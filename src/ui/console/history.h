@@ -1,6 +1,6 @@
 /*
  * Histories of a run's numbers, in as many equal steps as there are columns: read from the time axes of its
- * sessions (axis.h), by the rules for stretches of a run.
+ * sessions (axis.h), by the rules for time ranges of a run.
  *
  *     hp_history_read(&history, arena, run);
  *     hp_history_choose(&history, length_ns, to_ns, 60);

@@ -123,7 +123,7 @@ void hp_console_prepare(struct hp_console *console);
 void hp_console_find_subs(struct hp_console *console);
 const char *hp_console_sub(const struct hp_console *console);
 /* Sections that the view needs: of the whole run, and of the window. */
-void hp_console_wish(const struct hp_console *console, char *whole, char *stretch, size_t size);
+void hp_console_sections(const struct hp_console *console, char *whole, char *range, size_t size);
 /* The view of the table with that key. */
 struct hp_table_view *hp_console_view_of(struct hp_console *console, const char *table);
 /* The function at the cursor, or the inspected one; NULL: none. */

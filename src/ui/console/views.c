@@ -76,7 +76,7 @@ static bool has_data(const struct hp_console *console, const struct hp_section_t
     /* Stacks are of the whole run, in any window. */
     if (strcmp(type->name, "functions") == 0 || strcmp(type->name, "alloc-functions") == 0)
         return console->has_stacks && (type->name[0] == 'f' || console->found.allocs > 0);
-    return type->has_data == NULL || console->watched.stretch == NULL || type->has_data(console->watched.stretch);
+    return type->has_data == NULL || console->watched.range == NULL || type->has_data(console->watched.range);
 }
 
 static void add_sub(struct hp_console *console, const char *name)
@@ -112,19 +112,19 @@ const char *hp_console_sub(const struct hp_console *console)
 static bool is_section_tab(enum hp_tab tab) { return tab != HP_TAB_OVERVIEW && tab != HP_TAB_FUNCTIONS; }
 
 /* Flows are shown together. */
-static void wish_all(const struct hp_console *console, char *whole, char *stretch, size_t size)
+static void request_all(const struct hp_console *console, char *whole, char *range, size_t size)
 {
     for (unsigned at = 0; at < console->sub_count; at++) {
         const struct hp_section_type *type = type_of(console->subs[at]);
-        char *to = type != NULL && type->has_history ? stretch : whole;
+        char *to = type != NULL && type->has_history ? range : whole;
         const size_t length = strlen(to);
         snprintf(to + length, size - length, "%s%s", length > 0 ? "," : "", console->subs[at]);
     }
 }
 
-void hp_console_wish(const struct hp_console *console, char *whole, char *stretch, size_t size)
+void hp_console_sections(const struct hp_console *console, char *whole, char *range, size_t size)
 {
-    whole[0] = stretch[0] = '\0';
+    whole[0] = range[0] = '\0';
     const char *sub = hp_console_sub(console);
     const struct hp_section_type *type = is_section_tab(console->tab) ? type_of(sub) : NULL;
     if (console->overlay == HP_OVERLAY_INSPECT && console->inspected == HP_INSPECTED_SLOWEST)
@@ -132,9 +132,9 @@ void hp_console_wish(const struct hp_console *console, char *whole, char *stretc
     else if (console->overlay == HP_OVERLAY_INSPECT && console->inspected == HP_INSPECTED_CALLS)
         snprintf(whole, size, "calls");
     else if (console->tab == HP_TAB_FLOW)
-        wish_all(console, whole, stretch, size);
+        request_all(console, whole, range, size);
     else if (type != NULL)
-        snprintf(type->has_history ? stretch : whole, size, "%s", sub);
+        snprintf(type->has_history ? range : whole, size, "%s", sub);
 }
 
 /* ---------------------------------------------------------------------------------------------- columns */
@@ -213,7 +213,7 @@ static void make_functions(struct hp_console *console)
 const struct hotpath_section *hp_view_section_named(const struct hp_console *console, const char *name)
 {
     const struct hotpath_section *section = hp_watched_section(console->watched.whole, name);
-    return section != NULL ? section : hp_watched_section(console->watched.stretch, name);
+    return section != NULL ? section : hp_watched_section(console->watched.range, name);
 }
 
 static void make_table(struct hp_console *console)

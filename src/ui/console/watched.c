@@ -8,15 +8,15 @@
 #include "arena.h"
 #include "arith.h"
 #include "cpu_profile.h"
-#include "crew_profile.h"
 #include "demangle.h"
 #include "durations.h"
 #include "identity.h"
 #include "profile.h"
-#include "stretch.h"
 #include "task_layout.h"
 #include "task_profile.h"
 #include "text.h"
+#include "thread_usage_profile.h"
+#include "time_range.h"
 #include "trust.h"
 #include "wait_cause.h"
 
@@ -28,7 +28,7 @@ void hp_watched_init(struct hp_watched *watched, const struct hp_settings *setti
 {
     memset(watched, 0, sizeof *watched);
     hp_settings_copy(&watched->whole_settings, settings);
-    hp_settings_copy(&watched->stretch_settings, settings);
+    hp_settings_copy(&watched->range_settings, settings);
     hp_reader_open(&watched->reader, hp_demangle);
 }
 
@@ -74,11 +74,11 @@ static void set_text(char *to, size_t size, const char *from)
 }
 
 /* All rows, in their default order: views decide which are shown, and how. */
-static void settle(struct hp_settings *settings, const char *sections, const struct hp_wish *wish)
+static void settle(struct hp_settings *settings, const char *sections, const struct hp_request *request)
 {
     struct hp_show_settings *show = &settings->show;
     set_text(show->report, sizeof show->report, sections);
-    set_text(show->slowest, sizeof show->slowest, wish->slowest);
+    set_text(show->slowest, sizeof show->slowest, request->slowest);
     show->functions_limit = show->calltree_limit = HOTPATH_NO_LIMIT;
     show->functions_limit_is_given = true;
     show->columns[0] = show->sort[0] = '\0';
@@ -92,11 +92,11 @@ static void settle(struct hp_settings *settings, const char *sections, const str
 }
 
 static const hotpath_results *make(struct hp_watched *watched, struct hp_settings *settings, const char *first,
-                                   const char *others, const struct hp_wish *wish)
+                                   const char *others, const struct hp_request *request)
 {
     char names[sizeof settings->show.report];
     snprintf(names, sizeof names, "%s%s%s", first, first[0] != '\0' && others[0] != '\0' ? "," : "", others);
-    settle(settings, names, wish);
+    settle(settings, names, request);
     return hp_results_of_model(hp_reader_model(&watched->reader), settings);
 }
 
@@ -127,7 +127,7 @@ enum hp_activity hp_part_of_cause(uint32_t cause)
     }
 }
 
-/* The idle part of a node's waiting, by the model's rules for a stretch. */
+/* The idle part of a node's waiting, by the model's rules for a time range. */
 static double idle_of(uint32_t cause, double ns, double beside_ns)
 {
     const struct hp_wait_sums wait = {
@@ -369,7 +369,7 @@ static void fill_bytes(const struct hp_watched *watched, struct hp_watched_funct
         return;
     if (watched->is_whole)
         hp_allocs_of_site(function->site, &allocs);
-    const double bytes = (double)(watched->is_whole ? allocs.own_bytes : function->site->stretch_bytes);
+    const double bytes = (double)(watched->is_whole ? allocs.own_bytes : function->site->range_bytes);
     function->has_bytes = true;
     function->bytes_per_second = bytes * SECOND / window_ns;
 }
@@ -378,7 +378,7 @@ static bool fill_functions(struct hp_watched *watched, double window_ns)
 {
     struct hp_model *model = hp_reader_model(&watched->reader);
     const struct hp_profile *profile = model->profile;
-    const struct hotpath_section *section = hp_watched_section(watched->stretch, "bottlenecks");
+    const struct hotpath_section *section = hp_watched_section(watched->range, "bottlenecks");
     const bool has_cpu = hp_run_has_cpu(&model->run);
     const struct hp_cpu *cpu = has_cpu && watched->is_whole ? hp_model_cpu(model) : NULL;
     const struct places places = {column_of(section, "percent_own"), column_of(section, "work_ns"),
@@ -395,15 +395,15 @@ static bool fill_functions(struct hp_watched *watched, double window_ns)
         const struct hp_site_sums *site = profile->sites[at];
         if (site->kind == HOTPATH_KIND_SUSPENDED_)
             continue;
-        const struct hp_cpu_sums in_stretch = {.user_ns = site->stretch_cpu_ns - site->stretch_kernel_ns,
-                                               .kernel_ns = site->stretch_kernel_ns};
+        const struct hp_cpu_sums in_range = {.user_ns = site->range_cpu_ns - site->range_kernel_ns,
+                                             .kernel_ns = site->range_kernel_ns};
         *function = (struct hp_watched_function){.id = hp_identity_of_site(site), .site = site, .name = site->name};
         fill_numbers(watched, function, window_ns);
         fill_bytes(watched, function, window_ns);
         judge(function, section, find_row(&rows, function->id), &places, window_ns);
         share_out(watched, function,
                   cpu != NULL                     ? &cpu->sites[at].own
-                  : has_cpu && !watched->is_whole ? &in_stretch
+                  : has_cpu && !watched->is_whole ? &in_range
                                                   : NULL,
                   window_ns);
         watched->work += function->work;
@@ -456,12 +456,13 @@ static void count_up(struct hp_watched *watched)
 {
     struct hp_model *model = hp_reader_model(&watched->reader);
     const struct hp_trust *trust = hp_model_trust(model);
-    const struct hp_run_crew *crew = hp_run_has_crew(&model->run) ? hp_model_crew(model) : NULL;
+    const struct hp_run_thread_usage *usage =
+        hp_run_has_thread_usage(&model->run) ? hp_model_thread_usage(model) : NULL;
     watched->lost = 0;
     for (size_t at = 0; trust != NULL && at < HP_LOSSES; at++)
         watched->lost += trust->lost[at];
-    watched->threads = crew != NULL ? crew->threads : model->profile->forest.tree_count;
-    watched->rss_bytes = crew != NULL ? crew->rss_bytes : 0;
+    watched->threads = usage != NULL ? usage->threads : model->profile->forest.tree_count;
+    watched->rss_bytes = usage != NULL ? usage->rss_bytes : 0;
 }
 
 /* A live program is known up to the latest sample: after it, its counters would seem to stop. */
@@ -476,8 +477,8 @@ static uint64_t latest_of(const struct hp_watched *watched)
     return watched->is_live && latest > 0 && latest < watched->elapsed_ns ? latest : watched->elapsed_ns;
 }
 
-/* Selects the stretch; the whole run if there is no history. */
-static void choose_stretch(struct hp_watched *watched, const struct hp_window *window)
+/* Selects the range; the whole run if there is no history. */
+static void choose_range(struct hp_watched *watched, const struct hp_window *window)
 {
     const uint64_t elapsed = window->kind == HP_WINDOW_TOTALS ? watched->elapsed_ns : latest_of(watched);
     uint64_t from = 0, to = elapsed;
@@ -491,7 +492,7 @@ static void choose_stretch(struct hp_watched *watched, const struct hp_window *w
     if (window->kind == HP_WINDOW_PAST && window->to_ns < to)
         to = window->to_ns;
     watched->has_history = watched->history.count > 0;
-    /* For a whole run that has ended more is known than for a stretch, such as percentiles. */
+    /* For a whole run that has ended more is known than for a range, such as percentiles. */
     const bool is_all = !watched->is_live && from == 0 && to >= watched->elapsed_ns;
     watched->is_whole = window->kind == HP_WINDOW_TOTALS || !watched->has_history || from >= to || is_all;
     watched->from_ns = watched->is_whole ? 0 : from;
@@ -505,13 +506,13 @@ static void empty(struct hp_watched *watched)
     watched->function_count = watched->unknown = 0;
     watched->work = watched->idle = watched->cpus = 0;
     memset(watched->parts, 0, sizeof watched->parts);
-    watched->whole = watched->stretch = NULL;
+    watched->whole = watched->range = NULL;
     watched->waits = NULL;
     watched->headline = "";
     watched->problem[0] = '\0';
 }
 
-bool hp_watched_refresh(struct hp_watched *watched, const struct hp_wish *wish)
+bool hp_watched_refresh(struct hp_watched *watched, const struct hp_request *request)
 {
     struct hp_model *model = hp_reader_model(&watched->reader);
     empty(watched);
@@ -521,18 +522,18 @@ bool hp_watched_refresh(struct hp_watched *watched, const struct hp_wish *wish)
     count_up(watched);
     if (!hp_history_read(&watched->history, model->arena, &model->run))
         return fail(watched, "not enough memory to show it");
-    choose_stretch(watched, &wish->window);
-    if (wish->whole[0] != '\0')
-        watched->whole = make(watched, &watched->whole_settings, "", wish->whole, wish);
+    choose_range(watched, &request->window);
+    if (request->whole[0] != '\0')
+        watched->whole = make(watched, &watched->whole_settings, "", request->whole, request);
     const char *problem = watched->is_whole ? NULL : hp_model_cut(model, watched->from_ns, watched->to_ns);
     if (problem != NULL)
         return fail(watched, problem);
-    watched->stretch =
-        make(watched, &watched->stretch_settings, "bottlenecks", wish->stretch, &(struct hp_wish){.slowest = ""});
-    if (watched->stretch == NULL)
+    watched->range =
+        make(watched, &watched->range_settings, "bottlenecks", request->range, &(struct hp_request){.slowest = ""});
+    if (watched->range == NULL)
         return fail(watched, "not enough memory to show it");
-    watched->unknown = model->run.stretch != NULL ? model->run.stretch->unknown : 0;
-    watched->headline = hotpath_results_headline(watched->stretch);
+    watched->unknown = model->run.range != NULL ? model->run.range->unknown : 0;
+    watched->headline = hotpath_results_headline(watched->range);
     watched->waits = hp_run_has_waits(&model->run) ? hp_model_waits(model) : NULL;
     watched->knows_waits = watched->waits != NULL && watched->waits->sessions > 0;
     const double window_ns = watched->to_ns > watched->from_ns ? (double)(watched->to_ns - watched->from_ns) : 1;

@@ -74,10 +74,10 @@ struct hp_window {
 };
 
 /* What a refresh should provide. */
-struct hp_wish {
+struct hp_request {
     struct hp_window window;
     const char *whole;    /* sections of the whole run, "threads,calltree"; "": none */
-    const char *stretch;  /* and of the window, if they have a history; "": none */
+    const char *range;    /* and of the window, if they have a history; "": none */
     const char *slowest;  /* pattern of the function whose slowest call is wanted; "": none */
     unsigned percentiles; /* that sections show */
 };
@@ -86,7 +86,7 @@ struct hp_watched {
     bool is_open;
     char problem[400]; /* why there are no data, or the last error; "": none */
     struct hp_reader reader;
-    struct hp_settings whole_settings, stretch_settings;
+    struct hp_settings whole_settings, range_settings;
     /* Results of the latest refresh. */
     bool has_data;
     bool is_live;
@@ -115,7 +115,7 @@ struct hp_watched {
     size_t unknown;                   /* functions without history, which are missing in a window */
     double work;                      /* of all functions */
     const hotpath_results *whole;     /* NULL: none were requested */
-    const hotpath_results *stretch;   /* of the window; always has bottlenecks */
+    const hotpath_results *range;     /* of the window; always has bottlenecks */
     const struct hp_run_waits *waits; /* of the window; NULL: not watched */
 };
 
@@ -129,7 +129,7 @@ bool hp_watched_add(struct hp_watched *watched, const char *path);
 bool hp_watched_has(const struct hp_watched *watched, const char *path);
 
 /* Reads everything again. False: `problem` says why, and there is nothing to show. */
-bool hp_watched_refresh(struct hp_watched *watched, const struct hp_wish *wish);
+bool hp_watched_refresh(struct hp_watched *watched, const struct hp_request *request);
 
 void hp_watched_close(struct hp_watched *watched);
 

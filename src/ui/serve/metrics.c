@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crew_profile.h"
 #include "hotpath.h"
 #include "section.h"
+#include "thread_usage_profile.h"
 #include "trust.h"
 #include "utf8.h"
 
@@ -293,11 +293,12 @@ static void put_about(const struct metrics *metrics, struct hp_model *model)
     put_gauge(metrics, "hotpath_elapsed_seconds", "seconds", "How long the program has run.",
               (double)hp_run_elapsed_ns(&model->run) * 1e-9);
     put_gauge(metrics, "hotpath_processes", NULL, "Processes of the run.", (double)model->run.process_count);
-    const struct hp_run_crew *crew = hp_run_has_crew(&model->run) ? hp_model_crew(model) : NULL;
-    if (crew != NULL) {
-        put_gauge(metrics, "hotpath_threads", NULL, "Running threads.", (double)crew->threads);
+    const struct hp_run_thread_usage *usage =
+        hp_run_has_thread_usage(&model->run) ? hp_model_thread_usage(model) : NULL;
+    if (usage != NULL) {
+        put_gauge(metrics, "hotpath_threads", NULL, "Running threads.", (double)usage->threads);
         put_gauge(metrics, "hotpath_resident_bytes", "bytes", "Resident memory of running processes.",
-                  (double)crew->rss_bytes);
+                  (double)usage->rss_bytes);
     }
     for (size_t at = 0; trust != NULL && at < HP_LOSSES; at++)
         lost += trust->lost[at];

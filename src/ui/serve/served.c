@@ -245,7 +245,7 @@ const struct hp_body *hp_served_page_data(struct hp_serving *serving, struct hp_
     hp_text_init_stream(&text, buffer, sizeof buffer, hp_body_add, &served->data);
     const bool has_memory =
         hp_page_write_data(hp_reader_model(&served->reader), serving->settings,
-                           &(struct hp_page_wishes){.is_served = true, .weighted = &served->weighted}, &text);
+                           &(struct hp_page_content){.is_served = true, .weighted = &served->weighted}, &text);
     if (!hp_text_finish(&text) || !has_memory)
         return NULL;
     served->data_generation = served->generation;

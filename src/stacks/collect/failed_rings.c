@@ -1,5 +1,5 @@
 /* Rings that could not be made. SPDX-License-Identifier: MIT */
-#include "unmade_rings.h"
+#include "failed_rings.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -37,14 +37,14 @@ static void add(struct list *list, uint32_t pid, int error)
         list->error = error;
 }
 
-void hp_unmade_ring_count(enum hp_ring_kind kind, uint32_t pid, int error)
+void hp_failed_ring_count(enum hp_ring_kind kind, uint32_t pid, int error)
 {
     pthread_mutex_lock(&lock);
     add(&lists[kind], pid, error);
     pthread_mutex_unlock(&lock);
 }
 
-bool hp_unmade_ring_take(enum hp_ring_kind kind, const char *path)
+bool hp_failed_ring_take(enum hp_ring_kind kind, const char *path)
 {
     char text[64];
     unsigned pid;
@@ -53,22 +53,22 @@ bool hp_unmade_ring_take(enum hp_ring_kind kind, const char *path)
     if (length <= 0)
         return false;
     text[length] = '\0';
-    if (sscanf(text, HP_RING_UNMADE "%u-%d", &pid, &error) != 2)
+    if (sscanf(text, HP_RING_FAILED "%u-%d", &pid, &error) != 2)
         return false;
-    hp_unmade_ring_count(kind, pid, error);
+    hp_failed_ring_count(kind, pid, error);
     unlink(path);
     return true;
 }
 
-struct hp_unmade hp_unmade_rings(void)
+struct hp_failed hp_failed_rings(void)
 {
     const struct list *samples = &lists[HP_RING_OF_SAMPLES], *heap = &lists[HP_RING_OF_HEAP];
-    return (struct hp_unmade){.samples = (uint32_t)samples->count,
+    return (struct hp_failed){.samples = (uint32_t)samples->count,
                               .heaps = (uint32_t)heap->count,
                               .error = samples->error != 0 ? samples->error : heap->error};
 }
 
-void hp_unmade_rings_free(void)
+void hp_failed_rings_free(void)
 {
     for (size_t kind = 0; kind < HP_RING_KINDS; kind++)
         free(lists[kind].pids);

@@ -2,12 +2,12 @@
  * What each thread of a run used: CPU time and context switches as far as it was watched, allocations, and its
  * current function. Includes threads that have ended. SPDX-License-Identifier: MIT
  */
-#ifndef HP_MODEL_CREW_PROFILE_H
-#define HP_MODEL_CREW_PROFILE_H
+#ifndef HP_MODEL_THREAD_USAGE_PROFILE_H
+#define HP_MODEL_THREAD_USAGE_PROFILE_H
 
 #include "profile.h"
 
-struct hp_crew_member {
+struct hp_thread_usage_member {
     const struct hp_thread_label *label; /* with `threads` above 1: several together */
     bool is_rest;                        /* threads that no sample saw, of a watched process */
     uint32_t living;                     /* of `threads` */
@@ -19,8 +19,8 @@ struct hp_crew_member {
     uint64_t voluntary;
     uint64_t involuntary;
     uint64_t lived_ns;
-    uint64_t waited_ns[HP_CREW_CAUSES]; /* by enum hp_wait_cause */
-    double now_percent;                 /* of one CPU, of one thread */
+    uint64_t waited_ns[HP_THREAD_USAGE_CAUSES]; /* by enum hp_wait_cause */
+    double now_percent;                         /* of one CPU, of one thread */
     double max_percent;
     bool has_allocs;
     uint64_t allocated_bytes;        /* requested */
@@ -30,8 +30,8 @@ struct hp_crew_member {
     const struct hp_site_sums *site; /* its innermost function; NULL: outside all */
 };
 
-struct hp_run_crew {
-    struct hp_crew_member **all; /* most CPU time first */
+struct hp_run_thread_usage {
+    struct hp_thread_usage_member **all; /* most CPU time first */
     size_t count;
     size_t sessions;         /* watched sessions */
     uint64_t threads;        /* live threads */
@@ -42,12 +42,12 @@ struct hp_run_crew {
 };
 
 /* NULL: no memory. */
-const struct hp_run_crew *hp_crew_of_run(struct hp_arena *arena, const struct hp_profile *profile);
+const struct hp_run_thread_usage *hp_thread_usage_of_run(struct hp_arena *arena, const struct hp_profile *profile);
 
 /* Whether a session of the run was watched. */
-bool hp_run_has_crew(const struct hp_run *run);
+bool hp_run_has_thread_usage(const struct hp_run *run);
 
-static inline uint64_t hp_crew_cpu_ns(const struct hp_crew_member *member)
+static inline uint64_t hp_thread_usage_cpu_ns(const struct hp_thread_usage_member *member)
 {
     return member->user_ns + member->kernel_ns;
 }

@@ -1,12 +1,12 @@
 /*
- * A stretch of a run.
+ * A time range of a run.
  *
  * The number of a site is the sum of the increases of its series over all sessions. A moment between two samples
  * gets its part of what came between them. Sessions without a time axis were short, or were not watched: they count
  * if they lie entirely inside. What has no series is scaled, as recursion is, or unknown.
  * SPDX-License-Identifier: MIT
  */
-#include "stretch.h"
+#include "time_range.h"
 
 #include <string.h>
 
@@ -19,7 +19,7 @@
 struct cutting {
     struct hp_profile *profile;
     const struct hp_run *run;
-    struct hp_stretch *stretch;
+    struct hp_time_range *range;
     void *bytes; /* of the current time axis */
     struct hp_run_axis axis;
     const struct hp_cpu *cpu; /* of the whole run; NULL: not sampled */
@@ -30,9 +30,9 @@ struct cutting {
 
 static uint64_t gained(const struct cutting *cutting, uint32_t place, uint32_t first)
 {
-    const struct hp_stretch *stretch = cutting->stretch;
-    return hp_less(hp_run_axis_value_at(&cutting->axis, place, first, stretch->to_ns),
-                   hp_run_axis_value_at(&cutting->axis, place, first, stretch->from_ns));
+    const struct hp_time_range *range = cutting->range;
+    return hp_less(hp_run_axis_value_at(&cutting->axis, place, first, range->to_ns),
+                   hp_run_axis_value_at(&cutting->axis, place, first, range->from_ns));
 }
 
 static void add_to_site(const struct cutting *cutting, const struct hp_axis_series *series, uint64_t amount)
@@ -47,17 +47,17 @@ static void add_to_site(const struct cutting *cutting, const struct hp_axis_seri
     else if (series->kind == HP_AXIS_SITE_SELF)
         site->sums.self += amount;
     else if (series->kind == HP_AXIS_SITE_CPU)
-        site->stretch_cpu_ns += amount;
+        site->range_cpu_ns += amount;
     else if (series->kind == HP_AXIS_SITE_KERNEL)
-        site->stretch_kernel_ns += amount;
+        site->range_kernel_ns += amount;
     else
-        site->stretch_bytes += amount;
+        site->range_bytes += amount;
     site->has_history = true;
 }
 
 static void add_series(struct cutting *cutting, uint32_t place, const struct hp_axis_series *series)
 {
-    struct hp_stretch_waits *waits = &cutting->stretch->waits[cutting->axis.session];
+    struct hp_time_range_waits *waits = &cutting->range->waits[cutting->axis.session];
     const uint64_t amount = gained(cutting, place, series->first);
     switch ((enum hp_axis_kind)series->kind) {
     case HP_AXIS_SITE_CALLS:
@@ -90,7 +90,7 @@ static void add_series(struct cutting *cutting, uint32_t place, const struct hp_
 static void add_axis(struct cutting *cutting)
 {
     struct hp_axis_series series;
-    struct hp_stretch_waits *waits = &cutting->stretch->waits[cutting->axis.session];
+    struct hp_time_range_waits *waits = &cutting->range->waits[cutting->axis.session];
     uint64_t waited_ns = 0;
     cutting->has_history = true;
     for (uint32_t place = 0; place < HP_AXIS_SERIES; place++)
@@ -104,7 +104,7 @@ static void add_axis(struct cutting *cutting)
         waits->watched_ns = waited_ns + waits->left_out_ns;
 }
 
-/* For the whole session, and for the stretch if it has all of the session. */
+/* For the whole session, and for the time range if it has all of the session. */
 static void add_cpu(const struct cutting *cutting, uint32_t session, const struct hp_thread *thread, bool is_inside)
 {
     const struct hp_snapshot *snapshot = cutting->run->sessions[session];
@@ -122,8 +122,8 @@ static void add_cpu(const struct cutting *cutting, uint32_t session, const struc
             continue;
         site->found_cpu_ns += entry.user_ns + entry.kernel_ns;
         site->found_kernel_ns += entry.kernel_ns;
-        site->stretch_cpu_ns += is_inside ? entry.user_ns + entry.kernel_ns : 0;
-        site->stretch_kernel_ns += is_inside ? entry.kernel_ns : 0;
+        site->range_cpu_ns += is_inside ? entry.user_ns + entry.kernel_ns : 0;
+        site->range_kernel_ns += is_inside ? entry.kernel_ns : 0;
     }
 }
 
@@ -138,7 +138,7 @@ static void add_bytes(const struct cutting *cutting, uint32_t session, const str
                                         ? hp_profile_find(cutting->profile, session, stat.site)
                                         : NULL;
         if (site != NULL)
-            site->stretch_bytes += alloc.own_bytes;
+            site->range_bytes += alloc.own_bytes;
     }
 }
 
@@ -176,8 +176,7 @@ static bool is_inside(const struct cutting *cutting, uint32_t session)
 {
     const struct hp_snapshot *snapshot = cutting->run->sessions[session];
     const uint64_t began = hp_run_started_ns(cutting->run, snapshot);
-    return began >= cutting->stretch->from_ns &&
-           began + hp_snapshot_elapsed_ns(snapshot) <= cutting->stretch->to_ns;
+    return began >= cutting->range->from_ns && began + hp_snapshot_elapsed_ns(snapshot) <= cutting->range->to_ns;
 }
 
 /* ---------------------------------------------------------------------------------------------- sites */
@@ -187,8 +186,8 @@ static void empty_sites(const struct hp_profile *profile)
     for (size_t at = 0; at < profile->known_count; at++) {
         profile->known[at]->sums = (struct hp_sums){0};
         profile->known[at]->has_history = false;
-        profile->known[at]->stretch_cpu_ns = profile->known[at]->stretch_bytes = 0;
-        profile->known[at]->stretch_kernel_ns = 0;
+        profile->known[at]->range_cpu_ns = profile->known[at]->range_bytes = 0;
+        profile->known[at]->range_kernel_ns = 0;
         profile->known[at]->found_cpu_ns = profile->known[at]->found_kernel_ns = 0;
     }
 }
@@ -209,29 +208,29 @@ static void settle_site(struct hp_site_sums *site)
 }
 
 /*
- * CPU time that samples did not find, as in the kernel, is known for the whole run: the stretch gets its part of
+ * CPU time that samples did not find, as in the kernel, is known for the whole run: the time range gets its part of
  * it, as of what they found; of kernel time, as of the kernel time that they found, if any. CPU time cannot exceed
  * self time.
  */
 static void settle_cpu(const struct cutting *cutting, struct hp_site_sums *site, const struct hp_site_cpu *whole)
 {
-    const uint64_t ns = scaled(hp_cpu_ns(&whole->own), site->stretch_cpu_ns, site->found_cpu_ns);
+    const uint64_t ns = scaled(hp_cpu_ns(&whole->own), site->range_cpu_ns, site->found_cpu_ns);
     const uint64_t kernel_ns = site->found_kernel_ns > 0
-                                   ? scaled(whole->own.kernel_ns, site->stretch_kernel_ns, site->found_kernel_ns)
-                                   : scaled(whole->own.kernel_ns, site->stretch_cpu_ns, site->found_cpu_ns);
+                                   ? scaled(whole->own.kernel_ns, site->range_kernel_ns, site->found_kernel_ns)
+                                   : scaled(whole->own.kernel_ns, site->range_cpu_ns, site->found_cpu_ns);
     const uint64_t most = hp_units_round((double)hp_sums_self(&site->sums) * cutting->run->ns_per_tick);
-    site->stretch_cpu_ns = ns < most || !cutting->run->is_rate_known ? ns : most;
-    site->stretch_kernel_ns = kernel_ns < site->stretch_cpu_ns ? kernel_ns : site->stretch_cpu_ns;
+    site->range_cpu_ns = ns < most || !cutting->run->is_rate_known ? ns : most;
+    site->range_kernel_ns = kernel_ns < site->range_cpu_ns ? kernel_ns : site->range_cpu_ns;
 }
 
-/* The sites that were called, or open, in the stretch. */
+/* The sites that were called, or open, in the time range. */
 static void list_sites(const struct cutting *cutting)
 {
     struct hp_profile *profile = cutting->profile;
     size_t count = 0;
     for (size_t at = 0; at < profile->site_count; at++) {
         struct hp_site_sums *site = profile->sites[at];
-        cutting->stretch->unknown += !site->has_history;
+        cutting->range->unknown += !site->has_history;
         settle_site(site);
         if (cutting->cpu != NULL)
             settle_cpu(cutting, site, &cutting->cpu->sites[at]);
@@ -241,20 +240,20 @@ static void list_sites(const struct cutting *cutting)
     profile->site_count = count;
 }
 
-const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, const struct hp_cpu *cpu,
-                           uint64_t from_ns, uint64_t to_ns)
+const char *hp_time_range_cut(struct hp_profile *profile, struct hp_run *run, const struct hp_cpu *cpu,
+                              uint64_t from_ns, uint64_t to_ns)
 {
     struct cutting cutting = {.profile = profile, .run = run, .cpu = cpu};
-    cutting.stretch = hp_arena_take(profile->arena, sizeof *cutting.stretch);
+    cutting.range = hp_arena_take(profile->arena, sizeof *cutting.range);
     cutting.bytes = hp_arena_take(profile->arena, HP_AXIS_BYTES);
-    if (cutting.stretch == NULL || cutting.bytes == NULL)
+    if (cutting.range == NULL || cutting.bytes == NULL)
         return "not enough memory for a time range of the run";
-    cutting.stretch->waits = hp_arena_take_array(profile->arena, run->count, sizeof *cutting.stretch->waits);
-    if (cutting.stretch->waits == NULL)
+    cutting.range->waits = hp_arena_take_array(profile->arena, run->count, sizeof *cutting.range->waits);
+    if (cutting.range->waits == NULL)
         return "not enough memory for a time range of the run";
-    cutting.stretch->whole_ns = hp_run_elapsed_ns(run);
-    cutting.stretch->from_ns = from_ns;
-    cutting.stretch->to_ns = to_ns;
+    cutting.range->whole_ns = hp_run_elapsed_ns(run);
+    cutting.range->from_ns = from_ns;
+    cutting.range->to_ns = to_ns;
     empty_sites(profile);
     for (uint32_t session = 0; session < run->count; session++) {
         const bool has_axis = hp_run_axis_read(&cutting.axis, run, session, cutting.bytes);
@@ -269,9 +268,8 @@ const char *hp_stretch_cut(struct hp_profile *profile, struct hp_run *run, const
         return "this run has no history, so --from and --to do not work: 'hotpath run' keeps a history of runs "
                "longer than a quarter of a second";
     list_sites(&cutting);
-    run->elapsed_ticks =
-        hp_units_round((double)(cutting.stretch->to_ns - cutting.stretch->from_ns) / run->ns_per_tick);
-    run->stretch = cutting.stretch;
-    run->floors = NULL; /* another stretch may have less */
+    run->elapsed_ticks = hp_units_round((double)(cutting.range->to_ns - cutting.range->from_ns) / run->ns_per_tick);
+    run->range = cutting.range;
+    run->floors = NULL; /* another time range may have less */
     return NULL;
 }

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "census.h"
 #include "fake_kernel.h"
+#include "process_table.h"
 #include "task_events.h"
 #include "used_time.h"
 
@@ -99,16 +99,16 @@ static void show(uint32_t pid, char letter, const char *program, const char *chi
 static void look_after(uint64_t ns)
 {
     fake_ns += ns;
-    hp_census_look();
+    hp_process_table_look();
 }
 
-static void check_sums(const struct hp_census *census)
+static void check_sums(const struct hp_process_table *table)
 {
     uint64_t sum = 0;
-    for (size_t at = 0; at < census->count; at++) {
-        const struct hp_citizen *citizen = &census->all[at];
-        assert_true(citizen->cpu_ns >= citizen->seen_cpu_ns);
-        sum += citizen->cpu_ns;
+    for (size_t at = 0; at < table->count; at++) {
+        const struct hp_process *process = &table->all[at];
+        assert_true(process->cpu_ns >= process->seen_cpu_ns);
+        sum += process->cpu_ns;
     }
     assert_true(sum <= used_by_children + 10); /* each is rounded */
 }
@@ -123,7 +123,7 @@ static void unsampled_time_goes_to_the_busy_process(void **state)
 {
     (void)state;
     is_exact = true;
-    hp_census_begin(SHELL);
+    hp_process_table_begin(SHELL);
     tell_of_program(SHELL, "sh", "/bin/sh");
     used[SHELL] = 1 * MS;
     look_after(5 * MS);
@@ -139,11 +139,11 @@ static void unsampled_time_goes_to_the_busy_process(void **state)
     fake_ns += 24 * MS;
     used[KIN] = used[SHELL] = 0;
     used_by_children = 101 * MS; /* 1 of the shell, 100 of kin */
-    const struct hp_census *census = hp_census_end();
-    assert_int_equal(census->count, 2);
-    assert_in_range(census->all[1].cpu_ns, 90 * MS, 100 * MS);
-    assert_in_range(census->all[0].cpu_ns, 1 * MS, 11 * MS);
-    check_sums(census);
+    const struct hp_process_table *table = hp_process_table_end();
+    assert_int_equal(table->count, 2);
+    assert_in_range(table->all[1].cpu_ns, 90 * MS, 100 * MS);
+    assert_in_range(table->all[0].cpu_ns, 1 * MS, 11 * MS);
+    check_sums(table);
 }
 
 /*
@@ -154,7 +154,7 @@ static void parent_with_children_is_taken_to_wait(void **state)
 {
     (void)state;
     is_exact = true;
-    hp_census_begin(SHELL);
+    hp_process_table_begin(SHELL);
     tell_of_program(SHELL, "sh", "/bin/sh");
     tell(HP_TASK_FORKED, KIN, SHELL, "");
     tell_of_program(KIN, "kin", "/bin/kin");
@@ -168,10 +168,10 @@ static void parent_with_children_is_taken_to_wait(void **state)
     tell(HP_TASK_ENDED, SHELL, 0, "");
     used[KIN] = used[SHELL] = 0;
     used_by_children = 110 * MS; /* 10 of the shell, 100 of kin */
-    const struct hp_census *census = hp_census_end();
-    assert_in_range(census->all[1].cpu_ns, 95 * MS, 101 * MS);
-    assert_in_range(census->all[0].cpu_ns, 9 * MS, 12 * MS);
-    check_sums(census);
+    const struct hp_process_table *table = hp_process_table_end();
+    assert_in_range(table->all[1].cpu_ns, 95 * MS, 101 * MS);
+    assert_in_range(table->all[0].cpu_ns, 9 * MS, 12 * MS);
+    check_sums(table);
 }
 
 /*
@@ -183,7 +183,7 @@ static void time_of_orphans_is_not_counted_as_ours(void **state)
     enum { ORPHAN = KIN + 1, BARE = KIN + 2 };
     (void)state;
     is_exact = true;
-    hp_census_begin(SHELL);
+    hp_process_table_begin(SHELL);
     tell_of_program(SHELL, "sh", "/bin/sh");
     used[SHELL] = 1 * MS;
     tell(HP_TASK_FORKED, KIN, SHELL, "");
@@ -203,10 +203,10 @@ static void time_of_orphans_is_not_counted_as_ours(void **state)
     fake_ns += 1 * MS;
     tell(HP_TASK_ENDED, SHELL, 0, "");
     used_by_children = 101 * MS; /* 1 of the shell, 100 of the last one */
-    const struct hp_census *census = hp_census_end();
-    assert_int_equal(census->count, 4);
-    assert_int_equal(census->all[2].cpu_ns, 100 * MS);
-    assert_in_range(census->all[3].cpu_ns, 95 * MS, 100 * MS);
+    const struct hp_process_table *table = hp_process_table_end();
+    assert_int_equal(table->count, 4);
+    assert_int_equal(table->all[2].cpu_ns, 100 * MS);
+    assert_in_range(table->all[3].cpu_ns, 95 * MS, 100 * MS);
 }
 
 /* A process that was never sampled may have been busy for all of its lifetime, and no longer. */
@@ -214,17 +214,17 @@ static void cpu_time_is_at_most_the_lifetime(void **state)
 {
     (void)state;
     is_exact = true;
-    hp_census_begin(SHELL);
+    hp_process_table_begin(SHELL);
     tell(HP_TASK_FORKED, KIN, SHELL, "");
     fake_ns += 3 * MS;
     tell(HP_TASK_ENDED, KIN, 0, "");
     fake_ns += 7 * MS;
     tell(HP_TASK_ENDED, SHELL, 0, "");
     used_by_children = 500 * MS; /* of processes without events */
-    const struct hp_census *census = hp_census_end();
-    assert_int_equal(census->all[0].cpu_ns, 10 * MS);
-    assert_int_equal(census->all[1].cpu_ns, 3 * MS);
-    check_sums(census);
+    const struct hp_process_table *table = hp_process_table_end();
+    assert_int_equal(table->all[0].cpu_ns, 10 * MS);
+    assert_int_equal(table->all[1].cpu_ns, 3 * MS);
+    check_sums(table);
 }
 
 /* What a process uses when one of its threads has ended is its own. */
@@ -232,23 +232,23 @@ static void process_ends_with_its_last_thread(void **state)
 {
     (void)state;
     is_exact = true;
-    hp_census_begin(SHELL);
+    hp_process_table_begin(SHELL);
     tell(HP_TASK_FORKED, KIN, SHELL, "");
     tell(HP_TASK_THREAD, KIN, KIN, "");
     tell(HP_TASK_ENDED, KIN, KIN, "");
     used[SHELL] = 1 * MS;
     used[KIN] = 2 * MS;
     look_after(10 * MS);
-    assert_int_equal(hp_census_find(KIN)->ended_ns, 0);
+    assert_int_equal(hp_process_table_find(KIN)->ended_ns, 0);
     used[KIN] = 50 * MS;
     look_after(50 * MS);
     tell(HP_TASK_ENDED, KIN, SHELL, "");
     const uint64_t end = fake_ns;
     used_by_children = 51 * MS;
-    const struct hp_census *census = hp_census_end();
-    assert_int_equal(census->all[1].ended_ns, end);
-    assert_int_equal(census->all[1].cpu_ns, 50 * MS);
-    assert_int_equal(census->all[0].ended_ns, 0);
+    const struct hp_process_table *table = hp_process_table_end();
+    assert_int_equal(table->all[1].ended_ns, end);
+    assert_int_equal(table->all[1].cpu_ns, 50 * MS);
+    assert_int_equal(table->all[0].ended_ns, 0);
 }
 
 /* Code that is made is no process. */
@@ -256,10 +256,10 @@ static void flood_of_events_is_only_a_possible_loss(void **state)
 {
     (void)state;
     is_exact = true;
-    hp_census_begin(SHELL);
+    hp_process_table_begin(SHELL);
     tell(HP_TASK_FLOODED, 0, 0, "");
-    const struct hp_census *census = hp_census_end();
-    assert_true(census->may_have_missed && !census->has_missed);
+    const struct hp_process_table *table = hp_process_table_end();
+    assert_true(table->may_have_missed && !table->has_missed);
 }
 
 /* The command is read at the next sample: if the process has called exec by then, it is that of the new program. */
@@ -268,23 +268,23 @@ static void command_belongs_to_its_program(void **state)
     (void)state;
     is_exact = true;
     show(SHELL, 'R', "/bin/kin", "");
-    hp_census_begin(SHELL);
+    hp_process_table_begin(SHELL);
     tell_of_program(SHELL, "sh", "/bin/sh");
     fake_ns += 1 * MS;
     tell_of_program(SHELL, "kin", "/bin/kin");
     look_after(5 * MS);
-    const struct hp_citizen *shell = hp_census_find(SHELL);
+    const struct hp_process *shell = hp_process_table_find(SHELL);
     assert_int_equal(shell->image_count, 3);
     assert_null(shell->images[1].command);
     assert_string_equal(shell->images[2].command, "/bin/kin one two");
-    hp_census_end();
+    hp_process_table_end();
 }
 
 static void sampled_time_belongs_to_its_process(void **state)
 {
     (void)state;
     is_exact = true;
-    hp_census_begin(SHELL);
+    hp_process_table_begin(SHELL);
     tell(HP_TASK_FORKED, KIN, SHELL, "");
     used[SHELL] = 2 * MS;
     used[KIN] = 8 * MS;
@@ -293,9 +293,9 @@ static void sampled_time_belongs_to_its_process(void **state)
     tell(HP_TASK_ENDED, SHELL, 0, "");
     used[KIN] = used[SHELL] = 0;
     used_by_children = 10 * MS;
-    const struct hp_census *census = hp_census_end();
-    assert_int_equal(census->all[0].cpu_ns, 2 * MS);
-    assert_int_equal(census->all[1].cpu_ns, 8 * MS);
+    const struct hp_process_table *table = hp_process_table_end();
+    assert_int_equal(table->all[0].cpu_ns, 2 * MS);
+    assert_int_equal(table->all[1].cpu_ns, 8 * MS);
 }
 
 /* Programs of a process follow one another; until its first one it is what its parent was. */
@@ -304,16 +304,16 @@ static void programs_of_a_process_follow_one_another(void **state)
     (void)state;
     is_exact = true;
     fake_file("101/cmdline", "kin%cburn%c100%c", 0, 0, 0);
-    hp_census_begin(SHELL);
+    hp_process_table_begin(SHELL);
     tell_of_program(SHELL, "sh", "/bin/sh");
     fake_ns += MS;
     tell(HP_TASK_FORKED, KIN, SHELL, "");
     fake_ns += MS;
     tell_of_program(KIN, "kin", "/opt/kin");
     tell(HP_TASK_MAPPED, KIN, 0, "/lib/libc.so.6"); /* which is not the program */
-    const struct hp_census *census = hp_census_end();
-    const struct hp_citizen *kin = hp_census_find(KIN);
-    assert_ptr_equal(kin, &census->all[1]);
+    const struct hp_process_table *table = hp_process_table_end();
+    const struct hp_process *kin = hp_process_table_find(KIN);
+    assert_ptr_equal(kin, &table->all[1]);
     assert_int_equal(kin->parent, SHELL);
     assert_int_equal(kin->image_count, 2);
     assert_string_equal(kin->images[0].name, "sh");
@@ -323,7 +323,7 @@ static void programs_of_a_process_follow_one_another(void **state)
     assert_string_equal(kin->images[1].file, "/opt/kin");
     assert_string_equal(kin->images[1].command, "kin burn 100");
     assert_int_equal(kin->images[1].began_ns, kin->began_ns + MS);
-    assert_false(census->has_missed);
+    assert_false(table->has_missed);
 }
 
 /* The kernel says that it ends when it gets rights that we do not have. Its clock says when it really does. */
@@ -331,19 +331,19 @@ static void setuid_programs_are_followed(void **state)
 {
     (void)state;
     is_exact = true;
-    hp_census_begin(SHELL);
+    hp_process_table_begin(SHELL);
     tell_of_program(SHELL, "sh", "/bin/sh");
     tell(HP_TASK_FORKED, KIN, SHELL, "");
     tell(HP_TASK_EXECUTED, KIN, 0, "sudo");
     tell(HP_TASK_ENDED, KIN, 0, "");
     used[SHELL] = used[KIN] = MS;
     look_after(10 * MS);
-    assert_true(hp_census_find(KIN)->is_hidden);
-    assert_int_equal(hp_census_find(KIN)->ended_ns, 0);
+    assert_true(hp_process_table_find(KIN)->is_hidden);
+    assert_int_equal(hp_process_table_find(KIN)->ended_ns, 0);
     used[KIN] = 0;
     look_after(10 * MS);
-    assert_int_equal(hp_census_find(KIN)->ended_ns, fake_ns);
-    hp_census_end();
+    assert_int_equal(hp_process_table_find(KIN)->ended_ns, fake_ns);
+    hp_process_table_end();
 }
 
 /* A number that is given out again is another process. */
@@ -351,40 +351,40 @@ static void reused_process_ids_are_new_processes(void **state)
 {
     (void)state;
     is_exact = true;
-    hp_census_begin(SHELL);
+    hp_process_table_begin(SHELL);
     for (unsigned life = 0; life < 3; life++) {
         tell(HP_TASK_FORKED, KIN, SHELL, "");
         fake_ns += MS;
         tell(HP_TASK_ENDED, KIN, 0, "");
     }
-    const struct hp_census *census = hp_census_end();
-    assert_int_equal(census->count, 4);
+    const struct hp_process_table *table = hp_process_table_end();
+    assert_int_equal(table->count, 4);
     for (size_t at = 1; at < 4; at++)
-        assert_int_equal(census->all[at].ended_ns, census->all[at].began_ns + MS);
-    assert_ptr_equal(hp_census_find(KIN), &census->all[3]);
+        assert_int_equal(table->all[at].ended_ns, table->all[at].began_ns + MS);
+    assert_ptr_equal(hp_process_table_find(KIN), &table->all[3]);
 }
 
 static void many_processes(void **state)
 {
     (void)state;
     is_exact = true;
-    hp_census_begin(SHELL);
+    hp_process_table_begin(SHELL);
     for (uint32_t pid = KIN; pid < KIN + 800; pid++)
         tell(HP_TASK_FORKED, pid, pid - 1, "");
-    const struct hp_census *census = hp_census_end();
-    assert_int_equal(census->count, 801);
+    const struct hp_process_table *table = hp_process_table_end();
+    assert_int_equal(table->count, 801);
     for (uint32_t pid = KIN; pid < KIN + 800; pid++)
-        assert_int_equal(hp_census_find(pid)->parent, pid - 1);
-    assert_null(hp_census_find(KIN + 800));
+        assert_int_equal(hp_process_table_find(pid)->parent, pid - 1);
+    assert_null(hp_process_table_find(KIN + 800));
 }
 
 static void missed_events_are_reported(void **state)
 {
     (void)state;
     is_exact = true;
-    hp_census_begin(SHELL);
+    hp_process_table_begin(SHELL);
     tell(HP_TASK_MISSED, 0, 0, "");
-    assert_true(hp_census_end()->has_missed);
+    assert_true(hp_process_table_end()->has_missed);
 }
 
 /* Without events, children and programs are found in /proc after at most two polls. */
@@ -392,13 +392,13 @@ static void without_events_proc_is_polled(void **state)
 {
     (void)state;
     show(SHELL, 'R', "/usr/bin/hotpath", "");
-    hp_census_begin(SHELL);
+    hp_process_table_begin(SHELL);
     show(SHELL, 'S', "/bin/sh", "101 ");
     show(KIN, 'R', "/opt/kin", "");
     used[SHELL] = used[KIN] = MS;
     look_after(10 * MS);
     look_after(10 * MS);
-    const struct hp_citizen *shell = hp_census_find(SHELL), *kin = hp_census_find(KIN);
+    const struct hp_process *shell = hp_process_table_find(SHELL), *kin = hp_process_table_find(KIN);
     assert_non_null(kin);
     assert_int_equal(kin->parent, SHELL);
     assert_string_equal(shell->images[shell->image_count - 1].name, "sh");
@@ -407,14 +407,14 @@ static void without_events_proc_is_polled(void **state)
     assert_string_equal(kin->images[kin->image_count - 1].command, "/opt/kin one two");
     show(KIN, 'Z', "/opt/kin", "");
     look_after(10 * MS);
-    assert_int_equal(hp_census_find(KIN)->ended_ns, fake_ns);
-    assert_int_equal(hp_census_find(SHELL)->ended_ns, 0);
+    assert_int_equal(hp_process_table_find(KIN)->ended_ns, fake_ns);
+    assert_int_equal(hp_process_table_find(SHELL)->ended_ns, 0);
     fake_remove("100");
     fake_remove("101");
-    const struct hp_census *census = hp_census_end();
-    assert_int_equal(census->all[0].ended_ns, fake_ns);
-    assert_int_equal(census->count, 2);
-    assert_false(census->is_exact);
+    const struct hp_process_table *table = hp_process_table_end();
+    assert_int_equal(table->all[0].ended_ns, fake_ns);
+    assert_int_equal(table->count, 2);
+    assert_false(table->is_exact);
 }
 
 /* A child that has run nothing yet has its parent's program, and no other. */
@@ -423,16 +423,16 @@ static void found_processes_are_sampled_at_once(void **state)
 {
     (void)state;
     show(SHELL, 'S', "/bin/sh", "101 ");
-    hp_census_begin(SHELL);
+    hp_process_table_begin(SHELL);
     show(KIN, 'R', "/opt/kin", "");
     look_after(50 * MS);
     show(KIN, 'Z', "/opt/kin", "");
     look_after(50 * MS);
-    const struct hp_citizen *kin = hp_census_find(KIN);
+    const struct hp_process *kin = hp_process_table_find(KIN);
     assert_non_null(kin);
     assert_int_equal(kin->image_count, 2);
     assert_string_equal(kin->images[1].file, "/opt/kin");
-    hp_census_end();
+    hp_process_table_end();
 }
 
 static void fork_without_exec_is_not_a_new_program(void **state)
@@ -440,11 +440,11 @@ static void fork_without_exec_is_not_a_new_program(void **state)
     (void)state;
     show(SHELL, 'R', "/bin/sh", "101");
     show(KIN, 'R', "/bin/sh", "");
-    hp_census_begin(SHELL);
+    hp_process_table_begin(SHELL);
     look_after(10 * MS);
     look_after(10 * MS);
-    assert_int_equal(hp_census_find(KIN)->image_count, 1);
-    hp_census_end();
+    assert_int_equal(hp_process_table_find(KIN)->image_count, 1);
+    hp_process_table_end();
 }
 
 /* The parents may be gone before the first poll: then the session of the process names it. */
@@ -453,13 +453,13 @@ static void process_known_by_its_session_belongs_to_the_run(void **state)
     (void)state;
     show(SHELL, 'R', "/bin/sh", "");
     show(KIN, 'R', "/opt/kin", "");
-    hp_census_begin(SHELL);
-    const struct hp_citizen met = {.pid = KIN, .parent = 1, .began_ns = fake_ns};
-    hp_census_meet(&met);
-    hp_census_meet(&met);
-    const struct hp_census *census = hp_census_end();
-    assert_int_equal(census->count, 2);
-    assert_int_equal(census->all[1].parent, 1);
+    hp_process_table_begin(SHELL);
+    const struct hp_process met = {.pid = KIN, .parent = 1, .began_ns = fake_ns};
+    hp_process_table_meet(&met);
+    hp_process_table_meet(&met);
+    const struct hp_process_table *table = hp_process_table_end();
+    assert_int_equal(table->count, 2);
+    assert_int_equal(table->all[1].parent, 1);
 }
 
 /*
@@ -470,25 +470,25 @@ static void process_between_two_polls_has_its_time(void **state)
 {
     (void)state;
     show(SHELL, 'S', "/bin/sh", "");
-    hp_census_begin(SHELL);
+    hp_process_table_begin(SHELL);
     used[SHELL] = MS;
     look_after(100 * MS);
-    const struct hp_citizen gone = {.pid = KIN,
+    const struct hp_process gone = {.pid = KIN,
                                     .parent = SHELL,
                                     .began_ns = fake_ns + 20 * MS,
                                     .ended_ns = fake_ns + 200 * MS,
                                     .seen_cpu_ns = 30 * MS,
                                     .seen_ns = fake_ns + 50 * MS};
     fake_ns += 200 * MS;
-    hp_census_meet(&gone);
+    hp_process_table_meet(&gone);
     fake_remove("100");
     used[SHELL] = 0;
     used_by_children = 131 * MS;
-    const struct hp_census *census = hp_census_end();
-    assert_int_equal(census->count, 2);
-    assert_int_equal(census->all[1].ended_ns, gone.ended_ns);
-    assert_true(census->all[1].cpu_ns > 120 * MS && census->all[1].cpu_ns <= 130 * MS);
-    check_sums(census);
+    const struct hp_process_table *table = hp_process_table_end();
+    assert_int_equal(table->count, 2);
+    assert_int_equal(table->all[1].ended_ns, gone.ended_ns);
+    assert_true(table->all[1].cpu_ns > 120 * MS && table->all[1].cpu_ns <= 130 * MS);
+    check_sums(table);
 }
 
 /* One poll finds that both have ended, and the session is found a moment later. */
@@ -496,19 +496,19 @@ static void process_that_ended_with_its_parent_has_its_time(void **state)
 {
     (void)state;
     show(SHELL, 'S', "/bin/sh", "");
-    hp_census_begin(SHELL);
+    hp_process_table_begin(SHELL);
     used[SHELL] = MS;
     look_after(100 * MS);
     const uint64_t began_ns = fake_ns + 20 * MS;
     show(SHELL, 'Z', "/bin/sh", "");
     look_after(200 * MS);
     fake_ns += MS / 10;
-    hp_census_meet(&(struct hp_citizen){
+    hp_process_table_meet(&(struct hp_process){
         .pid = KIN, .parent = SHELL, .began_ns = began_ns, .ended_ns = fake_ns, .seen_ns = began_ns});
     used_by_children = 101 * MS;
-    const struct hp_census *census = hp_census_end();
-    assert_true(census->all[1].cpu_ns > 90 * MS);
-    check_sums(census);
+    const struct hp_process_table *table = hp_process_table_end();
+    assert_true(table->all[1].cpu_ns > 90 * MS);
+    check_sums(table);
 }
 
 /* Its session is found after its end: that is not a new process. The same number later is. */
@@ -517,17 +517,17 @@ static void session_of_an_ended_process_is_not_a_new_process(void **state)
     (void)state;
     show(SHELL, 'S', "/bin/sh", "101 ");
     show(KIN, 'R', "/opt/kin", "");
-    hp_census_begin(SHELL);
+    hp_process_table_begin(SHELL);
     look_after(10 * MS);
     const uint64_t found_ns = fake_ns;
     show(KIN, 'Z', "/opt/kin", "");
     look_after(10 * MS);
-    hp_census_meet(&(struct hp_citizen){.pid = KIN, .parent = SHELL, .began_ns = found_ns - 5 * MS});
-    assert_int_equal(hp_census_find(KIN)->ended_ns, fake_ns);
+    hp_process_table_meet(&(struct hp_process){.pid = KIN, .parent = SHELL, .began_ns = found_ns - 5 * MS});
+    assert_int_equal(hp_process_table_find(KIN)->ended_ns, fake_ns);
     fake_ns += MS;
-    hp_census_meet(&(struct hp_citizen){.pid = KIN, .parent = SHELL, .began_ns = fake_ns});
-    assert_int_equal(hp_census_find(KIN)->began_ns, fake_ns);
-    assert_int_equal(hp_census_end()->count, 3);
+    hp_process_table_meet(&(struct hp_process){.pid = KIN, .parent = SHELL, .began_ns = fake_ns});
+    assert_int_equal(hp_process_table_find(KIN)->began_ns, fake_ns);
+    assert_int_equal(hp_process_table_end()->count, 3);
 }
 
 int main(void)

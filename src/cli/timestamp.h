@@ -2,13 +2,13 @@
  * Moments of a run, as users write them: "2s", "1m30s", "250ms" from its beginning, "80%" of it, "-10s" before its
  * end. SPDX-License-Identifier: MIT
  */
-#ifndef HP_CLI_MOMENT_H
-#define HP_CLI_MOMENT_H
+#ifndef HP_CLI_TIMESTAMP_H
+#define HP_CLI_TIMESTAMP_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct hp_moment {
+struct hp_timestamp {
     bool is_given;
     bool is_part;     /* `number` is in percent, else in nanoseconds */
     bool is_from_end; /* counted back from the end */
@@ -16,9 +16,9 @@ struct hp_moment {
 };
 
 /* False: not a moment. */
-bool hp_moment_read(const char *text, struct hp_moment *ret_moment);
+bool hp_timestamp_read(const char *text, struct hp_timestamp *ret_timestamp);
 
 /* Nanoseconds from the beginning of a run that took `elapsed_ns`; never after its end. */
-uint64_t hp_moment_in(const struct hp_moment *moment, uint64_t elapsed_ns);
+uint64_t hp_timestamp_in(const struct hp_timestamp *timestamp, uint64_t elapsed_ns);
 
 #endif

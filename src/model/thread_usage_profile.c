@@ -6,16 +6,16 @@
  * lived between two samples. For a process that was not watched, the rows are the records.
  * SPDX-License-Identifier: MIT
  */
-#include "crew_profile.h"
+#include "thread_usage_profile.h"
 
 #include <string.h>
 
 #include "alloc_profile.h"
 #include "arena.h"
 #include "arith.h"
-#include "crew.h"
 #include "sort.h"
 #include "thread_list.h"
+#include "thread_usage.h"
 
 #define REST_NAME "<others>"
 #define LEAST_REST_NS UINT64_C(1000000) /* the least that gets a row */
@@ -23,7 +23,7 @@
 struct gathering {
     struct hp_arena *arena;
     const struct hp_profile *profile;
-    struct hp_run_crew *crew;
+    struct hp_run_thread_usage *usage;
     size_t capacity;
     uint32_t session; /* index of the current one */
     uint32_t number;  /* of the last label */
@@ -34,30 +34,30 @@ static const struct hp_snapshot *session_of(const struct gathering *gathering)
     return gathering->profile->run->sessions[gathering->session];
 }
 
-bool hp_run_has_crew(const struct hp_run *run)
+bool hp_run_has_thread_usage(const struct hp_run *run)
 {
-    struct hp_crew crew;
+    struct hp_thread_usage usage;
     for (size_t at = 0; at < run->count; at++)
-        if (hp_snapshot_crew(run->sessions[at], &crew))
+        if (hp_snapshot_thread_usage(run->sessions[at], &usage))
             return true;
     return false;
 }
 
 /* NULL: no memory; the list has room. */
-static struct hp_crew_member *add_member(struct gathering *gathering)
+static struct hp_thread_usage_member *add_member(struct gathering *gathering)
 {
-    struct hp_run_crew *crew = gathering->crew;
-    struct hp_crew_member *member =
-        crew->count < gathering->capacity ? hp_arena_take(gathering->arena, sizeof *member) : NULL;
+    struct hp_run_thread_usage *usage = gathering->usage;
+    struct hp_thread_usage_member *member =
+        usage->count < gathering->capacity ? hp_arena_take(gathering->arena, sizeof *member) : NULL;
     if (member == NULL)
         return NULL;
-    *member = (struct hp_crew_member){0};
-    crew->all[crew->count++] = member;
+    *member = (struct hp_thread_usage_member){0};
+    usage->all[usage->count++] = member;
     return member;
 }
 
-static bool label(struct gathering *gathering, struct hp_crew_member *member, const char *name, uint32_t tid,
-                  uint32_t threads)
+static bool label(struct gathering *gathering, struct hp_thread_usage_member *member, const char *name,
+                  uint32_t tid, uint32_t threads)
 {
     struct hp_thread_label *label = hp_arena_take(gathering->arena, sizeof *label);
     const char *copy = hp_arena_copy(gathering->arena, name, strlen(name));
@@ -75,7 +75,7 @@ static bool label(struct gathering *gathering, struct hp_crew_member *member, co
 /* ------------------------------------------------------------------------------------------------- records */
 
 /* The innermost open function in the record of a live thread. */
-static void find_place(const struct gathering *gathering, struct hp_crew_member *member,
+static void find_place(const struct gathering *gathering, struct hp_thread_usage_member *member,
                        const struct hp_thread *record, struct hp_walk *opens)
 {
     const struct hp_snapshot *session = session_of(gathering);
@@ -90,7 +90,7 @@ static void find_place(const struct gathering *gathering, struct hp_crew_member 
         member->site = hp_profile_site(gathering->profile, gathering->session, node.site);
 }
 
-static void set_allocs(struct hp_crew_member *member, uint64_t bytes, uint64_t usable, uint64_t freed)
+static void set_allocs(struct hp_thread_usage_member *member, uint64_t bytes, uint64_t usable, uint64_t freed)
 {
     member->allocated_bytes = bytes;
     member->freed_bytes = freed;
@@ -98,8 +98,8 @@ static void set_allocs(struct hp_crew_member *member, uint64_t bytes, uint64_t u
 }
 
 /* Takes what the thread that last used this record has in it. */
-static void take_from_record(const struct gathering *gathering, struct hp_crew_member *member,
-                             const struct hp_crew_row *row, struct hp_walk *opens)
+static void take_from_record(const struct gathering *gathering, struct hp_thread_usage_member *member,
+                             const struct hp_thread_usage_row *row, struct hp_walk *opens)
 {
     const struct hp_snapshot *session = session_of(gathering);
     struct hp_thread record;
@@ -111,8 +111,9 @@ static void take_from_record(const struct gathering *gathering, struct hp_crew_m
     if (is_present && hp_snapshot_alloc_thread(session, &record, &alloc))
         set_allocs(member, hp_less(alloc.bytes, life->bytes_before), alloc.usable - life->usable_before,
                    hp_less(alloc.freed, life->freed_before));
-    if (hp_crew_knows_end(life, row->generation) && life->user_ns + life->kernel_ns >= hp_crew_cpu_ns(member)) {
-        member->lived_ns += life->user_ns + life->kernel_ns - hp_crew_cpu_ns(member);
+    if (hp_thread_usage_knows_end(life, row->generation) &&
+        life->user_ns + life->kernel_ns >= hp_thread_usage_cpu_ns(member)) {
+        member->lived_ns += life->user_ns + life->kernel_ns - hp_thread_usage_cpu_ns(member);
         member->user_ns = life->user_ns;
         member->kernel_ns = life->kernel_ns;
         member->voluntary = life->voluntary;
@@ -124,10 +125,10 @@ static void take_from_record(const struct gathering *gathering, struct hp_crew_m
 
 /* ----------------------------------------------------------------------------------- watched processes */
 
-static bool add_row(struct gathering *gathering, const struct hp_crew_row *row, struct hp_walk *opens)
+static bool add_row(struct gathering *gathering, const struct hp_thread_usage_row *row, struct hp_walk *opens)
 {
     const struct hp_snapshot *session = session_of(gathering);
-    struct hp_crew_member *member = add_member(gathering);
+    struct hp_thread_usage_member *member = add_member(gathering);
     if (member == NULL || !label(gathering, member, row->name, row->tid, row->threads))
         return false;
     member->has_time = member->is_watched = true;
@@ -144,7 +145,7 @@ static bool add_row(struct gathering *gathering, const struct hp_crew_row *row, 
     member->has_allocs = !hp_allocs_are_unknown(session);
     set_allocs(member, row->allocated_bytes, row->usable_bytes, row->freed_bytes);
     take_from_record(gathering, member, row, opens);
-    gathering->crew->threads += member->living;
+    gathering->usage->threads += member->living;
     return true;
 }
 
@@ -179,14 +180,14 @@ static uint64_t used_by_process(const struct hp_snapshot *session, uint64_t *ret
 static bool add_rest(struct gathering *gathering, size_t first)
 {
     const struct hp_snapshot *session = session_of(gathering);
-    const struct hp_run_crew *crew = gathering->crew;
+    const struct hp_run_thread_usage *usage = gathering->usage;
     uint64_t bytes, usable, freed, kernel_ns, threads = 0;
     uint64_t all_ns = used_by_process(session, &kernel_ns);
     add_all_allocs(session, &bytes, &usable, &freed);
-    for (size_t at = first; at < crew->count; at++) {
-        const struct hp_crew_member *member = crew->all[at];
+    for (size_t at = first; at < usage->count; at++) {
+        const struct hp_thread_usage_member *member = usage->all[at];
         threads += member->label->threads;
-        all_ns = hp_less(all_ns, hp_crew_cpu_ns(member));
+        all_ns = hp_less(all_ns, hp_thread_usage_cpu_ns(member));
         kernel_ns = hp_less(kernel_ns, member->kernel_ns);
         bytes = hp_less(bytes, member->allocated_bytes);
         usable -= member->freed_bytes + (uint64_t)member->live_bytes;
@@ -195,7 +196,7 @@ static bool add_rest(struct gathering *gathering, size_t first)
     const uint64_t unseen = hp_less(session->header.threads_seen, threads);
     if (session->is_live || (unseen == 0 && all_ns < LEAST_REST_NS && bytes == 0 && freed == 0))
         return true;
-    struct hp_crew_member *member = add_member(gathering);
+    struct hp_thread_usage_member *member = add_member(gathering);
     if (member == NULL || !label(gathering, member, REST_NAME, 0, (uint32_t)unseen))
         return false;
     member->is_rest = member->has_time = true;
@@ -206,19 +207,19 @@ static bool add_rest(struct gathering *gathering, size_t first)
     return true;
 }
 
-static bool add_watched(struct gathering *gathering, const struct hp_crew *sums)
+static bool add_watched(struct gathering *gathering, const struct hp_thread_usage *sums)
 {
     const struct hp_snapshot *session = session_of(gathering);
-    struct hp_run_crew *crew = gathering->crew;
+    struct hp_run_thread_usage *usage = gathering->usage;
     struct hp_walk walk = {0}, opens = {0};
-    struct hp_crew_row row;
-    const size_t first = crew->count;
-    crew->sessions++;
-    crew->rss_bytes += session->is_live ? sums->rss_bytes : 0;
-    crew->rss_peak_bytes =
-        sums->rss_peak_bytes > crew->rss_peak_bytes ? sums->rss_peak_bytes : crew->rss_peak_bytes;
-    crew->most = sums->most_threads > crew->most ? sums->most_threads : crew->most;
-    while (hp_snapshot_next_in_crew(session, &walk, &row))
+    struct hp_thread_usage_row row;
+    const size_t first = usage->count;
+    usage->sessions++;
+    usage->rss_bytes += session->is_live ? sums->rss_bytes : 0;
+    usage->rss_peak_bytes =
+        sums->rss_peak_bytes > usage->rss_peak_bytes ? sums->rss_peak_bytes : usage->rss_peak_bytes;
+    usage->most = sums->most_threads > usage->most ? sums->most_threads : usage->most;
+    while (hp_snapshot_next_thread_usage(session, &walk, &row))
         if (!add_row(gathering, &row, &opens))
             return false;
     return add_rest(gathering, first);
@@ -227,7 +228,7 @@ static bool add_watched(struct gathering *gathering, const struct hp_crew *sums)
 /* ---------------------------------------------------------------------------------- other processes */
 
 /* Adds a record, with those of its signal handlers. */
-static void add_record(const struct gathering *gathering, struct hp_crew_member *member,
+static void add_record(const struct gathering *gathering, struct hp_thread_usage_member *member,
                        const struct hp_thread *record, struct hp_walk *opens)
 {
     const struct hp_snapshot *session = session_of(gathering);
@@ -252,7 +253,7 @@ static bool add_unwatched(struct gathering *gathering, const struct hp_thread_li
 {
     struct hp_walk opens = {0};
     for (size_t from = 0, to; from < list->count; from = to) {
-        struct hp_crew_member *member = add_member(gathering);
+        struct hp_thread_usage_member *member = add_member(gathering);
         to = hp_thread_list_end(list, from);
         if (member == NULL)
             return false;
@@ -262,7 +263,7 @@ static bool add_unwatched(struct gathering *gathering, const struct hp_thread_li
         member->has_allocs = !hp_allocs_are_unknown(list->session);
         for (size_t at = from; at < to; at++)
             add_record(gathering, member, &list->all[at]->record, &opens);
-        gathering->crew->threads += member->living;
+        gathering->usage->threads += member->living;
     }
     return true;
 }
@@ -272,8 +273,8 @@ static bool add_unwatched(struct gathering *gathering, const struct hp_thread_li
 /* Most CPU time first; names may be equal, numbers are not. */
 static int compare_members(const void *a, const void *b)
 {
-    const struct hp_crew_member *x = a, *y = b;
-    int order = hp_by_number(hp_crew_cpu_ns(y), hp_crew_cpu_ns(x));
+    const struct hp_thread_usage_member *x = a, *y = b;
+    int order = hp_by_number(hp_thread_usage_cpu_ns(y), hp_thread_usage_cpu_ns(x));
     if (order == 0)
         order = hp_by_number(y->allocated_bytes, x->allocated_bytes);
     return order != 0 ? order : hp_by_number(x->label->number, y->label->number);
@@ -282,9 +283,9 @@ static int compare_members(const void *a, const void *b)
 static size_t rows_of(const struct hp_snapshot *session)
 {
     struct hp_walk walk = {0};
-    struct hp_crew_row row;
+    struct hp_thread_usage_row row;
     size_t count = 0;
-    while (hp_snapshot_next_in_crew(session, &walk, &row))
+    while (hp_snapshot_next_thread_usage(session, &walk, &row))
         count++;
     return count;
 }
@@ -296,26 +297,26 @@ static bool make_room(struct gathering *gathering, struct hp_thread_list *lists)
     for (size_t at = 0; at < run->count; at++) {
         if (!hp_thread_list_read(&lists[at], gathering->arena, run->sessions[at]))
             return false;
-        gathering->capacity += lists[at].count + rows_of(run->sessions[at]) + 1 + HP_CREW_ROWS;
+        gathering->capacity += lists[at].count + rows_of(run->sessions[at]) + 1 + HP_THREAD_USAGE_ROWS;
     }
-    gathering->crew->all = hp_arena_take_array(gathering->arena, gathering->capacity + 1, sizeof(void *));
-    return gathering->crew->all != NULL;
+    gathering->usage->all = hp_arena_take_array(gathering->arena, gathering->capacity + 1, sizeof(void *));
+    return gathering->usage->all != NULL;
 }
 
-const struct hp_run_crew *hp_crew_of_run(struct hp_arena *arena, const struct hp_profile *profile)
+const struct hp_run_thread_usage *hp_thread_usage_of_run(struct hp_arena *arena, const struct hp_profile *profile)
 {
-    struct hp_run_crew *crew = hp_arena_take(arena, sizeof *crew);
+    struct hp_run_thread_usage *usage = hp_arena_take(arena, sizeof *usage);
     struct hp_thread_list *lists = hp_arena_take_array(arena, profile->run->count, sizeof *lists);
-    struct gathering gathering = {.arena = arena, .profile = profile, .crew = crew};
-    struct hp_crew sums;
-    if (crew == NULL || lists == NULL || !make_room(&gathering, lists))
+    struct gathering gathering = {.arena = arena, .profile = profile, .usage = usage};
+    struct hp_thread_usage sums;
+    if (usage == NULL || lists == NULL || !make_room(&gathering, lists))
         return NULL;
     for (; gathering.session < profile->run->count; gathering.session++) {
-        const bool is_watched = hp_snapshot_crew(session_of(&gathering), &sums);
+        const bool is_watched = hp_snapshot_thread_usage(session_of(&gathering), &sums);
         if (!(is_watched ? add_watched(&gathering, &sums) : add_unwatched(&gathering, &lists[gathering.session])))
             return NULL;
     }
-    crew->has_allocs = hp_run_has_allocs(profile->run);
-    hp_sort(crew->all, crew->count, compare_members);
-    return crew;
+    usage->has_allocs = hp_run_has_allocs(profile->run);
+    hp_sort(usage->all, usage->count, compare_members);
+    return usage;
 }

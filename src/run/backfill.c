@@ -1,9 +1,9 @@
 /*
  * A process and its session are matched by pid and time: the session begins while its program runs. Where the
- * census is not exact, programs are also told apart by their files; so are processes of another pid namespace,
+ * table is not exact, programs are also told apart by their files; so are processes of another pid namespace,
  * whose sessions have another pid. SPDX-License-Identifier: MIT
  */
-#include "outside.h"
+#include "backfill.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -141,10 +141,10 @@ struct left {
 };
 
 /* Programs of the same file that left no session for the same reason. */
-struct stranger {
+struct unrecorded {
     const char *reason;
     const struct hp_executed *image;
-    const struct hp_citizen *citizen;
+    const struct hp_process *process;
     uint64_t began_ns, ended_ns, cpu_ns;
     uint32_t count;
     uint32_t processes; /* that count here: they left nothing, and this is what is said of them */
@@ -152,12 +152,12 @@ struct stranger {
 };
 
 static struct {
-    const struct hp_outside *given;
+    const struct hp_backfill *given;
     int folder;
     struct left *left;
     size_t left_count, left_capacity;
-    struct stranger strangers[MOST_ROWS * 2];
-    size_t stranger_count;
+    struct unrecorded unrecorded[MOST_ROWS * 2];
+    size_t unrecorded_count;
     struct hp_clock_pair now;
     uint32_t clock_kind, pid_namespace;
     uint64_t loading_ns; /* in a process */
@@ -246,25 +246,25 @@ static struct left *next_of(uint32_t pid, const struct left *last)
 
 /* ----------------------------------------------------------------------------------------------------- images */
 
-static uint64_t end_of(const struct hp_citizen *citizen, size_t image)
+static uint64_t end_of(const struct hp_process *process, size_t image)
 {
-    if (image + 1 < citizen->image_count)
-        return citizen->images[image + 1].began_ns;
-    return citizen->ended_ns != 0 ? citizen->ended_ns : UINT64_MAX;
+    if (image + 1 < process->image_count)
+        return process->images[image + 1].began_ns;
+    return process->ended_ns != 0 ? process->ended_ns : UINT64_MAX;
 }
 
-static bool has_any(const struct hp_citizen *citizen)
+static bool has_any(const struct hp_process *process)
 {
-    for (const struct left *left = NULL; (left = next_of(citizen->pid, left)) != NULL;)
-        if (left->began_ns >= citizen->began_ns && left->began_ns <= end_of(citizen, citizen->image_count - 1))
+    for (const struct left *left = NULL; (left = next_of(process->pid, left)) != NULL;)
+        if (left->began_ns >= process->began_ns && left->began_ns <= end_of(process, process->image_count - 1))
             return true;
     return false;
 }
 
-static bool is_within(const struct left *left, const struct hp_citizen *citizen, size_t image)
+static bool is_within(const struct left *left, const struct hp_process *process, size_t image)
 {
-    const uint64_t slack = work.given->census->is_exact ? 0 : SLACK_NS;
-    return left->began_ns + slack >= citizen->images[image].began_ns && left->began_ns <= end_of(citizen, image);
+    const uint64_t slack = work.given->table->is_exact ? 0 : SLACK_NS;
+    return left->began_ns + slack >= process->images[image].began_ns && left->began_ns <= end_of(process, image);
 }
 
 static bool is_program(const struct left *left, const struct hp_executed *image)
@@ -272,10 +272,10 @@ static bool is_program(const struct left *left, const struct hp_executed *image)
     return image->file != NULL && strcmp(left->executable, image->file) == 0;
 }
 
-static bool is_program_of(const struct left *left, const struct hp_citizen *citizen)
+static bool is_program_of(const struct left *left, const struct hp_process *process)
 {
-    for (size_t image = 0; image < citizen->image_count; image++)
-        if (is_program(left, &citizen->images[image]))
+    for (size_t image = 0; image < process->image_count; image++)
+        if (is_program(left, &process->images[image]))
             return true;
     return false;
 }
@@ -284,37 +284,37 @@ static bool is_program_of(const struct left *left, const struct hp_citizen *citi
  * Whether the session belongs to this program of the process. Without kernel events, the programs were read from
  * /proc. If a process was read before an exec but not after it, its session tells the last program.
  */
-static bool is_session_of(const struct left *left, const struct hp_citizen *citizen, size_t image)
+static bool is_session_of(const struct left *left, const struct hp_process *process, size_t image)
 {
-    if (work.given->census->is_exact)
-        return is_within(left, citizen, image);
-    return is_program(left, &citizen->images[image]) ||
-           (image + 1 == citizen->image_count && is_within(left, citizen, image) && !is_program_of(left, citizen));
+    if (work.given->table->is_exact)
+        return is_within(left, process, image);
+    return is_program(left, &process->images[image]) ||
+           (image + 1 == process->image_count && is_within(left, process, image) && !is_program_of(left, process));
 }
 
 /* The session of one of its programs; NULL: it left none. */
-static struct left *session_of(const struct hp_citizen *citizen, size_t image)
+static struct left *session_of(const struct hp_process *process, size_t image)
 {
-    struct left *left = next_of(citizen->pid, NULL);
-    while (left != NULL && !is_session_of(left, citizen, image))
-        left = next_of(citizen->pid, left);
+    struct left *left = next_of(process->pid, NULL);
+    while (left != NULL && !is_session_of(left, process, image))
+        left = next_of(process->pid, left);
     return left;
 }
 
-static bool is_taken(const struct hp_citizen *citizen, size_t image)
+static bool is_taken(const struct hp_process *process, size_t image)
 {
     for (size_t at = 0; at < work.left_count; at++) {
         const struct left *left = &work.left[at];
-        if (!left->is_foreign && left->pid == citizen->pid && is_within(left, citizen, image))
+        if (!left->is_foreign && left->pid == process->pid && is_within(left, process, image))
             return true;
     }
     return false;
 }
 
-static bool is_of_image(const struct left *left, const struct hp_citizen *citizen, size_t image)
+static bool is_of_image(const struct left *left, const struct hp_process *process, size_t image)
 {
-    return is_within(left, citizen, image) && is_program(left, &citizen->images[image]) &&
-           !is_taken(citizen, image);
+    return is_within(left, process, image) && is_program(left, &process->images[image]) &&
+           !is_taken(process, image);
 }
 
 /* The process that began this program last before the session. */
@@ -322,12 +322,12 @@ static uint32_t pid_of(const struct left *left)
 {
     uint64_t latest_ns = 0;
     uint32_t pid = 0;
-    for (size_t at = 0; at < work.given->census->count; at++) {
-        const struct hp_citizen *citizen = &work.given->census->all[at];
-        for (size_t image = 0; image < citizen->image_count; image++)
-            if (citizen->images[image].began_ns >= latest_ns && is_of_image(left, citizen, image)) {
-                latest_ns = citizen->images[image].began_ns;
-                pid = citizen->pid;
+    for (size_t at = 0; at < work.given->table->count; at++) {
+        const struct hp_process *process = &work.given->table->all[at];
+        for (size_t image = 0; image < process->image_count; image++)
+            if (process->images[image].began_ns >= latest_ns && is_of_image(left, process, image)) {
+                latest_ns = process->images[image].began_ns;
+                pid = process->pid;
             }
     }
     return pid;
@@ -351,10 +351,10 @@ static void find_foreigners(void)
 }
 
 /* Whether its parent has counted it as lost; each such loss is matched with one child. */
-static bool is_counted_by_parent(const struct hp_citizen *citizen)
+static bool is_counted_by_parent(const struct hp_process *process)
 {
-    for (struct left *left = NULL; (left = next_of(citizen->parent, left)) != NULL;)
-        if (left->unwritten > 0 && left->began_ns <= citizen->began_ns) {
+    for (struct left *left = NULL; (left = next_of(process->parent, left)) != NULL;)
+        if (left->unwritten > 0 && left->began_ns <= process->began_ns) {
             left->unwritten--;
             return true;
         }
@@ -409,12 +409,12 @@ static void end_session(const struct left *left, uint64_t end_ns, uint64_t cpu_n
 #define UNKNOWN                                                                                                    \
     "it did not inherit hotpath's environment variables, or could not read its library or write a session"
 
-static const char *reason_of(const struct hp_citizen *citizen, size_t at)
+static const char *reason_of(const struct hp_process *process, size_t at)
 {
-    const struct hp_executed *image = &citizen->images[at];
+    const struct hp_executed *image = &process->images[at];
     if (work.given->library[0] == '\0')
         return UNLOADED;
-    if (citizen->is_hidden && at + 1 == citizen->image_count)
+    if (process->is_hidden && at + 1 == process->image_count)
         return "it runs with privileges that you do not have";
     if (image->file == NULL)
         return UNKNOWN;
@@ -431,61 +431,61 @@ static const char *reason_of(const struct hp_citizen *citizen, size_t at)
  * Whether its session was still to begin (src/record/core/deferral.h): it had used little, by its own clock or by
  * its share of what is known for all. It may have slept for long.
  */
-static bool is_brief(const struct hp_citizen *citizen, uint64_t cpu_begin, uint64_t cpu_end)
+static bool is_brief(const struct hp_process *process, uint64_t cpu_begin, uint64_t cpu_end)
 {
-    return work.given->defers && (cpu_end < cpu_begin + SLACK_NS || citizen->seen_cpu_ns < cpu_begin + SLACK_NS);
+    return work.given->defers && (cpu_end < cpu_begin + SLACK_NS || process->seen_cpu_ns < cpu_begin + SLACK_NS);
 }
 
-static bool is_same(const struct stranger *stranger, const struct hp_executed *image, const char *reason)
+static bool is_same(const struct unrecorded *unrecorded, const struct hp_executed *image, const char *reason)
 {
-    const char *file = stranger->image->file;
-    return stranger->reason == reason && strcmp(stranger->image->name, image->name) == 0 &&
+    const char *file = unrecorded->image->file;
+    return unrecorded->reason == reason && strcmp(unrecorded->image->name, image->name) == 0 &&
            (file == NULL ? image->file == NULL : image->file != NULL && strcmp(file, image->file) == 0);
 }
 
 /* Brief ones are summed at once. The last place collects everything beyond the limit. */
-static struct stranger *place_for(const struct hp_executed *image, const char *reason)
+static struct unrecorded *place_for(const struct hp_executed *image, const char *reason)
 {
-    const size_t most = sizeof work.strangers / sizeof work.strangers[0];
-    const bool is_summed = work.stranger_count >= MOST_ROWS || strcmp(reason, BRIEF) == 0;
-    for (size_t at = 0; is_summed && at < work.stranger_count; at++)
-        if (is_same(&work.strangers[at], image, reason))
-            return &work.strangers[at];
-    return work.stranger_count < most ? &work.strangers[work.stranger_count++] : &work.strangers[most - 1];
+    const size_t most = sizeof work.unrecorded / sizeof work.unrecorded[0];
+    const bool is_summed = work.unrecorded_count >= MOST_ROWS || strcmp(reason, BRIEF) == 0;
+    for (size_t at = 0; is_summed && at < work.unrecorded_count; at++)
+        if (is_same(&work.unrecorded[at], image, reason))
+            return &work.unrecorded[at];
+    return work.unrecorded_count < most ? &work.unrecorded[work.unrecorded_count++] : &work.unrecorded[most - 1];
 }
 
-static struct stranger *add_stranger(const struct hp_citizen *citizen, size_t at, uint64_t cpu_ns,
-                                     const char *reason)
+static struct unrecorded *add_unrecorded(const struct hp_process *process, size_t at, uint64_t cpu_ns,
+                                         const char *reason)
 {
-    const struct hp_executed *image = &citizen->images[at];
-    struct stranger *stranger = place_for(image, reason);
-    const uint64_t end = end_of(citizen, at), ended = end != UINT64_MAX ? end : work.now.ns;
-    if (stranger->count++ == 0) {
-        stranger->reason = reason;
-        stranger->image = image;
-        stranger->citizen = citizen;
-        stranger->began_ns = image->began_ns;
+    const struct hp_executed *image = &process->images[at];
+    struct unrecorded *unrecorded = place_for(image, reason);
+    const uint64_t end = end_of(process, at), ended = end != UINT64_MAX ? end : work.now.ns;
+    if (unrecorded->count++ == 0) {
+        unrecorded->reason = reason;
+        unrecorded->image = image;
+        unrecorded->process = process;
+        unrecorded->began_ns = image->began_ns;
     }
-    stranger->cpu_ns += cpu_ns;
-    stranger->ended_ns = ended > stranger->ended_ns ? ended : stranger->ended_ns;
-    return stranger;
+    unrecorded->cpu_ns += cpu_ns;
+    unrecorded->ended_ns = ended > unrecorded->ended_ns ? ended : unrecorded->ended_ns;
+    return unrecorded;
 }
 
 /*
  * Between fork and exec a process runs nothing of its own; and one that ends at once did not find the program to
  * execute.
  */
-static bool is_worth_a_word(const struct hp_citizen *citizen, size_t at)
+static bool is_worth_a_word(const struct hp_process *process, size_t at)
 {
     if (work.given->library[0] == '\0') /* processes were not to be followed */
         return work.given->has_stacks && at > 0;
     if (at > 0)
         return true;
-    const uint64_t end = end_of(citizen, 0) < work.now.ns ? end_of(citizen, 0) : work.now.ns;
+    const uint64_t end = end_of(process, 0) < work.now.ns ? end_of(process, 0) : work.now.ns;
     if (work.given->defers)
-        return citizen->image_count == 1 && citizen != work.given->census->all;
-    return citizen->image_count == 1 && citizen != work.given->census->all &&
-           (citizen->cpu_ns > SLACK_NS / 20 || end > citizen->began_ns + SLACK_NS);
+        return process->image_count == 1 && process != work.given->table->all;
+    return process->image_count == 1 && process != work.given->table->all &&
+           (process->cpu_ns > SLACK_NS / 20 || end > process->began_ns + SLACK_NS);
 }
 
 /*
@@ -493,37 +493,37 @@ static bool is_worth_a_word(const struct hp_citizen *citizen, size_t at)
  * it had used before. The process counts once, whatever it executed: in the last program that could not be
  * followed, or else in the last one that was too brief.
  */
-static void settle(const struct hp_citizen *citizen)
+static void settle(const struct hp_process *process)
 {
-    uint64_t cpu_end = citizen->cpu_ns;
-    struct stranger *lost = NULL, *brief = NULL;
+    uint64_t cpu_end = process->cpu_ns;
+    struct unrecorded *lost = NULL, *brief = NULL;
     bool is_known = false; /* as lost, to its parent */
-    for (size_t at = citizen->image_count; at-- > 0;) {
-        const struct left *left = session_of(citizen, at);
-        const struct left *before = at > 0 ? session_of(citizen, at - 1) : NULL;
-        const uint64_t end = end_of(citizen, at);
+    for (size_t at = process->image_count; at-- > 0;) {
+        const struct left *left = session_of(process, at);
+        const struct left *before = at > 0 ? session_of(process, at - 1) : NULL;
+        const uint64_t end = end_of(process, at);
         if (left != NULL) {
             if (end != UINT64_MAX)
                 end_session(left, end, cpu_end);
             cpu_end = left->cpu_start_ns;
             continue;
         }
-        const bool is_counted = at == 0 && is_counted_by_parent(citizen);
-        if (!is_counted && !is_worth_a_word(citizen, at))
+        const bool is_counted = at == 0 && is_counted_by_parent(process);
+        if (!is_counted && !is_worth_a_word(process, at))
             continue;
         const uint64_t cpu_begin = before != NULL && before->cpu_latest_ns < cpu_end ? before->cpu_latest_ns : 0;
-        const char *reason = at > 0 ? reason_of(citizen, at) : is_counted ? UNWRITTEN : UNFORKED;
-        if (is_brief(citizen, cpu_begin, cpu_end) &&
+        const char *reason = at > 0 ? reason_of(process, at) : is_counted ? UNWRITTEN : UNFORKED;
+        if (is_brief(process, cpu_begin, cpu_end) &&
             (strcmp(reason, UNKNOWN) == 0 || strcmp(reason, UNFORKED) == 0))
             reason = BRIEF;
-        struct stranger *stranger = add_stranger(citizen, at, cpu_end - cpu_begin, reason);
-        struct stranger **last = strcmp(reason, BRIEF) == 0 ? &brief : &lost;
-        *last = *last != NULL ? *last : stranger;
+        struct unrecorded *unrecorded = add_unrecorded(process, at, cpu_end - cpu_begin, reason);
+        struct unrecorded **last = strcmp(reason, BRIEF) == 0 ? &brief : &lost;
+        *last = *last != NULL ? *last : unrecorded;
         is_known |= is_counted;
         cpu_end = cpu_begin;
     }
-    struct stranger *home = lost != NULL ? lost : brief;
-    if (home != NULL && !has_any(citizen))
+    struct unrecorded *home = lost != NULL ? lost : brief;
+    if (home != NULL && !has_any(process))
         home->processes++;
     if (lost != NULL && !is_known)
         lost->lost++;
@@ -540,8 +540,8 @@ static uint64_t known_of(const struct left *left, size_t count)
     uint64_t known = 0;
     for (size_t at = 0; at < count; at++)
         known = left[at].cpu_latest_ns > known ? left[at].cpu_latest_ns : known;
-    const struct hp_citizen *citizen = hp_census_find(left->pid);
-    return citizen != NULL && citizen->cpu_ns > known ? citizen->cpu_ns : known;
+    const struct hp_process *process = hp_process_table_find(left->pid);
+    return process != NULL && process->cpu_ns > known ? process->cpu_ns : known;
 }
 
 static uint64_t known_of_all(void)
@@ -552,8 +552,8 @@ static uint64_t known_of_all(void)
             ;
         known += known_of(&work.left[at], next - at);
     }
-    for (size_t at = 0; at < work.stranger_count; at++)
-        known += work.strangers[at].cpu_ns;
+    for (size_t at = 0; at < work.unrecorded_count; at++)
+        known += work.unrecorded[at].cpu_ns;
     return known;
 }
 
@@ -564,19 +564,19 @@ static uint64_t known_of_all(void)
 static void look_for_unseen(void)
 {
     static struct hp_executed nobody = {.name = "(others)"};
-    static struct hp_citizen others = {.images = &nobody, .image_count = 1};
-    const struct hp_census *census = work.given->census;
-    if (work.given->library[0] == '\0' || census->count == 0 ||
-        (census->is_exact && !census->has_missed && !census->may_have_missed))
+    static struct hp_process others = {.images = &nobody, .image_count = 1};
+    const struct hp_process_table *table = work.given->table;
+    if (work.given->library[0] == '\0' || table->count == 0 ||
+        (table->is_exact && !table->has_missed && !table->may_have_missed))
         return;
     const uint64_t all = hp_used_by_children(), known = known_of_all();
-    if (!census->has_missed && all < known + known / 10 + SLACK_NS)
+    if (!table->has_missed && all < known + known / 10 + SLACK_NS)
         return;
-    others.pid = others.parent = census->all[0].pid;
+    others.pid = others.parent = table->all[0].pid;
     nobody.began_ns = others.began_ns = work.given->began.ns;
     others.ended_ns = work.now.ns;
-    add_stranger(&others, 0, all > known ? all - known : 0,
-                 census->has_missed || census->may_have_missed ? MISSED : UNSEEN)
+    add_unrecorded(&others, 0, all > known ? all - known : 0,
+                   table->has_missed || table->may_have_missed ? MISSED : UNSEEN)
         ->lost++;
 }
 
@@ -598,13 +598,13 @@ static uint32_t put_text(struct file *file, const char *text)
     return offset;
 }
 
-static void describe(struct file *file, const struct stranger *stranger)
+static void describe(struct file *file, const struct unrecorded *unrecorded)
 {
     char text[1024];
-    const struct hp_executed *image = stranger->image;
+    const struct hp_executed *image = unrecorded->image;
     struct hp_header *header = &file->header;
     const char *file_name = image->file != NULL ? image->file : image->name;
-    header->command = put_text(file, stranger->count > 1      ? file_name
+    header->command = put_text(file, unrecorded->count > 1    ? file_name
                                      : image->command != NULL ? image->command
                                                               : file_name);
     header->executable = put_text(file, image->file != NULL ? image->file : "");
@@ -613,12 +613,12 @@ static void describe(struct file *file, const struct stranger *stranger)
     hp_process_system(text, sizeof text);
     header->system = put_text(file, text);
     header->library = put_text(file, "hotpath " HOTPATH_VERSION);
-    header->outside = put_text(file, stranger->reason);
+    header->outside = put_text(file, unrecorded->reason);
 }
 
-static bool stands_for_brief(const struct stranger *stranger) { return strcmp(stranger->reason, BRIEF) == 0; }
+static bool stands_for_brief(const struct unrecorded *unrecorded) { return strcmp(unrecorded->reason, BRIEF) == 0; }
 
-static void fill(struct file *file, const struct stranger *stranger)
+static void fill(struct file *file, const struct unrecorded *unrecorded)
 {
     struct hp_header *header = &file->header;
     memcpy(header->magic, HP_MAGIC, sizeof header->magic);
@@ -628,35 +628,36 @@ static void fill(struct file *file, const struct stranger *stranger)
     header->used = HP_HEADER_BYTES;
     header->features = HP_FEATURE_CPU;
     header->state = HP_STATE_FINISHED;
-    header->pid = stranger->citizen->pid;
-    header->parent_pid = stranger->citizen->parent;
-    header->exec_count = (uint32_t)(stranger->image - stranger->citizen->images);
+    header->pid = unrecorded->process->pid;
+    header->parent_pid = unrecorded->process->parent;
+    header->exec_count = (uint32_t)(unrecorded->image - unrecorded->process->images);
     header->main_site = HOTPATH_ID_NEW_;
-    header->wall_start_ns = hp_clock_wall_ns() - (work.now.ns - stranger->began_ns);
+    header->wall_start_ns = hp_clock_wall_ns() - (work.now.ns - unrecorded->began_ns);
     hp_process_boot_id(header->boot_id);
     header->pid_namespace = hp_process_namespace();
     header->clock_kind = work.clock_kind;
     header->cores = hp_process_cores();
-    header->clock_start = (struct hp_clock_pair){ticks_at(stranger->began_ns), stranger->began_ns};
-    header->clock_latest = (struct hp_clock_pair){ticks_at(stranger->ended_ns), stranger->ended_ns};
-    header->cpu_latest_ns = stranger->cpu_ns;
-    header->processes = stranger->processes;
+    header->clock_start = (struct hp_clock_pair){ticks_at(unrecorded->began_ns), unrecorded->began_ns};
+    header->clock_latest = (struct hp_clock_pair){ticks_at(unrecorded->ended_ns), unrecorded->ended_ns};
+    header->cpu_latest_ns = unrecorded->cpu_ns;
+    header->processes = unrecorded->processes;
     header->loading_ns = work.loading_ns;
-    if (stands_for_brief(stranger))
-        header->brief = stranger->count;
+    if (stands_for_brief(unrecorded))
+        header->brief = unrecorded->count;
     else
-        header->losses[HP_LOSS_PROCESSES] = stranger->lost;
-    describe(file, stranger);
+        header->losses[HP_LOSS_PROCESSES] = unrecorded->lost;
+    describe(file, unrecorded);
     header->capacity = header->backed = sizeof *file;
 }
 
-static void write_stranger(const struct stranger *stranger, size_t number)
+static void write_unrecorded(const struct unrecorded *unrecorded, size_t number)
 {
     static struct file file;
     char name[64];
     memset(&file, 0, sizeof file);
-    fill(&file, stranger);
-    snprintf(name, sizeof name, "%u-0-%zu%s", (unsigned)stranger->citizen->pid, 10000 + number, HP_SESSION_SUFFIX);
+    fill(&file, unrecorded);
+    snprintf(name, sizeof name, "%u-0-%zu%s", (unsigned)unrecorded->process->pid, 10000 + number,
+             HP_SESSION_SUFFIX);
     const int fd = openat(work.folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return;
@@ -668,12 +669,12 @@ static void write_stranger(const struct stranger *stranger, size_t number)
 static void measure_loading(void)
 {
     uint32_t brief = 0;
-    for (size_t at = 0; at < work.stranger_count; at++)
-        brief += stands_for_brief(&work.strangers[at]) ? work.strangers[at].count : 0;
+    for (size_t at = 0; at < work.unrecorded_count; at++)
+        brief += stands_for_brief(&work.unrecorded[at]) ? work.unrecorded[at].count : 0;
     work.loading_ns = brief >= MANY_BRIEF ? load_cost_ns(work.given->library) : 0;
 }
 
-void hp_outside_add(const struct hp_outside *outside)
+void hp_backfill_add(const struct hp_backfill *outside)
 {
     const enum hp_counter counter = hp_clock_counter();
     work.given = outside;
@@ -688,12 +689,12 @@ void hp_outside_add(const struct hp_outside *outside)
         find_foreigners();
         qsort(work.left, work.left_count, sizeof *work.left, by_process);
     }
-    for (size_t at = 0; at < outside->census->count; at++)
-        settle(&outside->census->all[at]);
+    for (size_t at = 0; at < outside->table->count; at++)
+        settle(&outside->table->all[at]);
     look_for_unseen();
     measure_loading();
-    for (size_t at = 0; at < work.stranger_count; at++)
-        write_stranger(&work.strangers[at], at);
+    for (size_t at = 0; at < work.unrecorded_count; at++)
+        write_unrecorded(&work.unrecorded[at], at);
     free(work.left);
     free(work.judged);
     close(work.folder);

@@ -1,5 +1,5 @@
 /* Parses moments of a run. SPDX-License-Identifier: MIT */
-#include "moment.h"
+#include "timestamp.h"
 
 #include <string.h>
 
@@ -42,7 +42,7 @@ static bool read_time(const char *text, double *ret_ns)
     return before <= units[0].ns;
 }
 
-bool hp_moment_read(const char *text, struct hp_moment *ret_moment)
+bool hp_timestamp_read(const char *text, struct hp_timestamp *ret_timestamp)
 {
     const bool is_from_end = text[0] == '-';
     const char *amount = text + is_from_end;
@@ -51,13 +51,13 @@ bool hp_moment_read(const char *text, struct hp_moment *ret_moment)
     double number;
     if (!(is_part ? hp_number_decimal(amount, length - 1, &number) && number <= 100 : read_time(amount, &number)))
         return false;
-    *ret_moment = (struct hp_moment){true, is_part, is_from_end, number};
+    *ret_timestamp = (struct hp_timestamp){true, is_part, is_from_end, number};
     return true;
 }
 
-uint64_t hp_moment_in(const struct hp_moment *moment, uint64_t elapsed_ns)
+uint64_t hp_timestamp_in(const struct hp_timestamp *timestamp, uint64_t elapsed_ns)
 {
-    const double part = moment->is_part ? (double)elapsed_ns * moment->number / 100 : moment->number;
+    const double part = timestamp->is_part ? (double)elapsed_ns * timestamp->number / 100 : timestamp->number;
     const uint64_t ns = hp_units_round(part) < elapsed_ns ? hp_units_round(part) : elapsed_ns;
-    return moment->is_from_end ? hp_less(elapsed_ns, ns) : ns;
+    return timestamp->is_from_end ? hp_less(elapsed_ns, ns) : ns;
 }

@@ -1,6 +1,6 @@
 /* Tracks the processes of a run. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1 /* DT_DIR */
-#include "census.h"
+#include "process_table.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -15,16 +15,16 @@
 #include "task_files.h"
 #include "used_time.h"
 
-#define MOST_CITIZENS 100000u
+#define MOST_PROCESSES 100000u
 #define MOST_LIVING 512u /* processes polled in /proc where the kernel sends no events */
 
 static struct {
-    struct hp_census census;
+    struct hp_process_table table;
     size_t capacity;
-    uint32_t *places; /* by pid: index of the newest citizen with it, plus one; open addressing */
+    uint32_t *places; /* by pid: index of the newest process with it, plus one; open addressing */
     size_t place_count;
-    uint64_t *programs; /* of polled citizens: hp_task_executable */
-    uint32_t *living;   /* capacity as for citizens */
+    uint64_t *programs; /* of polled processes: hp_task_executable */
+    uint32_t *living;   /* capacity as for processes */
     size_t living_count;
     bool is_begun;
     uint64_t looked_ns;
@@ -37,25 +37,25 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static size_t hash_of(uint32_t pid) { return (size_t)pid * 2654435761u; }
 
-static struct hp_citizen *find(uint32_t pid)
+static struct hp_process *find(uint32_t pid)
 {
     for (size_t at = hash_of(pid); state.place_count > 0; at++) {
         const uint32_t place = state.places[at & (state.place_count - 1)];
         if (place == 0)
             break;
-        if (state.census.all[place - 1].pid == pid)
-            return &state.census.all[place - 1];
+        if (state.table.all[place - 1].pid == pid)
+            return &state.table.all[place - 1];
     }
     return NULL;
 }
 
-static void put_place(uint32_t citizen)
+static void put_place(uint32_t process)
 {
-    const uint32_t pid = state.census.all[citizen].pid;
+    const uint32_t pid = state.table.all[process].pid;
     size_t at = hash_of(pid) & (state.place_count - 1);
-    while (state.places[at] != 0 && state.census.all[state.places[at] - 1].pid != pid)
+    while (state.places[at] != 0 && state.table.all[state.places[at] - 1].pid != pid)
         at = (at + 1) & (state.place_count - 1);
-    state.places[at] = citizen + 1;
+    state.places[at] = process + 1;
 }
 
 static bool grow_places(void)
@@ -67,18 +67,18 @@ static bool grow_places(void)
     free(state.places);
     state.places = places;
     state.place_count = count;
-    for (uint32_t at = 0; at < state.census.count; at++)
+    for (uint32_t at = 0; at < state.table.count; at++)
         put_place(at);
     return true;
 }
 
-static bool grow_citizens(void)
+static bool grow_processes(void)
 {
     const size_t capacity = 2 * state.capacity + 64;
-    struct hp_citizen *all = realloc(state.census.all, capacity * sizeof *all);
+    struct hp_process *all = realloc(state.table.all, capacity * sizeof *all);
     if (all == NULL)
         return false;
-    state.census.all = all;
+    state.table.all = all;
     uint32_t *living = realloc(state.living, capacity * sizeof *living);
     if (living == NULL)
         return false;
@@ -87,39 +87,39 @@ static bool grow_citizens(void)
     return true;
 }
 
-static struct hp_executed *add_image(struct hp_citizen *citizen, uint64_t ns, const char *name)
+static struct hp_executed *add_image(struct hp_process *process, uint64_t ns, const char *name)
 {
-    struct hp_executed *images = realloc(citizen->images, (citizen->image_count + 1) * sizeof *images);
+    struct hp_executed *images = realloc(process->images, (process->image_count + 1) * sizeof *images);
     if (images == NULL) {
-        state.census.has_missed = true;
+        state.table.has_missed = true;
         return NULL;
     }
-    citizen->images = images;
-    struct hp_executed *image = &images[citizen->image_count++];
+    process->images = images;
+    struct hp_executed *image = &images[process->image_count++];
     *image = (struct hp_executed){.began_ns = ns};
     snprintf(image->name, sizeof image->name, "%.15s", name);
     return image;
 }
 
-static struct hp_citizen *add(uint32_t pid, uint32_t parent, uint64_t ns)
+static struct hp_process *add(uint32_t pid, uint32_t parent, uint64_t ns)
 {
-    struct hp_census *census = &state.census;
-    if (census->count == MOST_CITIZENS || (census->count == state.capacity && !grow_citizens()) ||
-        (2 * census->count >= state.place_count && !grow_places())) {
-        census->has_missed = true;
+    struct hp_process_table *table = &state.table;
+    if (table->count == MOST_PROCESSES || (table->count == state.capacity && !grow_processes()) ||
+        (2 * table->count >= state.place_count && !grow_places())) {
+        table->has_missed = true;
         return NULL;
     }
-    const struct hp_citizen *origin = find(parent);
+    const struct hp_process *origin = find(parent);
     const struct hp_executed *program =
         origin != NULL && origin->image_count > 0 ? &origin->images[origin->image_count - 1] : NULL;
-    struct hp_citizen *citizen = &census->all[census->count++];
-    *citizen = (struct hp_citizen){.pid = pid, .parent = parent, .began_ns = ns, .threads = 1};
-    put_place((uint32_t)(census->count - 1));
-    state.living[state.living_count++] = (uint32_t)(census->count - 1);
-    struct hp_executed *image = add_image(citizen, ns, program != NULL ? program->name : "");
+    struct hp_process *process = &table->all[table->count++];
+    *process = (struct hp_process){.pid = pid, .parent = parent, .began_ns = ns, .threads = 1};
+    put_place((uint32_t)(table->count - 1));
+    state.living[state.living_count++] = (uint32_t)(table->count - 1);
+    struct hp_executed *image = add_image(process, ns, program != NULL ? program->name : "");
     if (image != NULL && program != NULL && program->file != NULL)
         image->file = strdup(program->file);
-    return citizen;
+    return process;
 }
 
 static char *command_of(uint32_t pid, uint32_t tid)
@@ -142,12 +142,12 @@ static char *command_of(uint32_t pid, uint32_t tid)
  * The kernel reports each thread. The event of a thread's beginning may have been lost: then the last event is the
  * end of the process.
  */
-static void end_thread(struct hp_citizen *citizen, uint64_t ns)
+static void end_thread(struct hp_process *process, uint64_t ns)
 {
-    if (citizen->threads > 0)
-        citizen->threads--;
-    if (citizen->threads == 0)
-        citizen->ended_ns = ns;
+    if (process->threads > 0)
+        process->threads--;
+    if (process->threads == 0)
+        process->ended_ns = ns;
 }
 
 static void note_command(struct hp_executed *image, uint32_t pid)
@@ -170,16 +170,16 @@ static void doubt_command(struct hp_executed *image, uint64_t next_ns)
 
 static void take(const struct hp_task_event *event)
 {
-    struct hp_citizen *citizen = event->pid == 0 ? NULL : find(event->pid);
+    struct hp_process *process = event->pid == 0 ? NULL : find(event->pid);
     struct hp_executed *image =
-        citizen != NULL && citizen->image_count > 0 ? &citizen->images[citizen->image_count - 1] : NULL;
+        process != NULL && process->image_count > 0 ? &process->images[process->image_count - 1] : NULL;
     switch (event->kind) {
     case HP_TASK_FORKED:
         add(event->pid, event->parent, event->ns);
         break;
     case HP_TASK_EXECUTED:
         doubt_command(image, event->ns);
-        image = citizen != NULL ? add_image(citizen, event->ns, event->text) : NULL;
+        image = process != NULL ? add_image(process, event->ns, event->text) : NULL;
         if (image != NULL)
             note_command(image, event->pid);
         break;
@@ -188,42 +188,42 @@ static void take(const struct hp_task_event *event)
             image->file = strdup(event->text);
         break;
     case HP_TASK_THREAD:
-        if (citizen != NULL)
-            citizen->threads++;
+        if (process != NULL)
+            process->threads++;
         break;
     case HP_TASK_ENDED:
-        if (image != NULL && image->file == NULL && citizen->image_count > 1)
-            citizen->is_hidden = true; /* no mapping since exec: it goes on, hidden from us */
-        else if (citizen != NULL)
-            end_thread(citizen, event->ns);
+        if (image != NULL && image->file == NULL && process->image_count > 1)
+            process->is_hidden = true; /* no mapping since exec: it goes on, hidden from us */
+        else if (process != NULL)
+            end_thread(process, event->ns);
         break;
     case HP_TASK_MISSED:
-        state.census.has_missed = true;
+        state.table.has_missed = true;
         break;
     case HP_TASK_FLOODED:
-        state.census.may_have_missed = true;
+        state.table.may_have_missed = true;
         break;
     }
 }
 
 /* ---------------------------------------------------------------------------------------------------- polling */
 
-static bool has_gaps(void) { return state.census.has_missed || state.census.may_have_missed; }
+static bool has_gaps(void) { return state.table.has_missed || state.table.may_have_missed; }
 
 /* Reads the CPU clocks while the processes live: a process takes its clock with it. */
 static void read_clocks(uint64_t now)
 {
     size_t count = 0;
     for (size_t at = 0; at < state.living_count; at++) {
-        struct hp_citizen *citizen = &state.census.all[state.living[at]];
-        const uint64_t cpu = hp_used_by(citizen->pid);
-        if (cpu != 0 && cpu >= citizen->seen_cpu_ns) {
-            citizen->seen_cpu_ns = cpu;
-            citizen->seen_ns = now;
+        struct hp_process *process = &state.table.all[state.living[at]];
+        const uint64_t cpu = hp_used_by(process->pid);
+        if (cpu != 0 && cpu >= process->seen_cpu_ns) {
+            process->seen_cpu_ns = cpu;
+            process->seen_ns = now;
         }
-        if (cpu == 0 && (citizen->is_hidden || (has_gaps() && citizen->seen_cpu_ns > 0)))
-            citizen->ended_ns = now; /* no event told us */
-        if (citizen->ended_ns == 0)
+        if (cpu == 0 && (process->is_hidden || (has_gaps() && process->seen_cpu_ns > 0)))
+            process->ended_ns = now; /* no event told us */
+        if (process->ended_ns == 0)
             state.living[count++] = state.living[at];
     }
     state.living_count = count;
@@ -231,19 +231,19 @@ static void read_clocks(uint64_t now)
 
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-static void note_program(struct hp_citizen *citizen, uint64_t now)
+static void note_program(struct hp_process *process, uint64_t now)
 {
     char path[HP_TASK_PATH], name[32] = "", file[1024];
-    const uint32_t tid = hp_task_spokesman(citizen->pid);
-    hp_task_read(citizen->pid, tid, "comm", name, sizeof name);
+    const uint32_t tid = hp_task_spokesman(process->pid);
+    hp_task_read(process->pid, tid, "comm", name, sizeof name);
     name[strcspn(name, "\n")] = '\0';
-    struct hp_executed *image = add_image(citizen, now, name);
+    struct hp_executed *image = add_image(process, now, name);
     if (image == NULL)
         return;
-    const ssize_t length = readlink(hp_task_path(path, citizen->pid, tid, "exe"), file, sizeof file - 1);
+    const ssize_t length = readlink(hp_task_path(path, process->pid, tid, "exe"), file, sizeof file - 1);
     file[length > 0 ? length : 0] = '\0';
     image->file = length > 0 ? strdup(file) : NULL;
-    image->command = command_of(citizen->pid, tid);
+    image->command = command_of(process->pid, tid);
 }
 
 static void add_children_of(uint32_t pid, uint32_t tid, uint64_t now)
@@ -257,7 +257,7 @@ static void add_children_of(uint32_t pid, uint32_t tid, uint64_t now)
     text[length] = '\0';
     for (const char *at = text; at[strspn(at, " ")] != '\0';) {
         const uint32_t child = (uint32_t)hp_task_number(&at);
-        const struct hp_citizen *known = find(child);
+        const struct hp_process *known = find(child);
         if (child == 0)
             break;
         if (known == NULL || known->ended_ns != 0)
@@ -282,27 +282,27 @@ static void look_for_children(uint32_t pid, uint64_t now)
 
 static bool is_program_of(uint32_t pid, uint64_t program)
 {
-    const struct hp_citizen *citizen = find(pid);
-    return citizen != NULL && state.programs[citizen - state.census.all] == program;
+    const struct hp_process *process = find(pid);
+    return process != NULL && state.programs[process - state.table.all] == program;
 }
 
 /* Detects exec by a changed executable. A zombie has no executable and has ended. */
 static void look_at(size_t at, uint64_t now)
 {
-    const uint32_t pid = state.census.all[at].pid;
+    const uint32_t pid = state.table.all[at].pid;
     uint64_t start;
     const char letter = hp_task_state(pid, 0, &start);
     const uint64_t program = letter != 'Z' && letter != 'X' ? hp_task_executable(pid) : 0;
-    struct hp_citizen *citizen = &state.census.all[at];
+    struct hp_process *process = &state.table.all[at];
     if (letter == 'Z' || letter == 'X') {
-        citizen->ended_ns = now;
+        process->ended_ns = now;
         return;
     }
     if (program != 0 && program != state.programs[at]) {
-        const bool is_parents = state.programs[at] == 0 && is_program_of(citizen->parent, program);
+        const bool is_parents = state.programs[at] == 0 && is_program_of(process->parent, program);
         state.programs[at] = program;
         if (!is_parents)
-            note_program(citizen, now);
+            note_program(process, now);
     }
     look_for_children(pid, now);
 }
@@ -318,68 +318,68 @@ static void look_around(uint64_t now)
 
 static void forget_all(void)
 {
-    for (size_t at = 0; at < state.census.count; at++) {
-        struct hp_citizen *citizen = &state.census.all[at];
-        for (size_t image = 0; image < citizen->image_count; image++) {
-            free(citizen->images[image].file);
-            free(citizen->images[image].command);
+    for (size_t at = 0; at < state.table.count; at++) {
+        struct hp_process *process = &state.table.all[at];
+        for (size_t image = 0; image < process->image_count; image++) {
+            free(process->images[image].file);
+            free(process->images[image].command);
         }
-        free(citizen->images);
+        free(process->images);
     }
-    free(state.census.all);
+    free(state.table.all);
     free(state.places);
     free(state.programs);
     free(state.living);
     memset(&state, 0, sizeof state);
 }
 
-void hp_census_begin(uint32_t pid)
+void hp_process_table_begin(uint32_t pid)
 {
     forget_all();
-    state.census.is_exact = hp_task_events_begin(pid);
+    state.table.is_exact = hp_task_events_begin(pid);
     state.is_begun = add(pid, (uint32_t)getpid(), hp_clock_monotonic_ns()) != NULL;
-    if (state.census.is_exact)
+    if (state.table.is_exact)
         return;
-    state.programs = calloc(MOST_CITIZENS, sizeof *state.programs);
+    state.programs = calloc(MOST_PROCESSES, sizeof *state.programs);
     if (state.programs != NULL)
         state.programs[0] = hp_task_executable(pid); /* still hotpath's own executable */
 }
 
-bool hp_census_is_exact(void) { return state.census.is_exact; }
+bool hp_process_table_is_exact(void) { return state.table.is_exact; }
 
 /* A pid is reused only after its process has ended. */
-static bool is_known(const struct hp_citizen *met)
+static bool is_known(const struct hp_process *met)
 {
-    const struct hp_citizen *known = find(met->pid);
+    const struct hp_process *known = find(met->pid);
     return known != NULL && (known->ended_ns == 0 || met->began_ns <= known->ended_ns);
 }
 
-static void meet(const struct hp_citizen *met)
+static void meet(const struct hp_process *met)
 {
-    if (!state.is_begun || state.census.is_exact || is_known(met))
+    if (!state.is_begun || state.table.is_exact || is_known(met))
         return;
-    struct hp_citizen *citizen = add(met->pid, met->parent, met->began_ns);
-    if (citizen == NULL)
+    struct hp_process *process = add(met->pid, met->parent, met->began_ns);
+    if (process == NULL)
         return;
     /*
      * Processes found gone in one scan end at one time: a child that seemed to outlive its parent would leave its
      * CPU time to somebody else.
      */
-    citizen->ended_ns = least(met->ended_ns, state.looked_ns > met->began_ns ? state.looked_ns : UINT64_MAX);
-    citizen->seen_cpu_ns = met->seen_cpu_ns;
-    citizen->seen_ns = met->seen_ns;
+    process->ended_ns = least(met->ended_ns, state.looked_ns > met->began_ns ? state.looked_ns : UINT64_MAX);
+    process->seen_cpu_ns = met->seen_cpu_ns;
+    process->seen_ns = met->seen_ns;
     if (met->ended_ns != 0)
         state.living_count--; /* add has just put it there, as the last */
 }
 
-void hp_census_meet(const struct hp_citizen *met)
+void hp_process_table_meet(const struct hp_process *met)
 {
     pthread_mutex_lock(&lock);
     meet(met);
     pthread_mutex_unlock(&lock);
 }
 
-const struct hp_citizen *hp_census_find(uint32_t pid) { return find(pid); }
+const struct hp_process *hp_process_table_find(uint32_t pid) { return find(pid); }
 
 static uint32_t parent_of(uint32_t pid)
 {
@@ -404,15 +404,15 @@ static bool is_descendant(uint32_t pid)
     return pid == self;
 }
 
-bool hp_census_has(uint32_t pid)
+bool hp_process_table_has(uint32_t pid)
 {
     bool has = pid != (uint32_t)getpid() && is_descendant(pid);
     if (has)
         return true;
     pthread_mutex_lock(&lock);
     for (unsigned generation = 0; !has && pid > 1 && generation < MOST_GENERATIONS; generation++) {
-        const struct hp_citizen *citizen = find(pid);
-        has = citizen != NULL && citizen->ended_ns == 0;
+        const struct hp_process *process = find(pid);
+        has = process != NULL && process->ended_ns == 0;
         pid = has ? pid : parent_of(pid);
     }
     pthread_mutex_unlock(&lock);
@@ -425,29 +425,29 @@ static void look(void)
     if (!state.is_begun)
         return;
     state.looked_ns = now;
-    if (state.census.is_exact)
+    if (state.table.is_exact)
         hp_task_events_take(take, false);
     else
         look_around(now);
     read_clocks(now);
 }
 
-void hp_census_look(void)
+void hp_process_table_look(void)
 {
     pthread_mutex_lock(&lock);
     look();
     pthread_mutex_unlock(&lock);
 }
 
-static uint64_t unseen_since(const struct hp_citizen *citizen)
+static uint64_t unseen_since(const struct hp_process *process)
 {
-    return citizen->seen_ns > citizen->began_ns ? citizen->seen_ns : citizen->began_ns;
+    return process->seen_ns > process->began_ns ? process->seen_ns : process->began_ns;
 }
 
 /* Time from the last reading of its clock, or from its beginning, to its end. */
-static uint64_t unseen_of(const struct hp_citizen *citizen)
+static uint64_t unseen_of(const struct hp_process *process)
 {
-    return hp_less(citizen->ended_ns, unseen_since(citizen));
+    return hp_less(process->ended_ns, unseen_since(process));
 }
 
 /*
@@ -456,9 +456,9 @@ static uint64_t unseen_of(const struct hp_citizen *citizen)
  */
 static void find_who_waits(void)
 {
-    for (size_t at = 0; at < state.census.count; at++) {
-        const struct hp_citizen *child = &state.census.all[at];
-        struct hp_citizen *parent = find(child->parent);
+    for (size_t at = 0; at < state.table.count; at++) {
+        const struct hp_process *child = &state.table.all[at];
+        struct hp_process *parent = find(child->parent);
         if (parent == NULL || parent == child || parent->ended_ns == 0)
             continue;
         const uint64_t since = unseen_since(parent), from = child->began_ns > since ? child->began_ns : since;
@@ -468,45 +468,45 @@ static void find_who_waits(void)
 }
 
 /* The share of its time it spent on a CPU while observed, from 0 to 1; 1 if it was never observed. */
-static double busyness_of(const struct hp_citizen *citizen)
+static double busyness_of(const struct hp_process *process)
 {
-    const uint64_t watched = hp_less(citizen->seen_ns, citizen->began_ns);
-    if (watched == 0 || citizen->seen_cpu_ns >= watched)
+    const uint64_t watched = hp_less(process->seen_ns, process->began_ns);
+    if (watched == 0 || process->seen_cpu_ns >= watched)
         return 1;
-    return (double)(citizen->seen_cpu_ns + 1) / (double)watched;
+    return (double)(process->seen_cpu_ns + 1) / (double)watched;
 }
 
-static double part_of(const struct hp_citizen *citizen)
+static double part_of(const struct hp_process *process)
 {
-    return busyness_of(citizen) * (double)(unseen_of(citizen) - citizen->waited_ns);
+    return busyness_of(process) * (double)(unseen_of(process) - process->waited_ns);
 }
 
-static bool outlived_its_parent(const struct hp_citizen *citizen, const struct hp_citizen *parent)
+static bool outlived_its_parent(const struct hp_process *process, const struct hp_process *parent)
 {
-    return parent->ended_ns != 0 && (citizen->ended_ns == 0 || citizen->ended_ns > parent->ended_ns);
+    return parent->ended_ns != 0 && (process->ended_ns == 0 || process->ended_ns > parent->ended_ns);
 }
 
 #define MOST_ANCESTORS 64u
 
 /* A process that outlives its parent is reaped by another process, which also gets the CPU time of its children. */
-static bool leaves_it_with_us(const struct hp_citizen *citizen)
+static bool leaves_it_with_us(const struct hp_process *process)
 {
-    for (unsigned at = 0; at < MOST_ANCESTORS && citizen != state.census.all; at++) {
-        const struct hp_citizen *parent = find(citizen->parent);
-        if (parent == NULL || parent == citizen)
+    for (unsigned at = 0; at < MOST_ANCESTORS && process != state.table.all; at++) {
+        const struct hp_process *parent = find(process->parent);
+        if (parent == NULL || parent == process)
             break;
-        if (outlived_its_parent(citizen, parent))
+        if (outlived_its_parent(process, parent))
             return false;
-        citizen = parent;
+        process = parent;
     }
     return true;
 }
 
 /* How much more CPU time it can have used: in its whole unobserved time, or only while it is not taken to wait. */
-static uint64_t room_of(const struct hp_citizen *citizen, bool is_all)
+static uint64_t room_of(const struct hp_process *process, bool is_all)
 {
-    const uint64_t unseen = unseen_of(citizen) - (is_all ? 0 : citizen->waited_ns);
-    return leaves_it_with_us(citizen) ? hp_less(citizen->seen_cpu_ns + unseen, citizen->cpu_ns) : 0;
+    const uint64_t unseen = unseen_of(process) - (is_all ? 0 : process->waited_ns);
+    return leaves_it_with_us(process) ? hp_less(process->seen_cpu_ns + unseen, process->cpu_ns) : 0;
 }
 
 /* Distributes `left` in proportion among those that can have used more. Returns how much was given. */
@@ -514,14 +514,14 @@ static uint64_t give(uint64_t left, bool is_all)
 {
     double parts = 0;
     uint64_t given = 0;
-    for (size_t at = 0; at < state.census.count; at++)
-        parts += room_of(&state.census.all[at], is_all) > 0 ? part_of(&state.census.all[at]) : 0;
-    for (size_t at = 0; at < state.census.count && parts > 0; at++) {
-        struct hp_citizen *citizen = &state.census.all[at];
-        const uint64_t room = room_of(citizen, is_all);
-        const double its = (double)left * part_of(citizen) / parts;
+    for (size_t at = 0; at < state.table.count; at++)
+        parts += room_of(&state.table.all[at], is_all) > 0 ? part_of(&state.table.all[at]) : 0;
+    for (size_t at = 0; at < state.table.count && parts > 0; at++) {
+        struct hp_process *process = &state.table.all[at];
+        const uint64_t room = room_of(process, is_all);
+        const double its = (double)left * part_of(process) / parts;
         const uint64_t amount = its < (double)room ? (uint64_t)its : room;
-        citizen->cpu_ns += amount;
+        process->cpu_ns += amount;
         given += amount;
     }
     return given;
@@ -539,20 +539,20 @@ static void share_out(void)
 {
     uint64_t left = hp_used_by_children();
     find_who_waits();
-    for (size_t at = 0; at < state.census.count; at++) {
-        struct hp_citizen *citizen = &state.census.all[at];
-        citizen->cpu_ns = citizen->seen_cpu_ns;
-        left = hp_less(left, leaves_it_with_us(citizen) ? citizen->seen_cpu_ns : 0);
+    for (size_t at = 0; at < state.table.count; at++) {
+        struct hp_process *process = &state.table.all[at];
+        process->cpu_ns = process->seen_cpu_ns;
+        left = hp_less(left, leaves_it_with_us(process) ? process->seen_cpu_ns : 0);
     }
     for (unsigned round = 0; round < MOST_ROUNDS && left > 0; round++)
         left -= give(left, round + 1 == MOST_ROUNDS);
 }
 
-const struct hp_census *hp_census_end(void)
+const struct hp_process_table *hp_process_table_end(void)
 {
     if (!state.is_begun)
-        return &state.census;
-    if (state.census.is_exact) {
+        return &state.table;
+    if (state.table.is_exact) {
         hp_task_events_take(take, true);
         hp_task_events_end();
     } else {
@@ -560,5 +560,5 @@ const struct hp_census *hp_census_end(void)
     }
     read_clocks(hp_clock_monotonic_ns());
     share_out();
-    return &state.census;
+    return &state.table;
 }

@@ -77,7 +77,7 @@ static void fill(void)
         ALLOW(timer_delete), ALLOW(perf_event_open), ALLOW(fcntl), ALLOW(ioctl), ALLOW(prlimit64), ALLOW_MAPPING,  \
         ALLOW(munmap), ALLOW(close), ALLOW(rt_sigaction), ALLOW(rt_sigprocmask)
 
-static bool shut_in(bool is_noticed)
+static bool sandboxed(bool is_noticed)
 {
     struct sock_filter first[] = {LOAD_NUMBER, NEEDED, ALLOW(prctl), FOR_SAMPLES, KILL};
     struct sock_filter second[] = {LOAD_NUMBER, NEEDED, KILL};
@@ -89,7 +89,7 @@ static bool shut_in(bool is_noticed)
 #define REFUSE(call)                                                                                               \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
 
-static bool shut_in_twice(void)
+static bool sandboxed_twice(void)
 {
     struct sock_filter code[] = {LOAD_NUMBER, NEEDED, REFUSE(prctl), KILL};
     const struct sock_fprog program = {sizeof code / sizeof code[0], code};
@@ -97,7 +97,7 @@ static bool shut_in_twice(void)
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0;
 }
 
-static bool shut_in_by(const char *how)
+static bool sandboxed_by(const char *how)
 {
     struct sock_filter code[] = {LOAD_NUMBER, NEEDED, KILL};
     const struct sock_fprog program = {sizeof code / sizeof code[0], code};
@@ -108,7 +108,7 @@ static bool shut_in_by(const char *how)
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return false;
     if (strcmp(how, "twice") == 0)
-        return shut_in_twice();
+        return sandboxed_twice();
     if (strcmp(how, "listener") == 0)
         return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program) > 0;
     if (strcmp(how, "syscall") == 0)
@@ -132,7 +132,7 @@ static int live_at_once(const char *how)
     HOTPATH_MEASURE();
     for (int i = 0; i < 3000; i++)
         work();
-    if (!shut_in_by(how))
+    if (!sandboxed_by(how))
         return 77;
     const int status = live_on();
     if (strcmp(how, "strict") == 0)
@@ -198,7 +198,7 @@ static int live_without_counter(const char *who)
     int status = 3;
     pthread_t thread;
     work();
-    if (!shut_in_by("counter"))
+    if (!sandboxed_by("counter"))
         return 77;
     if (strcmp(who, "thread") == 0) {
         MUST(pthread_create(&thread, NULL, live_on_in_thread, &status) == 0 && pthread_join(thread, NULL) == 0);
@@ -225,11 +225,11 @@ static int live_in_sandbox(void)
 {
     const uint64_t until = now_ns() + PATIENCE_NS;
     work();
-    if (!shut_in(false))
+    if (!sandboxed(false))
         return 77;
     while (!is_noticed() && now_ns() < until)
         work();
-    if (!is_noticed() || !shut_in(true))
+    if (!is_noticed() || !sandboxed(true))
         return 1;
     return live_on();
 }
@@ -253,7 +253,7 @@ int main(int argc, char **argv)
         return how[0] == '\0' ? live_in_sandbox() : live_at_once(how);
     const pid_t child = fork();
     if (child == 0)
-        return strcmp(how, "early") != 0 ? live_in_sandbox() : shut_in_by("at_once") ? live_on() : 77;
+        return strcmp(how, "early") != 0 ? live_in_sandbox() : sandboxed_by("at_once") ? live_on() : 77;
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 3;
 }

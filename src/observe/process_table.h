@@ -5,8 +5,8 @@
  * Where the kernel sends events (task_events.h) it is exact. Elsewhere /proc is polled, which misses processes
  * shorter than the interval between two scans. SPDX-License-Identifier: MIT
  */
-#ifndef HP_OBSERVE_CENSUS_H
-#define HP_OBSERVE_CENSUS_H
+#ifndef HP_OBSERVE_PROCESS_TABLE_H
+#define HP_OBSERVE_PROCESS_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ struct hp_executed {
     uint64_t looked_ns; /* when the command had been read */
 };
 
-struct hp_citizen {
+struct hp_process {
     uint32_t pid, parent;
     uint64_t began_ns, ended_ns;   /* 0: still alive */
     uint32_t threads;              /* live threads, where the kernel sends events */
@@ -35,39 +35,39 @@ struct hp_citizen {
     size_t image_count;
 };
 
-struct hp_census {
-    struct hp_citizen *all; /* the program itself first */
+struct hp_process_table {
+    struct hp_process *all; /* the program itself first */
     size_t count;
     bool is_exact;
     bool has_missed;      /* events were lost, or there were too many processes */
     bool may_have_missed; /* processes may have been missed */
 };
 
-/* The program has been forked and waits. Discards any earlier census. */
-void hp_census_begin(uint32_t pid);
+/* The program has been forked and waits. Discards any earlier table. */
+void hp_process_table_begin(uint32_t pid);
 
 /* Whether the kernel tells of every process. */
-bool hp_census_is_exact(void);
+bool hp_process_table_is_exact(void);
 
 /*
  * A process left a session: `met` is what the session says of it, with an end if it is gone already. Its parents
  * may be gone, and it may have ended before any scan; without this its CPU time would be given to others. Call it
  * on the thread that scans.
  */
-void hp_census_meet(const struct hp_citizen *met);
+void hp_process_table_meet(const struct hp_process *met);
 
 /* Takes in what has happened since. From one thread at a time. */
-void hp_census_look(void);
+void hp_process_table_look(void);
 
-/* The newest citizen with this pid, or NULL. */
-const struct hp_citizen *hp_census_find(uint32_t pid);
+/* The newest process with this pid, or NULL. */
+const struct hp_process *hp_process_table_find(uint32_t pid);
 
 /*
  * Whether a live process belongs to the run: it descends from us or from a process that is known. From any thread.
  */
-bool hp_census_has(uint32_t pid);
+bool hp_process_table_has(uint32_t pid);
 
 /* The last scan. The result stays valid until the end of the process. */
-const struct hp_census *hp_census_end(void);
+const struct hp_process_table *hp_process_table_end(void);
 
 #endif

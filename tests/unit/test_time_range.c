@@ -17,13 +17,13 @@
 #include "arena.h"
 #include "axis_writer.h"
 #include "model.h"
-#include "moment.h"
 #include "profile.h"
 #include "scratch_folder.h"
 #include "session_builder.h"
 #include "snapshot.h"
-#include "stretch.h"
+#include "time_range.h"
 #include "timeline.h"
+#include "timestamp.h"
 #include "wait_profile.h"
 
 #define SLOT HP_AXIS_FIRST_SLOT_NS
@@ -189,21 +189,21 @@ static void assert_times(const char *name, uint64_t ticks, uint64_t leeway)
     assert_near(sums->total, ticks, leeway);
     assert_near(sums->self, ticks / 2, leeway);
     assert_near(sums->calls, ticks / (SLOT / 2), 2 + leeway / (SLOT / 2));
-    assert_near(found != NULL ? found->stretch_cpu_ns : 0, ticks / 4, leeway);
-    assert_near(found != NULL ? found->stretch_kernel_ns : 0, strcmp(name, "second") == 0 ? ticks / 8 : 0, leeway);
-    assert_near(found != NULL ? found->stretch_bytes : 0, ticks / 8, leeway);
+    assert_near(found != NULL ? found->range_cpu_ns : 0, ticks / 4, leeway);
+    assert_near(found != NULL ? found->range_kernel_ns : 0, strcmp(name, "second") == 0 ? ticks / 8 : 0, leeway);
+    assert_near(found != NULL ? found->range_bytes : 0, ticks / 8, leeway);
 }
 
 /* Between two samples things go on evenly, but for the one between which the phases change. */
-static void assert_stretch(unsigned count, uint64_t from, uint64_t to)
+static void assert_range(unsigned count, uint64_t from, uint64_t to)
 {
     assert_null(cut(count, from, to));
     const uint64_t leeway = count * SLOT;
     assert_times("first", expected(false, count, from, to), leeway);
     assert_times("second", expected(true, count, from, to), leeway);
     assert_int_equal(model.run.elapsed_ticks, to - from);
-    assert_int_equal(model.run.stretch->whole_ns, SLOTS * SLOT + (count - 1) * LATER);
-    assert_int_equal(model.run.stretch->unknown, 1);
+    assert_int_equal(model.run.range->whole_ns, SLOTS * SLOT + (count - 1) * LATER);
+    assert_int_equal(model.run.range->unknown, 1);
     assert_null(site("left_out"));
 }
 
@@ -215,7 +215,7 @@ static void any_moments(void **state)
         write_axis(count - 1);
         for (uint64_t from = 0; from < end; from += SLOT * 2 / 3)
             for (uint64_t to = from + SLOT / 7; to <= end; to += SLOT * 3 / 2)
-                assert_stretch(count, from, to);
+                assert_range(count, from, to);
     }
 }
 
@@ -248,7 +248,7 @@ static void parts_of_a_run(void **state)
         calls += second != NULL ? second->sums.calls : 0;
         ticks += second != NULL ? second->sums.total : 0;
         self += second != NULL ? second->sums.self : 0;
-        waited += model.run.stretch->waits[0].ns[0] + model.run.stretch->waits[1].ns[0];
+        waited += model.run.range->waits[0].ns[0] + model.run.range->waits[1].ns[0];
     }
     assert_int_equal(calls, 2 * SLOTS);
     assert_int_equal(ticks, SLOTS * SLOT);
@@ -256,7 +256,7 @@ static void parts_of_a_run(void **state)
     assert_int_equal(waited, SLOTS * SLOT / 2);
 }
 
-static void waits_of_a_stretch(void **state)
+static void waits_of_a_range(void **state)
 {
     (void)state;
     write_axis(0);
@@ -271,7 +271,7 @@ static void waits_of_a_stretch(void **state)
     assert_int_equal(hp_model_waits(&model)->waited_ns, 0);
 }
 
-static void timeline_of_a_stretch(void **state)
+static void timeline_of_a_range(void **state)
 {
     (void)state;
     write_axis(0);
@@ -291,8 +291,8 @@ static void process_without_history(void **state)
     assert_null(cut(2, 0, 10 * SLOT));
     assert_int_equal(site("first")->sums.total, 2 * (SLOTS / 2) * SLOT);
     const struct hp_site_sums *second = site("second");
-    assert_int_equal(second->stretch_cpu_ns, 2 * (SLOTS / 2) * SLOT / 4);
-    assert_int_equal(second->stretch_bytes, (SLOTS / 2) * SLOT / 8 + 720);
+    assert_int_equal(second->range_cpu_ns, 2 * (SLOTS / 2) * SLOT / 4);
+    assert_int_equal(second->range_bytes, (SLOTS / 2) * SLOT / 8 + 720);
     assert_null(cut(2, SLOT, 9 * SLOT));
     assert_true(site("first")->sums.total < (SLOTS / 2) * SLOT);
 }
@@ -325,9 +325,9 @@ static void moments(void **state)
         {"1e3", UINT64_MAX},       {"1mss", UINT64_MAX},   {".", UINT64_MAX},
     };
     for (size_t at = 0; at < sizeof all / sizeof all[0]; at++) {
-        struct hp_moment moment;
-        if (hp_moment_read(all[at].text, &moment))
-            assert_int_equal(hp_moment_in(&moment, 100000000000u), all[at].ns);
+        struct hp_timestamp moment;
+        if (hp_timestamp_read(all[at].text, &moment))
+            assert_int_equal(hp_timestamp_in(&moment, 100000000000u), all[at].ns);
         else
             assert_int_equal(UINT64_MAX, all[at].ns);
     }
@@ -339,8 +339,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(any_moments, set_up, tear_down),
         cmocka_unit_test_setup_teardown(within_a_phase, set_up, tear_down),
         cmocka_unit_test_setup_teardown(parts_of_a_run, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(waits_of_a_stretch, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(timeline_of_a_stretch, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(waits_of_a_range, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(timeline_of_a_range, set_up, tear_down),
         cmocka_unit_test_setup_teardown(process_without_history, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_history, set_up, tear_down),
         cmocka_unit_test(moments),

@@ -23,7 +23,7 @@
 
 static struct session_builder session;
 static struct hp_proc_sampler *watch;
-static struct hp_crew *crew;
+static struct hp_thread_usage *usage;
 static uint32_t record;
 
 /* ------------------------------------------------------------------------------------------ threads */
@@ -81,8 +81,8 @@ static int set_up_with(uint32_t rows)
     builder_init(&session, 1u << 20);
     record = builder_thread(&session);
     builder_waits(&session, HP_WATCH_ENTRIES)->watcher = 0;
-    crew = builder_crew(&session, rows);
-    crew->samples = 0;
+    usage = builder_thread_usage(&session, rows);
+    usage->samples = 0;
     struct hp_header *header = builder_header(&session);
     header->pid = PID;
     header->state = HP_STATE_LIVE;
@@ -101,7 +101,7 @@ static int set_up_with(uint32_t rows)
 static int set_up(void **state)
 {
     (void)state;
-    return set_up_with(HP_CREW_ROWS);
+    return set_up_with(HP_THREAD_USAGE_ROWS);
 }
 
 static int set_up_small(void **state)
@@ -119,13 +119,16 @@ static int tear_down(void **state)
     return 0;
 }
 
-static const struct hp_crew_row *rows(void) { return (const struct hp_crew_row *)(const void *)(crew + 1); }
+static const struct hp_thread_usage_row *rows(void)
+{
+    return (const struct hp_thread_usage_row *)(const void *)(usage + 1);
+}
 
 /* The row of a thread in the session, which has to be there once. */
-static const struct hp_crew_row *row_of(uint32_t tid)
+static const struct hp_thread_usage_row *row_of(uint32_t tid)
 {
-    const struct hp_crew_row *found = NULL;
-    for (uint32_t at = 0; at < crew->used; at++)
+    const struct hp_thread_usage_row *found = NULL;
+    for (uint32_t at = 0; at < usage->used; at++)
         if (rows()[at].threads > 0 && rows()[at].tid == tid) {
             assert_null(found);
             found = &rows()[at];
@@ -137,7 +140,7 @@ static const struct hp_crew_row *row_of(uint32_t tid)
 static uint32_t used_rows(void)
 {
     uint32_t count = 0;
-    for (uint32_t at = 0; at < crew->used; at++)
+    for (uint32_t at = 0; at < usage->used; at++)
         count += rows()[at].threads > 0;
     return count;
 }
@@ -145,7 +148,7 @@ static uint32_t used_rows(void)
 static uint64_t all_time(void)
 {
     uint64_t ns = 0;
-    for (uint32_t at = 0; at < crew->used; at++)
+    for (uint32_t at = 0; at < usage->used; at++)
         ns += rows()[at].user_ns + rows()[at].kernel_ns;
     return ns;
 }
@@ -166,7 +169,7 @@ static void time_and_switches(void **state)
     task.slices = 22;
     show(&task);
     look_after(SAMPLE);
-    const struct hp_crew_row *row = row_of(PID);
+    const struct hp_thread_usage_row *row = row_of(PID);
     assert_string_equal(row->name, "main");
     assert_int_equal(row->user_ns + row->kernel_ns, 123456789);
     assert_int_equal(row->kernel_ns, 40 * MS);
@@ -192,7 +195,7 @@ static void sums_never_decrease(void **state)
         task.slices++;
         show(&task);
         look_after(SAMPLE);
-        const struct hp_crew_row *row = row_of(PID);
+        const struct hp_thread_usage_row *row = row_of(PID);
         assert_true(row->user_ns >= user && row->kernel_ns >= kernel);
         assert_int_equal(row->user_ns + row->kernel_ns, task.ran);
         user = row->user_ns;
@@ -216,7 +219,7 @@ static void current_and_highest_share(void **state)
     look_after(SAMPLE);
     assert_int_equal(row_of(PID)->now_permille, 100);
     assert_int_equal(row_of(PID)->max_permille, 500);
-    assert_int_equal(crew->samples, 3);
+    assert_int_equal(usage->samples, 3);
 }
 
 /* Between samples only new threads are read, to save system calls. */
@@ -233,8 +236,8 @@ static void only_new_threads_are_read_between_samples(void **state)
     look_after(STEP);
     assert_int_equal(row_of(PID)->user_ns, 0);
     assert_int_equal(row_of(PID + 1)->user_ns, 7 * MS);
-    assert_int_equal(crew->samples, 1);
-    assert_int_equal(crew->most_threads, 2);
+    assert_int_equal(usage->samples, 1);
+    assert_int_equal(usage->most_threads, 2);
 }
 
 /* Without a record, the last reading counts, however long ago the last sample was. */
@@ -250,11 +253,11 @@ static void exit_of_a_thread_without_a_record(void **state)
     look_after(STEP);
     hide(&other);
     look_after(STEP);
-    const struct hp_crew_row *row = row_of(PID + 1);
+    const struct hp_thread_usage_row *row = row_of(PID + 1);
     assert_int_equal(row->living, 0);
     assert_int_equal(row->user_ns, 9 * MS);
-    assert_int_equal(crew->threads, 1);
-    assert_int_equal(crew->most_threads, 2);
+    assert_int_equal(usage->threads, 1);
+    assert_int_equal(usage->most_threads, 2);
 }
 
 /* A thread with a record, which has been another's before. */
@@ -310,7 +313,7 @@ static void exit_known_from_the_record(void **state)
     end_by(thread, 5 * MS + 1, 2 * MS + 3);
     hide(&worker);
     look_after(STEP);
-    const struct hp_crew_row *row = row_of(PID + 1);
+    const struct hp_thread_usage_row *row = row_of(PID + 1);
     assert_int_equal(row->user_ns + row->kernel_ns, 7 * MS + 4);
     assert_int_equal(row->kernel_ns, 2 * MS + 3);
     assert_int_equal(row->voluntary, 8);
@@ -403,7 +406,7 @@ static void more_threads_than_rows(void **state)
         look_after(STEP);
         assert_int_equal(all_time(), ran);
     }
-    assert_int_equal(crew->unlisted, 1);
+    assert_int_equal(usage->unlisted, 1);
     assert_int_equal(used_rows(), 4);
     assert_int_equal(row_of(PID + 5)->threads, 3);
     assert_int_equal(row_of(PID + 5)->living, 3);
@@ -432,7 +435,7 @@ static void ended_threads_make_room(void **state)
         look_after(STEP);
         assert_int_equal(all_time(), ran);
     }
-    assert_int_equal(crew->unlisted, 0);
+    assert_int_equal(usage->unlisted, 0);
 }
 
 static void memory_of_the_process(void **state)
@@ -443,17 +446,17 @@ static void memory_of_the_process(void **state)
     show(&task);
     show_memory(100, 10);
     look_after(MS);
-    assert_int_equal(crew->rss_bytes, 100 * page);
-    assert_int_equal(crew->rss_peak_bytes, 100 * page);
+    assert_int_equal(usage->rss_bytes, 100 * page);
+    assert_int_equal(usage->rss_peak_bytes, 100 * page);
     show_memory(300, 10); /* between two samples */
     look_after(STEP);
     show_memory(50, 10);
     look_after(STEP);
-    assert_int_equal(crew->rss_bytes, 50 * page);
-    assert_int_equal(crew->rss_peak_bytes, 300 * page);
+    assert_int_equal(usage->rss_bytes, 50 * page);
+    assert_int_equal(usage->rss_peak_bytes, 300 * page);
     show_memory(50, 1u << 20); /* known to the kernel only */
     look_after(SAMPLE);
-    assert_int_equal(crew->rss_peak_bytes, UINT64_C(1) << 30);
+    assert_int_equal(usage->rss_peak_bytes, UINT64_C(1) << 30);
 }
 
 /* The session ends with its threads, whose exit records have their times. */

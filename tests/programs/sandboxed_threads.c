@@ -20,7 +20,7 @@
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 #define THREADS 2
-static int computing, is_shut_in;
+static int computing, is_sandboxed;
 
 static void compute(int rounds)
 {
@@ -40,7 +40,7 @@ static void *live(void *unused)
 {
     compute(1);
     __atomic_add_fetch(&computing, 1, __ATOMIC_ACQ_REL);
-    while (!is_raised(&is_shut_in))
+    while (!is_raised(&is_sandboxed))
         compute(10);
     compute(20000);
     dive(20);
@@ -51,7 +51,7 @@ static void *live(void *unused)
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
 /* What the C library needs for the end of threads and of the program, and the way back from handlers. */
-static bool shut_in(unsigned flags, bool is_whole)
+static bool sandboxed(unsigned flags, bool is_whole)
 {
     struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
                                  ALLOW(write),
@@ -94,9 +94,9 @@ static int live_with_threads(const char *how)
         MUST(pthread_create(&threads[i], NULL, live, NULL) == 0);
     while (__atomic_load_n(&computing, __ATOMIC_ACQUIRE) < THREADS)
         ;
-    if (shut_in(strcmp(how, "own") != 0 ? SECCOMP_FILTER_FLAG_TSYNC : 0, is_wanted) != is_wanted)
+    if (sandboxed(strcmp(how, "own") != 0 ? SECCOMP_FILTER_FLAG_TSYNC : 0, is_wanted) != is_wanted)
         return 77;
-    raise_flag(&is_shut_in);
+    raise_flag(&is_sandboxed);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     return 0;
