@@ -1,6 +1,6 @@
-# What is installed: the libraries, the header, the adapters, the program and its demo, man pages, completions,
-# pkg-config files and a CMake package; the two files, too (single.cmake). All of it may be moved to another prefix
-# afterwards.
+# What is installed: the libraries, the header with its parts, the adapters, the program and its demo, man pages,
+# completions, pkg-config files and a CMake package; the two files, too (single.cmake). All of it may be moved to
+# another prefix afterwards.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS hotpath_shared hotpath_static hotpath_alloc_shared hotpath_alloc_linked hotpath_alloc_static

@@ -7,9 +7,9 @@ They go into FOLDER; nothing else is written. The sources are those of ROOT, by 
 in. --depfile writes the names of all files that were read, as a rule of make, so that a build knows when to run
 this again.
 
-hotpath.h is include/hotpath.h. hotpath.c is every source of the library, in the order of src/CMakeLists.txt, each
-header in front of the first source that needs it. In one unit names have to be unique and should not clash with
-those of the host, so:
+hotpath.h is include/hotpath.h with its parts (include/hotpath/...) in the places where it includes them. hotpath.c
+is every source of the library, in the order of src/CMakeLists.txt, each header in front of the first source that
+needs it. In one unit names have to be unique and should not clash with those of the host, so:
 
   - what is private to a file (static functions and variables, types, enumerators, macros) gets the name of its file
     in front: `fail` of json.c becomes `hp_json_fail`;
@@ -286,6 +286,24 @@ class Unit:
                 self.ordinary.add(name)
 
 
+PART = re.compile(r'^#include "(hotpath/\w+\.h)"\n', re.M)
+
+
+def parts_of_header(root):
+    """Headers that are parts of include/hotpath.h."""
+    text = (root / "include/hotpath.h").read_text(encoding="utf-8")
+    return [root / "include" / name for name in PART.findall(text)]
+
+
+def joined_header(root):
+    """include/hotpath.h with the text of its parts where it includes them."""
+    def part(match):
+        text = (root / "include" / match.group(1)).read_text(encoding="utf-8")
+        return boundary(match.group(1)) + without_licence(text)
+
+    return PART.sub(part, (root / "include/hotpath.h").read_text(encoding="utf-8"))
+
+
 LIST = re.compile(r'^#define (\w+)\(([\w, ]+)\) (.*)\n#include "(\w+\.def)"\n#undef \1\n', re.M)
 
 
@@ -513,8 +531,8 @@ def body_of(unit):
 
 # ------------------------------------------------------------------------------------------------------- output
 
-def boundary(unit):
-    title = f"/* ---- {unit.title} "
+def boundary(title):
+    title = f"/* ---- {title} "
     return f"\n{title}{'-' * (113 - len(title))} */\n\n"
 
 
@@ -524,7 +542,7 @@ def asked_by(macros):
 
 def amalgamate(root):
     """{name: content} of the files."""
-    header = (root / "include/hotpath.h").read_text(encoding="utf-8")
+    header = joined_header(root)
     sources, done = Sources(root), set()
     paths = in_order(sources.library, root, done)
     asked = in_order(list(sources.macros), root, done)
@@ -544,7 +562,7 @@ def amalgamate(root):
             body = f"{asked_by(some)}{body}\n#endif"
         if asked and path == asked[0]:
             bodies.append(KEEP_OUT + "\n" + asked_by(ASKED_PARTS.values()))
-        bodies.append(boundary(unit) + body + "\n")
+        bodies.append(boundary(unit.title) + body + "\n")
     if asked:
         bodies.append("\n#endif\n")
     licence = (root / "LICENSE").read_text(encoding="utf-8").strip().splitlines()
@@ -560,7 +578,7 @@ def files_read(root):
     units = in_order([*sources.library, *sources.macros], root, set())
     lists = [path.parent / name for path in units for *_, name in LIST.findall(path.read_text(encoding="utf-8"))]
     makers = [root / name for name in ("include/hotpath.h", "LICENSE", "src/CMakeLists.txt", SECTION_LIST)]
-    return [path for path in dict.fromkeys([*makers, *units, *lists]) if path.exists()]
+    return [path for path in dict.fromkeys([*makers, *parts_of_header(root), *units, *lists]) if path.exists()]
 
 
 def depfile(target, paths):

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Compares what libhotpath exports with what hotpath.h declares, and checks what the library needs.
+"""Compares what libhotpath exports with what its headers declare, and checks what the library needs.
 
-usage: check_exports.py HEADER LIBHOTPATH.SO LIBHOTPATH.A LIBHOTPATH_ALLOC.SO LIBHOTPATH_ALLOC.A
+usage: check_exports.py ROOT LIBHOTPATH.SO LIBHOTPATH.A LIBHOTPATH_ALLOC.SO LIBHOTPATH_ALLOC.A
 LIBHOTPATH_ALLOC_WRAP.A
            PROGRAM SINGLE/HOTPATH.C COMPILER...
 
-Besides the header's functions there are hotpath_v1_runtime, by which copies of the library find each other, and
+The headers are those of ROOT: hotpath.h with its parts, and the entry points of hooks. Besides these functions
+there are hotpath_v1_runtime, by which copies of the library find each other, and
 the two functions that compilers call with -finstrument-functions. The libraries that count allocations have the
 malloc family, and the function by which several of them agree; the preloaded one also has the functions by which
 a program sandboxes itself, starts threads, waits, runs event loops, and moves data through descriptors and
@@ -17,6 +18,9 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+sys.dont_write_bytecode = True  # the next import would leave a __pycache__ in the source tree
+from amalgamate import parts_of_header  # noqa: E402
 
 BESIDE_THE_HEADER = {"hotpath_v1_runtime", "__cyg_profile_func_enter", "__cyg_profile_func_exit"}
 FAMILY = {"malloc", "calloc", "realloc", "reallocarray", "free", "free_sized", "free_aligned_sized",
@@ -55,6 +59,10 @@ LOOPS = {"uv_run", "event_base_loop", "event_base_dispatch", "ev_run", "g_main_l
 ALLOWED_LIBRARIES = re.compile(r"libhotpath\.so|libc\.so|libpthread\.so|ld-linux|libc\.musl")
 
 
+def headers(root):
+    return [root / "include/hotpath.h", *parts_of_header(root), root / "src/record/core/hook_entries.h"]
+
+
 def lines(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
 
@@ -83,12 +91,12 @@ def compare_two_files(source, compiler, static, alloc_static, alloc_wrap):
 
 
 def main():
-    header, shared, static, alloc_shared, alloc_static, alloc_wrap, program, two_files, *compiler = sys.argv[1:]
-    text = Path(header).read_text()
-    declared = set(re.findall(r"^(?:extern )?HOTPATH_API_ [^;{}]*?\b(hotpath_\w+)(?:\(| HOTPATH_TLS_)", text, re.M))
+    root, shared, static, alloc_shared, alloc_static, alloc_wrap, program, two_files, *compiler = sys.argv[1:]
+    declared = {name for header in headers(Path(root)) for name in re.findall(
+        r"^(?:extern )?HOTPATH_API_ [^;{}]*?\b(hotpath_\w+)(?:\(| HOTPATH_TLS_)", header.read_text(), re.M)}
     problems = []
     for file, names in ((shared, exported("-D", shared)), (static, exported(static))):
-        problems += [f"{file}: exports {name}, which is not in the header" for name in names - declared -
+        problems += [f"{file}: exports {name}, which is in no header" for name in names - declared -
                      BESIDE_THE_HEADER]
         problems += [f"{file}: does not export {name}" for name in declared - names]
     preloaded = ALLOC | SANDBOXES | IDENTITIES | THREADS | WAITS | LOOPS | TRANSFERS | DESCRIPTORS | QUEUES | CLOSES
@@ -104,7 +112,7 @@ def main():
                 problems.append(f"{file}: needs {needed.group(1)}")
     problems += [f"{program}: exports {name}" for name in exported("-D", program)]
     problems += compare_two_files(two_files, compiler, static, alloc_static, alloc_wrap)
-    print("\n".join(sorted(problems)) or f"exports: {len(declared)} names, as in the header")
+    print("\n".join(sorted(problems)) or f"exports: {len(declared)} names, as in the headers")
     return bool(problems) or not declared
 
 

@@ -16,7 +16,7 @@ import re
 import sys
 from pathlib import Path
 
-INCLUDE = re.compile(r'\s*#\s*include\s+(?:"([^"]+)"|<(hotpath\.h)>)')
+INCLUDE = re.compile(r'\s*#\s*include\s+(?:"([^"]+)"|<(hotpath(?:/\w+)?\.h)>)')
 
 
 class Folder:
@@ -42,7 +42,7 @@ def lines_with_includes(file):
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         include = INCLUDE.match(line)
         if include:
-            yield number, include.group(1) or include.group(2)
+            yield number, (include.group(1) or include.group(2)).rsplit("/", 1)[-1]
 
 
 def check_list(folder):

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Compares what hotpath.h offers when measuring is on with what it offers when it is compiled out.
 
-usage: check_onoff.py [HEADER]
+usage: check_onoff.py [ROOT]
 
-Both halves must have the same public macros with the same number of parameters, and the same functions with the
-same signatures. Names that end in an underscore or contain v1 are private.
+include/hotpath/off.h must have the public macros of include/hotpath.h with the same number of parameters, and the
+functions of it and of include/hotpath/results.h with the same signatures. Names that end in an underscore or
+contain v1 are private.
 """
 
 import re
@@ -12,29 +13,13 @@ import sys
 from pathlib import Path
 
 
-def halves(text):
-    """The lines between `#if HOTPATH_ON_`, its `#else` and its `#endif`."""
-    on, off, depth, half = [], [], 0, None
-    for line in text.splitlines():
-        directive = re.match(r"\s*#\s*(if|else|elif|endif)", line)
-        kind = directive.group(1) if directive else None
-        if half is None:
-            half = on if re.match(r"#if HOTPATH_ON_$", line) else None
-            continue
-        if kind == "if":
-            depth += 1
-        elif kind == "else" and depth == 0:
-            half = off
-        elif kind == "endif":
-            if depth == 0:
-                return "\n".join(on), "\n".join(off)
-            depth -= 1
-        half.append(line)
-    raise SystemExit("check_onoff.py: no #if HOTPATH_ON_ ... #else ... #endif")
+def measured(text):
+    """What stands between `#if HOTPATH_ON_` and its `#endif`."""
+    return "".join(re.findall(r"^#if HOTPATH_ON_\n(.*?)^#endif /\* HOTPATH_ON_ \*/$", text, re.M | re.S))
 
 
 def is_public(name):
-    return not name.endswith("_") and "v1" not in name
+    return not name.endswith(("_", "_H")) and "v1" not in name
 
 
 def macros(text):
@@ -66,11 +51,13 @@ def compare(kind, on, off):
 
 
 def main():
-    header = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent / "include/hotpath.h")
-    on, off = halves(header.read_text())
-    problems = [*compare("macro", macros(on), macros(off)), *compare("function", functions(on), functions(off))]
-    print("\n".join(problems) or f"on and off: {len(macros(on))} macros and {len(functions(on))} functions alike")
-    return bool(problems) or not macros(on) or not functions(on)
+    include = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent) / "include"
+    on = (include / "hotpath.h").read_text() + (include / "hotpath/results.h").read_text()
+    off = (include / "hotpath/off.h").read_text()
+    problems = [*compare("macro", macros(measured(on)), macros(off)),
+                *compare("function", functions(on), functions(off))]
+    print("\n".join(problems) or f"on and off: {len(macros(off))} macros and {len(functions(off))} functions alike")
+    return bool(problems) or not macros(off) or not functions(off)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 sys.dont_write_bytecode = True  # the next import would leave a __pycache__ in the source tree
-from amalgamate import meaningful, tokens_of  # noqa: E402
+from amalgamate import meaningful, parts_of_header, tokens_of  # noqa: E402
 
 LAYOUT_FILE = "src/record/core/shared_layout.h"
 LAYOUT = """\
@@ -35,15 +35,16 @@ LAYOUT = """\
 
 def headers_of_recorder(root):
     """Those of src/record, and all that they include, by name."""
-    by_name = {path.name: path for path in [*(root / "src").rglob("*.h"), root / "include/hotpath.h"]}
+    by_name = {path.name: path for path in [*(root / "src").rglob("*.h"), root / "include/hotpath.h",
+                                            *parts_of_header(root)]}
     found, waiting = {}, sorted(path for path in root.glob("src/record/*/*.h") if path != root / LAYOUT_FILE)
     while waiting:
         path = waiting.pop()
         if path.name in found or path == root / LAYOUT_FILE:
             continue
         found[path.name] = path.read_text(encoding="utf-8")
-        waiting += [by_name[name] for name in re.findall(r'^#include ["<]([\w.]+)[">]', found[path.name], re.M)
-                    if name in by_name]
+        included = re.findall(r'^#include ["<](?:hotpath/)?([\w.]+)[">]', found[path.name], re.M)
+        waiting += [by_name[name] for name in included if name in by_name]
     return found
 
 

@@ -25,7 +25,7 @@
  * any thread, atomically; a thread record and everything below it by its thread alone. Who reads: anyone, at any
  * time, through snapshot.h, which trusts nothing it finds.
  *
- * The structs shared with the inline part (frames, nodes, stats) are in hotpath.h.
+ * The structs shared with the inline part (frames, nodes, stats) are in hotpath/inline.h.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,8 +1,9 @@
 /*
  * Ticks: the cheapest reliable counter, and its rate.
  *
- * hotpath_ticks_() in hotpath.h reads the time stamp counter unconditionally. Whether it may is decided here, once:
- * if not, hp_clock_kind() is HP_CLOCK_MONOTONIC, every zone takes the slow path, and ticks are nanoseconds.
+ * hotpath_ticks_() in hotpath/inline.h reads the time stamp counter unconditionally. Whether it may is decided
+ * here, once: if not, hp_clock_kind() is HP_CLOCK_MONOTONIC, every zone takes the slow path, and ticks are
+ * nanoseconds.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_OS_CLOCK_H

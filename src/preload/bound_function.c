@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "hotpath.h"
+#include "hook_entries.h"
 #include "real_functions.h"
 
 uint32_t hp_closed_libraries; /* atomic */

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "hook_entries.h"
 #include "real_alloc.h"
 #include "resolve.h"
 #include "stack_place.h"

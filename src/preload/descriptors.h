@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "hotpath.h"
+#include "hook_entries.h"
 
 #define HP_DESCRIPTORS 4096u /* further ones are ignored */
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#include "hotpath.h"
+#include "hook_entries.h"
 #include "preload.h"
 #include "real_functions.h"
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "hotpath.h"
+#include "hook_entries.h"
 #include "loaded_function.h"
 
 struct hp_loop_bounds {

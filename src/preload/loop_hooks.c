@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "bound_function.h"
-#include "hotpath.h"
+#include "hook_entries.h"
 #include "loop_bounds.h"
 #include "stack_place.h"
 

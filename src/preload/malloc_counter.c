@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hotpath.h"
+#include "hook_entries.h"
 #include "preload.h"
 #include "real_alloc.h"
 #include "resolve.h"

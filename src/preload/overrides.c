@@ -14,7 +14,7 @@
 
 #include "boot_heap.h"
 #include "glibc_chunk.h"
-#include "hotpath.h"
+#include "hook_entries.h"
 #include "real_alloc.h"
 #include "stack_place.h"
 

@@ -13,7 +13,7 @@
 
 #include "boot_heap.h"
 #include "glibc_chunk.h"
-#include "hotpath.h"
+#include "hook_entries.h"
 #include "loaded_image.h"
 #include "preload.h"
 #include "real_alloc.h"

@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "hotpath.h"
+#include "hook_entries.h"
 #include "resolve.h"
 #include "sandbox.h"
 #include "stack_sampler.h"

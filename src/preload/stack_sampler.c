@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "cpu.h"
-#include "hotpath.h"
+#include "hook_entries.h"
 #include "private_signal.h"
 #include "raw_call.h"
 #include "stack_ring.h"

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <threads.h>
 
-#include "hotpath.h"
+#include "hook_entries.h"
 #include "resolve.h"
 #include "stack_sampler.h"
 

@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "bound_function.h"
-#include "hotpath.h"
+#include "hook_entries.h"
 #include "loop_bounds.h"
 #include "real_functions.h"
 #include "stack_place.h"

@@ -5,7 +5,7 @@
 #define _GNU_SOURCE 1
 #include <malloc.h>
 
-#include "hotpath.h"
+#include "hook_entries.h"
 #include "real_alloc.h"
 
 void *__real_malloc(size_t size);

@@ -217,10 +217,10 @@ def follow(tree):
     tree.write("src/record/objects/doors.c", KIND)
     tree.insert("src/CMakeLists.txt", "record/objects/channels.c", "  record/objects/doors.c")
     tree.insert("src/record/README.md", "- `core/keys.c`", "- `objects/doors.c`: doors")
-    tree.insert("include/hotpath.h", "/* Events of channels.",
+    tree.insert("include/hotpath/inline.h", "/* Events of streams.",
                 "HOTPATH_API_ void hotpath_v1_door(struct hotpath_site *site, uint64_t width);")
     tree.insert("include/hotpath.h", "#define HOTPATH_CHANNEL_SENT(", KIND_MACRO)
-    tree.insert("include/hotpath.h", "#define HOTPATH_PASSED_(label, ",
+    tree.insert("include/hotpath/off.h", "#define HOTPATH_PASSED_(label, ",
                 "#define HOTPATH_DOOR(label, width) HOTPATH_UNUSED_(label, width)")
 
     tree.replace("include/hotpath.h", "    uint8_t reserved[4];", "    uint8_t brief;\n    uint8_t reserved[3];")

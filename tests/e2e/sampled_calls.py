@@ -1,8 +1,9 @@
-"""Which calls are timed when calls are sampled: the random choice in hotpath.h follows from the number of calls."""
+"""Which calls are timed when calls are sampled: the random choice in hotpath/inline.h follows from the number of
+calls."""
 
 
 def until_timed(calls, period):
-    """As hotpath_until_timed_ of hotpath.h: calls up to the next timed one, after this many on this path."""
+    """As hotpath_until_timed_ of hotpath/inline.h: calls up to the next timed one, after this many on this path."""
     mixed = calls * 0x9e3779b1 % 2 ** 32
     mixed = (mixed ^ mixed >> 15) * 0x85ebca77 % 2 ** 32
     mixed ^= mixed >> 13

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "hotpath.h"
+#include "hook_entries.h"
 
 /* The place on the stack: below all zones, also where a sanitizer keeps their guards elsewhere. */
 #define ANYWHERE ((uintptr_t)0)

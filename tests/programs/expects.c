@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include "hook_entries.h"
+
 static void allocate(int times)
 {
     for (int at = 0; at < times; at++) {

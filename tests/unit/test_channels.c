@@ -16,7 +16,7 @@
 
 #include "channel_layout.h"
 #include "counter.h"
-#include "hotpath.h"
+#include "hook_entries.h"
 #include "instances.h"
 #include "object_snapshot.h"
 #include "sanitizer.h"

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "hook_entries.h"
 #include "sys.h"
 #include "thread_context.h"
 

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "counter.h"
-#include "hotpath.h"
+#include "hook_entries.h"
 #include "objects.h"
 #include "scratch_folder.h"
 

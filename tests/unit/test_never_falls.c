@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "hotpath.h"
+#include "hook_entries.h"
 #include "reader.h"
 #include "report.h"
 #include "section.h"

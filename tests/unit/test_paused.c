@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "counter.h"
+#include "hook_entries.h"
 #include "report_number.h"
 #include "runtime.h"
 #include "scratch_folder.h"

@@ -27,6 +27,7 @@
 #include "heap_samples.h"
 #include "holders.h"
 #include "holding.h"
+#include "hook_entries.h"
 #include "images.h"
 #include "library_instances.h"
 #include "marks.h"

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "deferral.h"
+#include "hook_entries.h"
 #include "sampler.h"
 #include "thread_context.h"
 #include "thread_ends.h"

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "cpu.h"
+#include "hook_entries.h"
 #include "private_signal.h"
 #include "scratch_stack.h"
 #include "sys.h"

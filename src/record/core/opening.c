@@ -10,6 +10,7 @@
 #include "cpu.h"
 #include "deferral.h"
 #include "functions.h"
+#include "hook_entries.h"
 #include "objects.h"
 #include "process.h"
 #include "runtime.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "counter.h"
+#include "hook_entries.h"
 #include "memory.h"
 #include "process.h"
 #include "scratch_stack.h"

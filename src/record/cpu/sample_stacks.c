@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "cpu.h"
+#include "hook_entries.h"
 #include "raw_call.h"
 #include "thread_context.h"
 

@@ -11,6 +11,7 @@
  */
 #include "channel_kind.h"
 #include "deferral.h"
+#include "hook_entries.h"
 #include "instances.h"
 #include "tick_rate.h"
 

@@ -10,6 +10,7 @@
 
 #include "deferral.h"
 #include "functions.h"
+#include "hook_entries.h"
 #include "images.h"
 #include "runtime.h"
 #include "symbols.h"

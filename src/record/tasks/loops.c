@@ -11,6 +11,7 @@
  */
 #include "deferral.h"
 #include "guards.h"
+#include "hook_entries.h"
 #include "instances.h"
 #include "loop_layout.h"
 #include "stack_place.h"

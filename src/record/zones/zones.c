@@ -1,7 +1,7 @@
 /*
- * The slow path of zones: everything that hotpath_enter_ and hotpath_leave_ (hotpath.h) leave out. A thread gets
- * here with its first zone, at the first use of a call path, when a duration needs a new octave, when the stack of
- * zones grows, when something odd happened to the host's stack, for calls of which more than numbers is kept, and
+ * The slow path of zones: everything that hotpath_enter_ and hotpath_leave_ (hotpath/inline.h) leave out. A thread
+ * gets here with its first zone, at the first use of a call path, when a duration needs a new octave, when the
+ * stack of zones grows, when something odd happened to the host's stack, for calls that keep more than numbers, and
  * from signal handlers that interrupted the inline code.
  *
  * The life of a zone:  enter: find the node of (innermost open node, site), push a frame, read the clock
