@@ -89,7 +89,7 @@ static void run_all(void)
 
 int main(void)
 {
-    HOTPATH_MAIN(.report = "timing,futures,calltree");
+    HOTPATH_MAIN(.report = "timing,tasks,calltree");
     uint64_t sum = 0;
     for (int i = 0; i < COROUTINES; i++)
         if (!begin(&crawlers[i], i))

@@ -160,7 +160,7 @@ static int join_all(void (*begin)(struct file *), struct file files[FILES])
 
 int main(void)
 {
-    HOTPATH_MAIN(.report = "timing,futures");
+    HOTPATH_MAIN(.report = "timing,tasks");
     static struct file files[FILES];
     const char *parent = getenv("TMPDIR");
     int status = 0;

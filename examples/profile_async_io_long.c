@@ -139,7 +139,7 @@ static void end_later(double seconds)
 
 int main(int argc, char **argv)
 {
-    HOTPATH_MAIN(.report = "timing,futures");
+    HOTPATH_MAIN(.report = "timing,tasks");
     static struct file files[FILES];
     static char folder[1024];
     const char *parent = getenv("TMPDIR");

@@ -81,7 +81,7 @@ static void end_all(pthread_t threads[WORKERS])
 
 int main(void)
 {
-    HOTPATH_MAIN(.report = "futures");
+    HOTPATH_MAIN(.report = "tasks");
     pthread_t threads[WORKERS];
     for (int i = 0; i < WORKERS; i++)
         if (pthread_create(&threads[i], NULL, worker, NULL) != 0)

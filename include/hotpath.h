@@ -224,7 +224,7 @@
  * queued job. `task` is the address of a hotpath_task, such as a member of the program's own struct declared by
  * HOTPATH_FIELD. It holds a number and may be copied and freed at any time. It need not be initialised before
  * HOTPATH_TASK. HOTPATH_POLL marks the time in which the task runs; without it, only the wall time is known. All
- * tasks of a label share one row, beside functions and in the section `futures`. Using a task after its end is
+ * tasks of a label share one row, beside functions and in the section `tasks`. Using a task after its end is
  * harmless and counted as misuse.
  *
  * A coroutine with its own stack that keeps zones open while others run needs a lane (see hotpath_switch).

@@ -24,7 +24,7 @@ PARTS = [
     ("functions", ["idle_ns"], "waiting_ns"),
     ("functions", ["waiting_ns"], "total_waiting_ns"),
     ("functions", ["alloc_bytes"], "total_alloc_bytes"),
-    ("futures", ["busy_ns", "waiting_ns"], "total_ns"),
+    ("tasks", ["busy_ns", "waiting_ns"], "total_ns"),
     ("channels", ["queue"], "queue_max"),
     ("alloc-threads", ["live_usable_bytes"], "peak_usable_bytes"),
     ("threads", ["cpu_ns", "waited_ns"], "lived_ns"),
@@ -61,7 +61,7 @@ def shares(name, section, row):
     for key, value in row.items():
         if not key.startswith("percent_") or number(row, key) is None:
             continue
-        if key == "percent_total" and section.get("percent_of") in ("main", "elapsed") or name == "awaits":
+        if key == "percent_total" and section.get("percent_of") in ("main", "elapsed") or name == "task-waits":
             continue  # several threads, or several awaits of a task, at once
         if value < 0 or above(value, whole, 0.5 if name == "threads" else 0.01):
             yield f"{key} is {value}"

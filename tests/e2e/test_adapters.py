@@ -23,7 +23,7 @@ def tasks_of(box, program, *arguments):
     """By name. Nothing is misused or lost, and running tasks did not wait."""
     result = box.same(program, *arguments, env={"UV_THREADPOOL_SIZE": 1})
     assert result.report.lost == {}
-    rows = {row.name: row for row in result.report.rows("futures")}
+    rows = {row.name: row for row in result.report.rows("tasks")}
     for row in rows.values():
         assert row.misused == 0, row
         if row.busy_ns is not None:
@@ -42,16 +42,16 @@ def awaits_of(box, program, scene, task, at_once=False):
     """
     report = box.run(program, scene, env={"UV_THREADPOOL_SIZE": 1}).report
     follows_the_schema(report)
-    rows = {row.awaited: row for row in report.rows("awaits") if row.name == task}
-    futures = {row.name: row for row in report.rows("futures")}
-    assert sum(row.waiting_ns for row in rows.values()) >= futures[task].waiting_ns - len(rows)
+    rows = {row.awaited: row for row in report.rows("task-waits") if row.name == task}
+    tasks = {row.name: row for row in report.rows("tasks")}
+    assert sum(row.waiting_ns for row in rows.values()) >= tasks[task].waiting_ns - len(rows)
     other = rows.pop("<other>", None)
     assert other is None or other.count is None
     for label, row in rows.items():
-        assert 0 < row.waiting_ns <= futures[label].total_ns + 1, row
-        assert label in futures[task].waits_for or ", ..." in futures[task].waits_for
+        assert 0 < row.waiting_ns <= tasks[label].total_ns + 1, row
+        assert label in tasks[task].waits_for or ", ..." in tasks[task].waits_for
     if not at_once:
-        assert sum(row.waiting_ns for row in rows.values()) <= futures[task].waiting_ns + futures[task].busy_ns
+        assert sum(row.waiting_ns for row in rows.values()) <= tasks[task].waiting_ns + tasks[task].busy_ns
     return {label: row.count for label, row in rows.items()}
 
 

@@ -271,7 +271,7 @@ def test_flow_tab_shows_all_kinds(cli):
     for heading, row in (("Channel", "jobs"), ("Task", "mail"), ("Stream", "segments"), ("Loop", "mailer"),
                          ("Value", "orders")):
         assert re.search(rf"^...{heading} .*\n(.*\n)?...{row} +\S", out, re.M), heading
-    assert re.search(r"^ futures$", out, re.M)
+    assert re.search(r"^ tasks$", out, re.M)
 
 
 def test_callers_below_functions(ended):

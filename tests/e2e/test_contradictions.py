@@ -171,7 +171,7 @@ def check_counts(ledger):
         items = ledger.row("channels", "items")
         assert (items["sent"], items["received"]) == (told["items"], told["items"])
         assert ledger.row("values", "number")["updates"] == told["items"]
-        assert ledger.row("futures", "errand")["calls"] == told["items"]
+        assert ledger.row("tasks", "errand")["calls"] == told["items"]
     if ledger.is_run:
         pipe = ledger.row("channels", "pipe")
         assert (pipe["sent"], pipe["received"]) == (told["messages"], told["messages"])

@@ -137,7 +137,7 @@ def allocated(measured, name):
 
 @without_sanitizer_malloc
 def check_overview(measured, plain):
-    sleeps = measured.row("async_sleep", "futures")
+    sleeps = measured.row("async_sleep", "tasks")
     assert (sleeps.calls, sleeps.polls, sleeps.open) == (100, 100, 0)
     assert sleeps.waiting_ns >= 100 * 10e6
     assert measured.report.names()[0] == "main"
@@ -224,7 +224,7 @@ def check_channel(measured, plain):
 
 def check_profile_async_io(measured, plain):
     """Five at once: far more than the elapsed time, most of it waiting, for what the rows of requests say."""
-    tasks = {row.name: row for row in measured.report.rows("futures")}
+    tasks = {row.name: row for row in measured.report.rows("tasks")}
     for name in ("create_file", "read_file"):
         task = tasks[name]
         assert (task.calls, task.open, task.cancelled, task.misused) == (5, 0, 0, 0)
@@ -240,7 +240,7 @@ def check_profile_async_io(measured, plain):
 
 
 def check_profile_async_io_long(measured, plain):
-    tasks = {row.name: row for row in measured.report.rows("futures")}
+    tasks = {row.name: row for row in measured.report.rows("tasks")}
     assert tasks["create_file"].calls >= 5 and sum(row.open + row.misused for row in tasks.values()) == 0
     assert tasks["create_file"].max_open == 5
 
@@ -255,7 +255,7 @@ def check_orders(measured, plain):
     jobs, replies = (measured.row(name, "channels") for name in ("jobs", "replies"))
     assert (jobs.sent, jobs.received, jobs.queue, jobs.capacity) == (orders, orders, 0, 64)
     assert (replies.sent, replies.received, replies.queue, replies.capacity) == (orders, orders, 0, 256)
-    mails = measured.row("mail", "futures")
+    mails = measured.row("mail", "tasks")
     assert (mails.calls, mails.open, mails.misused) == (calls["send_mail"], 0, 0)
     assert measured.row("segments", "streams").items == 4 * calls["compact"]
     assert measured.row("orders", "values").total == orders and measured.row("mailer", "loops").turns > 0
@@ -263,7 +263,7 @@ def check_orders(measured, plain):
 
 
 def check_task_pool(measured, plain):
-    whole, queued = (measured.row(name, "futures") for name in ("resize", "resize, queued"))
+    whole, queued = (measured.row(name, "tasks") for name in ("resize", "resize, queued"))
     assert (whole.polls, whole.open, whole.misused, queued.open, queued.misused) == (40, 0, 0, 0, 0)
     assert whole.busy_ns >= 40 * 2e6 and queued.total_ns <= whole.waiting_ns
 

@@ -108,7 +108,7 @@ def test_goto_and_switch_over_the_macro(box):
         if row.name == "in a switch":
             assert row.calls == 5000
     assert report.row("block").calls == 5000 and report.row("keyed[key]").calls == 5000
-    polled, run = report.row("polled", "futures"), report.row("run", "futures")
+    polled, run = report.row("polled", "tasks"), report.row("run", "tasks")
     assert (polled.polls, polled.misused) == (5000, 0)
     assert (run.polls, run.calls, run.open, run.misused) == (5000, 5000, 0, 0)
     channel = report.row("channel", "channels")

@@ -102,7 +102,7 @@ def test_short_report_fits_on_a_screen(orders):
     assert len(lines) <= 45 and max(map(len, lines)) <= 80
     functions = [line for line in lines if line.startswith("| ")][1:13]
     assert len(functions) == 12 and functions[0].startswith("| main ")
-    for section in ("alloc-bytes", "cpu", "waits", "futures", "values", "channels", "streams", "loops"):
+    for section in ("alloc-bytes", "cpu", "waits", "tasks", "values", "channels", "streams", "loops"):
         assert any(line.startswith((f"{section}: ", f"{section} - ")) for line in lines), section
     assert "channels: jobs, replies, pipe" in lines
 
@@ -110,7 +110,7 @@ def test_short_report_fits_on_a_screen(orders):
 def test_tables_are_shown_where_they_fit(orders):
     text = in_terminal(orders, 80, "report", "-n", "2")
     assert len(text.splitlines()) <= 45
-    assert "\nfutures - " in text and "\n| mail " in text
+    assert "\ntasks - " in text and "\n| mail " in text
 
 
 def tables_of(text):

@@ -263,7 +263,7 @@ def test_what_ends_while_recording_is_off(cli):
         process.stdin.flush()
     process.communicate(timeout=TIMEOUT)
     report = Report(json.loads(path.read_text()))
-    request = report.row("request", "futures")
+    request = report.row("request", "tasks")
     assert (request.calls, request.open, request.misused) == (400, 0, 0)
     queue, others = report.row("queue", "channels"), report.row("between processes", "channels")
     assert (queue.sent, queue.received, queue.queue) == (400, 400, 0)

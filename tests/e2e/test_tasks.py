@@ -12,8 +12,8 @@ from harness import PROGRAMS, SANITIZER, with_cxx, without_emulator, without_san
 from test_views import follows_the_schema
 
 
-def futures_of(report):
-    return {row["name"]: row for row in report.section("futures")["rows"]}
+def tasks_of(report):
+    return {row["name"]: row for row in report.section("tasks")["rows"]}
 
 
 def rows_of(report, section):
@@ -22,7 +22,7 @@ def rows_of(report, section):
 
 def test_polls_on_any_thread(box):
     result = box.run("tasks", "hop")
-    hopping = futures_of(result.report)["hopping"]
+    hopping = tasks_of(result.report)["hopping"]
     assert (hopping["calls"], hopping["polls"], hopping["open"], hopping["misused"]) == (1000, 8000, 0, 0)
     assert (hopping["cancelled"], hopping["state"]) == (0, "ended")
     assert abs(hopping["busy_ns"] + hopping["waiting_ns"] - hopping["total_ns"]) <= 1  # each is rounded
@@ -43,7 +43,7 @@ def test_contents_of_a_long_poll(box):
             break
     else:
         pytest.fail("in none of 20 runs the processor was there for the short ones")
-    slow, timing = futures_of(result.report)["slow"], rows_of(result.report, "timing")
+    slow, timing = tasks_of(result.report)["slow"], rows_of(result.report, "timing")
     assert slow["polls"] == 100000 and slow["long_polls"] >= 2
     assert slow["slowest_poll"].startswith("chew ") and "itself " in slow["slowest_poll"]
     kept = rows_of(result.report, "slowest")["slow"]
@@ -56,7 +56,7 @@ def test_contents_of_a_long_poll(box):
 
 @pytest.mark.skipif(bool(SANITIZER), reason=f"not with -fsanitize={SANITIZER}: malloc is the sanitizer's")
 def test_allocations_are_exact_on_any_number_of_threads(box):
-    hopping = futures_of(box.run("tasks", "hop").report)["hopping"]
+    hopping = tasks_of(box.run("tasks", "hop").report)["hopping"]
     polls, sizes = 8000, 8 * sum(range(1, 1001))
     assert (hopping["allocations"], hopping["allocated_bytes"]) == (2 * polls, 10 * polls + sizes)
     assert hopping["bytes_per_poll"] == (10 * polls + sizes) / polls
@@ -67,27 +67,27 @@ def test_allocations_are_exact_on_any_number_of_threads(box):
 def test_open_tasks_of_a_killed_program(box):
     result = box.run("tasks", "killed", status=-signal.SIGKILL)
     report = box.read(result.sessions()[0])
-    open_ones = rows_of(report, "open-futures")
+    open_ones = rows_of(report, "open-tasks")
     assert {name: row["state"] for name, row in open_ones.items()} == {"waiting": "waiting", "running": "running"}
     # An age counts up to the last record of the task.
     assert open_ones["waiting"]["age_ns"] >= open_ones["running"]["age_ns"] >= 2e6
     assert open_ones["waiting"]["busy_ns"] == 0
-    futures = futures_of(report)
-    assert {name: row["open"] for name, row in futures.items()} == {"waiting": 1, "running": 1, "ended": 0}
-    assert futures["ended"]["total_ns"] >= 2e6 and futures["ended"]["polls"] == 1
+    tasks = tasks_of(report)
+    assert {name: row["open"] for name, row in tasks.items()} == {"waiting": 1, "running": 1, "ended": 0}
+    assert tasks["ended"]["total_ns"] >= 2e6 and tasks["ended"]["polls"] == 1
 
 
 def test_tasks_of_a_child_are_the_childs(box):
     result = box.run("tasks", "forks")
-    either = futures_of(box.read(result.folder))["either"]
+    either = tasks_of(box.read(result.folder))["either"]
     assert (either["calls"], either["open"], either["polls"]) == (9, 0, 5)
 
 
 def test_tasks_in_an_event_loop(box):
     report = box.run("tasks", "event").report
-    futures = futures_of(report)
-    assert (futures["one"]["polls"], futures["one"]["cancelled"]) == (10, 0)
-    assert (futures["other"]["polls"], futures["other"]["cancelled"]) == (10, 1)
+    tasks = tasks_of(report)
+    assert (tasks["one"]["polls"], tasks["one"]["cancelled"]) == (10, 0)
+    assert (tasks["other"]["polls"], tasks["other"]["cancelled"]) == (10, 1)
     main = box.run("tasks", "event").row("main", "calltree")
     assert {row.name: (row.calls, row.polls, [(child.name, child.calls) for child in row.children])
             for row in main.children} == {
@@ -129,7 +129,7 @@ def test_calls_are_tasks_in_windows_and_ranges(box):
     """The history has the polls of tasks, not how many there were: they are not called calls."""
     cli, stretch = Cli(box), ("--from", "10%", "--to", "90%")
     cli("run", "--format", "none", "--", PROGRAMS / "tasks", "served")
-    report = json_report(cli, "--section", "timing,timeline,futures,processes", *stretch)
+    report = json_report(cli, "--section", "timing,timeline,tasks,processes", *stretch)
     row = next(row for row in report["sections"]["timing"]["rows"] if row["name"] == "request")
     assert row["calls"] is None and 0 < row["polls"] < 800
     shown = console_rows(cli, "timing", "2", *stretch)
@@ -137,11 +137,13 @@ def test_calls_are_tasks_in_windows_and_ranges(box):
     assert (shown["request"]["calls"], shown["request"]["calls_s"], shown["request"]["avg"]) == ("", "", "")
     assert float(shown["request"]["polls_s"]) == pytest.approx(row["polls"] / seconds, rel=1e-3)
     assert float(shown["serve"]["calls"]) > 0 and shown["serve"]["polls_s"] == ""
-    whole = json_report(cli, "--section", "timing,timeline,futures,processes")
-    future, = whole["sections"]["futures"]["rows"]
+    whole = json_report(cli, "--section", "timing,timeline,tasks,processes")
+    task, = whole["sections"]["tasks"]["rows"]
+    formerly = json_report(cli, "--section", "futures,open-futures,awaits")
+    assert list(formerly["sections"]) == ["tasks", "open-tasks", "task-waits"]
     shown = console_rows(cli, "timing", "2", "--totals")
-    assert (float(shown["request"]["calls"]), future["calls"], future["polls"]) == (200, 200, 800)
-    assert float(shown["request"]["p95"]) == pytest.approx(future["p95_ns"], rel=1e-3)
+    assert (float(shown["request"]["calls"]), task["calls"], task["polls"]) == (200, 200, 800)
+    assert float(shown["request"]["p95"]) == pytest.approx(task["p95_ns"], rel=1e-3)
     seconds = whole["elapsed_ns"] / 1e9
     for view, keys in (("calltree", "3 *"), ("callers", "3 u *")):
         tree = console_rows(cli, view, keys)
@@ -183,7 +185,7 @@ def test_shares_without_the_main_row(box):
 @pytest.mark.parametrize("option, value", [("FOCUS", "wanted*"), ("FILTER", "wanted*"), ("SKIP", "other*")])
 def test_patterns_choose_objects(box, option, value):
     report = box.run("tasks", "kinds", env={f"HOTPATH_{option}": value}).report
-    for section, name in (("futures", "task"), ("values", "value"), ("channels", "channel"), ("streams", "stream"),
+    for section, name in (("tasks", "task"), ("values", "value"), ("channels", "channel"), ("streams", "stream"),
                           ("loops", "loop")):
         assert set(rows_of(report, section)) == {f"wanted {name}"}, section
     assert report.lost == {}
@@ -192,7 +194,7 @@ def test_patterns_choose_objects(box, option, value):
 def test_patterns_choose_tasks(box):
     for env in ({"HOTPATH_FOCUS": "one"}, {"HOTPATH_FILTER": "one"}, {"HOTPATH_SKIP": "oth*,compute"}):
         report = box.run("tasks", "event", env=env).report
-        assert set(futures_of(report)) == {"one"}, env
+        assert set(tasks_of(report)) == {"one"}, env
         assert set(rows_of(report, "timing")) - {"main"} == {"one"}, env
         assert report.lost == {}
 
@@ -200,15 +202,15 @@ def test_patterns_choose_tasks(box):
 @with_cxx
 def test_cxx(box):
     result = box.run("tasks_cxx", env={"HOTPATH_LOG": "request"})
-    row = futures_of(result.report)["request"]
+    row = tasks_of(result.report)["request"]
     assert (row["calls"], row["polls"], row["cancelled"], row["open"], row["misused"]) == (10, 29, 1, 0, 0)
     assert row["recent"].startswith("request 9, request 8, request 7")
 
 
 def test_the_table(box):
     text = box.run("tasks", "event", env={"HOTPATH_OUTPUT_FORMAT": "table",
-                                          "HOTPATH_REPORT": "futures"}).report_path.read_text()
-    assert "futures - Tasks, from creation to end." in text and "| Task  | Calls | Polls |" in text
+                                          "HOTPATH_REPORT": "tasks"}).report_path.read_text()
+    assert "tasks - Tasks, from creation to end." in text and "| Task  | Calls | Polls |" in text
 
 
 def test_off_at_run_time(box):

@@ -285,7 +285,7 @@ def test_the_short_report(box):
     said = {line.split(":")[0] for line in lines}
     assert {"cpu", "waits"} <= said
     assert not any(line.startswith(("timing - ", "cpu - ", "waits - ")) for line in lines)
-    assert any(line.startswith("futures - ") for line in lines) and len(lines) <= 45
+    assert any(line.startswith("tasks - ") for line in lines) and len(lines) <= 45
     whole = table(box, session, "-v").splitlines()
     assert {line.split(" - ")[0] for line in whole if " - " in line} >= set(sections)
     assert whole[-1] == report["meta"]["headline"]

@@ -85,7 +85,7 @@ static void begin_expected(union guard *guard)
 static void end_expected(union guard *guard) { hotpath_v1_expect_end(&guard->expected); }
 
 static double zones(void) { return number_of("timing", "zone", "calls"); }
-static double polls(void) { return number_of("futures", "task", "polls"); }
+static double polls(void) { return number_of("tasks", "task", "polls"); }
 static double waits(void) { return number_of("channels", "channel", "empty_waits"); }
 static double loop_waits(void) { return number_of("loops", "loop", "waits"); }
 static double expectations(void) { return complaints; }
@@ -113,7 +113,7 @@ static int set_up(void **state)
 {
     (void)state;
     struct hotpath_options options = {.size = sizeof options,
-                                      .report = "timing,futures,streams,channels,loops",
+                                      .report = "timing,tasks,streams,channels,loops",
                                       .skip = "quiet",
                                       .limit = HOTPATH_NO_LIMIT,
                                       .dir = scratch_folder};

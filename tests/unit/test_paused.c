@@ -35,7 +35,7 @@ static int set_up(void **state)
 {
     (void)state;
     struct hotpath_options options = {.size = sizeof options,
-                                      .report = "timing,futures,awaits,streams,channels,loops,values",
+                                      .report = "timing,tasks,task-waits,streams,channels,loops,values",
                                       .limit = HOTPATH_NO_LIMIT,
                                       .dir = scratch_folder};
     hotpath_set_reporter(read_number, NULL);
@@ -60,9 +60,9 @@ static void pause_it(bool is_paused)
 
 static void check_tasks(int made)
 {
-    ASSERT_NUMBER("futures", "request", "calls", made);
-    ASSERT_NUMBER("futures", "request", "open", 0);
-    ASSERT_NUMBER("futures", "request", "misused", 0);
+    ASSERT_NUMBER("tasks", "request", "calls", made);
+    ASSERT_NUMBER("tasks", "request", "open", 0);
+    ASSERT_NUMBER("tasks", "request", "misused", 0);
 }
 
 static void tasks_end(void **state)
@@ -80,17 +80,17 @@ static void tasks_end(void **state)
     check_tasks(100);
     pause_it(false);
     check_tasks(100);
-    ASSERT_NUMBER("futures", "request", "polls", 0);
+    ASSERT_NUMBER("tasks", "request", "polls", 0);
     pause_it(true);
     for (int at = 0; at < 100; at++)
         HOTPATH_TASK(&late[at], "request");
     HOTPATH_CANCEL(&late[0]);
     pause_it(false);
-    ASSERT_NUMBER("futures", "request", "open", 99);
+    ASSERT_NUMBER("tasks", "request", "open", 99);
     for (int at = 1; at < 100; at++)
         HOTPATH_READY(&late[at]);
     check_tasks(200);
-    ASSERT_NUMBER("futures", "request", "cancelled", 1);
+    ASSERT_NUMBER("tasks", "request", "cancelled", 1);
 }
 
 /* A poll that began before is counted; its task goes on as the running one of the thread. */
@@ -111,7 +111,7 @@ static void polls_end(void **state)
         pause_it(false);
     }
     assert_int_equal(hotpath_current().id_, 0);
-    ASSERT_NUMBER("futures", "request", "polls", 1);
+    ASSERT_NUMBER("tasks", "request", "polls", 1);
     HOTPATH_READY(&task);
     check_tasks(1);
 }

@@ -111,7 +111,7 @@ static double number_in(const char *section, const char *name, const char *key)
     return 0;
 }
 
-static double number_of(const char *name, const char *key) { return number_in("futures", name, key); }
+static double number_of(const char *name, const char *key) { return number_in("tasks", name, key); }
 
 #define ASSERT_NUMBERS(name, ...)                                                                                  \
     assert_numbers(__FILE__, __LINE__, name, (const struct expected[]){__VA_ARGS__, {NULL, 0}})
@@ -132,7 +132,7 @@ static void assert_numbers(const char *file, int line, const char *name, const s
 static void start_with(uint64_t max_bytes, const char *log)
 {
     struct hotpath_options options = {.size = sizeof options,
-                                      .report = "timing,futures,open-futures,awaits",
+                                      .report = "timing,tasks,open-tasks,task-waits",
                                       .percentiles = "50",
                                       .limit = HOTPATH_NO_LIMIT,
                                       .dir = scratch_folder,
@@ -188,7 +188,7 @@ static void wall_busy_and_waiting(void **state)
     assert_float_equal(number_of("fetch", "in_flight"), 400.0 / 300, 1e-9);
     assert_true(number_in("timing", "fetch", "total_ns") == 400); /* beside functions, by wall time */
     assert_true(number_in("timing", "fetch", "calls") == 2);
-    assert_null(find_row("open-futures", "fetch"));
+    assert_null(find_row("open-tasks", "fetch"));
 }
 
 static void tasks_without_polls(void **state)
@@ -223,13 +223,13 @@ static void open_tasks_are_listed_with_their_age(void **state)
         HOTPATH_POLL(&running);
         report();
     }
-    const double age = number_in("open-futures", "waiting", "age_ns");
+    const double age = number_in("open-tasks", "waiting", "age_ns");
     ASSERT_NUMBERS("waiting", {"open", 1}, {"total_ns", age}, {"p50_ns", -1});
     assert_true(age >= (double)ago && age < 2 * (double)ago);
-    assert_true(number_in("open-futures", "running", "age_ns") == age - (double)ago);
-    assert_true(number_in("open-futures", "running", "busy_ns") == age - (double)ago - 100);
-    assert_string_equal(find_row("open-futures", "running")->text, "running");
-    assert_string_equal(find_row("open-futures", "waiting")->text, "waiting");
+    assert_true(number_in("open-tasks", "running", "age_ns") == age - (double)ago);
+    assert_true(number_in("open-tasks", "running", "busy_ns") == age - (double)ago - 100);
+    assert_string_equal(find_row("open-tasks", "running")->text, "running");
+    assert_string_equal(find_row("open-tasks", "waiting")->text, "waiting");
 }
 
 static void cancelled_tasks_are_counted(void **state)
@@ -279,7 +279,7 @@ static void contents_of_a_long_poll(void **state)
     HOTPATH_READY(&task);
     report();
     ASSERT_NUMBERS("slow", {"polls", 100000}, {"long_polls", 2}, {"max_poll_ns", 35000000});
-    assert_string_equal(find_row("futures", "slow")->inside, "work 30.00 ms, itself 5.00 ms");
+    assert_string_equal(find_row("tasks", "slow")->inside, "work 30.00 ms, itself 5.00 ms");
 }
 
 /* A look that lost its CPU for 4 ms. The next one must not be put off for 64 times as long. */
@@ -447,7 +447,7 @@ static void long_polls_that_end_with_their_task(void **state)
     }
     report();
     ASSERT_NUMBERS("slow", {"polls", 1000}, {"long_polls", 1}, {"max_poll_ns", 30000000});
-    assert_string_equal(find_row("futures", "slow")->inside, "work 30.00 ms, itself 0");
+    assert_string_equal(find_row("tasks", "slow")->inside, "work 30.00 ms, itself 0");
 }
 
 /* ------------------------------------------------------------------------------------- causes of waiting */
@@ -504,14 +504,14 @@ static void contents_of_other_polls(void **state)
     HOTPATH_READY(&task);
     report();
     ASSERT_NUMBERS("slow", {"polls", 1000}, {"long_polls", 0}, {"max_poll_ns", 1000000});
-    assert_string_equal(find_row("futures", "slow")->inside, "");
+    assert_string_equal(find_row("tasks", "slow")->inside, "");
 }
 
-/* A row of `awaits` for a task and a request; -1: there is none. */
+/* A row of `task-waits` for a task and a request; -1: there is none. */
 static double awaited(const char *task, const char *request)
 {
     for (size_t at = 0; at < row_count; at++)
-        if (strcmp(rows[at].section, "awaits") == 0 && strcmp(rows[at].name, task) == 0 &&
+        if (strcmp(rows[at].section, "task-waits") == 0 && strcmp(rows[at].name, task) == 0 &&
             strcmp(rows[at].awaited, request) == 0)
             return rows[at].number[WAITING];
     return -1;
@@ -548,10 +548,10 @@ static void waiting_is_split_by_cause(void **state)
     }
     report();
     ASSERT_NUMBERS("file", {"busy_ns", 24}, {"waiting_ns", 157});
-    assert_string_equal(find_row("futures", "file")->waits_for, "write 100.00 ns, sync 50.00 ns");
+    assert_string_equal(find_row("tasks", "file")->waits_for, "write 100.00 ns, sync 50.00 ns");
     assert_true(awaited("file", "write") == 100 && awaited("file", "sync") == 50);
     assert_true(awaited("file", "<other>") == 7);
-    assert_string_equal(find_row("futures", "write")->waits_for, "");
+    assert_string_equal(find_row("tasks", "write")->waits_for, "");
 }
 
 /* Each wait that is open at once counts; none that is still open when its waiter has ended. */
@@ -784,8 +784,8 @@ static void results_of_logged_tasks(void **state)
         HOTPATH_RESULT(&task, "%d", evaluated++);
     }
     report();
-    assert_string_equal(find_row("futures", "lookup")->text, "row 2, row 1");
-    assert_string_equal(find_row("futures", "other")->text, "ended");
+    assert_string_equal(find_row("tasks", "lookup")->text, "row 2, row 1");
+    assert_string_equal(find_row("tasks", "other")->text, "ended");
     assert_int_equal(evaluated, 0); /* not used */
 }
 
@@ -952,7 +952,7 @@ static void without_a_session(void **state)
         pass(10);
     }
     report();
-    assert_null(find_row("futures", "early"));
+    assert_null(find_row("tasks", "early"));
     assert_int_equal(errno, 5);
 }
 
@@ -1197,7 +1197,7 @@ static void no_task(void **state)
     assert_null(hotpath_task_of(NULL));
     assert_null(hotpath_task_at(NULL));
     report();
-    assert_null(find_row("futures", "none"));
+    assert_null(find_row("tasks", "none"));
 }
 
 int main(void)

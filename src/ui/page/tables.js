@@ -8,7 +8,7 @@ const FIRST = 50, FURTHER = 200;
 
 /* The sections below the first view, in this order; all others follow. */
 const GROUPS = [
-  {id: "flow", title: "Data flow", sections: ["channels", "streams", "futures", "open-futures", "loops", "values"]},
+  {id: "flow", title: "Data flow", sections: ["channels", "streams", "tasks", "open-tasks", "loops", "values"]},
   {id: "locks", title: "Locks", make: () => waitTable(
     row => row.cause === "lock" || row.cause === "lock or condition",
     ["Waits", "Lock", "Held in", "Waited", "Samples"],

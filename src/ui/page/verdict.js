@@ -206,7 +206,7 @@ function idlingOf(view) {
 /* The task that waited for most of that time, if any. Tasks have no history, neither here nor in the report. */
 function waitingTask(idle) {
   let longest = null, most = IDLE_RUN * idle;
-  for (const row of rows("futures")) {
+  for (const row of rows("tasks")) {
     const ns = row.polls > 0 ? row.waiting_ns : row.total_ns;
     if (ns > most)
       [longest, most] = [row.name, ns];

@@ -1,5 +1,5 @@
 /*
- * The section `futures`: tasks by class. How long they took from creation to end, how much of that they ran and
+ * The section `tasks`: tasks by class. How long they took from creation to end, how much of that they ran and
  * waited, how many were open at a time, and what they allocated, which is exact even if they change threads: it
  * comes from the zones of their polls. SPDX-License-Identifier: MIT
  */
@@ -70,7 +70,7 @@ static const struct hp_column_spec column_table[] = {
     {"threads", "Threads", HOTPATH_UNIT_COUNT, 0, AT(threads), "Thread records that created or ended some."},
     {"waits_for", "Waits For", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(waits_for),
-     "What they waited for, if adapters record it, the longest first; the section awaits has the details.",
+     "What they waited for, if adapters record it, the longest first; the section task-waits has the details.",
      .shown_by = HAS_AWAITS},
     {"slowest_poll", "In Max Poll", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
      AT(slowest_poll),
@@ -302,12 +302,12 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     return true;
 }
 
-const struct hp_section_type hp_section_futures = {.name = "futures",
-                                                   .alias = "tasks",
-                                                   .is_left_out_empty = true,
-                                                   .has_data = has_data,
-                                                   .fill = fill,
-                                                   HP_COLUMNS(column_table),
-                                                   .about = "Tasks, from creation to end.",
-                                                   .about_row = "All tasks of a label.",
-                                                   .always = "order"};
+const struct hp_section_type hp_section_tasks = {.name = "tasks",
+                                                 .alias = "futures",
+                                                 .is_left_out_empty = true,
+                                                 .has_data = has_data,
+                                                 .fill = fill,
+                                                 HP_COLUMNS(column_table),
+                                                 .about = "Tasks, from creation to end.",
+                                                 .about_row = "All tasks of a label.",
+                                                 .always = "order"};

@@ -1,4 +1,4 @@
-/* The section `open-futures`: tasks that have not ended, the oldest first. SPDX-License-Identifier: MIT */
+/* The section `open-tasks`: tasks that have not ended, the oldest first. SPDX-License-Identifier: MIT */
 #include "arena.h"
 #include "identity.h"
 #include "object_snapshot.h"
@@ -76,11 +76,11 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
            hp_order_fill(results, section, results->settings->show.functions_limit, entries, count, fill_row, view);
 }
 
-const struct hp_section_type hp_section_open_futures = {.name = "open-futures",
-                                                        .alias = "open-tasks",
-                                                        .is_left_out_empty = true,
-                                                        .has_data = has_data,
-                                                        .fill = fill,
-                                                        HP_COLUMNS(column_table),
-                                                        .about = "Tasks that have not ended, the oldest first.",
-                                                        .always = "order"};
+const struct hp_section_type hp_section_open_tasks = {.name = "open-tasks",
+                                                      .alias = "open-futures",
+                                                      .is_left_out_empty = true,
+                                                      .has_data = has_data,
+                                                      .fill = fill,
+                                                      HP_COLUMNS(column_table),
+                                                      .about = "Tasks that have not ended, the oldest first.",
+                                                      .always = "order"};

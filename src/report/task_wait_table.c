@@ -1,5 +1,5 @@
 /*
- * The section `awaits`: what tasks waited for, by task class and request label. It is known where requests were
+ * The section `task-waits`: what tasks waited for, by task class and request label. It is known where requests were
  * made by an adapter. SPDX-License-Identifier: MIT
  */
 #include "arena.h"
@@ -117,8 +117,9 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     return hp_order_fill(results, section, results->settings->show.functions_limit, rows, count, fill_row, view);
 }
 
-const struct hp_section_type hp_section_awaits = {
-    .name = "awaits",
+const struct hp_section_type hp_section_task_waits = {
+    .name = "task-waits",
+    .alias = "awaits",
     .is_left_out_empty = true,
     .has_data = has_data,
     .fill = fill,
