@@ -1,6 +1,7 @@
 /* Formats text into a caller's buffer. SPDX-License-Identifier: MIT */
 #include "text.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 void hp_text_init(struct hp_text *text, char *bytes, size_t capacity)
@@ -217,6 +218,58 @@ void hp_text_real(struct hp_text *text, double number, unsigned digits)
         hp_text_char(text, '0');
     else
         put_number(text, magnitude, digits < 1 ? 1 : digits > 15 ? 15 : digits);
+}
+
+/* Of any width: "u", "lu", "llu", "zu". Moves `*at` to the u. */
+static uint64_t next_unsigned(const char **at, va_list *arguments)
+{
+    const char *size = *at;
+    *at += strspn(size, "lz");
+    if (size[0] == 'z')
+        return va_arg(*arguments, size_t);
+    return *at - size == 2   ? va_arg(*arguments, unsigned long long)
+           : *at - size == 1 ? va_arg(*arguments, unsigned long)
+                             : va_arg(*arguments, unsigned);
+}
+
+/* `at` is behind the percent sign. Returns the last character of the conversion. */
+static const char *put_conversion(struct hp_text *text, const char *at, va_list *arguments)
+{
+    if (*at == 's') {
+        hp_text_string(text, va_arg(*arguments, const char *));
+    } else if (*at == 'c') {
+        hp_text_char(text, (char)va_arg(*arguments, int));
+    } else if (*at == '%') {
+        hp_text_char(text, '%');
+    } else if (*at == '.' && at[1] == '*') {
+        const int most = va_arg(*arguments, int);
+        const char *string = va_arg(*arguments, const char *);
+        hp_text_bytes(text, string, length_within(string, (size_t)most));
+        at += 2;
+    } else if (*at == '.') {
+        hp_text_fixed(text, va_arg(*arguments, double), (unsigned)(at[1] - '0'));
+        at += 2;
+    } else {
+        const unsigned width = *at == '0' ? (unsigned)(at[1] - '0') : 1;
+        at += *at == '0' ? 2 : 0;
+        hp_text_padded(text, next_unsigned(&at, arguments), width);
+    }
+    return at;
+}
+
+void hp_text_format(struct hp_text *text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    for (const char *at = format; *at != '\0'; at++) {
+        const size_t plain = strcspn(at, "%");
+        hp_text_bytes(text, at, plain);
+        at += plain;
+        if (*at == '\0')
+            break;
+        at = put_conversion(text, at + 1, &arguments);
+    }
+    va_end(arguments);
 }
 
 bool hp_text_finish(struct hp_text *text) { return text->length == 0 ? !text->is_cut : drain(text); }

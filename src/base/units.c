@@ -1,6 +1,8 @@
 /* Numbers with units. SPDX-License-Identifier: MIT */
 #include "units.h"
 
+#include <inttypes.h>
+
 struct scale {
     double factor; /* factor to the next unit */
     const char *name;
@@ -17,9 +19,7 @@ static void put_scaled(struct hp_text *text, double number, const struct scale *
         number /= scales[at].factor;
         at++;
     }
-    hp_text_fixed(text, number, 2);
-    hp_text_char(text, ' ');
-    hp_text_string(text, scales[at].name);
+    hp_text_format(text, "%.2f %s", number, scales[at].name);
 }
 
 void hp_units_ns(struct hp_text *text, double ns)
@@ -49,8 +49,7 @@ void hp_units_bytes(struct hp_text *text, uint64_t bytes)
             number /= 1024;
         hp_text_fixed(text, number, 1);
     }
-    hp_text_char(text, ' ');
-    hp_text_string(text, names[at]);
+    hp_text_format(text, " %s", names[at]);
 }
 
 void hp_units_signed_bytes(struct hp_text *text, int64_t bytes)
@@ -60,11 +59,7 @@ void hp_units_signed_bytes(struct hp_text *text, int64_t bytes)
     hp_units_bytes(text, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
 }
 
-void hp_units_percent(struct hp_text *text, double percent)
-{
-    hp_text_fixed(text, percent, 2);
-    hp_text_char(text, '%');
-}
+void hp_units_percent(struct hp_text *text, double percent) { hp_text_format(text, "%.2f%%", percent); }
 
 void hp_units_about(struct hp_text *text, uint64_t count)
 {
@@ -76,11 +71,9 @@ void hp_units_about(struct hp_text *text, uint64_t count)
     const uint64_t rounded = (count / power + (count % power >= power - power / 2)) * power;
     for (; rounded / scale >= 1000; unit++)
         scale *= 1000;
-    hp_text_string(text, "about ");
-    hp_text_u64(text, rounded / scale);
+    hp_text_format(text, "about %" PRIu64, rounded / scale);
     if (rounded / scale < 10 && rounded % scale != 0) {
-        hp_text_char(text, '.');
-        hp_text_u64(text, rounded % scale / (scale / 10));
+        hp_text_format(text, ".%" PRIu64, rounded % scale / (scale / 10));
     }
     hp_text_string(text, units[unit]);
 }
@@ -94,26 +87,16 @@ static void put_date(struct hp_text *text, uint64_t days)
     const uint64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     const uint64_t month_from_march = (5 * day_of_year + 2) / 153;
     const uint64_t month = month_from_march < 10 ? month_from_march + 3 : month_from_march - 9;
-    hp_text_padded(text, era * 400 + year_of_era + (month <= 2), 4);
-    hp_text_char(text, '-');
-    hp_text_padded(text, month, 2);
-    hp_text_char(text, '-');
-    hp_text_padded(text, day_of_year - (153 * month_from_march + 2) / 5 + 1, 2);
+    hp_text_format(text, "%04" PRIu64 "-%02" PRIu64 "-%02" PRIu64, era * 400 + year_of_era + (month <= 2), month,
+                   day_of_year - (153 * month_from_march + 2) / 5 + 1);
 }
 
 void hp_units_timestamp(struct hp_text *text, uint64_t unix_ns)
 {
     const uint64_t ms = unix_ns / 1000000, seconds = ms / 1000;
     put_date(text, seconds / 86400);
-    hp_text_char(text, 'T');
-    hp_text_padded(text, seconds / 3600 % 24, 2);
-    hp_text_char(text, ':');
-    hp_text_padded(text, seconds / 60 % 60, 2);
-    hp_text_char(text, ':');
-    hp_text_padded(text, seconds % 60, 2);
-    hp_text_char(text, '.');
-    hp_text_padded(text, ms % 1000, 3);
-    hp_text_char(text, 'Z');
+    hp_text_format(text, "T%02" PRIu64 ":%02" PRIu64 ":%02" PRIu64 ".%03" PRIu64 "Z", seconds / 3600 % 24,
+                   seconds / 60 % 60, seconds % 60, ms % 1000);
 }
 
 uint64_t hp_units_round(double number)

@@ -402,8 +402,7 @@ static bool explain_several(const struct hp_function_profile *profile, const cha
     hp_text_init(&text, list, sizeof list);
     for (size_t at = 0; at < profile->count && listed < MOST_LISTED; at++)
         if (has_part(&profile->all[at], name)) {
-            hp_text_string(&text, listed++ > 0 ? ", " : "");
-            hp_text_string(&text, profile->all[at].shown);
+            hp_text_format(&text, "%s%s", listed++ > 0 ? ", " : "", profile->all[at].shown);
         }
     hp_fail("%zu functions match '%s': %s%s", count, name, hp_text_end(&text), count > listed ? ", ..." : "");
     return false;
@@ -568,13 +567,10 @@ static void print_heading(const struct task *task)
     char bytes[2000], safe[4000];
     struct hp_text text;
     hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_string(&text, function->name);
-    hp_text_string(&text, has_image || function->file[0] != '\0' ? " (" : "");
-    hp_text_string(&text, function->file);
-    hp_text_string(&text, has_image && function->file[0] != '\0' ? ", " : "");
-    hp_text_string(&text, has_image ? hp_text_base_name(named->images[function->image].path) : "");
-    hp_text_string(&text, has_image || function->file[0] != '\0' ? ")" : "");
-    hp_text_string(&text, ": ");
+    hp_text_format(&text, "%s%s%s%s%s%s: ", function->name, has_image || function->file[0] != '\0' ? " (" : "",
+                   function->file, has_image && function->file[0] != '\0' ? ", " : "",
+                   has_image ? hp_text_base_name(named->images[function->image].path) : "",
+                   has_image || function->file[0] != '\0' ? ")" : "");
     hp_units_ns(&text, (double)task->sums.all_ns);
     hp_text_string(&text, " of ");
     hp_units_ns(&text, (double)task->sums.run_ns);

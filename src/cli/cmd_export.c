@@ -26,8 +26,7 @@ static const char *list_dimensions(const struct hp_export *export, char *bytes, 
     struct hp_text text;
     hp_text_init(&text, bytes, size);
     for (size_t at = 0; at < export->dimension_count; at++) {
-        hp_text_string(&text, at > 0 ? ", " : "");
-        hp_text_string(&text, hp_export_type(export, at)->key);
+        hp_text_format(&text, "%s%s", at > 0 ? ", " : "", hp_export_type(export, at)->key);
     }
     return hp_text_end(&text);
 }
@@ -110,8 +109,7 @@ static const char *list_formats(char *bytes, size_t size)
     struct hp_text text;
     hp_text_init(&text, bytes, size);
     for (size_t at = 0; at < hp_export_format_count; at++) {
-        hp_text_string(&text, at > 0 ? ", " : "");
-        hp_text_string(&text, hp_export_formats[at]->name);
+        hp_text_format(&text, "%s%s", at > 0 ? ", " : "", hp_export_formats[at]->name);
     }
     return hp_text_end(&text);
 }

@@ -29,12 +29,10 @@ static bool complain_about_file(const struct list_reader *reader, size_t line, c
     struct hp_text *problem = reader->problem;
     hp_text_string(problem, line > 0 ? "line " : "the file '");
     if (line > 0) {
-        hp_text_u64(problem, line);
-        hp_text_string(problem, " of '");
+        hp_text_format(problem, "%zu of '", line);
     }
     hp_option_put_shown(problem, reader->path);
-    hp_text_string(problem, line > 0 ? "': " : "' ");
-    hp_text_string(problem, what);
+    hp_text_format(problem, "%s%s", line > 0 ? "': " : "' ", what);
     return false;
 }
 
@@ -141,8 +139,7 @@ bool hp_option_parse_patterns(const struct hp_option *option, const char *text, 
     if (is_good) {
         memcpy(hp_option_place(option, settings), reader->list_bytes, sizeof reader->list_bytes);
     } else {
-        hp_text_string(ret_problem, "is not a list of texts, globs and /regex/: ");
-        hp_text_string(ret_problem, hp_text_end(&what));
+        hp_text_format(ret_problem, "is not a list of texts, globs and /regex/: %s", hp_text_end(&what));
     }
     hp_memory_unmap(reader, sizeof *reader);
     return is_good;

@@ -21,9 +21,7 @@ void *hp_option_place(const struct hp_option *option, struct hp_settings *settin
 
 bool hp_option_too_long(struct hp_text *problem, const struct hp_option *option)
 {
-    hp_text_string(problem, "is longer than ");
-    hp_text_u64(problem, option->settings_size - 1);
-    hp_text_string(problem, " bytes");
+    hp_text_format(problem, "is longer than %zu bytes", option->settings_size - 1);
     return false;
 }
 
@@ -46,8 +44,7 @@ bool hp_option_parse_pattern(const struct hp_option *option, const char *text, s
     const char *error = hp_pattern_compile(&pattern, text);
     if (!error)
         return hp_option_parse_text(option, text, settings, ret_problem);
-    hp_text_string(ret_problem, "is not a text or /regex/: ");
-    hp_text_string(ret_problem, error);
+    hp_text_format(ret_problem, "is not a text or /regex/: %s", error);
     return false;
 }
 

@@ -131,9 +131,7 @@ static bool fail(struct compiler *compiler, const char *what, size_t at)
 {
     struct hp_text error;
     hp_text_init(&error, compiler->pattern->error, sizeof compiler->pattern->error);
-    hp_text_string(&error, what);
-    hp_text_string(&error, " at byte ");
-    hp_text_u64(&error, at + 1);
+    hp_text_format(&error, "%s at byte %zu", what, at + 1);
     hp_text_end(&error);
     return false;
 }

@@ -206,10 +206,7 @@ static void begin_list(struct hp_pattern_list *list)
 /* "item 3: '-' has nothing behind it to leave out" */
 static void put_problem(struct hp_text *problem, size_t number, const char *what)
 {
-    hp_text_string(problem, "item ");
-    hp_text_u64(problem, number);
-    hp_text_string(problem, ": ");
-    hp_text_string(problem, what);
+    hp_text_format(problem, "item %zu: %s", number, what);
 }
 
 bool hp_pattern_list_compile(struct hp_pattern_list *list, const char *text, bool is_skip, struct hp_text *problem)

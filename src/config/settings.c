@@ -80,8 +80,7 @@ static void begin_warning(struct hp_text *line, char bytes[LINE_BYTES], enum lev
     hp_text_string(line, "hotpath: ");
     if (level == LEVEL_PROGRAM)
         hp_text_string(line, "option ");
-    hp_text_string(line, level == LEVEL_PROGRAM ? option->field : option->variable);
-    hp_text_string(line, "='");
+    hp_text_format(line, "%s='", level == LEVEL_PROGRAM ? option->field : option->variable);
     hp_option_put_shown(line, value);
     hp_text_string(line, "' ");
 }
@@ -127,8 +126,7 @@ static void add_used(struct hp_text *line, const struct resolution *resolution, 
     if (option->type == HP_OPTION_LIMIT) {
         add_limits_used(line, option, resolution->settings);
     } else if (resolution->origin[index] == LEVEL_ENVIRONMENT) {
-        hp_text_string(line, "the value of ");
-        hp_text_string(line, option->variable);
+        hp_text_format(line, "the value of %s", option->variable);
     } else if (resolution->origin[index] == LEVEL_PROGRAM) {
         hp_text_string(line, "the program's own value");
     } else {
@@ -186,9 +184,9 @@ void hp_options_warn_unknown(char *const *environment, hp_warn *warn, void *cont
         hp_text_init(&line, bytes, sizeof bytes);
         hp_text_string(&line, "hotpath: unknown variable ");
         hp_text_bytes(&line, spelling.word, spelling.length < 60 ? spelling.length : 60);
-        hp_text_string(&line, spelling.best != NULL ? "; did you mean " : "; see 'hotpath help environment'");
-        hp_text_string(&line, spelling.best != NULL ? spelling.best : "");
-        hp_text_string(&line, spelling.best != NULL ? "?" : "");
+        hp_text_format(&line, "%s%s%s",
+                       spelling.best != NULL ? "; did you mean " : "; see 'hotpath help environment'",
+                       spelling.best != NULL ? spelling.best : "", spelling.best != NULL ? "?" : "");
         warn(hp_text_end(&line), context);
     }
 }

@@ -14,8 +14,7 @@ static const char *name_line(struct hp_arena *arena, const struct hp_line *line)
     char bytes[400];
     struct hp_text text;
     hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_string(&text, hp_line_what(line));
-    hp_text_string(&text, " of ");
+    hp_text_format(&text, "%s of ", hp_line_what(line));
     hp_utf8_put_safe(&text, hp_line_name(line), strlen(hp_line_name(line)));
     return hp_arena_copy(arena, text.bytes, text.length);
 }

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "export.h"
+
 #include "frame_table.h"
 #include "json.h"
 
@@ -38,18 +39,11 @@ static void put_frame(struct writer *writer, const struct hp_frame *frame)
     const struct hp_weighted_function *function = &writer->weighted->functions[frame->function];
     const char *library = hp_weighted_library_name(writer->weighted, frame->function);
     hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_string(&text, "0x0: ");
-    hp_text_string(&text, function->name);
+    hp_text_format(&text, "0x0: %s", function->name);
     if (function->file[0] != '\0') {
-        hp_text_string(&text, " (");
-        hp_text_string(&text, function->file);
-        hp_text_char(&text, ':');
-        hp_text_u64(&text, frame->line);
-        hp_text_char(&text, ')');
+        hp_text_format(&text, " (%s:%u)", function->file, frame->line);
     } else if (library[0] != '\0') {
-        hp_text_string(&text, " (in ");
-        hp_text_string(&text, library);
-        hp_text_char(&text, ')');
+        hp_text_format(&text, " (in %s)", library);
     }
     hp_json_string(writer->json, hp_text_end(&text));
 }

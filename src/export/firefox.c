@@ -772,8 +772,7 @@ static void put_process(struct writer *writer, bool is_over_time)
     char bytes[40];
     struct hp_text text;
     hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_u64(&text, writer->export->pid);
-    hp_text_string(&text, is_over_time ? " over time" : "");
+    hp_text_format(&text, "%u%s", writer->export->pid, is_over_time ? " over time" : "");
     hp_json_put_string(writer->json, "pid", hp_text_end(&text));
 }
 

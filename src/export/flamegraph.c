@@ -3,6 +3,7 @@
  * wider, the more. Boxes too narrow to be seen are not drawn, so the file stays small however large the run was.
  * SPDX-License-Identifier: MIT
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "export.h"
@@ -92,11 +93,7 @@ static void put_color(const struct picture *picture, struct hp_text *text, uint3
     const char *name = picture->export->weighted->functions[function].name;
     const uint64_t shade = hp_text_hash(name, strlen(name)) >> 20;
     const uint64_t hue = library[0] != '\0' ? (hp_text_hash(library, strlen(library)) >> 16) % 360 : 24;
-    hp_text_string(text, "hsl(");
-    hp_text_u64(text, hue);
-    hp_text_string(text, ",68%,");
-    hp_text_u64(text, 66 + shade % 9);
-    hp_text_string(text, "%)");
+    hp_text_format(text, "hsl(%" PRIu64 ",68%%,%" PRIu64 "%%)", hue, 66 + shade % 9);
 }
 
 /* The tooltip. */
@@ -114,9 +111,7 @@ static void put_title(const struct picture *picture, uint32_t node)
     }
     hp_text_string(text, "\n");
     put_weight(picture, text, picture->walk.inside[node]);
-    hp_text_string(text, ", ");
-    hp_text_fixed(text, 100 * (double)picture->walk.inside[node] / (double)picture->total, 2);
-    hp_text_string(text, " %</title>");
+    hp_text_format(text, ", %.2f %%</title>", 100 * (double)picture->walk.inside[node] / (double)picture->total);
 }
 
 static void put_label(const struct picture *picture, uint32_t node, double width)
@@ -140,15 +135,10 @@ static void draw(void *context, uint32_t node, uint64_t where, size_t depth)
     const double width = width_of(picture, picture->walk.inside[node]);
     if (!is_drawn(picture, node))
         return;
-    hp_text_string(text, "<g transform=\"translate(");
-    hp_text_fixed(text, MARGIN + width_of(picture, where), 2);
-    hp_text_char(text, ',');
-    hp_text_u64(text, HEAD + ROW * (picture->rows - depth - 1));
-    hp_text_string(text, ")\">");
+    hp_text_format(text, "<g transform=\"translate(%.2f,%zu)\">", MARGIN + width_of(picture, where),
+                   HEAD + ROW * (picture->rows - depth - 1));
     put_title(picture, node);
-    hp_text_string(text, "<rect width=\"");
-    hp_text_fixed(text, width > 1 ? width - 0.5 : width, 2);
-    hp_text_string(text, "\" height=\"17\" rx=\"2\" fill=\"");
+    hp_text_format(text, "<rect width=\"%.2f\" height=\"17\" rx=\"2\" fill=\"", width > 1 ? width - 0.5 : width);
     put_color(picture, text, picture->export->weighted->nodes[node].function);
     hp_text_string(text, "\"/>");
     put_label(picture, node, width);
@@ -162,18 +152,19 @@ static void put_head(const struct picture *picture)
     struct hp_text *text = picture->text;
     char bytes[512];
     struct hp_text command;
-    hp_text_string(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" "
-                         "width=\"1200\" height=\"");
-    hp_text_u64(text, height_of(picture));
-    hp_text_string(text, "\" viewBox=\"0 0 1200 ");
-    hp_text_u64(text, height_of(picture));
-    hp_text_string(text, "\">\n<style>\n"
-                         "svg { background: #fff; font: 11px ui-monospace, Menlo, Consolas, monospace; }\n"
-                         "text { fill: #1b1b1f; } .head { font: 600 16px system-ui, sans-serif; }\n"
-                         ".about { font: 12px system-ui, sans-serif; fill: #666; }\n"
-                         "g:hover rect { stroke: #1b1b1f; stroke-width: 1; }\n"
-                         "</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
-                         "<text class=\"head\" x=\"10\" y=\"26\">");
+    hp_text_format(text,
+                   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1200\" height=\"%" PRIu64
+                   "\" viewBox=\"0 0 1200 %" PRIu64 "\">\n"
+                   "<style>\n"
+                   "svg { background: #fff; font: 11px ui-monospace, Menlo, Consolas, monospace; }\n"
+                   "text { fill: #1b1b1f; } .head { font: 600 16px system-ui, sans-serif; }\n"
+                   ".about { font: 12px system-ui, sans-serif; fill: #666; }\n"
+                   "g:hover rect { stroke: #1b1b1f; stroke-width: 1; }\n"
+                   "</style>\n"
+                   "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+                   "<text class=\"head\" x=\"10\" y=\"26\">",
+                   height_of(picture), height_of(picture));
     put_string(text, hp_export_type(picture->export, 0)->title);
     hp_text_string(text, "</text>\n<text class=\"about\" x=\"10\" y=\"46\">");
     hp_text_init(&command, bytes, sizeof bytes);

@@ -2,6 +2,7 @@
  * Folded stacks: "main;work;leaf 1200" for each stack, the outermost function first, with an integer at the end.
  * FlameGraph, speedscope, inferno, Firefox Profiler and others read it. SPDX-License-Identifier: MIT
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,8 +42,7 @@ static bool write(const struct hp_export *export, struct hp_text *text)
         if (own == 0)
             continue;
         put_stack(text, weighted, way, length);
-        hp_text_u64(text, own);
-        hp_text_char(text, '\n');
+        hp_text_format(text, "%" PRIu64 "\n", own);
     }
     free(way);
     return true;

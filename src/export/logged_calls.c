@@ -39,8 +39,7 @@ static const char *name_thread(struct hp_arena *arena, const struct hp_stat_iter
     const char *name = hp_stat_iter_thread_name(walk, tid);
     hp_text_init(&text, bytes, sizeof bytes);
     if (name != NULL) {
-        hp_text_string(&text, name);
-        hp_text_char(&text, ' ');
+        hp_text_format(&text, "%s ", name);
     }
     hp_text_u64(&text, tid);
     return safe_copy(arena, text.bytes, text.length);

@@ -91,9 +91,7 @@ static bool add_wait(const struct zones *zones, uint32_t node, uint32_t cause, u
     if (ns == 0)
         return true;
     hp_text_init(&label, bytes, sizeof bytes);
-    hp_text_string(&label, "[waiting: ");
-    hp_text_string(&label, hp_wait_cause_name(cause));
-    hp_text_string(&label, "]");
+    hp_text_format(&label, "[waiting: %s]", hp_wait_cause_name(cause));
     const char *kept = hp_arena_copy(zones->model->arena, label.bytes, label.length);
     if (kept != NULL)
         hp_weighted_add(zones->weighted, HP_OF_ZONE_WAITS, label_below(zones, node, kept), ns, 0);

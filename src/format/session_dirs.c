@@ -15,15 +15,12 @@ static void put_runtime_folder(struct hp_text *place)
     const char *runtime = hp_environment("XDG_RUNTIME_DIR");
     if (runtime == NULL || runtime[0] != '/')
         return;
-    hp_text_string(place, runtime);
-    hp_text_string(place, "/hotpath");
+    hp_text_format(place, "%s/hotpath", runtime);
 }
 
 static void put_folder_of_user(struct hp_text *place, const char *folder)
 {
-    hp_text_string(place, folder);
-    hp_text_string(place, "/hotpath-");
-    hp_text_u64(place, geteuid());
+    hp_text_format(place, "%s/hotpath-%u", folder, geteuid());
 }
 
 bool hp_session_dir(const struct hp_record_settings *settings, unsigned n, char *text, size_t size)

@@ -1,6 +1,7 @@
 /* Opening a session: whether it can be read, and the time of reading. SPDX-License-Identifier: MIT */
 #include "snapshot_bytes.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "arith.h"
@@ -28,11 +29,7 @@ static const char *say(struct hp_snapshot *snapshot, const char *before, uint64_
 {
     struct hp_text text;
     hp_text_init(&text, snapshot->problem, sizeof snapshot->problem);
-    hp_text_string(&text, before);
-    hp_text_u64(&text, first);
-    hp_text_string(&text, between);
-    hp_text_u64(&text, second);
-    hp_text_string(&text, after);
+    hp_text_format(&text, "%s%" PRIu64 "%s%" PRIu64 "%s", before, first, between, second, after);
     return hp_text_end(&text);
 }
 

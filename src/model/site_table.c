@@ -1,6 +1,7 @@
 /* The sites of all sessions of a run. SPDX-License-Identifier: MIT */
 #include "site_table.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "arena.h"
@@ -31,11 +32,9 @@ static const char *name_unknown(struct hp_site_table *table, uint32_t id)
     char bytes[64];
     struct hp_text text;
     hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_string(&text, "<site ");
-    hp_text_u64(&text, id);
+    hp_text_format(&text, "<site %u", id);
     if (table->session_index > 0) {
-        hp_text_string(&text, " of ");
-        hp_text_u64(&text, table->session->header.pid);
+        hp_text_format(&text, " of %u", table->session->header.pid);
     }
     hp_text_char(&text, '>');
     return hp_arena_copy(table->arena, bytes, text.length);
@@ -257,9 +256,7 @@ static void put_suffix(struct hp_text *text, const char *linked)
     const char *dot = strchr(linked, '.');
     if (dot == NULL)
         return;
-    hp_text_string(text, " [");
-    hp_text_string(text, dot + 1);
-    hp_text_char(text, ']');
+    hp_text_format(text, " [%s]", dot + 1);
 }
 
 static const char *keep_with_suffix(const struct hp_site_table *table, const char *name, const char *linked)
@@ -306,10 +303,7 @@ static void put_place(struct hp_text *text, const char *file, uint32_t line)
 {
     if (file[0] == '\0')
         return;
-    hp_text_string(text, file);
-    hp_text_char(text, ':');
-    hp_text_u64(text, line);
-    hp_text_char(text, ' ');
+    hp_text_format(text, "%s:%u ", file, line);
 }
 
 /* Each site reuses its own buffer: there may be 200,000 sites with one long name. */
@@ -352,9 +346,7 @@ static bool set_name(const struct hp_site_table *table, struct hp_site_sums *sit
         break;
     default:
         if (site->name_level == NAME_LEVELS - 1) {
-            hp_text_char(&text, '#');
-            hp_text_u64(&text, hp_site_number(site));
-            hp_text_char(&text, ' ');
+            hp_text_format(&text, "#%" PRIu64 " ", hp_site_number(site));
         }
         put_place(&text, location->file, location->line);
     }

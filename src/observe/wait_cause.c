@@ -130,8 +130,7 @@ static bool read_link(const struct hp_wait_finder *finder, uint64_t descriptor, 
     char name[24];
     struct hp_text text;
     hp_text_init(&text, name, sizeof name);
-    hp_text_string(&text, "fd/");
-    hp_text_u64(&text, (uint32_t)descriptor);
+    hp_text_format(&text, "fd/%u", (uint32_t)descriptor);
     hp_task_path(ret_path, finder->pid, 0, hp_text_end(&text));
     const ssize_t length = readlink(ret_path, target, LINK_BYTES - 1);
     if (length <= 0)

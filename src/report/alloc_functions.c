@@ -5,6 +5,8 @@
  */
 #include "function_profile.h"
 
+#include <inttypes.h>
+
 #include "arena.h"
 #include "found_rows.h"
 #include "order.h"
@@ -145,13 +147,10 @@ static bool set_summary(const struct view *view, struct hotpath_section *section
     put_bytes(&line, profile->heap.peak_bytes);
     hp_text_string(&line, " at the peak, ");
     put_bytes(&line, profile->heap.left_bytes);
-    hp_text_string(&line, " never freed; ");
-    hp_text_u64(&line, profile->allocs);
-    hp_text_string(&line, profile->allocs == 1 ? " sample" : " samples");
+    hp_text_format(&line, " never freed; %" PRIu64 "%s", profile->allocs,
+                   profile->allocs == 1 ? " sample" : " samples");
     if (profile->allocs_lost > 0) {
-        hp_text_string(&line, ", ");
-        hp_text_u64(&line, profile->allocs_lost);
-        hp_text_string(&line, " lost");
+        hp_text_format(&line, ", %" PRIu64 " lost", profile->allocs_lost);
     }
     section->summary = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
     return section->summary != NULL;

@@ -12,6 +12,7 @@
  */
 #include "section.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "alloc_columns.h"
@@ -331,8 +332,7 @@ static bool fill_rows(struct view *view)
 
 static void put_count(struct hp_text *line, uint64_t count, const char *one, const char *many)
 {
-    hp_text_u64(line, count);
-    hp_text_string(line, count == 1 ? one : many);
+    hp_text_format(line, "%" PRIu64 "%s", count, count == 1 ? one : many);
 }
 
 static void put_bytes_total(struct hp_text *line, const struct hp_allocs *allocs)
@@ -345,8 +345,8 @@ static void put_bytes_total(struct hp_text *line, const struct hp_allocs *allocs
     hp_units_bytes(line, totals->freed_bytes);
     hp_text_string(line, " freed, ");
     hp_units_signed_bytes(line, totals->live_bytes);
-    hp_text_string(line, allocs->processes > 1 ? " live, peak of one process " : " live, peak ");
-    hp_text_string(line, allocs->peak_error > 0 ? "about " : "");
+    hp_text_format(line, "%s%s", allocs->processes > 1 ? " live, peak of one process " : " live, peak ",
+                   allocs->peak_error > 0 ? "about " : "");
     hp_units_signed_bytes(line, totals->peak_bytes);
     if (totals->foreign_count > 0) {
         hp_text_string(line, "; ");
@@ -360,9 +360,7 @@ static void put_count_total(struct hp_text *line, const struct hp_allocs *allocs
     const struct hp_alloc_totals *totals = &allocs->totals;
     put_count(line, totals->count, " allocation of ", " allocations of ");
     hp_units_bytes(line, totals->bytes);
-    hp_text_string(line, "; blocks: ");
-    hp_text_u64(line, totals->freed_count);
-    hp_text_string(line, " freed, ");
+    hp_text_format(line, "; blocks: %" PRIu64 " freed, ", totals->freed_count);
     hp_text_i64(line, totals->live_blocks);
     hp_text_string(line, " live");
     if (allocs->has_peak_blocks) {
@@ -370,9 +368,7 @@ static void put_count_total(struct hp_text *line, const struct hp_allocs *allocs
         hp_text_i64(line, totals->peak_blocks);
     }
     if (totals->foreign_count > 0) {
-        hp_text_string(line, "; ");
-        hp_text_u64(line, totals->foreign_count);
-        hp_text_string(line, " freed by another thread");
+        hp_text_format(line, "; %" PRIu64 " freed by another thread", totals->foreign_count);
     }
 }
 
@@ -496,10 +492,11 @@ static bool set_description(struct view *view)
     struct hp_text line;
     const struct hp_settings *settings = view->results->settings;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, view->is_peak_first               ? view->kind->highest
-                          : settings->show.alloc_cumulative ? view->kind->cumulative
-                                                            : view->kind->exclusive);
-    hp_text_string(&line, settings->show.by == HP_BY_THREAD ? ", per thread." : ".");
+    hp_text_format(&line, "%s%s",
+                   view->is_peak_first               ? view->kind->highest
+                   : settings->show.alloc_cumulative ? view->kind->cumulative
+                                                     : view->kind->exclusive,
+                   settings->show.by == HP_BY_THREAD ? ", per thread." : ".");
     view->section->description = keep_line(view, &line);
     return view->section->description != NULL;
 }

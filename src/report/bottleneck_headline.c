@@ -16,9 +16,7 @@
 static void put_cause(struct hp_text *line, const struct hp_bottleneck *entry)
 {
     if (entry->is_named) {
-        hp_text_string(line, " (");
-        hp_text_string(line, entry->cause);
-        hp_text_char(line, ')');
+        hp_text_format(line, " (%s)", entry->cause);
     } else if (!entry->evidence.has_waits) {
         hp_text_string(line, entry->evidence.has_queue ? " (cause unknown: set HOTPATH_WAITS=1)"
                                                        : " (cause unknown, maybe for a CPU: set HOTPATH_WAITS=1)");
@@ -236,9 +234,7 @@ static bool put_idle(struct hp_text *line, const struct hp_bottlenecks *view, do
         hp_utf8_put_safe(line, function->shown, strlen(function->shown));
     else
         hp_text_string(line, "it");
-    hp_text_string(line, " waits (");
-    hp_text_string(line, cause != NULL ? cause : "");
-    hp_text_char(line, ')');
+    hp_text_format(line, " waits (%s)", cause != NULL ? cause : "");
     const struct hp_task_sums *task =
         longest_waiting_task(view, part * (double)hp_run_elapsed_ns(&view->results->model->run));
     if (task != NULL) {
@@ -323,8 +319,7 @@ static void put_waiting_main(struct hp_text *line, const struct hp_bottlenecks *
                              const struct hp_bottleneck *first)
 {
     hp_bottleneck_put_share(line, hp_part_of(first->work_ns, view->whole_ns));
-    hp_text_string(line, measure_of(view));
-    hp_text_string(line, " is spent waiting outside of all measured functions, in ");
+    hp_text_format(line, "%s is spent waiting outside of all measured functions, in ", measure_of(view));
     hp_bottleneck_put_name(line, first->site);
     hp_text_string(line, " itself");
     put_cause(line, first);
@@ -380,8 +375,8 @@ static size_t busiest_program(const struct hp_bottlenecks *view, double ns, bool
 static void put_main_cause(struct hp_text *line, const struct hp_site_waits *waits)
 {
     const uint32_t cause = hp_bottleneck_largest_cause(waits, true, false);
-    hp_text_string(line, ", mainly for ");
-    hp_text_string(line, cause == HP_WAIT_RUN_QUEUE ? "a free CPU (run queue)" : hp_wait_cause_name(cause));
+    hp_text_format(line, ", mainly for %s",
+                   cause == HP_WAIT_RUN_QUEUE ? "a free CPU (run queue)" : hp_wait_cause_name(cause));
 }
 
 /* "The bottleneck is outside of all measured functions: threads waited there 9.00 s, mainly for disk. " */
@@ -437,9 +432,7 @@ static void put_waited(struct hp_text *line, const struct hp_bottlenecks *view, 
         hp_units_ns(line, waited_ns);
         return;
     }
-    hp_text_string(line, "had ");
-    hp_text_fixed(line, waited_ns / elapsed, 1);
-    hp_text_string(line, " threads waiting on average");
+    hp_text_format(line, "had %.1f threads waiting on average", waited_ns / elapsed);
 }
 
 static double waiting_work(const struct hp_found_function *function)

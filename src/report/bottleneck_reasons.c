@@ -1,6 +1,7 @@
 /* Explains the verdict of a function in a sentence. SPDX-License-Identifier: MIT */
 #include "bottleneck.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "units.h"
@@ -17,11 +18,7 @@ void hp_bottleneck_put_name(struct hp_text *line, const struct hp_site_sums *sit
 }
 
 /* "97 %" */
-void hp_bottleneck_put_share(struct hp_text *line, double part)
-{
-    hp_text_fixed(line, 100 * part, 0);
-    hp_text_string(line, " %");
-}
+void hp_bottleneck_put_share(struct hp_text *line, double part) { hp_text_format(line, "%.0f %%", 100 * part); }
 
 /* "busy for 3.10 s of its 3.20 s" */
 static void put_of_own(struct hp_text *line, const char *what, double ns, const struct hp_bottleneck *entry)
@@ -48,10 +45,7 @@ static void put_few(struct hp_text *line, uint64_t count, const char *one, const
 {
     if (count >= FEW || count == 0)
         return;
-    hp_text_string(line, " (");
-    hp_text_u64(line, count);
-    hp_text_string(line, count == 1 ? one : more);
-    hp_text_char(line, ')');
+    hp_text_format(line, " (%" PRIu64 "%s)", count, count == 1 ? one : more);
 }
 
 /* ": 2.03 s for sleep" */
@@ -67,8 +61,7 @@ static void put_cause(struct hp_text *line, const struct hp_bottleneck *entry)
     }
     hp_text_string(line, entry->is_named ? ", " : "; the cause is known for only ");
     hp_units_ns(line, entry->cause_ns);
-    hp_text_string(line, entry->is_named ? " of that for " : " of that: ");
-    hp_text_string(line, entry->cause);
+    hp_text_format(line, "%s%s", entry->is_named ? " of that for " : " of that: ", entry->cause);
     put_few(line, entry->probes, " sample", " samples");
 }
 
@@ -76,8 +69,7 @@ static void put_allocs(struct hp_text *line, const struct hp_bottleneck *entry)
 {
     const struct hp_judgement *judgement = &entry->judgement;
     const bool is_of_busy = judgement->knows_waiting && hp_bottleneck_is_long_enough(entry);
-    hp_text_u64(line, entry->allocs.own_count);
-    hp_text_string(line, " allocations, ");
+    hp_text_format(line, "%" PRIu64 " allocations, ", entry->allocs.own_count);
     hp_units_bytes(line, entry->allocs.own_bytes);
     hp_text_string(line, ", taking ");
     if (judgement->alloc_part < 0.95)
@@ -142,9 +134,8 @@ void hp_bottleneck_put_reason(struct hp_text *line, const struct hp_bottleneck *
     case HP_VERDICT_TOO_SHORT:
         hp_text_string(line, "its ");
         hp_units_ns(line, entry->wall_ns);
-        hp_text_string(line, " are too short for a verdict at ");
-        hp_text_fixed(line, hp_part_of(entry->evidence.samples_due, entry->wall_ns / SECOND), 0);
-        hp_text_string(line, " samples per second");
+        hp_text_format(line, " are too short for a verdict at %.0f samples per second",
+                       hp_part_of(entry->evidence.samples_due, entry->wall_ns / SECOND));
         break;
     case HP_VERDICT_UNKNOWN:
     case HP_VERDICTS:

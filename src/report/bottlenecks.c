@@ -229,8 +229,8 @@ static bool note_shares(const struct view *view)
     struct hp_text line;
     const bool is_of_threads = strcmp(view->all.section->percent_of, "threads") == 0;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "Own % is a share of ");
-    hp_text_string(&line, is_of_threads ? "the time of all threads together" : "the run");
+    hp_text_format(&line, "Own %% is a share of %s",
+                   is_of_threads ? "the time of all threads together" : "the run");
     if (view->all.cpu != NULL)
         hp_text_string(&line, ", Busy % and Waiting % are shares of the function's own time");
     else if (view->all.waits != NULL)

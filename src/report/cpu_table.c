@@ -6,6 +6,7 @@
  */
 #include "section.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "arena.h"
@@ -266,10 +267,8 @@ static bool set_summary(struct view *view)
     hp_units_ns(&line, (double)total->user_ns);
     hp_text_string(&line, " in user and ");
     hp_units_ns(&line, (double)total->kernel_ns);
-    hp_text_string(&line, " in kernel mode; ");
-    hp_text_u64(&line, total->samples);
-    hp_text_string(&line, total->samples == 1 ? " sample by " : " samples by ");
-    hp_text_string(&line, hp_cpu_engine_name(view->cpu));
+    hp_text_format(&line, " in kernel mode; %" PRIu64 "%s%s", total->samples,
+                   total->samples == 1 ? " sample by " : " samples by ", hp_cpu_engine_name(view->cpu));
     view->section->summary = hp_arena_copy(view->results->model->arena, bytes, line.length);
     return view->section->summary != NULL;
 }

@@ -16,13 +16,10 @@ static const char *list_zones(struct hp_arena *arena, const struct hp_found_zone
         const double percent = whole > 0 ? 100 * (double)zones->all[at].amount / (double)whole : 0;
         if (at > 0 && percent < LEAST_PERCENT)
             break;
-        hp_text_string(&text, at > 0 ? ", " : "");
-        hp_text_string(&text, zones->all[at].name);
+        hp_text_format(&text, "%s%s", at > 0 ? ", " : "", zones->all[at].name);
         if (at == 0 && percent > 100 - LEAST_PERCENT)
             break;
-        hp_text_char(&text, ' ');
-        hp_text_fixed(&text, percent, 0);
-        hp_text_string(&text, " %");
+        hp_text_format(&text, " %.0f %%", percent);
     }
     hp_text_end(&text);
     return hp_arena_copy(arena, bytes, text.length);

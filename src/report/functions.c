@@ -4,6 +4,7 @@
  */
 #include "function_profile.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "arena.h"
@@ -173,14 +174,10 @@ static bool fill_row(void *context, struct hp_row *row, const void *about)
 /* "; 1197 samples, 99.8 % of them with their whole stack" */
 static void put_whole(struct hp_text *line, uint64_t count, const char *one, const char *more, uint64_t whole)
 {
-    hp_text_string(line, "; ");
-    hp_text_u64(line, count);
-    hp_text_string(line, count == 1 ? one : more);
+    hp_text_format(line, "; %" PRIu64 "%s", count, count == 1 ? one : more);
     if (count == 0)
         return;
-    hp_text_string(line, ", ");
-    hp_text_fixed(line, 100 * (double)whole / (double)count, 1);
-    hp_text_string(line, " % with complete stacks");
+    hp_text_format(line, ", %.1f %% with complete stacks", 100 * (double)whole / (double)count);
 }
 
 /* ". Threads were blocked for 2.03 s, 1.20 s of it idle; 117 waits, 98.3 % with complete stacks, 12 recovered" */
@@ -196,9 +193,7 @@ static void put_waiting(struct hp_text *line, const struct hp_function_profile *
     put_whole(line, profile->waits, " wait", " waits", profile->waits_whole);
     if (profile->waits_recovered == 0)
         return;
-    hp_text_string(line, ", ");
-    hp_text_u64(line, profile->waits_recovered);
-    hp_text_string(line, " recovered");
+    hp_text_format(line, ", %" PRIu64 " recovered", profile->waits_recovered);
 }
 
 /* A handful of samples says nothing about functions, and listing all their callers would be noise. */

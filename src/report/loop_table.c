@@ -80,8 +80,7 @@ static bool set_place(const struct view *view, struct hp_row *row, const struct 
     hp_text_init(&text, bytes, sizeof bytes);
     hp_text_string(&text, location->file);
     if (location->line != 0) {
-        hp_text_char(&text, ':');
-        hp_text_u64(&text, location->line);
+        hp_text_format(&text, ":%u", location->line);
     }
     const char *copy = hp_arena_copy(view->results->model->arena, bytes, text.length);
     if (copy != NULL)
@@ -172,8 +171,7 @@ static bool add_note(struct view *view)
     if (loop == NULL || hp_run_ns(run_of(view), loop->longest) <= HP_LOOP_BLOCKED_NS)
         return true;
     hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_string(&text, loop->record->name);
-    hp_text_string(&text, " was blocked for ");
+    hp_text_format(&text, "%s was blocked for ", loop->record->name);
     hp_units_ns(&text, hp_run_ns(run_of(view), loop->longest));
     if (callback_of(view, loop) != NULL) {
         hp_text_string(&text, ", ");

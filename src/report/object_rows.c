@@ -1,6 +1,7 @@
 /* Rows of classes, of instances, and of the rest. SPDX-License-Identifier: MIT */
 #include "object_rows.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "arena.h"
@@ -145,9 +146,7 @@ static bool set_address(const struct hp_object_rows *rows, struct hp_row *row, c
     struct hp_text text;
     hp_text_init(&text, bytes, sizeof bytes);
     if (is_of_run) {
-        hp_text_char(&text, '[');
-        hp_text_u64(&text, object->key);
-        hp_text_char(&text, ']');
+        hp_text_format(&text, "[%" PRIu64 "]", object->key);
     } else
         hp_text_address(&text, object->key);
     const char *copy = hp_arena_copy(rows->results->model->arena, bytes, text.length);

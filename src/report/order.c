@@ -17,10 +17,9 @@ static bool add_note(struct hotpath_results *results, struct hotpath_section *se
     char bytes[160];
     struct hp_text line;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, section->is_tree ? "siblings" : "rows");
-    hp_text_string(&line, " are sorted by ");
-    hp_text_string(&line, section->columns[section->order.column].shown.title);
-    hp_text_string(&line, section->order.is_ascending ? ", ascending" : ", descending");
+    hp_text_format(&line, "%s are sorted by %s%s", section->is_tree ? "siblings" : "rows",
+                   section->columns[section->order.column].shown.title,
+                   section->order.is_ascending ? ", ascending" : ", descending");
     const char *copy = hp_arena_copy(results->model->arena, bytes, line.length);
     if (copy != NULL)
         hp_section_note(section, copy);

@@ -13,8 +13,7 @@ static void put_title(struct hp_text *title, double percentile)
         hp_text_string(title, percentile <= 0 ? "Min" : "Max");
         return;
     }
-    hp_text_char(title, 'P');
-    hp_text_fixed(title, percentile, 3);
+    hp_text_format(title, "P%.3f", percentile);
     while (title->bytes[title->length - 1] == '0')
         title->length--;
     if (title->bytes[title->length - 1] == '.')
@@ -31,8 +30,7 @@ static const char *join(struct hp_arena *arena, const char *before, char between
     struct hp_text text;
     hp_text_init(&text, bytes, sizeof bytes);
     if (before != NULL) {
-        hp_text_string(&text, before);
-        hp_text_char(&text, between);
+        hp_text_format(&text, "%s%c", before, between);
     }
     hp_text_bytes(&text, middle->bytes, middle->length);
     hp_text_string(&text, after != NULL ? after : "");

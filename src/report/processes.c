@@ -8,6 +8,7 @@
  */
 #include "section.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "arena.h"
@@ -101,14 +102,11 @@ static const char *name_process(struct hp_arena *arena, const struct process *pr
         process->is_program ? program_of(snapshot) : hp_snapshot_text(snapshot, snapshot->header.command);
     hp_text_init(&name, bytes, sizeof bytes);
     if (process->starts <= 1 && !process->is_program) {
-        hp_text_u64(&name, snapshot->header.pid);
-        hp_text_string(&name, command[0] != '\0' ? " " : "");
+        hp_text_format(&name, "%u%s", snapshot->header.pid, command[0] != '\0' ? " " : "");
     }
     hp_utf8_put_fitted(&name, command, strlen(command), COMMAND_COLUMNS);
     if (process->count > 1) {
-        hp_text_string(&name, " (");
-        hp_text_u64(&name, process->count);
-        hp_text_string(&name, " processes)");
+        hp_text_format(&name, " (%" PRIu64 " processes)", process->count);
     }
     return hp_arena_copy(arena, bytes, name.length);
 }
@@ -274,8 +272,7 @@ static const char *explain(struct hp_arena *arena, const struct process *process
     const struct hp_snapshot *snapshot = process->snapshot;
     const char *name = name_process(arena, process), *reason = hp_snapshot_text(snapshot, snapshot->header.outside);
     hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_string(&text, name != NULL ? name : "");
-    hp_text_string(&text, " could not be followed: ");
+    hp_text_format(&text, "%s could not be followed: ", name != NULL ? name : "");
     hp_utf8_put_fitted(&text, reason, strlen(reason), (size_t)2 * COMMAND_COLUMNS);
     return hp_arena_copy(arena, bytes, text.length);
 }

@@ -1,6 +1,7 @@
 /* A whole report as text for people. SPDX-License-Identifier: MIT */
 #include "report_text.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "arena.h"
@@ -287,8 +288,7 @@ static void put_groups(const hotpath_results *results, struct hp_text *line)
         const char *group = results->sections[at]->group;
         if (strcmp(group, before) == 0)
             continue; /* sections of a group stand side by side */
-        hp_text_string(line, at == 0 ? " | " : ", ");
-        hp_text_string(line, group);
+        hp_text_format(line, "%s%s", at == 0 ? " | " : ", ", group);
         before = group;
     }
 }
@@ -300,9 +300,7 @@ static void put_title(const hotpath_results *results, struct hp_text *line)
     if (results->model->run.range != NULL)
         put_range(results->model->run.range, line);
     if (results->model->run.process_count > 1) {
-        hp_text_string(line, ", ");
-        hp_text_u64(line, results->model->run.process_count);
-        hp_text_string(line, " processes");
+        hp_text_format(line, ", %zu processes", results->model->run.process_count);
     }
     if (!brief_applies(results))
         put_groups(results, line);
@@ -333,11 +331,7 @@ static void put_cut_off(const hotpath_results *results, struct hp_text *line)
     hp_text_string(line, "warning: ");
     hp_trust_put_cut_off(run, line);
     if (run->count == 1) {
-        hp_text_string(line, ": ");
-        hp_text_u64(line, run->sessions[0]->size);
-        hp_text_string(line, " of ");
-        hp_text_u64(line, run->sessions[0]->header.used);
-        hp_text_string(line, " bytes");
+        hp_text_format(line, ": %zu of %" PRIu64 " bytes", run->sessions[0]->size, run->sessions[0]->header.used);
     }
 }
 
@@ -371,8 +365,7 @@ static size_t count_cut_short(const hotpath_results *results)
 /* "the program was killed by SIGSEGV" */
 static void put_killed(const hotpath_results *results, struct hp_text *line)
 {
-    hp_text_string(line, "the program was killed by ");
-    hp_text_string(line, results->model->killed_by);
+    hp_text_format(line, "the program was killed by %s", results->model->killed_by);
 }
 
 /*
@@ -391,12 +384,10 @@ static void put_ended(const hotpath_results *results, struct hp_text *line)
     if (is_killed)
         hp_text_string(line, "; ");
     if (run->process_count > 1) {
-        hp_text_u64(line, cut_short);
-        hp_text_string(line, " of ");
-        hp_text_u64(line, run->process_count);
-        hp_text_string(line, cut_short == 1 ? " processes was" : " processes were");
-        hp_text_string(line, is_killed ? " cut off in the middle of measured calls"
-                                       : " killed, or ended by _exit, in the middle of measured calls");
+        hp_text_format(line, "%zu of %zu%s%s", cut_short, run->process_count,
+                       cut_short == 1 ? " processes was" : " processes were",
+                       is_killed ? " cut off in the middle of measured calls"
+                                 : " killed, or ended by _exit, in the middle of measured calls");
     } else {
         hp_text_string(line, is_killed
                                  ? "it was in the middle of measured calls"
@@ -477,8 +468,7 @@ static void put_totals(const struct hotpath_section *section, struct hp_text *ou
     struct hp_text line;
     const char *summary = section->summary;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, section->name);
-    hp_text_string(&line, ": ");
+    hp_text_format(&line, "%s: ", section->name);
     if (summary != NULL && strncmp(summary, total, sizeof total - 1) == 0)
         summary += sizeof total - 1;
     if (summary != NULL && strncmp(summary, estimated, sizeof estimated - 1) == 0) {

@@ -192,8 +192,7 @@ static void warn_unknown(struct hotpath_results *results, const char *name, size
     hp_text_init(&known, bytes, sizeof bytes);
     hp_text_string(&known, ": known sections are short, auto, all");
     for (size_t at = 0; at < hp_section_type_count; at++) {
-        hp_text_string(&known, ", ");
-        hp_text_string(&known, hp_section_types[at]->name);
+        hp_text_format(&known, ", %s", hp_section_types[at]->name);
     }
     hp_results_warn(results, "unknown section", name, length, hp_text_end(&known));
 }
@@ -271,8 +270,7 @@ static void leave_out_without_history(struct hotpath_results *results, bool *cho
     hp_text_init(&names, bytes, sizeof bytes);
     for (size_t at = 0; at < hp_section_type_count; at++)
         if (chosen[at] && !hp_section_types[at]->has_history) {
-            hp_text_string(&names, names.length > 0 ? ", " : "");
-            hp_text_string(&names, hp_section_types[at]->name);
+            hp_text_format(&names, "%s%s", names.length > 0 ? ", " : "", hp_section_types[at]->name);
             chosen[at] = false;
         }
     if (names.length > 0)
@@ -320,9 +318,9 @@ static void warn_without_history(struct hotpath_results *results)
     if (range == NULL || range->unknown == 0)
         return;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_u64(&line, range->unknown);
-    hp_text_string(&line, range->unknown == 1 ? " function is left out, because it has no history"
-                                              : " functions are left out, because they have no history");
+    hp_text_format(&line, "%zu%s", range->unknown,
+                   range->unknown == 1 ? " function is left out, because it has no history"
+                                       : " functions are left out, because they have no history");
     const char *copy = hp_arena_copy(results->model->arena, line.bytes, line.length);
     if (copy != NULL)
         hp_results_warn_line(results, copy);
@@ -458,14 +456,11 @@ static void warn_left_out(struct hotpath_results *results, bool is_same_boot, co
         if (hp_snapshot_has_same_boot(session, results->model->run.sessions[0]) != is_same_boot)
             continue;
         if (count++ < MOST_PIDS) {
-            hp_text_string(&pids, count > 1 ? ", " : "");
-            hp_text_u64(&pids, session->header.pid);
+            hp_text_format(&pids, "%s%u", count > 1 ? ", " : "", session->header.pid);
         }
     }
     if (count > MOST_PIDS) {
-        hp_text_string(&pids, " and ");
-        hp_text_u64(&pids, count - MOST_PIDS);
-        hp_text_string(&pids, " more");
+        hp_text_format(&pids, " and %zu more", count - MOST_PIDS);
     }
     if (count > 0)
         hp_results_warn(results, count == 1 ? "process" : "processes", bytes, pids.length, count == 1 ? one : many);

@@ -61,8 +61,7 @@ bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row
     if (length == 0)
         return true; /* no location to show */
     hp_text_init(&number, line, sizeof line);
-    hp_text_char(&number, ':');
-    hp_text_u64(&number, location->line);
+    hp_text_format(&number, ":%u", location->line);
     char *text = hp_arena_take(results->model->arena, length + number.length + 1);
     if (text == NULL)
         return false;
@@ -79,17 +78,13 @@ bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, 
     char bytes[96];
     struct hp_text text;
     hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_string(&text, thread->name);
-    hp_text_string(&text, thread->name[0] != '\0' ? " " : "");
+    hp_text_format(&text, "%s%s", thread->name, thread->name[0] != '\0' ? " " : "");
     if (results->model->run.process_count > 1) {
-        hp_text_u64(&text, thread->pid);
-        hp_text_char(&text, '/');
+        hp_text_format(&text, "%u/", thread->pid);
     }
     hp_text_u64(&text, thread->tid);
     if (thread->threads > 1) {
-        hp_text_string(&text, " (");
-        hp_text_u64(&text, thread->threads);
-        hp_text_string(&text, " threads)");
+        hp_text_format(&text, " (%u threads)", thread->threads);
     }
     const char *copy = hp_arena_copy(results->model->arena, bytes, text.length);
     if (copy == NULL)
@@ -186,11 +181,9 @@ void hp_results_warn(struct hotpath_results *results, const char *before, const 
     if (results->warning_count == HP_MAX_WARNINGS)
         return;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, before);
-    hp_text_string(&line, " '");
+    hp_text_format(&line, "%s '", before);
     hp_utf8_put_safe(&line, text, length);
-    hp_text_string(&line, "'");
-    hp_text_string(&line, after);
+    hp_text_format(&line, "'%s", after);
     hp_text_end(&line);
     const char *copy = hp_arena_copy(results->model->arena, bytes, line.length);
     if (copy != NULL)

@@ -11,6 +11,7 @@
  */
 #include "section.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "alloc_profile.h"
@@ -577,8 +578,9 @@ static const char *description(const struct view *view)
     hp_units_ns(&line, hp_run_ns(run, started(function)));
     hp_text_string(&line, " after the start, ");
     hp_units_ns(&line, hp_run_ns(run, ago(view, function)));
-    hp_text_string(&line, hp_run_state(run) == HP_SNAPSHOT_RUNNING ? " ago, thread " : " before the end, thread ");
-    hp_text_u64(&line, function->copy.call.tid);
+    hp_text_format(&line, "%s%u",
+                   hp_run_state(run) == HP_SNAPSHOT_RUNNING ? " ago, thread " : " before the end, thread ",
+                   function->copy.call.tid);
     if (thread_of(function) != NULL) {
         hp_text_string(&line, " (");
         hp_utf8_put_safe(&line, function->thread, strlen(function->thread));
@@ -622,8 +624,8 @@ static void note_not_kept(const struct view *view)
         put_name(&line, missing->site->name);
     else
         hp_text_u64(&line, count);
-    hp_text_string(&line, count == 1 ? "" : " functions");
-    hp_text_string(&line, " are too short, or have not ended, or sampling was on");
+    hp_text_format(&line, "%s are too short, or have not ended, or sampling was on",
+                   count == 1 ? "" : " functions");
     hp_section_note(view->section, keep_line(view, &line, "the calls inside were not kept"));
 }
 
@@ -637,9 +639,9 @@ static void note_left_out(const struct view *view)
     if (count == 0)
         return;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_u64(&line, count);
-    hp_text_string(&line, count == 1 ? " more call path was not kept, the shortest"
-                                     : " more call paths were not kept, the shortest ones");
+    hp_text_format(&line, "%" PRIu64 "%s", count,
+                   count == 1 ? " more call path was not kept, the shortest"
+                              : " more call paths were not kept, the shortest ones");
     hp_section_note(view->section, keep_line(view, &line, "more call paths were not kept"));
 }
 

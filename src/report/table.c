@@ -70,9 +70,7 @@ static void put_bars(struct hp_text *text, const struct hotpath_histogram *histo
 static void put_labelled(struct hp_text *text, const struct hotpath_histogram *histogram)
 {
     for (size_t at = 0; at < histogram->bars; at++) {
-        hp_text_string(text, at > 0 ? ", " : "");
-        hp_text_string(text, histogram->labels[at]);
-        hp_text_char(text, ' ');
+        hp_text_format(text, "%s%s ", at > 0 ? ", " : "", histogram->labels[at]);
         if (histogram->amount_unit == HOTPATH_UNIT_NS)
             hp_units_ns(text, (double)histogram->amounts[at]);
         else
@@ -424,15 +422,9 @@ static void put_heading(const struct table *table)
     struct hp_text text;
     const struct hotpath_section *section = table->section;
     hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_string(&text, section->name);
-    hp_text_string(&text, " - ");
-    hp_text_string(&text, section->description);
+    hp_text_format(&text, "%s - %s", section->name, section->description);
     if (section->row_count < section->total_rows) {
-        hp_text_string(&text, " (");
-        hp_text_u64(&text, section->row_count);
-        hp_text_char(&text, '/');
-        hp_text_u64(&text, section->total_rows);
-        hp_text_char(&text, ')');
+        hp_text_format(&text, " (%zu/%zu)", section->row_count, section->total_rows);
     }
     hp_prose_put(table->style, table->out, bytes, text.length, &(struct hp_prose){.code = HP_STYLE_BOLD});
 }

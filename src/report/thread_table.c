@@ -3,6 +3,8 @@
  */
 #include "section.h"
 
+#include <inttypes.h>
+
 #include "arena.h"
 #include "histogram.h"
 #include "identity.h"
@@ -209,12 +211,13 @@ static bool set_summary(const struct view *view)
     if (usage->sessions == 0)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);
-    if (usage->threads > 0) {
-        hp_text_u64(&line, usage->threads);
-        hp_text_string(&line, usage->threads == 1 ? " thread running, " : " threads running, ");
-    }
-    hp_text_u64(&line, usage->most);
-    hp_text_string(&line, usage->threads > 0 ? " at peak" : usage->most == 1 ? " thread" : " threads at peak");
+    if (usage->threads > 0)
+        hp_text_format(&line, "%" PRIu64 "%s", usage->threads,
+                       usage->threads == 1 ? " thread running, " : " threads running, ");
+    hp_text_format(&line, "%" PRIu64 "%s", usage->most,
+                   usage->threads > 0 ? " at peak"
+                   : usage->most == 1 ? " thread"
+                                      : " threads at peak");
     if (usage->rss_bytes > 0)
         put_bytes(&line, "; memory in use: ", usage->rss_bytes);
     if (usage->rss_peak_bytes > 0)

@@ -1,6 +1,7 @@
 /* How far a report can be trusted, in words. SPDX-License-Identifier: MIT */
 #include "trust_line.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "cost.h"
@@ -96,16 +97,13 @@ void hp_trust_put_cut_off(const struct hp_run *run, struct hp_text *text)
         hp_text_string(text, "the session file is truncated");
         return;
     }
-    hp_text_u64(text, run->cut_off);
-    hp_text_string(text, " of ");
-    hp_text_u64(text, run->count);
-    hp_text_string(text, run->cut_off == 1 ? " session files is truncated" : " session files are truncated");
+    hp_text_format(text, "%zu of %zu%s", run->cut_off, run->count,
+                   run->cut_off == 1 ? " session files is truncated" : " session files are truncated");
 }
 
 static void put_clock(const struct hp_trust *trust, struct hp_text *text)
 {
-    hp_text_string(text, "clock ");
-    hp_text_string(text, trust->clock);
+    hp_text_format(text, "clock %s", trust->clock);
     if (strcmp(trust->clock, "monotonic") == 0)
         return; /* it counts nanoseconds: a rate would say nothing */
     if (trust->clock_hz > 0) {
@@ -123,8 +121,7 @@ static void put_clock(const struct hp_trust *trust, struct hp_text *text)
 
 static void put_part(struct hp_text *text, double part, double whole)
 {
-    hp_text_fixed(text, part > 0 && whole > 0 ? 100 * part / whole : 0, 0);
-    hp_text_string(text, " %");
+    hp_text_format(text, "%.0f %%", part > 0 && whole > 0 ? 100 * part / whole : 0);
 }
 
 static double positive(double value) { return value > 0 ? value : 0; }
@@ -166,8 +163,7 @@ static void put_share(const struct hp_trust *trust, struct hp_text *text)
     }
     hp_text_string(text, is_range && trust->least_percent < LITTLE_PERCENT ? "at most about " : "about ");
     if (is_range && trust->least_percent >= LITTLE_PERCENT) {
-        hp_text_fixed(text, trust->least_percent, 1);
-        hp_text_string(text, " to ");
+        hp_text_format(text, "%.1f to ", trust->least_percent);
     }
     hp_text_fixed(text, trust->share_percent, 1);
 }
@@ -191,12 +187,11 @@ static bool put_stacks(const struct hp_trust *trust, struct hp_text *text)
     const struct hp_function_profile *functions = trust->functions;
     if (functions == NULL || functions->samples == 0 || (trust->cpu != NULL && trust->cpu->total.samples > 0))
         return false;
-    hp_text_string(text, "; CPU time from stacks, ");
-    hp_text_u64(text, functions->samples);
-    hp_text_string(text, functions->samples == 1 ? " sample" : " samples");
-    hp_text_string(text, functions->source == HP_STACKS_BY_TIMERS    ? " by timers in the program"
-                         : functions->source == HP_STACKS_BY_PROGRAM ? " in the program"
-                                                                     : " by perf");
+    hp_text_format(text, "; CPU time from stacks, %" PRIu64 "%s%s", functions->samples,
+                   functions->samples == 1 ? " sample" : " samples",
+                   functions->source == HP_STACKS_BY_TIMERS    ? " by timers in the program"
+                   : functions->source == HP_STACKS_BY_PROGRAM ? " in the program"
+                                                               : " by perf");
     return true;
 }
 
@@ -217,19 +212,14 @@ static void put_cpu(const struct hp_trust *trust, struct hp_text *text)
     if (trust->cpu == NULL || !hp_cpu_is_sampled(trust->cpu))
         return;
     const char *advice = hp_cpu_advice(trust->cpu->refusal);
-    hp_text_string(text, "; CPU time by ");
-    hp_text_string(text, hp_cpu_engine_name(trust->cpu));
-    hp_text_string(text, ", ");
-    hp_text_u64(text, hp_units_round(hp_cpu_achieved_rate(trust->cpu)));
+    hp_text_format(text, "; CPU time by %s, %" PRIu64, hp_cpu_engine_name(trust->cpu),
+                   hp_units_round(hp_cpu_achieved_rate(trust->cpu)));
     if (trust->cpu->rate > 0) {
-        hp_text_string(text, " of ");
-        hp_text_u64(text, trust->cpu->rate);
+        hp_text_format(text, " of %u", trust->cpu->rate);
     }
     hp_text_string(text, " samples per second");
     if (advice != NULL) {
-        hp_text_string(text, " (perf is more precise, but the kernel refused it; to allow it: ");
-        hp_text_string(text, advice);
-        hp_text_char(text, ')');
+        hp_text_format(text, " (perf is more precise, but the kernel refused it; to allow it: %s)", advice);
     }
 }
 
@@ -237,8 +227,7 @@ static void put_sentence(struct hp_text *text, const char *sentence)
 {
     if (sentence == NULL)
         return;
-    hp_text_string(text, "; ");
-    hp_text_string(text, sentence);
+    hp_text_format(text, "; %s", sentence);
 }
 
 /* "; allocations of 1 process were not counted" */
@@ -246,10 +235,7 @@ static void put_processes(struct hp_text *text, const char *what, size_t count, 
 {
     if (count == 0)
         return;
-    hp_text_string(text, what);
-    hp_text_u64(text, count);
-    hp_text_string(text, count == 1 ? " process" : " processes");
-    hp_text_string(text, fate);
+    hp_text_format(text, "%s%zu%s%s", what, count, count == 1 ? " process" : " processes", fate);
 }
 
 /* "; 3 stack samples were lost: ..." */
@@ -257,10 +243,7 @@ static bool put_lost_of(struct hp_text *text, uint64_t count, const char *one, c
 {
     if (count == 0)
         return false;
-    hp_text_string(text, "; ");
-    hp_text_u64(text, count);
-    hp_text_char(text, ' ');
-    hp_text_string(text, count == 1 ? one : many);
+    hp_text_format(text, "; %" PRIu64 " %s", count, count == 1 ? one : many);
     return true;
 }
 
@@ -304,9 +287,7 @@ static void put_unclosed(const struct hp_trust *trust, struct hp_text *text)
     if (trust->unclosed_at.file != NULL && trust->unclosed_at.file[0] != '\0') {
         hp_text_string(text, " (");
         hp_utf8_put_safe(text, trust->unclosed_at.file, strlen(trust->unclosed_at.file));
-        hp_text_char(text, ':');
-        hp_text_u64(text, trust->unclosed_at.line);
-        hp_text_char(text, ')');
+        hp_text_format(text, ":%u)", trust->unclosed_at.line);
     }
     if (trust->is_unclosed_block)
         hp_text_string(text, ": is its HOTPATH_END missing?");
@@ -334,9 +315,7 @@ static void put_lost(const struct hp_trust *trust, struct hp_text *text)
     put_processes(text, "; stacks of ", trust->unpassed,
                   " could not be recorded: out of reach of 'hotpath run', which was started by another user");
     if (unknown > 0) {
-        hp_text_string(text, "; ");
-        hp_text_u64(text, unknown);
-        hp_text_string(text, " other losses, unknown to this version of hotpath");
+        hp_text_format(text, "; %" PRIu64 " other losses, unknown to this version of hotpath", unknown);
     } else if (!has_lost && !trust->is_sandboxed && trust->uncounted == 0 && trust->unpassed == 0) {
         hp_text_string(text, trust->brief > 0 ? "; nothing else was lost" : "; nothing was lost");
     }

@@ -4,6 +4,7 @@
  */
 #include "section.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "arena.h"
@@ -105,9 +106,8 @@ static bool set_summary(struct view *view)
         hp_units_percent(&line, share(view, waits->waited_ns));
         hp_text_char(&line, ')');
     }
-    hp_text_string(&line, "; ");
-    hp_text_u64(&line, waits->probes);
-    hp_text_string(&line, waits->probes == 1 ? " sample, every " : " samples, every ");
+    hp_text_format(&line, "; %" PRIu64 "%s", waits->probes,
+                   waits->probes == 1 ? " sample, every " : " samples, every ");
     hp_units_ns(&line, 1000.0 * waits->period_us);
     hp_text_string(&line, ", took ");
     hp_units_ns(&line, (double)waits->watcher_ns);
@@ -124,8 +124,7 @@ static bool note_missing(struct view *view, uint64_t ns, const char *why)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);
     hp_units_ns(&line, (double)ns);
-    hp_text_string(&line, " of waiting time has no row: ");
-    hp_text_string(&line, why);
+    hp_text_format(&line, " of waiting time has no row: %s", why);
     const char *note = keep_line(view, &line);
     if (note != NULL)
         hp_section_note(view->section, note);

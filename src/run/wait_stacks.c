@@ -20,8 +20,7 @@ static void put_text(struct hp_text *text, const struct hp_wait_found *found)
             found->cause == HP_WAIT_POLL || found->cause == HP_WAIT_OTHER ? hp_system_call_name(found->call) : NULL;
     if (what == NULL)
         return;
-    hp_text_string(text, ": ");
-    hp_text_string(text, what);
+    hp_text_format(text, ": %s", what);
 }
 
 static void take(void *context, uint32_t pid, uint32_t tid, uint32_t zone, const struct hp_wait_found *found)

@@ -1,8 +1,11 @@
 /* Formatting text into a caller's buffer. SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -56,6 +59,26 @@ static void writes_fixed_decimals(void **state)
     assert_string_equal(fixed(0.0 / (double)(fixed(0, 0)[0] - '0'), 2), "0.00"); /* NaN */
     assert_string_equal(fixed(1e300, 2), "9223372036854775808");
     assert_string_equal(fixed(4e18, 2), "4000000000000000000");
+}
+
+static void formats_as_printf(void **state)
+{
+    (void)state;
+    char bytes[200], expected[200];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_format(&text, "%s|%.*s|%.*s|%c|%%|", "all", 2, "cut", 9, "short", '*');
+    assert_string_equal(hp_text_end(&text), "all|cu|short|*|%|");
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_format(&text, "%u %lu %llu %zu %" PRIu64 " %02u:%03" PRIu64 " %.0f %.2f", UINT32_MAX, ULONG_MAX,
+                   ULLONG_MAX, SIZE_MAX, UINT64_MAX, 7u, UINT64_C(1234), 2.5, 0.125);
+    snprintf(expected, sizeof expected, "%u %lu %llu %zu %" PRIu64 " 07:1234 3 0.13", UINT32_MAX, ULONG_MAX,
+             ULLONG_MAX, SIZE_MAX, UINT64_MAX);
+    assert_string_equal(hp_text_end(&text), expected);
+    hp_text_init(&text, bytes, 6);
+    hp_text_format(&text, "%s %u", "cut", 12345u);
+    assert_string_equal(hp_text_end(&text), "cut 1");
+    assert_true(text.is_cut);
 }
 
 static void cuts_text_that_does_not_fit(void **state)
@@ -192,6 +215,7 @@ int main(void)
         cmocka_unit_test(newlines_of_paths_as_the_kernel_writes_them),
         cmocka_unit_test(writes_numbers),
         cmocka_unit_test(writes_fixed_decimals),
+        cmocka_unit_test(formats_as_printf),
         cmocka_unit_test(cuts_text_that_does_not_fit),
         cmocka_unit_test(streams_through_a_small_buffer),
         cmocka_unit_test(stream_remembers_a_failed_write),

@@ -1,5 +1,6 @@
 /* HOTPATH_EXPECT_ALLOCS: allocation limit for a scope. SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "guards.h"
@@ -34,20 +35,12 @@ static void say(const struct hotpath_unexpected *unexpected)
     char bytes[512];
     struct hp_text line;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "hotpath: ");
-    hp_text_string(&line, unexpected->file);
-    hp_text_string(&line, ":");
-    hp_text_u64(&line, unexpected->line);
-    hp_text_string(&line, ": ");
-    hp_text_string(&line, unexpected->function);
+    hp_text_format(&line, "hotpath: %s:%u: %s", unexpected->file, unexpected->line, unexpected->function);
     if (unexpected->is_counted) {
-        hp_text_string(&line, " exceeded its allocation limit of ");
-        hp_text_u64(&line, unexpected->expected);
-        hp_text_string(&line, ": it allocated ");
-        hp_text_u64(&line, unexpected->count);
-        hp_text_string(&line, unexpected->count == 1 ? " time, " : " times, ");
-        hp_text_u64(&line, unexpected->bytes);
-        hp_text_string(&line, unexpected->bytes == 1 ? " byte" : " bytes");
+        hp_text_format(&line,
+                       " exceeded its allocation limit of %" PRIu64 ": it allocated %" PRIu64 "%s%" PRIu64 "%s",
+                       unexpected->expected, unexpected->count, unexpected->count == 1 ? " time, " : " times, ",
+                       unexpected->bytes, unexpected->bytes == 1 ? " byte" : " bytes");
     } else {
         hp_text_string(&line, ": allocations cannot be counted here: link the program with -lhotpath_alloc, and do "
                               "not start or stop a session inside the scope");

@@ -121,10 +121,10 @@ static void explain_again(const struct hotpath_site *site)
     hp_utf8_put_safe(&line, site->function, strlen(site->function));
     hp_text_string(&line, " (");
     hp_utf8_put_safe(&line, site->file, strlen(site->file));
-    hp_text_char(&line, ':');
-    hp_text_u64(&line, site->line);
-    hp_text_string(&line, ") begins no session: one is already active and continues. Call it once, first in main; "
-                          "functions have HOTPATH_MEASURE()");
+    hp_text_format(&line,
+                   ":%u) begins no session: one is already active and continues. Call it once, first in "
+                   "main; functions have HOTPATH_MEASURE()",
+                   site->line);
     hp_say(hp_text_end(&line));
 }
 

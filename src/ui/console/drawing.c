@@ -30,27 +30,20 @@ static void draw_caption(const struct hp_console *console, struct hp_screen *scr
         at = end + 2;
     }
     hp_console_name_window(console, window, sizeof window);
-    hp_text_string(&text, "  ");
-    hp_text_u64(&text, console->shown.of);
-    hp_text_string(&text, console->tab == HP_TAB_FUNCTIONS ? " functions"
-                          : console->shown.of == 1         ? " row"
-                                                           : " rows");
+    hp_text_format(&text, "  %zu%s", console->shown.of,
+                   console->tab == HP_TAB_FUNCTIONS ? " functions"
+                   : console->shown.of == 1         ? " row"
+                                                    : " rows");
     if (console->tab == HP_TAB_FUNCTIONS && console->watched.unknown > 0) {
-        hp_text_string(&text, ", ");
-        hp_text_u64(&text, console->watched.unknown);
-        hp_text_string(&text, " more without history (t)");
+        hp_text_format(&text, ", %zu more without history (t)", console->watched.unknown);
     }
     if (console->tab == HP_TAB_THREADS && console->ended_threads > 0 &&
         strcmp(console->table.key, "threads") == 0) {
-        hp_text_string(&text, ", ");
-        hp_text_u64(&text, console->ended_threads);
-        hp_text_string(&text, " ended (a)");
+        hp_text_format(&text, ", %zu ended (a)", console->ended_threads);
     }
-    hp_text_string(&text, "   ");
-    hp_text_string(&text, section != NULL ? "since the start" : window);
+    hp_text_format(&text, "   %s", section != NULL ? "since the start" : window);
     if (console->view->filter[0] != '\0') {
-        hp_text_string(&text, "   filter: ");
-        hp_text_string(&text, console->view->filter);
+        hp_text_format(&text, "   filter: %s", console->view->filter);
     }
     if (at + hp_screen_width(hp_text_end(&text)) < end_at)
         hp_screen_put(screen, row, at, HP_INK_PLAIN, bytes);
@@ -85,19 +78,15 @@ static void draw_detail(struct hp_console *console, struct hp_screen *screen, un
     hp_text_init(&text, bytes, sizeof bytes);
     hp_text_string(&text, function->name);
     if (function->site->location.file != NULL && function->site->location.file[0] != '\0') {
-        hp_text_string(&text, "  ");
-        hp_text_string(&text, hp_text_base_name(function->site->location.file));
-        hp_text_char(&text, ':');
-        hp_text_u64(&text, function->site->location.line);
+        hp_text_format(&text, "  %s:%u", hp_text_base_name(function->site->location.file),
+                       function->site->location.line);
     }
     hp_screen_put_fitted(screen, row, 3, screen->columns - 4, HP_INK_PLAIN, hp_text_end(&text));
     hp_text_init(&text, bytes, sizeof bytes);
     for (unsigned part = 0; function->knows_parts && part < HP_PARTS; part++)
         if (function->parts[part] >= 0.005) {
-            hp_text_string(&text, text.length > 0 ? "  " : "");
-            hp_text_string(&text, names[part]);
-            hp_text_char(&text, ' ');
-            hp_text_string(&text, hp_figure(figure, HP_FIGURE_THREADS, function->parts[part]));
+            hp_text_format(&text, "%s%s %s", text.length > 0 ? "  " : "", names[part],
+                           hp_figure(figure, HP_FIGURE_THREADS, function->parts[part]));
         }
     hp_screen_put_fitted(screen, row + 1, 3, screen->columns - 4, HP_INK_PLAIN, hp_text_end(&text));
     if (function->why != NULL)

@@ -1,6 +1,8 @@
 /* Formats numbers for the console. SPDX-License-Identifier: MIT */
 #include "figures.h"
 
+#include <inttypes.h>
+
 #include "units.h"
 
 /* By the rounded value, so that nothing has four digits: 9.996 is "10.0". */
@@ -24,8 +26,7 @@ static void put_scaled(struct hp_text *text, double number, const struct scale *
     }
     hp_text_fixed(text, number, decimals_of(number));
     if (scales[at].name[0] != '\0') {
-        hp_text_char(text, ' ');
-        hp_text_string(text, scales[at].name);
+        hp_text_format(text, " %s", scales[at].name);
     }
 }
 
@@ -58,9 +59,7 @@ static void put_count(struct hp_text *text, double number, bool has_decimals)
     } else if (number < 9999.5) {
         const uint64_t whole = hp_units_round(number);
         if (whole >= 1000) {
-            hp_text_u64(text, whole / 1000);
-            hp_text_char(text, ',');
-            hp_text_padded(text, whole % 1000, 3);
+            hp_text_format(text, "%" PRIu64 ",%03" PRIu64, whole / 1000, whole % 1000);
         } else {
             hp_text_u64(text, whole);
         }
@@ -121,13 +120,10 @@ const char *hp_figure_clock(char *bytes, double seconds)
     const uint64_t whole = seconds > 0 ? (uint64_t)seconds : 0;
     hp_text_init(&text, bytes, HP_FIGURE_BYTES);
     if (whole >= 3600) {
-        hp_text_u64(&text, whole / 3600);
-        hp_text_char(&text, ':');
-        hp_text_padded(&text, whole / 60 % 60, 2);
+        hp_text_format(&text, "%" PRIu64 ":%02" PRIu64, whole / 3600, whole / 60 % 60);
     } else {
         hp_text_u64(&text, whole / 60);
     }
-    hp_text_char(&text, ':');
-    hp_text_padded(&text, whole % 60, 2);
+    hp_text_format(&text, ":%02" PRIu64, whole % 60);
     return hp_text_end(&text);
 }

@@ -1,6 +1,7 @@
 /* The lines around every view. SPDX-License-Identifier: MIT */
 #include "frame.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,29 +24,23 @@ static void put_state(const struct hp_console *console, struct hp_text *text)
     if (console->is_paused && watched->is_live) {
         hp_text_string(text, "‖ paused");
         if (behind > 0) {
-            hp_text_string(text, ", ");
-            hp_text_u64(text, behind);
-            hp_text_string(text, " s behind");
+            hp_text_format(text, ", %" PRIu64 " s behind", behind);
         }
     } else if (console->window.kind == HP_WINDOW_PAST) {
-        hp_text_string(text, "◂ ");
-        hp_text_string(text, hp_figure_clock(moment, (double)watched->to_ns / 1e9));
-        hp_text_string(text, " of ");
-        hp_text_string(text, clock);
+        hp_text_format(text, "◂ %s of %s", hp_figure_clock(moment, (double)watched->to_ns / 1e9), clock);
     } else if (watched->state == HP_SNAPSHOT_RUNNING) {
-        hp_text_string(text, "● live ");
-        hp_text_string(text, clock);
+        hp_text_format(text, "● live %s", clock);
     } else if (watched->is_recorded) {
         const bool is_complete = watched->state == HP_SNAPSHOT_FINISHED;
-        hp_text_string(text, is_complete ? "■ recorded for " : "■ recording broken off after ");
-        hp_text_string(text, clock);
+        hp_text_format(text, "%s%s", is_complete ? "■ recorded for " : "■ recording broken off after ", clock);
     } else {
         const bool has_exited = strncmp(console->ending, "exit", 4) == 0;
         const bool is_killed = console->ending[0] != '\0' ? !has_exited : watched->state != HP_SNAPSHOT_FINISHED;
-        hp_text_string(text, is_killed ? "■ killed after " : "■ ended after ");
-        hp_text_string(text, clock);
-        hp_text_string(text, console->ending[0] == '\0' ? "" : is_killed ? " by " : ", ");
-        hp_text_string(text, console->ending);
+        hp_text_format(text, "%s%s%s%s", is_killed ? "■ killed after " : "■ ended after ", clock,
+                       console->ending[0] == '\0' ? ""
+                       : is_killed                ? " by "
+                                                  : ", ",
+                       console->ending);
     }
 }
 
@@ -54,30 +49,23 @@ static void put_facts(const struct hp_console *console, struct hp_text *text, bo
     const struct hp_watched *watched = &console->watched;
     char figure[HP_FIGURE_BYTES];
     if (watched->processes > 1) {
-        hp_text_string(text, "  ");
-        hp_text_u64(text, watched->processes);
-        hp_text_string(text, " processes");
+        hp_text_format(text, "  %zu processes", watched->processes);
     }
     if (watched->is_live) {
-        hp_text_string(text, "  ");
-        hp_text_u64(text, watched->threads);
-        hp_text_string(text, watched->threads == 1 ? " thread" : " threads");
+        hp_text_format(text, "  %" PRIu64 "%s", watched->threads, watched->threads == 1 ? " thread" : " threads");
     }
     if (watched->has_cpus) {
-        hp_text_string(text, "  cpu ");
-        hp_text_string(text, hp_figure(figure, HP_FIGURE_PERCENT, 100 * watched->cpus));
+        hp_text_format(text, "  cpu %s", hp_figure(figure, HP_FIGURE_PERCENT, 100 * watched->cpus));
         if (is_wide) {
             hp_text_string(text, " of ");
             hp_text_i64(text, sysconf(_SC_NPROCESSORS_ONLN));
         }
     }
     if (watched->rss_bytes > 0) {
-        hp_text_string(text, "  rss ");
-        hp_text_string(text, hp_figure(figure, HP_FIGURE_BYTES_, (double)watched->rss_bytes));
+        hp_text_format(text, "  rss %s", hp_figure(figure, HP_FIGURE_BYTES_, (double)watched->rss_bytes));
     }
     if (is_wide || watched->lost > 0) {
-        hp_text_string(text, "  lost ");
-        hp_text_string(text, hp_figure(figure, HP_FIGURE_COUNT, (double)watched->lost));
+        hp_text_format(text, "  lost %s", hp_figure(figure, HP_FIGURE_COUNT, (double)watched->lost));
     }
 }
 
@@ -90,9 +78,7 @@ static void draw_status(const struct hp_console *console, struct hp_screen *scre
     hp_text_init(&text, bytes, sizeof bytes);
     if (console->is_watching && console->watched.has_data) {
         hp_utf8_put_safe(&text, console->watched.program, strlen(console->watched.program));
-        hp_text_char(&text, ' ');
-        hp_text_u64(&text, console->watched.pid);
-        hp_text_string(&text, "  ");
+        hp_text_format(&text, " %u  ", console->watched.pid);
         put_state(console, &text);
         put_facts(console, &text, is_wide);
     } else {
@@ -199,18 +185,13 @@ static void put_own_verdict(const struct hp_console *console, struct hp_text *te
         hp_text_string(text, "all threads are idle");
         return;
     }
-    hp_text_string(text, first->name);
-    hp_text_string(text, ", ");
-    hp_text_string(text, hp_figure(percent, HP_FIGURE_PERCENT, hp_console_share(console, first)));
-    hp_text_string(text, " of busy thread time");
+    hp_text_format(text, "%s, %s of busy thread time", first->name,
+                   hp_figure(percent, HP_FIGURE_PERCENT, hp_console_share(console, first)));
     if (first->verdict != NULL) {
-        hp_text_string(text, ", ");
-        hp_text_string(text, first->verdict);
+        hp_text_format(text, ", %s", first->verdict);
     }
     if (first->cause != NULL) {
-        hp_text_string(text, " (");
-        hp_text_string(text, first->cause);
-        hp_text_char(text, ')');
+        hp_text_format(text, " (%s)", first->cause);
     }
 }
 

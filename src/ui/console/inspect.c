@@ -188,10 +188,8 @@ static void draw_durations(struct page *page, const struct hp_watched_function *
             continue;
         hp_screen_glyph(page->screen, page->row, page->column + 2 + column_of_ns(&bars, ticks * ns_per_tick),
                         HP_INK_PLAIN, 0x25b2);
-        hp_text_string(&text, at > 0 ? "    " : "");
-        hp_text_string(&text, names[at]);
-        hp_text_char(&text, ' ');
-        hp_text_string(&text, hp_figure(figure, HP_FIGURE_NS, ticks * ns_per_tick));
+        hp_text_format(&text, "%s%s %s", at > 0 ? "    " : "", names[at],
+                       hp_figure(figure, HP_FIGURE_NS, ticks * ns_per_tick));
     }
     page->row++;
     put_line(page, hp_text_end(&text));
@@ -230,16 +228,12 @@ static void put_neighbours(struct hp_text *text, struct neighbour *neighbours, u
         const struct neighbour swap = neighbours[shown];
         neighbours[shown] = neighbours[most];
         neighbours[most] = swap;
-        hp_text_string(text, shown > 0 ? ", " : "");
-        hp_text_string(text, neighbours[shown].site->name);
-        hp_text_char(text, ' ');
-        hp_text_string(text, hp_figure(figure, HP_FIGURE_RATE, (double)neighbours[shown].calls * 1e9 / elapsed_ns));
-        hp_text_string(text, hp_site_is_task(neighbours[shown].site) ? " polls/s" : "/s");
+        hp_text_format(text, "%s%s %s%s", shown > 0 ? ", " : "", neighbours[shown].site->name,
+                       hp_figure(figure, HP_FIGURE_RATE, (double)neighbours[shown].calls * 1e9 / elapsed_ns),
+                       hp_site_is_task(neighbours[shown].site) ? " polls/s" : "/s");
     }
     if (count > MOST_NEIGHBOURS) {
-        hp_text_string(text, ", ");
-        hp_text_u64(text, count - MOST_NEIGHBOURS);
-        hp_text_string(text, " more");
+        hp_text_format(text, ", %u more", count - MOST_NEIGHBOURS);
     }
 }
 
@@ -302,15 +296,11 @@ static void draw_parts(struct page *page, const struct hp_watched_function *func
     char bytes[300], figure[HP_FIGURE_BYTES];
     struct hp_text text;
     hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_string(&text, "own ");
-    hp_text_string(&text, hp_figure(figure, HP_FIGURE_THREADS, function->own));
-    hp_text_string(&text, " threads:");
+    hp_text_format(&text, "own %s threads:", hp_figure(figure, HP_FIGURE_THREADS, function->own));
     for (unsigned part = 0; function->knows_parts && part < HP_PARTS; part++)
         if (function->parts[part] >= 0.005) {
-            hp_text_string(&text, "  ");
-            hp_text_string(&text, names[part]);
-            hp_text_char(&text, ' ');
-            hp_text_string(&text, hp_figure(figure, HP_FIGURE_THREADS, function->parts[part]));
+            hp_text_format(&text, "  %s %s", names[part],
+                           hp_figure(figure, HP_FIGURE_THREADS, function->parts[part]));
         }
     put_line(page, hp_text_end(&text));
     if (function->knows_parts && page->row < page->bottom)
@@ -359,14 +349,13 @@ static void draw_section_rows(struct page *page, const char *name)
             if (hp_unit_is_text(column->shown.unit)) {
                 hp_text_string(&text, cell->text != NULL ? cell->text : "");
             } else {
-                hp_text_string(&text, column->shown.title);
-                hp_text_char(&text, ' ');
-                hp_text_string(&text, hp_figure(figure,
-                                                column->shown.unit == HOTPATH_UNIT_NS        ? HP_FIGURE_NS
-                                                : column->shown.unit == HOTPATH_UNIT_BYTES   ? HP_FIGURE_BYTES_
-                                                : column->shown.unit == HOTPATH_UNIT_PERCENT ? HP_FIGURE_PERCENT
-                                                                                             : HP_FIGURE_COUNT,
-                                                hp_cell_number(cell, column->shown.unit)));
+                hp_text_format(&text, "%s %s", column->shown.title,
+                               hp_figure(figure,
+                                         column->shown.unit == HOTPATH_UNIT_NS        ? HP_FIGURE_NS
+                                         : column->shown.unit == HOTPATH_UNIT_BYTES   ? HP_FIGURE_BYTES_
+                                         : column->shown.unit == HOTPATH_UNIT_PERCENT ? HP_FIGURE_PERCENT
+                                                                                      : HP_FIGURE_COUNT,
+                                         hp_cell_number(cell, column->shown.unit)));
             }
             hp_text_string(&text, "  ");
         }

@@ -156,14 +156,16 @@ static void draw_rest(struct overview *view, size_t more)
     bool has_idle = false;
     hp_text_init(&text, bytes, sizeof bytes);
     if (more > 0) {
-        hp_text_u64(&text, more);
-        hp_text_string(&text, " more");
+        hp_text_format(&text, "%zu more", more);
     }
     for (size_t at = 0; at < console->shown.count; at++) {
         if (!console->shown.all[at]->is_last)
             continue;
-        hp_text_string(&text, has_idle ? ", " : more > 0 ? ", and idle: " : "idle: ");
-        hp_text_string(&text, console->shown.all[at]->cells[0].text);
+        hp_text_format(&text, "%s%s",
+                       has_idle   ? ", "
+                       : more > 0 ? ", and idle: "
+                                  : "idle: ",
+                       console->shown.all[at]->cells[0].text);
         has_idle = true;
     }
     hp_screen_put_fitted(view->screen, view->row, 3, view->screen->columns - 4, HP_INK_PLAIN, hp_text_end(&text));

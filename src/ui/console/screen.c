@@ -152,17 +152,13 @@ static void put_character(struct hp_text *text, uint32_t c)
     if (c < 0x80) {
         hp_text_char(text, (char)c);
     } else if (c < 0x800) {
-        hp_text_char(text, (char)(0xc0 | c >> 6));
-        hp_text_char(text, (char)(0x80 | (c & 0x3f)));
+        hp_text_format(text, "%c%c", (char)(0xc0 | c >> 6), (char)(0x80 | (c & 0x3f)));
     } else if (c < 0x10000) {
-        hp_text_char(text, (char)(0xe0 | c >> 12));
-        hp_text_char(text, (char)(0x80 | (c >> 6 & 0x3f)));
-        hp_text_char(text, (char)(0x80 | (c & 0x3f)));
+        hp_text_format(text, "%c%c%c", (char)(0xe0 | c >> 12), (char)(0x80 | (c >> 6 & 0x3f)),
+                       (char)(0x80 | (c & 0x3f)));
     } else {
-        hp_text_char(text, (char)(0xf0 | c >> 18));
-        hp_text_char(text, (char)(0x80 | (c >> 12 & 0x3f)));
-        hp_text_char(text, (char)(0x80 | (c >> 6 & 0x3f)));
-        hp_text_char(text, (char)(0x80 | (c & 0x3f)));
+        hp_text_format(text, "%c%c%c%c", (char)(0xf0 | c >> 18), (char)(0x80 | (c >> 12 & 0x3f)),
+                       (char)(0x80 | (c >> 6 & 0x3f)), (char)(0x80 | (c & 0x3f)));
     }
 }
 

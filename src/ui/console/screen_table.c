@@ -370,8 +370,7 @@ static void name_hidden(const struct hp_table *table, const struct layout *layou
     hp_text_init(&names, ret_hidden->names, sizeof ret_hidden->names);
     for (size_t at = 1; at < table->column_count; at++)
         if (!layout->is_shown[at] && area->columns >= table->columns[at].from) {
-            hp_text_string(&names, names.length > 0 ? ", " : "");
-            hp_text_string(&names, table->columns[at].title);
+            hp_text_format(&names, "%s%s", names.length > 0 ? ", " : "", table->columns[at].title);
         }
     hp_text_end(&names);
 }

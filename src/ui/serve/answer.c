@@ -83,17 +83,10 @@ static void put_row(const struct hp_program *program, const char *token, struct 
     const char *name = hp_text_base_name(program->path);
     hp_text_string(out, "<tr><td><a href=\"page?session=");
     put_encoded(out, name);
-    hp_text_string(out, "&amp;token=");
-    hp_text_string(out, token);
-    hp_text_string(out, "\">");
+    hp_text_format(out, "&amp;token=%s\">", token);
     put_text(out, program->command);
-    hp_text_string(out, "</a></td><td>");
-    hp_text_string(out, state_of(program));
-    hp_text_string(out, "</td><td>");
-    hp_text_u64(out, program->pid);
-    hp_text_string(out, "</td><td>");
-    hp_text_u64(out, program->processes);
-    hp_text_string(out, "</td><td>");
+    hp_text_format(out, "</a></td><td>%s</td><td>%u</td><td>%u</td><td>", state_of(program), program->pid,
+                   program->processes);
     put_moment(out, program->began_unix_ns);
     hp_text_string(out, "</td><td>");
     put_text(out, name);

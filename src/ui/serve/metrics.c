@@ -172,14 +172,7 @@ static void put_head(const struct metrics *metrics, const char *name, const char
     const char *const lines[][2] = {
         {"HELP", help}, {"TYPE", is_info && !metrics->is_openmetrics ? "gauge" : type}, {"UNIT", unit}};
     for (size_t at = 0; at < (metrics->is_openmetrics && unit != NULL ? 3 : 2); at++) {
-        hp_text_string(out, "# ");
-        hp_text_string(out, lines[at][0]);
-        hp_text_char(out, ' ');
-        hp_text_string(out, name);
-        hp_text_string(out, suffix);
-        hp_text_char(out, ' ');
-        hp_text_string(out, lines[at][1]);
-        hp_text_char(out, '\n');
+        hp_text_format(out, "# %s %s%s %s\n", lines[at][0], name, suffix, lines[at][1]);
     }
 }
 
@@ -201,8 +194,7 @@ static void put_label(const struct metrics *metrics, const char *label, const ch
         hp_text_hex(&text, (uint32_t)hp_text_hash(value, strlen(value)), 8);
     }
     hp_text_end(&text);
-    hp_text_string(metrics->out, label);
-    hp_text_string(metrics->out, "=\"");
+    hp_text_format(metrics->out, "%s=\"", label);
     for (const char *at = safe; *at != '\0'; at++) {
         if (*at == '"' || *at == '\\')
             hp_text_char(metrics->out, '\\');
@@ -215,8 +207,7 @@ static void put_sample(const struct metrics *metrics, const char *name, const ch
                        const char *value, double number)
 {
     struct hp_text *out = metrics->out;
-    hp_text_string(out, name);
-    hp_text_string(out, suffix);
+    hp_text_format(out, "%s%s", name, suffix);
     if (label != NULL) {
         hp_text_char(out, '{');
         put_label(metrics, label, value);
