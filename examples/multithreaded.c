@@ -1,5 +1,5 @@
 /*
- * Messages that one thread allocates and another frees. HOTPATH_REPORT=alloc-threads shows both sides: the sender
+ * Messages that one thread allocates and another frees. HOTPATH_SECTIONS=alloc-threads shows both sides: the sender
  * allocates and frees nothing, the receiver frees what others allocated. Memory that wanders between threads costs
  * more than it seems to, since allocators keep a cache for each.
  */

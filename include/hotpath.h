@@ -418,7 +418,7 @@ struct hotpath_options {
     const char *percentiles;  /* HOTPATH_PERCENTILES     "95"; 0-100, fractions allowed, at most 10 */
     const char *format;       /* HOTPATH_OUTPUT_FORMAT   "table", "json", "json-pretty", "none" */
     const char *output_path;  /* HOTPATH_OUTPUT_PATH     a file instead of stderr; %p is the process id */
-    const char *report;       /* HOTPATH_REPORT          sections: "auto", "all", "timing,calltree", "-timing" */
+    const char *report;       /* HOTPATH_SECTIONS        sections: "auto", "all", "timing,calltree", "-timing" */
     const char *columns;      /* HOTPATH_COLUMNS         extra columns: "self,min,max,threads", "all" */
     const char *sort;         /* HOTPATH_SORT            order of the rows: a column, "calls" or "-calls" */
     const char *by;           /* HOTPATH_BY              one row per "function", or per function and "thread" */

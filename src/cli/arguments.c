@@ -115,7 +115,7 @@ static const struct name_list {
     size_t offset; /* in the list of the settings */
     bool (*is_known)(struct hp_spelling *spelling, const hotpath_results *results);
 } name_lists[] = {
-    {"HOTPATH_REPORT", "section", "; 'all' shows all sections", offsetof(struct hp_settings, show.report),
+    {"HOTPATH_SECTIONS", "section", "; 'all' shows all sections", offsetof(struct hp_settings, show.report),
      is_section},
     {"HOTPATH_COLUMNS", "column", "; 'all' shows all columns", offsetof(struct hp_settings, show.columns),
      is_column},
@@ -141,7 +141,7 @@ static bool is_granted(const struct name_list *list_of, const char *list, const 
 }
 
 /*
- * Whether all sections or columns named by this option exist: HOTPATH_REPORT, HOTPATH_COLUMNS or HOTPATH_SORT;
+ * Whether all sections or columns named by this option exist: HOTPATH_SECTIONS, HOTPATH_COLUMNS or HOTPATH_SORT;
  * other options name none. False: `problem` says which does not, and what may have been meant.
  */
 static bool wishes_are_known(const struct hp_settings *settings, const char *variable, char *problem, size_t size)
@@ -265,6 +265,13 @@ static const char *look_up(const char *variable, void *context)
     return given != NULL ? given : getenv(variable);
 }
 
+static const char *variable_of(const struct hp_option *option)
+{
+    const char *value = getenv(option->variable);
+    return option->other_variable == NULL || (value != NULL && value[0] != '\0') ? option->variable
+                                                                                 : option->other_variable;
+}
+
 /*
  * A misspelt name on the command line is an error; in the environment it only costs a line, which the report prints
  * itself.
@@ -283,7 +290,7 @@ static int check_lists(struct hp_arguments *arguments)
         if (arguments->options[at] != NULL)
             return hp_misuse(arguments->command, "--%s: %s", option->flag, problem);
         if (arguments->command->scopes & HP_SCOPE_RECORD)
-            hp_fail("%s: %s", option->variable, problem);
+            hp_fail("%s: %s", variable_of(option), problem);
     }
     return -1;
 }

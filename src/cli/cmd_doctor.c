@@ -336,6 +336,11 @@ static void check_proc(struct doctor *doctor)
     advise(doctor, "mount -t proc proc /proc");
 }
 
+static bool is_called(const char *variable, const char *name, size_t length)
+{
+    return variable != NULL && strlen(variable) == length && strncmp(variable, name, length) == 0;
+}
+
 /* A misspelt variable has no effect and causes no warning. */
 static void check_environment(struct doctor *doctor)
 {
@@ -348,8 +353,8 @@ static void check_environment(struct doctor *doctor)
         if (strncmp(*at, "HOTPATH", 7) != 0)
             continue;
         for (size_t option = 0; option < hp_option_count; option++)
-            is_known |= strlen(hp_options[option].variable) == length &&
-                        strncmp(hp_options[option].variable, *at, length) == 0;
+            is_known |= is_called(hp_options[option].variable, *at, length) ||
+                        is_called(hp_options[option].other_variable, *at, length);
         set++;
         if (!is_known && strlen(unknown) + length + 2 < sizeof unknown)
             snprintf(unknown + strlen(unknown), sizeof unknown - strlen(unknown), " %.*s", (int)length, *at);

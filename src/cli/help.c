@@ -38,7 +38,8 @@ static void print_wrapped(const char *text)
 static void print_help_entry(const struct hp_option *option)
 {
     char text[512];
-    printf("\n  %s=%s\n", option->variable, option->value);
+    printf("\n  %s=%s%s%s\n", option->variable, option->value, option->other_variable != NULL ? "  or " : "",
+           option->other_variable != NULL ? option->other_variable : "");
     snprintf(text, sizeof text, "%s Default: %s.", option->help,
              option->initial[0] ? option->initial : option->unset);
     print_wrapped(text);

@@ -58,10 +58,10 @@ const struct hp_option hp_options[] = {
     {"HOTPATH_KEYS_LIMIT", "keys_limit", FLAG("keys-limit", 0, RECORD), "N", "256", "",
      "Number of keys per HOTPATH_BLOCK_KEY that get their own row; all others share one row.", HP_OPTION_COUNT,
      AT_BOTH(record, keys_limit), hp_option_parse_count},
-    {"HOTPATH_REPORT", "report", FLAG("section", 's', SHOW), "LIST", "short", "",
+    {"HOTPATH_SECTIONS", "report", FLAG("section", 's', SHOW), "LIST", "short", "",
      "Sections of the report: short, auto (all that have data), all, a list such as timing,calltree, or -NAME to "
      "leave one out.",
-     HP_OPTION_TEXT, AT_BOTH(show, report), hp_option_parse_sections},
+     HP_OPTION_TEXT, AT_BOTH(show, report), hp_option_parse_sections, .other_variable = "HOTPATH_REPORT"},
     {"HOTPATH_FOCUS", "focus", FLAG("focus", 0, SHOW), "LIST", "", "no focus (every row)",
      "Show only rows that match a list of patterns, with the syntax of HOTPATH_FILTER: of functions, tasks, "
      "channels, "

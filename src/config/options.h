@@ -193,6 +193,7 @@ struct hp_option {
     size_t settings_size;
     bool (*parse)(const struct hp_option *option, const char *text, struct hp_settings *settings,
                   struct hp_text *ret_problem);
+    const char *other_variable; /* read if `variable` is not set; NULL: none */
 };
 
 #define HP_MAX_OPTIONS 64u

@@ -31,11 +31,18 @@ struct resolution {
     bool is_wrong[LEVELS][HP_MAX_OPTIONS];
 };
 
-static const char *environment_value(const struct resolution *resolution, const struct hp_option *option)
+/* NULL: not set. */
+static const char *look_up(const struct resolution *resolution, const char *variable)
 {
-    const char *value =
-        resolution->lookup ? resolution->lookup(option->variable, resolution->lookup_context) : NULL;
+    const char *value = resolution->lookup ? resolution->lookup(variable, resolution->lookup_context) : NULL;
     return value && value[0] ? value : NULL;
+}
+
+/* The variable that counts for an option. */
+static const char *variable_of(const struct resolution *resolution, const struct hp_option *option)
+{
+    return option->other_variable && !look_up(resolution, option->variable) ? option->other_variable
+                                                                            : option->variable;
 }
 
 /* The value of an option at one level; NULL: not set. */
@@ -48,7 +55,7 @@ static const char *value_at(const struct resolution *resolution, enum level leve
     case LEVEL_PROGRAM:
         return hp_program_value(option, resolution->options, buffer);
     default:
-        return environment_value(resolution, option);
+        return look_up(resolution, variable_of(resolution, option));
     }
 }
 
@@ -73,14 +80,14 @@ static void apply_level(struct resolution *resolution, enum level level)
 /* ---------------------------------------------------------------------------------------------- warnings */
 
 /* "hotpath: HOTPATH_LIMIT='many' " or "hotpath: option format='xml' " */
-static void begin_warning(struct hp_text *line, char bytes[LINE_BYTES], enum level level,
-                          const struct hp_option *option, const char *value)
+static void begin_warning(struct hp_text *line, char bytes[LINE_BYTES], const char *name, enum level level,
+                          const char *value)
 {
     hp_text_init(line, bytes, LINE_BYTES);
     hp_text_string(line, "hotpath: ");
     if (level == LEVEL_PROGRAM)
         hp_text_string(line, "option ");
-    hp_text_format(line, "%s='", level == LEVEL_PROGRAM ? option->field : option->variable);
+    hp_text_format(line, "%s='", name);
     hp_option_put_shown(line, value);
     hp_text_string(line, "' ");
 }
@@ -126,7 +133,7 @@ static void add_used(struct hp_text *line, const struct resolution *resolution, 
     if (option->type == HP_OPTION_LIMIT) {
         add_limits_used(line, option, resolution->settings);
     } else if (resolution->origin[index] == LEVEL_ENVIRONMENT) {
-        hp_text_format(line, "the value of %s", option->variable);
+        hp_text_format(line, "the value of %s", variable_of(resolution, option));
     } else if (resolution->origin[index] == LEVEL_PROGRAM) {
         hp_text_string(line, "the program's own value");
     } else {
@@ -145,7 +152,8 @@ static void warn_about(const struct resolution *resolution, enum level level, si
     const char *value = value_at(resolution, level, option, number);
     hp_text_init(&problem, problem_bytes, sizeof problem_bytes);
     option->parse(option, value, resolution->settings, &problem); /* fails again: see the top of this file */
-    begin_warning(&line, line_bytes, level, option, value);
+    begin_warning(&line, line_bytes, level == LEVEL_PROGRAM ? option->field : variable_of(resolution, option),
+                  level, value);
     hp_text_string(&line, hp_text_end(&problem));
     add_used(&line, resolution, index);
     give_warning(resolution, &line);
@@ -169,7 +177,8 @@ static bool is_known_variable(struct hp_spelling *spelling)
 {
     bool is_known = is_variable(spelling, "HOTPATH_PRELOAD"); /* src/preload/preload.c */
     for (size_t i = 0; i < hp_option_count && !is_known; i++)
-        is_known = is_variable(spelling, hp_options[i].variable);
+        is_known = is_variable(spelling, hp_options[i].variable) ||
+                   (hp_options[i].other_variable != NULL && is_variable(spelling, hp_options[i].other_variable));
     return is_known;
 }
 

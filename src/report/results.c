@@ -1,7 +1,7 @@
 /*
  * Results: the requested sections of a report, and the public functions that read them.
  *
- * The grammar of HOTPATH_REPORT: "auto" (everything that has data and is not on request only), "short" (the same,
+ * The grammar of HOTPATH_SECTIONS: "auto" (everything that has data and is not on request only), "short" (the same,
  * but text for people is shortened), "all", names (exactly those), "-name" (without it; alone or first it means
  * auto without it). The order of the items does not matter: the report has a fixed order. HOTPATH_SLOWEST adds its
  * section. SPDX-License-Identifier: MIT

@@ -233,9 +233,11 @@ def test_limits_of_sections(box):
     assert report.section("calltree")["shown_rows"] == 2
 
 
-def test_report_chooses_sections(box):
-    sections = lambda value: list(box.run("counts", env={"HOTPATH_REPORT": value}).report.values["sections"])
-    assert sections("timing") == ["timing"]
+def test_variables_choose_sections(box):
+    """HOTPATH_SECTIONS overrides HOTPATH_REPORT, which box.run sets to all."""
+    def sections(value, variable="HOTPATH_SECTIONS"):
+        return list(box.run("counts", env={variable: value}).report.values["sections"])
+    assert sections("timing") == sections("timing", "HOTPATH_REPORT") == ["timing"]
     assert sections("calltree") == ["calltree"]
     assert set(sections("timing,calltree")) == {"timing", "calltree"}
     assert "timing" in sections("auto")

@@ -15,10 +15,10 @@
 static void lists_of_names(void **state)
 {
     (void)state;
-    resolve_variable("HOTPATH_REPORT", " timing , calltree,");
+    resolve_variable("HOTPATH_SECTIONS", " timing , calltree,");
     assert_no_warning();
     assert_string_equal(settings.show.report, "timing,calltree");
-    resolve_variable("HOTPATH_REPORT", "all,-timing");
+    resolve_variable("HOTPATH_SECTIONS", "all,-timing");
     assert_string_equal(settings.show.report, "all,-timing");
     resolve_variable("HOTPATH_COLUMNS", "self, p99.9 ,rw_locks");
     assert_no_warning();
@@ -26,10 +26,10 @@ static void lists_of_names(void **state)
     static const char *const wrong[] = {"timing;calltree", "-", "--timing", "tim ing", "_x", ",,"};
     for (size_t i = 0; i < COUNT(wrong); i++) {
         char expected[256];
-        resolve_variable("HOTPATH_REPORT", wrong[i]);
+        resolve_variable("HOTPATH_SECTIONS", wrong[i]);
         snprintf(
             expected, sizeof expected,
-            "hotpath: HOTPATH_REPORT='%s' is not a list of sections such as short, auto, all, timing,calltree or "
+            "hotpath: HOTPATH_SECTIONS='%s' is not a list of sections such as short, auto, all, timing,calltree or "
             "-timing; using short",
             wrong[i]);
         assert_one_warning(expected);
@@ -42,6 +42,25 @@ static void lists_of_names(void **state)
         assert_one_warning(expected);
         assert_defaults();
     }
+}
+
+/* HOTPATH_REPORT chooses sections if HOTPATH_SECTIONS does not. */
+static void sections_by_either_name(void **state)
+{
+    (void)state;
+    resolve_variable("HOTPATH_REPORT", "timing");
+    assert_no_warning();
+    assert_string_equal(settings.show.report, "timing");
+    resolve(NULL, (struct variable[]){{"HOTPATH_REPORT", "timing"}, {"HOTPATH_SECTIONS", "cpu"}, {NULL, NULL}});
+    assert_no_warning();
+    assert_string_equal(settings.show.report, "cpu");
+    resolve(NULL, (struct variable[]){{"HOTPATH_REPORT", "timing"}, {"HOTPATH_SECTIONS", ""}, {NULL, NULL}});
+    assert_string_equal(settings.show.report, "timing");
+    const struct hotpath_options program = {.size = sizeof program, .report = "calltree"};
+    resolve(&program, (struct variable[]){{"HOTPATH_REPORT", "!"}, {NULL, NULL}});
+    assert_one_warning("hotpath: HOTPATH_REPORT='!' is not a list of sections such as short, auto, all, "
+                       "timing,calltree or -timing; using the program's own value");
+    assert_string_equal(settings.show.report, "calltree");
 }
 
 static void patterns(void **state)
@@ -195,6 +214,7 @@ int main(void)
     close(list_file);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_of_names),
+        cmocka_unit_test(sections_by_either_name),
         cmocka_unit_test(patterns),
         cmocka_unit_test(lists_of_patterns_are_bounded),
         cmocka_unit_test(lists_come_from_files),

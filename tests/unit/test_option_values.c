@@ -258,7 +258,7 @@ static void texts_are_bounded(void **state)
         {"HOTPATH_DIR", settings.record.dir, sizeof settings.record.dir,
          "$XDG_RUNTIME_DIR/hotpath, /dev/shm/hotpath-UID or /tmp/hotpath-UID"},
         {"HOTPATH_REPORT_LABEL", settings.record.label, sizeof settings.record.label, "no label"},
-        {"HOTPATH_REPORT", settings.show.report, sizeof settings.show.report, "short"},
+        {"HOTPATH_SECTIONS", settings.show.report, sizeof settings.show.report, "short"},
         {"HOTPATH_COLUMNS", settings.show.columns, sizeof settings.show.columns, "the default columns"},
         {"HOTPATH_SORT", settings.show.sort, sizeof settings.show.sort, "the default order"},
     };

@@ -465,10 +465,15 @@ static void unknown_variables_are_named(void **state)
 {
     (void)state;
 #define VARIABLE(text) ((char[]){text})
-    char *const environment[] = {VARIABLE("HOTPATH_LIMITS=3"),   VARIABLE("PATH=/bin"),
-                                 VARIABLE("HOTPATH=1"),          VARIABLE("HOTPATH_PRELOAD=all"),
-                                 VARIABLE("HOTPATH_REPORT=all"), VARIABLE("HOTPATH_SOMETHING_ELSE"),
-                                 VARIABLE("MY_HOTPATH_LIMIT=1"), NULL};
+    char *const environment[] = {VARIABLE("HOTPATH_LIMITS=3"),
+                                 VARIABLE("PATH=/bin"),
+                                 VARIABLE("HOTPATH=1"),
+                                 VARIABLE("HOTPATH_PRELOAD=all"),
+                                 VARIABLE("HOTPATH_REPORT=all"),
+                                 VARIABLE("HOTPATH_SOMETHING_ELSE"),
+                                 VARIABLE("MY_HOTPATH_LIMIT=1"),
+                                 VARIABLE("HOTPATH_SECTIONS=all"),
+                                 NULL};
     warning_count = 0;
     hp_options_warn_unknown(environment, collect, warnings);
     assert_int_equal(warning_count, 2);

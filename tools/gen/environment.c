@@ -92,7 +92,7 @@ static const char after_table[] =
     "HOTPATH_FILTER='/^(read|write)_/' ./program               # measure only these\n"
     "HOTPATH_FILTER='file:json*.c' HOTPATH_SKIP='*_debug' ./program\n"
     "HOTPATH_SKIP=@boring.txt ./program                        # a list in a file\n"
-    "HOTPATH_REPORT=timing,calltree ./program                  # two sections\n"
+    "HOTPATH_SECTIONS=timing,calltree ./program                # two sections\n"
     "HOTPATH_COLUMNS=self,min,max HOTPATH_PERCENTILES=50,99.9 ./program\n"
     "HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=run-%p.json ./program\n"
     "HOTPATH_SHUTDOWN_MS=10000 ./server                        # measure a server for ten seconds\n"
@@ -118,7 +118,9 @@ static void print_code_cell(FILE *out, const char *prefix, const char *text)
 static void print_row(FILE *out, const struct hp_option *option)
 {
     fputs("| ", out);
-    print_code_cell(out, "", option->variable);
+    if (option->other_variable)
+        fprintf(out, "`%s` or ", option->variable);
+    print_code_cell(out, "", option->other_variable ? option->other_variable : option->variable);
     if (option->field)
         print_code_cell(out, ".", option->field);
     else
