@@ -3,22 +3,61 @@
  *
  *     #include <hotpath.h>
  *
- *     int parse(const char *text)
- *     {
- *         HOTPATH_MEASURE();                    // measures each call of this function
- *         ...
- *     }
- *
- *     int main(void)
- *     {
- *         HOTPATH_MAIN();                       // prints a report when main returns or exit() is called
- *         return parse("...");
- *     }
+ *     int parse(const char *text) { HOTPATH_MEASURE(); ... }       // measures each call of this function
+ *     int main(void) { HOTPATH_MAIN(); return parse("..."); }      // prints a report at the end
  *
  *     cc -DHOTPATH main.c -lhotpath -pthread && ./a.out
  *
- * Without -DHOTPATH (or with -DHOTPATH=0) every macro below compiles to nothing: the object code is the
- * same as without the macros and there is nothing to link.
+ * The macros. Each is the same kind of syntax with and without -DHOTPATH:
+ *
+ * Functions and blocks
+ *   HOTPATH_MAIN(options)                           declaration starts the session; this function is the 100 % row
+ *   HOTPATH_SESSION(options)                        declaration the same for any scope; reports when the scope ends
+ *   HOTPATH_MEASURE()                               declaration measures this function from here until it returns
+ *   HOTPATH_MEASURE_AS("label")                     declaration the same under another name
+ *   HOTPATH_BLOCK("label")                          declaration measures from here to the end of the braces
+ *   HOTPATH_BLOCK_KEY("label", key)                 declaration the same, with one row per distinct text of `key`
+ *   HOTPATH_BEGIN(z, "label")                       declaration opens a zone named z ...
+ *   HOTPATH_END(z)                                  expression  ... and closes it, in the same function and thread
+ *   HOTPATH_EXPR("label", expr)                     expression  measures one expression and yields its value
+ *   HOTPATH_NOTE("format", ...)                     expression  attaches printf-style text to the innermost zone
+ *   HOTPATH_EXPECT_ALLOCS(most)                     declaration allocation limit from here to the end of the braces
+ *   HOTPATH_SKIP                                    attribute   keeps a function out of -finstrument-functions
+ * Values
+ *   HOTPATH_VALUE("key", x)                         expression  records a number, bool, pointer or text
+ *   HOTPATH_GAUGE_SET("key", n)                     expression  sets a gauge to n ...
+ *   HOTPATH_GAUGE_ADD("key", n)                     expression  ... or adds n to it, on any thread
+ *   HOTPATH_COUNT("key", n)                         expression  adds n to a counter
+ *   HOTPATH_DEBUG(expr)                             expression  records the value of an expression and yields it
+ * Channels: queues, pipes, rings
+ *   HOTPATH_CHANNEL_SENT("label", channel, ...)     expression  items were put into the queue ...
+ *   HOTPATH_CHANNEL_RECEIVED("label", channel, ...) expression  ... or taken out of it
+ *   HOTPATH_CHANNEL_REFUSED("label", channel, n)    expression  n items not accepted: the queue is full or closed
+ *   HOTPATH_CHANNEL_DROPPED("label", channel, n)    expression  n items in the queue were discarded
+ *   HOTPATH_CHANNEL_CAPACITY("label", channel, n)   expression  n items fit into the queue
+ *   HOTPATH_CHANNEL_TEXT("label", channel, ...)     expression  describes an item, if HOTPATH_LOG selects the label
+ *   HOTPATH_CHANNEL_FULL("label", channel)          declaration waits to the end of the braces: it is full ...
+ *   HOTPATH_CHANNEL_EMPTY("label", channel)         declaration ... or empty
+ *   HOTPATH_CHANNEL_END("label", channel)           expression  the queue was destroyed
+ * Streams: generators, iterators, readers
+ *   HOTPATH_STREAM_NEXT("label", stream)            declaration the producer works to the end of the braces ...
+ *   HOTPATH_STREAM_ITEM("label", stream, ...)       expression  ... and yields items
+ *   HOTPATH_STREAM_TEXT("label", stream, ...)       expression  describes an item, if HOTPATH_LOG selects the label
+ *   HOTPATH_STREAM_END("label", stream)             expression  the stream was destroyed
+ * Tasks: operations that begin at one place and end at another
+ *   HOTPATH_FIELD(hotpath_task, task)               declaration last member of a struct; no bytes without -DHOTPATH
+ *   HOTPATH_TASK(task, "label"[, .lane = 1])        expression  the task begins
+ *   HOTPATH_POLL(task)                              declaration it runs from here to the end of the braces
+ *   HOTPATH_RUN(task)                               declaration the same, and it ends there
+ *   HOTPATH_READY(task)                             expression  it has ended ...
+ *   HOTPATH_RESULT(task, "format", ...)             expression  ... with a printf-style result, kept if logged
+ *   HOTPATH_CANCEL(task)                            expression  it has ended without a result
+ * Event loops
+ *   HOTPATH_LOOP_WAIT("label")                      declaration the loop waits from here to the end of the braces
+ *   HOTPATH_LOOP_END("label")                       expression  the loop, and its last turn, has ended
+ *
+ * Without -DHOTPATH, or with -DHOTPATH=0, the object code is the same as without the macros, and there is nothing
+ * to link.
  *
  * Cost: two reads of the CPU's time stamp counter and a few stores to thread-private memory; see bench/RESULTS.md.
  * Threads: every macro may be used on any thread at any time. Only the first use of a macro takes a lock.
@@ -26,8 +65,8 @@
  * fork: the child gets its own session, which begins at its first zone.
  * Memory: hotpath does not use the program's heap. If the session file is full, the report shows what was lost.
  *
- * This file has what users write: measuring, control, options. Its parts in hotpath/: results.h (reading reports),
- * inline.h (what the macros expand to), off.h (the macros without -DHOTPATH).
+ * This file has what users write: the macros, then control functions, then options. Its other parts are in
+ * hotpath/: results.h (reading reports), inline.h (what the macros expand to), off.h (all of it without -DHOTPATH).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -55,71 +94,19 @@
 #define HOTPATH_ON_ 0
 #endif
 
-#include <stddef.h>
-#include <stdint.h>
-
-#if defined(__GNUC__)
-#define HOTPATH_API_ __attribute__((visibility("default")))
-#else
-#define HOTPATH_API_
-#endif
-
-#if HOTPATH_ON_
-
-#if !defined(__GNUC__)
+#if HOTPATH_ON_ && !defined(__GNUC__)
 #error "hotpath needs gcc or clang; leave HOTPATH undefined to compile it out"
 #endif
 
+#include <stddef.h>
+#include <stdint.h>
+
 /* ---------------------------------------------------------------------------------------------- measuring */
 
+#if HOTPATH_ON_ /* otherwise hotpath/off.h has them */
+
 /*
- * The macros. With and without -DHOTPATH, each is the same kind of syntax:
- *
- *   HOTPATH_MAIN(options)        declaration   starts the session, measures this function as the 100 % row
- *   HOTPATH_SESSION(options)     declaration   the same for any scope: reports when the scope ends
- *   HOTPATH_MEASURE()            declaration   measures this function from here until it returns
- *   HOTPATH_MEASURE_AS("label")  declaration   the same under another name
- *   HOTPATH_BLOCK("label")       declaration   measures from here to the end of the enclosing braces
- *   HOTPATH_BEGIN(z, "label")    declaration   opens a zone named z ...
- *   HOTPATH_END(z)               expression    ... and closes it, in the same function and thread
- *   HOTPATH_EXPR("label", expr)  expression    measures one expression and yields its value
- *   HOTPATH_BLOCK_KEY("label", key) declaration  HOTPATH_BLOCK with one row per distinct text of `key`
- *   HOTPATH_NOTE("format", ...)  expression    attaches printf-formatted text to the innermost open zone
- *   HOTPATH_EXPECT_ALLOCS(most)  declaration   allocation limit from here to the end of the braces
- *   HOTPATH_VALUE("key", x)      expression    records a number, bool, pointer or text: see below
- *   HOTPATH_GAUGE_SET("key", n)  expression    sets a gauge to n ...
- *   HOTPATH_GAUGE_ADD("key", n)  expression    ... or adds n to it, on any thread
- *   HOTPATH_COUNT("key", n)      expression    adds n to a counter
- *   HOTPATH_DEBUG(expr)          expression    records the value of the expression and yields it
- *   HOTPATH_CHANNEL_SENT("label", channel, items, bytes, length[, id])  expression
- *                                              items were put into a queue ...
- *   HOTPATH_CHANNEL_RECEIVED("label", channel, items, bytes, length[, id])  expression
- *                                              ... and taken out of it: see below
- *   HOTPATH_CHANNEL_REFUSED("label", channel, items)  expression  the queue was full or closed: items not accepted
- *   HOTPATH_CHANNEL_DROPPED("label", channel, items)  expression  items in the queue were discarded
- *   HOTPATH_CHANNEL_CAPACITY("label", channel, items)  expression  how many items fit into the queue
- *   HOTPATH_CHANNEL_TEXT("label", channel, "format", ...)  expression
- *                                              describes an item, if HOTPATH_LOG selects the label
- *   HOTPATH_CHANNEL_FULL("label", channel)  declaration
- *                                              waits to the end of the braces because the queue is full ...
- *   HOTPATH_CHANNEL_EMPTY("label", channel)  declaration  ... or because it is empty
- *   HOTPATH_CHANNEL_END("label", channel)  expression  the queue was destroyed
- *   HOTPATH_STREAM_NEXT("label", stream)  declaration  a producer works from here to the end of the braces ...
- *   HOTPATH_STREAM_ITEM("label", stream, items, bytes)  expression  ... and yields items: see below
- *   HOTPATH_STREAM_TEXT("label", stream, "format", ...)  expression
- *                                              describes an item, if HOTPATH_LOG selects the label
- *   HOTPATH_STREAM_END("label", stream)  expression  the stream was destroyed
- *   HOTPATH_FIELD(hotpath_task, task)  declaration  last member of a struct: a task; no bytes without -DHOTPATH
- *   HOTPATH_TASK(task, "label"[, .lane = 1])  expression
- *                                              starts an operation that may end elsewhere, on any thread: see below
- *   HOTPATH_POLL(task)           declaration   the task runs from here to the end of the braces
- *   HOTPATH_RUN(task)            declaration   the same, and the task is ready at the end
- *   HOTPATH_READY(task)          expression    the task has ended ...
- *   HOTPATH_RESULT(task, "format", ...)  expression  ... with a printf-formatted result, kept if logged
- *   HOTPATH_CANCEL(task)         expression    the task has ended without a result
- *   HOTPATH_LOOP_WAIT("label")   declaration   an event loop waits from here to the end of the braces: see below
- *   HOTPATH_LOOP_END("label")    expression    the loop, and its last turn, has ended
- *   HOTPATH_SKIP                 attribute     keeps a function out of -finstrument-functions
+ * Functions and blocks.
  *
  * Labels are string literals; a key is any text and is copied. HOTPATH_MEASURE(.log = 1),
  * HOTPATH_MEASURE_AS("label", .log = 1) and HOTPATH_BLOCK("label", .log = 1) keep the latest calls and their notes,
@@ -133,22 +120,36 @@
  * A zone that longjmp skipped, or that was never closed, is detected when an enclosing zone ends or when its stack
  * space is reused. It is then counted, with the time up to the end of the last zone inside it.
  */
+#define HOTPATH_MAIN(...)                                                                                          \
+    HOTPATH_SITE_(hotpath_main_site_, HOTPATH_KIND_MAIN_, HOTPATH_FUNCTION_, );                                    \
+    HOTPATH_SCOPE_ struct hotpath_zone hotpath_main_zone_ HOTPATH_AT_END_(hotpath_close_) = {hotpath_v1_main(      \
+        &hotpath_main_zone_, &hotpath_main_site_, HOTPATH_POINTER_(HOTPATH_OPTIONS_(__VA_ARGS__)))}
+
+#define HOTPATH_SESSION(...)                                                                                       \
+    HOTPATH_SITE_(hotpath_session_site_, HOTPATH_KIND_MAIN_, HOTPATH_FUNCTION_, );                                 \
+    HOTPATH_SCOPE_ struct hotpath_zone hotpath_session_zone_ HOTPATH_AT_END_(hotpath_v1_session_end) = {           \
+        hotpath_v1_session(&hotpath_session_zone_, &hotpath_session_site_,                                         \
+                           HOTPATH_POINTER_(HOTPATH_OPTIONS_(__VA_ARGS__)))}
+
 #define HOTPATH_MEASURE(...)                                                                                       \
     HOTPATH_ZONE_(HOTPATH_NAME_(__COUNTER__), HOTPATH_KIND_FUNCTION_, HOTPATH_FUNCTION_, __VA_ARGS__)
 #define HOTPATH_MEASURE_AS(...) HOTPATH_LABELLED_(HOTPATH_KIND_LABEL_, __VA_ARGS__)
 #define HOTPATH_BLOCK(...) HOTPATH_LABELLED_(HOTPATH_KIND_BLOCK_, __VA_ARGS__)
-
 #define HOTPATH_BLOCK_KEY(label, key) HOTPATH_KEYED_(HOTPATH_NAME_(__COUNTER__), "" label "", key)
-#define HOTPATH_NOTE(...) (hotpath_takes_note_() ? hotpath_v1_note(__VA_ARGS__) : (void)0)
-
 #define HOTPATH_BEGIN(zone, label)                                                                                 \
     HOTPATH_SITE_(hotpath_site_of_##zone, HOTPATH_KIND_BLOCK_, "" label "", );                                     \
     struct hotpath_zone zone = {hotpath_open_(&zone, &hotpath_site_of_##zone)}
 #define HOTPATH_END(zone) hotpath_close_(&(zone))
-
 #define HOTPATH_EXPR(label, ...) HOTPATH_EXPR_("" label "", (__VA_ARGS__))
-
+#define HOTPATH_NOTE(...) (hotpath_takes_note_() ? hotpath_v1_note(__VA_ARGS__) : (void)0)
 #define HOTPATH_SKIP __attribute__((no_instrument_function))
+
+/*
+ * Allocation limit for a scope, for tests: this thread may allocate at most `most` times (a realloc counts). If it
+ * exceeds the limit, or allocations are not counted (-lhotpath_alloc counts them), the library writes one line to
+ * stderr and calls abort(), or calls the function set by hotpath_set_on_unexpected. Needs no session.
+ */
+#define HOTPATH_EXPECT_ALLOCS(most) HOTPATH_EXPECTED_(HOTPATH_NAME_(__COUNTER__), most)
 
 /*
  * Values: for each key the report shows the last, minimum, maximum and mean value, percentiles, the count, and the
@@ -173,11 +174,13 @@
 
 /*
  * Channels: queues, pipes and rings of any implementation. The report shows all channels of a label together, and
- * each one by its address (NULL: the label is one channel). `items` is the number of items sent or received,
- * `bytes` their size (0: not relevant), `length` the number of items now in the channel (-1: unknown). Use SENT
- * before others can receive the item and RECEIVED after receiving it, so that the count of items inside never goes
- * below 0. If sender and receiver identify the item by an `id` (its address, its position in a ring; 0: none), the
- * report shows percentiles of the time that items spend inside; the mean needs no id.
+ * each one by its address (NULL: the label is one channel).
+ *
+ * HOTPATH_CHANNEL_SENT("label", channel, items, bytes, length[, id]), and RECEIVED likewise: `items` is the number
+ * of items sent or received, `bytes` their size (0: not relevant), `length` the number of items now in the channel
+ * (-1: unknown). Use SENT before others can receive the item and RECEIVED after receiving it, so that the count of
+ * items inside never goes below 0. If sender and receiver identify the item by an `id` (its address, its position
+ * in a ring; 0: none), the report shows percentiles of the time that items spend inside; the mean needs no id.
  */
 #define HOTPATH_CHANNEL_SENT(label, channel, ...)                                                                  \
     HOTPATH_PASSED_(hotpath_sent_, HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, __VA_ARGS__,  \
@@ -185,8 +188,6 @@
 #define HOTPATH_CHANNEL_RECEIVED(label, channel, ...)                                                              \
     HOTPATH_PASSED_(hotpath_received_, HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel,           \
                     __VA_ARGS__, 0, )
-#define HOTPATH_PASSED_(tell, site, channel, items, bytes, length, id, ...)                                        \
-    tell(site, channel, (uint64_t)(items), (uint64_t)(bytes), (int64_t)(length), (uint64_t)(id))
 #define HOTPATH_CHANNEL_REFUSED(label, channel, items)                                                             \
     hotpath_lost_(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, (uint64_t)(items), 0)
 #define HOTPATH_CHANNEL_DROPPED(label, channel, items)                                                             \
@@ -249,39 +250,20 @@
 #define HOTPATH_LOOP_WAIT(label) HOTPATH_LOOP_WAIT_(HOTPATH_NAME_(__COUNTER__), "" label "")
 #define HOTPATH_LOOP_END(label) hotpath_loop_end_(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""))
 
-/*
- * Allocation limit for a scope, for tests: this thread may allocate at most `most` times (a realloc counts). If it
- * exceeds the limit, or allocations are not counted (-lhotpath_alloc counts them), the library writes one line to
- * stderr and calls abort(), or calls the function set by hotpath_set_on_unexpected. Needs no session.
- */
-#define HOTPATH_EXPECT_ALLOCS(most) HOTPATH_EXPECTED_(HOTPATH_NAME_(__COUNTER__), most)
-
-#ifdef __cplusplus
-#define HOTPATH_OPTIONS_(...) (hotpath::options() __VA_ARGS__)
-#else
-#define HOTPATH_OPTIONS_(...) ((struct hotpath_options){.size = sizeof(struct hotpath_options), __VA_ARGS__})
-#endif
-
-#define HOTPATH_MAIN(...)                                                                                          \
-    HOTPATH_SITE_(hotpath_main_site_, HOTPATH_KIND_MAIN_, HOTPATH_FUNCTION_, );                                    \
-    HOTPATH_SCOPE_ struct hotpath_zone hotpath_main_zone_ HOTPATH_AT_END_(hotpath_close_) = {hotpath_v1_main(      \
-        &hotpath_main_zone_, &hotpath_main_site_, HOTPATH_POINTER_(HOTPATH_OPTIONS_(__VA_ARGS__)))}
-
-#define HOTPATH_SESSION(...)                                                                                       \
-    HOTPATH_SITE_(hotpath_session_site_, HOTPATH_KIND_MAIN_, HOTPATH_FUNCTION_, );                                 \
-    HOTPATH_SCOPE_ struct hotpath_zone hotpath_session_zone_ HOTPATH_AT_END_(hotpath_v1_session_end) = {           \
-        hotpath_v1_session(&hotpath_session_zone_, &hotpath_session_site_,                                         \
-                           HOTPATH_POINTER_(HOTPATH_OPTIONS_(__VA_ARGS__)))}
-
 #endif /* HOTPATH_ON_ */
+
+/* ------------------------------------------------------------------------------------------------ control */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* ------------------------------------------------------------------------------------------------ control */
-
-struct hotpath_options;
+/* Functions of the library. Without -DHOTPATH they do nothing (hotpath/off.h). */
+#if HOTPATH_ON_
+#define HOTPATH_API_ __attribute__((visibility("default")))
+#else
+#define HOTPATH_API_ static inline
+#endif
 
 /* Control functions return 0 or one of these. hotpath_strerror gives the text. */
 enum hotpath_status {
@@ -294,43 +276,7 @@ enum hotpath_status {
     HOTPATH_E_OUTPUT = -6    /* the report could not be written */
 };
 
-/* A stack of open zones: a coroutine's, or 0 for the calling thread's own. See hotpath_switch. */
-typedef uint64_t hotpath_lane;
-
-/* A task: see HOTPATH_TASK. An opaque number; 0: none. */
-typedef struct {
-    uint64_t id_;
-} hotpath_task;
-
-/* Allocations and frees of the calling thread: see hotpath_read_allocs. */
-struct hotpath_alloc_counts {
-    uint64_t count;        /* allocations, including realloc */
-    uint64_t bytes;        /* requested */
-    uint64_t freed_count;  /* blocks freed or passed to realloc */
-    uint64_t freed_usable; /* their usable bytes, by malloc_usable_size */
-    uint64_t session;      /* session these belong to; 0: counted without a session */
-};
-
-/* A scope that allocated more often than HOTPATH_EXPECT_ALLOCS permits. */
-struct hotpath_unexpected {
-    const char *file;
-    const char *function;
-    uint32_t line;
-    uint32_t is_counted; /* 0: allocations could not be counted, so the result is unknown */
-    uint64_t expected;
-    uint64_t count;
-    uint64_t bytes;
-};
-
-/* Called instead of abort(), with no message on stderr. May return, or leave by longjmp. */
-typedef void hotpath_on_unexpected(const struct hotpath_unexpected *unexpected, void *context);
-
-typedef struct hotpath_results hotpath_results;
-
-/* Receives the rows instead of the built-in output. The results are valid until the callback returns. */
-typedef void hotpath_reporter(const hotpath_results *results, void *context);
-
-#if HOTPATH_ON_
+struct hotpath_options; /* see below */
 
 /*
  * Starts a session. NULL means all defaults; the environment overrides these options. Returns 0, HOTPATH_E_ACTIVE
@@ -347,6 +293,11 @@ HOTPATH_API_ int hotpath_stop(void);
 /* Writes a report of everything so far; recording continues. Any thread; not in a signal handler. */
 HOTPATH_API_ int hotpath_report(void);
 
+typedef struct hotpath_results hotpath_results;
+
+/* Receives the rows instead of the built-in output. The results are valid until the callback returns. */
+typedef void hotpath_reporter(const hotpath_results *results, void *context);
+
 /*
  * From now on `reporter` receives every report of this process instead of the built-in output; NULL restores that.
  * The report on SIGINT or SIGTERM stays built-in, because a signal handler must not call `reporter`.
@@ -362,11 +313,34 @@ HOTPATH_API_ const char *hotpath_version(void);
 /* The path of the running session's file; "" if there is no session or its file has no name. */
 HOTPATH_API_ const char *hotpath_session_path(void);
 
+/* Allocations and frees of the calling thread: see hotpath_read_allocs. */
+struct hotpath_alloc_counts {
+    uint64_t count;        /* allocations, including realloc */
+    uint64_t bytes;        /* requested */
+    uint64_t freed_count;  /* blocks freed or passed to realloc */
+    uint64_t freed_usable; /* their usable bytes, by malloc_usable_size */
+    uint64_t session;      /* session these belong to; 0: counted without a session */
+};
+
 /*
  * Allocations of the calling thread so far; subtract two readings. HOTPATH_E_OFF if malloc is not counted. Readings
  * from different sessions cannot be compared. Any thread, any time.
  */
 HOTPATH_API_ int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts);
+
+/* A scope that allocated more often than HOTPATH_EXPECT_ALLOCS permits. */
+struct hotpath_unexpected {
+    const char *file;
+    const char *function;
+    uint32_t line;
+    uint32_t is_counted; /* 0: allocations could not be counted, so the result is unknown */
+    uint64_t expected;
+    uint64_t count;
+    uint64_t bytes;
+};
+
+/* Called instead of abort(), with no message on stderr. May return, or leave by longjmp. */
+typedef void hotpath_on_unexpected(const struct hotpath_unexpected *unexpected, void *context);
 
 /* Sets the function that HOTPATH_EXPECT_ALLOCS calls when a limit is exceeded; NULL restores the default. */
 HOTPATH_API_ void hotpath_set_on_unexpected(hotpath_on_unexpected *on_unexpected, void *context);
@@ -380,6 +354,11 @@ HOTPATH_API_ void hotpath_alloc_event(const char *label, const void *block, size
 HOTPATH_API_ void hotpath_free_event(const char *label, const void *block);
 HOTPATH_API_ void hotpath_free_all_event(const char *label);
 
+/* A task: see HOTPATH_TASK. An opaque number; 0: none. */
+typedef struct {
+    uint64_t id_;
+} hotpath_task;
+
 /* The task of the innermost poll on the calling thread, or none; for adapters. Any thread, any time. */
 HOTPATH_API_ hotpath_task hotpath_current(void);
 
@@ -391,6 +370,9 @@ HOTPATH_API_ hotpath_task hotpath_current(void);
 HOTPATH_API_ hotpath_task *hotpath_task_of(const void *object);
 HOTPATH_API_ hotpath_task *hotpath_task_at(const void *object);
 
+/* A stack of open zones: a coroutine's, or 0 for the calling thread's own. See hotpath_switch. */
+typedef uint64_t hotpath_lane;
+
 /*
  * Coroutines that switch stacks while zones are open: see docs/coroutines.md. A lane is the stack of open zones of
  * one coroutine; 0 is the calling thread's own. hotpath_switch moves the calling thread to another lane and returns
@@ -401,8 +383,6 @@ HOTPATH_API_ hotpath_task *hotpath_task_at(const void *object);
 HOTPATH_API_ hotpath_lane hotpath_lane_begin(void);
 HOTPATH_API_ hotpath_lane hotpath_switch(hotpath_lane to);
 HOTPATH_API_ void hotpath_lane_end(hotpath_lane lane);
-
-#endif /* HOTPATH_ON_ */
 
 /* ------------------------------------------------------------------------------------------------ options */
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 def measured(text):
     """What stands between `#if HOTPATH_ON_` and its `#endif`."""
-    return "".join(re.findall(r"^#if HOTPATH_ON_\n(.*?)^#endif /\* HOTPATH_ON_ \*/$", text, re.M | re.S))
+    return "".join(re.findall(r"^#if HOTPATH_ON_\b[^\n]*\n(.*?)^#endif /\* HOTPATH_ON_ \*/$", text, re.M | re.S))
 
 
 def is_public(name):
@@ -34,7 +34,7 @@ def macros(text):
 def functions(text):
     """{name: signature in one line}"""
     found = {}
-    for match in re.finditer(r"^HOTPATH_(?:API|OFF)_ ([^;{}]*?\b(hotpath_\w+)\([^)]*\))", text, re.M):
+    for match in re.finditer(r"^HOTPATH_API_ ([^;{}]*?\b(hotpath_\w+)\([^)]*\))", text, re.M):
         if is_public(match.group(2)):
             found[match.group(2)] = re.sub(r"\s+", " ", match.group(1))
     return found

@@ -357,7 +357,7 @@ HOTPATH_ADAPTER_ void hotpath_wait_queue_(struct hotpath_wait_ *wait, struct hot
                                           hotpath_callback_ *work)
 {
     /* No `then`: that waits for the whole operation, and this is a part of it. */
-    const hotpath_task nobody = {0}, queued = hotpath_own_begin_(site, nobody);
+    const hotpath_task none = {0}, queued = hotpath_own_begin_(site, none);
     hotpath_wait_hold_(wait);
     wait->queued = queued;
     wait->other = work;

@@ -804,9 +804,9 @@ hotpath_task_with_(hotpath_task *task, struct hotpath_site *site, hotpath_task w
 static inline __attribute__((always_inline, unused, no_instrument_function)) void
 hotpath_laned_task_(hotpath_task *task, struct hotpath_site *site, int has_lane)
 {
-    hotpath_task nobody;
-    nobody.id_ = 0;
-    hotpath_task_with_(task, site, nobody, has_lane);
+    hotpath_task none;
+    none.id_ = 0;
+    hotpath_task_with_(task, site, none, has_lane);
 }
 
 static inline __attribute__((always_inline, unused, no_instrument_function)) struct hotpath_poll_ *
@@ -944,6 +944,12 @@ hotpath_of_double_(double real)
     HOTPATH_SITE_(zone##_site, kind, label, __VA_ARGS__);                                                          \
     HOTPATH_SCOPE_ struct hotpath_zone zone HOTPATH_AT_END_(hotpath_close_) = {hotpath_open_(&zone, &zone##_site)}
 
+#ifdef __cplusplus
+#define HOTPATH_OPTIONS_(...) (hotpath::options() __VA_ARGS__)
+#else
+#define HOTPATH_OPTIONS_(...) ((struct hotpath_options){.size = sizeof(struct hotpath_options), __VA_ARGS__})
+#endif
+
 /* A label, or a label and one argument. */
 #define HOTPATH_LABELLED_(kind, ...)                                                                               \
     HOTPATH_PICK_(__VA_ARGS__, HOTPATH_WITH_TRAIT_, HOTPATH_WITHOUT_TRAIT_, )(kind, __VA_ARGS__)
@@ -968,6 +974,8 @@ hotpath_of_double_(double real)
     HOTPATH_SITE_(next##_site, HOTPATH_KIND_OBJECT_, label, );                                                     \
     HOTPATH_SCOPE_ struct hotpath_stream_next_ next HOTPATH_AT_END_(hotpath_end_next_) = {                         \
         hotpath_begin_next_(&next, &next##_site, stream)}
+#define HOTPATH_PASSED_(tell, site, channel, items, bytes, length, id, ...)                                        \
+    tell(site, channel, (uint64_t)(items), (uint64_t)(bytes), (int64_t)(length), (uint64_t)(id))
 #define HOTPATH_WAIT_(wait, label, channel, is_full) HOTPATH_WAIT_NAMED_(wait, label, channel, is_full)
 #define HOTPATH_WAIT_NAMED_(wait, label, channel, is_full)                                                         \
     HOTPATH_SITE_(wait##_site, HOTPATH_KIND_OBJECT_, label, );                                                     \

@@ -88,94 +88,93 @@ __attribute__((format(printf, 1, 2)))
 #endif
 int hotpath_note_nowhere_(const char *format, ...); /* never called: lets the compiler check the arguments */
 
-#define HOTPATH_OFF_ static inline
-HOTPATH_OFF_ int hotpath_start(const struct hotpath_options *options)
+HOTPATH_API_ int hotpath_start(const struct hotpath_options *options)
 {
     (void)options;
     return HOTPATH_E_OFF;
 }
-HOTPATH_OFF_ int hotpath_stop(void) { return HOTPATH_E_OFF; }
-HOTPATH_OFF_ int hotpath_report(void) { return HOTPATH_E_OFF; }
-HOTPATH_OFF_ void hotpath_set_reporter(hotpath_reporter *reporter, void *context)
+HOTPATH_API_ int hotpath_stop(void) { return HOTPATH_E_OFF; }
+HOTPATH_API_ int hotpath_report(void) { return HOTPATH_E_OFF; }
+HOTPATH_API_ void hotpath_set_reporter(hotpath_reporter *reporter, void *context)
 {
     (void)reporter;
     (void)context;
 }
-HOTPATH_OFF_ const char *hotpath_strerror(int status)
+HOTPATH_API_ const char *hotpath_strerror(int status)
 {
     return status == HOTPATH_OK ? "done" : "hotpath is compiled out";
 }
-HOTPATH_OFF_ const char *hotpath_version(void) { return HOTPATH_VERSION; }
-HOTPATH_OFF_ const char *hotpath_session_path(void) { return ""; }
-HOTPATH_OFF_ int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts)
+HOTPATH_API_ const char *hotpath_version(void) { return HOTPATH_VERSION; }
+HOTPATH_API_ const char *hotpath_session_path(void) { return ""; }
+HOTPATH_API_ int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts)
 {
     (void)ret_counts;
     return HOTPATH_E_OFF;
 }
-HOTPATH_OFF_ void hotpath_set_on_unexpected(hotpath_on_unexpected *on_unexpected, void *context)
+HOTPATH_API_ void hotpath_set_on_unexpected(hotpath_on_unexpected *on_unexpected, void *context)
 {
     (void)on_unexpected;
     (void)context;
 }
-HOTPATH_OFF_ void hotpath_alloc_event(const char *label, const void *block, size_t size)
+HOTPATH_API_ void hotpath_alloc_event(const char *label, const void *block, size_t size)
 {
     (void)label;
     (void)block;
     (void)size;
 }
-HOTPATH_OFF_ void hotpath_free_event(const char *label, const void *block)
+HOTPATH_API_ void hotpath_free_event(const char *label, const void *block)
 {
     (void)label;
     (void)block;
 }
-HOTPATH_OFF_ void hotpath_free_all_event(const char *label) { (void)label; }
-HOTPATH_OFF_ hotpath_lane hotpath_lane_begin(void) { return 0; }
-HOTPATH_OFF_ hotpath_task *hotpath_task_of(const void *object)
+HOTPATH_API_ void hotpath_free_all_event(const char *label) { (void)label; }
+HOTPATH_API_ hotpath_lane hotpath_lane_begin(void) { return 0; }
+HOTPATH_API_ hotpath_task *hotpath_task_of(const void *object)
 {
     (void)object;
     return NULL;
 }
-HOTPATH_OFF_ hotpath_task *hotpath_task_at(const void *object)
+HOTPATH_API_ hotpath_task *hotpath_task_at(const void *object)
 {
     (void)object;
     return NULL;
 }
-HOTPATH_OFF_ hotpath_task hotpath_current(void)
+HOTPATH_API_ hotpath_task hotpath_current(void)
 {
     hotpath_task none = {0};
     return none;
 }
-HOTPATH_OFF_ hotpath_lane hotpath_switch(hotpath_lane to)
+HOTPATH_API_ hotpath_lane hotpath_switch(hotpath_lane to)
 {
     (void)to;
     return 0;
 }
-HOTPATH_OFF_ void hotpath_lane_end(hotpath_lane lane) { (void)lane; }
-HOTPATH_OFF_ uint64_t hotpath_results_elapsed_ns(const hotpath_results *results)
+HOTPATH_API_ void hotpath_lane_end(hotpath_lane lane) { (void)lane; }
+HOTPATH_API_ uint64_t hotpath_results_elapsed_ns(const hotpath_results *results)
 {
     return (void)results, UINT64_C(0);
 }
-HOTPATH_OFF_ const char *hotpath_results_label(const hotpath_results *results) { return (void)results, ""; }
-HOTPATH_OFF_ const char *hotpath_results_headline(const hotpath_results *results) { return (void)results, ""; }
-HOTPATH_OFF_ size_t hotpath_results_sections(const hotpath_results *results) { return (void)results, (size_t)0; }
-HOTPATH_OFF_ const hotpath_section *hotpath_results_section(const hotpath_results *results, size_t index)
+HOTPATH_API_ const char *hotpath_results_label(const hotpath_results *results) { return (void)results, ""; }
+HOTPATH_API_ const char *hotpath_results_headline(const hotpath_results *results) { return (void)results, ""; }
+HOTPATH_API_ size_t hotpath_results_sections(const hotpath_results *results) { return (void)results, (size_t)0; }
+HOTPATH_API_ const hotpath_section *hotpath_results_section(const hotpath_results *results, size_t index)
 {
     (void)results;
     (void)index;
     return NULL;
 }
-HOTPATH_OFF_ const char *hotpath_section_name(const hotpath_section *section) { return (void)section, ""; }
-HOTPATH_OFF_ const char *hotpath_section_description(const hotpath_section *section) { return (void)section, ""; }
-HOTPATH_OFF_ size_t hotpath_section_columns(const hotpath_section *section) { return (void)section, (size_t)0; }
-HOTPATH_OFF_ const struct hotpath_column *hotpath_section_column(const hotpath_section *section, size_t index)
+HOTPATH_API_ const char *hotpath_section_name(const hotpath_section *section) { return (void)section, ""; }
+HOTPATH_API_ const char *hotpath_section_description(const hotpath_section *section) { return (void)section, ""; }
+HOTPATH_API_ size_t hotpath_section_columns(const hotpath_section *section) { return (void)section, (size_t)0; }
+HOTPATH_API_ const struct hotpath_column *hotpath_section_column(const hotpath_section *section, size_t index)
 {
     (void)section;
     (void)index;
     return NULL;
 }
-HOTPATH_OFF_ size_t hotpath_section_rows(const hotpath_section *section) { return (void)section, (size_t)0; }
-HOTPATH_OFF_ size_t hotpath_section_total_rows(const hotpath_section *section) { return (void)section, (size_t)0; }
-HOTPATH_OFF_ int hotpath_section_cell(const hotpath_section *section, size_t row, size_t column,
+HOTPATH_API_ size_t hotpath_section_rows(const hotpath_section *section) { return (void)section, (size_t)0; }
+HOTPATH_API_ size_t hotpath_section_total_rows(const hotpath_section *section) { return (void)section, (size_t)0; }
+HOTPATH_API_ int hotpath_section_cell(const hotpath_section *section, size_t row, size_t column,
                                       struct hotpath_cell *ret_cell)
 {
     (void)section;
@@ -184,14 +183,14 @@ HOTPATH_OFF_ int hotpath_section_cell(const hotpath_section *section, size_t row
     (void)ret_cell;
     return HOTPATH_E_OFF;
 }
-HOTPATH_OFF_ int hotpath_section_row(const hotpath_section *section, size_t row, struct hotpath_row *ret_row)
+HOTPATH_API_ int hotpath_section_row(const hotpath_section *section, size_t row, struct hotpath_row *ret_row)
 {
     (void)section;
     (void)row;
     (void)ret_row;
     return HOTPATH_E_OFF;
 }
-HOTPATH_OFF_ int hotpath_section_histogram(const hotpath_section *section, size_t row, size_t column,
+HOTPATH_API_ int hotpath_section_histogram(const hotpath_section *section, size_t row, size_t column,
                                            struct hotpath_histogram *ret_histogram)
 {
     (void)section;
@@ -200,7 +199,7 @@ HOTPATH_OFF_ int hotpath_section_histogram(const hotpath_section *section, size_
     (void)ret_histogram;
     return HOTPATH_E_OFF;
 }
-HOTPATH_OFF_ int hotpath_section_series(const hotpath_section *section, size_t row, size_t column,
+HOTPATH_API_ int hotpath_section_series(const hotpath_section *section, size_t row, size_t column,
                                         struct hotpath_series *ret_series)
 {
     (void)section;

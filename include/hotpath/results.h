@@ -89,8 +89,6 @@ struct hotpath_series {
     const double *values;
 };
 
-#if HOTPATH_ON_
-
 /* Reading results: sections, their columns, their rows. An index out of range gives NULL or 0. */
 HOTPATH_API_ uint64_t hotpath_results_elapsed_ns(const hotpath_results *results);
 HOTPATH_API_ const char *hotpath_results_label(const hotpath_results *results);
@@ -112,8 +110,6 @@ HOTPATH_API_ int hotpath_section_histogram(const hotpath_section *section, size_
                                            struct hotpath_histogram *ret_histogram);
 HOTPATH_API_ int hotpath_section_series(const hotpath_section *section, size_t row, size_t column,
                                         struct hotpath_series *ret_series);
-
-#endif /* HOTPATH_ON_ */
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -1,5 +1,5 @@
 /*
- * Entry points of the recorder that only hooks call (src/preload): interposed malloc, waits, transfers and the like.
+ * Entry points of the recorder that only hooks call (src/preload): interposed malloc, waits, transfers and others.
  * They are exported, because the hooks are in another library, but they are in no public header. The names contain
  * v1 for the same reason as those of include/hotpath/inline.h.
  *
@@ -14,8 +14,9 @@
 #include "hotpath.h"
 
 /*
- * Event loops, for interposed wait functions: as hotpath_v1_loop_wait and hotpath_v1_loop_waited. `loop` tells loops of one site and thread apart (NULL: there is one). A
- * wait that is not recorded (0) needs no end. Preserves errno.
+ * Event loops, for interposed wait functions: what hotpath_v1_loop_wait and hotpath_v1_loop_waited are for macros.
+ * `loop` tells loops of one site and thread apart (NULL: there is one). A wait that is not recorded (0) needs no
+ * end. Preserves errno.
  */
 struct hotpath_loop_ {
     struct hotpath_site *site;
