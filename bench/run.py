@@ -57,8 +57,8 @@ ZONE_BUDGETS = (
     ("channel_pair", "sending and receiving an item", 1.6, None),
     ("channel_ids", "the same with an id", 1.6, None),
     ("stream", "an item of a stream (HOTPATH_STREAM_NEXT and _ITEM)", 1.2, None),
-    ("poll", "a poll of a task (HOTPATH_POLL)", 1.3, None),
-    ("task", "creating and ending a task (HOTPATH_TASK, HOTPATH_READY)", 3, None),
+    ("poll", "a poll of a task (HOTPATH_TASK_POLL)", 1.3, None),
+    ("task", "creating and ending a task (HOTPATH_TASK, HOTPATH_TASK_READY)", 3, None),
     ("task_2_threads", "the same on two threads at once, relative to one", 1.2, None),
     ("by_compiler", "a function measured by the compiler (-finstrument-functions)", 1.6, None),
 )

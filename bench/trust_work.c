@@ -198,14 +198,14 @@ UNMEASURED APART static void task(void)
     struct operation operation;
     HOTPATH_TASK(operation.task, "task");
     AROUND();
-    HOTPATH_READY(operation.task);
+    HOTPATH_TASK_READY(operation.task);
 }
 
 static struct operation polled;
 
 UNMEASURED APART static void poll_task(void)
 {
-    HOTPATH_POLL(polled.task);
+    HOTPATH_TASK_POLL(polled.task);
     AROUND();
 }
 
@@ -214,12 +214,12 @@ UNMEASURED APART static void await(void)
 {
     struct operation operation;
     {
-        HOTPATH_POLL(polled.task);
+        HOTPATH_TASK_POLL(polled.task);
         HOTPATH_TASK(operation.task, "awaited");
         AROUND();
     }
     AROUND();
-    HOTPATH_READY(operation.task);
+    HOTPATH_TASK_READY(operation.task);
 }
 
 UNMEASURED APART static void loop_wait(void)
@@ -313,7 +313,7 @@ UNMEASURED static int run(const char *kind, long repeats)
             HOTPATH_TASK(polled.task, "polled");
             while (repeats-- > 0)
                 kinds[at].run();
-            HOTPATH_READY(polled.task);
+            HOTPATH_TASK_READY(polled.task);
             return 0;
         }
     return 2;

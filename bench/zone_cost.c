@@ -120,7 +120,7 @@ static NOINLINE void task_call(void)
 {
     hotpath_task task;
     HOTPATH_TASK(&task, "short");
-    HOTPATH_READY(&task);
+    HOTPATH_TASK_READY(&task);
 }
 
 static void start_floor_beside(void) { start_beside(floor_beside); }
@@ -412,7 +412,7 @@ static hotpath_task polled;
 
 static NOINLINE void poll_call(void)
 {
-    HOTPATH_POLL(&polled);
+    HOTPATH_TASK_POLL(&polled);
     __asm__ volatile("");
 }
 

@@ -27,10 +27,10 @@ static struct coroutine crawlers[COROUTINES];
 
 static void resume(struct coroutine *self)
 {
-    HOTPATH_POLL(self->task); /* from here to the end of the braces zones are the coroutine's */
+    HOTPATH_TASK_POLL(self->task); /* from here to the end of the braces zones are the coroutine's */
     swapcontext(&self->caller, &self->context);
     if (self->is_done)
-        HOTPATH_READY(self->task);
+        HOTPATH_TASK_READY(self->task);
 }
 
 static void yield(struct coroutine *self) { swapcontext(&self->context, &self->caller); }

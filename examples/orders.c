@@ -170,7 +170,7 @@ static void send_mail(const struct order *order)
     }
     pthread_mutex_unlock(&mail_lock);
     if (!has_room) {
-        HOTPATH_CANCEL(mail->task);
+        HOTPATH_TASK_CANCEL(mail->task);
         free(mail);
     } else if (write(bell[1], "", 1) != 1) {
         return; /* the mailer has many rings before it already */
@@ -181,12 +181,12 @@ static void send_mail(const struct order *order)
 static bool send_part(struct mail *mail)
 {
     static unsigned count;
-    HOTPATH_POLL(mail->task);
+    HOTPATH_TASK_POLL(mail->task);
     const unsigned rounds = ++count % 40 == 0 ? 8000000 : 20000;
     unused_result = mix(count, rounds);
     if (--mail->parts > 0)
         return true;
-    HOTPATH_READY(mail->task);
+    HOTPATH_TASK_READY(mail->task);
     return false;
 }
 
@@ -244,7 +244,7 @@ static void *run_mailer(void *unused)
     HOTPATH_LOOP_END("mailer");
     for (struct mail *mail = take_outbox(), *next; mail != NULL; mail = next) {
         next = mail->next;
-        HOTPATH_CANCEL(mail->task);
+        HOTPATH_TASK_CANCEL(mail->task);
         free(mail);
     }
     return NULL;

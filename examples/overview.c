@@ -54,7 +54,7 @@ static int async_sleep(struct sleeper *sleeper)
 
 static void on_timer(struct sleeper *sleeper)
 {
-    HOTPATH_RUN(sleeper->task);
+    HOTPATH_TASK_RUN(sleeper->task);
     uint64_t times;
     if (read(sleeper->timer, &times, sizeof times) != sizeof times)
         abort();

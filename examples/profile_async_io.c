@@ -44,7 +44,7 @@ static void is_closed(uv_fs_t *request)
 {
     struct file *file = request->data;
     result_of(request);
-    HOTPATH_READY(file->task);
+    HOTPATH_TASK_READY(file->task);
 }
 
 static void close_file(uv_fs_t *request)
@@ -86,13 +86,13 @@ static void is_created(uv_fs_t *request)
     if (file->descriptor >= 0)
         write_more(file);
     else
-        HOTPATH_READY(file->task);
+        HOTPATH_TASK_READY(file->task);
 }
 
 static void create_file(struct file *file)
 {
     HOTPATH_TASK(file->task, "create_file");
-    HOTPATH_POLL(file->task);
+    HOTPATH_TASK_POLL(file->task);
     uv_fs_open(uv_default_loop(), &file->request, file->path, O_WRONLY | O_CREAT | O_EXCL, 0600, is_created);
 }
 
@@ -126,13 +126,13 @@ static void is_opened(uv_fs_t *request)
     if (file->descriptor >= 0)
         read_more(file);
     else
-        HOTPATH_READY(file->task);
+        HOTPATH_TASK_READY(file->task);
 }
 
 static void read_file(struct file *file)
 {
     HOTPATH_TASK(file->task, "read_file");
-    HOTPATH_POLL(file->task);
+    HOTPATH_TASK_POLL(file->task);
     uv_fs_open(uv_default_loop(), &file->request, file->path, O_RDONLY, 0, is_opened);
 }
 

@@ -47,7 +47,7 @@ static void is_closed(uv_fs_t *request)
 {
     struct file *file = request->data;
     result_of(request);
-    HOTPATH_READY(file->task);
+    HOTPATH_TASK_READY(file->task);
     if (!is_over)
         begin(file, !file->is_writing);
 }
@@ -92,7 +92,7 @@ static void is_opened(uv_fs_t *request)
     if (file->descriptor >= 0)
         move_more(file);
     else
-        HOTPATH_READY(file->task);
+        HOTPATH_TASK_READY(file->task);
 }
 
 static void begin(struct file *file, int is_writing)
@@ -101,7 +101,7 @@ static void begin(struct file *file, int is_writing)
         HOTPATH_TASK(file->task, "create_file");
     else
         HOTPATH_TASK(file->task, "read_file");
-    HOTPATH_POLL(file->task);
+    HOTPATH_TASK_POLL(file->task);
     file->is_writing = is_writing;
     file->left = FILE_SIZE;
     uv_fs_open(uv_default_loop(), &file->request, file->path, is_writing ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY,

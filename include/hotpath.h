@@ -22,7 +22,7 @@
  *   HOTPATH_EXPR("label", expr)                     expression  measures one expression and yields its value
  *   HOTPATH_NOTE("format", ...)                     expression  attaches printf-style text to the innermost zone
  *   HOTPATH_EXPECT_ALLOCS(most)                     declaration allocation limit from here to the end of the braces
- *   HOTPATH_SKIP                                    attribute   keeps a function out of -finstrument-functions
+ *   HOTPATH_NO_MEASURE                              attribute   keeps a function out of -finstrument-functions
  * Values
  *   HOTPATH_VALUE("key", x)                         expression  records a number, bool, pointer or text
  *   HOTPATH_GAUGE_SET("key", n)                     expression  sets a gauge to n ...
@@ -45,13 +45,14 @@
  *   HOTPATH_STREAM_TEXT("label", stream, ...)       expression  describes an item, if HOTPATH_LOG selects the label
  *   HOTPATH_STREAM_END("label", stream)             expression  the stream was destroyed
  * Tasks: operations that begin at one place and end at another
+ *   HOTPATH_JOB, HOTPATH_RUN_JOB                    of hotpath/pool.h: a callback or job, by any address
  *   HOTPATH_FIELD(hotpath_task, task)               declaration last member of a struct; no bytes without -DHOTPATH
  *   HOTPATH_TASK(task, "label"[, .lane = 1])        expression  the task begins
- *   HOTPATH_POLL(task)                              declaration it runs from here to the end of the braces
- *   HOTPATH_RUN(task)                               declaration the same, and it ends there
- *   HOTPATH_READY(task)                             expression  it has ended ...
- *   HOTPATH_RESULT(task, "format", ...)             expression  ... with a printf-style result, kept if logged
- *   HOTPATH_CANCEL(task)                            expression  it has ended without a result
+ *   HOTPATH_TASK_POLL(task)                         declaration it runs from here to the end of the braces
+ *   HOTPATH_TASK_RUN(task)                          declaration the same, and it ends there
+ *   HOTPATH_TASK_READY(task)                        expression  it has ended ...
+ *   HOTPATH_TASK_RESULT(task, "format", ...)        expression  ... with a printf-style result, kept if logged
+ *   HOTPATH_TASK_CANCEL(task)                       expression  it has ended without a result
  * Event loops
  *   HOTPATH_LOOP_WAIT("label")                      declaration the loop waits from here to the end of the braces
  *   HOTPATH_LOOP_END("label")                       expression  the loop, and its last turn, has ended
@@ -142,7 +143,7 @@
 #define HOTPATH_END(zone) hotpath_close_(&(zone))
 #define HOTPATH_EXPR(label, ...) HOTPATH_EXPR_("" label "", (__VA_ARGS__))
 #define HOTPATH_NOTE(...) (hotpath_takes_note_() ? hotpath_v1_note(__VA_ARGS__) : (void)0)
-#define HOTPATH_SKIP __attribute__((no_instrument_function))
+#define HOTPATH_NO_MEASURE __attribute__((no_instrument_function))
 
 /*
  * Allocation limit for a scope, for tests: this thread may allocate at most `most` times (a realloc counts). If it
@@ -224,22 +225,23 @@
  * Tasks: operations that begin at one place and end at another: a request, a pending callback, a coroutine, a
  * queued job. `task` is the address of a hotpath_task, such as a member of the program's own struct declared by
  * HOTPATH_FIELD. It holds a number and may be copied and freed at any time. It need not be initialised before
- * HOTPATH_TASK. HOTPATH_POLL marks the time in which the task runs; without it, only the wall time is known. All
- * tasks of a label share one row, beside functions and in the section `tasks`. Using a task after its end is
- * harmless and counted as misuse.
+ * HOTPATH_TASK. HOTPATH_TASK_POLL marks the time in which the task runs; without it, only the wall time is known.
+ * All tasks of a label share one row, beside functions and in the section `tasks`. Using a task after its end is
+ * harmless and counted as misuse. For a callback or job that runs once, HOTPATH_JOB and HOTPATH_RUN_JOB of
+ * hotpath/pool.h need no hotpath_task: both take any address.
  *
  * A coroutine with its own stack that keeps zones open while others run needs a lane (see hotpath_switch).
- * HOTPATH_TASK(task, "label", .lane = 1), in C++ .lane(1), creates one. HOTPATH_POLL switches to it, and switches
- * back at the end of the braces, which must enclose only the stack switch. The lane ends with the task.
+ * HOTPATH_TASK(task, "label", .lane = 1), in C++ .lane(1), creates one. HOTPATH_TASK_POLL switches to it, and
+ * switches back at the end of the braces, which must enclose only the stack switch. The lane ends with the task.
  */
 #define HOTPATH_FIELD(type, name) type name[1]
 #define HOTPATH_TASK(task, ...)                                                                                    \
     HOTPATH_PICK_(__VA_ARGS__, HOTPATH_TASK_WITH_, HOTPATH_TASK_ALONE_, )(task, __VA_ARGS__)
-#define HOTPATH_POLL(task) HOTPATH_POLL_(HOTPATH_NAME_(__COUNTER__), task, 0)
-#define HOTPATH_RUN(task) HOTPATH_POLL_(HOTPATH_NAME_(__COUNTER__), task, HOTPATH_LAST_POLL_)
-#define HOTPATH_READY(task) hotpath_v1_task_end(task, 0)
-#define HOTPATH_RESULT(task, ...) HOTPATH_RESULT_(task, __VA_ARGS__)
-#define HOTPATH_CANCEL(task) hotpath_v1_task_end(task, 1)
+#define HOTPATH_TASK_POLL(task) HOTPATH_POLL_(HOTPATH_NAME_(__COUNTER__), task, 0)
+#define HOTPATH_TASK_RUN(task) HOTPATH_POLL_(HOTPATH_NAME_(__COUNTER__), task, HOTPATH_LAST_POLL_)
+#define HOTPATH_TASK_READY(task) hotpath_v1_task_end(task, 0)
+#define HOTPATH_TASK_RESULT(task, ...) HOTPATH_RESULT_(task, __VA_ARGS__)
+#define HOTPATH_TASK_CANCEL(task) hotpath_v1_task_end(task, 1)
 
 /*
  * Event loops: a thread waits, handles events, and waits again. The time between two waits is a turn, in which the

@@ -39,16 +39,16 @@ extern "C" {
 #define HOTPATH_BEGIN(zone, label) HOTPATH_NOTHING_(sizeof("" label "") > 0)
 #define HOTPATH_END(zone) ((void)0)
 #define HOTPATH_EXPR(label, ...) (__VA_ARGS__)
-#define HOTPATH_SKIP
+#define HOTPATH_NO_MEASURE
 #define HOTPATH_EXPECT_ALLOCS(most) HOTPATH_NOTHING_(sizeof((uint64_t)(most)) > 0)
 #define HOTPATH_FIELD(type, name) __extension__ type name[0]
 #define HOTPATH_TASK(task, ...) HOTPATH_TASK_(task, __VA_ARGS__, )
 #define HOTPATH_TASK_(task, label, ...) HOTPATH_UNUSED_(label, task)
-#define HOTPATH_POLL(task) HOTPATH_NOTHING_(sizeof(task) + 1 > 0)
-#define HOTPATH_RUN(task) HOTPATH_NOTHING_(sizeof(task) + 1 > 0)
-#define HOTPATH_READY(task) HOTPATH_UNUSED_("", task)
-#define HOTPATH_RESULT(task, ...) HOTPATH_UNUSED_("", ((void)(task), HOTPATH_NOTE(__VA_ARGS__)))
-#define HOTPATH_CANCEL(task) HOTPATH_UNUSED_("", task)
+#define HOTPATH_TASK_POLL(task) HOTPATH_NOTHING_(sizeof(task) + 1 > 0)
+#define HOTPATH_TASK_RUN(task) HOTPATH_NOTHING_(sizeof(task) + 1 > 0)
+#define HOTPATH_TASK_READY(task) HOTPATH_UNUSED_("", task)
+#define HOTPATH_TASK_RESULT(task, ...) HOTPATH_UNUSED_("", ((void)(task), HOTPATH_NOTE(__VA_ARGS__)))
+#define HOTPATH_TASK_CANCEL(task) HOTPATH_UNUSED_("", task)
 /* Compiled, so that nothing is unused, but never evaluated. */
 #define HOTPATH_UNUSED_(key, value) ((void)sizeof("" key ""), 0 ? (void)(value) : (void)0)
 #define HOTPATH_UNUSED_KEY_(label, key, value)                                                                     \

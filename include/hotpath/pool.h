@@ -1,5 +1,6 @@
 /*
- * Jobs of thread pools and work queues as tasks: one line where a job is submitted, one where it runs.
+ * Jobs of thread pools and work queues, and callbacks, as tasks: one line where a job is submitted, one where it
+ * runs.
  *
  *   HOTPATH_JOB(job, "label")   expression    before the job is queued
  *   HOTPATH_RUN_JOB(job)        declaration   on the thread that runs it, to the end of the braces
@@ -8,8 +9,8 @@
  * `job` is any address that both places know, such as that of its struct or the argument of its function. It is not
  * dereferenced, and may be freed while the job runs. The label's row shows the time from submission to the end,
  * with the running time as busy; "label, queued" shows the time before jobs ran, with percentiles. If the program's
- * own struct has room, HOTPATH_FIELD, HOTPATH_TASK and HOTPATH_RUN give the same without the second row. Operations
- * that a job starts through an adapter do not continue the job, because it is over when it returns.
+ * own struct has room, HOTPATH_FIELD, HOTPATH_TASK and HOTPATH_TASK_RUN give the same without the second row.
+ * Operations that a job starts through an adapter do not continue the job, because it is over when it returns.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -4,9 +4,9 @@
  * Each request is a task named after the function that made it (uv_fs_write, uv_getaddrinfo, ...), from the call to
  * its callback. The callback continues the task that made the request: a task of the program that makes one request
  * after another, such as opening, writing and closing a file, is polled in all their callbacks and needs only one
- * HOTPATH_POLL, where it begins. A callback that continues no task is the last poll of the request's own task. Work
- * of uv_queue_work is polled on its worker thread, and "uv_queue_work, queued" is the time it waited for one. For
- * timers and for streams being read, each wait is a task.
+ * HOTPATH_TASK_POLL, where it begins. A callback that continues no task is the last poll of the request's own task.
+ * Work of uv_queue_work is polled on its worker thread, and "uv_queue_work, queued" is the time it waited for one.
+ * For timers and for streams being read, each wait is a task.
  *
  * Followed: uv_fs_*, uv_queue_work, uv_getaddrinfo, uv_getnameinfo, uv_timer_*, uv_read_start, uv_write, uv_write2,
  * uv_shutdown, uv_tcp_connect, uv_pipe_connect, uv_udp_send, uv_listen, uv_close, and uv_cancel by its effect on

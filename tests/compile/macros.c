@@ -7,7 +7,7 @@ int expressions(int n);
 int begin_end(int n);
 int logged(const char *key, int n);
 int scoped_session(void);
-HOTPATH_SKIP int skipped(int n);
+HOTPATH_NO_MEASURE int skipped(int n);
 static inline int in_a_header(int n);
 
 int one_line(int n)
@@ -97,7 +97,7 @@ int scoped_session(void)
     return begin_end(3);
 }
 
-HOTPATH_SKIP int skipped(int n)
+HOTPATH_NO_MEASURE int skipped(int n)
 {
     return n;
 }

@@ -9,7 +9,7 @@ int flow_returns(int n);
 unsigned flow_recursion(unsigned n);
 void flow_begin_end(int *out, int n);
 int flow_notes(const char *command, int n);
-HOTPATH_SKIP int flow_skipped(int n);
+HOTPATH_NO_MEASURE int flow_skipped(int n);
 
 int flow_loops(const int *values, int count)
 {
@@ -144,7 +144,7 @@ int flow_notes(const char *command, int n)
     return n;
 }
 
-HOTPATH_SKIP int flow_skipped(int n)
+HOTPATH_NO_MEASURE int flow_skipped(int n)
 {
     return n + 1;
 }

@@ -40,7 +40,7 @@ static void step(evutil_socket_t file, short what, void *argument)
         return;
     }
     printf("%d %d\n", event_get_callback(visit->timer) == step, event_get_callback_arg(visit->timer) == visit);
-    HOTPATH_READY(visit->task);
+    HOTPATH_TASK_READY(visit->task);
     event_free(visit->timer);
     free(visit);
 }
@@ -52,7 +52,7 @@ static void begin_visit(void)
     if (visit == NULL)
         abort();
     HOTPATH_TASK(visit->task, "visit");
-    HOTPATH_POLL(visit->task);
+    HOTPATH_TASK_POLL(visit->task);
     visit->timer = evtimer_new(base, step, visit);
     event_add(visit->timer, &soon);
 }
@@ -129,7 +129,7 @@ static void hear(struct bufferevent *buffer, void *argument)
         bufferevent_write(buffer, "0123456789", 10);
         return;
     }
-    HOTPATH_READY(talk);
+    HOTPATH_TASK_READY(talk);
     bufferevent_free(buffer);
 }
 
@@ -137,7 +137,7 @@ static void begin_talk(struct bufferevent *client, int *rounds)
 {
     bufferevent_data_cb on_read, on_write;
     HOTPATH_TASK(talk, "talk");
-    HOTPATH_POLL(talk);
+    HOTPATH_TASK_POLL(talk);
     bufferevent_setcb(client, hear, NULL, NULL, rounds);
     bufferevent_getcb(client, &on_read, &on_write, NULL, NULL);
     printf("%d %d\n", on_read == hear, on_write == NULL);

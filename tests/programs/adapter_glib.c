@@ -18,7 +18,7 @@ static int beats;
 static gboolean end_load(gpointer data)
 {
     printf("loaded %s\n", (const char *)data);
-    HOTPATH_READY(load);
+    HOTPATH_TASK_READY(load);
     return G_SOURCE_REMOVE;
 }
 
@@ -31,7 +31,7 @@ static gboolean go_on(gpointer data)
 static void begin_load(char *name)
 {
     HOTPATH_TASK(load, "load");
-    HOTPATH_POLL(load);
+    HOTPATH_TASK_POLL(load);
     g_idle_add(go_on, name);
 }
 
@@ -105,7 +105,7 @@ static void is_answered(GObject *source, GAsyncResult *result, gpointer data)
 {
     (void)source;
     printf("%d %s\n", (int)g_task_propagate_int(G_TASK(result), NULL), (const char *)data);
-    HOTPATH_READY(query);
+    HOTPATH_TASK_READY(query);
     g_idle_add(begin_cancelled, NULL);
 }
 
@@ -113,7 +113,7 @@ static void begin_query(void)
 {
     static char text[] = "data";
     HOTPATH_TASK(query, "query");
-    HOTPATH_POLL(query);
+    HOTPATH_TASK_POLL(query);
     GTask *task = g_task_new(NULL, NULL, is_answered, text);
     g_task_run_in_thread(task, work);
     g_object_unref(task);

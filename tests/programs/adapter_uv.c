@@ -58,7 +58,7 @@ static void save_goes_on(uv_fs_t *request)
         uv_fs_close(loop, request, save->file, save_goes_on);
         break;
     default:
-        HOTPATH_READY(save->task);
+        HOTPATH_TASK_READY(save->task);
         free(save);
     }
 }
@@ -70,7 +70,7 @@ static void begin_save(const char *path)
         abort();
     save->request.data = &save->file;
     HOTPATH_TASK(save->task, "save");
-    HOTPATH_POLL(save->task);
+    HOTPATH_TASK_POLL(save->task);
     uv_fs_open(loop, &save->request, path, O_WRONLY | O_CREAT, 0600, save_goes_on);
 }
 
@@ -143,7 +143,7 @@ static int beats;
 static void wake(uv_timer_t *timer)
 {
     printf("awake\n");
-    HOTPATH_READY(&nap);
+    HOTPATH_TASK_READY(&nap);
     (void)nap;
     uv_close((uv_handle_t *)timer, NULL);
 }
@@ -165,7 +165,7 @@ static void beat(uv_timer_t *timer)
 static void begin_nap(void)
 {
     HOTPATH_TASK(&nap, "nap");
-    HOTPATH_POLL(&nap);
+    HOTPATH_TASK_POLL(&nap);
     uv_update_time(loop); /* from which timers count */
     uv_timer_start(&once, wake, 50, 0);
     uv_timer_start(&often, beat, 30, 30);
@@ -234,7 +234,7 @@ static void is_gone(uv_handle_t *handle)
     printf("%s closed after %zu bytes\n", handle == (uv_handle_t *)&client.pipe ? "client" : "server",
            ((struct peer *)handle)->got);
     if (handle == (uv_handle_t *)&client.pipe)
-        HOTPATH_READY(client.task);
+        HOTPATH_TASK_READY(client.task);
 }
 
 static void is_sent(uv_write_t *request, int status)
@@ -286,7 +286,7 @@ static void listen_to(uv_stream_t *stream, ssize_t length, const uv_buf_t *buf)
 static void begin_talk(void)
 {
     HOTPATH_TASK(client.task, "talk");
-    HOTPATH_POLL(client.task);
+    HOTPATH_TASK_POLL(client.task);
     uv_read_start((uv_stream_t *)&client.pipe, give_buffer, listen_to);
     send_message();
 }

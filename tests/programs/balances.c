@@ -32,7 +32,7 @@ static void begin(void)
 static void end(void)
 {
     for (int at = 0; at < COUNT; at++) {
-        HOTPATH_READY(&tasks[at]);
+        HOTPATH_TASK_READY(&tasks[at]);
         HOTPATH_CHANNEL_RECEIVED("queue", &queue, 1, 1, COUNT - 1 - at);
         HOTPATH_GAUGE_ADD("level", -1);
     }

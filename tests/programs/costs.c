@@ -50,7 +50,7 @@ static void task(void)
         HOTPATH_FIELD(hotpath_task, task);
     } operation;
     HOTPATH_TASK(operation.task, "task");
-    HOTPATH_READY(operation.task);
+    HOTPATH_TASK_READY(operation.task);
 }
 
 static void loop(void) { HOTPATH_LOOP_WAIT("loop"); }

@@ -90,8 +90,8 @@ static int chooses(int n)
 
 JUMPS(over_block, HOTPATH_BLOCK("block"))
 JUMPS(over_key, HOTPATH_BLOCK_KEY("keyed", "key"))
-JUMPS(over_poll, HOTPATH_POLL(&polled))
-JUMPS(over_run, HOTPATH_RUN(&run))
+JUMPS(over_poll, HOTPATH_TASK_POLL(&polled))
+JUMPS(over_run, HOTPATH_TASK_RUN(&run))
 JUMPS(over_next, HOTPATH_STREAM_NEXT("stream", &polled))
 JUMPS(over_full, HOTPATH_CHANNEL_FULL("channel", &polled))
 JUMPS(over_empty, HOTPATH_CHANNEL_EMPTY("channel", &polled))
@@ -139,7 +139,7 @@ int main(void)
             sum += jumps[at](i);
         }
     }
-    HOTPATH_CANCEL(&polled);
+    HOTPATH_TASK_CANCEL(&polled);
     for (int i = 0; i < 10; i++)
         sum += leaves(1);
     for (int i = 0; i < 100; i++) {

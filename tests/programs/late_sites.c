@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static HOTPATH_SKIP __attribute__((noinline)) void keyed(const char *key)
+static HOTPATH_NO_MEASURE __attribute__((noinline)) void keyed(const char *key)
 {
     HOTPATH_BLOCK_KEY("keyed", key);
     spin_us(1);
@@ -17,7 +17,7 @@ static HOTPATH_SKIP __attribute__((noinline)) void keyed(const char *key)
 static __attribute__((noinline)) void only_in_child(void) { spin_us(1); }
 static __attribute__((noinline)) void only_in_parent(void) { spin_us(1); }
 
-static HOTPATH_SKIP void child(int is_keyed)
+static HOTPATH_NO_MEASURE void child(int is_keyed)
 {
     if (is_keyed)
         keyed("child");
@@ -26,7 +26,7 @@ static HOTPATH_SKIP void child(int is_keyed)
     _exit(3);
 }
 
-static HOTPATH_SKIP void parent(int is_keyed)
+static HOTPATH_NO_MEASURE void parent(int is_keyed)
 {
     if (is_keyed)
         keyed("parent");

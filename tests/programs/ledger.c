@@ -197,7 +197,7 @@ static APART void pass_items(void)
         HOTPATH_CHANNEL_SENT("items", &errand, 1, 10, 1);
         HOTPATH_CHANNEL_RECEIVED("items", &errand, 1, 10, 0);
         HOTPATH_VALUE("number", errand.number);
-        HOTPATH_READY(errand.task);
+        HOTPATH_TASK_READY(errand.task);
     }
 }
 

@@ -55,7 +55,7 @@ JUMPS_OVER(over_full, HOTPATH_CHANNEL_FULL("channel", NULL))
 JUMPS_OVER(over_loop, HOTPATH_LOOP_WAIT("loop"))
 JUMPS_OVER(over_next, HOTPATH_STREAM_NEXT("stream", NULL))
 JUMPS_OVER(over_expect, HOTPATH_EXPECT_ALLOCS(1000))
-JUMPS_OVER(over_poll, HOTPATH_POLL(polled.task))
+JUMPS_OVER(over_poll, HOTPATH_TASK_POLL(polled.task))
 
 static void jump_over(long (*function)(int))
 {
@@ -81,14 +81,14 @@ static void null_tasks(void)
     hotpath_task *volatile none = NULL;
     hotpath_task *task = none;
     HOTPATH_TASK(task, "none");
-    HOTPATH_READY(task);
-    HOTPATH_CANCEL(task);
-    HOTPATH_RESULT(task, "%d", 1);
+    HOTPATH_TASK_READY(task);
+    HOTPATH_TASK_CANCEL(task);
+    HOTPATH_TASK_RESULT(task, "%d", 1);
     {
-        HOTPATH_POLL(task);
+        HOTPATH_TASK_POLL(task);
     }
     {
-        HOTPATH_RUN(task);
+        HOTPATH_TASK_RUN(task);
     }
     say("end", 1);
 }
@@ -98,10 +98,10 @@ static void tasks_ended_twice(void)
     struct request request = {.number = 1};
     for (int i = 0; i < 100; i++) {
         HOTPATH_TASK(request.task, "twice");
-        HOTPATH_READY(request.task);
-        HOTPATH_READY(request.task);
+        HOTPATH_TASK_READY(request.task);
+        HOTPATH_TASK_READY(request.task);
     }
-    HOTPATH_CANCEL(request.task);
+    HOTPATH_TASK_CANCEL(request.task);
     say("number", request.number);
 }
 
@@ -109,11 +109,11 @@ static void tasks_never_begun(void)
 {
     struct request request = {.number = 1};
     memset(&request, 0, sizeof request);
-    HOTPATH_READY(request.task);
+    HOTPATH_TASK_READY(request.task);
     memset(&request, 0xa5, sizeof request);
-    HOTPATH_READY(request.task);
+    HOTPATH_TASK_READY(request.task);
     {
-        HOTPATH_POLL(request.task);
+        HOTPATH_TASK_POLL(request.task);
     }
     say("end", 1);
 }
@@ -126,8 +126,8 @@ static void tasks_freed_in_a_poll(void)
         MUST(request != NULL);
         HOTPATH_TASK(request->task, "freed");
         {
-            HOTPATH_POLL(request->task);
-            HOTPATH_READY(request->task);
+            HOTPATH_TASK_POLL(request->task);
+            HOTPATH_TASK_READY(request->task);
             memset(request, 0xee, sizeof *request);
             free(request);
         }
@@ -141,14 +141,14 @@ static void tasks_overwritten_and_copied(void)
     for (int i = 0; i < 1000; i++)
         HOTPATH_TASK(request.task, "overwritten");
     copy = request;
-    HOTPATH_READY(request.task);
-    HOTPATH_READY(copy.task);
+    HOTPATH_TASK_READY(request.task);
+    HOTPATH_TASK_READY(copy.task);
     say("number", copy.number);
 }
 
 static long __attribute__((noinline)) poll_within(struct request *request, long depth)
 {
-    HOTPATH_POLL(request->task);
+    HOTPATH_TASK_POLL(request->task);
     return depth == 0 ? 0 : poll_within(request, depth - 1) + 1;
 }
 
@@ -159,13 +159,13 @@ static void polls_within_polls(void)
     say("depth", poll_within(&outer, 9));
     HOTPATH_TASK(inner.task, "inner");
     {
-        HOTPATH_POLL(outer.task);
+        HOTPATH_TASK_POLL(outer.task);
         {
-            HOTPATH_POLL(inner.task);
-            HOTPATH_READY(outer.task);
+            HOTPATH_TASK_POLL(inner.task);
+            HOTPATH_TASK_READY(outer.task);
         }
     }
-    HOTPATH_READY(inner.task);
+    HOTPATH_TASK_READY(inner.task);
 }
 
 static struct request shared;
@@ -176,8 +176,8 @@ static void *end_the_same(void *unused)
     for (int i = 0; i < 300; i++) {
         pthread_barrier_wait(&line);
         {
-            HOTPATH_POLL(shared.task);
-            HOTPATH_READY(shared.task);
+            HOTPATH_TASK_POLL(shared.task);
+            HOTPATH_TASK_READY(shared.task);
         }
         pthread_barrier_wait(&line);
     }
@@ -191,7 +191,7 @@ static void tasks_ended_by_two_threads(void)
     for (int i = 0; i < 300; i++) {
         HOTPATH_TASK(shared.task, "shared");
         pthread_barrier_wait(&line);
-        HOTPATH_READY(shared.task);
+        HOTPATH_TASK_READY(shared.task);
         pthread_barrier_wait(&line);
     }
     pthread_join(thread, NULL);
@@ -237,18 +237,18 @@ static void fork_in_a_poll(void)
     HOTPATH_TASK(request.task, "forked");
     HOTPATH_CHANNEL_SENT("forked", &request, 3, 8, 3);
     {
-        HOTPATH_POLL(request.task);
+        HOTPATH_TASK_POLL(request.task);
         HOTPATH_CHANNEL_FULL("forked", &request);
         fflush(stdout);
         const pid_t child = fork();
         if (child == 0) {
-            HOTPATH_READY(request.task);
+            HOTPATH_TASK_READY(request.task);
             HOTPATH_CHANNEL_RECEIVED("forked", &request, 1, 8, 2);
             exit(3);
         }
         MUST(waitpid(child, &status, 0) == child);
     }
-    HOTPATH_READY(request.task);
+    HOTPATH_TASK_READY(request.task);
     say("child", WEXITSTATUS(status));
 }
 
@@ -267,7 +267,7 @@ static void exit_in_a_poll(void)
 {
     struct request request = {.number = 1};
     HOTPATH_TASK(request.task, "open");
-    HOTPATH_POLL(request.task);
+    HOTPATH_TASK_POLL(request.task);
     printf("flushed by exit");
     exit(3);
 }

@@ -7,16 +7,16 @@
  */
 #include "support.h"
 
-static __attribute__((noinline)) HOTPATH_SKIP void rare(void) { HOTPATH_MEASURE(); }
+static __attribute__((noinline)) HOTPATH_NO_MEASURE void rare(void) { HOTPATH_MEASURE(); }
 
-static __attribute__((noinline)) HOTPATH_SKIP void step(int number)
+static __attribute__((noinline)) HOTPATH_NO_MEASURE void step(int number)
 {
     HOTPATH_MEASURE();
     if (number % 16 == 5)
         rare();
 }
 
-static __attribute__((noinline)) HOTPATH_SKIP void put(int is_long)
+static __attribute__((noinline)) HOTPATH_NO_MEASURE void put(int is_long)
 {
     HOTPATH_MEASURE();
     if (is_long)
@@ -29,7 +29,7 @@ static __attribute__((noinline)) void fetch(int is_miss)
         spin_us(100);
 }
 
-HOTPATH_SKIP int main(int argc, char **argv)
+HOTPATH_NO_MEASURE int main(int argc, char **argv)
 {
     HOTPATH_MAIN();
     if (is_case(argc, argv, "calls"))

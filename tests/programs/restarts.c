@@ -9,7 +9,7 @@
 
 static int has_grown, has_restarted;
 
-static HOTPATH_SKIP void dive(int depth)
+static HOTPATH_NO_MEASURE void dive(int depth)
 {
     HOTPATH_MEASURE(.log = 1);
     HOTPATH_NOTE("depth %d", depth);
@@ -19,19 +19,19 @@ static HOTPATH_SKIP void dive(int depth)
 
 static __attribute__((noinline)) void measured(void) { HOTPATH_NOTE("measured"); }
 
-static HOTPATH_SKIP void wait_for(int *flag)
+static HOTPATH_NO_MEASURE void wait_for(int *flag)
 {
     while (!is_raised(flag))
         ;
 }
 
-static HOTPATH_SKIP void restarted(void)
+static HOTPATH_NO_MEASURE void restarted(void)
 {
     raise_flag(&has_grown);
     wait_for(&has_restarted);
 }
 
-static HOTPATH_SKIP void *outlive(void *case_name)
+static HOTPATH_NO_MEASURE void *outlive(void *case_name)
 {
     const int is_again = strcmp(case_name, "again") == 0;
     dive(10000); /* its frames are 512 KB or more */
@@ -51,7 +51,7 @@ static HOTPATH_SKIP void *outlive(void *case_name)
     return NULL;
 }
 
-HOTPATH_SKIP int main(int argc, char **argv)
+HOTPATH_NO_MEASURE int main(int argc, char **argv)
 {
     pthread_t thread;
     pthread_attr_t roomy;

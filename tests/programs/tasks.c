@@ -52,13 +52,13 @@ static void *poll_jobs(void *context)
         for (size_t at = 0; at < TASKS; at++) {
             if ((at + round) % THREADS != me)
                 continue;
-            HOTPATH_POLL(jobs[at].task);
+            HOTPATH_TASK_POLL(jobs[at].task);
             char *memory = malloc(10);
             __asm__ volatile("" : : "r"(memory) : "memory");
             free(memory);
             compute(at + 1);
             if (round == ROUNDS - 1)
-                HOTPATH_READY(jobs[at].task);
+                HOTPATH_TASK_READY(jobs[at].task);
         }
         pthread_barrier_wait(&barrier);
     }
@@ -86,10 +86,10 @@ static void until_killed(void)
     HOTPATH_TASK(running.task, "running");
     HOTPATH_TASK(ended.task, "ended");
     {
-        HOTPATH_RUN(ended.task);
+        HOTPATH_TASK_RUN(ended.task);
         usleep(2000);
     }
-    HOTPATH_POLL(running.task);
+    HOTPATH_TASK_POLL(running.task);
     usleep(2000);
     (void)waiting.number;
     raise(SIGKILL);
@@ -100,19 +100,19 @@ static void with_child(void)
     struct job job;
     for (int at = 0; at < 3; at++) {
         HOTPATH_TASK(job.task, "either");
-        HOTPATH_READY(job.task);
+        HOTPATH_TASK_READY(job.task);
     }
     HOTPATH_TASK(job.task, "either");
     if (fork() == 0) {
-        HOTPATH_READY(job.task); /* its parent's */
+        HOTPATH_TASK_READY(job.task); /* its parent's */
         for (int at = 0; at < 5; at++) {
             HOTPATH_TASK(job.task, "either");
-            HOTPATH_RUN(job.task);
+            HOTPATH_TASK_RUN(job.task);
         }
         exit(0);
     }
     wait(NULL);
-    HOTPATH_READY(job.task);
+    HOTPATH_TASK_READY(job.task);
 }
 
 static void in_turns(void)
@@ -122,17 +122,17 @@ static void in_turns(void)
     HOTPATH_TASK(other.task, "other");
     for (int at = 0; at < 10; at++) {
         {
-            HOTPATH_POLL(one.task);
+            HOTPATH_TASK_POLL(one.task);
             compute(100);
         }
         {
-            HOTPATH_POLL(other.task);
+            HOTPATH_TASK_POLL(other.task);
             compute(1);
             compute(1);
         }
     }
-    HOTPATH_READY(one.task);
-    HOTPATH_CANCEL(other.task);
+    HOTPATH_TASK_READY(one.task);
+    HOTPATH_TASK_CANCEL(other.task);
 }
 
 static void serve(void)
@@ -141,17 +141,17 @@ static void serve(void)
     struct job job;
     HOTPATH_TASK(job.task, "request");
     for (int at = 0; at < 4; at++) {
-        HOTPATH_POLL(job.task);
+        HOTPATH_TASK_POLL(job.task);
         usleep(1000);
     }
-    HOTPATH_READY(job.task);
+    HOTPATH_TASK_READY(job.task);
 }
 
 #define ONE_OF_EACH(label)                                                                                         \
     do {                                                                                                           \
         struct job job;                                                                                            \
         HOTPATH_TASK(job.task, label " task");                                                                     \
-        HOTPATH_READY(job.task);                                                                                   \
+        HOTPATH_TASK_READY(job.task);                                                                              \
         HOTPATH_VALUE(label " value", 1);                                                                          \
         HOTPATH_CHANNEL_SENT(label " channel", NULL, 1, 1, 1);                                                     \
         HOTPATH_CHANNEL_RECEIVED(label " channel", NULL, 1, 1, 0);                                                 \
@@ -195,7 +195,7 @@ static void pick(void) { HOTPATH_MEASURE(); }
 static uint64_t poll_slow(struct job *job, int at, uint64_t long_ns)
 {
     uint64_t chewed = 0;
-    HOTPATH_POLL(job->task);
+    HOTPATH_TASK_POLL(job->task);
     compute(1);
     if (at == FIRST_LONG) {
         chewed = chew(long_ns);
@@ -221,7 +221,7 @@ static void two_are_long(void)
         else if (around > others)
             others = around;
     }
-    HOTPATH_READY(job.task);
+    HOTPATH_TASK_READY(job.task);
     printf("first %llu\nothers %llu\n", (unsigned long long)first, (unsigned long long)others);
 }
 

@@ -13,17 +13,17 @@ class request
     ~request()
     {
         if (!is_ready_)
-            HOTPATH_CANCEL(task_);
+            HOTPATH_TASK_CANCEL(task_);
     }
     void poll()
     {
-        HOTPATH_POLL(task_);
+        HOTPATH_TASK_POLL(task_);
         HOTPATH_BLOCK("inside");
         polls_++;
         if (polls_ < 3)
             return;
         is_ready_ = true;
-        HOTPATH_RESULT(task_, "request %d", number_);
+        HOTPATH_TASK_RESULT(task_, "request %d", number_);
     }
 
   private:

@@ -136,9 +136,9 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    HOTPATH_READY(&task);
-    HOTPATH_READY(&quiet);
-    HOTPATH_READY(&laned);
+    HOTPATH_TASK_READY(&task);
+    HOTPATH_TASK_READY(&quiet);
+    HOTPATH_TASK_READY(&laned);
     hotpath_stop();
     return 0;
 }

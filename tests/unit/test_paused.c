@@ -73,9 +73,9 @@ static void tasks_end(void **state)
         HOTPATH_TASK(&tasks[at], "request");
     pause_it(true);
     for (int at = 0; at < 50; at++)
-        HOTPATH_READY(&tasks[at]);
+        HOTPATH_TASK_READY(&tasks[at]);
     for (int at = 50; at < 100; at++) {
-        HOTPATH_RUN(&tasks[at]);
+        HOTPATH_TASK_RUN(&tasks[at]);
     }
     check_tasks(100);
     pause_it(false);
@@ -84,11 +84,11 @@ static void tasks_end(void **state)
     pause_it(true);
     for (int at = 0; at < 100; at++)
         HOTPATH_TASK(&late[at], "request");
-    HOTPATH_CANCEL(&late[0]);
+    HOTPATH_TASK_CANCEL(&late[0]);
     pause_it(false);
     ASSERT_NUMBER("tasks", "request", "open", 99);
     for (int at = 1; at < 100; at++)
-        HOTPATH_READY(&late[at]);
+        HOTPATH_TASK_READY(&late[at]);
     check_tasks(200);
     ASSERT_NUMBER("tasks", "request", "cancelled", 1);
 }
@@ -100,19 +100,19 @@ static void polls_end(void **state)
     hotpath_task task;
     HOTPATH_TASK(&task, "request");
     {
-        HOTPATH_POLL(&task);
+        HOTPATH_TASK_POLL(&task);
         pause_it(true);
         assert_int_equal(hotpath_current().id_, task.id_);
     }
     assert_int_equal(hotpath_current().id_, 0);
     {
-        HOTPATH_POLL(&task);
+        HOTPATH_TASK_POLL(&task);
         assert_int_equal(hotpath_current().id_, task.id_);
         pause_it(false);
     }
     assert_int_equal(hotpath_current().id_, 0);
     ASSERT_NUMBER("tasks", "request", "polls", 1);
-    HOTPATH_READY(&task);
+    HOTPATH_TASK_READY(&task);
     check_tasks(1);
 }
 
@@ -123,14 +123,14 @@ static void lanes_are_switched(void **state)
     pause_it(true);
     HOTPATH_TASK(&task, "request", .lane = 1);
     {
-        HOTPATH_POLL(&task);
+        HOTPATH_TASK_POLL(&task);
         pause_it(false);
         const hotpath_lane lane = hotpath_switch(0);
         assert_int_not_equal(lane, 0);
         hotpath_switch(lane);
     }
     assert_int_equal(hotpath_switch(0), 0);
-    HOTPATH_READY(&task);
+    HOTPATH_TASK_READY(&task);
     check_tasks(1);
 }
 

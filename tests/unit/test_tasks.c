@@ -171,14 +171,14 @@ static void wall_busy_and_waiting(void **state)
     HOTPATH_TASK(&first, "fetch");
     HOTPATH_TASK(&second, "fetch");
     {
-        HOTPATH_POLL(&second);
+        HOTPATH_TASK_POLL(&second);
         pass(30);
     }
     pass(70);
-    HOTPATH_READY(&first);
+    HOTPATH_TASK_READY(&first);
     pass(150);
     {
-        HOTPATH_RUN(&second);
+        HOTPATH_TASK_RUN(&second);
         pass(50);
     }
     report();
@@ -199,7 +199,7 @@ static void tasks_without_polls(void **state)
     for (int at = 1; at <= 3; at++) {
         HOTPATH_TASK(&task, "reply");
         pass(100);
-        HOTPATH_READY(&task);
+        HOTPATH_TASK_READY(&task);
     }
     report();
     ASSERT_NUMBERS("reply", {"calls", 3}, {"polls", -1}, {"busy_ns", -1}, {"waiting_ns", -1}, {"total_ns", 300},
@@ -220,7 +220,7 @@ static void open_tasks_are_listed_with_their_age(void **state)
     HOTPATH_TASK(&running, "running");
     pass(100);
     {
-        HOTPATH_POLL(&running);
+        HOTPATH_TASK_POLL(&running);
         report();
     }
     const double age = number_in("open-tasks", "waiting", "age_ns");
@@ -239,7 +239,7 @@ static void cancelled_tasks_are_counted(void **state)
     start();
     HOTPATH_TASK(&task, "request");
     pass(10);
-    HOTPATH_CANCEL(&task);
+    HOTPATH_TASK_CANCEL(&task);
     report();
     ASSERT_NUMBERS("request", {"calls", 1}, {"cancelled", 1}, {"open", 0}, {"total_ns", 10}, {"misused", 0});
 }
@@ -251,10 +251,10 @@ static void long_polls_are_counted(void **state)
     start();
     HOTPATH_TASK(&task, "slow");
     for (uint64_t ms = 3; ms <= 27; ms *= 3) { /* the rate of the clock is measured, so not close to the limit */
-        HOTPATH_POLL(&task);
+        HOTPATH_TASK_POLL(&task);
         pass(ms * 1000000);
     }
-    HOTPATH_READY(&task);
+    HOTPATH_TASK_READY(&task);
     report();
     ASSERT_NUMBERS("slow", {"polls", 3}, {"long_polls", 1}, {"max_poll_ns", 27000000});
 }
@@ -272,11 +272,11 @@ static void contents_of_a_long_poll(void **state)
     start();
     HOTPATH_TASK(&task, "slow");
     for (int at = 0; at < 100000; at++) {
-        HOTPATH_POLL(&task);
+        HOTPATH_TASK_POLL(&task);
         work_for(at == 50000 ? 30000000 : at == 60000 ? 20000000 : 100);
         pass(at == 50000 ? 5000000 : 50);
     }
-    HOTPATH_READY(&task);
+    HOTPATH_TASK_READY(&task);
     report();
     ASSERT_NUMBERS("slow", {"polls", 100000}, {"long_polls", 2}, {"max_poll_ns", 35000000});
     assert_string_equal(find_row("tasks", "slow")->inside, "work 30.00 ms, itself 5.00 ms");
@@ -291,21 +291,21 @@ static void interrupted_looks_into_polls(void **state)
     HOTPATH_TASK(&task, "slow");
     reading_ns = 10; /* so that it is not worthwhile to follow each poll */
     for (int at = 0; at < 1000; at++) {
-        HOTPATH_POLL(&task);
+        HOTPATH_TASK_POLL(&task);
         work_for(100);
     }
     reading_ns = 0;
     const uint64_t took[] = {50, 50, 4000000, 60, 4000000, 4000000, 50};
     uint64_t counted[] = {[6] = 0};
     {
-        HOTPATH_POLL(&task);
+        HOTPATH_TASK_POLL(&task);
         struct hp_thread_context *context = (struct hp_thread_context *)(void *)hotpath_v1_context;
         hp_context_hold(&context->hot);
         for (size_t at = 0; at < sizeof took / sizeof took[0]; at++)
             counted[at] = hp_call_log_look(context, context->hot.top->node, now - took[at]);
         hp_context_let_go(&context->hot);
     }
-    HOTPATH_READY(&task);
+    HOTPATH_TASK_READY(&task);
     const uint64_t expected[] = {counted[0], 50, 50, 60, 60, 4000000, 50};
     assert_memory_equal(counted, expected, sizeof expected);
 }
@@ -322,12 +322,12 @@ static void what_follows_the_end_is_not_the_tasks(void **state)
     HOTPATH_TASK(&task, "request");
     pass(20);
     {
-        HOTPATH_POLL(&around);
+        HOTPATH_TASK_POLL(&around);
         pass(1);
         {
-            HOTPATH_POLL(&task);
+            HOTPATH_TASK_POLL(&task);
             pass(10);
-            HOTPATH_READY(&task);
+            HOTPATH_TASK_READY(&task);
             assert_true(hotpath_current().id_ == around.id_);
             pass(100);
             work_for(1000);
@@ -335,7 +335,7 @@ static void what_follows_the_end_is_not_the_tasks(void **state)
         assert_true(hotpath_current().id_ == around.id_);
     }
     assert_true(hotpath_current().id_ == 0);
-    HOTPATH_READY(&around);
+    HOTPATH_TASK_READY(&around);
     report();
     ASSERT_NUMBERS("request", {"calls", 1}, {"total_ns", 31}, {"polls", 1}, {"busy_ns", 10}, {"waiting_ns", 21},
                    {"max_poll_ns", 10}, {"misused", 0});
@@ -346,7 +346,7 @@ static void what_follows_the_end_is_not_the_tasks(void **state)
 
 static void *end_for_another(void *task)
 {
-    HOTPATH_CANCEL((hotpath_task *)task);
+    HOTPATH_TASK_CANCEL((hotpath_task *)task);
     return NULL;
 }
 
@@ -361,7 +361,7 @@ static void what_follows_the_end_by_another_thread(void **state)
     pass(20);
     {
         HOTPATH_BLOCK("around");
-        HOTPATH_POLL(&task);
+        HOTPATH_TASK_POLL(&task);
         pass(10);
         work_for(5);
         assert_int_equal(pthread_create(&thread, NULL, end_for_another, &task), 0);
@@ -372,10 +372,10 @@ static void what_follows_the_end_by_another_thread(void **state)
     assert_true(hotpath_current().id_ == 0);
     HOTPATH_TASK(&short_, "short");
     {
-        HOTPATH_POLL(&short_);
+        HOTPATH_TASK_POLL(&short_);
         pass(1);
     }
-    HOTPATH_READY(&short_);
+    HOTPATH_TASK_READY(&short_);
     report();
     ASSERT_NUMBERS("request", {"calls", 1}, {"cancelled", 1}, {"total_ns", 35}, {"polls", 1}, {"busy_ns", 15},
                    {"waiting_ns", 20}, {"misused", 0});
@@ -387,7 +387,7 @@ static void end_inside(hotpath_task *task)
 {
     HOTPATH_MEASURE_AS("end inside");
     pass(4);
-    HOTPATH_READY(task);
+    HOTPATH_TASK_READY(task);
     pass(40);
 }
 
@@ -399,7 +399,7 @@ static void what_follows_the_end_inside_a_function(void **state)
     start();
     HOTPATH_TASK(&task, "request");
     {
-        HOTPATH_RUN(&task);
+        HOTPATH_TASK_RUN(&task);
         pass(2);
         work_for(5);
         end_inside(&task);
@@ -409,19 +409,19 @@ static void what_follows_the_end_inside_a_function(void **state)
     HOTPATH_TASK(&outer, "outer");
     HOTPATH_TASK(&inner, "inner");
     {
-        HOTPATH_POLL(&outer);
+        HOTPATH_TASK_POLL(&outer);
         pass(3);
         {
-            HOTPATH_POLL(&inner);
+            HOTPATH_TASK_POLL(&inner);
             pass(6);
-            HOTPATH_READY(&outer);
+            HOTPATH_TASK_READY(&outer);
             assert_true(hotpath_current().id_ == inner.id_);
             pass(60);
         }
         pass(600);
     }
     assert_true(hotpath_current().id_ == 0);
-    HOTPATH_READY(&inner);
+    HOTPATH_TASK_READY(&inner);
     report();
     ASSERT_NUMBERS("request", {"total_ns", 11}, {"polls", 1}, {"busy_ns", 11}, {"waiting_ns", 0},
                    {"max_poll_ns", 11}, {"open", 0}, {"misused", 0});
@@ -439,9 +439,9 @@ static void long_polls_that_end_with_their_task(void **state)
     for (int at = 0; at < 1000; at++) {
         HOTPATH_TASK(&task, "slow");
         {
-            HOTPATH_POLL(&task);
+            HOTPATH_TASK_POLL(&task);
             work_for(at == 500 ? 30000000 : 100000);
-            HOTPATH_READY(&task);
+            HOTPATH_TASK_READY(&task);
             pass(50000000);
         }
     }
@@ -458,7 +458,7 @@ static void long_polls_that_end_with_their_task(void **state)
 
 static void *end_elsewhere(void *task)
 {
-    HOTPATH_READY((hotpath_task *)task);
+    HOTPATH_TASK_READY((hotpath_task *)task);
     return NULL;
 }
 
@@ -479,7 +479,7 @@ static void polls_that_begin_while_their_task_ends(void **state)
     HOTPATH_TASK(&task, "request");
     pass(100);
     {
-        HOTPATH_POLL(&task);
+        HOTPATH_TASK_POLL(&task);
         pass((uint64_t)-50);
         on_another_thread(end_elsewhere, &task);
         pass(90);
@@ -498,10 +498,10 @@ static void contents_of_other_polls(void **state)
     HOTPATH_TASK(&task, "slow");
     for (int at = 0; at < 1000; at++) {
         reading_ns = at < 999 ? 10 : 0; /* so that it is not worthwhile to follow each poll */
-        HOTPATH_POLL(&task);
+        HOTPATH_TASK_POLL(&task);
         work_for(at < 999 ? 100 : 1000000);
     }
-    HOTPATH_READY(&task);
+    HOTPATH_TASK_READY(&task);
     report();
     ASSERT_NUMBERS("slow", {"polls", 1000}, {"long_polls", 0}, {"max_poll_ns", 1000000});
     assert_string_equal(find_row("tasks", "slow")->inside, "");
@@ -525,16 +525,16 @@ static void waiting_is_split_by_cause(void **state)
     start();
     HOTPATH_TASK(&file, "file");
     {
-        HOTPATH_POLL(&file);
+        HOTPATH_TASK_POLL(&file);
         pass(10);
         REQUEST(&write, "write", file);
         pass(5);
     }
     pass(100);
     {
-        HOTPATH_POLL(&file);
+        HOTPATH_TASK_POLL(&file);
         pass(1);
-        HOTPATH_READY(&write);
+        HOTPATH_TASK_READY(&write);
         pass(2);
         REQUEST(&sync, "sync", file);
         pass(3);
@@ -543,7 +543,7 @@ static void waiting_is_split_by_cause(void **state)
     on_another_thread(end_elsewhere, &sync);
     pass(7);
     {
-        HOTPATH_RUN(&file);
+        HOTPATH_TASK_RUN(&file);
         pass(3);
     }
     report();
@@ -566,16 +566,16 @@ static void concurrent_waits_count_each(void **state)
     REQUEST(&late, "late", page);
     REQUEST(&alone, "alone", nobody);
     pass(40);
-    HOTPATH_READY(&images[0]);
+    HOTPATH_TASK_READY(&images[0]);
     pass(20);
-    HOTPATH_CANCEL(&images[1]);
+    HOTPATH_TASK_CANCEL(&images[1]);
     {
-        HOTPATH_RUN(&page);
+        HOTPATH_TASK_RUN(&page);
         pass(1);
     }
     pass(1000);
-    HOTPATH_READY(&late);
-    HOTPATH_READY(&alone);
+    HOTPATH_TASK_READY(&late);
+    HOTPATH_TASK_READY(&alone);
     report();
     assert_true(awaited("page", "image") == 100 && awaited("page", "late") == -1);
     assert_true(awaited("page", "<other>") == -1);
@@ -593,7 +593,7 @@ static void *make_requests(void *unused)
         hotpath_task request;
         REQUEST(&request, "request", shared_parent);
         pass(1);
-        HOTPATH_READY(&request);
+        HOTPATH_TASK_READY(&request);
     }
     return NULL;
 }
@@ -607,12 +607,12 @@ static void requests_of_many_threads(void **state)
     for (int at = 0; at < 3; at++)
         assert_int_equal(pthread_create(&threads[at], NULL, make_requests, NULL), 0);
     for (int at = 0; at < 2000; at++) {
-        HOTPATH_POLL(&shared_parent);
+        HOTPATH_TASK_POLL(&shared_parent);
         pass(1);
     }
     for (int at = 0; at < 3; at++)
         assert_int_equal(pthread_join(threads[at], NULL), 0);
-    HOTPATH_READY(&shared_parent);
+    HOTPATH_TASK_READY(&shared_parent);
     report();
     ASSERT_NUMBERS("request", {"calls", 6000}, {"open", 0}, {"misused", 0});
     assert_true(awaited("parent", "request") <= number_of("request", "total_ns"));
@@ -667,7 +667,7 @@ static void crawl(int number)
             yield(self);
             pass(3);
         }
-        HOTPATH_READY(&self->task);
+        HOTPATH_TASK_READY(&self->task);
         pass(4);
     }
     self->is_done = true;
@@ -688,7 +688,7 @@ static void begin_crawler(int number)
 static void *resume(void *coroutine)
 {
     struct coroutine *self = coroutine;
-    HOTPATH_POLL(&self->task);
+    HOTPATH_TASK_POLL(&self->task);
     void *fake_stack = NULL;
     __sanitizer_start_switch_fiber(&fake_stack, self->stack, sizeof self->stack);
     swapcontext(&self->caller, &self->context);
@@ -727,7 +727,7 @@ static void tasks_that_keep_zones_open_have_a_lane(void **state)
 
 static void resume_nothing(hotpath_task *task)
 {
-    HOTPATH_POLL(task);
+    HOTPATH_TASK_POLL(task);
     HOTPATH_BLOCK("inside");
     pass(1);
 }
@@ -743,7 +743,7 @@ static void lanes_end_with_their_tasks(void **state)
         HOTPATH_TASK(&task, "crawler", .lane = 1);
         if (at % 2 != 0)
             resume_nothing(&task);
-        HOTPATH_CANCEL(&task);
+        HOTPATH_TASK_CANCEL(&task);
     }
     assert_true(__atomic_load_n(&hp_runtime->lane_count, __ATOMIC_RELAXED) <= before + 1);
     report();
@@ -760,10 +760,10 @@ static void current_task(void **state)
     HOTPATH_TASK(&inner, "inner");
     assert_true(hotpath_current().id_ == 0);
     {
-        HOTPATH_POLL(&outer);
+        HOTPATH_TASK_POLL(&outer);
         assert_true(hotpath_current().id_ == outer.id_);
         {
-            HOTPATH_POLL(&inner);
+            HOTPATH_TASK_POLL(&inner);
             assert_true(hotpath_current().id_ == inner.id_);
         }
         assert_true(hotpath_current().id_ == outer.id_);
@@ -779,9 +779,9 @@ static void results_of_logged_tasks(void **state)
     start_with(0, "lookup");
     for (int at = 1; at <= 2; at++) {
         HOTPATH_TASK(&task, "lookup");
-        HOTPATH_RESULT(&task, "row %d", at);
+        HOTPATH_TASK_RESULT(&task, "row %d", at);
         HOTPATH_TASK(&task, "other");
-        HOTPATH_RESULT(&task, "%d", evaluated++);
+        HOTPATH_TASK_RESULT(&task, "%d", evaluated++);
     }
     report();
     assert_string_equal(find_row("tasks", "lookup")->text, "row 2, row 1");
@@ -798,12 +798,12 @@ static void used_after_its_end(void **state)
     start();
     HOTPATH_TASK(&task, "request");
     copy = task;
-    HOTPATH_READY(&task);
-    HOTPATH_READY(&task);
-    HOTPATH_CANCEL(&task);
-    HOTPATH_READY(&copy);
+    HOTPATH_TASK_READY(&task);
+    HOTPATH_TASK_READY(&task);
+    HOTPATH_TASK_CANCEL(&task);
+    HOTPATH_TASK_READY(&copy);
     HOTPATH_TASK(&task, "request"); /* in the same slot */
-    HOTPATH_READY(&copy);
+    HOTPATH_TASK_READY(&copy);
     report();
     ASSERT_NUMBERS("request", {"calls", 2}, {"open", 1}, {"cancelled", 0}, {"misused", 4});
 }
@@ -815,9 +815,9 @@ static void polled_after_its_end(void **state)
     start();
     HOTPATH_TASK(&task, "request");
     copy = task;
-    HOTPATH_READY(&task);
+    HOTPATH_TASK_READY(&task);
     {
-        HOTPATH_POLL(&copy);
+        HOTPATH_TASK_POLL(&copy);
         pass(10);
     }
     report();
@@ -832,9 +832,9 @@ static void freed_in_its_own_poll(void **state)
     start();
     HOTPATH_TASK(task, "request");
     {
-        HOTPATH_POLL(task);
+        HOTPATH_TASK_POLL(task);
         pass(10);
-        HOTPATH_READY(task);
+        HOTPATH_TASK_READY(task);
         memset(task, 0xff, sizeof *task);
         free(task);
         pass(5);
@@ -845,7 +845,7 @@ static void freed_in_its_own_poll(void **state)
 
 static void *poll_elsewhere(void *task)
 {
-    HOTPATH_POLL((hotpath_task *)task);
+    HOTPATH_TASK_POLL((hotpath_task *)task);
     pass(5);
     return NULL;
 }
@@ -857,11 +857,11 @@ static void running_twice_at_once(void **state)
     start();
     HOTPATH_TASK(&task, "request");
     {
-        HOTPATH_POLL(&task);
+        HOTPATH_TASK_POLL(&task);
         pass(10);
         on_another_thread(poll_elsewhere, &task);
     }
-    HOTPATH_READY(&task);
+    HOTPATH_TASK_READY(&task);
     report();
     ASSERT_NUMBERS("request", {"calls", 1}, {"total_ns", 15}, {"polls", 1}, {"busy_ns", 15}, {"misused", 1});
 }
@@ -875,21 +875,21 @@ static void a_poll_inside_a_poll_of_the_same_task(void **state)
     HOTPATH_TASK(&task, "request");
     HOTPATH_TASK(&run, "run");
     for (int at = 0; at < 3; at++) {
-        HOTPATH_POLL(&task);
+        HOTPATH_TASK_POLL(&task);
         pass(10);
         {
-            HOTPATH_POLL(&task);
+            HOTPATH_TASK_POLL(&task);
             pass(5);
             assert_true(hotpath_current().id_ == task.id_);
         }
         assert_true(hotpath_current().id_ == task.id_);
     }
-    HOTPATH_READY(&task);
+    HOTPATH_TASK_READY(&task);
     {
-        HOTPATH_POLL(&run);
+        HOTPATH_TASK_POLL(&run);
         pass(2);
         {
-            HOTPATH_RUN(&run); /* ends here */
+            HOTPATH_TASK_RUN(&run); /* ends here */
             pass(1);
         }
         pass(7);
@@ -912,13 +912,13 @@ static void invalid_task_handles(void **state)
         hotpath_task wrong = {at % 2 ? bits : bits & 0xfff0000003ffffff};
         if (wrong.id_ == task.id_)
             continue;
-        HOTPATH_POLL(&wrong);
-        HOTPATH_READY(&wrong);
+        HOTPATH_TASK_POLL(&wrong);
+        HOTPATH_TASK_READY(&wrong);
     }
     {
-        HOTPATH_POLL(NULL);
-        HOTPATH_READY(NULL);
-        HOTPATH_CANCEL(NULL);
+        HOTPATH_TASK_POLL(NULL);
+        HOTPATH_TASK_READY(NULL);
+        HOTPATH_TASK_CANCEL(NULL);
     }
     report();
     assert_true(number_of("request", "calls") == 1);
@@ -934,7 +934,7 @@ static void tasks_of_the_previous_session(void **state)
     hotpath_stop();
     start();
     HOTPATH_TASK(&other, "request");
-    HOTPATH_READY(&task);
+    HOTPATH_TASK_READY(&task);
     report();
     ASSERT_NUMBERS("request", {"calls", 1}, {"open", 1}, {"misused", 0});
 }
@@ -948,7 +948,7 @@ static void without_a_session(void **state)
     assert_true(task.id_ == 0);
     start();
     {
-        HOTPATH_RUN(&task);
+        HOTPATH_TASK_RUN(&task);
         pass(10);
     }
     report();
@@ -968,8 +968,8 @@ static void tasks_beyond_the_slots(void **state)
         HOTPATH_TASK(&tasks[at], "crowd");
     pass(1 << 20);
     for (int at = 0; at < MANY; at++) {
-        HOTPATH_POLL(&tasks[at]);
-        HOTPATH_READY(&tasks[at]);
+        HOTPATH_TASK_POLL(&tasks[at]);
+        HOTPATH_TASK_READY(&tasks[at]);
     }
     report();
     ASSERT_NUMBERS("crowd", {"calls", MANY}, {"polls", MANY}, {"open", 0}, {"misused", 0});
@@ -988,11 +988,11 @@ static void a_million_consecutive_tasks(void **state)
     hotpath_task task;
     start();
     HOTPATH_TASK(&task, "short");
-    HOTPATH_READY(&task);
+    HOTPATH_TASK_READY(&task);
     const uint64_t before = used();
     for (int at = 0; at < MANY; at++) {
         HOTPATH_TASK(&task, "short");
-        HOTPATH_READY(&task);
+        HOTPATH_TASK_READY(&task);
     }
     assert_true(used() - before < 4096);
     report();
@@ -1012,7 +1012,7 @@ static void *end_what_is_handed(void *context)
             sched_yield();
         hotpath_task task = handed[at % RING];
         __atomic_store_n(&taken, at + 1, __ATOMIC_RELEASE);
-        HOTPATH_RUN(&task);
+        HOTPATH_TASK_RUN(&task);
     }
     return context;
 }
@@ -1046,7 +1046,7 @@ static void *end_contested(void *context)
 {
     for (int at = 0; at < 4; at++) {
         hotpath_task copy = contested[at];
-        HOTPATH_READY(&copy);
+        HOTPATH_TASK_READY(&copy);
     }
     return context;
 }
@@ -1082,8 +1082,8 @@ static void tasks_of_objects(void **state)
         for (int at = 0; at < OBJECTS; at++)
             HOTPATH_TASK(hotpath_task_of(&objects[at]), "request");
         for (int at = 0; at < OBJECTS; at++) {
-            HOTPATH_POLL(hotpath_task_at(&objects[at]));
-            HOTPATH_READY(hotpath_task_at(&objects[at]));
+            HOTPATH_TASK_POLL(hotpath_task_at(&objects[at]));
+            HOTPATH_TASK_READY(hotpath_task_at(&objects[at]));
         }
     }
     assert_null(hotpath_task_at(&objects[0]));
@@ -1108,7 +1108,7 @@ static void operations_of_adapters(void **state)
             assert_non_null(waits[at]);
             assert_ptr_equal(hotpath_wait_find_(&objects[at], HOTPATH_REQUEST_), waits[at]);
             assert_true(hotpath_wait_take_(&objects[at], HOTPATH_REQUEST_, &wait));
-            HOTPATH_READY(&wait.own);
+            HOTPATH_TASK_READY(&wait.own);
         }
     }
     report();
@@ -1127,7 +1127,7 @@ static void callbacks_of_cancelled_operations(void **state)
     hotpath_wait_begin_(&objects[0], HOTPATH_REQUEST_, &site, NULL);
     HOTPATH_TASK(&task, "task");
     {
-        HOTPATH_POLL(&task);
+        HOTPATH_TASK_POLL(&task);
         hotpath_wait_begin_(&objects[1], HOTPATH_REQUEST_, &site, NULL);
     }
     for (int at = 0; at < 2; at++) {
@@ -1137,7 +1137,7 @@ static void callbacks_of_cancelled_operations(void **state)
         HOTPATH_TURN_(&wait, 1);
         pass(30000000);
     }
-    HOTPATH_READY(&task);
+    HOTPATH_TASK_READY(&task);
     report();
     ASSERT_NUMBERS("operation", {"calls", 2}, {"cancelled", 2}, {"open", 0}, {"misused", 0}, {"polls", 1},
                    {"busy_ns", 30000000}, {"long_polls", 1});
@@ -1187,13 +1187,13 @@ static void no_task(void **state)
     HOTPATH_TASK(none, "none");
     HOTPATH_TASK(none, "none", .lane = 1);
     {
-        HOTPATH_POLL(none);
-        HOTPATH_RUN(none);
+        HOTPATH_TASK_POLL(none);
+        HOTPATH_TASK_RUN(none);
         assert_int_equal(hotpath_current().id_, 0);
     }
-    HOTPATH_READY(none);
-    HOTPATH_RESULT(none, "%d", 1);
-    HOTPATH_CANCEL(none);
+    HOTPATH_TASK_READY(none);
+    HOTPATH_TASK_RESULT(none, "%d", 1);
+    HOTPATH_TASK_CANCEL(none);
     assert_null(hotpath_task_of(NULL));
     assert_null(hotpath_task_at(NULL));
     report();
