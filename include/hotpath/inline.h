@@ -1,6 +1,14 @@
 /*
  * What the macros expand to; not for direct use. Part of hotpath.h.
  *
+ * In this order: the structs, the functions of the library, the inline functions (hotpath_enter_ and hotpath_leave_
+ * are what a measured call executes), the helpers of the macros, and what differs between C and C++.
+ *
+ * Names that end in an underscore or contain v1 are private. v1 is the version of the layouts below, so that a
+ * program and a library that disagree do not link. The structs are both the thread's working memory and part of the
+ * session file (docs/session-format.md). Each has one writer thread, which uses relaxed atomic stores, so they may
+ * be read at any time.
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef HOTPATH_INLINE_H
@@ -10,50 +18,9 @@
 #error "include <hotpath.h>, which includes this"
 #endif
 
-/*
- * TLS model of measured code. glibc reserves static TLS space for libraries loaded by dlopen, so measured code uses
- * the fast initial-exec model there. Other libcs (musl) refuse to dlopen such a library, so there the compiler
- * chooses: the same code in programs, a call into the dynamic linker per access in shared libraries.
- * -DHOTPATH_TLS_DYNAMIC=1 or =0 overrides the choice.
- */
-#ifndef HOTPATH_TLS_DYNAMIC
-#if defined(__GLIBC__)
-#define HOTPATH_TLS_DYNAMIC 0
-#else
-#define HOTPATH_TLS_DYNAMIC 1
-#endif
-#endif
-
 #ifdef __cplusplus
-namespace hotpath
-{
-/* Arguments of a macro about its site: HOTPATH_MEASURE(.log(1)). */
-struct site_traits {
-    uint32_t is_logged;
-    constexpr explicit site_traits(uint32_t is_logged_ = 0) : is_logged(is_logged_) {}
-    constexpr site_traits log(bool value) const { return site_traits(value); }
-};
-
-/* Arguments of a macro about its task: HOTPATH_TASK(task, "label", .lane(1)). */
-struct task_traits {
-    int has_lane;
-    constexpr explicit task_traits(int has_lane_ = 0) : has_lane(has_lane_) {}
-    constexpr task_traits lane(bool value) const { return task_traits(value); }
-};
-
-inline const hotpath_options *address(const hotpath_options &value) { return &value; }
-} // namespace hotpath
-
 extern "C" {
 #endif
-
-/*
- * Names that end in an underscore or contain v1 are private. v1 is the version of the layouts below, so that a
- * program and a library that disagree do not link.
- *
- * These structs are both the thread's working memory and part of the session file (docs/session-format.md). Each
- * has one writer thread, which uses relaxed atomic stores, so anyone may read them at any time.
- */
 
 /* A place in code. One static object per use of a macro; the library sets `id` at the first call. */
 struct hotpath_site {
@@ -205,7 +172,21 @@ struct hotpath_context_ {
     uint32_t skip; /* 1 while nothing is recorded */
 };
 
-#if HOTPATH_TLS_DYNAMIC /* TLS model of the context: see above */
+/*
+ * TLS model of measured code. glibc reserves static TLS space for libraries loaded by dlopen, so measured code uses
+ * the fast initial-exec model there. Other libcs (musl) refuse to dlopen such a library, so there the compiler
+ * chooses: the same code in programs, a call into the dynamic linker per access in shared libraries.
+ * -DHOTPATH_TLS_DYNAMIC=1 or =0 overrides the choice.
+ */
+#ifndef HOTPATH_TLS_DYNAMIC
+#if defined(__GLIBC__)
+#define HOTPATH_TLS_DYNAMIC 0
+#else
+#define HOTPATH_TLS_DYNAMIC 1
+#endif
+#endif
+
+#if HOTPATH_TLS_DYNAMIC
 #define HOTPATH_TLS_
 #else
 #define HOTPATH_TLS_ __attribute__((tls_model("initial-exec")))
@@ -1038,6 +1019,22 @@ struct hotpath_task_traits_ {
 
 namespace hotpath
 {
+/* Arguments of a macro about its site: HOTPATH_MEASURE(.log(1)). */
+struct site_traits {
+    uint32_t is_logged;
+    constexpr explicit site_traits(uint32_t is_logged_ = 0) : is_logged(is_logged_) {}
+    constexpr site_traits log(bool value) const { return site_traits(value); }
+};
+
+/* Arguments of a macro about its task: HOTPATH_TASK(task, "label", .lane(1)). */
+struct task_traits {
+    int has_lane;
+    constexpr explicit task_traits(int has_lane_ = 0) : has_lane(has_lane_) {}
+    constexpr task_traits lane(bool value) const { return task_traits(value); }
+};
+
+inline const hotpath_options *address(const hotpath_options &value) { return &value; }
+
 struct end_of_expr_ {
 };
 
