@@ -31,11 +31,16 @@ function(hotpath_add_test name)
   endif()
   set(emulator "${CMAKE_CROSSCOMPILING_EMULATOR}")
   list(JOIN emulator " " emulator)
+  set(is_optimised 1)
+  if(CMAKE_C_FLAGS_RELWITHDEBINFO MATCHES "-O0")
+    set(is_optimised)
+  endif()
   set_tests_properties(${name} PROPERTIES
     PROCESSORS ${processors}
     SKIP_RETURN_CODE 77 LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT "HOTPATH_BUILD_DIR=${PROJECT_BINARY_DIR};HOTPATH_SOURCE_DIR=${PROJECT_SOURCE_DIR}\
 ;HOTPATH_SANITIZER=${HOTPATH_SANITIZE};HOTPATH_EMULATOR=${emulator};HOTPATH_IS_GLIBC=${HOTPATH_IS_GLIBC}\
+;HOTPATH_IS_OPTIMISED=${is_optimised}\
 ;PYTHONDONTWRITEBYTECODE=1;LC_ALL=C.UTF-8\
 ;ASAN_OPTIONS=detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1")
 endfunction()

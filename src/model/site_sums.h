@@ -22,7 +22,18 @@ struct hp_sums {
     uint64_t self;    /* ticks outside inner zones; wraps while adding, read it with hp_sums_self */
 };
 
-static inline uint64_t hp_sums_self(const struct hp_sums *sums) { return (int64_t)sums->self < 0 ? 0 : sums->self; }
+/* Ticks that were added and subtracted: below 0 if a reading was caught in between. */
+static inline uint64_t hp_not_negative(uint64_t ticks) { return (int64_t)ticks < 0 ? 0 : ticks; }
+
+/*
+ * Never more than `total`: a signal handler may interrupt the end of another call of the same handler, after its
+ * time was read. Then it is nested, and yet outside of that time.
+ */
+static inline uint64_t hp_sums_self(const struct hp_sums *sums)
+{
+    const uint64_t self = hp_not_negative(sums->self);
+    return self < sums->total ? self : sums->total;
+}
 
 struct hp_floors;
 struct hp_task_sums;

@@ -222,7 +222,7 @@ static bool fill_rows(struct view *view)
                          (const void *const *)view->all.entries, view->all.count, fill_row, view);
 }
 
-/* The percentages of a row are shares of different wholes. The note begins with the title of a column: see table.c. */
+/* The percentages of a row are shares of different wholes. The note begins with a column's title: see table.c. */
 static bool note_shares(const struct view *view)
 {
     char bytes[HP_BOTTLENECK_LINE_BYTES];

@@ -153,8 +153,7 @@ static bool fill_row(const struct view *view, struct hp_row *row, const struct p
 
 static uint64_t measured_by(const struct hp_session_sums *session, const struct hp_settings *settings)
 {
-    const struct hp_sums main = {.self = session->in_main};
-    const uint64_t apart = settings->show.exclude_wrapper ? hp_sums_self(&main) : 0;
+    const uint64_t apart = settings->show.exclude_wrapper ? hp_not_negative(session->in_main) : 0;
     return session->total > apart ? session->total - apart : 0;
 }
 

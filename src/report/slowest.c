@@ -492,7 +492,7 @@ static bool fill_part(const struct view *view, struct hp_row *row, const struct 
     row->id = part->id;
     hp_section_set_count(row, part->is_poll ? columns->polls : columns->calls, stored->calls);
     set_ns(view, row, columns->total, stored->total);
-    set_ns(view, row, columns->self, hp_sums_self(&(struct hp_sums){.self = stored->self}));
+    set_ns(view, row, columns->self, hp_not_negative(stored->self));
     if (function->copy.call.ticks > 0)
         hp_section_set_number(row, columns->percent, percent_of(stored->total, function->copy.call.ticks));
     row->depth = part->depth;

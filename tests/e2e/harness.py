@@ -82,6 +82,14 @@ def without_emulator(reason):
 IS_GLIBC = os.environ.get("HOTPATH_IS_GLIBC", "1") != ""
 
 
+IS_OPTIMISED = os.environ.get("HOTPATH_IS_OPTIMISED", "1") != ""
+
+
+def when_optimised(reason):
+    """The case is about the code that compilers make with -O1 and more."""
+    return pytest.mark.skipif(not IS_OPTIMISED, reason=f"not with -O0: {reason}")
+
+
 def with_glibc(reason):
     return pytest.mark.skipif(not IS_GLIBC, reason=f"only with glibc: {reason}")
 

@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from harness import BUILD, HOTPATH, SOURCE, TIMEOUT, Report, with_glibc, without_emulator, without_sanitizer
+from harness import (BUILD, HOTPATH, SOURCE, TIMEOUT, Report, when_optimised, with_glibc, without_emulator,
+                     without_sanitizer)
 
 pytestmark = [without_sanitizer("the library is not preloaded"), without_emulator("the library is not preloaded"),
               with_glibc("programs are preloaded into")]
@@ -136,6 +137,7 @@ def test_the_stack_of_every_hook_is_measured(hook_stack):
     assert {"malloc", "uv_run"} <= hooks and not missing, f"add to tests/programs/hook_stack.c: {sorted(missing)}"
 
 
+@when_optimised("frames are larger there")
 @pytest.mark.parametrize("way", ["thread", "handler", "child", "fork"])
 def test_hooks_need_little_stack(box, hook_stack, way):
     """All functions are bound at the start: to do that at the first call takes 3 KB, with and without hooks."""

@@ -6,11 +6,13 @@ many waits as events. A loop that a library runs has one more turn in each run: 
 wait.
 """
 import json
+import re
 import shutil
 import subprocess
 
 import pytest
-from harness import HOTPATH, PROGRAMS, TIMEOUT, Report, with_cxx, with_glibc, without_emulator, without_sanitizer
+from harness import (HOTPATH, IS_OPTIMISED, PROGRAMS, TIMEOUT, Report, with_cxx, with_glibc, without_emulator,
+                     without_sanitizer)
 from test_alloc_programs import Redis
 from test_views import follows_the_schema
 
@@ -118,7 +120,8 @@ def test_io_uring(run, wait):
     if "none" in result.told:
         pytest.skip("the kernel has no io_uring")
     loop = the_loop(result)
-    assert loop.name == f"{wait} in wait_for_one" and loop.place == "loop_liburing"
+    caller = "wait_for_one" if IS_OPTIMISED else r"\w+"  # functions of liburing.h are not inlined there
+    assert re.fullmatch(f"{wait} in {caller}", loop.name) and loop.place == "loop_liburing"
     assert loop.events == loop.waits == result.told["events"] and loop.turns == loop.waits - 1
     check_longest(loop, result.told)
 

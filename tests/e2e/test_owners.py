@@ -3,7 +3,7 @@ import platform
 
 import pytest
 
-from harness import EMULATOR, SANITIZER, with_glibc, without_emulator, without_sanitizer
+from harness import EMULATOR, SANITIZER, when_optimised, with_glibc, without_emulator, without_sanitizer
 
 TO_NOWHERE = {"HOTPATH_OUTPUT_PATH": "/dev/null"}
 
@@ -93,7 +93,8 @@ def test_children_of_vfork_in_threads_without_zones(box):
     assert result.calls("work") == 0 and result.report.lost == {"zones": 16}
 
 
-@pytest.mark.parametrize("case", ["jumps", "thread"])
+@pytest.mark.parametrize("case", ["jumps", pytest.param("thread", marks=when_optimised(
+    "the program finds the place to jump from in optimised code only"))])
 @pytest.mark.skipif(platform.machine() != "x86_64" or bool(EMULATOR),
                     reason="the frame of a signal is known on x86-64 only")
 @without_sanitizer("AddressSanitizer has guards in memory of its own")

@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 
-from harness import BUILD, IS_LONG, SOURCE, without_emulator
+from harness import BUILD, IS_LONG, SOURCE, when_optimised, without_emulator
 
 # Pages whose shell lines are run, in this order: later ones use what earlier ones have built.
 PAGES = ("README.md", "docs/building.md", "docs/macros.md", "docs/running.md", "docs/verdict.md")
@@ -124,6 +124,7 @@ def outline(report):
     return {name: sorted(rows) for name, rows in sections.items()}
 
 
+@when_optimised("the loop is in a function that is inlined")
 @without_emulator("it can be neither sampled nor watched there")
 def test_the_overview_reports_as_shown(box):
     """The verdicts depend on what else the machine does."""

@@ -113,7 +113,9 @@ int main(int count, char **words)
         return keep_blocks(blocks);
     } else if (strcmp(way, "raw") == 0) {
         give_up_user_by_number();
-    } else if (strcmp(way, "plain") != 0) {
+    } else if (strcmp(way, "plain") == 0) {
+        clearenv(); /* what begins late must know from before where it belongs */
+    } else {
         give_up_user();
     }
     if (strcmp(way, "shell") == 0)

@@ -532,6 +532,7 @@ __attribute__((constructor(101))) static void at_load(void)
 {
     const int saved = errno;
     join();
+    hp_note_run();
     note_confinement_of_run();
     hp_borrow_from(hp_environment(HP_RUN_LENDER), confinement_of_run);
     hp_thread_exit_hook(); /* early: the C library keeps the values of keys beyond the first 32 on the heap */

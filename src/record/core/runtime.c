@@ -253,13 +253,18 @@ void hp_print_line(const char *line)
         hp_file_write(2, whole, length);
 }
 
-/* Variables of a run that is over mean nothing. */
-static bool is_of_run(void)
+static char run_folder[1024]; /* of the `hotpath run` that this process belongs to; written when loaded */
+
+void hp_note_run(void)
 {
     const char *run = hp_environment("HOTPATH_RUN"), *folder = hp_environment("HOTPATH_DIR");
-    return run != NULL && run[0] == '1' && folder != NULL && hp_session_dir_is_of_run(folder) &&
-           !hp_session_dir_is_of_past_run(folder);
+    if (run != NULL && run[0] == '1' && folder != NULL && hp_session_dir_is_of_run(folder) &&
+        strlen(folder) < sizeof run_folder)
+        memcpy(run_folder, folder, strlen(folder) + 1);
 }
+
+/* Variables of a run that is over mean nothing. */
+static bool is_of_run(void) { return run_folder[0] != '\0' && !hp_session_dir_is_of_past_run(run_folder); }
 
 void hp_say(const char *line)
 {

@@ -362,8 +362,10 @@ bool hp_is_own_process(void);
 void hp_print_line(const char *line);
 /*
  * The same for a message of the recorder. Processes of a `hotpath run` print none: their stderr is what the program
- * makes of it, and `hotpath run` says what is missing.
+ * makes of it, and `hotpath run` says what is missing. hp_note_run finds out, when the library is loaded: the
+ * program may change its environment.
  */
+void hp_note_run(void);
 void hp_say(const char *line);
 
 /* Atomic maximum. */
