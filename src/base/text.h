@@ -44,7 +44,7 @@ void hp_text_fixed(struct hp_text *text, double number, unsigned decimals);
 /* Any number, with that many significant digits (1 to 15) and no zeros at the end: "-0.125", "3", "1e-9", "inf". */
 void hp_text_real(struct hp_text *text, double number, unsigned digits);
 
-/* As printf, with %s, %.*s, %c, %%, %u, %02u and the like, with l, ll or z before the u, and %.1f by hp_text_fixed. */
+/* As printf: %s, %.*s, %c, %%, %u, %02u and the like, with l, ll or z before the u; and %.1f by hp_text_fixed. */
 void hp_text_format(struct hp_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Writes what is left of a stream. False: not everything was written. */

@@ -1,6 +1,6 @@
 /*
  * Files for the viewers of other programs: writes weighted stacks in foreign formats. A format is one file with one
- * writer, and one line in the table. SPDX-License-Identifier: MIT
+ * writer, and one line in HP_EXPORT_FORMATS. SPDX-License-Identifier: MIT
  */
 #ifndef HP_EXPORT_EXPORT_H
 #define HP_EXPORT_EXPORT_H
@@ -36,19 +36,24 @@ struct hp_export_format {
     bool (*write)(const struct hp_export *export, struct hp_text *text); /* false: no memory */
 };
 
+/* All formats, in the order of the help; each is one file. A new one is one line here. */
+#define HP_EXPORT_FORMATS(FORMAT) \
+    FORMAT(firefox)               \
+    FORMAT(pprof)                 \
+    FORMAT(speedscope)            \
+    FORMAT(folded)                \
+    FORMAT(flamegraph)            \
+    FORMAT(perfetto)              \
+    FORMAT(dhat)
+
 extern const struct hp_export_format *const hp_export_formats[];
 extern const size_t hp_export_format_count;
 
 /* NULL: there is none of that name. */
 const struct hp_export_format *hp_export_format_find(const char *name);
 
-extern const struct hp_export_format hp_format_folded;
-extern const struct hp_export_format hp_format_speedscope;
-extern const struct hp_export_format hp_format_pprof;
-extern const struct hp_export_format hp_format_firefox;
-extern const struct hp_export_format hp_format_flamegraph;
-extern const struct hp_export_format hp_format_perfetto;
-extern const struct hp_export_format hp_format_dhat;
+#define HP_DECLARE_FORMAT_(name) extern const struct hp_export_format hp_format_##name;
+HP_EXPORT_FORMATS(HP_DECLARE_FORMAT_)
 
 /* The page of `hotpath flame`. */
 bool hp_flame_write(const struct hp_export *export, struct hp_text *text);

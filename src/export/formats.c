@@ -1,12 +1,10 @@
-/* The table of formats; a new format is one line here. SPDX-License-Identifier: MIT */
+/* The table of formats. SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "export.h"
 
-const struct hp_export_format *const hp_export_formats[] = {
-    &hp_format_firefox,    &hp_format_pprof,    &hp_format_speedscope, &hp_format_folded,
-    &hp_format_flamegraph, &hp_format_perfetto, &hp_format_dhat,
-};
+#define ENTRY(name) &hp_format_##name,
+const struct hp_export_format *const hp_export_formats[] = {HP_EXPORT_FORMATS(ENTRY)};
 
 const size_t hp_export_format_count = sizeof hp_export_formats / sizeof hp_export_formats[0];
 

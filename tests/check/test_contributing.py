@@ -194,6 +194,16 @@ int main(void)
     return cmocka_run_group_tests_name("headcount", tests, NULL, NULL);
 }
 """
+FORMAT = """#include "export.h"
+
+static bool write(const struct hp_export *export, struct hp_text *text)
+{
+    hp_text_u64(text, export->weighted->function_count);
+    return true;
+}
+
+const struct hp_export_format hp_format_counted = {.name = "counted", .about = "Functions.", .write = write};
+"""
 E2E_TEST = """from harness import SOURCE
 
 def test_greeting(box):
@@ -232,7 +242,9 @@ def follow(tree):
     tree.insert("src/cli/command.h", "extern const struct hp_command hp_command_help;",
                 "extern const struct hp_command hp_command_greet;")
     tree.insert("src/cli/commands.c", "&hp_command_run,", "    &hp_command_greet,")
-    tree.insert("src/CMakeLists.txt", "cli/cmd_ls.c", "  cli/cmd_greet.c")
+    tree.write("src/export/counted.c", FORMAT)
+    tree.insert("src/export/export.h", "    FORMAT(folded)", "    FORMAT(counted) \\")
+    tree.insert("src/export/README.md", "- `folded.c`", "- `counted.c`: how many functions there are")
     tree.insert("src/cli/README.md", "- `cmd_ls.c`", "- `cmd_greet.c`: hotpath greet: says hello")
     page = (tree.folder / "man/hotpath-on.1").read_text().replace("ON 1", "GREET 1").replace("\\-on", "\\-greet")
     tree.write("man/hotpath-greet.1", page)

@@ -369,6 +369,7 @@ def test_crashed_program_shows_its_signal(cli):
 
 
 @without_sanitizer("the library of such a build can be preloaded into nothing else, so the shell is not seen")
+@with_glibc("the shell has a session only then")
 def test_processes_of_a_run_share_one_view(cli):
     cli("run", "--format", "none", "--", "sh", "-c", f"{PROGRAMS}/counts >&2 & {PROGRAMS}/counts >&2; wait")
     out = cli("console", "--once", "--tab", "2", "--totals", "--size", "120x90", "sh", env=UTF8).stdout

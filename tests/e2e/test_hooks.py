@@ -114,7 +114,7 @@ def test_dlsym_finds_no_hook_of_a_library(builder):
 
 # --------------------------------------------------------------------------------------------------------- stack
 
-MOST_STACK = 512  # more than the plain function: docs/architecture.md, "Stack"
+MOST_STACK = 512  # more than the plain function: docs/host-rules.md, "Stack"
 
 
 @pytest.fixture(scope="module")

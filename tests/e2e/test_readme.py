@@ -151,7 +151,7 @@ def test_the_readme_is_short():
 
 
 @pytest.mark.parametrize("file", sorted(str(file.relative_to(SOURCE))
-                                        for pattern in ("*.md", "docs/*.md", "*/README.md")
+                                        for pattern in ("*.md", "docs/*.md", "docs/*/*.md", "*/README.md")
                                         for file in SOURCE.glob(pattern)))
 def test_links_lead_somewhere(file):
     path = SOURCE / file

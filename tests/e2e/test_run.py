@@ -131,6 +131,7 @@ def test_programs_that_cannot_be_run(cli):
     assert cli.sessions() == []
 
 
+@with_glibc("nothing of ours is in Debian's programs else")
 @without_sanitizer("a child of ours takes long there until it executes the program")
 def test_a_run_of_a_millisecond_is_as_long_as_its_cpu_time(cli):
     """What the kernel and the dynamic linker do before the session begins is in both."""

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from command import Cli, wait_until
-from harness import PROGRAMS, TIMEOUT, without_emulator, without_sanitizer, without_thread_sanitizer
+from harness import PROGRAMS, TIMEOUT, with_glibc, without_emulator, without_sanitizer, without_thread_sanitizer
 from test_threads_section import told
 
 pytestmark = [without_emulator("/proc shows the emulator"),
@@ -92,6 +92,7 @@ sys.stdin.readline()
 """
 
 
+@with_glibc("nothing of ours is in Debian's programs else")
 @without_sanitizer("programs of others cannot be preloaded")
 def test_live_memory_of_a_single_thread(cli):
     """A thread that is alone adds nothing to the sum of the process: the observer reads its counters."""

@@ -203,8 +203,8 @@ SCENES = {
     "client": r"The bottleneck is fetch: \d+ % of the time, waiting \(socket: unix socket\)",
     # The child sleeps as long as read_line waits for it: either may be said first.
     "filter": r"The bottleneck is (outside of all measured functions: threads waited there [\d.]+ ms, "
-              r"mainly for sleep\. Among measured functions it is )?read_line: \d+ % of the time(?: that is not idle)?, "
-              r"waiting \(pipe: read\)",
+              r"mainly for sleep\. Among measured functions it is )?read_line: \d+ % of the time"
+              r"(?: that is not idle)?, waiting \(pipe: read\)",
     "simulation": "The bottleneck is move_particles" + BUSY_WORDS,
     "downloads": r"The bottleneck is download: \d+ % of the time that is not idle, waiting \(sleep\)",
     "ticker": "The bottleneck is compute" + BUSY_WORDS,

@@ -370,7 +370,9 @@ static void tell_expanding(void)
     hooked_tell_forked("wordexp", "in a child", &call);
     TELL("wordexp", "no command", expand("7 ~", 0));
     TELL("wordexp", "a command that is not allowed", expand("$(echo 2)", WRDE_NOCMD));
+#ifdef __GLIBC__ /* others leave it to a shell, which complains */
     TELL("wordexp", "a bad text", expand("1 (", 0));
+#endif
 }
 
 static void tell_spawning(void)
