@@ -37,13 +37,13 @@ struct hp_export_format {
 };
 
 /* All formats, in the order of the help; each is one file. A new one is one line here. */
-#define HP_EXPORT_FORMATS(FORMAT) \
-    FORMAT(firefox)               \
-    FORMAT(pprof)                 \
-    FORMAT(speedscope)            \
-    FORMAT(folded)                \
-    FORMAT(flamegraph)            \
-    FORMAT(perfetto)              \
+#define HP_EXPORT_FORMATS(FORMAT)                                                                                  \
+    FORMAT(firefox)                                                                                                \
+    FORMAT(pprof)                                                                                                  \
+    FORMAT(speedscope)                                                                                             \
+    FORMAT(folded)                                                                                                 \
+    FORMAT(flamegraph)                                                                                             \
+    FORMAT(perfetto)                                                                                               \
     FORMAT(dhat)
 
 extern const struct hp_export_format *const hp_export_formats[];
