@@ -69,36 +69,40 @@ static int write_page(struct showing *showing, const struct hp_page_content *con
 }
 
 /*
- * Adds the stacks of this run and of its zones and, if compared, those of the other run. The other run comes first:
- * functions in both keep the names that this run gives them. False: no memory.
+ * Adds the stacks of this run, and those of its zones if they are compared or shown first. The other run comes
+ * before it: functions in both keep the names that this run gives them. False: no memory.
  */
-static bool weigh(struct showing *showing, struct hp_run_weights *other, struct hp_weighted *weighted)
+static bool weigh(struct showing *showing, const struct hp_show_page *page, struct hp_weighted *weighted)
 {
-    const bool is_compared = other->reader.count > 0;
     weighted->is_before = false;
     if (showing->stacks.named.node_count > 0 && !hp_stack_weights_add(weighted, &showing->stacks.named))
         return false;
-    return !is_compared || hp_zone_weights_add(weighted, hp_reader_model(&showing->reader));
+    return !(page->is_flame || page->against != NULL) ||
+           hp_zone_weights_add(weighted, hp_reader_model(&showing->reader));
 }
 
 static int render_page(struct showing *showing, FILE *stream)
 {
     static struct hp_run_weights other;
-    struct hp_weighted weighted = {.is_before = true};
-    const char *against = showing->page != NULL ? showing->page->against : NULL;
-    weighted.is_compared = against != NULL;
+    const struct hp_show_page page = showing->page != NULL ? *showing->page : (struct hp_show_page){0};
+    struct hp_weighted weighted = {
+        .is_before = true, .is_compared = page.against != NULL, .is_by_zone = page.is_by_zone};
+    const struct hp_page_content content = {.weighted = &weighted,
+                                            .has_sources = page.has_sources,
+                                            .is_flame = page.is_flame,
+                                            .compared_with = page.against != NULL ? other.command : NULL};
     int status = HOTPATH_E_SPACE;
-    if (against != NULL && !hp_run_weights_open(&other, showing->settings, against, &weighted))
+    if (page.against != NULL && !hp_run_weights_open(&other, showing->settings, page.against, &weighted)) {
         status = HOTPATH_E_INACTIVE; /* a line on stderr says why */
-    else if (weigh(showing, &other, &weighted))
+    } else if (weigh(showing, &page, &weighted)) {
         status =
-            write_page(showing,
-                       &(struct hp_page_content){.weighted = &weighted,
-                                                 .has_sources = showing->page != NULL && showing->page->has_sources,
-                                                 .compared_with = against != NULL ? other.command : NULL},
-                       stream);
+            !page.is_flame || weighted.node_count > 1 ? write_page(showing, &content, stream) : HOTPATH_E_INACTIVE;
+        if (status == HOTPATH_E_INACTIVE)
+            hp_fail("this session has no stacks and no measured functions; 'hotpath doctor' checks whether this "
+                    "machine allows sampling stacks");
+    }
     hp_weighted_free(&weighted);
-    if (against != NULL)
+    if (page.against != NULL)
         hp_run_weights_close(&other);
     return status;
 }

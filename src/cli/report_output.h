@@ -16,6 +16,8 @@ struct hp_show_range {
 /* What a page has besides the report. */
 struct hp_show_page {
     bool has_sources;    /* source text of measured functions */
+    bool is_flame;       /* the flame graph comes first; a run without stacks and zones is an error */
+    bool is_by_zone;     /* each stack begins with the zone that it was in */
     const char *against; /* the run to compare the flame graph with, as the user named it; NULL: none */
 };
 

@@ -55,9 +55,6 @@ const struct hp_export_format *hp_export_format_find(const char *name);
 #define HP_DECLARE_FORMAT_(name) extern const struct hp_export_format hp_format_##name;
 HP_EXPORT_FORMATS(HP_DECLARE_FORMAT_)
 
-/* The page of `hotpath flame`. */
-bool hp_flame_write(const struct hp_export *export, struct hp_text *text);
-
 static inline const struct hp_weights *hp_export_weights(const struct hp_export *export, size_t at)
 {
     return &export->weighted->weights[export->dimensions[at]];

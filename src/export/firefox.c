@@ -716,7 +716,7 @@ static void take_node(void *context, uint32_t node, uint64_t where, size_t depth
 /* In the order of a flame graph: nodes below one another are adjacent. */
 static bool find_order(struct writer *writer)
 {
-    struct hp_walk walk;
+    struct hp_weight_walk walk;
     const bool has_memory = hp_walk_begin(&walk, writer->weighted, writer->weights);
     writer->order_count = 0;
     if (has_memory)

@@ -22,7 +22,7 @@
 struct picture {
     const struct hp_export *export;
     struct hp_text *text;
-    struct hp_walk walk;
+    struct hp_weight_walk walk;
     uint64_t total;
     size_t rows; /* that are drawn */
 };

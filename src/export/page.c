@@ -358,6 +358,8 @@ static bool put_data(struct hp_json *json, const hotpath_results *results, const
     hp_json_put_u64(json, "page_version", PAGE_VERSION);
     hp_json_key(json, "is_served");
     hp_json_bool(json, content->is_served);
+    if (content->is_flame)
+        hp_json_put_string(json, "view", "flame");
     hp_json_report_put_about(json, results);
     hp_json_key(json, "sections");
     hp_json_begin_object(json);

@@ -132,7 +132,7 @@ static void leave(void *context, uint32_t node, uint64_t where, size_t depth)
 
 static bool put_dimension(struct writer *writer, size_t at)
 {
-    struct hp_walk walk;
+    struct hp_weight_walk walk;
     writer->track = FIRST_TRACK + at;
     put_track(writer, hp_export_type(writer->export, at)->title);
     const bool has_memory = hp_walk_begin(&walk, writer->export->weighted, hp_export_weights(writer->export, at));

@@ -58,7 +58,7 @@ static bool put_profile(struct writer *writer, const struct hp_dimension_type *t
                         const struct hp_weights *weights)
 {
     struct hp_json *json = writer->json;
-    struct hp_walk walk;
+    struct hp_weight_walk walk;
     const bool has_memory = hp_walk_begin(&walk, writer->weighted, weights);
     hp_json_begin_object(json);
     hp_json_put_string(json, "type", "evented");

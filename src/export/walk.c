@@ -19,7 +19,7 @@ static int lightest_first(const void *a, const void *b)
 }
 
 /* Later ones are put in front. */
-static void link_nodes(struct hp_walk *walk, struct place *places, size_t count)
+static void link_nodes(struct hp_weight_walk *walk, struct place *places, size_t count)
 {
     qsort(places, count, sizeof *places, lightest_first);
     for (size_t at = 0; at < count; at++) {
@@ -29,7 +29,7 @@ static void link_nodes(struct hp_walk *walk, struct place *places, size_t count)
     }
 }
 
-static bool link_all(struct hp_walk *walk)
+static bool link_all(struct hp_weight_walk *walk)
 {
     struct place *places = calloc(walk->weighted->node_count + 1, sizeof *places);
     size_t count = 0;
@@ -43,14 +43,15 @@ static bool link_all(struct hp_walk *walk)
     return true;
 }
 
-bool hp_walk_begin(struct hp_walk *walk, const struct hp_weighted *weighted, const struct hp_weights *weights)
+bool hp_walk_begin(struct hp_weight_walk *walk, const struct hp_weighted *weighted,
+                   const struct hp_weights *weights)
 {
     const size_t count = weighted->node_count + 1;
-    *walk = (struct hp_walk){.weighted = weighted,
-                             .weights = weights,
-                             .inside = calloc(count, sizeof *walk->inside),
-                             .first_child = calloc(count, sizeof *walk->first_child),
-                             .sibling = calloc(count, sizeof *walk->sibling)};
+    *walk = (struct hp_weight_walk){.weighted = weighted,
+                                    .weights = weights,
+                                    .inside = calloc(count, sizeof *walk->inside),
+                                    .first_child = calloc(count, sizeof *walk->first_child),
+                                    .sibling = calloc(count, sizeof *walk->sibling)};
     if (walk->inside == NULL || walk->first_child == NULL || walk->sibling == NULL)
         return false;
     for (size_t node = weighted->node_count; node-- > 1;) {
@@ -60,7 +61,7 @@ bool hp_walk_begin(struct hp_walk *walk, const struct hp_weighted *weighted, con
     return link_all(walk);
 }
 
-void hp_walk_end(struct hp_walk *walk)
+void hp_walk_end(struct hp_weight_walk *walk)
 {
     free(walk->inside);
     free(walk->first_child);
@@ -69,7 +70,7 @@ void hp_walk_end(struct hp_walk *walk)
 }
 
 /* A node's own weight comes after those of its children; where it ends, its next sibling begins. */
-void hp_walk_through(const struct hp_walk *walk, hp_walk_visit *enter, hp_walk_visit *leave, void *context)
+void hp_walk_through(const struct hp_weight_walk *walk, hp_walk_visit *enter, hp_walk_visit *leave, void *context)
 {
     const struct hp_weighted_node *nodes = walk->weighted->nodes;
     uint32_t at = walk->first_child[HP_WEIGHTED_ROOT];

@@ -8,7 +8,7 @@
 
 #include "weighted.h"
 
-struct hp_walk {
+struct hp_weight_walk {
     const struct hp_weighted *weighted;
     const struct hp_weights *weights;
     uint64_t *inside; /* per node: its weight with all below it */
@@ -17,11 +17,12 @@ struct hp_walk {
 };
 
 /* False: no memory. End it in either case. */
-bool hp_walk_begin(struct hp_walk *walk, const struct hp_weighted *weighted, const struct hp_weights *weights);
-void hp_walk_end(struct hp_walk *walk);
+bool hp_walk_begin(struct hp_weight_walk *walk, const struct hp_weighted *weighted,
+                   const struct hp_weights *weights);
+void hp_walk_end(struct hp_weight_walk *walk);
 
 /* `where` it begins or ends, if all weights are laid out in one line. */
 typedef void hp_walk_visit(void *context, uint32_t node, uint64_t where, size_t depth);
-void hp_walk_through(const struct hp_walk *walk, hp_walk_visit *enter, hp_walk_visit *leave, void *context);
+void hp_walk_through(const struct hp_weight_walk *walk, hp_walk_visit *enter, hp_walk_visit *leave, void *context);
 
 #endif

@@ -1,5 +1,6 @@
 """Files of `hotpath export` as their viewers read them: each as a list of (stack of names, the outermost first;
 weight), by dimension. Whatever a viewer would reject is an assertion here."""
+import base64
 import gzip
 import json
 import re
@@ -281,14 +282,15 @@ def dhat(text):
 def flame(text):
     """{key: stacks}, and the data themselves."""
     values = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.S).group(1))
-    names = [()]
-    for node, parent in list(enumerate(values["parents"]))[1:]:
-        assert parent < node
-        names.append(names[parent] + (values["functions"]["name"][values["nodes"][node]],))
-    found = {}
-    for dimension in values["dimensions"]:
-        found[dimension["key"]] = [(names[node], own) for node, own in zip(dimension["at"], dimension["own"])]
-    return found, values
+    stacks, names = values["stacks"], [()]
+    column = lambda text: numbers(base64.b64decode(text))
+    for back, function in zip(column(stacks["parents"]), column(stacks["functions"])):
+        assert 0 < back <= len(names)
+        names.append(names[len(names) - back] + (stacks["names"][function],))
+    for weights in stacks["weights"]:
+        weights["own"], weights["before"] = column(weights["own"]), column(weights.get("before", ""))
+    return {weights["key"]: [(stack, own) for stack, own in zip(names[1:], weights["own"]) if own]
+            for weights in stacks["weights"]}, values
 
 
 def own(stacks):

@@ -11,6 +11,8 @@
 #include "export.h"
 #include "frame_table.h"
 #include "gzip.h"
+#include "json.h"
+#include "page.h"
 #include "protobuf.h"
 #include "stack_weights.h"
 #include "walk.h"
@@ -187,16 +189,18 @@ static void a_page_cannot_be_broken_out_of(void **state)
     struct hp_weighted weighted = {0};
     const uint32_t function = hp_weighted_function(&weighted, "</script><script>x", "<!--", HP_NO_LIBRARY);
     hp_weighted_add(&weighted, HP_OF_CPU, hp_weighted_below(&weighted, 0, function, 0, false), 5, 1);
-    write_example(&weighted, hp_flame_write);
-    const char *data = strstr(output, "<script id=\"data\" type=\"application/json\">");
-    assert_non_null(data);
-    const char *end = strchr(data + 1, '<');
-    assert_memory_equal(end, "</script>", 9);
-    assert_non_null(strstr(data, "\"\\u003c/script>\\u003cscript>x\""));
-    assert_true(strstr(data, "\\u003c!--") < end);
-    assert_null(strstr(output, "@STYLE@"));
-    assert_null(strstr(output, "@SCRIPT@"));
-    assert_null(strstr(output, "@DATA@"));
+    char buffer[64];
+    struct hp_text page, data;
+    struct hp_json json;
+    hp_text_init(&page, output, sizeof output);
+    hp_text_init_stream(&data, buffer, sizeof buffer, hp_page_put_data, &page);
+    hp_json_init(&json, &data, false);
+    assert_true(hp_page_put_stacks(&json, &weighted, "<!-- before"));
+    assert_true(hp_text_finish(&data));
+    hp_text_end(&page);
+    assert_non_null(strstr(output, "\"\\u003c/script>\\u003cscript>x\""));
+    assert_non_null(strstr(output, "\\u003c!-- before"));
+    assert_null(strchr(output, '<'));
     hp_weighted_free(&weighted);
 }
 
@@ -235,7 +239,7 @@ static void leave(void *trace, uint32_t node, uint64_t where, size_t depth)
 static void walk_visits_every_node(void **state)
 {
     (void)state;
-    struct hp_walk walk;
+    struct hp_weight_walk walk;
     struct trace trace = {0};
     assert_true(hp_stack_weights_add(&walked, &example));
     const uint32_t never = hp_weighted_function(&walked, "never", "", HP_NO_LIBRARY);
@@ -265,7 +269,7 @@ static void many_stacks(void **state)
     (void)state;
     enum { MANY = 300000, FUNCTIONS = 1000 };
     struct hp_weighted weighted = {0};
-    struct hp_walk walk;
+    struct hp_weight_walk walk;
     static char names[FUNCTIONS][8];
     size_t visits = 0;
     for (unsigned at = 0; at < FUNCTIONS; at++) {

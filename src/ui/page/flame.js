@@ -8,10 +8,12 @@ import {frameNumberAt, frames, layOut} from "./flame_frames.js";
 import {amountWords, FRAME, paintFrames, shareBefore, shareOf} from "./flame_paint.js";
 import {percent, time, visible} from "./format.js";
 import {childrenIn, chosenKind, chosenTree, treeKinds} from "./stacks.js";
-import {change, isWhole, state} from "./state.js";
+import {change, isFlameFirst, isWhole, state} from "./state.js";
 import {chosenThreads, threadChoices} from "./tree_threads.js";
 
-const TALLEST = 410, MEASURE_TITLES = {wall: "wall", cpu: "CPU", waiting: "waiting", allocated: "allocated"};
+const MEASURE_TITLES = {wall: "wall", cpu: "CPU", waiting: "waiting", allocated: "allocated", peak: "peak",
+  left: "left"};
+const tallest = () => isFlameFirst ? Math.max(410, window.innerHeight - 120) : 410;
 
 /* ---- what is shown: a tree, its sums, the node that it is zoomed to, and a part of the width */
 let tree = null, sums = null, sumsKey = "", zoomed = 0, part = {from: 0, to: 1};
@@ -71,7 +73,8 @@ function drawCrumbs() {
 }
 
 function aboutWords() {
-  const measure = shownMeasure(), unit = {allocated: "allocated bytes", cpu: "CPU time"}[measure] ?? "time";
+  const measure = shownMeasure(), unit = {allocated: "allocated bytes", cpu: "CPU time",
+    peak: "bytes live at the peak", left: "bytes never freed"}[measure] ?? "time";
   const words = ["width shows ", unit, " of ", tree.name(0)];
   if (chosenKind() === "samples")
     words.push(", from stack samples");
@@ -113,7 +116,7 @@ export function drawFlame() {
   const wide = widthOf("flame-scroller") - 14;
   layOut(shown(), zoomed, part, wide);
   const isPrinted = document.documentElement.classList.contains("printing");
-  const all = (frames.deepest + 1) * FRAME, high = isPrinted ? all : Math.min(all, TALLEST);
+  const all = (frames.deepest + 1) * FRAME, high = isPrinted ? all : Math.min(all, tallest());
   if (all !== rowsHeight)
     find("flame-rows").style.height = all + "px";
   rowsHeight = all;

@@ -10,13 +10,14 @@ import {color} from "./dom.js";
 import {percent, size, time, visible} from "./format.js";
 import {frames} from "./flame_frames.js";
 import {matching} from "./functions.js";
+import {isOfBytes} from "./stacks.js";
 import {state} from "./state.js";
 
 export const FRAME = 22;
 const STRIP = 5, LEAST_NAMED = 34, LEAST_NUMBERS = 55;
 const NAME_FONT = "12px ui-monospace, monospace", NUMBER_FONT = "11px system-ui, sans-serif";
 
-export const amountWords = (shown, value) => shown.measure === "allocated" ? size(value) : time(value);
+export const amountWords = (shown, value) => isOfBytes(shown.measure) ? size(value) : time(value);
 export const shareOf = (sums, node) => 100 * sums.value[node] / Math.max(1, sums.value[0]);
 export const shareBefore = (sums, node) => 100 * sums.before[node] / Math.max(1, sums.before[0]);
 
@@ -124,7 +125,7 @@ function paintNumbers(drawn, shown, after, scrolled) {
 export function paintFrames(drawn, shown, scrolled, high) {
   const first = Math.floor(scrolled / FRAME), last = Math.ceil((scrolled + high) / FRAME), named = [];
   const colors = {frame: color("frame"), matched: color("matched"), selected: color("selected"),
-    link: color("link"), roles: ROLES.map(color), strip: shown.measure === "allocated" ? color("alloc") : null};
+    link: color("link"), roles: ROLES.map(color), strip: isOfBytes(shown.measure) ? color("alloc") : null};
   for (let at = 0; at < frames.count; at++) {
     const depth = frames.depth[at], top = depth * FRAME - scrolled;
     if (depth < first || depth >= last)

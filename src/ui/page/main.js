@@ -7,7 +7,7 @@ import {drawFunctions, sortedRows} from "./functions.js";
 import {beginKeys, KEYS, toggleTheme} from "./keys.js";
 import {beginLive} from "./live.js";
 import {drawPanel} from "./panel.js";
-import {change, isWhole, readAddress, setAside, state, whenChanged} from "./state.js";
+import {change, isFlameFirst, isWhole, readAddress, setAside, state, whenChanged} from "./state.js";
 import {drawTables, madeGroups} from "./tables.js";
 import {beginThreads, drawThreads} from "./threads.js";
 import {beginTimeline, drawTimeline, refreshTimeline} from "./timeline.js";
@@ -186,6 +186,7 @@ function print(isPrinting) {
 }
 
 readAddress();
+document.documentElement.classList.toggle("flame-first", isFlameFirst);
 beginTimeline();
 beginThreads();
 beginFlame();

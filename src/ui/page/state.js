@@ -2,12 +2,15 @@
  * What the page shows, and the part of the address after # that says so. It has names, not numbers, so that it
  * works on the page of tomorrow's run. SPDX-License-Identifier: MIT
  */
-import {elapsed, functionOf, moments, steps} from "./data.js";
+import {elapsed, functionOf, moments, report, steps} from "./data.js";
 
-export const state = {from: null, to: null, selected: null, aside: new Set(), measure: "wall", sort: "-own",
-  query: "", theme: "", mode: "own", tree: "zones", thread: ""};
+/* Of `hotpath flame`: the flame graph is first, as high as the window. */
+export const isFlameFirst = report.view === "flame";
+const USUAL_TREE = isFlameFirst ? "samples" : "zones", USUAL_MEASURE = isFlameFirst ? "cpu" : "wall";
+export const state = {from: null, to: null, selected: null, aside: new Set(), measure: USUAL_MEASURE, sort: "-own",
+  query: "", theme: "", mode: "own", tree: USUAL_TREE, thread: ""};
 const TREES = ["zones", "samples", "zones, compared"];
-export const MEASURES = ["wall", "cpu", "waiting", "allocated"];
+export const MEASURES = ["wall", "cpu", "waiting", "allocated", "peak", "left"];
 const listeners = [];
 export const whenChanged = listener => listeners.push(listener);
 export const isWhole = () => state.from === null;
@@ -23,8 +26,8 @@ function addressOf() {
     parts.push("f=" + encodeURIComponent(state.selected));
   if (state.aside.size > 0)
     parts.push("aside=" + [...state.aside].map(encodeURIComponent).join(","));
-  const others = [["flame", state.measure, "wall"], ["sort", state.sort, "-own"], ["q", state.query, ""],
-    ["theme", state.theme, ""], ["time", state.mode, "own"], ["tree", state.tree, "zones"],
+  const others = [["flame", state.measure, USUAL_MEASURE], ["sort", state.sort, "-own"], ["q", state.query, ""],
+    ["theme", state.theme, ""], ["time", state.mode, "own"], ["tree", state.tree, USUAL_TREE],
     ["thread", state.thread, ""]];
   for (const [key, value, usual] of others)
     if (value !== usual)
@@ -50,12 +53,12 @@ export function readAddress() {
   [state.from, state.to] = stretch ? fitted(stretch[1] * 1e6, stretch[2] * 1e6) : [null, null];
   state.selected = said.has("f") && functionOf.has(decoded(said.get("f"))) ? decoded(said.get("f")) : null;
   state.aside = new Set((said.get("aside") || "").split(",").map(decoded).filter(name => functionOf.has(name)));
-  state.measure = MEASURES.includes(said.get("flame")) ? said.get("flame") : "wall";
+  state.measure = MEASURES.includes(said.get("flame")) ? said.get("flame") : USUAL_MEASURE;
   state.sort = /^-?[a-z0-9]+$/.test(said.get("sort") || "") ? said.get("sort") : "-own";
   state.query = decoded(said.get("q") || "");
   state.theme = ["dark", "light"].includes(said.get("theme")) ? said.get("theme") : "";
   state.mode = said.get("time") === "all" ? "all" : "own";
-  state.tree = TREES.includes(decoded(said.get("tree") || "")) ? decoded(said.get("tree")) : "zones";
+  state.tree = TREES.includes(decoded(said.get("tree") || "")) ? decoded(said.get("tree")) : USUAL_TREE;
   state.thread = decoded(said.get("thread") || "");
 }
 
