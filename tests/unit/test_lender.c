@@ -313,7 +313,7 @@ static int sends_descriptors(void)
     union {
         struct cmsghdr header;
         char bytes[CMSG_SPACE(sizeof(int))];
-    } passed;
+    } passed = {.bytes = {0}};
     for (int at = 0; at < 50; at++) {
         struct iovec piece = {(void *)(uintptr_t)&request, sizeof request};
         struct msghdr message = {

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,6 +27,13 @@ struct seen {
 };
 
 static bool is_near(uintptr_t one, uintptr_t other) { return one - other < NEAR || other - one < NEAR; }
+
+/* valgrind follows no change of stacks, so work runs in place there. */
+static bool is_at_work(void)
+{
+    const char *preloaded = getenv("LD_PRELOAD");
+    return HP_SCRATCH_STACK_WORKS && (preloaded == NULL || strstr(preloaded, "/vgpreload_") == NULL);
+}
 
 static void see_nested(void *context) { ((struct seen *)context)->nested = (uintptr_t)__builtin_frame_address(0); }
 
@@ -48,9 +56,9 @@ static void test_it_is_another_stack(void **state)
 {
     (void)state;
     const struct seen seen = look();
-    assert_int_equal(is_near(seen.place, seen.outside), !HP_SCRATCH_STACK_WORKS);
-    assert_true(is_near(seen.nested, seen.place));                             /* in place */
-    assert_true(is_near(look().place, seen.place) || !HP_SCRATCH_STACK_WORKS); /* the same again */
+    assert_int_equal(is_near(seen.place, seen.outside), !is_at_work());
+    assert_true(is_near(seen.nested, seen.place));                   /* in place */
+    assert_true(is_near(look().place, seen.place) || !is_at_work()); /* the same again */
 }
 
 static void test_signals_wait(void **state)
@@ -58,7 +66,7 @@ static void test_signals_wait(void **state)
     sigset_t after;
     (void)state;
     const struct seen seen = look();
-    if (HP_SCRATCH_STACK_WORKS) {
+    if (is_at_work()) {
         assert_true(sigismember(&seen.mask, SIGUSR1) == 1 && sigismember(&seen.mask, SIGPROF) == 1);
         assert_true(sigismember(&seen.mask, SIGSEGV) == 0 && sigismember(&seen.mask, SIGABRT) == 0);
     }
