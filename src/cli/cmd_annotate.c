@@ -642,6 +642,7 @@ static const struct hp_flag flags[] = {
 
 const struct hp_command hp_command_annotate = {
     .name = "annotate",
+    .group = HP_GROUP_LOOK,
     .operands = "FUNCTION [SESSION|PID|FILE]",
     .operand = HP_OPERAND_SESSION,
     .summary = "Shows the source lines of a function with the time spent on each.",

@@ -215,6 +215,7 @@ static const struct hp_flag flags[] = {
 
 const struct hp_command hp_command_console = {
     .name = "console",
+    .group = HP_GROUP_LOOK,
     .operands = "[SESSION|PID|PROGRAM]",
     .operand = HP_OPERAND_SESSION,
     .summary = "Shows a running program: where its time goes, now and in the last minute.",

@@ -180,6 +180,7 @@ static const struct hp_flag flags[] = {
 
 const struct hp_command hp_command_demo = {
     .name = "demo",
+    .group = HP_GROUP_RECORD,
     .operands = "",
     .operand = HP_OPERAND_NONE,
     .summary = "Runs an example program in the console.",

@@ -402,6 +402,7 @@ static int examine(const struct hp_arguments *arguments)
 
 const struct hp_command hp_command_doctor = {
     .name = "doctor",
+    .group = HP_GROUP_CONTROL,
     .operands = "",
     .summary = "Checks what works on this machine and suggests fixes.",
     .details = "Exits with 1 if something essential does not work.\n",

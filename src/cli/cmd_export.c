@@ -176,6 +176,7 @@ static const struct hp_flag flags[] = {
 
 const struct hp_command hp_command_export = {
     .name = "export",
+    .group = HP_GROUP_LOOK,
     .operands = "--format FORMAT [SESSION|PID|FILE]",
     .operand = HP_OPERAND_SESSION,
     .summary = "Exports the stacks of a run for other viewers.",

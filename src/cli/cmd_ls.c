@@ -196,6 +196,7 @@ static const struct hp_flag list_flags[] = {
 
 const struct hp_command hp_command_ls = {
     .name = "ls",
+    .group = HP_GROUP_CONTROL,
     .operands = "",
     .summary = "Lists sessions: name, state, start, size on disk, processes, command.",
     .details = "The newest comes first; 'hotpath report NAME' shows one. A run with all its processes\n"
@@ -302,6 +303,7 @@ static const struct hp_flag clean_flags[] = {
 
 const struct hp_command hp_command_clean = {
     .name = "clean",
+    .group = HP_GROUP_CONTROL,
     .operands = "",
     .summary = "Removes the sessions of processes that have ended.",
     .details = "Live sessions are kept. Only this user's directories are searched. Unreadable\n"

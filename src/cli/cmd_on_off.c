@@ -113,6 +113,7 @@ static int switch_off(const struct hp_arguments *arguments) { return switch_all(
 
 const struct hp_command hp_command_on = {
     .name = "on",
+    .group = HP_GROUP_CONTROL,
     .operands = "PID...",
     .operand = HP_OPERAND_PROCESS,
     .summary = "Resumes recording in a live process.",
@@ -123,6 +124,7 @@ const struct hp_command hp_command_on = {
 
 const struct hp_command hp_command_off = {
     .name = "off",
+    .group = HP_GROUP_CONTROL,
     .operands = "PID...",
     .operand = HP_OPERAND_PROCESS,
     .summary = "Pauses recording in a live process until 'hotpath on'.",

@@ -106,6 +106,7 @@ static const struct hp_flag flags[] = {
 
 const struct hp_command hp_command_open = {
     .name = "open",
+    .group = HP_GROUP_LOOK,
     .operands = "[SESSION|PID|FILE]",
     .operand = HP_OPERAND_SESSION,
     .summary = "Writes the HTML page of a session and opens it in the browser.",
@@ -128,6 +129,7 @@ static const struct hp_flag flame_flags[] = {
 
 const struct hp_command hp_command_flame = {
     .name = "flame",
+    .group = HP_GROUP_LOOK,
     .operands = "[SESSION|PID|FILE]",
     .operand = HP_OPERAND_SESSION,
     .summary = "Writes a flame graph page of a run and opens it in the browser.",

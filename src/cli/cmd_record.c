@@ -244,6 +244,7 @@ static const struct hp_flag flags[] = {
 
 const struct hp_command hp_command_record = {
     .name = "record",
+    .group = HP_GROUP_RECORD,
     .operands = "-p PID",
     .operand = HP_OPERAND_NONE,
     .summary = "Records a running process and prints a report.",

@@ -77,6 +77,7 @@ static const struct hp_flag flags[] = {
 
 const struct hp_command hp_command_report = {
     .name = "report",
+    .group = HP_GROUP_LOOK,
     .operands = "[SESSION|PID|FILE]",
     .operand = HP_OPERAND_SESSION,
     .summary = "Prints the report of a running, finished or killed session.",

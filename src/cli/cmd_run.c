@@ -568,6 +568,7 @@ static const struct hp_flag flags[] = {
 
 const struct hp_command hp_command_run = {
     .name = "run",
+    .group = HP_GROUP_RECORD,
     .operands = "[--] PROGRAM [ARGUMENTS]",
     .operand = HP_OPERAND_PROGRAM,
     .summary = "Runs a program and prints a report when it ends.",

@@ -195,6 +195,7 @@ static const struct hp_flag flags[] = {
 
 const struct hp_command hp_command_serve = {
     .name = "serve",
+    .group = HP_GROUP_LOOK,
     .operands = "[SESSION|PID|PROGRAM]",
     .operand = HP_OPERAND_SESSION,
     .summary = "Serves live pages of sessions to a browser, and metrics to Prometheus.",

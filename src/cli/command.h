@@ -22,10 +22,14 @@ struct hp_flag {
 /* What an operand can be, for completions. */
 enum hp_operand { HP_OPERAND_NONE, HP_OPERAND_SESSION, HP_OPERAND_PROCESS, HP_OPERAND_PROGRAM, HP_OPERAND_TOPIC };
 
+/* What it is for: its place in the overview. */
+enum hp_group { HP_GROUP_RECORD, HP_GROUP_LOOK, HP_GROUP_CONTROL };
+
 struct hp_arguments;
 
 struct hp_command {
     const char *name;
+    enum hp_group group;
     const char *operands; /* "[SESSION]", as in the usage line */
     enum hp_operand operand;
     const char *summary; /* one sentence */
@@ -38,7 +42,7 @@ struct hp_command {
     int (*run)(const struct hp_arguments *arguments);
 };
 
-/* All commands, in the order of the help. */
+/* All commands, in the order of the help, which has them by group. */
 extern const struct hp_command *const hp_commands[];
 extern const size_t hp_command_count;
 

@@ -96,14 +96,25 @@ void hp_help_command(const struct hp_command *command)
     print_flag("help", 'h', NULL, "Show this help.");
 }
 
+static void print_group(const char *title, enum hp_group group)
+{
+    printf("\n%s:\n", title);
+    for (size_t at = 0; at < hp_command_count; at++)
+        if (hp_commands[at]->group == group)
+            printf("  %-8s %s\n", hp_commands[at]->name, hp_commands[at]->summary);
+}
+
 void hp_help_overview(void)
 {
     printf("hotpath " HOTPATH_VERSION ": profiler for C and C++ programs\n\n"
            "usage: hotpath COMMAND [OPTIONS] ...\n"
            "       hotpath ./PROGRAM [ARGUMENTS]     short for: hotpath run ./PROGRAM ...\n"
-           "       hotpath --help | --version\n\ncommands:\n");
-    for (size_t at = 0; at < hp_command_count; at++)
-        printf("  %-8s %s\n", hp_commands[at]->name, hp_commands[at]->summary);
+           "       hotpath --help | --version\n");
+    print_group("record", HP_GROUP_RECORD);
+    print_group("look", HP_GROUP_LOOK);
+    printf("\ncompare:\n"
+           "  open --against SESSION   Compares two runs in the flame graph.\n");
+    print_group("control", HP_GROUP_CONTROL);
     printf("\n"
            "Run 'hotpath COMMAND --help' for the options of a command, and\n"
            "'hotpath help environment' for the environment variables of measured programs.\n");
@@ -177,6 +188,7 @@ static int help(const struct hp_arguments *arguments)
 
 const struct hp_command hp_command_help = {
     .name = "help",
+    .group = HP_GROUP_CONTROL,
     .operands = "[COMMAND|environment]",
     .operand = HP_OPERAND_TOPIC,
     .summary = "Explains a command or the environment variables.",

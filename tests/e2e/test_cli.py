@@ -22,6 +22,10 @@ def test_overview_names_every_command(cli):
     text = cli("--help").stdout
     for command in COMMANDS:
         assert re.search(rf"^  {command} +\w", text, re.M), command
+    groups = dict(re.findall(r"^(\w+):\n((?:  .*\n)+)", text, re.M))
+    assert list(groups) == ["record", "look", "compare", "control"]
+    for group, command in (("record", "run"), ("look", "report"), ("compare", "open"), ("control", "clean")):
+        assert re.search(rf"^  {command} ", groups[group], re.M), group
     assert cli("help").stdout == text
     assert re.fullmatch(r"hotpath \d+\.\d+\.\d+\n", cli("--version").stdout)
 
