@@ -87,10 +87,7 @@ static int write_to_file(const struct task *task, const char *pattern)
     FILE *stream = hp_output_open(path);
     if (stream == NULL)
         return EXIT_FAILED;
-    const int status = hp_export_to(&task->export, task->format->write, stream, path);
-    if (fclose(stream) != 0 && status == EXIT_DONE)
-        return hp_fail("cannot write all of '%s': %s", path, strerror(errno));
-    return status;
+    return hp_output_close(stream, path, hp_export_to(&task->export, task->format->write, stream, path));
 }
 
 static int write_out(const struct task *task)

@@ -137,10 +137,7 @@ static int render_to_file(struct showing *showing)
     FILE *stream = hp_output_open(path);
     if (stream == NULL)
         return EXIT_FAILED;
-    const int status = render(showing, stream);
-    if (fclose(stream) != 0 && status == EXIT_DONE)
-        return hp_fail("cannot write all of '%s': %s", path, strerror(errno));
-    return status;
+    return hp_output_close(stream, path, render(showing, stream));
 }
 
 /* ---------------------------------------------------------------------------------------------- reading */

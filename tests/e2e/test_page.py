@@ -82,6 +82,16 @@ def page_of(cli, *args):
     return Page(path.read_text())
 
 
+def test_a_file_is_replaced_by_a_page_only(cli):
+    """Not by nothing, if the other session is missing; and a shorter page leaves nothing of a longer one."""
+    cli("run", "--format", "none", "--", PROGRAMS / "counts")
+    path = cli.folder / "page.html"
+    path.write_text("kept " * 1_000_000)
+    done = cli("open", "--no-open", "--output", path, "--against", "missing", status=1)
+    assert "missing" in done.stderr and path.read_text() == "kept " * 1_000_000
+    assert "kept " * 3 not in page_of(cli).text
+
+
 def test_cells_match_the_report(cli):
     cli("run", "--format", "none", "--", EXAMPLES / "orders", "2")
     page = page_of(cli)
