@@ -5,7 +5,7 @@ _hotpath()
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} at
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'demo run record console report open serve flame annotate export ls clean on off doctor help --help --version' -- "$word") $(compgen -f -X '!*/*' -- "$word"))
+        COMPREPLY=($(compgen -W 'demo run record console report open serve annotate export ls clean on off doctor help --help --version' -- "$word") $(compgen -f -X '!*/*' -- "$word"))
         return
     fi
     # What follows the program of run is the program's.
@@ -102,6 +102,7 @@ _hotpath()
         report:--label) return ;;
         report:--metadata) return ;;
         report:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        open:--view) COMPREPLY=($(compgen -W 'report flame' -- "$word")); return ;;
         open:--output | open:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         open:--against) return ;;
         open:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
@@ -125,9 +126,6 @@ _hotpath()
         serve:--label) return ;;
         serve:--metadata) return ;;
         serve:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
-        flame:--diff) return ;;
-        flame:--output | flame:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
-        flame:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         annotate:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         export:--format | export:-f) return ;;
         export:--of) return ;;
@@ -147,9 +145,8 @@ _hotpath()
         record) COMPREPLY=($(compgen -W '--pid -p --for --verbose -v --tree -t --section -s --focus --slowest --columns -c --sort --by --percentiles --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --debuginfod --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         console) COMPREPLY=($(compgen -W '--once --script --size --every --tab --totals --from --to --ascii --dir --help -h' -- "$word")) ;;
         report) COMPREPLY=($(compgen -W '--verbose -v --tree -t --cold --from --to --source --against --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
-        open) COMPREPLY=($(compgen -W '--output -o --source --against --no-open --dir --help -h' -- "$word")) ;;
+        open) COMPREPLY=($(compgen -W '--view --output -o --source --against --by-zone --no-open --dir --help -h' -- "$word")) ;;
         serve) COMPREPLY=($(compgen -W '--address --port --every --token-file --open --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --label --metadata --dir --no-color --help -h' -- "$word")) ;;
-        flame) COMPREPLY=($(compgen -W '--by-zone --diff --output -o --no-open --dir --help -h' -- "$word")) ;;
         annotate) COMPREPLY=($(compgen -W '--assembly -a --waiting -w --debuginfod --dir --help -h' -- "$word")) ;;
         export) COMPREPLY=($(compgen -W '--format -f --of --by-zone --output -o --dir --help -h' -- "$word")) ;;
         ls) COMPREPLY=($(compgen -W '--all -a --json --dir --help -h' -- "$word")) ;;
@@ -169,7 +166,6 @@ _hotpath()
         report) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         open) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         serve) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
-        flame) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         annotate) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         export) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         ls) : ;;
@@ -177,7 +173,7 @@ _hotpath()
         on) COMPREPLY=($(compgen -W "$(hotpath ls -a 2> /dev/null | awk '$5 == "pid" && ($2 == "live" || $2 == "off") { print $6 }')" -- "$word")) ;;
         off) COMPREPLY=($(compgen -W "$(hotpath ls -a 2> /dev/null | awk '$5 == "pid" && ($2 == "live" || $2 == "off") { print $6 }')" -- "$word")) ;;
         doctor) : ;;
-        help) COMPREPLY=($(compgen -W 'demo run record console report open serve flame annotate export ls clean on off doctor help environment' -- "$word")) ;;
+        help) COMPREPLY=($(compgen -W 'demo run record console report open serve annotate export ls clean on off doctor help environment' -- "$word")) ;;
     esac
 }
 complete -o filenames -F _hotpath hotpath

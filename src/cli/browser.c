@@ -9,11 +9,6 @@
 
 #include "in_path.h"
 
-bool hp_browser_has_screen(void)
-{
-    return isatty(STDOUT_FILENO) && (getenv("DISPLAY") != NULL || getenv("WAYLAND_DISPLAY") != NULL);
-}
-
 /* $BROWSER is a list of programs; takes the first that exists. */
 static bool choose(char *program, size_t size)
 {

@@ -4,9 +4,6 @@
 
 #include <stdbool.h>
 
-/* Whether a user can see it: there is a display, and our output is a terminal. */
-bool hp_browser_has_screen(void);
-
 /*
  * Opens a file or a URL in $BROWSER, else with xdg-open. False: there is neither. Does not wait; the browser's
  * output is discarded.

@@ -1,4 +1,4 @@
-/* hotpath open, hotpath flame: the page of a session, in the browser. SPDX-License-Identifier: MIT */
+/* hotpath open: the page of a session, in the browser. SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -49,15 +49,13 @@ static bool choose_path(const struct hp_arguments *arguments, const struct hp_se
     return false;
 }
 
-static int open_page(const struct hp_arguments *arguments, bool is_flame, const char *path)
+static int open_page(const struct hp_arguments *arguments, const char *path)
 {
     char whole[PATH_MAX];
     const char *shown = realpath(path, whole) != NULL ? whole : path;
     puts(shown);
     fflush(stdout);
-    if (hp_arguments_flag(arguments, "no-open") != NULL || (is_flame && !hp_browser_has_screen()))
-        return EXIT_DONE;
-    if (!hp_browser_open(shown))
+    if (hp_arguments_flag(arguments, "no-open") == NULL && !hp_browser_open(shown))
         fputs("hotpath: no browser was found (BROWSER, xdg-open); open the file yourself\n", stderr);
     return EXIT_DONE;
 }
@@ -67,16 +65,13 @@ static int show(const struct hp_arguments *arguments, const struct hp_show_page 
     static struct hp_settings settings;
     struct hp_sessions parts = {0};
     int status = EXIT_FAILED;
-    if (arguments->operand_count > 1)
-        return hp_misuse(arguments->command, "unexpected argument '%s': only one session can be shown%s",
-                         arguments->operands[1], page->is_flame ? "; --diff compares two" : "");
     hp_arguments_settle(arguments, &settings);
     settings.output.format = HP_FORMAT_HTML;
     if (hp_session_choose(&parts, &settings, arguments->operand_count > 0 ? arguments->operands[0] : NULL) &&
         choose_path(arguments, &parts, &settings)) {
         status = hp_show_page(&parts, &settings, stdout, page);
         if (status == EXIT_DONE)
-            status = open_page(arguments, page->is_flame, settings.output.output_path);
+            status = open_page(arguments, settings.output.output_path);
         else if (hp_arguments_flag(arguments, "output") == NULL)
             unlink(settings.output.output_path);
     }
@@ -86,21 +81,26 @@ static int show(const struct hp_arguments *arguments, const struct hp_show_page 
 
 static int run(const struct hp_arguments *arguments)
 {
-    return show(arguments, &(struct hp_show_page){.against = hp_arguments_flag(arguments, "against"),
+    const char *view = hp_arguments_flag(arguments, "view");
+    const bool is_flame = view != NULL && strcmp(view, "flame") == 0;
+    if (arguments->operand_count > 1)
+        return hp_misuse(arguments->command,
+                         "unexpected argument '%s': only one session can be shown; --against compares two",
+                         arguments->operands[1]);
+    if (view != NULL && !is_flame && strcmp(view, "report") != 0)
+        return hp_misuse(arguments->command, "--view '%s' is not report or flame", view);
+    return show(arguments, &(struct hp_show_page){.is_flame = is_flame,
+                                                  .is_by_zone = hp_arguments_flag(arguments, "by-zone") != NULL,
+                                                  .against = hp_arguments_flag(arguments, "against"),
                                                   .has_sources = hp_arguments_flag(arguments, "source") != NULL});
 }
 
-static int run_flame(const struct hp_arguments *arguments)
-{
-    return show(arguments, &(struct hp_show_page){.is_flame = true,
-                                                  .is_by_zone = hp_arguments_flag(arguments, "by-zone") != NULL,
-                                                  .against = hp_arguments_flag(arguments, "diff")});
-}
-
 static const struct hp_flag flags[] = {
+    {"view", 0, "report|flame", "What the page begins with: the report (default), or the flame graph."},
     {"output", 'o', "PATH", "Output file; %p is the process id. Default: a new file in $TMPDIR or /tmp."},
     {"source", 0, NULL, "Include the source code of measured functions (default: no source code)."},
     {"against", 0, "SESSION", "Compare with that session or run in the flame graph."},
+    {"by-zone", 0, NULL, "Begin each stack with the measured function it was in: [zone: NAME]."},
     {"no-open", 0, NULL, "Do not open the page in a browser."},
 };
 
@@ -117,28 +117,4 @@ const struct hp_command hp_command_open = {
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_FOLDER,
     .run = run,
-};
-
-static const struct hp_flag flame_flags[] = {
-    {"by-zone", 0, NULL, "Begin each stack with the measured function it was in: [zone: NAME]."},
-    {"diff", 0, "SESSION",
-     "Compare with that session or run: functions that increased are orange, those that decreased are blue."},
-    {"output", 'o', "PATH", "Output file; %p is the process id. Default: a new file in $TMPDIR or /tmp."},
-    {"no-open", 0, NULL, "Do not open the page in a browser."},
-};
-
-const struct hp_command hp_command_flame = {
-    .name = "flame",
-    .group = HP_GROUP_LOOK,
-    .operands = "[SESSION|PID|FILE]",
-    .operand = HP_OPERAND_SESSION,
-    .summary = "Writes a flame graph page of a run and opens it in the browser.",
-    .details = "The page is that of 'hotpath open', with the flame graph first. It shows CPU time,\n"
-               "waiting and allocations, as far as they were recorded with stacks. The command prints\n"
-               "the path of the page, and opens it in a browser if there is a display. The session is\n"
-               "chosen as in 'hotpath report'.\n",
-    .flags = flame_flags,
-    .flag_count = sizeof flame_flags / sizeof flame_flags[0],
-    .scopes = HP_SCOPE_FOLDER,
-    .run = run_flame,
 };

@@ -363,7 +363,7 @@ static void name_flame(const struct run *run)
         return;
     hp_text_init(&text, bytes, sizeof bytes);
     put_path(&text, run->folder);
-    fprintf(stderr, "Flame graph: hotpath flame %s\n", hp_text_end(&text));
+    fprintf(stderr, "Flame graph: hotpath open --view flame %s\n", hp_text_end(&text));
 }
 
 /*

@@ -61,7 +61,6 @@ extern const struct hp_command hp_command_report;
 extern const struct hp_command hp_command_console;
 extern const struct hp_command hp_command_serve;
 extern const struct hp_command hp_command_open;
-extern const struct hp_command hp_command_flame;
 extern const struct hp_command hp_command_annotate;
 extern const struct hp_command hp_command_export;
 extern const struct hp_command hp_command_ls;

@@ -4,10 +4,9 @@
 #include "command.h"
 
 const struct hp_command *const hp_commands[] = {
-    &hp_command_demo,     &hp_command_run,    &hp_command_record, &hp_command_console,
-    &hp_command_report,   &hp_command_open,   &hp_command_serve,  &hp_command_flame,
-    &hp_command_annotate, &hp_command_export, &hp_command_ls,     &hp_command_clean,
-    &hp_command_on,       &hp_command_off,    &hp_command_doctor, &hp_command_help,
+    &hp_command_demo,  &hp_command_run,   &hp_command_record,   &hp_command_console, &hp_command_report,
+    &hp_command_open,  &hp_command_serve, &hp_command_annotate, &hp_command_export,  &hp_command_ls,
+    &hp_command_clean, &hp_command_on,    &hp_command_off,      &hp_command_doctor,  &hp_command_help,
 };
 
 const size_t hp_command_count = sizeof hp_commands / sizeof hp_commands[0];

@@ -113,7 +113,8 @@ void hp_help_overview(void)
     print_group("record", HP_GROUP_RECORD);
     print_group("look", HP_GROUP_LOOK);
     printf("\ncompare:\n"
-           "  open --against SESSION   Compares two runs in the flame graph.\n");
+           "  open --view flame --against SESSION\n           Shows in the flame graph what grew and what shrank "
+           "since another run.\n");
     print_group("control", HP_GROUP_CONTROL);
     printf("\n"
            "Run 'hotpath COMMAND --help' for the options of a command, and\n"

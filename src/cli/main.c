@@ -35,6 +35,8 @@ static int run(const struct hp_command *command, int argc, char **argv)
 static int run_program(int argc, char **argv)
 {
     const char *name = argv[1];
+    if (strcmp(name, "flame") == 0)
+        return hp_misuse(NULL, "the flame graph is now a view: hotpath open --view flame");
     const char *meant = strchr(name, '/') == NULL ? nearest(name) : NULL;
     if (meant != NULL)
         return hp_misuse(NULL,

@@ -19,7 +19,7 @@ struct hp_page_content {
     bool is_served;                     /* by `hotpath serve`: the page asks it for newer data */
     const struct hp_weighted *weighted; /* stacks; NULL: none */
     bool has_sources;                   /* source text of measured functions, which may be private */
-    bool is_flame;                      /* the flame graph comes first: `hotpath flame` */
+    bool is_flame;                      /* the flame graph comes first: `hotpath open --view flame` */
     const char *compared_with;          /* the command of the run that they are compared with; NULL: none */
 };
 

@@ -326,5 +326,5 @@ class Run:
 
     def page(self, *args):
         path = self.cli.folder / "page.html"
-        assert self.cli("flame", "-o", path, *args).stdout == f"{path}\n"
+        assert self.cli("open", "--no-open", "--view", "flame", "-o", path, *args).stdout == f"{path}\n"
         return path.read_text()

@@ -1,4 +1,4 @@
-"""`hotpath export` and `hotpath flame`: their files have the numbers of the report. test_export_readers.py runs the
+"""`hotpath export` and `hotpath open --view flame`: their files have the numbers of the report. test_export_readers.py runs the
 readers of these formats."""
 import contextlib
 import json
@@ -232,7 +232,7 @@ def test_two_runs(cli):
     old = cli.sessions()[0]["path"]
     cli.run(STACKED, "deep", 100)
     second = cli.read()
-    cli("flame", "--diff", old, "-o", "diff.html")
+    cli("open", "--no-open", "--view", "flame", "--against", old, "-o", "diff.html")
     stacks, values = exported.flame((cli.folder / "diff.html").read_text())
     cpu = values["stacks"]["weights"][0]
     assert exported.own(stacks["cpu"]) == own_of_functions(second)
@@ -249,14 +249,14 @@ def test_the_report_names_the_command(cli):
     """The last line of `hotpath run` is the command for this very run, and it works."""
     done = cli("run", STACKED, "split", 50)
     line = done.stderr.splitlines()[-1]
-    command = re.fullmatch(r"Flame graph: hotpath flame (\S+)", line).group(1)
+    command = re.fullmatch(r"Flame graph: hotpath open --view flame (\S+)", line).group(1)
     cli("run", STACKED, "deep", 50)
-    cli("flame", command, "-o", "page.html")
+    cli("open", "--no-open", "--view", "flame", command, "-o", "page.html")
     assert exported.flame((cli.folder / "page.html").read_text())[1]["meta"]["command"].endswith("stacked split 50")
 
 
 def test_without_stacks_no_command_is_named(cli):
-    assert "hotpath flame" not in cli("run", "--no-stacks", PROGRAMS / "cpu", "split", 20).stderr
+    assert "hotpath open --view flame" not in cli("run", "--no-stacks", PROGRAMS / "cpu", "split", 20).stderr
     done = cli("run", "--format", "json", PROGRAMS / "cpu", "split", 20)
     json.loads(done.stderr)
 
@@ -266,14 +266,15 @@ def test_usage_errors(cli):
     for args, words in ((["export"], "missing --format"), (["export", "-f", "png"], "unknown format 'png'"),
                         (["export", "-f", "folded", "--of", "money"], "'money' is not one of"),
                         (["export", "-f", "folded", "a", "b"], "only one session"),
-                        (["flame", "a", "b"], "--diff")):
+                        (["open", "a", "b"], "--against"), (["open", "--view", "fire"], "report or flame"),
+                        (["flame"], "hotpath open --view flame")):
         assert words in cli(*args, status=2).stderr
     for args, words in ((["export", "-f", "folded", "--of", "cpu"], "this session has no 'cpu'"),
                         (["export", "-f", "folded", "nobody"], "no session"),
                         (["export", "-f", "folded", "-o", "/dev/full"], "No space left"),
                         (["export", "-f", "folded", "-o", cli.folder], "Is a directory"),
-                        (["flame", "-o", "/proc/nothing/page.html"], "cannot write"),
-                        (["flame", "--diff", "nobody"], "no session")):
+                        (["open", "--view", "flame", "-o", "/proc/nothing/page.html"], "cannot write"),
+                        (["open", "--view", "flame", "--against", "nobody"], "no session")):
         done = cli(*args, status=1)
         assert words in done.stderr and len(done.lines) == 1 and done.stdout == ""
 
@@ -281,7 +282,7 @@ def test_usage_errors(cli):
 def test_fifo_without_a_reader_is_an_error(cli):
     cli("run", "--no-stacks", PROGRAMS / "cpu", "split", 20)
     os.mkfifo(cli.folder / "fifo")
-    for command in (["export", "-f", "folded"], ["flame"]):
+    for command in (["export", "-f", "folded"], ["open", "--view", "flame"]):
         assert "it has no reader" in cli(*command, "-o", "fifo", status=1).stderr
 
 
@@ -309,7 +310,7 @@ def test_nothing_binary_goes_to_a_terminal(cli):
 
 def test_default_page_is_a_new_file(cli):
     cli("run", "--no-stacks", PROGRAMS / "cpu", "split", 20)
-    pages = [cli("flame", env={"TMPDIR": str(cli.folder)}).stdout.strip() for _ in range(2)]
+    pages = [cli("open", "--no-open", "--view", "flame", env={"TMPDIR": str(cli.folder)}).stdout.strip() for _ in range(2)]
     assert pages[0] != pages[1]
     for page in pages:
         assert os.path.dirname(page) == str(cli.folder) and exported.flame(open(page).read())[0]["zones"]
@@ -318,6 +319,6 @@ def test_default_page_is_a_new_file(cli):
 def test_run_without_stacks_and_functions(cli):
     """No stacks, no measured function."""
     cli("run", "--no-stacks", STACKED, "split", 20)
-    for command in (["export", "-f", "folded"], ["flame"]):
+    for command in (["export", "-f", "folded"], ["open", "--view", "flame"]):
         assert "this session has no stacks" in cli(*command, status=1).stderr
     assert "this session has no allocations" in cli("export", "-f", "dhat", status=1).stderr

@@ -4,7 +4,7 @@
  */
 import {elapsed, functionOf, moments, report, steps} from "./data.js";
 
-/* Of `hotpath flame`: the flame graph is first, as high as the window. */
+/* Of `hotpath open --view flame`: the flame graph is first, as high as the window. */
 export const isFlameFirst = report.view === "flame";
 const USUAL_TREE = isFlameFirst ? "samples" : "zones", USUAL_MEASURE = isFlameFirst ? "cpu" : "wall";
 export const state = {from: null, to: null, selected: null, aside: new Set(), measure: USUAL_MEASURE, sort: "-own",
