@@ -1,5 +1,6 @@
 # Makes a C source from a page:
-#   cmake -DNAME=report -DFROM=src/ui/page -DPARTS=page.html,page.css,data.js,... -DTO=report_page.c -P embed_page.cmake
+#   cmake -DNAME=report -DFROM=src/ui/page -DPARTS=page.html,page.css,data.js,... -DTO=report_page.c \
+#     -P embed_page.cmake
 # The first part is the template, the second the style, all others are scripts. Scripts are joined in their order.
 # Several scripts are modules: import statements and the word export are removed, so that they can be one script.
 # In the template @STYLE@ and @SCRIPT@ are replaced; @STYLE_HASH@ and @SCRIPT_HASH@ are for a content security

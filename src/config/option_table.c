@@ -12,9 +12,10 @@
 #define AT_SETTINGS(field) 0, AT_SETTINGS_TOO(field)
 
 /* The same on the command line. */
-#define FLAG(name, letter, scope) name, letter, HP_SCOPE_##scope
-#define FLAG_OF_TWO(name, letter, one, other) name, letter, HP_SCOPE_##one | HP_SCOPE_##other
-#define NO_FLAG NULL, 0, 0
+#define FLAG(name, letter, scope) name, letter, HP_SCOPE_##scope, NULL
+#define FLAG_AND_VARIABLE(name, letter, scope, other_variable) name, letter, HP_SCOPE_##scope, other_variable
+#define FLAG_OF_TWO(name, letter, one, other) name, letter, HP_SCOPE_##one | HP_SCOPE_##other, NULL
+#define NO_FLAG NULL, 0, 0, NULL
 
 const struct hp_option hp_options[] = {
     [HP_RECORD_INDEX] =
@@ -58,10 +59,10 @@ const struct hp_option hp_options[] = {
     {"HOTPATH_KEYS_LIMIT", "keys_limit", FLAG("keys-limit", 0, RECORD), "N", "256", "",
      "Number of keys per HOTPATH_BLOCK_KEY that get their own row; all others share one row.", HP_OPTION_COUNT,
      AT_BOTH(record, keys_limit), hp_option_parse_count},
-    {"HOTPATH_SECTIONS", "report", FLAG("section", 's', SHOW), "LIST", "short", "",
+    {"HOTPATH_SECTIONS", "report", FLAG_AND_VARIABLE("section", 's', SHOW, "HOTPATH_REPORT"), "LIST", "short", "",
      "Sections of the report: short, auto (all that have data), all, a list such as timing,calltree, or -NAME to "
      "leave one out.",
-     HP_OPTION_TEXT, AT_BOTH(show, report), hp_option_parse_sections, .other_variable = "HOTPATH_REPORT"},
+     HP_OPTION_TEXT, AT_BOTH(show, report), hp_option_parse_sections},
     {"HOTPATH_FOCUS", "focus", FLAG("focus", 0, SHOW), "LIST", "", "no focus (every row)",
      "Show only rows that match a list of patterns, with the syntax of HOTPATH_FILTER: of functions, tasks, "
      "channels, "

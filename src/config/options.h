@@ -177,15 +177,16 @@ void hp_options_warn_unknown(char *const *environment, hp_warn *warn, void *cont
 struct hp_text;
 
 struct hp_option {
-    const char *variable; /* HOTPATH_LIMIT */
-    const char *field;    /* limit: field of struct hotpath_options; NULL: none (NO_COLOR) */
-    const char *flag;     /* limit: --limit on the command line; NULL: none */
-    char letter;          /* n: -n; 0: none */
-    uint32_t scope;       /* enum hp_option_scope; one or several */
-    const char *value;    /* name of the value in help: "N", "PATH", "table|json|json-pretty|html|none" */
-    const char *initial;  /* the default, as a user would write it; "": none */
-    const char *unset;    /* what applies without a default, in the form that follows "using": "stderr" */
-    const char *help;     /* one sentence */
+    const char *variable;       /* HOTPATH_LIMIT */
+    const char *field;          /* limit: field of struct hotpath_options; NULL: none (NO_COLOR) */
+    const char *flag;           /* limit: --limit on the command line; NULL: none */
+    char letter;                /* n: -n; 0: none */
+    uint32_t scope;             /* enum hp_option_scope; one or several */
+    const char *other_variable; /* read if `variable` is not set; NULL: none */
+    const char *value;          /* name of the value in help: "N", "PATH", "table|json|json-pretty|html|none" */
+    const char *initial;        /* the default, as a user would write it; "": none */
+    const char *unset;          /* what applies without a default, in the form that follows "using": "stderr" */
+    const char *help;           /* one sentence */
     enum hp_option_type type;
     /* private to this folder from here on */
     size_t options_offset;
@@ -193,7 +194,6 @@ struct hp_option {
     size_t settings_size;
     bool (*parse)(const struct hp_option *option, const char *text, struct hp_settings *settings,
                   struct hp_text *ret_problem);
-    const char *other_variable; /* read if `variable` is not set; NULL: none */
 };
 
 #define HP_MAX_OPTIONS 64u

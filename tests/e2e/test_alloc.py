@@ -314,8 +314,9 @@ def test_malloc_is_passed_on_while_nothing_counts(box):
 def test_limit_without_counted_malloc_is_an_error(box):
     """A check that counts nothing must not pass."""
     plain = box.path / "plain"
-    subprocess.run(["cc", "-DHOTPATH", "-fno-builtin-malloc", "-I", str(SOURCE / "include"), "-I",
-                    str(SOURCE / "tests/programs"), str(SOURCE / "tests/programs/expects.c"), "-o", str(plain),
-                    "-L", str(BUILD / "lib"), "-lhotpath", f"-Wl,-rpath,{BUILD / 'lib'}", "-pthread"], check=True)
+    folders = [f"-I{SOURCE / folder}" for folder in ("include", "tests/programs", "src/record/core")]
+    subprocess.run(["cc", "-DHOTPATH", "-fno-builtin-malloc", *folders, str(SOURCE / "tests/programs/expects.c"),
+                    "-o", str(plain), "-L", str(BUILD / "lib"), "-lhotpath", f"-Wl,-rpath,{BUILD / 'lib'}",
+                    "-pthread"], check=True)
     assert "link the program with -lhotpath_alloc" in box.run(plain, "kept", status=-6).lines[0]
     assert box.run(plain, "readings").told == {"status": 3}

@@ -294,8 +294,8 @@ def test_no_process_stays_behind(start):
 def test_without_the_witness_process(start):
     """The signal probe was killed: signals to us still arrive."""
     job = start()
-    [signal probe] = [child for child in children(job.pid) if child != job.program]
-    os.kill(signal probe, signal.SIGKILL)
+    [probe] = [child for child in children(job.pid) if child != job.program]
+    os.kill(probe, signal.SIGKILL)
     os.kill(job.pid, signal.SIGUSR1)
     assert job.heard() == [(signal.SIGUSR1, -1)]
     job.end()

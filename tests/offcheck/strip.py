@@ -10,7 +10,7 @@ Statements go with their semicolon. Where something has to stay, the least does:
 import re
 import sys
 
-USE = re.compile(r"\bHOTPATH_(MAIN|SESSION|MEASURE_AS|MEASURE|BLOCK_KEY|BLOCK|BEGIN|END|EXPR|NOTE|SKIP)\b")
+USE = re.compile(r"\bHOTPATH_(MAIN|SESSION|MEASURE_AS|MEASURE|BLOCK_KEY|BLOCK|BEGIN|END|EXPR|NOTE|NO_MEASURE)\b")
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[(),]')
 
 
@@ -33,7 +33,7 @@ def strip(text):
     while use := USE.search(text):
         name, start, end = use.group(1), use.start(), use.end()
         kept = ""
-        if name != "SKIP":
+        if name != "NO_MEASURE":
             end, comma = arguments(text, end)
             if name == "EXPR":
                 kept = "(" + text[comma + 1 : end - 1] + ")"
