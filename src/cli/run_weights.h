@@ -1,5 +1,5 @@
 /*
- * A run as weighted stacks, from its sessions and its stack samples, for `hotpath export` and `hotpath open --view flame`.
+ * A run as weighted stacks, from its sessions and its stack samples, for `hotpath export` and flame graphs.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_CLI_RUN_WEIGHTS_H

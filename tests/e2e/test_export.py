@@ -1,5 +1,5 @@
-"""`hotpath export` and `hotpath open --view flame`: their files have the numbers of the report. test_export_readers.py runs the
-readers of these formats."""
+"""`hotpath export` and `hotpath open --view flame`: their files have the numbers of the report.
+test_export_readers.py runs the readers of these formats."""
 import contextlib
 import json
 import os
@@ -310,7 +310,8 @@ def test_nothing_binary_goes_to_a_terminal(cli):
 
 def test_default_page_is_a_new_file(cli):
     cli("run", "--no-stacks", PROGRAMS / "cpu", "split", 20)
-    pages = [cli("open", "--no-open", "--view", "flame", env={"TMPDIR": str(cli.folder)}).stdout.strip() for _ in range(2)]
+    pages = [cli("open", "--no-open", "--view", "flame", env={"TMPDIR": str(cli.folder)}).stdout.strip()
+             for _ in range(2)]
     assert pages[0] != pages[1]
     for page in pages:
         assert os.path.dirname(page) == str(cli.folder) and exported.flame(open(page).read())[0]["zones"]
