@@ -1,6 +1,7 @@
-"""Files of `hotpath export`, and the page of `hotpath open --view flame`, read by third-party programs. Those that
-are not installed are skipped; HOTPATH_NODE_MODULES names the folder in which npm has put @firefox-
-devtools/profiler-cli and speedscope, and HOTPATH_PERFETTO_PYTHON a Python that has the package perfetto."""
+"""Files of `hotpath export`, and the page of `hotpath open --view flame`, read by third-party programs. Those
+that are not installed are skipped; HOTPATH_NODE_MODULES names the folder in which npm has put
+@firefox-devtools/profiler-cli and speedscope, and HOTPATH_PERFETTO_PYTHON a Python that has the package
+perfetto."""
 import base64
 import itertools
 import json

@@ -30,6 +30,7 @@ def test_no_warnings(workshop, quick_compiler):
     workshop.do(quick_compiler, *STRICT, "-fsyntax-only", "hotpath.c")
 
 
+@full  # check.exports looks at hotpath.c, too
 def test_only_names_of_the_header_are_exported(objects, quick_compiler):
     """And those of the entry points for hooks, which the library declares for itself."""
     library = (SINGLE / "hotpath.c").read_text()
@@ -255,6 +256,7 @@ def test_copies_of_different_layouts_stay_apart(workshop, objects, quick_compile
     assert sorted(calls_of(result.stderr), key=list) == sorted([main, plugin], key=list)
 
 
+@full
 def test_copies_with_different_layouts(workshop, objects, quick_compiler):
     """Two copies that share nothing: neither passes signals in a circle, and threads are cancelled as ever."""
     text = (SINGLE / "hotpath.c").read_text()
