@@ -568,7 +568,7 @@ static void tell_threads(void)
     const struct hooked_call call = {.run = start_thread};
     TELL("pthread_create", "a thread", start_thread(&call));
     MUST(pthread_attr_init(&attributes) == 0);
-    MUST(pthread_attr_setstacksize(&attributes, (size_t)1 << 46) == 0);
+    MUST(pthread_attr_setstacksize(&attributes, (size_t)1 << (sizeof(size_t) > 4 ? 46 : 31)) == 0);
     TELL("pthread_create", "with far too much stack", pthread_create(&thread, &attributes, give_back, NULL));
     pthread_attr_destroy(&attributes);
     TELL("thrd_create", "a thread", thrd_create(&other, give_back_number, &value));
@@ -618,8 +618,12 @@ static void tell_system(void)
     TELL("syscall", "getpid", syscall(SYS_getpid) == getpid());
     TELL("syscall", "no such call", syscall(99999));
     TELL("syscall", "no descriptor", syscall(SYS_close, -1));
-    TELL("syscall", "six arguments",
-         syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) > 0);
+#ifdef SYS_mmap2
+    const long map = SYS_mmap2;
+#else
+    const long map = SYS_mmap;
+#endif
+    TELL("syscall", "six arguments", syscall(map, NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) > 0);
 }
 
 /* ------------------------------------------------------------------------------------------- users, namespaces */

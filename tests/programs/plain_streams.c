@@ -75,7 +75,8 @@ static void *feed(void *end_)
         memcpy(bytes + at, "123456\n", 7);
     while (end->bytes < sizeof bytes) {
         size_t size = end->most / 2 + (own = own * 1664525u + 1013904223u) / 256 % end->most;
-        size = size < sizeof bytes - end->bytes ? size : sizeof bytes - end->bytes;
+        const size_t left = sizeof bytes - (size_t)end->bytes;
+        size = size < left ? size : left;
         NEED(syscall(SYS_write, end->number, bytes + end->bytes, size) == (long)size);
         end->bytes += size;
     }
