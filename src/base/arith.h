@@ -7,6 +7,9 @@
 /* Saturating difference: 0 instead of a negative result. */
 static inline uint64_t hp_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
+/* A sum that wraps while numbers are added and subtracted: 0 if it is below 0. */
+static inline uint64_t hp_not_negative(uint64_t sum) { return (int64_t)sum < 0 ? 0 : sum; }
+
 /* `part` (0 to 1) of a number, rounded down; all of it if `part` is above 1 or NaN. */
 static inline uint64_t hp_reduced(uint64_t number, double part)
 {

@@ -542,7 +542,7 @@ static bool put_basic(struct tidying *tidying)
     return true;
 }
 
-/* Versions of the library are in namespaces of their own, which nobody writes. */
+/* Versions of the library are in inline namespaces, which sources do not name. */
 static const char *behind_version(const char *at)
 {
     static const char *const inside[] = {"__cxx11::", "__1::"};

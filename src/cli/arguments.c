@@ -123,17 +123,17 @@ static const struct name_list {
      is_column},
 };
 
-static bool is_granted(const struct name_list *list_of, const char *list, const hotpath_results *results,
-                       char *problem, size_t size)
+static bool are_known_names(const struct name_list *names, const char *list, const hotpath_results *results,
+                            char *problem, size_t size)
 {
     size_t length;
     for (const char *item; (item = hp_text_next_item(&list, &length)) != NULL;) {
         const size_t minus = item[0] == '-';
         struct hp_spelling spelling = hp_spelling_of(item + minus, length - minus);
-        if (list_of->is_known(&spelling, results))
+        if (names->is_known(&spelling, results))
             continue;
-        snprintf(problem, size, "no %s '%.*s'%s%s%s", list_of->what, (int)spelling.length, spelling.word,
-                 spelling.best != NULL ? " (did you mean '" : list_of->advice,
+        snprintf(problem, size, "no %s '%.*s'%s%s%s", names->what, (int)spelling.length, spelling.word,
+                 spelling.best != NULL ? " (did you mean '" : names->advice,
                  spelling.best != NULL ? spelling.best : "", spelling.best != NULL ? "'?)" : "");
         return false;
     }
@@ -149,13 +149,12 @@ static bool wishes_are_known(const struct hp_settings *settings, const char *var
     struct hp_arena arena = {0};
     bool are_known = true;
     for (size_t at = 0; at < sizeof name_lists / sizeof name_lists[0]; at++) {
-        const struct name_list *list_of = &name_lists[at];
-        const char *list = (const char *)settings + list_of->offset;
-        if (strcmp(list_of->variable, variable) != 0 || list[0] == '\0')
+        const struct name_list *names = &name_lists[at];
+        const char *list = (const char *)settings + names->offset;
+        if (strcmp(names->variable, variable) != 0 || list[0] == '\0')
             continue;
-        const hotpath_results *results =
-            list_of->is_known == is_column ? report_of_nothing(&arena, settings) : NULL;
-        are_known = is_granted(list_of, list, results, problem, size);
+        const hotpath_results *results = names->is_known == is_column ? report_of_nothing(&arena, settings) : NULL;
+        are_known = are_known_names(names, list, results, problem, size);
     }
     hp_arena_release(&arena);
     return are_known;

@@ -489,7 +489,7 @@ static int execute(struct run *run)
     if (!is_started)
         return refuse(&launch, run);
     signal(SIGTTOU, SIG_IGN); /* the program may have left the terminal to another process group */
-    signal(SIGPIPE, SIG_IGN); /* nobody may read our output; that must not change the exit status */
+    signal(SIGPIPE, SIG_IGN); /* if our output has no reader, the exit status must stay the program's */
     if (launch.is_asked_to_end)
         hp_fail("'%s' was ended after %u ms (--timeout)", launch.argv[0],
                 (unsigned)run->settings.record.shutdown_ms);

@@ -247,7 +247,7 @@ static bool merge(struct hp_axis_writer *writer)
     return write_table(writer) && write_header(writer);
 }
 
-/* Levels of a slot that continues stay; those of the next start anew. */
+/* Levels of a slot that continues stay; those of the next one start from zero. */
 static void forget_levels(struct hp_axis_writer *writer)
 {
     for (uint32_t place = 0; place < HP_AXIS_SERIES; place++)

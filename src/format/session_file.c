@@ -49,7 +49,7 @@ static bool fill_up(uintptr_t missing)
     return false;
 }
 
-/* Somebody else's fault ends the program, as it would without us. */
+/* A fault elsewhere ends the program, as it would without us. */
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
     (void)context;
@@ -211,7 +211,7 @@ static bool read_anew(void *context, uint32_t offset, void *to, size_t bytes)
     return file->fd >= 0 && read_at(file->fd, offset, to, bytes) == (ssize_t)bytes;
 }
 
-/* Pages from `page` to `end`, all of which are missing. What is behind the end of the file stays empty. */
+/* Pages from `page` to `end`, all missing. What is behind the end of the file stays empty. */
 static bool read_pages(struct hp_session_file *file, size_t page, size_t end)
 {
     const size_t from = page * PAGE_BYTES, to = end * PAGE_BYTES < file->size ? end * PAGE_BYTES : file->size;
@@ -444,7 +444,7 @@ bool hp_session_file_refresh(struct hp_session_file *file, const char *path, boo
     const void *const before = file->bytes;
     *ret_has_moved = false;
     if (file->fd < 0 || file->snapshot.is_finished)
-        return true; /* nobody writes there any more */
+        return true; /* it has no writer any more */
     const bool is_read = read_file(file, file->fd, &reading);
     *ret_has_moved = file->bytes != before;
     return is_read;

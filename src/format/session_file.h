@@ -44,7 +44,7 @@ bool hp_session_file_open(struct hp_session_file *file, const char *path);
 bool hp_session_file_peek(struct hp_session_file *file, int folder, const char *name);
 
 /*
- * Reads it anew, as it is now: what was copied before is void, though texts stay where they are unless
+ * Reads it again, as it is now: what was copied before is void, though texts stay where they are unless
  * `ret_has_moved` says otherwise. False: `problem` says why.
  */
 bool hp_session_file_refresh(struct hp_session_file *file, const char *path, bool *ret_has_moved);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arith.h"
 #include "labels.h"
 #include "snapshot.h"
 
@@ -21,9 +22,6 @@ struct hp_sums {
     uint64_t nested;  /* ticks of calls inside another call of the same node (recursion) */
     uint64_t self;    /* ticks outside inner zones; wraps while adding, read it with hp_sums_self */
 };
-
-/* Ticks that were added and subtracted: below 0 if a reading was caught in between. */
-static inline uint64_t hp_not_negative(uint64_t ticks) { return (int64_t)ticks < 0 ? 0 : ticks; }
 
 /*
  * Never more than `total`: a signal handler may interrupt the end of another call of the same handler, after its

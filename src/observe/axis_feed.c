@@ -37,16 +37,11 @@ struct hp_site_times {
     uint32_t count;
     uint64_t *calls;     /* calls that have ended */
     uint64_t *ticks;     /* of ended and open calls, up to now; recursive calls count once */
-    uint64_t *self;      /* of that, not in inner zones; may wrap: read it with hp_site_times_self */
+    uint64_t *self;      /* of that, not in inner zones; may wrap: read it with hp_not_negative */
     uint64_t *cpu_ns;    /* CPU time from samples; not in inner zones */
     uint64_t *kernel_ns; /* of that, in the kernel */
     uint64_t *bytes;     /* allocated by calls that have ended; not in inner zones */
 };
-
-static inline uint64_t hp_site_times_self(const struct hp_site_times *times, uint32_t site)
-{
-    return (int64_t)times->self[site] < 0 ? 0 : times->self[site];
-}
 
 #define MOST_RECORDS 65536u
 #define MOST_CHUNKS 65536u
@@ -388,7 +383,7 @@ static void put_site(struct hp_axis_feed *feed, const struct hp_site_times *time
 {
     put_of_site(feed, HP_AXIS_SITE_CALLS, site, times->calls[site]);
     put_of_site(feed, HP_AXIS_SITE_TICKS, site, times->ticks[site]);
-    put_of_site(feed, HP_AXIS_SITE_SELF, site, hp_site_times_self(times, site));
+    put_of_site(feed, HP_AXIS_SITE_SELF, site, hp_not_negative(times->self[site]));
     put_of_site(feed, HP_AXIS_SITE_CPU, site, times->cpu_ns[site]);
     put_of_site(feed, HP_AXIS_SITE_BYTES, site, times->bytes[site]);
     put_of_site(feed, HP_AXIS_SITE_KERNEL, site, times->kernel_ns[site]);
