@@ -45,6 +45,12 @@ def has_perf(report):
     return totals(report)["perf_samples"] > 0
 
 
+def is_left_alone(result):
+    """A thread that is switched often does without perf (sample_sources.c): so does one whose CPU others take every
+    fraction of a millisecond. Far from that bound, perf is used."""
+    return result.told["switches"] * 1e9 / result.told["all"] < 1000
+
+
 def need_perf(report):
     """If the kernel offers perf to us, it must be used."""
     if not perf_is_allowed():
@@ -249,8 +255,9 @@ def test_time_before_the_first_zone(box):
 
 def test_rate(box):
     """Twenty times as many are requested. The kernel decides roughly how many come."""
-    few, many = (totals(cpu_run(box, "split", 400, env={"HOTPATH_CPU_RATE": rate}).report) for rate in (97, 1997))
-    if many["perf_samples"] > 0:
+    runs = [cpu_run(box, "split", 400, env={"HOTPATH_CPU_RATE": rate}) for rate in (97, 1997)]
+    few, many = (totals(run.report) for run in runs)
+    if many["perf_samples"] > 0 and is_left_alone(runs[1]):
         assert many["samples"] > 5 * few["samples"] > 0
     assert many["samples"] >= few["samples"] > 0
 
@@ -420,7 +427,8 @@ def test_copies_of_the_library(box, program, plugin):
     check_sums(result)
     assert near(cpu_of(result.report, "plugin_call"), result.told["plugin_call"], 3, plus=TICK_NS)
     assert result.row("plugin_call", "cpu").samples > 0
-    assert has_perf(result.report) == has_perf(cpu_run(box, "split", 200).report)
+    if is_left_alone(result):
+        assert has_perf(result.report) == has_perf(cpu_run(box, "split", 200).report)
 
 
 # --------------------------------------------------------------------------------------------- third-party programs

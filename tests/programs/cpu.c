@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define WORKERS 4
@@ -388,6 +389,13 @@ static void for_ever(unsigned long unused)
     }
 }
 
+static uint64_t switches(void)
+{
+    struct rusage used;
+    MUST(getrusage(RUSAGE_SELF, &used) == 0);
+    return (uint64_t)(used.ru_nvcsw + used.ru_nivcsw);
+}
+
 static const struct {
     const char *name;
     void (*run)(unsigned long number);
@@ -412,7 +420,9 @@ int main(int argc, char **argv)
         if (is_case(argc, argv, cases[i].name))
             cases[i].run(n);
     const uint64_t all = clock_of(CLOCK_PROCESS_CPUTIME_ID) - from;
+    const uint64_t switched = switches();
     MUST(hotpath_stop() == HOTPATH_OK);
     tell("all", all);
+    tell("switches", switched);
     return 0;
 }
