@@ -42,7 +42,7 @@
 #define HP_LAYOUT_VERSION 8u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1672u /* bytes of the header in use */
+#define HP_HEADER_USED 1680u /* bytes of the header in use */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -219,6 +219,7 @@ struct hp_header {
     uint64_t preempted;      /* how often the process's threads lost their CPU by then without waiting */
     uint64_t ready_ns;       /* atomic: time that threads without an observer were ready to run, at their ends */
     uint64_t switches;       /* how often they lost or gave up their CPU by then */
+    uint64_t left_out;       /* functions and blocks that ran, but that HOTPATH_FILTER and HOTPATH_SKIP exclude */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 

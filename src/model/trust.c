@@ -38,6 +38,17 @@ static bool is_unpassed(const struct hp_snapshot *session)
     return (session->header.features & HP_FEATURE_UNPASSED) != 0;
 }
 
+/* Processes of a run leave out the same functions: their sum would count one several times. */
+static void find_left_out(const struct hp_header *header, struct hp_trust *trust)
+{
+    if (header->left_out <= trust->left_out)
+        return;
+    trust->left_out = header->left_out;
+    trust->left_out_by = header->skip == 0     ? "HOTPATH_FILTER"
+                         : header->filter == 0 ? "HOTPATH_SKIP"
+                                               : "HOTPATH_FILTER and HOTPATH_SKIP";
+}
+
 void hp_trust_of_run(struct hp_arena *arena, const struct hp_profile *profile, const struct hp_cpu *cpu,
                      const struct hp_function_profile *functions, struct hp_trust *ret_trust)
 {
@@ -64,6 +75,7 @@ void hp_trust_of_run(struct hp_arena *arena, const struct hp_profile *profile, c
             ret_trust->lost[loss] += header->losses[loss];
         ret_trust->brief += header->brief > 0 ? header->processes : 0;
         find_unclosed(run->sessions[at], ret_trust);
+        find_left_out(header, ret_trust);
         ret_trust->storage = higher(ret_trust->storage, header->storage);
         ret_trust->refusal = higher(ret_trust->refusal, header->refusal);
     }

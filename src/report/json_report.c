@@ -413,6 +413,8 @@ static void put_trust(struct hp_json *json, const struct hp_trust *trust)
         hp_json_put_u64(json, "unpassed_processes", trust->unpassed);
     if (trust->brief > 0)
         hp_json_put_u64(json, "brief_processes", trust->brief);
+    if (trust->left_out > 0)
+        hp_json_put_u64(json, "left_out_functions", trust->left_out);
     hp_json_key(json, "lost");
     hp_json_begin_object(json);
     for (size_t at = 0; at < hp_loss_count; at++)

@@ -321,6 +321,14 @@ static void put_lost(const struct hp_trust *trust, struct hp_text *text)
     }
 }
 
+/* "; HOTPATH_SKIP left out 3 functions": not lost, but not in the table either. */
+static void put_left_out(const struct hp_trust *trust, struct hp_text *text)
+{
+    if (trust->left_out > 0)
+        hp_text_format(text, "; %s left out %" PRIu64 "%s", trust->left_out_by, trust->left_out,
+                       trust->left_out == 1 ? " function" : " functions");
+}
+
 void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
 {
     put_clock(trust, text);
@@ -329,5 +337,6 @@ void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
     put_zoneless(trust, text);
     if (trust->storage == HP_STORAGE_NO_FOLDER)
         put_sentence(text, hp_trust_storage(trust));
+    put_left_out(trust, text);
     put_lost(trust, text);
 }

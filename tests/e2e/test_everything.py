@@ -53,6 +53,7 @@ ALL = {"leaf", "small", "work", "fib", "jumper", "even", "odd", "thread", "table
 def test_filter_and_skip(box, chosen, names):
     report = box.run("everything", env=ON | {f"HOTPATH_{key}": value for key, value in chosen.items()}).report
     assert set(report.names()) == names
+    assert report.values["trust"].get("left_out_functions", 0) == len(ALL) - len(names)
 
 
 def test_filter_by_source(box):

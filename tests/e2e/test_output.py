@@ -214,6 +214,20 @@ def test_filter(box):
     assert box.read(result.sessions()[0]).names() == result.report.names()
 
 
+def left_out(box, program, **env):
+    """What the last line says of it."""
+    table = table_of(box, program, env=env)
+    return re.findall(r"; (HOTPATH_\w+(?: and HOTPATH_\w+)? left out \d+ functions?);", table)
+
+
+def test_the_last_line_says_how_much_was_left_out(box):
+    assert left_out(box, "names", HOTPATH_SKIP="nothing like this") == []
+    # In two units, and one function.
+    assert left_out(box, "names", HOTPATH_SKIP="shared_inline") == ["HOTPATH_SKIP left out 1 function"]
+    assert left_out(box, "names", HOTPATH_SKIP="shared_inline", HOTPATH_FILTER="-*helper") == \
+        ["HOTPATH_FILTER and HOTPATH_SKIP left out 3 functions"]
+
+
 def test_limit(box):
     everything = box.run("counts").report.section("timing")
     total = everything["total_rows"]

@@ -171,6 +171,7 @@ struct hp_zone_cost {
 #define HP_OBJECT_BUCKETS 256u
 #define HP_INSTANCE_BUCKETS 4096u
 #define HP_SITE_BUCKETS 4096u
+#define HP_LEFT_OUT_HASHES 1024u
 #define HP_LANE_CHUNKS 1024u
 #define HP_OWNER_BRANCHES 4096u /* tables of block owners, for 64 GB of addresses each */
 
@@ -247,6 +248,9 @@ struct hp_recorder {
     char *text;            /* private copies of names */
     size_t text_left;
     struct hp_site_choice *choice; /* which sites are recorded; NULL: all */
+    uint32_t left_out;             /* functions and blocks that it excluded in this process, ... */
+    uint32_t
+        left_out_hashes[HP_LEFT_OUT_HASHES]; /* ... and the first of them, since units may share one; 0: none */
     /* The last session for which a wait-sampling thread was started. */
     uint32_t watched_epoch;
     uint32_t alloc_reading; /* enum reading of allocations.c */

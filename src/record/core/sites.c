@@ -149,6 +149,7 @@ static void set_logged(struct hp_known_site *known)
 
 void hp_sites_begin(void)
 {
+    HOTPATH_PUT_(hp_store_header(hp_runtime->store)->left_out, hp_runtime->left_out);
     for (uint32_t id = 0; id < hp_runtime->site_count; id++)
         if (!write_site(id))
             hp_store_lose(hp_runtime->store, HP_LOSS_SITES, 1);
@@ -261,12 +262,38 @@ static bool is_wanted(const char *name, const struct hotpath_site *site, const s
     return hp_pattern_list_chooses(&choice->filter, &subject) && hp_pattern_list_chooses(&choice->skip, &subject);
 }
 
+/* Whether it is new, or the table is full: inline functions and reopened libraries come again. */
+static bool is_first_left_out(uint32_t hash)
+{
+    uint32_t *hashes = hp_runtime->left_out_hashes;
+    for (uint32_t step = 0; step < HP_LEFT_OUT_HASHES; step++) {
+        uint32_t *slot = &hashes[(hash + step) % HP_LEFT_OUT_HASHES];
+        if (*slot == (hash | 1))
+            return false;
+        if (*slot == 0) {
+            *slot = hash | 1;
+            break;
+        }
+    }
+    return true;
+}
+
+/* Objects excluded are told from those without space, which are losses. */
+static uint32_t leave_out(uint32_t hash, uint32_t kind)
+{
+    if (is_object(kind))
+        return HP_ID_UNWANTED;
+    if (is_first_left_out(hash))
+        HOTPATH_PUT_(hp_store_header(hp_runtime->store)->left_out, ++hp_runtime->left_out);
+    return HOTPATH_ID_EXCLUDED_;
+}
+
 static uint32_t register_site(const struct hotpath_site *site, const struct hp_symbol *symbol)
 {
     const char *name = site->name[0] != '\0' ? site->name : "<unnamed>";
-    if (!is_wanted(name, site, symbol))
-        return is_object(site->kind) ? HP_ID_UNWANTED : HOTPATH_ID_EXCLUDED_;
     const uint32_t hash = hash_text(hash_text(2166136261u ^ site->line, site->file), name);
+    if (!is_wanted(name, site, symbol))
+        return leave_out(hash, site->kind);
     uint32_t id = find_site(hash, name, site);
     if (id != HOTPATH_ID_NEW_)
         return id;
