@@ -19,7 +19,6 @@
 #include "command.h"
 #include "process.h"
 #include "shapes.h"
-#include "terminal.h"
 
 #define MOST_ENTRIES 6u
 

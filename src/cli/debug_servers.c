@@ -6,7 +6,7 @@
 
 #include "command.h"
 #include "debuginfod.h"
-#include "in_path.h"
+#include "find_file.h"
 
 void hp_debug_servers_allow(const struct hp_settings *settings)
 {

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "regular_file.h"
+#include "files.h"
 
 /* Not every C library has sigabbrev_np. */
 static const char *signal_name(int number)

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "process.h"
-#include "regular_file.h"
 
 struct terminal {
     uint32_t leader;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "memory.h"
-#include "sys.h"
+#include "raw_call.h"
 
 #define MAX_TABLE (UINT64_C(1) << 30)
 

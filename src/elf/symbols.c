@@ -16,9 +16,9 @@
 #include "elf_file.h"
 #include "elf_symbols.h"
 #include "images.h"
-#include "map_line.h"
 #include "memory.h"
-#include "sys.h"
+#include "raw_call.h"
+#include "task_files.h"
 #include "text.h"
 
 #define MAX_IMAGES 256u

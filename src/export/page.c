@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "arena.h"
+#include "files.h"
 #include "json.h"
 #include "json_report.h"
-#include "regular_file.h"
 #include "report_page.h"
 #include "section.h"
 #include "text.h"

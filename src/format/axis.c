@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "arith.h"
+#include "files.h"
 #include "layout.h"
-#include "regular_file.h"
+#include "raw_call.h"
 #include "session_dirs.h"
 #include "snapshot.h"
-#include "sys.h"
 #include "text.h"
 #include "units.h"
 

@@ -18,9 +18,8 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "counter.h"
+#include "files.h"
 #include "process.h"
-#include "regular_file.h"
 #include "task_files.h"
 #include "text.h"
 

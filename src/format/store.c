@@ -21,7 +21,6 @@
 #include "process.h"
 #include "raw_call.h"
 #include "session_dirs.h"
-#include "sys.h"
 #include "text.h"
 
 #ifndef MFD_CLOEXEC

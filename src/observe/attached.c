@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "counter.h"
 #include "files.h"
 #include "hotpath.h"
 #include "layout.h"

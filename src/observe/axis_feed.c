@@ -17,9 +17,9 @@
 
 #include "arith.h"
 #include "clock.h"
-#include "counter.h"
 #include "layout.h"
 #include "proc_sampler.h"
+#include "process.h"
 
 /* --------------------------------------------------------------------------------------------------- site times */
 

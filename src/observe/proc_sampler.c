@@ -19,8 +19,8 @@
 #include "clock.h"
 #include "files.h"
 #include "process.h"
+#include "raw_call.h"
 #include "sampler_state.h"
-#include "sys.h"
 #include "task_files.h"
 
 /* --------------------------------------------------------------------------------------------------- wait place */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "futex.h"
-#include "sys.h"
+#include "raw_call.h"
 #include "system_calls.h"
 #include "task_files.h"
 #include "text.h"

@@ -171,7 +171,7 @@ static long map_event(long fd)
 static bool is_refused(long result) { return result < 0 && result > -4096; }
 
 /*
- * If few signals may be queued, the kernel would send others instead (private_signal.h). Timers preallocate theirs.
+ * If few signals may be queued, the kernel would send others instead (signals.h). Timers preallocate theirs.
  */
 #define LEAST_QUEUE 16u
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -13,7 +14,6 @@
 #include "clock.h"
 #include "raw_call.h"
 #include "signals.h"
-#include "sys.h"
 
 /* On 64-bit machines the C libraries' struct is the kernel's. */
 static bool look_at(int fd, struct stat *status)
@@ -41,6 +41,45 @@ bool hp_file_is(int fd, const struct hp_file_identity *identity)
 {
     const struct hp_file_identity now = hp_file_identify(fd);
     return identity->is_known && now.is_known && now.device == identity->device && now.inode == identity->inode;
+}
+
+static int problem_of_kind(mode_t mode)
+{
+    return S_ISREG(mode) ? 0 : S_ISDIR(mode) ? EISDIR : S_ISLNK(mode) ? ELOOP : EINVAL;
+}
+
+/* Reopens the same file, not one that has replaced it; without /proc by its name, checked again. */
+static int reopen(int seen, int folder, const char *path, int flags)
+{
+    char same[64];
+    struct stat first, now;
+    snprintf(same, sizeof same, "/proc/self/fd/%d", seen);
+    int fd = open(same, flags & ~O_NOFOLLOW);
+    if (fd < 0 && errno == ENOENT)
+        fd = openat(folder, path, flags);
+    if (fd >= 0 && (fstat(seen, &first) != 0 || fstat(fd, &now) != 0 || first.st_ino != now.st_ino ||
+                    first.st_dev != now.st_dev)) {
+        close(fd);
+        errno = EINVAL;
+        return -1;
+    }
+    return fd;
+}
+
+int hp_regular_open(int folder, const char *path, int flags)
+{
+    struct stat status;
+    const int seen = openat(folder, path, O_PATH | O_CLOEXEC | (flags & O_NOFOLLOW));
+    if (seen < 0)
+        return -1;
+    int fd = -1, problem = fstat(seen, &status) != 0 ? errno : problem_of_kind(status.st_mode);
+    if (problem == 0) {
+        fd = reopen(seen, folder, path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        problem = errno;
+    }
+    close(seen);
+    errno = problem;
+    return fd;
 }
 
 /* Reads up to `size` bytes, or as many as there are before the first error. */
@@ -79,7 +118,7 @@ ssize_t hp_file_read_regular(const char *path, void *bytes, size_t size)
         if (S_ISREG(status.st_mode))
             length = (ssize_t)read_open(fd, bytes, size);
         else
-            errno = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+            errno = problem_of_kind(status.st_mode);
     }
     const int error = errno;
     hp_sys_close(fd);

@@ -5,10 +5,15 @@
 #ifndef HP_OS_FILES_H
 #define HP_OS_FILES_H
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#ifndef O_PATH /* if the source has not requested it */
+#define O_PATH 010000000
+#endif
 
 /* The identity of a file, to notice a reused path or descriptor. */
 struct hp_file_identity {
@@ -18,6 +23,14 @@ struct hp_file_identity {
 
 struct hp_file_identity hp_file_identify(int fd);
 bool hp_file_is(int fd, const struct hp_file_identity *identity);
+
+/*
+ * Opens a file only if it is a regular one. Opening anything else can block forever (a FIFO) or have effects (a
+ * device), so it is examined first through an O_PATH descriptor. As openat, without becoming a controlling
+ * terminal, blocking, or being inherited. -1: see errno; EINVAL: neither a file nor a directory (EISDIR) nor a link
+ * that must not be followed (ELOOP).
+ */
+int hp_regular_open(int folder, const char *path, int flags);
 
 /* Reads a small file and adds a zero; a longer one is cut. False: cannot be read. */
 bool hp_file_read_text(const char *path, char *text, size_t size);

@@ -3,7 +3,7 @@
 
 #include <sys/mman.h>
 
-#include "sys.h"
+#include "raw_call.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18

@@ -1,10 +1,12 @@
-/* Facts about this process, this thread and this machine. SPDX-License-Identifier: MIT */
+/* Facts about this process, this thread, its terminal and this machine. SPDX-License-Identifier: MIT */
 #ifndef HP_OS_PROCESS_H
 #define HP_OS_PROCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "clock.h"
 
 /* The kernel's start time of a process (clock ticks since boot); 0: no such process, or no /proc. */
 uint64_t hp_process_start_time(uint32_t pid);
@@ -44,5 +46,16 @@ void hp_process_thread_name(char name[16]);
 /* An environment variable, or NULL. Reads the environment in place: no lock, no allocation. */
 const char *hp_environment(const char *name);
 char *const *hp_environment_all(void);
+
+/* Which counter is reliable on this machine: the CPU's if it exists, has a constant rate, agrees between cores and may be read. */
+enum hp_counter hp_clock_counter(void);
+
+/* Terminal detection: tty, width, colour. */
+struct hp_terminal {
+    uint32_t columns; /* 0: not a terminal, or of unknown width */
+    bool has_color;
+};
+
+struct hp_terminal hp_terminal_of(int fd);
 
 #endif

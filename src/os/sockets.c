@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "sys.h"
+#include "raw_call.h"
 #include "task_files.h"
 #include "text.h"
 

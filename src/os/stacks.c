@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "private_signal.h"
 #include "raw_call.h"
+#include "signals.h"
 
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51

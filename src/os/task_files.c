@@ -35,34 +35,38 @@ bool hp_task_read(uint32_t pid, uint32_t tid, const char *name, char *text, size
     return hp_file_read_text(hp_task_path(path, pid, tid, name), text, size);
 }
 
+static unsigned digit_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return (unsigned)(c - '0');
+    const char lower = (char)(c | ' ');
+    return lower >= 'a' && lower <= 'f' ? (unsigned)(lower - 'a') + 10 : 16;
+}
+
+static bool read_number(const char **at, unsigned base, uint64_t *ret_number)
+{
+    const char *first = *at;
+    for (*ret_number = 0; digit_of(**at) < base; ++*at)
+        *ret_number = *ret_number * base + digit_of(**at);
+    return *at > first;
+}
+
 uint64_t hp_task_number(const char **at)
 {
-    uint64_t number = 0;
-    while (**at == ' ' || **at == '\t')
-        ++*at;
-    for (; **at >= '0' && **at <= '9'; ++*at)
-        number = number * 10 + (uint64_t)(**at - '0');
+    uint64_t number;
+    *at += strspn(*at, " \t");
+    read_number(at, 10, &number);
     return number;
 }
 
 uint64_t hp_task_hex(const char **at)
 {
-    uint64_t number = 0;
-    while (**at == ' ')
-        ++*at;
+    uint64_t number;
+    *at += strspn(*at, " ");
     if ((*at)[0] == '0' && (*at)[1] == 'x')
         *at += 2;
-    for (;; ++*at) {
-        const char c = **at;
-        if (c >= '0' && c <= '9')
-            number = number << 4 | (uint64_t)(c - '0');
-        else if (c >= 'a' && c <= 'f')
-            number = number << 4 | (uint64_t)(c - 'a' + 10);
-        else if (c >= 'A' && c <= 'F')
-            number = number << 4 | (uint64_t)(c - 'A' + 10);
-        else
-            return number;
-    }
+    read_number(at, 16, &number);
+    return number;
 }
 
 /* ------------------------------------------------------------------------------------------- live threads */
@@ -214,4 +218,33 @@ uint64_t hp_task_executable(uint32_t pid)
     if (length < 0 && errno == ENOENT)
         length = readlink(hp_task_path(path, pid, hp_task_spokesman(pid), "exe"), name, sizeof name);
     return length > 0 ? hp_text_hash(name, (size_t)length) : 0;
+}
+
+/* ----------------------------------------------------------------------------------------------------- memory maps */
+
+/* A hexadecimal number and the character after it. */
+static bool read_hex(const char **at, char sign, uint64_t *ret_number)
+{
+    return read_number(at, 16, ret_number) && *(*at)++ == sign;
+}
+
+/* "start-end rwxp offset major:minor inode   path" */
+bool hp_map_line_read(const char *text, struct hp_map_line *ret_line, char *path, size_t size)
+{
+    uint64_t device;
+    if (!read_hex(&text, '-', &ret_line->start) || !read_hex(&text, ' ', &ret_line->end) || strcspn(text, "\n") < 5)
+        return false;
+    ret_line->is_code = text[2] == 'x';
+    text += 5;
+    if (!read_hex(&text, ' ', &ret_line->offset) || !read_hex(&text, ':', &device) ||
+        !read_hex(&text, ' ', &device) || !read_number(&text, 10, &ret_line->inode))
+        return false;
+    text += strspn(text, " ");
+    const size_t length = strcspn(text, "\n");
+    if (length >= size)
+        return false;
+    memcpy(path, text, length);
+    path[length] = '\0';
+    hp_text_read_newlines(path);
+    return true;
 }

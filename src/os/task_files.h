@@ -1,5 +1,5 @@
 /*
- * The kernel's files about the threads of a process, in /proc. A tid of 0 stands for the process itself, a pid of 0
+ * The kernel's files about the threads of a process and its memory, in /proc. A tid of 0 stands for the process itself, a pid of 0
  * for our own. No heap, no stdio. SPDX-License-Identifier: MIT
  */
 #ifndef HP_OS_TASK_FILES_H
@@ -64,5 +64,16 @@ uint64_t hp_task_executable(uint32_t pid);
  * instead. 0: the first one lives, or all have ended.
  */
 uint32_t hp_task_spokesman(uint32_t pid);
+
+/* A line of /proc/PID/maps. May be read in a signal handler. */
+struct hp_map_line {
+    uint64_t start, end; /* addresses */
+    bool is_code;
+    uint64_t offset; /* in the file */
+    uint64_t inode;
+};
+
+/* Up to a newline or the end of the text. False: no such line, or its path is too long. */
+bool hp_map_line_read(const char *text, struct hp_map_line *ret_line, char *path, size_t size);
 
 #endif

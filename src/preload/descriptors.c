@@ -24,7 +24,6 @@
 
 #include "raw_call.h"
 #include "stack_sampler.h"
-#include "sys.h"
 #include "text.h"
 
 /* -------------------------------------------------------------------------------------------------- socket peer */

@@ -14,8 +14,8 @@
 
 #include "cpu.h"
 #include "hook_entries.h"
-#include "private_signal.h"
 #include "raw_call.h"
+#include "signals.h"
 #include "stack_ring.h"
 #include "stacks.h"
 

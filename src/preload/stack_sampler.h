@@ -13,7 +13,7 @@
  * How much. A sample stands for the CPU time of the thread since the last one, so nothing is lost if ticks are
  * rare.
  *
- * The signal is one of the C library's own (private_signal.h), so the program neither sees it nor can block it. The
+ * The signal is one of the C library's own (signals.h), so the program neither sees it nor can block it. The
  * handler calls nothing of the C library: tools/check_handler.py. SPDX-License-Identifier: MIT
  */
 #ifndef HP_PRELOAD_STACK_SAMPLER_H

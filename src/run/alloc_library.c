@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "installed.h"
+#include "find_file.h"
 
 /* ------------------------------------------------------------------------------------------------- trusted path */
 

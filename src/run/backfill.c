@@ -21,12 +21,10 @@
 
 #include "alloc_library.h"
 #include "clock.h"
-#include "counter.h"
 #include "files.h"
 #include "options.h"
 #include "process.h"
 #include "program_file.h"
-#include "regular_file.h"
 #include "session_dirs.h"
 #include "text.h"
 #include "used_time.h"

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "counter.h"
 #include "failed_rings.h"
 #include "files.h"
 #include "growing_array.h"

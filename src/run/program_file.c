@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "alloc_library.h"
+#include "files.h"
+#include "find_file.h"
 #include "image_file.h"
-#include "in_path.h"
-#include "regular_file.h"
 
 /* --------------------------------------------------------------------------------------------------- opening it */
 

@@ -15,10 +15,10 @@
 #include <cmocka.h>
 
 #include "channel_layout.h"
-#include "counter.h"
 #include "hook_entries.h"
 #include "instances.h"
 #include "object_snapshot.h"
+#include "process.h"
 #include "sanitizer.h"
 #include "scratch_folder.h"
 #include "thread_context.h"

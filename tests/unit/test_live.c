@@ -19,8 +19,8 @@
 #include <cmocka.h>
 
 #include "clock.h"
-#include "counter.h"
 #include "hotpath.h"
+#include "process.h"
 #include "report.h"
 #include "snapshot.h"
 

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "hook_entries.h"
-#include "sys.h"
+#include "raw_call.h"
 #include "thread_context.h"
 
 static struct {

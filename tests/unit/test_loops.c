@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "counter.h"
 #include "hook_entries.h"
 #include "objects.h"
+#include "process.h"
 #include "scratch_folder.h"
 
 #define MS UINT64_C(1000000)

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "counter.h"
 #include "hook_entries.h"
+#include "process.h"
 #include "report_number.h"
 #include "runtime.h"
 #include "scratch_folder.h"

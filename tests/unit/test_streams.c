@@ -14,10 +14,10 @@
 
 #include <cmocka.h>
 
-#include "counter.h"
 #include "hotpath.h"
 #include "instances.h"
 #include "object_snapshot.h"
+#include "process.h"
 #include "runtime.h"
 #include "sanitizer.h"
 #include "scratch_folder.h"

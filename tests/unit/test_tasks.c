@@ -22,9 +22,9 @@
 #include <hotpath/adapter.h>
 
 #include "call_log.h"
-#include "counter.h"
 #include "hotpath.h"
 #include "objects.h"
+#include "process.h"
 #include "sanitizer.h"
 #include "scratch_folder.h"
 

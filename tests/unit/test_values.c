@@ -18,8 +18,8 @@
 
 #include <cmocka.h>
 
-#include "counter.h"
 #include "hotpath.h"
+#include "process.h"
 #include "scratch_folder.h"
 #include "thread_context.h"
 

@@ -17,8 +17,8 @@
 
 #include "clock.h"
 #include "memory.h"
+#include "raw_call.h"
 #include "sample_place.h"
-#include "sys.h"
 #include "thread_context.h"
 
 #define RING_BYTES (UINT64_C(1) << 21)

@@ -5,9 +5,9 @@
 
 #include "cpu.h"
 #include "hook_entries.h"
-#include "private_signal.h"
+#include "raw_call.h"
 #include "scratch_stack.h"
-#include "sys.h"
+#include "signals.h"
 
 #define LATEST_NS UINT64_C(1000000)
 

@@ -12,19 +12,17 @@
 #include <unistd.h>
 
 #include "arena.h"
+#include "files.h"
 #include "holders.h"
 #include "memory.h"
 #include "mutex.h"
 #include "process.h"
 #include "raw_call.h"
-#include "regular_file.h"
 #include "report.h"
 #include "runtime.h"
 #include "session_clock.h"
 #include "session_dirs.h"
 #include "snapshot.h"
-#include "sys.h"
-#include "terminal.h"
 #include "text.h"
 
 /*

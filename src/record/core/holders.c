@@ -10,7 +10,7 @@
 #include "holding.h"
 #include "memory.h"
 #include "mutex.h"
-#include "sys.h"
+#include "raw_call.h"
 
 #define PATIENCE_NS UINT64_C(50000000)
 #define FIRST_PAUSE_NS UINT64_C(20000)

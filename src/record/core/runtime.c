@@ -4,13 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "counter.h"
 #include "hook_entries.h"
 #include "memory.h"
 #include "process.h"
+#include "raw_call.h"
 #include "scratch_stack.h"
 #include "session_dirs.h"
-#include "sys.h"
 
 static struct hp_recorder own_state;
 struct hp_recorder *hp_runtime = &own_state;

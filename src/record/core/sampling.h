@@ -7,7 +7,7 @@
 
 #include "cpu.h"
 #include "layout.h"
-#include "private_signal.h"
+#include "signals.h"
 #include "stacks.h"
 
 #define HP_SAMPLER_SEEN 16u

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "raw_call.h"
 #include "runtime.h"
-#include "sys.h"
 
 /*
  * Of functions that cleanup handlers and destructors of a thread may call: musl cancels it wherever it is, and

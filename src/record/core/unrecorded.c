@@ -15,8 +15,8 @@
 
 #include "images.h"
 #include "process.h"
+#include "raw_call.h"
 #include "runtime.h"
-#include "sys.h"
 
 #define MOST_FOREIGN_ZONES 1000u
 

@@ -20,8 +20,8 @@
 #include "clock.h"
 #include "memory.h"
 #include "proc_sampler.h"
+#include "raw_call.h"
 #include "runtime.h"
-#include "sys.h"
 
 /* Missing in older headers; the number is the same on every machine. */
 #define CLOSE_RANGE 436

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "private_signal.h"
+#include "signals.h"
 #include <stdint.h>
 
 /* Installs the handler for this signal, unless it is installed. False: not possible. */

@@ -5,7 +5,7 @@
 
 #include "arith.h"
 #include "cpu.h"
-#include "private_signal.h"
+#include "signals.h"
 #include "thread_context.h"
 
 /* With perf, timers are for kernel time only; a timer signal costs several times as much as one of perf. */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "regular_file.h"
+#include "files.h"
 
 #define MOST_CAPACITY (UINT64_C(1) << 28)
 #define SKIPPED_HEADER 16u /* of a record that fills the rest of the file */

@@ -7,9 +7,9 @@
 
 #include "debug_file.h"
 #include "elf_symbols.h"
+#include "files.h"
 #include "function_starts.h"
 #include "image_file.h"
-#include "regular_file.h"
 
 #define REACH 128u /* assumed length of a function after a place, if its end is unknown */
 

@@ -2,10 +2,12 @@
 #include "debug_file.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "debuginfod.h"
-#include "regular_file.h"
+#include "files.h"
 
 #define ROOT "/usr/lib/debug"
 

@@ -7,13 +7,14 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
-#include "regular_file.h"
+#include "files.h"
 
 #define MOST_NS UINT64_C(120000000000) /* in total: a server may be slow, or down */
 #define LOOK_MS 200                    /* between two checks of the clock */

@@ -3,11 +3,14 @@
 #include "image_set.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "files.h"
 #include "growing_array.h"
-#include "regular_file.h"
 #include "text.h"
 
 struct hp_image_name {

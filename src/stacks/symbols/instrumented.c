@@ -26,8 +26,8 @@
 #include "arena.h"
 #include "elf_file.h"
 #include "elf_symbols.h"
+#include "files.h"
 #include "memory.h"
-#include "regular_file.h"
 
 #define HOOK "__cyg_profile_func_enter"
 #define MOST_PLACES 32u

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "growing_array.h"
-#include "map_line.h"
+#include "task_files.h"
 
 #define LONGEST_PATH 4096u
 
