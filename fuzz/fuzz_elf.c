@@ -3,7 +3,7 @@
  * linked, names of functions in memory, and which of them the compiler measures. Results must be in bounds and
  * sorted, and names terminated. SPDX-License-Identifier: MIT
  */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "instrumented.h"
 
 /* Included for access to its static functions: the map of this process says nothing about a forged file. */
-#include "symbols.c"
+#include "images.c"
 
 #include "arena.h"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "elf_symbols.h"
+#include "elf_file.h"
 #include "input.h"
 #include "symbolizer.h"
 #include "unwind_table.h"

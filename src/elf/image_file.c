@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "elf_file.h"
-#include "elf_symbols.h"
 #include "memory.h"
 
 /* ------------------------------------------------------------------------------------------------------ linkage */

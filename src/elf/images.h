@@ -1,4 +1,7 @@
-/* The ELF images of this process: the program and its shared objects. SPDX-License-Identifier: MIT */
+/*
+ * The ELF images of this process, the program and its shared objects, and the functions in them.
+ * SPDX-License-Identifier: MIT
+ */
 #ifndef HP_ELF_IMAGES_H
 #define HP_ELF_IMAGES_H
 
@@ -45,5 +48,30 @@ uint64_t hp_images_unloaded(void);
 
 /* Keeps the shared object that `address` lies in from being unloaded. */
 void hp_image_stay_loaded(const void *address);
+
+/* ---------------------------------------------------------------------------------------------------- functions */
+
+/*
+ * Names of functions, from the ELF symbol tables of the program and its loaded libraries. Each table is read and
+ * sorted once. No heap, and no lock of the dynamic linker. One thread at a time.
+ */
+
+struct hp_symbol {
+    const char *name;  /* as in the symbol table */
+    const char *file;  /* the source of a static function, as passed to the compiler; "" if unknown */
+    const char *image; /* the path of the program or library; NULL if unknown */
+    uint64_t address;  /* linked address of the address that was asked for */
+};
+
+/*
+ * The function that contains `address`. False: its image cannot be read, or has no such symbol. Texts stay valid.
+ */
+bool hp_symbol_find(uintptr_t address, struct hp_symbol *ret_symbol);
+
+/* Forgets where images were that are not loaded any more: others may take their places. */
+void hp_symbols_forget(const struct hp_image_ranges *loaded);
+
+/* The file mapped at an address, and the offset in it. False: none. The path is valid until the next call. */
+bool hp_symbol_image(uintptr_t address, const char **ret_path, uint64_t *ret_offset);
 
 #endif

@@ -47,7 +47,10 @@ void hp_process_thread_name(char name[16]);
 const char *hp_environment(const char *name);
 char *const *hp_environment_all(void);
 
-/* Which counter is reliable on this machine: the CPU's if it exists, has a constant rate, agrees between cores and may be read. */
+/*
+ * Which counter is reliable on this machine: the CPU's if it exists, has a constant rate, agrees between cores and
+ * may be read.
+ */
 enum hp_counter hp_clock_counter(void);
 
 /* Terminal detection: tty, width, colour. */

@@ -60,7 +60,7 @@ void hp_signals_raise_now(int signal)
     set_mask(SIG_UNBLOCK, bit(signal), NULL);
 }
 
-/* ----------------------------------------------------------------------------------------------- signals of the C library */
+/* ------------------------------------------------------------------------------------- signals of the C library */
 
 #ifndef SA_RESTORER
 #define SA_RESTORER 0x04000000
@@ -124,10 +124,7 @@ static struct hp_kernel_action make_action(hp_signal_handler *handler, int flags
  * Blocks all signals except faults and one that no program uses. No other handler has this mask, so copies of the
  * library recognize each other's handlers by it. The kernel drops the two that cannot be blocked.
  */
-static uint64_t our_mask(void)
-{
-    return ~(faults() | bit(SIGSTKFLT) | bit(SIGKILL) | bit(SIGSTOP));
-}
+static uint64_t our_mask(void) { return ~(faults() | bit(SIGSTKFLT) | bit(SIGKILL) | bit(SIGSTOP)); }
 
 static bool is_handler(const struct hp_kernel_action *action)
 {

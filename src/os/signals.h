@@ -31,7 +31,7 @@ void hp_signals_swallow_write_errors(uint64_t pending_before);
 /* Unblocks `signal` in this thread and raises it. */
 void hp_signals_raise_now(int signal);
 
-/* ----------------------------------------------------------------------------------------------- signals of the C library */
+/* ------------------------------------------------------------------------------------- signals of the C library */
 
 /*
  * Signals that no host can use: those that the C library reserves for itself. Its functions refuse to set, block or

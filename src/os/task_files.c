@@ -220,7 +220,7 @@ uint64_t hp_task_executable(uint32_t pid)
     return length > 0 ? hp_text_hash(name, (size_t)length) : 0;
 }
 
-/* ----------------------------------------------------------------------------------------------------- memory maps */
+/* -------------------------------------------------------------------------------------------------- memory maps */
 
 /* A hexadecimal number and the character after it. */
 static bool read_hex(const char **at, char sign, uint64_t *ret_number)

@@ -1,6 +1,6 @@
 /*
- * The kernel's files about the threads of a process and its memory, in /proc. A tid of 0 stands for the process itself, a pid of 0
- * for our own. No heap, no stdio. SPDX-License-Identifier: MIT
+ * The kernel's files about the threads of a process and its memory, in /proc. A tid of 0 stands for the process
+ * itself, a pid of 0 for our own. No heap, no stdio. SPDX-License-Identifier: MIT
  */
 #ifndef HP_OS_TASK_FILES_H
 #define HP_OS_TASK_FILES_H

@@ -16,7 +16,7 @@
 
 #include "collector.h"
 #include "demangle.h"
-#include "elf_symbols.h"
+#include "elf_file.h"
 #include "named_stacks.h"
 #include "range_index.h"
 #include "symbolizer.h"

@@ -10,7 +10,7 @@
 /* After the standard headers, which it needs. */
 #include <cmocka.h>
 
-#include "symbols.h"
+#include "images.h"
 #include "text.h"
 
 static __attribute__((noinline)) int hidden_helper(int n) { return n * 3 + 1; }

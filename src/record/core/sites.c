@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "cxxname.h"
+#include "images.h"
 #include "memory.h"
 #include "runtime.h"
 #include "session_clock.h"
-#include "symbols.h"
 
 #define RESERVED_SITES 4096u
 #define TEXT_PIECE (64u << 10)

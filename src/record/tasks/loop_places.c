@@ -13,7 +13,6 @@
 #include "hook_entries.h"
 #include "images.h"
 #include "runtime.h"
-#include "symbols.h"
 #include "text.h"
 #include "threads.h"
 

@@ -27,7 +27,6 @@
 #include "marked_ends.h"
 #include "short_calls.h"
 #include "sites.h"
-#include "symbols.h"
 #include "text.h"
 #include "thread_context.h"
 #include "threads.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf_symbols.h"
+#include "elf_file.h"
 #include "range_index.h"
 #include "text.h"
 #include "waiters.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "debug_file.h"
-#include "elf_symbols.h"
+#include "elf_file.h"
 #include "files.h"
 #include "function_starts.h"
 #include "image_file.h"

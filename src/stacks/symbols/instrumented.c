@@ -25,7 +25,6 @@
 
 #include "arena.h"
 #include "elf_file.h"
-#include "elf_symbols.h"
 #include "files.h"
 #include "memory.h"
 

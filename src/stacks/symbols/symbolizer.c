@@ -7,7 +7,7 @@
 
 #include "debug_file.h"
 #include "demangle.h"
-#include "elf_symbols.h"
+#include "elf_file.h"
 #include "function_starts.h"
 #include "image_file.h"
 #include "range_index.h"
