@@ -324,54 +324,6 @@ void hp_draw_frame(const struct hp_console *console, struct hp_screen *screen)
     draw_verdict(console, screen);
 }
 
-/* ------------------------------------------------------------------------------------------------- keys */
-
-/* From the most useful to the least: what does not fit is left out, except the last two. */
-static const char *const keys_of_tab[HP_CONSOLE_TABS][10] = {
-    {"1-8 tabs", "Enter inspect", "/ filter", "[ ] time", "space pause", "t totals", "z reset"},
-    {"Enter inspect", "2 next view", "s sort", "S reverse", "c columns", "t totals", "z reset", "x idle",
-     "/ filter", "v source"},
-    {"←→ fold", "* all", "- none", "u callers", "Enter inspect", "/ filter", "n next", "f page"},
-    {"m measure", "Enter zoom in", "Backspace out", "v list or flame", "u upside down", "f page", "s sort",
-     "/ filter"},
-    {"5 next view", "Enter inspect", "s sort", "S reverse", "c columns", "/ filter", "[ ] time"},
-    {"6 next view", "b group by name", "a show ended", "Enter inspect", "s sort", "S reverse", "c columns",
-     "/ filter", "space pause"},
-    {"Enter inspect", "s sort", "S reverse", "c columns", "t totals", "z reset", "/ filter"},
-    {"8 next view", "Enter inspect", "s sort", "S reverse", "c columns", "/ filter"},
-};
-static const char *const keys_of_list[10] = {"Enter watch it", "/ filter", "s sort"};
-static const char *const keys_of_page[10] = {"Esc close",      "↑↓ next function",   "w slowest call",
-                                             "o recent calls", "v source in editor", "y copy name"};
-
-static void draw_filter(const struct hp_console *console, struct hp_screen *screen)
-{
-    char text[160];
-    snprintf(text, sizeof text, "/ %s▏   %zu of %zu   Esc clears, Enter keeps", console->view->filter,
-             console->shown.count, console->shown.of);
-    hp_screen_put(screen, screen->rows - 1, 1, HP_INK_PLAIN, text);
-}
-
-void hp_draw_keys(const struct hp_console *console, struct hp_screen *screen)
-{
-    static const char last[] = "? help  q quit";
-    const char *const *keys = !console->is_watching ? keys_of_list : keys_of_tab[console->tab];
-    if (console->overlay == HP_OVERLAY_INSPECT)
-        keys = keys_of_page;
-    if (console->is_filtering) {
-        draw_filter(console, screen);
-        return;
-    }
-    unsigned at = 1;
-    const unsigned room = screen->columns > sizeof last + 1 ? screen->columns - (unsigned)sizeof last - 1 : 0;
-    for (unsigned key = 0; key < 10 && keys[key] != NULL; key++) {
-        if (at + hp_screen_width(keys[key]) > room)
-            break;
-        at = hp_screen_put(screen, screen->rows - 1, at, HP_INK_PLAIN, keys[key]) + 2;
-    }
-    hp_screen_put(screen, screen->rows - 1, at, HP_INK_PLAIN, last);
-}
-
 void hp_draw_box(struct hp_screen *screen, const struct hp_area *area, const char *title, const char *right)
 {
     const unsigned last = area->column + area->columns - 1, bottom = area->row + area->rows - 1;

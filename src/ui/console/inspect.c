@@ -1,5 +1,5 @@
 /*
- * Overlays: the page about a function or about a row; help; the choice of columns. SPDX-License-Identifier: MIT
+ * Overlays: the page about a function or about a row; the choice of columns. SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -442,69 +442,6 @@ void hp_draw_inspect(struct hp_console *console, struct hp_screen *screen, const
         draw_function(&page, function);
     else
         draw_row(&page, row);
-}
-
-/* ------------------------------------------------------------------------------------------------- help */
-
-static const char *const help_keys[][2] = {
-    {"1-8, Tab, click", "select a tab; same digit again: next view"},
-    {"↑↓ j k PgUp PgDn g G", "move"},
-    {"Enter, i", "details of a row; Esc goes back"},
-    {"← → h l", "fold, unfold; scroll to hidden columns"},
-    {"/ n N", "filter by name, Esc clears; next match, in trees"},
-    {"s S c", "next sort column; reverse; choose columns"},
-    {"t z", "last 10 s or since the start; reset: since now"},
-    {"space, p", "pause the display; the program keeps running"},
-    {"[ ] End", "back and forward in time; live again"},
-    {"x", "mark a function as idle or not idle"},
-    {"w o", "the slowest call; recent calls"},
-    {"v", "open source in $EDITOR; stacks: flame or list"},
-    {"m, Enter, Backspace", "stacks: change measure; zoom in; zoom out"},
-    {"u", "tree: callers below functions; flame: upside down"},
-    {"b a", "group threads by name; show ended ones"},
-    {"f", "write the report as an HTML page"},
-    {"y e E", "copy a name; save this table as CSV, as JSON"},
-    {"+ -", "refresh more or less often"},
-    {"L ? q", "list of programs; help; quit"},
-};
-
-#define TWO_COLUMNS_FROM 152u     /* the longest of these texts fits into half of the screen */
-#define CUT_TWO_COLUMNS_FROM 110u /* for a low screen: all keys, with texts cut */
-
-void hp_draw_help(const struct hp_console *console, struct hp_screen *screen)
-{
-    const unsigned count = sizeof help_keys / sizeof help_keys[0];
-    const struct hp_area area = {hp_first_line(console), screen->rows - 1 - hp_first_line(console), 0,
-                                 screen->columns};
-    const bool is_low = area.rows < count + 3; /* the frame, and the line with the colours */
-    const bool is_wide = screen->columns >= (is_low ? CUT_TWO_COLUMNS_FROM : TWO_COLUMNS_FROM);
-    const unsigned lines = is_wide ? (count + 1) / 2 : count;
-    char bytes[400];
-    hp_draw_box(screen, &area, "Keys and columns", "any key closes");
-    for (unsigned at = 0; at < count; at++) {
-        const unsigned row = area.row + 1 + at % lines, column = 2 + (at / lines) * (screen->columns / 2);
-        if (row >= area.row + area.rows - 1)
-            continue;
-        hp_screen_put(screen, row, column, HP_INK_PLAIN, help_keys[at][0]);
-        hp_screen_put_fitted(screen, row, column + 22, is_wide ? screen->columns / 2 - 26 : screen->columns - 26,
-                             HP_INK_PLAIN, help_keys[at][1]);
-    }
-    unsigned row = area.row + 2 + lines;
-    for (size_t at = 0; at < console->table.column_count && row < area.row + area.rows - 2; at++) {
-        if (console->table.columns[at].about == NULL)
-            continue;
-        snprintf(bytes, sizeof bytes, "%-20s  %s", console->table.columns[at].title,
-                 console->table.columns[at].about);
-        hp_screen_put_fitted(screen, row++, 2, screen->columns - 4, HP_INK_PLAIN, bytes);
-    }
-    unsigned column = 2;
-    static const char *const words[HP_PARTS + 1] = {"user", "kernel",  "run queue", "disk",
-                                                    "lock", "network", "sleep",     "idle"};
-    for (unsigned part = 0; part <= HP_PARTS && row < area.row + area.rows - 1; part++) {
-        hp_screen_glyph(screen, area.row + area.rows - 2, column, hp_part_ink((enum hp_activity)part),
-                        hp_part_glyph((enum hp_activity)part));
-        column = hp_screen_put(screen, area.row + area.rows - 2, column + 2, HP_INK_PLAIN, words[part]) + 2;
-    }
 }
 
 void hp_draw_columns(const struct hp_console *console, struct hp_screen *screen)

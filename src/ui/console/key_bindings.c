@@ -1,9 +1,678 @@
-/* Key bindings. SPDX-License-Identifier: MIT */
+/*
+ * Keys: one table says what each does, how the help explains it, and its hint in the last line.
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "actions.h"
 #include "console.h"
 #include "frame.h"
+#include "growing_array.h"
+
+#define LAST_NS UINT64_C(10000000000)
+#define SECOND_NS UINT64_C(1000000000)
+
+/* ---------------------------------------------------------------------------------------------- moving */
+
+static void move_to(struct hp_console *console, size_t line)
+{
+    struct hp_table_view *view = console->view;
+    if (console->shown.count == 0)
+        return;
+    view->line = line < console->shown.count ? line : console->shown.count - 1;
+    view->cursor = console->shown.all[view->line]->id;
+}
+
+static void move_by(struct hp_console *console, int lines)
+{
+    const size_t line = console->view->line;
+    const size_t up = (size_t)(lines < 0 ? -lines : 0);
+    move_to(console, lines < 0 ? (line > up ? line - up : 0) : line + (size_t)lines);
+}
+
+static void move_by_pages(struct hp_console *console, int pages)
+{
+    move_by(console, pages * (int)(console->area.rows > 2 ? console->area.rows - 2 : 1));
+}
+
+static void move_to_first(struct hp_console *console) { move_to(console, 0); }
+static void move_to_last(struct hp_console *console) { move_to(console, SIZE_MAX); }
+
+/* Makes a pattern that matches exactly this name. */
+static void find_slowest_pattern(struct hp_console *console)
+{
+    const struct hp_watched_function *function = hp_console_function(console);
+    console->slowest[0] = '\0';
+    if (function != NULL && strlen(function->name) < 200)
+        snprintf(console->slowest, sizeof console->slowest, "%.200s", function->name);
+}
+
+/* ---------------------------------------------------------------------------------------------- actions */
+
+static void say(struct hp_console *console, const char *text)
+{
+    snprintf(console->message, sizeof console->message, "%s", text);
+}
+
+static void choose_tab(struct hp_console *console, unsigned tab)
+{
+    if (tab == (unsigned)console->tab && console->sub_count > 0)
+        console->sub[tab] = (console->sub[tab] + 1) % console->sub_count;
+    console->tab = (enum hp_tab)tab;
+    console->overlay = HP_OVERLAY_NONE;
+    console->is_due = console->sorts_anew = true;
+    hp_console_prepare(console);
+}
+
+static void choose_tab_of(struct hp_console *console, int tab)
+{
+    if (console->is_watching)
+        choose_tab(console, (unsigned)tab);
+}
+
+static void step_tab(struct hp_console *console, int step)
+{
+    choose_tab_of(console, (int)(((unsigned)console->tab + (unsigned)step + HP_CONSOLE_TABS) % HP_CONSOLE_TABS));
+}
+
+/* Sorts the rows at once: they are others. */
+static void order_anew(struct hp_console *console)
+{
+    console->view->order_count = 0;
+    hp_console_prepare(console);
+}
+
+static void remember_order(struct hp_console *console)
+{
+    const struct hp_table_view *view = console->view;
+    hp_choice_clear(&console->choices, "sort", view->table);
+    hp_choice_clear(&console->choices, "reverse", view->table);
+    if (view->sort[0] != '\0')
+        hp_choice_set(&console->choices, "sort", view->table, view->sort, true);
+    if (view->is_reversed)
+        hp_choice_set(&console->choices, "reverse", view->table, "yes", true);
+}
+
+/* Bars and histories have no order. */
+static bool is_sortable(const struct hp_console *console, size_t column)
+{
+    const enum hp_column_kind kind = console->table.columns[column].kind;
+    return kind != HP_CELL_BAR && kind != HP_CELL_SPARK &&
+           console->columns >= console->table.columns[column].from && !(console->view->hidden >> column & 1);
+}
+
+static void sort_by(struct hp_console *console, const char *key)
+{
+    struct hp_table_view *view = console->view;
+    const char *current = view->sort[0] != '\0' ? view->sort : console->table.sort;
+    if (!is_sortable(console, hp_table_find(&console->table, key)))
+        return;
+    if (current != NULL && strcmp(current, key) == 0)
+        view->is_reversed = !view->is_reversed;
+    else
+        view->is_reversed = false;
+    snprintf(view->sort, sizeof view->sort, "%s", key);
+    remember_order(console);
+    order_anew(console);
+}
+
+static void sort_by_next(struct hp_console *console)
+{
+    const struct hp_table *table = &console->table;
+    struct hp_table_view *view = console->view;
+    const char *current = view->sort[0] != '\0' ? view->sort : table->sort;
+    size_t at = current != NULL ? hp_table_find(table, current) : table->column_count - 1;
+    if (table->is_tree || table->column_count == 0) {
+        say(console, "A tree is always sorted by time");
+        return;
+    }
+    for (size_t step = 0; step < table->column_count; step++) {
+        at = at + 1 < table->column_count ? at + 1 : 0;
+        if (is_sortable(console, at))
+            break;
+    }
+    view->is_reversed = false;
+    snprintf(view->sort, sizeof view->sort, "%s", table->columns[at].key);
+    remember_order(console);
+    order_anew(console);
+}
+
+static void reverse(struct hp_console *console)
+{
+    console->view->is_reversed = !console->view->is_reversed;
+    remember_order(console);
+    order_anew(console);
+}
+
+static void choose_window(struct hp_console *console, int kind)
+{
+    console->window = (struct hp_window){
+        .kind = (enum hp_window_kind)kind, .length_ns = LAST_NS, .from_ns = console->watched.elapsed_ns};
+    console->is_due = console->sorts_anew = true;
+    if (console->is_watching && !console->watched.has_history && kind != HP_WINDOW_TOTALS)
+        say(console, "This session has no history, so totals are shown: use 'hotpath run'");
+}
+
+static void toggle_totals(struct hp_console *console)
+{
+    choose_window(console, console->window.kind == HP_WINDOW_TOTALS ? HP_WINDOW_LAST : HP_WINDOW_TOTALS);
+}
+
+/* One slot of the time axis, but at least a second. */
+static void step_in_time(struct hp_console *console, int is_back)
+{
+    struct hp_watched *watched = &console->watched;
+    const uint64_t slot = hp_history_slot_ns(&watched->history);
+    const uint64_t step = slot > SECOND_NS ? slot : SECOND_NS;
+    const uint64_t length = watched->is_whole ? LAST_NS : watched->to_ns - watched->from_ns;
+    if (!watched->has_history) {
+        say(console, "This session has no history: use 'hotpath run'");
+        return;
+    }
+    uint64_t to = console->window.kind == HP_WINDOW_PAST ? console->window.to_ns : watched->to_ns;
+    to = is_back ? (to > step + step ? to - step : step) : to + step;
+    if (to >= watched->elapsed_ns) {
+        choose_window(console, HP_WINDOW_LAST);
+        return;
+    }
+    console->window = (struct hp_window){
+        .kind = HP_WINDOW_PAST, .length_ns = LAST_NS, .from_ns = to > length ? to - length : 0, .to_ns = to};
+    console->is_due = console->sorts_anew = true;
+}
+
+static void toggle_pause(struct hp_console *console)
+{
+    console->is_paused = !console->is_paused;
+    console->is_due = !console->is_paused;
+}
+
+static void toggle_idle(struct hp_console *console)
+{
+    const struct hp_watched_function *function = hp_console_function(console);
+    if (function == NULL)
+        return;
+    const bool is_idle = hp_console_is_idle(console, function);
+    hp_choice_set(&console->choices, "idle", "", function->name, !is_idle && !function->is_idle);
+    hp_choice_set(&console->choices, "busy", "", function->name, is_idle && function->is_idle);
+    order_anew(console);
+}
+
+static void change_interval(struct hp_console *console, int is_faster)
+{
+    static const uint32_t steps[] = {100, 200, 500, 1000, 2000, 5000, 10000};
+    const size_t count = sizeof steps / sizeof steps[0];
+    size_t at = 0;
+    while (at + 1 < count && steps[at] < console->choices.refresh_ms)
+        at++;
+    at = is_faster ? (at > 0 ? at - 1 : 0) : (at + 1 < count ? at + 1 : at);
+    console->choices.refresh_ms = steps[at];
+    console->choices.has_changed = true;
+}
+
+static void fold(struct hp_console *console, uint64_t id, bool is_folded)
+{
+    struct hp_table_view *view = console->view;
+    size_t at = 0;
+    while (at < view->folded_count && view->folded[at] != id)
+        at++;
+    if (!is_folded && at < view->folded_count)
+        view->folded[at] = view->folded[--view->folded_count];
+    if (!is_folded || at < view->folded_count)
+        return;
+    uint64_t *folded = hp_grown(view->folded, view->folded_count, &view->folded_room, sizeof *folded);
+    if (folded == NULL)
+        return;
+    view->folded = folded;
+    view->folded[view->folded_count++] = id;
+}
+
+static void fold_all(struct hp_console *console, bool is_folded)
+{
+    for (size_t at = 0; at < console->table.row_count; at++)
+        if (console->table.rows[at].has_children)
+            fold(console, console->table.rows[at].id, is_folded);
+    hp_console_prepare(console);
+}
+
+static void unfold_all(struct hp_console *console)
+{
+    if (console->table.is_tree)
+        fold_all(console, false);
+}
+
+static void fold_all_or_slow_down(struct hp_console *console)
+{
+    if (console->table.is_tree)
+        fold_all(console, true);
+    else
+        change_interval(console, false);
+}
+
+/* To the parent row in a tree. */
+static void move_up_tree(struct hp_console *console)
+{
+    size_t line = console->view->line;
+    const unsigned depth = console->shown.all[line]->depth;
+    while (line > 0 && console->shown.all[line]->depth >= depth)
+        line--;
+    move_to(console, line);
+}
+
+static void turn_left_or_right(struct hp_console *console, int is_left)
+{
+    struct hp_table_view *view = console->view;
+    if (!console->table.is_tree) {
+        if (is_left ? view->shift > 0 : view->shift + 2 < console->table.column_count)
+            view->shift += is_left ? -1u : 1u;
+        return;
+    }
+    if (view->line >= console->shown.count)
+        return;
+    const struct hp_table_row *row = console->shown.all[view->line];
+    if (is_left && (!row->has_children || row->is_folded)) {
+        move_up_tree(console);
+        return;
+    }
+    view->cursor = row->id;
+    if (row->has_children)
+        fold(console, row->id, is_left);
+    hp_console_prepare(console);
+}
+
+/* The next row whose name contains the filter. */
+static void find_match(struct hp_console *console, int is_back)
+{
+    const size_t count = console->shown.count;
+    for (size_t step = 1; step <= count; step++) {
+        const size_t line = (console->view->line + (is_back ? count - step % count : step)) % count;
+        const char *name = console->shown.all[line]->cells[0].text;
+        if (name != NULL && console->view->filter[0] != '\0' && strstr(name, console->view->filter) != NULL) {
+            move_to(console, line);
+            return;
+        }
+    }
+}
+
+static void copy_name(struct hp_console *console)
+{
+    const struct hp_table_view *view = console->view;
+    if (view->line >= console->shown.count || console->shown.all[view->line]->cells[0].text == NULL)
+        return;
+    snprintf(console->copied, sizeof console->copied, "%s", console->shown.all[view->line]->cells[0].text);
+    snprintf(console->message, sizeof console->message, "Copied: %.200s", console->copied);
+}
+
+/* Opens the row at the cursor, or the details of its function. */
+static void enter(struct hp_console *console)
+{
+    if (!console->is_watching) {
+        if (console->view->line < console->shown.count) {
+            const size_t at = console->shown.all[console->view->line]->index;
+            char path[sizeof console->path];
+            snprintf(path, sizeof path, "%s", console->programs.all[at].path);
+            hp_console_choose(console, path);
+        }
+        return;
+    }
+    if (console->shown.count == 0)
+        return;
+    console->view->cursor = console->shown.all[console->view->line]->id;
+    console->overlay = HP_OVERLAY_INSPECT;
+    console->inspected = HP_INSPECTED_PAGE;
+}
+
+static void inspect(struct hp_console *console, int what)
+{
+    if (hp_console_function(console) == NULL)
+        return;
+    find_slowest_pattern(console);
+    enter(console);
+    console->inspected = (enum hp_inspected)what;
+    console->is_due = true;
+}
+
+/* ---------------------------------------------------------------------------------------------- elsewhere */
+
+/* Opens the source of the function at the cursor in the user's editor. */
+static void edit(struct hp_console *console)
+{
+    const struct hp_watched_function *function = hp_console_function(console);
+    const struct hp_location *location = function != NULL ? &function->site->location : NULL;
+    if (location == NULL || location->file == NULL || location->file[0] == '\0') {
+        say(console, "The source of this row is unknown");
+        return;
+    }
+    if (access(location->file, R_OK) != 0 || strlen(location->file) >= sizeof console->edited) {
+        snprintf(console->message, sizeof console->message, "Cannot read %.200s: %s", location->file,
+                 strerror(errno));
+        return;
+    }
+    snprintf(console->edited, sizeof console->edited, "%s", location->file);
+    console->edited_line = location->line;
+}
+
+/* Writes the report as an HTML page. Its address has the same window as the console. */
+static void write_page(struct hp_console *console)
+{
+    char text[200], range[64] = "";
+    const struct hp_program_source *source = console->source;
+    const struct hp_watched *watched = &console->watched;
+    if (!console->is_watching || !watched->has_data || source->write_page == NULL)
+        return;
+    const bool is_written = source->write_page(source->context, console->path, watched->program, text, sizeof text);
+    if (is_written && !watched->is_whole)
+        snprintf(range, sizeof range, "#t=%llu-%llu", (unsigned long long)(watched->from_ns / 1000000),
+                 (unsigned long long)(watched->to_ns / 1000000));
+    snprintf(console->message, sizeof console->message, "%s%s%s", is_written ? "Page: file://" : "", text, range);
+}
+
+/* Zooms into the stacks of the function at the cursor, or out again. */
+static void zoom(struct hp_console *console, int is_in)
+{
+    const struct hp_table_row *row =
+        console->view->line < console->shown.count ? console->shown.all[console->view->line] : NULL;
+    const uint64_t only = is_in && row != NULL ? row->id : 0;
+    if (only != 0)
+        console->view->cursor = only;
+    const bool is_made = hp_flame_make(console, only);
+    if (only == 0 || (is_made && console->flame.totals[0][console->measure] > 0))
+        return;
+    hp_flame_make(console, 0);
+    say(console, "No stacks for this measure; press m to change it");
+}
+
+static void zoom_in_or_enter(struct hp_console *console)
+{
+    if (hp_shows_flame(console))
+        zoom(console, true);
+    else
+        enter(console);
+}
+
+/* ---------------------------------------------------------------------------------- choices of the view */
+
+static void begin_filter(struct hp_console *console)
+{
+    console->is_filtering = console->overlay == HP_OVERLAY_NONE;
+}
+
+static void open_help(struct hp_console *console) { console->overlay = HP_OVERLAY_HELP; }
+
+static void open_columns(struct hp_console *console)
+{
+    console->overlay = HP_OVERLAY_COLUMNS;
+    console->chosen_column = 0;
+}
+
+static void next_measure(struct hp_console *console)
+{
+    console->measure = (enum hp_measure)((console->measure + 1) % HP_MEASURES);
+}
+
+static void other_view(struct hp_console *console) { console->is_other_view = !console->is_other_view; }
+
+static void turn(struct hp_console *console)
+{
+    console->is_turned[console->tab] = !console->is_turned[console->tab];
+    hp_console_prepare(console);
+}
+
+static void group_threads(struct hp_console *console)
+{
+    console->groups_threads = !console->groups_threads;
+    order_anew(console);
+}
+
+static void show_ended(struct hp_console *console)
+{
+    console->has_ended = !console->has_ended;
+    order_anew(console);
+}
+
+static void write_table(struct hp_console *console, int is_json) { hp_console_write_table(console, is_json); }
+
+static void follow_restarted(struct hp_console *console)
+{
+    char path[sizeof console->restarted];
+    memcpy(path, console->restarted, sizeof path);
+    if (path[0] != '\0')
+        hp_console_choose(console, path);
+}
+
+static void close_or_quit(struct hp_console *console)
+{
+    console->is_over = console->overlay == HP_OVERLAY_NONE;
+    console->overlay = HP_OVERLAY_NONE;
+}
+
+/* Each Esc undoes one thing. */
+static void escape(struct hp_console *console)
+{
+    if (console->overlay == HP_OVERLAY_INSPECT && console->inspected != HP_INSPECTED_PAGE)
+        console->inspected = HP_INSPECTED_PAGE;
+    else if (console->overlay != HP_OVERLAY_NONE)
+        console->overlay = HP_OVERLAY_NONE;
+    else if (console->view->filter[0] != '\0') {
+        console->view->filter[0] = '\0';
+        hp_console_prepare(console);
+    } else if (console->window.kind == HP_WINDOW_PAST)
+        choose_window(console, HP_WINDOW_LAST);
+}
+
+/* -------------------------------------------------------------------------------------------- the table */
+
+/* Where keys are pressed: a tab, the page about a row, the list of programs. */
+enum place { PAGE = HP_CONSOLE_TABS, LIST, PLACES };
+
+struct binding {
+    uint32_t codes[2];
+    void (*act)(struct hp_console *console);
+    void (*act_by)(struct hp_console *console, int by); /* instead of it, with `by` */
+    int by;
+    const char *hint;        /* in the last line */
+    uint32_t only;           /* bits of the places where it takes precedence over others of this key; 0: none */
+    const char *keys, *help; /* a line of the help, about the bindings after it */
+};
+
+#define DO(action) .act = action
+#define BY(action, argument) .act_by = action, .by = argument
+/* clang-format off */
+#define HELP(keys_, help_) {.keys = keys_, .help = help_}
+/* clang-format on */
+
+static const struct binding bindings[] = {
+    HELP("1-8, Tab, click", "select a tab; same digit again: next view"),
+    {{'1'}, BY(choose_tab_of, HP_TAB_OVERVIEW), .hint = "1-8 tabs"},
+    {{'2'}, BY(choose_tab_of, HP_TAB_FUNCTIONS), .hint = "2 next view"},
+    {{'3'}, BY(choose_tab_of, HP_TAB_TREE)},
+    {{'4'}, BY(choose_tab_of, HP_TAB_STACKS)},
+    {{'5'}, BY(choose_tab_of, HP_TAB_FLOW), .hint = "5 next view"},
+    {{'6'}, BY(choose_tab_of, HP_TAB_THREADS), .hint = "6 next view"},
+    {{'7'}, BY(choose_tab_of, HP_TAB_WAITS)},
+    {{'8'}, BY(choose_tab_of, HP_TAB_CALLS), .hint = "8 next view"},
+    {{HP_KEY_TAB}, BY(step_tab, 1)},
+    {{HP_KEY_BACK_TAB}, BY(step_tab, -1)},
+    HELP("↑↓ j k PgUp PgDn g G", "move"),
+    {{HP_KEY_UP, 'k'}, BY(move_by, -1), .hint = "↑↓ next function"},
+    {{HP_KEY_DOWN, 'j'}, BY(move_by, 1)},
+    {{HP_KEY_WHEEL_UP}, BY(move_by, -3)},
+    {{HP_KEY_WHEEL_DOWN}, BY(move_by, 3)},
+    {{HP_KEY_PAGE_UP}, BY(move_by_pages, -1)},
+    {{HP_KEY_PAGE_DOWN}, BY(move_by_pages, 1)},
+    {{HP_KEY_HOME, 'g'}, DO(move_to_first)},
+    {{'G'}, DO(move_to_last)},
+    HELP("Enter, i", "details of a row; Esc goes back"),
+    {{HP_KEY_ENTER, 'i'}, DO(enter), .hint = "Enter inspect"},
+    {{HP_KEY_ENTER}, DO(enter), .hint = "Enter watch it", .only = 1u << LIST},
+    {{HP_KEY_ESCAPE}, DO(escape), .hint = "Esc close"},
+    HELP("← → h l", "fold, unfold; scroll to hidden columns"),
+    {{HP_KEY_LEFT, 'h'}, BY(turn_left_or_right, true), .hint = "←→ fold"},
+    {{HP_KEY_RIGHT, 'l'}, BY(turn_left_or_right, false)},
+    {{'*'}, DO(unfold_all), .hint = "* all"},
+    HELP("/ n N", "filter by name, Esc clears; next match, in trees"),
+    {{'/'}, DO(begin_filter), .hint = "/ filter"},
+    {{'n'}, BY(find_match, false), .hint = "n next"},
+    {{'N'}, BY(find_match, true)},
+    HELP("s S c", "next sort column; reverse; choose columns"),
+    {{'s'}, DO(sort_by_next), .hint = "s sort"},
+    {{'S'}, DO(reverse), .hint = "S reverse"},
+    {{'c'}, DO(open_columns), .hint = "c columns"},
+    HELP("t z", "last 10 s or since the start; reset: since now"),
+    {{'t'}, DO(toggle_totals), .hint = "t totals"},
+    {{'z'}, BY(choose_window, HP_WINDOW_SINCE), .hint = "z reset"},
+    HELP("space, p", "pause the display; the program keeps running"),
+    {{' ', 'p'}, DO(toggle_pause), .hint = "space pause"},
+    HELP("[ ] End", "back and forward in time; live again"),
+    {{'['}, BY(step_in_time, true), .hint = "[ ] time"},
+    {{']'}, BY(step_in_time, false)},
+    {{HP_KEY_END}, BY(choose_window, HP_WINDOW_LAST)},
+    HELP("x", "mark a function as idle or not idle"),
+    {{'x'}, DO(toggle_idle), .hint = "x idle"},
+    HELP("w o", "the slowest call; recent calls"),
+    {{'w'}, BY(inspect, HP_INSPECTED_SLOWEST), .hint = "w slowest call"},
+    {{'o'}, BY(inspect, HP_INSPECTED_CALLS), .hint = "o recent calls"},
+    HELP("v", "open source in $EDITOR; stacks: flame or list"),
+    {{'v'}, DO(edit), .hint = "v source"},
+    {{'v'}, DO(edit), .hint = "v source in editor", .only = 1u << PAGE},
+    {{'v'}, DO(other_view), .hint = "v list or flame", .only = 1u << HP_TAB_STACKS},
+    HELP("m, Enter, Backspace", "stacks: change measure; zoom in; zoom out"),
+    {{'m'}, DO(next_measure), .hint = "m measure"},
+    {{HP_KEY_ENTER}, DO(zoom_in_or_enter), .hint = "Enter zoom in", .only = 1u << HP_TAB_STACKS},
+    {{HP_KEY_BACKSPACE}, BY(zoom, false), .hint = "Backspace out"},
+    HELP("u", "tree: callers below functions; flame: upside down"),
+    {{'u'}, DO(turn), .hint = "u callers"},
+    {{'u'}, DO(turn), .hint = "u upside down", .only = 1u << HP_TAB_STACKS},
+    HELP("b a", "group threads by name; show ended ones"),
+    {{'b'}, DO(group_threads), .hint = "b group by name"},
+    {{'a'}, DO(show_ended), .hint = "a show ended"},
+    HELP("f", "write the report as an HTML page"),
+    {{'f'}, DO(write_page), .hint = "f page"},
+    HELP("y e E", "copy a name; save this table as CSV, as JSON"),
+    {{'y'}, DO(copy_name), .hint = "y copy name"},
+    {{'e'}, BY(write_table, false)},
+    {{'E'}, BY(write_table, true)},
+    HELP("+ -", "refresh more or less often"),
+    {{'+'}, BY(change_interval, true)},
+    {{'-'}, DO(fold_all_or_slow_down), .hint = "- none"},
+    HELP("L ? q", "list of programs; help; quit"),
+    {{'L'}, DO(hp_console_open_list)},
+    {{'?'}, DO(open_help), .hint = "? help  q quit"}, /* always shown */
+    {{'q'}, DO(close_or_quit)},
+    {{'F'}, DO(follow_restarted)},
+};
+
+#define BINDINGS (sizeof bindings / sizeof bindings[0])
+
+/* The keys whose hints a place shows, from the most useful to the least: what does not fit is left out. */
+static const char *const hints[PLACES] = {
+    [HP_TAB_OVERVIEW] = "1\n/[ tz",
+    [HP_TAB_FUNCTIONS] = "\n2sSctzx/v",
+    [HP_TAB_TREE] = "h*-u\n/nf",
+    [HP_TAB_STACKS] = "m\n\177vufs/", /* 177: Backspace */
+    [HP_TAB_FLOW] = "5\nsSc/[",
+    [HP_TAB_THREADS] = "6ba\nsSc/ ",
+    [HP_TAB_WAITS] = "\nsSctz/",
+    [HP_TAB_CALLS] = "8\nsSc/",
+    [PAGE] = "\33kwovy", /* 33: Esc */
+    [LIST] = "\n/s",
+};
+
+static unsigned place_of(const struct hp_console *console)
+{
+    return console->overlay == HP_OVERLAY_INSPECT ? PAGE : console->is_watching ? (unsigned)console->tab : LIST;
+}
+
+/* NULL: none. */
+static const struct binding *binding_of(uint32_t code, unsigned place)
+{
+    const struct binding *found = NULL;
+    for (size_t at = 0; code != HP_KEY_NONE && at < BINDINGS; at++) {
+        const struct binding *binding = &bindings[at];
+        if (code != binding->codes[0] && code != binding->codes[1])
+            continue;
+        if (binding->only >> place & 1)
+            return binding;
+        if (binding->only == 0)
+            found = binding;
+    }
+    return found;
+}
+
+/* -------------------------------------------------------------------------------------------- last line */
+
+static void draw_filter(const struct hp_console *console, struct hp_screen *screen)
+{
+    char text[160];
+    snprintf(text, sizeof text, "/ %s▏   %zu of %zu   Esc clears, Enter keeps", console->view->filter,
+             console->shown.count, console->shown.of);
+    hp_screen_put(screen, screen->rows - 1, 1, HP_INK_PLAIN, text);
+}
+
+void hp_draw_keys(const struct hp_console *console, struct hp_screen *screen)
+{
+    const unsigned place = place_of(console), row = screen->rows - 1;
+    const char *last = binding_of('?', place)->hint;
+    const unsigned after = hp_screen_width(last) + 2;
+    unsigned at = 1;
+    if (console->is_filtering) {
+        draw_filter(console, screen);
+        return;
+    }
+    for (const char *key = hints[place]; *key != '\0'; key++) {
+        const char *hint = binding_of((unsigned char)*key, place)->hint;
+        if (at + hp_screen_width(hint) + after > screen->columns)
+            break;
+        at = hp_screen_put(screen, row, at, HP_INK_PLAIN, hint) + 2;
+    }
+    hp_screen_put(screen, row, at, HP_INK_PLAIN, last);
+}
+
+/* ------------------------------------------------------------------------------------------------- help */
+
+#define TWO_COLUMNS_FROM 152u     /* the longest of these texts fits into half of the screen */
+#define CUT_TWO_COLUMNS_FROM 110u /* for a low screen: all keys, with texts cut */
+
+void hp_draw_help(const struct hp_console *console, struct hp_screen *screen)
+{
+    unsigned count = 0;
+    for (size_t at = 0; at < BINDINGS; at++)
+        count += bindings[at].help != NULL;
+    const struct hp_area area = {hp_first_line(console), screen->rows - 1 - hp_first_line(console), 0,
+                                 screen->columns};
+    const bool is_low = area.rows < count + 3; /* the frame, and the line with the colours */
+    const bool is_wide = screen->columns >= (is_low ? CUT_TWO_COLUMNS_FROM : TWO_COLUMNS_FROM);
+    const unsigned lines = is_wide ? (count + 1) / 2 : count;
+    char bytes[400];
+    hp_draw_box(screen, &area, "Keys and columns", "any key closes");
+    for (unsigned at = 0, line = 0; at < BINDINGS; at++) {
+        const unsigned row = area.row + 1 + line % lines, column = 2 + (line / lines) * (screen->columns / 2);
+        if (bindings[at].help == NULL || (line++, row >= area.row + area.rows - 1))
+            continue;
+        hp_screen_put(screen, row, column, HP_INK_PLAIN, bindings[at].keys);
+        hp_screen_put_fitted(screen, row, column + 22, is_wide ? screen->columns / 2 - 26 : screen->columns - 26,
+                             HP_INK_PLAIN, bindings[at].help);
+    }
+    unsigned row = area.row + 2 + lines;
+    for (size_t at = 0; at < console->table.column_count && row < area.row + area.rows - 2; at++) {
+        if (console->table.columns[at].about == NULL)
+            continue;
+        snprintf(bytes, sizeof bytes, "%-20s  %s", console->table.columns[at].title,
+                 console->table.columns[at].about);
+        hp_screen_put_fitted(screen, row++, 2, screen->columns - 4, HP_INK_PLAIN, bytes);
+    }
+    unsigned column = 2;
+    static const char *const words[HP_PARTS + 1] = {"user", "kernel",  "run queue", "disk",
+                                                    "lock", "network", "sleep",     "idle"};
+    for (unsigned part = 0; part <= HP_PARTS && row < area.row + area.rows - 1; part++) {
+        hp_screen_glyph(screen, area.row + area.rows - 2, column, hp_part_ink((enum hp_activity)part),
+                        hp_part_glyph((enum hp_activity)part));
+        column = hp_screen_put(screen, area.row + area.rows - 2, column + 2, HP_INK_PLAIN, words[part]) + 2;
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------- input */
 
 static void type_filter(struct hp_console *console, uint32_t code)
 {
@@ -50,7 +719,7 @@ static void click(struct hp_console *console, const struct hp_key *key)
     if (key->row == 1 && console->is_watching) {
         const unsigned tab = hp_tab_at(console->columns, key->column);
         if (tab < HP_CONSOLE_TABS)
-            hp_act_choose_tab(console, tab);
+            choose_tab(console, tab);
         return;
     }
     if (!is_on(&console->area, key))
@@ -59,216 +728,19 @@ static void click(struct hp_console *console, const struct hp_key *key)
         const char *heading =
             hp_table_heading_at(&console->table, console->view, &console->shown, &console->area, key->column);
         if (heading != NULL && !console->table.is_tree)
-            hp_act_sort_by(console, heading);
+            sort_by(console, heading);
         return;
     }
     const size_t line = console->view->top + (key->row - console->area.row - 1);
     if (line < console->shown.count)
-        hp_act_move_to(console, line);
+        move_to(console, line);
     if (key->code == HP_KEY_DOUBLE_CLICK)
-        hp_act_enter(console);
-}
-
-static void move(struct hp_console *console, uint32_t code)
-{
-    const int page = (int)hp_act_page(console);
-    switch (code) {
-    case HP_KEY_UP:
-    case 'k':
-        hp_act_move_by(console, -1);
-        break;
-    case HP_KEY_DOWN:
-    case 'j':
-        hp_act_move_by(console, 1);
-        break;
-    case HP_KEY_WHEEL_UP:
-        hp_act_move_by(console, -3);
-        break;
-    case HP_KEY_WHEEL_DOWN:
-        hp_act_move_by(console, 3);
-        break;
-    case HP_KEY_PAGE_UP:
-        hp_act_move_by(console, -page);
-        break;
-    case HP_KEY_PAGE_DOWN:
-        hp_act_move_by(console, page);
-        break;
-    case HP_KEY_HOME:
-    case 'g':
-        hp_act_move_to(console, 0);
-        break;
-    case 'G':
-        hp_act_move_to(console, SIZE_MAX);
-        break;
-    default:
-        break;
-    }
-}
-
-/* Each Esc undoes one thing. */
-static void escape(struct hp_console *console)
-{
-    if (console->overlay == HP_OVERLAY_INSPECT && console->inspected != HP_INSPECTED_PAGE)
-        console->inspected = HP_INSPECTED_PAGE;
-    else if (console->overlay != HP_OVERLAY_NONE)
-        console->overlay = HP_OVERLAY_NONE;
-    else if (console->view->filter[0] != '\0') {
-        console->view->filter[0] = '\0';
-        hp_console_prepare(console);
-    } else if (console->window.kind == HP_WINDOW_PAST)
-        hp_act_choose_window(console, HP_WINDOW_LAST);
-}
-
-static void act(struct hp_console *console, const struct hp_key *key)
-{
-    const uint32_t code = key->code;
-    if (code >= '1' && code <= '8' && console->is_watching) {
-        hp_act_choose_tab(console, code - '1');
-        return;
-    }
-    switch (code) {
-    case 'q':
-        console->is_over = console->overlay == HP_OVERLAY_NONE;
-        console->overlay = HP_OVERLAY_NONE;
-        break;
-    case HP_KEY_TAB:
-    case HP_KEY_BACK_TAB:
-        if (console->is_watching) {
-            const unsigned step = code == HP_KEY_TAB ? 1 : HP_CONSOLE_TABS - 1;
-            hp_act_choose_tab(console, ((unsigned)console->tab + step) % HP_CONSOLE_TABS);
-        }
-        break;
-    case HP_KEY_ENTER:
-    case 'i':
-        if (code == HP_KEY_ENTER && hp_shows_flame(console) && console->overlay == HP_OVERLAY_NONE)
-            hp_act_zoom(console, true);
-        else
-            hp_act_enter(console);
-        break;
-    case HP_KEY_ESCAPE:
-        escape(console);
-        break;
-    case HP_KEY_LEFT:
-    case 'h':
-    case HP_KEY_RIGHT:
-    case 'l':
-        hp_act_turn_left_or_right(console, code == HP_KEY_LEFT || code == 'h');
-        break;
-    case '/':
-        console->is_filtering = console->overlay == HP_OVERLAY_NONE;
-        break;
-    case 'n':
-    case 'N':
-        hp_act_find_match(console, code == 'N');
-        break;
-    case 's':
-        hp_act_sort_by_next(console);
-        break;
-    case 'S':
-        hp_act_reverse(console);
-        break;
-    case 'c':
-        console->overlay = HP_OVERLAY_COLUMNS;
-        console->chosen_column = 0;
-        break;
-    case 't':
-        hp_act_choose_window(console, console->window.kind == HP_WINDOW_TOTALS ? HP_WINDOW_LAST : HP_WINDOW_TOTALS);
-        break;
-    case 'z':
-        hp_act_choose_window(console, HP_WINDOW_SINCE);
-        break;
-    case ' ':
-    case 'p':
-        hp_act_pause(console);
-        break;
-    case '[':
-    case ']':
-        hp_act_step_in_time(console, code == '[');
-        break;
-    case HP_KEY_END:
-        hp_act_choose_window(console, HP_WINDOW_LAST);
-        break;
-    case 'x':
-        hp_act_toggle_idle(console);
-        break;
-    case 'w':
-        hp_act_inspect(console, HP_INSPECTED_SLOWEST);
-        break;
-    case 'o':
-        hp_act_inspect(console, HP_INSPECTED_CALLS);
-        break;
-    case '*':
-        if (console->table.is_tree)
-            hp_act_fold_all(console, false);
-        break;
-    case '+':
-        hp_act_change_interval(console, true);
-        break;
-    case '-':
-        if (console->table.is_tree)
-            hp_act_fold_all(console, true);
-        else
-            hp_act_change_interval(console, false);
-        break;
-    case 'm':
-        console->measure = (enum hp_measure)((console->measure + 1) % HP_MEASURES);
-        break;
-    case 'v':
-        if (console->tab == HP_TAB_STACKS)
-            console->is_other_view = !console->is_other_view;
-        else
-            hp_act_edit(console);
-        break;
-    case HP_KEY_BACKSPACE:
-        hp_act_zoom(console, false);
-        break;
-    case 'u':
-        console->is_turned[console->tab] = !console->is_turned[console->tab];
-        hp_console_prepare(console);
-        break;
-    case 'b':
-        console->groups_threads = !console->groups_threads;
-        hp_act_order_anew(console);
-        break;
-    case 'a':
-        console->has_ended = !console->has_ended;
-        hp_act_order_anew(console);
-        break;
-    case 'f':
-        hp_act_write_page(console);
-        break;
-    case 'y':
-        hp_act_copy_name(console);
-        break;
-    case 'e':
-    case 'E':
-        hp_console_write_table(console, code == 'E');
-        break;
-    case 'L':
-        hp_console_open_list(console);
-        break;
-    case 'F':
-        if (console->restarted[0] != '\0') {
-            char path[sizeof console->restarted];
-            memcpy(path, console->restarted, sizeof path);
-            hp_console_choose(console, path);
-        }
-        break;
-    case '?':
-        console->overlay = HP_OVERLAY_HELP;
-        break;
-    case HP_KEY_CLICK:
-    case HP_KEY_DOUBLE_CLICK:
-        click(console, key);
-        break;
-    default:
-        move(console, code);
-        break;
-    }
+        enter(console);
 }
 
 void hp_console_key(struct hp_console *console, const struct hp_key *key, uint64_t now_ns)
 {
+    const struct binding *binding;
     console->now_ns = console->key_ns = now_ns;
     console->message[0] = '\0';
     if (console->is_filtering)
@@ -277,8 +749,12 @@ void hp_console_key(struct hp_console *console, const struct hp_key *key, uint64
         console->overlay = HP_OVERLAY_NONE;
     else if (console->overlay == HP_OVERLAY_COLUMNS)
         choose_columns(console, key->code);
-    else
-        act(console, key);
+    else if (key->code == HP_KEY_CLICK || key->code == HP_KEY_DOUBLE_CLICK)
+        click(console, key);
+    else if ((binding = binding_of(key->code, place_of(console))) != NULL && binding->act != NULL)
+        binding->act(console);
+    else if (binding != NULL)
+        binding->act_by(console, binding->by);
     if (console->is_due)
         hp_console_refresh(console);
 }

@@ -119,6 +119,8 @@ void hp_console_refresh(struct hp_console *console);
 void hp_console_open_list(struct hp_console *console);
 /* Makes the table of the view, and sorts its rows (views.c). */
 void hp_console_prepare(struct hp_console *console);
+/* Writes the visible table to the current folder, as CSV or as JSON (write_table.c). */
+void hp_console_write_table(struct hp_console *console, bool is_json);
 /* Names the sub-views of the tab, depending on the data. */
 void hp_console_find_subs(struct hp_console *console);
 const char *hp_console_sub(const struct hp_console *console);

@@ -1,8 +1,8 @@
 /* Writes the visible table to a file. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
-#include "actions.h"
 #include "json.h"
+#include "state.h"
 
 #define DIGITS 12u
 
