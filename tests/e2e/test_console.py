@@ -184,6 +184,8 @@ def test_pages(ended):
     assert any("Own" in line and "Threads in the function" in line for line in help_)
     assert any("quit" in line for line in help_)
     assert any("[x] Own" in line for line in columns)
+    (page,) = screens(ended, "2 / type main\n Enter Enter screen", "--totals")
+    assert any("called by  no measured function" in line for line in page)
 
 
 def test_a_slowest_call_and_recent_calls(ended):

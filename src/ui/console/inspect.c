@@ -254,8 +254,7 @@ static void draw_neighbours(struct page *page, const struct hp_watched_function 
     }
     hp_text_init(&text, bytes, sizeof bytes);
     hp_text_string(&text, "called by  ");
-    put_neighbours(&text, callers, caller_count, (double)watched->elapsed_ns,
-                   "99 % of its calls took at most this long.");
+    put_neighbours(&text, callers, caller_count, (double)watched->elapsed_ns, "no measured function");
     put_line(page, hp_text_end(&text));
     hp_text_init(&text, bytes, sizeof bytes);
     hp_text_string(&text, "calls      ");
