@@ -48,7 +48,7 @@ enum hp_cpu_engine_choice { HP_CPU_ENGINE_AUTO, HP_CPU_ENGINE_TIMERS };
 
 /*
  * Set by `hotpath run` if it learns of every process from the kernel: the pid of the program itself. All others
- * begin their sessions late (src/record/core/deferral.h).
+ * begin their sessions late (src/record/core/no_session.h).
  */
 #define HP_RUN_PROGRAM "HOTPATH_RUN_PROGRAM"
 

@@ -35,7 +35,7 @@ struct hp_store {
     bool is_lent;                /* by `hotpath run`, which has it under `path`: os/lending.h */
     bool is_foreign;             /* because a directory for it belongs to someone else or is writable by others */
     char path[1200];             /* "": no file */
-    struct hp_stack_ring stacks; /* of samples, for `hotpath run`: src/record/cpu/sample_stacks.h */
+    struct hp_stack_ring stacks; /* of samples, for `hotpath run`: src/record/cpu/sample_handler.h */
     uint32_t stacks_state;       /* atomic */
 };
 

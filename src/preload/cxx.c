@@ -14,7 +14,6 @@
 #include "hook_entries.h"
 #include "real_alloc.h"
 #include "resolve.h"
-#include "stack_place.h"
 
 #if __SIZEOF_SIZE_T__ == 8
 #define SIZE_NAME "m"

@@ -1,6 +1,6 @@
 /*
  * Interposed functions by which a process changes who and where it is: its user, its root, its namespaces. A
- * session that has not begun (src/record/core/deferral.h) could not begin afterwards: its folder would be out of
+ * session that has not begun (src/record/core/no_session.h) could not begin afterwards: its folder would be out of
  * reach. So it begins now. Programs that are executed afterwards may not be able to read this library (preload.h).
  * These functions are called rarely, and forwarded unchanged. SPDX-License-Identifier: MIT
  */

@@ -12,7 +12,6 @@
 #include "bound_function.h"
 #include "hook_entries.h"
 #include "loop_bounds.h"
-#include "stack_place.h"
 
 __thread struct hp_loop_bounds hp_loop_bounds __attribute__((tls_model("initial-exec")));
 

@@ -16,7 +16,6 @@
 #include "glibc_chunk.h"
 #include "hook_entries.h"
 #include "real_alloc.h"
-#include "stack_place.h"
 
 #ifdef HOTPATH_ALLOC_WRAP
 #define HP_FAMILY(name) __wrap_##name

@@ -20,7 +20,6 @@
 #include "hook_entries.h"
 #include "loop_bounds.h"
 #include "real_functions.h"
-#include "stack_place.h"
 
 #define INLINED inline __attribute__((always_inline))
 

@@ -426,7 +426,7 @@ static const char *reason_of(const struct hp_process *process, size_t at)
 }
 
 /*
- * Whether its session was still to begin (src/record/core/deferral.h): it had used little, by its own clock or by
+ * Whether its session was still to begin (src/record/core/no_session.h): it had used little, by its own clock or by
  * its share of what is known for all. It may have slept for long.
  */
 static bool is_brief(const struct hp_process *process, uint64_t cpu_begin, uint64_t cpu_end)

@@ -14,9 +14,9 @@
 #include <cmocka.h>
 
 #include "exponential.h"
-#include "heap_blocks.h"
 #include "heap_live.h"
 #include "heap_sampler.h"
+#include "heap_samples.h"
 
 #define MEAN 4096u
 

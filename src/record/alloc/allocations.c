@@ -23,15 +23,13 @@
 #include <string.h>
 
 #include "block_owners.h"
-#include "deferral.h"
 #include "heap_samples.h"
-#include "holders.h"
 #include "holding.h"
 #include "hook_entries.h"
 #include "images.h"
-#include "library_instances.h"
 #include "marks.h"
-#include "slow_paths.h"
+#include "no_session.h"
+#include "runtime.h"
 #include "thread_context.h"
 #include "threads.h"
 
@@ -75,7 +73,7 @@ static void publish(struct hp_header *header, int64_t change)
     hp_raise(&header->alloc_peak, __atomic_add_fetch(&header->alloc_live, change, __ATOMIC_RELAXED));
 }
 
-/* What the process allocates while its session is deferred (deferral.h). Only totals: there are no rows yet. */
+/* What the process allocates while its session is deferred (no_session.h). Only totals: there are no rows yet. */
 static __attribute__((noinline, cold)) void count_early(const void *allocated, uint64_t asked, uint64_t usable,
                                                         const void *freed, uint64_t freed_bytes)
 {

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "allocations.h"
-#include "holders.h"
 #include "holding.h"
 #include "memory.h"
 #include "thread_context.h"

@@ -3,14 +3,11 @@
  * programs that allocate everywhere most zones end here, so it is as short as possible: one leaf function, used if
  * all counters exist. All other ends are in zones.c. SPDX-License-Identifier: MIT
  */
-#include "marked_ends.h"
-
-#include "allocated_calls.h"
-#include "holding.h"
-#include "slow_paths.h"
-#include "thread_context.h"
 #include "zone_stack.h"
-#include "zones.h"
+
+#include "holding.h"
+#include "marks.h"
+#include "thread_context.h"
 
 /* The innermost zone, of a timed call that has all its counters. The caller holds the context. */
 static HP_ALLOC_INLINED void close_top(struct hp_thread_context *context, struct hotpath_node_ *node,

@@ -6,11 +6,10 @@
  */
 #include <errno.h>
 
-#include "deferral.h"
 #include "hook_entries.h"
+#include "no_session.h"
 #include "sampler.h"
 #include "thread_context.h"
-#include "thread_ends.h"
 #include "threads.h"
 
 #define RESERVE_BYTES (UINT64_C(64) << 10) /* for what is called only in the sandbox, where the file cannot grow */

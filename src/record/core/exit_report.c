@@ -4,7 +4,7 @@
  * Signals stay unblocked: a signal can end the program while it waits for the reader of the report.
  * SPDX-License-Identifier: MIT
  */
-#include "exit_report.h"
+#include "lifecycle.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 #include "arena.h"
 #include "files.h"
-#include "holders.h"
+#include "holding.h"
 #include "memory.h"
 #include "mutex.h"
 #include "process.h"

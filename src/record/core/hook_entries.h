@@ -123,4 +123,13 @@ HOTPATH_API_ void hotpath_v1_begin(void);
  */
 HOTPATH_API_ void hotpath_v1_stacks_switch(void (*leave_thread)(void));
 
+/* -------------------------------------------------------------------------------------------------- stack place */
+
+/*
+ * The stack address of the program's call of malloc, taken in malloc itself. Guards of zones below it belong to
+ * calls that longjmp has left, or to another stack.
+ */
+
+#define HP_STACK_PLACE() ((uintptr_t)__builtin_dwarf_cfa())
+
 #endif

@@ -8,11 +8,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "no_session.h"
 #include "runtime.h"
 #include "sites.h"
 #include "text.h"
 #include "threads.h"
-#include "unrecorded.h"
 
 #define KEY_BYTES 120u    /* longer keys are cut off */
 #define MOST_KEYS 100000u /* per block, whatever limit is set */

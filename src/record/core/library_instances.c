@@ -12,11 +12,10 @@
  * A copy in a shared object also keeps that object from being unloaded: other copies point into its state, and the
  * C library calls its functions when threads exit. SPDX-License-Identifier: MIT
  */
-#include "library_instances.h"
-
-#include "deferral.h"
-#include "images.h"
 #include "runtime.h"
+
+#include "images.h"
+#include "no_session.h"
 #include "shared_layout.h"
 
 /* The target of a note. The first two members never move, in any version, so that copies can compare them. */

@@ -3,7 +3,7 @@
  * (hotpath_stop, exit).
  *
  * Slow work is done without the lock: a session is made before it runs, and reported after it has stopped.
- * holders.h says who owns it meanwhile.
+ * holding.h says who owns it meanwhile.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,13 +14,10 @@
 #include <sys/prctl.h>
 
 #include "allocations.h"
-#include "deferral.h"
-#include "exit_report.h"
-#include "holders.h"
+#include "holding.h"
 #include "lending.h"
-#include "library_instances.h"
 #include "memory.h"
-#include "opening.h"
+#include "no_session.h"
 #include "process.h"
 #include "raw_call.h"
 #include "runtime.h"
@@ -28,11 +25,8 @@
 #include "sites.h"
 #include "task_files.h"
 #include "text.h"
-#include "thread_ends.h"
 #include "threads.h"
-#include "unrecorded.h"
 #include "utf8.h"
-#include "wait_thread.h"
 
 /* ------------------------------------------------------------------------------------------- settings */
 
@@ -154,7 +148,7 @@ static void begin_late(void);
 
 /*
  * A child of a program that reports on itself starts its session at its first zone: most children have none and
- * exec something else. One of a run starts it at once, or later (deferral.h).
+ * exec something else. One of a run starts it at once, or later (no_session.h).
  */
 static void follow_fork(void)
 {

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <ucontext.h>
 
-#include "holders.h"
+#include "holding.h"
 #include "lifecycle.h"
 #include "runtime.h"
 #include "sites.h"

@@ -1,5 +1,5 @@
 /* Opening and closing of sessions. SPDX-License-Identifier: MIT */
-#include "opening.h"
+#include "lifecycle.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "allocations.h"
 #include "arith.h"
 #include "cpu.h"
-#include "deferral.h"
 #include "functions.h"
 #include "hook_entries.h"
+#include "no_session.h"
 #include "objects.h"
 #include "process.h"
 #include "raw_call.h"
@@ -19,9 +19,7 @@
 #include "session_clock.h"
 #include "session_dirs.h"
 #include "sites.h"
-#include "thread_lifetime.h"
 #include "threads.h"
-#include "wait_thread.h"
 
 /* -------------------------------------------------------------------------------------------------- calibration */
 

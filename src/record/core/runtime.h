@@ -3,7 +3,7 @@
  *
  *   hp_recorder  one per process, in static memory, shared by all copies of the library (library_instances.c).
  *                Changed only with `fork_page->lock` held and signals blocked (hp_lock).
- *   hp_session   state of one session besides its store; access rules: holders.h.
+ *   hp_session   state of one session besides its store; access rules: holding.h.
  *   hp_fork_page one page that the kernel empties in a forked child: the lock (so a child never waits for a thread
  *                that does not exist there), the list of contexts, and a mark whose absence means "we are a child".
  *   hp_thread_context
@@ -13,7 +13,7 @@
  *
  * States of a thread, as its inline code sees them through hotpath_v1_context:
  *
- *   hp_no_context    always busy; `skip` 1 while there is no session (except for the first zone: unrecorded.c),
+ *   hp_no_context    always busy; `skip` 1 while there is no session (except for the first zone: no_session.c),
  *                    else the thread registers
  *   own context      busy inside the recorder, else idle
  *   emptied context  all zero, after fork: the thread registers, which starts the child's session
@@ -33,10 +33,63 @@
 #include "layout.h"
 #include "mutex.h"
 #include "options.h"
-#include "sampling.h"
 #include "signals.h"
 #include "stack_ring.h"
+#include "stacks.h"
 #include "store.h"
+
+/* -------------------------------------------------------------------------------------- sampling: see sampler.h */
+
+#define HP_SAMPLER_SEEN 16u
+#define HP_SAMPLER_FOLDED 16u
+
+/* Samples for which a node is credited beside the tree. */
+struct hp_folded {
+    uint32_t node, samples;
+};
+
+/* Per thread. */
+struct hp_sampler {
+    struct hp_cpu_thread *cpu;  /* in the session; NULL: this thread is not sampled */
+    struct hp_cpu_time counted; /* readings of the thread's clocks that are counted there */
+    uint64_t ticked_ns;         /* its CPU time there at the last timer signal ... */
+    uint64_t ticked_waits;      /* ... and its number of waits */
+    uint64_t timer_ns;          /* time until the next one is due */
+    uint64_t stacked_ns;        /* CPU time that stacks of samples stand for: sample_handler.h */
+    struct hp_cpu_time judged;  /* its clocks at the last check whether it switches often */
+    uint64_t chance;            /* state of the random number generator */
+    struct hp_stack known;      /* stack on which the sources are set up, so zones there need no check */
+    struct hp_stack alternate;  /* our alternate stack; all zero: none */
+    void *perf;                 /* NULL: none */
+    uint64_t perf_ns;           /* its period */
+    uint32_t perf_samples;      /* number of samples of the next event; 0: it is the first */
+    int timer;
+    enum hp_private_signal signal; /* signal by which samples arrive */
+    bool has_timer;
+    bool perf_was_tried;
+    bool has_had_perf;      /* a signal may still arrive after perf was stopped */
+    bool has_begun;         /* it has entered a zone */
+    bool is_switched_often; /* no perf */
+    uint32_t unseen;        /* consecutive timer signals with user time but without a perf sample */
+    uint32_t is_at_work;    /* the handler, or a zone on the slow path, uses the session or makes system calls */
+    uint64_t since;         /* when it entered the session, in ticks; 0: it has not */
+    uint64_t seen_ns;       /* total time that the following samples stand for */
+    uint32_t seen_count;    /* number of these */
+    uint32_t seen[HP_SAMPLER_SEEN]; /* nodes where perf found the thread since user time was last distributed */
+    uint32_t folded_count;
+    struct hp_folded folded[HP_SAMPLER_FOLDED]; /* of these samples */
+};
+
+/* Per process. */
+struct hp_sampling {
+    uint32_t engine; /* enum hp_cpu_engine of the running session */
+    bool has_stacks; /* samples go to `hotpath run` with their stacks */
+    uint32_t begun;  /* atomic: progress of the first thread with a zone */
+    uint64_t period_ns;
+    void *perf; /* atomic: an event that never fires, so that others start quickly; gone in a forked child */
+    uint32_t perf_thread; /* the thread that bears its cost */
+    uint32_t is_weighed;  /* atomic: the cost of a perf interrupt was, or is being, measured */
+};
 
 struct hp_cached_instance;
 struct hp_call_notes;
@@ -90,7 +143,7 @@ struct hp_thread_context {
     uint32_t space;          /* next free byte of this thread's chunk of the session */
     uint32_t space_end;
     uint32_t exit_rounds;    /* rounds of thread-exit destructors so far */
-    uint32_t slow_ways_left; /* slow-path calls until the next timed one, inclusive: see slow_paths.c */
+    uint32_t slow_ways_left; /* slow-path calls until the next timed one, inclusive: see thread_context.c */
     uint32_t asked_if_left;  /* consecutive checks, all negative, whether a jump has left it busy */
     uint32_t skip_runs;      /* how many of the following are in use */
     struct hp_skip_run skips[HP_SKIP_RUNS];
@@ -99,7 +152,7 @@ struct hp_thread_context {
     uint32_t part_places;                 /* size of `parts` */
     struct hp_cached_instance *instances; /* NULL, or HP_CACHED_INSTANCES: see instances.c */
     uintptr_t loop_wait;                  /* stack address of the waiting loop; 0: none. See loops.c */
-    uint32_t transfer;             /* offset of the part of the channel it waits for; 0: none. See transfers.c */
+    uint32_t transfer;             /* offset of the part of the channel it waits for; 0: none. See channels.c */
     struct hp_alloc_thread *alloc; /* in the session; NULL until the first allocation or free */
     uintptr_t alloc_frames;        /* added to twice the address of a frame gives its hp_alloc_frame; wraps */
     uintptr_t owner_leaf_number;   /* the owner table it used last: its index plus 1 ... */
@@ -113,7 +166,7 @@ struct hp_thread_context {
     bool index_is_complete;     /* every node and stat of the record is in the slots */
     bool index_is_filled;       /* the same, but some nodes may be in slots that inline code does not find */
     uint32_t steps;             /* list steps taken because the index is incomplete */
-    struct hp_lane_place *lane; /* current lane; NULL: the thread's own. See lane_state.h, also for the following */
+    struct hp_lane_place *lane; /* current lane, and the next two: see thread_context.h. NULL: the thread's own */
     struct hp_lane *running;    /* the same in the session; NULL: never switched */
     struct hp_lane *own_lane;
     uint64_t task;        /* number of the running task, or 0: see tasks.c */
@@ -121,7 +174,7 @@ struct hp_thread_context {
     struct hp_cut_poll cut_polls[HP_CUT_POLLS];
     uint32_t cut_poll;  /* the one to fill in next */
     uint64_t poll_look; /* when the end of a poll is examined again, in ticks */
-    uint64_t turn_look; /* the same for turns of event loops: see turn_samples.h */
+    uint64_t turn_look; /* the same for turns of event loops: see loops.c */
     struct hp_turn_sums *turn_sums;
     uint32_t folds; /* how often recursion was found in its tree: frames of lanes may not know yet */
     struct hp_stack_registers registers; /* of the allocation that is being sampled: the program's stack is small */
@@ -182,7 +235,7 @@ struct hp_live_settings {
     uint32_t alloc_stacks; /* bytes between sampled allocations; 0: no sampling */
 };
 
-/* See unrecorded.c. The last two are written once, when the library is loaded. */
+/* See no_session.c. The last two are written once, when the library is loaded. */
 struct hp_unrecorded {
     uint32_t listens;       /* atomic: zones take the slow path although there is no session */
     uint32_t is_met;        /* atomic: there was a zone of the program */
@@ -191,7 +244,7 @@ struct hp_unrecorded {
     int32_t confinement;
 };
 
-/* See deferral.h. */
+/* See no_session.h. */
 enum hp_deferral { HP_NOT_DEFERRED, HP_DEFERRED, HP_BEGINNING };
 
 struct hp_recorder {
@@ -244,7 +297,7 @@ struct hp_recorder {
     struct hotpath_site *task_sites; /* copies of sites for polls of tasks; how many of them are free follows */
     uint32_t task_sites_left;
     void *task_places;     /* atomic: slots for tasks of foreign objects, see tasks.c; NULL: none requested yet */
-    uint64_t ticks_per_ms; /* atomic: see tick_rate.h; 0: not known yet */
+    uint64_t ticks_per_ms; /* atomic: see session_clock.h; 0: not known yet */
     char *text;            /* private copies of names */
     size_t text_left;
     struct hp_site_choice *choice; /* which sites are recorded; NULL: all */
@@ -257,7 +310,7 @@ struct hp_recorder {
     /* Callbacks that tell interposing libraries whether anyone counts. */
     void (*alloc_switches[HP_COPIES])(int is_on);
     struct hp_sampling sampling; /* of CPU time: sampler.h */
-    void (*leave_stacks)(void);  /* atomic: see sample_stacks.h */
+    void (*leave_stacks)(void);  /* atomic: see sample_handler.h */
     struct hp_unrecorded unrecorded;
     struct hp_taken_signal signals[HP_PRIVATE_SIGNALS];
     void *owner_branches[HP_OWNER_BRANCHES];
@@ -271,6 +324,11 @@ struct hp_recorder {
 extern struct hp_recorder *hp_runtime;
 /* Whether the state is this copy's: then it writes the report at exit. */
 bool hp_library_owns_state(void);
+/*
+ * In library_instances.c: finds the state of an active copy of the library. Called once, when this copy is loaded
+ * or first used.
+ */
+void hp_library_join(void);
 /* Of threads that are not registered. */
 extern struct hotpath_context_ hp_no_context;
 /* 1, or HP_THREAD_IS_SHARED: the thread is not recorded any more. */

@@ -1,5 +1,10 @@
-/* The context of the calling thread. SPDX-License-Identifier: MIT */
+/* A thread's context. SPDX-License-Identifier: MIT */
 #include "thread_context.h"
+
+#include <string.h>
+
+#include "memory.h"
+#include "runtime.h"
 
 /* Threads and children inherit this from their creator without announcing it: ask the kernel. */
 bool hp_thread_is_blind(void)
@@ -8,4 +13,121 @@ bool hp_thread_is_blind(void)
     if (!__atomic_load_n(&hp_runtime->is_blinded, __ATOMIC_RELAXED))
         return false;
     return (&context->hot != &hp_no_context && context->is_blind) || hp_is_sealed() || !hp_clock_may_be_read();
+}
+
+/* ------------------------------------------------------------------------------------- its space in the session */
+
+#define PIECE_BYTES 8192u
+#define FIRST_PIECE_BYTES 4096u
+
+/* A new piece of the session for a thread. */
+struct piece {
+    struct hp_store *store;
+    uint32_t size, wanted; /* wanted: if there is not enough for `size` */
+    uint32_t from;         /* the result; 0: no space */
+};
+
+static void take_piece(void *context)
+{
+    struct piece *piece = context;
+    piece->from = hp_store_allocate(piece->store, piece->size, HP_APART);
+    if (piece->from == 0 && piece->size > piece->wanted) {
+        piece->size = piece->wanted;
+        piece->from = hp_store_allocate(piece->store, piece->size, HP_APART);
+    }
+}
+
+/* The session may have to grow for it. */
+static __attribute__((noinline)) uint32_t next_piece(struct hp_thread_context *context, uint32_t size)
+{
+    const uint32_t usual = context->space == 0 ? FIRST_PIECE_BYTES : PIECE_BYTES;
+    struct piece piece = {.store = context->store, .size = size > PIECE_BYTES ? size : usual, .wanted = size};
+    if (!hp_aside(take_piece, &piece) || piece.from == 0)
+        return 0;
+    context->space_end = piece.from + piece.size;
+    return piece.from;
+}
+
+uint32_t hp_thread_allocate(struct hp_thread_context *context, uint32_t size, uint32_t align)
+{
+    uint32_t from = (context->space + align - 1) & ~(align - 1);
+    if (context->space == 0 || (uint64_t)from + size > context->space_end) {
+        from = next_piece(context, size);
+        if (from == 0)
+            return 0;
+    }
+    context->space = from + size;
+    return from;
+}
+
+/* --------------------------------------------------------------------------------------- the cost of slow paths */
+
+/*
+ * The cost of slow paths: calls that are kept or have allocated end on the slow path, and the first allocation in a
+ * call marks it. Their cost depends on the data, so it cannot be measured beforehand; one in HP_SLOW_PERIOD is
+ * timed where it happens.
+ */
+
+/* Limit, in zones: beyond it the thread was preempted, which is not our cost. */
+#define MOST_ZONES 64u
+
+/*
+ * An empty zone lasts about as long as reading the clock, which is included in this time. Half of that is
+ * subtracted; the other half stands for the calls to and from here, which are not included.
+ */
+void hp_slow_way_timed(struct hp_thread_context *context, uint64_t from)
+{
+    const uint64_t ticks = hp_now() - from, too_much = HOTPATH_GET_(hp_runtime->zone_cost.inner_ticks) / 2;
+    if (ticks > too_much && ticks < MOST_ZONES * hp_zone_ticks())
+        HOTPATH_ADD_(context->record->slow_ticks, ticks - too_much);
+    HOTPATH_PUT_(context->record->slow_ways, context->record->slow_ways + HP_SLOW_PERIOD);
+    context->slow_ways_left = HP_SLOW_PERIOD;
+}
+
+/* ----------------------------------------------------------------------------------------- its parts of objects */
+
+#define FIRST_PARTS 64u
+
+void hp_parts_forget(struct hp_thread_context *context)
+{
+    if (context->parts != NULL)
+        memset(context->parts, 0, context->part_places * sizeof *context->parts);
+    if (context->instances != NULL)
+        memset(context->instances, 0xff, HP_CACHED_INSTANCES * sizeof *context->instances);
+}
+
+bool hp_parts_make_cache(struct hp_thread_context *context)
+{
+    if (context->instances != NULL)
+        return true;
+    struct hp_cached_instance *instances = hp_more_memory(HP_CACHED_INSTANCES * sizeof *instances);
+    if (instances == NULL)
+        return false;
+    memset(instances, 0xff, HP_CACHED_INSTANCES * sizeof *instances);
+    context->instances = instances;
+    return true;
+}
+
+bool hp_parts_make_places(struct hp_thread_context *context, uint32_t number)
+{
+    uint32_t places = context->part_places != 0 ? context->part_places : FIRST_PARTS;
+    while (places <= number)
+        places *= 2;
+    if (places == context->part_places)
+        return true;
+    uint32_t *parts = hp_more_memory(places * sizeof *parts);
+    if (parts == NULL)
+        return false;
+    if (context->parts != NULL) {
+        memcpy(parts, context->parts, context->part_places * sizeof *parts);
+        hp_memory_unmap(context->parts, context->part_places * sizeof *parts);
+    }
+    context->parts = parts;
+    context->part_places = places;
+    return true;
+}
+
+void hp_parts_reserve(struct hp_thread_context *context)
+{
+    hp_parts_make_places(context, HP_OBJECTS_PER_CHUNK - 1);
 }

@@ -1,6 +1,6 @@
 /*
- * A thread's context and what it refers to in the session: nodes, stats, frames. Protocol of use: holding.h.
- * SPDX-License-Identifier: MIT
+ * A thread's context and what it refers to: nodes, stats and frames in the session, its space there, its parts of
+ * objects, its lane. Protocol of use: holding.h. SPDX-License-Identifier: MIT
  */
 #ifndef HP_CORE_THREAD_CONTEXT_H
 #define HP_CORE_THREAD_CONTEXT_H
@@ -68,5 +68,88 @@ static inline bool hp_zone_is_there(const struct hotpath_frame_ *frame, uintptr_
 {
     return frame->zone >= stack || (frame->zone % 4 != 0 && stack - frame->zone < HP_HOOK_REACH);
 }
+
+/* ------------------------------------------------------------------------------------- its space in the session */
+
+/* Session space of one thread: it takes chunks of the file and allocates from them without synchronization. */
+
+#define HP_APART 128u /* two cache lines: data of neighbouring threads must not share a prefetched pair */
+
+/* The offset of `size` zeroed bytes; 0: no space. The caller holds the context, or no other thread knows it yet. */
+uint32_t hp_thread_allocate(struct hp_thread_context *context, uint32_t size, uint32_t align);
+
+/* --------------------------------------------------------------------------------------- the cost of slow paths */
+
+/*
+ * Brackets work beyond the usual entry and exit of a zone. Now and then it is timed: then this returns the start
+ * time, else 0. The caller holds the context.
+ */
+static inline uint64_t hp_slow_way_begin(struct hp_thread_context *context)
+{
+    return __builtin_expect(--context->slow_ways_left == 0, 0) ? hp_now() : 0;
+}
+void hp_slow_way_timed(struct hp_thread_context *context, uint64_t from);
+static inline void hp_slow_way_end(struct hp_thread_context *context, uint64_t from)
+{
+    if (__builtin_expect(from != 0, 0))
+        hp_slow_way_timed(context, from);
+}
+
+/* ----------------------------------------------------------------------------------------- its parts of objects */
+
+/* A table from object numbers to the thread's parts of them. */
+struct hp_part;
+
+#define HP_CACHED_INSTANCES 64u
+
+/*
+ * An instance that the thread used lately, with the thread's parts of it and of its class. NULL as address stands
+ * for the class.
+ */
+struct hp_cached_instance {
+    uintptr_t address;
+    struct hp_part *part, *class_part;
+    uint32_t class_; /* UINT32_MAX: empty entry */
+    uint32_t reserved;
+};
+
+/* Allocates the cache, all empty. False: no memory. The caller holds the context. */
+bool hp_parts_make_cache(struct hp_thread_context *context);
+/* The context starts a new record and has no parts yet. */
+void hp_parts_forget(struct hp_thread_context *context);
+/* Makes room for this number. False: no memory. The caller holds the context. */
+bool hp_parts_make_places(struct hp_thread_context *context, uint32_t number);
+/* Allocates room for as many objects as fit into a chunk. Under the lock. */
+void hp_parts_reserve(struct hp_thread_context *context);
+
+/* --------------------------------------------------------------------------------------- the lane that it is on */
+
+/* What lanes are, and how threads switch: lanes.c. */
+
+/*
+ * The target of a hotpath_lane: memory of the process, which outlives sessions. Written by the thread that the lane
+ * is on, or, if it is on none, by the thread that takes it. A forked child inherits it as it was, with a session
+ * that is not the child's.
+ */
+struct hp_lane_place {
+    uint32_t busy;       /* atomic: session in which a thread is on it; 0: no thread is */
+    uint32_t generation; /* atomic: generation of valid handles; odd while one exists */
+    uint32_t epoch;      /* the session of the fields below */
+    uint32_t number;     /* of this slot, from 1 */
+    struct hp_lane *lane;
+    uint32_t next_free; /* atomic: number of a slot */
+    uint32_t skip_runs; /* of the context it was on: see struct hp_skip_run */
+    struct hp_skip_run skips[HP_SKIP_RUNS];
+    uint32_t apart[8]; /* padding to two cache lines, as for contexts */
+};
+
+/* Whether a site stands for suspended lanes. */
+static inline bool hp_lane_is_suspended_site(uint32_t site)
+{
+    return site + 1 == __atomic_load_n(&hp_runtime->suspended_site, __ATOMIC_RELAXED);
+}
+
+/* Whether the thread is on a lane other than its own. The caller holds the context. */
+static inline bool hp_lane_is_other(const struct hp_thread_context *context) { return context->lane != NULL; }
 
 #endif

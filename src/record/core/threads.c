@@ -1,36 +1,218 @@
 /*
  * Threads come and go; their records stay. A thread gets a context with its first zone. When it exits, the context
  * is free with everything attached (record, call tree, index), and the next new thread reuses it: memory depends on
- * how many threads record at once, not on how many there ever were. How threads end: thread_ends.c.
+ * how many threads record at once, not on how many there ever were.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "threads.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
 #include <string.h>
 
+#include "arith.h"
 #include "block_owners.h"
-#include "deferral.h"
-#include "holders.h"
+#include "cpu.h"
 #include "holding.h"
+#include "lane_switch.h"
 #include "memory.h"
-#include "object_parts.h"
+#include "no_session.h"
 #include "process.h"
 #include "raw_call.h"
 #include "runtime.h"
 #include "sampler.h"
-#include "slow_paths.h"
+#include "stacks.h"
 #include "thread_context.h"
-#include "thread_ends.h"
-#include "thread_lifetime.h"
-#include "thread_space.h"
 #include "zone_stack.h"
 
-/* ------------------------------------------------------------------------------------------------------ pruning */
+/* ------------------------------------------------------------------------------------------- what a thread used */
 
 /*
- * Removal of old sessions.
+ * What a thread used from start to exit. An outside observer samples it now and then, and its last sample is some
+ * time before the exit; the thread itself has the exact numbers.
  */
+
+#define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
+
+/* A thread takes over a record: allocations of earlier threads are not its own. Under the lock. */
+static void life_begin(struct hp_thread_context *context)
+{
+    struct hp_thread_life *life = &context->record->life;
+    const struct hp_alloc_thread *alloc =
+        context->record->alloc != 0 ? hp_store_at(context->store, context->record->alloc) : NULL;
+    PUT(life->bytes_before, alloc != NULL ? alloc->bytes : 0);
+    PUT(life->usable_before, alloc != NULL ? alloc->usable : 0);
+    PUT(life->freed_before, alloc != NULL ? alloc->freed : 0);
+}
+
+/* Release: a reader that sees the thread's identity sees its numbers. The readers are in other processes. */
+/* The calling thread, owner of the context, used this much in total and is about to exit. Under the lock. */
+static void life_end(struct hp_thread_context *context, const struct hp_cpu_time *used)
+{
+    if (context->record == NULL || context->hot.epoch != hp_epoch() || hp_runtime->gate == 0)
+        return;
+    struct hp_thread_life *life = &context->record->life;
+    PUT(life->user_ns, hp_less(used->ns, used->kernel_ns));
+    PUT(life->kernel_ns, used->kernel_ns);
+    PUT(life->voluntary, used->waits);
+    PUT(life->involuntary, hp_less(used->switches, used->waits));
+    __atomic_store_n(&life->ended_generation, context->generation, __ATOMIC_RELEASE);
+}
+
+void hp_life_end_present(void)
+{
+    struct hp_thread_context *context = hp_thread_present();
+    if (context == NULL || HOTPATH_GET_(hp_runtime->live_settings.is_watched) == 0)
+        return;
+    const struct hp_cpu_time used = hp_cpu_of_thread();
+    life_end(context, &used);
+}
+
+/* ------------------------------------------------------------------------------------------ the end of a thread */
+
+/*
+ * How threads end: by a thread-exit destructor, or by a sandbox that forbids them to read the time stamp counter.
+ * Open zones are closed then, and the context is free for the next thread.
+ */
+
+static pthread_key_t exit_key;
+static bool has_exit_key;
+
+static void close_zones(struct hp_thread_context *context, uint64_t now)
+{
+    hp_context_hold(&context->hot);
+    hp_lane_end_thread(context, now);
+    while (context->hot.top > hp_frame_zero(context))
+        hp_zone_close_top(context, now);
+}
+
+/* Cancelled in the middle of a call: see channels.c. */
+static void close_transfer(struct hp_thread_context *context, uint64_t now)
+{
+    struct hp_part *part = (struct hp_part *)(void *)(context->hot.base + context->transfer);
+    if (context->transfer == 0 || part->last == 0)
+        return;
+    HOTPATH_ADD_(part->count[part->flags], now > part->last ? now - part->last : 0);
+    HOTPATH_PUT_(part->last, 0);
+    context->transfer = 0;
+}
+
+static void close_records(struct hp_thread_context *context)
+{
+    hp_sampler_end_thread(context);
+    if (context->record == NULL || context->hot.epoch != hp_epoch() || hp_runtime->gate == 0)
+        return;
+    const uint64_t now = hp_now();
+    for (struct hp_thread_context *at = context; at != NULL; at = at->handler) {
+        if (at->record == NULL || at->hot.epoch != hp_epoch())
+            continue; /* a handler's context that had no space for a record */
+        close_zones(at, now);
+        close_transfer(at, now);
+        __atomic_store_n(&at->record->state, HP_THREAD_FREE, __ATOMIC_RELAXED);
+    }
+}
+
+/* The context's thread has exited: closes its zones and frees the context. Under the lock. */
+static void thread_release(struct hp_thread_context *context)
+{
+    close_records(context);
+    __atomic_store_n(&context->thread_id, 0, __ATOMIC_RELAXED);
+}
+
+/* What this thread used, if an observer wants to know; nothing if the kernel may not be asked. */
+static struct hp_cpu_time used_by_now(void)
+{
+    struct hp_cpu_time used = {0};
+    if (HOTPATH_GET_(hp_runtime->live_settings.is_watched) != 0 && hp_calls_begin()) {
+        used = hp_cpu_of_thread();
+        hp_calls_end();
+    }
+    return used;
+}
+
+/* The last of the copies of the library that know the thread ends it. */
+static void end_exit_rounds(struct hp_thread_context *context)
+{
+    struct hp_signals held;
+    struct hp_cpu_time used = {0};
+    if (context->copies == 1) {
+        hp_sampler_part(context);
+        used = used_by_now();
+    }
+    if (!hp_lock(&held))
+        return;
+    hotpath_v1_context = &hp_no_context;
+    hp_thread_is_over = 1;
+    if (context->thread_id != 0 && --context->copies == 0) {
+        if (used.ns != 0)
+            life_end(context, &used);
+        thread_release(context);
+    }
+    hp_unlock(&held);
+}
+
+/*
+ * Destructors of other keys may contain zones: stay for all rounds but the last. The last one belongs to tools that
+ * must outlive everything, such as ThreadSanitizer, which no longer tracks the thread after it.
+ */
+HP_REALIGNED static void at_thread_exit(void *value)
+{
+    const int saved = errno;
+    struct hp_thread_context *context = value;
+    if (++context->exit_rounds < PTHREAD_DESTRUCTOR_ITERATIONS - 1)
+        pthread_setspecific(exit_key, context);
+    else
+        end_exit_rounds(context);
+    errno = saved;
+}
+
+/*
+ * Makes open guards find nothing to close. The memory of guards that longjmp has left may be anything by now, so
+ * each must look like a guard.
+ */
+static void close_guards(struct hp_thread_context *context, uintptr_t here)
+{
+    struct hp_stack own;
+    if (!hp_stack_is_own(here, hp_context_is_of_first_thread(context), hp_is_child(), &own))
+        return;
+    for (const struct hotpath_frame_ *frame = context->hot.top; frame > hp_frame_zero(context); frame--) {
+        struct hotpath_zone *zone = (struct hotpath_zone *)(uintptr_t)frame->zone;
+        if (hp_stack_has(&own, (uintptr_t)zone) && (uintptr_t)zone > here &&
+            (uintptr_t)zone % sizeof zone->state == 0 &&
+            (zone->state & ~(uintptr_t)HOTPATH_BY_COUNT_) == (uintptr_t)context)
+            zone->state = HOTPATH_SKIPPED_;
+    }
+}
+
+void hp_thread_blind(struct hp_thread_context *context)
+{
+    close_guards(context, (uintptr_t)__builtin_frame_address(0));
+    close_records(context);
+    context->is_blind = true;
+    for (struct hp_thread_context *at = context; at != NULL; at = at->handler)
+        at->hot.epoch = 0; /* from now on every zone has to go through register_thread */
+}
+
+bool hp_thread_exit_hook(void)
+{
+    if (!has_exit_key)
+        has_exit_key = pthread_key_create(&exit_key, at_thread_exit) == 0;
+    return has_exit_key;
+}
+
+/* Makes this copy notice the exit of the calling thread, which owns the context. Needs the hook and the lock. */
+static void thread_await_end(struct hp_thread_context *context)
+{
+    if (pthread_getspecific(exit_key) == context)
+        return;
+    context->copies++;
+    context->exit_rounds = 0;
+    pthread_setspecific(exit_key, context);
+}
+
+/* ------------------------------------------------------------------------------------------------------ pruning */
 
 /*
  * Scanning the directory takes longer than everything else. A program that forks makes many sessions quickly; it is
@@ -45,7 +227,8 @@ void hp_prune(struct hp_session *session)
         hp_store_prune(&session->store, session->settings.record.keep);
 }
 
-void hp_prune_if_due(void)
+/* Does this once for a child's session that was started under the lock. Call after unlocking. */
+static void prune_if_due(void)
 {
     if (!__atomic_load_n(&hp_runtime->has_to_prune, __ATOMIC_RELAXED) ||
         !__atomic_exchange_n(&hp_runtime->has_to_prune, false, __ATOMIC_RELAXED))
@@ -57,13 +240,11 @@ void hp_prune_if_due(void)
     hp_session_let_go(session);
 }
 
-/* ------------------------------------------------------------------------------------------------------ threads */
+/* ---------------------------------------------------------------------------------------------- contexts */
 
 #define HEADS_BYTES 65536u
 
-/* ---------------------------------------------------------------------------------------------- contexts */
-
-/* A context with nothing attached. Heads are spaced so that threads do not share cache lines. */
+/* A context with nothing attached. Contexts are spaced so that threads do not share cache lines. */
 static struct hp_thread_context *new_context(void)
 {
     struct hp_fork_page *page = hp_page();
@@ -104,7 +285,7 @@ static struct hp_thread_context *reap_threads(void)
         return NULL;
     for (struct hp_thread_context *context = hp_page()->contexts; context != NULL; context = context->next)
         if (is_dead(context)) {
-            hp_thread_release(context);
+            thread_release(context);
             freed = context;
         }
     return freed;
@@ -193,7 +374,7 @@ static void introduce(struct newcomer *self)
 static void sign_record(struct hp_thread_context *context, uint32_t thread_id, const char *name)
 {
     struct hp_thread *record = context->record;
-    hp_life_begin(context);
+    life_begin(context);
     context->generation = record->generation + 1;
     __atomic_store_n(&record->generation, context->generation, __ATOMIC_RELAXED);
     __atomic_store_n(&record->tid, thread_id, __ATOMIC_RELAXED);
@@ -297,7 +478,7 @@ static struct hp_thread_context *register_thread(struct newcomer *self, uint64_t
     }
     if (!is_current)
         hp_sampler_begin_thread(context, &self->used);
-    hp_thread_await_end(context);
+    thread_await_end(context);
     hotpath_v1_context = &context->hot;
     return context;
 }
@@ -323,7 +504,7 @@ static void register_now(void *context)
         return;
     registration->context = register_thread(&self, registration->losses);
     hp_unlock(&held);
-    hp_prune_if_due();
+    prune_if_due();
 }
 
 /* The host's stack may be small, and this may begin a session. */

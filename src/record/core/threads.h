@@ -1,4 +1,4 @@
-/* Registration of threads: see threads.c. SPDX-License-Identifier: MIT */
+/* Threads come and go: see threads.c. SPDX-License-Identifier: MIT */
 #ifndef HP_CORE_THREADS_H
 #define HP_CORE_THREADS_H
 
@@ -6,7 +6,15 @@
 #include <stdint.h>
 
 struct hotpath_zone;
+struct hp_session;
 struct hp_thread_context;
+
+/* Makes this copy of the library notice exits of threads. */
+bool hp_thread_exit_hook(void);
+/* The thread must not read the time stamp counter from now on: it is no longer measured. Under the lock. */
+void hp_thread_blind(struct hp_thread_context *context);
+/* The session ends: what the calling thread has used goes into its record, if it has a context. Under the lock. */
+void hp_life_end_present(void);
 
 /* The calling thread's context for the running session, or NULL. Starts a child's session after fork. */
 struct hp_thread_context *hp_thread_context_of(void);
@@ -52,15 +60,7 @@ bool hp_thread_is_open_elsewhere(uintptr_t state, const struct hotpath_zone *zon
 typedef bool hp_child_session(void);
 void hp_threads_set_child_session(hp_child_session *begin);
 
-/* ------------------------------------------------------------------------------------------------------ pruning */
-
-/* Removal of sessions of earlier processes when a new one starts. */
-
-struct hp_session;
-
-/* Removes old sessions beside this one, which the caller holds. Not under the lock: it is slow. */
+/* Removes sessions of earlier processes beside this one, which the caller holds. Not under the lock: it is slow. */
 void hp_prune(struct hp_session *session);
-/* Does this once for a child's session that was started under the lock. Call after unlocking. */
-void hp_prune_if_due(void);
 
 #endif

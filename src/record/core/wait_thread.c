@@ -6,7 +6,7 @@
  * one, and it exits when it notices. It has no zones, so it is in no record, and it leaves itself out of what it
  * samples. A forked child does not have it: starting a thread there is not safe. SPDX-License-Identifier: MIT
  */
-#include "wait_thread.h"
+#include "lifecycle.h"
 
 #include <errno.h>
 #include <pthread.h>

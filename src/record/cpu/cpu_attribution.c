@@ -15,7 +15,7 @@ static struct hp_cpu_table *table_of(const struct hp_thread_context *context)
 }
 
 /*
- * The table may turn into zeros while we read it, if the thread that ended the session gave up on us (holders.c).
+ * The table may turn into zeros while we read it, if the thread that ended the session gave up on us (holding.c).
  */
 static uint32_t place_of(const struct hp_cpu_table *table, uint32_t node)
 {

@@ -6,23 +6,219 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "arith.h"
 #include "cpu.h"
 #include "cpu_attribution.h"
 #include "holding.h"
+#include "hook_entries.h"
 #include "layout.h"
 #include "raw_call.h"
 #include "runtime.h"
-#include "sample_place.h"
 #include "sample_sources.h"
-#include "sample_stacks.h"
+#include "thread_context.h"
 
-/* ------------------------------------------------------------------------------------------------- sample spent */
+/* ----------------------------------------------------------------------------------------- the zone of a sample */
+
+#define FOLDED 32u     /* different nodes to look for */
+#define MAX_DEPTH 512u /* frames to search, and nodes up to the root */
 
 /*
- * The cost of samples.
+ * The thread's own frame, the outermost. Recognized by its mark: the stack may be growing, and the record may refer
+ * to the old or the new one. The header contains no stacks.
  */
+static bool is_last(const struct hp_thread_context *context, const struct hotpath_frame_ *frame)
+{
+    return frame->zone == UINT64_MAX ||
+           (const unsigned char *)(frame - 1) < (const unsigned char *)context->hot.base + HP_HEADER_BYTES;
+}
+
+static uint32_t site_of(const struct hp_thread_context *context, uint32_t node)
+{
+    return hp_node_at(context, node)->site;
+}
+
+/* The index of a node with that site, or `count`. */
+static uint32_t find_site(const struct hp_thread_context *context, const uint32_t *nodes, uint32_t count,
+                          uint32_t site)
+{
+    uint32_t at = 0;
+    while (at < count && site_of(context, nodes[at]) != site)
+        at++;
+    return at;
+}
+
+/*
+ * In a recursion a site may be on the stack but not above the innermost node, which was folded onto an outer one.
+ * Its calls are in progress, too, so it is credited beside the tree. Returns the number of such nodes.
+ */
+static uint32_t sample_find_folded(const struct hp_thread_context *context, const struct hotpath_frame_ *innermost,
+                                   uint32_t nodes[FOLDED])
+{
+    uint32_t count = 0, steps = 0;
+    if (!(innermost->stat & HOTPATH_RECURSIVE_))
+        return 0;
+    for (const struct hotpath_frame_ *frame = innermost;
+         !is_last(context, frame) && steps < MAX_DEPTH && count < FOLDED; frame--, steps++)
+        if (find_site(context, nodes, count, site_of(context, frame->node)) == count)
+            nodes[count++] = frame->node;
+    steps = 0;
+    for (uint32_t node = innermost->node; node != 0 && steps < MAX_DEPTH; steps++) {
+        const uint32_t above = find_site(context, nodes, count, site_of(context, node));
+        if (above < count)
+            nodes[above] = nodes[--count];
+        node = hp_node_at(context, node)->parent;
+    }
+    return count;
+}
+
+/* AddressSanitizer may keep guards of the host in its own memory, where their addresses say nothing. */
+extern void *__asan_get_current_fake_stack(void) __attribute__((weak));
+
+const struct hotpath_frame_ *hp_sample_frame(const struct hp_thread_context *context, uintptr_t stack)
+{
+    const struct hotpath_frame_ *frame = context->hot.top;
+    if (__asan_get_current_fake_stack != NULL)
+        return frame;
+    for (uint32_t steps = 0; steps < MAX_DEPTH && !hp_zone_is_there(frame, stack) && !is_last(context, frame);
+         steps++)
+        frame--;
+    return frame;
+}
+
+/* ---------------------------------------------------------------------------------------------------- its stack */
+
+enum ring_state { RING_NONE, RING_IN_THE_MAKING, RING_THERE, RING_REFUSED };
+
+bool hp_sample_stacks_are_wanted(void)
+{
+    const struct hp_record_settings *settings = &hp_runtime->settings.record;
+    return HP_STACK_RING_WORKS && settings->is_run && settings->stack_period > 0 &&
+           hp_runtime->store->path[0] != '\0';
+}
+
+/* ---------------------------------------------------------------------------------------- threads without zones */
+
+void hotpath_v1_stacks_switch(void (*leave_thread)(void))
+{
+    __atomic_store_n(&hp_runtime->leave_stacks, leave_thread, __ATOMIC_RELEASE);
+    const struct hp_thread_context *context = hp_thread_present();
+    if (context != NULL && context->sampler.has_begun && hp_runtime->sampling.has_stacks)
+        leave_thread();
+}
+
+void hp_sample_stacks_begin_thread(void)
+{
+    void (*const leave_thread)(void) = __atomic_load_n(&hp_runtime->leave_stacks, __ATOMIC_ACQUIRE);
+    if (hp_runtime->sampling.has_stacks && leave_thread != NULL)
+        leave_thread();
+}
+
+/* ----------------------------------------------------------------------------------------------------- the ring */
+
+static uint64_t cores(void)
+{
+    uint64_t set[16], count = 0;
+    const long bytes = hp_raw(SYS_sched_getaffinity, 0, sizeof set, set);
+    for (long at = 0; at < bytes / (long)sizeof set[0]; at++)
+        count += (uint64_t)__builtin_popcountll(set[at]);
+    return count;
+}
+
+/* Static, since the handler's stack frames must be small; used once. Copied without a function of the C library. */
+static char path_of_ring[sizeof((struct hp_store *)0)->path + sizeof HP_STACK_RING_SUFFIX];
+
+static volatile char *put_text(volatile char *to, const char *text)
+{
+    while (*text != '\0')
+        *to++ = *text++;
+    *to = '\0';
+    return to;
+}
+
+static __attribute__((noinline)) void make_ring(struct hp_store *store)
+{
+    const uint32_t pid = (uint32_t)hp_raw(SYS_getpid, 0);
+    struct hp_stack_ring ring;
+    put_text(put_text(path_of_ring, store->path), HP_STACK_RING_SUFFIX);
+    const struct hp_stack_ring_plan plan = {.path = path_of_ring,
+                                            .capacity = hp_stack_ring_capacity(cores()),
+                                            .period_ns = hp_runtime->sampling.period_ns,
+                                            .pid = pid,
+                                            .kind = HP_LOAN_ZONE_RING,
+                                            .session = store->number};
+    const bool is_made = hp_stack_ring_make(&ring, &plan);
+    if (is_made)
+        store->stacks = ring;
+    if (ring.is_untold)
+        hp_header_note(hp_store_header(store), HP_FEATURE_UNPASSED);
+    __atomic_store_n(&store->stacks_state, is_made ? RING_THERE : RING_REFUSED, __ATOMIC_RELEASE);
+}
+
+/*
+ * The first user makes the ring; others do without meanwhile. NULL: there is none, or nobody may write to it any
+ * more.
+ */
+static struct hp_stack_ring *ring_of(struct hp_store *store)
+{
+    uint32_t none = RING_NONE;
+    if (__atomic_compare_exchange_n(&store->stacks_state, &none, RING_IN_THE_MAKING, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED))
+        make_ring(store);
+    /* Acquire pairs with the release above. */
+    return __atomic_load_n(&store->stacks_state, __ATOMIC_ACQUIRE) == RING_THERE &&
+                   hp_stack_ring_end(&store->stacks) == HP_RING_OPEN
+               ? &store->stacks
+               : NULL;
+}
+
+/* --------------------------------------------------------------------------------------------------- a sample */
+
+/* The stack above the stack pointer, if zones were seen there; unknown if samples are taken on any stack. */
+static struct hp_stack known_stack(const struct hp_sampler *sampler)
+{
+    return sampler->known.high != UINTPTR_MAX ? sampler->known : (struct hp_stack){0, 0};
+}
+
+static __attribute__((noinline)) void put(struct hp_stack_ring *ring, const struct hp_thread_context *context,
+                                          uint32_t node, uint64_t ns, const void *machine_state)
+{
+    const bool is_kernel = hp_cpu_mode_of(machine_state) == HP_CPU_KERNEL;
+    const struct hp_stack own = known_stack(&context->sampler);
+    struct hp_stack_registers registers;
+    if (!hp_stack_registers_of(machine_state, &registers))
+        return;
+    if (is_kernel)
+        hp_stack_step_over_call(&registers);
+    hp_stack_ring_put(ring,
+                      &(struct hp_stack_note){.kind = HP_STACK_CPU,
+                                              .flags = is_kernel ? HP_STACK_IN_KERNEL : 0,
+                                              .thread_id = context->thread_id,
+                                              .zone = hp_node_at(context, node)->site + 1, /* 0 for the root */
+                                              .ns = hp_raw_clock(CLOCK_MONOTONIC),
+                                              .weight = ns},
+                      &registers, &own);
+}
+
+/*
+ * The copy is made by a system call, so sandboxes must be announced (confined.c), which the preloaded library does.
+ */
+static bool may_copy(void)
+{
+    return hp_runtime->sampling.has_stacks && __atomic_load_n(&hp_runtime->leave_stacks, __ATOMIC_RELAXED) != NULL;
+}
+
+/* Puts the stack of a sample found at a node of the tree. In the handler. */
+static void sample_stack_put(struct hp_thread_context *context, uint32_t node, uint64_t ns,
+                             const void *machine_state)
+{
+    struct hp_stack_ring *ring = ns > 0 && may_copy() ? ring_of(context->store) : NULL;
+    if (ring != NULL)
+        put(ring, context, node, ns, machine_state);
+}
+
+/* ----------------------------------------------------------------------------------------------------- its cost */
 
 static uint64_t ticks_now(void) { return hp_clock_ticks_raw(hp_runtime->counter); }
 
@@ -46,15 +242,12 @@ void hp_spent_end(struct hp_thread_context *context, uint64_t most_zones, bool i
     context->sampler.since = 0;
 }
 
-/* -------------------------------------------------------------------------------------------------- sample ring */
+/* ------------------------------------------------------------------------------------------- the latest samples */
 
 /*
  * The latest samples of a thread, in a ring of chunks in the session: they survive however the process ends. Called
  * by the thread itself, in the handler.
- *
- * The ring of samples.
  */
-struct hp_thread_context;
 
 #define CHUNK_SAMPLES 256u
 #define MAX_CHUNKS 64u
@@ -103,7 +296,7 @@ static void sample_ring_add(struct hp_thread_context *context, uint32_t node, en
     HOTPATH_ADD_(cpu->recorded, 1);
 }
 
-/* ----------------------------------------------------------------------------------------------- sample handler */
+/* -------------------------------------------------------------------------------------------------- the handler */
 
 /*
  * So many timer signals without a perf sample in between: perf's last signal, after which it must be restarted, was
@@ -114,6 +307,19 @@ static void sample_ring_add(struct hp_thread_context *context, uint32_t node, en
 #define MOST_WITHOUT 64u /* the same without perf: what was refused once may be available now */
 
 /* ------------------------------------------------------------------------------------- what a sample stands for */
+
+/* CPU time of the thread, as last read, that no stack stands for yet. */
+static uint64_t unstacked_ns(const struct hp_sampler *sampler)
+{
+    return sampler->counted.ns > sampler->stacked_ns ? sampler->counted.ns - sampler->stacked_ns : 0;
+}
+
+/* Adds this much to what stacks stand for. */
+static uint64_t stacks_stand_for(struct hp_sampler *sampler, uint64_t ns)
+{
+    sampler->stacked_ns += ns;
+    return ns;
+}
 
 /*
  * Stores the node until it is known how much time a sample stands for; if the buffer is full, credits it at the
@@ -142,7 +348,7 @@ static __attribute__((noinline)) void credit_folded(struct hp_thread_context *co
                                                     const struct hotpath_frame_ *frame, enum hp_sample_kind kind,
                                                     uint64_t ns)
 {
-    uint32_t nodes[HP_SAMPLE_FOLDED], count = hp_sample_find_folded(context, frame, nodes);
+    uint32_t nodes[FOLDED], count = sample_find_folded(context, frame, nodes);
     while (count-- > 0)
         if (kind == HP_SAMPLE_PERF)
             remember(context, nodes[count]);
@@ -159,7 +365,7 @@ static uint64_t take_perf_sample(struct hp_thread_context *context, const struct
     sampler->seen_ns += sampler->perf_ns;
     HOTPATH_ADD_(sampler->cpu->perf_samples, 1);
     credit_folded(context, frame, HP_SAMPLE_PERF, 0);
-    return hp_sample_stacks_take(sampler, sampler->perf_ns);
+    return stacks_stand_for(sampler, sampler->perf_ns);
 }
 
 /* Now and then: the C library may have replaced our handler by its own. */
@@ -191,14 +397,14 @@ static uint64_t stalled_before(const struct hp_sampler *sampler, uint64_t now_ns
     return late_ns > LONGEST_TICK && sampler->counted.waits == sampler->ticked_waits ? late_ns : 0;
 }
 
-/* What the stack of a timer signal stands for: sample_stacks.h. The clocks were just read. */
+/* What the stack of a timer signal stands for: sample_handler.h. The clocks were just read. */
 static uint64_t stacked_by_timer(struct hp_sampler *sampler, bool is_alone, bool is_kernels, uint64_t now_ns)
 {
-    const uint64_t left = hp_sample_stacks_left(sampler);
+    const uint64_t left = unstacked_ns(sampler);
     const uint64_t most = is_alone     ? left
                           : is_kernels ? 2 * (now_ns - sampler->ticked_ns)
                                        : stalled_before(sampler, now_ns);
-    return hp_sample_stacks_take(sampler, left < most ? left : most);
+    return stacks_stand_for(sampler, left < most ? left : most);
 }
 
 static uint64_t take_timer_sample(struct hp_thread_context *context, const struct hotpath_frame_ *frame,
@@ -269,7 +475,7 @@ static void sample(struct hp_thread_context *context, enum hp_sample_kind kind, 
             /* The kernel's cost is estimated from the handler's. Copying a stack says nothing about it. */
             hp_spent_end(context, HP_MOST_OF_SAMPLE, kind == HP_SAMPLE_PERF);
             hp_spent_begin(context);
-            hp_sample_stack_put(context, taken.node, taken.stacked_ns, machine_state);
+            sample_stack_put(context, taken.node, taken.stacked_ns, machine_state);
             kind = HP_SAMPLE_TIMER;
         }
     }

@@ -7,10 +7,8 @@
 #include "raw_call.h"
 #include "sample_handler.h"
 #include "sample_sources.h"
-#include "sample_stacks.h"
 #include "task_files.h"
 #include "thread_context.h"
-#include "thread_space.h"
 
 /* ---------------------------------------------------------------------------------------------- the first zone */
 

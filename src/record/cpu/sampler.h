@@ -31,8 +31,8 @@
  * it then has the sources of all threads to itself. The handler calls nothing of the C library:
  * tools/check_handler.py.
  *
- * Files. sampler.c starts and stops sampling, sample_sources.c has timers and perf, sample_handler.c takes samples,
- * sample_place.c finds the zone, cpu_attribution.c attributes time. SPDX-License-Identifier: MIT
+ * Files. sampler.c starts and stops sampling, sample_sources.c has timers and perf, sample_handler.c takes samples
+ * and finds the zone, cpu_attribution.c attributes time. SPDX-License-Identifier: MIT
  */
 #ifndef HP_CPU_SAMPLER_H
 #define HP_CPU_SAMPLER_H

@@ -13,8 +13,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "holders.h"
-#include "tick_rate.h"
+#include "holding.h"
+#include "session_clock.h"
 
 #define LONGEST_CHAIN 64u
 

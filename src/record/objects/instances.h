@@ -15,8 +15,8 @@
 #ifndef HP_OBJECTS_INSTANCES_H
 #define HP_OBJECTS_INSTANCES_H
 
-#include "object_parts.h"
 #include "objects.h"
+#include "thread_context.h"
 
 #define HP_MOST_INSTANCES 4096u /* with a record at the same time */
 #define HP_MOST_OF_CLASS 1024u  /* of one class, so that others get some, too */

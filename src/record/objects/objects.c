@@ -15,15 +15,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "holders.h"
+#include "holding.h"
 #include "memory.h"
-#include "object_parts.h"
+#include "no_session.h"
 #include "sites.h"
 #include "text.h"
 #include "thread_context.h"
-#include "thread_space.h"
 #include "threads.h"
-#include "unrecorded.h"
 
 /* ------------------------------------------------------------------------------------------------- object texts */
 

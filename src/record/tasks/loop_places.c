@@ -8,10 +8,10 @@
  */
 #include <errno.h>
 
-#include "deferral.h"
 #include "functions.h"
 #include "hook_entries.h"
 #include "images.h"
+#include "no_session.h"
 #include "runtime.h"
 #include "text.h"
 #include "threads.h"

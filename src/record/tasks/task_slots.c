@@ -11,8 +11,12 @@
 #include "task_slots.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
-#include "thread_space.h"
+#include "holding.h"
+#include "instances.h"
+#include "runtime.h"
+#include "thread_context.h"
 
 #define MOST_SLOTS 65536u
 
@@ -251,4 +255,200 @@ bool hp_task_was_cut(const struct hp_thread_context *context, uint64_t id, uint6
     const struct hp_task_slot *slot = slot_at(context, (uint32_t)(low_bits(id, SLOT_BITS) * 64));
     *ret_at = HOTPATH_GET_(slot->cut_at);
     return __atomic_load_n(&slot->cut_id, __ATOMIC_ACQUIRE) == id;
+}
+
+/* ------------------------------------------------------------------------------------------ what tasks wait for */
+
+/*
+ * A request that an adapter makes for a task is a task, too. While it is open and the other
+ * one does not run, the other one waits for it. The running time of a task can be read from its slot at any time,
+ * so two readings are enough, when the request is made and when it has ended, on any threads. Requests that are
+ * open at the same time count each.
+ *
+ * The sums are objects: a class for what was waited for, with an instance per waiting class, identified by its
+ * site.
+ *
+ */
+
+static const struct hp_kind_type await_kind = {
+    .name = "await",
+    .title = "Awaited",
+    .flags = HP_KIND_BY_NAME | HP_KIND_OWN_TABLE,
+    .goes_on = true,
+    .counters = {[HP_AWAIT_COUNT] = {"awaited", "Awaited", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},
+                 [HP_AWAIT_TICKS] = {"awaited_ns", "Waiting", HOTPATH_UNIT_NS, HP_MERGE_SUM}},
+};
+
+static uint64_t since(uint64_t begin, uint64_t now) { return now > begin ? now - begin : 0; }
+
+/*
+ * Its running time. The thread that runs it may be just ending the poll: the poll counts once, or is seen as ended.
+ */
+static uint64_t busy_until(const struct hp_task_slot *slot, uint64_t now)
+{
+    const uint64_t start = __atomic_load_n(&slot->poll_start, __ATOMIC_ACQUIRE); /* pairs with end_poll */
+    const uint64_t busy = HOTPATH_GET_(slot->busy);
+    return busy + (start != 0 ? since(start, now) : 0);
+}
+
+void hp_task_wait_begin(const struct hp_thread_context *context, struct hp_task_slot *slot, uint64_t waiting,
+                        uint64_t now)
+{
+    struct hp_task_slot *waiter;
+    if (!hp_task_slot_find(context, waiting, &waiter))
+        return;
+    HOTPATH_PUT_(slot->waiting, waiting);
+    HOTPATH_PUT_(slot->waiting_busy, busy_until(waiter, now));
+    HOTPATH_PUT_(slot->extras, slot->extras | HP_TASK_IS_AWAITED);
+}
+
+struct hp_task_wait hp_task_wait_end(const struct hp_thread_context *context, const struct hp_task_slot *slot,
+                                     uint64_t now)
+{
+    struct hp_task_slot *waiter;
+    if (!hp_task_slot_find(context, HOTPATH_GET_(slot->waiting), &waiter))
+        return (struct hp_task_wait){0};
+    const uint64_t wall = since(HOTPATH_GET_(slot->born), now);
+    const uint64_t busy = since(HOTPATH_GET_(slot->waiting_busy), busy_until(waiter, now));
+    return (struct hp_task_wait){
+        .site = __atomic_load_n(&hp_object_known(HOTPATH_GET_(slot->number))->await_site, __ATOMIC_ACQUIRE),
+        .waiter = hp_object_known(HOTPATH_GET_(waiter->number))->site,
+        .ticks = since(busy, wall),
+    };
+}
+
+void hp_task_wait_count(const struct hp_task_wait *wait)
+{
+    struct hp_instance_use use;
+    /* Site ids begin with 0, and address 0 means none. */
+    const void *key = (const void *)((uintptr_t)wait->waiter + 1);
+    if (wait->site == NULL || !hp_instance_begin(wait->site, &await_kind, key, &use))
+        return;
+    const uint32_t sequence = hp_part_change(use.part);
+    hp_part_meet(use.part, use.class_.now);
+    HOTPATH_ADD_(use.part->count[HP_AWAIT_COUNT], 1);
+    HOTPATH_ADD_(use.part->count[HP_AWAIT_TICKS], wait->ticks);
+    hp_part_changed(use.part, sequence);
+    hp_object_end(&use.class_);
+}
+
+/* ------------------------------------------------------------------------ tasks of objects that cannot hold one */
+
+/*
+ * Tables of slots, each with the address of its object. A slot is free for another object when its task is over,
+ * which the id tells; a slot that was requested and whose task has not begun has CLAIMED there, which is no task's
+ * id. Slots do not move, since the program has their addresses: if all slots near an object's hash are taken, the
+ * search continues in a table of twice the size.
+ *
+ */
+
+#define LEAST_PLACES 8192u
+#define MOST_PLACES (LEAST_PLACES << 7) /* of one table; all together are twice as many */
+#define NEAR 16u
+#define CLAIMED 1u
+
+struct place {
+    uintptr_t object; /* atomic */
+    hotpath_task task;
+};
+
+struct table {
+    struct table *larger; /* atomic: for objects that found no place here; NULL: none */
+    uint64_t count;
+    struct place places[];
+};
+
+static struct table *first_table(void)
+{
+    return __atomic_load_n((struct table **)&hp_runtime->task_places, __ATOMIC_ACQUIRE);
+}
+
+static struct table *larger_table(struct table *table) { return __atomic_load_n(&table->larger, __ATOMIC_ACQUIRE); }
+
+/* Under the lock. NULL: no memory. */
+static struct table *make_table(uint64_t count)
+{
+    struct table *table =
+        count <= MOST_PLACES ? hp_more_memory(sizeof *table + (size_t)count * sizeof(struct place)) : NULL;
+    if (table != NULL)
+        table->count = count;
+    return table;
+}
+
+/* The table behind `smaller`, or the first one; made if missing. NULL: no memory. */
+static struct table *need_table(struct table *smaller)
+{
+    struct table *table = smaller != NULL ? larger_table(smaller) : first_table();
+    struct hp_signals held;
+    if (table != NULL || !hp_lock(&held))
+        return table;
+    void **const link = smaller != NULL ? (void **)&smaller->larger : &hp_runtime->task_places;
+    if (*link == NULL)
+        __atomic_store_n(link, make_table(smaller != NULL ? 2 * smaller->count : LEAST_PLACES), __ATOMIC_RELEASE);
+    table = *link;
+    hp_unlock(&held);
+    return table;
+}
+
+static struct place *place_near(struct table *table, const void *object, uint32_t step)
+{
+    const uint64_t hash = (uint64_t)(uintptr_t)object * UINT64_C(0x9e3779b97f4a7c15);
+    return &table->places[((hash >> 40) + step) & (table->count - 1)];
+}
+
+hotpath_task *hotpath_task_at(const void *object)
+{
+    struct table *table = object != NULL ? first_table() : NULL;
+    for (; table != NULL; table = larger_table(table))
+        for (uint32_t step = 0; step < NEAR; step++) {
+            struct place *place = place_near(table, object, step);
+            if (__atomic_load_n(&place->object, __ATOMIC_ACQUIRE) == (uintptr_t)object &&
+                HOTPATH_GET_(place->task.id_) != 0)
+                return &place->task;
+        }
+    return NULL;
+}
+
+bool hp_task_is_placed(const hotpath_task *task)
+{
+    const uintptr_t address = (uintptr_t)task;
+    for (struct table *table = first_table(); table != NULL; table = larger_table(table))
+        if (address - (uintptr_t)table->places < (uintptr_t)table->count * sizeof(struct place))
+            return true;
+    return false;
+}
+
+static bool claim(struct place *place, const void *object)
+{
+    uint64_t none = 0;
+    if (!__atomic_compare_exchange_n(&place->task.id_, &none, CLAIMED, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return false;
+    __atomic_store_n(&place->object, (uintptr_t)object, __ATOMIC_RELEASE);
+    return true;
+}
+
+static hotpath_task *claim_any(const void *object)
+{
+    for (struct table *table = need_table(NULL); table != NULL; table = need_table(table))
+        for (uint32_t step = 0; step < NEAR; step++)
+            if (claim(place_near(table, object, step), object))
+                return &place_near(table, object, step)->task;
+    return NULL;
+}
+
+void hotpath_v1_task_lost(void)
+{
+    const int saved = errno;
+    hp_session_lose(HP_LOSS_VALUES);
+    errno = saved;
+}
+
+hotpath_task *hotpath_task_of(const void *object)
+{
+    const int saved = errno;
+    hotpath_task *found = hotpath_task_at(object);
+    if (found == NULL && object != NULL && (found = claim_any(object)) == NULL)
+        hotpath_v1_task_lost();
+    errno = saved;
+    return found;
 }

@@ -45,7 +45,25 @@ static inline bool hp_task_has_no_slot(uint64_t id) { return id >> 63 != 0; }
 bool hp_task_is_slotless(const struct hp_thread_context *context, uint64_t id, uint32_t *ret_class,
                          uint64_t *ret_born);
 
-/* Whether hotpath_task_of gave the task out: then its id says whether the place is free. See task_places.c. */
+/* Whether hotpath_task_of gave the task out: then its id says whether the place is free. */
 bool hp_task_is_placed(const hotpath_task *task);
+
+/* ------------------------------------------------------------------------------------------ what tasks wait for */
+
+/* A wait for a request that a task has made and continues after; it has ended. */
+struct hp_task_wait {
+    struct hotpath_site *site; /* of what was waited for; NULL: there was no wait */
+    uint32_t waiter;           /* site of the waiting task */
+    uint64_t ticks;            /* in which the waiter did not run */
+};
+
+/* Another task waits for the slot's task. The caller holds the context. */
+void hp_task_wait_begin(const struct hp_thread_context *context, struct hp_task_slot *slot, uint64_t waiting,
+                        uint64_t now);
+/* The wait ends now; if its waiter is over already, there was no wait. The caller holds the context. */
+struct hp_task_wait hp_task_wait_end(const struct hp_thread_context *context, const struct hp_task_slot *slot,
+                                     uint64_t now);
+/* Counts it. Call with nothing held. */
+void hp_task_wait_count(const struct hp_task_wait *wait);
 
 #endif

@@ -17,12 +17,11 @@
 #include "guards.h"
 #include "memory.h"
 #include "objects.h"
+#include "session_clock.h"
 #include "sites.h"
-#include "task_waits.h"
+#include "task_slots.h"
 #include "thread_context.h"
-#include "tick_rate.h"
 #include "zone_stack.h"
-#include "zones.h"
 
 #define LOOKS_AT_OPEN 64u /* tasks created between two counts of open tasks, ... */
 #define ALWAYS_LOOKS 64u  /* ... but for the first ones they are always counted */

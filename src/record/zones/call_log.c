@@ -19,12 +19,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "call_log_memory.h"
-#include "call_log_stat.h"
+#include "call_log_state.h"
 #include "holding.h"
 #include "marks.h"
 #include "thread_context.h"
-#include "thread_space.h"
 #include "tree.h"
 
 /* -------------------------------------------------------------------------------------------------------- notes */

@@ -24,14 +24,13 @@
 
 #include "holding.h"
 #include "images.h"
-#include "marked_ends.h"
+#include "no_session.h"
 #include "short_calls.h"
 #include "sites.h"
 #include "text.h"
 #include "thread_context.h"
 #include "threads.h"
-#include "unrecorded.h"
-#include "zones.h"
+#include "zone_stack.h"
 
 #define FIRST_ENTRIES 4096u
 #define INLINED_REACH 64u /* inlined functions in one frame that can be told apart */

@@ -8,8 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "lane_marks.h"
-#include "lane_state.h"
+#include "marks.h"
 #include "thread_context.h"
 #include "zone_stack.h"
 

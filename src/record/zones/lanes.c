@@ -19,13 +19,11 @@
 #include <errno.h>
 
 #include "holding.h"
-#include "lane_marks.h"
 #include "lane_switch.h"
-#include "library_instances.h"
 #include "marks.h"
+#include "runtime.h"
 #include "sites.h"
 #include "thread_context.h"
-#include "thread_space.h"
 #include "threads.h"
 #include "zone_stack.h"
 

@@ -5,7 +5,7 @@
  */
 #include "short_calls.h"
 
-#include "call_log_stat.h"
+#include "call_log_state.h"
 #include "thread_context.h"
 #include "tree.h"
 

@@ -15,11 +15,9 @@
 
 #include <string.h>
 
-#include "call_log_stat.h"
-#include "lane_state.h"
+#include "call_log_state.h"
 #include "memory.h"
 #include "thread_context.h"
-#include "thread_space.h"
 
 #define MAX_NODES 65536u /* per thread; further paths go to <other> */
 #define FIRST_SLOTS 256u

@@ -3,12 +3,10 @@
 
 #include <string.h>
 
-#include "allocated_calls.h"
 #include "call_log.h"
 #include "marks.h"
 #include "short_calls.h"
 #include "thread_context.h"
-#include "thread_space.h"
 #include "tree.h"
 
 #define MAX_FRAMES (1u << 18)

@@ -1,6 +1,6 @@
 /*
- * A thread's stack of open zones: setting it up, and closing zones on it. Entering and leaving them: zones.h. The
- * caller holds the context. SPDX-License-Identifier: MIT
+ * A thread's stack of open zones: setting it up, and closing zones on it. The caller holds the context, except for
+ * the slow path of entering and leaving zones, at the end. SPDX-License-Identifier: MIT
  */
 #ifndef HP_ZONES_ZONE_STACK_H
 #define HP_ZONES_ZONE_STACK_H
@@ -74,5 +74,27 @@ static inline __attribute__((always_inline)) void hp_zone_close_quickly(struct h
     HOTPATH_PUT_(frame->child, now);
     hp_zone_pop(context, frame);
 }
+
+/* ------------------------------------------------------------------------------------------------ the slow path */
+
+struct hotpath_zone;
+
+/* Whether the guard's zone is open on this thread. */
+bool hp_zone_is_open(const struct hotpath_zone *zone);
+/* Ends a zone; handles all cases. */
+void hp_zone_leave(struct hotpath_zone *zone, uint64_t now);
+/* Ends the innermost zone of a site, and everything still open inside it. */
+void hp_zone_leave_site(uint32_t site, uint64_t now);
+/* Notes a call that is not recorded; and tells whether the exit that comes now belongs to such a call. */
+void hp_zone_skip(void);
+bool hp_zone_was_skipped(void);
+
+/* In marked_ends.c. */
+
+/*
+ * Ends the innermost zone if it belongs to this site. False: not the common case, nothing was done. (Zones with a
+ * guard end by hotpath_v1_leave.)
+ */
+bool hp_alloc_leave_site(uint32_t site, uint64_t now);
 
 #endif

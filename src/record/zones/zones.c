@@ -9,22 +9,19 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "zones.h"
+#include "zone_stack.h"
 
 #include <errno.h>
 
-#include "holders.h"
 #include "holding.h"
 #include "lane_switch.h"
+#include "no_session.h"
 #include "sampler.h"
 #include "sites.h"
-#include "slow_paths.h"
 #include "stacks.h"
 #include "thread_context.h"
 #include "threads.h"
 #include "tree.h"
-#include "unrecorded.h"
-#include "zone_stack.h"
 
 /* The frame of a guard among the `reach` innermost ones, or NULL. Frame 0 is the thread's own and has no guard. */
 static struct hotpath_frame_ *find_frame(const struct hp_thread_context *context, const struct hotpath_zone *zone,

@@ -1,8 +1,9 @@
 /* What is kept of a site's calls: the rules. SPDX-License-Identifier: MIT */
-#include "call_log_stat.h"
+#include "call_log_state.h"
 
-#include "lane_state.h"
+#include "runtime.h"
 #include "sites.h"
+#include "thread_context.h"
 
 static bool is_place(uint32_t site)
 {
@@ -22,4 +23,14 @@ uint32_t hp_call_log_from_start(const struct hp_thread_context *context, uint32_
         return 0;
     return (hp_site_is_logged(site) ? HP_KEEPS_LOG : 0) |
            (hp_call_log_may_follow(context, site) ? HP_KEEPS_SLOWEST : 0);
+}
+
+struct hp_call_notes *hp_call_log_memory(struct hp_thread_context *context)
+{
+    if (context->kept == NULL) {
+        context->kept = hp_more_memory(sizeof *context->kept);
+        if (context->kept != NULL)
+            context->kept->least_cost = UINT64_MAX;
+    }
+    return context->kept;
 }

@@ -1,15 +1,32 @@
 /*
- * What a thread stores about calls of which more than numbers is kept (call_log.c). Private memory of the
- * thread, mapped at first use and touched only as far as needed. SPDX-License-Identifier: MIT
+ * State of the call log (call_log.h): what is kept of a site's calls besides numbers, as stored in `keeps` of a
+ * thread's stat, and the thread's memory for it. SPDX-License-Identifier: MIT
  */
-#ifndef HP_ZONES_CALL_LOG_MEMORY_H
-#define HP_ZONES_CALL_LOG_MEMORY_H
+#ifndef HP_ZONES_CALL_LOG_STATE_H
+#define HP_ZONES_CALL_LOG_STATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "layout.h"
+#include "runtime.h"
 
-struct hp_thread_context;
+#define HP_KEEPS_LOG 1u        /* the latest calls */
+#define HP_KEEPS_SLOWEST 2u    /* the slowest call, with everything inside it */
+#define HP_KEEPS_NO_SLOWEST 4u /* never again: its calls were suspended, so not everything below them is theirs */
+static inline uint32_t hp_stat_log(const struct hotpath_stat_ *stat)
+{
+    return stat->keeps & (HP_KEEPS_LOG | HP_KEEPS_SLOWEST);
+}
+
+/* What to keep of a site that is new to this thread. */
+uint32_t hp_call_log_from_start(const struct hp_thread_context *context, uint32_t site);
+/* Whether calls of the site may be followed on this thread. */
+bool hp_call_log_may_follow(const struct hp_thread_context *context, uint32_t site);
+
+/* --------------------------------------------------------------------------------------------------- per thread */
+
+/* Private memory of the thread, mapped at first use and touched only as far as needed. */
 
 #define HP_NOTE_DEPTHS 32u /* nesting depth up to which open calls can have notes */
 #define HP_FOLLOWED 2048u  /* slots for followed nodes; half of them are used */

@@ -1,5 +1,7 @@
 /*
- * Sessions that begin late. Under `hotpath run`, most processes besides the program itself are children that
+ * While there is no session: one that begins late, and zones of a program that never starts one.
+ *
+ * Under `hotpath run`, most processes besides the program itself are children that
  * execute something else at once, or programs that end within a millisecond; a session would cost them more than
  * all they do. So theirs begins with the first of these:
  *
@@ -15,8 +17,8 @@
  * The program itself begins at once. So do all where nothing else would tell of a short process
  * (HP_RUN_PROGRAM in options.h). SPDX-License-Identifier: MIT
  */
-#ifndef HP_CORE_DEFERRAL_H
-#define HP_CORE_DEFERRAL_H
+#ifndef HP_CORE_NO_SESSION_H
+#define HP_CORE_NO_SESSION_H
 
 #include <stdbool.h>
 
@@ -48,5 +50,21 @@ static inline bool hp_has_session(void)
         hp_deferral_begin();
     return HOTPATH_GET_(hp_runtime->gate) != 0;
 }
+
+/* -------------------------------------------------------------------------------------- zones without a session */
+
+/* A program with macros that never starts a session says so in one line at its end: see no_session.c. */
+
+/*
+ * When this copy is loaded and no session has started: makes the program's first zone noted, unless silence is
+ * requested.
+ */
+void hp_unrecorded_listen(void);
+/* A zone found no session. `site`: its site, or NULL for a compiler-instrumented function. */
+void hp_unrecorded_meet(const void *site);
+/* A session was requested; its caller learns if there is none. */
+void hp_unrecorded_forget(void);
+/* The process ends: prints one line if there were zones and no session was ever requested. */
+void hp_unrecorded_explain(void);
 
 #endif
