@@ -15,6 +15,7 @@
 #include "command.h"
 #include "debug_servers.h"
 #include "files.h"
+#include "growing_array.h"
 #include "line_sums.h"
 #include "process.h"
 #include "run_stacks.h"
@@ -48,18 +49,13 @@ struct hp_annotated {
 #define LONGEST_INSTRUCTION 16u
 #define HOT_PERCENT 10.0
 #define TAB 8u
+#define READ_BYTES 65536u
 
 /* Appends a line. False: no memory. */
 static bool annotated_add(struct hp_annotated *text, const char *line, uint64_t at)
 {
-    if (text->count == text->room) {
-        const size_t room = 2 * text->room + 256;
-        struct hp_annotated_line *all = realloc(text->all, room * sizeof *all);
-        if (all == NULL)
-            return false;
-        text->all = all;
-        text->room = room;
-    }
+    if (!HP_MAKE_ROOM(text->all, text->count + 1, text->room))
+        return false;
     text->all[text->count++] = (struct hp_annotated_line){line, at};
     return true;
 }
@@ -74,18 +70,13 @@ static void annotated_free(struct hp_annotated *text)
 /* Reads a whole file and adds a terminating zero. NULL: errno says why. */
 static char *annotated_read(int fd)
 {
-    size_t room = 65536, length = 0;
-    char *bytes = malloc(room);
-    for (ssize_t more = 1; bytes != NULL && more != 0;) {
-        if (room - length < 2 && room < MOST_BYTES) {
-            char *larger = realloc(bytes, room *= 2);
-            if (larger == NULL)
-                free(bytes);
-            bytes = larger;
-            continue;
-        }
-        more = read(fd, bytes + length, room - length - 1);
-        if (more < 0 && errno == EINTR)
+    size_t room = 0, length = 0;
+    char *bytes = NULL;
+    for (ssize_t more = 1; more != 0;) {
+        const bool has_room =
+            room - length >= 2 || room >= MOST_BYTES || HP_MAKE_ROOM(bytes, length + READ_BYTES, room);
+        more = has_room ? read(fd, bytes + length, room - length - 1) : -1;
+        if (more < 0 && has_room && errno == EINTR)
             continue;
         if (more < 0) {
             free(bytes);
@@ -93,8 +84,7 @@ static char *annotated_read(int fd)
         }
         length += (size_t)more;
     }
-    if (bytes != NULL)
-        bytes[length] = '\0';
+    bytes[length] = '\0';
     return bytes;
 }
 

@@ -15,6 +15,7 @@
 #include "axis.h"
 #include "clock.h"
 #include "command.h"
+#include "growing_array.h"
 #include "number.h"
 #include "process.h"
 #include "run_ending.h"
@@ -41,14 +42,8 @@ void hp_sessions_free(struct hp_sessions *sessions)
 
 static struct hp_stored_session *add(struct hp_sessions *sessions)
 {
-    if (sessions->count == sessions->capacity) {
-        const size_t capacity = sessions->capacity * 2 + 16;
-        struct hp_stored_session *more = realloc(sessions->all, capacity * sizeof *more);
-        if (more == NULL)
-            return NULL;
-        sessions->all = more;
-        sessions->capacity = capacity;
-    }
+    if (!HP_MAKE_ROOM(sessions->all, sessions->count + 1, sessions->capacity))
+        return NULL;
     struct hp_stored_session *session = &sessions->all[sessions->count++];
     memset(session, 0, sizeof *session);
     return session;

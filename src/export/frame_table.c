@@ -16,19 +16,16 @@
 uint32_t hp_text_table_put(struct hp_text_table *table, const char *text)
 {
     struct hp_hash_index *index = &table->index;
-    const char **grown = hp_grown((void *)(uintptr_t)table->texts, table->count, &table->room, sizeof *grown);
-    if (grown != NULL)
-        table->texts = grown;
-    if (grown == NULL || !hp_hash_make_room(index)) {
+    if (!HP_MAKE_ROOM(table->texts, table->count + 1, table->room) || !hp_hash_make_room(index)) {
         table->lacks_memory = true;
         return 0;
     }
     const uint32_t hash = hp_hash_with_text(index, 0, text);
     size_t slot = hp_hash_first(index, hash);
     for (; index->slots[slot].number != 0; slot = hp_hash_next(index, slot))
-        if (index->slots[slot].hash == hash && strcmp(grown[index->slots[slot].number - 1], text) == 0)
+        if (index->slots[slot].hash == hash && strcmp(table->texts[index->slots[slot].number - 1], text) == 0)
             return index->slots[slot].number - 1;
-    grown[table->count++] = text;
+    table->texts[table->count++] = text;
     hp_hash_put(index, slot, hash, (uint32_t)table->count);
     return (uint32_t)table->count - 1;
 }
@@ -58,18 +55,16 @@ static uint32_t put(struct making *making, const struct hp_frame *frame)
 {
     struct hp_frame_table *table = making->table;
     struct hp_hash_index *index = &making->index;
-    struct hp_frame *grown = hp_grown(table->frames, table->count, &making->room, sizeof *grown);
-    if (grown == NULL)
+    if (!HP_MAKE_ROOM(table->frames, table->count + 1, making->room))
         return 0;
-    table->frames = grown;
     if (!hp_hash_make_room(index))
         return 0;
     const uint32_t hash = hp_hash_with(index, hp_hash_with(index, frame->line, frame->outer), frame->function);
     size_t slot = hp_hash_first(index, hash);
     for (; index->slots[slot].number != 0; slot = hp_hash_next(index, slot))
-        if (index->slots[slot].hash == hash && is_same(&grown[index->slots[slot].number], frame))
+        if (index->slots[slot].hash == hash && is_same(&table->frames[index->slots[slot].number], frame))
             return index->slots[slot].number;
-    grown[table->count] = *frame;
+    table->frames[table->count] = *frame;
     hp_hash_put(index, slot, hash, (uint32_t)table->count);
     return (uint32_t)table->count++;
 }

@@ -56,12 +56,9 @@ static bool add_call(struct gathering *gathering, const struct hp_stat_iter *wal
                      const struct hp_logged_call *kept, bool is_slowest)
 {
     struct hp_model *model = gathering->model;
-    struct hp_export_call *grown =
-        hp_grown(gathering->calls, gathering->count, &gathering->room, sizeof *gathering->calls);
-    if (grown == NULL)
+    if (!HP_MAKE_ROOM(gathering->calls, gathering->count + 1, gathering->room))
         return false;
-    gathering->calls = grown;
-    struct hp_export_call *call = &grown[gathering->count++];
+    struct hp_export_call *call = &gathering->calls[gathering->count++];
     *call = (struct hp_export_call){.name = safe_copy(model->arena, walk->site->name, strlen(walk->site->name)),
                                     .thread = name_thread(model->arena, walk, kept->tid),
                                     .start_ns = start_of(&model->run, walk->snapshot, kept),

@@ -4,23 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "growing_array.h"
+
 #define LONGEST_NUMBER 10u /* bytes of 64 bits, 7 in each */
 enum { NUMBER = 0, EIGHT_BYTES = 1, BYTES = 2 };
 
 static bool make_room(struct hp_proto *proto, size_t more)
 {
-    if (proto->lacks_memory || more <= proto->room - proto->length)
-        return !proto->lacks_memory;
-    size_t room = proto->room > 0 ? proto->room : 256;
-    while (room - proto->length < more)
-        room *= 2;
-    char *grown = realloc(proto->bytes, room);
-    proto->lacks_memory = grown == NULL;
-    if (grown == NULL)
-        return false;
-    proto->bytes = grown;
-    proto->room = room;
-    return true;
+    proto->lacks_memory = proto->lacks_memory || !HP_MAKE_ROOM(proto->bytes, proto->length + more, proto->room);
+    return !proto->lacks_memory;
 }
 
 static size_t encode(uint64_t number, char *bytes)

@@ -73,11 +73,8 @@ static const char *harmless(struct hp_weighted *weighted, const char *text)
 uint32_t hp_weighted_library(struct hp_weighted *weighted, const char *path, const char *build_id)
 {
     struct hp_hash_index *index = &weighted->library_index;
-    struct hp_weighted_library *grown =
-        hp_grown(weighted->libraries, weighted->library_count, &weighted->library_room, sizeof *grown);
-    if (grown == NULL)
+    if (!HP_MAKE_ROOM(weighted->libraries, weighted->library_count + 1, weighted->library_room))
         return fail(weighted, HP_NO_LIBRARY);
-    weighted->libraries = grown;
     if (!hp_hash_make_room(index))
         return fail(weighted, HP_NO_LIBRARY);
     path = harmless(weighted, path);
@@ -86,10 +83,11 @@ uint32_t hp_weighted_library(struct hp_weighted *weighted, const char *path, con
     for (; index->slots[slot].number != 0; slot = hp_hash_next(index, slot)) {
         const uint32_t number = index->slots[slot].number - 1;
         if (index->slots[slot].hash == hash &&
-            strcmp(place_of(weighted, grown[number].path), place_of(weighted, path)) == 0)
+            strcmp(place_of(weighted, weighted->libraries[number].path), place_of(weighted, path)) == 0)
             return number;
     }
-    grown[weighted->library_count++] = (struct hp_weighted_library){path, harmless(weighted, build_id)};
+    weighted->libraries[weighted->library_count++] =
+        (struct hp_weighted_library){path, harmless(weighted, build_id)};
     hp_hash_put(index, slot, hash, (uint32_t)weighted->library_count);
     return (uint32_t)weighted->library_count - 1;
 }
@@ -105,11 +103,8 @@ static bool is_function(const struct hp_weighted *weighted, uint32_t number, con
 uint32_t hp_weighted_function(struct hp_weighted *weighted, const char *name, const char *file, uint32_t library)
 {
     struct hp_hash_index *index = &weighted->function_index;
-    struct hp_weighted_function *grown =
-        hp_grown(weighted->functions, weighted->function_count, &weighted->function_room, sizeof *grown);
-    if (grown == NULL)
+    if (!HP_MAKE_ROOM(weighted->functions, weighted->function_count + 1, weighted->function_room))
         return fail(weighted, 0);
-    weighted->functions = grown;
     if (!hp_hash_make_room(index))
         return fail(weighted, 0);
     name = name[0] != '\0' ? harmless(weighted, name) : "?";
@@ -121,7 +116,7 @@ uint32_t hp_weighted_function(struct hp_weighted *weighted, const char *name, co
         if (index->slots[slot].hash == hash &&
             is_function(weighted, index->slots[slot].number - 1, name, file, library))
             return index->slots[slot].number - 1;
-    grown[weighted->function_count++] = (struct hp_weighted_function){name, file, library};
+    weighted->functions[weighted->function_count++] = (struct hp_weighted_function){name, file, library};
     hp_hash_put(index, slot, hash, (uint32_t)weighted->function_count);
     return (uint32_t)weighted->function_count - 1;
 }
@@ -142,13 +137,10 @@ static bool is_same(const struct hp_weighted_node *a, const struct hp_weighted_n
 
 static bool make_room(struct hp_weighted *weighted)
 {
-    struct hp_weighted_node *grown =
-        hp_grown(weighted->nodes, weighted->node_count + 1, &weighted->node_room, sizeof *grown);
-    if (grown == NULL)
+    if (!HP_MAKE_ROOM(weighted->nodes, weighted->node_count + 2, weighted->node_room))
         return false;
-    weighted->nodes = grown;
     if (weighted->node_count == 0)
-        grown[weighted->node_count++] = (struct hp_weighted_node){0};
+        weighted->nodes[weighted->node_count++] = (struct hp_weighted_node){0};
     return weighted->node_count < UINT32_MAX && hp_hash_make_room(&weighted->node_index);
 }
 
@@ -176,26 +168,12 @@ uint32_t hp_weighted_below(struct hp_weighted *weighted, uint32_t parent, uint32
 
 /* --------------------------------------------------------------------------------------------------- weights */
 
-static bool grow_numbers(uint64_t **numbers, size_t from, size_t to)
+static bool reaches(struct hp_weights *weights, uint32_t node)
 {
-    uint64_t *grown = realloc(*numbers, to * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    memset(grown + from, 0, (to - from) * sizeof *grown);
-    *numbers = grown;
-    return true;
-}
-
-static bool reaches(struct hp_weighted *weighted, struct hp_weights *weights, uint32_t node)
-{
-    if (node < weights->room)
-        return true;
-    const size_t room = weighted->node_room > node ? weighted->node_room : (size_t)node + 1;
-    if (!grow_numbers(&weights->own, weights->room, room) || !grow_numbers(&weights->counts, weights->room, room) ||
-        !grow_numbers(&weights->before, weights->room, room))
-        return false;
-    weights->room = room;
-    return true;
+    const size_t count = (size_t)node + 1;
+    size_t own = weights->room, counts = weights->room;
+    return HP_MAKE_ZEROED_ROOM(weights->own, count, own) && HP_MAKE_ZEROED_ROOM(weights->counts, count, counts) &&
+           HP_MAKE_ZEROED_ROOM(weights->before, count, weights->room);
 }
 
 void hp_weighted_add(struct hp_weighted *weighted, enum hp_dimension dimension, uint32_t node, uint64_t weight,
@@ -204,7 +182,7 @@ void hp_weighted_add(struct hp_weighted *weighted, enum hp_dimension dimension, 
     struct hp_weights *weights = &weighted->weights[dimension];
     if (weight == 0 && count == 0)
         return;
-    if (!reaches(weighted, weights, node)) {
+    if (!reaches(weights, node)) {
         fail(weighted, 0);
     } else if (weighted->is_before) {
         weights->before[node] += weight;
@@ -222,14 +200,11 @@ void hp_weighted_share(struct hp_weighted *weighted, enum hp_dimension dimension
 {
     if (weighted->is_before || (weight == 0 && count == 0))
         return;
-    struct hp_weighted_share *shares =
-        hp_grown(weighted->shares, weighted->share_count, &weighted->share_room, sizeof *shares);
-    if (shares == NULL) {
+    if (!HP_MAKE_ROOM(weighted->shares, weighted->share_count + 1, weighted->share_room)) {
         fail(weighted, 0);
         return;
     }
-    weighted->shares = shares;
-    shares[weighted->share_count++] =
+    weighted->shares[weighted->share_count++] =
         (struct hp_weighted_share){dimension, node, harmless(weighted, zone), weight, count};
 }
 

@@ -3,16 +3,12 @@
 
 #include <stdlib.h>
 
+#include "growing_array.h"
+
 struct hp_program *hp_programs_add(struct hp_programs *programs)
 {
-    if (programs->count == programs->capacity) {
-        const size_t capacity = 2 * programs->capacity + 8;
-        struct hp_program *all = realloc(programs->all, capacity * sizeof *all);
-        if (all == NULL)
-            return NULL;
-        programs->all = all;
-        programs->capacity = capacity;
-    }
+    if (!HP_MAKE_ROOM(programs->all, programs->count + 1, programs->capacity))
+        return NULL;
     struct hp_program *program = &programs->all[programs->count++];
     *program = (struct hp_program){0};
     return program;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "growing_array.h"
 #include "profile.h"
 
 void hp_reader_open(struct hp_reader *reader, hp_read_name *read_name)
@@ -26,19 +27,9 @@ static bool fail(struct hp_reader *reader, const char *problem)
 
 static bool make_room(struct hp_reader *reader)
 {
-    if (reader->count < reader->capacity)
-        return true;
-    const size_t capacity = 2 * reader->capacity + 8;
-    void *sessions = realloc(reader->sessions, capacity * sizeof(void *));
-    if (sessions != NULL)
-        reader->sessions = sessions;
-    void *snapshots = realloc(reader->snapshots, capacity * sizeof(void *));
-    if (snapshots != NULL)
-        reader->snapshots = snapshots;
-    if (sessions == NULL || snapshots == NULL)
-        return false;
-    reader->capacity = capacity;
-    return true;
+    size_t capacity = reader->capacity;
+    return HP_MAKE_ROOM(reader->sessions, reader->count + 1, capacity) &&
+           HP_MAKE_ROOM(reader->snapshots, reader->count + 1, reader->capacity);
 }
 
 static void forget(struct hp_read_session *session)

@@ -11,6 +11,7 @@
 
 #include "arith.h"
 #include "clock.h"
+#include "growing_array.h"
 #include "task_events.h"
 #include "task_files.h"
 #include "used_time.h"
@@ -74,17 +75,9 @@ static bool grow_places(void)
 
 static bool grow_processes(void)
 {
-    const size_t capacity = 2 * state.capacity + 64;
-    struct hp_process *all = realloc(state.table.all, capacity * sizeof *all);
-    if (all == NULL)
-        return false;
-    state.table.all = all;
-    uint32_t *living = realloc(state.living, capacity * sizeof *living);
-    if (living == NULL)
-        return false;
-    state.living = living;
-    state.capacity = capacity;
-    return true;
+    size_t capacity = state.capacity;
+    return HP_MAKE_ROOM(state.table.all, state.table.count + 1, capacity) &&
+           HP_MAKE_ROOM(state.living, state.table.count + 1, state.capacity);
 }
 
 static struct hp_executed *add_image(struct hp_process *process, uint64_t ns, const char *name)
@@ -104,7 +97,7 @@ static struct hp_executed *add_image(struct hp_process *process, uint64_t ns, co
 static struct hp_process *add(uint32_t pid, uint32_t parent, uint64_t ns)
 {
     struct hp_process_table *table = &state.table;
-    if (table->count == MOST_PROCESSES || (table->count == state.capacity && !grow_processes()) ||
+    if (table->count == MOST_PROCESSES || !grow_processes() ||
         (2 * table->count >= state.place_count && !grow_places())) {
         table->has_missed = true;
         return NULL;

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "growing_array.h"
 #include "perf_ring.h"
 
 #define RING_PAGES 32u /* of the 516 KB per CPU that users may lock */
@@ -48,15 +49,9 @@ bool hp_task_events_begin(uint32_t pid)
 
 static struct hp_task_event *new_event(void)
 {
-    if (events.waiting_count == events.waiting_capacity) {
-        const size_t capacity = 2 * events.waiting_capacity + 64;
-        struct hp_task_event *more = realloc(events.waiting, capacity * sizeof *more);
-        if (more == NULL) {
-            events.has_missed = true;
-            return NULL;
-        }
-        events.waiting = more;
-        events.waiting_capacity = capacity;
+    if (!HP_MAKE_ROOM(events.waiting, events.waiting_count + 1, events.waiting_capacity)) {
+        events.has_missed = true;
+        return NULL;
     }
     struct hp_task_event *event = &events.waiting[events.waiting_count++];
     memset(event, 0, sizeof *event);

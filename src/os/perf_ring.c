@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "growing_array.h"
+
 #define MOST_RECORD 65536u /* its size has 16 bits */
 
 static bool map_ring(struct hp_perf_ring *ring, size_t pages, size_t least_pages)
@@ -57,14 +59,8 @@ bool hp_perf_rings_open(struct hp_perf_rings *rings, const struct perf_event_att
 
 static bool keep_more(struct hp_perf_rings *rings, int fd)
 {
-    if (rings->more_count == rings->more_room) {
-        const size_t room = 2 * rings->more_room + 64;
-        int *more = realloc(rings->more, room * sizeof *more);
-        if (more == NULL)
-            return false;
-        rings->more = more;
-        rings->more_room = room;
-    }
+    if (!HP_MAKE_ROOM(rings->more, rings->more_count + 1, rings->more_room))
+        return false;
     rings->more[rings->more_count++] = fd;
     return true;
 }

@@ -22,6 +22,7 @@
 #include "alloc_library.h"
 #include "clock.h"
 #include "files.h"
+#include "growing_array.h"
 #include "options.h"
 #include "process.h"
 #include "program_file.h"
@@ -188,15 +189,9 @@ static void visit(const char *name, void *context)
         return;
     if (pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
         memcmp(header.magic, HP_MAGIC, sizeof header.magic) == 0 && header.version == HP_LAYOUT_VERSION) {
-        if (work.left_count == work.left_capacity) {
-            const size_t capacity = 2 * work.left_capacity + 64;
-            struct left *more = realloc(work.left, capacity * sizeof *more);
-            if (more == NULL) {
-                close(fd);
-                return;
-            }
-            work.left = more;
-            work.left_capacity = capacity;
+        if (!HP_MAKE_ROOM(work.left, work.left_count + 1, work.left_capacity)) {
+            close(fd);
+            return;
         }
         struct left *left = &work.left[work.left_count++];
         *left = (struct left){.pid = header.pid,

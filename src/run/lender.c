@@ -157,12 +157,10 @@ static struct borrower *borrower_of(uint32_t pid, uint64_t start)
     for (size_t at = lender.borrower_count; at-- > 0;)
         if (lender.borrowers[at].pid == pid && lender.borrowers[at].start == start)
             return &lender.borrowers[at];
-    struct borrower *all = hp_grown(lender.borrowers, lender.borrower_count, &lender.borrower_room, sizeof *all);
-    if (all == NULL)
+    if (!HP_MAKE_ROOM(lender.borrowers, lender.borrower_count + 1, lender.borrower_room))
         return NULL;
-    lender.borrowers = all;
-    all[lender.borrower_count] = (struct borrower){.pid = pid, .start = start};
-    return &all[lender.borrower_count++];
+    lender.borrowers[lender.borrower_count] = (struct borrower){.pid = pid, .start = start};
+    return &lender.borrowers[lender.borrower_count++];
 }
 
 /*

@@ -50,8 +50,7 @@ struct everything {
 static bool add_row(void *context, uint64_t place, const struct hp_unwind_rule *rule)
 {
     struct everything *all = context;
-    all->rows = hp_grown(all->rows, all->row_count, &all->row_room, sizeof *all->rows);
-    assert_non_null(all->rows);
+    assert_true(HP_MAKE_ROOM(all->rows, all->row_count + 1, all->row_room));
     all->rows[all->row_count++] = (struct row){place, *rule};
     all->functions[all->count - 1].count++;
     return true;
@@ -65,8 +64,7 @@ static int32_t add_expression(void *context, const uint8_t *bytes, size_t size)
 
 static void add_function(struct everything *all, uint64_t start, uint64_t end)
 {
-    all->functions = hp_grown(all->functions, all->count, &all->room, sizeof *all->functions);
-    assert_non_null(all->functions);
+    assert_true(HP_MAKE_ROOM(all->functions, all->count + 1, all->room));
     all->functions[all->count] = (struct function){start, end, all->count, all->row_count, 0};
     all->count++;
 }

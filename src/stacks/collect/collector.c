@@ -256,16 +256,7 @@ static struct found follow_waiting(const struct hp_event *event, struct hp_proce
 
 static bool has_place_for(uint32_t wait)
 {
-    if (wait < collector.wait_room)
-        return true;
-    const size_t room = 2 * (size_t)wait + 64;
-    struct place *waits = realloc(collector.waits, room * sizeof *waits);
-    if (waits == NULL)
-        return false;
-    memset(waits + collector.wait_room, 0, (room - collector.wait_room) * sizeof *waits);
-    collector.waits = waits;
-    collector.wait_room = room;
-    return true;
+    return HP_MAKE_ZEROED_ROOM(collector.waits, (size_t)wait + 1, collector.wait_room);
 }
 
 static void begin_wait(const struct hp_event *event)
@@ -312,12 +303,9 @@ static void end_wait(const struct hp_event *event)
 static struct hp_heap_live *heap_of(uint32_t number)
 {
     while (collector.heap_count <= number) {
-        struct hp_heap_live *heaps =
-            hp_grown(collector.heaps, collector.heap_count, &collector.heap_room, sizeof *heaps);
-        if (heaps == NULL)
+        if (!HP_MAKE_ROOM(collector.heaps, collector.heap_count + 1, collector.heap_room))
             return NULL;
-        collector.heaps = heaps;
-        memset(&heaps[collector.heap_count++], 0, sizeof *heaps);
+        memset(&collector.heaps[collector.heap_count++], 0, sizeof *collector.heaps);
     }
     return &collector.heaps[number];
 }

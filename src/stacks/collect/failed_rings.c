@@ -28,11 +28,9 @@ static bool is_known(const struct list *list, uint32_t pid)
 
 static void add(struct list *list, uint32_t pid, int error)
 {
-    uint32_t *pids = is_known(list, pid) ? NULL : hp_grown(list->pids, list->count, &list->room, sizeof *pids);
-    if (pids == NULL)
+    if (is_known(list, pid) || !HP_MAKE_ROOM(list->pids, list->count + 1, list->room))
         return;
-    list->pids = pids;
-    pids[list->count++] = pid;
+    list->pids[list->count++] = pid;
     if (list->error == 0)
         list->error = error;
 }

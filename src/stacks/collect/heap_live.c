@@ -134,14 +134,12 @@ static bool find_stack(struct hp_heap_live *heap, uint32_t stack, uint32_t *ret_
 {
     if (find(&heap->stack_index, stack + 1, ret_at))
         return true;
-    struct hp_heap_stack *stacks = hp_grown(heap->stacks, heap->stack_count, &heap->stack_room, sizeof *stacks);
-    if (stacks == NULL)
+    if (!HP_MAKE_ROOM(heap->stacks, heap->stack_count + 1, heap->stack_room))
         return false;
-    heap->stacks = stacks;
     if (!has_room(&heap->stack_index))
         return false;
     *ret_at = (uint32_t)heap->stack_count;
-    stacks[heap->stack_count++] = (struct hp_heap_stack){.stack = stack};
+    heap->stacks[heap->stack_count++] = (struct hp_heap_stack){.stack = stack};
     put(&heap->stack_index, stack + 1, *ret_at);
     return true;
 }
@@ -156,10 +154,7 @@ static void note_change(struct hp_heap_live *heap, uint32_t at)
 
 static bool make_room_for_change(struct hp_heap_live *heap)
 {
-    uint32_t *changed = hp_grown(heap->changed, heap->changed_count, &heap->changed_room, sizeof *changed);
-    if (changed != NULL)
-        heap->changed = changed;
-    return changed != NULL;
+    return HP_MAKE_ROOM(heap->changed, heap->changed_count + 1, heap->changed_room);
 }
 
 void hp_heap_live_look(struct hp_heap_live *heap, uint64_t counted_bytes)
@@ -184,11 +179,8 @@ static bool find_place(struct hp_heap_live *heap, uint32_t *ret_at)
         *ret_at = heap->unused[heap->unused_count - 1];
         return true;
     }
-    struct hp_heap_block_seen *blocks =
-        hp_grown(heap->blocks, heap->block_count, &heap->block_room, sizeof *blocks);
-    if (blocks == NULL)
+    if (!HP_MAKE_ROOM(heap->blocks, heap->block_count + 1, heap->block_room))
         return false;
-    heap->blocks = blocks;
     *ret_at = (uint32_t)heap->block_count;
     return true;
 }
@@ -226,11 +218,9 @@ static void take_from(struct hp_heap_stack *stack, uint64_t bytes, uint64_t bloc
 
 static void give_place_back(struct hp_heap_live *heap, uint32_t place)
 {
-    uint32_t *unused = hp_grown(heap->unused, heap->unused_count, &heap->unused_room, sizeof *unused);
-    if (unused == NULL)
+    if (!HP_MAKE_ROOM(heap->unused, heap->unused_count + 1, heap->unused_room))
         return;
-    heap->unused = unused;
-    unused[heap->unused_count++] = place;
+    heap->unused[heap->unused_count++] = place;
 }
 
 /* If the list of changes has no memory, the peak becomes slightly wrong, nothing else. */

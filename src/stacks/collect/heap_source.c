@@ -85,10 +85,7 @@ static uint32_t session_of(const char *path)
 
 static void open_ring(const char *path)
 {
-    struct ring **rings = hp_grown(source.rings, source.count, &source.room, sizeof(struct ring *));
-    struct ring *ring = rings != NULL ? calloc(1, sizeof *ring) : NULL;
-    if (rings != NULL)
-        source.rings = rings;
+    struct ring *ring = HP_MAKE_ROOM(source.rings, source.count + 1, source.room) ? calloc(1, sizeof *ring) : NULL;
     if (ring == NULL)
         return;
     snprintf(ring->path, sizeof ring->path, "%s", path);
@@ -135,14 +132,11 @@ static void find_rings(void)
  */
 static void gather(struct hp_event *event)
 {
-    struct hp_event **gathered =
-        hp_grown(source.gathered, source.gathered_count, &source.gathered_room, sizeof(struct hp_event *));
-    if (gathered == NULL) {
+    if (!HP_MAKE_ROOM(source.gathered, source.gathered_count + 1, source.gathered_room)) {
         hp_event_put(HP_EVENT_BY_HEAP, event);
         return;
     }
-    source.gathered = gathered;
-    gathered[source.gathered_count++] = event;
+    source.gathered[source.gathered_count++] = event;
 }
 
 /* Events of one ring arrive in order; their numbers break ties. */

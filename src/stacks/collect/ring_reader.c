@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "files.h"
+#include "growing_array.h"
 
 #define MOST_CAPACITY (UINT64_C(1) << 28)
 #define SKIPPED_HEADER 16u /* of a record that fills the rest of the file */
@@ -86,14 +87,7 @@ void hp_ring_reader_tell(struct hp_ring_reader *reader, enum hp_stack_ring_end e
 
 static bool has_room(struct hp_ring_reader *reader, size_t bytes)
 {
-    if (bytes <= reader->room)
-        return true;
-    unsigned char *larger = realloc(reader->buffer, bytes);
-    if (larger == NULL)
-        return false;
-    reader->buffer = larger;
-    reader->room = bytes;
-    return true;
+    return HP_MAKE_ROOM(reader->buffer, bytes, reader->room);
 }
 
 /* Whether the parts fit into what was read: the record in the file may have changed since. */

@@ -3,16 +3,12 @@
 
 #include <stdlib.h>
 
+#include "growing_array.h"
+
 bool hp_sample_window_add(struct hp_sample_window *window, uint32_t node, bool is_kernel)
 {
-    if (window->count == window->room) {
-        const size_t room = 2 * window->room + 128;
-        struct hp_waiting_sample *all = realloc(window->all, room * sizeof *all);
-        if (all == NULL)
-            return false;
-        window->all = all;
-        window->room = room;
-    }
+    if (!HP_MAKE_ROOM(window->all, window->count + 1, window->room))
+        return false;
     window->all[window->count++] = (struct hp_waiting_sample){node, is_kernel};
     return true;
 }

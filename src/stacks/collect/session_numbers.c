@@ -27,11 +27,9 @@ static uint32_t find(const char *name)
 
 static uint32_t add(const char *name, size_t length)
 {
-    char(*names)[MOST_NAME] = hp_grown(sessions.names, sessions.count, &sessions.room, sizeof *sessions.names);
-    if (names == NULL)
+    if (!HP_MAKE_ROOM(sessions.names, sessions.count + 1, sessions.room))
         return 0;
-    sessions.names = names;
-    memcpy(names[sessions.count++], name, length + 1);
+    memcpy(sessions.names[sessions.count++], name, length + 1);
     return (uint32_t)sessions.count;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "growing_array.h"
 #include "task_files.h"
 
 #define MOST_MAPS (16u << 20)
@@ -131,11 +132,8 @@ char *hp_process_maps(uint32_t pid)
     if (file == NULL)
         return NULL;
     do {
-        room = 2 * room + 65536;
-        char *larger = realloc(text, room);
-        if (larger == NULL)
+        if (!HP_MAKE_ROOM(text, length + 65536, room))
             break;
-        text = larger;
         length += fread(text + length, 1, room - length - 1, file);
         text[length] = '\0';
     } while (length == room - 1 && room < MOST_MAPS);

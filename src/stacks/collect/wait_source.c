@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "event_queue.h"
+#include "growing_array.h"
 
 #define STACK_BYTES 63488u /* as in samples */
 #define MOST_WAITS 65536u
@@ -19,8 +20,9 @@ static struct {
     char text[MOST_TEXT + 1];
     char stack[STACK_BYTES];
     size_t stack_bytes;
-    uint32_t *unused;                         /* free numbers */
-    uint32_t unused_count, unused_room, most; /* numbers up to `most` were given out */
+    uint32_t *unused; /* free numbers */
+    size_t unused_count, unused_room;
+    uint32_t most; /* numbers up to `most` were given out */
 } source;
 
 void hp_wait_source_meet(uint32_t pid)
@@ -54,14 +56,8 @@ static uint32_t new_number(void)
 
 static void give_number_back(uint32_t number)
 {
-    if (source.unused_count == source.unused_room) {
-        const uint32_t room = 2 * source.unused_room + 64;
-        uint32_t *unused = realloc(source.unused, room * sizeof *unused);
-        if (unused == NULL)
-            return;
-        source.unused = unused;
-        source.unused_room = room;
-    }
+    if (!HP_MAKE_ROOM(source.unused, source.unused_count + 1, source.unused_room))
+        return;
     source.unused[source.unused_count++] = number;
 }
 

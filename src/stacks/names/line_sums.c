@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "growing_array.h"
+
 static const struct hp_named_frame *frames_of(const struct hp_named_stacks *stacks,
                                               const struct hp_named_node *node)
 {
@@ -14,14 +16,8 @@ static const struct hp_named_frame *frames_of(const struct hp_named_stacks *stac
 
 static bool add_place(struct hp_line_table *table, size_t *room, uint64_t at)
 {
-    if (table->count == *room) {
-        const size_t more = 2 * *room + 64;
-        struct hp_line_sum *all = realloc(table->all, more * sizeof *all);
-        if (all == NULL)
-            return false;
-        table->all = all;
-        *room = more;
-    }
+    if (!HP_MAKE_ROOM(table->all, table->count + 1, *room))
+        return false;
     table->all[table->count++] = (struct hp_line_sum){.at = at};
     return true;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collector.h"
+#include "growing_array.h"
 #include "named_stacks.h"
 #include "program_stacks.h"
 #include "symbolizer.h"
@@ -36,14 +37,8 @@ static bool keep_text(struct naming *naming, const char *text, const char **ret_
 {
     struct hp_named_stacks *named = naming->named;
     const size_t bytes = strlen(text) + 1;
-    if (bytes > naming->text_room - named->text_bytes) {
-        const size_t room = 2 * naming->text_room + bytes + 65536;
-        char *texts = realloc(named->texts, room);
-        if (texts == NULL)
-            return false;
-        named->texts = texts;
-        naming->text_room = room;
-    }
+    if (!HP_MAKE_ROOM(named->texts, named->text_bytes + bytes, naming->text_room))
+        return false;
     memcpy(named->texts + named->text_bytes, text, bytes);
     *ret_place = (const char *)(uintptr_t)named->text_bytes; /* until settle_texts */
     named->text_bytes += bytes;
@@ -128,14 +123,8 @@ static bool find_function(struct naming *naming, const struct hp_source_place *p
 static bool add_frame(struct naming *naming, const struct hp_source_place *place, uint32_t image)
 {
     struct hp_named_stacks *named = naming->named;
-    if (named->frame_count == naming->frame_room) {
-        const size_t room = 2 * naming->frame_room + 1024;
-        struct hp_named_frame *frames = realloc(named->frames, room * sizeof *frames);
-        if (frames == NULL)
-            return false;
-        named->frames = frames;
-        naming->frame_room = room;
-    }
+    if (!HP_MAKE_ROOM(named->frames, named->frame_count + 1, naming->frame_room))
+        return false;
     struct hp_named_frame *frame = &named->frames[named->frame_count];
     if (!find_function(naming, place, image, &frame->function))
         return false;

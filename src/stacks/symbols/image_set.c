@@ -136,10 +136,7 @@ static char *path_without_mark(const char *path)
 
 static struct hp_image *add_image(struct hp_image_set *set, const struct hp_image_place *place)
 {
-    struct hp_image **larger = hp_grown(set->all, set->count, &set->room, sizeof(struct hp_image *));
-    struct hp_image *image = larger != NULL ? calloc(1, sizeof *image) : NULL;
-    if (larger != NULL)
-        set->all = larger;
+    struct hp_image *image = HP_MAKE_ROOM(set->all, set->count + 1, set->room) ? calloc(1, sizeof *image) : NULL;
     if (image == NULL)
         return NULL;
     image->file.fd = -1;
@@ -165,10 +162,7 @@ struct hp_image *hp_image_set_find(struct hp_image_set *set, const struct hp_ima
     struct hp_image *image = known_by_name(set, place);
     if (image != NULL)
         return image;
-    struct hp_image_name *larger = hp_grown(set->names, set->name_count, &set->name_room, sizeof *set->names);
-    char *path = larger != NULL ? strdup(place->path) : NULL;
-    if (larger != NULL)
-        set->names = larger;
+    char *path = HP_MAKE_ROOM(set->names, set->name_count + 1, set->name_room) ? strdup(place->path) : NULL;
     if (path == NULL)
         return NULL;
     image = known_by_build_id(set, &place->build_id);

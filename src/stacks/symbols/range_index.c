@@ -18,11 +18,9 @@ bool hp_ranges_add(struct hp_ranges *ranges, const struct hp_range *range)
 {
     if (range->start >= range->end)
         return true;
-    struct hp_range *larger = hp_grown(ranges->all, ranges->count, &ranges->room, sizeof *larger);
-    if (larger == NULL)
+    if (!HP_MAKE_ROOM(ranges->all, ranges->count + 1, ranges->room))
         return false;
-    ranges->all = larger;
-    larger[ranges->count++] = *range;
+    ranges->all[ranges->count++] = *range;
     return true;
 }
 

@@ -133,12 +133,10 @@ static bool add_ranges(struct reading *reading, Dwarf_Die *entry, uint32_t numbe
 static uint32_t add_call(struct reading *reading, Dwarf_Die *entry, uint32_t around, uint32_t depth)
 {
     struct hp_inline_calls *calls = reading->calls;
-    struct hp_inline_call *larger = hp_grown(calls->all, calls->count, &calls->room, sizeof *larger);
-    if (larger == NULL) {
+    if (!HP_MAKE_ROOM(calls->all, calls->count + 1, calls->room)) {
         reading->is_good = false;
         return around;
     }
-    calls->all = larger;
     if (calls->count + 1 >= HP_RANGE_NONE || !add_ranges(reading, entry, (uint32_t)calls->count, depth))
         return around;
     calls->all[calls->count] = (struct hp_inline_call){.entry = *entry, .around = around};
@@ -291,12 +289,10 @@ static uint64_t line_table_of(Dwarf_Die *entry)
 static bool add_unit(struct hp_source_lines *lines, struct hp_ranges *ranges, Dwarf_Die *entry, Dwarf_Die *inside)
 {
     const struct hp_libdw *libdw = libdw_get();
-    struct unit *larger = hp_grown(lines->units, lines->unit_count, &lines->unit_room, sizeof *larger);
     Dwarf_Addr base = 0, start = 0, end = 0;
     size_t count = 0;
-    if (larger == NULL)
+    if (!HP_MAKE_ROOM(lines->units, lines->unit_count + 1, lines->unit_room))
         return false;
-    lines->units = larger;
     for (ptrdiff_t at = 0; (at = libdw->dwarf_ranges(entry, at, &base, &start, &end)) > 0; count++)
         if (count == MOST_PIECES ||
             !hp_ranges_add(ranges, &(struct hp_range){start, end, (uint32_t)lines->unit_count, 0}))
@@ -468,15 +464,12 @@ static const char *whole_path(struct unit *unit, const char *file)
     for (size_t at = 0; at < unit->path_count; at++)
         if (unit->paths[at].file == file)
             return unit->paths[at].whole;
-    struct path *paths = hp_grown(unit->paths, unit->path_count, &unit->path_room, sizeof *paths);
     const size_t size = strlen(unit->folder) + 1 + strlen(file) + 1;
-    char *whole = paths != NULL ? malloc(size) : NULL;
-    if (paths != NULL)
-        unit->paths = paths;
+    char *whole = HP_MAKE_ROOM(unit->paths, unit->path_count + 1, unit->path_room) ? malloc(size) : NULL;
     if (whole == NULL)
         return file;
     snprintf(whole, size, "%s/%s", unit->folder, file);
-    paths[unit->path_count++] = (struct path){file, whole};
+    unit->paths[unit->path_count++] = (struct path){file, whole};
     return whole;
 }
 

@@ -9,6 +9,7 @@
 #include "demangle.h"
 #include "elf_file.h"
 #include "function_starts.h"
+#include "growing_array.h"
 #include "image_file.h"
 #include "range_index.h"
 #include "text.h"
@@ -202,15 +203,8 @@ static void free_symbols(struct hp_image_symbols *symbols)
 /* NULL: no memory. */
 static struct hp_image_symbols *symbols_of(struct hp_symbolizer *symbolizer, const struct hp_image *image)
 {
-    if (image->number >= symbolizer->count) {
-        const size_t count = (size_t)image->number * 2 + 16;
-        struct hp_image_symbols **larger = realloc(symbolizer->images, count * sizeof(struct hp_image_symbols *));
-        if (larger == NULL)
-            return NULL;
-        memset(larger + symbolizer->count, 0, (count - symbolizer->count) * sizeof(struct hp_image_symbols *));
-        symbolizer->images = larger;
-        symbolizer->count = count;
-    }
+    if (!HP_MAKE_ZEROED_ROOM(symbolizer->images, (size_t)image->number + 1, symbolizer->count))
+        return NULL;
     struct hp_image_symbols *symbols = symbolizer->images[image->number];
     if (symbols != NULL)
         return symbols;

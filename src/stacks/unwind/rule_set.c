@@ -42,11 +42,8 @@ static bool make_index(struct hp_rule_set *set)
 
 static bool add_block(struct hp_rule_set *set)
 {
-    struct hp_unwind_rule **larger =
-        hp_grown(set->blocks, set->block_count, &set->block_room, sizeof(struct hp_unwind_rule *));
-    struct hp_unwind_rule *block = larger != NULL ? malloc(HP_RULE_BLOCK * sizeof *block) : NULL;
-    if (larger != NULL)
-        set->blocks = larger;
+    const bool has_room = HP_MAKE_ROOM(set->blocks, set->block_count + 1, set->block_room);
+    struct hp_unwind_rule *block = has_room ? malloc(HP_RULE_BLOCK * sizeof *block) : NULL;
     if (block == NULL)
         return false;
     set->blocks[set->block_count++] = block;

@@ -37,12 +37,10 @@ static void forget(struct hp_space *space) { memset(space->remembered, 0, sizeof
 
 static bool insert(struct hp_space *space, size_t at, const struct hp_mapping *mapping)
 {
-    struct hp_mapping *larger = hp_grown(space->all, space->count, &space->room, sizeof *larger);
-    if (larger == NULL)
+    if (!HP_MAKE_ROOM(space->all, space->count + 1, space->room))
         return false;
-    space->all = larger;
-    memmove(larger + at + 1, larger + at, (space->count - at) * sizeof *larger);
-    larger[at] = *mapping;
+    memmove(space->all + at + 1, space->all + at, (space->count - at) * sizeof *space->all);
+    space->all[at] = *mapping;
     space->count++;
     return true;
 }

@@ -16,6 +16,7 @@
 
 #include "bytes.h"
 #include "calls.h"
+#include "growing_array.h"
 #include "machine.h"
 #include "unwind_table.h"
 
@@ -313,15 +314,8 @@ static struct hp_unwind_table *make_table(const struct hp_image *image)
 
 struct hp_unwind_table *hp_unwinder_table(struct hp_unwinder *unwinder, const struct hp_image *image)
 {
-    if (image->number >= unwinder->count) {
-        const size_t count = (size_t)image->number * 2 + 16;
-        struct hp_unwind_table **larger = realloc(unwinder->tables, count * sizeof(struct hp_unwind_table *));
-        if (larger == NULL)
-            return NULL;
-        memset(larger + unwinder->count, 0, (count - unwinder->count) * sizeof(struct hp_unwind_table *));
-        unwinder->tables = larger;
-        unwinder->count = count;
-    }
+    if (!HP_MAKE_ZEROED_ROOM(unwinder->tables, (size_t)image->number + 1, unwinder->count))
+        return NULL;
     if (unwinder->tables[image->number] == NULL)
         unwinder->tables[image->number] = make_table(image);
     return unwinder->tables[image->number];

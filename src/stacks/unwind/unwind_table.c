@@ -96,16 +96,10 @@ static bool add_row(void *context, uint64_t place, const struct hp_unwind_rule *
     const uint64_t from = place - table->base;
     if (from > UINT32_MAX || table->row_count == MOST_ROWS)
         return false;
-    if (table->row_count == table->row_room) {
-        const size_t room = table->row_room == 0 ? 256 : table->row_room * 2;
-        uint32_t *places = realloc(table->places, room * sizeof *places);
-        table->places = places != NULL ? places : table->places;
-        uint16_t *rule_of = places != NULL ? realloc(table->rule_of, room * sizeof *rule_of) : NULL;
-        if (rule_of == NULL)
-            return false;
-        table->rule_of = rule_of;
-        table->row_room = room;
-    }
+    size_t room = table->row_room;
+    if (!HP_MAKE_ROOM(table->places, table->row_count + 1, room) ||
+        !HP_MAKE_ROOM(table->rule_of, table->row_count + 1, table->row_room))
+        return false;
     table->places[table->row_count] = (uint32_t)from;
     table->rule_of[table->row_count++] = hp_rule_set_number(&table->rules, rule);
     return true;
@@ -132,11 +126,9 @@ static void make_rows(struct hp_unwind_table *table, struct hp_unwind_stretch *s
 static bool add_function(struct making *making, uint64_t start, uint64_t end,
                          const struct hp_unwind_stretch *stretch)
 {
-    struct function *larger = hp_grown(making->functions, making->count, &making->room, sizeof *larger);
-    if (larger == NULL)
+    if (!HP_MAKE_ROOM(making->functions, making->count + 1, making->room))
         return false;
-    making->functions = larger;
-    larger[making->count++] = (struct function){start, end, *stretch};
+    making->functions[making->count++] = (struct function){start, end, *stretch};
     return true;
 }
 

@@ -221,10 +221,8 @@ static void fold(struct hp_console *console, uint64_t id, bool is_folded)
         view->folded[at] = view->folded[--view->folded_count];
     if (!is_folded || at < view->folded_count)
         return;
-    uint64_t *folded = hp_grown(view->folded, view->folded_count, &view->folded_room, sizeof *folded);
-    if (folded == NULL)
+    if (!HP_MAKE_ROOM(view->folded, view->folded_count + 1, view->folded_room))
         return;
-    view->folded = folded;
     view->folded[view->folded_count++] = id;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "growing_array.h"
 #include "screen_table.h"
 #include "sort.h"
 #include "text.h"
@@ -56,13 +57,8 @@ size_t hp_table_sort_column(const struct hp_table *table, const struct hp_table_
 
 static bool keep_order(struct hp_table_view *view, const struct hp_table_row *const *rows, size_t count)
 {
-    if (count > view->order_room) {
-        uint64_t *order = realloc(view->order, count * sizeof *order);
-        if (order == NULL)
-            return false;
-        view->order = order;
-        view->order_room = count;
-    }
+    if (!HP_MAKE_ROOM(view->order, count, view->order_room))
+        return false;
     for (size_t at = 0; at < count; at++)
         view->order[at] = rows[at]->id;
     view->order_count = count;

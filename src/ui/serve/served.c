@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "demangle.h"
 #include "function_sums.h"
+#include "growing_array.h"
 #include "page.h"
 #include "stack_file.h"
 #include "stack_weights.h"
@@ -23,15 +24,8 @@
 bool hp_body_add(void *context, const char *bytes, size_t length)
 {
     struct hp_body *body = context;
-    if (length > body->capacity - body->length) {
-        const size_t capacity =
-            2 * body->capacity > body->length + length ? 2 * body->capacity : body->length + length;
-        char *more = realloc(body->bytes, capacity);
-        if (more == NULL)
-            return false;
-        body->bytes = more;
-        body->capacity = capacity;
-    }
+    if (!HP_MAKE_ROOM(body->bytes, body->length + length, body->capacity))
+        return false;
     if (length > 0)
         memcpy(body->bytes + body->length, bytes, length);
     body->length += length;
