@@ -1,8 +1,8 @@
-/* Each block is preceded by its size. SPDX-License-Identifier: MIT */
-#include "boot_heap.h"
-
+/* The boot heap: see real_alloc.h. Each block is preceded by its size. SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <string.h>
+
+#include "real_alloc.h"
 
 #define USUAL_ALIGNMENT 16u
 

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "boot_heap.h"
-#include "glibc_chunk.h"
 #include "hook_entries.h"
 #include "real_alloc.h"
 

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "bound_function.h"
 #include "descriptors.h"
 #include "real_functions.h"
 

@@ -3,7 +3,7 @@
  * functions and do not wait for each other: one may hold a lock of the dynamic linker that the other needs.
  *
  * The dynamic linker may allocate during the lookup (older glibc does, and all do for the text of an error). Such
- * calls come back to us on the same thread, and get memory from boot_heap.h. SPDX-License-Identifier: MIT
+ * calls come back to us on the same thread, and get memory from the boot heap. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include "resolve.h"
@@ -11,8 +11,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-#include "boot_heap.h"
-#include "glibc_chunk.h"
 #include "hook_entries.h"
 #include "loaded_image.h"
 #include "preload.h"
@@ -75,7 +73,7 @@ static void *first_calloc(size_t count, size_t size)
     return __builtin_mul_overflow(count, size, &bytes) ? no_memory() : hp_boot_heap_allocate(bytes, 0);
 }
 
-/* Blocks of boot_heap.h do not come here, and there are no others yet. */
+/* Blocks of the boot heap do not come here, and there are no others yet. */
 static void *first_realloc(void *block, size_t size)
 {
     if (hp_resolve_next())
@@ -237,7 +235,7 @@ static hp_real_usable_size *silence_copy_behind(void)
     return yield != NULL ? yield() : NULL;
 }
 
-/* --- sizes from glibc's chunk headers: see glibc_chunk.h */
+/* --- sizes from glibc's chunk headers: see real_alloc.h */
 
 #ifdef __GLIBC__
 static bool has_head(void *block)

@@ -431,7 +431,7 @@ static void follow_fork(void)
     self.is_refused = self.is_left = false;
     sampler.timers->pid = (uint32_t)getpid();
     sampler.taken.is_changing = 0;                /* set by a thread that does not exist here */
-    if (was_sampled && !hotpath_v1_is_confined()) /* as the parent has found before the fork: sandbox.c */
+    if (was_sampled && !hotpath_v1_is_confined()) /* as the parent has found before the fork: sandbox_hooks.c */
         begin_thread((uintptr_t)__builtin_frame_address(0), true);
     errno = saved;
 }

@@ -3,12 +3,11 @@
  * another may take its addresses, so nothing kept is used. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
-#include "bound_function.h"
+#include "real_functions.h"
 
 #include <stddef.h>
 
 #include "hook_entries.h"
-#include "real_functions.h"
 
 uint32_t hp_closed_libraries; /* atomic */
 static uint32_t closing;      /* atomic: threads that are in dlclose */
