@@ -4,14 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "growing_array.h"
+
 #define FIRST_SIZE 64u
 #define MIXER UINT64_C(0x9e3779b97f4a7c15)
 
 static void put_again(struct hp_hash_index *index, struct hp_hash_slot moved)
 {
-    size_t slot = hp_hash_first(index, moved.hash);
+    size_t slot = moved.hash & (index->size - 1);
     while (index->slots[slot].number != 0)
-        slot = hp_hash_next(index, slot);
+        slot = (slot + 1) & (index->size - 1);
     index->slots[slot] = moved;
 }
 
@@ -36,13 +38,6 @@ bool hp_hash_make_room(struct hp_hash_index *index)
     return true;
 }
 
-uint32_t hp_hash_with(const struct hp_hash_index *index, uint32_t hash, uint64_t number)
-{
-    uint64_t mixed = (number ^ index->secret) * MIXER;
-    mixed = (mixed ^ mixed >> 29 ^ hash ^ index->secret >> 7) * UINT64_C(0xbf58476d1ce4e5b9);
-    return (uint32_t)(mixed ^ mixed >> 32);
-}
-
 uint32_t hp_hash_with_text(const struct hp_hash_index *index, uint32_t hash, const char *text)
 {
     uint64_t mixed = index->secret ^ hash;
@@ -53,8 +48,47 @@ uint32_t hp_hash_with_text(const struct hp_hash_index *index, uint32_t hash, con
     return (uint32_t)(mixed ^ mixed >> 32);
 }
 
+/* Following things move up, unless that would put them before the slot of their hash. */
+void hp_hash_take_out(struct hp_hash_index *index, size_t slot)
+{
+    const size_t mask = index->size - 1;
+    for (size_t at = (slot + 1) & mask; index->slots[at].number != 0; at = (at + 1) & mask) {
+        if (((at - index->slots[at].hash) & mask) < ((at - slot) & mask))
+            continue;
+        index->slots[slot] = index->slots[at];
+        slot = at;
+    }
+    index->slots[slot].number = 0;
+    index->count--;
+}
+
 void hp_hash_free(struct hp_hash_index *index)
 {
     free(index->slots);
     memset(index, 0, sizeof *index);
+}
+
+/* ------------------------------------------------------------------------------------------------ pairs */
+
+uint32_t hp_pair_table_put(struct hp_pair_table *table, uint32_t first, uint32_t second)
+{
+    struct hp_hash_index *index = &table->index;
+    if (table->count >= UINT32_MAX / 4 || !HP_MAKE_ROOM(table->all, table->count + 1, table->room) ||
+        !hp_hash_make_room(index))
+        return HP_NO_PAIR;
+    const uint32_t hash = hp_hash_with(index, 0, (uint64_t)first << 32 | second);
+    size_t slot = HP_HASH_BEGIN;
+    for (uint32_t number; (number = hp_hash_next(index, hash, &slot)) != 0;)
+        if (table->all[number - 1].first == first && table->all[number - 1].second == second)
+            return number - 1;
+    table->all[table->count++] = (struct hp_pair){first, second};
+    hp_hash_put(index, slot, hash, (uint32_t)table->count);
+    return (uint32_t)table->count - 1;
+}
+
+void hp_pair_table_free(struct hp_pair_table *table)
+{
+    free(table->all);
+    hp_hash_free(&table->index);
+    memset(table, 0, sizeof *table);
 }

@@ -21,10 +21,10 @@ uint32_t hp_text_table_put(struct hp_text_table *table, const char *text)
         return 0;
     }
     const uint32_t hash = hp_hash_with_text(index, 0, text);
-    size_t slot = hp_hash_first(index, hash);
-    for (; index->slots[slot].number != 0; slot = hp_hash_next(index, slot))
-        if (index->slots[slot].hash == hash && strcmp(table->texts[index->slots[slot].number - 1], text) == 0)
-            return index->slots[slot].number - 1;
+    size_t slot = HP_HASH_BEGIN;
+    for (uint32_t number; (number = hp_hash_next(index, hash, &slot)) != 0;)
+        if (strcmp(table->texts[number - 1], text) == 0)
+            return number - 1;
     table->texts[table->count++] = text;
     hp_hash_put(index, slot, hash, (uint32_t)table->count);
     return (uint32_t)table->count - 1;
@@ -55,15 +55,13 @@ static uint32_t put(struct making *making, const struct hp_frame *frame)
 {
     struct hp_frame_table *table = making->table;
     struct hp_hash_index *index = &making->index;
-    if (!HP_MAKE_ROOM(table->frames, table->count + 1, making->room))
-        return 0;
-    if (!hp_hash_make_room(index))
+    if (!HP_MAKE_ROOM(table->frames, table->count + 1, making->room) || !hp_hash_make_room(index))
         return 0;
     const uint32_t hash = hp_hash_with(index, hp_hash_with(index, frame->line, frame->outer), frame->function);
-    size_t slot = hp_hash_first(index, hash);
-    for (; index->slots[slot].number != 0; slot = hp_hash_next(index, slot))
-        if (index->slots[slot].hash == hash && is_same(&table->frames[index->slots[slot].number], frame))
-            return index->slots[slot].number;
+    size_t slot = HP_HASH_BEGIN;
+    for (uint32_t number; (number = hp_hash_next(index, hash, &slot)) != 0;)
+        if (is_same(&table->frames[number], frame))
+            return number;
     table->frames[table->count] = *frame;
     hp_hash_put(index, slot, hash, (uint32_t)table->count);
     return (uint32_t)table->count++;

@@ -11,7 +11,6 @@
 #include "cpu_profile.h"
 #include "hash_index.h"
 #include "page.h"
-#include "pair_table.h"
 #include "profile.h"
 #include "section.h"
 #include "sort.h"
@@ -59,18 +58,20 @@ struct row_index {
     struct hp_hash_index hashes;
 };
 
-static size_t slot_of(const struct row_index *index, uint32_t parent, const char *name, uint32_t *ret_hash)
+/* Its number; 0: none, and the slot is free for it. */
+static uint32_t find_row(const struct row_index *index, uint32_t parent, const char *name, uint32_t *ret_hash,
+                         size_t *ret_slot)
 {
     const struct hp_hash_index *hashes = &index->hashes;
-    const uint32_t hash = hp_hash_with_text(hashes, hp_hash_with(hashes, 0, parent), name);
-    size_t slot = hp_hash_first(hashes, hash);
-    for (; hashes->slots[slot].number != 0; slot = hp_hash_next(hashes, slot)) {
-        const struct hp_row *row = &index->section->rows[hashes->slots[slot].number - 1];
-        if (hashes->slots[slot].hash == hash && row->parent == parent && strcmp(row->cells[0].text, name) == 0)
+    uint32_t number;
+    *ret_hash = hp_hash_with_text(hashes, hp_hash_with(hashes, 0, parent), name);
+    *ret_slot = HP_HASH_BEGIN;
+    while ((number = hp_hash_next(hashes, *ret_hash, ret_slot)) != 0) {
+        const struct hp_row *row = &index->section->rows[number - 1];
+        if (row->parent == parent && strcmp(row->cells[0].text, name) == 0)
             break;
     }
-    *ret_hash = hash;
-    return slot;
+    return number;
 }
 
 static bool index_rows(struct row_index *index)
@@ -78,10 +79,10 @@ static bool index_rows(struct row_index *index)
     for (uint32_t at = 0; at < index->section->row_count; at++) {
         const struct hp_row *row = &index->section->rows[at];
         uint32_t hash;
+        size_t slot;
         if (!hp_hash_make_room(&index->hashes))
             return false;
-        const size_t slot = slot_of(index, row->parent, row->cells[0].text, &hash);
-        if (index->hashes.slots[slot].number == 0)
+        if (find_row(index, row->parent, row->cells[0].text, &hash, &slot) == 0)
             hp_hash_put(&index->hashes, slot, hash, at + 1);
     }
     return index->hashes.size > 0;
@@ -91,10 +92,11 @@ static bool index_rows(struct row_index *index)
 static uint32_t row_of(const struct row_index *index, const struct hp_tree_node *node, const uint32_t *rows)
 {
     uint32_t hash;
+    size_t slot;
     const uint32_t parent = node->parent != NULL ? rows[node->parent->index] : 0;
     if (node->parent != NULL && parent == 0)
         return 0;
-    return index->hashes.slots[slot_of(index, parent, node->site->name, &hash)].number;
+    return find_row(index, parent, node->site->name, &hash, &slot);
 }
 
 /* ----------------------------------------------------------------------------------------------- places */

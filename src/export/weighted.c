@@ -73,19 +73,15 @@ static const char *harmless(struct hp_weighted *weighted, const char *text)
 uint32_t hp_weighted_library(struct hp_weighted *weighted, const char *path, const char *build_id)
 {
     struct hp_hash_index *index = &weighted->library_index;
-    if (!HP_MAKE_ROOM(weighted->libraries, weighted->library_count + 1, weighted->library_room))
-        return fail(weighted, HP_NO_LIBRARY);
-    if (!hp_hash_make_room(index))
+    if (!HP_MAKE_ROOM(weighted->libraries, weighted->library_count + 1, weighted->library_room) ||
+        !hp_hash_make_room(index))
         return fail(weighted, HP_NO_LIBRARY);
     path = harmless(weighted, path);
     const uint32_t hash = hp_hash_with_text(index, 0, place_of(weighted, path));
-    size_t slot = hp_hash_first(index, hash);
-    for (; index->slots[slot].number != 0; slot = hp_hash_next(index, slot)) {
-        const uint32_t number = index->slots[slot].number - 1;
-        if (index->slots[slot].hash == hash &&
-            strcmp(place_of(weighted, weighted->libraries[number].path), place_of(weighted, path)) == 0)
-            return number;
-    }
+    size_t slot = HP_HASH_BEGIN;
+    for (uint32_t number; (number = hp_hash_next(index, hash, &slot)) != 0;)
+        if (strcmp(place_of(weighted, weighted->libraries[number - 1].path), place_of(weighted, path)) == 0)
+            return number - 1;
     weighted->libraries[weighted->library_count++] =
         (struct hp_weighted_library){path, harmless(weighted, build_id)};
     hp_hash_put(index, slot, hash, (uint32_t)weighted->library_count);
@@ -103,19 +99,17 @@ static bool is_function(const struct hp_weighted *weighted, uint32_t number, con
 uint32_t hp_weighted_function(struct hp_weighted *weighted, const char *name, const char *file, uint32_t library)
 {
     struct hp_hash_index *index = &weighted->function_index;
-    if (!HP_MAKE_ROOM(weighted->functions, weighted->function_count + 1, weighted->function_room))
-        return fail(weighted, 0);
-    if (!hp_hash_make_room(index))
+    if (!HP_MAKE_ROOM(weighted->functions, weighted->function_count + 1, weighted->function_room) ||
+        !hp_hash_make_room(index))
         return fail(weighted, 0);
     name = name[0] != '\0' ? harmless(weighted, name) : "?";
     file = harmless(weighted, file);
     const uint32_t hash = hp_hash_with_text(index, hp_hash_with_text(index, hp_hash_with(index, 0, library), name),
                                             place_of(weighted, file));
-    size_t slot = hp_hash_first(index, hash);
-    for (; index->slots[slot].number != 0; slot = hp_hash_next(index, slot))
-        if (index->slots[slot].hash == hash &&
-            is_function(weighted, index->slots[slot].number - 1, name, file, library))
-            return index->slots[slot].number - 1;
+    size_t slot = HP_HASH_BEGIN;
+    for (uint32_t number; (number = hp_hash_next(index, hash, &slot)) != 0;)
+        if (is_function(weighted, number - 1, name, file, library))
+            return number - 1;
     weighted->functions[weighted->function_count++] = (struct hp_weighted_function){name, file, library};
     hp_hash_put(index, slot, hash, (uint32_t)weighted->function_count);
     return (uint32_t)weighted->function_count - 1;
@@ -157,10 +151,10 @@ uint32_t hp_weighted_below(struct hp_weighted *weighted, uint32_t parent, uint32
         return fail(weighted, parent);
     const uint32_t hash =
         hp_hash_with(index, hp_hash_with(index, node.is_inlined, (uint64_t)parent << 32 | function), node.line);
-    size_t slot = hp_hash_first(index, hash);
-    for (; index->slots[slot].number != 0; slot = hp_hash_next(index, slot))
-        if (index->slots[slot].hash == hash && is_same(&weighted->nodes[index->slots[slot].number], &node))
-            return index->slots[slot].number;
+    size_t slot = HP_HASH_BEGIN;
+    for (uint32_t number; (number = hp_hash_next(index, hash, &slot)) != 0;)
+        if (is_same(&weighted->nodes[number], &node))
+            return number;
     weighted->nodes[weighted->node_count] = node;
     hp_hash_put(index, slot, hash, (uint32_t)weighted->node_count);
     return (uint32_t)weighted->node_count++;

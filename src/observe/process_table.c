@@ -12,6 +12,7 @@
 #include "arith.h"
 #include "clock.h"
 #include "growing_array.h"
+#include "hash_index.h"
 #include "task_events.h"
 #include "task_files.h"
 #include "used_time.h"
@@ -22,10 +23,9 @@
 static struct {
     struct hp_process_table table;
     size_t capacity;
-    uint32_t *places; /* by pid: index of the newest process with it, plus one; open addressing */
-    size_t place_count;
-    uint64_t *programs; /* of polled processes: hp_task_executable */
-    uint32_t *living;   /* capacity as for processes */
+    struct hp_hash_index index; /* by pid: the newest process with it */
+    uint64_t *programs;         /* of polled processes: hp_task_executable */
+    uint32_t *living;           /* capacity as for processes */
     size_t living_count;
     bool is_begun;
     uint64_t looked_ns;
@@ -36,41 +36,33 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ------------------------------------------------------------------------------------------------ processes */
 
-static size_t hash_of(uint32_t pid) { return (size_t)pid * 2654435761u; }
+/* Its index in the table plus 1; 0: unknown, and the slot is free for it. */
+static uint32_t place_of(uint32_t pid, size_t *ret_slot)
+{
+    const uint32_t hash = hp_hash_with(&state.index, 0, pid);
+    uint32_t place;
+    *ret_slot = HP_HASH_BEGIN;
+    while ((place = hp_hash_next(&state.index, hash, ret_slot)) != 0)
+        if (state.table.all[place - 1].pid == pid)
+            break;
+    return place;
+}
 
 static struct hp_process *find(uint32_t pid)
 {
-    for (size_t at = hash_of(pid); state.place_count > 0; at++) {
-        const uint32_t place = state.places[at & (state.place_count - 1)];
-        if (place == 0)
-            break;
-        if (state.table.all[place - 1].pid == pid)
-            return &state.table.all[place - 1];
-    }
-    return NULL;
+    size_t slot;
+    const uint32_t place = place_of(pid, &slot);
+    return place > 0 ? &state.table.all[place - 1] : NULL;
 }
 
-static void put_place(uint32_t process)
+static void put_last(void)
 {
-    const uint32_t pid = state.table.all[process].pid;
-    size_t at = hash_of(pid) & (state.place_count - 1);
-    while (state.places[at] != 0 && state.table.all[state.places[at] - 1].pid != pid)
-        at = (at + 1) & (state.place_count - 1);
-    state.places[at] = process + 1;
-}
-
-static bool grow_places(void)
-{
-    const size_t count = state.place_count > 0 ? 2 * state.place_count : 256;
-    uint32_t *places = calloc(count, sizeof *places);
-    if (places == NULL)
-        return false;
-    free(state.places);
-    state.places = places;
-    state.place_count = count;
-    for (uint32_t at = 0; at < state.table.count; at++)
-        put_place(at);
-    return true;
+    const uint32_t place = (uint32_t)state.table.count, pid = state.table.all[place - 1].pid;
+    size_t slot;
+    if (place_of(pid, &slot) != 0)
+        state.index.slots[slot].number = place;
+    else
+        hp_hash_put(&state.index, slot, hp_hash_with(&state.index, 0, pid), place);
 }
 
 static bool grow_processes(void)
@@ -97,8 +89,7 @@ static struct hp_executed *add_image(struct hp_process *process, uint64_t ns, co
 static struct hp_process *add(uint32_t pid, uint32_t parent, uint64_t ns)
 {
     struct hp_process_table *table = &state.table;
-    if (table->count == MOST_PROCESSES || !grow_processes() ||
-        (2 * table->count >= state.place_count && !grow_places())) {
+    if (table->count == MOST_PROCESSES || !grow_processes() || !hp_hash_make_room(&state.index)) {
         table->has_missed = true;
         return NULL;
     }
@@ -107,7 +98,7 @@ static struct hp_process *add(uint32_t pid, uint32_t parent, uint64_t ns)
         origin != NULL && origin->image_count > 0 ? &origin->images[origin->image_count - 1] : NULL;
     struct hp_process *process = &table->all[table->count++];
     *process = (struct hp_process){.pid = pid, .parent = parent, .began_ns = ns, .threads = 1};
-    put_place((uint32_t)(table->count - 1));
+    put_last();
     state.living[state.living_count++] = (uint32_t)(table->count - 1);
     struct hp_executed *image = add_image(process, ns, program != NULL ? program->name : "");
     if (image != NULL && program != NULL && program->file != NULL)
@@ -320,7 +311,7 @@ static void forget_all(void)
         free(process->images);
     }
     free(state.table.all);
-    free(state.places);
+    hp_hash_free(&state.index);
     free(state.programs);
     free(state.living);
     memset(&state, 0, sizeof state);

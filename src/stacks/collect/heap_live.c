@@ -64,83 +64,24 @@ struct hp_heap_worth hp_heap_worth(struct hp_heap_live *heap, uint64_t bytes, ui
                                   .blocks = rounded(1 / share, &heap->blocks_left)};
 }
 
-/* ---------------------------------------------------------------------------------------------------- index */
-
-static size_t home_of(const struct hp_heap_index *index, uint32_t key)
-{
-    return (size_t)(key * UINT32_C(0x9e3779b1) >> 7) & (index->size - 1);
-}
-
-/* Its slot, or the free one where it would be. */
-static size_t slot_of(const struct hp_heap_index *index, uint32_t key)
-{
-    size_t at = home_of(index, key);
-    while (index->slots[at].key != 0 && index->slots[at].key != key)
-        at = (at + 1) & (index->size - 1);
-    return at;
-}
-
-static bool has_room(struct hp_heap_index *index)
-{
-    if (2 * (index->count + 1) <= index->size)
-        return true;
-    struct hp_heap_index larger = {.count = index->count, .size = index->size > 0 ? 2 * index->size : 256};
-    larger.slots = calloc(larger.size, sizeof *larger.slots);
-    if (larger.slots == NULL)
-        return false;
-    for (size_t at = 0; at < index->size; at++)
-        if (index->slots[at].key != 0)
-            larger.slots[slot_of(&larger, index->slots[at].key)] = index->slots[at];
-    free(index->slots);
-    *index = larger;
-    return true;
-}
-
-static void put(struct hp_heap_index *index, uint32_t key, uint32_t value)
-{
-    index->slots[slot_of(index, key)] = (struct hp_heap_slot){key, value};
-    index->count++;
-}
-
-static bool find(const struct hp_heap_index *index, uint32_t key, uint32_t *ret_value)
-{
-    const size_t at = index->size > 0 ? slot_of(index, key) : 0;
-    if (index->size == 0 || index->slots[at].key == 0)
-        return false;
-    *ret_value = index->slots[at].value;
-    return true;
-}
-
-/* Following entries move up, unless that would put them before their home slot. */
-static void take_out(struct hp_heap_index *index, uint32_t key)
-{
-    const size_t mask = index->size - 1;
-    size_t hole = slot_of(index, key);
-    for (size_t at = (hole + 1) & mask; index->slots[at].key != 0; at = (at + 1) & mask) {
-        const size_t home = home_of(index, index->slots[at].key);
-        if (((at - home) & mask) < ((at - hole) & mask))
-            continue;
-        index->slots[hole] = index->slots[at];
-        hole = at;
-    }
-    index->slots[hole].key = 0;
-    index->count--;
-}
-
 /* --------------------------------------------------------------------------------------------------- stacks */
 
-/* Its index, created on first use. Keys are one more: a stack may be number 0. */
+/* Its index, created on first use. */
 static bool find_stack(struct hp_heap_live *heap, uint32_t stack, uint32_t *ret_at)
 {
-    if (find(&heap->stack_index, stack + 1, ret_at))
-        return true;
-    if (!HP_MAKE_ROOM(heap->stacks, heap->stack_count + 1, heap->stack_room))
+    struct hp_hash_index *index = &heap->stack_index;
+    if (!HP_MAKE_ROOM(heap->stacks, heap->stack_count + 1, heap->stack_room) || !hp_hash_make_room(index))
         return false;
-    if (!has_room(&heap->stack_index))
-        return false;
+    const uint32_t hash = hp_hash_with(index, 0, stack);
+    size_t slot = HP_HASH_BEGIN;
+    for (uint32_t number; (number = hp_hash_next(index, hash, &slot)) != 0;) {
+        *ret_at = number - 1;
+        if (heap->stacks[number - 1].stack == stack)
+            return true;
+    }
     *ret_at = (uint32_t)heap->stack_count;
     heap->stacks[heap->stack_count++] = (struct hp_heap_stack){.stack = stack};
-    put(&heap->stack_index, stack + 1, *ret_at);
+    hp_hash_put(index, slot, hash, *ret_at + 1);
     return true;
 }
 
@@ -172,6 +113,18 @@ void hp_heap_live_look(struct hp_heap_live *heap, uint64_t counted_bytes)
 
 /* --------------------------------------------------------------------------------------------------- blocks */
 
+/* Its place plus 1; 0: it is unknown, and the slot is free for it. */
+static uint32_t find_block(const struct hp_heap_live *heap, uint32_t number, size_t *ret_slot)
+{
+    const uint32_t hash = hp_hash_with(&heap->block_index, 0, number);
+    uint32_t found;
+    *ret_slot = HP_HASH_BEGIN;
+    while ((found = hp_hash_next(&heap->block_index, hash, ret_slot)) != 0)
+        if (heap->blocks[found - 1].number == number)
+            break;
+    return found;
+}
+
 /* Room for one more block; it stays free until it is used. */
 static bool find_place(struct hp_heap_live *heap, uint32_t *ret_at)
 {
@@ -197,13 +150,15 @@ bool hp_heap_live_add(struct hp_heap_live *heap, uint32_t number, uint32_t stack
                       const struct hp_heap_worth *worth)
 {
     uint32_t stack_at, place;
+    size_t slot;
     hp_heap_live_remove(heap, number, 0); /* the previous owner of the number */
     if (number == 0 || !find_stack(heap, stack, &stack_at) || !make_room_for_change(heap) ||
-        !find_place(heap, &place) || !has_room(&heap->block_index))
+        !find_place(heap, &place) || !hp_hash_make_room(&heap->block_index))
         return false;
     use_place(heap, place);
-    heap->blocks[place] = (struct hp_heap_block_seen){stack_at, bytes, *worth};
-    put(&heap->block_index, number, place);
+    heap->blocks[place] = (struct hp_heap_block_seen){stack_at, number, bytes, *worth};
+    find_block(heap, number, &slot);
+    hp_hash_put(&heap->block_index, slot, hp_hash_with(&heap->block_index, 0, number), place + 1);
     heap->stacks[stack_at].live.bytes += worth->bytes;
     heap->stacks[stack_at].live.blocks += worth->blocks;
     note_change(heap, stack_at);
@@ -226,9 +181,11 @@ static void give_place_back(struct hp_heap_live *heap, uint32_t place)
 /* If the list of changes has no memory, the peak becomes slightly wrong, nothing else. */
 void hp_heap_live_remove(struct hp_heap_live *heap, uint32_t number, uint64_t counted_bytes)
 {
-    uint32_t place;
-    if (number == 0 || !find(&heap->block_index, number, &place))
+    size_t slot;
+    const uint32_t found = number != 0 ? find_block(heap, number, &slot) : 0;
+    if (found == 0)
         return;
+    const uint32_t place = found - 1;
     const struct hp_heap_block_seen *block = &heap->blocks[place];
     struct hp_heap_stack *stack = &heap->stacks[block->stack_at];
     const uint64_t bytes = block->bytes < block->worth.bytes ? block->bytes : block->worth.bytes;
@@ -241,7 +198,7 @@ void hp_heap_live_remove(struct hp_heap_live *heap, uint32_t number, uint64_t co
     take_from(stack, bytes, blocks);
     if (has_room_for_change)
         note_change(heap, block->stack_at);
-    take_out(&heap->block_index, number);
+    hp_hash_take_out(&heap->block_index, slot);
     give_place_back(heap, place);
 }
 
@@ -251,7 +208,7 @@ void hp_heap_live_free(struct hp_heap_live *heap)
     free(heap->blocks);
     free(heap->changed);
     free(heap->unused);
-    free(heap->stack_index.slots);
-    free(heap->block_index.slots);
+    hp_hash_free(&heap->stack_index);
+    hp_hash_free(&heap->block_index);
     memset(heap, 0, sizeof *heap);
 }

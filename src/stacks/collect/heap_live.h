@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hash_index.h"
+
 /* What a sample stands for. */
 struct hp_heap_worth {
     uint64_t bytes, blocks;
@@ -30,17 +32,10 @@ struct hp_heap_stack {
     struct hp_heap_worth live, peak;
 };
 
-/* A table keyed by numbers that are not 0; open addressing. */
-struct hp_heap_index {
-    struct hp_heap_slot {
-        uint32_t key, value;
-    } * slots;
-    size_t count, size;
-};
-
 struct hp_heap_block_seen {
     uint32_t stack_at; /* among `stacks` */
-    uint64_t bytes;    /* of the block itself */
+    uint32_t number;
+    uint64_t bytes; /* of the block itself */
     struct hp_heap_worth worth;
 };
 
@@ -53,7 +48,7 @@ struct hp_heap_live {
     struct hp_heap_block_seen *blocks;
     uint32_t *changed, *unused; /* indexes in `stacks`, and in `blocks` */
     size_t stack_room, block_count, block_room, changed_count, changed_room, unused_count, unused_room;
-    struct hp_heap_index stack_index, block_index;
+    struct hp_hash_index stack_index, block_index;
 };
 
 /*

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hash_index.h"
+
 #define HP_STACK_ROOT 0u
 #define HP_STACK_NO_IMAGE UINT32_MAX     /* code in no file; the place is its address */
 #define HP_STACK_KERNEL (UINT32_MAX - 1) /* on top of its caller; the place is the system call plus 1, 0: unknown */
@@ -54,8 +56,7 @@ struct hp_stack_node {
 struct hp_stack_tree {
     struct hp_stack_node *nodes; /* the first is the root */
     size_t count, room;
-    uint32_t *index; /* by hash of parent, image and place; 0: free */
-    size_t index_size;
+    struct hp_hash_index index; /* by parent, image and place */
 };
 
 /*

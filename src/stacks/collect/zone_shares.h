@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "pair_table.h"
+#include "hash_index.h"
 #include "stack_tree.h"
 
 /* Of a node of a tree, in one zone. */

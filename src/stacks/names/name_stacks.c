@@ -5,6 +5,7 @@
 
 #include "collector.h"
 #include "growing_array.h"
+#include "hash_index.h"
 #include "named_stacks.h"
 #include "program_stacks.h"
 #include "symbolizer.h"
@@ -27,8 +28,7 @@ struct naming {
     struct hp_named_stacks *named;
     struct hp_symbolizer symbolizer;
     size_t text_room, frame_room, function_room;
-    uint32_t *function_index; /* by hash of name and image; 0: free, else the number plus 1 */
-    size_t index_size;
+    struct hp_hash_index function_index; /* by name and image */
 };
 
 /* ------------------------------------------------------------------------------------------------ texts */
@@ -66,55 +66,28 @@ static void settle_texts(struct hp_named_stacks *named)
 
 /* --------------------------------------------------------------------------------------------- functions */
 
-static uint32_t *slot_of(const struct naming *naming, const char *name, uint32_t image)
-{
-    const uint64_t hash = (hp_text_hash(name, strlen(name)) + image) * UINT64_C(0x9e3779b97f4a7c15);
-    size_t at = (size_t)(hash >> 32) & (naming->index_size - 1);
-    for (; naming->function_index[at] != 0; at = (at + 1) & (naming->index_size - 1)) {
-        const struct hp_named_function *function = &naming->named->functions[naming->function_index[at] - 1];
-        if (function->image == image && strcmp(text_at(naming->named, function->name), name) == 0)
-            break;
-    }
-    return &naming->function_index[at];
-}
-
-static bool grow_functions(struct naming *naming)
-{
-    struct hp_named_stacks *named = naming->named;
-    const size_t room = naming->function_room > 0 ? 2 * naming->function_room : 512;
-    struct hp_named_function *functions = realloc(named->functions, room * sizeof *functions);
-    if (functions != NULL)
-        named->functions = functions;
-    uint32_t *index = calloc(2 * room, sizeof *index);
-    if (functions == NULL || index == NULL) {
-        free(index);
-        return false;
-    }
-    free(naming->function_index);
-    naming->function_index = index;
-    naming->index_size = 2 * room;
-    naming->function_room = room;
-    for (size_t at = 0; at < named->function_count; at++)
-        *slot_of(naming, text_at(named, functions[at].name), functions[at].image) = (uint32_t)at + 1;
-    return true;
-}
-
 static bool find_function(struct naming *naming, const struct hp_source_place *place, uint32_t image,
                           uint32_t *ret_function)
 {
     struct hp_named_stacks *named = naming->named;
-    if (named->function_count == naming->function_room && !grow_functions(naming))
+    struct hp_hash_index *index = &naming->function_index;
+    if (!HP_MAKE_ROOM(named->functions, named->function_count + 1, naming->function_room) ||
+        !hp_hash_make_room(index))
         return false;
-    uint32_t *slot = slot_of(naming, place->function, image);
-    if (*slot == 0) {
-        struct hp_named_function *function = &named->functions[named->function_count];
-        function->image = image;
-        if (!keep_text(naming, place->function, &function->name) ||
-            !keep_text(naming, place->file, &function->file))
-            return false;
-        *slot = (uint32_t)++named->function_count;
+    const uint32_t hash = hp_hash_with_text(index, image, place->function);
+    size_t slot = HP_HASH_BEGIN;
+    for (uint32_t number; (number = hp_hash_next(index, hash, &slot)) != 0;) {
+        const struct hp_named_function *function = &named->functions[number - 1];
+        *ret_function = number - 1;
+        if (function->image == image && strcmp(text_at(named, function->name), place->function) == 0)
+            return true;
     }
-    *ret_function = *slot - 1;
+    struct hp_named_function *function = &named->functions[named->function_count];
+    function->image = image;
+    if (!keep_text(naming, place->function, &function->name) || !keep_text(naming, place->file, &function->file))
+        return false;
+    *ret_function = (uint32_t)named->function_count++;
+    hp_hash_put(index, slot, hash, *ret_function + 1);
     return true;
 }
 
@@ -338,7 +311,7 @@ static bool name_all(const struct hp_stacks *stacks, const struct hp_zone_namer 
                                           .failed = stacks->failed};
     choose_lines(&naming);
     const bool is_done = name_images(&naming) && name_nodes(&naming) && name_zones(&naming, namer);
-    free(naming.function_index);
+    hp_hash_free(&naming.function_index);
     hp_symbolizer_free(&naming.symbolizer);
     if (is_done)
         settle_texts(ret_named);

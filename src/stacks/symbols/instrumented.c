@@ -26,6 +26,8 @@
 #include "arena.h"
 #include "elf_file.h"
 #include "files.h"
+#include "growing_array.h"
+#include "hash_index.h"
 #include "memory.h"
 
 #define HOOK "__cyg_profile_func_enter"
@@ -69,10 +71,11 @@ struct reading {
     uint64_t bytes_left;  /* limit of function bytes to scan */
     uint64_t texts_left;  /* limit of text bytes to copy */
     uint64_t tables_left; /* limit of bytes of relocations and their symbols to read */
-    struct copy *copies;  /* a hash table by the address of the text */
-    size_t copy_mask;
-    struct slot *slots; /* sorted by address */
-    size_t slot_count;
+    struct copy *copies;
+    size_t copy_count, copy_room;
+    struct hp_hash_index copy_index; /* by the address of the text */
+    struct slot *slots;              /* sorted by address */
+    size_t slot_count, slot_room;
     struct places hook_slots; /* slots that lead to the hook */
     struct places hooks;      /* the hook, and stubs that jump there */
 };
@@ -173,9 +176,8 @@ static bool add_slots(struct reading *reading, const ElfW(Shdr) * section)
     ElfW(Rela) *entries = hp_elf_copy(reading->fd, section->sh_offset, count * sizeof *entries);
     if (entries == NULL)
         return false;
-    struct slot *more = realloc(reading->slots, (reading->slot_count + count) * sizeof *more);
-    if (more != NULL) {
-        reading->slots = more;
+    const bool has_room = HP_MAKE_ROOM(reading->slots, reading->slot_count + count, reading->slot_room);
+    if (has_room) {
         read_dynamic(reading, section->sh_link, &dynamic);
         for (size_t at = 0; at < count; at++)
             add_slot(reading, &dynamic, entries[at].r_offset, (uint64_t)entries[at].r_info >> 32,
@@ -183,7 +185,7 @@ static bool add_slots(struct reading *reading, const ElfW(Shdr) * section)
         hp_elf_free_table(&dynamic);
     }
     hp_memory_unmap(entries, count * sizeof *entries);
-    return more != NULL;
+    return has_room;
 }
 
 static bool read_slots(struct reading *reading)
@@ -388,32 +390,26 @@ static void find_own_hook(struct reading *reading)
             add_place(&reading->hooks, hp_elf_start(reading->symbols.sorted[at]));
 }
 
-static bool make_copies(struct reading *reading)
-{
-    size_t room = 16;
-    while (room < 2 * (reading->symbols.count + reading->symbols.source_count))
-        room *= 2;
-    reading->copies = calloc(room, sizeof *reading->copies);
-    reading->copy_mask = room - 1;
-    reading->texts_left = OVERLAPS * (uint64_t)reading->symbols.table.names_size;
-    return reading->copies != NULL;
-}
-
 /* A name of a function or a source, cut as in a session. NULL: no memory, or over the limit. */
 static const char *copy_of(struct reading *reading, struct hp_arena *arena, const char *from)
 {
-    size_t at = (size_t)((uintptr_t)from * UINT64_C(0x9e3779b97f4a7c15) >> 24) & reading->copy_mask;
-    while (reading->copies[at].from != NULL && reading->copies[at].from != from)
-        at = (at + 1) & reading->copy_mask;
-    if (reading->copies[at].from != NULL)
-        return reading->copies[at].text;
+    struct hp_hash_index *index = &reading->copy_index;
+    if (!HP_MAKE_ROOM(reading->copies, reading->copy_count + 1, reading->copy_room) || !hp_hash_make_room(index))
+        return NULL;
+    const uint32_t hash = hp_hash_with(index, 0, (uintptr_t)from);
+    size_t slot = HP_HASH_BEGIN;
+    for (uint32_t number; (number = hp_hash_next(index, hash, &slot)) != 0;)
+        if (reading->copies[number - 1].from == from)
+            return reading->copies[number - 1].text;
     const size_t length = strnlen(from, LONGEST_TEXT);
     if (length > reading->texts_left)
         return NULL;
     reading->texts_left -= length;
     const char *text = hp_arena_copy(arena, from, length);
-    if (text != NULL)
-        reading->copies[at] = (struct copy){from, text};
+    if (text == NULL)
+        return NULL;
+    reading->copies[reading->copy_count++] = (struct copy){from, text};
+    hp_hash_put(index, slot, hash, (uint32_t)reading->copy_count);
     return text;
 }
 
@@ -421,9 +417,9 @@ static bool list_functions(struct reading *reading, look *look_at, struct hp_are
                            struct hp_functions *ret_functions)
 {
     const struct hp_elf_symbols *symbols = &reading->symbols;
-    struct hp_function *all =
-        make_copies(reading) ? hp_arena_take_array(arena, symbols->count + 1, sizeof *all) : NULL;
+    struct hp_function *all = hp_arena_take_array(arena, symbols->count + 1, sizeof *all);
     size_t count = 0;
+    reading->texts_left = OVERLAPS * (uint64_t)symbols->table.names_size;
     for (size_t at = 0; all != NULL && at < symbols->count; at++) {
         const ElfW(Sym) *symbol = symbols->sorted[at];
         if (at + 1 < symbols->count && symbols->sorted[at + 1]->st_value == symbol->st_value)
@@ -484,6 +480,7 @@ const char *hp_instrumented_read(struct hp_arena *arena, const char *path, struc
         hp_memory_unmap((void *)(uintptr_t)reading->code[at].bytes, (size_t)reading->code[at].size);
     hp_elf_symbols_free(&reading->symbols);
     free(reading->copies);
+    hp_hash_free(&reading->copy_index);
     free(reading->slots);
     free(reading);
     return problem;

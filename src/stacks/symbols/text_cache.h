@@ -6,16 +6,18 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "hash_index.h"
 
 struct hp_text_cache {
-    struct hp_cached_text *all; /* a hash table */
+    struct hp_cached_text *all;
     size_t count, room;
+    struct hp_hash_index index;
     struct hp_arena arena; /* the texts */
 };
 
 /* NULL: not in the cache. */
 const char *hp_text_cache_find(const struct hp_text_cache *cache, uint64_t key, uint32_t more);
-/* Returns a copy that stays valid. NULL: no memory. */
+/* Adds what is not in it. Returns a copy that stays valid. NULL: no memory. */
 const char *hp_text_cache_put(struct hp_text_cache *cache, uint64_t key, uint32_t more, const char *text);
 void hp_text_cache_free(struct hp_text_cache *cache);
 

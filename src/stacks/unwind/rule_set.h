@@ -6,6 +6,7 @@
 #ifndef HP_UNWIND_RULE_SET_H
 #define HP_UNWIND_RULE_SET_H
 
+#include "hash_index.h"
 #include "rule.h"
 
 #define HP_RULE_BLOCK 64u
@@ -14,10 +15,9 @@ struct hp_rule_set {
     struct hp_unwind_rule **blocks; /* HP_RULE_BLOCK rules each */
     size_t block_count, block_room;
     size_t count;
-    uint32_t *index; /* a hash table: numbers of rules plus 1; 0: free */
-    size_t index_mask;
+    struct hp_hash_index index;
     uint8_t *expressions; /* each with its length before it, in two bytes */
-    size_t expressions_size;
+    size_t expressions_size, expressions_room;
 };
 
 /* Into a zeroed struct: the first rule, number 0, means unknown. False: no memory. */

@@ -7,8 +7,8 @@
 
 #include "arena.h"
 #include "choices.h"
+#include "hash_index.h"
 #include "named_stacks.h"
-#include "pair_table.h"
 #include "programs.h"
 #include "recent_durations.h"
 #include "screen.h"
