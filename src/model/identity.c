@@ -40,3 +40,8 @@ uint64_t hp_identity_of_site(const struct hp_site_sums *site)
     identity = hp_identity_with_number(identity, (uint64_t)site->kind << 32 | site->location.line);
     return site->thread != NULL ? hp_identity_with_thread(identity, site->thread) : identity;
 }
+
+uint64_t hp_identity_of_found(const char *name, const char *library, const char *file)
+{
+    return hp_identity_with_text(hp_identity_with_text(hp_identity_with_text(0, name), library), file);
+}

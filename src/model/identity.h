@@ -20,6 +20,8 @@ uint64_t hp_identity_with_number(uint64_t identity, uint64_t number);
  * sites.
  */
 uint64_t hp_identity_of_site(const struct hp_site_sums *site);
+/* Of a function that stacks have found. */
+uint64_t hp_identity_of_found(const char *name, const char *library, const char *file);
 uint64_t hp_identity_with_thread(uint64_t identity, const struct hp_thread_label *thread);
 
 #endif

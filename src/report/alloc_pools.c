@@ -16,25 +16,6 @@ struct pool {
     struct hp_pool sums;
 };
 
-struct columns {
-    size_t name, count, bytes, freed, live, peak, freed_count, live_blocks, peak_blocks;
-};
-
-#define AT(column) .index = offsetof(struct columns, column)
-
-static const struct hp_column_spec column_table[] = {
-    {"name", "Pool", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
-    {"allocations", "Allocations", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(count)},
-    {"allocated_bytes", "Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(bytes)},
-    {"freed_bytes", "Freed", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(freed)},
-    {"live_bytes", "Live", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN, AT(live)},
-    {"peak_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN, AT(peak),
-     "Of several processes, the highest."},
-    {"freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, AT(freed_count)},
-    {"live_blocks", "Live Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, AT(live_blocks)},
-    {"peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, AT(peak_blocks)},
-};
-
 struct view {
     struct hotpath_results *results;
     struct pool *first;
@@ -114,17 +95,21 @@ static bool gather(struct view *view)
 
 /* ---------------------------------------------------------------------------------------------- rows */
 
-static void fill_row(struct hp_row *row, const struct columns *columns, const struct pool *pool)
+static void fields(struct hp_fields *to, void *view, const void *entry)
 {
-    hp_section_set_text(row, columns->name, pool->name);
-    hp_section_set_count(row, columns->count, pool->sums.count);
-    hp_section_set_count(row, columns->bytes, pool->sums.bytes);
-    hp_section_set_count(row, columns->freed, pool->sums.freed_bytes);
-    hp_section_set_signed(row, columns->live, pool->sums.live);
-    hp_section_set_signed(row, columns->peak, pool->sums.peak_live);
-    hp_section_set_count(row, columns->freed_count, pool->sums.freed_count);
-    hp_section_set_signed(row, columns->live_blocks, (int64_t)(pool->sums.count - pool->sums.freed_count));
-    hp_section_set_signed(row, columns->peak_blocks, pool->sums.peak_blocks);
+    const struct pool *pool = entry;
+    (void)view;
+    HP_FIELD(to, pool->name, "name", "Pool", TEXT, HP_COLUMN_FIRST);
+    HP_FIELD(to, pool->sums.count, "allocations", "Allocations", COUNT, HP_COLUMN_SHOWN);
+    HP_FIELD(to, pool->sums.bytes, "allocated_bytes", "Bytes", BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN);
+    HP_FIELD(to, pool->sums.freed_bytes, "freed_bytes", "Freed", BYTES, HP_COLUMN_SHOWN);
+    HP_FIELD(to, pool->sums.live, "live_bytes", "Live", SIGNED_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN);
+    HP_FIELD(to, pool->sums.peak_live, "peak_bytes", "Peak", SIGNED_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN,
+             "Of several processes, the highest.");
+    HP_FIELD(to, pool->sums.freed_count, "freed_blocks", "Freed Blocks", COUNT, 0);
+    HP_FIELD(to, (int64_t)(pool->sums.count - pool->sums.freed_count), "live_blocks", "Live Blocks", SIGNED_COUNT,
+             0);
+    HP_FIELD(to, pool->sums.peak_blocks, "peak_blocks", "Peak Blocks", SIGNED_COUNT, 0);
 }
 
 static bool has_data(const struct hotpath_results *results)
@@ -138,23 +123,16 @@ static bool has_data(const struct hotpath_results *results)
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
     struct view view = {.results = results};
-    struct columns columns = {0};
     section->description = "Memory pools of the program itself.";
     section->if_empty = "the program has registered no pools";
-    if (!gather(&view) || !hp_section_describe(results, section, 0, &columns) ||
-        !hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
-        !hp_section_make_rows(results, section, view.count))
-        return false;
-    section->total_rows = view.count;
-    for (size_t at = 0; at < view.count; at++)
-        fill_row(&section->rows[at], &columns, view.all[at]);
-    return hp_order_apply(results, section, results->settings->show.functions_limit);
+    return gather(&view) && hp_section_begin(results, section, NULL, 0, "allocated_bytes", NULL) &&
+           hp_section_fill_rows(results, section, (const void *const *)view.all, view.count, NULL);
 }
 
 const struct hp_section_type hp_section_alloc_pools = {.name = "alloc-pools",
                                                        .is_left_out_empty = true,
                                                        .has_data = has_data,
                                                        .fill = fill,
-                                                       HP_COLUMNS(column_table),
+                                                       .fields = fields,
                                                        .about = "Memory pools of the program itself, by name.",
                                                        .always = "order"};

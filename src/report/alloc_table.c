@@ -15,7 +15,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "alloc_columns.h"
 #include "alloc_profile.h"
 #include "arena.h"
 #include "arith.h"
@@ -29,9 +28,17 @@
 
 #define LINE_BYTES 320u
 
+/* Facts of these sections. */
+enum {
+    TOTAL_FIRST = HP_FACT_OWN, /* of two groups of columns, HOTPATH_ALLOC_METRIC chooses the first */
+    PEAK_FIRST = HP_FACT_OWN << 1,
+    HAS_PEAK_BLOCKS = HP_FACT_OWN << 2,
+};
+
 /* What differs between the two. */
 struct kind {
     enum hp_alloc_measure own, all, peak;
+    const char *total_key, *peak_key;
     const char *exclusive, *cumulative, *highest; /* descriptions, without their ends */
 };
 
@@ -39,6 +46,8 @@ static const struct kind bytes_kind = {
     .own = HP_ALLOC_OWN_BYTES,
     .all = HP_ALLOC_ALL_BYTES,
     .peak = HP_ALLOC_PEAK_BYTES,
+    .total_key = "total_bytes",
+    .peak_key = "peak_usable_bytes",
     .exclusive = "Allocated bytes by function, without measured callees",
     .cumulative = "Allocated bytes by function, including callees",
     .highest = "Peak live bytes during a call, by function",
@@ -48,6 +57,8 @@ static const struct kind count_kind = {
     .own = HP_ALLOC_OWN_COUNT,
     .all = HP_ALLOC_ALL_COUNT,
     .peak = HP_ALLOC_PEAK_BLOCKS,
+    .total_key = "total_count",
+    .peak_key = "peak_blocks",
     .exclusive = "Allocations by function, without measured callees",
     .cumulative = "Allocations by function, including callees",
     .highest = "Peak live blocks during a call, by function",
@@ -70,8 +81,7 @@ struct view {
     const struct hp_allocs *allocs;
     bool is_peak_first;
     uint64_t whole;
-    struct hp_alloc_columns columns;
-    struct hp_durations *values;
+    struct hp_durations *sizes, *peaks; /* of the calls of the row being filled */
     struct entry **entries;
     size_t count;
 };
@@ -88,12 +98,14 @@ static bool is_count(const struct hp_settings *settings) { return !is_bytes(sett
 static bool describe(struct view *view)
 {
     struct hotpath_section *section = view->section;
-    struct hp_alloc_columns *columns = &view->columns;
     const bool is_peak_first = view->is_peak_first;
-    return hp_section_describe(view->results, section, is_peak_first ? HP_ALLOC_PEAK_FIRST : HP_ALLOC_TOTAL_FIRST,
-                               columns) &&
-           hp_order_choose(view->results, section, is_peak_first ? columns->peak : columns->total,
-                           is_peak_first ? HP_MAX_COLUMNS : columns->percent);
+    const char *usual = is_peak_first ? view->kind->peak_key : view->kind->total_key;
+    const uint32_t facts =
+        (is_peak_first ? PEAK_FIRST : TOTAL_FIRST) | (view->allocs->has_peak_blocks ? HAS_PEAK_BLOCKS : 0u);
+    if (!hp_section_begin(view->results, section, view, facts, usual, is_peak_first ? NULL : "percent_total"))
+        return false;
+    section->columns[hp_section_column(section, usual)].traits |= HP_COLUMN_KEEP;
+    return true;
 }
 
 /* ------------------------------------------------------------------------------------------- entries */
@@ -232,100 +244,240 @@ static void choose(struct view *view)
 
 /* ---------------------------------------------------------------------------------------------- rows */
 
-static void set_average(const struct view *view, struct hp_row *row, size_t column, double average)
-{
-    if (view->kind == &count_kind)
-        hp_section_set_number(row, column, average);
-    else
-        hp_section_set_count(row, column, hp_units_round(average));
-}
-
-static void fill_percentiles(struct view *view, struct hp_row *row, const struct hp_alloc_measured *measured)
-{
-    const struct hp_settings *settings = view->results->settings;
-    double value;
-    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
-        if (hp_durations_percentile(view->values, settings->show.percentiles[at], &value))
-            hp_section_set_count(row, measured->percentiles[at], hp_units_round(value));
-}
-
-/* Most functions allocate nothing. */
-static void fill_zeros(struct view *view, struct hp_row *row, const struct hp_alloc_measured *measured)
-{
-    const struct hp_settings *settings = view->results->settings;
-    set_average(view, row, measured->average, 0);
-    for (uint32_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
-        hp_section_set_count(row, measured->percentiles[at], 0);
-}
-
-static void fill_values(struct view *view, struct hp_row *row, const struct entry *entry)
-{
-    const struct kind *kind = view->kind;
-    const struct hp_alloc_columns *columns = &view->columns;
-    const bool is_all = view->results->settings->show.alloc_cumulative;
-    uint64_t calls;
-    const bool is_known = hp_task_calls(entry->site, &calls);
-    if (entry->allocs.calls == 0) {
-        fill_zeros(view, row, &columns->totals);
-        fill_zeros(view, row, &columns->peaks);
-        return;
-    }
-    hp_allocs_distribution(entry->site, &entry->allocs, is_all ? kind->all : kind->own, view->values);
-    if (is_known)
-        set_average(view, row, columns->totals.average, calls > 0 ? (double)entry->total / (double)calls : 0);
-    if (hp_site_is_task(entry->site)) /* the rest is known of polls, not of tasks */
-        return;
-    fill_percentiles(view, row, &columns->totals);
-    hp_allocs_distribution(entry->site, &entry->allocs, kind->peak, view->values);
-    set_average(view, row, columns->peaks.average, hp_durations_mean(view->values));
-    fill_percentiles(view, row, &columns->peaks);
-}
-
-static void fill_peaks(const struct view *view, struct hp_row *row, const struct hp_site_allocs *allocs)
-{
-    const struct hp_alloc_columns *columns = &view->columns;
-    hp_section_set_count(row, columns->peak_usable_bytes, allocs->max[HP_ALLOC_PEAK_BYTES]);
-    hp_section_set_count(row, columns->peak_blocks, allocs->max[HP_ALLOC_PEAK_BLOCKS]);
-    hp_section_set_signed(row, columns->net_usable_bytes, allocs->net_bytes);
-    hp_section_set_signed(row, columns->net_blocks, allocs->net_blocks);
-}
-
 /* The outside row has no calls, and its peak would be that of the whole process. */
-static bool fill_row(void *context, struct hp_row *row, const void *about)
+static bool has_calls(const struct entry *entry)
 {
-    struct view *view = context;
-    const struct entry *entry = about;
-    const struct hp_alloc_columns *columns = &view->columns;
-    hp_section_set_text(row, columns->name, name_of(entry));
-    row->id = hp_identity_of_site(entry->site);
-    if (entry->site == NULL && entry->thread != NULL)
-        row->id = hp_identity_with_thread(row->id, entry->thread);
-    hp_section_set_count(row, columns->total, entry->total);
-    if (view->whole > 0)
-        hp_section_set_number(row, columns->percent, 100 * (double)entry->total / (double)view->whole);
-    hp_section_set_count(row, columns->own_bytes, entry->allocs.own_bytes);
-    hp_section_set_count(row, columns->all_bytes, entry->allocs.all_bytes);
-    hp_section_set_count(row, columns->own_count, entry->allocs.own_count);
-    hp_section_set_count(row, columns->all_count, entry->allocs.all_count);
-    if (entry->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, entry->thread))
-        return false;
-    if (entry->site == NULL)
-        return true;
     uint64_t calls;
-    if (hp_task_calls(entry->site, &calls))
-        hp_section_set_count(row, columns->calls, calls);
-    hp_section_set_count(row, columns->open,
-                         entry->site->task != NULL ? entry->site->task->open : entry->site->sums.open);
-    row->is_open = entry->site->sums.open > 0;
-    fill_peaks(view, row, &entry->allocs);
-    fill_values(view, row, entry);
-    return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
+    return entry->site != NULL && hp_task_calls(entry->site, &calls);
 }
 
-static bool fill_rows(struct view *view)
+static uint64_t calls_of(const struct entry *entry)
 {
-    return hp_order_fill(view->results, view->section, view->results->settings->show.functions_limit,
-                         (const void *const *)view->entries, view->count, fill_row, view);
+    uint64_t calls;
+    hp_task_calls(entry->site, &calls);
+    return calls;
+}
+
+/* Most functions allocate nothing. Of tasks, the rest is known of polls. */
+static bool has_distribution(const struct entry *entry)
+{
+    return entry->site != NULL && (entry->allocs.calls == 0 || !hp_site_is_task(entry->site));
+}
+
+static struct hp_cell average_cell(const struct view *view, double average)
+{
+    return view->kind == &count_kind ? (struct hp_cell){.has_value = true, .number = average}
+                                     : (struct hp_cell){.has_value = true, .count = hp_units_round(average)};
+}
+
+static struct hp_cell average_of(const struct view *view, const struct entry *entry)
+{
+    if (entry->site == NULL || (entry->allocs.calls > 0 && !has_calls(entry)))
+        return (struct hp_cell){0};
+    const uint64_t calls = entry->allocs.calls > 0 ? calls_of(entry) : 0;
+    return average_cell(view, calls > 0 ? (double)entry->total / (double)calls : 0);
+}
+
+static struct hp_cell mean_peak(const struct view *view, const struct entry *entry)
+{
+    return average_cell(view, entry->allocs.calls > 0 ? hp_durations_mean(view->peaks) : 0);
+}
+
+static struct hp_cell percentile_of(const struct entry *entry, const struct hp_durations *values, double percentile)
+{
+    double value = 0;
+    const bool has_value = entry->allocs.calls == 0 || hp_durations_percentile(values, percentile, &value);
+    return (struct hp_cell){.has_value = has_value, .count = hp_units_round(value)};
+}
+
+static void begin_row(struct hp_fields *to, const struct view *view, const struct entry *entry)
+{
+    if (to->row != NULL) {
+        const bool is_all = view->results->settings->show.alloc_cumulative;
+        to->row->id = hp_identity_of_site(entry->site);
+        if (entry->site == NULL && entry->thread != NULL)
+            to->row->id = hp_identity_with_thread(to->row->id, entry->thread);
+        to->row->is_open = entry->site != NULL && entry->site->sums.open > 0;
+        if (has_distribution(entry) && entry->allocs.calls > 0) {
+            hp_allocs_distribution(entry->site, &entry->allocs, is_all ? view->kind->all : view->kind->own,
+                                   view->sizes);
+            hp_allocs_distribution(entry->site, &entry->allocs, view->kind->peak, view->peaks);
+        }
+    }
+    HP_FIELD(to, name_of(entry), "name", "Function", TEXT, HP_COLUMN_FIRST);
+    HP_FIELD(to, entry->thread, "thread", "Thread", TEXT,
+             HP_COLUMN_KEEP | HP_COLUMN_THREAD | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, .needs = HP_FACT_BY_THREAD);
+    HP_FIELD_IF(to, has_calls(entry), calls_of(entry), "calls", "Calls", COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN);
+}
+
+static void put_sums(struct hp_fields *to, const struct entry *entry)
+{
+    HP_FIELD(to, entry->allocs.own_bytes, "own_bytes", "Own Bytes", BYTES, 0,
+             "Requested by the function itself, not by measured callees. All rows add up exactly to the total of "
+             "the run.");
+    HP_FIELD(to, entry->allocs.all_bytes, "all_bytes", "All Bytes", BYTES, 0,
+             "Including measured callees; recursive calls count once.");
+    HP_FIELD(to, entry->allocs.own_count, "own_count", "Own Allocs", COUNT, 0);
+    HP_FIELD(to, entry->allocs.all_count, "all_count", "All Allocs", COUNT, 0);
+}
+
+static void put_site(struct hp_fields *to, const struct entry *entry)
+{
+    HP_FIELD(to, entry->site != NULL ? &entry->site->location : NULL, "location", "Location", TEXT,
+             HP_COLUMN_LOCATION | HP_COLUMN_MAYBE);
+    HP_FIELD_IF(to, entry->site != NULL,
+                entry->site->task != NULL ? entry->site->task->open : entry->site->sums.open, "open", "Open", COUNT,
+                0);
+}
+
+static void put_bytes_of_calls(struct hp_fields *to, const struct view *view, const struct entry *entry)
+{
+    HP_FIELD(to, average_of(view, entry), "avg_bytes", "Avg", BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "total_bytes divided by calls.", .shown_by = TOTAL_FIRST);
+    HP_FIELD_FAMILY(to, percentile, has_distribution(entry), percentile_of(entry, view->sizes, percentile),
+                    "_bytes", "", BYTES, HP_COLUMN_SHOWN, "A percentile of the bytes that one call requested.",
+                    .shown_by = TOTAL_FIRST);
+}
+
+static void put_bytes_peaks_of_calls(struct hp_fields *to, const struct view *view, const struct entry *entry)
+{
+    HP_FIELD_IF(to, has_distribution(entry), mean_peak(view, entry), "avg_peak_usable_bytes", "Avg Peak", BYTES,
+                HP_COLUMN_SHOWN, "Average peak over all calls; within 0.8 percent.", .shown_by = PEAK_FIRST);
+    HP_FIELD_FAMILY(to, percentile, has_distribution(entry), percentile_of(entry, view->peaks, percentile),
+                    "_peak_usable_bytes", " Peak", BYTES, HP_COLUMN_SHOWN, .shown_by = PEAK_FIRST);
+}
+
+static void put_bytes_total(struct hp_fields *to, const struct view *view, const struct entry *entry)
+{
+    HP_FIELD(to, entry->total, "total_bytes", "Total", BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
+             "own_bytes or, if alloc is cumulative, all_bytes.");
+    HP_FIELD(to, hp_percent_of(entry->total, view->whole), "percent_total", "% Total", PERCENT,
+             HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, "Percent of all bytes that the run allocated.");
+}
+
+static void put_bytes_peak(struct hp_fields *to, const struct entry *entry)
+{
+    HP_FIELD_IF(to, entry->site != NULL, entry->allocs.max[HP_ALLOC_PEAK_BYTES], "peak_usable_bytes", "Peak", BYTES,
+                HP_COLUMN_SHOWN,
+                "The highest peak of any call: the most bytes live at once, callees included, beyond those live "
+                "when the call began.");
+}
+
+static void bytes_fields(struct hp_fields *to, void *of, const void *about)
+{
+    const struct view *view = of;
+    const struct entry *entry = about;
+    const bool is_peak_first = view != NULL && view->is_peak_first;
+    begin_row(to, view, entry);
+    if (is_peak_first) {
+        put_bytes_peaks_of_calls(to, view, entry);
+        put_bytes_peak(to, entry);
+        put_bytes_total(to, view, entry);
+    } else {
+        put_bytes_of_calls(to, view, entry);
+        put_bytes_total(to, view, entry);
+        put_bytes_peak(to, entry);
+    }
+    HP_FIELD_IF(
+        to, entry->site != NULL, entry->allocs.net_bytes, "net_usable_bytes", "Net", SIGNED_BYTES, HP_COLUMN_SHOWN,
+        "Bytes that its calls left behind: allocated minus freed, callees included; recursive calls count once.");
+    if (is_peak_first)
+        put_bytes_of_calls(to, view, entry);
+    else
+        put_bytes_peaks_of_calls(to, view, entry);
+    put_sums(to, entry);
+    HP_FIELD_IF(to, entry->site != NULL, entry->allocs.max[HP_ALLOC_PEAK_BLOCKS], "peak_blocks", "Peak Blocks",
+                COUNT, 0);
+    HP_FIELD_IF(to, entry->site != NULL, entry->allocs.net_blocks, "net_blocks", "Net Blocks", SIGNED_COUNT, 0);
+    put_site(to, entry);
+}
+
+static void put_count_of_calls(struct hp_fields *to, const struct view *view, const struct entry *entry)
+{
+    HP_FIELD(to, average_of(view, entry), "avg_count", "Avg", NUMBER, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "total_count divided by calls.", .shown_by = TOTAL_FIRST);
+    HP_FIELD_FAMILY(to, percentile, has_distribution(entry), percentile_of(entry, view->sizes, percentile),
+                    "_count", "", COUNT, HP_COLUMN_SHOWN, "A percentile of the number of allocations of one call.",
+                    .shown_by = TOTAL_FIRST);
+}
+
+static void put_count_peaks_of_calls(struct hp_fields *to, const struct view *view, const struct entry *entry)
+{
+    HP_FIELD_IF(to, has_distribution(entry), mean_peak(view, entry), "avg_peak_blocks", "Avg Peak", NUMBER,
+                HP_COLUMN_SHOWN, "Average peak over all calls; within 0.8 percent.", .shown_by = PEAK_FIRST);
+    HP_FIELD_FAMILY(to, percentile, has_distribution(entry), percentile_of(entry, view->peaks, percentile),
+                    "_peak_blocks", " Peak", COUNT, HP_COLUMN_SHOWN, .shown_by = PEAK_FIRST);
+}
+
+static void put_count_total(struct hp_fields *to, const struct view *view, const struct entry *entry)
+{
+    HP_FIELD(to, entry->total, "total_count", "Total", COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
+             "own_count or, if alloc is cumulative, all_count.");
+    HP_FIELD(to, hp_percent_of(entry->total, view->whole), "percent_total", "% Total", PERCENT,
+             HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, "Percent of all allocations of the run.");
+}
+
+static void put_count_peak(struct hp_fields *to, const struct entry *entry)
+{
+    HP_FIELD_IF(to, entry->site != NULL, entry->allocs.max[HP_ALLOC_PEAK_BLOCKS], "peak_blocks", "Peak", COUNT,
+                HP_COLUMN_SHOWN,
+                "The highest peak of any call: the most blocks live at once, callees included, beyond those live "
+                "when the call began.");
+}
+
+static void count_fields(struct hp_fields *to, void *of, const void *about)
+{
+    const struct view *view = of;
+    const struct entry *entry = about;
+    const bool is_peak_first = view != NULL && view->is_peak_first;
+    begin_row(to, view, entry);
+    if (is_peak_first) {
+        put_count_peaks_of_calls(to, view, entry);
+        put_count_peak(to, entry);
+        put_count_total(to, view, entry);
+    } else {
+        put_count_of_calls(to, view, entry);
+        put_count_total(to, view, entry);
+        put_count_peak(to, entry);
+    }
+    HP_FIELD_IF(
+        to, entry->site != NULL, entry->allocs.net_blocks, "net_blocks", "Net", SIGNED_COUNT, HP_COLUMN_SHOWN,
+        "Blocks that its calls left behind: allocated minus freed, callees included; recursive calls count once.");
+    if (is_peak_first)
+        put_count_of_calls(to, view, entry);
+    else
+        put_count_peaks_of_calls(to, view, entry);
+    put_sums(to, entry);
+    HP_FIELD_IF(to, entry->site != NULL, entry->allocs.max[HP_ALLOC_PEAK_BYTES], "peak_usable_bytes", "Peak Bytes",
+                BYTES, 0);
+    HP_FIELD_IF(to, entry->site != NULL, entry->allocs.net_bytes, "net_usable_bytes", "Net Bytes", SIGNED_BYTES, 0);
+    put_site(to, entry);
+}
+
+static void totals(struct hp_fields *to, void *view, const void *about)
+{
+    const struct hp_allocs *allocs = about;
+    (void)view;
+    HP_FIELD(to, allocs->totals.bytes, "requested_bytes", NULL, BYTES, 0);
+    HP_FIELD(to, allocs->totals.count, "allocations", NULL, COUNT, 0);
+    HP_FIELD(to, allocs->totals.freed_bytes, "freed_usable_bytes", NULL, BYTES, 0);
+    HP_FIELD(to, allocs->totals.freed_count, "freed_blocks", NULL, COUNT, 0);
+    HP_FIELD(to, allocs->totals.live_bytes, "live_usable_bytes", NULL, SIGNED_BYTES, 0,
+             "Allocated minus freed, never below zero. Freeing a block allocated before the session reduces it.");
+    HP_FIELD(to, allocs->totals.live_blocks, "live_blocks", NULL, SIGNED_COUNT, 0);
+    HP_FIELD(to, allocs->totals.peak_bytes, "peak_usable_bytes", NULL, SIGNED_BYTES, 0,
+             "The most bytes live at once in one process; of several processes, the highest.");
+    HP_FIELD(to, allocs->peak_error, "peak_error_bytes", NULL, BYTES, 0,
+             "Possible error of the peak: 0 if only one thread allocated, else 32 KB per thread.");
+    HP_FIELD(to, allocs->totals.peak_blocks, "peak_blocks", NULL, SIGNED_COUNT, 0,
+             "Absent if several threads allocated.", .needs = HAS_PEAK_BLOCKS);
+    HP_FIELD(to, allocs->totals.foreign_bytes, "foreign_freed_usable_bytes", NULL, BYTES, 0,
+             "Freed by a thread other than the one that allocated it.");
+    HP_FIELD(to, allocs->totals.foreign_count, "foreign_freed_blocks", NULL, COUNT, 0);
+    HP_FIELD(to, allocs->earlier_bytes, "earlier_freed_usable_bytes", NULL, BYTES, 0,
+             "Freed in excess of what was allocated: a lower bound for blocks allocated before the session.");
+    HP_FIELD(to, allocs->earlier_blocks, "earlier_freed_blocks", NULL, COUNT, 0);
+    HP_FIELD(to, allocs->failed, "failed", NULL, COUNT, 0, "Failed allocations; not part of any other number.");
 }
 
 /* ------------------------------------------------------------------------------------ above and below */
@@ -335,7 +487,7 @@ static void put_count(struct hp_text *line, uint64_t count, const char *one, con
     hp_text_format(line, "%" PRIu64 "%s", count, count == 1 ? one : many);
 }
 
-static void put_bytes_total(struct hp_text *line, const struct hp_allocs *allocs)
+static void say_bytes(struct hp_text *line, const struct hp_allocs *allocs)
 {
     const struct hp_alloc_totals *totals = &allocs->totals;
     hp_units_bytes(line, totals->bytes);
@@ -355,7 +507,7 @@ static void put_bytes_total(struct hp_text *line, const struct hp_allocs *allocs
     }
 }
 
-static void put_count_total(struct hp_text *line, const struct hp_allocs *allocs)
+static void say_count(struct hp_text *line, const struct hp_allocs *allocs)
 {
     const struct hp_alloc_totals *totals = &allocs->totals;
     put_count(line, totals->count, " allocation of ", " allocations of ");
@@ -384,37 +536,15 @@ static bool set_summary(struct view *view)
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_string(&line, "Total: ");
     if (view->kind == &bytes_kind)
-        put_bytes_total(&line, view->allocs);
+        say_bytes(&line, view->allocs);
     else
-        put_count_total(&line, view->allocs);
+        say_count(&line, view->allocs);
     if (view->allocs->failed > 0) {
         hp_text_string(&line, "; ");
         put_count(&line, view->allocs->failed, " failed", " failed");
     }
     view->section->summary = keep_line(view, &line);
     return view->section->summary != NULL;
-}
-
-static void add_totals(struct view *view)
-{
-    struct hotpath_section *section = view->section;
-    const struct hp_allocs *allocs = view->allocs;
-    const struct hp_alloc_totals *totals = &allocs->totals;
-    hp_section_add_total(section, "requested_bytes", totals->bytes);
-    hp_section_add_total(section, "allocations", totals->count);
-    hp_section_add_total(section, "freed_usable_bytes", totals->freed_bytes);
-    hp_section_add_total(section, "freed_blocks", totals->freed_count);
-    hp_section_add_total(section, "live_usable_bytes", (uint64_t)totals->live_bytes);
-    hp_section_add_total(section, "live_blocks", (uint64_t)totals->live_blocks);
-    hp_section_add_total(section, "peak_usable_bytes", (uint64_t)totals->peak_bytes);
-    hp_section_add_total(section, "peak_error_bytes", allocs->peak_error);
-    if (allocs->has_peak_blocks)
-        hp_section_add_total(section, "peak_blocks", (uint64_t)totals->peak_blocks);
-    hp_section_add_total(section, "foreign_freed_usable_bytes", totals->foreign_bytes);
-    hp_section_add_total(section, "foreign_freed_blocks", totals->foreign_count);
-    hp_section_add_total(section, "earlier_freed_usable_bytes", allocs->earlier_bytes);
-    hp_section_add_total(section, "earlier_freed_blocks", allocs->earlier_blocks);
-    hp_section_add_total(section, "failed", allocs->failed);
 }
 
 static bool note_peak(struct view *view)
@@ -470,7 +600,7 @@ static bool add_notes(struct view *view)
 {
     struct hotpath_section *section = view->section;
     const uint64_t earlier = view->kind == &bytes_kind ? view->allocs->earlier_bytes : view->allocs->earlier_blocks;
-    hp_section_note_sites(view->results, section, view->columns.calls,
+    hp_section_note_sites(view->results, section, "calls",
                           HP_OUTSIDE " was allocated outside of measured functions");
     if (section->row_count > 0)
         hp_section_note(section, view->kind == &bytes_kind
@@ -518,8 +648,10 @@ static struct view *make_view(struct hotpath_results *results, struct hotpath_se
                           .profile = hp_results_profile_of_rows(results),
                           .allocs = hp_model_allocs(results->model),
                           .is_peak_first = is_peak(results->settings->show.alloc_metric)};
-    view->values = hp_arena_take(results->model->arena, sizeof *view->values);
-    return view->profile != NULL && view->allocs != NULL && view->values != NULL ? view : NULL;
+    view->sizes = hp_arena_take(results->model->arena, sizeof *view->sizes);
+    view->peaks = hp_arena_take(results->model->arena, sizeof *view->peaks);
+    return view->profile != NULL && view->allocs != NULL && view->sizes != NULL && view->peaks != NULL ? view
+                                                                                                       : NULL;
 }
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section, const struct kind *kind)
@@ -535,8 +667,11 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     choose(view);
     section->if_empty = hp_section_why_empty(section, view->profile->site_count,
                                              "nothing was allocated while the session was active");
-    add_totals(view);
-    return set_summary(view) && fill_rows(view) && add_notes(view);
+    hp_section_add_totals(results, section, view->allocs);
+    return set_summary(view) &&
+           hp_order_fill(results, section, results->settings->show.functions_limit,
+                         (const void *const *)view->entries, view->count, view) &&
+           add_notes(view);
 }
 
 static bool fill_bytes(struct hotpath_results *results, struct hotpath_section *section)
@@ -562,8 +697,8 @@ const struct hp_section_type hp_section_alloc_bytes = {.name = "alloc-bytes",
                                                        .is_left_out_empty = true,
                                                        .has_data = has_data,
                                                        .fill = fill_bytes,
-                                                       HP_COLUMNS(hp_alloc_bytes_columns),
-                                                       HP_TOTALS(hp_alloc_totals_table),
+                                                       .fields = bytes_fields,
+                                                       .totals = totals,
                                                        .about = ABOUT,
                                                        .about_row = ABOUT_ROW,
                                                        .always = "order"};
@@ -574,8 +709,8 @@ const struct hp_section_type hp_section_alloc_count = {.name = "alloc-count",
                                                        .is_left_out_empty = true,
                                                        .has_data = has_data,
                                                        .fill = fill_count,
-                                                       HP_COLUMNS(hp_alloc_count_columns),
-                                                       HP_TOTALS(hp_alloc_totals_table),
+                                                       .fields = count_fields,
+                                                       .totals = totals,
                                                        .about = ABOUT,
                                                        .about_row = ABOUT_ROW,
                                                        .always = "order"};

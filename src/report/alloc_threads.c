@@ -14,36 +14,6 @@
 
 #define NO_THREAD "<others>"
 
-struct columns {
-    size_t name, count, bytes, freed, live, peak, foreign_count, foreign_bytes, outside, freed_count, live_blocks,
-        peak_blocks, tid, pid, threads;
-};
-
-#define AT(column) .index = offsetof(struct columns, column)
-
-static const struct hp_column_spec column_table[] = {
-    {"name", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
-     "Name and number of the thread."},
-    {"allocations", "Allocations", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(count)},
-    {"allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(bytes)},
-    {"freed_usable_bytes", "Freed", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(freed)},
-    {"live_usable_bytes", "Net", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN, AT(live),
-     "Allocated minus freed by this thread; negative if it frees blocks of other threads."},
-    {"peak_usable_bytes", "Peak", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(peak)},
-    {"foreign_freed_blocks", "Freed for Others", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(foreign_count),
-     "Blocks freed here that other threads allocated."},
-    {"foreign_freed_usable_bytes", "Bytes for Others", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(foreign_bytes)},
-    {"outside_bytes", "Outside", HOTPATH_UNIT_BYTES, 0, AT(outside), "Allocated outside of measured functions."},
-    {"freed_blocks", "Freed Blocks", HOTPATH_UNIT_COUNT, 0, AT(freed_count)},
-    {"live_blocks", "Net Blocks", HOTPATH_UNIT_SIGNED_COUNT, 0, AT(live_blocks)},
-    {"peak_blocks", "Peak Blocks", HOTPATH_UNIT_SIGNED_COUNT, HP_COLUMN_MAYBE, AT(peak_blocks)},
-    {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(tid)},
-    {"pid", "PID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(pid), .shown_by = HP_FACT_PROCESSES},
-    {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(threads),
-     "Number of threads in this row, which ran one after the other."},
-};
-
 /* Thread names may be equal, numbers are not. */
 static int compare_threads(const void *a, const void *b)
 {
@@ -53,32 +23,43 @@ static int compare_threads(const void *a, const void *b)
     return x == y ? 0 : x < y ? -1 : 1;
 }
 
-/* Threads without a record have no name and no peak. */
-static bool fill_row(struct hotpath_results *results, struct hp_row *row, const struct columns *columns,
-                     const struct hp_thread_allocs *thread)
+static uint64_t identity_of(const struct hp_thread_allocs *thread)
 {
-    const struct hp_alloc_totals *totals = &thread->totals;
-    hp_section_set_count(row, columns->count, totals->count);
-    hp_section_set_count(row, columns->bytes, totals->bytes);
-    hp_section_set_count(row, columns->freed, totals->freed_bytes);
-    hp_section_set_signed(row, columns->live, totals->live_bytes);
-    hp_section_set_count(row, columns->foreign_count, totals->foreign_count);
-    hp_section_set_count(row, columns->foreign_bytes, totals->foreign_bytes);
-    hp_section_set_count(row, columns->outside, thread->outside_bytes);
-    hp_section_set_count(row, columns->freed_count, totals->freed_count);
-    hp_section_set_signed(row, columns->live_blocks, totals->live_blocks);
-    hp_section_set_count(row, columns->pid, thread->pid);
-    row->id = thread->label != NULL ? hp_identity_with_thread(0, thread->label)
-                                    : hp_identity_with_number(hp_identity_with_text(0, NO_THREAD), thread->pid);
-    if (thread->label == NULL) {
-        hp_section_set_text(row, columns->name, NO_THREAD);
-        return true;
-    }
-    hp_section_set_signed(row, columns->peak, totals->peak_bytes);
-    hp_section_set_signed(row, columns->peak_blocks, totals->peak_blocks);
-    hp_section_set_count(row, columns->tid, thread->label->tid);
-    hp_section_set_count(row, columns->threads, thread->label->threads);
-    return hp_section_set_thread(results, row, columns->name, thread->label);
+    return thread->label != NULL ? hp_identity_with_thread(0, thread->label)
+                                 : hp_identity_with_number(hp_identity_with_text(0, NO_THREAD), thread->pid);
+}
+
+/* Threads without a record have no name and no peak. */
+static void fields(struct hp_fields *to, void *view, const void *entry)
+{
+    const struct hp_thread_allocs *thread = entry;
+    (void)view;
+    if (to->row != NULL)
+        to->row->id = identity_of(thread);
+    HP_FIELD(to, thread->label != NULL ? hp_fields_name_thread(to, thread->label) : NO_THREAD, "name", "Thread",
+             TEXT, HP_COLUMN_FIRST, "Name and number of the thread.");
+    HP_FIELD(to, thread->totals.count, "allocations", "Allocations", COUNT, HP_COLUMN_SHOWN);
+    HP_FIELD(to, thread->totals.bytes, "allocated_bytes", "Allocated", BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN);
+    HP_FIELD(to, thread->totals.freed_bytes, "freed_usable_bytes", "Freed", BYTES, HP_COLUMN_SHOWN);
+    HP_FIELD(to, thread->totals.live_bytes, "live_usable_bytes", "Net", SIGNED_BYTES,
+             HP_COLUMN_LATE | HP_COLUMN_SHOWN,
+             "Allocated minus freed by this thread; negative if it frees blocks of other threads.");
+    HP_FIELD_IF(to, thread->label != NULL, thread->totals.peak_bytes, "peak_usable_bytes", "Peak", SIGNED_BYTES,
+                HP_COLUMN_LATE | HP_COLUMN_SHOWN);
+    HP_FIELD(to, thread->totals.foreign_count, "foreign_freed_blocks", "Freed for Others", COUNT, HP_COLUMN_SHOWN,
+             "Blocks freed here that other threads allocated.");
+    HP_FIELD(to, thread->totals.foreign_bytes, "foreign_freed_usable_bytes", "Bytes for Others", BYTES,
+             HP_COLUMN_SHOWN);
+    HP_FIELD(to, thread->outside_bytes, "outside_bytes", "Outside", BYTES, 0,
+             "Allocated outside of measured functions.");
+    HP_FIELD(to, thread->totals.freed_count, "freed_blocks", "Freed Blocks", COUNT, 0);
+    HP_FIELD(to, thread->totals.live_blocks, "live_blocks", "Net Blocks", SIGNED_COUNT, 0);
+    HP_FIELD_IF(to, thread->label != NULL, thread->totals.peak_blocks, "peak_blocks", "Peak Blocks", SIGNED_COUNT,
+                0);
+    HP_FIELD_IF(to, thread->label != NULL, thread->label->tid, "tid", "TID", COUNT, 0);
+    HP_FIELD(to, thread->pid, "pid", "PID", COUNT, HP_COLUMN_SHOWN, .shown_by = HP_FACT_PROCESSES);
+    HP_FIELD_IF(to, thread->label != NULL, thread->label->threads, "threads", "Threads", COUNT, 0,
+                "Number of threads in this row, which ran one after the other.");
 }
 
 static void add_notes(struct hotpath_section *section, const struct hp_allocs *allocs)
@@ -111,21 +92,13 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         hp_arena_take_array(results->model->arena, allocs->thread_count + 1, sizeof(void *));
     if (order == NULL)
         return false;
-    struct columns columns = {0};
     section->description = "Allocations and frees per thread.";
     section->if_empty = HP_NO_ALLOCS;
-    section->total_rows = allocs->thread_count;
     for (size_t at = 0; at < allocs->thread_count; at++)
         order[at] = &allocs->threads[at];
     hp_sort(order, allocs->thread_count, compare_threads);
-    if (!hp_section_describe(results, section, 0, &columns) ||
-        !hp_order_choose(results, section, columns.bytes, HP_MAX_COLUMNS) ||
-        !hp_section_make_rows(results, section, allocs->thread_count))
-        return false;
-    for (size_t at = 0; at < allocs->thread_count; at++)
-        if (!fill_row(results, &section->rows[at], &columns, order[at]))
-            return false;
-    if (!hp_order_apply(results, section, results->settings->show.functions_limit))
+    if (!hp_section_begin(results, section, NULL, 0, "allocated_bytes", NULL) ||
+        !hp_section_fill_rows(results, section, (const void *const *)order, allocs->thread_count, NULL))
         return false;
     add_notes(section, allocs);
     return true;
@@ -137,7 +110,7 @@ const struct hp_section_type hp_section_alloc_threads = {
     .is_left_out_empty = true,
     .has_data = has_data,
     .fill = fill,
-    HP_COLUMNS(column_table),
+    .fields = fields,
     .about_row =
         "A thread. The row <others> stands for the threads of a process that had no record yet, or no longer.",
     .always = "order"};

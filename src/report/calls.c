@@ -28,39 +28,11 @@ struct call {
     uint32_t tid;
 };
 
-struct columns {
-    size_t name, what, ago, duration, note, thread, tid, pid, alloc_bytes, alloc_count;
-};
-
-#define AT(column) .index = offsetof(struct columns, column)
-
 /* Facts of this section. */
 enum { HAS_THREADS = HP_FACT_OWN, HAS_NOTES = HP_FACT_OWN << 1, HAS_POLLS = HP_FACT_OWN << 2 };
 
-static const struct hp_column_spec column_table[] = {
-    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
-     "The function; as in timing."},
-    {"what", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN, AT(what), "A call of a function, or a poll of a task.",
-     .words = "call|poll", .shown_by = HAS_POLLS},
-    {"ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(ago),
-     "Time from the end of the call to now, or to the end of the run."},
-    {"duration_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(duration)},
-    {"alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN, AT(alloc_bytes),
-     "Bytes requested by this call and its callees; absent if no allocations were recorded.",
-     .needs = HP_FACT_ALLOCS},
-    {"alloc_count", "Allocs", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(alloc_count), .needs = HP_FACT_ALLOCS},
-    {"note", "Note", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(note), "The text that the program attached with HOTPATH_NOTE; null: none.", .shown_by = HAS_NOTES},
-    {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(thread),
-     "The name of the thread; null: no longer known.", .shown_by = HAS_THREADS},
-    {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(tid), "The thread that made the call.",
-     .shown_by = HAS_THREADS},
-    {"pid", "PID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(pid), .shown_by = HP_FACT_PROCESSES},
-};
-
 struct view {
     struct hotpath_results *results;
-    struct columns columns;
     struct call *first;
     struct call **order;
     size_t count;
@@ -183,29 +155,39 @@ static bool describe(struct view *view, struct hotpath_section *section, size_t 
         facts |= view->order[at]->note != NULL ? HAS_NOTES : 0u;
         facts |= hp_site_is_task(view->order[at]->site) ? HAS_POLLS : 0u;
     }
-    return hp_section_describe(view->results, section, facts, &view->columns);
+    return hp_section_describe(view->results, section, view, facts);
 }
 
-static void fill_row(const struct view *view, struct hp_row *row, const struct call *call)
+static uint64_t identity_of(const struct call *call)
 {
-    const struct columns *columns = &view->columns;
-    const struct hp_run *run = &view->results->model->run;
-    hp_section_set_text(row, columns->name, call->site->name);
-    hp_section_set_text(row, columns->what, hp_site_is_task(call->site) ? "poll" : "call");
-    row->id = hp_identity_with_number(hp_identity_of_site(call->site), call->end);
-    row->id = hp_identity_with_number(row->id, (uint64_t)call->session->header.pid << 32 | call->tid);
-    hp_section_set_number(row, columns->ago, hp_run_ns(run, view->now > call->end ? view->now - call->end : 0));
-    hp_section_set_number(row, columns->duration, hp_run_ns(run, call->ticks));
-    if (hp_run_has_allocs(run)) {
-        hp_section_set_count(row, columns->alloc_bytes, call->alloc_bytes);
-        hp_section_set_count(row, columns->alloc_count, call->alloc_count);
-    }
-    if (call->note != NULL)
-        hp_section_set_text(row, columns->note, call->note);
-    if (call->thread != NULL)
-        hp_section_set_text(row, columns->thread, call->thread);
-    hp_section_set_count(row, columns->tid, call->tid);
-    hp_section_set_count(row, columns->pid, call->session->header.pid);
+    const uint64_t id = hp_identity_with_number(hp_identity_of_site(call->site), call->end);
+    return hp_identity_with_number(id, (uint64_t)call->session->header.pid << 32 | call->tid);
+}
+
+static void fields(struct hp_fields *to, void *of, const void *entry)
+{
+    const struct view *view = of;
+    const struct call *call = entry;
+    if (to->row != NULL)
+        to->row->id = identity_of(call);
+    HP_FIELD(to, call->site->name, "name", "Function", TEXT, HP_COLUMN_FIRST, "The function; as in timing.");
+    HP_FIELD(to, hp_site_is_task(call->site) ? "poll" : "call", "what", "What", TEXT, HP_COLUMN_SHOWN,
+             "A call of a function, or a poll of a task.", .words = "call|poll", .shown_by = HAS_POLLS);
+    HP_FIELD(to, hp_fields_ns(to, view->now > call->end ? view->now - call->end : 0), "ago_ns", "Ago", NS,
+             HP_COLUMN_KEEP | HP_COLUMN_SHOWN, "Time from the end of the call to now, or to the end of the run.");
+    HP_FIELD(to, hp_fields_ns(to, call->ticks), "duration_ns", "Time", NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN);
+    HP_FIELD(to, call->alloc_bytes, "alloc_bytes", "Allocated", BYTES, HP_COLUMN_SHOWN,
+             "Bytes requested by this call and its callees; absent if no allocations were recorded.",
+             .needs = HP_FACT_ALLOCS);
+    HP_FIELD(to, call->alloc_count, "alloc_count", "Allocs", COUNT, HP_COLUMN_SHOWN, .needs = HP_FACT_ALLOCS);
+    HP_FIELD(to, call->note, "note", "Note", TEXT,
+             HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "The text that the program attached with HOTPATH_NOTE; null: none.", .shown_by = HAS_NOTES);
+    HP_FIELD(to, call->thread, "thread", "Thread", TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "The name of the thread; null: no longer known.", .shown_by = HAS_THREADS);
+    HP_FIELD(to, call->tid, "tid", "TID", COUNT, HP_COLUMN_SHOWN, "The thread that made the call.",
+             .shown_by = HAS_THREADS);
+    HP_FIELD(to, call->session->header.pid, "pid", "PID", COUNT, HP_COLUMN_SHOWN, .shown_by = HP_FACT_PROCESSES);
 }
 
 static bool has_data(const struct hotpath_results *results)
@@ -238,7 +220,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (!describe(&view, section, count) || !hp_section_make_rows(results, section, count))
         return false;
     for (size_t at = 0; at < count; at++)
-        fill_row(&view, &section->rows[at], view.order[at]);
+        if (!hp_section_fill_row(results, section, &section->rows[at], &view, view.order[at]))
+            return false;
     if (count > 0 && hp_run_state(&results->model->run) != HP_SNAPSHOT_RUNNING)
         hp_section_note(section, "Ago: time from the end of a call to the end of the run");
     return true;
@@ -248,5 +231,5 @@ const struct hp_section_type hp_section_calls = {
     .name = "calls",
     .has_data = has_data,
     .fill = fill,
-    HP_COLUMNS(column_table),
+    .fields = fields,
     .about = "The latest calls of logged functions: by function, then newest first."};

@@ -129,47 +129,12 @@ struct place {
     bool is_kept;
 };
 
-struct columns {
-    size_t name, calls, polls, total, percent, self, open, scaled, own_cpu, all_cpu, waited, waits, bytes;
-};
-
-#define AT(column) .index = offsetof(struct columns, column)
-
 /* Facts of this section. */
 enum { HAS_CPU = HP_FACT_OWN, HAS_WAITS = HP_FACT_OWN << 1, HAS_POLLS = HP_FACT_OWN << 2 };
-
-static const struct hp_column_spec column_table[] = {
-    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
-    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(calls),
-     "null for tasks: see polls."},
-    {"polls", "Polls", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(polls),
-     "How often tasks ran here; null: not a task.", .shown_by = HAS_POLLS},
-    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN, AT(total),
-     "Recursive calls count once."},
-    {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN, AT(self),
-     "Without measured callees."},
-    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT,
-     HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(percent)},
-    {"open", "Open", HOTPATH_UNIT_COUNT, 0, AT(open)},
-    {"own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, 0, AT(own_cpu),
-     "CPU time used here, without callees; absent if CPU time was not sampled.", .needs = HAS_CPU},
-    {"all_cpu_ns", "All CPU", HOTPATH_UNIT_NS, 0, AT(all_cpu), "CPU time including everything below.",
-     .needs = HAS_CPU},
-    {"waited_ns", "Waited", HOTPATH_UNIT_NS, 0, AT(waited),
-     "Waiting seen here, without callees; absent if waits were not recorded.", .needs = HAS_WAITS},
-    {"waits_ns", "Waits", HOTPATH_UNIT_HISTOGRAM, 0, AT(waits), "Waiting by cause, the longest first.",
-     .words = HP_WAIT_CAUSE_WORDS, .needs = HAS_WAITS},
-    {"own_bytes", "Own Bytes", HOTPATH_UNIT_BYTES, HP_COLUMN_MAYBE, AT(bytes),
-     "Bytes requested by these calls themselves; null if the function is elsewhere in the tree too: then only "
-     "their sum is known. Absent if no allocations were recorded.",
-     .needs = HP_FACT_ALLOCS},
-    {"scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, AT(scaled), HP_ABOUT_SCALED, .words = HP_SCALED_WORDS},
-};
 
 struct view {
     struct hotpath_results *results;
     struct hotpath_section *section;
-    struct columns columns;
     uint64_t whole;
     struct hp_tree_costs costs;
     struct place *places; /* by index of the node: parents first */
@@ -239,30 +204,37 @@ static void keep_hottest(struct view *view)
         view->kept[at]->is_kept = true;
 }
 
-/* A number without a column here has index 0, which is the name. */
-static uint64_t cost_of(const struct view *view, const struct hp_tree_cost *cost, uint64_t otherwise)
+static const struct hp_tree_cost *costs_of(const struct view *view, const struct hp_tree_node *node)
 {
-    const size_t column = view->section->order.column;
-    const struct columns *columns = &view->columns;
-    return column == columns->own_cpu   ? cost->own_cpu_ns
-           : column == columns->all_cpu ? cost->all_cpu_ns
-           : column == columns->bytes   ? cost->own_bytes
-           : column == columns->waited  ? (cost->waits != NULL ? cost->waits->ns : 0)
-                                        : otherwise;
+    return &view->costs.nodes[node->index];
+}
+
+static const struct hp_node_waits *waits_of(const struct view *view, const struct hp_tree_node *node)
+{
+    static const struct hp_node_waits none;
+    return costs_of(view, node)->waits != NULL ? costs_of(view, node)->waits : &none;
+}
+
+static bool is_sorted_by(const struct view *view, const char *key)
+{
+    return strcmp(view->section->columns[view->section->order.column].shown.key, key) == 0;
 }
 
 /* The sort key of siblings; equal for text columns. */
 static uint64_t rank_of(const struct view *view, const struct hp_tree_node *node)
 {
-    const struct hp_order *order = &view->section->order;
     const struct hp_sums *sums = &node->sums;
-    const uint64_t number = order->column == view->columns.name    ? 0
-                            : order->column == view->columns.calls ? sums->calls
-                            : order->column == view->columns.self  ? hp_sums_self(sums)
-                            : order->column == view->columns.open
-                                ? sums->open
-                                : cost_of(view, &view->costs.nodes[node->index], sums->total);
-    return order->is_ascending ? ~number : number;
+    const struct hp_tree_cost *cost = costs_of(view, node);
+    const uint64_t number = is_sorted_by(view, "name")         ? 0
+                            : is_sorted_by(view, "calls")      ? sums->calls
+                            : is_sorted_by(view, "self_ns")    ? hp_sums_self(sums)
+                            : is_sorted_by(view, "open")       ? sums->open
+                            : is_sorted_by(view, "own_cpu_ns") ? cost->own_cpu_ns
+                            : is_sorted_by(view, "all_cpu_ns") ? cost->all_cpu_ns
+                            : is_sorted_by(view, "own_bytes")  ? cost->own_bytes
+                            : is_sorted_by(view, "waited_ns")  ? waits_of(view, node)->ns
+                                                               : sums->total;
+    return view->section->order.is_ascending ? ~number : number;
 }
 
 static int by_name(const struct hp_tree_node *x, const struct hp_tree_node *y)
@@ -297,9 +269,9 @@ static struct place *sort_siblings(const struct view *view, const struct hp_tree
     for (const struct hp_tree_node *node = first; node != NULL; node = node->next_sibling)
         scratch[count++] = place_of(view, node);
     hp_sort(scratch, count,
-            order->column != view->columns.name ? compare_siblings
-            : order->is_ascending               ? compare_names
-                                                : compare_names_reversed);
+            !is_sorted_by(view, "name") ? compare_siblings
+            : order->is_ascending       ? compare_names
+                                        : compare_names_reversed);
     for (size_t at = 0; at < count; at++)
         scratch[at]->next_sibling = at + 1 < count ? scratch[at + 1] : NULL;
     return count > 0 ? scratch[0] : NULL;
@@ -332,47 +304,57 @@ static const struct place *next_in_order(const struct view *view, const struct p
     return place != NULL ? place->next_sibling : NULL;
 }
 
-/* False: no memory. */
-static bool fill_costs(const struct view *view, struct hp_row *row, const struct hp_tree_cost *cost)
+static void mark_row(const struct hotpath_results *results, struct hp_row *row, const struct hp_tree_node *node)
 {
-    const struct columns *columns = &view->columns;
-    static const struct hp_node_waits none;
-    const struct hp_node_waits *waits = cost->waits != NULL ? cost->waits : &none;
-    if (view->costs.has_cpu) {
-        hp_section_set_number(row, columns->own_cpu, (double)cost->own_cpu_ns);
-        hp_section_set_number(row, columns->all_cpu, (double)cost->all_cpu_ns);
-    }
-    if (cost->has_bytes)
-        hp_section_set_count(row, columns->bytes, cost->own_bytes);
-    if (!view->costs.has_waits)
-        return true;
-    const struct hotpath_histogram *causes = hp_histogram_of_waits(view->results->model->arena, waits->by_cause);
-    hp_section_set_number(row, columns->waited, (double)waits->ns);
-    hp_section_set_histogram(row, columns->waits, causes);
-    return causes != NULL;
-}
-
-static bool fill_row(const struct view *view, struct hp_row *row, const struct hp_tree_node *node)
-{
-    const struct columns *columns = &view->columns;
-    const struct hp_run *run = &view->results->model->run;
-    hp_section_set_text(row, columns->name, node->site->name);
     row->id = hp_identity_of_site(node->site);
-    hp_section_set_count(row, hp_site_is_task(node->site) ? columns->polls : columns->calls, node->sums.calls);
-    hp_section_set_number(row, columns->total, hp_run_ns(run, node->sums.total));
-    hp_section_set_number(row, columns->self, hp_run_ns(run, hp_sums_self(&node->sums)));
-    const bool is_wrapper =
-        view->results->settings->show.exclude_wrapper && node->site->is_main; /* not in the 100 % */
-    if (view->whole > 0 && !is_wrapper)
-        hp_section_set_number(row, columns->percent, 100 * (double)node->sums.total / (double)view->whole);
-    hp_section_set_count(row, columns->open, node->sums.open);
     row->depth = node->depth;
     row->is_open = node->sums.open > 0;
-    row->is_main = node->site == view->results->model->profile->main;
+    row->is_main = node->site == results->model->profile->main;
     row->is_sampled = node->sums.untimed > 0;
     row->is_self_sampled = row->is_sampled || node->is_self_scaled;
-    hp_section_set_text(row, columns->scaled, hp_share_scaled_name(row->is_sampled, row->is_self_sampled));
-    return fill_costs(view, row, &view->costs.nodes[node->index]);
+}
+
+/* Without the main function in the 100 %, it has no share. */
+static struct hp_cell share_of(const struct view *view, const struct hp_tree_node *node)
+{
+    const bool is_wrapper = view->results->settings->show.exclude_wrapper && node->site->is_main;
+    return hp_percent_of(node->sums.total, is_wrapper ? 0 : view->whole);
+}
+
+static void fields(struct hp_fields *to, void *of, const void *entry)
+{
+    const struct view *view = of;
+    const struct hp_tree_node *node = entry;
+    if (to->row != NULL)
+        mark_row(to->results, to->row, node);
+    HP_FIELD(to, node->site->name, "name", "Function", TEXT, HP_COLUMN_FIRST);
+    HP_FIELD_IF(to, !hp_site_is_task(node->site), node->sums.calls, "calls", "Calls", COUNT,
+                HP_COLUMN_KEEP | HP_COLUMN_SHOWN, "null for tasks: see polls.");
+    HP_FIELD_IF(to, hp_site_is_task(node->site), node->sums.calls, "polls", "Polls", COUNT, HP_COLUMN_SHOWN,
+                "How often tasks ran here; null: not a task.", .shown_by = HAS_POLLS);
+    HP_FIELD(to, hp_fields_ns(to, node->sums.total), "total_ns", "Total", NS,
+             HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN, "Recursive calls count once.");
+    HP_FIELD(to, hp_fields_ns(to, hp_sums_self(&node->sums)), "self_ns", "Self", NS,
+             HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN, "Without measured callees.");
+    HP_FIELD(to, share_of(view, node), "percent_total", "% Total", PERCENT,
+             HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE);
+    HP_FIELD(to, node->sums.open, "open", "Open", COUNT, 0);
+    HP_FIELD(to, costs_of(view, node)->own_cpu_ns, "own_cpu_ns", "Own CPU", NS, 0,
+             "CPU time used here, without callees; absent if CPU time was not sampled.", .needs = HAS_CPU);
+    HP_FIELD(to, costs_of(view, node)->all_cpu_ns, "all_cpu_ns", "All CPU", NS, 0,
+             "CPU time including everything below.", .needs = HAS_CPU);
+    HP_FIELD(to, waits_of(view, node)->ns, "waited_ns", "Waited", NS, 0,
+             "Waiting seen here, without callees; absent if waits were not recorded.", .needs = HAS_WAITS);
+    HP_FIELD(to, hp_histogram_of_waits(to->results->model->arena, waits_of(view, node)->by_cause), "waits_ns",
+             "Waits", HISTOGRAM, 0, "Waiting by cause, the longest first.", .words = HP_WAIT_CAUSE_WORDS,
+             .needs = HAS_WAITS);
+    HP_FIELD_IF(to, costs_of(view, node)->has_bytes, costs_of(view, node)->own_bytes, "own_bytes", "Own Bytes",
+                BYTES, 0,
+                "Bytes requested by these calls themselves; null if the function is elsewhere in the tree too: "
+                "then only their sum is known. Absent if no allocations were recorded.",
+                .needs = HP_FACT_ALLOCS);
+    HP_FIELD(to, hp_share_scaled_name(to->row->is_sampled, to->row->is_self_sampled), "scaled", "Scaled", TEXT, 0,
+             HP_ABOUT_SCALED, .words = HP_SCALED_WORDS);
 }
 
 /* The note on shares of several processes is below the functions. */
@@ -400,7 +382,8 @@ static bool fill_rows(struct view *view, struct hotpath_section *section)
         return false;
     size_t at = 0;
     for (const struct place *place = view->first_root; place != NULL; place = next_in_order(view, place))
-        if (place->is_kept && at < section->row_count && !fill_row(view, &section->rows[at++], place->node))
+        if (place->is_kept && at < section->row_count &&
+            !hp_section_fill_row(view->results, section, &section->rows[at++], view, place->node))
             return false;
     section->row_count = at;
     add_notes(view, section);
@@ -412,7 +395,7 @@ static bool describe(struct view *view)
     const bool has_polls = hp_run_has_objects(&view->results->model->run, hp_is_task_kind);
     const uint32_t facts = (view->costs.has_cpu ? HAS_CPU : 0u) | (view->costs.has_waits ? HAS_WAITS : 0u) |
                            (has_polls ? HAS_POLLS : 0u);
-    return hp_section_describe(view->results, view->section, facts, &view->columns);
+    return hp_section_begin(view->results, view->section, view, facts, "total_ns", "percent_total");
 }
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
@@ -421,8 +404,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     struct view view = {.results = results, .section = section};
     section->description = "Who called whom.";
     section->main = profile->main != NULL ? profile->main->name : NULL;
-    if (!tree_costs_find(results, &view.costs) || !describe(&view) ||
-        !hp_order_choose(results, section, view.columns.total, view.columns.percent))
+    if (!tree_costs_find(results, &view.costs) || !describe(&view))
         return false;
     section->if_empty = profile->site_count > 0 ? "no function matches the focus" : "nothing was measured";
     view.whole = hp_share_whole(profile, NULL, &results->settings->show, &section->percent_of);
@@ -445,6 +427,6 @@ const struct hp_section_type hp_section_calltree = {.name = "calltree",
                                                     .has_data = has_data,
                                                     .fill = fill,
                                                     .is_tree = true,
-                                                    HP_COLUMNS(column_table),
+                                                    .fields = fields,
                                                     .about_row = "A path of calls.",
                                                     .always = "percent_of|order"};

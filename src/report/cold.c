@@ -19,6 +19,7 @@
 #include "profile.h"
 #include "section.h"
 #include "sort.h"
+#include "text.h"
 #include "trust.h"
 
 #define MOST_IMAGES 256u
@@ -43,24 +44,6 @@ struct cold {
     const char *image;
 };
 
-struct columns {
-    size_t name, size, source, image, path;
-};
-
-#define AT(column) .index = offsetof(struct columns, column)
-
-static const struct hp_column_spec column_table[] = {
-    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
-     "The symbol name."},
-    {"size_bytes", "Size", HOTPATH_UNIT_BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(size),
-     "The size of its machine code."},
-    {"image", "Image", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN, AT(image),
-     "The program or library that contains it, without its directory."},
-    {"source", "Source", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(source),
-     "The source file of a static function; null: unknown."},
-    {"path", "Path", HOTPATH_UNIT_TEXT, 0, AT(path), "The program or library with its directory."},
-};
-
 /* Which of a session's functions were recorded; NULL: all. */
 struct choice {
     struct hp_pattern_list *filter, *skip;
@@ -70,7 +53,6 @@ struct view {
     struct choice *choices; /* of each session */
     struct hotpath_results *results;
     struct hotpath_section *section;
-    struct columns columns;
     struct known **known; /* sorted by image and address */
     size_t known_count;
     struct called **called; /* sorted */
@@ -352,17 +334,26 @@ static const char *readable_name(struct view *view, const char *linked)
     return copy != NULL ? copy : linked;
 }
 
-static void fill_row(struct view *view, struct hp_row *row, const struct cold *cold)
+static uint64_t identity_of(const struct cold *cold)
 {
-    const char *slash = strrchr(cold->image, '/');
-    row->id = hp_identity_with_text(hp_identity_with_text(0, cold->function->name), cold->function->source);
-    row->id = hp_identity_with_text(row->id, cold->image);
-    hp_section_set_text(row, view->columns.name, readable_name(view, cold->function->name));
-    hp_section_set_count(row, view->columns.size, cold->function->size);
-    hp_section_set_text(row, view->columns.image, slash != NULL ? slash + 1 : cold->image);
-    hp_section_set_text(row, view->columns.path, cold->image);
-    if (cold->function->source[0] != '\0')
-        hp_section_set_text(row, view->columns.source, cold->function->source);
+    const uint64_t id = hp_identity_with_text(0, cold->function->name);
+    return hp_identity_with_text(hp_identity_with_text(id, cold->function->source), cold->image);
+}
+
+static void fields(struct hp_fields *to, void *view, const void *entry)
+{
+    const struct cold *cold = entry;
+    if (to->row != NULL)
+        to->row->id = identity_of(cold);
+    HP_FIELD(to, readable_name(view, cold->function->name), "name", "Function", TEXT, HP_COLUMN_FIRST,
+             "The symbol name.");
+    HP_FIELD(to, cold->function->size, "size_bytes", "Size", BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
+             "The size of its machine code.");
+    HP_FIELD(to, hp_text_base_name(cold->image), "image", "Image", TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN,
+             "The program or library that contains it, without its directory.");
+    HP_FIELD(to, hp_text_or_none(cold->function->source), "source", "Source", TEXT,
+             HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, "The source file of a static function; null: unknown.");
+    HP_FIELD(to, cold->image, "path", "Path", TEXT, 0, "The program or library with its directory.");
 }
 
 static bool has_filter(const struct hp_run *run)
@@ -405,19 +396,13 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 {
     struct view view = {.results = results, .section = section};
     section->description = "Compiler-instrumented functions that were never called.";
-    if (!hp_section_describe(results, section, 0, &view.columns) ||
-        !hp_order_choose(results, section, view.columns.size, HP_MAX_COLUMNS) || !read_choices(&view) ||
+    if (!hp_section_begin(results, section, &view, 0, "size_bytes", NULL) || !read_choices(&view) ||
         !gather_known(&view) || !gather_called(&view) || !add_images(&view))
         return false;
     hp_sort(view.rows, view.row_count, compare_sizes);
-    section->total_rows = view.row_count;
     section->if_empty = if_empty(&view);
-    if (!hp_section_make_rows(results, section, view.row_count))
-        return false;
-    for (size_t at = 0; at < view.row_count; at++)
-        fill_row(&view, &section->rows[at], view.rows[at]);
     add_notes(&view);
-    return hp_order_apply(results, section, results->settings->show.functions_limit);
+    return hp_section_fill_rows(results, section, (const void *const *)view.rows, view.row_count, &view);
 }
 
 static bool is_available(void) { return hp_cold_reader != NULL; }
@@ -428,6 +413,6 @@ const struct hp_section_type hp_section_cold = {
     .is_available = is_available,
     .elsewhere = " is not part of reports that a process writes itself: 'hotpath report --cold' shows it",
     .fill = fill,
-    HP_COLUMNS(column_table),
+    .fields = fields,
     .about_row = "A function that was compiled with -finstrument-functions and never called.",
     .always = "order"};

@@ -21,45 +21,6 @@
 
 #define LINE_BYTES 240u
 
-struct columns {
-    size_t name, thread, samples, time, user, kernel, percent, error, own, all, location, open;
-};
-
-#define AT(column) .index = offsetof(struct columns, column)
-
-static const struct hp_column_spec column_table[] = {
-    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
-    {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_THREAD | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(thread), .needs = HP_FACT_BY_THREAD},
-    {"samples", "Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(samples)},
-    {"cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SHOWN, AT(time),
-     "CPU time of the function itself, or including measured callees: see `cpu` at the top."},
-    {"user_ns", "User", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(user)},
-    {"kernel_ns", "Kernel", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(kernel),
-     "By samples that found it in a system call."},
-    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(percent), "Percent of the CPU time of the run."},
-    {"error_ns", "+/-", HOTPATH_UNIT_NS, 0, AT(error), "Standard error of cpu_ns, from the number of samples."},
-    {"own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, 0, AT(own)},
-    {"all_cpu_ns", "All CPU", HOTPATH_UNIT_NS, 0, AT(all),
-     "Including measured callees; recursive calls count once."},
-    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, AT(location)},
-    {"open", "Open", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(open)},
-};
-
-static const struct hp_column_spec total_table[] = {
-    {.key = "samples", .unit = HOTPATH_UNIT_COUNT},
-    {.key = "perf_samples",
-     .unit = HOTPATH_UNIT_COUNT,
-     .about = "Samples taken by perf, in user mode; the others are by timers."},
-    {.key = "cpu_ns", .unit = HOTPATH_UNIT_COUNT},
-    {.key = "user_ns", .unit = HOTPATH_UNIT_COUNT},
-    {.key = "kernel_ns", .unit = HOTPATH_UNIT_COUNT},
-    {.key = "sampled_ns",
-     .unit = HOTPATH_UNIT_COUNT,
-     .about = "CPU time of sampled threads, since their first measured call."},
-};
-
 /* A future row. */
 struct entry {
     const struct hp_site_sums *site; /* NULL: the time of no function */
@@ -76,7 +37,6 @@ struct view {
     struct hp_site_cpu outside, startup;
     bool is_unranked; /* too few samples to rank the rows */
     uint64_t whole;
-    struct columns columns;
     struct entry **entries;
     size_t count;
 };
@@ -193,7 +153,7 @@ static void rank(struct view *view)
     if (!view->is_unranked)
         return;
     hp_sort(view->entries, view->count, compare_names);
-    view->section->order.column = view->columns.name;
+    view->section->order.column = hp_section_column(view->section, "name");
     view->section->order.is_ascending = true;
 }
 
@@ -217,39 +177,40 @@ static void choose(struct view *view)
 
 /* ---------------------------------------------------------------------------------------------- rows */
 
-static bool fill_row(void *context, struct hp_row *row, const void *about)
+static void mark_row(struct hp_row *row, const struct entry *entry)
 {
-    struct view *view = context;
-    const struct entry *entry = about;
-    const struct columns *columns = &view->columns;
-    const struct hp_cpu_sums *shown = entry->shown;
-    hp_section_set_text(row, columns->name, name_of(entry));
     row->id = entry->site != NULL ? hp_identity_of_site(entry->site) : 0;
-    hp_section_set_count(row, columns->samples, shown->samples);
-    hp_section_set_number(row, columns->time, (double)hp_cpu_ns(shown));
-    hp_section_set_number(row, columns->user, (double)shown->user_ns);
-    hp_section_set_number(row, columns->kernel, (double)shown->kernel_ns);
-    hp_section_set_number(row, columns->error, error_of(entry));
     row->is_rough = is_rough(entry);
-    hp_section_set_number(row, columns->own, (double)hp_cpu_ns(&entry->cpu->own));
-    hp_section_set_number(row, columns->all, (double)hp_cpu_ns(&entry->cpu->all));
-    if (view->whole > 0)
-        hp_section_set_number(row, columns->percent, 100 * (double)hp_cpu_ns(shown) / (double)view->whole);
-    if (entry->site == NULL)
-        return true;
-    row->is_main = entry->site->is_main;
-    row->is_open = entry->site->sums.open > 0;
-    hp_section_set_count(row, columns->open, entry->site->sums.open);
-    if (entry->site->thread != NULL &&
-        !hp_section_set_thread(view->results, row, columns->thread, entry->site->thread))
-        return false;
-    return hp_section_set_location(view->results, row, columns->location, &entry->site->location);
+    row->is_main = entry->site != NULL && entry->site->is_main;
+    row->is_open = entry->site != NULL && entry->site->sums.open > 0;
 }
 
-static bool fill_rows(struct view *view)
+static void fields(struct hp_fields *to, void *of, const void *about)
 {
-    return hp_order_fill(view->results, view->section, view->results->settings->show.functions_limit,
-                         (const void *const *)view->entries, view->count, fill_row, view);
+    const struct view *view = of;
+    const struct entry *entry = about;
+    if (to->row != NULL)
+        mark_row(to->row, entry);
+    HP_FIELD(to, name_of(entry), "name", "Function", TEXT, HP_COLUMN_FIRST);
+    HP_FIELD(to, entry->site != NULL ? entry->site->thread : NULL, "thread", "Thread", TEXT,
+             HP_COLUMN_KEEP | HP_COLUMN_THREAD | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, .needs = HP_FACT_BY_THREAD);
+    HP_FIELD(to, entry->shown->samples, "samples", "Samples", COUNT, HP_COLUMN_SHOWN);
+    HP_FIELD(to, hp_cpu_ns(entry->shown), "cpu_ns", "CPU Time", NS,
+             HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SHOWN,
+             "CPU time of the function itself, or including measured callees: see `cpu` at the top.");
+    HP_FIELD(to, entry->shown->user_ns, "user_ns", "User", NS, HP_COLUMN_SHOWN);
+    HP_FIELD(to, entry->shown->kernel_ns, "kernel_ns", "Kernel", NS, HP_COLUMN_SHOWN,
+             "By samples that found it in a system call.");
+    HP_FIELD(to, hp_percent_of(hp_cpu_ns(entry->shown), view->whole), "percent_total", "% Total", PERCENT,
+             HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, "Percent of the CPU time of the run.");
+    HP_FIELD(to, error_of(entry), "error_ns", "+/-", NS, 0,
+             "Standard error of cpu_ns, from the number of samples.");
+    HP_FIELD(to, hp_cpu_ns(&entry->cpu->own), "own_cpu_ns", "Own CPU", NS, 0);
+    HP_FIELD(to, hp_cpu_ns(&entry->cpu->all), "all_cpu_ns", "All CPU", NS, 0,
+             "Including measured callees; recursive calls count once.");
+    HP_FIELD(to, entry->site != NULL ? &entry->site->location : NULL, "location", "Location", TEXT,
+             HP_COLUMN_LOCATION | HP_COLUMN_MAYBE);
+    HP_FIELD_IF(to, entry->site != NULL, entry->site->sums.open, "open", "Open", COUNT, 0);
 }
 
 /* ------------------------------------------------------------------------------------ above and below */
@@ -273,21 +234,25 @@ static bool set_summary(struct view *view)
     return view->section->summary != NULL;
 }
 
-static void add_totals(struct view *view)
+static void totals(struct hp_fields *to, void *view, const void *about)
 {
-    const struct hp_cpu_sums *total = &view->cpu->total;
-    hp_section_add_total(view->section, "samples", total->samples);
-    hp_section_add_total(view->section, "perf_samples", view->cpu->perf_samples);
-    hp_section_add_total(view->section, "cpu_ns", hp_cpu_ns(total));
-    hp_section_add_total(view->section, "user_ns", total->user_ns);
-    hp_section_add_total(view->section, "kernel_ns", total->kernel_ns);
-    hp_section_add_total(view->section, "sampled_ns", view->cpu->sampled_ns);
+    const struct hp_cpu *cpu = about;
+    (void)view;
+    HP_FIELD(to, cpu->total.samples, "samples", NULL, COUNT, 0);
+    HP_FIELD(to, cpu->perf_samples, "perf_samples", NULL, COUNT, 0,
+             "Samples taken by perf, in user mode; the others are by timers.");
+    HP_FIELD(to, hp_cpu_ns(&cpu->total), "cpu_ns", NULL, COUNT, 0);
+    HP_FIELD(to, cpu->total.user_ns, "user_ns", NULL, COUNT, 0);
+    HP_FIELD(to, cpu->total.kernel_ns, "kernel_ns", NULL, COUNT, 0);
+    HP_FIELD(to, cpu->sampled_ns, "sampled_ns", NULL, COUNT, 0,
+             "CPU time of sampled threads, since their first measured call.");
 }
 
 static bool has_row(const struct view *view, const char *name)
 {
+    const size_t column = hp_section_column(view->section, "name");
     for (size_t at = 0; at < view->section->row_count; at++)
-        if (strcmp(view->section->rows[at].cells[view->columns.name].text, name) == 0)
+        if (strcmp(view->section->rows[at].cells[column].text, name) == 0)
             return true;
     return false;
 }
@@ -304,7 +269,7 @@ static void add_notes(struct view *view)
 {
     struct hotpath_section *section = view->section;
     const bool has_outside = has_row(view, HP_OUTSIDE);
-    hp_section_note_sites(view->results, section, has_outside ? view->columns.open : view->columns.name,
+    hp_section_note_sites(view->results, section, has_outside ? "open" : "name",
                           HP_OUTSIDE " is CPU time outside of measured functions");
     if (has_row(view, HP_STARTUP))
         hp_section_note(section, HP_STARTUP
@@ -356,8 +321,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (view == NULL)
         return false;
     section->description = description_of(results->settings);
-    if (!hp_section_describe(results, section, 0, &view->columns) ||
-        !hp_order_choose(results, section, view->columns.time, view->columns.percent) || !gather(view))
+    if (!hp_section_begin(results, section, view, 0, "cpu_ns", "percent_total") || !gather(view))
         return false;
     if (!has_data(results)) {
         section->if_empty = HP_NO_CPU;
@@ -367,8 +331,9 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     choose(view);
     section->if_empty = hp_section_why_empty(section, view->profile->site_count,
                                              "no CPU time was used while the session was active");
-    add_totals(view);
-    if (!set_summary(view) || !fill_rows(view))
+    hp_section_add_totals(results, section, view->cpu);
+    if (!set_summary(view) || !hp_order_fill(results, section, results->settings->show.functions_limit,
+                                             (const void *const *)view->entries, view->count, view))
         return false;
     add_notes(view);
     return true;
@@ -381,8 +346,8 @@ const struct hp_section_type hp_section_cpu = {
     .is_of_measured = true,
     .has_data = has_data,
     .fill = fill,
-    HP_COLUMNS(column_table),
-    HP_TOTALS(total_table),
+    .fields = fields,
+    .totals = totals,
     .about = "The exclusive times of all rows add up to the total. Totals cover all processes, by their own "
              "clocks, and are absent if CPU time was not sampled.",
     .about_row = "A function and its CPU time. The row <outside> is CPU time outside of measured functions, "

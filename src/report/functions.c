@@ -1,6 +1,8 @@
 /*
- * The section `functions`: CPU time and waiting per function, by stacks, whether or not functions are measured.
- * Present if stacks were sampled; the library does not do that. SPDX-License-Identifier: MIT
+ * The sections `functions` and `alloc-functions`: CPU time and waiting per function, by stacks, whether or not
+ * functions are measured; and which functions allocate, by sampled allocations with their stacks, how much of it
+ * was live when the heap was at its largest, and how much was never freed. Present if stacks were sampled; the
+ * library does not do that. SPDX-License-Identifier: MIT
  */
 #include "function_profile.h"
 
@@ -8,167 +10,186 @@
 #include <string.h>
 
 #include "arena.h"
-#include "found_rows.h"
+#include "identity.h"
 #include "order.h"
 #include "proc_sampler.h"
 #include "section.h"
 #include "shares.h"
+#include "sort.h"
 #include "text.h"
 #include "units.h"
 #include "verdict.h"
 
-struct columns {
-    size_t name, library, samples, own, own_percent, user, kernel, total, total_percent, waiting, waits_for, idle,
-        waits, total_waiting, work, alloc, total_alloc, zones, zone, zone_ns, waiting_zones, waiting_zone,
-        waiting_zone_ns, file;
-};
-
-#define AT(column) .index = offsetof(struct columns, column)
-
 /* Facts of this section. */
 enum { HAS_SAMPLES = HP_FACT_OWN, HAS_WAITS = HP_FACT_OWN << 1, HAS_ZONES = HP_FACT_OWN << 2 };
-
-static const struct hp_column_spec column_table[] = {
-    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
-     "Its name, or its address in the library if it has none."},
-    {"library", "Library", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(library),
-     "The program or library that contains it; null: none."},
-    {"samples", "Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(samples), "Samples that found it running.",
-     .shown_by = HAS_SAMPLES},
-    {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(own),
-     "CPU time of the function itself: samples times their period.", .shown_by = HAS_SAMPLES},
-    {"percent_self", "% Self", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
-     AT(own_percent), .shown_by = HAS_SAMPLES},
-    {"user_ns", "User", HOTPATH_UNIT_NS, 0, AT(user)},
-    {"kernel_ns", "Kernel", HOTPATH_UNIT_NS, 0, AT(kernel)},
-    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(total), "Including callees.",
-     .shown_by = HAS_SAMPLES},
-    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
-     AT(total_percent), .shown_by = HAS_SAMPLES},
-    {"waiting_ns", "Waiting", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(waiting),
-     "Time that it waited itself or in the C library, without time in the run queue.", .shown_by = HAS_WAITS},
-    {"waits_for", "For", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(waits_for),
-     "The main cause of its waiting and the longest wait of that kind: \"disk: /data/x.db\"; null: it was never "
-     "seen waiting.",
-     .shown_by = HAS_WAITS},
-    {"idle_ns", "Idle", HOTPATH_UNIT_NS, 0, AT(idle), "The part of waiting_ns that is idle time."},
-    {"waits", "Waits", HOTPATH_UNIT_COUNT, 0, AT(waits), "How many waits were seen."},
-    {"total_waiting_ns", "All Waiting", HOTPATH_UNIT_NS, 0, AT(total_waiting), "Including callees."},
-    {"work_ns", "Work", HOTPATH_UNIT_NS, 0, AT(work), "self_ns and waiting_ns without idle_ns."},
-    {"alloc_bytes", "Alloc", HOTPATH_UNIT_BYTES, HP_COLUMN_ESTIMATE | HP_COLUMN_MAYBE, AT(alloc),
-     "Bytes that it allocated itself or through the C library, estimated from samples; null: no sample."},
-    {"total_alloc_bytes", "All Alloc", HOTPATH_UNIT_BYTES, HP_COLUMN_ESTIMATE | HP_COLUMN_MAYBE, AT(total_alloc),
-     "Including callees."},
-    {"zones", "In", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(zones),
-     "The innermost measured functions in which it ran, with their shares of total_ns: \"parse 75 %, load 25 %\"; "
-     "null: none, or unknown.",
-     .shown_by = HAS_ZONES},
-    {"zone", "Zone", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(zone),
-     "The measured function with the largest share; null: none."},
-    {"zone_ns", "Zone Time", HOTPATH_UNIT_NS, 0, AT(zone_ns), "The part of total_ns spent in that zone."},
-    {"waiting_zones", "Waits In", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE,
-     AT(waiting_zones),
-     "The innermost measured functions in which it waited, with their shares of total_waiting_ns."},
-    {"waiting_zone", "Waiting Zone", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(waiting_zone),
-     "The measured function with the largest share; null: none."},
-    {"waiting_zone_ns", "Waiting Zone Time", HOTPATH_UNIT_NS, 0, AT(waiting_zone_ns),
-     "The part of total_waiting_ns spent in that zone."},
-    {"file", "File", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(file), "Its source file; null: unknown."},
-};
-
-static const struct hp_column_spec total_table[] = {
-    {.key = "cpu_ns", .unit = HOTPATH_UNIT_COUNT},
-    {.key = "kernel_ns", .unit = HOTPATH_UNIT_COUNT},
-    {.key = "samples", .unit = HOTPATH_UNIT_COUNT},
-    {.key = "whole",
-     .unit = HOTPATH_UNIT_COUNT,
-     .about = "Samples whose stack was unwound to the start of the thread."},
-    {.key = "lost",
-     .unit = HOTPATH_UNIT_COUNT,
-     .about =
-         "Samples dropped for lack of space, or because their process ended before its mappings could be read."},
-    {.key = "period_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Sampling period."},
-    {.key = "by_timers",
-     .unit = HOTPATH_UNIT_COUNT,
-     .about = "1: samples are taken by timers in the program, because perf is not allowed."},
-    {.key = "by_program",
-     .unit = HOTPATH_UNIT_COUNT,
-     .about = "1: samples are taken in the program, with their zones."},
-    {.key = "refused",
-     .unit = HOTPATH_UNIT_COUNT,
-     .about = "Threads that timers could not sample, because they have alternate signal stacks of the program."},
-    {.key = "waited_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Of all threads together."},
-    {.key = "idle_ns", .unit = HOTPATH_UNIT_COUNT, .about = "The part of waited_ns that is idle time."},
-    {.key = "waits", .unit = HOTPATH_UNIT_COUNT, .about = "How many waits were seen."},
-    {.key = "waits_whole",
-     .unit = HOTPATH_UNIT_COUNT,
-     .about = "Waits whose stack was unwound to the start of the thread."},
-    {.key = "waits_recovered",
-     .unit = HOTPATH_UNIT_COUNT,
-     .about = "Waits with a caller found by searching the stack."},
-};
 
 struct view {
     struct hotpath_results *results;
     const struct hp_function_profile *profile;
-    struct columns columns;
 };
 
-static double share(const struct view *view, uint64_t ns)
+/* ------------------------------------------------------------------------------------------ what both have */
+
+/* Smaller parts, and more zones than this, are left out. */
+#define MOST_ZONES 3u
+#define LEAST_PERCENT 0.5
+
+/* "parse 75 %, load 25 %"; a single zone without its share. */
+static const char *list_zones(struct hp_fields *to, const struct hp_found_zones *zones, uint64_t whole)
 {
-    return view->profile->cpu_ns > 0 ? 100 * (double)ns / (double)view->profile->cpu_ns : 0;
+    char bytes[512];
+    struct hp_text text;
+    if (zones->count == 0)
+        return NULL;
+    hp_text_init(&text, bytes, sizeof bytes);
+    for (size_t at = 0; at < zones->count && at < MOST_ZONES; at++) {
+        const double percent = whole > 0 ? 100 * (double)zones->all[at].amount / (double)whole : 0;
+        if (at > 0 && percent < LEAST_PERCENT)
+            break;
+        hp_text_format(&text, "%s%s", at > 0 ? ", " : "", zones->all[at].name);
+        if (at == 0 && percent > 100 - LEAST_PERCENT)
+            break;
+        hp_text_format(&text, " %.0f %%", percent);
+    }
+    return hp_fields_copy(to, bytes, text.length);
 }
+
+static const char *first_zone(const struct hp_found_zones *zones)
+{
+    return zones->count > 0 ? zones->all[0].name : NULL;
+}
+
+static uint64_t most_in_zone(const struct hp_found_zones *zones)
+{
+    return zones->count > 0 ? zones->all[0].amount : 0;
+}
+
+static void identify(struct hp_fields *to, const struct hp_found_function *function)
+{
+    if (to->row != NULL)
+        to->row->id = hp_identity_of_found(function->name, function->library, function->file);
+}
+
+static double share(uint64_t part, uint64_t whole) { return whole > 0 ? 100 * (double)part / (double)whole : 0; }
+
+static bool matches_focus(const struct view *view, const struct hp_found_function *function)
+{
+    const struct hp_pattern_subject subject = {.names = {function->shown, function->name},
+                                               .files = {function->file, function->library}};
+    return hp_results_show_subject(view->results, &subject);
+}
+
+/* Those of the profile that are shown. NULL: no memory. */
+static const void **choose(const struct view *view,
+                           bool (*is_shown)(const struct view *, const struct hp_found_function *),
+                           size_t *ret_count)
+{
+    const struct hp_function_profile *profile = view->profile;
+    const void **shown = hp_arena_take_array(view->results->model->arena, profile->count + 1, sizeof *shown);
+    size_t count = 0;
+    for (size_t at = 0; shown != NULL && at < profile->count; at++)
+        if (is_shown(view, &profile->all[at]) && matches_focus(view, &profile->all[at]))
+            shown[count++] = &profile->all[at];
+    *ret_count = count;
+    return shown;
+}
+
+static struct view view_of(struct hotpath_results *results)
+{
+    static const struct hp_function_profile none;
+    return (struct view){.results = results,
+                         .profile = results->model->functions != NULL ? results->model->functions : &none};
+}
+
+/* ----------------------------------------------------------------------------------------------- functions */
 
 static uint64_t own_ns(const struct hp_found_function *function) { return function->user_ns + function->kernel_ns; }
 
-static bool fill_waiting(const struct view *view, struct hp_row *row, const struct hp_found_function *function)
+static uint64_t cpu_ns(const struct view *view) { return view->profile->cpu_ns; }
+
+static void fields(struct hp_fields *to, void *view, const void *entry)
 {
-    const struct columns *columns = &view->columns;
-    hp_section_set_number(row, columns->waiting, (double)function->waiting_ns);
-    hp_section_set_number(row, columns->idle, (double)function->idle_ns);
-    hp_section_set_count(row, columns->waits, function->waits);
-    hp_section_set_number(row, columns->total_waiting, (double)function->total_waiting_ns);
-    hp_section_set_number(row, columns->work, (double)hp_found_work_ns(function));
-    if (function->waits_for.text == NULL)
-        return true;
-    const char *cause =
-        hp_arena_copy(view->results->model->arena, function->waits_for.text, function->waits_for.length);
-    if (cause != NULL)
-        hp_section_set_text(row, columns->waits_for, cause);
-    return cause != NULL;
+    const struct hp_found_function *function = entry;
+    identify(to, function);
+    HP_FIELD(to, function->shown, "name", "Function", TEXT, HP_COLUMN_FIRST,
+             "Its name, or its address in the library if it has none.");
+    HP_FIELD(to, hp_text_or_none(function->library), "library", "Library", TEXT,
+             HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "The program or library that contains it; null: none.");
+    HP_FIELD(to, function->samples, "samples", "Samples", COUNT, HP_COLUMN_SHOWN, "Samples that found it running.",
+             .shown_by = HAS_SAMPLES);
+    HP_FIELD(to, own_ns(function), "self_ns", "Self", NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
+             "CPU time of the function itself: samples times their period.", .shown_by = HAS_SAMPLES);
+    HP_FIELD(to, share(own_ns(function), cpu_ns(view)), "percent_self", "% Self", PERCENT,
+             HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART, .shown_by = HAS_SAMPLES);
+    HP_FIELD(to, function->user_ns, "user_ns", "User", NS, 0);
+    HP_FIELD(to, function->kernel_ns, "kernel_ns", "Kernel", NS, 0);
+    HP_FIELD(to, function->total_ns, "total_ns", "Total", NS, HP_COLUMN_SHOWN, "Including callees.",
+             .shown_by = HAS_SAMPLES);
+    HP_FIELD(to, share(function->total_ns, cpu_ns(view)), "percent_total", "% Total", PERCENT,
+             HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART, .shown_by = HAS_SAMPLES);
+    HP_FIELD(to, function->waiting_ns, "waiting_ns", "Waiting", NS, HP_COLUMN_SHOWN,
+             "Time that it waited itself or in the C library, without time in the run queue.",
+             .shown_by = HAS_WAITS);
+    HP_FIELD(to, hp_fields_copy(to, function->waits_for.text, function->waits_for.length), "waits_for", "For", TEXT,
+             HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "The main cause of its waiting and the longest wait of that kind: \"disk: /data/x.db\"; null: it was "
+             "never seen waiting.",
+             .shown_by = HAS_WAITS);
+    HP_FIELD(to, function->idle_ns, "idle_ns", "Idle", NS, 0, "The part of waiting_ns that is idle time.");
+    HP_FIELD(to, function->waits, "waits", "Waits", COUNT, 0, "How many waits were seen.");
+    HP_FIELD(to, function->total_waiting_ns, "total_waiting_ns", "All Waiting", NS, 0, "Including callees.");
+    HP_FIELD(to, hp_found_work_ns(function), "work_ns", "Work", NS, 0, "self_ns and waiting_ns without idle_ns.");
+    HP_FIELD(to, function->heap.bytes, "alloc_bytes", "Alloc", BYTES, HP_COLUMN_ESTIMATE,
+             "Bytes that it allocated itself or through the C library, estimated from samples; null: no sample.");
+    HP_FIELD(to, function->total_heap.bytes, "total_alloc_bytes", "All Alloc", BYTES, HP_COLUMN_ESTIMATE,
+             "Including callees.");
+    HP_FIELD(to, list_zones(to, &function->zones[HP_ZONES_OF_CPU], function->total_ns), "zones", "In", TEXT,
+             HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "The innermost measured functions in which it ran, with their shares of total_ns: \"parse 75 %, load "
+             "25 %\"; null: none, or unknown.",
+             .shown_by = HAS_ZONES);
+    HP_FIELD(to, first_zone(&function->zones[HP_ZONES_OF_CPU]), "zone", "Zone", TEXT, HP_COLUMN_MAYBE,
+             "The measured function with the largest share; null: none.");
+    HP_FIELD(to, most_in_zone(&function->zones[HP_ZONES_OF_CPU]), "zone_ns", "Zone Time", NS, 0,
+             "The part of total_ns spent in that zone.");
+    HP_FIELD(to, list_zones(to, &function->zones[HP_ZONES_OF_WAITING], function->total_waiting_ns), "waiting_zones",
+             "Waits In", TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE,
+             "The innermost measured functions in which it waited, with their shares of total_waiting_ns.");
+    HP_FIELD(to, first_zone(&function->zones[HP_ZONES_OF_WAITING]), "waiting_zone", "Waiting Zone", TEXT,
+             HP_COLUMN_MAYBE, "The measured function with the largest share; null: none.");
+    HP_FIELD(to, most_in_zone(&function->zones[HP_ZONES_OF_WAITING]), "waiting_zone_ns", "Waiting Zone Time", NS, 0,
+             "The part of total_waiting_ns spent in that zone.");
+    HP_FIELD(to, hp_text_or_none(function->file), "file", "File", TEXT, HP_COLUMN_MAYBE,
+             "Its source file; null: unknown.");
 }
 
-static bool fill_zones(const struct view *view, struct hp_row *row, const struct hp_found_function *function)
+static void totals(struct hp_fields *to, void *view, const void *about)
 {
-    const struct columns *columns = &view->columns;
-    struct hp_arena *arena = view->results->model->arena;
-    const struct hp_found_zones *cpu = &function->zones[HP_ZONES_OF_CPU];
-    const struct hp_found_zones *waiting = &function->zones[HP_ZONES_OF_WAITING];
-    hp_section_set_number(row, columns->zone_ns, (double)hp_found_most(cpu));
-    hp_section_set_number(row, columns->waiting_zone_ns, (double)hp_found_most(waiting));
-    return hp_found_row_zones(row, arena, cpu, function->total_ns, columns->zones, columns->zone) &&
-           hp_found_row_zones(row, arena, waiting, function->total_waiting_ns, columns->waiting_zones,
-                              columns->waiting_zone);
-}
-
-static bool fill_row(void *context, struct hp_row *row, const void *about)
-{
-    const struct view *view = context;
-    const struct hp_found_function *function = about;
-    const struct columns *columns = &view->columns;
-    hp_found_row_name(row, function, columns->name, columns->library, columns->file);
-    hp_section_set_count(row, columns->samples, function->samples);
-    hp_section_set_number(row, columns->own, (double)own_ns(function));
-    hp_section_set_number(row, columns->own_percent, share(view, own_ns(function)));
-    hp_section_set_number(row, columns->user, (double)function->user_ns);
-    hp_section_set_number(row, columns->kernel, (double)function->kernel_ns);
-    hp_section_set_number(row, columns->total, (double)function->total_ns);
-    hp_section_set_number(row, columns->total_percent, share(view, function->total_ns));
-    hp_section_set_estimate(row, columns->alloc, function->heap.bytes);
-    hp_section_set_estimate(row, columns->total_alloc, function->total_heap.bytes);
-    return fill_zones(view, row, function) && fill_waiting(view, row, function);
+    const struct hp_function_profile *profile = about;
+    (void)view;
+    HP_FIELD(to, profile->cpu_ns, "cpu_ns", NULL, COUNT, 0);
+    HP_FIELD(to, profile->kernel_ns, "kernel_ns", NULL, COUNT, 0);
+    HP_FIELD(to, profile->samples, "samples", NULL, COUNT, 0);
+    HP_FIELD(to, profile->whole, "whole", NULL, COUNT, 0,
+             "Samples whose stack was unwound to the start of the thread.");
+    HP_FIELD(
+        to, profile->lost, "lost", NULL, COUNT, 0,
+        "Samples dropped for lack of space, or because their process ended before its mappings could be read.");
+    HP_FIELD(to, profile->period_ns, "period_ns", NULL, COUNT, 0, "Sampling period.");
+    HP_FIELD(to, profile->source == HP_STACKS_BY_TIMERS, "by_timers", NULL, COUNT, 0,
+             "1: samples are taken by timers in the program, because perf is not allowed.");
+    HP_FIELD(to, profile->source == HP_STACKS_BY_PROGRAM, "by_program", NULL, COUNT, 0,
+             "1: samples are taken in the program, with their zones.");
+    HP_FIELD(to, profile->refused, "refused", NULL, COUNT, 0,
+             "Threads that timers could not sample, because they have alternate signal stacks of the program.");
+    HP_FIELD(to, profile->waited_ns, "waited_ns", NULL, COUNT, 0, "Of all threads together.");
+    HP_FIELD(to, profile->idle_ns, "idle_ns", NULL, COUNT, 0, "The part of waited_ns that is idle time.");
+    HP_FIELD(to, profile->waits, "waits", NULL, COUNT, 0, "How many waits were seen.");
+    HP_FIELD(to, profile->waits_whole, "waits_whole", NULL, COUNT, 0,
+             "Waits whose stack was unwound to the start of the thread.");
+    HP_FIELD(to, profile->waits_recovered, "waits_recovered", NULL, COUNT, 0,
+             "Waits with a caller found by searching the stack.");
 }
 
 /* "; 1197 samples, 99.8 % of them with their whole stack" */
@@ -240,24 +261,6 @@ static bool set_summary(const struct view *view, struct hotpath_section *section
     return section->summary != NULL;
 }
 
-static void add_totals(struct hotpath_section *section, const struct hp_function_profile *profile)
-{
-    hp_section_add_total(section, "cpu_ns", profile->cpu_ns);
-    hp_section_add_total(section, "kernel_ns", profile->kernel_ns);
-    hp_section_add_total(section, "samples", profile->samples);
-    hp_section_add_total(section, "whole", profile->whole);
-    hp_section_add_total(section, "lost", profile->lost);
-    hp_section_add_total(section, "period_ns", profile->period_ns);
-    hp_section_add_total(section, "by_timers", profile->source == HP_STACKS_BY_TIMERS);
-    hp_section_add_total(section, "by_program", profile->source == HP_STACKS_BY_PROGRAM);
-    hp_section_add_total(section, "refused", profile->refused);
-    hp_section_add_total(section, "waited_ns", profile->waited_ns);
-    hp_section_add_total(section, "idle_ns", profile->idle_ns);
-    hp_section_add_total(section, "waits", profile->waits);
-    hp_section_add_total(section, "waits_whole", profile->waits_whole);
-    hp_section_add_total(section, "waits_recovered", profile->waits_recovered);
-}
-
 /* The same for wait samples. */
 static bool has_few_looks(const struct view *view)
 {
@@ -266,8 +269,6 @@ static bool has_few_looks(const struct view *view)
 
 static bool is_shown(const struct view *view, const struct hp_found_function *function)
 {
-    const struct hp_pattern_subject subject = {.names = {function->shown, function->name},
-                                               .files = {function->file, function->library}};
     const struct hp_show_settings *show = &view->results->settings->show;
     const bool has_own = function->user_ns + function->kernel_ns >
                          0; /* time without a sample belongs to no function, and is never left out */
@@ -275,22 +276,7 @@ static bool is_shown(const struct view *view, const struct hp_found_function *fu
                          !hp_share_is_small(function->total_ns, view->profile->cpu_ns, show);
     const bool is_waiting = function->total_waiting_ns > 0 && (function->waits > 0 || !has_few_looks(view)) &&
                             !hp_share_is_small(function->total_waiting_ns, view->profile->waited_ns, show);
-    return (is_busy || is_waiting) && hp_results_show_subject(view->results, &subject);
-}
-
-static bool add_rows(struct view *view, struct hotpath_section *section)
-{
-    const struct hp_function_profile *profile = view->profile;
-    const void **shown = hp_arena_take_array(view->results->model->arena, profile->count + 1, sizeof *shown);
-    size_t count = 0;
-    for (size_t at = 0; shown != NULL && at < profile->count; at++)
-        if (is_shown(view, &profile->all[at]))
-            shown[count++] = &profile->all[at];
-    section->total_rows = count;
-    if (count > 0 && has_few_samples(view) && has_few_looks(view))
-        hp_section_note(section, "too few samples to rank functions: these were found running");
-    return shown != NULL && hp_order_fill(view->results, section, view->results->settings->show.functions_limit,
-                                          shown, count, fill_row, view);
+    return is_busy || is_waiting;
 }
 
 static void note_unsampled(const struct view *view, struct hotpath_section *section)
@@ -314,25 +300,26 @@ static bool has_data(const struct hotpath_results *results)
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    static const struct hp_function_profile none;
-    struct view view = {.results = results, .profile = results->model->functions};
-    if (view.profile == NULL)
-        view.profile = &none;
+    struct view view = view_of(results);
+    size_t count;
+    const void **shown = choose(&view, is_shown, &count);
     section->description = view.profile->waits > 0 ? "CPU time and waiting by function, from stacks."
                                                    : "CPU time by function, from stacks.";
     section->percent_of = "rows";
-    section->if_empty = view.profile == &none
+    section->if_empty = results->model->functions == NULL
                             ? "no stacks were sampled: 'hotpath run' samples them if the kernel allows it"
                             : "no function was found running";
     const uint32_t facts = (view.profile->samples > 0 ? HAS_SAMPLES : 0u) |
                            (view.profile->waits > 0 ? HAS_WAITS : 0u) |
                            (view.profile->zones[HP_ZONES_OF_CPU].count > 0 ? HAS_ZONES : 0u);
-    if (!hp_section_describe(results, section, facts, &view.columns) ||
-        !hp_order_choose(results, section, view.columns.work, HP_MAX_COLUMNS))
+    if (shown == NULL || !hp_section_begin(results, section, &view, facts, "work_ns", NULL))
         return false;
-    add_totals(section, view.profile);
+    hp_section_add_totals(results, section, view.profile);
     note_unsampled(&view, section);
-    return add_rows(&view, section) && (view.profile == &none || set_summary(&view, section));
+    if (count > 0 && has_few_samples(&view) && has_few_looks(&view))
+        hp_section_note(section, "too few samples to rank functions: these were found running");
+    return hp_section_fill_rows(results, section, shown, count, &view) &&
+           (results->model->functions == NULL || set_summary(&view, section));
 }
 
 const struct hp_section_type hp_section_functions = {
@@ -341,7 +328,164 @@ const struct hp_section_type hp_section_functions = {
     .is_left_out_empty = true,
     .has_data = has_data,
     .fill = fill,
-    HP_COLUMNS(column_table),
-    HP_TOTALS(total_table),
+    .fields = fields,
+    .totals = totals,
     .about = "CPU time and waiting by function, from stacks. Works without measured functions.",
+    .always = "percent_of|order|totals"};
+
+/* ----------------------------------------------------------------------------------------- alloc-functions */
+
+static const struct hp_found_heap *heap_of(const struct view *view) { return &view->profile->heap; }
+
+static void alloc_fields(struct hp_fields *to, void *view, const void *entry)
+{
+    const struct hp_found_function *function = entry;
+    identify(to, function);
+    HP_FIELD(to, function->shown, "name", "Function", TEXT, HP_COLUMN_FIRST,
+             "Its name, or its address in the library if it has none.");
+    HP_FIELD(to, hp_text_or_none(function->library), "library", "Library", TEXT,
+             HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "The program or library that contains it; null: none.");
+    HP_FIELD(to, function->alloc_samples, "samples", "Samples", COUNT, 0,
+             "Samples of its own allocations, on which the numbers are based.");
+    HP_FIELD(
+        to, function->heap.bytes, "self_bytes", "Self", BYTES,
+        HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_ESTIMATE,
+        "Bytes that it allocated itself, or through the C library; null, here and in other columns: no sample.");
+    HP_FIELD_IF(to, function->heap.bytes > 0, share(function->heap.bytes, heap_of(view)->bytes), "percent_self",
+                "% Self", PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART);
+    HP_FIELD(to, function->heap.blocks, "blocks", "Blocks", COUNT, HP_COLUMN_SHOWN | HP_COLUMN_ESTIMATE,
+             "Number of these allocations.");
+    HP_FIELD(to, function->total_heap.bytes, "total_bytes", "Total", BYTES, HP_COLUMN_SHOWN | HP_COLUMN_ESTIMATE,
+             "Including callees.");
+    HP_FIELD(to, share(function->total_heap.bytes, heap_of(view)->bytes), "percent_total", "% Total", PERCENT,
+             HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART);
+    HP_FIELD(to, function->heap.peak_bytes, "peak_bytes", "At Peak", BYTES, HP_COLUMN_SHOWN | HP_COLUMN_ESTIMATE,
+             "The part of self_bytes that was live when the heap of its process was largest.");
+    HP_FIELD(to, function->total_heap.peak_bytes, "total_peak_bytes", "All At Peak", BYTES, HP_COLUMN_ESTIMATE,
+             "Including callees.");
+    HP_FIELD(to, function->heap.left_bytes, "left_bytes", "Never Freed", BYTES,
+             HP_COLUMN_SHOWN | HP_COLUMN_ESTIMATE, "The part of self_bytes that was live when its process ended.");
+    HP_FIELD(to, function->total_heap.left_bytes, "total_left_bytes", "All Never Freed", BYTES, HP_COLUMN_ESTIMATE,
+             "Including callees.");
+    HP_FIELD(to, function->total_heap.blocks, "total_blocks", "All Blocks", COUNT, HP_COLUMN_ESTIMATE,
+             "Including callees.");
+    HP_FIELD(to, function->heap.peak_blocks, "peak_blocks", "Blocks At Peak", COUNT, HP_COLUMN_ESTIMATE);
+    HP_FIELD(to, function->heap.left_blocks, "left_blocks", "Blocks Never Freed", COUNT, HP_COLUMN_ESTIMATE);
+    HP_FIELD(to, list_zones(to, &function->zones[HP_ZONES_OF_HEAP], function->total_heap.bytes), "zones", "In",
+             TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "The innermost measured functions in which it allocated, with their shares of total_bytes; null: "
+             "none, or unknown.",
+             .shown_by = HAS_ZONES);
+    HP_FIELD(to, first_zone(&function->zones[HP_ZONES_OF_HEAP]), "zone", "Zone", TEXT, HP_COLUMN_MAYBE,
+             "The measured function with the largest share; null: none.");
+    HP_FIELD(to, most_in_zone(&function->zones[HP_ZONES_OF_HEAP]), "zone_bytes", "Zone Bytes", BYTES,
+             HP_COLUMN_ESTIMATE, "The part of total_bytes allocated in that zone.");
+    HP_FIELD(to, hp_text_or_none(function->file), "file", "File", TEXT, HP_COLUMN_MAYBE,
+             "Its source file; null: unknown.");
+}
+
+static void alloc_totals(struct hp_fields *to, void *view, const void *about)
+{
+    const struct hp_function_profile *profile = about;
+    (void)view;
+    HP_FIELD(to, profile->heap.bytes, "bytes", NULL, COUNT, HP_COLUMN_ESTIMATE,
+             "Allocated, estimated from samples; the other sections have exact counts.");
+    HP_FIELD(to, profile->heap.blocks, "blocks", NULL, COUNT, HP_COLUMN_ESTIMATE);
+    HP_FIELD(to, profile->heap.peak_bytes, "peak_bytes", NULL, COUNT, HP_COLUMN_ESTIMATE,
+             "Live when the heap of each process was largest; null: no sample.");
+    HP_FIELD(to, profile->heap.left_bytes, "left_bytes", NULL, COUNT, HP_COLUMN_ESTIMATE,
+             "Never freed; null: no sample.");
+    HP_FIELD(to, profile->allocs, "samples", NULL, COUNT, 0);
+    HP_FIELD(to, profile->allocs_whole, "whole", NULL, COUNT, 0,
+             "Samples whose stack was unwound to the start of the thread.");
+    HP_FIELD(to, profile->allocs_lost, "lost", NULL, COUNT, 0, "Samples dropped for lack of space.");
+    HP_FIELD(to, profile->alloc_mean, "mean_bytes", NULL, COUNT, 0,
+             "Average between two samples; larger in programs that allocate quickly.");
+}
+
+/* No sample does not mean that there was nothing. */
+static void put_bytes(struct hp_text *line, uint64_t bytes)
+{
+    if (bytes > 0)
+        hp_units_bytes(line, bytes);
+    else
+        hp_text_string(line, "-");
+}
+
+/* "Estimated: 1.2 GB in about 31 k allocations, 12.0 MB at the peak, - never freed; 24 samples" */
+static bool set_alloc_summary(const struct view *view, struct hotpath_section *section)
+{
+    char bytes[512];
+    struct hp_text line;
+    const struct hp_function_profile *profile = view->profile;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, "Estimated: ");
+    hp_units_bytes(&line, profile->heap.bytes);
+    hp_text_string(&line, " in ");
+    hp_units_about(&line, profile->heap.blocks);
+    hp_text_string(&line, " allocations, ");
+    put_bytes(&line, profile->heap.peak_bytes);
+    hp_text_string(&line, " at the peak, ");
+    put_bytes(&line, profile->heap.left_bytes);
+    hp_text_format(&line, " never freed; %" PRIu64 "%s", profile->allocs,
+                   profile->allocs == 1 ? " sample" : " samples");
+    if (profile->allocs_lost > 0) {
+        hp_text_format(&line, ", %" PRIu64 " lost", profile->allocs_lost);
+    }
+    section->summary = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
+    return section->summary != NULL;
+}
+
+static bool allocates(const struct view *view, const struct hp_found_function *function)
+{
+    return function->total_heap.bytes > 0 &&
+           !hp_share_is_small(function->total_heap.bytes, view->profile->heap.bytes,
+                              &view->results->settings->show);
+}
+
+static int by_own_bytes(const void *a, const void *b)
+{
+    const struct hp_found_function *x = a, *y = b;
+    if (x->heap.bytes != y->heap.bytes)
+        return x->heap.bytes < y->heap.bytes ? 1 : -1;
+    if (x->total_heap.bytes != y->total_heap.bytes)
+        return x->total_heap.bytes < y->total_heap.bytes ? 1 : -1;
+    return x < y ? -1 : x > y;
+}
+
+static bool has_allocs(const struct hotpath_results *results)
+{
+    const struct hp_function_profile *functions = results->model->functions;
+    return functions != NULL && functions->allocs > 0;
+}
+
+static bool fill_allocs(struct hotpath_results *results, struct hotpath_section *section)
+{
+    struct view view = view_of(results);
+    size_t count;
+    const void **shown = choose(&view, allocates, &count);
+    section->description = "Allocated bytes by function, from sampled allocations with their stacks.";
+    section->percent_of = "rows";
+    section->if_empty = view.profile->allocs == 0 ? "no allocation samples: 'hotpath run' takes them where it can"
+                                                  : "no allocating function was sampled";
+    const uint32_t facts = view.profile->zones[HP_ZONES_OF_HEAP].count > 0 ? HAS_ZONES : 0u;
+    if (shown == NULL || !hp_section_begin(results, section, &view, facts, "self_bytes", NULL))
+        return false;
+    hp_sort(shown, count, by_own_bytes);
+    hp_section_add_totals(results, section, view.profile);
+    return hp_section_fill_rows(results, section, shown, count, &view) &&
+           (view.profile->allocs == 0 || set_alloc_summary(&view, section));
+}
+
+const struct hp_section_type hp_section_alloc_functions = {
+    .name = "alloc-functions",
+    .in_brief = HP_BRIEF_UNMEASURED,
+    .is_left_out_empty = true,
+    .has_data = has_allocs,
+    .fill = fill_allocs,
+    .fields = alloc_fields,
+    .totals = alloc_totals,
+    .about = "Allocated bytes by function, from sampled allocations with their stacks. Works without measured "
+             "functions.",
     .always = "percent_of|order|totals"};

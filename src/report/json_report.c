@@ -310,11 +310,16 @@ static void put_totals(struct hp_json *json, const struct hotpath_section *secti
     hp_json_end_object(json);
 }
 
-static void put_estimated(struct hp_json *json, const struct hp_column_spec *specs, size_t count)
+static void put_estimated(struct hp_json *json, const char *key, hp_put_fields *fields)
 {
-    for (size_t at = 0; at < count; at++)
-        if (specs[at].traits & HP_COLUMN_ESTIMATE)
-            hp_json_string(json, specs[at].key);
+    struct hp_column_list list;
+    hp_fields_list(fields, NULL, &list);
+    hp_json_key(json, key);
+    hp_json_begin_array(json);
+    for (size_t at = 0; at < list.count; at++)
+        if (list.specs[at]->traits & HP_COLUMN_ESTIMATE)
+            hp_json_string(json, list.specs[at]->key);
+    hp_json_end_array(json);
 }
 
 /* The columns and totals that are estimated from samples; most sections have none. */
@@ -324,14 +329,8 @@ static void put_estimates(struct hp_json *json, const struct hp_section_type *ty
         return;
     hp_json_key(json, "estimated");
     hp_json_begin_object(json);
-    hp_json_key(json, "columns");
-    hp_json_begin_array(json);
-    put_estimated(json, type->columns, type->column_count);
-    hp_json_end_array(json);
-    hp_json_key(json, "totals");
-    hp_json_begin_array(json);
-    put_estimated(json, type->totals, type->total_count);
-    hp_json_end_array(json);
+    put_estimated(json, "columns", type->fields);
+    put_estimated(json, "totals", type->totals);
     hp_json_end_object(json);
 }
 

@@ -8,6 +8,7 @@
 #include "identity.h"
 #include "sort.h"
 #include "text.h"
+#include "utf8.h"
 
 /* ------------------------------------------------------------------------------------------------- entries */
 
@@ -114,75 +115,160 @@ bool hp_object_rows_collect(struct hp_object_rows *rows, struct hotpath_results 
     return true;
 }
 
-bool hp_object_rows_show(const struct hp_object_rows *rows, struct hotpath_section *section, size_t usual,
-                         hp_fill_row *fill, void *view)
+bool hp_object_rows_show(const struct hp_object_rows *rows, struct hotpath_section *section, const char *usual,
+                         void *view)
 {
-    if (!hp_order_choose(rows->results, section, usual, HP_MAX_COLUMNS))
+    if (!hp_order_choose(rows->results, section, usual, NULL))
         return false;
     section->order.is_set = !section->order.is_usual; /* the default order is not that of a column */
-    section->total_rows = rows->count;
-    return hp_order_fill(rows->results, section, rows->results->settings->show.functions_limit,
-                         (const void *const *)rows->entries, rows->count, fill, view);
+    return hp_section_fill_rows(rows->results, section, (const void *const *)rows->entries, rows->count, view);
 }
 
-/* ------------------------------------------------------------------------------------------------- cells */
+/* ------------------------------------------------------------------------------------------------- fields */
 
-static void set_counts(struct hp_row *row, const struct hp_object_cells *cells,
-                       const struct hp_object_record *record)
-{
-    uint64_t instances = 0, ended = 0;
-    for (; record != NULL; record = record->next) {
-        instances += record->object.instances;
-        ended += record->object.ended_count;
-    }
-    hp_section_set_count(row, cells->instances, instances);
-    hp_section_set_count(row, cells->live, instances > ended ? instances - ended : 0);
-}
-
-static bool set_address(const struct hp_object_rows *rows, struct hp_row *row, const struct hp_object_cells *cells,
-                        const struct hp_object *object, bool is_of_run)
+static const char *name_instance(struct hp_fields *to, const struct hp_object_entry *entry)
 {
     char bytes[32];
     struct hp_text text;
+    if (!entry->is_instance || entry->is_other)
+        return entry->is_other ? HP_OBJECT_OTHER : NULL;
     hp_text_init(&text, bytes, sizeof bytes);
-    if (is_of_run) {
-        hp_text_format(&text, "[%" PRIu64 "]", object->key);
-    } else
-        hp_text_address(&text, object->key);
-    const char *copy = hp_arena_copy(rows->results->model->arena, bytes, text.length);
-    if (copy == NULL)
-        return false;
-    hp_section_set_text(row, cells->instance, copy);
-    hp_section_set_text(row, cells->state, object->state == HP_OBJECT_ENDED ? "ended" : "live");
-    return true;
+    if (entry->record->kind.flags & HP_KIND_OF_RUN)
+        hp_text_format(&text, "[%" PRIu64 "]", entry->record->object.key);
+    else
+        hp_text_address(&text, entry->record->object.key);
+    return hp_fields_copy(to, bytes, text.length);
 }
 
-bool hp_object_rows_fill(const struct hp_object_rows *rows, struct hp_row *row, const struct hp_object_cells *cells,
-                         const struct hp_object_entry *entry)
+void hp_object_put_instance(struct hp_fields *to, const struct hp_object_entry *entry)
 {
-    const struct hp_object_record *record = entry->record;
-    row->id = hp_identity_of_object(record);
-    hp_section_set_text(row, cells->name, record->name);
-    if (entry->is_other) {
-        hp_section_set_text(row, cells->instance, HP_OBJECT_OTHER);
-        row->id = hp_identity_with_text(row->id, HP_OBJECT_OTHER);
-        return true;
+    HP_FIELD(to, name_instance(to, entry), "instance", "Instance", TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "The address of an instance; " HP_OBJECT_OTHER
+             ": all instances without a row of their own; null: the row covers all instances.");
+}
+
+const char *hp_object_state(const struct hp_object_entry *entry)
+{
+    if (!entry->is_instance || entry->is_other)
+        return NULL;
+    return entry->record->object.state == HP_OBJECT_ENDED ? "ended" : "live";
+}
+
+static uint64_t instances_of(const struct hp_object_record *record)
+{
+    uint64_t instances = 0;
+    for (; record != NULL; record = record->next)
+        instances += record->object.instances;
+    return instances;
+}
+
+static uint64_t live_of(const struct hp_object_record *record)
+{
+    const uint64_t instances = instances_of(record);
+    uint64_t ended = 0;
+    for (; record != NULL; record = record->next)
+        ended += record->object.ended_count;
+    return instances > ended ? instances - ended : 0;
+}
+
+void hp_object_put_rest(struct hp_fields *to, const struct hp_object_entry *entry)
+{
+    HP_FIELD_IF(to, !entry->is_instance, instances_of(entry->record), "instances", "Instances", COUNT, 0,
+                "Instances that had a record, including ended ones; null in the row of one instance.");
+    HP_FIELD_IF(to, !entry->is_instance, live_of(entry->record), "live", "Live", COUNT, 0,
+                "Instances that have not ended.");
+    HP_FIELD_IF(to, !entry->is_other, entry->sums.threads, "threads", "Threads", COUNT, 0,
+                "Thread records that used it.");
+    HP_FIELD(to, entry->is_instance ? NULL : &entry->record->location, "location", "Location", TEXT,
+             HP_COLUMN_LOCATION | HP_COLUMN_MAYBE);
+}
+
+uint64_t hp_object_identity(const struct hp_object_entry *entry)
+{
+    const uint64_t id = hp_identity_of_object(entry->record);
+    return entry->is_other ? hp_identity_with_text(id, HP_OBJECT_OTHER) : id;
+}
+
+struct hp_cell hp_object_percentile(const struct hp_fields *to, const struct hp_value_distribution *distribution,
+                                    double percentile)
+{
+    double ticks = 0;
+    const bool has_value = hp_distribution_percentile(distribution, percentile, true, &ticks);
+    return (struct hp_cell){.has_value = has_value, .number = ticks * to->results->model->run.ns_per_tick};
+}
+
+#define USERS_SHOWN 3u
+
+const char *hp_object_list_users(struct hp_fields *to, const struct hp_object_record *record, uint32_t counter,
+                                 uint32_t other)
+{
+    char bytes[256];
+    struct hp_text text;
+    struct hp_object_users users;
+    hp_object_users_of(to->results->model->arena, to->results->model->profile, record, counter, other, &users);
+    if (users.count == 0)
+        return NULL;
+    hp_text_init(&text, bytes, sizeof bytes);
+    for (uint32_t at = 0; at < users.count && at < USERS_SHOWN; at++) {
+        hp_text_string(&text, at > 0 ? ", " : "");
+        hp_utf8_put_safe(&text, users.all[at].name, strlen(users.all[at].name));
     }
-    hp_section_set_count(row, cells->threads, entry->sums.threads);
-    if (entry->is_instance)
-        return set_address(rows, row, cells, &record->object, record->kind.flags & HP_KIND_OF_RUN);
-    set_counts(row, cells, record);
-    return hp_section_set_location(rows->results, row, cells->location, &record->location);
+    if (users.count > USERS_SHOWN || users.left_out > 0)
+        hp_text_string(&text, ", ...");
+    return hp_fields_copy(to, bytes, text.length);
 }
 
-void hp_object_set_percentiles(const struct hotpath_results *results, struct hp_row *row, const size_t *columns,
-                               const struct hp_object_record *record, uint32_t histogram,
-                               struct hp_value_distribution *distribution)
+static double real_of(uint64_t bits)
 {
-    const struct hp_show_settings *show = &results->settings->show;
-    double ticks;
-    hp_object_distribution_of(record, histogram, distribution);
-    for (size_t at = 0; at < show->percentile_count && at < HP_MAX_PERCENTILES; at++)
-        if (hp_distribution_percentile(distribution, show->percentiles[at], true, &ticks))
-            hp_section_set_number(row, columns[at], ticks * results->model->run.ns_per_tick);
+    double real;
+    memcpy(&real, &bits, sizeof real);
+    return real;
+}
+
+void hp_recent_put(struct hp_text *text, const struct hp_recent_copy *recent)
+{
+    const uint64_t bits = recent->value.bits;
+    switch ((enum hp_value_type)recent->value.type) {
+    case HP_VALUE_SIGNED:
+        hp_text_i64(text, (int64_t)bits);
+        break;
+    case HP_VALUE_UNSIGNED:
+        hp_text_u64(text, bits);
+        break;
+    case HP_VALUE_REAL:
+        hp_text_real(text, real_of(bits), 6);
+        break;
+    case HP_VALUE_BOOL:
+        hp_text_string(text, bits != 0 ? "true" : "false");
+        break;
+    case HP_VALUE_POINTER:
+        hp_text_address(text, bits);
+        break;
+    case HP_VALUE_TEXT:
+        hp_text_string(text, recent->text);
+        break;
+    default:
+        break;
+    }
+}
+
+const char *hp_recent_list_text(struct hp_fields *to, const struct hp_recent_list *list)
+{
+    char bytes[HP_RECENT_SHOWN * (HP_RECENT_TEXT + 8)];
+    struct hp_text text;
+    if (list->count == 0)
+        return NULL;
+    hp_text_init(&text, bytes, sizeof bytes);
+    for (uint32_t at = 0; at < list->count; at++) {
+        hp_text_string(&text, at > 0 ? ", " : "");
+        hp_recent_put(&text, &list->all[at]);
+    }
+    return hp_fields_copy(to, bytes, text.length);
+}
+
+const char *hp_object_list_recent(struct hp_fields *to, const struct hp_object_record *record)
+{
+    struct hp_recent_list list;
+    hp_recent_list_of(record, &list);
+    return hp_recent_list_text(to, &list);
 }

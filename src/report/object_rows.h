@@ -3,13 +3,9 @@
  * largest count first. The rest of a class, from instances whose records were reused or that never had one, is
  * <other>. A class with a single instance has one row, since the other would be the same.
  *
- *     struct columns {
- *         struct hp_object_cells object;
- *         size_t sent;
- *     };
- *     hp_section_describe(results, section, 0, &columns)         its table has AT(object.name) and the others
+ *     hp_section_describe(results, section, view, 0)
  *     hp_object_rows_collect(&rows, results, is_wanted)
- *     hp_object_rows_show(&rows, section, fill_row, view)        fill_row calls hp_object_rows_fill
+ *     hp_object_rows_show(&rows, section, "sent", view)      its fields have those of all such tables, see below
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,26 +15,10 @@
 #include "object_profile.h"
 #include "order.h"
 #include "section.h"
+#include "text.h"
 #include "value_profile.h"
 
 #define HP_OBJECT_OTHER "<other>"
-
-/* Columns of all such tables. */
-struct hp_object_cells {
-    size_t name, instance, state, instances, live, threads, location;
-};
-
-/*
- * Their lines in the tables of columns. `state` is that of the record: a kind that knows better sets the cell
- * again.
- */
-#define HP_OBJECT_ABOUT_INSTANCE                                                                                   \
-    "The address of an instance; " HP_OBJECT_OTHER                                                                 \
-    ": all instances without a row of their own; null: the row covers all instances."
-#define HP_OBJECT_ABOUT_INSTANCES                                                                                  \
-    "Instances that had a record, including ended ones; null in the row of one instance."
-#define HP_OBJECT_ABOUT_LIVE "Instances that have not ended."
-#define HP_OBJECT_ABOUT_THREADS "Thread records that used it."
 
 /* A future row. */
 struct hp_object_entry {
@@ -58,23 +38,29 @@ struct hp_object_rows {
 /* Collects the objects of the run whose kinds are wanted. False: no memory. */
 bool hp_object_rows_collect(struct hp_object_rows *rows, struct hotpath_results *results, hp_wants_kind *is_wanted);
 
-/*
- * Applies the order and the limit of the settings, and calls `fill` for each. The section already has all its
- * columns. False: no memory.
- */
-bool hp_object_rows_show(const struct hp_object_rows *rows, struct hotpath_section *section, size_t usual,
-                         hp_fill_row *fill, void *view);
+/* Applies the order and the limit of the settings. The section already has all its columns. False: no memory. */
+bool hp_object_rows_show(const struct hp_object_rows *rows, struct hotpath_section *section, const char *usual,
+                         void *view);
 
-/*
- * Sets the requested percentiles of a histogram of ticks, in a family of columns. `distribution` holds the
- * histogram afterwards.
- */
-void hp_object_set_percentiles(const struct hotpath_results *results, struct hp_row *row, const size_t *columns,
-                               const struct hp_object_record *record, uint32_t histogram,
-                               struct hp_value_distribution *distribution);
+/* Fields of all such tables: which instance it is, and at the end how many there are and where. */
+void hp_object_put_instance(struct hp_fields *to, const struct hp_object_entry *entry);
+void hp_object_put_rest(struct hp_fields *to, const struct hp_object_entry *entry);
+uint64_t hp_object_identity(const struct hp_object_entry *entry);
+/* That of an instance, as in its record: "live", "ended"; NULL: the row covers several. */
+const char *hp_object_state(const struct hp_object_entry *entry);
 
-/* Sets all of `cells` and the identity of the row. False: no memory. */
-bool hp_object_rows_fill(const struct hp_object_rows *rows, struct hp_row *row, const struct hp_object_cells *cells,
-                         const struct hp_object_entry *entry);
+/* A percentile of a histogram of ticks, as nanoseconds. */
+struct hp_cell hp_object_percentile(const struct hp_fields *to, const struct hp_value_distribution *distribution,
+                                    double percentile);
+
+/* "produce, refill, ...": who counts these; NULL: no function. */
+const char *hp_object_list_users(struct hp_fields *to, const struct hp_object_record *record, uint32_t counter,
+                                 uint32_t other);
+
+/* The latest values, the newest first, separated by commas; NULL: none. Those of a record, or of a list. */
+const char *hp_object_list_recent(struct hp_fields *to, const struct hp_object_record *record);
+const char *hp_recent_list_text(struct hp_fields *to, const struct hp_recent_list *list);
+/* Writes one of them. */
+void hp_recent_put(struct hp_text *text, const struct hp_recent_copy *recent);
 
 #endif

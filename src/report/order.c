@@ -29,18 +29,20 @@ static bool add_note(struct hotpath_results *results, struct hotpath_section *se
 /* Histograms and series cannot be compared. */
 static bool has_order(uint32_t unit) { return unit != HOTPATH_UNIT_HISTOGRAM && unit != HOTPATH_UNIT_SERIES; }
 
-bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share)
+bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, const char *usual,
+                     const char *share)
 {
+    const size_t first = hp_section_column(section, usual);
     const char *sort = results->settings->show.sort;
     const bool is_reversed = sort[0] == '-';
     const char *name = sort + is_reversed;
     const size_t column = hp_section_find_column(section, name, strlen(name));
-    section->order = (struct hp_order){.column = usual, .is_set = true, .is_usual = true};
+    section->order = (struct hp_order){.column = first, .is_set = true, .is_usual = true};
     if (sort[0] == '\0' || column == section->column_count || !has_order(section->columns[column].shown.unit))
         return true;
     section->columns[column].shown.visible = 1;
     section->columns[column].traits |= HP_COLUMN_LATE;
-    if (!is_reversed && (column == usual || column == share))
+    if (!is_reversed && (column == first || (share != NULL && column == hp_section_column(section, share))))
         return true;
     section->order.column = column;
     section->order.is_usual = false;
@@ -135,14 +137,27 @@ bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *sec
 }
 
 bool hp_order_fill(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit,
-                   const void *const *entries, size_t count, hp_fill_row *fill, void *view)
+                   const void *const *entries, size_t count, void *view)
 {
     if (section->order.is_usual && limit != 0 && limit < count)
         count = limit;
     if (!hp_section_make_rows(results, section, count))
         return false;
     for (size_t at = 0; at < count; at++)
-        if (!fill(view, &section->rows[at], entries[at]))
+        if (!hp_section_fill_row(results, section, &section->rows[at], view, entries[at]))
             return false;
     return hp_order_apply(results, section, limit);
+}
+
+bool hp_section_begin(struct hotpath_results *results, struct hotpath_section *section, void *view, uint32_t facts,
+                      const char *usual, const char *share)
+{
+    return hp_section_describe(results, section, view, facts) && hp_order_choose(results, section, usual, share);
+}
+
+bool hp_section_fill_rows(struct hotpath_results *results, struct hotpath_section *section,
+                          const void *const *entries, size_t count, void *view)
+{
+    section->total_rows = count;
+    return hp_order_fill(results, section, results->settings->show.functions_limit, entries, count, view);
 }

@@ -14,22 +14,25 @@
 
 /*
  * Decides the order of a section whose default is the column `usual`, the largest first; `share` is the column with
- * the same order, as a share, or HP_MAX_COLUMNS. The requested column becomes visible, and a note says so. False:
- * no memory.
+ * the same order, as a share, or NULL. The requested column becomes visible, and a note says so. False: no memory.
  */
-bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, size_t usual, size_t share);
+bool hp_order_choose(struct hotpath_results *results, struct hotpath_section *section, const char *usual,
+                     const char *share);
 
 /* Sorts the rows and cuts them to the limit; main rows are the last to be dropped. False: no memory. */
 bool hp_order_apply(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit);
-
-/* Fills a row from its entry. False: no memory. */
-typedef bool hp_fill_row(void *view, struct hp_row *row, const void *entry);
 
 /*
  * Makes a row for each of `entries`, which are in the default order, and applies the chosen order. Fills no more
  * rows than are shown. False: no memory.
  */
 bool hp_order_fill(struct hotpath_results *results, struct hotpath_section *section, uint32_t limit,
-                   const void *const *entries, size_t count, hp_fill_row *fill, void *view);
+                   const void *const *entries, size_t count, void *view);
+
+/* For most sections: describes the columns and chooses the order; fills the rows, up to the usual limit. */
+bool hp_section_begin(struct hotpath_results *results, struct hotpath_section *section, void *view, uint32_t facts,
+                      const char *usual, const char *share);
+bool hp_section_fill_rows(struct hotpath_results *results, struct hotpath_section *section,
+                          const void *const *entries, size_t count, void *view);
 
 #endif

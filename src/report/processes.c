@@ -37,52 +37,11 @@ struct process {
     bool is_program, is_scaled;
 };
 
-struct columns {
-    size_t name, state, started, elapsed, cpu, threads, calls, polls, total, percent, pid, parent_pid, command,
-        count, reason, scaled;
-};
-
-#define AT(column) .index = offsetof(struct columns, column)
-
 /* Facts of this section. */
 enum { HAS_CPU = HP_FACT_OWN, HAS_POLLS = HP_FACT_OWN << 1 };
 
-static const struct hp_column_spec column_table[] = {
-    {"name", "Process", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
-     "The process id and the command, shortened if it is long; if there are very many processes, the program and "
-     "their number."},
-    {"state", "State", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN, AT(state),
-     .about = "The state, as in the report; outside: it left no session and was seen only from outside. For "
-              "several processes, that of the first.",
-     .words = "running|finished|ended|outside"},
-    {"started_ns", "Started", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(started),
-     "Time from the start of the first session to the start of this one."},
-    {"elapsed_ns", "Elapsed", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN, AT(elapsed)},
-    {"cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(cpu),
-     "CPU time of the process; null: not requested.", .shown_by = HAS_CPU},
-    {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(threads), "Threads that ever recorded."},
-    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(calls),
-     "Calls of measured functions and blocks; tasks are in the column polls."},
-    {"polls", "Polls", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(polls), "How often tasks ran.",
-     .shown_by = HAS_POLLS},
-    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN, AT(total),
-     "Time in outermost zones, summed over threads; if the main function is excluded, without its own time."},
-    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT,
-     HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(percent),
-     "Percent of the sum over all processes."},
-    {"pid", "PID", HOTPATH_UNIT_COUNT, 0, AT(pid)},
-    {"parent_pid", "Parent", HOTPATH_UNIT_COUNT, 0, AT(parent_pid)},
-    {"command", "Command", HOTPATH_UNIT_TEXT, 0, AT(command)},
-    {"processes", "Processes", HOTPATH_UNIT_COUNT, 0, AT(count),
-     "Number of processes in the row. One that executes another program counts in the row of its last one."},
-    {"reason", "Reason", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(reason),
-     "Why it could not be followed; null: it was followed."},
-    {"scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, AT(scaled), HP_ABOUT_SCALED, .words = HP_SCALED_WORDS},
-};
-
 struct view {
     struct hotpath_results *results;
-    struct columns columns;
     uint64_t whole; /* ticks measured by all of them */
 };
 
@@ -116,37 +75,65 @@ static const char *state_of(const struct hp_snapshot *snapshot)
     return snapshot->header.outside != 0 ? "outside" : hp_snapshot_state_name(hp_snapshot_state(snapshot));
 }
 
-static bool fill_row(const struct view *view, struct hp_row *row, const struct process *process)
+static uint64_t identity_of(const struct hp_snapshot *snapshot)
 {
-    const struct columns *columns = &view->columns;
-    const struct hp_run *run = &view->results->model->run;
-    const struct hp_snapshot *snapshot = process->snapshot;
-    const struct hp_header *header = &snapshot->header;
-    const char *name = name_process(view->results->model->arena, process);
-    if (name == NULL)
-        return false;
-    hp_section_set_text(row, columns->name, name);
-    row->id = hp_identity_with_number(hp_identity_with_number(0, header->pid), header->wall_start_ns);
-    hp_section_set_text(row, columns->state, state_of(snapshot));
-    hp_section_set_number(row, columns->started, (double)process->began_ns);
-    hp_section_set_number(row, columns->elapsed, hp_run_ns(run, process->elapsed));
-    if (header->features & HP_FEATURE_CPU)
-        hp_section_set_number(row, columns->cpu, (double)process->cpu_ns);
-    hp_section_set_count(row, columns->threads, process->threads);
-    hp_section_set_count(row, columns->calls, process->calls);
-    hp_section_set_count(row, columns->polls, process->polls);
-    hp_section_set_number(row, columns->total, hp_run_ns(run, process->measured));
-    if (view->whole > 0)
-        hp_section_set_number(row, columns->percent, 100 * (double)process->measured / (double)view->whole);
-    row->is_sampled = process->is_scaled;
-    hp_section_set_text(row, columns->scaled, hp_share_scaled_name(row->is_sampled, false));
-    hp_section_set_count(row, columns->pid, header->pid);
-    hp_section_set_count(row, columns->parent_pid, header->parent_pid);
-    hp_section_set_text(row, columns->command, hp_snapshot_text(snapshot, header->command));
-    hp_section_set_count(row, columns->count, process->count);
-    if (header->outside != 0)
-        hp_section_set_text(row, columns->reason, hp_snapshot_text(snapshot, header->outside));
-    return true;
+    return hp_identity_with_number(hp_identity_with_number(0, snapshot->header.pid),
+                                   snapshot->header.wall_start_ns);
+}
+
+static const char *command_of(const struct hp_snapshot *snapshot)
+{
+    return hp_snapshot_text(snapshot, snapshot->header.command);
+}
+
+static const char *reason_of(const struct hp_snapshot *snapshot)
+{
+    return snapshot->header.outside != 0 ? hp_snapshot_text(snapshot, snapshot->header.outside) : NULL;
+}
+
+static void fields(struct hp_fields *to, void *of, const void *entry)
+{
+    const struct view *view = of;
+    const struct process *process = entry;
+    if (to->row != NULL) {
+        to->row->id = identity_of(process->snapshot);
+        to->row->is_sampled = process->is_scaled;
+    }
+    HP_FIELD(to, name_process(to->results->model->arena, process), "name", "Process", TEXT, HP_COLUMN_FIRST,
+             "The process id and the command, shortened if it is long; if there are very many processes, the "
+             "program and their number.");
+    HP_FIELD(to, state_of(process->snapshot), "state", "State", TEXT, HP_COLUMN_SHOWN,
+             "The state, as in the report; outside: it left no session and was seen only from outside. For several "
+             "processes, that of the first.",
+             .words = "running|finished|ended|outside");
+    HP_FIELD(to, process->began_ns, "started_ns", "Started", NS, HP_COLUMN_SHOWN,
+             "Time from the start of the first session to the start of this one.");
+    HP_FIELD(to, hp_fields_ns(to, process->elapsed), "elapsed_ns", "Elapsed", NS, HP_COLUMN_SHOWN);
+    HP_FIELD_IF(to, process->snapshot->header.features & HP_FEATURE_CPU, process->cpu_ns, "cpu_ns", "CPU Time", NS,
+                HP_COLUMN_KEEP | HP_COLUMN_SHOWN, "CPU time of the process; null: not requested.",
+                .shown_by = HAS_CPU);
+    HP_FIELD(to, process->threads, "threads", "Threads", COUNT, HP_COLUMN_SHOWN, "Threads that ever recorded.");
+    HP_FIELD(to, process->calls, "calls", "Calls", COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
+             "Calls of measured functions and blocks; tasks are in the column polls.");
+    HP_FIELD(to, process->polls, "polls", "Polls", COUNT, HP_COLUMN_SHOWN, "How often tasks ran.",
+             .shown_by = HAS_POLLS);
+    HP_FIELD(
+        to, hp_fields_ns(to, process->measured), "total_ns", "Total", NS,
+        HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN,
+        "Time in outermost zones, summed over threads; if the main function is excluded, without its own time.");
+    HP_FIELD(to, hp_percent_of(process->measured, view->whole), "percent_total", "% Total", PERCENT,
+             HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "Percent of the sum over all processes.");
+    HP_FIELD(to, process->snapshot->header.pid, "pid", "PID", COUNT, 0);
+    HP_FIELD(to, process->snapshot->header.parent_pid, "parent_pid", "Parent", COUNT, 0);
+    HP_FIELD(to, command_of(process->snapshot), "command", "Command", TEXT, 0);
+    HP_FIELD(
+        to, process->count, "processes", "Processes", COUNT, 0,
+        "Number of processes in the row. One that executes another program counts in the row of its last one.");
+    HP_FIELD(to, reason_of(process->snapshot), "reason", "Reason", TEXT, HP_COLUMN_MAYBE,
+             "Why it could not be followed; null: it was followed.");
+    HP_FIELD(to, hp_share_scaled_name(process->is_scaled, false), "scaled", "Scaled", TEXT, 0, HP_ABOUT_SCALED,
+             .words = HP_SCALED_WORDS);
 }
 
 /* -------------------------------------------------------------------------------------------------- processes */
@@ -302,8 +289,8 @@ static void add_notes(const struct hotpath_results *results, struct hotpath_sect
     if (has_brief)
         hp_section_note(section, "processes that end before they do anything that is recorded are only counted");
     bool has_scaled = false;
-    for (size_t at = 0; at < section->row_count; at++)
-        has_scaled |= section->rows[at].is_sampled;
+    for (size_t at = 0; at < count; at++)
+        has_scaled |= order[at]->is_scaled;
     if (has_scaled)
         hp_share_note_scaled(results->model->profile, section);
     if (results->settings->show.exclude_wrapper)
@@ -317,20 +304,15 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     const struct hp_run *run = &results->model->run;
     const uint32_t facts = (hp_run_has_feature(run, HP_FEATURE_CPU) ? HAS_CPU : 0u) |
                            (hp_run_has_objects(run, hp_is_task_kind) ? HAS_POLLS : 0u);
-    if (!hp_section_describe(results, section, facts, &view.columns) ||
-        !hp_order_choose(results, section, view.columns.total, view.columns.percent))
+    if (!hp_section_begin(results, section, &view, facts, "total_ns", "percent_total"))
         return false;
     section->description = "Time in zones per process.";
     section->percent_of = "rows";
     struct process **order = rank(&view, &count);
-    section->total_rows = count;
-    if (order == NULL || !hp_section_make_rows(results, section, count))
+    if (order == NULL)
         return false;
-    for (size_t row = 0; row < section->row_count; row++)
-        if (!fill_row(&view, &section->rows[row], order[row]))
-            return false;
     add_notes(results, section, order, count);
-    return hp_order_apply(results, section, results->settings->show.functions_limit);
+    return hp_section_fill_rows(results, section, (const void *const *)order, count, &view);
 }
 
 static bool has_data(const struct hotpath_results *results)
@@ -338,8 +320,5 @@ static bool has_data(const struct hotpath_results *results)
     return results->model->run.count > 1 || results->model->run.sessions[0]->header.outside != 0;
 }
 
-const struct hp_section_type hp_section_processes = {.name = "processes",
-                                                     .has_data = has_data,
-                                                     .fill = fill,
-                                                     HP_COLUMNS(column_table),
-                                                     .always = "percent_of|order"};
+const struct hp_section_type hp_section_processes = {
+    .name = "processes", .has_data = has_data, .fill = fill, .fields = fields, .always = "percent_of|order"};

@@ -407,13 +407,14 @@ const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *resu
                                                       : results->model->profile;
 }
 
-void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section, size_t of_sites,
-                           const char *outside)
+void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section,
+                           const char *of_sites, const char *outside)
 {
+    const size_t column = hp_section_column(section, of_sites);
     bool has_open = false, has_outside = false;
     for (size_t at = 0; at < section->row_count; at++) {
         has_open |= section->rows[at].is_open;
-        has_outside |= !section->rows[at].cells[of_sites].has_value;
+        has_outside |= !section->rows[at].cells[column].has_value;
     }
     if (has_open)
         hp_section_note(section, hp_share_open_note(results->model->profile));

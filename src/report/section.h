@@ -87,6 +87,8 @@ struct hotpath_section {
     bool is_tree;
     struct hp_column columns[HP_MAX_COLUMNS];
     size_t column_count;
+    uint8_t places[HP_MAX_COLUMNS]; /* the column of each cell that the fields have; HP_MAX_COLUMNS: none */
+    uint32_t facts;                 /* enum hp_fact, and those of the section */
     struct hp_order order;
     struct hp_row *rows;
     size_t row_count;
@@ -134,10 +136,8 @@ struct hp_section_type {
     const char *elsewhere;                                   /* where it is available, if not here */
     bool (*has_data)(const struct hotpath_results *results); /* NULL: "auto" always takes it */
     bool (*fill)(struct hotpath_results *results, struct hotpath_section *section); /* false: no memory */
-    const struct hp_column_spec *columns;
-    size_t column_count;
-    const struct hp_column_spec *totals; /* numbers about the whole, or NULL; as columns of one row */
-    size_t total_count;
+    hp_put_fields *fields;                                                          /* its columns */
+    hp_put_fields *totals; /* numbers about the whole, without titles; NULL: none */
     enum hp_brief_role in_brief;
     bool is_tree;
     bool has_own_columns;  /* in addition to those of the table: columns that sessions describe */
@@ -172,42 +172,28 @@ bool hp_results_is_short(const struct hotpath_results *results);
 /* For sections: describing and filling (section.c). */
 
 /* Adds a column by hand, or returns the index of the one with this key. HP_MAX_COLUMNS: no room. */
-size_t hp_section_add_column(struct hotpath_section *section, const char *key, const char *title,
-                             enum hotpath_unit unit, uint32_t traits, bool is_visible);
+size_t hp_section_add_column(struct hotpath_section *section, const struct hp_column *column);
 /* Makes the columns visible that the settings request. */
 void hp_section_show_columns(struct hotpath_results *results, struct hotpath_section *section);
 /*
- * Adds the columns of its type's table for which the facts hold, common ones and `facts`, and makes those visible
- * that the settings request. Writes each index into `indexes`, the struct that the table refers to. False: no
- * memory.
+ * Adds the columns for which the facts hold, common ones and `facts`, and makes those visible that the settings
+ * request. False: no memory.
  */
-bool hp_section_describe(struct hotpath_results *results, struct hotpath_section *section, uint32_t facts,
-                         void *indexes);
+bool hp_section_describe(struct hotpath_results *results, struct hotpath_section *section, void *view,
+                         uint32_t facts);
+/* Calls the section's functions of fields: for a row, and for its totals. False: no memory. */
+bool hp_section_fill_row(struct hotpath_results *results, struct hotpath_section *section, struct hp_row *row,
+                         void *view, const void *entry);
+void hp_section_add_totals(struct hotpath_results *results, struct hotpath_section *section, const void *about);
 /* By key or title, in any case, with or without the unit: "self", "self_ns". */
 bool hp_section_has_column(const struct hotpath_section *section, const char *name, size_t length);
 
 /* The column with the names of rows; `column_count` where there is none. */
 size_t hp_section_name_column(const struct hotpath_section *section);
-/* Its index, or how many there are. */
+/* Its index, or how many there are: by its key, and by any of its names. */
+size_t hp_section_column(const struct hotpath_section *section, const char *key);
 size_t hp_section_find_column(const struct hotpath_section *section, const char *name, size_t length);
 bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count);
-void hp_section_set_text(struct hp_row *row, size_t column, const char *text);
-void hp_section_set_count(struct hp_row *row, size_t column, uint64_t count);
-void hp_section_set_number(struct hp_row *row, size_t column, double number);
-/* A VALUE, shown as an integer if it is one. */
-void hp_section_set_value(struct hp_row *row, size_t column, double number);
-/* An estimate; 0 is no value: no sample does not mean that there was nothing. */
-void hp_section_set_estimate(struct hp_row *row, size_t column, uint64_t count);
-/* Also as text, "file:line". */
-bool hp_section_set_location(struct hotpath_results *results, struct hp_row *row, size_t column,
-                             const struct hp_location *location);
-/* As text "name tid", with the process before the tid if there are several. */
-bool hp_section_set_thread(struct hotpath_results *results, struct hp_row *row, size_t column,
-                           const struct hp_thread_label *thread);
-void hp_section_set_signed(struct hp_row *row, size_t column, int64_t number);
-/* Not copied. */
-void hp_section_set_histogram(struct hp_row *row, size_t column, const struct hotpath_histogram *histogram);
-void hp_section_set_series(struct hp_row *row, size_t column, const struct hotpath_series *series);
 /* The text instead of a table without rows, if `total_rows` existed before small ones were left out. */
 const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise);
 void hp_section_note(struct hotpath_section *section, const char *line);
@@ -215,16 +201,10 @@ void hp_section_note(struct hotpath_section *section, const char *line);
  * Adds the notes of tables of sites: that calls are still open, and with the line `outside` that there is a row
  * without a site, which is empty in the column `of_sites`.
  */
-void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section, size_t of_sites,
-                           const char *outside);
+void hp_section_note_sites(const struct hotpath_results *results, struct hotpath_section *section,
+                           const char *of_sites, const char *outside);
 /* The marks before the number of a cell: "~" and "^", or "". */
 const char *hp_section_marks(const struct hp_column *column, const struct hp_row *row);
-/*
- * Adds a number about the whole, as listed in the section's type; an int64_t for SIGNED units. An estimate of 0 has
- * no value.
- */
-void hp_section_add_total(struct hotpath_section *section, const char *key, uint64_t count);
-
 /* The profile whose sites are rows: with HOTPATH_BY=thread one that keeps threads apart. NULL: no memory. */
 const struct hp_profile *hp_results_profile_of_rows(struct hotpath_results *results);
 
@@ -237,6 +217,8 @@ bool hp_results_show_object(const struct hotpath_results *results, const struct 
 bool hp_unit_is_whole(uint32_t unit);
 bool hp_unit_is_text(uint32_t unit);
 double hp_cell_number(const struct hp_cell *cell, uint32_t unit);
+/* A VALUE: shown as an integer if it is one. */
+struct hp_cell hp_cell_of_value(double number);
 /* Whether a VALUE is an integer, which is in `count`. */
 bool hp_cell_is_whole_value(const struct hp_cell *cell);
 

@@ -63,62 +63,17 @@ struct function {
     size_t part_count;
 };
 
-struct columns {
-    size_t name, calls, polls, total, self, percent, note, started, ago, thread, tid, pid, scaled, alloc_bytes,
-        alloc_count;
-};
-
-#define AT(column) .index = offsetof(struct columns, column)
-
 /* Facts of this section. */
 enum { HAS_NOTES = HP_FACT_OWN, HAS_SEVERAL = HP_FACT_OWN << 1, HAS_POLLS = HP_FACT_OWN << 2 };
-
-static const struct hp_column_spec column_table[] = {
-    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
-    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(calls),
-     "null for tasks: see polls."},
-    {"polls", "Polls", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(polls),
-     "How often tasks ran; null: not a task.", .shown_by = HAS_POLLS},
-    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(total), "Recursive calls count once. null: no call was timed."},
-    {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(self),
-     "Without measured callees; null: the calls inside were not kept."},
-    {"percent_call", "% Call", HOTPATH_UNIT_PERCENT,
-     HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_PART, AT(percent),
-     "Percent of the time of the call at the top."},
-    {"alloc_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(alloc_bytes),
-     "Bytes requested by the call at the top and its callees; null below it; absent if no allocations were "
-     "recorded.",
-     .needs = HP_FACT_ALLOCS},
-    {"alloc_count", "Allocs", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(alloc_count),
-     .needs = HP_FACT_ALLOCS},
-    {"note", "Note", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(note),
-     "The text that the program attached with HOTPATH_NOTE; in rows below the top, the text of the last call that "
-     "had one.",
-     .shown_by = HAS_NOTES},
-    {"started_ns", "Started", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(started),
-     "Time from the start of the session to the start of the call. This and the following columns are null below "
-     "the top, and if the calls inside were not kept.",
-     .shown_by = HAS_SEVERAL},
-    {"ago_ns", "Ago", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(ago),
-     "Time from the end of the call to now, or to the end of the run."},
-    {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(thread),
-     "The name of the thread; null: no longer known."},
-    {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(tid), .shown_by = HAS_SEVERAL},
-    {"pid", "PID", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(pid),
-     .shown_by = HAS_SEVERAL | HP_FACT_PROCESSES},
-    {"scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, AT(scaled), HP_ABOUT_SCALED, .words = HP_SCALED_WORDS},
-};
 
 struct view {
     struct hotpath_results *results;
     struct hotpath_section *section;
-    struct columns columns;
     struct function *functions; /* by number of the site */
     struct function **order;    /* the slowest first */
     size_t count;               /* of matching functions */
     size_t shown;
+    const struct function *filled; /* the function of the row being filled */
     uint64_t bytes_left; /* limit of copies: no more than the sessions have in all, even if many claim the same */
     uint64_t now;
 };
@@ -413,7 +368,7 @@ static bool describe(struct view *view, bool has_notes, bool has_polls)
     /* For a single call, the heading says it and no column is needed. */
     const uint32_t facts =
         (has_notes ? HAS_NOTES : 0u) | (view->shown > 1 ? HAS_SEVERAL : 0u) | (has_polls ? HAS_POLLS : 0u);
-    return hp_section_describe(view->results, view->section, facts, &view->columns);
+    return hp_section_describe(view->results, view->section, view, facts);
 }
 
 /* When it began, in ticks after the start of its session, and how long ago it ended. */
@@ -435,69 +390,91 @@ static const char *thread_of(const struct function *function)
     return function->copy.call.tid == function->record_tid && function->thread[0] != '\0' ? function->thread : NULL;
 }
 
-static bool set_note(const struct view *view, struct hp_row *row, const char *note, uint32_t length)
-{
-    if (length == 0)
-        return true;
-    const char *copy = hp_arena_copy(view->results->model->arena, note, length);
-    if (copy != NULL)
-        hp_section_set_text(row, view->columns.note, copy);
-    return copy != NULL;
-}
-
-static void set_ns(const struct view *view, struct hp_row *row, size_t column, uint64_t ticks)
-{
-    hp_section_set_number(row, column, hp_run_ns(&view->results->model->run, ticks));
-}
-
-static bool fill_call(const struct view *view, struct hp_row *row, const struct function *function)
-{
-    const struct columns *columns = &view->columns;
-    hp_section_set_text(row, columns->name, function->site->name);
-    row->id = hp_identity_of_site(function->site);
-    hp_section_set_count(row, function->parts[0].is_poll ? columns->polls : columns->calls, 1);
-    hp_section_set_number(row, columns->percent, 100);
-    if (function->session == NULL) {
-        if (function->details.min <= function->details.max)
-            set_ns(view, row, columns->total, function->details.max);
-        return true;
-    }
-    set_ns(view, row, columns->total, function->copy.call.ticks);
-    set_ns(view, row, columns->self, function->copy.self);
-    if (hp_run_has_allocs(&view->results->model->run)) {
-        hp_section_set_count(row, columns->alloc_bytes, function->copy.call.alloc_bytes);
-        hp_section_set_count(row, columns->alloc_count, function->copy.call.alloc_count);
-    }
-    set_ns(view, row, columns->started, started(function));
-    set_ns(view, row, columns->ago, ago(view, function));
-    if (thread_of(function) != NULL)
-        hp_section_set_text(row, columns->thread, function->thread);
-    hp_section_set_count(row, columns->tid, function->copy.call.tid);
-    hp_section_set_count(row, columns->pid, function->session->header.pid);
-    return set_note(view, row, function->copy.call.note, function->copy.call.note_length);
-}
-
 /* Inner calls cannot have taken longer, but a file can say so. */
 static double percent_of(uint64_t ticks, uint64_t whole)
 {
     return ticks < whole ? 100 * (double)ticks / (double)whole : 100;
 }
 
-static bool fill_part(const struct view *view, struct hp_row *row, const struct function *function,
-                      const struct part *part)
+static bool is_kept_call(const struct part *part, const struct function *function)
 {
-    const struct columns *columns = &view->columns;
+    return part->stored == NULL && function->session != NULL;
+}
+
+static struct hp_cell total_of(const struct hp_fields *to, const struct function *function, const struct part *part)
+{
+    const bool is_kept = part->stored != NULL || function->session != NULL;
+    const uint64_t ticks = part->stored != NULL ? part->stored->total
+                           : is_kept            ? function->copy.call.ticks
+                                                : function->details.max;
+    return (struct hp_cell){.has_value = is_kept || function->details.min <= function->details.max,
+                            .number = hp_fields_ns(to, ticks)};
+}
+
+static const char *note_of(struct hp_fields *to, const struct function *function, const struct part *part)
+{
     const struct hp_slow_row *stored = part->stored;
-    hp_section_set_text(row, columns->name, part->name);
-    row->id = part->id;
-    hp_section_set_count(row, part->is_poll ? columns->polls : columns->calls, stored->calls);
-    set_ns(view, row, columns->total, stored->total);
-    set_ns(view, row, columns->self, hp_not_negative(stored->self));
-    if (function->copy.call.ticks > 0)
-        hp_section_set_number(row, columns->percent, percent_of(stored->total, function->copy.call.ticks));
-    row->depth = part->depth;
-    row->is_sampled = stored->is_sampled != 0;
-    return set_note(view, row, function->copy.notes + stored->note, stored->note_length);
+    if (stored == NULL && function->session == NULL)
+        return NULL;
+    const uint32_t length = stored != NULL ? stored->note_length : function->copy.call.note_length;
+    const char *note = stored != NULL ? function->copy.notes + stored->note : function->copy.call.note;
+    return length > 0 ? hp_fields_copy(to, note, length) : NULL;
+}
+
+static void fields(struct hp_fields *to, void *of, const void *entry)
+{
+    const struct view *view = of;
+    const struct part *part = entry;
+    const struct function *function = view != NULL ? view->filled : NULL;
+    if (to->row != NULL) {
+        to->row->id = part->stored != NULL ? part->id : hp_identity_of_site(function->site);
+        to->row->depth = part->depth;
+        to->row->is_sampled = part->stored != NULL && part->stored->is_sampled != 0;
+    }
+    HP_FIELD(to, part->name, "name", "Function", TEXT, HP_COLUMN_FIRST);
+    HP_FIELD_IF(to, !part->is_poll, part->stored != NULL ? part->stored->calls : 1, "calls", "Calls", COUNT,
+                HP_COLUMN_KEEP | HP_COLUMN_SHOWN, "null for tasks: see polls.");
+    HP_FIELD_IF(to, part->is_poll, part->stored != NULL ? part->stored->calls : 1, "polls", "Polls", COUNT,
+                HP_COLUMN_SHOWN, "How often tasks ran; null: not a task.", .shown_by = HAS_POLLS);
+    HP_FIELD(to, total_of(to, function, part), "total_ns", "Total", NS,
+             HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "Recursive calls count once. null: no call was timed.");
+    HP_FIELD_IF(to, part->stored != NULL || function->session != NULL,
+                hp_fields_ns(to, part->stored != NULL ? hp_not_negative(part->stored->self) : function->copy.self),
+                "self_ns", "Self", NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN,
+                "Without measured callees; null: the calls inside were not kept.");
+    HP_FIELD_IF(to, part->stored == NULL || function->copy.call.ticks > 0,
+                part->stored == NULL ? 100 : percent_of(part->stored->total, function->copy.call.ticks),
+                "percent_call", "% Call", PERCENT,
+                HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_PART,
+                "Percent of the time of the call at the top.");
+    HP_FIELD_IF(to, is_kept_call(part, function), function->copy.call.alloc_bytes, "alloc_bytes", "Allocated",
+                BYTES, HP_COLUMN_SHOWN,
+                "Bytes requested by the call at the top and its callees; null below it; absent if no allocations "
+                "were recorded.",
+                .needs = HP_FACT_ALLOCS);
+    HP_FIELD_IF(to, is_kept_call(part, function), function->copy.call.alloc_count, "alloc_count", "Allocs", COUNT,
+                HP_COLUMN_SHOWN, .needs = HP_FACT_ALLOCS);
+    HP_FIELD(to, note_of(to, function, part), "note", "Note", TEXT,
+             HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "The text that the program attached with HOTPATH_NOTE; in rows below the top, the text of the last "
+             "call that had one.",
+             .shown_by = HAS_NOTES);
+    HP_FIELD_IF(to, is_kept_call(part, function), hp_fields_ns(to, started(function)), "started_ns", "Started", NS,
+                HP_COLUMN_SHOWN,
+                "Time from the start of the session to the start of the call. This and the following columns are "
+                "null below the top, and if the calls inside were not kept.",
+                .shown_by = HAS_SEVERAL);
+    HP_FIELD_IF(to, is_kept_call(part, function), hp_fields_ns(to, ago(view, function)), "ago_ns", "Ago", NS, 0,
+                "Time from the end of the call to now, or to the end of the run.");
+    HP_FIELD(to, is_kept_call(part, function) ? thread_of(function) : NULL, "thread", "Thread", TEXT,
+             HP_COLUMN_MAYBE, "The name of the thread; null: no longer known.");
+    HP_FIELD_IF(to, is_kept_call(part, function), function->copy.call.tid, "tid", "TID", COUNT, HP_COLUMN_SHOWN,
+                .shown_by = HAS_SEVERAL);
+    HP_FIELD_IF(to, is_kept_call(part, function), function->session->header.pid, "pid", "PID", COUNT,
+                HP_COLUMN_SHOWN, .shown_by = HAS_SEVERAL | HP_FACT_PROCESSES);
+    HP_FIELD(to, hp_share_scaled_name(to->row->is_sampled, false), "scaled", "Scaled", TEXT, 0, HP_ABOUT_SCALED,
+             .words = HP_SCALED_WORDS);
 }
 
 static bool has_notes(const struct function *function)
@@ -535,11 +512,9 @@ static bool fill_rows(struct view *view)
         return false;
     for (size_t at = 0; at < view->shown; at++)
         for (const struct part *part = view->order[at]->parts; part != NULL; part = next_in_order(part), row++) {
-            struct hp_row *to = &view->section->rows[row];
-            if (part->stored == NULL ? !fill_call(view, to, view->order[at])
-                                     : !fill_part(view, to, view->order[at], part))
+            view->filled = view->order[at];
+            if (!hp_section_fill_row(view->results, view->section, &view->section->rows[row], view, part))
                 return false;
-            hp_section_set_text(to, view->columns.scaled, hp_share_scaled_name(to->is_sampled, false));
         }
     return true;
 }
@@ -698,7 +673,7 @@ const struct hp_section_type hp_section_slowest = {
     .fill = fill,
     .in_brief = HP_BRIEF_WHOLE,
     .is_tree = true,
-    HP_COLUMNS(column_table),
+    .fields = fields,
     .about = "The slowest call of each function that HOTPATH_SLOWEST names, and what ran inside it.",
     .about_row = "At the top a call; below it, the time of all calls of one path inside it.",
     .always = "percent_of"};

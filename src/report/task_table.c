@@ -10,226 +10,165 @@
 #include "identity.h"
 #include "object_rows.h"
 #include "order.h"
-#include "recent_cell.h"
 #include "section.h"
 #include "sort.h"
 #include "task_profile.h"
 #include "units.h"
 #include "utf8.h"
 
-struct columns {
-    size_t name, calls, polls, open, cancelled, average, total, busy, waiting, busy_percent, average_poll,
-        longest_poll, long_polls, in_flight, most_open, bytes, bytes_per_call, bytes_per_poll, blocks,
-        blocks_per_call, blocks_per_poll, misused, state, threads, waits_for, slowest_poll, recent, location;
-    size_t percentiles[HP_MAX_PERCENTILES];
-};
-
-#define AT(column) .index = offsetof(struct columns, column)
-
 /* Facts of this section. */
 enum { HAS_AWAITS = HP_FACT_OWN, HAS_LONG_POLLS = HP_FACT_OWN << 1 };
 
-static const struct hp_column_spec column_table[] = {
-    {"name", "Task", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name)},
-    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(calls),
-     "Tasks created: ended, cancelled or still open."},
-    {"polls", "Polls", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(polls),
-     "How often they ran; null: not reported."},
-    {"open", "Open", HOTPATH_UNIT_COUNT, 0, AT(open), "Tasks that have not ended; their time counts up to now."},
-    {"cancelled", "Cancelled", HOTPATH_UNIT_COUNT, 0, AT(cancelled), "Tasks that ended without a result."},
-    {"avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(average),
-     "Average time from creation to end."},
-    {"_ns", "", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY, AT(percentiles),
-     "A percentile of that time, for ended tasks: p99_9_ns is P99.9."},
-    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(total),
-     "The sum over all tasks; exceeds the time of the run if several are open at once."},
-    {"busy_ns", "Busy", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(busy), "Time in which they ran."},
-    {"waiting_ns", "Waiting", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(waiting),
-     "Time in which they did not run."},
-    {"percent_busy", "% Busy", HOTPATH_UNIT_PERCENT, HP_COLUMN_MAYBE, AT(busy_percent),
-     "Busy time as a percentage of total time."},
-    {"avg_poll_ns", "Avg Poll", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(average_poll)},
-    {"max_poll_ns", "Max Poll", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(longest_poll)},
-    {"long_polls", "Long Polls", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(long_polls),
-     "Polls of 10 ms and more, which block other tasks of the same thread."},
-    {"in_flight", "In Flight", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(in_flight),
-     "Average number of open tasks, from the first creation to the last end."},
-    {"max_open", "Max Open", HOTPATH_UNIT_COUNT, 0, AT(most_open),
-     "The most tasks open at once, at least: sampled at each thread's first 64 creations and at one in 64 after "
-     "that."},
-    {"allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_MAYBE, AT(bytes),
-     "Bytes requested by their polls, measured callees included."},
-    {"bytes_per_call", "Bytes/Call", HOTPATH_UNIT_NUMBER, HP_COLUMN_MAYBE, AT(bytes_per_call)},
-    {"bytes_per_poll", "Bytes/Poll", HOTPATH_UNIT_NUMBER, HP_COLUMN_MAYBE, AT(bytes_per_poll)},
-    {"allocations", "Allocations", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(blocks)},
-    {"allocations_per_call", "Allocations/Call", HOTPATH_UNIT_NUMBER, HP_COLUMN_MAYBE, AT(blocks_per_call)},
-    {"allocations_per_poll", "Allocations/Poll", HOTPATH_UNIT_NUMBER, HP_COLUMN_MAYBE, AT(blocks_per_poll)},
-    {"misused", "Misused", HOTPATH_UNIT_COUNT, 0, AT(misused),
-     "Uses of tasks that had already ended or were running elsewhere."},
-    {"state", "State", HOTPATH_UNIT_STATE, 0, AT(state), "Whether some are open.", .words = "open|ended"},
-    {"threads", "Threads", HOTPATH_UNIT_COUNT, 0, AT(threads), "Thread records that created or ended some."},
-    {"waits_for", "Waits For", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(waits_for),
-     "What they waited for, if adapters record it, the longest first; the section task-waits has the details.",
-     .shown_by = HAS_AWAITS},
-    {"slowest_poll", "In Max Poll", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(slowest_poll),
-     "What ran inside the longest poll, or one at least half as long; --slowest NAME has the details.",
-     .shown_by = HAS_LONG_POLLS},
-    {"recent", "Recent", HOTPATH_UNIT_TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE, AT(recent),
-     "The latest results, newest first, for logged labels (HOTPATH_LOG)."},
-    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, AT(location)},
-};
-
 struct view {
     struct hotpath_results *results;
-    struct columns columns;
     const struct hp_tasks *tasks;
     const struct hp_slow_poll *slow_polls; /* one per class */
-    struct hp_value_distribution *distribution;
+    /* Of the row being filled: */
+    struct hp_value_distribution *distribution; /* of their times from creation to end */
+    struct hp_site_details details;             /* of their polls */
+    struct hp_site_allocs allocs;
+    bool has_allocs;
 };
 
 /* --------------------------------------------------------------------------------------------------------- rows */
 
-static double ns_of(const struct view *view, double ticks) { return ticks * view->results->model->run.ns_per_tick; }
-
-static void fill_walls(const struct view *view, struct hp_row *row, const struct hp_task_sums *task)
-{
-    const uint64_t calls = task->sums.count[HP_TASK_CREATED];
-    if (calls > 0)
-        hp_section_set_number(row, view->columns.average, ns_of(view, (double)task->wall / (double)calls));
-    hp_section_set_number(row, view->columns.total, ns_of(view, (double)task->wall));
-    hp_object_set_percentiles(view->results, row, view->columns.percentiles, task->row, HP_TASK_WALLS,
-                              view->distribution);
-}
-
-static void fill_polls(const struct view *view, struct hp_row *row, const struct hp_task_sums *task)
-{
-    const struct columns *columns = &view->columns;
-    struct hp_site_details details;
-    if (task->polls == 0)
-        return;
-    hp_site_details(task->site, &details);
-    hp_section_set_count(row, columns->polls, task->polls);
-    hp_section_set_number(row, columns->busy, ns_of(view, (double)task->busy));
-    hp_section_set_number(row, columns->waiting, ns_of(view, (double)task->waiting));
-    if (task->wall > 0)
-        hp_section_set_number(row, columns->busy_percent, 100 * (double)task->busy / (double)task->wall);
-    hp_section_set_number(row, columns->average_poll, ns_of(view, (double)task->busy / (double)task->polls));
-    if (details.min != UINT64_MAX)
-        hp_section_set_number(row, columns->longest_poll, ns_of(view, (double)details.max));
-    hp_section_set_count(row, columns->long_polls, task->sums.count[HP_TASK_LONG_POLLS]);
-}
-
-static void fill_allocs(const struct view *view, struct hp_row *row, const struct hp_task_sums *task)
-{
-    const struct columns *columns = &view->columns;
-    const struct hp_run *run = &view->results->model->run;
-    const double calls = (double)task->sums.count[HP_TASK_CREATED], polls = (double)task->polls;
-    struct hp_site_allocs allocs;
-    if (task->polls == 0 || !hp_run_has_allocs(run) || hp_allocs_of_site_are_unknown(run, task->site))
-        return;
-    hp_allocs_of_site(task->site, &allocs);
-    hp_section_set_count(row, columns->bytes, allocs.all_bytes);
-    hp_section_set_count(row, columns->blocks, allocs.all_count);
-    hp_section_set_number(row, columns->bytes_per_poll, (double)allocs.all_bytes / polls);
-    hp_section_set_number(row, columns->blocks_per_poll, (double)allocs.all_count / polls);
-    if (calls > 0) {
-        hp_section_set_number(row, columns->bytes_per_call, (double)allocs.all_bytes / calls);
-        hp_section_set_number(row, columns->blocks_per_call, (double)allocs.all_count / calls);
-    }
-}
-
-/* False: no memory. */
-static bool set_line(const struct view *view, struct hp_row *row, size_t column, const struct hp_text *line)
-{
-    const char *copy = hp_arena_copy(view->results->model->arena, line->bytes, line->length);
-    if (copy != NULL)
-        hp_section_set_text(row, column, copy);
-    return copy != NULL;
-}
-
 /* "uv_fs_write 420 ms" */
-static void put_part(const struct view *view, struct hp_text *line, const char *name, uint64_t ticks)
+static void put_part(const struct hp_fields *to, struct hp_text *line, const char *name, uint64_t ticks)
 {
     hp_text_string(line, line->length > 0 ? ", " : "");
     hp_utf8_put_safe(line, name, strlen(name));
     hp_text_char(line, ' ');
-    hp_units_ns(line, ns_of(view, (double)ticks));
+    hp_units_ns(line, hp_fields_ns(to, ticks));
 }
 
 #define AWAITS_SHOWN 3u
 
-static bool fill_awaits(const struct view *view, struct hp_row *row, const struct hp_task_sums *task)
+static const char *list_awaits(struct hp_fields *to, const struct hp_task_sums *task)
 {
     char bytes[256];
     struct hp_text line;
     size_t count = 0;
     if (task->awaits == NULL)
-        return true;
+        return NULL;
     hp_text_init(&line, bytes, sizeof bytes);
     for (const struct hp_task_await *at = task->awaits; at != NULL && count < AWAITS_SHOWN; at = at->next, count++)
-        put_part(view, &line, at->name, at->ticks);
+        put_part(to, &line, at->name, at->ticks);
     if (task->await_count > count)
         hp_text_string(&line, ", ...");
-    return set_line(view, row, view->columns.waits_for, &line);
+    return hp_fields_copy(to, bytes, line.length);
 }
 
 /* What ran inside short polls says nothing about a longest one that was not looked into. */
 #define LIKE_LONGEST 0.5
 
-static bool fill_slowest_poll(const struct view *view, struct hp_row *row, const struct hp_task_sums *task)
+static const char *describe_slowest_poll(struct hp_fields *to, const struct view *view,
+                                         const struct hp_task_sums *task)
 {
     const struct hp_slow_poll *poll = &view->slow_polls[task - view->tasks->all];
     char bytes[256];
     struct hp_text line;
-    struct hp_site_details details;
-    if (poll->ticks == 0)
-        return true;
-    hp_site_details(task->site, &details);
-    if ((double)poll->ticks < LIKE_LONGEST * (double)details.max)
-        return true;
+    if (poll->ticks == 0 || (double)poll->ticks < LIKE_LONGEST * (double)view->details.max)
+        return NULL;
     hp_text_init(&line, bytes, sizeof bytes);
     for (uint32_t at = 0; at < poll->part_count; at++)
-        put_part(view, &line, poll->parts[at].name, poll->parts[at].ticks);
+        put_part(to, &line, poll->parts[at].name, poll->parts[at].ticks);
     if (poll->left_out > 0)
         hp_text_string(&line, ", ...");
-    put_part(view, &line, "itself", poll->self);
-    return set_line(view, row, view->columns.slowest_poll, &line);
+    put_part(to, &line, "itself", poll->self);
+    return hp_fields_copy(to, bytes, line.length);
 }
 
-static bool fill_recent(const struct view *view, struct hp_row *row, const struct hp_object_record *record)
-{
-    struct hp_recent_list list;
-    hp_recent_list_of(record, &list);
-    return hp_recent_set(view->results, row, view->columns.recent, &list);
-}
+static double ns_per_tick(const struct hp_fields *to) { return to->results->model->run.ns_per_tick; }
 
-static bool fill_row(void *of, struct hp_row *row, const void *entry)
+/* It is looked at now and then only, but cannot be less than the average. */
+static uint64_t most_open(const struct hp_task_sums *task)
 {
-    const struct view *view = of;
-    const struct columns *columns = &view->columns;
-    const struct hp_task_sums *task = entry;
-    row->id = hp_identity_of_object(task->row);
-    row->is_open = task->open > 0;
-    hp_section_set_text(row, columns->name, task->row->name);
-    hp_section_set_count(row, columns->calls, task->sums.count[HP_TASK_CREATED]);
-    hp_section_set_count(row, columns->open, task->open);
-    hp_section_set_count(row, columns->cancelled, task->sums.count[HP_TASK_CANCELLED]);
-    hp_section_set_number(row, columns->in_flight, task->in_flight);
-    /* It is looked at now and then only, but cannot be less than the average. */
     const uint64_t seen = task->sums.count[HP_TASK_MOST_OPEN], average = (uint64_t)task->in_flight;
     const uint64_t least = average + ((double)average < task->in_flight);
-    hp_section_set_count(row, columns->most_open, seen > least ? seen : least);
-    hp_section_set_count(row, columns->misused, task->sums.count[HP_TASK_MISUSED]);
-    hp_section_set_text(row, columns->state, task->open > 0 ? "open" : "ended");
-    hp_section_set_count(row, columns->threads, task->sums.threads);
-    fill_walls(view, row, task);
-    fill_polls(view, row, task);
-    fill_allocs(view, row, task);
-    return fill_awaits(view, row, task) && fill_slowest_poll(view, row, task) &&
-           fill_recent(view, row, task->row) &&
-           hp_section_set_location(view->results, row, columns->location, &task->row->location);
+    return seen > least ? seen : least;
+}
+
+static void begin_row(struct view *view, struct hp_row *row, const struct hp_task_sums *task)
+{
+    const struct hp_run *run = &view->results->model->run;
+    row->id = hp_identity_of_object(task->row);
+    row->is_open = task->open > 0;
+    hp_object_distribution_of(task->row, HP_TASK_WALLS, view->distribution);
+    hp_site_details(task->site, &view->details);
+    view->has_allocs = task->polls > 0 && hp_run_has_allocs(run) && !hp_allocs_of_site_are_unknown(run, task->site);
+    if (view->has_allocs)
+        hp_allocs_of_site(task->site, &view->allocs);
+}
+
+static void fields(struct hp_fields *to, void *of, const void *entry)
+{
+    struct view *view = of;
+    const struct hp_task_sums *task = entry;
+    if (to->row != NULL)
+        begin_row(view, to->row, task);
+    HP_FIELD(to, task->row->name, "name", "Task", TEXT, HP_COLUMN_FIRST);
+    HP_FIELD(to, task->sums.count[HP_TASK_CREATED], "calls", "Calls", COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
+             "Tasks created: ended, cancelled or still open.");
+    HP_FIELD_IF(to, task->polls > 0, task->polls, "polls", "Polls", COUNT, HP_COLUMN_SHOWN,
+                "How often they ran; null: not reported.");
+    HP_FIELD(to, task->open, "open", "Open", COUNT, 0, "Tasks that have not ended; their time counts up to now.");
+    HP_FIELD(to, task->sums.count[HP_TASK_CANCELLED], "cancelled", "Cancelled", COUNT, 0,
+             "Tasks that ended without a result.");
+    HP_FIELD_IF(to, task->sums.count[HP_TASK_CREATED] > 0,
+                (double)task->wall / (double)task->sums.count[HP_TASK_CREATED] * ns_per_tick(to), "avg_ns", "Avg",
+                NS, HP_COLUMN_SHOWN, "Average time from creation to end.");
+    HP_FIELD_FAMILY(to, percentile, true, hp_object_percentile(to, view->distribution, percentile), "_ns", "", NS,
+                    HP_COLUMN_SHOWN, "A percentile of that time, for ended tasks: p99_9_ns is P99.9.");
+    HP_FIELD(to, hp_fields_ns(to, task->wall), "total_ns", "Total", NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
+             "The sum over all tasks; exceeds the time of the run if several are open at once.");
+    HP_FIELD_IF(to, task->polls > 0, hp_fields_ns(to, task->busy), "busy_ns", "Busy", NS, HP_COLUMN_SHOWN,
+                "Time in which they ran.");
+    HP_FIELD_IF(to, task->polls > 0, hp_fields_ns(to, task->waiting), "waiting_ns", "Waiting", NS, HP_COLUMN_SHOWN,
+                "Time in which they did not run.");
+    HP_FIELD_IF(to, task->polls > 0, hp_percent_of(task->busy, task->wall), "percent_busy", "% Busy", PERCENT, 0,
+                "Busy time as a percentage of total time.");
+    HP_FIELD_IF(to, task->polls > 0, (double)task->busy / (double)task->polls * ns_per_tick(to), "avg_poll_ns",
+                "Avg Poll", NS, 0);
+    HP_FIELD_IF(to, task->polls > 0 && view->details.min != UINT64_MAX, hp_fields_ns(to, view->details.max),
+                "max_poll_ns", "Max Poll", NS, HP_COLUMN_SHOWN);
+    HP_FIELD_IF(to, task->polls > 0, task->sums.count[HP_TASK_LONG_POLLS], "long_polls", "Long Polls", COUNT, 0,
+                "Polls of 10 ms and more, which block other tasks of the same thread.");
+    HP_FIELD(to, task->in_flight, "in_flight", "In Flight", NUMBER, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "Average number of open tasks, from the first creation to the last end.");
+    HP_FIELD(to, most_open(task), "max_open", "Max Open", COUNT, 0,
+             "The most tasks open at once, at least: sampled at each thread's first 64 creations and at one in 64 "
+             "after that.");
+    HP_FIELD_IF(to, view->has_allocs, view->allocs.all_bytes, "allocated_bytes", "Allocated", BYTES, 0,
+                "Bytes requested by their polls, measured callees included.");
+    HP_FIELD_IF(to, view->has_allocs && task->sums.count[HP_TASK_CREATED] > 0,
+                (double)view->allocs.all_bytes / (double)task->sums.count[HP_TASK_CREATED], "bytes_per_call",
+                "Bytes/Call", NUMBER, 0);
+    HP_FIELD_IF(to, view->has_allocs, (double)view->allocs.all_bytes / (double)task->polls, "bytes_per_poll",
+                "Bytes/Poll", NUMBER, 0);
+    HP_FIELD_IF(to, view->has_allocs, view->allocs.all_count, "allocations", "Allocations", COUNT, 0);
+    HP_FIELD_IF(to, view->has_allocs && task->sums.count[HP_TASK_CREATED] > 0,
+                (double)view->allocs.all_count / (double)task->sums.count[HP_TASK_CREATED], "allocations_per_call",
+                "Allocations/Call", NUMBER, 0);
+    HP_FIELD_IF(to, view->has_allocs, (double)view->allocs.all_count / (double)task->polls, "allocations_per_poll",
+                "Allocations/Poll", NUMBER, 0);
+    HP_FIELD(to, task->sums.count[HP_TASK_MISUSED], "misused", "Misused", COUNT, 0,
+             "Uses of tasks that had already ended or were running elsewhere.");
+    HP_FIELD(to, task->open > 0 ? "open" : "ended", "state", "State", STATE, 0, "Whether some are open.",
+             .words = "open|ended");
+    HP_FIELD(to, task->sums.threads, "threads", "Threads", COUNT, 0, "Thread records that created or ended some.");
+    HP_FIELD(
+        to, list_awaits(to, task), "waits_for", "Waits For", TEXT,
+        HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+        "What they waited for, if adapters record it, the longest first; the section task-waits has the details.",
+        .shown_by = HAS_AWAITS);
+    HP_FIELD(to, describe_slowest_poll(to, view, task), "slowest_poll", "In Max Poll", TEXT,
+             HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "What ran inside the longest poll, or one at least half as long; --slowest NAME has the details.",
+             .shown_by = HAS_LONG_POLLS);
+    HP_FIELD(to, hp_object_list_recent(to, task->row), "recent", "Recent", TEXT,
+             HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE,
+             "The latest results, newest first, for logged labels (HOTPATH_LOG).");
+    HP_FIELD(to, &task->row->location, "location", "Location", TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE);
 }
 
 /* ------------------------------------------------------------------------------------------------------ section */
@@ -287,16 +226,14 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     section->description = "Tasks, from creation to end.";
     section->if_empty = "no tasks were recorded: record them with HOTPATH_TASK";
     if (view->distribution == NULL || view->slow_polls == NULL || entries == NULL ||
-        !hp_section_describe(results, section, facts_of(tasks), &view->columns) ||
-        !hp_order_choose(results, section, view->columns.total, HP_MAX_COLUMNS))
+        !hp_section_begin(results, section, view, facts_of(tasks), "total_ns", NULL))
         return false;
     size_t count = 0;
     for (size_t at = 0; at < tasks->count; at++)
         if (hp_results_show_object(results, tasks->all[at].row))
             entries[count++] = &tasks->all[at];
     hp_sort(entries, count, compare_walls);
-    section->total_rows = count;
-    if (!hp_order_fill(results, section, results->settings->show.functions_limit, entries, count, fill_row, view))
+    if (!hp_section_fill_rows(results, section, entries, count, view))
         return false;
     add_notes(section, tasks);
     return true;
@@ -307,7 +244,7 @@ const struct hp_section_type hp_section_tasks = {.name = "tasks",
                                                  .is_left_out_empty = true,
                                                  .has_data = has_data,
                                                  .fill = fill,
-                                                 HP_COLUMNS(column_table),
+                                                 .fields = fields,
                                                  .about = "Tasks, from creation to end.",
                                                  .about_row = "All tasks of a label.",
                                                  .always = "order"};

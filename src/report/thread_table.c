@@ -14,79 +14,13 @@
 #include "units.h"
 #include "wait_profile.h"
 
-struct columns {
-    size_t name, state, now, most, average, cpu, user, kernel, voluntary, involuntary, allocated, freed, live,
-        current, tid, pid, threads, lived, waited, waits;
-};
-
-#define AT(column) .index = offsetof(struct columns, column)
-
 enum { IS_WATCHED = HP_FACT_OWN, HAS_LIVING = HP_FACT_OWN << 1 };
-
-static const struct hp_column_spec column_table[] = {
-    {"name", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
-     "Name and number of the thread, or of the last of several with the same name: sums then cover all of them, "
-     "and percentages are the average of each. <others> is what a process used in threads that were never seen."},
-    {"state", "State", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN, AT(state),
-     "alive: the thread was not watched, or the row has several threads.",
-     .words = "running|waiting|disk|stopped|alive|ended"},
-    {"percent_now", "% Now", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(now),
-     "Percent of one CPU, at the latest sample; null: it has ended, or was not watched.",
-     .shown_by = IS_WATCHED | HAS_LIVING},
-    {"percent_max", "% Max", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(most),
-     "The highest percentage in any sample.", .shown_by = IS_WATCHED},
-    {"percent_average", "% Avg", HOTPATH_UNIT_PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(average),
-     "Average over its lifetime.", .shown_by = IS_WATCHED},
-    {"cpu_ns", "CPU Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(cpu),
-     "null: neither sampled nor watched."},
-    {"user_ns", "User", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(user)},
-    {"kernel_ns", "Kernel", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(kernel)},
-    {"voluntary_switches", "Vol. Switches", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(voluntary),
-     "Voluntary context switches: the thread gave up the CPU to wait.", .shown_by = IS_WATCHED},
-    {"involuntary_switches", "Preempted", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(involuntary),
-     "Involuntary context switches: the kernel took the CPU away.", .shown_by = IS_WATCHED},
-    {"allocated_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(allocated),
-     .shown_by = HP_FACT_ALLOCS},
-    {"freed_usable_bytes", "Freed", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(freed),
-     .shown_by = HP_FACT_ALLOCS},
-    {"live_usable_bytes", "Net", HOTPATH_UNIT_SIGNED_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(live),
-     "Allocated minus freed by this thread; negative if it frees blocks of other threads.",
-     .shown_by = HP_FACT_ALLOCS},
-    {"current", "In", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(current), "The innermost measured function that it is in; null: it has ended, or records nothing.",
-     .shown_by = HAS_LIVING},
-    {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(tid)},
-    {"pid", "PID", HOTPATH_UNIT_COUNT, 0, AT(pid)},
-    {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(threads), "Number of threads in this row."},
-    {"lived_ns", "Lived", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(lived)},
-    {"waited_ns", "Waited", HOTPATH_UNIT_NS, HP_COLUMN_MAYBE, AT(waited), "Time seen waiting; null: not watched."},
-    {"waits_ns", "Waits", HOTPATH_UNIT_HISTOGRAM, HP_COLUMN_MAYBE, AT(waits),
-     "Waiting by cause, the longest first.", .words = HP_WAIT_CAUSE_WORDS},
-};
-
-static const struct hp_column_spec total_table[] = {
-    {.key = "threads", .unit = HOTPATH_UNIT_COUNT, .about = "Running threads."},
-    {.key = "most_threads",
-     .unit = HOTPATH_UNIT_COUNT,
-     .about = "The most threads at the same time in one process."},
-    {.key = "rss_bytes", .unit = HOTPATH_UNIT_COUNT, .about = "Resident memory of all running processes."},
-    {.key = "rss_peak_bytes", .unit = HOTPATH_UNIT_COUNT, .about = "The highest resident memory of any process."},
-    {.key = "watched_processes", .unit = HOTPATH_UNIT_COUNT},
-};
 
 struct view {
     struct hotpath_results *results;
     struct hotpath_section *section;
-    struct columns columns;
     const struct hp_run_thread_usage *usage;
 };
-
-static bool describe(struct view *view)
-{
-    const uint32_t facts =
-        (view->usage->sessions > 0 ? IS_WATCHED : 0u) | (view->usage->threads > 0 ? HAS_LIVING : 0u);
-    return hp_section_describe(view->results, view->section, facts, &view->columns);
-}
 
 /* ----------------------------------------------------------------------------------------------- rows */
 
@@ -117,41 +51,6 @@ static double average_of(const struct hp_thread_usage_member *member)
     return lived_ns > cpu_ns ? 100 * cpu_ns / lived_ns : cpu_ns > 0 ? 100 : 0;
 }
 
-static void set_times(const struct columns *columns, struct hp_row *row,
-                      const struct hp_thread_usage_member *member)
-{
-    const double cpu_ns = (double)hp_thread_usage_cpu_ns(member);
-    if (!member->has_time)
-        return;
-    hp_section_set_number(row, columns->cpu, cpu_ns);
-    hp_section_set_number(row, columns->user, (double)member->user_ns);
-    hp_section_set_number(row, columns->kernel, (double)member->kernel_ns);
-    if (!member->is_watched)
-        return;
-    if (member->living > 0)
-        hp_section_set_number(row, columns->now, member->now_percent);
-    const double average = average_of(member);
-    hp_section_set_number(row, columns->average, average);
-    /* A thread shorter than the sampling period has no other value. */
-    hp_section_set_number(row, columns->most, member->max_percent > average ? member->max_percent : average);
-    hp_section_set_count(row, columns->voluntary, member->voluntary);
-    hp_section_set_count(row, columns->involuntary, member->involuntary);
-    hp_section_set_number(row, columns->lived, (double)member->lived_ns);
-}
-
-static bool set_waits(const struct view *view, struct hp_row *row, const struct hp_thread_usage_member *member)
-{
-    uint64_t sum = 0;
-    if (!member->is_watched)
-        return true;
-    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++)
-        sum += member->waited_ns[cause];
-    const struct hotpath_histogram *causes = hp_histogram_of_waits(view->results->model->arena, member->waited_ns);
-    hp_section_set_number(row, view->columns.waited, (double)sum);
-    hp_section_set_histogram(row, view->columns.waits, causes);
-    return causes != NULL;
-}
-
 /* Threads that are counted together are identified by their name. */
 static uint64_t identity_of(const struct hp_thread_usage_member *member)
 {
@@ -161,37 +60,80 @@ static uint64_t identity_of(const struct hp_thread_usage_member *member)
     return hp_identity_with_number(hp_identity_with_text(0, label->name), label->pid);
 }
 
-static bool set_name(const struct view *view, struct hp_row *row, const struct hp_thread_usage_member *member)
+/* A thread shorter than the sampling period has no other value. */
+static double most_of(const struct hp_thread_usage_member *member)
 {
-    row->id = identity_of(member);
-    hp_section_set_count(row, view->columns.pid, member->label->pid);
-    if (!member->is_rest || member->label->threads > 0)
-        hp_section_set_count(row, view->columns.threads, member->label->threads);
-    if (member->is_rest) {
-        hp_section_set_text(row, view->columns.name, member->label->name);
-        return true;
-    }
-    hp_section_set_count(row, view->columns.tid, member->label->tid);
-    return hp_section_set_thread(view->results, row, view->columns.name, member->label);
+    const double average = average_of(member);
+    return member->max_percent > average ? member->max_percent : average;
 }
 
-static bool fill_row(void *context, struct hp_row *row, const void *about)
+static uint64_t waited_ns(const struct hp_thread_usage_member *member)
 {
-    const struct view *view = context;
-    const struct hp_thread_usage_member *member = about;
-    const struct columns *columns = &view->columns;
-    hp_section_set_text(row, columns->state, state_of(member));
-    set_times(columns, row, member);
-    if (member->has_allocs) {
-        hp_section_set_count(row, columns->allocated, member->allocated_bytes);
-        hp_section_set_count(row, columns->freed, member->freed_bytes);
-        hp_section_set_signed(row, columns->live, member->live_bytes);
-    }
-    if (!set_waits(view, row, member))
-        return false;
-    if (member->has_place)
-        hp_section_set_text(row, columns->current, member->site != NULL ? member->site->name : HP_OUTSIDE);
-    return set_name(view, row, member);
+    uint64_t sum = 0;
+    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++)
+        sum += member->waited_ns[cause];
+    return sum;
+}
+
+static const char *place_of(const struct hp_thread_usage_member *member)
+{
+    return !member->has_place ? NULL : member->site != NULL ? member->site->name : HP_OUTSIDE;
+}
+
+static void fields(struct hp_fields *to, void *view, const void *entry)
+{
+    const struct hp_thread_usage_member *member = entry;
+    (void)view;
+    if (to->row != NULL)
+        to->row->id = identity_of(member);
+    HP_FIELD(to, member->is_rest ? member->label->name : hp_fields_name_thread(to, member->label), "name", "Thread",
+             TEXT, HP_COLUMN_FIRST,
+             "Name and number of the thread, or of the last of several with the same name: sums then cover all of "
+             "them, and percentages are the average of each. <others> is what a process used in threads that were "
+             "never seen.");
+    HP_FIELD(to, state_of(member), "state", "State", TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN,
+             "alive: the thread was not watched, or the row has several threads.",
+             .words = "running|waiting|disk|stopped|alive|ended");
+    HP_FIELD_IF(to, member->has_time && member->is_watched && member->living > 0, member->now_percent,
+                "percent_now", "% Now", PERCENT, HP_COLUMN_SHOWN,
+                "Percent of one CPU, at the latest sample; null: it has ended, or was not watched.",
+                .shown_by = IS_WATCHED | HAS_LIVING);
+    HP_FIELD_IF(to, member->has_time && member->is_watched, most_of(member), "percent_max", "% Max", PERCENT,
+                HP_COLUMN_SHOWN, "The highest percentage in any sample.", .shown_by = IS_WATCHED);
+    HP_FIELD_IF(to, member->has_time && member->is_watched, average_of(member), "percent_average", "% Avg", PERCENT,
+                HP_COLUMN_SHOWN, "Average over its lifetime.", .shown_by = IS_WATCHED);
+    HP_FIELD_IF(to, member->has_time, hp_thread_usage_cpu_ns(member), "cpu_ns", "CPU Time", NS,
+                HP_COLUMN_KEEP | HP_COLUMN_SHOWN, "null: neither sampled nor watched.");
+    HP_FIELD_IF(to, member->has_time, member->user_ns, "user_ns", "User", NS, HP_COLUMN_SHOWN);
+    HP_FIELD_IF(to, member->has_time, member->kernel_ns, "kernel_ns", "Kernel", NS, HP_COLUMN_SHOWN);
+    HP_FIELD_IF(to, member->has_time && member->is_watched, member->voluntary, "voluntary_switches",
+                "Vol. Switches", COUNT, HP_COLUMN_SHOWN,
+                "Voluntary context switches: the thread gave up the CPU to wait.", .shown_by = IS_WATCHED);
+    HP_FIELD_IF(to, member->has_time && member->is_watched, member->involuntary, "involuntary_switches",
+                "Preempted", COUNT, HP_COLUMN_SHOWN, "Involuntary context switches: the kernel took the CPU away.",
+                .shown_by = IS_WATCHED);
+    HP_FIELD_IF(to, member->has_allocs, member->allocated_bytes, "allocated_bytes", "Allocated", BYTES,
+                HP_COLUMN_SHOWN, .shown_by = HP_FACT_ALLOCS);
+    HP_FIELD_IF(to, member->has_allocs, member->freed_bytes, "freed_usable_bytes", "Freed", BYTES, HP_COLUMN_SHOWN,
+                .shown_by = HP_FACT_ALLOCS);
+    HP_FIELD_IF(to, member->has_allocs, member->live_bytes, "live_usable_bytes", "Net", SIGNED_BYTES,
+                HP_COLUMN_SHOWN,
+                "Allocated minus freed by this thread; negative if it frees blocks of other threads.",
+                .shown_by = HP_FACT_ALLOCS);
+    HP_FIELD(to, place_of(member), "current", "In", TEXT,
+             HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "The innermost measured function that it is in; null: it has ended, or records nothing.",
+             .shown_by = HAS_LIVING);
+    HP_FIELD_IF(to, !member->is_rest, member->label->tid, "tid", "TID", COUNT, 0);
+    HP_FIELD(to, member->label->pid, "pid", "PID", COUNT, 0);
+    HP_FIELD_IF(to, !member->is_rest || member->label->threads > 0, member->label->threads, "threads", "Threads",
+                COUNT, 0, "Number of threads in this row.");
+    HP_FIELD_IF(to, member->has_time && member->is_watched, member->lived_ns, "lived_ns", "Lived", NS, 0);
+    HP_FIELD_IF(to, member->is_watched, waited_ns(member), "waited_ns", "Waited", NS, 0,
+                "Time seen waiting; null: not watched.");
+    HP_FIELD_IF(to, member->is_watched, hp_histogram_of_waits(to->results->model->arena, member->waited_ns),
+                "waits_ns", "Waits", HISTOGRAM, 0, "Waiting by cause, the longest first.",
+                .words = HP_WAIT_CAUSE_WORDS);
 }
 
 /* ---------------------------------------------------------------------------------------------- lines */
@@ -254,14 +196,16 @@ static bool is_watched(const struct hp_snapshot *session)
     return hp_snapshot_thread_usage(session, &usage);
 }
 
-static void add_totals(struct hotpath_section *section, const struct hp_run *run,
-                       const struct hp_run_thread_usage *usage)
+static void totals(struct hp_fields *to, void *view, const void *about)
 {
-    hp_section_add_total(section, "threads", usage->threads);
-    hp_section_add_total(section, "most_threads", usage->most);
-    hp_section_add_total(section, "rss_bytes", usage->rss_bytes);
-    hp_section_add_total(section, "rss_peak_bytes", usage->rss_peak_bytes);
-    hp_section_add_total(section, "watched_processes", hp_run_count_processes(run, is_watched));
+    const struct hp_run_thread_usage *usage = about;
+    (void)view;
+    HP_FIELD(to, usage->threads, "threads", NULL, COUNT, 0, "Running threads.");
+    HP_FIELD(to, usage->most, "most_threads", NULL, COUNT, 0, "The most threads at the same time in one process.");
+    HP_FIELD(to, usage->rss_bytes, "rss_bytes", NULL, COUNT, 0, "Resident memory of all running processes.");
+    HP_FIELD(to, usage->rss_peak_bytes, "rss_peak_bytes", NULL, COUNT, 0,
+             "The highest resident memory of any process.");
+    HP_FIELD(to, hp_run_count_processes(&to->results->model->run, is_watched), "watched_processes", NULL, COUNT, 0);
 }
 
 static bool has_data(const struct hotpath_results *results)
@@ -272,16 +216,17 @@ static bool has_data(const struct hotpath_results *results)
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
     struct view view = {.results = results, .section = section, .usage = hp_model_thread_usage(results->model)};
-    if (view.usage == NULL || !describe(&view))
+    if (view.usage == NULL)
         return false;
+    const uint32_t facts =
+        (view.usage->sessions > 0 ? IS_WATCHED : 0u) | (view.usage->threads > 0 ? HAS_LIVING : 0u);
     section->description = "Threads and what they used.";
     section->if_empty = "no thread was seen";
-    section->total_rows = view.usage->count;
-    add_totals(section, &results->model->run, view.usage);
     add_notes(&view);
-    return hp_order_choose(results, section, view.columns.cpu, HP_MAX_COLUMNS) &&
-           hp_order_fill(results, section, results->settings->show.functions_limit,
-                         (const void *const *)view.usage->all, view.usage->count, fill_row, &view) &&
+    if (!hp_section_begin(results, section, &view, facts, "cpu_ns", NULL))
+        return false;
+    hp_section_add_totals(results, section, view.usage);
+    return hp_section_fill_rows(results, section, (const void *const *)view.usage->all, view.usage->count, &view) &&
            set_summary(&view);
 }
 
@@ -291,8 +236,8 @@ const struct hp_section_type hp_section_threads = {
     .is_left_out_empty = true,
     .has_data = has_data,
     .fill = fill,
-    HP_COLUMNS(column_table),
-    HP_TOTALS(total_table),
+    .fields = fields,
+    .totals = totals,
     .about = "What threads used, including ended ones, as far as they were watched.",
     .about_row = "A thread, or several of the same name. The row <others> is what a process used in threads that "
                  "were never seen.",

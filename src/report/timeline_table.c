@@ -14,40 +14,9 @@
 
 #define LINE_COLUMNS 40u
 
-struct columns {
-    size_t name, what, unit, line, last, highest, average, from, tid, series;
-};
-
-#define AT(column) .index = offsetof(struct columns, column)
-
-static const struct hp_column_spec column_table[] = {
-    {"name", "Name", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
-     "The process, a thread, a cause of waiting, or a function."},
-    {"what", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(what),
-     .words = "cpu|kernel|memory|threads|allocated|waiting|calls|polls|time"},
-    {"line", "Over Time", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN, AT(line),
-     "A chart of the whole run, from its start to its end or now."},
-    {"last", "Last", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN, AT(last)},
-    {"max", "Max", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN, AT(highest)},
-    {"average", "Avg", HOTPATH_UNIT_NUMBER, HP_COLUMN_SHOWN, AT(average)},
-    {"unit", "Unit", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN, AT(unit),
-     "The unit of the row: percent of one CPU, or of the time of one thread.",
-     .words = "%|bytes|threads|per second"},
-    {"from_ns", "From", HOTPATH_UNIT_NS, 0, AT(from), "Start of its history, since the start of the run."},
-    {"tid", "TID", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(tid)},
-    {"series", "Series", HOTPATH_UNIT_SERIES, 0, AT(series),
-     "The value of each time slot: its start since the start of the run, and the value in `unit`."},
-};
-
-static const struct hp_column_spec total_table[] = {
-    {.key = "slots", .unit = HOTPATH_UNIT_COUNT, .about = "Number of time slots."},
-    {.key = "slot_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Length of a time slot."},
-};
-
 struct view {
     struct hotpath_results *results;
     const struct hp_timeline *timeline;
-    struct columns columns;
     const struct hp_line **shown;
     size_t count;
 };
@@ -102,28 +71,35 @@ static const struct hotpath_series *series_of(const struct view *view, const str
     return series;
 }
 
-static bool fill_row(void *context, struct hp_row *row, const void *about)
+static void fields(struct hp_fields *to, void *of, const void *entry)
 {
-    const struct view *view = context;
-    const struct hp_line *line = about;
-    const struct columns *columns = &view->columns;
-    const char *drawn = picture(view, line);
-    const struct hotpath_series *series = series_of(view, line);
-    if (drawn == NULL || series == NULL)
-        return false;
-    hp_section_set_series(row, columns->series, series);
-    hp_section_set_text(row, columns->name, hp_line_name(line));
-    hp_section_set_text(row, columns->what, hp_line_what(line));
-    hp_section_set_text(row, columns->line, drawn);
-    hp_section_set_number(row, columns->last, line->last);
-    hp_section_set_number(row, columns->highest, line->highest);
-    hp_section_set_number(row, columns->average, line->average);
-    hp_section_set_text(row, columns->unit, hp_line_unit(line));
-    hp_section_set_number(row, columns->from,
-                          ((double)line->first + view->timeline->from) * (double)view->timeline->slot_ns);
-    if (line->kind == HP_AXIS_THREAD)
-        hp_section_set_count(row, columns->tid, line->id);
-    return true;
+    const struct view *view = of;
+    const struct hp_line *line = entry;
+    HP_FIELD(to, hp_line_name(line), "name", "Name", TEXT, HP_COLUMN_FIRST,
+             "The process, a thread, a cause of waiting, or a function.");
+    HP_FIELD(to, hp_line_what(line), "what", "What", TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
+             .words = "cpu|kernel|memory|threads|allocated|waiting|calls|polls|time");
+    HP_FIELD(to, picture(view, line), "line", "Over Time", TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN,
+             "A chart of the whole run, from its start to its end or now.");
+    HP_FIELD(to, line->last, "last", "Last", NUMBER, HP_COLUMN_SHOWN);
+    HP_FIELD(to, line->highest, "max", "Max", NUMBER, HP_COLUMN_SHOWN);
+    HP_FIELD(to, line->average, "average", "Avg", NUMBER, HP_COLUMN_SHOWN);
+    HP_FIELD(to, hp_line_unit(line), "unit", "Unit", TEXT, HP_COLUMN_SHOWN,
+             "The unit of the row: percent of one CPU, or of the time of one thread.",
+             .words = "%|bytes|threads|per second");
+    HP_FIELD(to, ((double)line->first + view->timeline->from) * (double)view->timeline->slot_ns, "from_ns", "From",
+             NS, 0, "Start of its history, since the start of the run.");
+    HP_FIELD_IF(to, line->kind == HP_AXIS_THREAD, line->id, "tid", "TID", COUNT, 0);
+    HP_FIELD(to, series_of(view, line), "series", "Series", SERIES, 0,
+             "The value of each time slot: its start since the start of the run, and the value in `unit`.");
+}
+
+static void totals(struct hp_fields *to, void *view, const void *about)
+{
+    const struct hp_timeline *timeline = about;
+    (void)view;
+    HP_FIELD(to, timeline->slots, "slots", NULL, COUNT, 0, "Number of time slots.");
+    HP_FIELD(to, timeline->slot_ns, "slot_ns", NULL, COUNT, 0, "Length of a time slot.");
 }
 
 /* ------------------------------------------------------------------------------------------------- rows */
@@ -167,19 +143,16 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 {
     struct view view = {.results = results, .timeline = hp_model_timeline(results->model)};
     section->description = "The run over time.";
-    if (view.timeline == NULL || !hp_section_describe(results, section, 0, &view.columns) || !choose(&view))
+    if (view.timeline == NULL || !hp_section_describe(results, section, &view, 0) || !choose(&view))
         return false;
     section->if_empty = view.timeline->session == NULL ? "no history: 'hotpath run' keeps a history of runs "
                                                          "longer than a quarter of a second"
                                                        : "no history for that";
-    section->total_rows = view.count;
-    hp_section_add_total(section, "slots", view.timeline->slots);
-    hp_section_add_total(section, "slot_ns", view.timeline->slot_ns);
-    if (!hp_order_choose(results, section, view.columns.highest, HP_MAX_COLUMNS))
+    hp_section_add_totals(results, section, view.timeline);
+    if (!hp_order_choose(results, section, "max", NULL))
         return false;
     section->order.is_set = !section->order.is_usual; /* similar lines stay together, in order of arrival */
-    return hp_order_fill(results, section, results->settings->show.functions_limit, (const void *const *)view.shown,
-                         view.count, fill_row, &view) &&
+    return hp_section_fill_rows(results, section, (const void *const *)view.shown, view.count, &view) &&
            set_summary(&view, section);
 }
 
@@ -189,5 +162,5 @@ const struct hp_section_type hp_section_timeline = {.name = "timeline",
                                                     .has_data = has_data,
                                                     .has_history = true,
                                                     .fill = fill,
-                                                    HP_COLUMNS(column_table),
-                                                    HP_TOTALS(total_table)};
+                                                    .fields = fields,
+                                                    .totals = totals};

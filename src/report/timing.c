@@ -24,70 +24,16 @@
 /* Rows where measuring may be more than this part of the total are marked. */
 #define ROUGH_PART 0.1
 
-struct columns {
-    size_t name, thread, calls, polls, average, total, percent, self, least, most, threads, location, open,
-        overhead, timed, sampling, scaled, histogram, own_cpu, own_bytes;
-    size_t percentiles[HP_MAX_PERCENTILES];
-};
-
-#define AT(column) .index = offsetof(struct columns, column)
-
 /* Facts of this section. */
 enum { HAS_ONLY_POLLS = HP_FACT_OWN }; /* of tasks */
-
-static const struct hp_column_spec column_table[] = {
-    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
-     "Unique within the report; per thread, unique together with the thread."},
-    {"thread", "Thread", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_THREAD | HP_COLUMN_SHOWN, AT(thread),
-     .needs = HP_FACT_BY_THREAD},
-    {"calls", "Calls", HOTPATH_UNIT_COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(calls),
-     "All calls: ended, left by longjmp, still open. For tasks, how many there were; null in a time range and per "
-     "thread, where that is unknown."},
-    {"polls", "Polls", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE | HP_COLUMN_SHOWN, AT(polls),
-     "How often its tasks ran; null: not a task.", .shown_by = HAS_ONLY_POLLS},
-    {"avg_ns", "Avg", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(average),
-     "Average over all timed calls."},
-    {"_ns", "", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE | HP_COLUMN_FAMILY,
-     AT(percentiles), "A percentile: p99_9_ns is P99.9. Absent if time is exclusive.", .needs = HP_FACT_INCLUSIVE,
-     .shown_by = HP_FACT_WHOLE},
-    {"total_ns", "Total", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN,
-     AT(total), "Recursive calls count once."},
-    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT,
-     HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(percent)},
-    {"self_ns", "Self", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED_SELF, AT(self), "Without measured callees."},
-    {"own_cpu_ns", "Own CPU", HOTPATH_UNIT_NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(own_cpu),
-     "In a time range: CPU time of the function itself.", .needs = HP_FACT_PART_CPU},
-    {"own_bytes", "Allocated", HOTPATH_UNIT_BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(own_bytes),
-     "In a time range: bytes that calls which ended in it requested themselves.", .needs = HP_FACT_PART_BYTES},
-    {"min_ns", "Min", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE, AT(least), .needs = HP_FACT_INCLUSIVE},
-    {"max_ns", "Max", HOTPATH_UNIT_NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE, AT(most), .needs = HP_FACT_INCLUSIVE},
-    {"histogram_ns", "Histogram", HOTPATH_UNIT_HISTOGRAM, HP_COLUMN_MAYBE, AT(histogram),
-     "Distribution of call durations, [from, below, calls]: timed calls only. Absent if time is exclusive.",
-     .needs = HP_FACT_INCLUSIVE},
-    {"threads", "Threads", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(threads),
-     "Threads that called it; null in a time range."},
-    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, AT(location)},
-    {"open", "Open", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(open),
-     "Calls still running, counted up to the time of the report. null in a time range."},
-    {"overhead_max_ns", "Overhead", HOTPATH_UNIT_NS, 0, AT(overhead),
-     "The part of total_ns that may be measuring overhead, at most."},
-    {"timed", "Timed", HOTPATH_UNIT_COUNT, HP_COLUMN_MAYBE, AT(timed),
-     "Calls that were timed. The others are in `calls`, and times are extrapolated to them; percentiles, min_ns "
-     "and max_ns are of the timed ones."},
-    {"sampling", "Sampling", HOTPATH_UNIT_TEXT, 0, AT(sampling),
-     .about = "Why not all calls were timed: none (all were), sampled (HOTPATH_TIME_SAMPLING_RATE), limited (too "
-              "short: HOTPATH_MEASURING_BOUND).",
-     .words = "none|sampled|limited"},
-    {"scaled", "Scaled", HOTPATH_UNIT_TEXT, 0, AT(scaled), HP_ABOUT_SCALED, .words = HP_SCALED_WORDS},
-};
 
 struct view {
     struct hotpath_results *results;
     struct hotpath_section *section;
-    const struct hp_profile *profile; /* its sites are the rows: that of the results, or one by thread */
-    struct columns columns;
-    struct hp_durations *durations;
-    struct hp_value_distribution *walls; /* of tasks */
+    const struct hp_profile *profile;    /* its sites are the rows: that of the results, or one by thread */
+    struct hp_durations *durations;      /* of the row being filled, if has_durations */
+    struct hp_value_distribution *walls; /* likewise, of a row of tasks */
+    bool has_durations;
     const struct hp_tasks *tasks;
     uint64_t whole;
 };
@@ -218,124 +164,142 @@ static size_t cut(const struct view *view, const struct hp_site_sums **sites, si
     return kept;
 }
 
-static void set_ticks(struct view *view, struct hp_row *row, size_t column, double ticks)
-{
-    hp_section_set_number(row, column, ticks * view->results->model->run.ns_per_tick);
-}
+static bool is_exclusive(const struct view *view) { return view->results->settings->show.time_exclusive; }
 
 /* For a time range only sums are known. */
-static void fill_average(struct view *view, struct hp_row *row, const struct hp_site_sums *site)
+static bool is_whole(const struct view *view) { return view->results->model->run.range == NULL; }
+
+static uint64_t shown_total(const struct view *view, const struct hp_site_sums *site)
 {
-    const bool is_exclusive = view->results->settings->show.time_exclusive;
-    const uint64_t spent = is_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
-    if (site->sums.calls > 0 && !hp_site_is_task(site))
-        set_ticks(view, row, view->columns.average, (double)spent / (double)site->sums.calls);
+    return is_exclusive(view) ? hp_sums_self(&site->sums) : total_of(site);
 }
 
-/* False: no memory. */
-static bool fill_durations(struct view *view, struct hp_row *row, const struct hp_site_sums *site)
+/* Calls of tasks are the tasks; their duration is their wall time; self time is that of their polls. */
+static bool is_known(const struct hp_site_sums *site) { return site->task != NULL || !hp_site_is_task(site); }
+
+static uint64_t calls_of(const struct hp_site_sums *site)
 {
-    const struct columns *columns = &view->columns;
-    const struct hp_settings *settings = view->results->settings;
-    double ticks;
-    hp_durations_of_site(site, view->durations);
-    /* In a live session a call may have ended since the sums were read. */
-    const uint64_t most = hp_less(site->sums.calls, site->sums.untimed),
-                   timed = view->durations->timed < most ? view->durations->timed : most;
-    const uint64_t spent =
-        settings->show.time_exclusive ? hp_sums_self(&site->sums) : site->sums.total + site->sums.nested;
-    /* The time is scaled up, so all calls share it. */
-    if (timed > 0)
-        set_ticks(view, row, columns->average, (double)spent / (double)(timed + site->sums.untimed));
-    hp_section_set_count(row, columns->timed, timed);
-    hp_section_set_count(row, columns->threads, view->durations->threads);
-    if (settings->show.time_exclusive)
-        return true;
-    for (size_t at = 0; at < settings->show.percentile_count && at < HP_MAX_PERCENTILES; at++)
-        if (hp_durations_percentile(view->durations, settings->show.percentiles[at], &ticks))
-            set_ticks(view, row, columns->percentiles[at], ticks);
-    if (hp_durations_percentile(view->durations, 0, &ticks))
-        set_ticks(view, row, columns->least, ticks);
-    if (hp_durations_percentile(view->durations, 100, &ticks))
-        set_ticks(view, row, columns->most, ticks);
-    const struct hotpath_histogram *histogram = hp_histogram_of_durations(
-        view->results->model->arena, view->durations, view->results->model->run.ns_per_tick, HOTPATH_UNIT_NS);
-    if (histogram != NULL)
-        hp_section_set_histogram(row, columns->histogram, histogram);
-    return histogram != NULL;
+    return site->task != NULL ? site->task->sums.count[HP_TASK_CREATED] : site->sums.calls;
 }
 
-/* Calls are tasks, and their duration is their wall time; self time is that of their polls. */
-static void fill_task(struct view *view, struct hp_row *row, const struct hp_task_sums *task)
+/* In a live session a call may have ended since the sums were read. */
+static uint64_t timed_of(const struct view *view, const struct hp_site_sums *site)
 {
-    const struct columns *columns = &view->columns;
-    const struct hp_show_settings *show = &view->results->settings->show;
-    const uint64_t calls = task->sums.count[HP_TASK_CREATED];
-    const uint64_t spent = show->time_exclusive ? hp_sums_self(&task->site->sums) : task->wall;
-    double ticks;
-    hp_section_set_count(row, columns->calls, calls);
-    hp_section_set_count(row, columns->open, task->open);
-    hp_section_set_count(row, columns->timed, calls);
-    hp_section_set_count(row, columns->threads, task->sums.threads);
-    row->is_open = task->open > 0;
-    if (calls > 0)
-        set_ticks(view, row, columns->average, (double)spent / (double)calls);
-    if (show->time_exclusive)
-        return;
-    hp_object_set_percentiles(view->results, row, columns->percentiles, task->row, HP_TASK_WALLS, view->walls);
-    if (hp_distribution_percentile(view->walls, 0, true, &ticks))
-        set_ticks(view, row, columns->least, ticks);
-    if (hp_distribution_percentile(view->walls, 100, true, &ticks))
-        set_ticks(view, row, columns->most, ticks);
+    const uint64_t most = hp_less(site->sums.calls, site->sums.untimed);
+    return view->durations->timed < most ? view->durations->timed : most;
 }
 
-static bool fill_row(struct view *view, struct hp_row *row, const struct hp_site_sums *site)
+/* Times are scaled up, so all calls share them, timed or not. */
+static struct hp_cell average_of(const struct view *view, const struct hp_site_sums *site)
 {
-    const struct columns *columns = &view->columns;
+    const uint64_t inclusive = site->task != NULL ? site->task->wall : site->sums.total + site->sums.nested;
+    const uint64_t spent = is_exclusive(view) ? hp_sums_self(&site->sums) : inclusive;
+    const uint64_t timed = view->has_durations ? timed_of(view, site) : 0;
+    const uint64_t calls = site->task != NULL || (!is_whole(view) && is_known(site)) ? calls_of(site)
+                           : timed > 0                                               ? timed + site->sums.untimed
+                                                                                     : 0;
+    const double ticks = calls > 0 ? (double)spent / (double)calls : 0;
+    return (struct hp_cell){.has_value = calls > 0, .number = ticks * view->results->model->run.ns_per_tick};
+}
+
+static struct hp_cell percentile_of(const struct view *view, const struct hp_site_sums *site, double percentile)
+{
+    double ticks = 0;
+    const bool has_value =
+        site->task != NULL ? hp_distribution_percentile(view->walls, percentile, true, &ticks)
+                           : view->has_durations && hp_durations_percentile(view->durations, percentile, &ticks);
+    return (struct hp_cell){.has_value = has_value, .number = ticks * view->results->model->run.ns_per_tick};
+}
+
+static void begin_row(struct view *view, struct hp_row *row, const struct hp_site_sums *site)
+{
     const struct hp_profile *profile = view->results->model->profile;
-    const uint64_t self = hp_sums_self(&site->sums);
-    const uint64_t total = view->results->settings->show.time_exclusive ? self : total_of(site);
-    const double overhead = hp_profile_overhead_ns(profile, site);
-    hp_section_set_text(row, columns->name, site->name);
     row->id = hp_identity_of_site(site);
-    if (!hp_site_is_task(site))
-        hp_section_set_count(row, columns->calls, site->sums.calls);
-    else if (site->sums.calls > 0)
-        hp_section_set_count(row, columns->polls, site->sums.calls);
-    set_ticks(view, row, columns->total, (double)total);
-    if (view->whole > 0)
-        hp_section_set_number(row, columns->percent, 100 * (double)total / (double)view->whole);
-    set_ticks(view, row, columns->self, (double)self);
-    if (profile->run->range == NULL)
-        hp_section_set_count(row, columns->open, site->sums.open);
-    hp_section_set_number(row, columns->own_cpu, (double)site->range_cpu_ns);
-    hp_section_set_count(row, columns->own_bytes, site->range_bytes);
-    hp_section_set_number(row, columns->overhead, overhead);
-    hp_section_set_text(row, columns->sampling,
-                        site->is_limited         ? "limited"
-                        : site->sums.untimed > 0 ? "sampled"
-                                                 : "none");
-    if (profile->run->range != NULL)
-        fill_average(view, row, site);
-    else if (!hp_site_is_task(site) && !fill_durations(view, row, site))
-        return false;
     row->is_main = is_main_row(view, site);
-    row->is_open = site->sums.open > 0;
-    if (site->task != NULL)
-        fill_task(view, row, site->task);
+    row->is_open = (site->task != NULL ? site->task->open : site->sums.open) > 0;
     row->is_self_sampled = site->sums.untimed > 0 || site->is_self_scaled;
-    row->is_sampled = view->results->settings->show.time_exclusive ? row->is_self_sampled : site->sums.untimed > 0;
-    hp_section_set_text(row, columns->scaled, hp_share_scaled_name(site->sums.untimed > 0, site->is_self_scaled));
-    row->is_rough = overhead > ROUGH_PART * hp_run_ns(profile->run, total_of(site));
-    if (site->thread != NULL && !hp_section_set_thread(view->results, row, columns->thread, site->thread))
-        return false;
-    return hp_section_set_location(view->results, row, columns->location, &site->location);
+    row->is_sampled = is_exclusive(view) ? row->is_self_sampled : site->sums.untimed > 0;
+    row->is_rough = hp_profile_overhead_ns(profile, site) > ROUGH_PART * hp_run_ns(profile->run, total_of(site));
+    view->has_durations = is_whole(view) && !hp_site_is_task(site);
+    if (view->has_durations)
+        hp_durations_of_site(site, view->durations);
+    if (site->task != NULL && !is_exclusive(view))
+        hp_object_distribution_of(site->task->row, HP_TASK_WALLS, view->walls);
 }
 
-static bool has_shared_thread(const struct hotpath_section *section, const struct columns *columns)
+static void fields(struct hp_fields *to, void *of, const void *entry)
 {
+    struct view *view = of;
+    const struct hp_site_sums *site = entry;
+    if (to->row != NULL)
+        begin_row(view, to->row, site);
+    HP_FIELD(to, site->name, "name", "Function", TEXT, HP_COLUMN_FIRST,
+             "Unique within the report; per thread, unique together with the thread.");
+    HP_FIELD(to, site->thread, "thread", "Thread", TEXT, HP_COLUMN_KEEP | HP_COLUMN_THREAD | HP_COLUMN_SHOWN,
+             .needs = HP_FACT_BY_THREAD);
+    HP_FIELD_IF(to, is_known(site), calls_of(site), "calls", "Calls", COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
+                "All calls: ended, left by longjmp, still open. For tasks, how many there were; null in a time "
+                "range and per thread, where that is unknown.");
+    HP_FIELD_IF(to, hp_site_is_task(site) && site->sums.calls > 0, site->sums.calls, "polls", "Polls", COUNT,
+                HP_COLUMN_SHOWN, "How often its tasks ran; null: not a task.", .shown_by = HAS_ONLY_POLLS);
+    HP_FIELD(to, average_of(view, site), "avg_ns", "Avg", NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "Average over all timed calls.");
+    HP_FIELD_FAMILY(to, percentile, true, percentile_of(view, site, percentile), "_ns", "", NS,
+                    HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN,
+                    "A percentile: p99_9_ns is P99.9. Absent if time is exclusive.", .needs = HP_FACT_INCLUSIVE,
+                    .shown_by = HP_FACT_WHOLE);
+    HP_FIELD(to, hp_fields_ns(to, shown_total(view, site)), "total_ns", "Total", NS,
+             HP_COLUMN_KEEP | HP_COLUMN_ROUGH | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN, "Recursive calls count once.");
+    HP_FIELD(to, hp_percent_of(shown_total(view, site), view->whole), "percent_total", "% Total", PERCENT,
+             HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE);
+    HP_FIELD(to, hp_fields_ns(to, hp_sums_self(&site->sums)), "self_ns", "Self", NS, HP_COLUMN_SAMPLED_SELF,
+             "Without measured callees.");
+    HP_FIELD(to, site->range_cpu_ns, "own_cpu_ns", "Own CPU", NS, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "In a time range: CPU time of the function itself.", .needs = HP_FACT_PART_CPU);
+    HP_FIELD(to, site->range_bytes, "own_bytes", "Allocated", BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "In a time range: bytes that calls which ended in it requested themselves.",
+             .needs = HP_FACT_PART_BYTES);
+    HP_FIELD(to, percentile_of(view, site, 0), "min_ns", "Min", NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE,
+             .needs = HP_FACT_INCLUSIVE);
+    HP_FIELD(to, percentile_of(view, site, 100), "max_ns", "Max", NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE,
+             .needs = HP_FACT_INCLUSIVE);
+    HP_FIELD_IF(
+        to, view->has_durations,
+        hp_histogram_of_durations(to->results->model->arena, view->durations, to->results->model->run.ns_per_tick,
+                                  HOTPATH_UNIT_NS),
+        "histogram_ns", "Histogram", HISTOGRAM, 0,
+        "Distribution of call durations, [from, below, calls]: timed calls only. Absent if time is exclusive.",
+        .needs = HP_FACT_INCLUSIVE);
+    HP_FIELD_IF(to, site->task != NULL || view->has_durations,
+                site->task != NULL ? site->task->sums.threads : view->durations->threads, "threads", "Threads",
+                COUNT, 0, "Threads that called it; null in a time range.");
+    HP_FIELD(to, &site->location, "location", "Location", TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE);
+    HP_FIELD_IF(to, site->task != NULL || is_whole(view), site->task != NULL ? site->task->open : site->sums.open,
+                "open", "Open", COUNT, 0,
+                "Calls still running, counted up to the time of the report. null in a time range.");
+    HP_FIELD(to, hp_profile_overhead_ns(to->results->model->profile, site), "overhead_max_ns", "Overhead", NS, 0,
+             "The part of total_ns that may be measuring overhead, at most.");
+    HP_FIELD_IF(to, site->task != NULL || view->has_durations,
+                site->task != NULL ? calls_of(site) : timed_of(view, site), "timed", "Timed", COUNT, 0,
+                "Calls that were timed. The others are in `calls`, and times are extrapolated to them; "
+                "percentiles, min_ns and max_ns are of the timed ones.");
+    HP_FIELD(to,
+             site->is_limited         ? "limited"
+             : site->sums.untimed > 0 ? "sampled"
+                                      : "none",
+             "sampling", "Sampling", TEXT, 0,
+             "Why not all calls were timed: none (all were), sampled (HOTPATH_TIME_SAMPLING_RATE), limited (too "
+             "short: HOTPATH_MEASURING_BOUND).",
+             .words = "none|sampled|limited");
+    HP_FIELD(to, hp_share_scaled_name(site->sums.untimed > 0, site->is_self_scaled), "scaled", "Scaled", TEXT, 0,
+             HP_ABOUT_SCALED, .words = HP_SCALED_WORDS);
+}
+
+static bool has_shared_thread(const struct hotpath_section *section)
+{
+    const size_t column = hp_section_column(section, "thread");
     for (size_t at = 0; at < section->row_count; at++)
-        if (section->rows[at].cells[columns->thread].thread->threads > 1)
+        if (section->rows[at].cells[column].thread->threads > 1)
             return true;
     return false;
 }
@@ -356,7 +320,7 @@ static void add_notes(const struct view *view)
         hp_share_note_scaled(profile, section);
     if (has_rough)
         hp_section_note(section, "~ more than 10 % of this time may be measuring overhead");
-    if (view->results->settings->show.by == HP_BY_THREAD && has_shared_thread(section, &view->columns))
+    if (view->results->settings->show.by == HP_BY_THREAD && has_shared_thread(section))
         hp_section_note(section,
                         "(n threads): threads that ran one after another share a row, with the id of the last");
     const char *share_note = hp_share_note(profile, section->percent_of);
@@ -410,9 +374,8 @@ static struct view *make_view(struct hotpath_results *results, struct hotpath_se
     view->whole =
         hp_share_whole(results->model->profile, view->tasks, &results->settings->show, &section->percent_of);
     return view->profile != NULL && view->durations != NULL && view->walls != NULL &&
-                   hp_section_describe(results, section, has_only_polls(view) ? HAS_ONLY_POLLS : 0u,
-                                       &view->columns) &&
-                   hp_order_choose(results, section, view->columns.total, view->columns.percent)
+                   hp_section_begin(results, section, view, has_only_polls(view) ? HAS_ONLY_POLLS : 0u, "total_ns",
+                                    "percent_total")
                ? view
                : NULL;
 }
@@ -443,12 +406,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         section->if_empty = "every function has a smaller share than HOTPATH_MIN_PERCENT";
     if (section->order.is_usual)
         count = cut(view, sites, count);
-    if (!hp_section_make_rows(results, section, count))
-        return false;
-    for (size_t at = 0; at < section->row_count; at++)
-        if (!fill_row(view, &section->rows[at], sites[at]))
-            return false;
-    if (!hp_order_apply(results, section, results->settings->show.functions_limit))
+    if (!hp_order_fill(results, section, results->settings->show.functions_limit, (const void *const *)sites, count,
+                       view))
         return false;
     add_notes(view);
     return true;
@@ -460,6 +419,6 @@ const struct hp_section_type hp_section_timing = {.name = "timing",
                                                   .has_history = true,
                                                   .is_of_measured = true,
                                                   .fill = fill,
-                                                  HP_COLUMNS(column_table),
+                                                  .fields = fields,
                                                   .about_row = "A function and the time that its calls took.",
                                                   .always = "percent_of|order"};

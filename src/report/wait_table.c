@@ -17,59 +17,9 @@
 #include "utf8.h"
 #include "wait_profile.h"
 
-struct columns {
-    size_t name, cause, call, what, probes, time, percent, beside, other, location;
-};
-
-#define AT(column) .index = offsetof(struct columns, column)
-
-static const struct hp_column_spec column_table[] = {
-    {"name", "Function", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(name),
-     "The function, or <outside>: outside of measured functions."},
-    {"cause", "Waited For", HOTPATH_UNIT_TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(cause),
-     .words = HP_WAIT_CAUSE_WORDS},
-    {"call", "Call", HOTPATH_UNIT_TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, AT(call),
-     "The system call; null: none, or unknown."},
-    {"what", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(what),
-     "The file, socket, pipe or child, or the end of its name; for locks and threads, where the other thread is; "
-     "null: unknown."},
-    {"looks", "Samples", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(probes),
-     "Number of samples that found a thread waiting here."},
-    {"waited_ns", "Time", HOTPATH_UNIT_NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN, AT(time)},
-    {"percent_total", "% Total", HOTPATH_UNIT_PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-     AT(percent)},
-    {"beside_ns", "Beside", HOTPATH_UNIT_NS, 0, AT(beside),
-     "The part of waited_ns during which another thread of the run was working."},
-    {"other", "Other", HOTPATH_UNIT_TEXT, HP_COLUMN_MAYBE, AT(other),
-     "The function that holds the lock or is waited for; null: unknown."},
-    {"location", "Location", HOTPATH_UNIT_TEXT, HP_COLUMN_LOCATION | HP_COLUMN_MAYBE, AT(location)},
-};
-
-static const struct hp_column_spec total_table[] = {
-    {.key = "watched_ns",
-     .unit = HOTPATH_UNIT_COUNT,
-     .about = "Watched time of all threads together: running, ready to run or waiting."},
-    {.key = "waited_ns", .unit = HOTPATH_UNIT_COUNT},
-    {.key = "left_out_ns", .unit = HOTPATH_UNIT_COUNT, .about = "Waiting time without a row, for lack of space."},
-    {.key = "misplaced_ns",
-     .unit = HOTPATH_UNIT_COUNT,
-     .about = "Waiting time without a row: attributed to functions beyond the time they took."},
-    {.key = "looks", .unit = HOTPATH_UNIT_COUNT, .about = "Samples of threads."},
-    {.key = "period_us",
-     .unit = HOTPATH_UNIT_COUNT,
-     .about = "Mean time between two samples of a process; of several processes, the longest."},
-    {.key = "watcher_ns", .unit = HOTPATH_UNIT_COUNT, .about = "CPU time of the wait sampler."},
-    {.key = "watched_processes", .unit = HOTPATH_UNIT_COUNT},
-    {.key = "unwatched_threads",
-     .unit = HOTPATH_UNIT_COUNT,
-     .about = "Threads that were not watched, at least, for lack of space."},
-};
-
 struct view {
     struct hotpath_results *results;
     struct hotpath_section *section;
-    struct columns columns;
     const struct hp_run_waits *waits;
     struct hp_wait_sums **shown;
     size_t count;
@@ -149,17 +99,24 @@ static bool is_watched(const struct hp_snapshot *session)
     return hp_snapshot_waits(session, &waits);
 }
 
-static void add_totals(struct hotpath_section *section, const struct hp_run *run, const struct hp_run_waits *waits)
+static void totals(struct hp_fields *to, void *view, const void *about)
 {
-    hp_section_add_total(section, "watched_ns", waits->watched_ns);
-    hp_section_add_total(section, "waited_ns", waits->waited_ns);
-    hp_section_add_total(section, "left_out_ns", waits->left_out_ns);
-    hp_section_add_total(section, "misplaced_ns", waits->misplaced_ns);
-    hp_section_add_total(section, "looks", waits->probes);
-    hp_section_add_total(section, "period_us", waits->period_us);
-    hp_section_add_total(section, "watcher_ns", waits->watcher_ns);
-    hp_section_add_total(section, "watched_processes", hp_run_count_processes(run, is_watched));
-    hp_section_add_total(section, "unwatched_threads", waits->unwatched);
+    const struct hp_run_waits *waits = about;
+    (void)view;
+    HP_FIELD(to, waits->watched_ns, "watched_ns", NULL, COUNT, 0,
+             "Watched time of all threads together: running, ready to run or waiting.");
+    HP_FIELD(to, waits->waited_ns, "waited_ns", NULL, COUNT, 0);
+    HP_FIELD(to, waits->left_out_ns, "left_out_ns", NULL, COUNT, 0,
+             "Waiting time without a row, for lack of space.");
+    HP_FIELD(to, waits->misplaced_ns, "misplaced_ns", NULL, COUNT, 0,
+             "Waiting time without a row: attributed to functions beyond the time they took.");
+    HP_FIELD(to, waits->probes, "looks", NULL, COUNT, 0, "Samples of threads.");
+    HP_FIELD(to, waits->period_us, "period_us", NULL, COUNT, 0,
+             "Mean time between two samples of a process; of several processes, the longest.");
+    HP_FIELD(to, waits->watcher_ns, "watcher_ns", NULL, COUNT, 0, "CPU time of the wait sampler.");
+    HP_FIELD(to, hp_run_count_processes(&to->results->model->run, is_watched), "watched_processes", NULL, COUNT, 0);
+    HP_FIELD(to, waits->unwatched, "unwatched_threads", NULL, COUNT, 0,
+             "Threads that were not watched, at least, for lack of space.");
 }
 
 /* ----------------------------------------------------------------------------------------------- rows */
@@ -182,47 +139,51 @@ static bool choose(struct view *view)
 }
 
 /* The file, or the place of the thread that holds the lock or is waited for: "held in update", "in parse". */
-static bool set_what(const struct view *view, struct hp_row *row, const struct hp_wait_sums *wait)
+static const char *what_of(struct hp_fields *to, const struct hp_wait_sums *wait)
 {
     char bytes[256];
     struct hp_text line;
-    if (wait->what[0] != '\0')
-        hp_section_set_text(row, view->columns.what, wait->what);
     if (wait->what[0] != '\0' || wait->other == NULL)
-        return true;
+        return hp_text_or_none(wait->what);
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_string(&line, wait->cause == HP_WAIT_LOCK ? "held in " : "in ");
     hp_utf8_put_safe(&line, wait->other->name, strlen(wait->other->name));
-    const char *text = keep_line(view, &line);
-    if (text != NULL)
-        hp_section_set_text(row, view->columns.what, text);
-    return text != NULL;
+    return hp_fields_copy(to, bytes, line.length);
 }
 
-static bool fill_row(void *context, struct hp_row *row, const void *about)
+static uint64_t identity_of(const struct hp_wait_sums *wait)
 {
-    const struct view *view = context;
-    const struct hp_wait_sums *wait = about;
-    const struct columns *columns = &view->columns;
-    const char *call = hp_system_call_name(wait->call);
-    hp_section_set_text(row, columns->name, wait->site != NULL ? wait->site->name : HP_OUTSIDE);
-    hp_section_set_text(row, columns->cause, hp_wait_cause_name(wait->cause));
-    row->id = hp_identity_with_text(hp_identity_of_site(wait->site), hp_wait_cause_name(wait->cause));
-    row->id = hp_identity_with_number(hp_identity_with_text(row->id, wait->what), (uint64_t)(int64_t)wait->call);
-    if (wait->other != NULL)
-        row->id = hp_identity_with_number(row->id, hp_identity_of_site(wait->other));
-    if (call != NULL)
-        hp_section_set_text(row, columns->call, call);
-    if (!set_what(view, row, wait))
-        return false;
-    hp_section_set_count(row, columns->probes, wait->probes);
-    hp_section_set_number(row, columns->time, (double)wait->ns);
-    hp_section_set_number(row, columns->percent, share(view, wait->ns));
-    hp_section_set_number(row, columns->beside, (double)wait->beside_ns);
-    if (wait->other != NULL)
-        hp_section_set_text(row, columns->other, wait->other->name);
-    return wait->site == NULL ||
-           hp_section_set_location(view->results, row, columns->location, &wait->site->location);
+    uint64_t id = hp_identity_with_text(hp_identity_of_site(wait->site), hp_wait_cause_name(wait->cause));
+    id = hp_identity_with_number(hp_identity_with_text(id, wait->what), (uint64_t)(int64_t)wait->call);
+    return wait->other != NULL ? hp_identity_with_number(id, hp_identity_of_site(wait->other)) : id;
+}
+
+static void fields(struct hp_fields *to, void *view, const void *entry)
+{
+    const struct hp_wait_sums *wait = entry;
+    if (to->row != NULL)
+        to->row->id = identity_of(wait);
+    HP_FIELD(to, wait->site != NULL ? wait->site->name : HP_OUTSIDE, "name", "Function", TEXT, HP_COLUMN_FIRST,
+             "The function, or <outside>: outside of measured functions.");
+    HP_FIELD(to, hp_wait_cause_name(wait->cause), "cause", "Waited For", TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
+             .words = HP_WAIT_CAUSE_WORDS);
+    HP_FIELD(to, hp_system_call_name(wait->call), "call", "Call", TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "The system call; null: none, or unknown.");
+    HP_FIELD(to, what_of(to, wait), "what", "What", TEXT,
+             HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "The file, socket, pipe or child, or the end of its name; for locks and threads, where the other "
+             "thread is; null: unknown.");
+    HP_FIELD(to, wait->probes, "looks", "Samples", COUNT, HP_COLUMN_SHOWN,
+             "Number of samples that found a thread waiting here.");
+    HP_FIELD(to, wait->ns, "waited_ns", "Time", NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN);
+    HP_FIELD(to, share(view, wait->ns), "percent_total", "% Total", PERCENT,
+             HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE);
+    HP_FIELD(to, wait->beside_ns, "beside_ns", "Beside", NS, 0,
+             "The part of waited_ns during which another thread of the run was working.");
+    HP_FIELD(to, wait->other != NULL ? wait->other->name : NULL, "other", "Other", TEXT, HP_COLUMN_MAYBE,
+             "The function that holds the lock or is waited for; null: unknown.");
+    HP_FIELD(to, wait->site != NULL ? &wait->site->location : NULL, "location", "Location", TEXT,
+             HP_COLUMN_LOCATION | HP_COLUMN_MAYBE);
 }
 
 static bool has_data(const struct hotpath_results *results) { return hp_run_has_waits(&results->model->run); }
@@ -233,17 +194,15 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     section->description = "What threads waited for.";
     section->percent_of = "watched";
     view.waits = hp_model_waits(results->model);
-    if (view.waits == NULL || !hp_section_describe(results, section, 0, &view.columns) ||
-        !hp_order_choose(results, section, view.columns.time, view.columns.percent) || !choose(&view))
+    if (view.waits == NULL || !hp_section_begin(results, section, &view, 0, "waited_ns", "percent_total") ||
+        !choose(&view))
         return false;
     section->if_empty =
         view.waits->sessions == 0
             ? "waits were not recorded: 'hotpath run' or HOTPATH_WAITS=1 records them, unless a run is very short"
             : "no thread was seen waiting";
-    section->total_rows = view.count;
-    add_totals(section, &results->model->run, view.waits);
-    return hp_order_fill(results, section, results->settings->show.functions_limit, (const void *const *)view.shown,
-                         view.count, fill_row, &view) &&
+    hp_section_add_totals(results, section, view.waits);
+    return hp_section_fill_rows(results, section, (const void *const *)view.shown, view.count, &view) &&
            set_summary(&view) && add_notes(&view);
 }
 
@@ -253,7 +212,7 @@ const struct hp_section_type hp_section_waits = {.name = "waits",
                                                  .has_data = has_data,
                                                  .has_history = true,
                                                  .fill = fill,
-                                                 HP_COLUMNS(column_table),
-                                                 HP_TOTALS(total_table),
+                                                 .fields = fields,
+                                                 .totals = totals,
                                                  .about = "What threads waited for, as far as they were watched.",
                                                  .always = "percent_of|order|totals"};

@@ -46,31 +46,24 @@ SECTION = """/* How many rows there are. SPDX-License-Identifier: MIT */
 #include "profile.h"
 #include "section.h"
 
-struct columns {
-    size_t name, functions;
-};
-
-#define AT(column) .index = offsetof(struct columns, column)
-
-static const struct hp_column_spec column_table[] = {
-    {"name", "What", HOTPATH_UNIT_TEXT, HP_COLUMN_NAME | HP_COLUMN_SHOWN, AT(name)},
-    {"functions_count", "Functions", HOTPATH_UNIT_COUNT, HP_COLUMN_SHOWN, AT(functions), "That were called."},
-};
+static void fields(struct hp_fields *to, void *view, const void *entry)
+{
+    const struct hp_profile *profile = entry;
+    (void)view;
+    HP_FIELD(to, "called", "name", "What", TEXT, HP_COLUMN_FIRST);
+    HP_FIELD(to, profile->site_count, "functions_count", "Functions", COUNT, HP_COLUMN_SHOWN, "That were called.");
+}
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct columns columns = {0};
     section->description = "How many functions were called.";
-    if (!hp_section_describe(results, section, 0, &columns) || !hp_section_make_rows(results, section, 1))
-        return false;
-    hp_section_set_text(&section->rows[0], columns.name, "called");
-    hp_section_set_count(&section->rows[0], columns.functions, results->model->profile->site_count);
     section->total_rows = 1;
-    return true;
+    return hp_section_describe(results, section, NULL, 0) && hp_section_make_rows(results, section, 1) &&
+           hp_section_fill_row(results, section, &section->rows[0], NULL, results->model->profile);
 }
 
 const struct hp_section_type hp_section_headcount = {
-    .name = "headcount", .is_on_request = true, .fill = fill, HP_COLUMNS(column_table)};
+    .name = "headcount", .is_on_request = true, .fill = fill, .fields = fields};
 """
 KIND = """/* HOTPATH_DOOR: who goes through, and how wide they are. SPDX-License-Identifier: MIT */
 #include "objects.h"

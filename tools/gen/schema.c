@@ -72,7 +72,7 @@ static void put_string(FILE *out, const struct hp_column_spec *spec, bool may_be
 
 static void put_type(FILE *out, const struct hp_column_spec *spec)
 {
-    const bool may_be_null = spec->traits & HP_COLUMN_MAYBE;
+    const bool may_be_null = hp_column_may_be_empty(spec);
     if (spec->traits & (HP_COLUMN_LOCATION | HP_COLUMN_THREAD)) {
         put_object(out, spec->traits & HP_COLUMN_THREAD ? "thread" : "location", may_be_null);
         return;
@@ -117,11 +117,6 @@ static void put_type(FILE *out, const struct hp_column_spec *spec)
 
 /* ---------------------------------------------------------------------------------------------- columns */
 
-struct table {
-    const struct hp_column_spec *specs;
-    size_t count;
-};
-
 static const char *text_before(const struct hp_column_spec *spec)
 {
     return spec->before != NULL ? spec->before : "";
@@ -134,58 +129,59 @@ static bool is_same(const struct hp_column_spec *one, const struct hp_column_spe
 }
 
 /* A key that occurs twice is present in either place. */
-static bool is_first(const struct table *table, size_t at)
+static bool is_first(const struct hp_column_list *table, size_t at)
 {
     size_t first = 0;
-    while (!is_same(&table->specs[first], &table->specs[at]))
+    while (!is_same(table->specs[first], table->specs[at]))
         first++;
     return first == at;
 }
 
-static bool is_always_there(const struct table *table, size_t at)
+static bool is_always_there(const struct hp_column_list *table, size_t at)
 {
     size_t places = 0;
     for (size_t other = 0; other < table->count; other++)
-        places += is_same(&table->specs[other], &table->specs[at]);
-    return table->specs[at].needs == 0 || places > 1;
+        places += is_same(table->specs[other], table->specs[at]);
+    return table->specs[at]->needs == 0 || places > 1;
 }
 
-static const char *about_of(const struct table *table, size_t at)
+static const char *about_of(const struct hp_column_list *table, size_t at)
 {
     for (size_t other = at; other < table->count; other++)
-        if (is_same(&table->specs[other], &table->specs[at]) && table->specs[other].about != NULL)
-            return table->specs[other].about;
+        if (is_same(table->specs[other], table->specs[at]) && table->specs[other]->about != NULL)
+            return table->specs[other]->about;
     return NULL;
 }
 
-static bool is_family(const struct table *table, size_t at) { return table->specs[at].traits & HP_COLUMN_FAMILY; }
+static bool is_family(const struct hp_column_list *table, size_t at) { return table->specs[at]->is_family; }
 
-static void put_required(FILE *out, const struct table *table, const char *before)
+static void put_required(FILE *out, const struct hp_column_list *table, const char *before)
 {
     fputs("\"required\": [", out);
     for (size_t at = 0; at < table->count; at++)
         if (!is_family(table, at) && is_first(table, at) && is_always_there(table, at)) {
-            fprintf(out, "%s\"%s\"", before, table->specs[at].key);
+            fprintf(out, "%s\"%s\"", before, table->specs[at]->key);
             before = ", ";
         }
     fputs("]", out);
 }
 
-static void put_column(FILE *out, const struct table *table, size_t at, const char *indent, const char *before)
+static void put_column(FILE *out, const struct hp_column_list *table, size_t at, const char *indent,
+                       const char *before)
 {
     fprintf(out, "%s%s", before, indent);
     if (is_family(table, at))
-        fprintf(out, "\"^%s%s(p[0-9]{1,2}(_[0-9]{1,3})?|min|max)%s$\": { ", text_before(&table->specs[at]),
-                table->specs[at].before != NULL ? "_" : "", table->specs[at].key);
+        fprintf(out, "\"^%s%s(p[0-9]{1,2}(_[0-9]{1,3})?|min|max)%s$\": { ", text_before(table->specs[at]),
+                table->specs[at]->before != NULL ? "_" : "", table->specs[at]->key);
     else
-        fprintf(out, "\"%s\": { ", table->specs[at].key);
+        fprintf(out, "\"%s\": { ", table->specs[at]->key);
     put_description(out, about_of(table, at));
-    put_type(out, &table->specs[at]);
+    put_type(out, table->specs[at]);
     fputs(" }", out);
 }
 
 /* Either families of columns, or single ones. */
-static void put_columns(FILE *out, const struct table *table, bool are_families, const char *indent,
+static void put_columns(FILE *out, const struct hp_column_list *table, bool are_families, const char *indent,
                         const char *before)
 {
     for (size_t at = 0; at < table->count; at++)
@@ -195,7 +191,7 @@ static void put_columns(FILE *out, const struct table *table, bool are_families,
         }
 }
 
-static bool has_family(const struct table *table)
+static bool has_family(const struct hp_column_list *table)
 {
     size_t at = 0;
     while (at < table->count && !is_family(table, at))
@@ -205,7 +201,7 @@ static bool has_family(const struct table *table)
 
 /* --------------------------------------------------------------------------------------------- sections */
 
-static void put_totals(FILE *out, const struct table *totals)
+static void put_totals(FILE *out, const struct hp_column_list *totals)
 {
     fputs("        \"totals\": {\n          \"type\": \"object\",\n          ", out);
     put_required(out, totals, "");
@@ -216,7 +212,8 @@ static void put_totals(FILE *out, const struct table *totals)
 
 static void put_section(FILE *out, const struct hp_section_type *type)
 {
-    const struct table totals = {type->totals, type->total_count};
+    struct hp_column_list totals;
+    hp_fields_list(type->totals, NULL, &totals);
     fputs(",\n    \"", out);
     put_name(out, type);
     fputs("\": {\n      ", out);
@@ -240,7 +237,8 @@ static void put_section(FILE *out, const struct hp_section_type *type)
 
 static void put_row(FILE *out, const struct hp_section_type *type)
 {
-    const struct table table = {type->columns, type->column_count};
+    struct hp_column_list table;
+    hp_fields_list(type->fields, NULL, &table);
     fputs(",\n    \"", out);
     put_name(out, type);
     fputs("_row\": {\n      ", out);

@@ -75,9 +75,7 @@ static void add_section_columns(struct hp_table *table, const struct hotpath_sec
                                                     : is_text ? (column->traits & HP_COLUMN_ELASTIC ? 24 : 40)
                                                               : 5,
                                                     rank_of(column, step), NULL);
-        for (size_t spec = 0; spec < section->type->column_count; spec++)
-            if (strcmp(section->type->columns[spec].key, column->shown.key) == 0)
-                added->about = section->type->columns[spec].about;
+        added->about = column->about;
     }
 }
 

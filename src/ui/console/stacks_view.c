@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "found_rows.h"
 #include "frame.h"
+#include "identity.h"
 #include "text.h"
 #include "utf8.h"
 
@@ -105,7 +105,7 @@ static uint64_t identity_of(const struct hp_named_stacks *stacks, const struct h
 {
     const char *library =
         function->image < stacks->image_count ? hp_text_base_name(stacks->images[function->image].path) : "";
-    return hp_found_identity(function->name, library, function->file);
+    return hp_identity_of_found(function->name, library, function->file);
 }
 
 /* By function: the one to show for it, which is the first with that identity; or NOWHERE. */
