@@ -29,7 +29,8 @@ static char outside[80];
 static uint32_t columns;
 
 /* Replaces the program's own: a terminal of the input's width, and no lines on stderr. */
-struct hp_terminal hp_terminal_of(int fd)
+struct hp_terminal __wrap_hp_terminal_of(int fd);
+struct hp_terminal __wrap_hp_terminal_of(int fd)
 {
     (void)fd;
     return (struct hp_terminal){.columns = columns};
