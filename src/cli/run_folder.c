@@ -67,8 +67,8 @@ bool hp_run_folder_keep_stacks(const char *folder)
     errno = 0;
     if (stacks == NULL)
         return false;
-    const uint64_t found = stacks->samples + stacks->waits + stacks->refused + stacks->allocs +
-                           stacks->failed.samples + stacks->failed.heaps;
+    const uint64_t found = stacks->counts.samples + stacks->counts.waits + stacks->counts.refused +
+                           stacks->counts.allocs + stacks->counts.failed.samples + stacks->counts.failed.heaps;
     struct hp_zone_namer *namer = stacks->zones.count > 0 ? hp_zone_names_of(folder) : NULL;
     const bool is_named = found > 0 && hp_name_stacks(stacks, namer, &named);
     hp_zone_names_free(namer);

@@ -60,7 +60,7 @@ void hp_run_weights_describe(struct hp_run_weights *run, struct hp_export *expor
     export->pid = header->pid;
     export->began_ns = header->wall_start_ns;
     export->elapsed_ns = hp_run_elapsed_ns(&hp_reader_model(&run->reader)->run);
-    export->period_ns = run->stacks.named.period_ns;
+    export->period_ns = run->stacks.named.counts.period_ns;
     export->counters = hp_export_counters_make(hp_reader_model(&run->reader));
     export->calls = hp_export_calls_make(hp_reader_model(&run->reader));
 }

@@ -322,7 +322,7 @@ static double switches_ns(const struct hp_run *run, const struct hp_function_pro
     double switches = 0;
     for (size_t at = 0; at < run->count; at++)
         switches += (double)run->sessions[at]->header.switches;
-    return functions != NULL && functions->source == HP_STACKS_BY_PERF ? switches * NS_OF_SAMPLED_SWITCH : 0;
+    return functions != NULL && functions->counts.source == HP_STACKS_BY_PERF ? switches * NS_OF_SAMPLED_SWITCH : 0;
 }
 
 /*
@@ -332,7 +332,7 @@ static double switches_ns(const struct hp_run *run, const struct hp_function_pro
 static double found_ns(const struct hp_run *run, const struct hp_function_profile *functions)
 {
     double own = 0;
-    if (functions == NULL || (double)functions->samples < HP_VERDICT_LEAST_SAMPLES)
+    if (functions == NULL || (double)functions->counts.samples < HP_VERDICT_LEAST_SAMPLES)
         return 0;
     for (size_t at = 0; at < run->count; at++)
         own += start_ns(run, &run->sessions[at]->header) - (double)run->sessions[at]->header.session_ns;

@@ -84,23 +84,28 @@ struct hp_failed {
     uint32_t unused;
 };
 
+/* What is known of all stacks of a run. */
+struct hp_stack_counts {
+    uint64_t period_ns;                           /* of samples */
+    uint64_t samples, whole, lost;                /* whole: unwound to the start of the thread */
+    uint64_t waits, waits_whole, waits_recovered; /* recovered: a caller was found by scanning the stack */
+    uint64_t allocs, allocs_whole, allocs_lost;   /* sampled allocations; lost: in no sum */
+    uint64_t alloc_mean;                          /* bytes between them, as requested */
+    uint64_t refused;                             /* threads that could not be sampled */
+    bool has_kernel;                              /* samples come from kernel mode, too */
+    enum hp_stack_source source;                  /* of samples */
+    struct hp_failed failed;
+};
+
 struct hp_function_profile {
     const struct hp_found_function *all; /* sorted by own time without idle time, largest first */
     size_t count;
     struct hp_found_zones zones[HP_ZONE_PARTS]; /* of all functions */
     uint64_t cpu_ns, kernel_ns;                 /* of all samples */
     uint64_t own_ns;                            /* of that, hotpath's own in the processes of the run */
-    uint64_t period_ns;
-    uint64_t samples, whole, lost;                /* whole: unwound to the start of the thread */
-    uint64_t waited_ns, idle_ns;                  /* of all threads that were found waiting */
-    uint64_t waits, waits_whole, waits_recovered; /* recovered: a caller was found by scanning the stack */
-    struct hp_found_heap heap;                    /* of all stacks */
-    uint64_t allocs, allocs_whole, allocs_lost;   /* sampled allocations */
-    uint64_t alloc_mean;                          /* bytes between them */
-    bool has_kernel;                              /* samples come from kernel mode, too */
-    enum hp_stack_source source;
-    uint64_t refused; /* threads that timers could not sample: they have alternate stacks of the program */
-    struct hp_failed failed;
+    uint64_t waited_ns, idle_ns;                /* of all threads that were found waiting */
+    struct hp_found_heap heap;                  /* of all stacks */
+    struct hp_stack_counts counts;
     char *shown_names; /* of all functions: their memory */
 };
 

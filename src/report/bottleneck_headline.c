@@ -85,7 +85,7 @@ static struct outside outside_of(const struct hp_bottlenecks *view)
 bool hp_bottlenecks_has_stacks(const struct hp_bottlenecks *view)
 {
     const struct hp_function_profile *functions = view->results->model->functions;
-    return functions != NULL && (double)functions->samples >= HP_VERDICT_LEAST_SAMPLES;
+    return functions != NULL && (double)functions->counts.samples >= HP_VERDICT_LEAST_SAMPLES;
 }
 
 /* 0: unknown. */

@@ -170,25 +170,25 @@ static void totals(struct hp_fields *to, void *view, const void *about)
     (void)view;
     HP_FIELD(to, profile->cpu_ns, "cpu_ns", NULL, COUNT, 0);
     HP_FIELD(to, profile->kernel_ns, "kernel_ns", NULL, COUNT, 0);
-    HP_FIELD(to, profile->samples, "samples", NULL, COUNT, 0);
-    HP_FIELD(to, profile->whole, "whole", NULL, COUNT, 0,
+    HP_FIELD(to, profile->counts.samples, "samples", NULL, COUNT, 0);
+    HP_FIELD(to, profile->counts.whole, "whole", NULL, COUNT, 0,
              "Samples whose stack was unwound to the start of the thread.");
     HP_FIELD(
-        to, profile->lost, "lost", NULL, COUNT, 0,
+        to, profile->counts.lost, "lost", NULL, COUNT, 0,
         "Samples dropped for lack of space, or because their process ended before its mappings could be read.");
-    HP_FIELD(to, profile->period_ns, "period_ns", NULL, COUNT, 0, "Sampling period.");
-    HP_FIELD(to, profile->source == HP_STACKS_BY_TIMERS, "by_timers", NULL, COUNT, 0,
+    HP_FIELD(to, profile->counts.period_ns, "period_ns", NULL, COUNT, 0, "Sampling period.");
+    HP_FIELD(to, profile->counts.source == HP_STACKS_BY_TIMERS, "by_timers", NULL, COUNT, 0,
              "1: samples are taken by timers in the program, because perf is not allowed.");
-    HP_FIELD(to, profile->source == HP_STACKS_BY_PROGRAM, "by_program", NULL, COUNT, 0,
+    HP_FIELD(to, profile->counts.source == HP_STACKS_BY_PROGRAM, "by_program", NULL, COUNT, 0,
              "1: samples are taken in the program, with their zones.");
-    HP_FIELD(to, profile->refused, "refused", NULL, COUNT, 0,
+    HP_FIELD(to, profile->counts.refused, "refused", NULL, COUNT, 0,
              "Threads that timers could not sample, because they have alternate signal stacks of the program.");
     HP_FIELD(to, profile->waited_ns, "waited_ns", NULL, COUNT, 0, "Of all threads together.");
     HP_FIELD(to, profile->idle_ns, "idle_ns", NULL, COUNT, 0, "The part of waited_ns that is idle time.");
-    HP_FIELD(to, profile->waits, "waits", NULL, COUNT, 0, "How many waits were seen.");
-    HP_FIELD(to, profile->waits_whole, "waits_whole", NULL, COUNT, 0,
+    HP_FIELD(to, profile->counts.waits, "waits", NULL, COUNT, 0, "How many waits were seen.");
+    HP_FIELD(to, profile->counts.waits_whole, "waits_whole", NULL, COUNT, 0,
              "Waits whose stack was unwound to the start of the thread.");
-    HP_FIELD(to, profile->waits_recovered, "waits_recovered", NULL, COUNT, 0,
+    HP_FIELD(to, profile->counts.waits_recovered, "waits_recovered", NULL, COUNT, 0,
              "Waits with a caller found by searching the stack.");
 }
 
@@ -204,23 +204,23 @@ static void put_whole(struct hp_text *line, uint64_t count, const char *one, con
 /* ". Threads were blocked for 2.03 s, 1.20 s of it idle; 117 waits, 98.3 % with complete stacks, 12 recovered" */
 static void put_waiting(struct hp_text *line, const struct hp_function_profile *profile)
 {
-    hp_text_string(line, profile->samples > 0 ? ". Threads were blocked for " : "Threads were blocked for ");
+    hp_text_string(line, profile->counts.samples > 0 ? ". Threads were blocked for " : "Threads were blocked for ");
     hp_units_ns(line, (double)profile->waited_ns);
     if (profile->idle_ns > 0) {
         hp_text_string(line, ", ");
         hp_units_ns(line, (double)profile->idle_ns);
         hp_text_string(line, " of it idle");
     }
-    put_whole(line, profile->waits, " wait", " waits", profile->waits_whole);
-    if (profile->waits_recovered == 0)
+    put_whole(line, profile->counts.waits, " wait", " waits", profile->counts.waits_whole);
+    if (profile->counts.waits_recovered == 0)
         return;
-    hp_text_format(line, ", %" PRIu64 " recovered", profile->waits_recovered);
+    hp_text_format(line, ", %" PRIu64 " recovered", profile->counts.waits_recovered);
 }
 
 /* A handful of samples says nothing about functions, and listing all their callers would be noise. */
 static bool has_few_samples(const struct view *view)
 {
-    return (double)view->profile->samples < HP_VERDICT_LEAST_SAMPLES;
+    return (double)view->profile->counts.samples < HP_VERDICT_LEAST_SAMPLES;
 }
 
 #define UNSAMPLED_SAID 0.05 /* a smaller share of CPU time without samples needs no explanation */
@@ -231,7 +231,7 @@ static bool has_much_unsampled(const struct hp_function_profile *profile)
     for (size_t at = 0; at < profile->count; at++)
         if (strcmp(profile->all[at].name, "<not sampled>") == 0)
             unsampled_ns += (double)(profile->all[at].user_ns + profile->all[at].kernel_ns);
-    return profile->samples > 0 && unsampled_ns > UNSAMPLED_SAID * (double)profile->cpu_ns;
+    return profile->counts.samples > 0 && unsampled_ns > UNSAMPLED_SAID * (double)profile->cpu_ns;
 }
 
 /* "Total: 1.20 s, 0.05 s of it in the kernel; 1197 samples, 99.8 % of them with their whole stack" */
@@ -241,21 +241,21 @@ static bool set_summary(const struct view *view, struct hotpath_section *section
     struct hp_text line;
     const struct hp_function_profile *profile = view->profile;
     hp_text_init(&line, bytes, sizeof bytes);
-    if (profile->samples > 0) {
+    if (profile->counts.samples > 0) {
         hp_text_string(&line, "Total: ");
         hp_units_ns(&line, (double)profile->cpu_ns);
-        if (profile->has_kernel && !has_few_samples(view) && !has_much_unsampled(profile)) {
+        if (profile->counts.has_kernel && !has_few_samples(view) && !has_much_unsampled(profile)) {
             hp_text_string(&line, ", ");
             hp_units_ns(&line, (double)profile->kernel_ns);
             hp_text_string(&line, " of it in the kernel");
         }
-        put_whole(&line, profile->samples, " sample", " samples", profile->whole);
-        if (profile->source == HP_STACKS_BY_TIMERS)
+        put_whole(&line, profile->counts.samples, " sample", " samples", profile->counts.whole);
+        if (profile->counts.source == HP_STACKS_BY_TIMERS)
             hp_text_string(&line, ", taken by timers in the program, because perf is not allowed");
-        else if (profile->source == HP_STACKS_BY_PROGRAM)
+        else if (profile->counts.source == HP_STACKS_BY_PROGRAM)
             hp_text_string(&line, ", taken in the program, with their zones");
     }
-    if (profile->waits > 0)
+    if (profile->counts.waits > 0)
         put_waiting(&line, profile);
     section->summary = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
     return section->summary != NULL;
@@ -284,10 +284,10 @@ static void note_unsampled(const struct view *view, struct hotpath_section *sect
     const struct hp_function_profile *profile = view->profile;
     if (!has_much_unsampled(profile))
         return;
-    if (!profile->has_kernel) /* its time is counted, but without privileges perf takes no samples there */
+    if (!profile->counts.has_kernel) /* its time is counted, but without privileges perf takes no samples there */
         hp_section_note(section, "<not sampled> is mainly kernel time: to sample it, use root or set "
                                  "kernel.perf_event_paranoid to 1");
-    else if (profile->source == HP_STACKS_BY_PERF && profile->lost == 0)
+    else if (profile->counts.source == HP_STACKS_BY_PERF && profile->counts.lost == 0)
         hp_section_note(section, "<not sampled> is mainly the time of threads and processes that ended before "
                                  "their first sample");
 }
@@ -295,7 +295,8 @@ static void note_unsampled(const struct view *view, struct hotpath_section *sect
 static bool has_data(const struct hotpath_results *results)
 {
     const struct hp_function_profile *functions = results->model->functions;
-    return functions != NULL && (functions->samples > 0 || functions->waited_ns > 0 || functions->refused > 0);
+    return functions != NULL &&
+           (functions->counts.samples > 0 || functions->waited_ns > 0 || functions->counts.refused > 0);
 }
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
@@ -303,14 +304,14 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     struct view view = view_of(results);
     size_t count;
     const void **shown = choose(&view, is_shown, &count);
-    section->description = view.profile->waits > 0 ? "CPU time and waiting by function, from stacks."
-                                                   : "CPU time by function, from stacks.";
+    section->description = view.profile->counts.waits > 0 ? "CPU time and waiting by function, from stacks."
+                                                          : "CPU time by function, from stacks.";
     section->percent_of = "rows";
     section->if_empty = results->model->functions == NULL
                             ? "no stacks were sampled: 'hotpath run' samples them if the kernel allows it"
                             : "no function was found running";
-    const uint32_t facts = (view.profile->samples > 0 ? HAS_SAMPLES : 0u) |
-                           (view.profile->waits > 0 ? HAS_WAITS : 0u) |
+    const uint32_t facts = (view.profile->counts.samples > 0 ? HAS_SAMPLES : 0u) |
+                           (view.profile->counts.waits > 0 ? HAS_WAITS : 0u) |
                            (view.profile->zones[HP_ZONES_OF_CPU].count > 0 ? HAS_ZONES : 0u);
     if (shown == NULL || !hp_section_begin(results, section, &view, facts, "work_ns", NULL))
         return false;
@@ -396,11 +397,11 @@ static void alloc_totals(struct hp_fields *to, void *view, const void *about)
              "Live when the heap of each process was largest; null: no sample.");
     HP_FIELD(to, profile->heap.left_bytes, "left_bytes", NULL, COUNT, HP_COLUMN_ESTIMATE,
              "Never freed; null: no sample.");
-    HP_FIELD(to, profile->allocs, "samples", NULL, COUNT, 0);
-    HP_FIELD(to, profile->allocs_whole, "whole", NULL, COUNT, 0,
+    HP_FIELD(to, profile->counts.allocs, "samples", NULL, COUNT, 0);
+    HP_FIELD(to, profile->counts.allocs_whole, "whole", NULL, COUNT, 0,
              "Samples whose stack was unwound to the start of the thread.");
-    HP_FIELD(to, profile->allocs_lost, "lost", NULL, COUNT, 0, "Samples dropped for lack of space.");
-    HP_FIELD(to, profile->alloc_mean, "mean_bytes", NULL, COUNT, 0,
+    HP_FIELD(to, profile->counts.allocs_lost, "lost", NULL, COUNT, 0, "Samples dropped for lack of space.");
+    HP_FIELD(to, profile->counts.alloc_mean, "mean_bytes", NULL, COUNT, 0,
              "Average between two samples; larger in programs that allocate quickly.");
 }
 
@@ -428,10 +429,10 @@ static bool set_alloc_summary(const struct view *view, struct hotpath_section *s
     put_bytes(&line, profile->heap.peak_bytes);
     hp_text_string(&line, " at the peak, ");
     put_bytes(&line, profile->heap.left_bytes);
-    hp_text_format(&line, " never freed; %" PRIu64 "%s", profile->allocs,
-                   profile->allocs == 1 ? " sample" : " samples");
-    if (profile->allocs_lost > 0) {
-        hp_text_format(&line, ", %" PRIu64 " lost", profile->allocs_lost);
+    hp_text_format(&line, " never freed; %" PRIu64 "%s", profile->counts.allocs,
+                   profile->counts.allocs == 1 ? " sample" : " samples");
+    if (profile->counts.allocs_lost > 0) {
+        hp_text_format(&line, ", %" PRIu64 " lost", profile->counts.allocs_lost);
     }
     section->summary = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
     return section->summary != NULL;
@@ -457,7 +458,7 @@ static int by_own_bytes(const void *a, const void *b)
 static bool has_allocs(const struct hotpath_results *results)
 {
     const struct hp_function_profile *functions = results->model->functions;
-    return functions != NULL && functions->allocs > 0;
+    return functions != NULL && functions->counts.allocs > 0;
 }
 
 static bool fill_allocs(struct hotpath_results *results, struct hotpath_section *section)
@@ -467,15 +468,16 @@ static bool fill_allocs(struct hotpath_results *results, struct hotpath_section 
     const void **shown = choose(&view, allocates, &count);
     section->description = "Allocated bytes by function, from sampled allocations with their stacks.";
     section->percent_of = "rows";
-    section->if_empty = view.profile->allocs == 0 ? "no allocation samples: 'hotpath run' takes them where it can"
-                                                  : "no allocating function was sampled";
+    section->if_empty = view.profile->counts.allocs == 0
+                            ? "no allocation samples: 'hotpath run' takes them where it can"
+                            : "no allocating function was sampled";
     const uint32_t facts = view.profile->zones[HP_ZONES_OF_HEAP].count > 0 ? HAS_ZONES : 0u;
     if (shown == NULL || !hp_section_begin(results, section, &view, facts, "self_bytes", NULL))
         return false;
     hp_sort(shown, count, by_own_bytes);
     hp_section_add_totals(results, section, view.profile);
     return hp_section_fill_rows(results, section, shown, count, &view) &&
-           (view.profile->allocs == 0 || set_alloc_summary(&view, section));
+           (view.profile->counts.allocs == 0 || set_alloc_summary(&view, section));
 }
 
 const struct hp_section_type hp_section_alloc_functions = {

@@ -150,7 +150,7 @@ static bool have_stacks_alone(const struct hotpath_results *results)
 {
     const struct hp_function_profile *functions = results->model->functions;
     return results->model->profile->site_count == 0 && functions != NULL &&
-           (double)functions->samples >= HP_VERDICT_LEAST_SAMPLES;
+           (double)functions->counts.samples >= HP_VERDICT_LEAST_SAMPLES;
 }
 
 /* One section, or all of a group. */

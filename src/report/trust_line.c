@@ -185,13 +185,14 @@ static void put_cost(const struct hp_trust *trust, struct hp_text *text)
 static bool put_stacks(const struct hp_trust *trust, struct hp_text *text)
 {
     const struct hp_function_profile *functions = trust->functions;
-    if (functions == NULL || functions->samples == 0 || (trust->cpu != NULL && trust->cpu->total.samples > 0))
+    if (functions == NULL || functions->counts.samples == 0 ||
+        (trust->cpu != NULL && trust->cpu->total.samples > 0))
         return false;
-    hp_text_format(text, "; CPU time from stacks, %" PRIu64 "%s%s", functions->samples,
-                   functions->samples == 1 ? " sample" : " samples",
-                   functions->source == HP_STACKS_BY_TIMERS    ? " by timers in the program"
-                   : functions->source == HP_STACKS_BY_PROGRAM ? " in the program"
-                                                               : " by perf");
+    hp_text_format(text, "; CPU time from stacks, %" PRIu64 "%s%s", functions->counts.samples,
+                   functions->counts.samples == 1 ? " sample" : " samples",
+                   functions->counts.source == HP_STACKS_BY_TIMERS    ? " by timers in the program"
+                   : functions->counts.source == HP_STACKS_BY_PROGRAM ? " in the program"
+                                                                      : " by perf");
     return true;
 }
 
@@ -199,7 +200,7 @@ static bool put_stacks(const struct hp_trust *trust, struct hp_text *text)
 static void put_zoneless(const struct hp_trust *trust, struct hp_text *text)
 {
     const struct hp_function_profile *functions = trust->functions;
-    if (functions != NULL && functions->samples > 0 && functions->source == HP_STACKS_BY_PERF &&
+    if (functions != NULL && functions->counts.samples > 0 && functions->counts.source == HP_STACKS_BY_PERF &&
         trust->cpu != NULL && trust->cpu->total.samples > 0)
         hp_text_string(text, "; stacks are sampled by perf, without zones (--zone-stacks adds them)");
 }
@@ -262,16 +263,16 @@ static bool put_lost_stacks(const struct hp_trust *trust, struct hp_text *text)
     const struct hp_function_profile *functions = trust->functions;
     if (functions == NULL)
         return false;
-    const bool has_lost =
-        put_lost_of(text, functions->lost, "stack sample was lost: no space for it, or its process had ended",
-                    "stack samples were lost: no space for them, or their processes had ended");
-    const bool has_refused =
-        put_lost_of(text, functions->refused, "thread was not sampled: it has its own alternate signal stack",
-                    "threads were not sampled: they have their own alternate signal stacks");
+    const bool has_lost = put_lost_of(text, functions->counts.lost,
+                                      "stack sample was lost: no space for it, or its process had ended",
+                                      "stack samples were lost: no space for them, or their processes had ended");
+    const bool has_refused = put_lost_of(text, functions->counts.refused,
+                                         "thread was not sampled: it has its own alternate signal stack",
+                                         "threads were not sampled: they have their own alternate signal stacks");
     const bool has_lost_allocs =
-        put_lost_of(text, functions->allocs_lost, "allocation sample was lost: no space for it",
+        put_lost_of(text, functions->counts.allocs_lost, "allocation sample was lost: no space for it",
                     "allocation samples were lost: no space for them");
-    const struct hp_failed *failed = &functions->failed;
+    const struct hp_failed *failed = &functions->counts.failed;
     const bool has_failed_rings = put_failed_rings(text, "; stacks of ", failed->samples, failed->error);
     return put_failed_rings(text, "; allocation stacks of ", failed->heaps, failed->error) || has_failed_rings ||
            has_lost_allocs || has_refused || has_lost;

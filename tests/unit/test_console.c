@@ -309,9 +309,9 @@ static const struct hp_named_stacks *example_stacks(void)
         {4, 0, 5, 1, 1, 0, {[HP_STACK_USER_NS] = 20}},
         {5, 0, 6, 1, 1, 0, {[HP_STACK_USER_NS] = 10}},
     };
-    static struct hp_named_stacks stacks = {.period_ns = 1,
-                                            .samples = 100,
-                                            .whole = 100,
+    static struct hp_named_stacks stacks = {.counts.period_ns = 1,
+                                            .counts.samples = 100,
+                                            .counts.whole = 100,
                                             .images = &image,
                                             .image_count = 1,
                                             .functions = functions,

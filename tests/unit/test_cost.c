@@ -378,7 +378,7 @@ static void brief_processes_have_a_cost(void **state)
 static void own_time_on_stacks_is_a_cost(void **state)
 {
     (void)state;
-    struct hp_function_profile functions = {.samples = 1000, .cpu_ns = 800000, .own_ns = 300000};
+    struct hp_function_profile functions = {.counts.samples = 1000, .cpu_ns = 800000, .own_ns = 300000};
     fixture_build();
     struct hp_model *model = results->model;
     const struct hp_cost cost = hp_cost_of(model->arena, model->profile, &functions);
@@ -386,7 +386,7 @@ static void own_time_on_stacks_is_a_cost(void **state)
     assert_float_equal(cost.least, 0.3, 0.00001);
     functions.cpu_ns = 2000000;
     assert_float_equal(hp_cost_of(model->arena, model->profile, &functions).most, 0.15, 0.00001);
-    functions.samples = 3;
+    functions.counts.samples = 3;
     assert_float_equal(hp_cost_of(model->arena, model->profile, &functions).most, 0, 0.00001);
 }
 
@@ -394,12 +394,13 @@ static void own_time_on_stacks_is_a_cost(void **state)
 static void switches_are_slower_under_perf(void **state)
 {
     (void)state;
-    struct hp_function_profile functions = {.samples = 1000, .cpu_ns = 800000, .source = HP_STACKS_BY_PERF};
+    struct hp_function_profile functions = {
+        .counts.samples = 1000, .cpu_ns = 800000, .counts.source = HP_STACKS_BY_PERF};
     builder_header(&builder)->switches = 100;
     fixture_build();
     struct hp_model *model = results->model;
     assert_float_equal(hp_cost_of(model->arena, model->profile, &functions).cpu_ns, 100 * 1000, 0.01);
-    functions.source = HP_STACKS_BY_TIMERS;
+    functions.counts.source = HP_STACKS_BY_TIMERS;
     assert_float_equal(hp_cost_of(model->arena, model->profile, &functions).cpu_ns, 0, 0.01);
 }
 

@@ -88,11 +88,11 @@ static struct hp_zone_share shares[] = {
 static struct hp_named_stacks example(void)
 {
     static char texts[1000];
-    struct hp_named_stacks stacks = {.period_ns = MS,
-                                     .samples = 78,
-                                     .whole = 77,
-                                     .lost = 2,
-                                     .has_kernel = true,
+    struct hp_named_stacks stacks = {.counts.period_ns = MS,
+                                     .counts.samples = 78,
+                                     .counts.whole = 77,
+                                     .counts.lost = 2,
+                                     .counts.has_kernel = true,
                                      .images = images,
                                      .functions = functions,
                                      .frames = frames,
@@ -248,11 +248,11 @@ static void file_keeps_everything(void **state)
     struct hp_named_stacks read;
     assert_true(hp_stack_file_write(scratch_folder, &written));
     assert_true(hp_stack_file_read(scratch_folder, &read));
-    assert_int_equal(read.period_ns, MS);
-    assert_int_equal(read.samples, 78);
-    assert_int_equal(read.whole, 77);
-    assert_int_equal(read.lost, 2);
-    assert_true(read.has_kernel);
+    assert_int_equal(read.counts.period_ns, MS);
+    assert_int_equal(read.counts.samples, 78);
+    assert_int_equal(read.counts.whole, 77);
+    assert_int_equal(read.counts.lost, 2);
+    assert_true(read.counts.has_kernel);
     assert_string_equal(read.images[0].build_id, "0123ab");
     assert_memory_equal(read.frames, frames, sizeof frames);
     assert_memory_equal(read.nodes, nodes, sizeof nodes);

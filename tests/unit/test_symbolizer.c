@@ -194,7 +194,7 @@ struct seen_label {
 
 static void name_labels(struct seen_label *labels, size_t count, uint64_t period_ns)
 {
-    struct hp_stacks stacks = {.samples = 1, .period_ns = period_ns};
+    struct hp_stacks stacks = {.counts.samples = 1, .counts.period_ns = period_ns};
     struct hp_named_stacks named;
     const struct hp_image_place place = {.path = file};
     const struct hp_image *image = hp_image_set_find(&stacks.images, &place);

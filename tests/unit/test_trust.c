@@ -167,15 +167,15 @@ static void trust_line_shows_the_range_of_overhead(void **state)
 static void trust_line_names_lost_stack_samples(void **state)
 {
     (void)state;
-    struct hp_function_profile functions = {.samples = 5, .source = HP_STACKS_BY_TIMERS};
+    struct hp_function_profile functions = {.counts.samples = 5, .counts.source = HP_STACKS_BY_TIMERS};
     struct hp_trust trust = {.clock = "monotonic", .functions = &functions};
     assert_non_null(strstr(line_of(&trust), "; nothing was lost"));
-    functions.lost = 34;
+    functions.counts.lost = 34;
     assert_non_null(strstr(line_of(&trust), "5 samples by timers in the program; 34 stack samples were lost: no "
                                             "space for them, or their processes had ended"));
     assert_null(strstr(line_of(&trust), "nothing was lost"));
-    functions.lost = 0;
-    functions.allocs_lost = 1;
+    functions.counts.lost = 0;
+    functions.counts.allocs_lost = 1;
     assert_non_null(strstr(line_of(&trust), "; 1 allocation sample was lost: no space for it"));
     assert_null(strstr(line_of(&trust), "nothing was lost"));
 }

@@ -81,9 +81,9 @@ static const struct hp_named_stacks stacks = {.images = images,
                                               .function_count = sizeof functions / sizeof functions[0],
                                               .frame_count = sizeof frames / sizeof frames[0],
                                               .node_count = sizeof nodes / sizeof nodes[0],
-                                              .period_ns = MS,
-                                              .samples = 8,
-                                              .waits = 10};
+                                              .counts.period_ns = MS,
+                                              .counts.samples = 8,
+                                              .counts.waits = 10};
 
 static void waiting_function_of_a_stack(void **state)
 {

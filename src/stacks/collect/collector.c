@@ -128,7 +128,8 @@ static void put_weight(void *unused, const struct hp_waiting_sample *sample, uin
 /* If kernel mode is not sampled, its time is still counted. */
 static void add_count(const struct hp_event *event)
 {
-    const uint64_t most = collector.stacks.period_ns * (collector.stacks.has_kernel ? MOST_PERIODS : 1);
+    const uint64_t most =
+        collector.stacks.counts.period_ns * (collector.stacks.counts.has_kernel ? MOST_PERIODS : 1);
     if (event->processor < HP_PERF_PROCESSORS)
         hp_sample_window_count(&collector.windows[event->processor], event->counted_ns, most, put_weight, NULL);
 }
@@ -136,7 +137,7 @@ static void add_count(const struct hp_event *event)
 static void end_counts(void)
 {
     for (size_t at = 0; at < HP_PERF_PROCESSORS; at++)
-        hp_sample_window_end(&collector.windows[at], collector.stacks.period_ns, put_weight, NULL);
+        hp_sample_window_end(&collector.windows[at], collector.stacks.counts.period_ns, put_weight, NULL);
 }
 
 /*
@@ -187,7 +188,7 @@ static void add_sample(const struct hp_event *event)
     struct hp_process_space *process = hp_space_table_find(&collector.spaces, event->pid);
     struct hp_stacks *stacks = &collector.stacks;
     if (process == NULL) {
-        stacks->lost++;
+        stacks->counts.lost++;
         return;
     }
     struct found found = is_in_exec(event, &process->space) ? (struct found){process_node(process), true, false}
@@ -195,8 +196,8 @@ static void add_sample(const struct hp_event *event)
     if (event->is_kernel)
         found.node =
             hp_stack_tree_below(&stacks->tree, found.node, HP_STACK_KERNEL, call_of(event, &process->space));
-    stacks->whole += found.is_whole;
-    stacks->samples++;
+    stacks->counts.whole += found.is_whole;
+    stacks->counts.samples++;
     if (found.node >= stacks->tree.count)
         return;
     const struct place place = place_of(event, found.node);
@@ -206,7 +207,7 @@ static void add_sample(const struct hp_event *event)
         put_weight(NULL, &(struct hp_waiting_sample){found.node, event->is_kernel}, event->weight_ns);
     else if (event->processor >= HP_PERF_PROCESSORS ||
              !hp_sample_window_add(&collector.windows[event->processor], found.node, event->is_kernel))
-        put_weight(NULL, &(struct hp_waiting_sample){found.node, event->is_kernel}, stacks->period_ns);
+        put_weight(NULL, &(struct hp_waiting_sample){found.node, event->is_kernel}, stacks->counts.period_ns);
 }
 
 /* ---------------------------------------------------------------------------------------------- waiting */
@@ -270,9 +271,9 @@ static void begin_wait(const struct hp_event *event)
         hp_stack_tree_below(&stacks->tree, found.node, HP_STACK_WAITING, place_of_text(event->cause, event->path));
     const struct place place = place_of(event, node);
     collector.waits[event->wait] = place;
-    stacks->waits++;
-    stacks->waits_whole += found.is_whole;
-    stacks->waits_recovered += found.is_recovered;
+    stacks->counts.waits++;
+    stacks->counts.waits_whole += found.is_whole;
+    stacks->counts.waits_recovered += found.is_recovered;
     add_to(&place, HP_STACK_WAITS, 1);
 }
 
@@ -338,14 +339,14 @@ static void add_allocation(const struct hp_event *event)
     struct hp_process_space *process = hp_space_table_find(&collector.spaces, event->pid);
     struct hp_heap_live *heap = heap_of(event->heap);
     if (process == NULL || heap == NULL) {
-        stacks->allocs_lost++;
+        stacks->counts.allocs_lost++;
         return;
     }
     const struct found found = follow_allocation(event, process);
     const struct hp_heap_worth worth = hp_heap_worth(heap, event->bytes_asked, event->mean);
-    stacks->allocs++;
-    stacks->allocs_whole += found.is_whole;
-    stacks->alloc_mean = event->heap_mean;
+    stacks->counts.allocs++;
+    stacks->counts.allocs_whole += found.is_whole;
+    stacks->counts.alloc_mean = event->heap_mean;
     if (found.node >= stacks->tree.count)
         return;
     const struct place place = place_of(event, found.node);
@@ -404,7 +405,7 @@ static void take(const struct hp_event *event)
         add_count(event);
         break;
     case HP_EVENT_LOST:
-        collector.stacks.lost += event->lost;
+        collector.stacks.counts.lost += event->lost;
         break;
     case HP_EVENT_WAITING:
         begin_wait(event);
@@ -431,7 +432,7 @@ static void take_all(bool is_last)
 {
     const uint64_t now = hp_clock_monotonic_ns(), settled = collector.has_perf ? SETTLED_NS : 0;
     struct hp_event *next;
-    collector.stacks.allocs_lost += hp_heap_source_read(is_last);
+    collector.stacks.counts.allocs_lost += hp_heap_source_read(is_last);
     struct hp_event *event = hp_event_take(is_last ? UINT64_MAX : now - settled);
     for (; event != NULL; event = next) {
         next = event->next;
@@ -454,18 +455,18 @@ static void *collect(void *unused)
 
 static void end_source(void)
 {
-    if (collector.stacks.source == HP_STACKS_BY_PERF)
+    if (collector.stacks.counts.source == HP_STACKS_BY_PERF)
         hp_perf_source_end();
-    else if (hp_stacks_are_from_inside(collector.stacks.source))
+    else if (hp_stacks_are_from_inside(collector.stacks.counts.source))
         hp_ring_source_end();
 }
 
 static bool begin(uint64_t period_ns, enum hp_stack_source from)
 {
     collector.has_perf = from == HP_STACKS_BY_PERF;
-    collector.stacks.source = from;
-    collector.stacks.period_ns = period_ns;
-    collector.stacks.has_kernel =
+    collector.stacks.counts.source = from;
+    collector.stacks.counts.period_ns = period_ns;
+    collector.stacks.counts.has_kernel =
         hp_stacks_are_from_inside(from) || (collector.has_perf && hp_perf_source_has_kernel());
     if (!collector.has_perf)
         hp_heap_source_need_maps();
@@ -491,7 +492,7 @@ bool hp_collector_begin(uint32_t pid, uint64_t period_ns, const char *folder, bo
            begin(period_ns, begin_source(pid, period_ns, folder, from_inside));
 }
 
-enum hp_stack_source hp_collector_source(void) { return collector.stacks.source; }
+enum hp_stack_source hp_collector_source(void) { return collector.stacks.counts.source; }
 
 /* The kernel does not report existing mappings; and of existing threads, only their end. */
 bool hp_collector_attach(uint32_t pid, uint64_t period_ns)
@@ -519,12 +520,12 @@ const struct hp_stacks *hp_collector_end(void)
     end_source();
     take_all(true);
     end_counts();
-    if (hp_stacks_are_from_inside(collector.stacks.source)) {
+    if (hp_stacks_are_from_inside(collector.stacks.counts.source)) {
         put_weight(NULL, &(struct hp_waiting_sample){.node = HP_SAMPLE_OF_NONE}, hp_ring_source_unsampled_ns());
-        collector.stacks.refused = hp_ring_source_refused();
+        collector.stacks.counts.refused = hp_ring_source_refused();
     }
     end_heaps();
-    collector.stacks.failed = hp_failed_rings();
+    collector.stacks.counts.failed = hp_failed_rings();
     return &collector.stacks;
 }
 

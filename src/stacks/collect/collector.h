@@ -14,18 +14,7 @@
 struct hp_stacks {
     struct hp_stack_tree tree;
     struct hp_image_set images;
-    uint64_t period_ns;
-    enum hp_stack_source source; /* of samples */
-    bool has_kernel;             /* samples come from kernel mode, too */
-    uint64_t samples, lost;
-    uint64_t refused; /* threads that could not be sampled */
-    struct hp_failed failed;
-    uint64_t whole;                  /* samples whose stack was unwound to the start of its thread */
-    uint64_t waits, waits_whole;     /* the same for threads that were found waiting ... */
-    uint64_t waits_recovered;        /* ... and those with a caller found by scanning the stack */
-    uint64_t allocs, allocs_whole;   /* the same for sampled allocations ... */
-    uint64_t allocs_lost;            /* ... those that are in no sum */
-    uint64_t alloc_mean;             /* bytes between them, as requested */
+    struct hp_stack_counts counts;
     struct hp_text_cache wait_texts; /* what they wait for, by the places of nodes */
     struct hp_pair_table zones;      /* by session (session_numbers.h) and site, plus 1 */
     struct hp_zone_shares shares;    /* of the tree, by these */

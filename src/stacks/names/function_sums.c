@@ -562,21 +562,7 @@ static bool show_names(struct walk *walk, struct hp_function_profile *profile)
 bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_function_profile *ret_profile)
 {
     struct walk walk = {.stacks = stacks};
-    *ret_profile = (struct hp_function_profile){.period_ns = stacks->period_ns,
-                                                .samples = stacks->samples,
-                                                .whole = stacks->whole,
-                                                .lost = stacks->lost,
-                                                .waits = stacks->waits,
-                                                .waits_whole = stacks->waits_whole,
-                                                .waits_recovered = stacks->waits_recovered,
-                                                .allocs = stacks->allocs,
-                                                .allocs_whole = stacks->allocs_whole,
-                                                .allocs_lost = stacks->allocs_lost,
-                                                .alloc_mean = stacks->alloc_mean,
-                                                .has_kernel = stacks->has_kernel,
-                                                .source = stacks->source,
-                                                .refused = stacks->refused,
-                                                .failed = stacks->failed};
+    *ret_profile = (struct hp_function_profile){.counts = stacks->counts};
     if (!begin(&walk) || !show_names(&walk, ret_profile)) {
         end(&walk);
         return false;

@@ -261,7 +261,7 @@ static bool name_zones(struct naming *naming, const struct hp_zone_namer *namer)
 static void fill_in_seen(const struct hp_stacks *stacks, struct hp_event_code *event)
 {
     const struct hp_stack_tree *tree = &stacks->tree;
-    const uint64_t period_ns = stacks->period_ns > 0 ? stacks->period_ns : DEFAULT_PERIOD_NS;
+    const uint64_t period_ns = stacks->counts.period_ns > 0 ? stacks->counts.period_ns : DEFAULT_PERIOD_NS;
     for (size_t at = tree->count; at-- > 1;) {
         const struct hp_stack_node *node = &tree->nodes[at];
         const uint64_t samples =
@@ -294,21 +294,7 @@ static bool name_all(const struct hp_stacks *stacks, const struct hp_zone_namer 
                      struct hp_named_stacks *ret_named)
 {
     struct naming naming = {.stacks = stacks, .named = ret_named};
-    *ret_named = (struct hp_named_stacks){.period_ns = stacks->period_ns,
-                                          .samples = stacks->samples,
-                                          .whole = stacks->whole,
-                                          .lost = stacks->lost,
-                                          .waits = stacks->waits,
-                                          .waits_whole = stacks->waits_whole,
-                                          .waits_recovered = stacks->waits_recovered,
-                                          .allocs = stacks->allocs,
-                                          .allocs_whole = stacks->allocs_whole,
-                                          .allocs_lost = stacks->allocs_lost,
-                                          .alloc_mean = stacks->alloc_mean,
-                                          .has_kernel = stacks->has_kernel,
-                                          .source = stacks->source,
-                                          .refused = stacks->refused,
-                                          .failed = stacks->failed};
+    *ret_named = (struct hp_named_stacks){.counts = stacks->counts};
     choose_lines(&naming);
     const bool is_done = name_images(&naming) && name_nodes(&naming) && name_zones(&naming, namer);
     hp_hash_free(&naming.function_index);

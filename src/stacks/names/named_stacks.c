@@ -23,16 +23,16 @@ struct kept {
 static void count_again(struct hp_named_stacks *named, const struct hp_named_node *node, unsigned path)
 {
     const uint64_t *weight = node->weight;
-    named->samples += weight[HP_STACK_SAMPLES];
-    named->waits += weight[HP_STACK_WAITS];
-    named->allocs += weight[HP_STACK_ALLOC_SAMPLES];
+    named->counts.samples += weight[HP_STACK_SAMPLES];
+    named->counts.waits += weight[HP_STACK_WAITS];
+    named->counts.allocs += weight[HP_STACK_ALLOC_SAMPLES];
     if (!(path & INCOMPLETE)) {
-        named->whole += weight[HP_STACK_SAMPLES];
-        named->waits_whole += weight[HP_STACK_WAITS];
-        named->allocs_whole += weight[HP_STACK_ALLOC_SAMPLES];
+        named->counts.whole += weight[HP_STACK_SAMPLES];
+        named->counts.waits_whole += weight[HP_STACK_WAITS];
+        named->counts.allocs_whole += weight[HP_STACK_ALLOC_SAMPLES];
     }
     if (path & RECOVERED)
-        named->waits_recovered += weight[HP_STACK_WAITS];
+        named->counts.waits_recovered += weight[HP_STACK_WAITS];
 }
 
 static bool is_process(const struct hp_named_node *node)
@@ -76,8 +76,9 @@ bool hp_named_stacks_keep(struct hp_named_stacks *named, const uint32_t *pids, s
     size_t nodes = 1;
     if (kept == NULL)
         return false;
-    named->samples = named->whole = named->waits = named->waits_whole = named->waits_recovered = 0;
-    named->allocs = named->allocs_whole = 0;
+    named->counts.samples = named->counts.whole = named->counts.waits = named->counts.waits_whole =
+        named->counts.waits_recovered = 0;
+    named->counts.allocs = named->counts.allocs_whole = 0;
     memset(named->nodes[0].weight, 0, sizeof named->nodes[0].weight);
     for (size_t at = 1; at < named->node_count; at++) {
         struct hp_named_node node = named->nodes[at];

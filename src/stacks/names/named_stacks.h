@@ -48,15 +48,7 @@ struct hp_named_zone {
 };
 
 struct hp_named_stacks {
-    uint64_t period_ns;
-    uint64_t samples, whole, lost;                /* whole: unwound to the start of the thread */
-    uint64_t waits, waits_whole, waits_recovered; /* the same for threads that were found waiting */
-    uint64_t allocs, allocs_whole, allocs_lost;   /* the same for sampled allocations */
-    uint64_t alloc_mean;                          /* bytes between these, as requested */
-    bool has_kernel;                              /* samples come from kernel mode, too */
-    enum hp_stack_source source;
-    uint64_t refused; /* threads that timers could not sample: they have alternate stacks of the program */
-    struct hp_failed failed;
+    struct hp_stack_counts counts;
     struct hp_named_image *images;
     struct hp_named_function *functions;
     struct hp_named_frame *frames;

@@ -27,9 +27,7 @@ static const char magic[8] = "hpstacks";
 struct file_header {
     char magic[8];
     uint32_t version, flags;
-    uint64_t period_ns, samples, whole, lost;
-    uint64_t waits, waits_whole, waits_recovered;
-    uint64_t allocs, allocs_whole, allocs_lost, alloc_mean;
+    uint64_t counts[11]; /* the first fields of struct hp_stack_counts */
     uint64_t text_bytes;
     uint32_t images, functions, frames, nodes;
     uint32_t zones, shares;
@@ -48,6 +46,7 @@ struct file_function {
 _Static_assert(sizeof(struct file_header) == 152 && sizeof(struct file_image) == 8 &&
                    sizeof(struct file_function) == 12,
                "no gaps");
+_Static_assert(offsetof(struct hp_stack_counts, refused) == sizeof((struct file_header){0}.counts), "all numbers");
 _Static_assert(sizeof(struct hp_named_frame) == 8 && sizeof(struct hp_zone_share) == 8 + 8 * HP_STACK_WEIGHTS &&
                    sizeof(struct hp_named_node) == 24 + 8 * HP_STACK_WEIGHTS,
                "these are in the file as they are in memory");
@@ -84,37 +83,27 @@ static bool write_tables(FILE *file, const struct hp_named_stacks *stacks)
     return !ferror(file);
 }
 
-static uint32_t refused_flags(uint64_t refused)
+static uint32_t flags_of(const struct hp_stack_counts *counts)
 {
-    return (uint32_t)(refused < MOST_REFUSED ? refused : MOST_REFUSED) << REFUSED_FROM;
+    const uint64_t refused = counts->refused < MOST_REFUSED ? counts->refused : MOST_REFUSED;
+    return (counts->has_kernel ? HAS_KERNEL : 0) | (counts->source == HP_STACKS_BY_TIMERS ? BY_TIMERS : 0) |
+           (counts->source == HP_STACKS_BY_PROGRAM ? BY_PROGRAM : 0) | (uint32_t)refused << REFUSED_FROM;
 }
 
 static bool write_all(FILE *file, const struct hp_named_stacks *stacks)
 {
-    struct file_header header = {
-        .version = VERSION,
-        .flags = (stacks->has_kernel ? HAS_KERNEL : 0) | (stacks->source == HP_STACKS_BY_TIMERS ? BY_TIMERS : 0) |
-                 (stacks->source == HP_STACKS_BY_PROGRAM ? BY_PROGRAM : 0) | refused_flags(stacks->refused),
-        .period_ns = stacks->period_ns,
-        .samples = stacks->samples,
-        .whole = stacks->whole,
-        .lost = stacks->lost,
-        .waits = stacks->waits,
-        .waits_whole = stacks->waits_whole,
-        .waits_recovered = stacks->waits_recovered,
-        .allocs = stacks->allocs,
-        .allocs_whole = stacks->allocs_whole,
-        .allocs_lost = stacks->allocs_lost,
-        .alloc_mean = stacks->alloc_mean,
-        .text_bytes = stacks->text_bytes,
-        .images = (uint32_t)stacks->image_count,
-        .functions = (uint32_t)stacks->function_count,
-        .frames = (uint32_t)stacks->frame_count,
-        .nodes = (uint32_t)stacks->node_count,
-        .zones = (uint32_t)stacks->zone_count,
-        .shares = (uint32_t)stacks->share_count,
-        .failed = stacks->failed};
+    struct file_header header = {.version = VERSION,
+                                 .flags = flags_of(&stacks->counts),
+                                 .text_bytes = stacks->text_bytes,
+                                 .images = (uint32_t)stacks->image_count,
+                                 .functions = (uint32_t)stacks->function_count,
+                                 .frames = (uint32_t)stacks->frame_count,
+                                 .nodes = (uint32_t)stacks->node_count,
+                                 .zones = (uint32_t)stacks->zone_count,
+                                 .shares = (uint32_t)stacks->share_count,
+                                 .failed = stacks->counts.failed};
     memcpy(header.magic, magic, sizeof magic);
+    memcpy(header.counts, &stacks->counts, sizeof header.counts);
     return fwrite(&header, sizeof header, 1, file) == 1 && write_tables(file, stacks);
 }
 
@@ -319,24 +308,15 @@ bool hp_stack_file_parse(const void *start, size_t size, struct hp_named_stacks 
     errno = EINVAL;
     if (!take(&bytes, (char *)&header + common, sizeof header - common))
         return false;
-    *ret_stacks = (struct hp_named_stacks){.period_ns = header.period_ns,
-                                           .samples = header.samples,
-                                           .whole = header.whole,
-                                           .lost = header.lost,
-                                           .waits = header.waits,
-                                           .waits_whole = header.waits_whole,
-                                           .waits_recovered = header.waits_recovered,
-                                           .allocs = header.allocs,
-                                           .allocs_whole = header.allocs_whole,
-                                           .allocs_lost = header.allocs_lost,
-                                           .alloc_mean = header.alloc_mean,
-                                           .has_kernel = header.flags & HAS_KERNEL,
-                                           .refused = header.flags >> REFUSED_FROM,
-                                           .failed = header.failed,
-                                           .source = header.flags & BY_TIMERS    ? HP_STACKS_BY_TIMERS
-                                                     : header.flags & BY_PROGRAM ? HP_STACKS_BY_PROGRAM
-                                                     : header.samples > 0        ? HP_STACKS_BY_PERF
-                                                                                 : HP_STACKS_BY_NOBODY};
+    struct hp_stack_counts *counts = &ret_stacks->counts;
+    memcpy(counts, header.counts, sizeof header.counts);
+    counts->has_kernel = header.flags & HAS_KERNEL;
+    counts->refused = header.flags >> REFUSED_FROM;
+    counts->failed = header.failed;
+    counts->source = header.flags & BY_TIMERS    ? HP_STACKS_BY_TIMERS
+                     : header.flags & BY_PROGRAM ? HP_STACKS_BY_PROGRAM
+                     : counts->samples > 0       ? HP_STACKS_BY_PERF
+                                                 : HP_STACKS_BY_NOBODY;
     if (take_all(&bytes, &header, ret_stacks))
         return true;
     hp_named_stacks_free(ret_stacks);

@@ -218,9 +218,10 @@ void hp_draw_stacks(struct hp_console *console, struct hp_screen *screen)
     }
     const uint32_t root = root_of(flame);
     snprintf(bytes, sizeof bytes, "all threads   %s samples, %.0f %% with complete stacks",
-             hp_figure(rate, HP_FIGURE_COUNT, (double)console->stacks.samples),
-             console->stacks.samples > 0 ? 100 * (double)console->stacks.whole / (double)console->stacks.samples
-                                         : 0);
+             hp_figure(rate, HP_FIGURE_COUNT, (double)console->stacks.counts.samples),
+             console->stacks.counts.samples > 0
+                 ? 100 * (double)console->stacks.counts.whole / (double)console->stacks.counts.samples
+                 : 0);
     if (root > 0)
         snprintf(bytes, sizeof bytes, "only %.120s   Backspace: all", name_of(console, root));
     if (at + 4 < screen->columns)

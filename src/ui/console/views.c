@@ -75,7 +75,7 @@ static bool has_data(const struct hp_console *console, const struct hp_section_t
         return true;
     /* Stacks are of the whole run, in any window. */
     if (strcmp(type->name, "functions") == 0 || strcmp(type->name, "alloc-functions") == 0)
-        return console->has_stacks && (type->name[0] == 'f' || console->found.allocs > 0);
+        return console->has_stacks && (type->name[0] == 'f' || console->found.counts.allocs > 0);
     return type->has_data == NULL || console->watched.range == NULL || type->has_data(console->watched.range);
 }
 
