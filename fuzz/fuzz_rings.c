@@ -14,8 +14,8 @@
 #include "check.h"
 #include "event_queue.h"
 #include "heap_live.h"
-#include "heap_source.h"
 #include "input.h"
+#include "sources.h"
 
 static ssize_t pread_of_changing(int fd, void *to, size_t bytes, off_t offset);
 

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "arguments.h"
-#include "code_range.h"
 #include "command.h"
 #include "debug_servers.h"
 #include "files.h"
+#include "function_starts.h"
 #include "growing_array.h"
 #include "line_sums.h"
 #include "process.h"

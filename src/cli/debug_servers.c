@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "command.h"
-#include "debuginfod.h"
+#include "debug_file.h"
 #include "find_file.h"
 
 void hp_debug_servers_allow(const struct hp_settings *settings)

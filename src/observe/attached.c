@@ -14,9 +14,9 @@
 #include "proc_sampler.h"
 #include "process.h"
 #include "session_dirs.h"
+#include "task_events.h"
 #include "task_files.h"
 #include "thread_usage.h"
-#include "used_time.h"
 
 #define TEXT_BYTES 8192u
 

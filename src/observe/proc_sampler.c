@@ -20,16 +20,13 @@
 #include "files.h"
 #include "process.h"
 #include "raw_call.h"
-#include "sampler_state.h"
 #include "task_files.h"
 
-/* --------------------------------------------------------------------------------------------------- wait place */
+/* ----------------------------------------------------------------------------------------- where a thread waits */
 
 /*
- * Where a thread waits: the innermost open zone of its record in the session, which another process may write at
+ * The innermost open zone of its record in the session, which another process may write at
  * the same time. Every offset is checked.
- *
- * The zones of threads that wait, read from the session of their process.
  */
 /* The place of another thread: a node and its site, or zeros. */
 struct hp_wait_place {
@@ -200,8 +197,6 @@ static struct hp_wait_place wait_place_of(struct hp_proc_sampler *sampler, uint3
 /*
  * The kernel's numbers for a thread: /proc/PID/task/TID/schedstat. Its file stays open while the budget of the
  * sampler allows it, which saves a path lookup per sample.
- *
- * schedstat files of threads.
  */
 struct hp_account {
     uint64_t ran, ready, slices;
@@ -246,12 +241,10 @@ static bool account_read(const struct hp_proc_sampler *sampler, const struct hp_
     return true;
 }
 
-/* ------------------------------------------------------------------------------------------------- wait entries */
+/* ------------------------------------------------------------------------------------------- the table of waits */
 
 /*
  * The sampler's table of waits: one entry per place, cause, system call and what it was for. Threads share entries.
- *
- * Entries of a session's table of waits.
  */
 #define HP_NO_ENTRY (-1)
 #define HP_NO_ROOM (-2)
@@ -322,12 +315,10 @@ static void wait_credit(struct hp_proc_sampler *sampler, struct hp_watched *thre
     hp_thread_usage_wait(&thread->usage, entry->cause, ns);
 }
 
-/* ------------------------------------------------------------------------------------------------- proc sampler */
+/* -------------------------------------------------------------------------------------------- a thread */
 
 #define KERNEL_HZ 100u     /* unit of the kernel's start times of threads, on every machine */
 #define RUNNING_WINDOW 16u /* samples */
-
-/* -------------------------------------------------------------------------------------------- a thread */
 
 /*
  * Its waiting time since it is observed. While it runs, this may be too large by what the kernel has not counted

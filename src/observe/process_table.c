@@ -15,7 +15,6 @@
 #include "hash_index.h"
 #include "task_events.h"
 #include "task_files.h"
-#include "used_time.h"
 
 #define MOST_PROCESSES 100000u
 #define MOST_LIVING 512u /* processes polled in /proc where the kernel sends no events */

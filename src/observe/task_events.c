@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "clock.h"
@@ -132,4 +133,26 @@ void hp_task_events_end(void)
     free(events.waiting);
     events.waiting = NULL;
     events.waiting_count = events.waiting_capacity = 0;
+}
+
+/* ----------------------------------------------------------------------------------------------------- CPU time */
+
+uint64_t hp_used_by(uint32_t pid)
+{
+    clockid_t clock;
+    struct timespec time;
+    if (clock_getcpuclockid((pid_t)pid, &clock) != 0 || clock_gettime(clock, &time) != 0)
+        return 0;
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static uint64_t ns_of(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
+}
+
+uint64_t hp_used_by_children(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_CHILDREN, &usage) == 0 ? ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime) : 0;
 }

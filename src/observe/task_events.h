@@ -1,7 +1,8 @@
 /*
- * Kernel events about the processes of a run: fork, exec and exit. They come from perf, which follows all
- * descendants of a process, as `perf record` does, and needs no privileges where kernel.perf_event_paranoid is 2 or
- * less. The processes are not touched. SPDX-License-Identifier: MIT
+ * What the kernel tells about other processes: events of those of a run (fork, exec and exit), and CPU time.
+ *
+ * Events come from perf, which follows all descendants of a process, as `perf record` does, and needs no privileges
+ * where kernel.perf_event_paranoid is 2 or less. The processes are not touched. SPDX-License-Identifier: MIT
  */
 #ifndef HP_OBSERVE_TASK_EVENTS_H
 #define HP_OBSERVE_TASK_EVENTS_H
@@ -38,5 +39,11 @@ typedef void hp_take_event(const struct hp_task_event *event);
 void hp_task_events_take(hp_take_event *take, bool is_last);
 
 void hp_task_events_end(void);
+
+/* CPU time of all threads of a process, including ended ones. 0: no such process. */
+uint64_t hp_used_by(uint32_t pid);
+
+/* Of all reaped children and the children that they reaped. */
+uint64_t hp_used_by_children(void);
 
 #endif

@@ -27,8 +27,8 @@
 #include "process.h"
 #include "program_file.h"
 #include "session_dirs.h"
+#include "task_events.h"
 #include "text.h"
-#include "used_time.h"
 
 /* ---------------------------------------------------------------------------------------------------- load cost */
 

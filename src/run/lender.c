@@ -19,13 +19,13 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "failed_rings.h"
 #include "files.h"
 #include "growing_array.h"
 #include "layout.h"
 #include "process.h"
 #include "process_table.h"
 #include "quiet_thread.h"
+#include "ring_reader.h"
 #include "session_dirs.h"
 #include "session_file.h"
 #include "stack_ring.h"

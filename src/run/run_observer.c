@@ -30,9 +30,9 @@
 #include "session_dirs.h"
 #include "session_file.h"
 #include "session_numbers.h"
+#include "sources.h"
 #include "task_files.h"
 #include "text.h"
-#include "wait_source.h"
 #include "wait_stacks.h"
 
 #define MOST_PROCESSES 128u /* at a time; further ones wait for a free place */

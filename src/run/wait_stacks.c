@@ -3,10 +3,10 @@
 
 #include <string.h>
 
+#include "sources.h"
 #include "system_calls.h"
 #include "text.h"
 #include "wait_profile.h"
-#include "wait_source.h"
 
 /*
  * "disk: /data/x.db", "pipe": the numbers of unnamed pipes and sockets are left out, since they tell users nothing.

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "clock.h"
-#include "debuginfod.h"
+#include "debug_file.h"
 #include "scratch_folder.h"
 
 #define MINUTE UINT64_C(60000000000)

@@ -14,7 +14,6 @@
 #include "fake_kernel.h"
 #include "process_table.h"
 #include "task_events.h"
-#include "used_time.h"
 
 #define SHELL 100u
 #define KIN 101u

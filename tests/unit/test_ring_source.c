@@ -13,9 +13,9 @@
 
 #include "event_queue.h"
 #include "files.h"
-#include "ring_source.h"
 #include "scratch_folder.h"
 #include "session_numbers.h"
+#include "sources.h"
 #include "space_table.h"
 #include "stack_ring.h"
 

@@ -18,8 +18,7 @@
 
 #include <cmocka.h>
 
-#include "calls.h"
-#include "kernel_entry.h"
+#include "instructions.h"
 #include "stack_chain.h"
 #include "unwind.h"
 #include "unwind_table.h"

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "function_sums.h"
-#include "waiters.h"
+#include "named_stacks.h"
 
 #define MS UINT64_C(1000000)
 #define PLACE(cause, text) ((uint64_t)(cause) << 32 | (text))

@@ -9,7 +9,6 @@
 #include "image_set.h"
 #include "stack_tree.h"
 #include "text_cache.h"
-#include "zone_shares.h"
 
 struct hp_stacks {
     struct hp_stack_tree tree;

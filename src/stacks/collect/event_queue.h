@@ -1,6 +1,6 @@
 /*
- * Events of a run, in order of time: from the kernel, one queue per CPU (perf_source.h), from the processes
- * themselves (ring_source.h), and from the observer of waiting threads (wait_source.h). They are queued here until
+ * Events of a run, in order of time: from the kernel, one queue per CPU (perf_source.c), from the processes
+ * themselves (ring_source.c), and from the observer of waiting threads (wait_source.c). They are queued here until
  * the collector takes them. SPDX-License-Identifier: MIT
  */
 #ifndef HP_COLLECT_EVENT_QUEUE_H

@@ -4,7 +4,7 @@
  * A ring is found by its name in the folder, read until its process has ended, and then removed. Runs can have
  * thousands of processes, so at most one descriptor per live process is open. SPDX-License-Identifier: MIT
  */
-#include "heap_source.h"
+#include "sources.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,6 @@
 
 #include "clock.h"
 #include "event_queue.h"
-#include "failed_rings.h"
 #include "growing_array.h"
 #include "process.h"
 #include "ring_reader.h"

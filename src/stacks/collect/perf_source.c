@@ -5,7 +5,7 @@
  * has only the size that it needs. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1 /* syscall */
-#include "perf_source.h"
+#include "sources.h"
 
 #include <poll.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * on. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1 /* syscall */
-#include "ring_source.h"
+#include "sources.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +19,6 @@
 
 #include "clock.h"
 #include "event_queue.h"
-#include "failed_rings.h"
 #include "files.h"
 #include "quiet_thread.h"
 #include "ring_reader.h"

@@ -1,6 +1,6 @@
 /* Stacks of waiting threads. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1 /* process_vm_readv */
-#include "wait_source.h"
+#include "sources.h"
 
 #include <stdlib.h>
 #include <string.h>

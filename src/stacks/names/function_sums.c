@@ -8,7 +8,6 @@
 #include "named_stacks.h"
 #include "shown_names.h"
 #include "text.h"
-#include "waiters.h"
 
 /* ---------------------------------------------------------------------------------------------------- heap sums */
 

@@ -11,7 +11,6 @@
 #include "symbolizer.h"
 #include "system_calls.h"
 #include "text.h"
-#include "waiters.h"
 
 #define MOST_INLINED 32u
 #define MOST_NAME 300u

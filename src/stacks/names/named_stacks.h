@@ -11,7 +11,6 @@
 
 #include "function_profile.h"
 #include "stack_tree.h"
-#include "zone_shares.h"
 
 #define HP_OWN_NAME "<hotpath>"      /* what hotpath itself does in the program */
 #define HP_WAITING_NAME "[waiting: " /* prefix of functions that are wait causes; they end with a bracket */
@@ -82,5 +81,24 @@ void hp_named_stacks_free(struct hp_named_stacks *named);
  * the run. False: no memory, nothing is changed.
  */
 bool hp_named_stacks_keep(struct hp_named_stacks *named, const uint32_t *pids, size_t count);
+
+/* ------------------------------------------------------------------------------------------ functions that wait */
+
+/*
+ * The innermost function of a waiting stack is in the C library, on behalf of its
+ * caller: that one is the waiter.
+ */
+
+#define HP_NO_FUNCTION UINT32_MAX
+
+/* Whether a file is of the C library; whether a file, or an image, is that or one of the compiler's libraries. */
+bool hp_is_c_library(const char *path);
+bool hp_is_system_path(const char *path);
+bool hp_is_system_library(const struct hp_named_stacks *stacks, uint32_t image);
+
+/*
+ * The waiter on the stack that ends with a node of HP_STACK_WAITING. HP_NO_FUNCTION: nothing of the stack is known.
+ */
+uint32_t hp_waiter_of(const struct hp_named_stacks *stacks, uint32_t node);
 
 #endif

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "elf_file.h"
+#include "named_stacks.h"
 #include "range_index.h"
 #include "text.h"
-#include "waiters.h"
 
 struct cleaning {
     const struct hp_stacks *from;

@@ -15,4 +15,20 @@
 bool hp_debug_file_open(const struct hp_image_file *file, const char *path, const char *sysroot,
                         struct hp_image_file *ret_debug);
 
+/* ------------------------------------------------------------------------------------- debug files from servers */
+
+/*
+ * By the program debuginfod-find of elfutils, which knows the protocol and has a cache. No server is asked unless
+ * it was allowed.
+ */
+
+/* Allows asking the servers in DEBUGINFOD_URLS. */
+void hp_debuginfod_allow(void);
+
+/* By the build-id of a file. False: not allowed, not found, or the result belongs to another file. */
+bool hp_debuginfod_open(const struct hp_image_file *file, struct hp_image_file *ret_debug);
+
+/* Whether the user pressed Ctrl-C meanwhile: no more servers are asked, and nothing else changes. */
+bool hp_debuginfod_is_cut_short(void);
+
 #endif

@@ -5,7 +5,7 @@
 #ifndef HP_UNWIND_CFI_H
 #define HP_UNWIND_CFI_H
 
-#include "rule.h"
+#include "rules.h"
 
 struct hp_cfi {
     const struct hp_machine *machine;

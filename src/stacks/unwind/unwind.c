@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "bytes.h"
-#include "calls.h"
 #include "growing_array.h"
+#include "instructions.h"
 #include "machine.h"
 #include "unwind_table.h"
 

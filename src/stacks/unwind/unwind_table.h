@@ -8,7 +8,7 @@
 
 #include "cfi.h"
 #include "image_file.h"
-#include "rule_set.h"
+#include "rules.h"
 
 #define HP_UNWIND_SECTIONS 3u
 

@@ -1,5 +1,5 @@
 /* The distinct rules of an image, by hash. SPDX-License-Identifier: MIT */
-#include "rule_set.h"
+#include "rules.h"
 
 #include <stdlib.h>
 #include <string.h>
