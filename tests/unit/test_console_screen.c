@@ -129,23 +129,24 @@ static struct hp_arena arena;
 static const char *const names[] = {"reserve_stock", "a_function_with_a_rather_long_name", "lex", "f"};
 
 /* As that of functions: what leaves first has the highest rank. */
+static void show(struct hp_table_fields *to, size_t at)
+{
+    HP_SHOW(to, names[at % 4], "name", "Function", HP_CELL_NAME, HP_FIGURE_TEXT, 16);
+    HP_SHOW(to, at + 1, "own", "Own", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5);
+    HP_SHOW(to, 12.5, "share", "Share", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 7, 2);
+    HP_SHOW(to, "lock 79 %", "mostly", "Mostly", HP_CELL_TEXT, HP_FIGURE_TEXT, 12);
+    HP_SHOW(to, 917000, "p50", "P50", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 3);
+    HP_SHOW_LATER(to, "alloc", "Alloc/s", HP_CELL_FIGURE, HP_FIGURE_BYTES_, 7, 4);
+}
+
 static void make_table(struct hp_table *table, size_t count)
 {
     *table = (struct hp_table){.key = "test", .sort = "own"};
-    hp_table_add(table, "name", "Function", HP_CELL_NAME, HP_FIGURE_TEXT)->width = 16;
-    hp_table_add(table, "own", "Own", HP_CELL_FIGURE, HP_FIGURE_THREADS)->width = 5;
-    hp_table_add(table, "share", "Share", HP_CELL_FIGURE, HP_FIGURE_PERCENT)->rank = 2;
-    hp_table_add(table, "mostly", "Mostly", HP_CELL_TEXT, HP_FIGURE_TEXT)->width = 12;
-    hp_table_add(table, "p50", "P50", HP_CELL_FIGURE, HP_FIGURE_NS)->rank = 3;
-    hp_table_add(table, "alloc", "Alloc/s", HP_CELL_FIGURE, HP_FIGURE_BYTES_)->rank = 4;
+    show(&(struct hp_table_fields){.table = table}, 0);
     struct hp_table_row *rows = hp_table_make_rows(table, &arena, count);
     for (size_t at = 0; at < count; at++) {
         rows[at].id = at + 1;
-        rows[at].cells[0] = (struct hp_table_cell){.has_value = true, .text = names[at % 4]};
-        rows[at].cells[1] = (struct hp_table_cell){.has_value = true, .number = (double)(at + 1)};
-        rows[at].cells[2] = (struct hp_table_cell){.has_value = true, .number = 12.5};
-        rows[at].cells[3] = (struct hp_table_cell){.has_value = true, .text = "lock 79 %"};
-        rows[at].cells[4] = (struct hp_table_cell){.has_value = true, .number = 917000};
+        show(&(struct hp_table_fields){.table = table, .row = &rows[at]}, at);
     }
 }
 

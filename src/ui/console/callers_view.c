@@ -18,6 +18,7 @@ struct turned {
     double elapsed, sum;
     uint32_t *origins, *currents; /* of all rows with own time */
     size_t made, room;
+    size_t from, to; /* the part of these lists that is the row being filled */
 };
 
 #define MOST_TURNED 4000u
@@ -38,33 +39,50 @@ static double turned_time(const struct turned *turned, size_t from, size_t to)
 }
 
 /* Per second, of those that have a value: functions have calls, tasks polls. */
-static void set_rate(const struct turned *turned, struct hp_table_cell *cell, size_t column, size_t from, size_t to)
+static struct hp_table_cell rate_of(const struct turned *turned, size_t column)
 {
     double sum = 0;
     bool has_value = false;
-    for (size_t at = from; at < to; at++) {
+    for (size_t at = turned->from; at < turned->to; at++) {
         const struct hp_cell *its = &turned->section->rows[turned->origins[at]].cells[column];
         has_value |= its->has_value;
         sum += its->has_value ? (double)its->count : 0;
     }
-    hp_view_set_number(cell, has_value, sum * 1e9 / turned->elapsed);
+    return (struct hp_table_cell){.has_value = has_value, .number = sum * 1e9 / turned->elapsed};
+}
+
+static double own_of(const struct turned *turned)
+{
+    return turned_time(turned, turned->from, turned->to) / turned->elapsed;
+}
+
+static void show_callers(struct hp_table_fields *to, const struct turned *turned)
+{
+    HP_SHOW(to, turned_name(turned, turned->currents[turned->from]), "name", "Callers", HP_CELL_NAME,
+            HP_FIGURE_TEXT, 24, 0, "Callers, indented below a function.");
+    HP_SHOW(to, own_of(turned), "own", "Own", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 0,
+            "Threads in the function itself on this call path, on average.");
+    HP_SHOW_IF(to, turned->sum > 0, turned->sum > 0 ? 100 * own_of(turned) / turned->sum : 0, "share", "Share",
+               HP_CELL_FIGURE, HP_FIGURE_PERCENT, 6, 1, "Of the time of all threads in functions.");
+    HP_SHOW(to, rate_of(turned, turned->calls), "calls_s", "Calls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7, 2,
+            "Calls per second on this path.");
+    if (turned->polls < turned->section->column_count)
+        HP_SHOW(to, rate_of(turned, turned->polls), "polls_s", "Polls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7, 3,
+                "How often tasks ran on this path, per second.");
 }
 
 static void make_turned_row(struct turned *turned, size_t from, size_t to, unsigned depth, uint64_t id)
 {
     struct hp_table *table = &turned->console->table;
     struct hp_table_row *row = &table->rows[turned->made];
-    const double time = turned_time(turned, from, to) / turned->elapsed;
+    struct hp_table_fields fields = {.table = table, .row = row};
     row->id = id;
     row->index = turned->made++;
     row->depth = depth;
-    row->is_folded = hp_view_is_folded(turned->console->view, id);
-    hp_view_set_text(&row->cells[0], turned_name(turned, turned->currents[from]));
-    hp_view_set_number(&row->cells[1], true, time);
-    hp_view_set_number(&row->cells[2], turned->sum > 0, turned->sum > 0 ? 100 * time / turned->sum : 0);
-    set_rate(turned, &row->cells[3], turned->calls, from, to);
-    if (turned->polls < turned->section->column_count)
-        set_rate(turned, &row->cells[4], turned->polls, from, to);
+    row->is_folded = hp_table_is_folded(turned->console->view, id);
+    turned->from = from;
+    turned->to = to;
+    show_callers(&fields, turned);
 }
 
 /* Entries of one name, adjacent in the list. */
@@ -151,23 +169,13 @@ void hp_view_callers(struct hp_console *console, const struct hotpath_section *s
     struct hp_table *table = &console->table;
     struct turned turned = {.section = section,
                             .console = console,
-                            .name = hp_section_find_column(section, "name", 4),
-                            .self = hp_section_find_column(section, "self_ns", 7),
-                            .calls = hp_section_find_column(section, "calls", 5),
+                            .name = hp_section_column(section, "name"),
+                            .self = hp_section_column(section, "self_ns"),
+                            .calls = hp_section_column(section, "calls"),
                             .polls = hp_view_polls_column(section),
                             .elapsed = console->watched.elapsed_ns > 0 ? (double)console->watched.elapsed_ns : 1,
                             .room = MOST_TURNED};
-    hp_view_add(table, "name", "Callers", HP_CELL_NAME, HP_FIGURE_TEXT, 24, 0,
-                "Callers, indented below a function.");
-    hp_view_add(table, "own", "Own", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 0,
-                "Threads in the function itself on this call path, on average.");
-    hp_view_add(table, "share", "Share", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 6, 1,
-                "Of the time of all threads in functions.");
-    hp_view_add(table, "calls_s", "Calls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7, 2,
-                "Calls per second on this path.");
-    if (turned.polls < section->column_count)
-        hp_view_add(table, "polls_s", "Polls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7, 3,
-                    "How often tasks ran on this path, per second.");
+    show_callers(&(struct hp_table_fields){.table = table}, &turned);
     table->is_tree = true;
     table->if_empty = section->if_empty;
     turned.origins = hp_arena_take_array(&console->arena, section->row_count + 1, sizeof *turned.origins);

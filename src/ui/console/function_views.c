@@ -1,7 +1,6 @@
 /*
- * Tables of functions in the current window. A view is a list of columns, and each column has a function that fills
- * its cell. Cells that need to visit all threads are filled later, only for visible rows.
- * SPDX-License-Identifier: MIT
+ * Tables of functions in the current window. Cells that need to visit all threads are filled later, only for
+ * visible rows. SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +54,7 @@ struct filling {
     struct hp_console *console;
     const struct hp_watched_function *function;
     bool is_idle;
+    bool has_tasks;     /* among the functions */
     bool has_cpu;       /* CPU time was sampled */
     double cpus, bytes; /* of all functions */
 };
@@ -77,271 +77,159 @@ static const char *mostly_of(struct hp_arena *arena, const struct hp_watched_fun
     return hp_arena_copy(arena, text, strlen(text));
 }
 
-static void fill_name(const struct filling *filling, struct hp_table_cell *cell)
+static struct hp_table_cell bar_of(const struct hp_watched_function *function)
 {
-    hp_view_set_text(cell, filling->function->name);
+    return (struct hp_table_cell){
+        .has_value = true, .number = function->own, .values = function->knows_parts ? function->parts : NULL};
 }
 
-static void fill_own(const struct filling *filling, struct hp_table_cell *cell)
-{
-    hp_view_set_number(cell, true, filling->function->own);
-}
-
-static void fill_total(const struct filling *filling, struct hp_table_cell *cell)
-{
-    hp_view_set_number(cell, true, filling->function->total);
-}
-
-static void fill_share(const struct filling *filling, struct hp_table_cell *cell)
-{
-    hp_view_set_number(cell, filling->function->has_share && !filling->is_idle,
-                       hp_console_share(filling->console, filling->function));
-}
-
-static void fill_bar(const struct filling *filling, struct hp_table_cell *cell)
-{
-    hp_view_set_number(cell, true, filling->function->own);
-    cell->values = filling->function->knows_parts ? filling->function->parts : NULL;
-}
-
-static void fill_mostly(const struct filling *filling, struct hp_table_cell *cell)
-{
-    hp_view_set_text(cell, mostly_of(&filling->console->arena, filling->function));
-}
-
-static void fill_calls_s(const struct filling *filling, struct hp_table_cell *cell)
-{
-    hp_view_set_number(cell, filling->function->has_calls, filling->function->calls_per_second);
-}
-
-static void fill_polls_s(const struct filling *filling, struct hp_table_cell *cell)
-{
-    hp_view_set_number(cell, filling->function->is_task, filling->function->polls_per_second);
-}
-
-static void fill_calls(const struct filling *filling, struct hp_table_cell *cell)
-{
-    hp_view_set_number(cell, filling->function->has_calls, filling->function->calls);
-}
-
-static void fill_average(const struct filling *filling, struct hp_table_cell *cell)
-{
-    hp_view_set_number(cell, filling->function->has_average, filling->function->average_ns);
-}
-
-/* A 0 among times is left out. */
-static void fill_some_bytes(const struct filling *filling, struct hp_table_cell *cell)
-{
-    const double bytes = filling->function->bytes_per_second;
-    hp_view_set_number(cell, filling->function->has_bytes && bytes > 0, bytes);
-}
-
-static void fill_bytes(const struct filling *filling, struct hp_table_cell *cell)
-{
-    hp_view_set_number(cell, filling->function->has_bytes, filling->function->bytes_per_second);
-}
-
-static void fill_bytes_share(const struct filling *filling, struct hp_table_cell *cell)
-{
-    if (filling->bytes > 0)
-        hp_view_set_number(cell, filling->function->has_bytes,
-                           100 * filling->function->bytes_per_second / filling->bytes);
-}
-
-static void fill_bytes_call(const struct filling *filling, struct hp_table_cell *cell)
-{
-    const double calls = filling->function->calls_per_second;
-    if (calls > 0)
-        hp_view_set_number(cell, filling->function->has_bytes, filling->function->bytes_per_second / calls);
-}
-
-static void fill_cpu(const struct filling *filling, struct hp_table_cell *cell)
-{
-    hp_view_set_number(cell, knows_cpu(filling), cpu_of(filling->function));
-}
-
-static void fill_cpu_share(const struct filling *filling, struct hp_table_cell *cell)
-{
-    if (filling->cpus > 0)
-        hp_view_set_number(cell, knows_cpu(filling), 100 * cpu_of(filling->function) / filling->cpus);
-}
-
-static void fill_user(const struct filling *filling, struct hp_table_cell *cell)
-{
-    hp_view_set_number(cell, knows_cpu(filling), filling->function->parts[HP_PART_USER]);
-}
-
-static void fill_kernel(const struct filling *filling, struct hp_table_cell *cell)
-{
-    hp_view_set_number(cell, knows_cpu(filling), filling->function->parts[HP_PART_KERNEL]);
-}
-
-static void fill_busy(const struct filling *filling, struct hp_table_cell *cell)
-{
-    if (filling->function->own > 0)
-        hp_view_set_number(cell, knows_cpu(filling), 100 * cpu_of(filling->function) / filling->function->own);
-}
-
-static void fill_cpu_call(const struct filling *filling, struct hp_table_cell *cell)
-{
-    const double calls = filling->function->calls_per_second;
-    if (calls > 0)
-        hp_view_set_number(cell, knows_cpu(filling), cpu_of(filling->function) * 1e9 / calls);
-}
-
-static void fill_waiting(const struct filling *filling, struct hp_table_cell *cell)
+static double waiting_of(const struct hp_watched_function *function)
 {
     double waiting = 0;
     for (unsigned part = HP_PART_QUEUE; part < HP_PARTS; part++)
-        waiting += filling->function->parts[part];
-    hp_view_set_number(cell, filling->function->knows_parts, waiting);
+        waiting += function->parts[part];
+    return waiting;
 }
 
-static void fill_part(const struct filling *filling, struct hp_table_cell *cell, enum hp_activity part)
+/* Per call; 0: there were none. */
+static double per_call(const struct hp_watched_function *function, double per_second)
 {
-    const double threads = filling->function->parts[part];
-    hp_view_set_number(cell, filling->function->knows_parts && threads > 0, threads);
+    return function->calls_per_second > 0 ? per_second / function->calls_per_second : 0;
 }
 
-static void fill_lock(const struct filling *filling, struct hp_table_cell *cell)
+static bool waits_in(const struct filling *filling, enum hp_activity part)
 {
-    fill_part(filling, cell, HP_PART_LOCK);
+    return filling->function->knows_parts && filling->function->parts[part] > 0;
 }
 
-static void fill_disk(const struct filling *filling, struct hp_table_cell *cell)
-{
-    fill_part(filling, cell, HP_PART_DISK);
-}
-
-static void fill_network(const struct filling *filling, struct hp_table_cell *cell)
-{
-    fill_part(filling, cell, HP_PART_NETWORK);
-}
-
-static void fill_sleep(const struct filling *filling, struct hp_table_cell *cell)
-{
-    fill_part(filling, cell, HP_PART_SLEEP);
-}
-
-static void fill_queue(const struct filling *filling, struct hp_table_cell *cell)
-{
-    fill_part(filling, cell, HP_PART_QUEUE);
-}
-
-static void fill_cause(const struct filling *filling, struct hp_table_cell *cell)
-{
-    hp_view_set_text(cell, filling->function->cause);
-}
+/* In percent. */
+static double share_of(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
 /* ------------------------------------------------------------------------------------------------- views */
 
-struct function_column {
-    const char *key, *title;
-    enum hp_column_kind kind;
-    enum hp_figure figure;
-    unsigned width, rank;
-    unsigned gap;                                                            /* 0: default */
-    unsigned from;                                                           /* minimum width of the screen */
-    void (*fill)(const struct filling *filling, struct hp_table_cell *cell); /* NULL: filled later, or not at all */
-    const char *about;
-};
+#define SHOW_NAME(to, filling)                                                                                     \
+    HP_SHOW(to, (filling)->function->name, "name", "Function", HP_CELL_NAME, HP_FIGURE_TEXT, 16, 0,                \
+            "A measured function or block.")
+#define SHOW_OWN(to, filling, rank)                                                                                \
+    HP_SHOW(to, (filling)->function->own, "own", "Own", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, rank,                \
+            "Threads in the function itself, on average.")
+#define SHOW_CALLS(to, filling, rank, gap_)                                                                        \
+    HP_SHOW_IF(to, (filling)->function->has_calls, (filling)->function->calls_per_second, "calls_s", "Calls/s",    \
+               HP_CELL_FIGURE, HP_FIGURE_RATE, 7, rank,                                                            \
+               "Calls per second; of tasks, how many began. In a window that is unknown.", .gap = gap_)
+/* If there are tasks. */
+#define SHOW_POLLS(to, filling, rank)                                                                              \
+    if ((filling)->has_tasks)                                                                                      \
+    HP_SHOW_IF(to, (filling)->function->is_task, (filling)->function->polls_per_second, "polls_s", "Polls/s",      \
+               HP_CELL_FIGURE, HP_FIGURE_RATE, 7, rank, "How often tasks ran, per second.")
 
-#define NAME                                                                                                       \
-    {                                                                                                              \
-        "name", "Function", HP_CELL_NAME, HP_FIGURE_TEXT, 16, 0, 0, 0, fill_name, "A measured function or block."  \
-    }
-#define OWN "own", "Own", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5
-#define OWN_ABOUT fill_own, "Threads in the function itself, on average."
-#define CALLS "calls_s", "Calls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7
-#define CALLS_ABOUT fill_calls_s, "Calls per second; of tasks, how many began. In a window that is unknown."
-#define POLLS "polls_s", "Polls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7 /* if there are tasks */
-#define POLLS_ABOUT fill_polls_s, "How often tasks ran, per second."
+static void show_timing(struct hp_table_fields *to, const struct filling *filling)
+{
+    SHOW_NAME(to, filling);
+    SHOW_OWN(to, filling, 0);
+    HP_SHOW_IF(to, filling->function->has_share && !filling->is_idle,
+               hp_console_share(filling->console, filling->function), "share", "Own %", HP_CELL_FIGURE,
+               HP_FIGURE_PERCENT, 5, 3, "Of the time of all threads that were not idle.");
+    HP_SHOW(to, bar_of(filling->function), "what", "Activity", HP_CELL_BAR, HP_FIGURE_TEXT, 17, 4,
+            "Length: its own time; fill: what that time is made of.");
+    HP_SHOW(to, mostly_of(&filling->console->arena, filling->function), "mostly", "Mostly", HP_CELL_TEXT,
+            HP_FIGURE_TEXT, 16, 0, "What takes most of its own time.", .gap = 1);
+    SHOW_CALLS(to, filling, 5, 1);
+    SHOW_POLLS(to, filling, 9);
+    HP_SHOW_LATER(to, "p50", "P50", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 6,
+                  "Half of its calls took at most this long.");
+    HP_SHOW_LATER(to, "p95", "P95", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 10,
+                  "95 % of its calls took at most this long.", .from = 140);
+    HP_SHOW_LATER(to, "p99", "P99", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 2,
+                  "99 % of its calls took at most this long.");
+    HP_SHOW_LATER(to, "max", "Max", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 11, "The longest call.", .from = 140);
+    /* A 0 among times is left out. */
+    HP_SHOW_IF(to, filling->function->has_bytes && filling->function->bytes_per_second > 0,
+               filling->function->bytes_per_second, "alloc_s", "Alloc/s", HP_CELL_FIGURE, HP_FIGURE_BYTES_, 7, 7,
+               "Bytes that it allocated itself, per second.");
+    HP_SHOW_IF(to, filling->function->has_average, filling->function->average_ns, "avg", "Avg", HP_CELL_FIGURE,
+               HP_FIGURE_NS, 7, 12, "The average duration of its calls.", .from = 140);
+    HP_SHOW_IF(to, filling->function->has_calls, filling->function->calls, "calls", "Calls", HP_CELL_FIGURE,
+               HP_FIGURE_COUNT, 7, 13, "Calls.", .from = 140);
+    HP_SHOW(to, filling->function->total, "total", "Total", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 14,
+            "Threads in the function or its callees, on average.", .from = 140);
+    HP_SHOW_LATER(to, "history", "Last 60 s", HP_CELL_SPARK, HP_FIGURE_TEXT, HP_VIEW_SPARK, 15, "Its own time.",
+                  .from = 140);
+}
 
-static const struct function_column timing[] = {
-    NAME,
-    {OWN, 0, 0, 0, OWN_ABOUT},
-    {"share", "Own %", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 5, 3, 0, 0, fill_share,
-     "Of the time of all threads that were not idle."},
-    {"what", "Activity", HP_CELL_BAR, HP_FIGURE_TEXT, 17, 4, 0, 0, fill_bar,
-     "Length: its own time; fill: what that time is made of."},
-    {"mostly", "Mostly", HP_CELL_TEXT, HP_FIGURE_TEXT, 16, 0, 1, 0, fill_mostly,
-     "What takes most of its own time."},
-    {CALLS, 5, 1, 0, CALLS_ABOUT},
-    {POLLS, 9, 0, 0, POLLS_ABOUT},
-    {"p50", "P50", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 6, 0, 0, NULL, "Half of its calls took at most this long."},
-    {"p95", "P95", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 10, 0, 140, NULL, "95 % of its calls took at most this long."},
-    {"p99", "P99", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 2, 0, 0, NULL, "99 % of its calls took at most this long."},
-    {"max", "Max", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 11, 0, 140, NULL, "The longest call."},
-    {"alloc_s", "Alloc/s", HP_CELL_FIGURE, HP_FIGURE_BYTES_, 7, 7, 0, 0, fill_some_bytes,
-     "Bytes that it allocated itself, per second."},
-    {"avg", "Avg", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 12, 0, 140, fill_average, "The average duration of its calls."},
-    {"calls", "Calls", HP_CELL_FIGURE, HP_FIGURE_COUNT, 7, 13, 0, 140, fill_calls, "Calls."},
-    {"total", "Total", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 14, 0, 140, fill_total,
-     "Threads in the function or its callees, on average."},
-    {"history", "Last 60 s", HP_CELL_SPARK, HP_FIGURE_TEXT, HP_VIEW_SPARK, 15, 0, 140, NULL, "Its own time."},
-};
+static void show_cpu(struct hp_table_fields *to, const struct filling *filling)
+{
+    SHOW_NAME(to, filling);
+    HP_SHOW_IF(to, knows_cpu(filling), cpu_of(filling->function), "cpu", "CPU", HP_CELL_FIGURE, HP_FIGURE_THREADS,
+               5, 0, "CPUs that it kept busy itself, on average.");
+    HP_SHOW_IF(to, knows_cpu(filling) && filling->cpus > 0, share_of(cpu_of(filling->function), filling->cpus),
+               "share", "Share", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 5, 2, "Of the CPU time of all functions.");
+    HP_SHOW_IF(to, knows_cpu(filling), filling->function->parts[HP_PART_USER], "user", "User", HP_CELL_FIGURE,
+               HP_FIGURE_THREADS, 5, 4, "In user mode.");
+    HP_SHOW_IF(to, knows_cpu(filling), filling->function->parts[HP_PART_KERNEL], "kernel", "Kernel", HP_CELL_FIGURE,
+               HP_FIGURE_THREADS, 6, 5, "In the kernel.");
+    SHOW_OWN(to, filling, 3);
+    HP_SHOW_IF(to, knows_cpu(filling) && filling->function->own > 0,
+               share_of(cpu_of(filling->function), filling->function->own), "busy", "Busy %", HP_CELL_FIGURE,
+               HP_FIGURE_PERCENT, 6, 6, "CPU time as a share of its own time.");
+    SHOW_CALLS(to, filling, 7, 0);
+    SHOW_POLLS(to, filling, 9);
+    HP_SHOW_IF(to, knows_cpu(filling) && filling->function->calls_per_second > 0,
+               per_call(filling->function, cpu_of(filling->function) * 1e9), "percall", "CPU/call", HP_CELL_FIGURE,
+               HP_FIGURE_NS, 8, 8, "CPU time per call, without callees.");
+}
 
-static const struct function_column cpu[] = {
-    NAME,
-    {"cpu", "CPU", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 0, 0, 0, fill_cpu,
-     "CPUs that it kept busy itself, on average."},
-    {"share", "Share", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 5, 2, 0, 0, fill_cpu_share,
-     "Of the CPU time of all functions."},
-    {"user", "User", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 4, 0, 0, fill_user, "In user mode."},
-    {"kernel", "Kernel", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 5, 0, 0, fill_kernel, "In the kernel."},
-    {OWN, 3, 0, 0, OWN_ABOUT},
-    {"busy", "Busy %", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 6, 6, 0, 0, fill_busy,
-     "CPU time as a share of its own time."},
-    {CALLS, 7, 0, 0, CALLS_ABOUT},
-    {POLLS, 9, 0, 0, POLLS_ABOUT},
-    {"percall", "CPU/call", HP_CELL_FIGURE, HP_FIGURE_NS, 8, 8, 0, 0, fill_cpu_call,
-     "CPU time per call, without callees."},
-};
+static void show_memory(struct hp_table_fields *to, const struct filling *filling)
+{
+    SHOW_NAME(to, filling);
+    HP_SHOW_IF(to, filling->function->has_bytes, filling->function->bytes_per_second, "alloc_s", "Alloc/s",
+               HP_CELL_FIGURE, HP_FIGURE_BYTES_, 7, 0, "Bytes that it allocated itself, per second.");
+    HP_SHOW_IF(to, filling->function->has_bytes && filling->bytes > 0,
+               share_of(filling->function->bytes_per_second, filling->bytes), "share", "Share", HP_CELL_FIGURE,
+               HP_FIGURE_PERCENT, 5, 1, "Of the bytes allocated by all functions.");
+    HP_SHOW_IF(to, filling->function->has_bytes && filling->function->calls_per_second > 0,
+               per_call(filling->function, filling->function->bytes_per_second), "bytes_call", "Bytes/call",
+               HP_CELL_FIGURE, HP_FIGURE_BYTES_, 10, 2, "Per call.");
+    SHOW_CALLS(to, filling, 4, 0);
+    SHOW_POLLS(to, filling, 6);
+    SHOW_OWN(to, filling, 3);
+    HP_SHOW_LATER(to, "history", "Last 60 s", HP_CELL_SPARK, HP_FIGURE_TEXT, HP_VIEW_SPARK, 5,
+                  "Bytes that it allocated.");
+}
 
-static const struct function_column memory[] = {
-    NAME,
-    {"alloc_s", "Alloc/s", HP_CELL_FIGURE, HP_FIGURE_BYTES_, 7, 0, 0, 0, fill_bytes,
-     "Bytes that it allocated itself, per second."},
-    {"share", "Share", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 5, 1, 0, 0, fill_bytes_share,
-     "Of the bytes allocated by all functions."},
-    {"bytes_call", "Bytes/call", HP_CELL_FIGURE, HP_FIGURE_BYTES_, 10, 2, 0, 0, fill_bytes_call, "Per call."},
-    {CALLS, 4, 0, 0, CALLS_ABOUT},
-    {POLLS, 6, 0, 0, POLLS_ABOUT},
-    {OWN, 3, 0, 0, OWN_ABOUT},
-    {"history", "Last 60 s", HP_CELL_SPARK, HP_FIGURE_TEXT, HP_VIEW_SPARK, 5, 0, 0, NULL,
-     "Bytes that it allocated."},
-};
-
-static const struct function_column waiting[] = {
-    NAME,
-    {"waiting", "Waiting", HP_CELL_FIGURE, HP_FIGURE_THREADS, 7, 0, 0, 0, fill_waiting,
-     "Threads waiting in the function itself, on average."},
-    {"lock", "Lock", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 2, 0, 0, fill_lock,
-     "For a lock, a condition, another thread."},
-    {"disk", "Disk", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 3, 0, 0, fill_disk, "For a file or a page of one."},
-    {"network", "Network", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 4, 0, 0, fill_network,
-     "For a socket, a pipe, one of several descriptors."},
-    {"sleep", "Sleep", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 5, 0, 0, fill_sleep,
-     "For a timer, and everything else."},
-    {"queue", "Run queue", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 6, 0, 0, fill_queue,
-     "Ready to run, but without a CPU."},
-    {OWN, 9, 0, 0, OWN_ABOUT},
-    {"for", "Waits for", HP_CELL_TEXT, HP_FIGURE_TEXT, 30, 1, 0, 0, fill_cause, "The main cause."},
-};
+static void show_waiting(struct hp_table_fields *to, const struct filling *filling)
+{
+    SHOW_NAME(to, filling);
+    HP_SHOW_IF(to, filling->function->knows_parts, waiting_of(filling->function), "waiting", "Waiting",
+               HP_CELL_FIGURE, HP_FIGURE_THREADS, 7, 0, "Threads waiting in the function itself, on average.");
+    HP_SHOW_IF(to, waits_in(filling, HP_PART_LOCK), filling->function->parts[HP_PART_LOCK], "lock", "Lock",
+               HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 2, "For a lock, a condition, another thread.");
+    HP_SHOW_IF(to, waits_in(filling, HP_PART_DISK), filling->function->parts[HP_PART_DISK], "disk", "Disk",
+               HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 3, "For a file or a page of one.");
+    HP_SHOW_IF(to, waits_in(filling, HP_PART_NETWORK), filling->function->parts[HP_PART_NETWORK], "network",
+               "Network", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 4,
+               "For a socket, a pipe, one of several descriptors.");
+    HP_SHOW_IF(to, waits_in(filling, HP_PART_SLEEP), filling->function->parts[HP_PART_SLEEP], "sleep", "Sleep",
+               HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 5, "For a timer, and everything else.");
+    HP_SHOW_IF(to, waits_in(filling, HP_PART_QUEUE), filling->function->parts[HP_PART_QUEUE], "queue", "Run queue",
+               HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 6, "Ready to run, but without a CPU.");
+    SHOW_OWN(to, filling, 9);
+    HP_SHOW(to, filling->function->cause, "for", "Waits for", HP_CELL_TEXT, HP_FIGURE_TEXT, 30, 1,
+            "The main cause.");
+}
 
 static const struct function_view {
     const char *name;
-    const struct function_column *columns;
-    size_t column_count;
+    void (*show)(struct hp_table_fields *to, const struct filling *filling);
     const char *sort;
     const char *if_empty;
     uint32_t history; /* for the history column: enum hp_axis_kind */
     bool has_idle_last;
 } views[] = {
-    {"timing", timing, sizeof timing / sizeof timing[0], "own", NULL, HP_AXIS_SITE_SELF, true},
-    {"cpu", cpu, sizeof cpu / sizeof cpu[0], "cpu", HP_NO_CPU, HP_AXIS_SITE_CPU, false},
-    {"memory", memory, sizeof memory / sizeof memory[0], "alloc_s", NULL, HP_AXIS_SITE_BYTES, false},
-    {"waiting", waiting, sizeof waiting / sizeof waiting[0], "waiting", NULL, HP_AXIS_SITE_SELF, true},
+    {"timing", show_timing, "own", NULL, HP_AXIS_SITE_SELF, true},
+    {"cpu", show_cpu, "cpu", HP_NO_CPU, HP_AXIS_SITE_CPU, false},
+    {"memory", show_memory, "alloc_s", NULL, HP_AXIS_SITE_BYTES, false},
+    {"waiting", show_waiting, "waiting", NULL, HP_AXIS_SITE_SELF, true},
 };
 
 static const struct function_view *view_named(const char *name)
@@ -352,39 +240,6 @@ static const struct function_view *view_named(const char *name)
     return &views[0];
 }
 
-static bool has_tasks(const struct hp_watched *watched)
-{
-    size_t at = 0;
-    while (at < watched->function_count && !watched->functions[at].is_task)
-        at++;
-    return at < watched->function_count;
-}
-
-/* Returns how many there are. The column of polls is there if something is polled. */
-static size_t choose_columns(const struct function_view *view, bool has_polls,
-                             const struct function_column **chosen)
-{
-    size_t count = 0;
-    for (size_t at = 0; at < view->column_count; at++)
-        if (has_polls || view->columns[at].fill != fill_polls_s)
-            chosen[count++] = &view->columns[at];
-    return count;
-}
-
-static void add_columns(struct hp_table *table, const struct function_view *view,
-                        const struct function_column *const *chosen, size_t count)
-{
-    table->sort = view->sort;
-    table->if_empty = view->if_empty;
-    for (size_t at = 0; at < count; at++) {
-        const struct function_column *from = chosen[at];
-        struct hp_table_column *column = hp_view_add(table, from->key, from->title, from->kind, from->figure,
-                                                     from->width, from->rank, from->about);
-        column->from = from->from;
-        column->gap = from->gap > 0 ? from->gap : column->gap;
-    }
-}
-
 static struct filling begin_filling(struct hp_console *console)
 {
     const struct hp_watched *watched = &console->watched;
@@ -393,6 +248,7 @@ static struct filling begin_filling(struct hp_console *console)
     for (size_t at = 0; at < watched->function_count; at++) {
         filling.cpus += cpu_of(&watched->functions[at]);
         filling.bytes += watched->functions[at].bytes_per_second;
+        filling.has_tasks |= watched->functions[at].is_task;
     }
     return filling;
 }
@@ -401,19 +257,19 @@ void hp_view_functions(struct hp_console *console, const char *name)
 {
     const struct hp_watched *watched = &console->watched;
     const struct function_view *view = view_named(name);
-    const struct function_column *columns[HP_TABLE_COLUMNS];
-    const size_t count = choose_columns(view, has_tasks(watched), columns);
-    add_columns(&console->table, view, columns, count);
-    struct hp_table_row *rows = hp_table_make_rows(&console->table, &console->arena, watched->function_count);
     struct filling filling = begin_filling(console);
+    struct hp_table_fields to = {.table = &console->table};
+    console->table.sort = view->sort;
+    console->table.if_empty = view->if_empty;
+    view->show(&to, &filling);
+    struct hp_table_row *rows = hp_table_make_rows(&console->table, &console->arena, watched->function_count);
     for (size_t row = 0; rows != NULL && row < watched->function_count; row++) {
         filling.function = &watched->functions[row];
         filling.is_idle = hp_console_is_idle(console, filling.function);
         rows[row].id = filling.function->id;
         rows[row].is_last = view->has_idle_last && filling.is_idle;
-        for (size_t at = 0; at < count; at++)
-            if (columns[at]->fill != NULL)
-                columns[at]->fill(&filling, &rows[row].cells[at]);
+        to = (struct hp_table_fields){.table = &console->table, .row = &rows[row]};
+        view->show(&to, &filling);
     }
 }
 
@@ -457,8 +313,8 @@ static void fill_percentiles_of(struct hp_console *console, size_t index)
         double ticks;
         if (function->is_task ? task_percentile(&console->watched, function, wanted[at].percentile, &ticks)
                               : hp_durations_percentile(&durations, wanted[at].percentile, &ticks))
-            hp_view_set_number(&row->cells[hp_table_find(&console->table, wanted[at].key)], true,
-                               ticks * console->watched.reader.model.run.ns_per_tick);
+            row->cells[hp_table_find(&console->table, wanted[at].key)] =
+                hp_table_number(ticks * console->watched.reader.model.run.ns_per_tick);
     }
 }
 

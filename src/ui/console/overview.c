@@ -171,12 +171,18 @@ static void draw_rest(struct overview *view, size_t more)
     hp_screen_put_fitted(view->screen, view->row, 3, view->screen->columns - 4, HP_INK_PLAIN, hp_text_end(&text));
 }
 
+static const struct hp_table_cell *cell_of(const struct hp_console *console, const struct hp_table_row *row,
+                                           const char *key)
+{
+    return hp_table_cell(&console->table, row, key);
+}
+
 static double longest_of(const struct hp_console *console)
 {
     double longest = 0;
     for (size_t at = 0; at < console->shown.count; at++)
-        if (!console->shown.all[at]->is_last && console->shown.all[at]->cells[1].number > longest)
-            longest = console->shown.all[at]->cells[1].number;
+        if (!console->shown.all[at]->is_last && cell_of(console, console->shown.all[at], "own")->number > longest)
+            longest = cell_of(console, console->shown.all[at], "own")->number;
     return longest;
 }
 
@@ -204,19 +210,23 @@ static void draw_function(struct overview *view, const struct hp_table_row *row,
 {
     struct hp_screen *screen = view->screen;
     char figure[HP_FIGURE_BYTES];
-    hp_screen_put_fitted(screen, view->row, 3, places->name, HP_INK_PLAIN, row->cells[0].text);
-    if (row->cells[3].values != NULL)
-        hp_draw_bar(screen, view->row, places->bar, places->bar_width, row->cells[3].values, longest);
+    const struct hp_table_cell *bar = cell_of(view->console, row, "what"),
+                               *own = cell_of(view->console, row, "own"),
+                               *share = cell_of(view->console, row, "share"),
+                               *mostly = cell_of(view->console, row, "mostly"),
+                               *calls = cell_of(view->console, row, "calls_s");
+    hp_screen_put_fitted(screen, view->row, 3, places->name, HP_INK_PLAIN, hp_table_row_name(row));
+    if (bar->values != NULL)
+        hp_draw_bar(screen, view->row, places->bar, places->bar_width, bar->values, longest);
     hp_screen_put_right(screen, view->row, places->now, HP_INK_PLAIN,
-                        hp_figure(figure, HP_FIGURE_THREADS, row->cells[1].number));
+                        hp_figure(figure, HP_FIGURE_THREADS, own->number));
     hp_screen_put_right(screen, view->row, places->share, HP_INK_PLAIN,
-                        row->cells[2].has_value ? hp_figure(figure, HP_FIGURE_PERCENT, row->cells[2].number) : "–");
+                        share->has_value ? hp_figure(figure, HP_FIGURE_PERCENT, share->number) : "–");
     hp_screen_put_fitted(screen, view->row, places->mostly, 14, HP_INK_PLAIN,
-                         row->cells[4].has_value ? row->cells[4].text : "–");
+                         mostly->has_value ? mostly->text : "–");
     if (places->calls > 0)
         hp_screen_put_right(screen, view->row, places->calls, HP_INK_PLAIN,
-                            row->cells[5].has_value ? hp_figure(figure, HP_FIGURE_RATE, row->cells[5].number)
-                                                    : "–");
+                            calls->has_value ? hp_figure(figure, HP_FIGURE_RATE, calls->number) : "–");
 }
 
 static void draw_functions(struct overview *view)

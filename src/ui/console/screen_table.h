@@ -1,6 +1,14 @@
 /*
- * A table on the screen: columns with numbers, bars or histories; rows have identities. Views fill it; column
- * widths, which columns are dropped if there is no room, and the order of rows are decided here.
+ * A table on the screen: columns with numbers, bars or histories; rows have identities. Views fill it; which rows
+ * are shown, and in which order, is decided here; draw_table.c decides on column widths, and which columns are
+ * dropped if there is no room.
+ *
+ * Sections of a report are copied. Other views write each column once, as reports do (columns.h), in a function
+ * that is called without a row, to add the columns, and then for each row:
+ *
+ *     HP_SHOW(to, program->command, "command", "Program", HP_CELL_NAME, HP_FIGURE_TEXT, 20, 0, "The command.");
+ *     HP_SHOW_IF(to, age >= 0, age, "age", "Age", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 3, "Time since it began.");
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_CONSOLE_SCREEN_TABLE_H
@@ -29,13 +37,13 @@ enum hp_column_kind {
 
 struct hp_table_column {
     const char *key, *title;
-    const char *about; /* a sentence, or NULL */
     enum hp_column_kind kind;
     enum hp_figure figure;
-    unsigned width; /* minimum for the name; maximum for texts and bars */
-    unsigned gap;   /* blanks before it */
-    unsigned rank;  /* 0: never dropped; otherwise the highest is dropped first */
-    unsigned from;  /* minimum width of the screen */
+    unsigned width;    /* minimum for the name; maximum for texts and bars */
+    unsigned rank;     /* 0: never dropped; otherwise the highest is dropped first */
+    const char *about; /* a sentence, or NULL */
+    unsigned gap;      /* blanks before it; 0: two */
+    unsigned from;     /* minimum width of the screen */
 };
 
 struct hp_table_cell {
@@ -87,14 +95,57 @@ struct hp_table_view {
     uint64_t hidden; /* hidden columns, by index */
 };
 
-/* Adds a column; if the table is full, returns the last one. */
-struct hp_table_column *hp_table_add(struct hp_table *table, const char *key, const char *title,
-                                     enum hp_column_kind kind, enum hp_figure figure);
+/* Adds a column, unless the table is full. */
+void hp_table_add(struct hp_table *table, const struct hp_table_column *column);
 /* NULL: no memory. */
 struct hp_table_row *hp_table_make_rows(struct hp_table *table, struct hp_arena *arena, size_t count);
 
+/* The columns and cells of a view. */
+struct hp_table_fields {
+    struct hp_table *table;
+    struct hp_table_row *row; /* being filled; NULL: columns are added */
+    size_t at;                /* cells of the row so far */
+};
+
+/*
+ * The value of a cell, then the members of its struct hp_table_column. A value is a number, a text, or a struct
+ * hp_table_cell; a column that is filled later has none. Without a row, values are not evaluated.
+ */
+#define HP_SHOW(to, value, ...) HP_SHOW_IF(to, true, value, __VA_ARGS__)
+#define HP_SHOW_IF(to, condition, value, ...)                                                                      \
+    do {                                                                                                           \
+        static const struct hp_table_column column_ = {.key = __VA_ARGS__};                                        \
+        struct hp_table_cell *cell_ = hp_table_next_cell(to, &column_);                                            \
+        if (cell_ != NULL) {                                                                                       \
+            *cell_ = HP_SHOW_CELL_(value);                                                                         \
+            cell_->has_value &= (condition);                                                                       \
+        }                                                                                                          \
+    } while (0)
+#define HP_SHOW_LATER(to, ...) HP_SHOW(to, ((struct hp_table_cell){0}), __VA_ARGS__)
+#define HP_SHOW_CELL_(value)                                                                                       \
+    _Generic((value), struct hp_table_cell                                                                         \
+             : hp_table_same, const char *                                                                         \
+             : hp_table_text, char *                                                                               \
+             : hp_table_text, double                                                                               \
+             : hp_table_number, default                                                                            \
+             : hp_table_count)(value)
+
+/* Adds the column, or returns its cell. */
+struct hp_table_cell *hp_table_next_cell(struct hp_table_fields *to, const struct hp_table_column *column);
+struct hp_table_cell hp_table_same(struct hp_table_cell cell);
+/* An empty text is no value. */
+struct hp_table_cell hp_table_text(const char *text);
+struct hp_table_cell hp_table_number(double number);
+struct hp_table_cell hp_table_count(uint64_t count);
+
 /* The index of a column; the number of columns: none. */
 size_t hp_table_find(const struct hp_table *table, const char *key);
+
+/* A cell by the key of its column; one without a value: there is none. */
+const struct hp_table_cell *hp_table_cell(const struct hp_table *table, const struct hp_table_row *row,
+                                          const char *key);
+/* Whether the user has folded that row of a tree. */
+bool hp_table_is_folded(const struct hp_table_view *view, uint64_t id);
 
 /* The column that rows are sorted by; the number of columns: none. */
 size_t hp_table_sort_column(const struct hp_table *table, const struct hp_table_view *view, bool *ret_ascending);
@@ -130,7 +181,7 @@ struct hp_hidden_columns {
     char names[200]; /* "P50, Alloc/s"; "": all fit */
 };
 
-/* Draws it; `is_marked`: with the cursor. */
+/* Draws it (draw_table.c); `is_marked`: with the cursor. */
 void hp_table_draw(struct hp_screen *screen, const struct hp_table *table, struct hp_table_view *view,
                    const struct hp_shown_rows *rows, const struct hp_area *area, bool is_marked,
                    struct hp_hidden_columns *ret_hidden);

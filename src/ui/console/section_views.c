@@ -66,16 +66,18 @@ static void add_section_columns(struct hp_table *table, const struct hotpath_sec
         const enum hp_figure figure = figure_of(column);
         const bool is_text = figure == HP_FIGURE_TEXT || is_number_of_task(column->shown.key);
         columns[table->column_count] = at;
-        struct hp_table_column *added = hp_view_add(table, column->shown.key, column->shown.title,
-                                                    step == 0 ? HP_CELL_NAME
-                                                    : is_text ? HP_CELL_TEXT
-                                                              : HP_CELL_FIGURE,
-                                                    figure,
-                                                    step == 0 ? 16
-                                                    : is_text ? (column->traits & HP_COLUMN_ELASTIC ? 24 : 40)
-                                                              : 5,
-                                                    rank_of(column, step), NULL);
-        added->about = column->about;
+        hp_table_add(table, &(struct hp_table_column){.key = column->shown.key,
+                                                      .title = column->shown.title,
+                                                      .kind = step == 0 ? HP_CELL_NAME
+                                                              : is_text ? HP_CELL_TEXT
+                                                                        : HP_CELL_FIGURE,
+                                                      .figure = figure,
+                                                      .width = step == 0                            ? 16
+                                                               : !is_text                           ? 5
+                                                               : column->traits & HP_COLUMN_ELASTIC ? 24
+                                                                                                    : 40,
+                                                      .rank = rank_of(column, step),
+                                                      .about = column->about});
     }
 }
 
@@ -95,14 +97,6 @@ static void fill_section_cell(struct hp_console *console, struct hp_table_cell *
     } else {
         cell->number = hp_cell_number(from, column->shown.unit);
     }
-}
-
-bool hp_view_is_folded(const struct hp_table_view *view, uint64_t id)
-{
-    for (size_t at = 0; at < view->folded_count; at++)
-        if (view->folded[at] == id)
-            return true;
-    return false;
 }
 
 /* How busy each thread was; the column exists already. */
@@ -167,7 +161,7 @@ static void add_cell(const struct hp_table_column *column, struct hp_table_cell 
         to->number += from->has_value ? from->number : 0;
         to->has_value |= from->has_value;
     } else if (to->text == NULL || from->text == NULL || strcmp(to->text, from->text) != 0) {
-        hp_view_set_text(to, NULL);
+        *to = hp_table_text(NULL);
     }
 }
 
@@ -200,7 +194,7 @@ static void end_group(struct hp_console *console, struct hp_table_row *row, cons
     if (group->threads < 2 || before == NULL)
         return;
     snprintf(name, sizeof name, "%.*s × %zu", (int)kind_length(before), before, group->threads);
-    hp_view_set_text(&row->cells[0], hp_arena_copy(&console->arena, name, strlen(name)));
+    row->cells[0] = hp_table_text(hp_arena_copy(&console->arena, name, strlen(name)));
 }
 
 /* One row per kind: "worker × 6". */
@@ -257,6 +251,16 @@ static void choose_threads(struct hp_console *console)
         group_threads(console);
 }
 
+static void begin_row(struct hp_console *console, const struct hotpath_section *section, size_t at)
+{
+    struct hp_table_row *row = &console->table.rows[at];
+    row->id = section->rows[at].id;
+    row->depth = section->rows[at].depth;
+    row->has_children =
+        section->is_tree && at + 1 < section->row_count && section->rows[at + 1].depth > section->rows[at].depth;
+    row->is_folded = section->is_tree && hp_table_is_folded(console->view, row->id);
+}
+
 void hp_view_section(struct hp_console *console, const struct hotpath_section *section)
 {
     struct hp_table *table = &console->table;
@@ -264,16 +268,13 @@ void hp_view_section(struct hp_console *console, const struct hotpath_section *s
     add_section_columns(table, section, columns);
     const size_t own_columns = table->column_count;
     if (strcmp(section->name, "threads") == 0)
-        hp_view_add(table, "history", "Last 60 s", HP_CELL_SPARK, HP_FIGURE_TEXT, HP_VIEW_SPARK, 50, "On a CPU.");
+        hp_table_add(table, &(struct hp_table_column){"history", "Last 60 s", HP_CELL_SPARK, HP_FIGURE_TEXT,
+                                                      HP_VIEW_SPARK, 50, "On a CPU.", 0, 0});
     table->is_tree = section->is_tree;
     table->if_empty = section->if_empty;
     struct hp_table_row *rows = hp_table_make_rows(table, &console->arena, section->row_count);
     for (size_t row = 0; rows != NULL && row < section->row_count; row++) {
-        rows[row].id = section->rows[row].id;
-        rows[row].depth = section->rows[row].depth;
-        rows[row].has_children = section->is_tree && row + 1 < section->row_count &&
-                                 section->rows[row + 1].depth > section->rows[row].depth;
-        rows[row].is_folded = section->is_tree && hp_view_is_folded(console->view, rows[row].id);
+        begin_row(console, section, row);
         for (size_t at = 0; at < own_columns; at++)
             fill_section_cell(console, &rows[row].cells[at], &section->rows[row],
                               &section->rows[row].cells[columns[at]], &section->columns[columns[at]]);
@@ -343,34 +344,55 @@ size_t hp_view_polls_column(const struct hotpath_section *section)
     return polls < section->column_count && section->columns[polls].shown.visible ? polls : section->column_count;
 }
 
-static void add_tree_columns(struct hp_table *table, bool has_polls)
+/* A row of the section, and where its numbers are. */
+struct tree {
+    const struct hotpath_section *section;
+    size_t name, total, self, calls, polls;
+    double elapsed, sum; /* of own times */
+    const struct hp_row *row;
+    const double *parts; /* of the row */
+};
+
+static double number_of(const struct tree *tree, size_t column) { return tree->row->cells[column].number; }
+
+static struct hp_table_cell rate_of(const struct tree *tree, size_t column)
 {
-    hp_view_add(table, "name", "Call tree", HP_CELL_NAME, HP_FIGURE_TEXT, 24, 0,
-                "Functions, indented below their callers.");
-    hp_view_add(table, "total", "Total", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 0,
-                "Threads in the function or its callees, on average.");
-    hp_view_add(table, "own", "Own", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 0,
-                "Threads in the function itself, on average.");
-    hp_view_add(table, "share", "Share", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 6, 1,
-                "Of the time of all threads in functions.");
-    hp_view_add(table, "what", "Activity", HP_CELL_BAR, HP_FIGURE_TEXT, 20, 2,
-                "What they do there, callees included.");
-    hp_view_add(table, "calls_s", "Calls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7, 3, "Calls per second.");
-    if (has_polls)
-        hp_view_add(table, "polls_s", "Polls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7, 4,
-                    "How often tasks ran, per second.");
+    const struct hp_cell *cell = &tree->row->cells[column];
+    return (struct hp_table_cell){.has_value = cell->has_value,
+                                  .number = (double)cell->count * 1e9 / tree->elapsed};
+}
+
+static void show_tree(struct hp_table_fields *to, const struct tree *tree)
+{
+    HP_SHOW(to, tree->row->cells[tree->name].text, "name", "Call tree", HP_CELL_NAME, HP_FIGURE_TEXT, 24, 0,
+            "Functions, indented below their callers.");
+    HP_SHOW(to, number_of(tree, tree->total) / tree->elapsed, "total", "Total", HP_CELL_FIGURE, HP_FIGURE_THREADS,
+            6, 0, "Threads in the function or its callees, on average.");
+    HP_SHOW(to, number_of(tree, tree->self) / tree->elapsed, "own", "Own", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 0,
+            "Threads in the function itself, on average.");
+    HP_SHOW_IF(to, tree->sum > 0, tree->sum > 0 ? 100 * number_of(tree, tree->total) / tree->sum : 0, "share",
+               "Share", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 6, 1, "Of the time of all threads in functions.");
+    HP_SHOW(to, (struct hp_table_cell){.values = tree->parts}, "what", "Activity", HP_CELL_BAR, HP_FIGURE_TEXT, 20,
+            2, "What they do there, callees included.");
+    HP_SHOW(to, rate_of(tree, tree->calls), "calls_s", "Calls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7, 3,
+            "Calls per second.");
+    if (tree->polls < tree->section->column_count)
+        HP_SHOW(to, rate_of(tree, tree->polls), "polls_s", "Polls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7, 4,
+                "How often tasks ran, per second.");
 }
 
 void hp_view_tree(struct hp_console *console, const struct hotpath_section *section)
 {
     struct hp_table *table = &console->table;
-    const double elapsed = console->watched.elapsed_ns > 0 ? (double)console->watched.elapsed_ns : 1;
-    const size_t total = hp_section_find_column(section, "total_ns", 8);
-    const size_t self = hp_section_find_column(section, "self_ns", 7);
-    const size_t calls = hp_section_find_column(section, "calls", 5), polls = hp_view_polls_column(section);
-    const size_t name = hp_section_find_column(section, "name", 4);
-    double sum = 0;
-    add_tree_columns(table, polls < section->column_count);
+    struct hp_table_fields to = {.table = table};
+    struct tree tree = {.section = section,
+                        .name = hp_section_column(section, "name"),
+                        .total = hp_section_column(section, "total_ns"),
+                        .self = hp_section_column(section, "self_ns"),
+                        .calls = hp_section_column(section, "calls"),
+                        .polls = hp_view_polls_column(section),
+                        .elapsed = console->watched.elapsed_ns > 0 ? (double)console->watched.elapsed_ns : 1};
+    show_tree(&to, &tree);
     table->is_tree = true;
     table->if_empty = section->if_empty;
     struct hp_table_row *rows = hp_table_make_rows(table, &console->arena, section->row_count);
@@ -378,25 +400,15 @@ void hp_view_tree(struct hp_console *console, const struct hotpath_section *sect
     if (rows == NULL || parts == NULL)
         return;
     for (size_t row = 0; row < section->row_count; row++)
-        sum += section->rows[row].cells[self].number;
+        tree.sum += section->rows[row].cells[tree.self].number;
     for (size_t row = 0; row < section->row_count; row++) {
-        const struct hp_row *from = &section->rows[row];
-        rows[row].id = from->id;
-        rows[row].depth = from->depth;
-        rows[row].has_children = row + 1 < section->row_count && section->rows[row + 1].depth > from->depth;
-        rows[row].is_folded = hp_view_is_folded(console->view, from->id);
-        hp_view_set_text(&rows[row].cells[0], from->cells[name].text);
-        hp_view_set_number(&rows[row].cells[1], true, from->cells[total].number / elapsed);
-        hp_view_set_number(&rows[row].cells[2], true, from->cells[self].number / elapsed);
-        hp_view_set_number(&rows[row].cells[3], sum > 0, sum > 0 ? 100 * from->cells[total].number / sum : 0);
-        hp_view_set_number(&rows[row].cells[5], from->cells[calls].has_value,
-                           (double)from->cells[calls].count * 1e9 / elapsed);
-        if (polls < section->column_count)
-            hp_view_set_number(&rows[row].cells[6], from->cells[polls].has_value,
-                               (double)from->cells[polls].count * 1e9 / elapsed);
-        find_own_parts(section, from, elapsed, &parts[row * HP_PARTS]);
-        fit_parts(&parts[row * HP_PARTS], from->cells[self].number / elapsed);
-        rows[row].cells[4].values = &parts[row * HP_PARTS];
+        tree.row = &section->rows[row];
+        tree.parts = &parts[row * HP_PARTS];
+        begin_row(console, section, row);
+        find_own_parts(section, tree.row, tree.elapsed, &parts[row * HP_PARTS]);
+        fit_parts(&parts[row * HP_PARTS], number_of(&tree, tree.self) / tree.elapsed);
+        to = (struct hp_table_fields){.table = table, .row = &rows[row]};
+        show_tree(&to, &tree);
     }
     add_to_parents(section, parts);
 }

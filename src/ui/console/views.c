@@ -137,31 +137,6 @@ void hp_console_sections(const struct hp_console *console, char *whole, char *ra
         snprintf(type->has_history ? range : whole, size, "%s", sub);
 }
 
-/* ---------------------------------------------------------------------------------------------- columns */
-
-struct hp_table_column *hp_view_add(struct hp_table *table, const char *key, const char *title,
-                                    enum hp_column_kind kind, enum hp_figure figure, unsigned width, unsigned rank,
-                                    const char *about)
-{
-    struct hp_table_column *column = hp_table_add(table, key, title, kind, figure);
-    column->width = width;
-    column->rank = rank;
-    column->about = about;
-    return column;
-}
-
-void hp_view_set_number(struct hp_table_cell *cell, bool has_value, double number)
-{
-    cell->has_value = has_value;
-    cell->number = number;
-}
-
-void hp_view_set_text(struct hp_table_cell *cell, const char *text)
-{
-    cell->has_value = text != NULL && text[0] != '\0';
-    cell->text = text;
-}
-
 /* -------------------------------------------------------------------------------------------- programs */
 
 static const char *state_name(enum hp_program_state state)
@@ -170,32 +145,47 @@ static const char *state_name(enum hp_program_state state)
     return names[state];
 }
 
+/* A process id is a name, not an amount. */
+static struct hp_table_cell number_cell(struct hp_arena *arena, uint32_t number)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%u", (unsigned)number);
+    struct hp_table_cell cell = hp_table_text(hp_arena_copy(arena, text, strlen(text)));
+    cell.number = number;
+    return cell;
+}
+
+static double age_of(const struct hp_console *console, const struct hp_program *program)
+{
+    return (double)console->programs_now_ns - (double)program->began_unix_ns;
+}
+
+static void show_program(struct hp_table_fields *to, struct hp_console *console, const struct hp_program *program)
+{
+    HP_SHOW(to, program->command[0] != '\0' ? program->command : "?", "command", "Program", HP_CELL_NAME,
+            HP_FIGURE_TEXT, 20, 0, "The command.");
+    HP_SHOW(to, state_name(program->state), "state", "State", HP_CELL_TEXT, HP_FIGURE_TEXT, 12, 0, "Its state.");
+    HP_SHOW(to, number_cell(&console->arena, program->pid), "pid", "PID", HP_CELL_TEXT, HP_FIGURE_TEXT, 10, 1,
+            "Its process id; for a run, that of the first process.");
+    HP_SHOW(to, program->processes, "processes", "Processes", HP_CELL_FIGURE, HP_FIGURE_COUNT, 9, 2,
+            "Number of measured processes.");
+    HP_SHOW_IF(to, age_of(console, program) >= 0, age_of(console, program), "age", "Age", HP_CELL_FIGURE,
+               HP_FIGURE_NS, 7, 3, "Time since it began.");
+}
+
 static void make_programs(struct hp_console *console)
 {
     struct hp_table *table = &console->table;
+    struct hp_table_fields to = {.table = table};
     table->if_empty =
         "No program is being measured. Run 'hotpath run ./program' in another terminal; it appears here.";
-    hp_view_add(table, "command", "Program", HP_CELL_NAME, HP_FIGURE_TEXT, 20, 0, "The command.");
-    hp_view_add(table, "state", "State", HP_CELL_TEXT, HP_FIGURE_TEXT, 12, 0, "Its state.");
-    hp_view_add(table, "pid", "PID", HP_CELL_TEXT, HP_FIGURE_TEXT, 10, 1,
-                "Its process id; for a run, that of the first process.");
-    hp_view_add(table, "processes", "Processes", HP_CELL_FIGURE, HP_FIGURE_COUNT, 9, 2,
-                "Number of measured processes.");
-    hp_view_add(table, "age", "Age", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 3, "Time since it began.");
+    show_program(&to, console, NULL);
     struct hp_table_row *rows = hp_table_make_rows(table, &console->arena, console->programs.count);
     for (size_t at = 0; rows != NULL && at < console->programs.count; at++) {
         const struct hp_program *program = &console->programs.all[at];
-        char pid[16];
-        snprintf(pid, sizeof pid, "%u", (unsigned)program->pid);
-        rows[at].id = at + 1;
         rows[at].id = program->began_unix_ns ^ (uint64_t)program->pid << 40 ^ (uint64_t)program->is_run << 63;
-        hp_view_set_text(&rows[at].cells[0], program->command[0] != '\0' ? program->command : "?");
-        hp_view_set_text(&rows[at].cells[1], state_name(program->state));
-        hp_view_set_text(&rows[at].cells[2], hp_arena_copy(&console->arena, pid, strlen(pid)));
-        rows[at].cells[2].number = program->pid;
-        hp_view_set_number(&rows[at].cells[3], true, program->processes);
-        const double age = (double)console->programs_now_ns - (double)program->began_unix_ns;
-        hp_view_set_number(&rows[at].cells[4], age >= 0, age);
+        to = (struct hp_table_fields){.table = table, .row = &rows[at]};
+        show_program(&to, console, program);
     }
 }
 
@@ -231,7 +221,7 @@ static void make_table(struct hp_console *console)
     else if (section != NULL)
         hp_view_section(console, section);
     else
-        hp_view_add(&console->table, "name", "", HP_CELL_NAME, HP_FIGURE_TEXT, 16, 0, NULL);
+        hp_table_add(&console->table, &(struct hp_table_column){"name", "", HP_CELL_NAME, .width = 16});
 }
 
 static const char *key_of(const struct hp_console *console)

@@ -1,5 +1,5 @@
 /*
- * Functions for making tables, and the larger tables (views.c lists the tables of each tab).
+ * The tables of functions, sections and call trees (views.c lists those of each tab).
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_CONSOLE_VIEWS_H
@@ -12,14 +12,6 @@
 
 /* The column of polls of tasks, if the section shows it; the number of columns: none. */
 size_t hp_view_polls_column(const struct hotpath_section *section);
-
-struct hp_table_column *hp_view_add(struct hp_table *table, const char *key, const char *title,
-                                    enum hp_column_kind kind, enum hp_figure figure, unsigned width, unsigned rank,
-                                    const char *about);
-void hp_view_set_number(struct hp_table_cell *cell, bool has_value, double number);
-void hp_view_set_text(struct hp_table_cell *cell, const char *text);
-/* Whether the user has folded that row of a tree. */
-bool hp_view_is_folded(const struct hp_table_view *view, uint64_t id);
 
 /* The table of functions of that name: "timing", "cpu", "memory", "waiting". */
 void hp_view_functions(struct hp_console *console, const char *name);
