@@ -79,8 +79,8 @@ HOTPATH_ADAPTER_ void hotpath_g_source_set_callback_(struct hotpath_site *site, 
 {
     static GSourceCallbackFuncs functions = {hotpath_g_ref_, hotpath_g_unref_, hotpath_g_get_};
     struct hotpath_wait_ *wait = NULL;
-    if (function != NULL && hotpath_g_is_plain_(source) &&
-        hotpath_wait_find_(source, HOTPATH_EVENT_) == NULL) /* else the source still has its old callback */
+    /* If the source is known, it still has its old callback. */
+    if (function != NULL && hotpath_g_is_plain_(source) && hotpath_wait_find_(source, HOTPATH_EVENT_) == NULL)
         wait = hotpath_wait_begin_(source, HOTPATH_EVENT_, site, (hotpath_callback_ *)function);
     if (wait == NULL) {
         g_source_set_callback(source, function, data, notify);

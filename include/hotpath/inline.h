@@ -627,8 +627,8 @@ hotpath_count_untimed_(struct hotpath_context_ *context, struct hotpath_frame_ *
 /* Closes a zone that was counted only; all others go to the slow path. */
 HOTPATH_PER_UNIT_ void hotpath_leave_otherwise_(struct hotpath_zone *zone)
 {
-    struct hotpath_context_ *context =
-        (struct hotpath_context_ *)(zone->state ^ HOTPATH_BY_COUNT_); /* not trusted, either */
+    /* Not trusted, either. */
+    struct hotpath_context_ *context = (struct hotpath_context_ *)(zone->state ^ HOTPATH_BY_COUNT_);
     if (HOTPATH_LIKELY_(context == hotpath_v1_context && !HOTPATH_IS_BUSY_(context))) {
         hotpath_set_busy_(context);
         struct hotpath_frame_ *frame = context->top;

@@ -27,8 +27,9 @@
  */
 
 #define MAX_BRACKETS 64
-#define LONGEST_CHARACTER                                                                                          \
-    16 /* Whether a character may be part of an identifier. of a character literal: U'\x0010ffff' */
+#define LONGEST_CHARACTER 16 /* of a character literal: U'\x0010ffff' */
+
+/* Whether a character may be part of an identifier. */
 static bool cxx_is_identifier(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||

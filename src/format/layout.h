@@ -310,9 +310,8 @@ struct hp_node_chunk {
 
 enum hp_lane_state {
     HP_LANE_RUNNING = 0, /* its frames are those of a thread record; or it has ended, and the next lane reuses it */
-    HP_LANE_SUSPENDED =
-        1, /* its frames are as they were when it stopped; the innermost is <suspended>, if there are any */
-    HP_LANE_BELOW = 2 /* a thread's own lane while another one runs on that thread */
+    HP_LANE_SUSPENDED = 1, /* its frames are as they were when it stopped; the innermost, if any, is <suspended> */
+    HP_LANE_BELOW = 2      /* a thread's own lane while another one runs on that thread */
 };
 
 /* A thread's counters when a lane stopped running on it. The lane's hp_alloc_frames refer to that time. */
@@ -334,8 +333,7 @@ struct hp_lane {
     uint32_t folds;   /* of its thread then; private to the recorder, as all below but `stopped` and `allocs` */
     uint64_t stopped; /* ticks */
     struct hp_lane_allocs allocs;
-    uint64_t
-        held_bytes; /* what its open zones had allocated when it last stopped: counted for zones of that thread */
+    uint64_t held_bytes; /* allocated by its open zones when it last stopped: counted for zones of that thread */
     uint64_t held_count;
     uint32_t has_flags; /* flags of all its frames, combined */
     uint32_t reserved[5];
@@ -414,8 +412,7 @@ struct hp_alloc_thread {
     uint64_t freed;       /* usable bytes */
     int64_t peak_live;    /* maximum of live bytes since the start of the innermost zone with an hp_alloc_frame */
     int64_t peak_blocks;
-    int64_t
-        published; /* live bytes it has added to the header's sum: close to the truth if there are more threads */
+    int64_t published; /* live bytes it has added to the header's sum, which is nearly right with more threads */
 
     uint64_t foreign_count; /* blocks freed here that other threads allocated */
     uint64_t foreign_bytes; /* usable */
@@ -512,9 +509,8 @@ struct hp_pool {
 
 enum hp_cpu_engine {
     HP_CPU_NONE = 0,
-    HP_CPU_TIMERS =
-        1,          /* a timer on each thread's CPU clock: fires on the kernel's ticks, in user and kernel mode */
-    HP_CPU_PERF = 2 /* the same, plus user-mode samples by perf's clock, which are independent of ticks */
+    HP_CPU_TIMERS = 1, /* a timer on each thread's CPU clock: fires on ticks, in user and kernel mode */
+    HP_CPU_PERF = 2    /* the same, plus user-mode samples by perf's clock, which are independent of ticks */
 };
 
 /*
@@ -620,8 +616,7 @@ enum hp_wait_cause {
 
 /* What threads waited for at one node. */
 struct hp_wait {
-    uint32_t
-        node; /* of the innermost open zone; of the tree's root: outside of all zones; 0: a thread without record */
+    uint32_t node;   /* of the innermost open zone; the tree's root: outside of all zones; 0: no record */
     uint32_t cause;  /* enum hp_wait_cause */
     int32_t call;    /* number of the system call; -1: none */
     uint32_t probes; /* that found it */

@@ -15,8 +15,8 @@
  * except for kinds whose instances never end (loop_layout.h).
  *
  * Writers: kinds once, before they are linked; an object under the recorder's lock, except for `shared`; a part and
- * everything below it by its thread alone, except for `sibling`, which is written once. SPDX-License-Identifier:
- * MIT
+ * everything below it by its thread alone, except for `sibling`, which is written once.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_FORMAT_OBJECT_LAYOUT_H
 #define HP_FORMAT_OBJECT_LAYOUT_H
@@ -61,8 +61,8 @@ struct hp_kind_field {
 #define HP_KIND_OWN_TABLE 1u /* readers that know the kind have a section for it */
 #define HP_KIND_BY_NAME 2u /* objects of one name are one, wherever in the code; otherwise the place counts, too */
 #define HP_KIND_OF_RUN 4u  /* instances with the same key are one, in all processes: system objects */
-#define HP_KIND_FOUND                                                                                              \
-    8u /* not reported by the program: users outside of measured functions are named by their thread */
+/* Not reported by the program: users outside of measured functions are named by their thread. */
+#define HP_KIND_FOUND 8u
 #define HP_KIND_BYTES 16u /* carries bytes; items are calls that moved some */
 
 struct hp_kind {
@@ -81,17 +81,16 @@ struct hp_kind {
 enum hp_object_state { HP_OBJECT_LIVE = 1, HP_OBJECT_ENDED = 2 };
 
 struct hp_object {
-    uint32_t next;   /* offset of an older one */
-    uint32_t kind;   /* offset of hp_kind */
-    uint32_t site;   /* id of the site where it was made; the object has its name */
-    uint32_t class_; /* of an instance: offset of its class; 0: this is a class */
-    uint32_t parts;  /* offset of the newest hp_part */
-    uint32_t state;  /* enum hp_object_state */
-    uint32_t
-        generation; /* number of instances so far in this record; a part with another value is of an earlier one */
-    uint32_t is_added; /* 1: a gauge that was added to, so that its level is not just the value set last */
-    uint64_t key;      /* of an instance: its address */
-    uint64_t born;     /* ticks */
+    uint32_t next;       /* offset of an older one */
+    uint32_t kind;       /* offset of hp_kind */
+    uint32_t site;       /* id of the site where it was made; the object has its name */
+    uint32_t class_;     /* of an instance: offset of its class; 0: this is a class */
+    uint32_t parts;      /* offset of the newest hp_part */
+    uint32_t state;      /* enum hp_object_state */
+    uint32_t generation; /* instances so far in this record; a part with another value is of an earlier one */
+    uint32_t is_added;   /* 1: a gauge that was added to, so that its level is not just the value set last */
+    uint64_t key;        /* of an instance: its address */
+    uint64_t born;       /* ticks */
     uint64_t ended;
     uint32_t instances;                /* of a class: made so far, with or without a record, ... */
     uint32_t ended_count;              /* ... and ended */

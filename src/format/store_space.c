@@ -1,7 +1,7 @@
 /*
  * Space in a session: allocating from it, and extending the file when it runs out. Also called by the sampling
- * signal handler, which may interrupt the host anywhere: nothing here is the C library's. SPDX-License-Identifier:
- * MIT
+ * signal handler, which may interrupt the host anywhere: nothing here is the C library's.
+ * SPDX-License-Identifier: MIT
  */
 #include <fcntl.h>
 

@@ -427,8 +427,8 @@ static bool merge_tree(struct merging *merging, const struct hp_thread_tree *tre
         struct hp_site_sums *site = record->made_of.site;
         if (record->made_of.parent != parent_offset) {
             const struct hp_record *above = find_among(tree, at, record->made_of.parent);
-            parent_offset =
-                above != NULL ? record->made_of.parent : 0; /* in a corrupt file, it may come after this one */
+            /* In a corrupt file, it may come after this one. */
+            parent_offset = above != NULL ? record->made_of.parent : 0;
             parent = above != NULL ? above->merged : NULL;
         }
         record->sums = (struct hp_sums){0};

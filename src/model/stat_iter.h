@@ -19,8 +19,7 @@ struct hp_stat_iter {
     struct hp_thread thread;
     struct hotpath_stat_ stat;
     const struct hp_site_sums *site; /* NULL: it appeared after the profile was made, or is corrupt */
-    struct hp_walk
-        calls; /* for hp_snapshot_next_call; limits the steps to the number of calls a session can have */
+    struct hp_walk calls;          /* for hp_snapshot_next_call; limits the steps to the calls a session can have */
     struct hp_walk threads, stats; /* private */
     bool is_in_thread;
 };

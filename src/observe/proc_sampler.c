@@ -687,7 +687,7 @@ static void drop_gone(struct hp_proc_sampler *sampler)
     sampler->thread_count = kept;
 }
 
-/* Waits that nobody in the run could shorten. */
+/* Waits that no process of the run could shorten. */
 static bool waits_for_outsiders(const struct hp_proc_sampler *sampler, const struct hp_watched *thread)
 {
     if (!thread->is_waiting || thread->entry < 0)

@@ -346,7 +346,7 @@ static void meet(const struct hp_process *met)
         return;
     /*
      * Processes found gone in one scan end at one time: a child that seemed to outlive its parent would leave its
-     * CPU time to somebody else.
+     * CPU time to another process.
      */
     process->ended_ns = least(met->ended_ns, state.looked_ns > met->began_ns ? state.looked_ns : UINT64_MAX);
     process->seen_cpu_ns = met->seen_cpu_ns;

@@ -187,9 +187,9 @@ bool hp_file_reserve(int fd, uint64_t from, uint64_t to)
 }
 
 #define PATIENCE_NS UINT64_C(1000000000)
-#define READER_PATIENCE_NS                                                                                         \
-    UINT64_C(10000000000) /* a pipe that nobody reads must not keep the process from ending */
-#define PIECE 4096u       /* if a pipe is writable, this much fits */
+/* A pipe without a reader must not keep the process from ending. */
+#define READER_PATIENCE_NS UINT64_C(10000000000)
+#define PIECE 4096u /* if a pipe is writable, this much fits */
 
 /* Waits so long at most. After a signal, only for the rest of it. */
 static bool wait_until_writable(int fd, uint64_t patience)

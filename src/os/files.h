@@ -61,7 +61,7 @@ bool hp_file_write(int fd, const char *bytes, size_t length);
 /* Whether a line can be written without waiting for a reader for more than a second. */
 bool hp_file_takes_line(int fd);
 
-/* Makes `path` a directory of ours that nobody else can write to; its parents must exist. False: see errno. */
+/* Makes `path` a directory of ours that no other user can write to; its parents must exist. False: see errno. */
 bool hp_file_make_private_folder(const char *path);
 
 /* Makes the missing directories above `path`. */

@@ -4,7 +4,7 @@
  *
  * Writers are signal handlers and malloc, on any threads at once. A writer reserves its piece by one
  * compare-and-swap, fills it, and publishes it by a release store. If the ring is full the record is dropped and
- * counted; nobody ever waits. Nothing here calls the C library, so all of it may be used in handlers.
+ * counted; no writer ever waits. Nothing here calls the C library, so all of it may be used in handlers.
  *
  *     struct hp_stack_ring ring;
  *     hp_stack_ring_make(&ring, &(struct hp_stack_ring_plan){.path = path, ...});
@@ -66,7 +66,7 @@ struct hp_stack_ring_header {
 /* What the reader tells the writers. */
 enum hp_stack_ring_end {
     HP_RING_OPEN,
-    HP_RING_UNREAD,  /* nobody reads it any more */
+    HP_RING_UNREAD,  /* its reader is gone */
     HP_RING_CONFINED /* the process was seen in a sandbox: samples must not make system calls */
 };
 

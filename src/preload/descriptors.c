@@ -222,7 +222,7 @@ static size_t read_link(int number, char *link)
     hp_text_init(&text, path, sizeof path);
     hp_text_string(&text, "/proc/self/fd/");
     hp_text_u64(&text, (unsigned)number);
-    static const char gone[] = " (deleted)"; /* suffix of a name that nobody else can open any more */
+    static const char gone[] = " (deleted)"; /* suffix of a name that cannot be opened any more */
     ssize_t length = readlink(hp_text_end(&text), link, LONGEST_LINK - 1);
     link[length > 0 ? length : 0] = '\0';
     if (length > (ssize_t)sizeof gone && hp_text_has_suffix(link, gone))

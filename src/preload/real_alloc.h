@@ -32,8 +32,7 @@ struct hp_real_alloc {
     void *(*memalign)(size_t alignment, size_t size);
     void *(*valloc)(size_t size);
     void *(*pvalloc)(size_t size);
-    uint32_t
-        foreign_allocator; /* bits HP_NEXT_...: which functions below belong to another allocator than malloc */
+    uint32_t foreign_allocator; /* bits HP_NEXT_...: which functions belong to another allocator than malloc */
 } __attribute__((aligned(64)));
 
 #define HP_NEXT_POSIX_MEMALIGN 1u

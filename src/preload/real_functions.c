@@ -97,8 +97,8 @@ static void ask(void *context)
     question->is_found = hp_loaded_for_call(&question->call, &question->answer);
 }
 
-static __attribute__((noinline)) bool find_anew(struct hp_bound_function *hooked, uint32_t now, uintptr_t caller,
-                                                uintptr_t argument, struct hp_loaded_function *ret_function)
+static __attribute__((noinline)) bool find_slowly(struct hp_bound_function *hooked, uint32_t now, uintptr_t caller,
+                                                  uintptr_t argument, struct hp_loaded_function *ret_function)
 {
     struct question question = {.call = {hooked->name, caller, argument}};
     if (!hotpath_v1_aside(ask, &question))
@@ -119,5 +119,5 @@ bool hp_bound_find(struct hp_bound_function *hooked, const void *caller, const v
         for (size_t at = 0; at < HP_BOUND_SLOTS; at++)
             if (is_answered(&hooked->slots[at], now, (uintptr_t)caller, ret_function))
                 return true;
-    return find_anew(hooked, now, (uintptr_t)caller, (uintptr_t)argument, ret_function);
+    return find_slowly(hooked, now, (uintptr_t)caller, (uintptr_t)argument, ret_function);
 }

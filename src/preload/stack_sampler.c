@@ -459,8 +459,8 @@ static uint64_t signals_of(const char *status, const char *line)
 }
 
 /*
- * Whether our signal is pending for a thread, or the thread is still in its handler: it blocks a signal that nobody
- * else can block.
+ * Whether our signal is pending for a thread, or the thread is still in its handler: it blocks a signal that no
+ * other code can block.
  */
 static bool is_interrupted(uint32_t thread_id)
 {

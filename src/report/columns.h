@@ -37,8 +37,7 @@ struct hp_thread_label;
 
 /* How a renderer treats a column, besides its unit. */
 enum hp_column_trait {
-    HP_COLUMN_NAME =
-        1 << 0, /* names the row: indented in a tree, marked when open, shortened when space is short */
+    HP_COLUMN_NAME = 1 << 0,         /* names the row: indented in a tree, marked when open, shortened if need be */
     HP_COLUMN_KEEP = 1 << 1,         /* never dropped, however narrow the terminal is */
     HP_COLUMN_LATE = 1 << 4,         /* dropped last */
     HP_COLUMN_ELASTIC = 1 << 5,      /* text of any length: shrinks before names do */

@@ -270,8 +270,8 @@ static bool has_few_looks(const struct view *view)
 static bool is_shown(const struct view *view, const struct hp_found_function *function)
 {
     const struct hp_show_settings *show = &view->results->settings->show;
-    const bool has_own = function->user_ns + function->kernel_ns >
-                         0; /* time without a sample belongs to no function, and is never left out */
+    /* Time without a sample belongs to no function, and is never left out. */
+    const bool has_own = function->user_ns + function->kernel_ns > 0;
     const bool is_busy = function->total_ns > 0 && (has_own || !has_few_samples(view)) &&
                          !hp_share_is_small(function->total_ns, view->profile->cpu_ns, show);
     const bool is_waiting = function->total_waiting_ns > 0 && (function->waits > 0 || !has_few_looks(view)) &&

@@ -84,8 +84,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     for (size_t at = 0; at < count; at++)
         rows[at] = &entries[at];
     hp_sort(rows, count, compare_entries);
-    section->order.is_set =
-        !section->order.is_usual; /* the default order is not that of a column: awaits of a task stay together */
+    /* The default order is not that of a column: awaits of a task stay together. */
+    section->order.is_set = !section->order.is_usual;
     return hp_section_fill_rows(results, section, rows, count, NULL);
 }
 

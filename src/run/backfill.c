@@ -123,8 +123,8 @@ static uint64_t load_cost_ns(const char *library)
 
 #define MANY_BRIEF 100u /* processes */
 #define MOST_ROWS 64u   /* rows of processes without a session; further ones are summed by program */
-#define SLACK_NS                                                                                                   \
-    UINT64_C(20000000) /* lag of /proc, and the longest life of a process taken to have run nothing of its own */
+/* Lag of /proc, and the longest life of a process taken to have run nothing of its own. */
+#define SLACK_NS UINT64_C(20000000)
 
 /* A session that a process left. */
 struct left {

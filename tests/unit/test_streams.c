@@ -1,6 +1,6 @@
 /*
- * Streams: recorded with a fake clock and read as in a report, so every number is known. SPDX-License-Identifier:
- * MIT
+ * Streams: recorded with a fake clock and read as in a report, so every number is known.
+ * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <pthread.h>

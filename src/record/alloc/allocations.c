@@ -117,8 +117,8 @@ static void count_late(const struct event *event)
         __atomic_fetch_add(&header->late_count, 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(&header->late_bytes, event->asked, __ATOMIC_RELAXED);
         __atomic_fetch_add(&header->late_usable, event->usable, __ATOMIC_RELAXED);
-        hp_block_owner_disown(
-            event->allocated); /* else the block would belong to the previous owner of this memory */
+        /* Else the block would belong to the previous owner of this memory. */
+        hp_block_owner_disown(event->allocated);
     }
     if (event->freed != NULL) {
         hp_heap_forget(event->freed);
@@ -494,7 +494,7 @@ void hotpath_v1_alloc_is_watched(void)
 /* Whether anyone has ever read the counters outside of sessions. */
 enum reading { NEVER_READ, ABOUT_TO_READ, WAS_READ };
 
-static bool is_counted_by_nobody(void)
+static bool is_not_counted(void)
 {
     return !hp_records_allocations() &&
            __atomic_load_n(&hp_runtime->deferral, __ATOMIC_RELAXED) == HP_NOT_DEFERRED &&
@@ -509,14 +509,14 @@ void hp_allocations_switch(void)
 {
     bool is_off;
     do {
-        is_off = is_counted_by_nobody();
+        is_off = is_not_counted();
         for (size_t at = 0; at < HP_COPIES; at++) {
             void (*const pass_on)(int) = __atomic_load_n(&hp_runtime->alloc_switches[at], __ATOMIC_ACQUIRE);
             if (pass_on != NULL)
                 pass_on(is_off);
         }
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    } while (is_counted_by_nobody() != is_off);
+    } while (is_not_counted() != is_off);
 }
 
 void hotpath_v1_alloc_switch(void (*pass_on)(int is_on))

@@ -5,7 +5,7 @@
  *
  * Programs that allocate fast get a larger mean. Only past samples decide this, and each sample records its own
  * mean, so sums stay unbiased. While the mean is larger than requested, the thread checks after some bytes whether
- * it still has to be, and draws the next point anew: exponential distances have no memory, so this adds no bias.
+ * it still has to be, and draws the next point again: exponential distances have no memory, so this adds no bias.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_ALLOC_HEAP_SAMPLER_H
@@ -13,8 +13,8 @@
 
 #include <stdint.h>
 
-#define HP_HEAP_MOST_GROWTH                                                                                        \
-    256u /* largest growth of the mean: with more it would take too long to notice the end of a burst */
+/* Largest growth of the mean: with more it would take too long to notice the end of a burst. */
+#define HP_HEAP_MOST_GROWTH 256u
 #define HP_HEAP_MOST_PER_SECOND 1000u /* samples of a process; as many at once at first, or after a rest */
 #define HP_HEAP_MOST_LIVE 16384u      /* limit on live sampled blocks; beyond it the rate drops */
 

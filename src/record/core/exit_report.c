@@ -196,8 +196,8 @@ static struct hp_hand_over *begin_hand_over(uintptr_t place)
             __atomic_store_n(&at->thread, 0, __ATOMIC_RELAXED);
     }
     for (struct hp_hand_over *at = all; inside < MOST_INSIDE && found == NULL && at < all + HP_HAND_OVERS; at++) {
-        uintptr_t nobody = 0;
-        if (__atomic_compare_exchange_n(&at->thread, &nobody, us, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        uintptr_t none = 0;
+        if (__atomic_compare_exchange_n(&at->thread, &none, us, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
             found = at;
     }
     if (found != NULL)

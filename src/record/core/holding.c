@@ -178,7 +178,7 @@ static bool is_quiet(const struct hp_session *session)
     return true;
 }
 
-/* Only the calling thread has ever had a context, so there is nobody to wait for. */
+/* Only the calling thread has ever had a context, so there is no other to wait for. */
 static bool is_alone(const struct hp_session *session)
 {
     (void)session;

@@ -433,7 +433,7 @@ bool hp_session_begin_child(void)
         return false;
     const bool is_wanted = !hp_is_of_past_run(&hp_runtime->settings.record);
     struct hp_session *session = is_wanted ? hp_session_prepare(&hp_runtime->settings) : NULL;
-    /* Neither a file nor memory of `hotpath run`: then nobody sees it. */
+    /* Neither a file nor memory of `hotpath run`: then no reader sees it. */
     if (is_wanted && (session == NULL || (session->store.is_memory && !parent->store.is_memory)))
         hp_store_lose(&parent->store, HP_LOSS_CHILDREN, 1);
     if (session != NULL)

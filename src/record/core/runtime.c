@@ -247,7 +247,7 @@ void hp_print_line(const char *line)
     size_t length = strnlen(line, sizeof whole - 1);
     memcpy(whole, line, length);
     whole[length++] = '\n';
-    /* If nobody reads stderr, the write would block the program forever. */
+    /* If stderr has no reader, the write would block the program forever. */
     if (hp_is_sandboxed() || hp_file_takes_line(2))
         hp_file_write(2, whole, length);
 }

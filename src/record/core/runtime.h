@@ -274,10 +274,8 @@ struct hp_recorder {
     uint32_t has_to_prune; /* a child's session has started, and old sessions were not removed yet */
     uint32_t calibrated;   /* the following were, or are being, measured: 1 quickly, 2 thoroughly */
     struct hp_zone_cost zone_cost;
-    uint64_t
-        used_before_ns; /* CPU time of the process before the session, as far as the thread that began it knows */
-    uintptr_t
-        allocates_for_us; /* address of hotpath_v1_context of a thread that allocates for the library; 0: none */
+    uint64_t used_before_ns;    /* CPU time before the session, as far as the thread that began it knows */
+    uintptr_t allocates_for_us; /* hotpath_v1_context of a thread that allocates for the library; 0: none */
     struct hp_file_identity standard_error;
     hotpath_reporter *reporter; /* both under the lock, so that they always match */
     void *reporter_context;
@@ -300,10 +298,9 @@ struct hp_recorder {
     uint64_t ticks_per_ms; /* atomic: see session_clock.h; 0: not known yet */
     char *text;            /* private copies of names */
     size_t text_left;
-    struct hp_site_choice *choice; /* which sites are recorded; NULL: all */
-    uint32_t left_out;             /* functions and blocks that it excluded in this process, ... */
-    uint32_t
-        left_out_hashes[HP_LEFT_OUT_HASHES]; /* ... and the first of them, since units may share one; 0: none */
+    struct hp_site_choice *choice;                /* which sites are recorded; NULL: all */
+    uint32_t left_out;                            /* functions and blocks that it excluded in this process, ... */
+    uint32_t left_out_hashes[HP_LEFT_OUT_HASHES]; /* ... and the first, since units may share one; 0: none */
     /* The last session for which a wait-sampling thread was started. */
     uint32_t watched_epoch;
     uint32_t alloc_reading; /* enum reading of allocations.c */

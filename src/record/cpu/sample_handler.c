@@ -157,8 +157,8 @@ static __attribute__((noinline)) void make_ring(struct hp_store *store)
 }
 
 /*
- * The first user makes the ring; others do without meanwhile. NULL: there is none, or nobody may write to it any
- * more.
+ * The first user makes the ring; others do without meanwhile. NULL: there is none, or writing to it has
+ * ended.
  */
 static struct hp_stack_ring *ring_of(struct hp_store *store)
 {

@@ -42,7 +42,7 @@ static uint32_t find(const void *address, uint32_t class_, uint32_t steps)
     return 0;
 }
 
-/* Remembers that the session with this number has no space for more instances, so that nobody tries again. */
+/* Remembers that the session with this number has no space for more instances, so that no thread tries again. */
 static void set_full(uint32_t class_, uint32_t epoch)
 {
     __atomic_store_n(&hp_object_known(class_)->full, epoch, __ATOMIC_RELAXED);
@@ -279,7 +279,7 @@ static bool make_and_begin(const struct request *request)
     return true;
 }
 
-static bool begin_anew(const struct request *request)
+static bool begin_new(const struct request *request)
 {
     struct hp_object_use *use = &request->use->class_;
     if (!hp_object_begin(request->site, request->kind, use))
@@ -301,7 +301,7 @@ static void begin_aside(void *context)
 {
     struct request *request = context;
     const int saved = errno;
-    request->is_begun = begin_anew(request);
+    request->is_begun = begin_new(request);
     errno = saved;
 }
 

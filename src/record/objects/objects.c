@@ -379,7 +379,7 @@ static bool is_wanted(const struct hp_thread_context *context, const struct hp_k
     return kind->goes_on || !hp_context_is_paused(&context->hot);
 }
 
-static bool begin_anew(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use)
+static bool begin_new(struct hotpath_site *site, const struct hp_kind_type *kind, struct hp_object_use *ret_use)
 {
     hp_unrecorded_meet(site);
     struct hp_thread_context *context = hp_thread_context_of_for_pools();
@@ -433,7 +433,7 @@ struct beginning {
 static void begin_aside(void *context)
 {
     struct beginning *beginning = context;
-    beginning->is_begun = begin_anew(beginning->site, beginning->kind, beginning->use);
+    beginning->is_begun = begin_new(beginning->site, beginning->kind, beginning->use);
 }
 
 bool hp_object_begin_out_of_line(struct hotpath_site *site, const struct hp_kind_type *kind,

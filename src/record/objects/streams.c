@@ -3,8 +3,8 @@
  * producer, from the request to the yield, or the consumer, from then to the next request.
  *
  * A stream is used by one thread at a time, though not always the same one. So the times that the next step needs
- * are kept in the object, with relaxed accesses; the program must order its steps anyway. SPDX-License-Identifier:
- * MIT
+ * are kept in the object, with relaxed accesses; the program must order its steps anyway.
+ * SPDX-License-Identifier: MIT
  */
 #include "instances.h"
 #include "objects.h"

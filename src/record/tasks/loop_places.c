@@ -132,7 +132,7 @@ static void add_locked(void *context)
     hp_unlock(&held);
 }
 
-static __attribute__((noinline)) struct place *find_anew(uintptr_t caller, const char *wait)
+static __attribute__((noinline)) struct place *find_slowly(uintptr_t caller, const char *wait)
 {
     const int saved = errno;
     struct search search = {.caller = caller, .wait = wait};
@@ -146,7 +146,7 @@ struct hotpath_site *hotpath_v1_loop_site(const char *wait, const void *caller)
 {
     struct place *place = find((uintptr_t)caller, wait);
     if (__builtin_expect(place == NULL || __atomic_load_n(&place->caller, __ATOMIC_ACQUIRE) == 0, 0))
-        place = find_anew((uintptr_t)caller, wait);
+        place = find_slowly((uintptr_t)caller, wait);
     return place != NULL ? &place->site : NULL;
 }
 

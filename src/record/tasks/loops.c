@@ -304,7 +304,7 @@ static inline bool begin(struct hotpath_site *site, const void *loop, struct hp_
     return hp_has_session() && hp_instance_begin(site, &loop_kind, loop, ret_use);
 }
 
-static __attribute__((noinline)) bool begin_anew(struct hotpath_loop_ *loop, struct hp_object_use *ret_use)
+static __attribute__((noinline)) bool begin_new(struct hotpath_loop_ *loop, struct hp_object_use *ret_use)
 {
     struct hp_instance_use use;
     if (!begin(loop->site, loop->loop, &use))
@@ -332,7 +332,7 @@ static inline bool begin_again(struct hotpath_loop_ *loop, struct hp_object_use 
         }
         hp_context_let_go(&context->hot);
     }
-    return begin_anew(loop, ret_use);
+    return begin_new(loop, ret_use);
 }
 
 int hotpath_v1_loop_waits(struct hotpath_loop_ *loop)

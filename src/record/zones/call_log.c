@@ -127,7 +127,7 @@ void hotpath_v1_note(const char *format, ...)
 
 static struct hp_following *following_of(struct hp_call_notes *kept) { return &kept->following[kept->half]; }
 
-static void follow_nobody(struct hp_following *following)
+static void follow_none(struct hp_following *following)
 {
     following->count = following->sums_used = 0;
     memset(following->nodes, 0, sizeof following->nodes);
@@ -137,7 +137,7 @@ void hp_call_log_begin(struct hp_thread_context *context)
 {
     if (context->kept == NULL)
         return;
-    follow_nobody(following_of(context->kept));
+    follow_none(following_of(context->kept));
     context->kept->least_cost = UINT64_MAX;
 }
 
@@ -254,7 +254,7 @@ static void move_node(struct hp_following *to, const struct hp_following *from, 
 static void move_busy(const struct hp_thread_context *context, struct hp_following *to,
                       const struct hp_following *from, uint64_t calls)
 {
-    follow_nobody(to);
+    follow_none(to);
     for (const struct hp_followed *at = from->nodes; at < from->nodes + HP_FOLLOWED; at++)
         if (at->node != 0 && at->calls > calls &&
             hp_stat_at(context, hp_node_at(context, at->node)->stat)->keeps & HP_KEEPS_SLOWEST)

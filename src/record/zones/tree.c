@@ -462,8 +462,8 @@ static uint32_t find_node(struct hp_thread_context *context, uint32_t parent, ui
 const struct hotpath_slot_ *hp_tree_slot(struct hp_thread_context *context, uint32_t parent, uint32_t site,
                                          struct hotpath_slot_ *spare)
 {
-    if (context->steps > context->record->node_count &&
-        !HOTPATH_GET_(hp_runtime->live_settings.reserve)) /* with it the index cannot grow */
+    /* With `reserve` the index cannot grow. */
+    if (context->steps > context->record->node_count && !HOTPATH_GET_(hp_runtime->live_settings.reserve))
         fill_index(context);
     const struct hotpath_slot_ *slot = find_slot(&context->hot, parent, site);
     if (slot->key != 0)

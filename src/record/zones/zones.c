@@ -130,7 +130,7 @@ static bool was_left(const struct hp_thread_context *context, uintptr_t zone)
     return !hp_stack_may_have_signal(zone, is_any ? (uintptr_t)guard : own.high);
 }
 
-/* Checks the gate with the context held, whoever holds it. */
+/* Checks the gate with the context held, by us or by the code that we have interrupted. */
 static bool is_found_on(struct hp_thread_context *context)
 {
     const uint32_t before = hp_context_hold_too(&context->hot);
@@ -276,7 +276,7 @@ bool hp_zone_is_open(const struct hotpath_zone *zone)
 /*
  * Closes the zone if it is on this context's stack. A busy context must not be touched, with one exception: a guard
  * on its stack belongs to the code that a handler interrupted. If that guard is being closed, the handler is gone,
- * so it was left by siglongjmp, and nobody uses the context any more.
+ * so it was left by siglongjmp, and the context is free.
  */
 static bool leave(struct hp_thread_context *context, const struct hotpath_zone *zone, uint64_t now)
 {
@@ -340,8 +340,8 @@ void hp_zone_skip(void)
         context->skips[context->skip_runs - 1].count++;
     else if (context->skip_runs < HP_SKIP_RUNS)
         context->skips[context->skip_runs++] = (struct hp_skip_run){depth, 1};
-    if (context->hot.top->stat &
-        HOTPATH_UNTIMED_) /* an exit hook must not take the end of a skipped call for that of the zone */
+    /* An exit hook must not take the end of a skipped call for that of the zone. */
+    if (context->hot.top->stat & HOTPATH_UNTIMED_)
         HOTPATH_PUT_(context->hot.top->start, 0);
     hp_context_let_go(&context->hot);
 }

@@ -63,8 +63,8 @@ static bool is_open(const char *path)
 static void tell_maps(const struct ring *ring)
 {
     char *text = source.needs_maps ? hp_process_maps(ring->reader.header.pid) : NULL;
-    struct hp_event *event =
-        text != NULL ? hp_event_new(HP_EVENT_MAPS, 0, strlen(text) + 1) : NULL; /* before everything in its ring */
+    /* With time 0 it comes before everything in its ring. */
+    struct hp_event *event = text != NULL ? hp_event_new(HP_EVENT_MAPS, 0, strlen(text) + 1) : NULL;
     if (event != NULL) {
         event->pid = ring->reader.header.pid;
         hp_event_set_path(event, hp_event_more(event), text, strlen(text));

@@ -198,7 +198,7 @@ static uint64_t refused_by(const struct ring *ring)
     return refused;
 }
 
-/* A process that goes on is told that nobody reads. */
+/* A process that goes on is told that its ring has no reader. */
 static void end_ring(size_t at)
 {
     struct ring *ring = source.rings[at];

@@ -76,7 +76,7 @@ static void execute(struct hp_space_table *table, const struct hp_event *event)
     process->read_ns = 0;
 }
 
-static void map_all_anew(struct hp_space_table *table, struct hp_image_set *images, const struct hp_event *event)
+static void map_all_again(struct hp_space_table *table, struct hp_image_set *images, const struct hp_event *event)
 {
     struct hp_process_space *process = hp_space_table_find(table, event->pid);
     if (process == NULL)
@@ -115,7 +115,7 @@ void hp_space_table_take(struct hp_space_table *table, struct hp_image_set *imag
         end_task(table, event);
         break;
     case HP_EVENT_MAPS:
-        map_all_anew(table, images, event);
+        map_all_again(table, images, event);
         break;
     default:
         break;

@@ -10,8 +10,8 @@
 
 #define MOST_REMEMBERED 32u
 #define MOST_LETTERS 16u
-#define SHARED                                                                                                     \
-    64u /* limit of executions per byte, on average: a forged file could otherwise keep us busy forever */
+/* Executions per byte, on average: a forged file could otherwise keep us busy forever. */
+#define SHARED 64u
 
 /* How addresses are encoded. */
 enum {

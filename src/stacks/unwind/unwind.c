@@ -451,8 +451,8 @@ static bool find_return(struct walk *walk, const struct hp_unwind_rule *rule, ui
 static bool enter_caller(struct walk *walk, struct hp_registers *caller, uint64_t cfa, uint64_t address)
 {
     const uint64_t sp = walk->registers.value[walk->machine->sp];
-    const bool may_stay =
-        walk->is_exact && walk->machine->has_link_register; /* a leaf function has nothing on the stack */
+    /* A leaf function has nothing on the stack. */
+    const bool may_stay = walk->is_exact && walk->machine->has_link_register;
     if (cfa < sp || (cfa == sp && !may_stay))
         return false;
     hp_register_set(caller, walk->machine->sp, cfa);
