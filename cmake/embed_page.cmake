@@ -63,7 +63,7 @@ string(SUBSTRING "${page}" 0 ${at} head)
 math(EXPR at "${at} + ${length}")
 string(SUBSTRING "${page}" ${at} -1 tail)
 
-set(source "/* Made by cmake/embed_page.cmake. */\n#include \"${NAME}_page.h\"\n")
+set(source "/* Made by cmake/embed_page.cmake. */\n#include \"page.h\"\n")
 foreach(part head tail)
   string(REGEX REPLACE "(..)" "0x\\1," bytes "${${part}}")
   string(REGEX REPLACE "((0x..,)(0x..,)(0x..,)(0x..,)(0x..,)(0x..,)(0x..,)(0x..,))" "\\1\n" bytes "${bytes}")

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "channel_layout.h"
-#include "stream_layout.h"
+#include "object_layout.h"
 #include "task_layout.h"
 
 #define LARGEST_SHAPE (64u << 10)

@@ -6,8 +6,8 @@
 
 #include "arguments.h"
 #include "command.h"
-#include "output_file.h"
-#include "run_weights.h"
+#include "report_output.h"
+#include "run_stacks.h"
 #include "session_dirs.h"
 
 struct task {

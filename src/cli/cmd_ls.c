@@ -2,15 +2,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "age.h"
 #include "arguments.h"
 #include "command.h"
 #include "json.h"
 #include "number.h"
 #include "process.h"
-#include "run_ending.h"
+#include "run_facts.h"
 #include "sessions.h"
 #include "text.h"
+#include "timestamp.h"
 #include "units.h"
 #include "utf8.h"
 

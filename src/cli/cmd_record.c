@@ -21,7 +21,7 @@
 #include "command.h"
 #include "debug_servers.h"
 #include "files.h"
-#include "held_signals.h"
+#include "launch.h"
 #include "number.h"
 #include "report_output.h"
 #include "run_folder.h"

@@ -15,7 +15,7 @@
 #include "command.h"
 #include "options.h"
 #include "report_output.h"
-#include "run_ending.h"
+#include "run_facts.h"
 #include "session_dirs.h"
 #include "sessions.h"
 #include "text.h"

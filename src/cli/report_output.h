@@ -8,6 +8,22 @@
 #include "sessions.h"
 #include "timestamp.h"
 
+/* ---------------------------------------------------------------------------------------------- output files */
+
+/* Output files that users name. */
+
+/*
+ * Opens a file for writing and creates the folders above it. A FIFO without a reader is an error, not a wait; with
+ * a reader, writing may block, as for any output. NULL, with one line on stderr: it cannot be written.
+ * What the file has is replaced by what is written, and stays if nothing is.
+ */
+FILE *hp_output_open(const char *path);
+
+/* Closes it. Returns `status`, or EXIT_FAILED with one line on stderr: not everything could be written. */
+int hp_output_close(FILE *stream, const char *path, int status);
+
+/* --------------------------------------------------------------------------------------------------- reports */
+
 /* The part of the run to show; a moment not given means the run's own beginning or end. */
 struct hp_show_range {
     struct hp_timestamp from, to;

@@ -16,7 +16,7 @@
 #include "debug_servers.h"
 #include "named_stacks.h"
 #include "process.h"
-#include "run_terminal.h"
+#include "run_facts.h"
 #include "session_dirs.h"
 #include "stack_file.h"
 #include "zone_names.h"

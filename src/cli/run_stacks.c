@@ -1,4 +1,4 @@
-/* Reads the stacks of a run. SPDX-License-Identifier: MIT */
+/* Converts a run to weighted stacks. SPDX-License-Identifier: MIT */
 #include "run_stacks.h"
 
 #include <errno.h>
@@ -6,9 +6,14 @@
 #include <string.h>
 
 #include "command.h"
+#include "demangle.h"
+#include "session_choice.h"
 #include "session_dirs.h"
 #include "stack_file.h"
 #include "text.h"
+#include "weight_sources.h"
+
+/* ---------------------------------------------------------------------------------------------------- stacks */
 
 static bool is_among(const struct hp_sessions *sessions, const struct hp_stored_session *session)
 {
@@ -60,4 +65,91 @@ void hp_run_stacks_free(struct hp_run_stacks *stacks)
 {
     hp_function_sums_free(&stacks->functions);
     hp_named_stacks_free(&stacks->named);
+}
+
+/* --------------------------------------------------------------------------------------------------- weights */
+
+static bool read_sessions(struct hp_run_weights *run)
+{
+    for (size_t at = 0; at < run->sessions.count; at++)
+        if (!hp_reader_add(&run->reader, run->sessions.all[at].path))
+            hp_fail("%s", run->reader.problem);
+    if (run->reader.count == 0)
+        return false;
+    if (!hp_reader_refresh(&run->reader)) {
+        hp_fail("%s", run->reader.problem);
+        return false;
+    }
+    return true;
+}
+
+static bool add_weights(struct hp_run_weights *run, struct hp_weighted *weighted)
+{
+    if (hp_run_stacks_read(&run->sessions, &run->stacks) && !hp_stack_weights_add(weighted, &run->stacks.named))
+        return false;
+    return hp_zone_weights_add(weighted, hp_reader_model(&run->reader));
+}
+
+bool hp_run_weights_open(struct hp_run_weights *run, const struct hp_settings *settings, const char *name,
+                         struct hp_weighted *weighted)
+{
+    memset(run, 0, sizeof *run);
+    hp_reader_open(&run->reader, hp_demangle);
+    if (!hp_session_choose(&run->sessions, settings, name) || !read_sessions(run))
+        return false;
+    const struct hp_snapshot *first = &run->reader.sessions[0]->file.snapshot;
+    hp_copy_printable(run->command, sizeof run->command, hp_snapshot_text(first, first->header.command));
+    if (add_weights(run, weighted))
+        return true;
+    hp_fail("not enough memory for the stacks of the run");
+    return false;
+}
+
+void hp_run_weights_close(struct hp_run_weights *run)
+{
+    hp_reader_close(&run->reader);
+    hp_run_stacks_free(&run->stacks);
+    hp_sessions_free(&run->sessions);
+}
+
+void hp_run_weights_describe(struct hp_run_weights *run, struct hp_export *export)
+{
+    const struct hp_header *header = &run->reader.sessions[0]->file.snapshot.header;
+    export->command = run->command;
+    export->pid = header->pid;
+    export->began_ns = header->wall_start_ns;
+    export->elapsed_ns = hp_run_elapsed_ns(&hp_reader_model(&run->reader)->run);
+    export->period_ns = run->stacks.named.counts.period_ns;
+    export->counters = hp_export_counters_make(hp_reader_model(&run->reader));
+    export->calls = hp_export_calls_make(hp_reader_model(&run->reader));
+}
+
+static bool can_have(const struct hp_export_format *format, enum hp_dimension dimension)
+{
+    const bool is_bytes = hp_dimension_types[dimension].unit == HP_WEIGHT_BYTES;
+    return format == NULL || !(is_bytes ? format->is_of_time : format->is_of_bytes);
+}
+
+void hp_export_take_all(struct hp_export *export, const struct hp_export_format *format)
+{
+    export->dimension_count = 0;
+    for (enum hp_dimension at = 0; at < HP_DIMENSIONS; at++)
+        if (hp_weighted_has(export->weighted, at) && can_have(format, at))
+            export->dimensions[export->dimension_count++] = at;
+}
+
+int hp_export_to(const struct hp_export *export,
+                 bool (*write)(const struct hp_export *export, struct hp_text *text), FILE *stream,
+                 const char *path)
+{
+    static char buffer[1 << 16];
+    struct hp_text text;
+    hp_text_init_stream(&text, buffer, sizeof buffer, hp_write_to_stream, stream);
+    const bool has_memory = write(export, &text);
+    const bool is_written = hp_text_finish(&text) && fflush(stream) == 0;
+    if (!has_memory)
+        return hp_fail("not enough memory to write '%s'", path);
+    if (!is_written)
+        return hp_fail("cannot write all of '%s': %s", path, strerror(errno));
+    return EXIT_DONE;
 }

@@ -1,10 +1,21 @@
-/* The stacks stored with the sessions of a run. SPDX-License-Identifier: MIT */
+/*
+ * A run as weighted stacks, from its sessions and its stack samples, for `hotpath export` and flame graphs.
+ * SPDX-License-Identifier: MIT
+ */
 #ifndef HP_CLI_RUN_STACKS_H
 #define HP_CLI_RUN_STACKS_H
 
+#include <stdio.h>
+
+#include "export.h"
 #include "function_sums.h"
 #include "named_stacks.h"
+#include "reader.h"
 #include "sessions.h"
+
+/* ---------------------------------------------------------------------------------------------------- stacks */
+
+/* The stacks stored with the sessions of a run. */
 
 struct hp_run_stacks {
     struct hp_named_stacks named;
@@ -14,5 +25,33 @@ struct hp_run_stacks {
 /* False: there are none; one that exists but cannot be read costs one line on stderr. Free them in either case. */
 bool hp_run_stacks_read(const struct hp_sessions *sessions, struct hp_run_stacks *ret_stacks);
 void hp_run_stacks_free(struct hp_run_stacks *stacks);
+
+/* --------------------------------------------------------------------------------------------------- weights */
+
+struct hp_run_weights {
+    struct hp_sessions sessions;
+    struct hp_reader reader;
+    struct hp_run_stacks stacks;
+    char command[512];
+};
+
+/*
+ * Adds a run, named as in session_choice.h. False, with one line on stderr: it cannot be read. The weighted stacks
+ * are valid until it is closed; close it in either case.
+ */
+bool hp_run_weights_open(struct hp_run_weights *run, const struct hp_settings *settings, const char *name,
+                         struct hp_weighted *weighted);
+void hp_run_weights_close(struct hp_run_weights *run);
+
+/* Sets which program it was, and when. */
+void hp_run_weights_describe(struct hp_run_weights *run, struct hp_export *export);
+
+/* Takes all dimensions that the run has and the format supports. */
+void hp_export_take_all(struct hp_export *export, const struct hp_export_format *format);
+
+/* Writes it to an open file; `path` is that file's. Returns an exit status; an error costs one line on stderr. */
+int hp_export_to(const struct hp_export *export,
+                 bool (*write)(const struct hp_export *export, struct hp_text *text), FILE *stream,
+                 const char *path);
 
 #endif

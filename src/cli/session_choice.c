@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "command.h"
-#include "run_terminal.h"
+#include "run_facts.h"
 #include "session_dirs.h"
 #include "text.h"
 

@@ -1,11 +1,31 @@
 /* Parses moments of a run. SPDX-License-Identifier: MIT */
 #include "timestamp.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "arith.h"
+#include "clock.h"
 #include "number.h"
 #include "units.h"
+
+/* ------------------------------------------------------------------------------------------------------ ages */
+
+void hp_put_age(char *text, size_t size, uint64_t began_ns)
+{
+    const uint64_t now = hp_clock_wall_ns();
+    const uint64_t seconds = now > began_ns ? (now - began_ns) / 1000000000u : 0;
+    if (seconds < 120)
+        snprintf(text, size, "%us ago", (unsigned)seconds);
+    else if (seconds < 7200)
+        snprintf(text, size, "%um ago", (unsigned)(seconds / 60));
+    else if (seconds < 172800)
+        snprintf(text, size, "%uh ago", (unsigned)(seconds / 3600));
+    else
+        snprintf(text, size, "%ud ago", (unsigned)(seconds / 86400 < 99999 ? seconds / 86400 : 99999));
+}
+
+/* ------------------------------------------------------------------------------------------------ timestamps */
 
 static const struct {
     const char *name;

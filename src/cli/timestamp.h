@@ -6,7 +6,17 @@
 #define HP_CLI_TIMESTAMP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* ------------------------------------------------------------------------------------------------------ ages */
+
+/* How long ago something was, in words. */
+
+/* "12s ago", "5m ago", "3h ago", "2d ago": since that moment of CLOCK_REALTIME. */
+void hp_put_age(char *text, size_t size, uint64_t began_ns);
+
+/* ------------------------------------------------------------------------------------------------ timestamps */
 
 struct hp_timestamp {
     bool is_given;

@@ -5,10 +5,76 @@
 #ifndef HP_EXPORT_EXPORT_H
 #define HP_EXPORT_EXPORT_H
 
-#include "counters.h"
-#include "logged_calls.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "text.h"
 #include "weighted.h"
+
+/* ---------------------------------------------------------------------------------------------- single calls */
+
+/*
+ * Single calls of measured functions with known times: the latest calls of functions whose calls are logged, and
+ * the slowest call of every function, per thread. All others are only in sums.
+ */
+
+struct hp_model;
+
+struct hp_export_call {
+    const char *name;   /* of the function */
+    const char *thread; /* "worker 4243" */
+    const char *note;   /* NULL: none */
+    double start_ns;    /* since the run began */
+    double ns;
+    uint64_t alloc_bytes, alloc_count;
+    bool is_slowest; /* and not among the latest, or these were not logged */
+};
+
+struct hp_export_calls {
+    struct hp_export_call *all; /* sorted by start */
+    size_t count;
+    bool has_allocs; /* their allocations are known */
+};
+
+/* Valid as long as the model. NULL: no memory. */
+const struct hp_export_calls *hp_export_calls_make(struct hp_model *model);
+
+/* -------------------------------------------------------------------------------------------------- counters */
+
+/* The numbers of a run over time, as counters that viewers draw next to stacks. */
+
+struct hp_model;
+
+/* What its values are. */
+enum hp_counter_kind {
+    HP_COUNTER_SHARE, /* percent of a CPU or of a thread's time, per slot */
+    HP_COUNTER_RATE,  /* events per second, per slot */
+    HP_COUNTER_LEVEL, /* a level, the maximum of each slot */
+};
+
+struct hp_export_counter {
+    const char *name; /* "memory of <process>" */
+    const char *what; /* "memory" */
+    const char *unit;
+    enum hp_counter_kind kind;
+    uint64_t first_ns;          /* start of the first value, since the run began */
+    const double *values;       /* one per slot from there on */
+    const double *gained;       /* increase in each slot: nanoseconds, or a count; NULL: it is a level */
+    const uint64_t *moments_ns; /* end of each increase, since the run began; first, the start of the first one */
+    size_t count;
+};
+
+struct hp_export_counters {
+    struct hp_export_counter *all;
+    size_t count;
+    uint64_t slot_ns;
+};
+
+/* From the time axis of a run; valid as long as its model. NULL: no memory. */
+const struct hp_export_counters *hp_export_counters_make(struct hp_model *model);
+
+/* --------------------------------------------------------------------------------------------------- formats */
 
 /* What to write. */
 struct hp_export {

@@ -8,10 +8,14 @@
 #include <string.h>
 
 #include "export.h"
-#include "firefox.h"
 #include "frame_table.h"
 #include "json.h"
-#include "walk.h"
+#include "weighted.h"
+
+#define DIGITS 15u /* nanoseconds of a million seconds, in milliseconds */
+#define NS_IN_MS 1e6
+
+enum category { OTHER, USER, KERNEL, MEASURED, CATEGORIES };
 
 /* --------------------------------------------------------------------------------------------- firefox counters */
 
@@ -67,7 +71,7 @@ static struct sample level_at(const struct hp_export_counter *counter, size_t at
 
 static struct sample gain_at(const struct hp_export_counter *counter, size_t at)
 {
-    const double unit = counter->kind == HP_COUNTER_SHARE ? HP_FIREFOX_NS_IN_MS : 1;
+    const double unit = counter->kind == HP_COUNTER_SHARE ? NS_IN_MS : 1;
     return (struct sample){counter->moments_ns[at + 1], counter->gained[at] / unit};
 }
 
@@ -97,7 +101,7 @@ static void put_counts(struct hp_json *json, const struct hp_export_counter *cou
     hp_json_u64(json, 0);
     for (size_t at = 0; at < counter->count; at++)
         if (has_sample(counter, at))
-            hp_json_number(json, sample_at(counter, at, slot_ns).count, HP_FIREFOX_DIGITS);
+            hp_json_number(json, sample_at(counter, at, slot_ns).count, DIGITS);
     hp_json_end_array(json);
 }
 
@@ -106,11 +110,10 @@ static void put_counter_times(struct hp_json *json, const struct hp_export_count
     const uint64_t first_ns = counter->kind == HP_COUNTER_LEVEL ? counter->first_ns : counter->moments_ns[0];
     hp_json_key(json, "time");
     hp_json_begin_array(json);
-    hp_json_number(json, (double)first_ns / HP_FIREFOX_NS_IN_MS, HP_FIREFOX_DIGITS);
+    hp_json_number(json, (double)first_ns / NS_IN_MS, DIGITS);
     for (size_t at = 0; at < counter->count; at++)
         if (has_sample(counter, at))
-            hp_json_number(json, (double)sample_at(counter, at, slot_ns).ns / HP_FIREFOX_NS_IN_MS,
-                           HP_FIREFOX_DIGITS);
+            hp_json_number(json, (double)sample_at(counter, at, slot_ns).ns / NS_IN_MS, DIGITS);
     hp_json_end_array(json);
 }
 
@@ -157,8 +160,9 @@ static void put_look(struct hp_json *json, const struct hp_export_counter *count
     hp_json_end_object(json);
 }
 
-void hp_firefox_put_counter(struct hp_json *json, const struct hp_export_counter *counter, uint64_t slot_ns,
-                            size_t rank)
+/* The members of a counter except its process; `rank`: its position among the others. */
+static void put_counter(struct hp_json *json, const struct hp_export_counter *counter, uint64_t slot_ns,
+                        size_t rank)
 {
     hp_json_put_string(json, "name", counter->name);
     hp_json_put_string(json, "category", looks[counter->kind].category);
@@ -184,10 +188,7 @@ static const struct {
     {"allocBytes", "Allocated", "bytes"}, {"allocCount", "Allocations", "integer"},
 };
 
-static void put_ms(struct hp_json *json, double ns)
-{
-    hp_json_number(json, ns / HP_FIREFOX_NS_IN_MS, HP_FIREFOX_DIGITS);
-}
+static void put_ms(struct hp_json *json, double ns) { hp_json_number(json, ns / NS_IN_MS, DIGITS); }
 
 static void put_name(struct hp_json *json, const struct hp_export_call *call, struct hp_text_table *texts)
 {
@@ -217,7 +218,7 @@ static void put_category(struct hp_json *json, const struct hp_export_call *call
 {
     (void)call;
     (void)texts;
-    hp_json_u64(json, HP_FIREFOX_MEASURED);
+    hp_json_u64(json, MEASURED);
 }
 
 static const struct {
@@ -243,7 +244,11 @@ static void put_data(struct hp_json *json, const struct hp_export_call *call, bo
     hp_json_end_object(json);
 }
 
-void hp_firefox_put_markers(struct hp_json *json, const struct hp_export_calls *calls, struct hp_text_table *texts)
+/*
+ * The table of markers of a thread; NULL: it has none. Names are added to the texts, which must be written
+ * afterwards.
+ */
+static void put_markers(struct hp_json *json, const struct hp_export_calls *calls, struct hp_text_table *texts)
 {
     const size_t count = calls != NULL ? calls->count : 0;
     hp_json_key(json, "markers");
@@ -278,7 +283,8 @@ static void put_fields(struct hp_json *json)
     hp_json_end_array(json);
 }
 
-void hp_firefox_put_schema(struct hp_json *json)
+/* The array that describes how to show them. */
+static void put_schema(struct hp_json *json)
 {
     static const char *const places[] = {"marker-chart", "marker-table", "timeline-overview"};
     hp_json_begin_array(json);
@@ -304,11 +310,11 @@ void hp_firefox_put_schema(struct hp_json *json)
 
 static const struct {
     const char *name, *color;
-} categories[HP_FIREFOX_CATEGORIES] = {
-    [HP_FIREFOX_OTHER] = {"Other", "grey"},
-    [HP_FIREFOX_USER] = {"User", "yellow"},
-    [HP_FIREFOX_KERNEL] = {"Kernel", "orange"},
-    [HP_FIREFOX_MEASURED] = {"Measured", "green"},
+} categories[CATEGORIES] = {
+    [OTHER] = {"Other", "grey"},
+    [USER] = {"User", "yellow"},
+    [KERNEL] = {"Kernel", "orange"},
+    [MEASURED] = {"Measured", "green"},
 };
 
 struct writer {
@@ -427,10 +433,10 @@ static int64_t frame_category(struct writer *writer, size_t row)
 {
     const struct hp_weighted_function *function = &writer->weighted->functions[frame_at(writer, row)->function];
     if (function->library != HP_NO_LIBRARY)
-        return HP_FIREFOX_USER;
+        return USER;
     if (strncmp(function->name, "[kernel", 7) == 0)
-        return HP_FIREFOX_KERNEL;
-    return function->name[0] == '[' || function->name[0] == '<' ? HP_FIREFOX_OTHER : HP_FIREFOX_MEASURED;
+        return KERNEL;
+    return function->name[0] == '[' || function->name[0] == '<' ? OTHER : MEASURED;
 }
 
 static void put_frames(struct writer *writer)
@@ -601,7 +607,7 @@ static void put_categories(struct hp_json *json)
 {
     hp_json_key(json, "categories");
     hp_json_begin_array(json);
-    for (size_t at = 0; at < HP_FIREFOX_CATEGORIES; at++) {
+    for (size_t at = 0; at < CATEGORIES; at++) {
         hp_json_begin_object(json);
         hp_json_put_string(json, "name", categories[at].name);
         hp_json_put_string(json, "color", categories[at].color);
@@ -670,9 +676,9 @@ static void put_meta(struct writer *writer)
     hp_json_key(json, "meta");
     hp_json_begin_object(json);
     hp_json_key(json, "interval");
-    hp_json_number(json, period_ns > 0 ? (double)period_ns / HP_FIREFOX_NS_IN_MS : 1, HP_FIREFOX_DIGITS);
+    hp_json_number(json, period_ns > 0 ? (double)period_ns / NS_IN_MS : 1, DIGITS);
     hp_json_key(json, "startTime");
-    hp_json_number(json, (double)writer->export->began_ns / HP_FIREFOX_NS_IN_MS, HP_FIREFOX_DIGITS);
+    hp_json_number(json, (double)writer->export->began_ns / NS_IN_MS, DIGITS);
     hp_json_put_u64(json, "processType", 0);
     hp_json_put_u64(json, "version", 24);
     hp_json_put_u64(json, "preprocessedProfileVersion", FORMAT_VERSION);
@@ -687,7 +693,7 @@ static void put_meta(struct writer *writer)
     put_categories(json);
     put_visible(writer);
     hp_json_key(json, "markerSchema");
-    hp_firefox_put_schema(json);
+    put_schema(json);
     put_empty_array(json, "pausedRanges");
     put_extensions(json);
     put_units(json);
@@ -730,7 +736,7 @@ static int64_t sample_stack(struct writer *writer, size_t row) { return writer->
 static double weight_at(const struct writer *writer, size_t row)
 {
     const uint64_t own = hp_weight_own(writer->weights, writer->order[row]);
-    return writer->unit == HP_WEIGHT_NS ? (double)own / HP_FIREFOX_NS_IN_MS : (double)own;
+    return writer->unit == HP_WEIGHT_NS ? (double)own / NS_IN_MS : (double)own;
 }
 
 static void put_weights(struct writer *writer, const char *name)
@@ -738,7 +744,7 @@ static void put_weights(struct writer *writer, const char *name)
     hp_json_key(writer->json, name);
     hp_json_begin_array(writer->json);
     for (size_t row = 0; row < writer->order_count; row++)
-        hp_json_number(writer->json, weight_at(writer, row), HP_FIREFOX_DIGITS);
+        hp_json_number(writer->json, weight_at(writer, row), DIGITS);
     hp_json_end_array(writer->json);
 }
 
@@ -752,7 +758,7 @@ static void put_times(struct writer *writer)
                        row == 0                       ? 0
                        : writer->unit == HP_WEIGHT_NS ? weight_at(writer, row - 1)
                                                       : 1,
-                       HP_FIREFOX_DIGITS);
+                       DIGITS);
     hp_json_end_array(writer->json);
 }
 
@@ -813,7 +819,7 @@ static bool put_thread(struct writer *writer, size_t dimension)
                                               .number = dimension,
                                               .is_main = dimension == 0});
     put_samples(writer);
-    hp_firefox_put_markers(json, NULL, &writer->texts);
+    put_markers(json, NULL, &writer->texts);
     hp_json_end_object(json);
     return has_memory;
 }
@@ -829,7 +835,7 @@ static void put_over_time(struct writer *writer)
     writer->order_count = 0;
     writer->unit = HP_WEIGHT_NS;
     put_samples(writer);
-    hp_firefox_put_markers(writer->json, writer->export->calls, &writer->texts);
+    put_markers(writer->json, writer->export->calls, &writer->texts);
     hp_json_end_object(writer->json);
 }
 
@@ -855,7 +861,7 @@ static void put_counters(struct writer *writer)
         hp_json_begin_object(writer->json);
         put_process(writer, true);
         hp_json_put_u64(writer->json, "mainThreadIndex", writer->export->dimension_count);
-        hp_firefox_put_counter(writer->json, &counters->all[at], counters->slot_ns, at);
+        put_counter(writer->json, &counters->all[at], counters->slot_ns, at);
         hp_json_end_object(writer->json);
     }
     hp_json_end_array(writer->json);

@@ -9,7 +9,7 @@
 #include "export.h"
 #include "units.h"
 #include "utf8.h"
-#include "walk.h"
+#include "weighted.h"
 
 #define WIDTH 1200.0
 #define MARGIN 10.0

@@ -14,7 +14,6 @@
 #include "files.h"
 #include "json.h"
 #include "json_report.h"
-#include "report_page.h"
 #include "section.h"
 #include "text.h"
 

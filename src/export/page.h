@@ -6,14 +6,14 @@
 #define HP_EXPORT_PAGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "json.h"
 #include "model.h"
 #include "options.h"
 #include "text.h"
 #include "weighted.h"
-#include <stddef.h>
-#include <stdint.h>
 
 struct hp_page_content {
     bool is_served;                     /* by `hotpath serve`: the page asks it for newer data */
@@ -85,5 +85,17 @@ void hp_page_column_add(struct hp_page_column *column, uint64_t number);
 /* Writes the column as a member of an object, and empties it. False: no memory. */
 bool hp_page_column_put(struct hp_page_column *column, struct hp_json *json, const char *key);
 void hp_page_column_free(struct hp_page_column *column);
+
+/* -------------------------------------------------------------------------------------------- embedded pages */
+
+/* The page of a report, before and after the data: src/ui/page, converted to C by cmake/embed_page.cmake. */
+extern const unsigned char hp_report_page_head[], hp_report_page_tail[];
+extern const size_t hp_report_page_head_size, hp_report_page_tail_size;
+
+/* The page of the list of sessions, without the list. */
+extern const unsigned char hp_sessions_page_head[];
+extern const size_t hp_sessions_page_head_size;
+extern const unsigned char hp_sessions_page_tail[];
+extern const size_t hp_sessions_page_tail_size;
 
 #endif

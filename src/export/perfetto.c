@@ -5,7 +5,7 @@
  */
 #include "export.h"
 #include "protobuf.h"
-#include "walk.h"
+#include "weighted.h"
 
 /* Fields, as numbered in protos/perfetto/trace. */
 enum { TRACE_PACKET = 1 };

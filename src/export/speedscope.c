@@ -4,7 +4,7 @@
  */
 #include "export.h"
 #include "json.h"
-#include "walk.h"
+#include "weighted.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 

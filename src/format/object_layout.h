@@ -12,7 +12,7 @@
  * parts only. So the total of a class is the sum of its own parts, which count what happens without a record, and
  * of all parts of its instances. Parts of instances are therefore never reset: `base` has what they had counted
  * when another instance got the record, and is subtracted for that instance only. Only classes have histograms,
- * except for kinds whose instances never end (loop_layout.h).
+ * except for kinds whose instances never end (event loops).
  *
  * Writers: kinds once, before they are linked; an object under the recorder's lock, except for `shared`; a part and
  * everything below it by its thread alone, except for `sibling`, which is written once.
@@ -176,5 +176,98 @@ _Static_assert(sizeof(struct hp_kind) == 304 && sizeof(struct hp_object) == 128,
 _Static_assert(sizeof(struct hp_part) == 192 && sizeof(struct hp_instance_part) == 320, "part of the file");
 _Static_assert(sizeof(struct hp_histogram) == 528, "part of the file");
 _Static_assert(sizeof(struct hp_recent) == 24 && sizeof(struct hp_ring) == 16, "part of the file");
+
+/* -------------------------------------------------------------------------------------------------- channels */
+
+/*
+ * Counters of a channel, as written by recorders and shown by readers. While a thread waits
+ * for the channel, `last` of its part is the start of the wait, and `flags` its reason: HP_CHANNEL_FULL or
+ * HP_CHANNEL_EMPTY.
+ */
+
+enum hp_channel_counter {
+    HP_CHANNEL_SENT,
+    HP_CHANNEL_RECEIVED,
+    HP_CHANNEL_SENT_BYTES,
+    HP_CHANNEL_RECEIVED_BYTES,
+    HP_CHANNEL_IN_TICKS,  /* sum of the times at which items went in; may wrap */
+    HP_CHANNEL_OUT_TICKS, /* the same for items that came out or were dropped */
+    HP_CHANNEL_FULL,      /* ticks that senders waited */
+    HP_CHANNEL_EMPTY,     /* ticks that receivers waited */
+    HP_CHANNEL_FULL_WAITS,
+    HP_CHANNEL_EMPTY_WAITS,
+    HP_CHANNEL_REFUSED, /* items not accepted */
+    HP_CHANNEL_DROPPED, /* items that went in but did not come out */
+    HP_CHANNEL_MOST_INSIDE,
+    HP_CHANNEL_CAPACITY /* 0: unknown */
+};
+
+enum { HP_CHANNEL_DELAYS }; /* histograms */
+
+enum { HP_CHANNEL_STAMPS }; /* shared: offset of hp_channel_stamp[HP_STAMPS]; 0: none */
+
+#define HP_STAMPS 64u
+
+/* The send time of an item that was not received yet. */
+struct hp_channel_stamp {
+    uint64_t key; /* derived from its id; 0: free, 1: being written */
+    uint64_t sent;
+};
+
+/* ----------------------------------------------------------------------------------------------- event loops */
+
+/*
+ * Counters of an event loop, as written by recorders and shown by readers. A part is one
+ * thread's loop. `flags` of the part is its state (enum hp_loop_state), `last` the time since then. Instances,
+ * distinguished by what the loop waits for, keep their records until the session ends, so they have their own
+ * histograms.
+ */
+
+enum hp_loop_counter {
+    HP_LOOP_TURNS,
+    HP_LOOP_EVENTS, /* results of waits, unless negative */
+    HP_LOOP_WAITS,
+    HP_LOOP_BUSY,    /* ticks of all turns */
+    HP_LOOP_WAITED,  /* ticks */
+    HP_LOOP_LONGEST, /* ticks of the longest turn */
+    HP_LOOP_LONGEST_SINCE,
+    HP_LOOP_SQUARES_LOW, /* sum of the squares of all turns in ticks, in 128 bits */
+    HP_LOOP_SQUARES_HIGH,
+    HP_LOOP_LONGEST_INSIDE, /* ticks of the longest turn in one callback, whose node the part has; 0: unknown */
+    HP_LOOP_COUNTERS
+};
+
+enum { HP_LOOP_TURN_TICKS }; /* histograms */
+
+enum hp_loop_state { HP_LOOP_OUT, HP_LOOP_WAITING, HP_LOOP_TURNING };
+
+/* --------------------------------------------------------------------------------------------------- streams */
+
+/*
+ * Counters of a stream, as written by recorders and shown by readers. A stream may move
+ * between threads, so the times that the next step needs are in the object; a time before the object's birth
+ * belongs to an earlier stream.
+ */
+
+enum hp_stream_counter {
+    HP_STREAM_ITEMS,
+    HP_STREAM_BYTES,
+    HP_STREAM_GAPS,          /* between consecutive yields: how many ... */
+    HP_STREAM_GAP,           /* ... and ticks */
+    HP_STREAM_PRODUCED,      /* ticks that the producer worked */
+    HP_STREAM_CONSUMED,      /* ticks from a yield to the next request ... */
+    HP_STREAM_CONSUMED_ITEMS /* ... and the number of items in these */
+};
+
+enum { HP_STREAM_GAP_TIMES }; /* histograms */
+
+/* Shared: ticks, 0 for never, unless said otherwise. */
+enum {
+    HP_STREAM_BEGUN,  /* start of the producer's current work; 0: none */
+    HP_STREAM_LATEST, /* time of the latest yield */
+    HP_STREAM_HANDED, /* the same until the consumer asks for more; 0: it has */
+    HP_STREAM_HANDED_ITEMS,
+    HP_STREAM_GUARD /* the inverted address of the guard of the producer's current scope; 0: none */
+};
 
 #endif

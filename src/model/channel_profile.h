@@ -1,13 +1,13 @@
 /*
- * Channels over all threads and processes, derived from the counters of channel_layout.h. Ticks are comparable over
+ * Channels over all threads and processes, derived from the counters of object_layout.h. Ticks are comparable over
  * all sessions of a run (run.h), so the two ends of a channel may be in different processes. docs/channels.md
  * describes these numbers. SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_CHANNEL_PROFILE_H
 #define HP_MODEL_CHANNEL_PROFILE_H
 
-#include "channel_layout.h"
 #include "model.h"
+#include "object_layout.h"
 #include "object_profile.h"
 
 struct hp_arena;

@@ -5,12 +5,10 @@
 
 #include "arena.h"
 #include "arith.h"
-#include "channel_layout.h"
 #include "function_profile.h"
-#include "loop_layout.h"
+#include "object_layout.h"
 #include "object_snapshot.h"
 #include "sort.h"
-#include "stream_layout.h"
 #include "task_layout.h"
 #include "verdict.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "arena.h"
-#include "loop_layout.h"
+#include "object_layout.h"
 #include "sort.h"
 #include "thread_list.h"
 

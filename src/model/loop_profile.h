@@ -1,5 +1,5 @@
 /*
- * The event loops of a run: objects with the counters of loop_layout.h. A loop is one thread at one place: a part
+ * The event loops of a run: objects with the counters of object_layout.h. A loop is one thread at one place: a part
  * of an object. The delay of an event that arrives at a random time follows from the turns:
  *
  *   mean           sum of turn^2 / (2 * elapsed)

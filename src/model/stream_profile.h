@@ -1,12 +1,12 @@
 /*
- * Streams over all threads and processes, derived from the counters of stream_layout.h. docs/streams.md describes
+ * Streams over all threads and processes, derived from the counters of object_layout.h. docs/streams.md describes
  * these numbers. SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_STREAM_PROFILE_H
 #define HP_MODEL_STREAM_PROFILE_H
 
+#include "object_layout.h"
 #include "object_profile.h"
-#include "stream_layout.h"
 
 /* Ticks; negative: unknown. */
 struct hp_stream {

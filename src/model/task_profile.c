@@ -5,8 +5,8 @@
 
 #include "arena.h"
 #include "object_snapshot.h"
+#include "profile.h"
 #include "sort.h"
-#include "stat_iter.h"
 
 /* --------------------------------------------------------------------------------------------------- slow polls */
 

@@ -4,6 +4,7 @@
  * Every thread logs its own latest calls; here those of all threads and processes become one list, cut to the
  * length of one thread's log. SPDX-License-Identifier: MIT
  */
+#include "profile.h"
 #include "section.h"
 
 #include <string.h>
@@ -13,7 +14,6 @@
 #include "arith.h"
 #include "identity.h"
 #include "sort.h"
-#include "stat_iter.h"
 
 struct call {
     struct call *next; /* in order of arrival */

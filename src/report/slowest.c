@@ -9,6 +9,7 @@
  * be a parent, so there are no cycles, whatever the file says. One file from the search to the sentences: all of it
  * works on one function's call. SPDX-License-Identifier: MIT
  */
+#include "profile.h"
 #include "section.h"
 
 #include <inttypes.h>
@@ -20,7 +21,6 @@
 #include "identity.h"
 #include "shares.h"
 #include "sort.h"
-#include "stat_iter.h"
 #include "text.h"
 #include "units.h"
 #include "utf8.h"

@@ -11,12 +11,14 @@
 #define _GNU_SOURCE /* SOCK_CLOEXEC */
 #include "launch.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +27,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -32,9 +35,103 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "held_signals.h"
-#include "inherited.h"
 #include "task_files.h"
+
+/* ---------------------------------------------------------------------------------------------- held signals */
+
+#define SECOND UINT64_C(1000000000)
+
+/* The kernel's layout on 32-bit machines, where the C library may have a newer one. */
+struct kernel_timespec {
+    long seconds, nanoseconds;
+};
+
+uint64_t hp_held_begin(void)
+{
+    const uint64_t all = UINT64_MAX;
+    uint64_t before = 0;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof before);
+    return before;
+}
+
+void hp_held_end(uint64_t before) { syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before); }
+
+int hp_held_take(uint64_t set, siginfo_t *ret_info, uint64_t ns)
+{
+    const struct kernel_timespec limit = {(long)(ns / SECOND), (long)(ns % SECOND)};
+    const long taken =
+        syscall(SYS_rt_sigtimedwait, &set, ret_info, ns == HP_HELD_FOREVER ? NULL : &limit, sizeof set);
+    return taken > 0 ? (int)taken : 0;
+}
+
+bool hp_held_is_pending(int signal)
+{
+    uint64_t pending = 0;
+    syscall(SYS_rt_sigpending, &pending, sizeof pending);
+    return (pending & hp_held_bit(signal)) != 0;
+}
+
+/* ------------------------------------------------------------------------------------- inherited descriptors */
+
+#define BLIND 256 /* descriptors tried where /proc is not mounted */
+
+static void each(void (*visit)(int fd, const void *context), const void *context)
+{
+    DIR *all = opendir("/proc/self/fd");
+    for (int fd = 0; all == NULL && fd < BLIND; fd++)
+        visit(fd, context);
+    if (all == NULL)
+        return;
+    for (const struct dirent *entry; (entry = readdir(all)) != NULL;) {
+        const int fd = entry->d_name[0] != '.' ? atoi(entry->d_name) : dirfd(all);
+        if (fd != dirfd(all))
+            visit(fd, context);
+    }
+    closedir(all);
+}
+
+static bool is_inherited(int fd)
+{
+    const int flags = fcntl(fd, F_GETFD);
+    return flags >= 0 && !(flags & FD_CLOEXEC);
+}
+
+static bool is_file(int fd, const char *path)
+{
+    struct stat one, other;
+    return path[0] != '\0' && fstat(fd, &one) == 0 && stat(path, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+/* fcntl locks belong to us alone: the program has not inherited them, and closing the file would release them. */
+static bool has_lock(int fd)
+{
+    char name[32], text[1024];
+    snprintf(name, sizeof name, "fdinfo/%d", fd);
+    return hp_task_read(0, 0, name, text, sizeof text) && strstr(text, "POSIX") != NULL;
+}
+
+/* Standard input and output are replaced by /dev/null, so that no other file gets their numbers. */
+static void let_go(int fd, const void *context)
+{
+    if (fd == STDERR_FILENO || !is_inherited(fd) || is_file(fd, context) || has_lock(fd))
+        return;
+    const int nothing = fd < STDERR_FILENO ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
+    if (nothing < 0 || dup2(nothing, fd) < 0)
+        close(fd);
+    if (nothing >= 0)
+        close(nothing);
+}
+
+void hp_inherited_let_go(const char *output) { each(let_go, output); }
+
+static void close_unless(int fd, const void *context)
+{
+    if (fd != *(const int *)context)
+        close(fd);
+}
+
+void hp_inherited_keep_only(int fd) { each(close_unless, &fd); }
 
 /* ------------------------------------------------------------------------------------------------------ probe */
 

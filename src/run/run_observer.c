@@ -31,9 +31,60 @@
 #include "session_file.h"
 #include "session_numbers.h"
 #include "sources.h"
+#include "system_calls.h"
 #include "task_files.h"
 #include "text.h"
-#include "wait_stacks.h"
+#include "wait_profile.h"
+
+/* --------------------------------------------------------------------------------- stacks of waiting threads */
+
+/*
+ * "disk: /data/x.db", "pipe": the numbers of unnamed pipes and sockets are left out, since they tell users nothing.
+ */
+static void put_text(struct hp_text *text, const struct hp_wait_found *found)
+{
+    const char *what = found->what;
+    hp_text_string(text, hp_wait_cause_name(found->cause));
+    if (what[0] == '\0' || strstr(what, ":[") != NULL)
+        what =
+            found->cause == HP_WAIT_POLL || found->cause == HP_WAIT_OTHER ? hp_system_call_name(found->call) : NULL;
+    if (what == NULL)
+        return;
+    hp_text_format(text, ": %s", what);
+}
+
+static void take(void *context, uint32_t pid, uint32_t tid, uint32_t zone, const struct hp_wait_found *found)
+{
+    char bytes[160];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    put_text(&text, found);
+    hp_wait_source_take(&(struct hp_wait_look){.pid = pid,
+                                               .tid = tid,
+                                               .sp = found->sp,
+                                               .pc = found->pc,
+                                               .cause = found->cause,
+                                               .text = hp_text_end(&text),
+                                               .session = *(const uint32_t *)context,
+                                               .site = zone});
+}
+
+static uint32_t keep(void *context)
+{
+    (void)context;
+    return hp_wait_source_keep();
+}
+
+static void end(void *context, uint32_t wait, uint64_t ns, uint64_t idle_ns)
+{
+    (void)context;
+    hp_wait_source_end(wait, ns, idle_ns);
+}
+
+/* Its context is a uint32_t: the number of the session (session_numbers.h) that has the threads' zones. */
+static const struct hp_wait_listener wait_stacks = {.take = take, .keep = keep, .end = end};
+
+/* ---------------------------------------------------------------------------------------------- the observer */
 
 #define MOST_PROCESSES 128u /* at a time; further ones wait for a free place */
 #define MOST_FILES 256u     /* /proc files kept open */
@@ -211,7 +262,7 @@ static void begin_process(int fd, const struct hp_header *header, const char *na
                                                   .listener =
                                                       watcher.settings.has_stacks ? &process->listener : NULL};
     process->number = hp_session_number(name);
-    process->listener = hp_wait_stacks;
+    process->listener = wait_stacks;
     process->listener.context = &process->number;
     process->fd = process->axis.session = fd;
     if (snprintf(process->axis.path, sizeof process->axis.path, "%s/%s", watcher.folder, name) >=

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "channel_layout.h"
+#include "object_layout.h"
 #include "report_fixture.h"
 #include "task_layout.h"
 

@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "channel_layout.h"
 #include "hook_entries.h"
 #include "instances.h"
+#include "object_layout.h"
 #include "object_snapshot.h"
 #include "process.h"
 #include "sanitizer.h"

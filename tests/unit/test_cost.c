@@ -6,13 +6,10 @@
 
 #include <cmocka.h>
 
-#include "channel_layout.h"
 #include "cost.h"
 #include "function_profile.h"
-#include "loop_layout.h"
 #include "object_layout.h"
 #include "report_fixture.h"
-#include "stream_layout.h"
 #include "task_layout.h"
 #include "trust.h"
 

@@ -14,8 +14,8 @@
 #include "json.h"
 #include "page.h"
 #include "protobuf.h"
-#include "stack_weights.h"
-#include "walk.h"
+#include "weight_sources.h"
+#include "weighted.h"
 
 #define MS UINT64_C(1000000)
 

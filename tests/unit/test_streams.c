@@ -16,12 +16,12 @@
 
 #include "hotpath.h"
 #include "instances.h"
+#include "object_layout.h"
 #include "object_snapshot.h"
 #include "process.h"
 #include "runtime.h"
 #include "sanitizer.h"
 #include "scratch_folder.h"
-#include "stream_layout.h"
 
 static uint64_t now;
 

@@ -10,16 +10,16 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "channel_layout.h"
 #include "guards.h"
 #include "hook_entries.h"
 #include "instances.h"
 #include "no_session.h"
+#include "object_layout.h"
 #include "objects.h"
 #include "session_clock.h"
 #include "thread_context.h"
 
-/* The counters of channels, reported by the program or found by interposition: see channel_layout.h. */
+/* The counters of channels, reported by the program or found by interposition: see object_layout.h. */
 #define CHANNEL_FIELDS                                                                                             \
     .counters = {[HP_CHANNEL_SENT] = {"sent", "Sent", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},                           \
                  [HP_CHANNEL_RECEIVED] = {"received", "Received", HOTPATH_UNIT_COUNT, HP_MERGE_SUM},               \

@@ -7,8 +7,8 @@
  * SPDX-License-Identifier: MIT
  */
 #include "instances.h"
+#include "object_layout.h"
 #include "objects.h"
-#include "stream_layout.h"
 
 static const struct hp_kind_type stream = {
     .name = "stream",

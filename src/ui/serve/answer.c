@@ -8,7 +8,6 @@
 #include "page.h"
 #include "programs.h"
 #include "report.h"
-#include "sessions_page.h"
 #include "text.h"
 #include "utf8.h"
 

@@ -12,8 +12,8 @@
 #include "growing_array.h"
 #include "page.h"
 #include "stack_file.h"
-#include "stack_weights.h"
 #include "text.h"
+#include "weight_sources.h"
 
 /* --------------------------------------------------------------------------------------------------------- body */
 

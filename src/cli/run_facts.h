@@ -1,14 +1,28 @@
+/* What the folder of a run says of it, for later readers. SPDX-License-Identifier: MIT */
+#ifndef HP_CLI_RUN_FACTS_H
+#define HP_CLI_RUN_FACTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ------------------------------------------------------------------------------------- how the program ended */
+
+#define HP_RUN_ENDING_NAME "ending"
+
+/* `status` is from waitpid. Failure to write is not reported. */
+void hp_run_ending_write(const char *folder, int status);
+
+/* "exit 3", "SIGSEGV". False: unknown. */
+bool hp_run_ending_read(const char *folder, char *text, size_t size);
+
+/* ---------------------------------------------------------------------------------------------- the terminal */
+
 /*
  * In which terminal something was started: `hotpath report` prefers what was started where it is asked itself. A
  * terminal is known by its session (setsid(2)), which is its shell's: the process id of that and when it began. A
  * run has it in its folder; of a single session the process is asked, or its parent, as long as one of them lives.
- * SPDX-License-Identifier: MIT
  */
-#ifndef HP_CLI_RUN_TERMINAL_H
-#define HP_CLI_RUN_TERMINAL_H
-
-#include <stdbool.h>
-#include <stdint.h>
 
 #define HP_RUN_TERMINAL_NAME "terminal"
 
