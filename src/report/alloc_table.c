@@ -524,11 +524,6 @@ static void say_count(struct hp_text *line, const struct hp_allocs *allocs)
     }
 }
 
-static const char *keep_line(const struct view *view, struct hp_text *line)
-{
-    return hp_arena_copy(view->results->model->arena, line->bytes, line->length);
-}
-
 static bool set_summary(struct view *view)
 {
     char bytes[LINE_BYTES];
@@ -543,7 +538,7 @@ static bool set_summary(struct view *view)
         hp_text_string(&line, "; ");
         put_count(&line, view->allocs->failed, " failed", " failed");
     }
-    view->section->summary = keep_line(view, &line);
+    view->section->summary = hp_results_keep(view->results, &line);
     return view->section->summary != NULL;
 }
 
@@ -555,10 +550,7 @@ static bool note_peak(struct view *view)
     hp_text_string(&line, "the peak of all threads together is accurate to ");
     hp_units_bytes(&line, view->allocs->peak_error);
     hp_text_string(&line, ", 32 KB per thread");
-    const char *copy = keep_line(view, &line);
-    if (copy != NULL)
-        hp_section_note(view->section, copy);
-    return copy != NULL;
+    return hp_section_note(view->section, hp_results_keep(view->results, &line));
 }
 
 /* Blocks from before the session are only counted here. */
@@ -572,10 +564,7 @@ static bool note_earlier(struct view *view)
     else
         put_count(&line, view->allocs->earlier_blocks, " block", " blocks");
     hp_text_string(&line, " were freed that had been allocated before measuring began");
-    const char *copy = keep_line(view, &line);
-    if (copy != NULL)
-        hp_section_note(view->section, copy);
-    return copy != NULL;
+    return hp_section_note(view->section, hp_results_keep(view->results, &line));
 }
 
 /* No row is better than one that says nothing was allocated. */
@@ -590,10 +579,7 @@ static bool note_unknown(struct view *view)
     hp_text_string(&line, "allocations of ");
     put_count(&line, unknown, " process", " processes");
     hp_text_string(&line, " were not counted, because malloc was not watched in them");
-    const char *copy = keep_line(view, &line);
-    if (copy != NULL)
-        hp_section_note(view->section, copy);
-    return copy != NULL;
+    return hp_section_note(view->section, hp_results_keep(view->results, &line));
 }
 
 static bool add_notes(struct view *view)
@@ -627,7 +613,7 @@ static bool set_description(struct view *view)
                    : settings->show.alloc_cumulative ? view->kind->cumulative
                                                      : view->kind->exclusive,
                    settings->show.by == HP_BY_THREAD ? ", per thread." : ".");
-    view->section->description = keep_line(view, &line);
+    view->section->description = hp_results_keep(view->results, &line);
     return view->section->description != NULL;
 }
 

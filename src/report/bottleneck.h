@@ -51,20 +51,16 @@ struct hp_bottlenecks {
 static inline double hp_part_of(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 /* What is known, and in which order (bottleneck_weights.c). */
-const char *hp_bottlenecks_keep(const struct hp_bottlenecks *view, const struct hp_text *line);
 const char *hp_bottleneck_name_cause(const struct hp_bottlenecks *view, const struct hp_wait_sums *wait);
 uint32_t hp_bottleneck_largest_cause(const struct hp_site_waits *waits, bool has_queue, bool is_idle);
+void hp_bottleneck_put_name(struct hp_text *line, const struct hp_site_sums *site);
+void hp_bottleneck_put_share(struct hp_text *line, double part);
+bool hp_bottleneck_is_guessed(const struct hp_bottleneck *entry);
 bool hp_bottleneck_is_long_enough(const struct hp_bottleneck *entry);
 bool hp_bottleneck_is_scaled(const struct hp_site_sums *site);
 bool hp_bottlenecks_gather(struct hp_bottlenecks *view);
 void hp_bottlenecks_set_whole(struct hp_bottlenecks *view);
 bool hp_bottlenecks_measure(struct hp_bottlenecks *view);
-
-/* The reasons (bottleneck_reasons.c). */
-void hp_bottleneck_put_name(struct hp_text *line, const struct hp_site_sums *site);
-void hp_bottleneck_put_share(struct hp_text *line, double part);
-void hp_bottleneck_put_reason(struct hp_text *line, const struct hp_bottleneck *entry);
-bool hp_bottleneck_is_guessed(const struct hp_bottleneck *entry);
 
 /* The first line (bottleneck_headline.c). */
 bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view);

@@ -638,6 +638,6 @@ bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view)
         put_rest(&line, view);
     if (line.length == 0)
         return true;
-    view->section->summary = view->results->headline = hp_bottlenecks_keep(view, &line);
+    view->section->summary = view->results->headline = hp_results_keep(view->results, &line);
     return view->section->summary != NULL;
 }

@@ -22,10 +22,19 @@ static bool has_samples(const struct hp_cpu *cpu)
     return (double)cpu->total.samples >= HP_VERDICT_LEAST_SAMPLES || due < 2 * HP_VERDICT_LEAST_SAMPLES;
 }
 
-/* NULL: no memory. */
-const char *hp_bottlenecks_keep(const struct hp_bottlenecks *view, const struct hp_text *line)
+void hp_bottleneck_put_name(struct hp_text *line, const struct hp_site_sums *site)
 {
-    return hp_arena_copy(view->results->model->arena, line->bytes, line->length);
+    hp_utf8_put_safe(line, site->name, strlen(site->name));
+}
+
+/* "97 %" */
+void hp_bottleneck_put_share(struct hp_text *line, double part) { hp_text_format(line, "%.0f %%", 100 * part); }
+
+/* Both were sampled, and little of either was found: the time itself is in doubt. */
+bool hp_bottleneck_is_guessed(const struct hp_bottleneck *entry)
+{
+    return entry->judgement.verdict == HP_VERDICT_UNKNOWN && entry->evidence.is_wall_scaled &&
+           entry->evidence.has_cpu;
 }
 
 /* ------------------------------------------------------------------------------------------- waiting */
@@ -72,7 +81,7 @@ const char *hp_bottleneck_name_cause(const struct hp_bottlenecks *view, const st
         hp_text_string(&line, ": ");
         hp_utf8_put_safe(&line, detail, strlen(detail));
     }
-    return hp_bottlenecks_keep(view, &line);
+    return hp_results_keep(view->results, &line);
 }
 
 /* The sum per cause counts, not one long wait. */

@@ -13,7 +13,6 @@
 #include "arena.h"
 #include "arith.h"
 #include "cpu_profile.h"
-#include "histogram.h"
 #include "identity.h"
 #include "order.h"
 #include "profile.h"
@@ -360,19 +359,14 @@ static void fields(struct hp_fields *to, void *of, const void *entry)
 /* The note on shares of several processes is below the functions. */
 static void add_notes(const struct view *view, struct hotpath_section *section)
 {
-    bool has_open = false, has_scaled = false;
-    for (size_t at = 0; at < section->row_count; at++) {
-        has_open |= section->rows[at].is_open;
-        has_scaled |= section->rows[at].is_self_sampled;
-    }
+    const struct hp_row any = hp_section_marks_of_rows(section);
     const struct hp_profile *profile = view->results->model->profile;
-    const char *share_note = hp_share_note(profile, section->percent_of);
-    if (has_open)
+    if (any.is_open)
         hp_section_note(section, hp_share_open_note(profile));
-    if (has_scaled)
+    if (any.is_self_sampled)
         hp_share_note_scaled(profile, section);
-    if (share_note != NULL && profile->run->count > 1)
-        hp_section_note(section, share_note);
+    if (profile->run->count > 1)
+        hp_section_note(section, hp_share_note(profile, section->percent_of));
 }
 
 static bool fill_rows(struct view *view, struct hotpath_section *section)

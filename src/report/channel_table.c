@@ -184,10 +184,8 @@ static void fields(struct hp_fields *to, void *of, const void *what)
 
 static void add_notes(const struct view *view, struct hotpath_section *section)
 {
-    bool has_sampled = false;
-    for (size_t at = 0; at < section->row_count; at++)
-        has_sampled |= section->rows[at].is_sampled;
-    if (has_sampled)
+    const struct hp_row any = hp_section_marks_of_rows(section);
+    if (any.is_sampled)
         hp_section_note(section,
                         "^ delays were measured for only some of the items, and percentiles are about these");
     if (view->has_unseen)
@@ -195,11 +193,8 @@ static void add_notes(const struct view *view, struct hotpath_section *section)
                                  "is not seen, and neither are system calls without it");
     if (view->has_excess)
         hp_section_note(section, "more was received than sent: delays and averages of such a channel are unknown");
-    for (size_t at = 0; at < section->row_count; at++)
-        if (section->rows[at].is_open) {
-            hp_section_note(section, "* items are still queued, or a thread waits: counted up to now");
-            return;
-        }
+    if (any.is_open)
+        hp_section_note(section, "* items are still queued, or a thread waits: counted up to now");
 }
 
 static bool has_data(const struct hotpath_results *results)

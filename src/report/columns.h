@@ -31,6 +31,7 @@
 
 struct hp_arena;
 struct hp_cell;
+struct hp_durations;
 struct hp_location;
 struct hp_row;
 struct hp_thread_label;
@@ -218,5 +219,18 @@ struct hp_percentile_family {
 /* 0 is the minimum, 100 the maximum. False: no memory. */
 bool hp_percentile_name(struct hp_arena *arena, double percentile, const struct hp_percentile_family *family,
                         struct hp_percentile_names *ret_names);
+
+/* --------------------------------------------------------------------------------------------------- histograms */
+
+/*
+ * Converts a distribution to bars, four per power of two; empty ones are left out. Bounds do not depend on the
+ * data, so that two readings can be compared; `scale` is one tick in `unit`. NULL: no memory.
+ */
+const struct hotpath_histogram *hp_histogram_of_durations(struct hp_arena *arena,
+                                                          const struct hp_durations *durations, double scale,
+                                                          enum hotpath_unit unit);
+
+/* Waiting time by cause, the longest first. NULL: no memory. */
+const struct hotpath_histogram *hp_histogram_of_waits(struct hp_arena *arena, const uint64_t *by_cause);
 
 #endif

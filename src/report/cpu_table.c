@@ -230,7 +230,7 @@ static bool set_summary(struct view *view)
     hp_units_ns(&line, (double)total->kernel_ns);
     hp_text_format(&line, " in kernel mode; %" PRIu64 "%s%s", total->samples,
                    total->samples == 1 ? " sample by " : " samples by ", hp_cpu_engine_name(view->cpu));
-    view->section->summary = hp_arena_copy(view->results->model->arena, bytes, line.length);
+    view->section->summary = hp_results_keep(view->results, &line);
     return view->section->summary != NULL;
 }
 
@@ -257,14 +257,6 @@ static bool has_row(const struct view *view, const char *name)
     return false;
 }
 
-static bool has_rough_row(const struct view *view)
-{
-    bool has_rough = false;
-    for (size_t at = 0; at < view->section->row_count; at++)
-        has_rough |= view->section->rows[at].is_rough;
-    return has_rough;
-}
-
 static void add_notes(struct view *view)
 {
     struct hotpath_section *section = view->section;
@@ -276,7 +268,7 @@ static void add_notes(struct view *view)
                         " is CPU time before measuring began: the dynamic linker, and code that runs before main");
     if (view->is_unranked)
         hp_section_note(section, "~ too few samples to rank these functions: they are sorted by name");
-    else if (has_rough_row(view))
+    else if (hp_section_marks_of_rows(section).is_rough)
         hp_section_note(section, "~ too few samples: may be off by a quarter or more");
     if (view->cpu->has_timers || !view->cpu->has_perf)
         hp_section_note(section, "sampled on kernel ticks only: code that runs in step with them may be far off");

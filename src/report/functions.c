@@ -257,7 +257,7 @@ static bool set_summary(const struct view *view, struct hotpath_section *section
     }
     if (profile->counts.waits > 0)
         put_waiting(&line, profile);
-    section->summary = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
+    section->summary = hp_results_keep(view->results, &line);
     return section->summary != NULL;
 }
 
@@ -434,7 +434,7 @@ static bool set_alloc_summary(const struct view *view, struct hotpath_section *s
     if (profile->counts.allocs_lost > 0) {
         hp_text_format(&line, ", %" PRIu64 " lost", profile->counts.allocs_lost);
     }
-    section->summary = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
+    section->summary = hp_results_keep(view->results, &line);
     return section->summary != NULL;
 }
 

@@ -129,10 +129,7 @@ static bool add_note(struct view *view)
         hp_utf8_put_safe(&text, callback_of(view, loop), strlen(callback_of(view, loop)));
     }
     hp_text_string(&text, ": events that arrived in that time had to wait");
-    const char *copy = hp_arena_copy(view->results->model->arena, bytes, text.length);
-    if (copy != NULL)
-        hp_section_note(view->section, copy);
-    return copy != NULL;
+    return hp_section_note(view->section, hp_results_keep(view->results, &text));
 }
 
 /* ------------------------------------------------------------------------------------------------- section */

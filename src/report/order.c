@@ -20,10 +20,7 @@ static bool add_note(struct hotpath_results *results, struct hotpath_section *se
     hp_text_format(&line, "%s are sorted by %s%s", section->is_tree ? "siblings" : "rows",
                    section->columns[section->order.column].shown.title,
                    section->order.is_ascending ? ", ascending" : ", descending");
-    const char *copy = hp_arena_copy(results->model->arena, bytes, line.length);
-    if (copy != NULL)
-        hp_section_note(section, copy);
-    return copy != NULL;
+    return hp_section_note(section, hp_results_keep(results, &line));
 }
 
 /* Histograms and series cannot be compared. */

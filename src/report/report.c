@@ -3,8 +3,8 @@
 
 #include "arena.h"
 #include "json_report.h"
-#include "report_text.h"
 #include "section.h"
+#include "table.h"
 #include "text.h"
 
 #define BUFFER_BYTES 16384u

@@ -1,5 +1,5 @@
 /* A whole report as text for people. SPDX-License-Identifier: MIT */
-#include "report_text.h"
+#include "table.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include "arena.h"
 #include "profile.h"
 #include "section.h"
-#include "table.h"
 #include "text.h"
 #include "time_range.h"
 #include "trust_line.h"

@@ -74,10 +74,28 @@ const char *hp_section_why_empty(const struct hotpath_section *section, size_t s
                                    : otherwise;
 }
 
-void hp_section_note(struct hotpath_section *section, const char *line)
+bool hp_section_note(struct hotpath_section *section, const char *line)
 {
-    if (section->note_count < HP_MAX_NOTES)
+    if (line != NULL && section->note_count < HP_MAX_NOTES)
         section->notes[section->note_count++] = line;
+    return line != NULL;
+}
+
+const char *hp_results_keep(const struct hotpath_results *results, const struct hp_text *line)
+{
+    return hp_arena_copy(results->model->arena, line->bytes, line->length);
+}
+
+struct hp_row hp_section_marks_of_rows(const struct hotpath_section *section)
+{
+    struct hp_row any = {0};
+    for (size_t at = 0; at < section->row_count; at++) {
+        any.is_open |= section->rows[at].is_open;
+        any.is_rough |= section->rows[at].is_rough;
+        any.is_sampled |= section->rows[at].is_sampled;
+        any.is_self_sampled |= section->rows[at].is_self_sampled;
+    }
+    return any;
 }
 
 void hp_results_warn_line(struct hotpath_results *results, const char *line)

@@ -23,6 +23,7 @@
 #include "object_profile.h"
 #include "options.h"
 #include "pattern_list.h"
+#include "text.h"
 
 struct hp_site_sums;
 
@@ -196,7 +197,12 @@ size_t hp_section_find_column(const struct hotpath_section *section, const char 
 bool hp_section_make_rows(struct hotpath_results *results, struct hotpath_section *section, size_t count);
 /* The text instead of a table without rows, if `total_rows` existed before small ones were left out. */
 const char *hp_section_why_empty(const struct hotpath_section *section, size_t site_count, const char *otherwise);
-void hp_section_note(struct hotpath_section *section, const char *line);
+/* False: there is no line, for lack of memory. */
+bool hp_section_note(struct hotpath_section *section, const char *line);
+/* Copies a line for a section. NULL: no memory. */
+const char *hp_results_keep(const struct hotpath_results *results, const struct hp_text *line);
+/* The marks that any of its rows has. */
+struct hp_row hp_section_marks_of_rows(const struct hotpath_section *section);
 /*
  * Adds the notes of tables of sites: that calls are still open, and with the line `outside` that there is a row
  * without a site, which is empty in the column `of_sites`.

@@ -641,15 +641,6 @@ static void note_slower(const struct view *view)
                     keep_line(view, &line, "other calls took longer, but were not recorded in detail"));
 }
 
-static void note_sampled(struct hotpath_section *section)
-{
-    bool has_sampled = false;
-    for (size_t at = 0; at < section->row_count; at++)
-        has_sampled |= section->rows[at].is_sampled;
-    if (has_sampled)
-        hp_section_note(section, "^ too short to be timed every time: extrapolated from the timed calls");
-}
-
 /* ------------------------------------------------------------------------------------------- section */
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
@@ -663,7 +654,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     note_not_kept(&view);
     note_left_out(&view);
     note_slower(&view);
-    note_sampled(section);
+    if (hp_section_marks_of_rows(section).is_sampled)
+        hp_section_note(section, "^ too short to be timed every time: extrapolated from the timed calls");
     return true;
 }
 

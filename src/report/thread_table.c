@@ -6,7 +6,6 @@
 #include <inttypes.h>
 
 #include "arena.h"
-#include "histogram.h"
 #include "identity.h"
 #include "order.h"
 #include "text.h"
@@ -164,7 +163,7 @@ static bool set_summary(const struct view *view)
         put_bytes(&line, "; memory in use: ", usage->rss_bytes);
     if (usage->rss_peak_bytes > 0)
         put_bytes(&line, usage->rss_bytes > 0 ? ", at most " : "; memory in use at most: ", usage->rss_peak_bytes);
-    view->section->summary = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
+    view->section->summary = hp_results_keep(view->results, &line);
     return view->section->summary != NULL;
 }
 

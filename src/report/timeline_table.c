@@ -129,7 +129,7 @@ static bool set_summary(const struct view *view, struct hotpath_section *section
                    view->timeline->slots == 1 ? " time slot of " : " time slots of ");
     hp_units_ns(&line, (double)view->timeline->slot_ns);
     hp_text_string(&line, view->results->model->run.count > 1 ? ", for the first process" : "");
-    section->summary = hp_arena_copy(view->results->model->arena, line.bytes, line.length);
+    section->summary = hp_results_keep(view->results, &line);
     return section->summary != NULL;
 }
 

@@ -12,7 +12,6 @@
 #include "arena.h"
 #include "arith.h"
 #include "durations.h"
-#include "histogram.h"
 #include "identity.h"
 #include "object_rows.h"
 #include "order.h"
@@ -308,24 +307,17 @@ static void add_notes(const struct view *view)
 {
     struct hotpath_section *section = view->section;
     const struct hp_profile *profile = view->results->model->profile;
-    bool has_open = false, has_rough = false, has_marked = false;
-    for (size_t at = 0; at < section->row_count; at++) {
-        has_open |= section->rows[at].is_open;
-        has_rough |= section->rows[at].is_rough;
-        has_marked |= section->rows[at].is_sampled;
-    }
-    if (has_open)
+    const struct hp_row any = hp_section_marks_of_rows(section);
+    if (any.is_open)
         hp_section_note(section, hp_share_open_note(profile));
-    if (has_marked)
+    if (any.is_sampled)
         hp_share_note_scaled(profile, section);
-    if (has_rough)
+    if (any.is_rough)
         hp_section_note(section, "~ more than 10 % of this time may be measuring overhead");
     if (view->results->settings->show.by == HP_BY_THREAD && has_shared_thread(section))
         hp_section_note(section,
                         "(n threads): threads that ran one after another share a row, with the id of the last");
-    const char *share_note = hp_share_note(profile, section->percent_of);
-    if (share_note != NULL)
-        hp_section_note(section, share_note);
+    hp_section_note(section, hp_share_note(profile, section->percent_of));
 }
 
 /* ------------------------------------------------------------------------------------------- section */

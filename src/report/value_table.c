@@ -169,18 +169,6 @@ static bool fill_rows(struct view *view, const struct hp_objects *objects)
     return hp_section_fill_rows(view->results, view->section, (const void *const *)entries, count, view);
 }
 
-static void add_notes(const struct view *view)
-{
-    const struct hotpath_section *section = view->section;
-    for (size_t at = 0; at < section->row_count; at++)
-        if (section->rows[at].is_sampled) {
-            hp_section_note(view->section,
-                            "^ several threads add to the gauge: its last level is exact, everything "
-                            "else is based on one in 16 levels");
-            return;
-        }
-}
-
 static bool has_data(const struct hotpath_results *results)
 {
     return hp_run_has_objects(&results->model->run, hp_is_value);
@@ -200,7 +188,9 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     if (view->distribution == NULL || !hp_section_begin(results, section, view, 0, "updates", NULL) ||
         !fill_rows(view, objects))
         return false;
-    add_notes(view);
+    if (hp_section_marks_of_rows(section).is_sampled)
+        hp_section_note(section, "^ several threads add to the gauge: its last level is exact, everything "
+                                 "else is based on one in 16 levels");
     return true;
 }
 

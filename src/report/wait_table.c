@@ -27,12 +27,6 @@ struct view {
 
 /* ---------------------------------------------------------------------------------------------- lines */
 
-/* NULL: no memory. */
-static const char *keep_line(const struct view *view, const struct hp_text *line)
-{
-    return hp_arena_copy(view->results->model->arena, line->bytes, line->length);
-}
-
 static double share(const struct view *view, uint64_t ns)
 {
     return view->waits->watched_ns > 0 ? 100 * (double)ns / (double)view->waits->watched_ns : 0;
@@ -61,7 +55,7 @@ static bool set_summary(struct view *view)
     hp_units_ns(&line, 1000.0 * waits->period_us);
     hp_text_string(&line, ", took ");
     hp_units_ns(&line, (double)waits->watcher_ns);
-    view->section->summary = keep_line(view, &line);
+    view->section->summary = hp_results_keep(view->results, &line);
     return view->section->summary != NULL;
 }
 
@@ -75,10 +69,7 @@ static bool note_missing(struct view *view, uint64_t ns, const char *why)
     hp_text_init(&line, bytes, sizeof bytes);
     hp_units_ns(&line, (double)ns);
     hp_text_format(&line, " of waiting time has no row: %s", why);
-    const char *note = keep_line(view, &line);
-    if (note != NULL)
-        hp_section_note(view->section, note);
-    return note != NULL;
+    return hp_section_note(view->section, hp_results_keep(view->results, &line));
 }
 
 static bool add_notes(struct view *view)

@@ -13,7 +13,7 @@
 
 #include "json_report.h"
 #include "report_fixture.h"
-#include "report_text.h"
+#include "table.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 

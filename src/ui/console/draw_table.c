@@ -1,4 +1,4 @@
-/* Draws a table: the widths of its columns, and which are dropped if there is no room. SPDX-License-Identifier: MIT */
+/* Draws a table: the widths of its columns, and which ones are dropped. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,8 @@
 /*
- * The section `tasks`: tasks by class. How long they took from creation to end, how much of that they ran and
+ * The sections `tasks`, `open-tasks` and `task-waits`: tasks by class; those that have not ended, the oldest first;
+ * and what tasks waited for, by task class and request label, if an adapter made the requests.
+ *
+ * How long they took from creation to end, how much of that they ran and
  * waited, how many were open at a time, and what they allocated, which is exact even if they change threads: it
  * comes from the zones of their polls. SPDX-License-Identifier: MIT
  */
@@ -9,6 +12,7 @@
 #include "arena.h"
 #include "identity.h"
 #include "object_rows.h"
+#include "object_snapshot.h"
 #include "order.h"
 #include "section.h"
 #include "sort.h"
@@ -248,3 +252,152 @@ const struct hp_section_type hp_section_tasks = {.name = "tasks",
                                                  .about = "Tasks, from creation to end.",
                                                  .about_row = "All tasks of a label.",
                                                  .always = "order"};
+
+/* --------------------------------------------------------------------------------------------------- open-tasks */
+
+static void open_fields(struct hp_fields *to, void *view, const void *entry)
+{
+    (void)view;
+    const struct hp_open_task *task = entry;
+    if (to->row != NULL)
+        to->row->id = hp_identity_with_number(hp_identity_of_object(task->row), task->age);
+    HP_FIELD(to, task->row->name, "name", "Task", TEXT, HP_COLUMN_FIRST);
+    HP_FIELD(to, hp_fields_ns(to, task->age), "age_ns", "Age", NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
+             "Time since its creation.");
+    HP_FIELD(to, task->is_running ? "running" : "waiting", "state", "State", STATE, HP_COLUMN_SHOWN,
+             .words = "running|waiting");
+    HP_FIELD(to, task->polls, "polls", "Polls", COUNT, HP_COLUMN_SHOWN, "Polls that have ended.");
+    HP_FIELD(to, hp_fields_ns(to, task->busy), "busy_ns", "Busy", NS, HP_COLUMN_SHOWN, "Time in which it ran.");
+    HP_FIELD(to, task->session->header.pid, "pid", "Process", COUNT, HP_COLUMN_SHOWN, .needs = HP_FACT_PROCESSES);
+}
+
+static bool has_open(const struct hotpath_results *results)
+{
+    for (size_t at = 0; at < results->model->run.count; at++) {
+        struct hp_walk walk = {0};
+        struct hp_task_slot slot;
+        if (hp_snapshot_next_task(results->model->run.sessions[at], &walk, &slot))
+            return true;
+    }
+    return false;
+}
+
+static bool fill_open(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const struct hp_objects *objects = hp_model_objects(results->model);
+    const struct hp_open_tasks *open =
+        objects != NULL ? hp_open_tasks_of_run(results->model->arena, objects, &results->model->run) : NULL;
+    if (open == NULL)
+        return false;
+    section->description = "Tasks that have not ended.";
+    section->if_empty = "no task is open";
+    if (!hp_section_begin(results, section, NULL, 0, "age_ns", NULL))
+        return false;
+    const void **entries = hp_arena_take_array(results->model->arena, open->count + 1, sizeof(void *));
+    size_t count = 0;
+    for (size_t at = 0; entries != NULL && at < open->count; at++)
+        if (hp_results_show_object(results, open->all[at]->row))
+            entries[count++] = open->all[at];
+    return entries != NULL && hp_section_fill_rows(results, section, entries, count, NULL);
+}
+
+const struct hp_section_type hp_section_open_tasks = {.name = "open-tasks",
+                                                      .alias = "open-futures",
+                                                      .is_left_out_empty = true,
+                                                      .has_data = has_open,
+                                                      .fill = fill_open,
+                                                      .fields = open_fields,
+                                                      .about = "Tasks that have not ended, the oldest first.",
+                                                      .always = "order"};
+
+/* --------------------------------------------------------------------------------------------------- task-waits */
+
+struct wait {
+    const struct hp_task_sums *task;
+    const struct hp_task_await *await; /* NULL: the rest */
+    uint64_t ticks;
+};
+
+static void wait_fields(struct hp_fields *to, void *view, const void *of)
+{
+    (void)view;
+    const struct wait *entry = of;
+    if (to->row != NULL)
+        to->row->id = hp_identity_of_object(entry->task->row);
+    HP_FIELD(to, entry->task->row->name, "name", "Task", TEXT, HP_COLUMN_FIRST);
+    HP_FIELD(to, entry->await != NULL ? entry->await->name : "<other>", "awaited", "Waited For", TEXT,
+             HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
+             "A label of tasks; <other>: the rest of the time in which the task did not run.");
+    HP_FIELD_IF(to, entry->await != NULL, entry->await->count, "count", "Count", COUNT, HP_COLUMN_SHOWN,
+                "How many of these have ended; null: unknown.");
+    HP_FIELD(to, hp_fields_ns(to, entry->ticks), "waiting_ns", "Waiting", NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
+             "Time in which one was pending and the task did not run. Concurrent ones each count.");
+    HP_FIELD_IF(to, entry->await != NULL && entry->await->count > 0,
+                hp_fields_ns(to, entry->ticks) / (double)entry->await->count, "avg_ns", "Avg", NS, HP_COLUMN_SHOWN,
+                "Average time per request.");
+    HP_FIELD_IF(to, entry->task->polls > 0, hp_percent_of(entry->ticks, entry->task->waiting), "percent_waiting",
+                "% Waiting", PERCENT, HP_COLUMN_SHOWN, "Percent of the time in which the task did not run.");
+}
+
+static int compare_waits(const void *a, const void *b)
+{
+    const struct wait *x = a, *y = b;
+    if (x->task != y->task) {
+        if (x->task->awaited != y->task->awaited)
+            return x->task->awaited > y->task->awaited ? -1 : 1;
+        return x->task < y->task ? -1 : 1;
+    }
+    return x == y ? 0 : x < y ? -1 : 1; /* already sorted: the longest first, the rest last */
+}
+
+/* Adds the awaits of a task in their order, and the rest. */
+static size_t add_waits(struct wait *entries, const struct hp_task_sums *task)
+{
+    size_t count = 0;
+    for (const struct hp_task_await *at = task->awaits; at != NULL; at = at->next)
+        entries[count++] = (struct wait){task, at, at->ticks};
+    if (count > 0 && task->polls > 0 && task->waiting > task->awaited)
+        entries[count++] = (struct wait){task, NULL, task->waiting - task->awaited};
+    return count;
+}
+
+static bool has_waits(const struct hotpath_results *results)
+{
+    return hp_run_has_objects(&results->model->run, hp_is_await_kind);
+}
+
+static bool fill_waits(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const struct hp_tasks *tasks = hp_model_tasks(results->model);
+    struct hp_arena *arena = results->model->arena;
+    size_t most = 1, count = 0;
+    if (tasks == NULL)
+        return false;
+    for (size_t at = 0; at < tasks->count; at++)
+        most += tasks->all[at].await_count + 1;
+    struct wait *entries = hp_arena_take_array(arena, most, sizeof *entries);
+    const void **rows = hp_arena_take_array(arena, most, sizeof(void *));
+    section->description = "What tasks waited for.";
+    section->if_empty = "it is unknown what tasks waited for: library adapters record it, see docs/async.md";
+    if (entries == NULL || rows == NULL || !hp_section_begin(results, section, NULL, 0, "waiting_ns", NULL))
+        return false;
+    for (size_t at = 0; at < tasks->count; at++)
+        if (hp_results_show_object(results, tasks->all[at].row))
+            count += add_waits(entries + count, &tasks->all[at]);
+    for (size_t at = 0; at < count; at++)
+        rows[at] = &entries[at];
+    hp_sort(rows, count, compare_waits);
+    /* The default order is not that of a column: awaits of a task stay together. */
+    section->order.is_set = !section->order.is_usual;
+    return hp_section_fill_rows(results, section, rows, count, NULL);
+}
+
+const struct hp_section_type hp_section_task_waits = {
+    .name = "task-waits",
+    .alias = "awaits",
+    .is_left_out_empty = true,
+    .has_data = has_waits,
+    .fill = fill_waits,
+    .fields = wait_fields,
+    .about = "What tasks waited for, as recorded by library adapters.",
+    .about_row = "Requests of one label that tasks of another label waited for."};
