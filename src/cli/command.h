@@ -42,7 +42,26 @@ struct hp_command {
     int (*run)(const struct hp_arguments *arguments);
 };
 
-/* All commands, in the order of the help, which has them by group. */
+/* All commands, in the order of the help, which has them by group; each is one file. A new one is one line here. */
+#define HP_COMMANDS(COMMAND)                                                                                       \
+    COMMAND(demo)                                                                                                  \
+    COMMAND(run)                                                                                                   \
+    COMMAND(record)                                                                                                \
+    COMMAND(console)                                                                                               \
+    COMMAND(report)                                                                                                \
+    COMMAND(open)                                                                                                  \
+    COMMAND(serve)                                                                                                 \
+    COMMAND(annotate)                                                                                              \
+    COMMAND(export)                                                                                                \
+    COMMAND(ls)                                                                                                    \
+    COMMAND(clean)                                                                                                 \
+    COMMAND(on)                                                                                                    \
+    COMMAND(off)                                                                                                   \
+    COMMAND(doctor)                                                                                                \
+    COMMAND(help)
+#define HP_DECLARE_COMMAND_(name) extern const struct hp_command hp_command_##name;
+HP_COMMANDS(HP_DECLARE_COMMAND_)
+
 extern const struct hp_command *const hp_commands[];
 extern const size_t hp_command_count;
 
@@ -53,22 +72,6 @@ char hp_command_letter(const struct hp_command *command, char letter);
 
 /* Whether this command reads the variable of an option. */
 bool hp_command_reads(const struct hp_command *command, const char *variable);
-
-extern const struct hp_command hp_command_demo;
-extern const struct hp_command hp_command_run;
-extern const struct hp_command hp_command_record;
-extern const struct hp_command hp_command_report;
-extern const struct hp_command hp_command_console;
-extern const struct hp_command hp_command_serve;
-extern const struct hp_command hp_command_open;
-extern const struct hp_command hp_command_annotate;
-extern const struct hp_command hp_command_export;
-extern const struct hp_command hp_command_ls;
-extern const struct hp_command hp_command_clean;
-extern const struct hp_command hp_command_on;
-extern const struct hp_command hp_command_off;
-extern const struct hp_command hp_command_doctor;
-extern const struct hp_command hp_command_help;
 
 /* What `hotpath COMMAND --help`, `hotpath --help` and `hotpath help environment` print. */
 void hp_help_command(const struct hp_command *command);

@@ -1,4 +1,4 @@
-/* Prints help, from the tables of commands and options. SPDX-License-Identifier: MIT */
+/* The table of commands, and help from it and the table of options. SPDX-License-Identifier: MIT */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +8,33 @@
 #include "options.h"
 #include "text.h"
 #include "utf8.h"
+
+#define ENTRY(name) &hp_command_##name,
+const struct hp_command *const hp_commands[] = {HP_COMMANDS(ENTRY)};
+const size_t hp_command_count = sizeof hp_commands / sizeof hp_commands[0];
+
+const struct hp_command *hp_command_find(const char *name)
+{
+    for (size_t at = 0; at < hp_command_count; at++)
+        if (strcmp(hp_commands[at]->name, name) == 0)
+            return hp_commands[at];
+    return NULL;
+}
+
+char hp_command_letter(const struct hp_command *command, char letter)
+{
+    for (size_t at = 0; at < command->flag_count; at++)
+        if (command->flags[at].letter == letter)
+            return 0;
+    return letter;
+}
+
+bool hp_command_reads(const struct hp_command *command, const char *variable)
+{
+    return command->ignored_variable == NULL || strcmp(command->ignored_variable, variable) != 0;
+}
+
+/* ----------------------------------------------------------------------------------------------- help */
 
 #define TEXT_WIDTH 80
 #define TEXT_INDENT 6

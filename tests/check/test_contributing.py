@@ -232,16 +232,13 @@ def follow(tree):
     tree.insert("src/config/option_table.c", '{"HOTPATH_FOCUS"', OPTION)
 
     tree.write("src/cli/cmd_greet.c", COMMAND)
-    tree.insert("src/cli/command.h", "extern const struct hp_command hp_command_help;",
-                "extern const struct hp_command hp_command_greet;")
-    tree.insert("src/cli/commands.c", "&hp_command_run,", "    &hp_command_greet,")
+    tree.insert("src/cli/command.h", "    COMMAND(run)", "    COMMAND(greet) \\")
     tree.write("src/export/counted.c", FORMAT)
     tree.insert("src/export/export.h", "    FORMAT(folded)", "    FORMAT(counted) \\")
     tree.insert("src/export/README.md", "- `folded.c`", "- `counted.c`: how many functions there are")
     tree.insert("src/cli/README.md", "- `cmd_ls.c`", "- `cmd_greet.c`: hotpath greet: says hello")
     page = (tree.folder / "man/hotpath-on.1").read_text().replace("ON 1", "GREET 1").replace("\\-on", "\\-greet")
     tree.write("man/hotpath-greet.1", page)
-    tree.insert("man/hotpath.1", ".BR hotpath\\-help (1)", ".BR hotpath\\-greet (1)\nSay hello.\n.TP")
 
     tree.write("examples/greeting.c", EXAMPLE.replace("    DOORS\n", ""))
     tree.insert("examples/CMakeLists.txt", "  notes", "  greeting")
@@ -267,7 +264,8 @@ def test_recipes(tmp_path):
     [line] = [line for line in COMMANDS if "gen_docs --write" in line]
     tree.do("sh", "-ec", line.replace("--preset release", f"--preset release {quickly}"))
     for file, word in (("docs/environment.md", "HOTPATH_BRIEF"), ("man/hotpath-report.1", "brief"),
-                       ("completions/hotpath.bash", "greet"), ("completions/hotpath.bash", "--brief"),
+                       ("completions/hotpath.bash", "greet"), ("man/hotpath.1", "greet"),
+                       ("completions/hotpath.bash", "--brief"),
                        ("docs/report.schema.json", "functions_count")):
         assert word in (tree.folder / file).read_text(), (file, word)
     tree.do("tools/shared_layout.py")

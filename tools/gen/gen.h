@@ -14,8 +14,9 @@ void gen_fish(FILE *out);
 /* The end of the schema of reports: the sections. */
 void gen_schema(FILE *out);
 
-/* The list of options of a command, in man page format. */
+/* In man page format: the list of options of a command, and that of all commands. */
 void gen_man_options(FILE *out, const struct hp_command *command);
+void gen_man_commands(FILE *out);
 
 /* One flag of a command, from either table. */
 struct gen_flag {

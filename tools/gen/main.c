@@ -94,31 +94,40 @@ static bool make_file(const char *root, const char *name, void (*write)(FILE *ou
 
 /* ------------------------------------------------------------------------------------------- man pages */
 
-#define BEGIN ".\\\" options: written by tools/gen\n"
-#define END ".\\\" end of options\n"
-
-/* The page with the text between the two marks replaced; NULL, with a message: the marks are missing. */
+/*
+ * The page with the text between the two marks replaced: the options of a command, or all commands (NULL). False,
+ * with a message: the marks are missing.
+ */
 static bool fill_page(const char *path, const struct buffer *page, const struct hp_command *command,
                       struct buffer *wanted)
 {
-    const char *begin = strstr(page->text, BEGIN), *end = strstr(page->text, END);
+    const char *what = command != NULL ? "options" : "commands";
+    char first[64], last[64];
+    snprintf(first, sizeof first, ".\\\" %s: written by tools/gen\n", what);
+    snprintf(last, sizeof last, ".\\\" end of %s\n", what);
+    const char *begin = strstr(page->text, first), *end = strstr(page->text, last);
     FILE *out = begin != NULL && end > begin ? open_memstream(&wanted->text, &wanted->length) : NULL;
     if (out == NULL) {
-        fprintf(stderr, "gen_docs: '%s' has no marks for the list of options\n", path);
+        fprintf(stderr, "gen_docs: '%s' has no marks for the list of %s\n", path, what);
         return false;
     }
     fwrite(page->text, 1, (size_t)(begin - page->text), out);
-    fputs(BEGIN, out);
-    gen_man_options(out, command);
+    fputs(first, out);
+    if (command != NULL)
+        gen_man_options(out, command);
+    else
+        gen_man_commands(out);
     fputs(end, out);
     return fclose(out) == 0;
 }
 
+/* The page of a command, or of the program (NULL). */
 static bool make_page(const char *root, const struct hp_command *command, bool is_check)
 {
     char path[4096];
     struct buffer page = {0}, wanted = {0};
-    snprintf(path, sizeof path, "%s/man/hotpath-%s.1", root, command->name);
+    snprintf(path, sizeof path, "%s/man/hotpath%s%s.1", root, command != NULL ? "-" : "",
+             command != NULL ? command->name : "");
     if (!read_file(path, &page)) {
         fprintf(stderr, "gen_docs: cannot read '%s': every command has a man page\n", path);
         return false;
@@ -176,6 +185,7 @@ int main(int count, char **arguments)
     is_done &= make_file(root, "completions/_hotpath", gen_zsh, is_check);
     is_done &= make_file(root, "completions/hotpath.fish", gen_fish, is_check);
     is_done &= make_schema(root, is_check);
+    is_done &= make_page(root, NULL, is_check);
     for (size_t at = 0; at < hp_command_count; at++)
         is_done &= make_page(root, hp_commands[at], is_check);
     return is_done ? EXIT_SUCCESS : EXIT_FAILURE;

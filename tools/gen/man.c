@@ -1,4 +1,4 @@
-/* Lists of options in man page format. SPDX-License-Identifier: MIT */
+/* Lists of options and commands in man page format. SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "gen.h"
@@ -43,4 +43,13 @@ void gen_man_options(FILE *out, const struct hp_command *command)
     struct gen_flag flag;
     for (size_t n = 0; gen_flag_of(command, n, &flag); n++)
         put_flag(out, &flag);
+}
+
+void gen_man_commands(FILE *out)
+{
+    for (size_t at = 0; at < hp_command_count; at++) {
+        fprintf(out, ".TP\n.BR hotpath\\-%s (1)\n", hp_commands[at]->name);
+        put(out, hp_commands[at]->summary);
+        fputc('\n', out);
+    }
 }
