@@ -340,6 +340,8 @@ const char *hp_text_base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
+bool hp_text_begins(const char *text, const char *start) { return strncmp(text, start, strlen(start)) == 0; }
+
 bool hp_text_has_suffix(const char *text, const char *suffix)
 {
     const size_t length = strlen(text), suffix_length = strlen(suffix);

@@ -53,6 +53,9 @@ bool hp_text_finish(struct hp_text *text);
 /* Ends a bounded buffer with a zero, over the last byte if need be, and returns it. */
 const char *hp_text_end(struct hp_text *text);
 
+/* Whether `text` begins with `start`. */
+bool hp_text_begins(const char *text, const char *start);
+
 /* Whether `text` ends in `suffix` and has something before it. */
 bool hp_text_has_suffix(const char *text, const char *suffix);
 

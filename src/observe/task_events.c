@@ -146,13 +146,9 @@ uint64_t hp_used_by(uint32_t pid)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-static uint64_t ns_of(const struct timeval *time)
-{
-    return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
-}
-
 uint64_t hp_used_by_children(void)
 {
     struct rusage usage;
-    return getrusage(RUSAGE_CHILDREN, &usage) == 0 ? ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime) : 0;
+    return getrusage(RUSAGE_CHILDREN, &usage) == 0 ? hp_timeval_ns(&usage.ru_utime) + hp_timeval_ns(&usage.ru_stime)
+                                                   : 0;
 }

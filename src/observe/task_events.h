@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/time.h>
 
 enum hp_task_event_kind {
     HP_TASK_FORKED,   /* `parent` forked `pid` */
@@ -39,6 +40,11 @@ typedef void hp_take_event(const struct hp_task_event *event);
 void hp_task_events_take(hp_take_event *take, bool is_last);
 
 void hp_task_events_end(void);
+
+static inline uint64_t hp_timeval_ns(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
+}
 
 /* CPU time of all threads of a process, including ended ones. 0: no such process. */
 uint64_t hp_used_by(uint32_t pid);

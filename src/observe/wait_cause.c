@@ -70,8 +70,6 @@ static void set_what(struct hp_wait_found *finding, const char *text, size_t len
     memcpy(finding->what, text, length);
 }
 
-static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
-
 /*
  * The type of the file behind a link in /proc. Uses flags that let a network file system answer from its cache: a
  * server that does not answer must not block us. The mode is at a fixed offset of struct statx, which not all
@@ -95,7 +93,8 @@ static uint32_t kind_of_file(const char *path)
 
 static uint32_t cause_of_path(const char *link, const char *target)
 {
-    if (begins(target, "/dev/pts/") || begins(target, "/dev/tty") || begins(target, "/dev/console"))
+    if (hp_text_begins(target, "/dev/pts/") || hp_text_begins(target, "/dev/tty") ||
+        hp_text_begins(target, "/dev/console"))
         return HP_WAIT_TERMINAL;
     switch (kind_of_file(link)) {
     case S_IFIFO:
@@ -105,20 +104,21 @@ static uint32_t cause_of_path(const char *link, const char *target)
     case S_IFCHR:
         return HP_WAIT_OTHER;
     default:
-        return begins(target, "/dev/") && !begins(target, "/dev/shm/") ? HP_WAIT_OTHER : HP_WAIT_DISK;
+        return hp_text_begins(target, "/dev/") && !hp_text_begins(target, "/dev/shm/") ? HP_WAIT_OTHER
+                                                                                       : HP_WAIT_DISK;
     }
 }
 
 /* What the target of a link in /proc/PID/fd tells. */
 static uint32_t cause_of_target(const char *link, const char *target)
 {
-    if (begins(target, "socket:"))
+    if (hp_text_begins(target, "socket:"))
         return HP_WAIT_SOCKET;
-    if (begins(target, "pipe:"))
+    if (hp_text_begins(target, "pipe:"))
         return HP_WAIT_PIPE;
-    if (begins(target, "anon_inode:[timerfd]"))
+    if (hp_text_begins(target, "anon_inode:[timerfd]"))
         return HP_WAIT_SLEEP;
-    if (begins(target, "anon_inode:[signalfd]"))
+    if (hp_text_begins(target, "anon_inode:[signalfd]"))
         return HP_WAIT_SIGNAL;
     return target[0] == '/' ? cause_of_path(link, target) : HP_WAIT_OTHER;
 }
@@ -150,7 +150,7 @@ static void look_at_file(struct hp_wait_finder *finder, struct hp_wait_found *fi
     if (is_by_file)
         finding->cause = cause_of_target(path, target);
     set_what(finding, target, length);
-    if (!begins(target, "socket:["))
+    if (!hp_text_begins(target, "socket:["))
         return;
     const char *inode = target + sizeof "socket:[" - 1;
     name_socket(finder, hp_task_number(&inode), finding->what);
@@ -209,7 +209,8 @@ static void look_at_polled(const struct hp_wait_finder *finder, struct hp_wait_f
     int32_t descriptor;
     const uint64_t address = hp_task_hex(&arguments), count = hp_task_hex(&arguments);
     if (count == 1 && read_memory(finder, address, &descriptor, sizeof descriptor) && descriptor >= 0 &&
-        read_link(finder, (uint32_t)descriptor, path, target, &length) && begins(target, "anon_inode:[timerfd]"))
+        read_link(finder, (uint32_t)descriptor, path, target, &length) &&
+        hp_text_begins(target, "anon_inode:[timerfd]"))
         set_what(finding, "timer", strlen("timer"));
 }
 

@@ -156,19 +156,16 @@ static long send_signals(long fd, int signal)
 }
 
 /* If pages are larger, the kernel maps a whole one. */
-#define LEAST_PAGE 4096u
 
 /* The mapping, or -errno. */
 static long map_event(long fd)
 {
 #ifdef SYS_mmap2
-    return hp_raw(SYS_mmap2, NULL, LEAST_PAGE, PROT_READ, MAP_SHARED, fd, 0);
+    return hp_raw(SYS_mmap2, NULL, HP_LEAST_PAGE, PROT_READ, MAP_SHARED, fd, 0);
 #else
-    return hp_raw(SYS_mmap, NULL, LEAST_PAGE, PROT_READ, MAP_SHARED, fd, 0);
+    return hp_raw(SYS_mmap, NULL, HP_LEAST_PAGE, PROT_READ, MAP_SHARED, fd, 0);
 #endif
 }
-
-static bool is_refused(long result) { return result < 0 && result > -4096; }
 
 /*
  * If few signals may be queued, the kernel would send others instead (signals.h). Timers preallocate theirs.
@@ -184,12 +181,12 @@ static void *start_event(int signal, uint64_t period_ns, long samples, int *ret_
     long mapping = fd < 0 ? fd : signal != 0 ? send_signals(fd, signal) : 0;
     if (mapping == 0)
         mapping = map_event(fd);
-    if (samples > 0 && !is_refused(mapping))
+    if (samples > 0 && !hp_raw_is_error(mapping))
         hp_raw(SYS_ioctl, fd, PERF_EVENT_IOC_REFRESH, samples);
     if (fd >= 0)
         hp_raw(SYS_close, fd);
-    *ret_refusal = is_refused(mapping) ? (int)-mapping : 0;
-    return is_refused(mapping) ? NULL : (void *)mapping;
+    *ret_refusal = hp_raw_is_error(mapping) ? (int)-mapping : 0;
+    return hp_raw_is_error(mapping) ? NULL : (void *)mapping;
 }
 
 void *hp_cpu_perf_start(int signal, uint64_t period_ns, uint32_t samples, int *ret_refusal)
@@ -204,7 +201,7 @@ void *hp_cpu_perf_start(int signal, uint64_t period_ns, uint32_t samples, int *r
 void hp_cpu_perf_stop(void *mapping)
 {
     if (mapping != NULL)
-        hp_raw(SYS_munmap, mapping, LEAST_PAGE);
+        hp_raw(SYS_munmap, mapping, HP_LEAST_PAGE);
 }
 
 #define WEIGHED 5u
@@ -361,16 +358,6 @@ static bool is_call(const unsigned char *bytes)
 #endif
 
 /*
- * Code may be executable but not readable. The kernel reads the given action before it finds that signal 0 does not
- * exist, and reports whether it could.
- */
-static bool is_readable(uintptr_t address)
-{
-    const uintptr_t last = (address | (LEAST_PAGE - 1)) + 1 - sizeof(long) * 4;
-    return hp_raw(SYS_rt_sigaction, 0, address < last ? address : last, NULL, sizeof(uint64_t)) == -EINVAL;
-}
-
-/*
  * `syscall` leaves the address after it in rcx, and flags in r11. If a call is to be restarted, the address is
  * before it.
  */
@@ -385,8 +372,8 @@ static bool is_behind_call(const ucontext_t *interrupted, uintptr_t next)
     (void)interrupted;
 #endif
     const uintptr_t before = next - CALL_BYTES;
-    const bool is_one_page = (before & (LEAST_PAGE - 1)) + CALL_BYTES <= LEAST_PAGE;
-    return is_one_page && is_readable(before) && is_call((const unsigned char *)before);
+    const bool is_one_page = (before & (HP_LEAST_PAGE - 1)) + CALL_BYTES <= HP_LEAST_PAGE;
+    return is_one_page && hp_raw_can_read(before) && is_call((const unsigned char *)before);
 }
 
 enum hp_cpu_mode hp_cpu_mode_of(const void *context)

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -75,6 +76,20 @@ long hp_raw_somehow(long number, ...); /* shows the analyzer that the kernel wri
 #else
 #define hp_raw(number, ...) HP_RAW_(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
 #endif
+
+/* Whether the result of a call that returns an address is -errno. */
+static inline bool hp_raw_is_error(long result) { return result < 0 && result > -4096; }
+
+/*
+ * Whether the rest of the page at an address can be read; code may be executable only. The kernel reads the given
+ * action before it finds that signal 0 does not exist, and reports whether it could.
+ */
+#define HP_LEAST_PAGE 4096u
+static inline bool hp_raw_can_read(uintptr_t address)
+{
+    const uintptr_t last = (address | (HP_LEAST_PAGE - 1)) + 1 - sizeof(long) * 4;
+    return hp_raw(SYS_rt_sigaction, 0, address < last ? address : last, NULL, sizeof(uint64_t)) == -EINVAL;
+}
 
 /*
  * Reads a clock, in nanoseconds. 32-bit kernels have two such calls, with different time structs; not all C

@@ -62,8 +62,6 @@ uint64_t hp_stack_ring_capacity(uint64_t cores)
     return capacity;
 }
 
-static bool is_error(long result) { return result < 0 && result > -4096; }
-
 /* The mapping, or NULL. */
 static void *map_file(long fd, uint64_t bytes)
 {
@@ -72,7 +70,7 @@ static void *map_file(long fd, uint64_t bytes)
 #else
     const long memory = hp_raw(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 #endif
-    return is_error(memory) ? NULL : (void *)(uintptr_t)memory;
+    return hp_raw_is_error(memory) ? NULL : (void *)(uintptr_t)memory;
 }
 
 static void fill_header(struct hp_stack_ring_header *header, const struct hp_stack_ring_plan *plan)
@@ -191,8 +189,6 @@ void hp_stack_ring_unmap(struct hp_stack_ring *ring)
 #if HP_STACK_RING_WORKS
 /* ---------------------------------------------------------------------------------------------- copying a stack */
 
-#define LEAST_PAGE 4096u
-
 struct piece {
     const void *start;
     size_t bytes;
@@ -214,24 +210,14 @@ __attribute__((no_sanitize("address"))) static void copy_words(volatile uint64_t
 }
 
 /*
- * As in cpu.c: the kernel reads an action before it finds that signal 0 does not exist, and reports whether it
- * could.
- */
-static bool is_readable(uintptr_t address)
-{
-    const uintptr_t last = (address | (LEAST_PAGE - 1)) + 1 - sizeof(long) * 4;
-    return hp_raw(SYS_rt_sigaction, 0, address < last ? address : last, NULL, sizeof(uint64_t)) == -EINVAL;
-}
-
-/*
  * If that call is refused, as in some containers: the thread's whole own stack, or the rest of the page of the
  * stack pointer.
  */
 static size_t copy_directly(void *to, uintptr_t from, size_t bytes, const struct hp_stack *own)
 {
-    const size_t left = LEAST_PAGE - (from & (LEAST_PAGE - 1));
+    const size_t left = HP_LEAST_PAGE - (from & (HP_LEAST_PAGE - 1));
     const size_t sure = hp_stack_has(own, from) ? own->high - from : left, most = sure < bytes ? sure : bytes;
-    if (from % sizeof(uint64_t) != 0 || !is_readable(from))
+    if (from % sizeof(uint64_t) != 0 || !hp_raw_can_read(from))
         return 0;
     copy_words(to, (const volatile uint64_t *)from, most / sizeof(uint64_t));
     return most / sizeof(uint64_t) * sizeof(uint64_t);

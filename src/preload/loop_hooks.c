@@ -49,36 +49,18 @@ static inline bool is_within(const struct loop_bounds *bounds, const void *calle
 
 /* ------------------------------------------------------------------------------------- the real functions */
 
-static struct {
-    HP_BEHIND_US(epoll_wait);
-    HP_BEHIND_US(epoll_pwait);
-    HP_BEHIND_US(epoll_pwait2);
-    HP_BEHIND_US(poll);
-    HP_BEHIND_US(ppoll);
-    HP_BEHIND_US(__poll_chk);
-    HP_BEHIND_US(__ppoll_chk);
-    HP_BEHIND_US(select);
-    HP_BEHIND_US(pselect);
-} next;
-
-static void find_each(void)
-{
-    HP_FIND(epoll_wait);
-    HP_FIND(epoll_pwait);
-    HP_FIND(epoll_pwait2);
-    HP_FIND(poll);
-    HP_FIND(ppoll);
-    HP_FIND(select);
-    HP_FIND(pselect);
+/* clang-format off */
 #ifdef __GLIBC__
-    HP_FIND(__poll_chk);
-    HP_FIND(__ppoll_chk);
+#define FORTIFIED(DO) DO(__poll_chk) DO(__ppoll_chk)
+#else
+#define FORTIFIED(DO)
 #endif
-}
+#define EACH(DO, AS)                                                                                               \
+    DO(epoll_wait) DO(epoll_pwait) DO(epoll_pwait2) DO(poll) DO(ppoll) FORTIFIED(DO) DO(select) DO(pselect)
+/* clang-format on */
+HP_REAL_FUNCTIONS(EACH)
 
 __attribute__((constructor)) static void find_next(void) { hp_resolve_all(find_each); }
-
-#define CALL(name, ...) (HP_IS_THERE(name) ? next.name(__VA_ARGS__) : hp_no_such_function())
 
 /* ------------------------------------------------------------------------------------------------- a wait */
 
@@ -117,11 +99,10 @@ static INLINED bool is_recorded(void) { return HOTPATH_GET_(hotpath_v1_context->
 /* A macro, so that the return address is in the program's code. A copy, since a handler may wait meanwhile. */
 #define WAIT_AS(text, name, which, ...)                                                                            \
     struct hotpath_loop_ *loop = NULL, copy;                                                                       \
-    if (__builtin_expect(!HP_IS_THERE(name), 0))                                                                   \
-        find_next();                                                                                               \
+    HP_NEED(name);                                                                                                 \
     if (is_recorded() && (loop = begin(text, __builtin_return_address(0), HP_STACK_PLACE(), which)) != NULL)       \
         copy = *loop;                                                                                              \
-    const int result = CALL(name, __VA_ARGS__);                                                                    \
+    const int result = HP_CALL(name, __VA_ARGS__);                                                                 \
     if (loop != NULL)                                                                                              \
         hotpath_v1_loop_woke(&copy, result > 0 ? (uint64_t)result : 0);                                            \
     return result

@@ -12,22 +12,11 @@
 
 /* ---------------------------------------------------------------------------------------------- POSIX queues */
 
-static struct {
-    HP_BEHIND_US(mq_send);
-    HP_BEHIND_US(mq_timedsend);
-    HP_BEHIND_US(mq_receive);
-    HP_BEHIND_US(mq_timedreceive);
-    HP_BEHIND_US(mq_close);
-} next;
-
-static void find_each(void)
-{
-    HP_FIND(mq_send);
-    HP_FIND(mq_timedsend);
-    HP_FIND(mq_receive);
-    HP_FIND(mq_timedreceive);
-    HP_FIND(mq_close);
-}
+/* clang-format off */
+#define EACH(DO, AS)                                                                                               \
+    DO(mq_send) DO(mq_timedsend) DO(mq_receive) DO(mq_timedreceive) DO(mq_close)
+/* clang-format on */
+HP_REAL_FUNCTIONS(EACH)
 
 __attribute__((constructor)) static void find_next(void) { hp_resolve_all(find_each); }
 
@@ -44,10 +33,9 @@ static bool begin(mqd_t queue, bool is_sending, struct hotpath_transfer_ *ret_tr
 
 #define MOVE(type, is_sending, size, name, ...)                                                                    \
     struct hotpath_transfer_ transfer;                                                                             \
-    if (__builtin_expect(!HP_IS_THERE(name), 0))                                                                   \
-        find_next();                                                                                               \
+    HP_NEED(name);                                                                                                 \
     const bool is_known = begin(queue, is_sending, &transfer);                                                     \
-    const type result = HP_IS_THERE(name) ? next.name(__VA_ARGS__) : hp_no_such_function();                        \
+    const type result = HP_CALL(name, __VA_ARGS__);                                                                \
     if (is_known)                                                                                                  \
         hotpath_v1_transferred(&transfer, result >= 0, result >= 0 ? (uint64_t)(size) : 0,                         \
                                result < 0 && (is_sending) && (errno == EAGAIN || errno == ETIMEDOUT));             \
@@ -74,10 +62,9 @@ HP_PUBLIC ssize_t mq_timedreceive(mqd_t queue, char *bytes, size_t size, unsigne
 
 HP_PUBLIC int mq_close(mqd_t queue)
 {
-    if (__builtin_expect(!HP_IS_THERE(mq_close), 0))
-        find_next();
+    HP_NEED(mq_close);
     const uint64_t was = hp_descriptor_forget(queue);
-    const int result = HP_IS_THERE(mq_close) ? next.mq_close(queue) : hp_no_such_function();
+    const int result = HP_CALL(mq_close, queue);
     hp_descriptor_forget(queue);
     hp_descriptor_closed(was);
     return result;

@@ -14,11 +14,8 @@ static uint32_t closing;      /* atomic: threads that are in dlclose */
 
 /* -------------------------------------------------------------------------------------------------- dlclose */
 
-static struct {
-    HP_BEHIND_US(dlclose);
-} next;
-
-static void find_each(void) { HP_FIND(dlclose); }
+#define EACH(DO, AS) DO(dlclose)
+HP_REAL_FUNCTIONS(EACH)
 
 __attribute__((constructor)) static void find_next(void)
 {
@@ -29,8 +26,7 @@ __attribute__((constructor)) static void find_next(void)
 
 HP_PUBLIC int dlclose(void *library)
 {
-    if (__builtin_expect(!HP_IS_THERE(dlclose), 0))
-        find_next();
+    HP_NEED(dlclose);
     if (!HP_IS_THERE(dlclose))
         return hp_no_such_function();
     __atomic_add_fetch(&closing, 1, __ATOMIC_SEQ_CST);

@@ -2,9 +2,12 @@
  * Interposed functions of the C library: a table of the real ones, by name, and how they are found and called.
  * Those of other libraries: below.
  *
- *     static struct { HP_BEHIND_US(read); } next;
- *     static void find_next(void) { HP_FIND(read); }
- *     ... HP_IS_THERE(read) ? next.read(fd, bytes, size) : ...
+ *     #define EACH(DO, AS) DO(read) DO(write) AS(sendto, send_to)
+ *     HP_REAL_FUNCTIONS(EACH)
+ *     __attribute__((constructor)) static void find_next(void) { hp_resolve_all(find_each); }
+ *     ... HP_NEED(read); ... HP_CALL(read, fd, bytes, size) ...
+ *
+ * AS is for those that headers declare with other types: the second name has that of the hook.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -31,9 +34,22 @@ static inline void hp_resolve_one(hp_any_function **function, const char *name)
     __atomic_store_n(function, (hp_any_function *)found, __ATOMIC_RELAXED);
 }
 
-#define HP_BEHIND_US(name) __typeof__(name) *name
-#define HP_FIND(name) hp_resolve_one((hp_any_function **)(void *)&next.name, #name)
+#define HP_BEHIND_US_(name) __typeof__(name) *name;
+#define HP_BEHIND_US_AS_(name, hook) __typeof__(hook) *name;
+#define HP_FIND_(name) hp_resolve_one((hp_any_function **)(void *)&next.name, #name);
+#define HP_FIND_AS_(name, hook) HP_FIND_(name)
+/* Defines `next`, the table, and `find_each`, which fills it. */
+#define HP_REAL_FUNCTIONS(each)                                                                                    \
+    static struct {                                                                                                \
+        each(HP_BEHIND_US_, HP_BEHIND_US_AS_)                                                                      \
+    } next;                                                                                                        \
+    static void find_each(void) { each(HP_FIND_, HP_FIND_AS_) }
+
 #define HP_IS_THERE(name) (__atomic_load_n(&next.name, __ATOMIC_RELAXED) != NULL)
+#define HP_NEED(name)                                                                                              \
+    if (__builtin_expect(!HP_IS_THERE(name), 0))                                                                   \
+    find_next()
+#define HP_CALL(name, ...) (HP_IS_THERE(name) ? next.name(__VA_ARGS__) : hp_no_such_function())
 
 /*
  * Calls `find`, which looks them up. Done once, by a constructor or by a hook that is called before: a handler must

@@ -1,11 +1,13 @@
 /*
- * Sandboxes of this process, and programs executed in one: interposed prctl and syscall, and the functions that
- * execute a program. SPDX-License-Identifier: MIT
+ * Sandboxes of this process, and programs executed in one: interposed prctl and syscall, the functions that execute
+ * a program, and those by which a process changes who and where it is. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include <alloca.h>
 #include <errno.h>
+#include <grp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -202,7 +204,7 @@ static unsigned long *environment_of(struct call *call)
     return call->number == SYS_execve ? &call->words[2] : NULL;
 }
 
-/* By these a process changes who and where it is: as the functions of identity_hooks.c, and pivot_root. */
+/* By these a process changes who and where it is: as the functions at the end, and pivot_root. */
 static bool is_move(long number)
 {
     switch (number) {
@@ -300,48 +302,22 @@ HP_PUBLIC int prctl(int option, ...)
 HP_PUBLIC int execute_at(int folder, const char *path, char *const arguments[], char *const environment[],
                          int flags) __asm__("execveat"); /* missing in some headers */
 
-static struct {
-    HP_BEHIND_US(execve);
-    HP_BEHIND_US(execv);
-    HP_BEHIND_US(execvp);
-    HP_BEHIND_US(execvpe);
-    HP_BEHIND_US(fexecve);
-    __typeof__(execute_at) *execveat;
-    HP_BEHIND_US(posix_spawn);
-    HP_BEHIND_US(posix_spawnp);
-    HP_BEHIND_US(system);
-    HP_BEHIND_US(popen);
-    HP_BEHIND_US(wordexp);
-} next;
-
-static void find_each(void)
-{
-    HP_FIND(execve);
-    HP_FIND(execv);
-    HP_FIND(execvp);
-    HP_FIND(execvpe);
-    HP_FIND(fexecve);
-    HP_FIND(execveat);
-    HP_FIND(posix_spawn);
-    HP_FIND(posix_spawnp);
-    HP_FIND(system);
-    HP_FIND(popen);
-    HP_FIND(wordexp);
-}
+/* clang-format off */
+#define EACH(DO, AS)                                                                                               \
+    DO(execve) DO(execv) DO(execvp) DO(execvpe) DO(fexecve) AS(execveat, execute_at) DO(posix_spawn)               \
+    DO(posix_spawnp) DO(system) DO(popen) DO(wordexp) DO(setuid) DO(setgid) DO(seteuid) DO(setegid) DO(setreuid)   \
+    DO(setregid) DO(setresuid) DO(setresgid) DO(setgroups) DO(initgroups) DO(chroot) DO(unshare) DO(setns)
+/* clang-format on */
+HP_REAL_FUNCTIONS(EACH)
 
 __attribute__((constructor)) static void find_next(void) { hp_resolve_all(find_each); }
-
-#define NEED(name)                                                                                                 \
-    if (__builtin_expect(!HP_IS_THERE(name), 0))                                                                   \
-    find_next()
-#define CALL(name, ...) (HP_IS_THERE(name) ? next.name(__VA_ARGS__) : hp_no_such_function())
 
 /* ------------------------------------------------------------------------------------- with a given environment */
 
 #define EXECUTE(name, ...)                                                                                         \
     WITHOUT_US(environment, passed);                                                                               \
-    NEED(name);                                                                                                    \
-    return CALL(name, __VA_ARGS__)
+    HP_NEED(name);                                                                                                 \
+    return HP_CALL(name, __VA_ARGS__)
 
 static int execute_with(const char *path, char *const arguments[], char *const environment[])
 {
@@ -367,7 +343,7 @@ HP_PUBLIC int execute_at(int folder, const char *path, char *const arguments[], 
 
 #define SPAWN(name, ...)                                                                                           \
     WITHOUT_US(environment, passed);                                                                               \
-    NEED(name);                                                                                                    \
+    HP_NEED(name);                                                                                                 \
     return HP_IS_THERE(name) ? next.name(__VA_ARGS__) : ENOSYS
 
 HP_PUBLIC int posix_spawn(pid_t *ret_pid, const char *path, const posix_spawn_file_actions_t *actions,
@@ -386,27 +362,27 @@ HP_PUBLIC int posix_spawnp(pid_t *ret_pid, const char *file, const posix_spawn_f
 static int execute(const char *path, char *const arguments[])
 {
     WITHOUT_US(environ, passed);
-    NEED(execv);
-    return passed == environ ? CALL(execv, path, arguments) : CALL(execve, path, arguments, passed);
+    HP_NEED(execv);
+    return passed == environ ? HP_CALL(execv, path, arguments) : HP_CALL(execve, path, arguments, passed);
 }
 static int find_and_execute(const char *file, char *const arguments[])
 {
     WITHOUT_US(environ, passed);
-    NEED(execvp);
-    return passed == environ ? CALL(execvp, file, arguments) : CALL(execvpe, file, arguments, passed);
+    HP_NEED(execvp);
+    return passed == environ ? HP_CALL(execvp, file, arguments) : HP_CALL(execvpe, file, arguments, passed);
 }
 HP_PUBLIC int execv(const char *path, char *const arguments[]) { return execute(path, arguments); }
 HP_PUBLIC int execvp(const char *file, char *const arguments[]) { return find_and_execute(file, arguments); }
 HP_PUBLIC int system(const char *command)
 {
     before_shell();
-    NEED(system);
-    return CALL(system, command);
+    HP_NEED(system);
+    return HP_CALL(system, command);
 }
 HP_PUBLIC FILE *popen(const char *command, const char *mode)
 {
     before_shell();
-    NEED(popen);
+    HP_NEED(popen);
     if (HP_IS_THERE(popen))
         return next.popen(command, mode);
     hp_no_such_function();
@@ -415,7 +391,7 @@ HP_PUBLIC FILE *popen(const char *command, const char *mode)
 HP_PUBLIC int wordexp(const char *words, wordexp_t *expanded, int flags)
 {
     before_shell();
-    NEED(wordexp);
+    HP_NEED(wordexp);
     return HP_IS_THERE(wordexp) ? next.wordexp(words, expanded, flags) : WRDE_NOSPACE;
 }
 
@@ -460,3 +436,34 @@ HP_PUBLIC int execle(const char *path, const char *first, ...)
     va_end(list);
     return execute_with(path, arguments, environment);
 }
+
+/* ----------------------------------------------------------------------------------- who and where a process is */
+
+/*
+ * Interposed functions by which a process changes who and where it is: its user, its root, its namespaces. A
+ * session that has not begun (src/record/core/no_session.h) could not begin afterwards: its folder would be out of
+ * reach. So it begins now. Programs that are executed afterwards may not be able to read this library (preload.h).
+ * These functions are called rarely, and forwarded unchanged.
+ */
+
+#define CHANGE(name, ...)                                                                                          \
+    HP_NEED(name);                                                                                                 \
+    hotpath_v1_begin();                                                                                            \
+    const int result_ = HP_CALL(name, __VA_ARGS__);                                                                \
+    if (result_ == 0)                                                                                              \
+        hp_preload_note_move();                                                                                    \
+    return result_
+
+HP_PUBLIC int setuid(uid_t user) { CHANGE(setuid, user); }
+HP_PUBLIC int setgid(gid_t group) { CHANGE(setgid, group); }
+HP_PUBLIC int seteuid(uid_t user) { CHANGE(seteuid, user); }
+HP_PUBLIC int setegid(gid_t group) { CHANGE(setegid, group); }
+HP_PUBLIC int setreuid(uid_t real, uid_t effective) { CHANGE(setreuid, real, effective); }
+HP_PUBLIC int setregid(gid_t real, gid_t effective) { CHANGE(setregid, real, effective); }
+HP_PUBLIC int setresuid(uid_t real, uid_t effective, uid_t saved) { CHANGE(setresuid, real, effective, saved); }
+HP_PUBLIC int setresgid(gid_t real, gid_t effective, gid_t saved) { CHANGE(setresgid, real, effective, saved); }
+HP_PUBLIC int setgroups(size_t count, const gid_t *groups) { CHANGE(setgroups, count, groups); }
+HP_PUBLIC int initgroups(const char *user, gid_t group) { CHANGE(initgroups, user, group); }
+HP_PUBLIC int chroot(const char *path) { CHANGE(chroot, path); }
+HP_PUBLIC int unshare(int what) { CHANGE(unshare, what); }
+HP_PUBLIC int setns(int space, int kind) { CHANGE(setns, space, kind); }

@@ -65,7 +65,7 @@ HP_PUBLIC int scan_list(const char *format, va_list list) __asm__("vscanf");
 HP_PUBLIC int scan_stream_list(FILE *stream, const char *format, va_list list) __asm__("vfscanf");
 
 /* clang-format off */
-#define EACH(DO)                                                                                                   \
+#define EACH(DO, AS)                                                                                               \
     DO(fwrite) DO(fwrite_unlocked) DO(fputs) DO(fputs_unlocked) DO(puts) DO(fputc) DO(putc) DO(_IO_putc)           \
     DO(putchar) DO(fputc_unlocked) DO(putc_unlocked) DO(putchar_unlocked) DO(__overflow) DO(vprintf)               \
     DO(vfprintf) DO(vdprintf) DO(__vprintf_chk) DO(__vfprintf_chk) DO(__vdprintf_chk) DO(fflush)                   \
@@ -73,28 +73,11 @@ HP_PUBLIC int scan_stream_list(FILE *stream, const char *format, va_list list) _
     DO(__fread_unlocked_chk) DO(fgets) DO(fgets_unlocked) DO(__fgets_chk) DO(__fgets_unlocked_chk) DO(fgetc)       \
     DO(getc) DO(_IO_getc) DO(getchar) DO(fgetc_unlocked) DO(getc_unlocked) DO(getchar_unlocked) DO(__uflow)        \
     DO(__underflow) DO(getline) DO(getdelim) DO(__getdelim) DO(__isoc99_vscanf) DO(__isoc99_vfscanf)               \
-    DO(__isoc23_vscanf) DO(__isoc23_vfscanf)
+    DO(__isoc23_vscanf) DO(__isoc23_vfscanf) AS(freopen, reopen) AS(freopen64, reopen_large)                       \
+    AS(vscanf, scan_list) AS(vfscanf, scan_stream_list)
 /* clang-format on */
 
-#define BEHIND_US(name) HP_BEHIND_US(name);
-#define FIND(name) HP_FIND(name);
-
-static struct {
-    EACH(BEHIND_US)
-    __typeof__(reopen) *freopen;
-    __typeof__(reopen_large) *freopen64;
-    __typeof__(scan_list) *vscanf;
-    __typeof__(scan_stream_list) *vfscanf;
-} next;
-
-static void find_each(void)
-{
-    EACH(FIND)
-    HP_FIND(freopen);
-    HP_FIND(freopen64);
-    HP_FIND(vscanf);
-    HP_FIND(vfscanf);
-}
+HP_REAL_FUNCTIONS(EACH)
 
 extern char __libc_single_threaded __attribute__((weak)); /* since glibc 2.32 */
 

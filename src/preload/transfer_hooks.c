@@ -40,85 +40,22 @@ HP_PUBLIC int send_many(int fd, struct mmsghdr *messages, unsigned count, unsign
 HP_PUBLIC int receive_many(int fd, struct mmsghdr *messages, unsigned count, unsigned flags,
                            struct timespec *timeout) __asm__("recvmmsg");
 
-static struct {
-    HP_BEHIND_US(read);
-    HP_BEHIND_US(write);
-    HP_BEHIND_US(readv);
-    HP_BEHIND_US(writev);
-    HP_BEHIND_US(eventfd_read);
-    HP_BEHIND_US(eventfd_write);
-    HP_BEHIND_US(splice);
-    HP_BEHIND_US(sendfile);
-    HP_BEHIND_US(sendfile64);
-    HP_BEHIND_US(send);
-    HP_BEHIND_US(recv);
-    __typeof__(send_to) *sendto;
-    __typeof__(receive_from) *recvfrom;
-    HP_BEHIND_US(sendmsg);
-    HP_BEHIND_US(recvmsg);
-    __typeof__(send_many) *sendmmsg;
-    __typeof__(receive_many) *recvmmsg;
-    HP_BEHIND_US(__read_chk);
-    HP_BEHIND_US(__recv_chk);
-    HP_BEHIND_US(__recvfrom_chk);
-    HP_BEHIND_US(close);
-    __typeof__(close_numbers) *close_range;
-    __typeof__(close_from) *closefrom;
-    __typeof__(control_file) *fcntl;
-    __typeof__(control_large_file) *fcntl64;
-    __typeof__(control_device) *ioctl;
-    HP_BEHIND_US(dup2);
-    HP_BEHIND_US(dup3);
-    HP_BEHIND_US(socketpair);
-    HP_BEHIND_US(pipe);
-    HP_BEHIND_US(pipe2);
-    HP_BEHIND_US(eventfd);
-} next;
-
-static void find_each(void)
-{
-    HP_FIND(read);
-    HP_FIND(write);
-    HP_FIND(readv);
-    HP_FIND(writev);
-    HP_FIND(eventfd_read);
-    HP_FIND(eventfd_write);
-    HP_FIND(splice);
-    HP_FIND(sendfile);
-    HP_FIND(sendfile64);
-    HP_FIND(send);
-    HP_FIND(recv);
-    HP_FIND(sendto);
-    HP_FIND(recvfrom);
-    HP_FIND(sendmsg);
-    HP_FIND(recvmsg);
-    HP_FIND(sendmmsg);
-    HP_FIND(recvmmsg);
+/* clang-format off */
 #ifdef __GLIBC__
-    HP_FIND(__read_chk);
-    HP_FIND(__recv_chk);
-    HP_FIND(__recvfrom_chk);
+#define FORTIFIED(DO) DO(__read_chk) DO(__recv_chk) DO(__recvfrom_chk)
+#else
+#define FORTIFIED(DO)
 #endif
-    HP_FIND(close);
-    HP_FIND(close_range);
-    HP_FIND(closefrom);
-    HP_FIND(fcntl);
-    HP_FIND(fcntl64);
-    HP_FIND(ioctl);
-    HP_FIND(dup2);
-    HP_FIND(dup3);
-    HP_FIND(socketpair);
-    HP_FIND(pipe);
-    HP_FIND(pipe2);
-    HP_FIND(eventfd);
-}
+#define EACH(DO, AS)                                                                                               \
+    DO(read) DO(write) DO(readv) DO(writev) DO(eventfd_read) DO(eventfd_write) DO(splice) DO(sendfile)             \
+    DO(sendfile64) DO(send) DO(recv) AS(sendto, send_to) AS(recvfrom, receive_from) DO(sendmsg) DO(recvmsg)        \
+    AS(sendmmsg, send_many) AS(recvmmsg, receive_many) FORTIFIED(DO) DO(close) AS(close_range, close_numbers)      \
+    AS(closefrom, close_from) AS(fcntl, control_file) AS(fcntl64, control_large_file) AS(ioctl, control_device)    \
+    DO(dup2) DO(dup3) DO(socketpair) DO(pipe) DO(pipe2) DO(eventfd)
+/* clang-format on */
+HP_REAL_FUNCTIONS(EACH)
 
 __attribute__((constructor)) static void find_next(void) { hp_resolve_all(find_each); }
-
-#define NEED(name)                                                                                                 \
-    if (__builtin_expect(!HP_IS_THERE(name), 0))                                                                   \
-    find_next()
-#define CALL(name, ...) (HP_IS_THERE(name) ? next.name(__VA_ARGS__) : hp_no_such_function())
 
 /* ------------------------------------------------------------------------------------------------- a call */
 
@@ -143,9 +80,9 @@ static void end(const struct hotpath_transfer_ *transfer, ssize_t result, const 
 /* `bytes`: the call's data if contiguous, else NULL. */
 #define MOVE_IF(is_wanted, how, fd, bytes, name, ...)                                                              \
     struct hotpath_transfer_ transfer;                                                                             \
-    NEED(name);                                                                                                    \
+    HP_NEED(name);                                                                                                 \
     const bool is_known = (is_wanted) && hp_transfer_begin(fd, how, &transfer);                                    \
-    const ssize_t result = CALL(name, __VA_ARGS__);                                                                \
+    const ssize_t result = HP_CALL(name, __VA_ARGS__);                                                             \
     if (__builtin_expect(is_known, 0))                                                                             \
         end(&transfer, result, bytes);                                                                             \
     return result
@@ -182,10 +119,10 @@ HP_PUBLIC ssize_t splice(int from, off_t *from_offset, int to, off_t *to_offset,
     struct hotpath_transfer_ out;
     const unsigned at_once = flags & SPLICE_F_NONBLOCK ? HP_AT_ONCE : 0;
     const bool has_out = hp_transfer_begin(from, HP_RECEIVING | at_once, &out);
-    NEED(splice);
+    HP_NEED(splice);
     struct hotpath_transfer_ in;
     const bool has_in = hp_transfer_begin(to, HP_SENDING | at_once, &in);
-    const ssize_t result = CALL(splice, from, from_offset, to, to_offset, size, flags);
+    const ssize_t result = HP_CALL(splice, from, from_offset, to, to_offset, size, flags);
     if (has_out)
         end(&out, result, NULL);
     if (has_in)
@@ -197,9 +134,9 @@ HP_PUBLIC ssize_t splice(int from, off_t *from_offset, int to, off_t *to_offset,
 
 #define COUNT(how, name, value)                                                                                    \
     struct hotpath_transfer_ transfer;                                                                             \
-    NEED(name);                                                                                                    \
+    HP_NEED(name);                                                                                                 \
     const bool is_known = hp_transfer_begin(fd, how, &transfer);                                                   \
-    const int result = CALL(name, fd, value);                                                                      \
+    const int result = HP_CALL(name, fd, value);                                                                   \
     if (is_known)                                                                                                  \
         end(&transfer, result == 0 ? (ssize_t)sizeof(eventfd_t) : -1, counted);                                    \
     return result
@@ -250,9 +187,9 @@ static void end_many(const struct hotpath_transfer_ *transfer, const struct mmsg
 HP_PUBLIC int send_many(int fd, struct mmsghdr *messages, unsigned count, unsigned flags)
 {
     struct hotpath_transfer_ transfer;
-    NEED(sendmmsg);
+    HP_NEED(sendmmsg);
     const bool is_known = hp_transfer_begin(fd, HP_SENDING | WITH(flags), &transfer);
-    const int result = CALL(sendmmsg, fd, messages, count, flags);
+    const int result = HP_CALL(sendmmsg, fd, messages, count, flags);
     if (is_known)
         end_many(&transfer, messages, result);
     return result;
@@ -262,9 +199,9 @@ HP_PUBLIC int receive_many(int fd, struct mmsghdr *messages, unsigned count, uns
                            struct timespec *timeout)
 {
     struct hotpath_transfer_ transfer;
-    NEED(recvmmsg);
+    HP_NEED(recvmmsg);
     const bool is_known = !(flags & MSG_PEEK) && hp_transfer_begin(fd, HP_RECEIVING | WITH(flags), &transfer);
-    const int result = CALL(recvmmsg, fd, messages, count, flags, timeout);
+    const int result = HP_CALL(recvmmsg, fd, messages, count, flags, timeout);
     if (is_known)
         end_many(&transfer, messages, result);
     return result;
@@ -290,9 +227,9 @@ HP_PUBLIC ssize_t __recvfrom_chk(int fd, void *bytes, size_t size, size_t room, 
 
 HP_PUBLIC int close(int fd)
 {
-    NEED(close);
+    HP_NEED(close);
     const uint64_t was = hp_descriptor_forget(fd);
-    const int result = CALL(close, fd);
+    const int result = HP_CALL(close, fd);
     hp_descriptor_forget(fd);
     hp_descriptor_closed(was);
     return result;
@@ -302,10 +239,10 @@ HP_PUBLIC int close(int fd)
 
 HP_PUBLIC int close_numbers(unsigned first, unsigned last, int flags)
 {
-    NEED(close_range);
+    HP_NEED(close_range);
     if (!(flags & ONLY_AT_EXEC))
         hp_descriptor_close_range(first, last);
-    const int result = CALL(close_range, first, last, flags);
+    const int result = HP_CALL(close_range, first, last, flags);
     if (!(flags & ONLY_AT_EXEC))
         hp_descriptor_forget_range(first, last);
     return result;
@@ -313,7 +250,7 @@ HP_PUBLIC int close_numbers(unsigned first, unsigned last, int flags)
 
 HP_PUBLIC void close_from(int first)
 {
-    NEED(closefrom);
+    HP_NEED(closefrom);
     hp_descriptor_close_range(first > 0 ? (unsigned)first : 0, HP_DESCRIPTORS);
     if (HP_IS_THERE(closefrom))
         next.closefrom(first);
@@ -324,9 +261,9 @@ HP_PUBLIC void close_from(int first)
 }
 
 #define REPLACE(name, ...)                                                                                         \
-    NEED(name);                                                                                                    \
+    HP_NEED(name);                                                                                                 \
     const uint64_t was = from != to ? hp_descriptor_forget(to) : HP_UNKNOWN;                                       \
-    const int result = CALL(name, __VA_ARGS__);                                                                    \
+    const int result = HP_CALL(name, __VA_ARGS__);                                                                 \
     if (from != to)                                                                                                \
         hp_descriptor_forget(to);                                                                                  \
     hp_descriptor_closed(result >= 0 ? was : HP_UNKNOWN);                                                          \
@@ -338,8 +275,8 @@ HP_PUBLIC int dup3(int from, int to, int flags) { REPLACE(dup3, from, to, flags)
 /* --- whether calls on it wait */
 
 #define CONTROL_FILE(name)                                                                                         \
-    NEED(name);                                                                                                    \
-    const int result = CALL(name, fd, command, argument);                                                          \
+    HP_NEED(name);                                                                                                 \
+    const int result = HP_CALL(name, fd, command, argument);                                                       \
     if (__builtin_expect(command == F_SETFL && result == 0, 0))                                                    \
         hp_descriptor_set_nonblocking(fd, (uintptr_t)argument &O_NONBLOCK);                                        \
     return result
@@ -349,8 +286,8 @@ HP_PUBLIC int control_large_file(int fd, int command, void *argument) { CONTROL_
 
 HP_PUBLIC int control_device(int fd, unsigned long request, void *argument)
 {
-    NEED(ioctl);
-    const int result = CALL(ioctl, fd, request, argument);
+    HP_NEED(ioctl);
+    const int result = HP_CALL(ioctl, fd, request, argument);
     if (__builtin_expect((uint32_t)request == FIONBIO && result == 0, 0))
         hp_descriptor_set_nonblocking(fd, *(const int *)argument != 0);
     return result;
@@ -358,16 +295,16 @@ HP_PUBLIC int control_device(int fd, unsigned long request, void *argument)
 
 HP_PUBLIC int socketpair(int domain, int type, int protocol, int ends[2])
 {
-    NEED(socketpair);
-    const int result = CALL(socketpair, domain, type, protocol, ends);
+    HP_NEED(socketpair);
+    const int result = HP_CALL(socketpair, domain, type, protocol, ends);
     if (result == 0 && domain == AF_UNIX)
         hp_descriptor_socket_pair(ends, type & SOCK_NONBLOCK);
     return result;
 }
 
 #define MAKE_PIPE(flags, name, ...)                                                                                \
-    NEED(name);                                                                                                    \
-    const int result = CALL(name, __VA_ARGS__);                                                                    \
+    HP_NEED(name);                                                                                                 \
+    const int result = HP_CALL(name, __VA_ARGS__);                                                                 \
     if (result == 0)                                                                                               \
         hp_descriptor_pipe(ends, (flags)&O_NONBLOCK);                                                              \
     return result
@@ -377,8 +314,8 @@ HP_PUBLIC int pipe2(int ends[2], int flags) { MAKE_PIPE(flags, pipe2, ends, flag
 
 HP_PUBLIC int eventfd(unsigned first, int flags)
 {
-    NEED(eventfd);
-    const int result = CALL(eventfd, first, flags);
+    HP_NEED(eventfd);
+    const int result = HP_CALL(eventfd, first, flags);
     if (result >= 0)
         hp_descriptor_prepare(result);
     return result;

@@ -45,11 +45,6 @@
 
 extern char **environ;
 
-static uint64_t ns_of(const struct timeval *time)
-{
-    return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
-}
-
 /* The CPU time of a shell that does nothing. */
 static uint64_t run_short(void)
 {
@@ -62,7 +57,7 @@ static uint64_t run_short(void)
     while (wait4(pid, &status, 0, &used) < 0)
         if (errno != EINTR)
             return NEVER_NS;
-    return status == 0 ? ns_of(&used.ru_utime) + ns_of(&used.ru_stime) : NEVER_NS;
+    return status == 0 ? hp_timeval_ns(&used.ru_utime) + hp_timeval_ns(&used.ru_stime) : NEVER_NS;
 }
 
 /* As processes of a run have it, except that no session can begin: the run is over. */

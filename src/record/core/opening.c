@@ -8,7 +8,6 @@
 #include "allocations.h"
 #include "arith.h"
 #include "cpu.h"
-#include "functions.h"
 #include "hook_entries.h"
 #include "no_session.h"
 #include "objects.h"
@@ -20,6 +19,7 @@
 #include "session_dirs.h"
 #include "sites.h"
 #include "threads.h"
+#include "zone_stack.h"
 
 /* -------------------------------------------------------------------------------------------------- calibration */
 

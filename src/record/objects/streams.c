@@ -6,6 +6,7 @@
  * are kept in the object, with relaxed accesses; the program must order its steps anyway.
  * SPDX-License-Identifier: MIT
  */
+#include "arith.h"
 #include "instances.h"
 #include "object_layout.h"
 #include "objects.h"
@@ -32,8 +33,6 @@ static uint64_t moment(const struct hp_object *object, uint32_t which)
     return tick >= HOTPATH_GET_(object->born) ? tick : 0;
 }
 
-static uint64_t since(uint64_t begin, uint64_t now) { return now > begin ? now - begin : 0; }
-
 static inline uint64_t *moments_of(const struct hp_instance_use *use) { return hp_instance_object(use)->shared; }
 
 /* ----------------------------------------------------------------------------------------------------- counting */
@@ -47,7 +46,7 @@ static inline __attribute__((always_inline)) void end_consuming(const struct hp_
     if (handed == 0)
         return;
     const uint32_t sequence = hp_part_change(part);
-    HOTPATH_ADD_(part->count[HP_STREAM_CONSUMED], since(handed, use->class_.now));
+    HOTPATH_ADD_(part->count[HP_STREAM_CONSUMED], hp_less(use->class_.now, handed));
     HOTPATH_ADD_(part->count[HP_STREAM_CONSUMED_ITEMS], HOTPATH_GET_(object->shared[HP_STREAM_HANDED_ITEMS]));
     hp_part_changed(part, sequence);
     HOTPATH_PUT_(object->shared[HP_STREAM_HANDED], 0);
@@ -59,7 +58,7 @@ static void end_work(const struct hp_instance_use *use)
     struct hp_object *object = hp_instance_object(use);
     const uint64_t begun = moment(object, HP_STREAM_BEGUN);
     if (begun != 0 && begun != HOTPATH_GET_(object->shared[HP_STREAM_HANDED]))
-        HOTPATH_ADD_(use->part->count[HP_STREAM_PRODUCED], since(begun, use->class_.now));
+        HOTPATH_ADD_(use->part->count[HP_STREAM_PRODUCED], hp_less(use->class_.now, begun));
     HOTPATH_PUT_(object->shared[HP_STREAM_BEGUN], 0);
     HOTPATH_PUT_(object->shared[HP_STREAM_GUARD], 0);
 }
@@ -166,9 +165,9 @@ static __attribute__((noinline)) void record_otherwise(struct hotpath_site *site
     const uint32_t sequence = hp_part_change(use.part);
     count_item(&use, items, bytes);
     if (begun != 0)
-        HOTPATH_ADD_(use.part->count[HP_STREAM_PRODUCED], since(begun, now));
+        HOTPATH_ADD_(use.part->count[HP_STREAM_PRODUCED], hp_less(now, begun));
     if (latest != 0)
-        count_gap(&use, since(latest, now));
+        count_gap(&use, hp_less(now, latest));
     hp_part_changed(use.part, sequence);
     hand_over(object->shared, now, count_still_handed(object) + items);
     hp_object_end(&use.class_);

@@ -8,13 +8,13 @@
  */
 #include <errno.h>
 
-#include "functions.h"
 #include "hook_entries.h"
 #include "images.h"
 #include "no_session.h"
 #include "runtime.h"
 #include "text.h"
 #include "threads.h"
+#include "zone_stack.h"
 
 #define PLACES 256u /* a power of two; further places are not recorded */
 #define LONGEST_NAME 128u

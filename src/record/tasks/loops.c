@@ -9,6 +9,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "arith.h"
 #include "guards.h"
 #include "hook_entries.h"
 #include "instances.h"
@@ -180,10 +181,7 @@ static inline bool look_is_due(const struct hp_thread_context *context, uint64_t
 
 /* ------------------------------------------------------------------------------------------------- counting */
 
-static inline uint64_t since(const struct hp_part *part, uint64_t now)
-{
-    return now > part->last ? now - part->last : 0;
-}
+static inline uint64_t since(const struct hp_part *part, uint64_t now) { return hp_less(now, part->last); }
 
 static inline void add_to_squares(struct hp_part *part, uint64_t low, uint64_t high)
 {

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#include "arith.h"
 #include "holding.h"
 #include "instances.h"
 #include "runtime.h"
@@ -279,8 +280,6 @@ static const struct hp_kind_type await_kind = {
                  [HP_AWAIT_TICKS] = {"awaited_ns", "Waiting", HOTPATH_UNIT_NS, HP_MERGE_SUM}},
 };
 
-static uint64_t since(uint64_t begin, uint64_t now) { return now > begin ? now - begin : 0; }
-
 /*
  * Its running time. The thread that runs it may be just ending the poll: the poll counts once, or is seen as ended.
  */
@@ -288,7 +287,7 @@ static uint64_t busy_until(const struct hp_task_slot *slot, uint64_t now)
 {
     const uint64_t start = __atomic_load_n(&slot->poll_start, __ATOMIC_ACQUIRE); /* pairs with end_poll */
     const uint64_t busy = HOTPATH_GET_(slot->busy);
-    return busy + (start != 0 ? since(start, now) : 0);
+    return busy + (start != 0 ? hp_less(now, start) : 0);
 }
 
 void hp_task_wait_begin(const struct hp_thread_context *context, struct hp_task_slot *slot, uint64_t waiting,
@@ -308,12 +307,12 @@ struct hp_task_wait hp_task_wait_end(const struct hp_thread_context *context, co
     struct hp_task_slot *waiter;
     if (!hp_task_slot_find(context, HOTPATH_GET_(slot->waiting), &waiter))
         return (struct hp_task_wait){0};
-    const uint64_t wall = since(HOTPATH_GET_(slot->born), now);
-    const uint64_t busy = since(HOTPATH_GET_(slot->waiting_busy), busy_until(waiter, now));
+    const uint64_t wall = hp_less(now, HOTPATH_GET_(slot->born));
+    const uint64_t busy = hp_less(busy_until(waiter, now), HOTPATH_GET_(slot->waiting_busy));
     return (struct hp_task_wait){
         .site = __atomic_load_n(&hp_object_known(HOTPATH_GET_(slot->number))->await_site, __ATOMIC_ACQUIRE),
         .waiter = hp_object_known(HOTPATH_GET_(waiter->number))->site,
-        .ticks = since(busy, wall),
+        .ticks = hp_less(wall, busy),
     };
 }
 

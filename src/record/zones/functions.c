@@ -17,7 +17,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "functions.h"
+#include "zone_stack.h"
 
 #include <errno.h>
 #include <string.h>
@@ -25,12 +25,11 @@
 #include "holding.h"
 #include "images.h"
 #include "no_session.h"
-#include "short_calls.h"
 #include "sites.h"
 #include "text.h"
 #include "thread_context.h"
 #include "threads.h"
-#include "zone_stack.h"
+#include "tree.h"
 
 #define FIRST_ENTRIES 4096u
 #define INLINED_REACH 64u /* inlined functions in one frame that can be told apart */

@@ -3,11 +3,10 @@
  * are counted, and one is timed now and then; if these get long, all calls are timed again.
  * SPDX-License-Identifier: MIT
  */
-#include "short_calls.h"
+#include "tree.h"
 
 #include "call_log_state.h"
 #include "thread_context.h"
-#include "tree.h"
 
 /* One call in this many is timed, so that the report has a basis. */
 #define LIMITED_PERIOD 256u

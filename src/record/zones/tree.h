@@ -31,4 +31,11 @@ uint64_t hp_tree_longest_short_call(void);
 /* Whether calls of a node are about that short; the same site may take longer elsewhere. */
 bool hp_tree_is_short_path(const struct hotpath_node_ *node);
 
+/* Calls too short to be timed each time: short_calls.c. */
+
+/* If measuring takes more than the bound's share, calls of this node are only counted, and timed now and then. */
+void hp_tree_limit(struct hp_thread_context *context, uint32_t parent, uint32_t node);
+/* Checks a timed call of such a node: if its calls have become long, all are timed again. */
+void hp_tree_review(struct hp_thread_context *context, uint32_t node, uint64_t ticks);
+
 #endif

@@ -5,7 +5,6 @@
 
 #include "call_log.h"
 #include "marks.h"
-#include "short_calls.h"
 #include "thread_context.h"
 #include "tree.h"
 

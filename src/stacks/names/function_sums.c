@@ -18,8 +18,6 @@
  * Finds the functions that allocate.
  */
 
-static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
-
 /*
  * Templates are compiled into the program, and their names may begin with the return type: "void
  * std::vector<int>::push_back(int)".
@@ -27,7 +25,7 @@ static bool begins(const char *text, const char *with) { return strncmp(text, wi
 static bool is_standard(const char *name)
 {
     const char *found = strstr(name, "std::"), *arguments = strpbrk(name, "(<");
-    if (begins(name, "__gnu_cxx::"))
+    if (hp_text_begins(name, "__gnu_cxx::"))
         return true;
     return found == name || (found != NULL && found[-1] == ' ' && (arguments == NULL || found < arguments));
 }
@@ -45,7 +43,8 @@ static bool allocates_for_others(const char *name)
     for (size_t at = 0; at < sizeof names / sizeof names[0]; at++)
         if (strcmp(name, names[at]) == 0)
             return true;
-    return begins(name, "operator new") || begins(name, "_IO_") || begins(name, "__libc_") || is_standard(name);
+    return hp_text_begins(name, "operator new") || hp_text_begins(name, "_IO_") ||
+           hp_text_begins(name, "__libc_") || is_standard(name);
 }
 
 /* The allocating function of the stack that ends with a node. HP_NO_FUNCTION: nothing of the stack is known. */
@@ -534,8 +533,7 @@ static size_t leave_causes_out(struct walk *walk)
 {
     size_t count = 0;
     for (size_t at = 0; at < walk->stacks->function_count; at++)
-        if (strncmp(walk->functions[at].name, HP_WAITING_NAME, strlen(HP_WAITING_NAME)) != 0 &&
-            !has_nothing(&walk->functions[at]))
+        if (!hp_text_begins(walk->functions[at].name, HP_WAITING_NAME) && !has_nothing(&walk->functions[at]))
             walk->functions[count++] = walk->functions[at];
     return count;
 }

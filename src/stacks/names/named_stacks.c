@@ -112,12 +112,10 @@ void hp_named_stacks_free(struct hp_named_stacks *named)
 
 /* ------------------------------------------------------------------------------------------ functions that wait */
 
-static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
-
 static bool is_one_of(const char *name, const char *const *list, size_t count, bool is_beginning)
 {
     for (size_t at = 0; at < count; at++)
-        if (is_beginning ? begins(name, list[at]) : strcmp(name, list[at]) == 0)
+        if (is_beginning ? hp_text_begins(name, list[at]) : strcmp(name, list[at]) == 0)
             return true;
     return false;
 }

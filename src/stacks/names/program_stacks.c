@@ -31,7 +31,7 @@ struct cleaning {
 static bool is_our_library(const struct hp_stacks *stacks, uint32_t image)
 {
     return image < stacks->images.count &&
-           strncmp(hp_text_base_name(stacks->images.all[image]->path), "libhotpath", strlen("libhotpath")) == 0;
+           hp_text_begins(hp_text_base_name(stacks->images.all[image]->path), "libhotpath");
 }
 
 /* ------------------------------------------------------------------------------------------------ hooks */

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "bytes.h"
-
 #define MOST_REMEMBERED 32u
 #define MOST_LETTERS 16u
 /* Executions per byte, on average: a forged file could otherwise keep us busy forever. */

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes.h"
+#include "cfi.h"
 #include "growing_array.h"
 #include "instructions.h"
 #include "machine.h"
