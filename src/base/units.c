@@ -105,3 +105,22 @@ uint64_t hp_units_round(double number)
         return 0;
     return number >= 0x1p64 - 2048 ? UINT64_MAX : (uint64_t)(number + 0.5);
 }
+
+/* ------------------------------------------------------------------------------------------------------- values */
+
+#define AS_VALUE(name, put, type)                                                                                  \
+    struct hp_unit_text name(type number)                                                                          \
+    {                                                                                                              \
+        struct hp_unit_text value;                                                                                 \
+        struct hp_text text;                                                                                       \
+        hp_text_init(&text, value.bytes, sizeof value.bytes);                                                      \
+        put(&text, number);                                                                                        \
+        hp_text_end(&text);                                                                                        \
+        return value;                                                                                              \
+    }
+
+AS_VALUE(hp_ns_text, hp_units_ns, double)
+AS_VALUE(hp_bytes_text, hp_units_bytes, uint64_t)
+AS_VALUE(hp_signed_bytes_text, hp_units_signed_bytes, int64_t)
+AS_VALUE(hp_percent_text, hp_units_percent, double)
+AS_VALUE(hp_about_text, hp_units_about, uint64_t)

@@ -490,20 +490,14 @@ static void put_count(struct hp_text *line, uint64_t count, const char *one, con
 static void say_bytes(struct hp_text *line, const struct hp_allocs *allocs)
 {
     const struct hp_alloc_totals *totals = &allocs->totals;
-    hp_units_bytes(line, totals->bytes);
-    hp_text_string(line, " in ");
+    hp_text_format(line, "%s in ", hp_bytes_text(totals->bytes).bytes);
     put_count(line, totals->count, " allocation", " allocations");
-    hp_text_string(line, "; usable: ");
-    hp_units_bytes(line, totals->freed_bytes);
-    hp_text_string(line, " freed, ");
-    hp_units_signed_bytes(line, totals->live_bytes);
-    hp_text_format(line, "%s%s", allocs->processes > 1 ? " live, peak of one process " : " live, peak ",
-                   allocs->peak_error > 0 ? "about " : "");
-    hp_units_signed_bytes(line, totals->peak_bytes);
+    hp_text_format(line, "; usable: %s freed, %s%s%s%s", hp_bytes_text(totals->freed_bytes).bytes,
+                   hp_signed_bytes_text(totals->live_bytes).bytes,
+                   allocs->processes > 1 ? " live, peak of one process " : " live, peak ",
+                   allocs->peak_error > 0 ? "about " : "", hp_signed_bytes_text(totals->peak_bytes).bytes);
     if (totals->foreign_count > 0) {
-        hp_text_string(line, "; ");
-        hp_units_bytes(line, totals->foreign_bytes);
-        hp_text_string(line, " freed by another thread");
+        hp_text_format(line, "; %s freed by another thread", hp_bytes_text(totals->foreign_bytes).bytes);
     }
 }
 
@@ -511,8 +505,8 @@ static void say_count(struct hp_text *line, const struct hp_allocs *allocs)
 {
     const struct hp_alloc_totals *totals = &allocs->totals;
     put_count(line, totals->count, " allocation of ", " allocations of ");
-    hp_units_bytes(line, totals->bytes);
-    hp_text_format(line, "; blocks: %" PRIu64 " freed, ", totals->freed_count);
+    hp_text_format(line, "%s; blocks: %" PRIu64 " freed, ", hp_bytes_text(totals->bytes).bytes,
+                   totals->freed_count);
     hp_text_i64(line, totals->live_blocks);
     hp_text_string(line, " live");
     if (allocs->has_peak_blocks) {
@@ -547,9 +541,8 @@ static bool note_peak(struct view *view)
     char bytes[LINE_BYTES];
     struct hp_text line;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "the peak of all threads together is accurate to ");
-    hp_units_bytes(&line, view->allocs->peak_error);
-    hp_text_string(&line, ", 32 KB per thread");
+    hp_text_format(&line, "the peak of all threads together is accurate to %s, 32 KB per thread",
+                   hp_bytes_text(view->allocs->peak_error).bytes);
     return hp_section_note(view->section, hp_results_keep(view->results, &line));
 }
 

@@ -388,8 +388,8 @@ static bool put_waiting_outside(struct hp_text *line, const struct hp_bottleneck
         return false;
     struct hp_site_waits waits;
     hp_waits_of_site(view->waits, NULL, &waits);
-    hp_text_string(line, "The bottleneck is outside of all measured functions: threads waited there ");
-    hp_units_ns(line, outside->waiting_ns);
+    hp_text_format(line, "The bottleneck is outside of all measured functions: threads waited there %s",
+                   hp_ns_text(outside->waiting_ns).bytes);
     put_main_cause(line, &waits);
     hp_text_string(line, ". ");
     return true;
@@ -428,8 +428,7 @@ static void put_waited(struct hp_text *line, const struct hp_bottlenecks *view, 
 {
     const double elapsed = (double)hp_run_elapsed_ns(&view->results->model->run);
     if (waited_ns <= elapsed || elapsed <= 0) {
-        hp_text_string(line, "waited ");
-        hp_units_ns(line, waited_ns);
+        hp_text_format(line, "waited %s", hp_ns_text(waited_ns).bytes);
         return;
     }
     hp_text_format(line, "had %.1f threads waiting on average", waited_ns / elapsed);
@@ -522,9 +521,7 @@ static void put_program(struct hp_text *line, const struct hp_bottlenecks *view)
         put_function(line, view, first);
     hp_text_string(line, "The program ");
     if (has_used) {
-        hp_text_string(line, "used ");
-        hp_units_ns(line, used_ns);
-        hp_text_string(line, " of CPU time");
+        hp_text_format(line, "used %s of CPU time", hp_ns_text(used_ns).bytes);
     }
     if (waited_ns == 0)
         return;

@@ -66,10 +66,7 @@ static bool has_verdict(const struct hp_bottlenecks *all, const struct hp_bottle
 /* "busy for 3.10 s of its 3.20 s" */
 static void put_of_own(struct hp_text *line, const char *what, double ns, const struct hp_bottleneck *entry)
 {
-    hp_text_string(line, what);
-    hp_units_ns(line, ns);
-    hp_text_string(line, " of its ");
-    hp_units_ns(line, entry->wall_ns);
+    hp_text_format(line, "%s%s of its %s", what, hp_ns_text(ns).bytes, hp_ns_text(entry->wall_ns).bytes);
 }
 
 /* ", 97 % of that in user mode": the larger mode. */
@@ -102,9 +99,9 @@ static void put_cause(struct hp_text *line, const struct hp_bottleneck *entry)
         hp_text_string(line, "; cause unknown");
         return;
     }
-    hp_text_string(line, entry->is_named ? ", " : "; the cause is known for only ");
-    hp_units_ns(line, entry->cause_ns);
-    hp_text_format(line, "%s%s", entry->is_named ? " of that for " : " of that: ", entry->cause);
+    hp_text_format(line, "%s%s%s%s", entry->is_named ? ", " : "; the cause is known for only ",
+                   hp_ns_text(entry->cause_ns).bytes,
+                   entry->is_named ? " of that for " : " of that: ", entry->cause);
     put_few(line, entry->probes, " sample", " samples");
 }
 
@@ -112,26 +109,24 @@ static void put_allocs(struct hp_text *line, const struct hp_bottleneck *entry)
 {
     const struct hp_judgement *judgement = &entry->judgement;
     const bool is_of_busy = judgement->knows_waiting && hp_bottleneck_is_long_enough(entry);
-    hp_text_format(line, "%" PRIu64 " allocations, ", entry->allocs.own_count);
-    hp_units_bytes(line, entry->allocs.own_bytes);
-    hp_text_string(line, ", taking ");
+    hp_text_format(line, "%" PRIu64 " allocations, %s, taking ", entry->allocs.own_count,
+                   hp_bytes_text(entry->allocs.own_bytes).bytes);
     if (judgement->alloc_part < 0.95)
         hp_bottleneck_put_share(line, judgement->alloc_part);
     else
         hp_text_string(line, "nearly all");
-    hp_text_string(line, is_of_busy ? " of the " : " of its ");
-    hp_units_ns(line, is_of_busy ? judgement->busy_ns : entry->wall_ns);
-    hp_text_string(line, is_of_busy ? " that it is busy" : "");
+    hp_text_format(line, "%s%s%s", is_of_busy ? " of the " : " of its ",
+                   hp_ns_text(is_of_busy ? judgement->busy_ns : entry->wall_ns).bytes,
+                   is_of_busy ? " that it is busy" : "");
 }
 
 static void put_found(struct hp_text *line, const struct hp_judgement *judgement)
 {
-    hp_text_string(line, " are extrapolated from the timed calls; samples found it busy for ");
-    hp_units_ns(line, judgement->busy_ns);
+    hp_text_format(line, " are extrapolated from the timed calls; samples found it busy for %s",
+                   hp_ns_text(judgement->busy_ns).bytes);
     if (!judgement->knows_waiting)
         return;
-    hp_text_string(line, ", waiting for ");
-    hp_units_ns(line, judgement->waiting_ns);
+    hp_text_format(line, ", waiting for %s", hp_ns_text(judgement->waiting_ns).bytes);
 }
 
 static void put_reason(struct hp_text *line, const struct hp_bottleneck *entry)
@@ -158,19 +153,17 @@ static void put_reason(struct hp_text *line, const struct hp_bottleneck *entry)
         break;
     case HP_VERDICT_STARVED:
         put_of_own(line, "ready to run, but without a CPU, for ", judgement->queue_ns, entry);
-        hp_text_string(line, "; busy for ");
-        hp_units_ns(line, judgement->busy_ns);
+        hp_text_format(line, "; busy for %s", hp_ns_text(judgement->busy_ns).bytes);
         break;
     case HP_VERDICT_MIXED:
         put_of_own(line, "busy for ", judgement->busy_ns, entry);
-        hp_text_string(line, ", waiting for ");
-        hp_units_ns(line, judgement->waiting_ns);
+        hp_text_format(line, ", waiting for %s", hp_ns_text(judgement->waiting_ns).bytes);
         put_cause(line, entry);
         break;
     case HP_VERDICT_TOO_SHORT:
         hp_text_string(line, "its ");
-        hp_units_ns(line, entry->wall_ns);
-        hp_text_format(line, " are too short for a verdict at %.0f samples per second",
+        hp_text_format(line, "%s are too short for a verdict at %.0f samples per second",
+                       hp_ns_text(entry->wall_ns).bytes,
                        hp_part_of(entry->evidence.samples_due, entry->wall_ns / 1e9));
         break;
     case HP_VERDICT_UNKNOWN:

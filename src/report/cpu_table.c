@@ -222,13 +222,9 @@ static bool set_summary(struct view *view)
     struct hp_text line;
     const struct hp_cpu_sums *total = &view->cpu->total;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "Total: ");
-    hp_units_ns(&line, (double)hp_cpu_ns(total));
-    hp_text_string(&line, ", ");
-    hp_units_ns(&line, (double)total->user_ns);
-    hp_text_string(&line, " in user and ");
-    hp_units_ns(&line, (double)total->kernel_ns);
-    hp_text_format(&line, " in kernel mode; %" PRIu64 "%s%s", total->samples,
+    hp_text_format(&line, "Total: %s, %s in user and %s in kernel mode; %" PRIu64 "%s%s",
+                   hp_ns_text((double)hp_cpu_ns(total)).bytes, hp_ns_text((double)total->user_ns).bytes,
+                   hp_ns_text((double)total->kernel_ns).bytes, total->samples,
                    total->samples == 1 ? " sample by " : " samples by ", hp_cpu_engine_name(view->cpu));
     view->section->summary = hp_results_keep(view->results, &line);
     return view->section->summary != NULL;

@@ -204,12 +204,11 @@ static void put_whole(struct hp_text *line, uint64_t count, const char *one, con
 /* ". Threads were blocked for 2.03 s, 1.20 s of it idle; 117 waits, 98.3 % with complete stacks, 12 recovered" */
 static void put_waiting(struct hp_text *line, const struct hp_function_profile *profile)
 {
-    hp_text_string(line, profile->counts.samples > 0 ? ". Threads were blocked for " : "Threads were blocked for ");
-    hp_units_ns(line, (double)profile->waited_ns);
+    hp_text_format(line, "%s%s",
+                   profile->counts.samples > 0 ? ". Threads were blocked for " : "Threads were blocked for ",
+                   hp_ns_text((double)profile->waited_ns).bytes);
     if (profile->idle_ns > 0) {
-        hp_text_string(line, ", ");
-        hp_units_ns(line, (double)profile->idle_ns);
-        hp_text_string(line, " of it idle");
+        hp_text_format(line, ", %s of it idle", hp_ns_text((double)profile->idle_ns).bytes);
     }
     put_whole(line, profile->counts.waits, " wait", " waits", profile->counts.waits_whole);
     if (profile->counts.waits_recovered == 0)
@@ -242,12 +241,9 @@ static bool set_summary(const struct view *view, struct hotpath_section *section
     const struct hp_function_profile *profile = view->profile;
     hp_text_init(&line, bytes, sizeof bytes);
     if (profile->counts.samples > 0) {
-        hp_text_string(&line, "Total: ");
-        hp_units_ns(&line, (double)profile->cpu_ns);
+        hp_text_format(&line, "Total: %s", hp_ns_text((double)profile->cpu_ns).bytes);
         if (profile->counts.has_kernel && !has_few_samples(view) && !has_much_unsampled(profile)) {
-            hp_text_string(&line, ", ");
-            hp_units_ns(&line, (double)profile->kernel_ns);
-            hp_text_string(&line, " of it in the kernel");
+            hp_text_format(&line, ", %s of it in the kernel", hp_ns_text((double)profile->kernel_ns).bytes);
         }
         put_whole(&line, profile->counts.samples, " sample", " samples", profile->counts.whole);
         if (profile->counts.source == HP_STACKS_BY_TIMERS)
@@ -421,11 +417,8 @@ static bool set_alloc_summary(const struct view *view, struct hotpath_section *s
     struct hp_text line;
     const struct hp_function_profile *profile = view->profile;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "Estimated: ");
-    hp_units_bytes(&line, profile->heap.bytes);
-    hp_text_string(&line, " in ");
-    hp_units_about(&line, profile->heap.blocks);
-    hp_text_string(&line, " allocations, ");
+    hp_text_format(&line, "Estimated: %s in %s allocations, ", hp_bytes_text(profile->heap.bytes).bytes,
+                   hp_about_text(profile->heap.blocks).bytes);
     put_bytes(&line, profile->heap.peak_bytes);
     hp_text_string(&line, " at the peak, ");
     put_bytes(&line, profile->heap.left_bytes);

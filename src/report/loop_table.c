@@ -120,12 +120,10 @@ static bool add_note(struct view *view)
     if (loop == NULL || hp_run_ns(run_of(view), loop->longest) <= HP_LOOP_BLOCKED_NS)
         return true;
     hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_format(&text, "%s was blocked for ", loop->record->name);
-    hp_units_ns(&text, hp_run_ns(run_of(view), loop->longest));
+    hp_text_format(&text, "%s was blocked for %s", loop->record->name,
+                   hp_ns_text(hp_run_ns(run_of(view), loop->longest)).bytes);
     if (callback_of(view, loop) != NULL) {
-        hp_text_string(&text, ", ");
-        hp_units_ns(&text, hp_run_ns(run_of(view), loop->inside));
-        hp_text_string(&text, " of it in ");
+        hp_text_format(&text, ", %s of it in ", hp_ns_text(hp_run_ns(run_of(view), loop->inside)).bytes);
         hp_utf8_put_safe(&text, callback_of(view, loop), strlen(callback_of(view, loop)));
     }
     hp_text_string(&text, ": events that arrived in that time had to wait");

@@ -271,13 +271,10 @@ static bool brief_make(const hotpath_results *results, struct hp_brief *ret_brie
 static void put_range(const struct hp_time_range *range, struct hp_text *line)
 {
     if (range->from_ns > 0) {
-        hp_text_string(line, ", from ");
-        hp_units_ns(line, (double)range->from_ns);
+        hp_text_format(line, ", from %s", hp_ns_text((double)range->from_ns).bytes);
     }
-    hp_text_string(line, range->from_ns > 0 ? " to " : ", up to ");
-    hp_units_ns(line, (double)range->to_ns);
-    hp_text_string(line, " of ");
-    hp_units_ns(line, (double)range->whole_ns);
+    hp_text_format(line, "%s%s of %s", range->from_ns > 0 ? " to " : ", up to ",
+                   hp_ns_text((double)range->to_ns).bytes, hp_ns_text((double)range->whole_ns).bytes);
 }
 
 static void put_groups(const hotpath_results *results, struct hp_text *line)
@@ -294,8 +291,7 @@ static void put_groups(const hotpath_results *results, struct hp_text *line)
 
 static void put_title(const hotpath_results *results, struct hp_text *line)
 {
-    hp_text_string(line, "[hotpath] ");
-    hp_units_ns(line, (double)hp_run_elapsed_ns(&results->model->run));
+    hp_text_format(line, "[hotpath] %s", hp_ns_text((double)hp_run_elapsed_ns(&results->model->run)).bytes);
     if (results->model->run.range != NULL)
         put_range(results->model->run.range, line);
     if (results->model->run.process_count > 1) {

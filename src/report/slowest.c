@@ -549,11 +549,8 @@ static const char *description(const struct view *view)
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_string(&line, function->parts[0].is_poll ? "The slowest poll of " : "The slowest call of ");
     put_name(&line, function->site->name);
-    hp_text_string(&line, ": ");
-    hp_units_ns(&line, hp_run_ns(run, started(function)));
-    hp_text_string(&line, " after the start, ");
-    hp_units_ns(&line, hp_run_ns(run, ago(view, function)));
-    hp_text_format(&line, "%s%u",
+    hp_text_format(&line, ": %s after the start, %s%s%u", hp_ns_text(hp_run_ns(run, started(function))).bytes,
+                   hp_ns_text(hp_run_ns(run, ago(view, function))).bytes,
                    hp_run_state(run) == HP_SNAPSHOT_RUNNING ? " ago, thread " : " before the end, thread ",
                    function->copy.call.tid);
     if (thread_of(function) != NULL) {
@@ -634,9 +631,8 @@ static void note_slower(const struct view *view)
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_string(&line, view->order[at]->parts[0].is_poll ? "a poll of " : "a call of ");
     put_name(&line, view->order[at]->site->name);
-    hp_text_string(&line, " took longer, ");
-    hp_units_ns(&line, hp_run_ns(&view->results->model->run, view->order[at]->details.max));
-    hp_text_string(&line, ", but has not ended or was not recorded in detail");
+    hp_text_format(&line, " took longer, %s, but has not ended or was not recorded in detail",
+                   hp_ns_text(hp_run_ns(&view->results->model->run, view->order[at]->details.max)).bytes);
     hp_section_note(view->section,
                     keep_line(view, &line, "other calls took longer, but were not recorded in detail"));
 }

@@ -139,8 +139,7 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
 
 static void put_bytes(struct hp_text *line, const char *before, uint64_t bytes)
 {
-    hp_text_string(line, before);
-    hp_units_bytes(line, bytes);
+    hp_text_format(line, "%s%s", before, hp_bytes_text(bytes).bytes);
 }
 
 /* "3 threads live, 8 did at a time; 12.3 MB of memory in use, 20.1 MB at most" */

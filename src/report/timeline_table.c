@@ -125,10 +125,10 @@ static bool set_summary(const struct view *view, struct hotpath_section *section
     if (view->timeline->session == NULL)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_format(&line, "%u%s", view->timeline->slots,
-                   view->timeline->slots == 1 ? " time slot of " : " time slots of ");
-    hp_units_ns(&line, (double)view->timeline->slot_ns);
-    hp_text_string(&line, view->results->model->run.count > 1 ? ", for the first process" : "");
+    hp_text_format(&line, "%u%s%s%s", view->timeline->slots,
+                   view->timeline->slots == 1 ? " time slot of " : " time slots of ",
+                   hp_ns_text((double)view->timeline->slot_ns).bytes,
+                   view->results->model->run.count > 1 ? ", for the first process" : "");
     section->summary = hp_results_keep(view->results, &line);
     return section->summary != NULL;
 }

@@ -41,20 +41,15 @@ static bool set_summary(struct view *view)
     if (waits->sessions == 0)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_string(&line, "Threads waited ");
-    hp_units_ns(&line, (double)waits->waited_ns);
-    hp_text_string(&line, " of their ");
-    hp_units_ns(&line, (double)waits->watched_ns);
+    hp_text_format(&line, "Threads waited %s of their %s", hp_ns_text((double)waits->waited_ns).bytes,
+                   hp_ns_text((double)waits->watched_ns).bytes);
     if (waits->watched_ns > 0) {
-        hp_text_string(&line, " (");
-        hp_units_percent(&line, share(view, waits->waited_ns));
+        hp_text_format(&line, " (%s", hp_percent_text(share(view, waits->waited_ns)).bytes);
         hp_text_char(&line, ')');
     }
-    hp_text_format(&line, "; %" PRIu64 "%s", waits->probes,
-                   waits->probes == 1 ? " sample, every " : " samples, every ");
-    hp_units_ns(&line, 1000.0 * waits->period_us);
-    hp_text_string(&line, ", took ");
-    hp_units_ns(&line, (double)waits->watcher_ns);
+    hp_text_format(&line, "; %" PRIu64 "%s%s, took %s", waits->probes,
+                   waits->probes == 1 ? " sample, every " : " samples, every ",
+                   hp_ns_text(1000.0 * waits->period_us).bytes, hp_ns_text((double)waits->watcher_ns).bytes);
     view->section->summary = hp_results_keep(view->results, &line);
     return view->section->summary != NULL;
 }
@@ -67,8 +62,7 @@ static bool note_missing(struct view *view, uint64_t ns, const char *why)
     if (ns == 0)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_units_ns(&line, (double)ns);
-    hp_text_format(&line, " of waiting time has no row: %s", why);
+    hp_text_format(&line, "%s of waiting time has no row: %s", hp_ns_text((double)ns).bytes, why);
     return hp_section_note(view->section, hp_results_keep(view->results, &line));
 }
 
