@@ -128,10 +128,14 @@ PUBLIC int sigaltstack(const stack_t *wanted, stack_t *before)
         errno = ENOSYS;
         return -1;
     }
-    if (wanted == NULL || !hp_stack_sampler_is_on())
+    if (wanted == NULL)
         return next_alternate(wanted, before);
-    hp_stack_sampler_change_alternate();
+    const bool is_sampled_here = hp_stack_sampler_is_on();
+    if (is_sampled_here)
+        hp_stack_sampler_change_alternate();
     const int status = next_alternate(wanted, before);
-    hp_stack_sampler_alternate_changed();
+    if (is_sampled_here)
+        hp_stack_sampler_alternate_changed();
+    hotpath_v1_alternate_changed();
     return status;
 }

@@ -92,6 +92,16 @@ def test_handler_on_an_alternate_stack(box, case, engine):
 
 
 @without_sanitizer("it has alternate stacks itself")
+@pytest.mark.parametrize("program", ["sampled_host", "sampled_host_static", "sampled_host_off"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_run_knows_of_small_alternate_stacks(box, program, engine):
+    """Not even the first sample may come to a handler there."""
+    result = box.run(HOTPATH, "run", "--", str(PROGRAMS / program), "little_alternate",
+                     env={**OFTEN, **AT_ONCE, "HOTPATH_CPU_ENGINE": engine})
+    assert result.told == {"survived": 1}
+
+
+@without_sanitizer("it has alternate stacks itself")
 def test_freed_alternate_stack(box):
     assert is_sampled(same(box, "freed_alternate"))
 

@@ -16,6 +16,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/auxv.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -398,6 +399,26 @@ static void busy_alternate_after(unsigned ms)
 static void busy_alternate(void) { busy_alternate_after(20); }
 static void busy_alternate_at_once(void) { busy_alternate_after(1); }
 
+static void spin_aside(int number)
+{
+    (void)number;
+    const uint64_t end = thread_ns() + 30000000;
+    while (thread_ns() < end)
+        ;
+}
+
+/* A thread that is being sampled sets a stack with room for one signal frame, and runs a handler there at once. */
+static void little_alternate(void)
+{
+    const unsigned long frame = getauxval(51); /* AT_MINSIGSTKSZ */
+    const size_t bytes = (frame > 2048 ? frame : 2048) + 1024;
+    const stack_t stack = {.ss_sp = make_stack(bytes), .ss_size = bytes};
+    const struct sigaction action = {.sa_handler = spin_aside, .sa_flags = SA_ONSTACK};
+    busy(20);
+    MUST(sigaction(SIGUSR1, &action, NULL) == 0 && sigaltstack(&stack, NULL) == 0 && raise(SIGUSR1) == 0);
+    say("survived", 1);
+}
+
 static void freed_alternate(void)
 {
     char *memory = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -704,6 +725,7 @@ static int run(int argc, char **argv)
                  {"set_user", set_user},
                  {"freed_alternate", freed_alternate},
                  {"busy_alternate", busy_alternate},
+                 {"little_alternate", little_alternate},
                  {"busy_alternate_at_once", busy_alternate_at_once},
                  {"vforks", vforks},
                  {"no_queue", no_queue},

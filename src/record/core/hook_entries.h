@@ -68,6 +68,9 @@ HOTPATH_API_ int hotpath_v1_transfer_may_look(void);
  */
 HOTPATH_API_ int hotpath_v1_aside(void (*work)(void *context), void *context);
 
+/* The calling thread has set its alternate stack, on which samples may come, or have no room. Preserves errno. */
+HOTPATH_API_ void hotpath_v1_alternate_changed(void);
+
 /*
  * Called by interposed malloc functions. `asked` is the requested size, `usable` the size by malloc_usable_size,
  * `stack` the stack address at the call of malloc. Any thread, any time: before constructors, after destructors, in

@@ -485,11 +485,8 @@ static void sample(struct hp_thread_context *context, enum hp_sample_kind kind, 
 /* Also if no context is known. */
 static bool is_confined(void) { return __atomic_load_n(&hp_runtime->confinements, __ATOMIC_RELAXED) != 0; }
 
-/*
- * The calling thread's context, or NULL. Another copy of the library may have registered it, in its own variable;
- * and the first access to a variable outside the static TLS block may make the C library call malloc.
- */
-static struct hp_thread_context *context_of_thread(void)
+/* The first access to a variable outside the static TLS block may make the C library call malloc. */
+struct hp_thread_context *hp_sample_context_of_thread(void)
 {
 #if !HOTPATH_TLS_DYNAMIC
     struct hp_thread_context *own = (struct hp_thread_context *)(void *)hotpath_v1_context;
@@ -562,7 +559,7 @@ static enum hp_private_signal which_signal(int signal)
 static void on_sample(int signal, siginfo_t *info, void *machine_state)
 {
     const enum hp_cpu_source source = hp_cpu_source_of(info, hp_runtime);
-    struct hp_thread_context *context = source != HP_CPU_BY_OTHERS ? context_of_thread() : NULL;
+    struct hp_thread_context *context = source != HP_CPU_BY_OTHERS ? hp_sample_context_of_thread() : NULL;
     if (!is_ours(source, context))
         hp_private_signal_pass_on(&hp_runtime->signals[which_signal(signal)], signal, info, machine_state);
     else if (context != NULL) {

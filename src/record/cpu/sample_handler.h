@@ -42,6 +42,9 @@ bool hp_sample_stacks_are_wanted(void);
 /* The calling thread is sampled here from now on. */
 void hp_sample_stacks_begin_thread(void);
 
+/* The calling thread's context, or NULL: another copy of the library may have registered it. */
+struct hp_thread_context *hp_sample_context_of_thread(void);
+
 /* Installs the handler for this signal, unless it is installed. False: not possible. */
 bool hp_sample_take_signal(enum hp_private_signal which);
 

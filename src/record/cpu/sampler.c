@@ -1,8 +1,11 @@
 /* CPU time per function: starting and stopping. How it works: sampler.h. SPDX-License-Identifier: MIT */
 #include "sampler.h"
 
+#include <errno.h>
+
 #include "cpu_attribution.h"
 #include "holding.h"
+#include "hook_entries.h"
 #include "memory.h"
 #include "raw_call.h"
 #include "sample_handler.h"
@@ -124,6 +127,16 @@ void hp_sampler_meet_zone(struct hp_thread_context *context)
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     if (context->sampler.cpu != NULL && !hp_stack_has(&context->sampler.known, here))
         look_at_stack(context, here);
+}
+
+/* At once: the first sample there might be one too many for it. */
+void hotpath_v1_alternate_changed(void)
+{
+    const int saved = errno;
+    struct hp_thread_context *context = hp_page() != NULL ? hp_sample_context_of_thread() : NULL;
+    if (context != NULL && hp_sources_are_there(&context->sampler))
+        look_at_stack(context, (uintptr_t)__builtin_frame_address(0));
+    errno = saved;
 }
 
 /* ----------------------------------------------------------------------------------- beginning and ending */
