@@ -169,9 +169,9 @@ def busiest_thread_ns(report):
 def in_headline(report):
     line = report["meta"].get("headline") or ""
     names = {as_said(name) for name in names_of(report)}
-    for name in NAMED.findall(line) if {"functions", "timing"} & report["sections"].keys() else []:
-        name = name.split(" in ")[0]  # a function of a library
-        if name not in names and not any(name in other.split() for other in names):
+    for found in NAMED.finditer(line) if {"functions", "timing"} & report["sections"].keys() else []:
+        name, rest = found[1].split(" in ")[0], line[found.start(1):]  # a function of a library; or a longer name
+        if not any(name in other.split() or re.match(re.escape(other) + r"(?!\w)", rest) for other in names):
             yield f"the first sentence has {name!r}, which is in no table: {line}"
     for percent in re.findall(r"(\d+(?:\.\d+)?) %", line):
         if float(percent) > 100:

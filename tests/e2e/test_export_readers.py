@@ -94,7 +94,7 @@ def test_the_page(stacked):
 
 @needs_browser
 def test_the_page_of_two_runs(stacked):
-    stacked.page("--diff", stacked.cli.sessions()[0]["path"])
+    stacked.page("--against", stacked.cli.sessions()[0]["path"])
     assert "blue: less, orange: more than in" in in_browser(stacked.cli, f"file://{stacked.cli.folder}/page.html")
 
 

@@ -51,7 +51,7 @@ def test_overhead_includes_objects(box, case):
 @without_thread_sanitizer("there are no samples")
 @without_emulator("timers on processor time come late or never")
 def test_overhead_includes_samples(box):
-    report = box.run("cpu", "calls", "100", env={"HOTPATH_CPU": "1"}).report
+    report = box.run("cpu", "calls", "300", env={"HOTPATH_CPU": "1"}).report
     samples = report.section("cpu")["totals"]["samples"]
     assert samples > 5
     assert stated_ns(report) > timed_zones_ns(report) + 1000 * samples
