@@ -122,19 +122,11 @@ static void add_counter(const struct history *history, const struct hp_run_axis 
 
 static void add_level(const struct history *history, const struct hp_run_axis *axis, uint32_t place, double *values)
 {
-    const struct hp_axis_header *header = &axis->axis.header;
-    for (size_t step = 0; step < history->steps; step++) {
-        const uint64_t start = history->model->run.start_ns;
-        const uint64_t from = hp_less(start + history->moments[step], header->start_ns) / header->slot_ns;
-        const uint64_t to = hp_less(start + history->moments[step + 1], header->start_ns + 1) / header->slot_ns;
-        uint64_t highest = 0;
-        for (uint64_t slot = history->is_of_one ? step : from; slot <= (history->is_of_one ? step : to); slot++) {
-            if (slot >= header->used || history->moments[step] >= axis->end_ns)
-                break;
-            const uint64_t value = hp_axis_value(&axis->axis, place, (uint32_t)slot);
-            highest = value > highest ? value : highest;
-        }
-        values[step] += (double)highest;
+    for (size_t step = 0; step < history->steps && history->moments[step] < axis->end_ns; step++) {
+        const uint64_t end = history->moments[step + 1] > 0 ? history->moments[step + 1] - 1 : 0;
+        const uint64_t from = history->is_of_one ? step : hp_run_axis_slot_at(axis, history->moments[step]);
+        const uint64_t to = history->is_of_one ? step : hp_run_axis_slot_at(axis, end);
+        values[step] += (double)hp_axis_highest(&axis->axis, place, from, to);
     }
 }
 

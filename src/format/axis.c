@@ -71,6 +71,16 @@ uint64_t hp_axis_value(const struct hp_axis *axis, uint32_t place, uint32_t slot
     return value;
 }
 
+uint64_t hp_axis_highest(const struct hp_axis *axis, uint32_t place, uint64_t from, uint64_t to)
+{
+    uint64_t highest = 0;
+    for (uint64_t slot = from; slot <= to && slot < axis->header.used; slot++) {
+        const uint64_t value = hp_axis_value(axis, place, (uint32_t)slot);
+        highest = value > highest ? value : highest;
+    }
+    return highest;
+}
+
 /* The first slot written at that time or later; the number of slots if there is none. */
 static uint32_t slot_at(const struct hp_axis *axis, uint32_t moments, uint64_t since)
 {

@@ -105,6 +105,9 @@ uint32_t hp_axis_find(const struct hp_axis *axis, uint32_t kind, uint32_t id);
 /* The value of a series in a slot below `used`. */
 uint64_t hp_axis_value(const struct hp_axis *axis, uint32_t place, uint32_t slot);
 
+/* The highest value of a level from one slot to another, as far as they are used. */
+uint64_t hp_axis_highest(const struct hp_axis *axis, uint32_t place, uint64_t from, uint64_t to);
+
 /*
  * The value of a counter at a time after the start of the axis, interpolated between samples. `moments` is the
  * index of the series with the times of samples, `first` that of the series itself; before its first slot it has

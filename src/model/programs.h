@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+
+#include "growing_array.h"
 
 enum hp_program_state {
     HP_PROGRAM_LIVE,
@@ -46,7 +49,19 @@ struct hp_program_source {
 };
 
 /* A new one at the end, zeroed; NULL: no memory. */
-struct hp_program *hp_programs_add(struct hp_programs *programs);
-void hp_programs_free(struct hp_programs *programs);
+static inline struct hp_program *hp_programs_add(struct hp_programs *programs)
+{
+    if (!HP_MAKE_ROOM(programs->all, programs->count + 1, programs->capacity))
+        return NULL;
+    struct hp_program *program = &programs->all[programs->count++];
+    *program = (struct hp_program){0};
+    return program;
+}
+
+static inline void hp_programs_free(struct hp_programs *programs)
+{
+    free(programs->all);
+    *programs = (struct hp_programs){0};
+}
 
 #endif

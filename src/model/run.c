@@ -37,6 +37,19 @@ uint64_t hp_run_axis_value_at(const struct hp_run_axis *axis, uint32_t place, ui
     return hp_axis_value_at(&axis->axis, axis->moments, place, first, run_ns >= axis->end_ns ? UINT64_MAX : since);
 }
 
+uint64_t hp_run_axis_slot_at(const struct hp_run_axis *axis, uint64_t run_ns)
+{
+    const struct hp_axis_header *header = &axis->axis.header;
+    return hp_less(axis->run_start_ns + run_ns, header->start_ns) / header->slot_ns;
+}
+
+uint64_t hp_run_axis_gain(const struct hp_run_axis *axis, uint32_t place, uint32_t first, uint64_t from_ns,
+                          uint64_t to_ns)
+{
+    return hp_less(hp_run_axis_value_at(axis, place, first, to_ns),
+                   hp_run_axis_value_at(axis, place, first, from_ns));
+}
+
 /* ---------------------------------------------------------------------------------------------------------- run */
 
 static bool can_be_added(const struct hp_snapshot *session, const struct hp_snapshot *primary)

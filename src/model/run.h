@@ -91,4 +91,11 @@ bool hp_run_axis_read(struct hp_run_axis *axis, const struct hp_run *run, uint32
  */
 uint64_t hp_run_axis_value_at(const struct hp_run_axis *axis, uint32_t place, uint32_t first, uint64_t run_ns);
 
+/* The slot of a time since the run began; it may not be used yet. */
+uint64_t hp_run_axis_slot_at(const struct hp_run_axis *axis, uint64_t run_ns);
+
+/* By how much a counter rose between two such times. */
+uint64_t hp_run_axis_gain(const struct hp_run_axis *axis, uint32_t place, uint32_t first, uint64_t from_ns,
+                          uint64_t to_ns);
+
 #endif

@@ -28,13 +28,6 @@ struct cutting {
 
 /* --------------------------------------------------------------------------------------------- values */
 
-static uint64_t gained(const struct cutting *cutting, uint32_t place, uint32_t first)
-{
-    const struct hp_time_range *range = cutting->range;
-    return hp_less(hp_run_axis_value_at(&cutting->axis, place, first, range->to_ns),
-                   hp_run_axis_value_at(&cutting->axis, place, first, range->from_ns));
-}
-
 static void add_to_site(const struct cutting *cutting, const struct hp_axis_series *series, uint64_t amount)
 {
     struct hp_site_sums *site = hp_profile_find(cutting->profile, cutting->axis.session, series->id);
@@ -58,7 +51,8 @@ static void add_to_site(const struct cutting *cutting, const struct hp_axis_seri
 static void add_series(struct cutting *cutting, uint32_t place, const struct hp_axis_series *series)
 {
     struct hp_time_range_waits *waits = &cutting->range->waits[cutting->axis.session];
-    const uint64_t amount = gained(cutting, place, series->first);
+    const uint64_t amount =
+        hp_run_axis_gain(&cutting->axis, place, series->first, cutting->range->from_ns, cutting->range->to_ns);
     switch ((enum hp_axis_kind)series->kind) {
     case HP_AXIS_SITE_CALLS:
     case HP_AXIS_SITE_TICKS:

@@ -2,7 +2,6 @@
 #include "history.h"
 
 #include "arena.h"
-#include "arith.h"
 
 bool hp_history_read(struct hp_history *history, struct hp_arena *arena, const struct hp_run *run)
 {
@@ -62,12 +61,10 @@ bool hp_history_add(const struct hp_history *history, uint32_t kind, uint32_t se
         if (place == HP_AXIS_SERIES)
             continue;
         is_known = true;
-        uint64_t before = hp_run_axis_value_at(axis, place, first, moment_of(history, 0));
-        for (unsigned column = 0; column < history->columns; column++) {
-            const uint64_t after = hp_run_axis_value_at(axis, place, first, moment_of(history, column + 1));
-            values[column] += (double)hp_less(after, before) * unit * 1e9 / step_of(history);
-            before = after;
-        }
+        for (unsigned column = 0; column < history->columns; column++)
+            values[column] += (double)hp_run_axis_gain(axis, place, first, moment_of(history, column),
+                                                       moment_of(history, column + 1)) *
+                              unit * 1e9 / step_of(history);
     }
     return is_known;
 }
@@ -85,15 +82,9 @@ bool hp_history_add_level(const struct hp_history *history, uint32_t kind, uint3
             continue;
         is_known = true;
         for (unsigned column = 0; column < history->columns; column++) {
-            const uint64_t since = hp_less(history->run->start_ns + moment_of(history, column), header->start_ns);
-            const uint64_t until =
-                hp_less(history->run->start_ns + moment_of(history, column + 1), header->start_ns);
-            const uint64_t from = since / header->slot_ns, to = until / header->slot_ns;
-            uint64_t highest = 0;
-            for (uint64_t slot = from; slot <= to && slot < header->used; slot++) {
-                const uint64_t value = hp_axis_value(&axis->axis, place, (uint32_t)slot);
-                highest = value > highest ? value : highest;
-            }
+            const uint64_t from = hp_run_axis_slot_at(axis, moment_of(history, column));
+            uint64_t highest = hp_axis_highest(&axis->axis, place, from,
+                                               hp_run_axis_slot_at(axis, moment_of(history, column + 1)));
             /* The current slot may not have begun. */
             if (moment_of(history, column + 1) == 0)
                 highest = 0;
@@ -114,8 +105,7 @@ double hp_history_gain(const struct hp_history *history, uint32_t kind, uint32_t
         uint32_t first = 0;
         const uint32_t place = find(axis, HP_HISTORY_ALL, kind, id, &first);
         if (place < HP_AXIS_SERIES)
-            gain += (double)hp_less(hp_run_axis_value_at(axis, place, first, to_ns),
-                                    hp_run_axis_value_at(axis, place, first, from_ns));
+            gain += (double)hp_run_axis_gain(axis, place, first, from_ns, to_ns);
     }
     return gain;
 }
