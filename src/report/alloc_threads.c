@@ -4,8 +4,6 @@
  */
 #include "section.h"
 
-#include <string.h>
-
 #include "alloc_profile.h"
 #include "arena.h"
 #include "identity.h"

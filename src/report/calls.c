@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "alloc_profile.h"
 #include "arena.h"
 #include "arith.h"
 #include "identity.h"

@@ -2,7 +2,6 @@
  * The section `channels`: what goes through queues, pipes and rings, how full they are, and which side waits for
  * the other. docs/channels.md describes each number. SPDX-License-Identifier: MIT
  */
-#include "arena.h"
 #include "channel_profile.h"
 #include "object_rows.h"
 #include "section.h"
@@ -12,11 +11,10 @@ enum { PIPES = HP_FACT_OWN, QUEUES = HP_FACT_OWN << 1 }; /* byte channels, and o
 
 struct view {
     struct hp_object_rows rows;
-    struct hp_channel channel;                  /* of the row being filled */
-    struct hp_value_distribution *distribution; /* of its delays */
-    uint64_t delays;                            /* how many there are */
-    bool has_unseen;                            /* bytes came out that were not seen to go in */
-    bool has_excess;                            /* the same for items */
+    struct hp_channel channel; /* of the row being filled */
+    uint64_t delays;           /* of it; how many were measured */
+    bool has_unseen;           /* bytes came out that were not seen to go in */
+    bool has_excess;           /* the same for items */
 };
 
 static bool is_bytes(const struct hp_object_record *record) { return record->kind.flags & HP_KIND_BYTES; }
@@ -72,8 +70,8 @@ static bool begin_row(struct view *view, struct hp_row *row, const struct hp_obj
         return false;
     view->delays = 0;
     if (!entry->is_instance) {
-        hp_object_distribution_of(entry->record, HP_CHANNEL_DELAYS, view->distribution);
-        view->delays = hp_distribution_count(view->distribution);
+        hp_object_distribution_of(entry->record, HP_CHANNEL_DELAYS, view->rows.distribution);
+        view->delays = hp_distribution_count(view->rows.distribution);
     }
     view->has_unseen |= is_bytes(entry->record) && channel->has_senders && has_ended(entry) &&
                         count[HP_CHANNEL_RECEIVED_BYTES] > count[HP_CHANNEL_SENT_BYTES];
@@ -134,8 +132,8 @@ static void fields(struct hp_fields *to, void *of, const void *what)
                 "Average time that an item spent in the queue; items still in it count with their age.",
                 .shown_by = QUEUES);
     HP_FIELD_FAMILY(
-        to, percentile, !entry->is_instance, hp_object_percentile(to, view->distribution, percentile), "_ns", "",
-        NS, HP_COLUMN_SHOWN | HP_COLUMN_SAMPLED,
+        to, percentile, !entry->is_instance, hp_object_percentile(to, view->rows.distribution, percentile), "_ns",
+        "", NS, HP_COLUMN_SHOWN | HP_COLUMN_SAMPLED,
         "A percentile of the time that items spent in the queue, for items with an id whose delay was measured.",
         .before = "delay", .title_before = "Delay", .shown_by = QUEUES);
     HP_FIELD_IF(
@@ -214,22 +212,18 @@ static bool is_queue(const char *name, const struct hp_kind *kind)
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct view *view = hp_arena_take(results->model->arena, sizeof *view);
-    struct hp_value_distribution *distribution = hp_arena_take(results->model->arena, sizeof *distribution);
-    if (view == NULL || distribution == NULL)
-        return false;
-    *view = (struct view){.distribution = distribution};
+    struct view view = {0};
     section->description = "Queues, pipes and rings: items, delays, and who waits for whom.";
     section->if_empty =
         "no channels were recorded: record them with HOTPATH_CHANNEL_SENT and HOTPATH_CHANNEL_RECEIVED";
     const struct hp_run *run = &results->model->run;
     const uint32_t facts =
         (hp_run_has_objects(run, is_pipe) ? PIPES : 0u) | (hp_run_has_objects(run, is_queue) ? QUEUES : 0u);
-    if (!hp_section_describe(results, section, view, facts) ||
-        !hp_object_rows_collect(&view->rows, results, hp_is_channel) ||
-        !hp_object_rows_show(&view->rows, section, "sent", view))
+    if (!hp_section_describe(results, section, &view, facts) ||
+        !hp_object_rows_collect(&view.rows, results, hp_is_channel) ||
+        !hp_object_rows_show(&view.rows, section, "sent", &view))
         return false;
-    add_notes(view, section);
+    add_notes(&view, section);
     return true;
 }
 

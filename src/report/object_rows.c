@@ -103,7 +103,8 @@ bool hp_object_rows_collect(struct hp_object_rows *rows, struct hotpath_results 
     if (objects == NULL)
         return false;
     rows->entries = hp_arena_take_array(results->model->arena, 2 * objects->count + 1, sizeof(void *));
-    if (rows->entries == NULL)
+    rows->distribution = hp_arena_take(results->model->arena, sizeof *rows->distribution);
+    if (rows->entries == NULL || rows->distribution == NULL)
         return false;
     for (size_t at = 0, count; at < objects->count; at += count) {
         count = 1;

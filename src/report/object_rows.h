@@ -33,6 +33,7 @@ struct hp_object_rows {
     struct hotpath_results *results;
     const struct hp_object_entry **entries; /* in the default order */
     size_t count;
+    struct hp_value_distribution *distribution; /* room for one of the row being filled */
 };
 
 /* Collects the objects of the run whose kinds are wanted. False: no memory. */

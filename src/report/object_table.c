@@ -16,7 +16,6 @@ struct view {
     struct hotpath_section *section;
     struct hp_object_rows rows;
     size_t fixed; /* columns before those of the kinds */
-    struct hp_value_distribution *distribution;
 };
 
 /* ------------------------------------------------------------------------------------------------- columns */
@@ -179,8 +178,8 @@ static void fill_own_columns(const struct view *view, struct hp_row *row, const 
         if (!entry->is_other || record->kind.counters[counter].merge == HP_MERGE_SUM)
             set_counter(view, row, record, counter, entry->sums.count[counter]);
     for (uint32_t histogram = 0; !entry->is_instance && histogram < record->kind.histogram_count; histogram++) {
-        hp_object_distribution_of(record, histogram, view->distribution);
-        set_percentiles(view, row, record, histogram, view->distribution);
+        hp_object_distribution_of(record, histogram, view->rows.distribution);
+        set_percentiles(view, row, record, histogram, view->rows.distribution);
     }
 }
 
@@ -224,17 +223,13 @@ static bool add_columns(struct view *view)
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct view *view = hp_arena_take(results->model->arena, sizeof *view);
-    struct hp_value_distribution *distribution = hp_arena_take(results->model->arena, sizeof *distribution);
-    if (view == NULL || distribution == NULL)
-        return false;
-    *view = (struct view){.results = results, .section = section, .distribution = distribution};
+    struct view view = {.results = results, .section = section};
     section->description = "Other objects that the program records.";
     section->if_empty = "no objects of other kinds were recorded";
-    if (!hp_section_describe(results, section, view, 0) || !hp_object_rows_collect(&view->rows, results, is_wanted))
+    if (!hp_section_describe(results, section, &view, 0) || !hp_object_rows_collect(&view.rows, results, is_wanted))
         return false;
-    view->fixed = section->column_count;
-    return add_columns(view) && hp_object_rows_show(&view->rows, section, "kind", view);
+    view.fixed = section->column_count;
+    return add_columns(&view) && hp_object_rows_show(&view.rows, section, "kind", &view);
 }
 
 const struct hp_section_type hp_section_objects = {.name = "objects",

@@ -1,8 +1,6 @@
 /* Functions for making sections. SPDX-License-Identifier: MIT */
 #include "section.h"
 
-#include <string.h>
-
 #include "arena.h"
 #include "text.h"
 #include "utf8.h"

@@ -15,7 +15,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "alloc_profile.h"
 #include "arena.h"
 #include "arith.h"
 #include "identity.h"

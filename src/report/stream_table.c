@@ -2,16 +2,13 @@
  * The section `streams`: what generators, iterators and readers yield, and whether the producer or the consumer
  * takes the time. docs/streams.md describes each number. SPDX-License-Identifier: MIT
  */
-#include "arena.h"
 #include "object_rows.h"
 #include "section.h"
 #include "stream_profile.h"
-#include "value_profile.h"
 
 struct view {
     struct hp_object_rows rows;
-    struct hp_stream stream;                    /* of the row being filled */
-    struct hp_value_distribution *distribution; /* of its gaps */
+    struct hp_stream stream; /* of the row being filled */
 };
 
 /* Negative: unknown. */
@@ -33,7 +30,7 @@ static void begin_row(struct view *view, struct hp_row *row, const struct hp_obj
     else
         hp_stream_of(entry->record, entry->sums.count, &view->stream);
     if (!entry->is_instance)
-        hp_object_distribution_of(entry->record, HP_STREAM_GAP_TIMES, view->distribution);
+        hp_object_distribution_of(entry->record, HP_STREAM_GAP_TIMES, view->rows.distribution);
 }
 
 static void fields(struct hp_fields *to, void *of, const void *what)
@@ -56,9 +53,10 @@ static void fields(struct hp_fields *to, void *of, const void *what)
                 "rate", "Rate/s", VALUE, HP_COLUMN_SHOWN, "Items per second, from the first yield to the last.");
     HP_FIELD(to, time_of(to, view->stream.gap), "gap_mean_ns", "Avg Gap", NS,
              HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, "Time from one yield to the next.");
-    HP_FIELD_FAMILY(to, percentile, !entry->is_instance, hp_object_percentile(to, view->distribution, percentile),
-                    "_ns", "", NS, HP_COLUMN_SHOWN, "A percentile of the gaps, over all streams of the label.",
-                    .before = "gap", .title_before = "Gap");
+    HP_FIELD_FAMILY(to, percentile, !entry->is_instance,
+                    hp_object_percentile(to, view->rows.distribution, percentile), "_ns", "", NS, HP_COLUMN_SHOWN,
+                    "A percentile of the gaps, over all streams of the label.", .before = "gap",
+                    .title_before = "Gap");
     HP_FIELD(to, time_of(to, view->stream.produce), "produce_mean_ns", "Producer", NS,
              HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
              "Producer time per item: its scopes up to their last yield, and scopes that yield nothing.");
@@ -85,16 +83,12 @@ static bool has_data(const struct hotpath_results *results)
 
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct view *view = hp_arena_take(results->model->arena, sizeof *view);
-    struct hp_value_distribution *distribution = hp_arena_take(results->model->arena, sizeof *distribution);
-    if (view == NULL || distribution == NULL)
-        return false;
-    *view = (struct view){.distribution = distribution};
+    struct view view = {0};
     section->description = "Generators, iterators and readers: items, and producer and consumer time.";
     section->if_empty = "no streams were recorded: record them with HOTPATH_STREAM_NEXT and HOTPATH_STREAM_ITEM";
-    return hp_section_describe(results, section, view, 0) &&
-           hp_object_rows_collect(&view->rows, results, hp_is_stream) &&
-           hp_object_rows_show(&view->rows, section, "items", view);
+    return hp_section_describe(results, section, &view, 0) &&
+           hp_object_rows_collect(&view.rows, results, hp_is_stream) &&
+           hp_object_rows_show(&view.rows, section, "items", &view);
 }
 
 const struct hp_section_type hp_section_streams = {

@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 
-#include "arena.h"
 #include "identity.h"
 #include "order.h"
 #include "text.h"

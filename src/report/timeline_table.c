@@ -4,8 +4,6 @@
  */
 #include "section.h"
 
-#include <string.h>
-
 #include "arena.h"
 #include "order.h"
 #include "text.h"

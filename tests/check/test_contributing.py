@@ -65,6 +65,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 const struct hp_section_type hp_section_headcount = {
     .name = "headcount", .is_on_request = true, .fill = fill, .fields = fields};
 """
+COLUMN = """    HP_FIELD(to, 2 * node->sums.calls, "double_count", "Double", COUNT, 0, "Twice its calls.");"""
 KIND = """/* HOTPATH_DOOR: who goes through, and how wide they are. SPDX-License-Identifier: MIT */
 #include "objects.h"
 
@@ -204,6 +205,10 @@ def test_greeting(box):
     assert result.row("called", "headcount").functions_count == 2
     assert len(result.row("called", "headcount").id) == 16
 
+def test_column(box):
+    result = box.run("greeting", env={"HOTPATH_REPORT": "calltree"})
+    assert result.row("main", "calltree").double_count == 2
+
 def test_door(box):
     result = box.run("greeting", env={"HOTPATH_REPORT": "objects", "HOTPATH_PERCENTILES": "50"})
     door = result.row("front", "objects")
@@ -216,6 +221,8 @@ def follow(tree):
     tree.insert("src/report/README.md", "- `timing.c`", "- `headcount.c`: the section `headcount`")
     tree.insert("src/report/sections.def", "HP_SECTION(hp_section_cold",
                 "HP_SECTION(hp_section_headcount, headcount.c) /* on request */")
+
+    tree.insert("src/report/calltree.c", 'node->sums.total), "total_ns"', COLUMN)
 
     tree.write("src/record/objects/doors.c", KIND)
     tree.insert("src/CMakeLists.txt", "record/objects/channels.c", "  record/objects/doors.c")
@@ -266,7 +273,8 @@ def test_recipes(tmp_path):
     for file, word in (("docs/environment.md", "HOTPATH_BRIEF"), ("man/hotpath-report.1", "brief"),
                        ("completions/hotpath.bash", "greet"), ("man/hotpath.1", "greet"),
                        ("completions/hotpath.bash", "--brief"),
-                       ("docs/report.schema.json", "functions_count")):
+                       ("docs/report.schema.json", "functions_count"),
+                       ("docs/report.schema.json", "double_count")):
         assert word in (tree.folder / file).read_text(), (file, word)
     tree.do("tools/shared_layout.py")
     tree.do("cmake", "--build", "build/release", "--target", "hotpath_program", "hotpath_single",

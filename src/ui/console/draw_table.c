@@ -1,6 +1,5 @@
 /* Draws a table: the widths of its columns, and which ones are dropped. SPDX-License-Identifier: MIT */
 #include <stdio.h>
-#include <string.h>
 
 #include "screen_table.h"
 #include "text.h"

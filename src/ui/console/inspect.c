@@ -7,9 +7,7 @@
 
 #include "durations.h"
 #include "frame.h"
-#include "identity.h"
 #include "profile.h"
-#include "utf8.h"
 
 #define MOST_NEIGHBOURS 4u
 

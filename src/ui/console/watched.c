@@ -9,7 +9,6 @@
 #include "arith.h"
 #include "cpu_profile.h"
 #include "demangle.h"
-#include "durations.h"
 #include "identity.h"
 #include "profile.h"
 #include "task_layout.h"
