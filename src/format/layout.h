@@ -136,7 +136,7 @@ struct hp_header {
     uint64_t used;     /* arena: first free byte */
     uint64_t backed;   /* bytes allocated on disk so far */
 
-    uint32_t gate;  /* heads compare it with their epoch: 0: over; session number: on; other bits: slow path */
+    uint32_t gate;  /* contexts compare it with their epoch: 0: over; session number: on; other bits: slow path */
     uint32_t state; /* enum hp_state */
     uint32_t pid;
     uint32_t parent_pid;

@@ -343,7 +343,7 @@ static bool count_held(struct hp_thread_context *context, const struct event *ev
     return true;
 }
 
-static bool count_in_head(const struct event *event, uintptr_t stack)
+static bool count_in_context(const struct event *event, uintptr_t stack)
 {
     struct hp_thread_context *context = hp_thread_context_of_if_free();
     if (context == NULL || hp_context_is_held(&context->hot))
@@ -364,7 +364,7 @@ static __attribute__((noinline, cold)) void count_with_care(const void *allocate
 {
     const int saved = errno;
     const struct event event = {allocated, asked, usable, freed, freed_bytes};
-    if (!is_our_own() && !count_in_head(&event, stack))
+    if (!is_our_own() && !count_in_context(&event, stack))
         count_late(&event);
     errno = saved;
 }

@@ -106,7 +106,7 @@ static void let_out(struct hp_thread_context *context, int what)
 }
 
 /* Outside of a sandbox the kernel is asked which thread this is; only it knows for certain. */
-static struct hp_thread_context *head_here(void)
+static struct hp_thread_context *context_here(void)
 {
     if (hp_is_forked_child())
         return NULL;
@@ -130,7 +130,7 @@ int hotpath_v1_confine(int what)
     const bool was_free = !hp_is_sandboxed();
     if (what < 0)
         take_back(-what);
-    struct hp_thread_context *context = head_here();
+    struct hp_thread_context *context = context_here();
     if (what < 0)
         let_out(context, -what);
     else

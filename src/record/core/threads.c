@@ -292,7 +292,7 @@ static struct hp_thread_context *reap_threads(void)
 }
 
 /* This thread's context if another copy of the library made one, else a free one, preferably with a record. */
-static struct hp_thread_context *find_head(uint32_t thread_id)
+static struct hp_thread_context *find_context(uint32_t thread_id)
 {
     struct hp_thread_context *free_context = NULL;
     for (struct hp_thread_context *context = hp_page()->contexts; context != NULL; context = context->next) {
@@ -309,7 +309,7 @@ static struct hp_thread_context *find_head(uint32_t thread_id)
 struct hp_thread_context *hp_thread_of_any_copy(void)
 {
     const uint32_t thread_id = hp_sys_thread_id();
-    struct hp_thread_context *context = find_head(thread_id);
+    struct hp_thread_context *context = find_context(thread_id);
     return context != NULL && context->thread_id == thread_id && context->hot.epoch == hp_epoch() ? context : NULL;
 }
 
@@ -457,7 +457,7 @@ static struct hp_thread_context *register_thread(struct newcomer *self, uint64_t
     }
     if (is_child)
         introduce(self); /* again: starting the session was not the thread's own work */
-    struct hp_thread_context *context = find_head(self->thread_id);
+    struct hp_thread_context *context = find_context(self->thread_id);
     if (context == NULL)
         context = reap_threads();
     if (context == NULL)
@@ -517,7 +517,7 @@ static __attribute__((noinline)) struct hp_thread_context *register_aside(take_l
 }
 
 /* This thread's context, registered now if needed. */
-static struct hp_thread_context *head_by(take_lock *take, uint64_t losses)
+static struct hp_thread_context *context_by(take_lock *take, uint64_t losses)
 {
     if (hp_is_deferred())
         hp_deferral_begin();
@@ -547,21 +547,21 @@ bool hp_thread_is_shared(const struct hp_thread_context *context)
     return true;
 }
 
-struct hp_thread_context *hp_thread_context_of(void) { return head_by(hp_lock, 1); }
+struct hp_thread_context *hp_thread_context_of(void) { return context_by(hp_lock, 1); }
 
-struct hp_thread_context *hp_thread_context_of_for_pools(void) { return head_by(hp_lock, 0); }
+struct hp_thread_context *hp_thread_context_of_for_pools(void) { return context_by(hp_lock, 0); }
 
 struct hp_thread_context *hp_thread_context_of_if_free(void)
 {
     struct hp_thread_context *context = hp_thread_present();
     const bool is_all = context != NULL || hp_thread_is_over || hp_is_sealed() || !hp_clock_may_be_read();
-    return is_all ? context : head_by(hp_lock_soon, 0);
+    return is_all ? context : context_by(hp_lock_soon, 0);
 }
 
 bool hp_thread_is_ours(void) { return !hp_is_forked_child() || hp_thread_context_of() != NULL; }
 
 /* Under the lock. */
-static struct hp_thread_context *add_handler_head(struct hp_thread_context *context)
+static struct hp_thread_context *add_handler_context(struct hp_thread_context *context)
 {
     struct hp_thread_context *handler = hp_runtime->gate != 0 ? new_context() : NULL;
     if (handler == NULL)
@@ -573,14 +573,14 @@ static struct hp_thread_context *add_handler_head(struct hp_thread_context *cont
     return handler;
 }
 
-struct hp_thread_context *hp_thread_handler_head(struct hp_thread_context *context)
+struct hp_thread_context *hp_thread_handler_context(struct hp_thread_context *context)
 {
     struct hp_signals held;
     if (context->handler != NULL)
         return context->handler;
     if (!hp_lock(&held))
         return NULL;
-    struct hp_thread_context *handler = add_handler_head(context);
+    struct hp_thread_context *handler = add_handler_context(context);
     hp_unlock(&held);
     return handler;
 }
@@ -598,7 +598,7 @@ void hp_thread_reserve(void)
     introduce(&self);
     struct hp_thread_context *context = register_thread(&self, 1);
     if (context != NULL && context->handler == NULL)
-        add_handler_head(context);
+        add_handler_context(context);
     for (; context != NULL; context = context->handler)
         hp_parts_reserve(context);
 }

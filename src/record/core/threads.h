@@ -48,7 +48,7 @@ void hp_thread_reserve(void);
  */
 bool hp_thread_is_shared(const struct hp_thread_context *context);
 /* A context for a signal handler that interrupted `context`. */
-struct hp_thread_context *hp_thread_handler_head(struct hp_thread_context *context);
+struct hp_thread_context *hp_thread_handler_context(struct hp_thread_context *context);
 /* Whether `state` of a guard refers to another thread, which has that zone open. */
 bool hp_thread_is_open_elsewhere(uintptr_t state, const struct hotpath_zone *zone);
 

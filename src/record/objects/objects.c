@@ -364,7 +364,7 @@ static struct hp_thread_context *context_at_rest(struct hp_thread_context *conte
 {
     for (int depth = 0; context != NULL && hp_context_is_held(&context->hot); depth++)
         context =
-            depth < HP_HANDLER_DEPTH && !hp_thread_is_shared(context) ? hp_thread_handler_head(context) : NULL;
+            depth < HP_HANDLER_DEPTH && !hp_thread_is_shared(context) ? hp_thread_handler_context(context) : NULL;
     return context;
 }
 

@@ -244,7 +244,7 @@ static void switch_with_care(struct hp_thread_context *context, struct hp_lane_p
 }
 
 /* The thread's context, registered now if needed; but not to switch a thread without a context to its own lane. */
-static struct hp_thread_context *head_for(const struct hp_lane_place *to)
+static struct hp_thread_context *context_for(const struct hp_lane_place *to)
 {
     struct hp_thread_context *context = hp_page() != NULL ? hp_thread_present() : NULL;
     if (context != NULL || to == NULL || hp_page() == NULL)
@@ -255,7 +255,7 @@ static struct hp_thread_context *head_for(const struct hp_lane_place *to)
 static HP_LANE_COLD hotpath_lane switch_slowly(hotpath_lane lane)
 {
     struct hp_lane_place *to = find_place(lane), *from = NULL;
-    if (HOTPATH_GET_(hotpath_v1_context->skip) != 0 || head_for(to) == NULL)
+    if (HOTPATH_GET_(hotpath_v1_context->skip) != 0 || context_for(to) == NULL)
         return 0;
     make_suspended_site();
     struct hp_thread_context *context = hp_thread_hold(); /* also NULL in a handler that interrupted the recorder */
@@ -375,7 +375,7 @@ void hotpath_lane_end(hotpath_lane lane)
 {
     const int saved = errno;
     struct hp_lane_place *place = find_place(lane);
-    struct hp_thread_context *context = place != NULL && head_for(place) != NULL ? hp_thread_hold() : NULL;
+    struct hp_thread_context *context = place != NULL && context_for(place) != NULL ? hp_thread_hold() : NULL;
     if (place != NULL && (context != NULL ? is_ended(context, place) : is_dropped(place))) {
         HOTPATH_PUT_(place->generation, HOTPATH_GET_(place->generation) + 1);
         free_place(place);

@@ -82,7 +82,7 @@ static struct hp_thread_context *context_at_rest(struct hp_thread_context *conte
     for (int depth = 0; hp_context_is_held(&context->hot); depth++) {
         if (hp_thread_is_shared(context))
             return NULL;
-        context = depth < HP_HANDLER_DEPTH ? hp_thread_handler_head(context) : NULL;
+        context = depth < HP_HANDLER_DEPTH ? hp_thread_handler_context(context) : NULL;
         if (context == NULL) {
             hp_session_lose(depth < HP_HANDLER_DEPTH ? HP_LOSS_ZONES : HP_LOSS_DEPTH);
             return NULL;
