@@ -117,6 +117,15 @@ def test_waiting_functions(cli, nature):
     check_numbers(report, row, truth)
 
 
+PAIR_NS = 25  # what docs/verdict.md assumes for an allocation and its free
+
+
+def allocating(part):
+    """What a busy function is that allocates for such a part of its CPU time. A slow machine makes it smaller."""
+    return ({"allocation-heavy"} if part > 1 / 3 - MARGIN else set()) | \
+        ({"cpu-bound"} if part < 1 / 3 + MARGIN else set())
+
+
 @pytest.mark.parametrize("nature", BUSY)
 def test_busy_functions(cli, nature):
     if nature == "alloc":
@@ -125,9 +134,11 @@ def test_busy_functions(cli, nature):
     row = report.row("subject", "bottlenecks")
     if nature == "starved":
         assert shares(truth)[2] > 0.5, "four have one processor"
-    assert row.verdict in words(truth, BUSY[nature], True), (row, truth)
+    busy = {BUSY[nature]}
     if nature == "alloc":
         assert row.own_count >= 8 * 50000 * 64 and row.percent_alloc > 99
+        busy = allocating(row.own_count * PAIR_NS / truth["cpu"])
+    assert any(row.verdict in words(truth, word, True) for word in busy), (row, truth)
     if row.verdict == "starved":
         assert row.waits_for == "run queue" and row.run_queue_ns > 0
     check_numbers(report, row, truth)
