@@ -97,6 +97,17 @@ def test_tasks_in_a_time_range(cli, browser):
     browser.check()
 
 
+PERCENT = re.compile(r"(\d+) %")
+
+
+def check_same(said, reported):
+    """One sentence. Page and report add up the same times in another order, so a share may be rounded the other
+    way."""
+    assert PERCENT.sub("N %", said) == PERCENT.sub("N %", reported)
+    shares = zip(PERCENT.findall(said), PERCENT.findall(reported))
+    assert all(abs(int(one) - int(other)) <= 1 for one, other in shares), (said, reported)
+
+
 def test_values_match_the_report(cli, browser):
     cli("run", "--format", "none", "--", EXAMPLES / "orders", "6")
     page = page_of(cli)
@@ -133,7 +144,7 @@ def test_values_match_the_report(cli, browser):
         report = json.loads(cli("report", "--format", "json", "--section", "bottlenecks", "--limit", "0",
                                 "--from", f"{from_ms}ms", "--to", f"{to_ms}ms").stdout)
         said = browser.stretch(from_ms, to_ms)
-        assert said == report["meta"]["headline"]
+        check_same(said, report["meta"]["headline"])
         sentences.add(said)
         shares = browser.run("return Object.fromEntries([...document.querySelectorAll('#functions-rows tr')]"
                              ".map(row => [row.dataset.name, row.cells[2].querySelector('[title]').title]))")
@@ -159,7 +170,7 @@ def test_verdicts_of_examples(cli, browser, example):
             from_ms, to_ms = int(first * elapsed_ms), int(last * elapsed_ms)
             report = json.loads(cli("report", "--format", "json", "--section", "bottlenecks", "--from",
                                     f"{from_ms}ms", "--to", f"{to_ms}ms").stdout)
-            assert browser.stretch(from_ms, to_ms) == (report["meta"]["headline"] or browser.sentence())
+            check_same(browser.stretch(from_ms, to_ms), report["meta"]["headline"] or browser.sentence())
     browser.check()
 
 
