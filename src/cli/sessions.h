@@ -1,6 +1,6 @@
 /*
  * The stored sessions: single ones, and runs, which are folders with the sessions of all processes of one `hotpath
- * run`. Only folders that we own and that nobody else can write to are read, and links are not followed: files
+ * run`. Only folders that we own and that other users cannot write to are read, and links are not followed: files
  * elsewhere could be forged. SPDX-License-Identifier: MIT
  */
 #ifndef HP_CLI_SESSIONS_H

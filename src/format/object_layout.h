@@ -111,7 +111,7 @@ enum hp_value_type {
 
 #define HP_PART_SAMPLED 1u /* of a gauge that several threads add to: not every level was sampled */
 
-/* What one thread record knows about an object. Three cache lines that nobody else writes. */
+/* What one thread record knows about an object. Three cache lines that no other thread writes. */
 struct hp_part {
     uint32_t object;     /* offset */
     uint32_t sibling;    /* offset of the next part of the object */

@@ -23,7 +23,7 @@ bool hp_session_dir_is_usable(const char *place);
 bool hp_session_dir_is_of_run(const char *folder);
 
 /*
- * The same, and that run has ended: nobody locks the directory any more, or it was removed. Unknown to a process
+ * The same, and that run has ended: the directory is not locked any more, or was removed. Unknown to a process
  * that cannot see it.
  */
 bool hp_session_dir_is_of_past_run(const char *folder);

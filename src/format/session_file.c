@@ -284,7 +284,7 @@ static bool read_all(struct hp_session_file *file, int fd, const char *path)
     return true;
 }
 
-/* Somebody else's numbers are his; and what he made up would be shown as ours. Root may look at everything. */
+/* Another user's session is private, and could be forged to look like ours. Root may read everything. */
 static bool is_foreign(const struct stat *status) { return status->st_uid != geteuid() && geteuid() != 0; }
 
 static bool fail_foreign(struct hp_session_file *file, const char *path, uid_t owner)

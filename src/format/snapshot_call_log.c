@@ -190,7 +190,7 @@ static bool is_note_within(uint32_t note, uint32_t length, uint32_t note_bytes)
     return length <= HP_NOTE_BYTES && note <= note_bytes && length <= note_bytes - note;
 }
 
-/* Sets the pointers into a copy, which nobody changes any more. */
+/* Sets the pointers into a copy, which does not change any more. */
 static void describe_slowest(void *memory, struct hp_slow_copy *ret_copy)
 {
     const struct hp_slow_call *slow = memory;

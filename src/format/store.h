@@ -31,7 +31,7 @@ struct hp_store {
     uint32_t refusals;           /* how often the file could not grow, since it last could */
     uint32_t number;             /* sessions of this process before this one, also across exec */
     bool is_full_length;         /* the file has its maximum length; else only the allocated length */
-    bool is_memory;              /* there is no file: nobody else can read it */
+    bool is_memory;              /* there is no file: no other process can read it */
     bool is_lent;                /* by `hotpath run`, which has it under `path`: os/lending.h */
     bool is_foreign;             /* because a directory for it belongs to someone else or is writable by others */
     char path[1200];             /* "": no file */
@@ -43,7 +43,7 @@ struct hp_store {
 const char *hp_store_create(struct hp_store *store, const struct hp_record_settings *settings, uint32_t pid,
                             uint32_t place);
 
-/* Nobody uses it any more: unmaps it except for one page, in which the gate reads as closed. */
+/* It is no longer used: unmaps it except for one page, in which the gate reads as closed. */
 void hp_store_empty(struct hp_store *store);
 
 /* Unmaps the rest. In a forked child: drops the parent's mapping without touching its contents. */

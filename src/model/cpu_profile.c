@@ -510,7 +510,7 @@ static void add_startup(const struct builder *builder, const struct hp_snapshot 
 }
 
 /*
- * Takes the clock of the process, unless it was read before those of its threads. Time in pauses belongs to nobody.
+ * Takes the clock of the process, unless it was read before those of its threads. Time in pauses is not counted.
  * The time of threads that were not sampled is outside, split into modes as the kernel accounts it.
  */
 static void add_process(const struct builder *builder, const struct hp_snapshot *session, uint64_t sampled_ns)

@@ -41,7 +41,7 @@ struct hp_program_source {
     bool (*list)(void *context, struct hp_programs *ret_programs);
     /* The session files of a run's folder, the oldest first; or the one session itself. */
     bool (*parts)(void *context, const char *path, struct hp_programs *ret_parts);
-    /* How the program of a run ended: "exit 0", "SIGSEGV". False: nobody knows; NULL: nobody ever does. */
+    /* How the program of a run ended: "exit 0", "SIGSEGV". False: unknown; NULL: always unknown. */
     bool (*ending)(void *context, const char *path, char *text, size_t size);
     /* Writes its report as a page: `text` is the path, or why there is none (false). NULL: not supported. */
     bool (*write_page)(void *context, const char *path, const char *program, char *text, size_t size);

@@ -101,6 +101,17 @@ static struct view view_of(struct hotpath_results *results)
                          .profile = results->model->functions != NULL ? results->model->functions : &none};
 }
 
+/* The first columns of both sections. */
+static void put_name(struct hp_fields *to, const struct hp_found_function *function)
+{
+    identify(to, function);
+    HP_FIELD(to, function->shown, "name", "Function", TEXT, HP_COLUMN_FIRST,
+             "Its name, or its address in the library if it has none.");
+    HP_FIELD(to, hp_text_or_none(function->library), "library", "Library", TEXT,
+             HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "The program or library that contains it; null: none.");
+}
+
 /* ----------------------------------------------------------------------------------------------- functions */
 
 static uint64_t own_ns(const struct hp_found_function *function) { return function->user_ns + function->kernel_ns; }
@@ -110,12 +121,7 @@ static uint64_t cpu_ns(const struct view *view) { return view->profile->cpu_ns; 
 static void fields(struct hp_fields *to, void *view, const void *entry)
 {
     const struct hp_found_function *function = entry;
-    identify(to, function);
-    HP_FIELD(to, function->shown, "name", "Function", TEXT, HP_COLUMN_FIRST,
-             "Its name, or its address in the library if it has none.");
-    HP_FIELD(to, hp_text_or_none(function->library), "library", "Library", TEXT,
-             HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-             "The program or library that contains it; null: none.");
+    put_name(to, function);
     HP_FIELD(to, function->samples, "samples", "Samples", COUNT, HP_COLUMN_SHOWN, "Samples that found it running.",
              .shown_by = HAS_SAMPLES);
     HP_FIELD(to, own_ns(function), "self_ns", "Self", NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
@@ -337,12 +343,7 @@ static const struct hp_found_heap *heap_of(const struct view *view) { return &vi
 static void alloc_fields(struct hp_fields *to, void *view, const void *entry)
 {
     const struct hp_found_function *function = entry;
-    identify(to, function);
-    HP_FIELD(to, function->shown, "name", "Function", TEXT, HP_COLUMN_FIRST,
-             "Its name, or its address in the library if it has none.");
-    HP_FIELD(to, hp_text_or_none(function->library), "library", "Library", TEXT,
-             HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-             "The program or library that contains it; null: none.");
+    put_name(to, function);
     HP_FIELD(to, function->alloc_samples, "samples", "Samples", COUNT, 0,
              "Samples of its own allocations, on which the numbers are based.");
     HP_FIELD(

@@ -368,7 +368,7 @@ static void write_field(int fd, size_t offset, const void *from, size_t bytes)
 
 #define FIELD(member) offsetof(struct hp_header, member), &header.member, sizeof header.member
 
-/* The process has ended or left this session, so nobody else writes to it. */
+/* The process has ended or left this session, so nothing else writes to it. */
 static void end_session(const struct left *left, uint64_t end_ns, uint64_t cpu_ns)
 {
     struct hp_header header;
@@ -551,8 +551,8 @@ static uint64_t known_of_all(void)
  */
 static void look_for_unseen(void)
 {
-    static struct hp_executed nobody = {.name = "(others)"};
-    static struct hp_process others = {.images = &nobody, .image_count = 1};
+    static struct hp_executed program = {.name = "(others)"};
+    static struct hp_process others = {.images = &program, .image_count = 1};
     const struct hp_process_table *table = work.given->table;
     if (work.given->library[0] == '\0' || table->count == 0 ||
         (table->is_exact && !table->has_missed && !table->may_have_missed))
@@ -561,7 +561,7 @@ static void look_for_unseen(void)
     if (!table->has_missed && all < known + known / 10 + SLACK_NS)
         return;
     others.pid = others.parent = table->all[0].pid;
-    nobody.began_ns = others.began_ns = work.given->began.ns;
+    program.began_ns = others.began_ns = work.given->began.ns;
     others.ended_ns = work.now.ns;
     add_unrecorded(&others, 0, all > known ? all - known : 0,
                    table->has_missed || table->may_have_missed ? MISSED : UNSEEN)

@@ -27,7 +27,7 @@ void hp_lender_settle(const char *session);
 
 struct hp_lender_sums {
     size_t refused; /* processes that got nothing */
-    size_t cut_off; /* sessions of processes that still run: from now on nobody sees what they record */
+    size_t cut_off; /* sessions of processes that still run: what they record from now on is lost */
 };
 
 /* No more loans; all sessions become files. */

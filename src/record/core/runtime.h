@@ -283,6 +283,8 @@ struct hp_recorder {
     struct hotpath_zone *owner;                      /* guard of the HOTPATH_SESSION that started the session */
 
     uint32_t site_count;
+    uint32_t left_out; /* functions and blocks that `choice` excluded in this process, ... */
+    uint32_t left_out_hashes[HP_LEFT_OUT_HASHES]; /* ... and the first, since units may share one; 0: none */
     uint32_t site_buckets[HP_SITE_BUCKETS];
     struct hp_known_site *site_chunks[HP_SITE_CHUNKS];
     uint32_t object_count;
@@ -298,9 +300,7 @@ struct hp_recorder {
     uint64_t ticks_per_ms; /* atomic: see session_clock.h; 0: not known yet */
     char *text;            /* private copies of names */
     size_t text_left;
-    struct hp_site_choice *choice;                /* which sites are recorded; NULL: all */
-    uint32_t left_out;                            /* functions and blocks that it excluded in this process, ... */
-    uint32_t left_out_hashes[HP_LEFT_OUT_HASHES]; /* ... and the first, since units may share one; 0: none */
+    struct hp_site_choice *choice; /* which sites are recorded; NULL: all */
     /* The last session for which a wait-sampling thread was started. */
     uint32_t watched_epoch;
     uint32_t alloc_reading; /* enum reading of allocations.c */
