@@ -1,8 +1,8 @@
 # Every test is a CTest test with labels. Exit status 77 means skipped.
 #
 #   unit e2e compile check   its kind
-#   asan tsan                also run by ./dev test in that build (./dev test --full runs everything everywhere)
-#   slow                     only run by ./dev test --full
+#   asan tsan                also run by ./dev test in that build (--full runs all but slow ones everywhere)
+#   slow                     only run by ./dev test --full, in the builds release, asan and tsan
 #   quick                    also run by ./dev test --quick: a minute for all of them
 #
 # ./dev test and ./dev test --quick build only what these tests need: the targets quick, asan and tsan. What is

@@ -18,28 +18,27 @@
  *
  * HP_MAKE_ZEROED_ROOM fills the new elements with zeros.
  */
-#define HP_MAKE_ROOM(array, count, room) hp_make_room_(&(array), count, &(room), sizeof *(array), false)
-#define HP_MAKE_ZEROED_ROOM(array, count, room) hp_make_room_(&(array), count, &(room), sizeof *(array), true)
+#define HP_MAKE_ROOM(array, count, room) HP_MAKE_ROOM_(array, count, room, false)
+#define HP_MAKE_ZEROED_ROOM(array, count, room) HP_MAKE_ROOM_(array, count, room, true)
+#define HP_MAKE_ROOM_(array, count, room, is_zeroed)                                                               \
+    ((array) = hp_grown_(array, count, &(room), sizeof(__typeof__(*(array))), is_zeroed), (count) <= (room))
 
 #define HP_FIRST_ROOM_ ((size_t)16)
 
-/* `place` has the pointer to the array, of any type: it is copied. */
-static inline bool hp_make_room_(void *place, size_t count, size_t *room, size_t size, bool is_zeroed)
+/* Where the array is now. Without memory it is where it was, and its room is too small. */
+static inline void *hp_grown_(void *array, size_t count, size_t *room, size_t size, bool is_zeroed)
 {
-    char *array;
     if (count <= *room)
-        return true;
+        return array;
     size_t more = *room <= SIZE_MAX / 2 && 2 * *room > HP_FIRST_ROOM_ ? 2 * *room : HP_FIRST_ROOM_;
     more = more > count ? more : count;
-    memcpy(&array, place, sizeof array);
-    array = more <= SIZE_MAX / size ? realloc(array, more * size) : NULL;
-    if (array == NULL)
-        return false;
+    char *grown = more <= SIZE_MAX / size ? realloc(array, more * size) : NULL;
+    if (grown == NULL)
+        return array;
     if (is_zeroed)
-        memset(array + *room * size, 0, (more - *room) * size);
-    memcpy(place, &array, sizeof array);
+        memset(grown + *room * size, 0, (more - *room) * size);
     *room = more;
-    return true;
+    return grown;
 }
 
 #endif

@@ -59,7 +59,8 @@ static uint64_t default_capacity(void)
     const uint64_t allowance = hp_memory_allowance();
     if (allowance >= DEFAULT_CAPACITY / 4)
         return DEFAULT_CAPACITY;
-    return 4 * allowance > 2 * HP_MIN_BYTES ? page_floor(4 * allowance) : 2 * HP_MIN_BYTES;
+    const uint64_t least = 2 * (uint64_t)HP_MIN_BYTES;
+    return 4 * allowance > least ? page_floor(4 * allowance) : least;
 }
 
 static uint64_t choose_capacity(const struct hp_record_settings *settings, const char *folder)

@@ -85,6 +85,17 @@ static struct hp_executed *add_image(struct hp_process *process, uint64_t ns, co
     return image;
 }
 
+/* NULL: an unknown process. */
+static const struct hp_executed *last_image_of(uint32_t pid)
+{
+    size_t slot;
+    const uint32_t place = place_of(pid, &slot);
+    if (place == 0)
+        return NULL;
+    const struct hp_process *process = &state.table.all[place - 1];
+    return process->image_count > 0 ? &process->images[process->image_count - 1] : NULL;
+}
+
 static struct hp_process *add(uint32_t pid, uint32_t parent, uint64_t ns)
 {
     struct hp_process_table *table = &state.table;
@@ -92,9 +103,7 @@ static struct hp_process *add(uint32_t pid, uint32_t parent, uint64_t ns)
         table->has_missed = true;
         return NULL;
     }
-    const struct hp_process *origin = find(parent);
-    const struct hp_executed *program =
-        origin != NULL && origin->image_count > 0 ? &origin->images[origin->image_count - 1] : NULL;
+    const struct hp_executed *program = last_image_of(parent);
     struct hp_process *process = &table->all[table->count++];
     *process = (struct hp_process){.pid = pid, .parent = parent, .began_ns = ns, .threads = 1};
     put_last();
@@ -441,9 +450,11 @@ static void find_who_waits(void)
 {
     for (size_t at = 0; at < state.table.count; at++) {
         const struct hp_process *child = &state.table.all[at];
-        struct hp_process *parent = find(child->parent);
-        if (parent == NULL || parent == child || parent->ended_ns == 0)
+        size_t slot;
+        const uint32_t place = place_of(child->parent, &slot);
+        if (place == 0 || place == at + 1 || state.table.all[place - 1].ended_ns == 0)
             continue;
+        struct hp_process *parent = &state.table.all[place - 1];
         const uint64_t since = unseen_since(parent), from = child->began_ns > since ? child->began_ns : since;
         const uint64_t to = child->ended_ns != 0 ? least(child->ended_ns, parent->ended_ns) : parent->ended_ns;
         parent->waited_ns = least(parent->waited_ns + hp_less(to, from), unseen_of(parent));

@@ -290,6 +290,9 @@ static struct hp_cell percentile_of(const struct entry *entry, const struct hp_d
     return (struct hp_cell){.has_value = has_value, .count = hp_units_round(value)};
 }
 
+/* Of a section that is only described. */
+static const struct view usual_order;
+
 static void begin_row(struct hp_fields *to, const struct view *view, const struct entry *entry)
 {
     if (to->row != NULL) {
@@ -365,11 +368,10 @@ static void put_bytes_peak(struct hp_fields *to, const struct entry *entry)
 
 static void bytes_fields(struct hp_fields *to, void *of, const void *about)
 {
-    const struct view *view = of;
+    const struct view *view = of != NULL ? of : &usual_order;
     const struct entry *entry = about;
-    const bool is_peak_first = view != NULL && view->is_peak_first;
     begin_row(to, view, entry);
-    if (is_peak_first) {
+    if (view->is_peak_first) {
         put_bytes_peaks_of_calls(to, view, entry);
         put_bytes_peak(to, entry);
         put_bytes_total(to, view, entry);
@@ -381,7 +383,7 @@ static void bytes_fields(struct hp_fields *to, void *of, const void *about)
     HP_FIELD_IF(
         to, entry->site != NULL, entry->allocs.net_bytes, "net_usable_bytes", "Net", SIGNED_BYTES, HP_COLUMN_SHOWN,
         "Bytes that its calls left behind: allocated minus freed, callees included; recursive calls count once.");
-    if (is_peak_first)
+    if (view->is_peak_first)
         put_bytes_of_calls(to, view, entry);
     else
         put_bytes_peaks_of_calls(to, view, entry);
@@ -427,11 +429,10 @@ static void put_count_peak(struct hp_fields *to, const struct entry *entry)
 
 static void count_fields(struct hp_fields *to, void *of, const void *about)
 {
-    const struct view *view = of;
+    const struct view *view = of != NULL ? of : &usual_order;
     const struct entry *entry = about;
-    const bool is_peak_first = view != NULL && view->is_peak_first;
     begin_row(to, view, entry);
-    if (is_peak_first) {
+    if (view->is_peak_first) {
         put_count_peaks_of_calls(to, view, entry);
         put_count_peak(to, entry);
         put_count_total(to, view, entry);
@@ -443,7 +444,7 @@ static void count_fields(struct hp_fields *to, void *of, const void *about)
     HP_FIELD_IF(
         to, entry->site != NULL, entry->allocs.net_blocks, "net_blocks", "Net", SIGNED_COUNT, HP_COLUMN_SHOWN,
         "Blocks that its calls left behind: allocated minus freed, callees included; recursive calls count once.");
-    if (is_peak_first)
+    if (view->is_peak_first)
         put_count_of_calls(to, view, entry);
     else
         put_count_peaks_of_calls(to, view, entry);

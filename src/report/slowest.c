@@ -424,9 +424,8 @@ static void fields(struct hp_fields *to, void *of, const void *entry)
 {
     const struct view *view = of;
     const struct part *part = entry;
-    const struct function *function = view != NULL ? view->filled : NULL;
     if (to->row != NULL) {
-        to->row->id = part->stored != NULL ? part->id : hp_identity_of_site(function->site);
+        to->row->id = part->stored != NULL ? part->id : hp_identity_of_site(view->filled->site);
         to->row->depth = part->depth;
         to->row->is_sampled = part->stored != NULL && part->stored->is_sampled != 0;
     }
@@ -435,42 +434,43 @@ static void fields(struct hp_fields *to, void *of, const void *entry)
                 HP_COLUMN_KEEP | HP_COLUMN_SHOWN, "null for tasks: see polls.");
     HP_FIELD_IF(to, part->is_poll, part->stored != NULL ? part->stored->calls : 1, "polls", "Polls", COUNT,
                 HP_COLUMN_SHOWN, "How often tasks ran; null: not a task.", .shown_by = HAS_POLLS);
-    HP_FIELD(to, total_of(to, function, part), "total_ns", "Total", NS,
+    HP_FIELD(to, total_of(to, view->filled, part), "total_ns", "Total", NS,
              HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
              "Recursive calls count once. null: no call was timed.");
-    HP_FIELD_IF(to, part->stored != NULL || function->session != NULL,
-                hp_fields_ns(to, part->stored != NULL ? hp_not_negative(part->stored->self) : function->copy.self),
-                "self_ns", "Self", NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN,
-                "Without measured callees; null: the calls inside were not kept.");
-    HP_FIELD_IF(to, part->stored == NULL || function->copy.call.ticks > 0,
-                part->stored == NULL ? 100 : percent_of(part->stored->total, function->copy.call.ticks),
+    HP_FIELD_IF(
+        to, part->stored != NULL || view->filled->session != NULL,
+        hp_fields_ns(to, part->stored != NULL ? hp_not_negative(part->stored->self) : view->filled->copy.self),
+        "self_ns", "Self", NS, HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN,
+        "Without measured callees; null: the calls inside were not kept.");
+    HP_FIELD_IF(to, part->stored == NULL || view->filled->copy.call.ticks > 0,
+                part->stored == NULL ? 100 : percent_of(part->stored->total, view->filled->copy.call.ticks),
                 "percent_call", "% Call", PERCENT,
                 HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_PART,
                 "Percent of the time of the call at the top.");
-    HP_FIELD_IF(to, is_kept_call(part, function), function->copy.call.alloc_bytes, "alloc_bytes", "Allocated",
-                BYTES, HP_COLUMN_SHOWN,
+    HP_FIELD_IF(to, is_kept_call(part, view->filled), view->filled->copy.call.alloc_bytes, "alloc_bytes",
+                "Allocated", BYTES, HP_COLUMN_SHOWN,
                 "Bytes requested by the call at the top and its callees; null below it; absent if no allocations "
                 "were recorded.",
                 .needs = HP_FACT_ALLOCS);
-    HP_FIELD_IF(to, is_kept_call(part, function), function->copy.call.alloc_count, "alloc_count", "Allocs", COUNT,
-                HP_COLUMN_SHOWN, .needs = HP_FACT_ALLOCS);
-    HP_FIELD(to, note_of(to, function, part), "note", "Note", TEXT,
+    HP_FIELD_IF(to, is_kept_call(part, view->filled), view->filled->copy.call.alloc_count, "alloc_count", "Allocs",
+                COUNT, HP_COLUMN_SHOWN, .needs = HP_FACT_ALLOCS);
+    HP_FIELD(to, note_of(to, view->filled, part), "note", "Note", TEXT,
              HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
              "The text that the program attached with HOTPATH_NOTE; in rows below the top, the text of the last "
              "call that had one.",
              .shown_by = HAS_NOTES);
-    HP_FIELD_IF(to, is_kept_call(part, function), hp_fields_ns(to, started(function)), "started_ns", "Started", NS,
-                HP_COLUMN_SHOWN,
+    HP_FIELD_IF(to, is_kept_call(part, view->filled), hp_fields_ns(to, started(view->filled)), "started_ns",
+                "Started", NS, HP_COLUMN_SHOWN,
                 "Time from the start of the session to the start of the call. This and the following columns are "
                 "null below the top, and if the calls inside were not kept.",
                 .shown_by = HAS_SEVERAL);
-    HP_FIELD_IF(to, is_kept_call(part, function), hp_fields_ns(to, ago(view, function)), "ago_ns", "Ago", NS, 0,
-                "Time from the end of the call to now, or to the end of the run.");
-    HP_FIELD(to, is_kept_call(part, function) ? thread_of(function) : NULL, "thread", "Thread", TEXT,
+    HP_FIELD_IF(to, is_kept_call(part, view->filled), hp_fields_ns(to, ago(view, view->filled)), "ago_ns", "Ago",
+                NS, 0, "Time from the end of the call to now, or to the end of the run.");
+    HP_FIELD(to, is_kept_call(part, view->filled) ? thread_of(view->filled) : NULL, "thread", "Thread", TEXT,
              HP_COLUMN_MAYBE, "The name of the thread; null: no longer known.");
-    HP_FIELD_IF(to, is_kept_call(part, function), function->copy.call.tid, "tid", "TID", COUNT, HP_COLUMN_SHOWN,
-                .shown_by = HAS_SEVERAL);
-    HP_FIELD_IF(to, is_kept_call(part, function), function->session->header.pid, "pid", "PID", COUNT,
+    HP_FIELD_IF(to, is_kept_call(part, view->filled), view->filled->copy.call.tid, "tid", "TID", COUNT,
+                HP_COLUMN_SHOWN, .shown_by = HAS_SEVERAL);
+    HP_FIELD_IF(to, is_kept_call(part, view->filled), view->filled->session->header.pid, "pid", "PID", COUNT,
                 HP_COLUMN_SHOWN, .shown_by = HAS_SEVERAL | HP_FACT_PROCESSES);
     HP_FIELD(to, hp_share_scaled_name(to->row->is_sampled, false), "scaled", "Scaled", TEXT, 0, HP_ABOUT_SCALED,
              .words = HP_SCALED_WORDS);

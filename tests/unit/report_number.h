@@ -18,7 +18,7 @@ static void read_number(const hotpath_results *results, void *context)
 {
     (void)context;
     wanted.number = 0;
-    for (size_t at = 0; at < hotpath_results_sections(results); at++) {
+    for (size_t at = 0; wanted.section != NULL && at < hotpath_results_sections(results); at++) {
         const hotpath_section *section = hotpath_results_section(results, at);
         struct hotpath_cell name, cell;
         if (strcmp(hotpath_section_name(section), wanted.section) != 0)

@@ -504,7 +504,7 @@ static bool begin(struct walk *walk)
     if (walk->inside == NULL || walk->first_child == NULL || walk->sibling == NULL || walk->open == NULL ||
         walk->functions == NULL)
         return false;
-    for (size_t at = 0; at + 1 < functions; at++) {
+    for (size_t at = 0; at < walk->stacks->function_count; at++) {
         const struct hp_named_function *named = &walk->stacks->functions[at];
         walk->functions[at] = (struct hp_found_function){
             .name = named->name, .library = library_of(walk->stacks, named), .file = named->file};
@@ -576,7 +576,7 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
     for (size_t at = 0; at < stacks->function_count; at++) {
         ret_profile->kernel_ns += walk.functions[at].kernel_ns;
         ret_profile->cpu_ns += walk.functions[at].user_ns + walk.functions[at].kernel_ns;
-        if (strcmp(walk.functions[at].name, HP_OWN_NAME) == 0)
+        if (strcmp(stacks->functions[at].name, HP_OWN_NAME) == 0)
             ret_profile->own_ns += walk.functions[at].user_ns + walk.functions[at].kernel_ns;
     }
     ret_profile->count = leave_causes_out(&walk);

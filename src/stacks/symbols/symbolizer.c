@@ -102,7 +102,7 @@ static void function_names_free(struct hp_function_names *names)
 static const char *function_names_find(const struct hp_function_names *names, uint64_t linked)
 {
     const uint32_t number = hp_range_index_find(&names->index, linked);
-    return number != HP_RANGE_NONE ? hp_elf_name(&names->symbols.table, names->symbols.sorted[number]) : "";
+    return number < names->symbols.count ? hp_elf_name(&names->symbols.table, names->symbols.sorted[number]) : "";
 }
 
 /* --------------------------------------------------------------------------------------------------- symbolizer */

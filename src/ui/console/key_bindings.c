@@ -468,8 +468,8 @@ struct binding {
     uint32_t codes[2];
     void (*act)(struct hp_console *console);
     void (*act_by)(struct hp_console *console, int by); /* instead of it, with `by` */
+    const char *hint;                                   /* in the last line */
     int by;
-    const char *hint;        /* in the last line */
     uint32_t only;           /* bits of the places where it takes precedence over others of this key; 0: none */
     const char *keys, *help; /* a line of the help, about the bindings after it */
 };

@@ -64,14 +64,6 @@ void hp_table_view_free(struct hp_table_view *view)
 
 /* ---------------------------------------------------------------------------------------------- fields */
 
-struct hp_table_cell *hp_table_next_cell(struct hp_table_fields *to, const struct hp_table_column *column)
-{
-    if (to->row != NULL)
-        return to->at < to->table->column_count ? &to->row->cells[to->at++] : NULL;
-    hp_table_add(to->table, column);
-    return NULL;
-}
-
 struct hp_table_cell hp_table_same(struct hp_table_cell cell) { return cell; }
 
 struct hp_table_cell hp_table_text(const char *text)

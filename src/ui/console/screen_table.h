@@ -131,7 +131,15 @@ struct hp_table_fields {
              : hp_table_count)(value)
 
 /* Adds the column, or returns its cell. */
-struct hp_table_cell *hp_table_next_cell(struct hp_table_fields *to, const struct hp_table_column *column);
+static inline struct hp_table_cell *hp_table_next_cell(struct hp_table_fields *to,
+                                                       const struct hp_table_column *column)
+{
+    if (to->row != NULL)
+        return to->at < to->table->column_count ? &to->row->cells[to->at++] : NULL;
+    hp_table_add(to->table, column);
+    return NULL;
+}
+
 struct hp_table_cell hp_table_same(struct hp_table_cell cell);
 /* An empty text is no value. */
 struct hp_table_cell hp_table_text(const char *text);
