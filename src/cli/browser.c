@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "find_file.h"
+#include "program_file.h"
 
 /* $BROWSER is a list of programs; takes the first that exists. */
 static bool choose(char *program, size_t size)

@@ -17,7 +17,7 @@
 
 #include "arguments.h"
 #include "command.h"
-#include "find_file.h"
+#include "program_file.h"
 #include "report_output.h"
 #include "session_dirs.h"
 #include "sessions.h"

@@ -26,7 +26,6 @@
 #include "process.h"
 #include "session_dirs.h"
 #include "signals.h"
-#include "task_files.h"
 #include "text.h"
 #include "trust.h"
 #include "units.h"

@@ -5,7 +5,6 @@
 #include "arguments.h"
 #include "command.h"
 #include "json.h"
-#include "number.h"
 #include "process.h"
 #include "run_facts.h"
 #include "sessions.h"

@@ -10,9 +10,9 @@
 #include "arguments.h"
 #include "command.h"
 #include "layout.h"
-#include "number.h"
 #include "session_file.h"
 #include "sessions.h"
+#include "units.h"
 
 enum outcome { SWITCHED, WAS_SO, HAS_ENDED, FAILED };
 

@@ -22,12 +22,12 @@
 #include "debug_servers.h"
 #include "files.h"
 #include "launch.h"
-#include "number.h"
+#include "process.h"
 #include "report_output.h"
 #include "run_folder.h"
 #include "run_observer.h"
 #include "sessions.h"
-#include "task_files.h"
+#include "units.h"
 
 #define LOOK_NS UINT64_C(50000000)
 

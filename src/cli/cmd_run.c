@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "alloc_library.h"
 #include "arguments.h"
 #include "backfill.h"
 #include "clock.h"
@@ -35,7 +34,6 @@
 #include "run_observer.h"
 #include "sessions.h"
 #include "stack_ring.h"
-#include "task_files.h"
 #include "text.h"
 
 /* What is known only when the program is observed, just before it begins. */

@@ -6,7 +6,7 @@
 
 #include "command.h"
 #include "debug_file.h"
-#include "find_file.h"
+#include "program_file.h"
 
 void hp_debug_servers_allow(const struct hp_settings *settings)
 {

@@ -8,7 +8,7 @@
 
 #include "arguments.h"
 #include "command.h"
-#include "find_file.h"
+#include "program_file.h"
 #include "spelling.h"
 
 /* --------------------------------------------------------------------------------------- mistyped names */

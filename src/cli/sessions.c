@@ -16,7 +16,6 @@
 #include "clock.h"
 #include "command.h"
 #include "growing_array.h"
-#include "number.h"
 #include "process.h"
 #include "run_facts.h"
 #include "session_dirs.h"
@@ -24,6 +23,7 @@
 #include "stack_file.h"
 #include "stack_ring.h"
 #include "text.h"
+#include "units.h"
 
 const char *hp_session_state_name(enum hp_session_state state)
 {

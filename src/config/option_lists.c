@@ -6,8 +6,8 @@
 
 #include "files.h"
 #include "memory.h"
-#include "number.h"
 #include "text.h"
+#include "units.h"
 
 #define LIST_FILE_BYTES 65536 /* of a file of patterns */
 

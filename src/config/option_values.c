@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "number.h"
 #include "text.h"
+#include "units.h"
 
 #define SHOWN_BYTES 40
 

@@ -11,8 +11,8 @@
 #include "elf_file.h"
 #include "loaded_image.h"
 #include "memory.h"
+#include "process.h"
 #include "raw_call.h"
-#include "task_files.h"
 #include "text.h"
 
 /* Missing in glibc before 2.34 and in static programs. */

@@ -20,7 +20,6 @@
 #include "clock.h"
 #include "files.h"
 #include "process.h"
-#include "task_files.h"
 #include "text.h"
 
 /* -------------------------------------------------------------------------------------------------- mapped file */

@@ -15,7 +15,6 @@
 #include "process.h"
 #include "session_dirs.h"
 #include "task_events.h"
-#include "task_files.h"
 #include "thread_usage.h"
 
 #define TEXT_BYTES 8192u

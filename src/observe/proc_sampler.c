@@ -20,7 +20,6 @@
 #include "files.h"
 #include "process.h"
 #include "raw_call.h"
-#include "task_files.h"
 
 /* ----------------------------------------------------------------------------------------- where a thread waits */
 

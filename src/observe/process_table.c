@@ -13,8 +13,8 @@
 #include "clock.h"
 #include "growing_array.h"
 #include "hash_index.h"
+#include "process.h"
 #include "task_events.h"
-#include "task_files.h"
 
 #define MOST_PROCESSES 100000u
 #define MOST_LIVING 512u /* processes polled in /proc where the kernel sends no events */

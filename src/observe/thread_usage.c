@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "arith.h"
-#include "task_files.h"
+#include "process.h"
 
 #define STEP_NS UINT64_C(10000000) /* resolution of the kernel's times, on every machine */
 #define NO_PLACE UINT32_MAX

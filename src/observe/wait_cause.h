@@ -9,7 +9,49 @@
 #include <stdint.h>
 
 #include "layout.h"
-#include "sockets.h"
+
+/* --------------------------------------------------------------------------------------------- names of sockets */
+
+#define HP_SOCKET_NAME 40u
+
+/*
+ * "tcp 127.0.0.1:6379" (the peer; without one "tcp at ...", its own address) or "unix /run/x", for the socket with
+ * this inode, in the network namespace of the process. False: in no table, or too far down.
+ */
+bool hp_socket_name(uint32_t pid, uint64_t inode, char name[HP_SOCKET_NAME]);
+
+/* ------------------------------------------------------------------------------------------------------ futexes */
+
+/*
+ * What a thread in the system call futex waits for: a lock, a condition, a semaphore, a barrier, the exit of
+ * another thread.
+ *
+ * The kernel does not know; the C library's use of the futex tells, by the operation, the value and the words
+ * around it. docs/waits.md has the table.
+ */
+
+#define HP_FUTEX_BEFORE 6u /* words to read before the futex ... */
+#define HP_FUTEX_AFTER 4u  /* ... and after it */
+
+/* Whether the process has a thread with that id. */
+typedef bool hp_futex_is_thread(const void *context, uint32_t tid);
+
+/* One waiting thread. */
+struct hp_futex {
+    uint32_t operation; /* with its flags */
+    uint32_t value;     /* the value it expects to change */
+    uint64_t address;
+    uint64_t stack; /* end of the thread's stack; 0: unknown */
+    bool has_words; /* the words could be read */
+    uint32_t words[HP_FUTEX_BEFORE + 1 + HP_FUTEX_AFTER];
+    hp_futex_is_thread *is_thread;
+    const void *context;
+};
+
+/* Returns an enum hp_wait_cause; `ret_tid` is the thread that is waited for, or 0 if unknown. */
+uint32_t hp_futex_cause(const struct hp_futex *futex, uint32_t *ret_tid);
+
+/* -------------------------------------------------------------------------------------------------------- waits */
 
 #define HP_WAIT_SOCKETS 64u
 

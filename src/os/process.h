@@ -1,4 +1,7 @@
-/* Facts about this process, this thread, its terminal and this machine. SPDX-License-Identifier: MIT */
+/*
+ * Facts about this process, this thread, its terminal and this machine; and the kernel's files about any process,
+ * its threads and its memory. SPDX-License-Identifier: MIT
+ */
 #ifndef HP_OS_PROCESS_H
 #define HP_OS_PROCESS_H
 
@@ -60,5 +63,79 @@ struct hp_terminal {
 };
 
 struct hp_terminal hp_terminal_of(int fd);
+
+/* ------------------------------------------------------------------------------------------ files of the kernel */
+
+/*
+ * The kernel's files about the threads of a process and its memory, in /proc. A tid of 0 stands for the process
+ * itself, a pid of 0 for our own. No heap, no stdio.
+ */
+
+#define HP_TASK_PATH 96u
+
+/* "/proc". Tests set another directory. */
+extern const char *hp_task_root;
+
+/* "/proc/PID/task/TID/name", or "/proc/PID/name". */
+const char *hp_task_path(char path[HP_TASK_PATH], uint32_t pid, uint32_t tid, const char *name);
+
+/* The beginning of such a file, with a zero at the end. */
+bool hp_task_read(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size);
+
+/* The number at `*at`, after blanks; moves `*at` behind it. The other one reads hex, with or without 0x. */
+uint64_t hp_task_number(const char **at);
+uint64_t hp_task_hex(const char **at);
+
+/*
+ * The letter of its state ('X': it is gone; if the first thread of a process has ended, that of another live one),
+ * and its start time in clock ticks since boot (0: unknown).
+ */
+char hp_task_state(uint32_t pid, uint32_t tid, uint64_t *ret_start);
+
+/* The kernel's counters of a thread, in units of 1/100 s. */
+struct hp_task_account {
+    char name[16]; /* zero-terminated */
+    char state;
+    uint64_t user, kernel;
+};
+
+/* False: it is gone. */
+bool hp_task_account(uint32_t pid, uint32_t tid, struct hp_task_account *ret_account);
+
+/*
+ * How often a thread gave up its CPU voluntarily, which it does to wait, and how often it was preempted. False:
+ * unknown.
+ */
+bool hp_task_all_switches(uint32_t pid, uint32_t tid, uint64_t *ret_voluntary, uint64_t *ret_involuntary);
+
+/* Resident memory of the process in bytes, and its peak. 0: unknown. */
+uint64_t hp_task_resident(uint32_t pid);
+uint64_t hp_task_resident_peak(uint32_t pid);
+
+/* How often it gave up its CPU voluntarily, which it does to wait; UINT64_MAX: unknown. */
+uint64_t hp_task_switches(uint32_t pid, uint32_t tid);
+
+/* How restricted it is by seccomp, as a number that only grows: whether there is a filter, and how many. */
+uint64_t hp_task_confinement(uint32_t pid);
+
+/* Which program the process runs, as a number that changes with exec. 0: unknown. */
+uint64_t hp_task_executable(uint32_t pid);
+
+/*
+ * If the first thread of a process has ended, most of its files are empty or unreadable: returns a thread to read
+ * instead. 0: the first one lives, or all have ended.
+ */
+uint32_t hp_task_spokesman(uint32_t pid);
+
+/* A line of /proc/PID/maps. May be read in a signal handler. */
+struct hp_map_line {
+    uint64_t start, end; /* addresses */
+    bool is_code;
+    uint64_t offset; /* in the file */
+    uint64_t inode;
+};
+
+/* Up to a newline or the end of the text. False: no such line, or its path is too long. */
+bool hp_map_line_read(const char *text, struct hp_map_line *ret_line, char *path, size_t size);
 
 #endif

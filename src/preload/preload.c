@@ -125,7 +125,7 @@ void hp_preload_end_here(void)
 #define LIST_LENGTH (sizeof LIST - 1)
 
 /*
- * Not the whole path of ours: see src/run/alloc_library.c. With glibc it begins with the folder of libraries and
+ * Not the whole path of ours: see src/run/program_file.c. With glibc it begins with the folder of libraries and
  * the way back to the root, with musl with more tabs than a path has bytes; there may be two.
  */
 #ifdef __GLIBC__

@@ -19,7 +19,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "alloc_library.h"
 #include "clock.h"
 #include "files.h"
 #include "growing_array.h"

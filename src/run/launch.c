@@ -35,7 +35,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "task_files.h"
+#include "process.h"
 
 /* ---------------------------------------------------------------------------------------------- held signals */
 

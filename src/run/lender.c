@@ -29,7 +29,6 @@
 #include "session_dirs.h"
 #include "session_file.h"
 #include "stack_ring.h"
-#include "task_files.h"
 
 #define MOST_PEERS 16u /* connections at a time; the oldest makes room */
 #define PATIENCE_NS UINT64_C(100000000)

@@ -32,7 +32,6 @@
 #include "session_numbers.h"
 #include "sources.h"
 #include "system_calls.h"
-#include "task_files.h"
 #include "text.h"
 #include "wait_profile.h"
 

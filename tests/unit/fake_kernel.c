@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "task_files.h"
+#include "process.h"
 
 uint64_t fake_ns;
 static char root[] = "/tmp/hotpath-proc-XXXXXX";

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "futex.h"
 #include "layout.h"
+#include "wait_cause.h"
 
 #define FIRST 22003u /* threads of the process: this and the next 99 */
 #define STACK UINT64_C(0x7f6a729d2da8)

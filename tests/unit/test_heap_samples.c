@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "exponential.h"
 #include "heap_live.h"
 #include "heap_sampler.h"
 #include "heap_samples.h"

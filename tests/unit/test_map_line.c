@@ -9,7 +9,7 @@
 /* After the standard headers, which it needs. */
 #include <cmocka.h>
 
-#include "task_files.h"
+#include "process.h"
 
 static void the_map_of_this_process(void **state)
 {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "number.h"
+#include "units.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 #define UNTOUCHED 4242u

@@ -15,7 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "sockets.h"
+#include "wait_cause.h"
 
 #ifndef IPV6_FREEBIND
 #define IPV6_FREEBIND 78

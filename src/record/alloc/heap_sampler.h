@@ -55,4 +55,17 @@ void hp_heap_countdown_begin(struct hp_heap_countdown *countdown, const struct h
 /* Draws the next sample, after a sample or a check for a new mean. `bytes`: all allocated so far. */
 void hp_heap_countdown_next(struct hp_heap_countdown *countdown, const struct hp_heap_pace *pace, uint64_t bytes);
 
+/* ---------------------------------------------------------------------------------------- exponential distances */
+
+/* In integer arithmetic: the program's floating-point state must not be touched. */
+
+/* The next random number of a sequence (xorshift64*). The state may be any number except 0, which is replaced. */
+uint64_t hp_random_next(uint64_t *state);
+
+/*
+ * The distance to the next point of a Poisson process with mean distance `mean`: exponentially distributed, rounded
+ * up, so at least 1. `random` is uniform in 64 bits. A `mean` above 2^40 counts as 2^40.
+ */
+uint64_t hp_exponential_distance(uint64_t random, uint64_t mean);
+
 #endif

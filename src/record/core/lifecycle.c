@@ -23,7 +23,6 @@
 #include "runtime.h"
 #include "sampler.h"
 #include "sites.h"
-#include "task_files.h"
 #include "text.h"
 #include "threads.h"
 #include "utf8.h"

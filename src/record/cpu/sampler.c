@@ -7,10 +7,10 @@
 #include "holding.h"
 #include "hook_entries.h"
 #include "memory.h"
+#include "process.h"
 #include "raw_call.h"
 #include "sample_handler.h"
 #include "sample_sources.h"
-#include "task_files.h"
 #include "thread_context.h"
 
 /* ---------------------------------------------------------------------------------------------- the first zone */

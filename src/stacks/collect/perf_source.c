@@ -19,8 +19,8 @@
 #include "event_queue.h"
 #include "files.h"
 #include "perf_ring.h"
+#include "process.h"
 #include "quiet_thread.h"
-#include "task_files.h"
 
 #define STACK_BYTES 63488u /* a record must be below 64 KB; compilers need that much, others a few KB */
 #define PAGES 512u         /* if allowed */

@@ -20,11 +20,11 @@
 #include "clock.h"
 #include "event_queue.h"
 #include "files.h"
+#include "process.h"
 #include "quiet_thread.h"
 #include "ring_reader.h"
 #include "session_numbers.h"
 #include "space_table.h"
-#include "task_files.h"
 #include "text.h"
 
 #define MOST_RINGS 256u /* at a time; further ones wait for a free place */

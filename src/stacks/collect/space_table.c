@@ -7,7 +7,7 @@
 
 #include "clock.h"
 #include "growing_array.h"
-#include "task_files.h"
+#include "process.h"
 
 #define MOST_MAPS (16u << 20)
 

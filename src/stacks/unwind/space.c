@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "growing_array.h"
-#include "task_files.h"
+#include "process.h"
 
 #define LONGEST_PATH 4096u
 
