@@ -555,21 +555,37 @@ static bool has_mark(const struct table *table, char mark)
 }
 
 /*
- * The column that a note begins with, "% Total is of ...": the one with the longest title. `count` where it names
- * none.
+ * The column that a text begins with, "% Total is of ...": the one with the longest title. The number of columns
+ * where it names none.
  */
-static size_t column_of(const struct table *table, const char *note)
+static size_t column_of(const struct hotpath_section *section, const char *text)
 {
-    size_t longest = 0, found = table->count;
-    for (size_t at = 0; at < table->count; at++) {
-        const char *title = column_at(table, at)->shown.title;
+    size_t longest = 0, found = section->column_count;
+    for (size_t at = 0; at < section->column_count; at++) {
+        const char *title = section->columns[at].shown.title;
         const size_t length = strlen(title);
-        if (length > longest && strncmp(note, title, length) == 0 && note[length] == ' ') {
+        if (length > longest && strncmp(text, title, length) == 0 && text[length] == ' ') {
             longest = length;
             found = at;
         }
     }
     return found;
+}
+
+/* Its place among the visible ones; `count`: none. */
+static size_t place_of(const struct table *table, size_t column)
+{
+    size_t at = 0;
+    while (at < table->count && table->order[at] != column)
+        at++;
+    return at;
+}
+
+/* Visible, and not dropped for want of room. */
+static bool is_shown(const struct table *table, size_t column)
+{
+    const size_t place = place_of(table, column);
+    return place < table->count && table->widths[place] > 0;
 }
 
 /* A note about a mark or a column that is not there explains nothing. */
@@ -579,8 +595,57 @@ static bool is_about_shown(const struct table *table, const char *note)
         return true;
     if (is_mark(note))
         return has_mark(table, note[0]);
-    const size_t column = column_of(table, note);
-    return column == table->count || table->widths[column] > 0;
+    const size_t column = column_of(table->section, note);
+    return place_of(table, column) == table->count || is_shown(table, column);
+}
+
+/* Where a clause of a note ends: ", " and the title of a column begin the next one. */
+static size_t clause_length(const struct hotpath_section *section, const char *clause)
+{
+    const char *end = strstr(clause, ", ");
+    while (end != NULL && column_of(section, end + 2) == section->column_count)
+        end = strstr(end + 2, ", ");
+    return end != NULL ? (size_t)(end - clause) : strlen(clause);
+}
+
+/* Adds a clause about one column or two, "Busy % and Waiting % are shares of ...", if they are shown. */
+static void add_clause(const struct table *table, struct hp_text *line, const char *clause, size_t length)
+{
+    static const char both[] = " and ", are[] = " are shares";
+    const struct hotpath_section *section = table->section;
+    const size_t none = section->column_count, first = column_of(section, clause);
+    const char *after = clause + strlen(section->columns[first].shown.title);
+    const size_t second =
+        strncmp(after, both, sizeof both - 1) == 0 ? column_of(section, after + sizeof both - 1) : none;
+    const bool has_first = is_shown(table, first), has_second = second < none && is_shown(table, second);
+    if (!has_first && !has_second)
+        return;
+    if (line->length > 0)
+        hp_text_string(line, ", ");
+    after += second < none ? sizeof both - 1 + strlen(section->columns[second].shown.title) : 0;
+    if (second == none || (has_first && has_second) || strncmp(after, are, sizeof are - 1) != 0) {
+        hp_text_bytes(line, clause, length);
+        return;
+    }
+    after += sizeof are - 1;
+    hp_text_format(line, "%s is a share", section->columns[has_first ? first : second].shown.title);
+    hp_text_bytes(line, after, (size_t)(clause + length - after));
+}
+
+/* A note about several columns, without those that are not shown. */
+static const char *note_of_shown(const struct table *table, const char *note)
+{
+    struct hp_text line;
+    const char *clause = note;
+    if (table->cells == NULL || column_of(table->section, note) == table->section->column_count)
+        return note;
+    hp_text_init(&line, table->scratch, CELL_BYTES);
+    while (*clause != '\0') {
+        const size_t length = clause_length(table->section, clause);
+        add_clause(table, &line, clause, length);
+        clause += length + (clause[length] != '\0' ? 2 : 0);
+    }
+    return line.length > 0 ? hp_text_end(&line) : note;
 }
 
 /* Whether it was said before; from now on it was. */
@@ -598,9 +663,10 @@ static void put_notes(const struct table *table, struct hp_said *said, bool of_t
 {
     for (size_t at = 0; at < table->section->note_count; at++) {
         const char *note = table->section->notes[at];
-        if ((!of_table_only || is_mark(note) || column_of(table, note) < table->count) &&
-            is_about_shown(table, note) && !was_said(said, note))
-            hp_prose_put_note(table->style, table->out, note);
+        const size_t place = place_of(table, column_of(table->section, note));
+        if ((!of_table_only || is_mark(note) || place < table->count) && is_about_shown(table, note) &&
+            !was_said(said, note))
+            hp_prose_put_note(table->style, table->out, note_of_shown(table, note));
     }
 }
 

@@ -885,6 +885,43 @@ static void sentences_are_printed_below_the_table(void **state)
         strstr(text, "\nload: waiting for 5.94 s of its 6.00 s, 4.00 s of\nthat for disk: /data/large\n"));
 }
 
+/* The note, which is wrapped, says what the percentages are of: those that the table has, and no others. */
+static void check_note(const char *text)
+{
+    static const char *const titles[] = {"Own %", "Busy %", "Waiting %", "Alloc %"};
+    const char *heading = strstr(text, "+\n| F"), *note = strstr(text, "\nOwn %");
+    char named[2000], columns[400], title[16];
+    assert_non_null(heading);
+    snprintf(columns, sizeof columns, "%.*s", (int)strcspn(heading + 2, "\n"), heading + 2);
+    assert_non_null(note);
+    snprintf(named, sizeof named, "%s", note + 1);
+    for (char *at = named; *at != '\0'; at++)
+        *at = *at == '\n' ? ' ' : *at;
+    for (size_t at = 0; at < sizeof titles / sizeof titles[0]; at++) {
+        snprintf(title, sizeof title, "%s ", titles[at]);
+        assert_int_equal(strstr(columns, title) != NULL, strstr(named, title) != NULL);
+    }
+    assert_true(strstr(named, "Busy % is") == NULL || strstr(columns, "Waiting %") == NULL);
+    assert_true(strstr(named, "Busy % and Waiting % are") != NULL || strstr(columns, "Waiting %") == NULL);
+}
+
+static void a_note_names_only_columns_that_are_shown(void **state)
+{
+    bool has_dropped = false, has_all = false;
+    (void)state;
+    build_all();
+    for (unsigned is_short = 0; is_short < 2; is_short++) {
+        strcpy(settings.show.report, is_short ? "short" : "bottlenecks");
+        for (uint32_t width = 40; width < 160; width++) {
+            const char *text = fixture_render(width, false);
+            check_note(text);
+            has_all |= strstr(text, "Alloc %") != NULL;
+            has_dropped |= strstr(text, "Busy % is a share of the") != NULL;
+        }
+    }
+    assert_true(has_all && has_dropped);
+}
+
 /* ----------------------------------------------------------------------------------------- the short report */
 
 /* So many functions that no other section has room for a table. */
@@ -1175,6 +1212,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(cpu_time_is_unknown_without_samples, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(rows_are_chosen_and_ordered, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(sentences_are_printed_below_the_table, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_note_names_only_columns_that_are_shown, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_line_has_each_name_once, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(short_table_has_the_functions_of_the_verdict, fixture_set_up,
                                         fixture_tear_down),
