@@ -346,7 +346,10 @@ static void warn(const char *line, void *context)
     fprintf(stderr, "%s\n", line);
 }
 
-/* --tree adds the call tree to the default sections, --cold the functions never called, --verbose all sections. */
+/*
+ * --tree adds the call tree to the chosen sections, --cold the functions never called. --verbose is instead of the
+ * short report: it adds nothing where --section names what to show.
+ */
 static void add_section(const struct hp_arguments *arguments, const char *flag, struct hp_settings *settings,
                         const char *item)
 {
@@ -373,7 +376,9 @@ void hp_arguments_settle(const struct hp_arguments *arguments, struct hp_setting
     hp_options_warn_unknown(hp_environment_all(), warn, NULL);
     if (settings->record.is_run && hp_arguments_option(arguments, "HOTPATH_DIR") == NULL)
         leave_run(settings);
-    add_section(arguments, "verbose", settings, ",auto");
+    const char *named = hp_arguments_option(arguments, "HOTPATH_SECTIONS");
+    if (named == NULL || hp_text_equal_nocase(named, strlen(named), "short"))
+        add_section(arguments, "verbose", settings, ",auto");
     add_section(arguments, "tree", settings, ",calltree");
     add_section(arguments, "cold", settings, ",cold");
 }

@@ -10,6 +10,10 @@
 #include "run_stacks.h"
 #include "session_dirs.h"
 
+#define NAME(name, about) " " #name
+#define LINE(name, about) "  " #name ": " about "\n"
+#define DIMENSIONS "cpu, waits, zones, zone-cpu, zone-waits, zone-alloc, alloc, alloc-peak, alloc-left"
+
 struct task {
     const struct hp_arguments *arguments;
     const struct hp_export_format *format;
@@ -100,37 +104,21 @@ static int write_out(const struct task *task)
 
 /* ------------------------------------------------------------------------------------------------ command */
 
-/* "firefox, pprof, ..." */
-static const char *list_formats(char *bytes, size_t size)
-{
-    struct hp_text text;
-    hp_text_init(&text, bytes, size);
-    for (size_t at = 0; at < hp_export_format_count; at++) {
-        hp_text_format(&text, "%s%s", at > 0 ? ", " : "", hp_export_formats[at]->name);
-    }
-    return hp_text_end(&text);
-}
-
 /* Checks the command line before anything is read. */
 static int check(struct task *task)
 {
     const struct hp_arguments *arguments = task->arguments;
     const char *name = hp_arguments_flag(arguments, "format"), *of = hp_arguments_flag(arguments, "of");
-    char known[200];
     if (arguments->operand_count > 1)
         return hp_misuse(arguments->command, "unexpected argument '%s': only one session can be exported",
                          arguments->operands[1]);
     if (name == NULL)
-        return hp_misuse(arguments->command, "missing --format; available: %s", list_formats(known, sizeof known));
+        return hp_misuse(arguments->command, "missing --format; available:" HP_EXPORT_FORMATS(NAME));
     task->format = hp_export_format_find(name);
     if (task->format == NULL)
-        return hp_misuse(arguments->command, "unknown format '%s'; available: %s", name,
-                         list_formats(known, sizeof known));
+        return hp_misuse(arguments->command, "unknown format '%s'; available:" HP_EXPORT_FORMATS(NAME), name);
     if (of != NULL && !is_dimension(of))
-        return hp_misuse(arguments->command,
-                         "--of '%s' is not one of cpu, waits, zones, zone-cpu, zone-waits, zone-alloc, alloc, "
-                         "alloc-peak, alloc-left",
-                         of);
+        return hp_misuse(arguments->command, "--of '%s' is not one of " DIMENSIONS, of);
     if (task->format->is_binary && hp_arguments_flag(arguments, "output") == NULL && isatty(STDOUT_FILENO))
         return hp_misuse(arguments->command,
                          "the format %s cannot be written to a terminal: name a file with --output", name);
@@ -163,10 +151,10 @@ static int run(const struct hp_arguments *arguments)
 }
 
 static const struct hp_flag flags[] = {
-    {"format", 'f', "FORMAT", "firefox, pprof, speedscope, folded, flamegraph, perfetto or dhat."},
+    {"format", 'f', "FORMAT", "One of these:" HP_EXPORT_FORMATS(NAME) "."},
     {"of", 0, "WHAT",
-     "What to export: cpu, waits, zones, zone-cpu, zone-waits, zone-alloc, alloc, alloc-peak or alloc-left. "
-     "Default: all that the format can hold; for folded, flamegraph and dhat the first one available."},
+     "What to export, one of " DIMENSIONS ". Default: all that the format can hold; if that is one, the first one "
+     "available."},
     {"by-zone", 0, NULL, "Begin each stack with the measured function it was in: [zone: NAME]."},
     {"output", 'o', "PATH", "Output file; %p is the process id. Default: standard output."},
 };
@@ -177,10 +165,8 @@ const struct hp_command hp_command_export = {
     .operands = "--format FORMAT [SESSION|PID|FILE]",
     .operand = HP_OPERAND_SESSION,
     .summary = "Exports the stacks of a run for other viewers.",
-    .details = "Formats: firefox (profiler.firefox.com), pprof (go tool pprof), speedscope\n"
-               "(speedscope.app), folded (one line per stack), flamegraph (an SVG picture),\n"
-               "perfetto (ui.perfetto.dev) and dhat (valgrind's heap viewer). The session is\n"
-               "chosen as in 'hotpath report'.\n",
+    .details = "The formats:\n" HP_EXPORT_FORMATS(LINE) "The session is chosen as in "
+                                                        "'hotpath report'.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_FOLDER,

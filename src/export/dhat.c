@@ -102,7 +102,6 @@ static bool write(const struct hp_export *export, struct hp_text *text)
 
 const struct hp_export_format hp_format_dhat = {
     .name = "dhat",
-    .about = "JSON for valgrind's dh_view.html; needs allocation data",
     .is_of_one = true,
     .is_of_bytes = true,
     .has_lines = true,

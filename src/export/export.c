@@ -214,7 +214,7 @@ const struct hp_export_counters *hp_export_counters_make(struct hp_model *model)
 
 /* --------------------------------------------------------------------------------------------------- formats */
 
-#define ENTRY(name) &hp_format_##name,
+#define ENTRY(name, about) &hp_format_##name,
 const struct hp_export_format *const hp_export_formats[] = {HP_EXPORT_FORMATS(ENTRY)};
 
 const size_t hp_export_format_count = sizeof hp_export_formats / sizeof hp_export_formats[0];

@@ -93,7 +93,6 @@ struct hp_export {
 
 struct hp_export_format {
     const char *name;
-    const char *about;
     bool is_binary;
     bool is_of_one;                                                      /* it holds one dimension */
     bool is_of_bytes;                                                    /* it is about memory only */
@@ -102,15 +101,15 @@ struct hp_export_format {
     bool (*write)(const struct hp_export *export, struct hp_text *text); /* false: no memory */
 };
 
-/* All formats, in the order of the help; each is one file. A new one is one line here. */
+/* All formats, in the order of the help, with what they are; each is one file. A new one is one line here. */
 #define HP_EXPORT_FORMATS(FORMAT)                                                                                  \
-    FORMAT(firefox)                                                                                                \
-    FORMAT(pprof)                                                                                                  \
-    FORMAT(speedscope)                                                                                             \
-    FORMAT(folded)                                                                                                 \
-    FORMAT(flamegraph)                                                                                             \
-    FORMAT(perfetto)                                                                                               \
-    FORMAT(dhat)
+    FORMAT(firefox, "profiler.firefox.com")                                                                        \
+    FORMAT(pprof, "go tool pprof")                                                                                 \
+    FORMAT(speedscope, "speedscope.app")                                                                           \
+    FORMAT(folded, "one line per stack")                                                                           \
+    FORMAT(flamegraph, "an SVG picture")                                                                           \
+    FORMAT(perfetto, "ui.perfetto.dev")                                                                            \
+    FORMAT(dhat, "valgrind's heap viewer")
 
 extern const struct hp_export_format *const hp_export_formats[];
 extern const size_t hp_export_format_count;
@@ -118,7 +117,7 @@ extern const size_t hp_export_format_count;
 /* NULL: there is none of that name. */
 const struct hp_export_format *hp_export_format_find(const char *name);
 
-#define HP_DECLARE_FORMAT_(name) extern const struct hp_export_format hp_format_##name;
+#define HP_DECLARE_FORMAT_(name, about) extern const struct hp_export_format hp_format_##name;
 HP_EXPORT_FORMATS(HP_DECLARE_FORMAT_)
 
 static inline const struct hp_weights *hp_export_weights(const struct hp_export *export, size_t at)

@@ -899,7 +899,6 @@ static bool write(const struct hp_export *export, struct hp_text *text)
 
 const struct hp_export_format hp_format_firefox = {
     .name = "firefox",
-    .about = "JSON for profiler.firefox.com",
     .has_lines = true,
     .write = write,
 };

@@ -191,7 +191,6 @@ static bool write(const struct hp_export *export, struct hp_text *text)
 
 const struct hp_export_format hp_format_flamegraph = {
     .name = "flamegraph",
-    .about = "an SVG picture for browsers and documents",
     .is_of_one = true,
     .write = write,
 };

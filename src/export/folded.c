@@ -50,7 +50,6 @@ static bool write(const struct hp_export *export, struct hp_text *text)
 
 const struct hp_export_format hp_format_folded = {
     .name = "folded",
-    .about = "one line per stack: FlameGraph, inferno, speedscope",
     .is_of_one = true,
     .write = write,
 };

@@ -211,7 +211,6 @@ static bool write(const struct hp_export *export, struct hp_text *text)
 
 const struct hp_export_format hp_format_perfetto = {
     .name = "perfetto",
-    .about = "a trace for ui.perfetto.dev and its trace processor",
     .is_binary = true,
     .is_of_time = true,
     .write = write,

@@ -298,7 +298,6 @@ static bool write(const struct hp_export *export, struct hp_text *text)
 
 const struct hp_export_format hp_format_pprof = {
     .name = "pprof",
-    .about = "gzipped profile.proto: go tool pprof, Pyroscope, Parca",
     .is_binary = true,
     .has_lines = true,
     .write = write,

@@ -100,6 +100,5 @@ static bool write(const struct hp_export *export, struct hp_text *text)
 
 const struct hp_export_format hp_format_speedscope = {
     .name = "speedscope",
-    .about = "JSON for speedscope.app",
     .write = write,
 };

@@ -171,9 +171,9 @@ static void set_auto(const struct hotpath_results *results, bool *chosen)
 {
     for (size_t at = 0; at < hp_section_type_count; at++) {
         const struct hp_section_type *type = hp_section_types[at];
-        chosen[at] = !type->is_on_request && !(type->is_of_measured && have_stacks_alone(results)) &&
-                     (type->is_usual == NULL || type->is_usual(results->settings)) && is_available(type) &&
-                     has_data(results, type);
+        chosen[at] |= !type->is_on_request && !(type->is_of_measured && have_stacks_alone(results)) &&
+                      (type->is_usual == NULL || type->is_usual(results->settings)) && is_available(type) &&
+                      has_data(results, type);
     }
 }
 

@@ -197,7 +197,7 @@ static bool write(const struct hp_export *export, struct hp_text *text)
     return true;
 }
 
-const struct hp_export_format hp_format_counted = {.name = "counted", .about = "Functions.", .write = write};
+const struct hp_export_format hp_format_counted = {.name = "counted", .write = write};
 """
 E2E_TEST = """from harness import SOURCE
 
@@ -242,7 +242,7 @@ def follow(tree):
     tree.write("src/cli/cmd_greet.c", COMMAND)
     tree.insert("src/cli/command.h", "    COMMAND(run)", "    COMMAND(greet) \\")
     tree.write("src/export/counted.c", FORMAT)
-    tree.insert("src/export/export.h", "    FORMAT(folded)", "    FORMAT(counted) \\")
+    tree.insert("src/export/export.h", "    FORMAT(folded,", '    FORMAT(counted, "a number") \\')
     tree.insert("src/export/README.md", "- `folded.c`", "- `counted.c`: how many functions there are")
     tree.insert("src/cli/README.md", "- `cmd_ls.c`", "- `cmd_greet.c`: hotpath greet: says hello")
     page = (tree.folder / "man/hotpath-on.1").read_text().replace("ON 1", "GREET 1").replace("\\-on", "\\-greet")

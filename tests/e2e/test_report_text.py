@@ -113,6 +113,20 @@ def test_tables_are_shown_where_they_fit(orders):
     assert "\ntasks - " in text and "\n| mail " in text
 
 
+def sections_of(text):
+    return re.findall(r"^([a-z-]+) - ", text, re.M)
+
+
+def test_verbose_does_not_add_to_named_sections(orders):
+    """It is instead of the short report."""
+    assert sections_of(orders("report", "-v", "--section", "calltree").stdout) == ["calltree"]
+    assert sections_of(orders("report", "-v", "-t", "--section", "waits").stdout) == ["waits", "calltree"]
+    every = sections_of(orders("report", "-v").stdout)
+    assert {"timing", "waits", "cpu"} <= set(every)
+    assert sections_of(orders("report", "-v", "--section", "short").stdout) == every
+    assert sections_of(orders("report", "-v", env={"HOTPATH_SECTIONS": "waits"}).stdout) == every
+
+
 def tables_of(text):
     """Rows, and the notes below them."""
     for part in re.split(r"\n\n", text):

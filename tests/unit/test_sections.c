@@ -369,6 +369,7 @@ static void sections_are_selected_by_the_report_option(void **state)
         {"all,-timing", false, true, 0},
         {"-timing,all", false, true, 0},
         {"auto,calltree", true, true, 0},
+        {"calltree,auto", true, true, 0},
         {"sql", true, false, 1}, /* nothing known is left: auto */
         {"sql,calltree", false, true, 1},
         {"-sql", true, false, 1},
