@@ -35,33 +35,61 @@ enum {
     HAS_PEAK_BLOCKS = HP_FACT_OWN << 2,
 };
 
-/* What differs between the two. */
+/* What differs between the two: words, units, and so the columns. */
 struct kind {
+    bool is_bytes;
     enum hp_alloc_measure own, all, peak;
-    const char *total_key, *peak_key;
     const char *exclusive, *cumulative, *highest; /* descriptions, without their ends */
+    struct hp_column_spec average, size, total, share;
+    struct hp_column_spec highest_peak, average_peak, peak_of_calls;
+    struct hp_column_spec net;
+    struct hp_column_spec other_peak, other_net; /* those of the other section: only on request */
 };
 
+/* `of` is what is requested, `live` what peaks count: "bytes" and "usable_bytes", "count" and "blocks". */
+#define COLUMNS(of, live, live_word, Live_word, about_size, about_share, unit, average_unit)                       \
+    .average = HP_COLUMN(false, false, "avg_" of, "Avg", average_unit, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,          \
+                         "total_" of " divided by calls.", .shown_by = TOTAL_FIRST),                               \
+    .size = HP_COLUMN(true, true, "_" of, "", unit, HP_COLUMN_SHOWN, about_size, .shown_by = TOTAL_FIRST),         \
+    .total = HP_COLUMN(false, false, "total_" of, "Total", unit, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,                 \
+                       "own_" of " or, if alloc is cumulative, all_" of "."),                                      \
+    .share = HP_COLUMN(false, false, "percent_total", "% Total", PERCENT,                                          \
+                       HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, about_share),                           \
+    .average_peak = HP_COLUMN(true, false, "avg_peak_" live, "Avg Peak", average_unit, HP_COLUMN_SHOWN,            \
+                              "Average peak over all calls; within 0.8 percent.", .shown_by = PEAK_FIRST),         \
+    .peak_of_calls = HP_COLUMN(true, true, "_peak_" live, " Peak", unit, HP_COLUMN_SHOWN, .shown_by = PEAK_FIRST), \
+    .highest_peak = HP_COLUMN(true, false, "peak_" live, "Peak", unit, HP_COLUMN_SHOWN,                            \
+                              "The highest peak of any call: the most " live_word                                  \
+                              " live at once, callees included, beyond those live when the call began."),          \
+    .net = HP_COLUMN(true, false, "net_" live, "Net", SIGNED_##unit, HP_COLUMN_SHOWN,                              \
+                     Live_word " that its calls left behind: allocated minus freed, callees included; recursive "  \
+                               "calls count once.")
+
 static const struct kind bytes_kind = {
+    .is_bytes = true,
     .own = HP_ALLOC_OWN_BYTES,
     .all = HP_ALLOC_ALL_BYTES,
     .peak = HP_ALLOC_PEAK_BYTES,
-    .total_key = "total_bytes",
-    .peak_key = "peak_usable_bytes",
     .exclusive = "Allocated bytes by function, without measured callees",
     .cumulative = "Allocated bytes by function, including callees",
     .highest = "Peak live bytes during a call, by function",
+    COLUMNS("bytes", "usable_bytes", "bytes", "Bytes", "A percentile of the bytes that one call requested.",
+            "Percent of all bytes that the run allocated.", BYTES, BYTES),
+    .other_peak = HP_COLUMN(true, false, "peak_blocks", "Peak Blocks", COUNT, 0),
+    .other_net = HP_COLUMN(true, false, "net_blocks", "Net Blocks", SIGNED_COUNT, 0),
 };
 
 static const struct kind count_kind = {
     .own = HP_ALLOC_OWN_COUNT,
     .all = HP_ALLOC_ALL_COUNT,
     .peak = HP_ALLOC_PEAK_BLOCKS,
-    .total_key = "total_count",
-    .peak_key = "peak_blocks",
     .exclusive = "Allocations by function, without measured callees",
     .cumulative = "Allocations by function, including callees",
     .highest = "Peak live blocks during a call, by function",
+    COLUMNS("count", "blocks", "blocks", "Blocks", "A percentile of the number of allocations of one call.",
+            "Percent of all allocations of the run.", COUNT, NUMBER),
+    .other_peak = HP_COLUMN(true, false, "peak_usable_bytes", "Peak Bytes", BYTES, 0),
+    .other_net = HP_COLUMN(true, false, "net_usable_bytes", "Net Bytes", SIGNED_BYTES, 0),
 };
 
 /* A future row. */
@@ -99,7 +127,7 @@ static bool describe(struct view *view)
 {
     struct hotpath_section *section = view->section;
     const bool is_peak_first = view->is_peak_first;
-    const char *usual = is_peak_first ? view->kind->peak_key : view->kind->total_key;
+    const char *usual = is_peak_first ? view->kind->highest_peak.key : view->kind->total.key;
     const uint32_t facts =
         (is_peak_first ? PEAK_FIRST : TOTAL_FIRST) | (view->allocs->has_peak_blocks ? HAS_PEAK_BLOCKS : 0u);
     if (!hp_section_begin(view->results, section, view, facts, usual, is_peak_first ? NULL : "percent_total"))
@@ -113,7 +141,7 @@ static bool describe(struct view *view)
 static uint64_t measure_of(const struct view *view, const struct hp_site_allocs *allocs)
 {
     const bool is_all = view->results->settings->show.alloc_cumulative;
-    if (view->kind == &bytes_kind)
+    if (view->kind->is_bytes)
         return is_all ? allocs->all_bytes : allocs->own_bytes;
     return is_all ? allocs->all_count : allocs->own_count;
 }
@@ -193,7 +221,7 @@ static int compare_entries(const void *a, const void *b)
 static void set_whole(struct view *view)
 {
     const struct hp_alloc_totals *totals = &view->allocs->totals;
-    view->whole = view->kind == &bytes_kind ? totals->bytes : totals->count;
+    view->whole = view->kind->is_bytes ? totals->bytes : totals->count;
     view->section->percent_of = "allocated";
     if (!view->results->settings->show.exclude_wrapper)
         return;
@@ -266,8 +294,8 @@ static bool has_distribution(const struct entry *entry)
 
 static struct hp_cell average_cell(const struct view *view, double average)
 {
-    return view->kind == &count_kind ? (struct hp_cell){.has_value = true, .number = average}
-                                     : (struct hp_cell){.has_value = true, .count = hp_units_round(average)};
+    return !view->kind->is_bytes ? (struct hp_cell){.has_value = true, .number = average}
+                                 : (struct hp_cell){.has_value = true, .count = hp_units_round(average)};
 }
 
 static struct hp_cell average_of(const struct view *view, const struct entry *entry)
@@ -289,9 +317,6 @@ static struct hp_cell percentile_of(const struct entry *entry, const struct hp_d
     const bool has_value = entry->allocs.calls == 0 || hp_durations_percentile(values, percentile, &value);
     return (struct hp_cell){.has_value = has_value, .count = hp_units_round(value)};
 }
-
-/* Of a section that is only described. */
-static const struct view usual_order;
 
 static void begin_row(struct hp_fields *to, const struct view *view, const struct entry *entry)
 {
@@ -333,126 +358,69 @@ static void put_site(struct hp_fields *to, const struct entry *entry)
                 0);
 }
 
-static void put_bytes_of_calls(struct hp_fields *to, const struct view *view, const struct entry *entry)
+static void put_sizes(struct hp_fields *to, const struct view *view, const struct entry *entry)
 {
-    HP_FIELD(to, average_of(view, entry), "avg_bytes", "Avg", BYTES, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-             "total_bytes divided by calls.", .shown_by = TOTAL_FIRST);
-    HP_FIELD_FAMILY(to, percentile, has_distribution(entry), percentile_of(entry, view->sizes, percentile),
-                    "_bytes", "", BYTES, HP_COLUMN_SHOWN, "A percentile of the bytes that one call requested.",
-                    .shown_by = TOTAL_FIRST);
+    HP_FIELD_AS(to, &view->kind->average, true, average_of(view, entry));
+    HP_FIELD_FAMILY_AS(to, percentile, &view->kind->size, has_distribution(entry),
+                       percentile_of(entry, view->sizes, percentile));
 }
 
-static void put_bytes_peaks_of_calls(struct hp_fields *to, const struct view *view, const struct entry *entry)
+static void put_total(struct hp_fields *to, const struct view *view, const struct entry *entry)
 {
-    HP_FIELD_IF(to, has_distribution(entry), mean_peak(view, entry), "avg_peak_usable_bytes", "Avg Peak", BYTES,
-                HP_COLUMN_SHOWN, "Average peak over all calls; within 0.8 percent.", .shown_by = PEAK_FIRST);
-    HP_FIELD_FAMILY(to, percentile, has_distribution(entry), percentile_of(entry, view->peaks, percentile),
-                    "_peak_usable_bytes", " Peak", BYTES, HP_COLUMN_SHOWN, .shown_by = PEAK_FIRST);
+    HP_FIELD_AS(to, &view->kind->total, true, entry->total);
+    HP_FIELD_AS(to, &view->kind->share, true, hp_percent_of(entry->total, view->whole));
 }
 
-static void put_bytes_total(struct hp_fields *to, const struct view *view, const struct entry *entry)
+static void put_peaks(struct hp_fields *to, const struct view *view, const struct entry *entry)
 {
-    HP_FIELD(to, entry->total, "total_bytes", "Total", BYTES, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
-             "own_bytes or, if alloc is cumulative, all_bytes.");
-    HP_FIELD(to, hp_percent_of(entry->total, view->whole), "percent_total", "% Total", PERCENT,
-             HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, "Percent of all bytes that the run allocated.");
+    HP_FIELD_AS(to, &view->kind->average_peak, has_distribution(entry), mean_peak(view, entry));
+    HP_FIELD_FAMILY_AS(to, percentile, &view->kind->peak_of_calls, has_distribution(entry),
+                       percentile_of(entry, view->peaks, percentile));
 }
 
-static void put_bytes_peak(struct hp_fields *to, const struct entry *entry)
+static void put_peak(struct hp_fields *to, const struct view *view, const struct entry *entry)
 {
-    HP_FIELD_IF(to, entry->site != NULL, entry->allocs.max[HP_ALLOC_PEAK_BYTES], "peak_usable_bytes", "Peak", BYTES,
-                HP_COLUMN_SHOWN,
-                "The highest peak of any call: the most bytes live at once, callees included, beyond those live "
-                "when the call began.");
+    HP_FIELD_AS(to, &view->kind->highest_peak, entry->site != NULL, entry->allocs.max[view->kind->peak]);
 }
 
-static void bytes_fields(struct hp_fields *to, void *of, const void *about)
+static int64_t net_of(const struct entry *entry, bool is_bytes)
 {
-    const struct view *view = of != NULL ? of : &usual_order;
-    const struct entry *entry = about;
+    return is_bytes ? entry->allocs.net_bytes : entry->allocs.net_blocks;
+}
+
+static void put_fields(struct hp_fields *to, const struct view *view, const struct entry *entry)
+{
+    const struct kind *kind = view->kind, *other = kind->is_bytes ? &count_kind : &bytes_kind;
     begin_row(to, view, entry);
     if (view->is_peak_first) {
-        put_bytes_peaks_of_calls(to, view, entry);
-        put_bytes_peak(to, entry);
-        put_bytes_total(to, view, entry);
+        put_peaks(to, view, entry);
+        put_peak(to, view, entry);
+        put_total(to, view, entry);
     } else {
-        put_bytes_of_calls(to, view, entry);
-        put_bytes_total(to, view, entry);
-        put_bytes_peak(to, entry);
+        put_sizes(to, view, entry);
+        put_total(to, view, entry);
+        put_peak(to, view, entry);
     }
-    HP_FIELD_IF(
-        to, entry->site != NULL, entry->allocs.net_bytes, "net_usable_bytes", "Net", SIGNED_BYTES, HP_COLUMN_SHOWN,
-        "Bytes that its calls left behind: allocated minus freed, callees included; recursive calls count once.");
+    HP_FIELD_AS(to, &kind->net, entry->site != NULL, net_of(entry, kind->is_bytes));
     if (view->is_peak_first)
-        put_bytes_of_calls(to, view, entry);
+        put_sizes(to, view, entry);
     else
-        put_bytes_peaks_of_calls(to, view, entry);
+        put_peaks(to, view, entry);
     put_sums(to, entry);
-    HP_FIELD_IF(to, entry->site != NULL, entry->allocs.max[HP_ALLOC_PEAK_BLOCKS], "peak_blocks", "Peak Blocks",
-                COUNT, 0);
-    HP_FIELD_IF(to, entry->site != NULL, entry->allocs.net_blocks, "net_blocks", "Net Blocks", SIGNED_COUNT, 0);
+    HP_FIELD_AS(to, &kind->other_peak, entry->site != NULL, entry->allocs.max[other->peak]);
+    HP_FIELD_AS(to, &kind->other_net, entry->site != NULL, net_of(entry, other->is_bytes));
     put_site(to, entry);
 }
 
-static void put_count_of_calls(struct hp_fields *to, const struct view *view, const struct entry *entry)
+/* Without a view the section is only described, in its usual order. */
+static void bytes_fields(struct hp_fields *to, void *view, const void *entry)
 {
-    HP_FIELD(to, average_of(view, entry), "avg_count", "Avg", NUMBER, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-             "total_count divided by calls.", .shown_by = TOTAL_FIRST);
-    HP_FIELD_FAMILY(to, percentile, has_distribution(entry), percentile_of(entry, view->sizes, percentile),
-                    "_count", "", COUNT, HP_COLUMN_SHOWN, "A percentile of the number of allocations of one call.",
-                    .shown_by = TOTAL_FIRST);
+    put_fields(to, view != NULL ? view : &(const struct view){.kind = &bytes_kind}, entry);
 }
 
-static void put_count_peaks_of_calls(struct hp_fields *to, const struct view *view, const struct entry *entry)
+static void count_fields(struct hp_fields *to, void *view, const void *entry)
 {
-    HP_FIELD_IF(to, has_distribution(entry), mean_peak(view, entry), "avg_peak_blocks", "Avg Peak", NUMBER,
-                HP_COLUMN_SHOWN, "Average peak over all calls; within 0.8 percent.", .shown_by = PEAK_FIRST);
-    HP_FIELD_FAMILY(to, percentile, has_distribution(entry), percentile_of(entry, view->peaks, percentile),
-                    "_peak_blocks", " Peak", COUNT, HP_COLUMN_SHOWN, .shown_by = PEAK_FIRST);
-}
-
-static void put_count_total(struct hp_fields *to, const struct view *view, const struct entry *entry)
-{
-    HP_FIELD(to, entry->total, "total_count", "Total", COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
-             "own_count or, if alloc is cumulative, all_count.");
-    HP_FIELD(to, hp_percent_of(entry->total, view->whole), "percent_total", "% Total", PERCENT,
-             HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE, "Percent of all allocations of the run.");
-}
-
-static void put_count_peak(struct hp_fields *to, const struct entry *entry)
-{
-    HP_FIELD_IF(to, entry->site != NULL, entry->allocs.max[HP_ALLOC_PEAK_BLOCKS], "peak_blocks", "Peak", COUNT,
-                HP_COLUMN_SHOWN,
-                "The highest peak of any call: the most blocks live at once, callees included, beyond those live "
-                "when the call began.");
-}
-
-static void count_fields(struct hp_fields *to, void *of, const void *about)
-{
-    const struct view *view = of != NULL ? of : &usual_order;
-    const struct entry *entry = about;
-    begin_row(to, view, entry);
-    if (view->is_peak_first) {
-        put_count_peaks_of_calls(to, view, entry);
-        put_count_peak(to, entry);
-        put_count_total(to, view, entry);
-    } else {
-        put_count_of_calls(to, view, entry);
-        put_count_total(to, view, entry);
-        put_count_peak(to, entry);
-    }
-    HP_FIELD_IF(
-        to, entry->site != NULL, entry->allocs.net_blocks, "net_blocks", "Net", SIGNED_COUNT, HP_COLUMN_SHOWN,
-        "Blocks that its calls left behind: allocated minus freed, callees included; recursive calls count once.");
-    if (view->is_peak_first)
-        put_count_of_calls(to, view, entry);
-    else
-        put_count_peaks_of_calls(to, view, entry);
-    put_sums(to, entry);
-    HP_FIELD_IF(to, entry->site != NULL, entry->allocs.max[HP_ALLOC_PEAK_BYTES], "peak_usable_bytes", "Peak Bytes",
-                BYTES, 0);
-    HP_FIELD_IF(to, entry->site != NULL, entry->allocs.net_bytes, "net_usable_bytes", "Net Bytes", SIGNED_BYTES, 0);
-    put_site(to, entry);
+    put_fields(to, view != NULL ? view : &(const struct view){.kind = &count_kind}, entry);
 }
 
 static void totals(struct hp_fields *to, void *view, const void *about)
@@ -525,7 +493,7 @@ static bool set_summary(struct view *view)
     struct hp_text line;
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_string(&line, "Total: ");
-    if (view->kind == &bytes_kind)
+    if (view->kind->is_bytes)
         say_bytes(&line, view->allocs);
     else
         say_count(&line, view->allocs);
@@ -553,7 +521,7 @@ static bool note_earlier(struct view *view)
     char bytes[LINE_BYTES];
     struct hp_text line;
     hp_text_init(&line, bytes, sizeof bytes);
-    if (view->kind == &bytes_kind)
+    if (view->kind->is_bytes)
         hp_units_bytes(&line, view->allocs->earlier_bytes);
     else
         put_count(&line, view->allocs->earlier_blocks, " block", " blocks");
@@ -579,11 +547,11 @@ static bool note_unknown(struct view *view)
 static bool add_notes(struct view *view)
 {
     struct hotpath_section *section = view->section;
-    const uint64_t earlier = view->kind == &bytes_kind ? view->allocs->earlier_bytes : view->allocs->earlier_blocks;
+    const uint64_t earlier = view->kind->is_bytes ? view->allocs->earlier_bytes : view->allocs->earlier_blocks;
     hp_section_note_sites(view->results, section, "calls",
                           HP_OUTSIDE " was allocated outside of measured functions");
     if (section->row_count > 0)
-        hp_section_note(section, view->kind == &bytes_kind
+        hp_section_note(section, view->kind->is_bytes
                                      ? "Total is in requested bytes; Peak (the highest of any call) and Net "
                                        "(allocated minus freed) are in usable bytes, callees included"
                                      : "Peak (the highest of any call) and Net (allocated minus freed) include "
@@ -592,7 +560,7 @@ static bool add_notes(struct view *view)
         hp_section_note(section, "% Total is the share of the sum of all rows, without the main function");
     if (!note_unknown(view) || (earlier > 0 && !note_earlier(view)))
         return false;
-    return view->kind != &bytes_kind || view->allocs->peak_error == 0 || note_peak(view);
+    return !view->kind->is_bytes || view->allocs->peak_error == 0 || note_peak(view);
 }
 
 /* "... by each function, thread by thread." */
@@ -615,8 +583,7 @@ static bool set_description(struct view *view)
 
 static bool has_data(const struct hotpath_results *results) { return hp_run_has_allocs(&results->model->run); }
 
-static struct view *make_view(struct hotpath_results *results, struct hotpath_section *section,
-                              const struct kind *kind)
+static struct view *make_view(struct hotpath_results *results, struct hotpath_section *section)
 {
     struct view *view = hp_arena_take(results->model->arena, sizeof *view);
     if (view == NULL ||
@@ -624,7 +591,7 @@ static struct view *make_view(struct hotpath_results *results, struct hotpath_se
         return NULL;
     *view = (struct view){.results = results,
                           .section = section,
-                          .kind = kind,
+                          .kind = section->type == &hp_section_alloc_bytes ? &bytes_kind : &count_kind,
                           .profile = hp_results_profile_of_rows(results),
                           .allocs = hp_model_allocs(results->model),
                           .is_peak_first = is_peak(results->settings->show.alloc_metric)};
@@ -634,9 +601,9 @@ static struct view *make_view(struct hotpath_results *results, struct hotpath_se
                                                                                                        : NULL;
 }
 
-static bool fill(struct hotpath_results *results, struct hotpath_section *section, const struct kind *kind)
+static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
-    struct view *view = make_view(results, section, kind);
+    struct view *view = make_view(results, section);
     if (view == NULL || !set_description(view) || !describe(view) || !gather(view))
         return false;
     if (!has_data(results)) {
@@ -654,43 +621,16 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
            add_notes(view);
 }
 
-static bool fill_bytes(struct hotpath_results *results, struct hotpath_section *section)
-{
-    return fill(results, section, &bytes_kind);
-}
-
-static bool fill_count(struct hotpath_results *results, struct hotpath_section *section)
-{
-    return fill(results, section, &count_kind);
-}
-
-#define ABOUT                                                                                                      \
-    "The exclusive totals of all rows add up to the totals. These are absent if no allocations were recorded."
-#define ABOUT_ROW                                                                                                  \
-    "A function and what its calls allocated; calls that allocated nothing count as zeros. The row <outside> has " \
-    "what was allocated outside of measured functions: it has no calls and no peak."
-
-const struct hp_section_type hp_section_alloc_bytes = {.name = "alloc-bytes",
-                                                       .in_brief = HP_BRIEF_LINE,
-                                                       .group = "alloc",
-                                                       .is_usual = is_bytes,
-                                                       .is_left_out_empty = true,
-                                                       .has_data = has_data,
-                                                       .fill = fill_bytes,
-                                                       .fields = bytes_fields,
-                                                       .totals = totals,
-                                                       .about = ABOUT,
-                                                       .about_row = ABOUT_ROW,
-                                                       .always = "order"};
-const struct hp_section_type hp_section_alloc_count = {.name = "alloc-count",
-                                                       .in_brief = HP_BRIEF_LINE,
-                                                       .group = "alloc",
-                                                       .is_usual = is_count,
-                                                       .is_left_out_empty = true,
-                                                       .has_data = has_data,
-                                                       .fill = fill_count,
-                                                       .fields = count_fields,
-                                                       .totals = totals,
-                                                       .about = ABOUT,
-                                                       .about_row = ABOUT_ROW,
-                                                       .always = "order"};
+#define SECTION(name_, is_usual_, fields_)                                                                         \
+    {                                                                                                              \
+        .name = (name_), .in_brief = HP_BRIEF_LINE, .group = "alloc", .is_usual = (is_usual_),                     \
+        .is_left_out_empty = true, .has_data = has_data, .fill = fill, .fields = (fields_), .totals = totals,      \
+        .about = "The exclusive totals of all rows add up to the totals. These are absent if no allocations were " \
+                 "recorded.",                                                                                      \
+        .about_row = "A function and what its calls allocated; calls that allocated nothing count as zeros. The "  \
+                     "row <outside> has what was allocated outside of measured functions: it has no calls and no " \
+                     "peak.",                                                                                      \
+        .always = "order"                                                                                          \
+    }
+const struct hp_section_type hp_section_alloc_bytes = SECTION("alloc-bytes", is_bytes, bytes_fields);
+const struct hp_section_type hp_section_alloc_count = SECTION("alloc-count", is_count, count_fields);

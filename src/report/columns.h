@@ -125,25 +125,33 @@ void hp_fields_list(hp_put_fields *fields, void *view, struct hp_column_list *re
 /* A column for each requested percentile, which is in the variable `percentile`. */
 #define HP_FIELD_FAMILY(to, percentile, condition, value, key_, title_, unit_, ...)                                \
     do {                                                                                                           \
-        static const struct hp_column_spec spec_ = HP_FIELD_SPEC_(true, true, key_, title_, unit_, __VA_ARGS__);   \
-        for (uint32_t at_ = 0, count_ = hp_fields_begin_family(to, &spec_); at_ < count_; at_++) {                 \
-            const double percentile = hp_fields_percentile(to, at_);                                               \
-            struct hp_cell *cell_ = hp_fields_next_cell(to);                                                       \
-            if (cell_ != NULL && (condition))                                                                      \
-                HP_FIELD_SET_(to, cell_, &spec_, value);                                                           \
-        }                                                                                                          \
+        static const struct hp_column_spec spec_ = HP_COLUMN(true, true, key_, title_, unit_, __VA_ARGS__);        \
+        HP_FIELD_FAMILY_AS(to, percentile, &spec_, condition, value);                                              \
     } while (0)
 
 #define HP_FIELD_(to, is_conditional_, condition, value, key_, title_, unit_, ...)                                 \
     do {                                                                                                           \
         static const struct hp_column_spec spec_ =                                                                 \
-            HP_FIELD_SPEC_(is_conditional_, false, key_, title_, unit_, __VA_ARGS__);                              \
-        struct hp_cell *cell_ = hp_fields_begin(to, &spec_);                                                       \
-        if (cell_ != NULL && (condition))                                                                          \
-            HP_FIELD_SET_(to, cell_, &spec_, value);                                                               \
+            HP_COLUMN(is_conditional_, false, key_, title_, unit_, __VA_ARGS__);                                   \
+        HP_FIELD_AS(to, &spec_, condition, value);                                                                 \
     } while (0)
 
-#define HP_FIELD_SPEC_(is_conditional_, is_family_, key_, title_, unit_, ...)                                      \
+/* The same where a table has the columns, made with HP_COLUMN: for sections that differ only in words and units. */
+#define HP_FIELD_AS(to, spec, condition, value)                                                                    \
+    do {                                                                                                           \
+        struct hp_cell *cell_ = hp_fields_begin(to, spec);                                                         \
+        if (cell_ != NULL && (condition))                                                                          \
+            HP_FIELD_SET_(to, cell_, spec, value);                                                                 \
+    } while (0)
+#define HP_FIELD_FAMILY_AS(to, percentile, spec, condition, value)                                                 \
+    for (uint32_t at_ = 0, count_ = hp_fields_begin_family(to, spec); at_ < count_; at_++) {                       \
+        const double percentile = hp_fields_percentile(to, at_);                                                   \
+        struct hp_cell *cell_ = hp_fields_next_cell(to);                                                           \
+        if (cell_ != NULL && (condition))                                                                          \
+            HP_FIELD_SET_(to, cell_, spec, value);                                                                 \
+    }
+
+#define HP_COLUMN(is_conditional_, is_family_, key_, title_, unit_, ...)                                           \
     {                                                                                                              \
         .is_conditional = (is_conditional_), .is_family = (is_family_), .key = (key_), .title = (title_),          \
         .unit = HOTPATH_UNIT_##unit_, .traits = __VA_ARGS__                                                        \
