@@ -37,9 +37,8 @@ struct line {
 struct history {
     struct hp_arena *arena;
     struct hp_model *model;
-    uint64_t *moments; /* steps + 1, since the run began */
-    size_t steps;
-    bool is_of_one; /* moments are those of its samples */
+    uint64_t *moments;
+    struct hp_run_steps steps;
     struct line *first, **last;
     bool has_memory;
 };
@@ -49,10 +48,13 @@ struct history {
 static void set_moments_of(struct history *history, const struct hp_run_axis *axis)
 {
     const uint64_t shift = hp_less(axis->axis.header.start_ns, history->model->run.start_ns);
-    history->is_of_one = true;
-    history->steps = axis->axis.header.used < MOST_STEPS ? axis->axis.header.used : MOST_STEPS;
+    history->steps = (struct hp_run_steps){
+        .moments = history->moments,
+        .count = axis->axis.header.used < MOST_STEPS ? axis->axis.header.used : MOST_STEPS,
+        .are_slots = true,
+    };
     history->moments[0] = shift;
-    for (uint32_t slot = 0; slot < history->steps; slot++)
+    for (uint32_t slot = 0; slot < history->steps.count; slot++)
         history->moments[slot + 1] = shift + hp_axis_value(&axis->axis, axis->moments, slot);
 }
 
@@ -60,9 +62,10 @@ static void set_equal_moments(struct history *history)
 {
     const uint64_t whole = hp_run_elapsed_ns(&history->model->run);
     const uint64_t steps = whole / HP_AXIS_FIRST_SLOT_NS;
-    history->steps = steps < 1 ? 1 : steps < MOST_STEPS ? (size_t)steps : MOST_STEPS;
-    for (size_t at = 0; at <= history->steps; at++)
-        history->moments[at] = (uint64_t)((double)whole * (double)at / (double)history->steps);
+    const size_t count = steps < 1 ? 1 : steps < MOST_STEPS ? (size_t)steps : MOST_STEPS;
+    history->steps = (struct hp_run_steps){.moments = history->moments, .count = count};
+    for (size_t at = 0; at <= count; at++)
+        history->moments[at] = (uint64_t)((double)whole * (double)at / (double)count);
 }
 
 /* ------------------------------------------------------------------------------------------------ lines */
@@ -85,8 +88,8 @@ static struct line *add_line(struct history *history, const struct line *about)
     struct line *line = hp_arena_take(history->arena, sizeof *line);
     if (line != NULL) {
         *line = *about;
-        line->values = hp_arena_take_array(history->arena, history->steps, sizeof line->values[0]);
-        line->beside = hp_arena_take_array(history->arena, history->steps, sizeof line->beside[0]);
+        line->values = hp_arena_take_array(history->arena, history->steps.count, sizeof line->values[0]);
+        line->beside = hp_arena_take_array(history->arena, history->steps.count, sizeof line->beside[0]);
     }
     if (line == NULL || line->values == NULL || line->beside == NULL) {
         history->has_memory = false;
@@ -107,29 +110,6 @@ static struct line *line_of(struct history *history, const struct line *about)
     return add_line(history, about);
 }
 
-/* -------------------------------------------------------------------------------------------- counters */
-
-static void add_counter(const struct history *history, const struct hp_run_axis *axis, uint32_t place,
-                        const struct hp_axis_series *series, double unit, double *values)
-{
-    uint64_t before = hp_run_axis_value_at(axis, place, series->first, history->moments[0]);
-    for (size_t step = 0; step < history->steps; step++) {
-        const uint64_t after = hp_run_axis_value_at(axis, place, series->first, history->moments[step + 1]);
-        values[step] += ((double)after - (double)before) * unit;
-        before = after;
-    }
-}
-
-static void add_level(const struct history *history, const struct hp_run_axis *axis, uint32_t place, double *values)
-{
-    for (size_t step = 0; step < history->steps && history->moments[step] < axis->end_ns; step++) {
-        const uint64_t end = history->moments[step + 1] > 0 ? history->moments[step + 1] - 1 : 0;
-        const uint64_t from = history->is_of_one ? step : hp_run_axis_slot_at(axis, history->moments[step]);
-        const uint64_t to = history->is_of_one ? step : hp_run_axis_slot_at(axis, end);
-        values[step] += (double)hp_axis_highest(&axis->axis, place, from, to);
-    }
-}
-
 static void add_series(struct history *history, const struct hp_run_axis *axis, uint32_t place,
                        const struct hp_axis_series *series)
 {
@@ -146,14 +126,8 @@ static void add_series(struct history *history, const struct hp_run_axis *axis, 
     struct line *line = line_of(history, &about);
     if (line == NULL)
         return;
-    if (hp_axis_is_level(series->kind))
-        add_level(history, axis, place, line->values);
-    else
-        add_counter(history, axis, place, series,
-                    series->kind == HP_AXIS_SITE_TICKS || series->kind == HP_AXIS_SITE_SELF
-                        ? history->model->run.ns_per_tick
-                        : 1,
-                    line->values);
+    const bool is_in_ticks = series->kind == HP_AXIS_SITE_TICKS || series->kind == HP_AXIS_SITE_SELF;
+    hp_run_axis_add(axis, place, &history->steps, is_in_ticks ? history->model->run.ns_per_tick : 1, line->values);
 }
 
 /* Adds the waits at each place of the session. */
@@ -161,7 +135,6 @@ static void add_waits(struct history *history, const struct hp_run_axis *axis)
 {
     const struct hp_profile *profile = history->model->profile;
     struct hp_walk walk = {0};
-    struct hp_axis_series series;
     struct line about = {.kind = HP_AXIS_PLACE};
     while (hp_snapshot_next_wait(history->model->run.sessions[axis->session], &walk, &about.wait)) {
         const uint32_t place = hp_axis_find(&axis->axis, HP_AXIS_PLACE, walk.index);
@@ -173,10 +146,8 @@ static void add_waits(struct history *history, const struct hp_run_axis *axis)
         struct line *line = add_line(history, &about);
         if (line == NULL)
             return;
-        if (hp_axis_series(&axis->axis, place, &series))
-            add_counter(history, axis, place, &series, 1, line->values);
-        if (beside < HP_AXIS_SERIES && hp_axis_series(&axis->axis, beside, &series))
-            add_counter(history, axis, beside, &series, 1, line->beside);
+        hp_run_axis_add(axis, place, &history->steps, 1, line->values);
+        hp_run_axis_add(axis, beside, &history->steps, 1, line->beside);
     }
 }
 
@@ -251,9 +222,9 @@ static void put_line(struct hp_json *json, const struct history *history, const 
         hp_json_put_string(json, "name", line->name != NULL ? line->name : "");
         hp_json_put_u64(json, "tid", line->id);
     }
-    put_steps(json, "steps", line->values, history->steps);
+    put_steps(json, "steps", line->values, history->steps.count);
     if (line->kind == HP_AXIS_PLACE)
-        put_steps(json, "beside", line->beside, history->steps);
+        put_steps(json, "beside", line->beside, history->steps.count);
     hp_json_end_object(json);
 }
 
@@ -286,7 +257,7 @@ static void put_history(struct hp_json *json, const struct history *history)
     put_idleness(json);
     hp_json_key(json, "moments_ns");
     hp_json_begin_array(json);
-    for (size_t at = 0; at <= history->steps; at++)
+    for (size_t at = 0; at <= history->steps.count; at++)
         hp_json_u64(json, history->moments[at]);
     hp_json_end_array(json);
     hp_json_key(json, "lines");
@@ -309,10 +280,8 @@ bool hp_page_put_history(struct hp_json *json, struct hp_model *model)
     for (uint32_t at = 0; history.has_memory && at < model->run.count; at++)
         if (hp_run_axis_read(&axis, &model->run, at, bytes) && ++sessions == 1)
             set_moments_of(&history, &axis);
-    if (sessions > 1) {
-        history.is_of_one = false;
+    if (sessions > 1)
         set_equal_moments(&history);
-    }
     for (uint32_t at = 0; sessions > 0 && history.has_memory && at < model->run.count; at++)
         if (hp_run_axis_read(&axis, &model->run, at, bytes))
             add_session(&history, &axis);

@@ -31,7 +31,8 @@ bool hp_run_axis_read(struct hp_run_axis *axis, const struct hp_run *run, uint32
     return axis->moments < HP_AXIS_SERIES;
 }
 
-uint64_t hp_run_axis_value_at(const struct hp_run_axis *axis, uint32_t place, uint32_t first, uint64_t run_ns)
+/* `first` is the first slot of the series. */
+static uint64_t value_at(const struct hp_run_axis *axis, uint32_t place, uint32_t first, uint64_t run_ns)
 {
     const uint64_t since = hp_less(axis->run_start_ns + run_ns, axis->axis.header.start_ns);
     return hp_axis_value_at(&axis->axis, axis->moments, place, first, run_ns >= axis->end_ns ? UINT64_MAX : since);
@@ -43,11 +44,45 @@ uint64_t hp_run_axis_slot_at(const struct hp_run_axis *axis, uint64_t run_ns)
     return hp_less(axis->run_start_ns + run_ns, header->start_ns) / header->slot_ns;
 }
 
-uint64_t hp_run_axis_gain(const struct hp_run_axis *axis, uint32_t place, uint32_t first, uint64_t from_ns,
-                          uint64_t to_ns)
+uint64_t hp_run_axis_gain(const struct hp_run_axis *axis, uint32_t place, uint64_t from_ns, uint64_t to_ns)
 {
-    return hp_less(hp_run_axis_value_at(axis, place, first, to_ns),
-                   hp_run_axis_value_at(axis, place, first, from_ns));
+    struct hp_axis_series series;
+    return hp_axis_series(&axis->axis, place, &series)
+               ? hp_less(value_at(axis, place, series.first, to_ns), value_at(axis, place, series.first, from_ns))
+               : 0;
+}
+
+/* The maximum of a level in a step. */
+static uint64_t highest_in(const struct hp_run_axis *axis, uint32_t place, const struct hp_run_steps *steps,
+                           size_t step)
+{
+    const uint64_t from = hp_run_axis_slot_at(axis, steps->moments[step]), used = axis->axis.header.used;
+    const bool has_ended = steps->moments[step] >= axis->end_ns;
+    if (steps->moments[step + 1] == 0 || (has_ended && (from >= used || !steps->are_live)))
+        return 0;
+    if (steps->are_slots || (steps->are_live && from >= used))
+        return hp_axis_value(&axis->axis, place, (uint32_t)(steps->are_slots ? step : used - 1));
+    return hp_axis_highest(&axis->axis, place, from, hp_run_axis_slot_at(axis, steps->moments[step + 1] - 1));
+}
+
+bool hp_run_axis_add(const struct hp_run_axis *axis, uint32_t place, const struct hp_run_steps *steps, double unit,
+                     double *values)
+{
+    struct hp_axis_series series;
+    if (!hp_axis_series(&axis->axis, place, &series))
+        return false;
+    const bool is_level = hp_axis_is_level(series.kind);
+    uint64_t before = value_at(axis, place, series.first, steps->moments[0]);
+    for (size_t step = 0; step < steps->count; step++) {
+        if (is_level) {
+            values[step] += (double)highest_in(axis, place, steps, step);
+            continue;
+        }
+        const uint64_t after = value_at(axis, place, series.first, steps->moments[step + 1]);
+        values[step] += ((double)after - (double)before) * unit;
+        before = after;
+    }
+    return true;
 }
 
 /* ---------------------------------------------------------------------------------------------------------- run */

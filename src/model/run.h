@@ -70,8 +70,8 @@ enum hp_snapshot_state hp_run_state(const struct hp_run *run);
 /* ----------------------------------------------------------------------------------------------------- run axis */
 
 /*
- * The time axis of one session of a run: what its counters were at any time since the run began. Stretches of a
- * run, the console and the page read counters by these rules, so they show the same numbers.
+ * The time axis of one session of a run: what its counters were at any time since the run began. Time ranges
+ * of a run, the console and the page read it by these rules, so they show the same numbers.
  */
 
 struct hp_run_axis {
@@ -85,17 +85,28 @@ struct hp_run_axis {
 /* Reads it into HP_AXIS_BYTES bytes of the caller, before the run is cut. False: the session has none. */
 bool hp_run_axis_read(struct hp_run_axis *axis, const struct hp_run *run, uint32_t session, void *bytes);
 
-/*
- * The value of the counter at index `place`, at a time since the run began. At the end it is what was written last,
- * even if that was later than the last sample. `first` is the first slot of the series.
- */
-uint64_t hp_run_axis_value_at(const struct hp_run_axis *axis, uint32_t place, uint32_t first, uint64_t run_ns);
-
 /* The slot of a time since the run began; it may not be used yet. */
 uint64_t hp_run_axis_slot_at(const struct hp_run_axis *axis, uint64_t run_ns);
 
-/* By how much a counter rose between two such times. */
-uint64_t hp_run_axis_gain(const struct hp_run_axis *axis, uint32_t place, uint32_t first, uint64_t from_ns,
-                          uint64_t to_ns);
+/*
+ * By how much the counter at index `place` rose between two such times. At the end it is what was written last,
+ * even if that was later than the last sample.
+ */
+uint64_t hp_run_axis_gain(const struct hp_run_axis *axis, uint32_t place, uint64_t from_ns, uint64_t to_ns);
+
+/* Times of a run, in order: a step lies between one and the next. */
+struct hp_run_steps {
+    const uint64_t *moments; /* `count` + 1, since the run began */
+    size_t count;
+    bool are_slots; /* the moments are those of the last samples of an axis' slots */
+    bool are_live;  /* the current slot may not have begun: levels keep their last values until the end */
+};
+
+/*
+ * Adds the series at index `place` to a value per step: the increase of a counter, times `unit`, or the maximum of
+ * a level. False: there is no such series.
+ */
+bool hp_run_axis_add(const struct hp_run_axis *axis, uint32_t place, const struct hp_run_steps *steps, double unit,
+                     double *values);
 
 #endif

@@ -51,8 +51,7 @@ static void add_to_site(const struct cutting *cutting, const struct hp_axis_seri
 static void add_series(struct cutting *cutting, uint32_t place, const struct hp_axis_series *series)
 {
     struct hp_time_range_waits *waits = &cutting->range->waits[cutting->axis.session];
-    const uint64_t amount =
-        hp_run_axis_gain(&cutting->axis, place, series->first, cutting->range->from_ns, cutting->range->to_ns);
+    const uint64_t amount = hp_run_axis_gain(&cutting->axis, place, cutting->range->from_ns, cutting->range->to_ns);
     switch ((enum hp_axis_kind)series->kind) {
     case HP_AXIS_SITE_CALLS:
     case HP_AXIS_SITE_TICKS:

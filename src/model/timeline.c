@@ -13,9 +13,7 @@
 struct reading {
     struct hp_arena *arena;
     const struct hp_profile *profile;
-    const struct hp_axis *axis;
     struct hp_timeline *timeline;
-    uint32_t session;
 };
 
 bool hp_line_is_share(const struct hp_line *line)
@@ -57,29 +55,33 @@ static bool is_of_site(uint32_t kind) { return kind == HP_AXIS_SITE_CALLS || kin
 /* The others are for time ranges (time_range.h). */
 static bool is_line(uint32_t kind) { return kind <= HP_AXIS_SITE_TICKS; }
 
-static uint32_t end_of(const struct hp_timeline *timeline) { return timeline->from + timeline->slots; }
+/* The increase of a counter in a slot of the axis. */
+static uint64_t gain_of(const struct hp_timeline *timeline, uint32_t place, uint32_t slot)
+{
+    const struct hp_axis *axis = &timeline->axis.axis;
+    return hp_less(hp_axis_value(axis, place, slot), slot > 0 ? hp_axis_value(axis, place, slot - 1) : 0);
+}
 
 /*
  * Time between the last two samples, if the last slot has more than its own sample: what came until the end
  * (hp_axis_amend).
  */
-static uint64_t since_last(const struct reading *reading, uint32_t kind, uint32_t slot)
+static uint64_t since_last(const struct hp_timeline *timeline, uint32_t kind, uint32_t slot)
 {
     const bool is_amended =
-        slot > 0 && slot + 1 == reading->axis->header.used && (is_of_site(kind) || kind == HP_AXIS_WAIT);
-    return is_amended ? hp_less(hp_axis_value(reading->axis, reading->timeline->moments, slot),
-                                hp_axis_value(reading->axis, reading->timeline->moments, slot - 1))
-                      : 0;
+        slot > 0 && slot + 1 == timeline->axis.axis.header.used && (is_of_site(kind) || kind == HP_AXIS_WAIT);
+    return is_amended ? gain_of(timeline, timeline->axis.moments, slot) : 0;
 }
 
 /* The increase of a counter in a slot, per time covered: the latest slot may have begun with its only sample. */
-static double speed(const struct reading *reading, const struct hp_line *line, uint64_t gained, uint32_t slot)
+static double speed(const struct reading *reading, const struct hp_line *line, uint32_t slot)
 {
-    const struct hp_axis_header *header = &reading->axis->header;
+    const uint64_t gained = gain_of(reading->timeline, line->place, slot);
+    const struct hp_axis_header *header = &reading->timeline->axis.axis.header;
     const uint64_t begin = header->start_ns + slot * header->slot_ns;
     const uint64_t in_it = slot + 1 == header->used ? hp_less(header->latest_ns, begin) : header->slot_ns;
     const uint64_t at_least = in_it > HP_AXIS_FIRST_SLOT_NS ? in_it : HP_AXIS_FIRST_SLOT_NS;
-    const uint64_t sampled = since_last(reading, line->kind, slot);
+    const uint64_t sampled = since_last(reading->timeline, line->kind, slot);
     const double ns = (double)(sampled > at_least           ? sampled
                                : at_least < header->slot_ns ? at_least
                                                             : header->slot_ns);
@@ -91,15 +93,14 @@ static double speed(const struct reading *reading, const struct hp_line *line, u
 }
 
 /* The first value of a counter is a level, not a rate, unless it counts from the start. */
-static void fill_values(const struct reading *reading, struct hp_line *line, uint32_t place)
+static void fill_values(const struct reading *reading, struct hp_line *line)
 {
-    const uint32_t from = reading->timeline->from, end = end_of(reading->timeline);
+    const struct hp_timeline *timeline = reading->timeline;
     const bool is_level = hp_axis_is_level(line->kind);
     double sum = 0;
-    for (uint32_t slot = from + line->first; slot < end; slot++) {
-        const uint64_t value = hp_axis_value(reading->axis, place, slot);
-        const uint64_t before = slot > 0 ? hp_axis_value(reading->axis, place, slot - 1) : 0;
-        const double shown = is_level ? (double)value : speed(reading, line, hp_less(value, before), slot);
+    for (uint32_t slot = timeline->from + line->first; slot < timeline->from + timeline->slots; slot++) {
+        const double shown =
+            is_level ? (double)hp_axis_value(&timeline->axis.axis, line->place, slot) : speed(reading, line, slot);
         line->values[line->count++] = shown;
         line->highest = shown > line->highest ? shown : line->highest;
         line->last = shown;
@@ -111,17 +112,13 @@ static void fill_values(const struct reading *reading, struct hp_line *line, uin
 double hp_timeline_gain(const struct hp_timeline *timeline, const struct hp_run *run, const struct hp_line *line,
                         uint32_t slot)
 {
-    const uint32_t at = timeline->from + slot;
-    const uint64_t before = at > 0 ? hp_axis_value(&timeline->axis, line->place, at - 1) : 0;
-    const uint64_t gained = hp_less(hp_axis_value(&timeline->axis, line->place, at), before);
+    const uint64_t gained = gain_of(timeline, line->place, timeline->from + slot);
     return line->kind == HP_AXIS_SITE_TICKS ? hp_run_ns(run, gained) : (double)gained;
 }
 
 uint64_t hp_timeline_timestamp(const struct hp_timeline *timeline, uint32_t slot)
 {
-    const uint64_t at = timeline->from + slot;
-    return timeline->moments < HP_AXIS_SERIES ? hp_axis_value(&timeline->axis, timeline->moments, (uint32_t)at)
-                                              : (at + 1) * timeline->slot_ns;
+    return hp_axis_value(&timeline->axis.axis, timeline->axis.moments, timeline->from + slot);
 }
 
 static bool add_line(struct reading *reading, uint32_t place, const struct hp_axis_series *series)
@@ -131,7 +128,7 @@ static bool add_line(struct reading *reading, uint32_t place, const struct hp_ax
     const uint32_t known = series->first + (series->first > 0 && !hp_axis_is_level(series->kind));
     const uint32_t first = known > from ? known - from : 0;
     const struct hp_site_sums *site =
-        is_of_site(series->kind) ? hp_profile_site(reading->profile, reading->session, series->id) : NULL;
+        is_of_site(series->kind) ? hp_profile_site(reading->profile, 0, series->id) : NULL;
     if (first >= reading->timeline->slots || (is_of_site(series->kind) && site == NULL))
         return true;
     *line = (struct hp_line){.kind = series->kind, .id = series->id, .place = place, .site = site, .first = first};
@@ -139,7 +136,7 @@ static bool add_line(struct reading *reading, uint32_t place, const struct hp_ax
     line->values = hp_arena_take_array(reading->arena, reading->timeline->slots - first, sizeof line->values[0]);
     if (line->name == NULL || line->values == NULL)
         return false;
-    fill_values(reading, line, place);
+    fill_values(reading, line);
     reading->timeline->count++;
     return true;
 }
@@ -147,16 +144,15 @@ static bool add_line(struct reading *reading, uint32_t place, const struct hp_ax
 /* In a range, the slots that overlap it. */
 static void choose_slots(const struct reading *reading)
 {
-    const struct hp_axis_header *header = &reading->axis->header;
-    const struct hp_run *run = reading->profile->run;
     struct hp_timeline *timeline = reading->timeline;
-    timeline->slots = header->used;
-    if (run->range == NULL)
+    const struct hp_time_range *range = reading->profile->run->range;
+    const uint32_t used = timeline->axis.axis.header.used;
+    timeline->slots = used;
+    if (range == NULL)
         return;
-    const uint64_t shift = hp_less(header->start_ns, run->start_ns);
-    const uint64_t from = hp_less(run->range->from_ns, shift) / header->slot_ns;
-    const uint64_t end = (hp_less(run->range->to_ns, shift) + header->slot_ns - 1) / header->slot_ns;
-    const uint32_t last = end < header->used ? (uint32_t)end : header->used;
+    const uint64_t from = hp_run_axis_slot_at(&timeline->axis, range->from_ns);
+    const uint64_t end = hp_run_axis_slot_at(&timeline->axis, range->to_ns + timeline->slot_ns - 1);
+    const uint32_t last = end < used ? (uint32_t)end : used;
     timeline->from = from < last ? (uint32_t)from : last;
     timeline->slots = last - timeline->from;
 }
@@ -165,14 +161,13 @@ static bool read_lines(struct reading *reading)
 {
     struct hp_axis_series series;
     struct hp_timeline *timeline = reading->timeline;
-    timeline->session = reading->profile->run->sessions[reading->session];
-    timeline->slot_ns = reading->axis->header.slot_ns;
-    timeline->moments = hp_axis_find(reading->axis, HP_AXIS_MOMENT, 0);
+    timeline->session = reading->profile->run->sessions[0];
+    timeline->slot_ns = timeline->axis.axis.header.slot_ns;
     choose_slots(reading);
     timeline->lines = hp_arena_take_array(reading->arena, HP_AXIS_SERIES, sizeof timeline->lines[0]);
     for (uint32_t kind = 1; timeline->lines != NULL && kind < HP_AXIS_KINDS; kind++)
         for (uint32_t place = 0; place < HP_AXIS_SERIES; place++)
-            if (hp_axis_series(reading->axis, place, &series) && series.kind == kind && is_line(kind) &&
+            if (hp_axis_series(&timeline->axis.axis, place, &series) && series.kind == kind && is_line(kind) &&
                 !add_line(reading, place, &series))
                 return false;
     return timeline->lines != NULL;
@@ -180,15 +175,14 @@ static bool read_lines(struct reading *reading)
 
 const struct hp_timeline *hp_timeline_of_run(struct hp_arena *arena, const struct hp_profile *profile)
 {
-    const struct hp_snapshot *session = profile->run->sessions[0];
     struct hp_timeline *timeline = hp_arena_take(arena, sizeof *timeline);
     if (timeline == NULL)
         return NULL;
-    struct reading reading = {.arena = arena, .profile = profile, .axis = &timeline->axis, .timeline = timeline};
+    struct reading reading = {.arena = arena, .profile = profile, .timeline = timeline};
     void *bytes = hp_arena_take(arena, HP_AXIS_BYTES);
     if (bytes == NULL)
         return NULL;
-    if (!hp_axis_of_session(&timeline->axis, session, bytes))
+    if (!hp_run_axis_read(&timeline->axis, profile->run, 0, bytes))
         return timeline;
     return read_lines(&reading) ? timeline : NULL;
 }

@@ -5,8 +5,8 @@
 #ifndef HP_MODEL_TIMELINE_H
 #define HP_MODEL_TIMELINE_H
 
-#include "axis.h"
 #include "profile.h"
+#include "run.h"
 
 /* A series by slot: a rate for a counter, the level for a level. */
 struct hp_line {
@@ -23,8 +23,7 @@ struct hp_line {
 
 struct hp_timeline {
     const struct hp_snapshot *session; /* the axis belongs to it; NULL: there is none */
-    struct hp_axis axis;               /* its source */
-    uint32_t moments;                  /* index there of the series with the times of the samples */
+    struct hp_run_axis axis;
     uint64_t slot_ns;
     uint32_t from; /* the first slot; above 0 in a time range of the run */
     uint32_t slots;

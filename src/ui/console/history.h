@@ -23,8 +23,9 @@ struct hp_history {
     const struct hp_run *run;
     struct hp_run_axis axes[HP_HISTORY_MOST];
     size_t count;
-    int64_t from_ns, to_ns; /* since the run began; before that there is nothing */
+    uint64_t moments[HP_HISTORY_COLUMNS + 1]; /* since the run began; before that there is nothing */
     unsigned columns;
+    double step_ns;
 };
 
 /* Reads what there is, before the run is cut. False: no memory. */
@@ -34,15 +35,11 @@ bool hp_history_read(struct hp_history *history, struct hp_arena *arena, const s
 void hp_history_choose(struct hp_history *history, uint64_t length_ns, uint64_t to_ns, unsigned columns);
 
 /*
- * Adds the rate of a counter in each step, times `unit`: with 1e-9, nanoseconds per second become threads. For one
- * session, or for all that have it. False: none has.
+ * Adds the rate of a counter in each step, times `unit`: with 1e-9, nanoseconds per second become threads; or the
+ * maximum of a level, such as memory. For one session, or for all that have it. False: none has.
  */
 bool hp_history_add(const struct hp_history *history, uint32_t kind, uint32_t session, uint32_t id, double unit,
                     double *values);
-
-/* The same for a level, such as memory: the highest in each step. */
-bool hp_history_add_level(const struct hp_history *history, uint32_t kind, uint32_t session, uint32_t id,
-                          double *values);
 
 /* The increase of a counter between two moments, over all sessions. */
 double hp_history_gain(const struct hp_history *history, uint32_t kind, uint32_t id, uint64_t from_ns,

@@ -136,11 +136,11 @@ static void draw_others(struct overview *view)
         draw_line(view, &polls, 0);
     if (has_bytes)
         draw_line(view, &bytes, 0);
-    if (hp_history_add_level(history, HP_AXIS_ALLOCATED, HP_HISTORY_ALL, 0, live.values) && view->columns > 0) {
+    if (hp_history_add(history, HP_AXIS_ALLOCATED, HP_HISTORY_ALL, 0, 1, live.values) && view->columns > 0) {
         live.now = live.values[view->columns - 1];
         draw_line(view, &live, 0);
     }
-    if (hp_history_add_level(history, HP_AXIS_RESIDENT, HP_HISTORY_ALL, 0, rss.values) && view->columns > 0) {
+    if (hp_history_add(history, HP_AXIS_RESIDENT, HP_HISTORY_ALL, 0, 1, rss.values) && view->columns > 0) {
         const bool is_now = console->window.kind != HP_WINDOW_PAST && watched->rss_bytes > 0;
         rss.now = is_now ? (double)watched->rss_bytes : rss.values[view->columns - 1];
         draw_line(view, &rss, 0);
