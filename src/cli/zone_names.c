@@ -6,8 +6,8 @@
 
 #include "arena.h"
 #include "demangle.h"
+#include "event_queue.h"
 #include "reader.h"
-#include "session_numbers.h"
 #include "sessions.h"
 #include "site_table.h"
 #include "text.h"

@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
+#include "named_stacks.h"
 #include "page.h"
-#include "shown_names.h"
 
 /* Parents as distances, which are short. */
 static bool put_nodes(struct hp_json *json, const struct hp_weighted *weighted, struct hp_page_column *column)

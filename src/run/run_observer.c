@@ -21,6 +21,7 @@
 
 #include "axis_feed.h"
 #include "clock.h"
+#include "event_queue.h"
 #include "files.h"
 #include "lender.h"
 #include "proc_sampler.h"
@@ -29,7 +30,6 @@
 #include "quiet_thread.h"
 #include "session_dirs.h"
 #include "session_file.h"
-#include "session_numbers.h"
 #include "sources.h"
 #include "system_calls.h"
 #include "text.h"
@@ -80,7 +80,7 @@ static void end(void *context, uint32_t wait, uint64_t ns, uint64_t idle_ns)
     hp_wait_source_end(wait, ns, idle_ns);
 }
 
-/* Its context is a uint32_t: the number of the session (session_numbers.h) that has the threads' zones. */
+/* Its context is a uint32_t: the number of the session (event_queue.h) that has the threads' zones. */
 static const struct hp_wait_listener wait_stacks = {.take = take, .keep = keep, .end = end};
 
 /* ---------------------------------------------------------------------------------------------- the observer */

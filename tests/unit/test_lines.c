@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "line_sums.h"
+#include "function_sums.h"
 
 #define MS UINT64_C(1000000)
 #define USER [HP_STACK_USER_NS]

@@ -7,7 +7,8 @@
 
 #include <cmocka.h>
 
-#include "program_stacks.h"
+#include "collector.h"
+#include "named_stacks.h"
 
 /* None of these files exists: only their names are known, and no function of the C library counts as hooked. */
 #define PROGRAM "/nowhere/program"

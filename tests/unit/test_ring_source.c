@@ -14,7 +14,6 @@
 #include "event_queue.h"
 #include "files.h"
 #include "scratch_folder.h"
-#include "session_numbers.h"
 #include "sources.h"
 #include "space_table.h"
 #include "stack_ring.h"

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "sample_weights.h"
+#include "collector.h"
 
 #define PERIOD 1000u
 #define MOST (4 * PERIOD)

@@ -18,7 +18,7 @@
 #include "demangle.h"
 #include "elf_file.h"
 #include "named_stacks.h"
-#include "range_index.h"
+#include "symbol_tables.h"
 #include "symbolizer.h"
 
 #define SOURCE TEST_PROGRAMS "/inlined.cc"

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "instructions.h"
+#include "machine.h"
 #include "stack_chain.h"
 #include "unwind.h"
 #include "unwind_table.h"

@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 #include "demangle.h"
+#include "event_queue.h"
 #include "scratch_folder.h"
 #include "session_builder.h"
-#include "session_numbers.h"
 #include "sessions.h"
 #include "zone_names.h"
 

@@ -19,7 +19,6 @@
 #include "growing_array.h"
 #include "process.h"
 #include "ring_reader.h"
-#include "session_numbers.h"
 #include "space_table.h"
 #include "text.h"
 

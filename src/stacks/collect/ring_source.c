@@ -23,7 +23,6 @@
 #include "process.h"
 #include "quiet_thread.h"
 #include "ring_reader.h"
-#include "session_numbers.h"
 #include "space_table.h"
 #include "text.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "function_profile.h"
+#include "growing_array.h"
 #include "named_stacks.h"
-#include "shown_names.h"
 #include "text.h"
 
 /* ---------------------------------------------------------------------------------------------------- heap sums */
@@ -363,7 +363,7 @@ static bool zone_sums_add(const struct hp_named_stacks *stacks, struct hp_found_
 static const struct {
     enum hp_stack_weight weight, more;
     size_t total;
-} sums[] = {
+} measures[] = {
     {HP_STACK_USER_NS, HP_STACK_KERNEL_NS, TOTAL(total_ns)},
     {HP_STACK_WAITED_NS, NO_WEIGHT, TOTAL(total_waiting_ns)},
     {HP_STACK_ALLOC_BYTES, NO_WEIGHT, TOTAL(total_heap.bytes)},
@@ -373,7 +373,7 @@ static const struct {
     {HP_STACK_LEFT_BYTES, NO_WEIGHT, TOTAL(total_heap.left_bytes)},
     {HP_STACK_LEFT_BLOCKS, NO_WEIGHT, TOTAL(total_heap.left_blocks)},
 };
-#define SUMS (sizeof sums / sizeof sums[0])
+#define SUMS (sizeof measures / sizeof measures[0])
 
 /* State of the walk through the tree. */
 struct walk {
@@ -386,8 +386,8 @@ struct walk {
 
 static uint64_t weight_of(const struct hp_named_node *node, size_t sum)
 {
-    const enum hp_stack_weight more = sums[sum].more;
-    return node->weight[sums[sum].weight] + (more != NO_WEIGHT ? node->weight[more] : 0);
+    const enum hp_stack_weight more = measures[sum].more;
+    return node->weight[measures[sum].weight] + (more != NO_WEIGHT ? node->weight[more] : 0);
 }
 
 /* Children have higher numbers than their parents. */
@@ -415,7 +415,7 @@ static const struct hp_named_frame *frames_of(const struct walk *walk, uint32_t 
 static void add_totals(struct hp_found_function *function, const uint64_t *inside)
 {
     for (size_t sum = 0; sum < SUMS; sum++)
-        *(uint64_t *)(void *)((char *)function + sums[sum].total) += inside[sum];
+        *(uint64_t *)(void *)((char *)function + measures[sum].total) += inside[sum];
 }
 
 /* The outermost call of a function has the total; inner ones are part of it. */
@@ -594,4 +594,114 @@ void hp_function_sums_free(struct hp_function_profile *profile)
     for (size_t part = 0; part < HP_ZONE_PARTS; part++)
         free((void *)(uintptr_t)profile->zones[part].all);
     *profile = (struct hp_function_profile){0};
+}
+
+/* ------------------------------------------------------------------------------------------ lines of a function */
+
+/* Collects the lines first, then adds their times. */
+
+static bool add_place(struct hp_line_table *table, size_t *room, uint64_t at)
+{
+    if (!HP_MAKE_ROOM(table->all, table->count + 1, *room))
+        return false;
+    table->all[table->count++] = (struct hp_line_sum){.at = at};
+    return true;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct hp_line_sum *x = a, *y = b;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Sorts them and removes duplicates. */
+static void settle(struct hp_line_table *table)
+{
+    size_t kept = 0;
+    if (table->count > 1)
+        qsort(table->all, table->count, sizeof *table->all, compare);
+    for (size_t at = 0; at < table->count; at++)
+        if (kept == 0 || table->all[kept - 1].at != table->all[at].at)
+            table->all[kept++] = table->all[at];
+    table->count = kept;
+}
+
+static bool find_places(const struct hp_named_stacks *stacks, uint32_t function, struct hp_line_sums *sums)
+{
+    size_t line_room = 0, place_room = 0;
+    for (size_t at = 1; at < stacks->node_count; at++) {
+        const struct hp_named_node *node = &stacks->nodes[at];
+        const struct hp_named_frame *frames = stacks->frames + node->first_frame;
+        for (size_t frame = 0; frame < node->frame_count; frame++)
+            if (frames[frame].function == function && !(add_place(&sums->lines, &line_room, frames[frame].line) &&
+                                                        add_place(&sums->places, &place_room, node->place)))
+                return false;
+    }
+    settle(&sums->lines);
+    settle(&sums->places);
+    return true;
+}
+
+/* The line is in the table. */
+static void add_to(const struct hp_line_table *table, uint64_t at, uint32_t stack, uint64_t ns, bool is_own)
+{
+    const struct hp_line_sum wanted = {.at = at};
+    struct hp_line_sum *sum = bsearch(&wanted, table->all, table->count, sizeof *table->all, compare);
+    if (is_own)
+        sum->own_ns += ns;
+    if (sum->last_stack != stack)
+        sum->all_ns += ns;
+    sum->last_stack = stack;
+}
+
+/* Adds a stack where it passes through the function. The last node of a waiting stack is the cause, not code. */
+static void add_stack(const struct hp_named_stacks *stacks, uint32_t stack, uint32_t function, uint64_t ns,
+                      struct hp_line_sums *sums)
+{
+    bool is_met = false;
+    for (uint32_t at = stack; at != HP_STACK_ROOT; at = stacks->nodes[at].parent) {
+        const struct hp_named_node *node = &stacks->nodes[at];
+        const struct hp_named_frame *frames = stacks->frames + node->first_frame;
+        for (size_t frame = 0; frame < node->frame_count; frame++) {
+            const bool is_own = at == stack && frame == 0;
+            if (frames[frame].function != function)
+                continue;
+            add_to(&sums->lines, frames[frame].line, stack, ns, is_own);
+            add_to(&sums->places, node->place, stack, ns, is_own);
+            sums->own_ns += is_own ? ns : 0;
+            is_met = true;
+        }
+    }
+    if (is_met)
+        sums->all_ns += ns;
+}
+
+static uint64_t measured_ns(const struct hp_named_node *node, enum hp_line_measure measure)
+{
+    return measure == HP_LINES_CPU ? node->weight[HP_STACK_USER_NS] + node->weight[HP_STACK_KERNEL_NS]
+                                   : node->weight[HP_STACK_WAITED_NS];
+}
+
+bool hp_line_sums_make(const struct hp_named_stacks *stacks, uint32_t function, enum hp_line_measure measure,
+                       struct hp_line_sums *ret_sums)
+{
+    memset(ret_sums, 0, sizeof *ret_sums);
+    if (!find_places(stacks, function, ret_sums)) {
+        hp_line_sums_free(ret_sums);
+        return false;
+    }
+    for (uint32_t at = 1; at < stacks->node_count; at++) {
+        const uint64_t ns = measured_ns(&stacks->nodes[at], measure);
+        ret_sums->run_ns += ns;
+        if (ns > 0)
+            add_stack(stacks, at, function, ns, ret_sums);
+    }
+    return true;
+}
+
+void hp_line_sums_free(struct hp_line_sums *sums)
+{
+    free(sums->lines.all);
+    free(sums->places.all);
+    memset(sums, 0, sizeof *sums);
 }

@@ -62,7 +62,7 @@ struct hp_named_stacks {
 
 struct hp_stacks;
 
-/* Names a zone, which is a site of a session by number (session_numbers.h). NULL: unknown. */
+/* Names a zone, which is a site of a session by number (event_queue.h). NULL: unknown. */
 struct hp_zone_namer {
     const char *(*name)(void *context, uint32_t session, uint32_t site);
     void *context;
@@ -100,5 +100,34 @@ bool hp_is_system_library(const struct hp_named_stacks *stacks, uint32_t image);
  * The waiter on the stack that ends with a node of HP_STACK_WAITING. HP_NO_FUNCTION: nothing of the stack is known.
  */
 uint32_t hp_waiter_of(const struct hp_named_stacks *stacks, uint32_t node);
+
+/* ---------------------------------------------------------------------------------------------- without hotpath */
+
+/*
+ * Stacks as the program would have them without hotpath. Hooks are between a program and the C library: their
+ * frames are left out, so the function that they pass a call on to is called by the program. What hotpath did
+ * itself, with what it called for that, is in one node below the root, HP_STACK_OWN.
+ */
+
+/* Shares everything with `stacks` except the tree and the zones' shares of it. False: no memory. */
+bool hp_program_stacks_make(const struct hp_stacks *stacks, struct hp_stacks *ret_program);
+void hp_program_stacks_free(struct hp_stacks *program);
+
+/* ------------------------------------------------------------------------------------------------ names to show */
+
+/*
+ * Names of functions as reports show them. Those of C++ are known by their whole signatures ("char
+ * Box<int>::as<char>() const"), of which a reader needs the name ("Box<int>::as<char>"); where several functions
+ * have that name, the types of their parameters as well. What is no signature stays as it is.
+ */
+
+struct hp_shown_names {
+    const char **all; /* in the order of the full ones: those themselves, or texts */
+    char *texts;
+};
+
+/* False: no memory. */
+bool hp_shown_names_make(const char *const *full, size_t count, struct hp_shown_names *ret_names);
+void hp_shown_names_free(struct hp_shown_names *names);
 
 #endif

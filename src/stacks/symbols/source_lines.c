@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "growing_array.h"
-#include "range_index.h"
+#include "symbol_tables.h"
 
 /* -------------------------------------------------------------------------------------------------------- libdw */
 

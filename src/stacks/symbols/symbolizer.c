@@ -11,7 +11,7 @@
 #include "function_starts.h"
 #include "growing_array.h"
 #include "image_file.h"
-#include "range_index.h"
+#include "symbol_tables.h"
 #include "text.h"
 
 /* ----------------------------------------------------------------------------------------------- function names */

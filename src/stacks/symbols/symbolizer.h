@@ -13,7 +13,7 @@
 
 #include "image_set.h"
 #include "source_lines.h"
-#include "text_cache.h"
+#include "symbol_tables.h"
 
 struct hp_symbolizer {
     const char *sysroot;              /* put before all paths; NULL: none */

@@ -16,7 +16,6 @@
 
 #include "cfi.h"
 #include "growing_array.h"
-#include "instructions.h"
 #include "machine.h"
 #include "unwind_table.h"
 

@@ -8,7 +8,6 @@
 
 #include "cfi.h"
 #include "image_file.h"
-#include "rules.h"
 
 #define HP_UNWIND_SECTIONS 3u
 
