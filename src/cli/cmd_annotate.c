@@ -19,7 +19,7 @@
 #include "growing_array.h"
 #include "process.h"
 #include "run_stacks.h"
-#include "session_choice.h"
+#include "sessions.h"
 #include "spelling.h"
 #include "text.h"
 #include "units.h"

@@ -16,10 +16,9 @@
 #include "command.h"
 #include "console.h"
 #include "instrumented.h"
-#include "program_list.h"
+#include "report_output.h"
 #include "run_console.h"
 #include "script.h"
-#include "session_choice.h"
 #include "sessions.h"
 #include "timestamp.h"
 
@@ -107,9 +106,7 @@ static int choose(struct hp_console *console, const struct hp_settings *settings
     struct hp_stored_session session;
     if (name == NULL)
         return EXIT_DONE;
-    /* The program's own file is often in the current folder: its session comes first. */
-    if (!(strchr(name, '/') == NULL && hp_program_find(&session, settings, name)) &&
-        !hp_session_find(&session, settings, name))
+    if (!hp_session_find(&session, settings, name))
         return explain_owner(name) ? EXIT_FAILED
                                    : hp_fail("no session, process or program '%s'; see 'hotpath ls -a'", name);
     if (hp_console_choose(console, session.path))

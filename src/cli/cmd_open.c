@@ -10,29 +10,16 @@
 #include "browser.h"
 #include "command.h"
 #include "report_output.h"
-#include "session_choice.h"
 #include "session_dirs.h"
+#include "sessions.h"
 
-/*
- * A file that only we can read. It is not removed, since the browser reads it after we have ended. False, with one
- * line on stderr: it cannot be created.
- */
+/* It is not removed, since the browser reads it after we have ended. False, with one line on stderr: no file. */
 static bool make_temporary(char *path, size_t size)
 {
-    const char *folder = getenv("TMPDIR");
-    if (folder == NULL || folder[0] != '/')
-        folder = "/tmp";
-    if (snprintf(path, size, "%s/hotpath-XXXXXX.html", folder) >= (int)size) {
-        hp_fail("the path in TMPDIR is too long; name a file with --output");
-        return false;
-    }
-    const int fd = mkstemps(path, (int)strlen(".html"));
-    if (fd < 0) {
-        hp_fail("cannot create a file in '%s': %s; name one with --output", folder, strerror(errno));
-        return false;
-    }
-    close(fd);
-    return true;
+    FILE *file = hp_output_temporary("", path, size);
+    if (file == NULL)
+        hp_fail("cannot create '%s': %s; name a file with --output", path, strerror(errno));
+    return file != NULL && fclose(file) == 0;
 }
 
 /* Chooses the path of the page. */

@@ -4,7 +4,7 @@
 #include "arguments.h"
 #include "command.h"
 #include "report_output.h"
-#include "session_choice.h"
+#include "sessions.h"
 
 /* ------------------------------------------------------------------------------------------------ settings */
 

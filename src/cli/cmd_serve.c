@@ -12,10 +12,10 @@
 #include "command.h"
 #include "instrumented.h"
 #include "listener.h"
-#include "program_list.h"
+#include "report_output.h"
 #include "request.h"
 #include "server.h"
-#include "session_choice.h"
+#include "sessions.h"
 #include "text.h"
 
 #define USUAL_PORT 7878u
@@ -120,9 +120,7 @@ static void listen_to_signals(void)
 /* False, with one line on stderr: there is no such session. */
 static bool choose(struct hp_stored_session *session, const struct hp_settings *settings, const char *name)
 {
-    /* The program's own file is often in the current folder: its session comes first. */
-    if ((strchr(name, '/') == NULL && hp_program_find(session, settings, name)) ||
-        hp_session_find(session, settings, name))
+    if (hp_session_find(session, settings, name))
         return true;
     hp_fail("no session, process or program '%s'; see 'hotpath ls -a'", name);
     return false;

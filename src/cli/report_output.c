@@ -1,4 +1,5 @@
 /* Prints one report from one or several session files. SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* mkostemps */
 #include "report_output.h"
 
 #include <errno.h>
@@ -64,6 +65,21 @@ int hp_output_close(FILE *stream, const char *path, int status)
     if ((fclose(stream) != 0 || !is_flushed || !is_cut) && status == EXIT_DONE)
         return hp_fail("cannot write all of '%s': %s", path, strerror(errno));
     return status;
+}
+
+FILE *hp_output_temporary(const char *program, char *path, size_t size)
+{
+    static const char end[] = ".html";
+    const char *folder = getenv("TMPDIR");
+    const int length =
+        snprintf(path, size, "%s/hotpath-%.60s%sXXXXXX%s", folder != NULL && folder[0] == '/' ? folder : "/tmp",
+                 program, program[0] != '\0' ? "-" : "", end);
+    errno = ENAMETOOLONG;
+    const int fd = length < (int)size ? mkostemps(path, (int)sizeof end - 1, O_CLOEXEC) : -1;
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (fd >= 0 && file == NULL)
+        close(fd);
+    return file;
 }
 
 /* --------------------------------------------------------------------------------------------------- reports */
@@ -269,4 +285,48 @@ int hp_show_range(const struct hp_sessions *sessions, const struct hp_settings *
                   const struct hp_show_range *range)
 {
     return show(sessions, &(struct showing){.settings = settings, .is_named = true, .range = range}, stream);
+}
+
+/* ------------------------------------------------------------------------------------- for console and server */
+
+static bool list(void *settings, struct hp_sessions *sessions)
+{
+    return hp_sessions_measured(sessions, &((const struct hp_settings *)settings)->record);
+}
+
+static bool ending(const char *path, char *text, size_t size)
+{
+    return hp_text_has_suffix(path, HP_RUN_SUFFIX) && hp_run_ending_read(path, text, size);
+}
+
+static bool write_temporary(void *settings, const char *path, const char *program, char *text, size_t size)
+{
+    static struct hp_settings page;
+    struct hp_sessions sessions = {0};
+    hp_settings_copy(&page, settings);
+    page.output.format = HP_FORMAT_HTML;
+    page.output.output_path[0] = '\0';
+    FILE *file = hp_output_temporary(program, text, size);
+    if (file == NULL) {
+        snprintf(text, size, "Cannot create a file for the page: %s", strerror(errno));
+        return false;
+    }
+    bool is_written = hp_sessions_at(&sessions, path) && sessions.count > 0 &&
+                      hp_show(&sessions, &page, file, false) == EXIT_DONE;
+    is_written = fclose(file) == 0 && is_written;
+    hp_sessions_free(&sessions);
+    if (!is_written) {
+        unlink(text);
+        snprintf(text, size, "Cannot write the page; 'hotpath report --format html' shows why");
+    }
+    return is_written;
+}
+
+struct hp_program_source hp_program_source_of(const struct hp_settings *settings)
+{
+    return (struct hp_program_source){.list = list,
+                                      .parts = hp_sessions_at,
+                                      .ending = ending,
+                                      .write_page = write_temporary,
+                                      .context = (void *)(uintptr_t)settings};
 }

@@ -22,6 +22,9 @@ FILE *hp_output_open(const char *path);
 /* Closes it. Returns `status`, or EXIT_FAILED with one line on stderr: not everything could be written. */
 int hp_output_close(FILE *stream, const char *path, int status);
 
+/* Creates a page in the temporary folder, which only we can read. NULL: see errno. */
+FILE *hp_output_temporary(const char *program, char *path, size_t size);
+
 /* --------------------------------------------------------------------------------------------------- reports */
 
 /* The part of the run to show; a moment not given means the run's own beginning or end. */
@@ -51,5 +54,8 @@ int hp_show_page(const struct hp_sessions *sessions, const struct hp_settings *s
 /* The same for a part of the run. */
 int hp_show_range(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream,
                   const struct hp_show_range *range);
+
+/* What the console and the server can show. The settings must outlive it. */
+struct hp_program_source hp_program_source_of(const struct hp_settings *settings);
 
 #endif

@@ -21,7 +21,7 @@
 #include "console.h"
 #include "launch.h"
 #include "options.h"
-#include "program_list.h"
+#include "report_output.h"
 #include "sessions.h"
 #include "terminal_screen.h"
 

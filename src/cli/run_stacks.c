@@ -7,8 +7,8 @@
 
 #include "command.h"
 #include "demangle.h"
-#include "session_choice.h"
 #include "session_dirs.h"
+#include "sessions.h"
 #include "stack_file.h"
 #include "text.h"
 #include "weight_sources.h"

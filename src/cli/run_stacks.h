@@ -36,7 +36,7 @@ struct hp_run_weights {
 };
 
 /*
- * Adds a run, named as in session_choice.h. False, with one line on stderr: it cannot be read. The weighted stacks
+ * Adds a run, named as in sessions.h. False, with one line on stderr: it cannot be read. The weighted stacks
  * are valid until it is closed; close it in either case.
  */
 bool hp_run_weights_open(struct hp_run_weights *run, const struct hp_settings *settings, const char *name,

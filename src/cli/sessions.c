@@ -1,4 +1,5 @@
-/* Lists the sessions. SPDX-License-Identifier: MIT */
+/* Finds stored sessions, and removes them. SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* getline */
 #include "sessions.h"
 
 #include <dirent.h>
@@ -25,28 +26,7 @@
 #include "text.h"
 #include "units.h"
 
-const char *hp_session_state_name(enum hp_session_state state)
-{
-    static const char *const names[] = {"live", "elsewhere", "finished", "crashed"};
-    return names[state];
-}
-
 const char *hp_session_name(const struct hp_stored_session *session) { return hp_text_base_name(session->path); }
-
-void hp_sessions_free(struct hp_sessions *sessions)
-{
-    free(sessions->all);
-    memset(sessions, 0, sizeof *sessions);
-}
-
-static struct hp_stored_session *add(struct hp_sessions *sessions)
-{
-    if (!HP_MAKE_ROOM(sessions->all, sessions->count + 1, sessions->capacity))
-        return NULL;
-    struct hp_stored_session *session = &sessions->all[sessions->count++];
-    memset(session, 0, sizeof *session);
-    return session;
-}
 
 /* ---------------------------------------------------------------------------------------------- folders */
 
@@ -115,7 +95,7 @@ static bool add_session(struct hp_sessions *sessions, int folder, const char *pa
     static struct hp_session_file file;
     bool has_memory = true;
     if (hp_session_file_peek(&file, folder, name)) {
-        struct hp_stored_session *session = add(sessions);
+        struct hp_stored_session *session = hp_sessions_add(sessions);
         has_memory = session != NULL;
         if (has_memory &&
             snprintf(session->path, sizeof session->path, "%s/%s", path, name) >= (int)sizeof session->path)
@@ -259,7 +239,7 @@ static bool add_run(struct hp_sessions *sessions, int parent, const char *path, 
     sort(&parts, 0, by_beginning);
     describe_run(&run, &parts, has_runner);
     hp_sessions_free(&parts);
-    struct hp_stored_session *place = add(sessions);
+    struct hp_stored_session *place = hp_sessions_add(sessions);
     if (place != NULL)
         *place = run;
     return is_complete && place != NULL;
@@ -282,6 +262,17 @@ bool hp_sessions_in(struct hp_sessions *sessions, const char *folder)
         return false;
     sort(sessions, from, by_beginning);
     return true;
+}
+
+bool hp_sessions_at(struct hp_sessions *sessions, const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        return hp_sessions_in(sessions, path);
+    struct hp_stored_session *session = strlen(path) < sizeof session->path ? hp_sessions_add(sessions) : NULL;
+    if (session != NULL)
+        memcpy(session->path, path, strlen(path) + 1);
+    return session != NULL;
 }
 
 /* A folder that has disappeared meanwhile is skipped. */
@@ -315,6 +306,17 @@ bool hp_sessions_find(struct hp_sessions *sessions, const struct hp_record_setti
     if (with_parts)
         is_complete &= add_parts(sessions);
     sort(sessions, 0, newest_first);
+    return is_complete;
+}
+
+bool hp_sessions_measured(struct hp_sessions *sessions, const struct hp_record_settings *settings)
+{
+    size_t kept = 0;
+    const bool is_complete = hp_sessions_find(sessions, settings, false);
+    for (size_t at = 0; at < sessions->count; at++)
+        if (sessions->all[at].processes > 0)
+            sessions->all[kept++] = sessions->all[at];
+    sessions->count = kept;
     return is_complete;
 }
 
@@ -359,7 +361,7 @@ static bool take_leftover(struct hp_sessions *sessions, int folder, const char *
     if (!hp_text_has_suffix(name, HP_SESSION_SUFFIX) || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
         !is_leftover(folder, name, &status))
         return true;
-    struct hp_stored_session *session = add(sessions);
+    struct hp_stored_session *session = hp_sessions_add(sessions);
     if (session == NULL)
         return false;
     if (snprintf(session->path, sizeof session->path, "%s/%s", path, name) >= (int)sizeof session->path)
@@ -419,7 +421,7 @@ static bool take_run_name(struct hp_sessions *runs, int folder, const char *path
     struct stat status;
     if (!hp_text_has_suffix(name, HP_RUN_SUFFIX) || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
         return true;
-    struct hp_stored_session *run = add(runs);
+    struct hp_stored_session *run = hp_sessions_add(runs);
     if (run == NULL || snprintf(run->path, sizeof run->path, "%s/%s", path, name) >= (int)sizeof run->path)
         return false;
     run->began_ns = changed_ns(&status);
@@ -453,4 +455,182 @@ void hp_runs_forget(const char *folder, uint32_t keep)
     if (fd >= 0)
         close(fd);
     hp_sessions_free(&runs);
+}
+
+/* ---------------------------------------------------------------------------------------------- process session */
+
+/*
+ * Finds the session of a process in its mappings: also for a process in a container, whose folders are elsewhere.
+ */
+
+/*
+ * The path of a session in a line of /proc/PID/maps, or NULL. The path of a mapped file is the last field and may
+ * contain blanks.
+ */
+static const char *session_in(char *line)
+{
+    char *path = strchr(line, '/');
+    if (path == NULL)
+        return NULL;
+    path[strcspn(path, "\n")] = '\0';
+    return hp_text_has_suffix(path, HP_SESSION_SUFFIX) ? path : NULL;
+}
+
+/*
+ * Its path as it can be opened from here. False: the process has no session, is gone, or belongs to another user.
+ */
+static bool process_session(const char *pid, char *path, size_t size)
+{
+    char maps[64], *line = NULL;
+    size_t room = 0;
+    bool is_found = false;
+    snprintf(maps, sizeof maps, "/proc/%.20s/maps", pid);
+    FILE *file = fopen(maps, "re");
+    while (file != NULL && !is_found && getline(&line, &room, file) > 0) {
+        const char *found = session_in(line);
+        is_found = found != NULL && (size_t)snprintf(path, size, "/proc/%.20s/root%s", pid, found) < size;
+    }
+    free(line);
+    if (file != NULL)
+        fclose(file);
+    return is_found;
+}
+
+/* ----------------------------------------------------------------------------------------------- session choice */
+
+static bool is_number(const char *text) { return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0'; }
+
+/* A name as `hotpath ls` shows it, or a path. */
+static bool is_called(const struct hp_stored_session *session, const char *name)
+{
+    const char *file = hp_session_name(session);
+    const size_t length = strlen(name);
+    return strncmp(file, name, length) == 0 && (file[length] == '\0' || file[length] == '.');
+}
+
+static bool is_of_process(const struct hp_stored_session *session, const char *pid)
+{
+    return !session->is_run && strtoul(pid, NULL, 10) == session->pid;
+}
+
+static bool is_of_program(const struct hp_stored_session *session, const char *name)
+{
+    char program[256];
+    snprintf(program, sizeof program, "%.*s", (int)strcspn(session->command, " "), session->command);
+    return strcmp(hp_text_base_name(program), name) == 0;
+}
+
+/* The newest match, as sessions are sorted newest first; a live one is preferred. NULL: none. */
+static const struct hp_stored_session *choose(const struct hp_sessions *sessions, const char *name,
+                                              bool (*is_it)(const struct hp_stored_session *, const char *))
+{
+    const struct hp_stored_session *best = NULL;
+    for (size_t at = 0; at < sessions->count; at++) {
+        const struct hp_stored_session *session = &sessions->all[at];
+        if (is_it(session, name) &&
+            (best == NULL || (session->state == HP_SESSION_LIVE && best->state != HP_SESSION_LIVE)))
+            best = session;
+    }
+    return best;
+}
+
+/*
+ * The session of a process that is not in our folders: the process has other folders, or another root, as in a
+ * container.
+ */
+static bool find_elsewhere(struct hp_stored_session *ret_session, const char *pid)
+{
+    *ret_session = (struct hp_stored_session){.processes = 1};
+    return process_session(pid, ret_session->path, sizeof ret_session->path);
+}
+
+/* Of a single session the process is asked, or its parent, as long as one of them lives. */
+static bool is_of_this_terminal(const struct hp_stored_session *session)
+{
+    if (session->is_run)
+        return hp_run_is_of_this_terminal(session->path);
+    return session->is_of_this_namespace &&
+           (hp_process_is_of_this_terminal(session->pid, session->process_start) ||
+            hp_process_is_of_this_terminal(session->parent_pid, session->process_start));
+}
+
+/* The newest that was started in this terminal; the newest of all where none was. NULL: there is none. */
+static const struct hp_stored_session *newest_here(const struct hp_sessions *sessions)
+{
+    for (size_t at = 0; at < sessions->count; at++)
+        if (is_of_this_terminal(&sessions->all[at]))
+            return &sessions->all[at];
+    return sessions->count > 0 ? &sessions->all[0] : NULL;
+}
+
+static bool find_newest(struct hp_stored_session *ret_session, const struct hp_settings *settings, const char *name)
+{
+    struct hp_sessions found = {0};
+    const struct hp_stored_session *chosen = NULL;
+    if (name == NULL ? hp_sessions_measured(&found, &settings->record)
+                     : hp_sessions_find(&found, &settings->record, true))
+        chosen =
+            name == NULL ? newest_here(&found) : choose(&found, name, is_number(name) ? is_of_process : is_called);
+    if (chosen != NULL)
+        *ret_session = *chosen;
+    hp_sessions_free(&found);
+    return chosen != NULL || (name != NULL && is_number(name) && find_elsewhere(ret_session, name));
+}
+
+/* The program's own file is often in the current folder: its session comes first. */
+static bool find_program(struct hp_stored_session *ret_session, const struct hp_settings *settings,
+                         const char *name)
+{
+    struct hp_sessions found = {0};
+    if (strchr(name, '/') != NULL)
+        return false;
+    hp_sessions_measured(&found, &settings->record);
+    const struct hp_stored_session *chosen = choose(&found, name, is_of_program);
+    if (chosen != NULL)
+        *ret_session = *chosen;
+    hp_sessions_free(&found);
+    return chosen != NULL;
+}
+
+static bool add_newest(struct hp_sessions *parts, const struct hp_settings *settings, const char *name)
+{
+    struct hp_stored_session session;
+    return find_newest(&session, settings, name) && hp_sessions_at(parts, session.path);
+}
+
+static bool is_path_of(const char *name, struct stat *ret_status)
+{
+    return name != NULL && (strchr(name, '/') != NULL || !is_number(name)) && stat(name, ret_status) == 0;
+}
+
+bool hp_session_find(struct hp_stored_session *ret_session, const struct hp_settings *settings, const char *name)
+{
+    struct stat status;
+    if (find_program(ret_session, settings, name))
+        return true;
+    if (!is_path_of(name, &status))
+        return find_newest(ret_session, settings, name);
+    *ret_session = (struct hp_stored_session){.is_run = S_ISDIR(status.st_mode), .processes = 1};
+    if (strlen(name) >= sizeof ret_session->path)
+        return false;
+    memcpy(ret_session->path, name, strlen(name) + 1);
+    return true;
+}
+
+bool hp_session_choose(struct hp_sessions *parts, const struct hp_settings *settings, const char *name)
+{
+    struct stat status;
+    const bool is_path = is_path_of(name, &status);
+    if (is_path ? hp_sessions_at(parts, name) : add_newest(parts, settings, name)) {
+        if (parts->count > 0)
+            return true;
+        hp_fail("no session in '%s'", name != NULL ? name : "the newest run");
+    } else if (name == NULL) {
+        hp_fail("no session yet: run a program with 'hotpath run', or one built with -DHOTPATH");
+    } else if (is_number(name)) {
+        hp_fail("no session of process %s; see 'hotpath ls -a'", name);
+    } else if (!is_path) {
+        hp_fail("no session, process or file '%s'; see 'hotpath ls'", name);
+    }
+    return false;
 }

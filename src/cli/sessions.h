@@ -1,7 +1,7 @@
 /*
- * The stored sessions: single ones, and runs, which are folders with the sessions of all processes of one `hotpath
- * run`. Only folders that we own and that other users cannot write to are read, and links are not followed: files
- * elsewhere could be forged. SPDX-License-Identifier: MIT
+ * Finds stored sessions (programs.h), also by what the user calls them, and removes them. Only folders that we own
+ * and that other users cannot write to are read, and links are not followed: files elsewhere could be forged.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_CLI_SESSIONS_H
 #define HP_CLI_SESSIONS_H
@@ -11,35 +11,7 @@
 #include <stdint.h>
 
 #include "options.h"
-
-enum hp_session_state {
-    HP_SESSION_LIVE,
-    HP_SESSION_ELSEWHERE, /* in another pid namespace: whether it lives cannot be told from here */
-    HP_SESSION_FINISHED,
-    HP_SESSION_CRASHED
-};
-
-struct hp_stored_session {
-    char path[2048];
-    char command[256];
-    uint64_t began_ns;   /* CLOCK_REALTIME */
-    uint64_t disk_bytes; /* of a run: of all its sessions */
-    uint32_t pid;        /* of a run: of the process that began first */
-    uint32_t processes;  /* of a run; 1 for a single session */
-    uint32_t parent_pid; /* of a single session */
-    uint64_t process_start;
-    uint32_t counted; /* of one that was written from outside: processes that count in it */
-    bool is_outside;
-    enum hp_session_state state;
-    bool is_of_this_namespace; /* pids of it mean something here */
-    bool is_run;
-    bool is_paused; /* switched off by `hotpath off` */
-};
-
-struct hp_sessions {
-    struct hp_stored_session *all;
-    size_t count, capacity;
-};
+#include "programs.h"
 
 /* Processes that live. One that has executed other programs has a session for each. */
 size_t hp_sessions_alive(const struct hp_sessions *sessions);
@@ -47,14 +19,14 @@ size_t hp_sessions_alive(const struct hp_sessions *sessions);
 /* The last part of its path: the name in `hotpath ls` and for `hotpath report`. */
 const char *hp_session_name(const struct hp_stored_session *session);
 
-/* The word for a state: live, elsewhere, finished, crashed. */
-const char *hp_session_state_name(enum hp_session_state state);
-
 /*
  * Adds the sessions in the session folders, newest first; those inside runs too if `with_parts`. An unsafe folder
  * costs one line on stderr. False: the list is incomplete, for want of memory or descriptors.
  */
 bool hp_sessions_find(struct hp_sessions *sessions, const struct hp_record_settings *settings, bool with_parts);
+
+/* The same without runs in which nothing is measured. */
+bool hp_sessions_measured(struct hp_sessions *sessions, const struct hp_record_settings *settings);
 
 /*
  * Adds leftovers that cannot be read (truncated, of another version, never finished): our own files in these
@@ -66,7 +38,8 @@ bool hp_sessions_find_leftovers(struct hp_sessions *sessions, const struct hp_re
 /* Adds the sessions of one folder, oldest first. False, with one line on stderr: it cannot be read. */
 bool hp_sessions_in(struct hp_sessions *sessions, const char *folder);
 
-void hp_sessions_free(struct hp_sessions *sessions);
+/* Adds whatever is at a path: a folder of sessions, or a file that is checked when it is read. */
+bool hp_sessions_at(struct hp_sessions *sessions, const char *path);
 
 /* Removes all but the newest `keep` runs next to the run in `folder`, which does not count; live runs stay. */
 void hp_runs_forget(const char *folder, uint32_t keep);
@@ -79,5 +52,19 @@ bool hp_run_remove(const char *folder);
 
 /* Removes a session, or a run with all its sessions. False, with one line on stderr: it still exists. */
 bool hp_session_remove(const struct hp_stored_session *session);
+
+/* ------------------------------------------------------------------------------------------------------ choosing */
+
+/*
+ * Finds the session of that name, process or path, or all sessions in a folder; NULL: the newest session, or those
+ * of the newest run. False, with one line on stderr: none. Free the sessions in either case.
+ */
+bool hp_session_choose(struct hp_sessions *parts, const struct hp_settings *settings, const char *name);
+
+/*
+ * The same as one session or run, not split into its parts; a name may also be that of a program. False: none,
+ * without a message. For a path, no other field is filled in.
+ */
+bool hp_session_find(struct hp_stored_session *ret_session, const struct hp_settings *settings, const char *name);
 
 #endif

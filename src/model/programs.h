@@ -1,6 +1,7 @@
 /*
- * The sessions and runs that can be watched, as a list that the caller provides: only the commands know where
- * sessions are. SPDX-License-Identifier: MIT
+ * The stored sessions: single ones, and runs, which are folders with the sessions of all processes of one `hotpath
+ * run`. Those who show them get the list from the caller: only the commands know where sessions are.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_PROGRAMS_H
 #define HP_MODEL_PROGRAMS_H
@@ -12,56 +13,69 @@
 
 #include "growing_array.h"
 
-enum hp_program_state {
-    HP_PROGRAM_LIVE,
-    HP_PROGRAM_OFF,
-    HP_PROGRAM_FINISHED,
-    HP_PROGRAM_CRASHED,
-    HP_PROGRAM_ELSEWHERE
+enum hp_session_state {
+    HP_SESSION_LIVE,
+    HP_SESSION_ELSEWHERE, /* in another pid namespace: whether it lives cannot be told from here */
+    HP_SESSION_FINISHED,
+    HP_SESSION_CRASHED
 };
 
-struct hp_program {
-    char path[2048]; /* of its session, or of the folder of its run */
+/* The word for a state. */
+static inline const char *hp_session_state_name(enum hp_session_state state)
+{
+    static const char *const names[] = {"live", "elsewhere", "finished", "crashed"};
+    return names[state];
+}
+
+struct hp_stored_session {
+    char path[2048]; /* of its file, or of the folder of the run */
     char command[256];
-    uint64_t began_unix_ns;
-    uint64_t disk_bytes;
-    uint32_t pid;
-    uint32_t processes;
+    uint64_t began_ns;   /* CLOCK_REALTIME */
+    uint64_t disk_bytes; /* of a run: of all its sessions */
+    uint32_t pid;        /* of a run: of the process that began first */
+    uint32_t processes;  /* of a run: 0 if nothing is measured in it; 1 for a single session */
+    uint32_t parent_pid; /* of a single session */
+    uint64_t process_start;
+    uint32_t counted; /* of one that was written from outside: processes that count in it */
+    bool is_outside;
+    enum hp_session_state state;
+    bool is_of_this_namespace; /* pids of it mean something here */
     bool is_run;
-    enum hp_program_state state;
+    bool is_paused; /* switched off by `hotpath off` */
 };
 
-struct hp_programs {
-    struct hp_program *all; /* the newest first */
+struct hp_sessions {
+    struct hp_stored_session *all;
     size_t count, capacity;
 };
 
+/* A new one at the end, zeroed; NULL: no memory. */
+static inline struct hp_stored_session *hp_sessions_add(struct hp_sessions *sessions)
+{
+    if (!HP_MAKE_ROOM(sessions->all, sessions->count + 1, sessions->capacity))
+        return NULL;
+    struct hp_stored_session *session = &sessions->all[sessions->count++];
+    *session = (struct hp_stored_session){0};
+    return session;
+}
+
+static inline void hp_sessions_free(struct hp_sessions *sessions)
+{
+    free(sessions->all);
+    *sessions = (struct hp_sessions){0};
+}
+
+/* What can be shown. */
 struct hp_program_source {
-    /* Fills in what there is, into an empty list. False: something is missing. */
-    bool (*list)(void *context, struct hp_programs *ret_programs);
-    /* The session files of a run's folder, the oldest first; or the one session itself. */
-    bool (*parts)(void *context, const char *path, struct hp_programs *ret_parts);
+    /* Adds the measured programs, the newest first. False: something is missing. */
+    bool (*list)(void *context, struct hp_sessions *sessions);
+    /* Adds the sessions at a path: of a run, the oldest first; or the one session itself. */
+    bool (*parts)(struct hp_sessions *sessions, const char *path);
     /* How the program of a run ended: "exit 0", "SIGSEGV". False: unknown; NULL: always unknown. */
-    bool (*ending)(void *context, const char *path, char *text, size_t size);
+    bool (*ending)(const char *path, char *text, size_t size);
     /* Writes its report as a page: `text` is the path, or why there is none (false). NULL: not supported. */
     bool (*write_page)(void *context, const char *path, const char *program, char *text, size_t size);
     void *context;
 };
-
-/* A new one at the end, zeroed; NULL: no memory. */
-static inline struct hp_program *hp_programs_add(struct hp_programs *programs)
-{
-    if (!HP_MAKE_ROOM(programs->all, programs->count + 1, programs->capacity))
-        return NULL;
-    struct hp_program *program = &programs->all[programs->count++];
-    *program = (struct hp_program){0};
-    return program;
-}
-
-static inline void hp_programs_free(struct hp_programs *programs)
-{
-    free(programs->all);
-    *programs = (struct hp_programs){0};
-}
 
 #endif

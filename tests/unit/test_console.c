@@ -48,9 +48,9 @@ static void seldom(void)
 
 static char session_path[256];
 
-static bool list(void *context, struct hp_programs *ret_programs)
+static bool list(void *context, struct hp_sessions *ret_programs)
 {
-    struct hp_program *program = hp_programs_add(ret_programs);
+    struct hp_stored_session *program = hp_sessions_add(ret_programs);
     (void)context;
     if (program == NULL)
         return false;
@@ -61,11 +61,10 @@ static bool list(void *context, struct hp_programs *ret_programs)
     return true;
 }
 
-static bool parts(void *context, const char *path, struct hp_programs *ret_parts)
+static bool parts(struct hp_sessions *ret_parts, const char *path)
 {
-    struct hp_program *program = hp_programs_add(ret_parts);
+    struct hp_stored_session *program = hp_sessions_add(ret_parts);
     const bool is_run = hp_text_has_suffix(path, HP_RUN_SUFFIX);
-    (void)context;
     if (program != NULL)
         snprintf(program->path, sizeof program->path, "%s", is_run ? session_path : path);
     return program != NULL;

@@ -49,7 +49,7 @@ void hp_console_free(struct hp_console *console)
     forget_stacks(console);
     hp_recent_free(&console->recent);
     hp_watched_close(&console->watched);
-    hp_programs_free(&console->programs);
+    hp_sessions_free(&console->programs);
     for (size_t at = 0; at < console->view_count; at++)
         hp_table_view_free(&console->views[at]);
     hp_arena_release(&console->arena);
@@ -60,12 +60,12 @@ void hp_console_free(struct hp_console *console)
 /* Adds new sessions of a run. */
 static void add_parts(struct hp_console *console)
 {
-    struct hp_programs parts = {0};
-    if (console->source->parts(console->source->context, console->path, &parts))
+    struct hp_sessions parts = {0};
+    if (console->source->parts(&parts, console->path))
         for (size_t at = 0; at < parts.count; at++)
             if (!hp_watched_has(&console->watched, parts.all[at].path))
                 hp_watched_add(&console->watched, parts.all[at].path);
-    hp_programs_free(&parts);
+    hp_sessions_free(&parts);
 }
 
 bool hp_console_choose(struct hp_console *console, const char *path)
@@ -102,7 +102,7 @@ bool hp_console_choose(struct hp_console *console, const char *path)
 
 static void list_programs(struct hp_console *console)
 {
-    hp_programs_free(&console->programs);
+    hp_sessions_free(&console->programs);
     console->source->list(console->source->context, &console->programs);
     console->programs_now_ns = hp_clock_wall_ns();
     console->listed_ns = console->now_ns;
@@ -119,10 +119,10 @@ static void find_restarted(struct hp_console *console)
     list_programs(console);
     for (size_t at = 0; at < console->programs.count; at++)
         if (strcmp(console->programs.all[at].path, console->path) == 0)
-            began = console->programs.all[at].began_unix_ns;
+            began = console->programs.all[at].began_ns;
     for (size_t at = 0; began > 0 && at < console->programs.count; at++) {
-        const struct hp_program *program = &console->programs.all[at];
-        if (program->state == HP_PROGRAM_LIVE && program->began_unix_ns > began &&
+        const struct hp_stored_session *program = &console->programs.all[at];
+        if (program->state == HP_SESSION_LIVE && !program->is_paused && program->began_ns > began &&
             strncmp(program->command, watched->command, sizeof program->command - 1) == 0) {
             snprintf(console->restarted, sizeof console->restarted, "%s", program->path);
             console->restarted_pid = program->pid;
@@ -136,7 +136,7 @@ static void find_ending(struct hp_console *console)
 {
     const struct hp_program_source *source = console->source;
     if (!console->watched.is_live && console->ending[0] == '\0' && source->ending != NULL &&
-        !source->ending(source->context, console->path, console->ending, sizeof console->ending))
+        !source->ending(console->path, console->ending, sizeof console->ending))
         console->ending[0] = '\0';
 }
 

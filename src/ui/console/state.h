@@ -53,7 +53,7 @@ struct hp_console {
     const struct hp_settings *settings;
     const struct hp_program_source *source;
     struct hp_choices choices;
-    struct hp_programs programs; /* for the list */
+    struct hp_sessions programs; /* for the list */
     uint64_t programs_now_ns;    /* wall-clock time when it was made */
     char path[2048];             /* of the watched session or run; "": the list is shown */
     char restarted[2048];        /* a later session of the same program; "": none */

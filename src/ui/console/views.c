@@ -139,10 +139,10 @@ void hp_console_sections(const struct hp_console *console, char *whole, char *ra
 
 /* -------------------------------------------------------------------------------------------- programs */
 
-static const char *state_name(enum hp_program_state state)
+static const char *state_of(const struct hp_stored_session *program)
 {
-    static const char *const names[] = {"● live", "○ off", "■ ended", "■ unfinished", "  elsewhere"};
-    return names[state];
+    static const char *const names[] = {"● live", "  elsewhere", "■ ended", "■ unfinished"};
+    return program->is_paused ? "○ off" : names[program->state];
 }
 
 /* A process id is a name, not an amount. */
@@ -155,16 +155,17 @@ static struct hp_table_cell number_cell(struct hp_arena *arena, uint32_t number)
     return cell;
 }
 
-static double age_of(const struct hp_console *console, const struct hp_program *program)
+static double age_of(const struct hp_console *console, const struct hp_stored_session *program)
 {
-    return (double)console->programs_now_ns - (double)program->began_unix_ns;
+    return (double)console->programs_now_ns - (double)program->began_ns;
 }
 
-static void show_program(struct hp_table_fields *to, struct hp_console *console, const struct hp_program *program)
+static void show_program(struct hp_table_fields *to, struct hp_console *console,
+                         const struct hp_stored_session *program)
 {
     HP_SHOW(to, program->command[0] != '\0' ? program->command : "?", "command", "Program", HP_CELL_NAME,
             HP_FIGURE_TEXT, 20, 0, "The command.");
-    HP_SHOW(to, state_name(program->state), "state", "State", HP_CELL_TEXT, HP_FIGURE_TEXT, 12, 0, "Its state.");
+    HP_SHOW(to, state_of(program), "state", "State", HP_CELL_TEXT, HP_FIGURE_TEXT, 12, 0, "Its state.");
     HP_SHOW(to, number_cell(&console->arena, program->pid), "pid", "PID", HP_CELL_TEXT, HP_FIGURE_TEXT, 10, 1,
             "Its process id; for a run, that of the first process.");
     HP_SHOW(to, program->processes, "processes", "Processes", HP_CELL_FIGURE, HP_FIGURE_COUNT, 9, 2,
@@ -182,8 +183,8 @@ static void make_programs(struct hp_console *console)
     show_program(&to, console, NULL);
     struct hp_table_row *rows = hp_table_make_rows(table, &console->arena, console->programs.count);
     for (size_t at = 0; rows != NULL && at < console->programs.count; at++) {
-        const struct hp_program *program = &console->programs.all[at];
-        rows[at].id = program->began_unix_ns ^ (uint64_t)program->pid << 40 ^ (uint64_t)program->is_run << 63;
+        const struct hp_stored_session *program = &console->programs.all[at];
+        rows[at].id = program->began_ns ^ (uint64_t)program->pid << 40 ^ (uint64_t)program->is_run << 63;
         to = (struct hp_table_fields){.table = table, .row = &rows[at]};
         show_program(&to, console, program);
     }

@@ -60,40 +60,24 @@ static void put_moment(struct hp_text *out, uint64_t unix_ns)
         hp_text_string(out, words);
 }
 
-static const char *state_of(const struct hp_program *program)
-{
-    switch (program->state) {
-    case HP_PROGRAM_LIVE:
-        return "live";
-    case HP_PROGRAM_OFF:
-        return "off";
-    case HP_PROGRAM_FINISHED:
-        return "finished";
-    case HP_PROGRAM_CRASHED:
-        return "crashed";
-    case HP_PROGRAM_ELSEWHERE:
-        break;
-    }
-    return "elsewhere";
-}
-
-static void put_row(const struct hp_program *program, const char *token, struct hp_text *out)
+static void put_row(const struct hp_stored_session *program, const char *token, struct hp_text *out)
 {
     const char *name = hp_text_base_name(program->path);
     hp_text_string(out, "<tr><td><a href=\"page?session=");
     put_encoded(out, name);
     hp_text_format(out, "&amp;token=%s\">", token);
     put_text(out, program->command);
-    hp_text_format(out, "</a></td><td>%s</td><td>%u</td><td>%u</td><td>", state_of(program), program->pid,
+    hp_text_format(out, "</a></td><td>%s</td><td>%u</td><td>%u</td><td>",
+                   program->is_paused ? "off" : hp_session_state_name(program->state), program->pid,
                    program->processes);
-    put_moment(out, program->began_unix_ns);
+    put_moment(out, program->began_ns);
     hp_text_string(out, "</td><td>");
     put_text(out, name);
     hp_text_string(out, "</td></tr>\n");
 }
 
 /* Links lead to the pages of the sessions, with that token. */
-static void session_list_write(const struct hp_programs *programs, const char *token, struct hp_text *out)
+static void session_list_write(const struct hp_sessions *programs, const char *token, struct hp_text *out)
 {
     hp_text_bytes(out, (const char *)hp_sessions_page_head, hp_sessions_page_head_size);
     if (programs->count == 0) {
@@ -133,11 +117,11 @@ static void list_sessions(struct hp_serving *serving, const char *token, struct 
 {
     char buffer[BUFFER_BYTES];
     struct hp_text text;
-    struct hp_programs programs = {0};
+    struct hp_sessions programs = {0};
     serving->source->list(serving->source->context, &programs);
     hp_text_init_stream(&text, buffer, sizeof buffer, hp_body_add, &answer->body);
     session_list_write(&programs, token, &text);
-    hp_programs_free(&programs);
+    hp_sessions_free(&programs);
     if (!hp_text_finish(&text))
         answer->status = 0;
 }

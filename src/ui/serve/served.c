@@ -85,13 +85,13 @@ static bool has_session(const struct hp_reader *reader, const char *path)
 /* Processes of a run appear one after the other. True: there are new ones. */
 static bool add_parts(struct hp_serving *serving, struct hp_served *served)
 {
-    struct hp_programs parts = {0};
+    struct hp_sessions parts = {0};
     const size_t before = served->reader.count;
-    if (serving->source->parts(serving->source->context, served->path, &parts))
+    if (serving->source->parts(&parts, served->path))
         for (size_t at = 0; at < parts.count; at++)
             if (!has_session(&served->reader, parts.all[at].path))
                 hp_reader_add(&served->reader, parts.all[at].path);
-    hp_programs_free(&parts);
+    hp_sessions_free(&parts);
     return served->reader.count > before;
 }
 
@@ -180,8 +180,8 @@ static struct hp_served *take(struct hp_serving *serving, const char *path)
 /* False: there is no such session. */
 static bool find_path(struct hp_serving *serving, const char *name, char *path, size_t size)
 {
-    struct hp_programs programs = {0};
-    const struct hp_program *found = NULL;
+    struct hp_sessions programs = {0};
+    const struct hp_stored_session *found = NULL;
     if (name[0] == '\0' && serving->usual != NULL) {
         if (strlen(serving->usual) >= size)
             return false;
@@ -196,7 +196,7 @@ static bool find_path(struct hp_serving *serving, const char *name, char *path, 
             found = &programs.all[at];
     if (found != NULL)
         memcpy(path, found->path, strlen(found->path) + 1);
-    hp_programs_free(&programs);
+    hp_sessions_free(&programs);
     return found != NULL;
 }
 
