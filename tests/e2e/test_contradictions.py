@@ -8,7 +8,7 @@ import pytest
 
 import contradictions
 from command import Cli
-from harness import (EXAMPLES, PROGRAMS, SOURCE, full, near, pairs, with_glibc, without_emulator,
+from harness import (EXAMPLES, PROGRAMS, SOURCE, full, near, pairs, with_glibc, without_emulator, without_sanitizer,
                      without_thread_sanitizer)
 from test_page import page_of
 
@@ -257,6 +257,7 @@ def check_views(ledger):
     assert compared["threads"] > 30 and compared["waits"] > 10, compared
 
 
+@without_sanitizer("it has malloc for itself")
 @pytest.mark.parametrize("form, rivals", [
     pytest.param(form, rivals, marks=[
         *([] if rivals == 0 and form != "measured alone" else [full]),
