@@ -108,6 +108,18 @@ def check_same(said, reported):
     assert all(abs(int(one) - int(other)) <= 1 for one, other in shares), (said, reported)
 
 
+def check_what_rows_wait_for(cli, browser):
+    """What the report calls waiting is not mostly CPU time or idle in the page: a task waits between its polls."""
+    mostly = browser.run("""
+        const titles = [...document.querySelectorAll("#functions-head th")].map(cell => cell.textContent.trim());
+        return Object.fromEntries([...document.querySelectorAll("#functions-rows tr")].map(
+            row => [row.dataset.name, row.cells[titles.indexOf("Mostly")].textContent]));""")
+    report = json.loads(cli("report", "--format", "json", "--section", "bottlenecks").stdout)
+    for row in report["sections"]["bottlenecks"]["rows"]:
+        if row["verdict"] == "waiting" and row["name"] in mostly:
+            assert not re.match(r"(CPU|idle) (100|[5-9]\d) %", mostly[row["name"]]), (row["name"], mostly)
+
+
 def test_values_match_the_report(cli, browser):
     cli("run", "--format", "none", "--", EXAMPLES / "orders", "6")
     page = page_of(cli)
@@ -127,6 +139,7 @@ def test_values_match_the_report(cli, browser):
             assert number(said) == (pytest.approx(row[key], abs=1) if row["calls"] >= 20 else None), (name, key)
         assert number(size) == (allocated[name]["own_bytes"] or None), name
     assert browser.sentence() == page.data["meta"]["headline"]
+    check_what_rows_wait_for(cli, browser)
     # Every section is there, with all its rows or the first of them, and with the values of the report.
     for name in page.data["sections"]:
         section = page.section(name)

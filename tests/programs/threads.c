@@ -12,11 +12,14 @@ static pthread_barrier_t barrier;
 
 static void work(void) { HOTPATH_MEASURE(); }
 
-static void *five(void *unused)
+static void *five(void *meets_other)
 {
-    for (int i = 0; i < 5; i++)
+    work();
+    if (meets_other != NULL)
+        pthread_barrier_wait(&barrier);
+    for (int i = 0; i < 4; i++)
         work();
-    return unused;
+    return NULL;
 }
 
 static void *five_together(void *unused)
@@ -36,13 +39,14 @@ static void tell_size(void)
     tell("bytes", (uint64_t)status.st_size);
 }
 
-/* Two at a time, so that ends and beginnings meet. */
+/* Two at a time, so that ends and beginnings meet; the first two certainly need two contexts. */
 static void short_lives(unsigned long count)
 {
     pthread_t threads[2];
+    MUST(pthread_barrier_init(&barrier, NULL, 2) == 0);
     for (unsigned long i = 0; i < count; i += 2) {
         for (int j = 0; j < 2; j++)
-            MUST(pthread_create(&threads[j], NULL, five, NULL) == 0);
+            MUST(pthread_create(&threads[j], NULL, five, i == 0 ? &barrier : NULL) == 0);
         for (int j = 0; j < 2; j++)
             pthread_join(threads[j], NULL);
     }

@@ -56,6 +56,14 @@ export function idleOf(cause, ns, beside) {
 }
 
 /* ---- functions, of the whole run */
+/* Between its polls a task waits, too: no thread was seen doing so. */
+function waitsOfTask(waits, verdict) {
+  const between = verdict.waiting_ns - waits.reduce((sum, wait) => sum + wait.waited_ns, 0);
+  const cause = verdict.waits_for ? verdict.waits_for.split(":")[0] : "other";
+  return between <= 0 ? waits
+    : [...waits, {cause, waited_ns: between, idle_ns: Math.min(between, verdict.idle_ns), other: null, what: ""}];
+}
+
 function functionsOf() {
   const judged = byName("bottlenecks"), sampled = byName("cpu"), allocated = byName("alloc-bytes");
   const waits = new Map();
@@ -66,13 +74,14 @@ function functionsOf() {
   }
   return rows("timing").map((row, index) => {
     const verdict = judged.get(row.name), cpu = sampled.get(row.name), alloc = allocated.get(row.name);
+    const isJudgedTask = row.polls !== null && verdict !== undefined, seen = waits.get(row.name) || [];
     return {index, name: row.name, location: row.location, calls: row.calls, polls: row.polls,
-      isTask: row.polls !== null, total: row.total_ns, self: row.self_ns,
+      isTask: row.polls !== null, total: row.total_ns, self: isJudgedTask ? verdict.self_ns : row.self_ns,
       p50: row.p50_ns, p95: row.p95_ns, p99: row.p99_ns, max: row.max_ns, min: row.min_ns,
       bars: row.histogram_ns || [], threads: row.threads, timed: row.timed, open: row.open,
       user: cpu ? cpu.user_ns : null, kernel: cpu ? cpu.kernel_ns : null, allCpu: cpu ? cpu.all_cpu_ns : null,
       bytes: alloc ? alloc.own_bytes : null, allBytes: alloc ? alloc.all_bytes : null,
-      waits: waits.get(row.name) || [],
+      waits: isJudgedTask ? waitsOfTask(seen, verdict) : seen,
       verdict: verdict ? verdict.verdict : null, work: verdict ? verdict.work_ns : row.self_ns,
       share: verdict ? verdict.percent_own : null, why: verdict ? verdict.why : null,
       cause: verdict ? verdict.waits_for : null, samples: cpu ? cpu.samples : 0,
@@ -122,7 +131,7 @@ export function partsOf(own, user, kernel, waits) {
   parts.kernel = kernel * fits;
   const rest = Math.max(0, own - parts.user - parts.kernel), scale = seen > rest && seen > 0 ? rest / seen : 1;
   for (const wait of waits) {
-    const idle = idleOf(wait.cause, wait.ns, wait.beside);
+    const idle = wait.idle ?? idleOf(wait.cause, wait.ns, wait.beside);
     parts.idle += idle * scale;
     parts[roleOf(wait.cause)] += (wait.ns - idle) * scale;
   }

@@ -9,7 +9,7 @@ import {headline, weighStretch} from "./verdict.js";
 import {begin, end, isWhole, state} from "./state.js";
 
 const waitsOf = one => one.waits.map(wait =>
-  ({cause: wait.cause, ns: wait.waited_ns, beside: wait.beside_ns || 0}));
+  ({cause: wait.cause, ns: wait.waited_ns, beside: wait.beside_ns || 0, idle: wait.idle_ns}));
 
 function finish(row) {
   if (row.isAside)
