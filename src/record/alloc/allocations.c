@@ -13,16 +13,17 @@
  *
  * The context is held as for zones (holding.h). Events that arrive while it is held, or on a thread that has no
  * context and cannot get one now, are added to the header by atomic operations ("late"): they are in the totals of
- * the process, but in no row.
- *
- * SPDX-License-Identifier: MIT
+ * the process, but in no row. SPDX-License-Identifier: MIT
  */
 #include "allocations.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "block_owners.h"
+#include "guards.h"
 #include "heap_samples.h"
 #include "holding.h"
 #include "hook_entries.h"
@@ -30,8 +31,10 @@
 #include "marks.h"
 #include "no_session.h"
 #include "runtime.h"
+#include "text.h"
 #include "thread_context.h"
 #include "threads.h"
+#include "zone_stack.h"
 
 /* An allocation, a free, or both at once. */
 struct event {
@@ -631,4 +634,152 @@ int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts)
         hp_context_put_back(&context->hot, before);
     errno = saved;
     return HOTPATH_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------ ends of zones */
+
+/*
+ * The slow-path end of a zone, in the common case: the innermost zone, of a timed call that has allocated. In
+ * programs that allocate everywhere most zones end here, so it is as short as possible: one leaf function, used if
+ * all counters exist. All other ends are in zones.c.
+ */
+
+/* The innermost zone, of a timed call that has all its counters. The caller holds the context. */
+static HP_ALLOC_INLINED void close_top(struct hp_thread_context *context, struct hotpath_node_ *node,
+                                       struct hotpath_stat_ *site, uint64_t now)
+{
+    struct hotpath_frame_ *frame = context->hot.top;
+    const uint64_t ticks = now - frame->start;
+    const uint32_t octave = hotpath_octave_(ticks);
+    char *const base = context->hot.base;
+    HOTPATH_PUT_(frame->zone, 0);
+    HOTPATH_ORDER_();
+    HOTPATH_ADD_(((uint64_t *)(void *)(base + site->octaves[octave]))[ticks >> octave], 1);
+    const bool is_nested = hp_zone_count(frame, node, site, ticks);
+    HOTPATH_PUT_(frame->child, now);
+    context->hot.top = frame - 1;
+    hp_alloc_close_call(context, frame, (struct hp_alloc_stat *)(void *)(base + site->alloc), is_nested);
+}
+
+/* Untimed calls, and calls of which more is kept, take the other path. */
+#define FLAGS (HOTPATH_ALLOCATES_ | HOTPATH_UNTIMED_ | HOTPATH_COUNTED_ | HOTPATH_KEPT_)
+
+/* False: nothing was changed. */
+static HP_ALLOC_INLINED bool is_closed_as_usual(struct hp_thread_context *context, uint64_t now)
+{
+    const struct hotpath_frame_ *frame = context->hot.top;
+    struct hotpath_node_ *node = hp_node_at(context, frame->node);
+    struct hotpath_stat_ *site = hp_stat_at(context, node->stat);
+    if (HP_RARELY((frame->stat & FLAGS) != HOTPATH_ALLOCATES_) || HP_RARELY(site->alloc == 0) ||
+        HP_RARELY(site->octaves[hotpath_octave_(now - frame->start)] == 0))
+        return false;
+    const uint64_t from = hp_slow_way_begin(context);
+    close_top(context, node, site, now);
+    hp_slow_way_end(context, from);
+    return true;
+}
+
+bool hp_alloc_leave_site(uint32_t site, uint64_t now)
+{
+    struct hotpath_context_ *hot = hotpath_v1_context;
+    struct hp_thread_context *context = (struct hp_thread_context *)(void *)hot;
+    bool is_done = false;
+    if (!hp_context_is_held(hot)) {
+        hp_context_hold(hot);
+        if (HOTPATH_GATE_OF_(hot) == hot->epoch && hp_node_at(context, hot->top->node)->site == site)
+            is_done = is_closed_as_usual(context, now);
+        hp_context_let_go(hot);
+    }
+    return is_done;
+}
+
+void hotpath_v1_leave(struct hotpath_zone *zone, uint64_t now)
+{
+    struct hotpath_context_ *hot = hotpath_v1_context;
+    bool is_done = false;
+    if (HOTPATH_LIKELY_(!hp_context_is_held(hot))) {
+        hp_context_hold(hot);
+        if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(hot) == hot->epoch && hot->top->zone == (uintptr_t)zone))
+            is_done = is_closed_as_usual((struct hp_thread_context *)(void *)hot, now);
+        hp_context_let_go(hot);
+    }
+    if (HP_RARELY(!is_done))
+        hp_zone_leave(zone, now);
+}
+
+/* ------------------------------------------------------------------------------------------------------- limits */
+
+/* HOTPATH_EXPECT_ALLOCS: allocation limit for a scope. */
+
+static hotpath_on_unexpected *on_unexpected; /* both under the lock, if there is one yet */
+static void *on_unexpected_context;
+
+void hotpath_set_on_unexpected(hotpath_on_unexpected *handler, void *context)
+{
+    on_unexpected_context = context;
+    __atomic_store_n(&on_unexpected, handler, __ATOMIC_RELEASE);
+}
+
+struct hotpath_expected_ *hotpath_v1_expect(struct hotpath_expected_ *ret_expected, uint64_t most, const char *file,
+                                            uint32_t line, const char *function)
+{
+    static uint64_t marks;
+    *ret_expected = (struct hotpath_expected_){.file = file,
+                                               .function = function,
+                                               .most = most,
+                                               .mark = __atomic_add_fetch(&marks, 1, __ATOMIC_RELAXED),
+                                               .line = line};
+    hp_guard_open(ret_expected, ret_expected->mark);
+    ret_expected->status = hotpath_read_allocs(&ret_expected->begin);
+    return ret_expected;
+}
+
+static void say(const struct hotpath_unexpected *unexpected)
+{
+    char bytes[512];
+    struct hp_text line;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_format(&line, "hotpath: %s:%u: %s", unexpected->file, unexpected->line, unexpected->function);
+    if (unexpected->is_counted) {
+        hp_text_format(&line,
+                       " exceeded its allocation limit of %" PRIu64 ": it allocated %" PRIu64 "%s%" PRIu64 "%s",
+                       unexpected->expected, unexpected->count, unexpected->count == 1 ? " time, " : " times, ",
+                       unexpected->bytes, unexpected->bytes == 1 ? " byte" : " bytes");
+    } else {
+        hp_text_string(&line, ": allocations cannot be counted here: link the program with -lhotpath_alloc, and do "
+                              "not start or stop a session inside the scope");
+    }
+    hp_print_line(hp_text_end(&line)); /* the program asked for it, in a run, too */
+}
+
+static void complain(const struct hotpath_unexpected *unexpected)
+{
+    hotpath_on_unexpected *handler = __atomic_load_n(&on_unexpected, __ATOMIC_ACQUIRE);
+    if (handler != NULL) {
+        handler(unexpected, on_unexpected_context);
+        return;
+    }
+    say(unexpected);
+    abort();
+}
+
+void hotpath_v1_expect_end(struct hotpath_expected_ *expected)
+{
+    if (!hp_guard_close(expected, expected->mark))
+        return; /* jumped over */
+    const int saved = errno;
+    struct hotpath_alloc_counts now = {0};
+    const int status = hotpath_read_allocs(&now);
+    const bool is_counted =
+        expected->status == HOTPATH_OK && status == HOTPATH_OK && now.session == expected->begin.session;
+    const struct hotpath_unexpected unexpected = {.file = expected->file,
+                                                  .function = expected->function,
+                                                  .line = expected->line,
+                                                  .is_counted = is_counted,
+                                                  .expected = expected->most,
+                                                  .count = is_counted ? now.count - expected->begin.count : 0,
+                                                  .bytes = is_counted ? now.bytes - expected->begin.bytes : 0};
+    if (!is_counted || unexpected.count > unexpected.expected)
+        complain(&unexpected);
+    errno = saved;
 }

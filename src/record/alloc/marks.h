@@ -52,7 +52,7 @@ static inline void hp_alloc_declare(struct hp_header *header)
 
 /*
  * The end of a call that has allocated: sums, six histograms, and the peak, which is passed on to the enclosing
- * zone (allocations.c). It is in a header because the usual case is one leaf function (marked_ends.c).
+ * zone (allocations.c). It is in a header because the usual case is one leaf function (hotpath_v1_leave).
  */
 
 #ifdef __OPTIMIZE__

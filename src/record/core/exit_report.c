@@ -20,10 +20,10 @@
 #include "raw_call.h"
 #include "report.h"
 #include "runtime.h"
-#include "session_clock.h"
 #include "session_dirs.h"
 #include "snapshot.h"
 #include "text.h"
+#include "thread_context.h"
 
 /*
  * A chunk of the text. The whole text is made before any of it is written, since writing can take as long as the

@@ -15,9 +15,9 @@
 #include "raw_call.h"
 #include "runtime.h"
 #include "sampler.h"
-#include "session_clock.h"
 #include "session_dirs.h"
 #include "sites.h"
+#include "thread_context.h"
 #include "threads.h"
 #include "zone_stack.h"
 

@@ -297,7 +297,7 @@ struct hp_recorder {
     struct hotpath_site *task_sites; /* copies of sites for polls of tasks; how many of them are free follows */
     uint32_t task_sites_left;
     void *task_places;     /* atomic: slots for tasks of foreign objects, see tasks.c; NULL: none requested yet */
-    uint64_t ticks_per_ms; /* atomic: see session_clock.h; 0: not known yet */
+    uint64_t ticks_per_ms; /* atomic: see hp_ticks_per_ms; 0: not known yet */
     char *text;            /* private copies of names */
     size_t text_left;
     struct hp_site_choice *choice; /* which sites are recorded; NULL: all */

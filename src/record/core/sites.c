@@ -13,7 +13,7 @@
 #include "images.h"
 #include "memory.h"
 #include "runtime.h"
-#include "session_clock.h"
+#include "thread_context.h"
 
 #define RESERVED_SITES 4096u
 #define TEXT_PIECE (64u << 10)

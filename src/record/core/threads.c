@@ -16,7 +16,6 @@
 #include "block_owners.h"
 #include "cpu.h"
 #include "holding.h"
-#include "lane_switch.h"
 #include "memory.h"
 #include "no_session.h"
 #include "process.h"

@@ -16,7 +16,6 @@
 #include "no_session.h"
 #include "object_layout.h"
 #include "objects.h"
-#include "session_clock.h"
 #include "thread_context.h"
 
 /* The counters of channels, reported by the program or found by interposition: see object_layout.h. */

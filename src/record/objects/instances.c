@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "holding.h"
-#include "session_clock.h"
+#include "thread_context.h"
 
 #define LONGEST_CHAIN 64u
 

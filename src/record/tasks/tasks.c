@@ -17,7 +17,6 @@
 #include "guards.h"
 #include "memory.h"
 #include "objects.h"
-#include "session_clock.h"
 #include "sites.h"
 #include "task_slots.h"
 #include "thread_context.h"

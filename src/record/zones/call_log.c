@@ -19,11 +19,21 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "call_log_state.h"
 #include "holding.h"
 #include "marks.h"
 #include "thread_context.h"
 #include "tree.h"
+
+/* The memory of a thread; NULL: none available. */
+static struct hp_call_notes *memory_of(struct hp_thread_context *context)
+{
+    if (context->kept == NULL) {
+        context->kept = hp_more_memory(sizeof *context->kept);
+        if (context->kept != NULL)
+            context->kept->least_cost = UINT64_MAX;
+    }
+    return context->kept;
+}
 
 /* -------------------------------------------------------------------------------------------------------- notes */
 
@@ -95,7 +105,7 @@ static void attach_to_top(struct hp_thread_context *context, const char *text, s
     if (hp_context_is_recording(&context->hot)) {
         const struct hotpath_frame_ *frame = context->hot.top;
         const uint32_t depth = depth_of(context, frame);
-        struct hp_call_notes *kept = depth > 0 && frame->stat & HOTPATH_KEPT_ ? hp_call_log_memory(context) : NULL;
+        struct hp_call_notes *kept = depth > 0 && frame->stat & HOTPATH_KEPT_ ? memory_of(context) : NULL;
         if (kept != NULL)
             attach(&kept->notes[depth % HP_NOTE_DEPTHS], depth, frame->start, text, length);
     }
@@ -550,7 +560,7 @@ static void follow_call(struct hp_thread_context *context, struct hotpath_stat_ 
                         const struct hotpath_frame_ *frame, uint64_t ticks, bool is_nested)
 {
     const struct hotpath_node_ *node = hp_node_at(context, frame->node);
-    struct hp_call_notes *kept = hp_call_log_memory(context);
+    struct hp_call_notes *kept = memory_of(context);
     struct hp_followed *followed = kept != NULL ? follow(context, frame->node) : NULL;
     if (is_nested) { /* one more call of the node, part of the outermost one */
         if (followed != NULL && node->calls == followed->calls + 1)
@@ -636,7 +646,7 @@ static bool may_look(struct hp_thread_context *context, uint32_t node)
 {
     const struct hotpath_stat_ *stat = hp_stat_at(context, hp_node_at(context, node)->stat);
     return !(stat->keeps & (HP_KEEPS_SLOWEST | HP_KEEPS_NO_SLOWEST)) &&
-           hp_call_log_may_follow(context, hp_node_at(context, node)->site) && hp_call_log_memory(context) != NULL;
+           hp_call_log_may_follow(context, hp_node_at(context, node)->site) && memory_of(context) != NULL;
 }
 
 uint64_t hp_call_log_look(struct hp_thread_context *context, uint32_t node, uint64_t began)

@@ -19,7 +19,6 @@
 #include <errno.h>
 
 #include "holding.h"
-#include "lane_switch.h"
 #include "marks.h"
 #include "runtime.h"
 #include "sites.h"

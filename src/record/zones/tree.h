@@ -25,17 +25,26 @@ bool hp_tree_is_recursive(const struct hp_thread_context *context, uint32_t node
 /* Recounts the open calls of the site of `frame`: a jump interrupted the counting. */
 void hp_tree_recount(const struct hp_thread_context *context, const struct hotpath_frame_ *frame);
 
-/* --- for short_calls.c */
-/* The longest call, by the clock, for which measuring takes more than the bound's share. */
-uint64_t hp_tree_longest_short_call(void);
-/* Whether calls of a node are about that short; the same site may take longer elsewhere. */
-bool hp_tree_is_short_path(const struct hotpath_node_ *node);
-
-/* Calls too short to be timed each time: short_calls.c. */
+/* Calls too short to be timed each time. */
 
 /* If measuring takes more than the bound's share, calls of this node are only counted, and timed now and then. */
 void hp_tree_limit(struct hp_thread_context *context, uint32_t parent, uint32_t node);
 /* Checks a timed call of such a node: if its calls have become long, all are timed again. */
 void hp_tree_review(struct hp_thread_context *context, uint32_t node, uint64_t ticks);
+
+/* ---------------------------------------------------------------------------------------- what is kept of calls */
+
+/* What is kept of a site's calls besides numbers (call_log.h), as stored in `keeps` of a thread's stat. */
+
+#define HP_KEEPS_LOG 1u        /* the latest calls */
+#define HP_KEEPS_SLOWEST 2u    /* the slowest call, with everything inside it */
+#define HP_KEEPS_NO_SLOWEST 4u /* never again: its calls were suspended, so not everything below them is theirs */
+static inline uint32_t hp_stat_log(const struct hotpath_stat_ *stat)
+{
+    return stat->keeps & (HP_KEEPS_LOG | HP_KEEPS_SLOWEST);
+}
+
+/* Whether calls of the site may be followed on this thread. */
+bool hp_call_log_may_follow(const struct hp_thread_context *context, uint32_t site);
 
 #endif

@@ -14,7 +14,6 @@
 #include <errno.h>
 
 #include "holding.h"
-#include "lane_switch.h"
 #include "no_session.h"
 #include "sampler.h"
 #include "sites.h"
