@@ -93,6 +93,7 @@ struct hp_stack_counts {
     uint64_t alloc_mean;                          /* bytes between them, as requested */
     uint64_t refused;                             /* threads that could not be sampled */
     bool has_kernel;                              /* samples come from kernel mode, too */
+    bool hides_kernel;                            /* but it does not tell the names of its functions */
     enum hp_stack_source source;                  /* of samples */
     struct hp_failed failed;
 };
