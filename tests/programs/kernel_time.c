@@ -2,7 +2,7 @@
  * A program without hotpath that is mostly in the kernel, for times that it knows by its thread's CPU clock, in
  * nanoseconds.
  *     kernel_time faults MS   touches new memory; `kernel`: what that takes longer than to touch it again
- *     kernel_time bytes MS    writes single bytes into a file; `all` is what that took, nearly all of it in the kernel
+ *     kernel_time bytes MS    writes single bytes into a file; `all` is what that took, most of it in the kernel
  */
 #define _GNU_SOURCE
 #include <inttypes.h>

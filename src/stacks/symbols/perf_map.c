@@ -9,12 +9,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "growing_array.h"
 #include "process.h"
 
 #define MOST_MAPS 256u /* each keeps a descriptor while its process lives */
 #define MOST_BYTES_OF_ALL (UINT64_C(256) << 20)
 #define PIECE 65536u
+#define TAIL 64u
 #define SLACK_S 1.0 /* of the clock by which the beginning of a process is known, and of that of files */
 
 /* ------------------------------------------------------------------------------------------------ the process */
@@ -113,22 +115,21 @@ static int open_map(struct hp_perf_map *map)
     return -1;
 }
 
-/* A file that is another one, or shorter, was written anew. */
-static void meet_file(struct hp_perf_map *map, int fd)
+/* Whether the last line that was read is still where it was; else the file was written anew. */
+static bool goes_on(const struct hp_perf_map *map, int fd)
 {
-    struct stat status;
-    const bool is_shorter = fstat(fd, &status) == 0 && (uint64_t)status.st_size < map->read;
-    if (map->file.is_known && (is_shorter || !hp_file_is(fd, &map->file)))
-        map->read = 0;
-    map->file = hp_file_identify(fd);
+    char last[TAIL];
+    const size_t size = map->read < TAIL ? (size_t)map->read : TAIL;
+    return pread(fd, last, size, (off_t)(map->read - size)) == (ssize_t)size &&
+           (size == 0 || memcmp(last, map->text + map->bytes - size, size) == 0);
 }
 
 static void read_piece(struct hp_perf_maps *maps, struct hp_perf_map *map)
 {
     const int fd = map->is_over ? -1 : open_map(map);
     ssize_t got = fd >= 0;
-    if (fd >= 0)
-        meet_file(map, fd);
+    if (fd >= 0 && !goes_on(map, fd))
+        map->read = 0;
     while (got > 0 && map->bytes < HP_PERF_MAP_MOST_BYTES && maps->bytes < MOST_BYTES_OF_ALL &&
            HP_MAKE_ROOM(map->text, map->bytes + PIECE, map->room)) {
         got = pread(fd, map->text + map->bytes, PIECE, (off_t)map->read);

@@ -20,8 +20,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "files.h"
-
 #define HP_PERF_MAP_MOST_BYTES (UINT64_C(64) << 20) /* of one process; what is beyond is not read */
 
 /* That of a process, while it runs one program. */
@@ -31,14 +29,13 @@ struct hp_perf_map {
     size_t bytes;
     /* Private from here on. */
     size_t room;
-    int folder;          /* the process's /tmp; -1: there is none, or it has ended */
+    int folder; /* the process's /tmp; -1: there is none, or it has ended */
     bool is_over;
-    uint64_t start; /* when it began, in ticks of the kernel; 0: it was gone already */
+    uint64_t start;     /* when it began, in ticks of the kernel; 0: it was gone already */
     uint32_t pid_there; /* what the process takes for its pid */
     uint32_t users[2];  /* whose file it may be; or root's */
     double begun_s;     /* when the process began, by the clock of files */
     uint64_t read;      /* bytes of the file */
-    struct hp_file_identity file;
 };
 
 struct hp_perf_maps {
