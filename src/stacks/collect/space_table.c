@@ -50,6 +50,7 @@ static void begin_task(struct hp_space_table *table, const struct hp_event *even
         return;
     }
     process->threads = 1;
+    process->parent = event->parent_pid;
     const struct hp_process_space *parent = *place_of(table, event->parent_pid);
     hp_space_free(&process->space);
     if (parent != NULL)
@@ -74,6 +75,7 @@ static void execute(struct hp_space_table *table, const struct hp_event *event)
         return;
     hp_space_free(&process->space);
     process->read_ns = 0;
+    process->parent = 0;
 }
 
 static void map_all_again(struct hp_space_table *table, struct hp_image_set *images, const struct hp_event *event)
