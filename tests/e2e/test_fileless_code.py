@@ -125,7 +125,8 @@ function mixed($n) { for ($at = 0, $sum = 0; $at < $n; $at++) $sum = ($sum + $at
 for ($round = 0; $round < 300; $round++) $all = mixed(100000);
 """
 JAVA_OPTIONS = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-XX:+PreserveFramePointer"]
-PHP_OPTIONS = [word for option in ("file_update_protection=0", "jit_debug=16", "enable_cli=1", "jit=tracing", "jit_buffer_size=64M")
+PHP_OPTIONS = [word for option in ("file_update_protection=0", "jit_debug=16", "enable_cli=1", "jit=tracing",
+                                   "jit_buffer_size=64M")
                for word in ("-d", f"opcache.{option}")]
 
 
@@ -190,7 +191,8 @@ def test_page_faults_are_below_what_touched_the_memory(cli):
     need_kernel(done.report)
     found, told = rows(done.report), pairs(done.stdout)
     fault, touch = found["[kernel: page fault]"], found["touch"]
-    truth = told["kernel"] / told["all"]  # the way in and out is the kernel's there, and the instruction's in samples
+    # The way in and out is the kernel's there, and the instruction's in samples.
+    truth = told["kernel"] / told["all"]
     assert abs(fault.total_ns / touch.total_ns - truth) < 0.2, (fault.total_ns, touch.total_ns, truth)
     assert fault.total_ns > 0.9 * (fault.total_ns + sum(
         row.self_ns for name, row in found.items() if name.startswith("[kernel: page faults and")))
