@@ -13,7 +13,7 @@
 
 #include "files.h"
 
-#define VERSION 6u
+#define VERSION 7u
 /* flags */
 #define HAS_KERNEL 1u
 #define BY_TIMERS 2u
@@ -37,14 +37,14 @@ struct file_header {
 
 /* Texts are offsets into the last part of the file; each ends with a zero. */
 struct file_image {
-    uint32_t path, build_id;
+    uint32_t path, build_id, package;
 };
 
 struct file_function {
     uint32_t name, file, image;
 };
 
-_Static_assert(sizeof(struct file_header) == 152 && sizeof(struct file_image) == 8 &&
+_Static_assert(sizeof(struct file_header) == 152 && sizeof(struct file_image) == 12 &&
                    sizeof(struct file_function) == 12,
                "no gaps");
 _Static_assert(offsetof(struct hp_stack_counts, refused) == sizeof((struct file_header){0}.counts), "all numbers");
@@ -59,11 +59,18 @@ static uint32_t text_of(const struct hp_named_stacks *stacks, const char *text)
     return (uint32_t)(text - stacks->texts);
 }
 
+/* The texts end with a zero. */
+static uint32_t text_or_none(const struct hp_named_stacks *stacks, const char *text)
+{
+    return text != NULL ? text_of(stacks, text) : (uint32_t)(stacks->text_bytes - 1);
+}
+
 static bool write_tables(FILE *file, const struct hp_named_stacks *stacks)
 {
     for (size_t at = 0; at < stacks->image_count; at++) {
         const struct hp_named_image *image = &stacks->images[at];
-        const struct file_image written = {text_of(stacks, image->path), text_of(stacks, image->build_id)};
+        const struct file_image written = {text_of(stacks, image->path), text_of(stacks, image->build_id),
+                                           text_or_none(stacks, image->package)};
         fwrite(&written, sizeof written, 1, file);
     }
     for (size_t at = 0; at < stacks->function_count; at++) {
@@ -223,7 +230,8 @@ static bool settle_names(struct hp_named_stacks *stacks, const struct file_image
 {
     for (size_t at = 0; at < stacks->image_count; at++)
         if (!find_text(stacks, images[at].path, &stacks->images[at].path) ||
-            !find_text(stacks, images[at].build_id, &stacks->images[at].build_id))
+            !find_text(stacks, images[at].build_id, &stacks->images[at].build_id) ||
+            !find_text(stacks, images[at].package, &stacks->images[at].package))
             return false;
     for (size_t at = 0; at < stacks->function_count; at++) {
         struct hp_named_function *function = &stacks->functions[at];
