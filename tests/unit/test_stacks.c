@@ -60,7 +60,7 @@ static void many_stacks(void **state)
  *        │      └ work ─ leaf   20 ms in leaf, 5 ms in the inner work
  *        └ tail, inlined into work   40 ms in tail
  */
-static struct hp_named_image images[] = {{"/usr/bin/prog", "0123ab"}, {"/usr/lib/libx.so.1", ""}};
+static struct hp_named_image images[] = {{"/usr/bin/prog", "0123ab", ""}, {"/usr/lib/libx.so.1", "", ""}};
 static struct hp_named_function functions[] = {{"main", "main.c", 0},
                                                {"work", "work.c", 0},
                                                {"leaf", "", 1},
