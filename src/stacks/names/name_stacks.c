@@ -5,6 +5,7 @@
 
 #include "collector.h"
 #include "elf_file.h"
+#include "function_role.h"
 #include "growing_array.h"
 #include "hash_index.h"
 #include "named_stacks.h"
