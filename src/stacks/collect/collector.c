@@ -116,7 +116,8 @@ static uint32_t below(uint32_t parent, const struct hp_space *space, const struc
 static uint32_t process_node(struct hp_process_space *process)
 {
     if (process->node == HP_STACK_ROOT && collector.stacks.tree.count < MOST_SEPARATE)
-        process->node = hp_stack_tree_below(&collector.stacks.tree, HP_STACK_ROOT, HP_STACK_PROCESS, process->pid);
+        process->node = hp_stack_tree_below(&collector.stacks.tree, HP_STACK_ROOT, HP_STACK_PROCESS,
+                                            (uint64_t)process->program << 32 | process->pid);
     return process->node;
 }
 
@@ -285,7 +286,7 @@ static bool ask_for_maps(struct hp_process_space *process, uint64_t now)
 {
     const bool is_time = process->read_ns == 0 || now - process->read_ns > AGAIN_NS;
     return (!collector.has_perf || process->space.count == 0) && is_time &&
-           hp_process_space_read(process, &collector.stacks.images);
+           hp_process_space_read(&collector.spaces, process, &collector.stacks.images);
 }
 
 static struct found follow_waiting(const struct hp_event *event, struct hp_process_space *process)
@@ -551,7 +552,7 @@ bool hp_collector_attach(uint32_t pid, uint64_t period_ns)
     struct hp_process_space *process = hp_space_table_find(&collector.spaces, pid);
     if (process != NULL) {
         process->threads = UINT32_MAX / 2;
-        hp_process_space_read(process, &collector.stacks.images);
+        hp_process_space_read(&collector.spaces, process, &collector.stacks.images);
     }
     return begin(period_ns, has_perf ? HP_STACKS_BY_PERF : HP_STACKS_BY_NOBODY) && has_perf;
 }
@@ -574,6 +575,8 @@ const struct hp_stacks *hp_collector_end(void)
     }
     end_heaps();
     collector.stacks.counts.failed = hp_failed_rings();
+    collector.stacks.programs = collector.spaces.programs;
+    collector.stacks.program_count = collector.spaces.program_count;
     return &collector.stacks;
 }
 

@@ -18,7 +18,8 @@
 #define HP_STACK_WAITING (UINT32_MAX - 3)     /* on top of what waits; the place has the cause in its upper half */
 #define HP_STACK_NOT_SAMPLED (UINT32_MAX - 4) /* CPU time without a sample; below the root */
 #define HP_STACK_OWN (UINT32_MAX - 5)         /* what hotpath does in the program; below its process */
-#define HP_STACK_PROCESS (UINT32_MAX - 6) /* below the root, on top of all of one process; the place is its pid */
+#define HP_STACK_PROCESS (UINT32_MAX - 6)
+/* below the root, on top of what a process did in one program; the place is its pid, the upper half the program */
 
 /*
  * What stacks measure. These are separate dimensions; none is part of another, unless noted. CPU time and waits

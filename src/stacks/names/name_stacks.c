@@ -251,6 +251,8 @@ struct naming {
     struct hp_symbolizer symbolizer;
     size_t text_room, frame_room, function_room;
     struct hp_hash_index function_index; /* by name and image */
+    struct hp_hash_index program_index;  /* by name and file */
+    size_t program_room;
 };
 
 /* ------------------------------------------------------------------------------------------------ texts */
@@ -284,6 +286,10 @@ static void settle_texts(struct hp_named_stacks *named)
     }
     for (size_t at = 0; at < named->zone_count; at++)
         named->zones[at].name = text_at(named, named->zones[at].name);
+    for (size_t at = 0; at < named->program_count; at++) {
+        named->programs[at].name = text_at(named, named->programs[at].name);
+        named->programs[at].file = text_at(named, named->programs[at].file);
+    }
 }
 
 /* --------------------------------------------------------------------------------------------- functions */
@@ -310,6 +316,45 @@ static bool find_function(struct naming *naming, const struct hp_source_place *p
         return false;
     *ret_function = (uint32_t)named->function_count++;
     hp_hash_put(index, slot, hash, *ret_function + 1);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------- programs */
+
+/* Finds it again if another process ran it. */
+static bool find_program(struct naming *naming, const char *name, const char *file, uint32_t *ret_program)
+{
+    struct hp_named_stacks *named = naming->named;
+    struct hp_hash_index *index = &naming->program_index;
+    if (!HP_MAKE_ROOM(named->programs, named->program_count + 1, naming->program_room) || !hp_hash_make_room(index))
+        return false;
+    const uint32_t hash = hp_hash_with_text(index, hp_hash_with_text(index, 0, name), file);
+    size_t slot = HP_HASH_BEGIN;
+    for (uint32_t number; (number = hp_hash_next(index, hash, &slot)) != 0;) {
+        const struct hp_named_program *program = &named->programs[number - 1];
+        *ret_program = number - 1;
+        if (strcmp(text_at(named, program->name), name) == 0 && strcmp(text_at(named, program->file), file) == 0)
+            return true;
+    }
+    struct hp_named_program *program = &named->programs[named->program_count];
+    if (!keep_text(naming, name, &program->name) || !keep_text(naming, file, &program->file))
+        return false;
+    *ret_program = (uint32_t)named->program_count++;
+    hp_hash_put(index, slot, hash, *ret_program + 1);
+    return true;
+}
+
+/* The collector has one program for each time that one was executed; here, equal ones have one number. */
+static bool name_process(struct naming *naming, struct hp_named_node *named)
+{
+    const struct hp_stacks *stacks = naming->stacks;
+    const uint32_t number = hp_process_program(named);
+    const struct hp_process_program *program = number < stacks->program_count ? &stacks->programs[number] : NULL;
+    const char *file = program != NULL && program->file != NULL ? program->file : "";
+    uint32_t found = HP_NO_PROGRAM;
+    if (program != NULL && !find_program(naming, hp_program_name(program->comm, file), file, &found))
+        return false;
+    named->place = (uint64_t)(found + 1) << 32 | hp_process_pid(named);
     return true;
 }
 
@@ -382,6 +427,8 @@ static bool name_node(struct naming *naming, size_t number)
                                     .frame_count = (uint16_t)count,
                                     .flags = (uint16_t)node->flags};
     memcpy(named->weight, node->weight, sizeof named->weight);
+    if (is_process)
+        return name_process(naming, named);
     for (size_t at = 0; at < count; at++)
         if (!add_frame(naming, &found[at], has_image ? node->image : HP_STACK_NO_IMAGE))
             return false;
@@ -520,6 +567,7 @@ static bool name_all(const struct hp_stacks *stacks, const struct hp_zone_namer 
     choose_lines(&naming);
     const bool is_done = name_images(&naming) && name_nodes(&naming) && name_zones(&naming, namer);
     hp_hash_free(&naming.function_index);
+    hp_hash_free(&naming.program_index);
     hp_symbolizer_free(&naming.symbolizer);
     if (is_done)
         settle_texts(ret_named);

@@ -11,7 +11,7 @@
 static bool is_kept(const struct hp_named_node *node, const uint32_t *pids, size_t count)
 {
     for (size_t at = 0; at < count; at++)
-        if (node->place == pids[at])
+        if (hp_process_pid(node) == pids[at])
             return true;
     return false;
 }
@@ -39,22 +39,17 @@ static void count_again(struct hp_named_stacks *named, const struct hp_named_nod
         named->counts.waits_recovered += weight[HP_STACK_WAITS];
 }
 
-static bool is_process(const struct hp_named_node *node)
-{
-    return node->image == HP_STACK_PROCESS && node->frame_count == 0;
-}
-
 static bool has_others(const struct hp_named_stacks *named, const uint32_t *pids, size_t count)
 {
     for (size_t at = 1; at < named->node_count; at++)
-        if (is_process(&named->nodes[at]) && !is_kept(&named->nodes[at], pids, count))
+        if (hp_is_process(&named->nodes[at]) && !is_kept(&named->nodes[at], pids, count))
             return true;
     return false;
 }
 
 static unsigned path_of(const struct hp_named_node *node, const uint32_t *pids, size_t count)
 {
-    return (is_process(node) && is_kept(node, pids, count) ? KEPT : 0) |
+    return (hp_is_process(node) && is_kept(node, pids, count) ? KEPT : 0) |
            (node->image == HP_STACK_INCOMPLETE ? INCOMPLETE : 0) |
            (node->flags & HP_STACK_RECOVERED ? RECOVERED : 0);
 }
@@ -108,8 +103,20 @@ void hp_named_stacks_free(struct hp_named_stacks *named)
     free(named->nodes);
     free(named->zones);
     free(named->shares);
+    free(named->programs);
     free(named->texts);
     memset(named, 0, sizeof *named);
+}
+
+/* --------------------------------------------------------------------------------------------------- processes */
+
+#define LONGEST_COMM 15u /* the kernel cuts it */
+
+const char *hp_program_name(const char *comm, const char *file)
+{
+    const char *name = hp_text_base_name(file);
+    const bool is_of_file = comm[0] != '\0' && strlen(comm) < LONGEST_COMM && strstr(name, comm) != NULL;
+    return name[0] == '\0' || is_of_file ? comm : name;
 }
 
 /* ------------------------------------------------------------------------------------------ functions that wait */
