@@ -94,9 +94,10 @@ struct hp_found_node {
     struct hp_found_cause waits; /* the same with what was waited for; without text: this is no wait */
 };
 
-/* A process that has stacks. */
+/* A process that has stacks, while it ran one program. */
 struct hp_found_process {
     uint32_t pid;
+    const char *program, *file; /* as the user knows it, and its path; "": unknown */
     uint64_t cpu_ns;
 };
 

@@ -210,7 +210,7 @@ bool hp_hot_stacks_make(struct hp_hot_stacks *stacks, struct hp_arena *arena,
                         const void *context)
 {
     size_t used = 0;
-    *stacks = (struct hp_hot_stacks){.profile = profile, .arena = arena, .program = ""};
+    *stacks = (struct hp_hot_stacks){.profile = profile, .arena = arena, .program = "", .shown = ""};
     stacks->knows_callers = (double)profile->counts.whole >= WHOLE_PART * (double)profile->counts.samples;
     struct cleaned *cleaned = hp_arena_take_array(arena, profile->node_count + 1, sizeof *cleaned);
     uint32_t *into = hp_arena_take_array(arena, profile->node_count + 1, sizeof *into);
@@ -942,7 +942,7 @@ static bool put_interpreter(const struct saying *saying, uint32_t hot)
         hp_text_format(saying->line, "%s is %s compiled at run time, without names", saying->whole,
                        interpreter->code);
     } else {
-        hp_utf8_put_safe(saying->line, stacks->program, strlen(stacks->program));
+        hp_utf8_put_safe(saying->line, stacks->shown, strlen(stacks->shown));
         hp_text_format(saying->line, " interprets %s", interpreter->code);
         uint32_t largest = largest_of(stacks, NONE, leaf, &ns);
         while (largest != NONE && !is_code(stacks, largest) && role_of(stacks, largest) != HP_ROLE_HELPER)

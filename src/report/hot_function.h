@@ -28,6 +28,7 @@ struct hp_arena;
 struct hp_hot_stacks {
     const struct hp_function_profile *profile;
     struct hp_arena *arena;
+    const char *shown;          /* the program as people know it: "python3" of python3.11 */
     const char *program;        /* its name; "": several */
     bool knows_callers;         /* most stacks are complete */
     const unsigned char *roles; /* by function: enum hp_function_role */

@@ -133,6 +133,17 @@ static void put_function(const struct sentence *sentence, const struct hp_found_
         hp_hot_put_name(sentence->line, function->shown);
 }
 
+/* The function, or without one the thread. */
+static void put_waiter(struct sentence *sentence, const struct waiter *waiter,
+                       const struct hp_thread_usage_member *thread)
+{
+    if (waiter->function != NULL)
+        put_function(sentence, waiter->function);
+    else
+        put_text(sentence, thread->label->name);
+    sentence->hot.function = waiter->function;
+}
+
 /* The base name of what is waited for, with a blank and `before`: " for x.db" of "disk: /data/x.db". */
 static void put_detail(const struct sentence *sentence, const char *before, const struct hp_found_cause *waits)
 {
@@ -156,12 +167,37 @@ static bool is_of_all(const void *context, uint32_t process)
     return true;
 }
 
+/* The program of a process with stacks; NULL: unknown. */
+static const struct hp_program_use *program_of(const struct sentence *sentence, uint32_t process)
+{
+    const struct hp_found_process *found = &sentence->functions->processes[process];
+    const struct hp_run_state *state = &sentence->state;
+    const char *name = hp_text_base_name(found->file);
+    for (size_t at = 0; name[0] != '\0' && at < state->program_count; at++)
+        if (strcmp(state->programs[at]->name, name) == 0)
+            return state->programs[at];
+    return hp_run_state_program(state, found->pid);
+}
+
 static bool is_of_program(const void *context, uint32_t process)
 {
     const struct sentence *sentence = context;
-    if (process == HP_NO_FOUND)
-        return false;
-    return hp_run_state_program(&sentence->state, sentence->functions->processes[process].pid) == sentence->program;
+    return process != HP_NO_FOUND && program_of(sentence, process) == sentence->program;
+}
+
+/* As people know it: "python3" of python3.11. */
+static const char *name_of(const struct sentence *sentence, const struct hp_program_use *program)
+{
+    const struct hp_function_profile *functions = sentence->functions;
+    for (uint32_t at = 0; at < functions->process_count; at++)
+        if (functions->processes[at].program[0] != '\0' && program_of(sentence, at) == program)
+            return functions->processes[at].program;
+    return program->name;
+}
+
+static void put_program_name(const struct sentence *sentence, const struct hp_program_use *program)
+{
+    put_text(sentence, name_of(sentence, program));
 }
 
 static bool make_stacks(struct sentence *sentence, struct hp_hot_stacks *stacks, bool is_alone)
@@ -169,7 +205,10 @@ static bool make_stacks(struct sentence *sentence, struct hp_hot_stacks *stacks,
     const bool is_made = hp_hot_stacks_make(stacks, sentence->model->arena, sentence->functions,
                                             is_alone ? is_of_all : is_of_program, sentence);
     sentence->has_memory &= is_made;
-    stacks->program = sentence->program != NULL ? sentence->program->name : "";
+    if (sentence->program != NULL) {
+        stacks->program = sentence->program->name;
+        stacks->shown = name_of(sentence, sentence->program);
+    }
     return is_made;
 }
 
@@ -185,7 +224,7 @@ static void put_program(const struct sentence *sentence)
     const struct hp_program_use *program = sentence->program;
     const uint64_t processes = sentence->state.processes;
     if (sentence->program_part < HP_HOT_ALL && processes > 1) {
-        put_text(sentence, program->name);
+        put_program_name(sentence, program);
         hp_text_string(sentence->line, " has ");
         put_share(sentence, sentence->program_part);
         hp_text_format(sentence->line, " of the CPU time of %" PRIu64 " processes", processes);
@@ -194,7 +233,7 @@ static void put_program(const struct sentence *sentence)
     }
     if (processes <= 1)
         return;
-    put_text(sentence, program->name);
+    put_program_name(sentence, program);
     if (program->processes > 1) {
         hp_text_format(sentence->line, " (%" PRIu64 " processes)", program->processes);
     }
@@ -214,7 +253,7 @@ static bool put_owner(struct sentence *sentence)
     const size_t after = sentence->line->length;
     if (stacks.count == 0 || (!is_alone && (double)stacks.ns < 0.4 * sentence->program_part * sentence->cpu_ns)) {
         sentence->line->length = before;
-        put_text(sentence, sentence->program->name);
+        put_program_name(sentence, sentence->program);
         hp_text_string(sentence->line, " has ");
         put_share(sentence, sentence->program_part);
         hp_text_string(sentence->line, " of the CPU time");
@@ -224,7 +263,7 @@ static bool put_owner(struct sentence *sentence)
                         &sentence->hot);
     if (after == before && begins_with(sentence->line, after, "its own code")) {
         sentence->line->length = after;
-        put_text(sentence, sentence->program->name);
+        put_program_name(sentence, sentence->program);
         hp_text_string(sentence->line, ": ");
         hp_hot_function_put(sentence->line, &stacks, " of the CPU time", &sentence->hot);
     }
@@ -254,7 +293,7 @@ static void put_sharers(struct sentence *sentence)
     for (size_t at = 0; at < count; at++) {
         const struct hp_program_use *program = state->programs[chosen[at]];
         hp_text_string(sentence->line, at > 0 ? " and " : "");
-        put_text(sentence, program->name);
+        put_program_name(sentence, program);
         hp_text_string(sentence->line, " (");
         put_share(sentence, hp_part_of((double)program->cpu_ns, (double)state->used_ns));
         hp_text_char(sentence->line, ')');
@@ -269,7 +308,7 @@ static void put_sharers(struct sentence *sentence)
     if (!make_stacks(sentence, &stacks, false) || stacks.count == 0)
         return;
     hp_text_string(sentence->line, "; in ");
-    put_text(sentence, sentence->program->name);
+    put_program_name(sentence, sentence->program);
     hp_text_string(sentence->line, ", ");
     hp_hot_function_put(sentence->line, &stacks, " of its CPU time", &sentence->hot);
 }
@@ -396,7 +435,7 @@ static bool put_short(struct sentence *sentence)
         const struct waiter waiter = waiter_for(sentence, cause);
         hp_text_format(sentence->line, "Idle: %s of CPU time in %s; ", hp_ns_text(used).bytes,
                        hp_ns_text(sentence->elapsed_ns).bytes);
-        put_text(sentence, longest->label->name);
+        put_waiter(sentence, &waiter, longest);
         hp_text_format(sentence->line, " waits (%s", hp_wait_cause_name(cause));
         put_detail(sentence, ": ", &waiter.waits);
         hp_text_string(sentence->line, ") for ");
@@ -410,7 +449,7 @@ static bool put_short(struct sentence *sentence)
                    hp_ns_text(sentence->elapsed_ns).bytes);
     if (sentence->state.processes > 1 && sentence->program_part >= MAIN_PART) {
         hp_text_string(sentence->line, "; most of it in ");
-        put_text(sentence, sentence->program->name);
+        put_program_name(sentence, sentence->program);
     }
     return true;
 }
@@ -477,17 +516,13 @@ static bool put_device(struct sentence *sentence)
         const struct waiter waiter = waiter_for(sentence, cause);
         const double waited = (double)thread->waited_ns[cause], cpu = (double)hp_thread_usage_cpu_ns(thread);
         hp_text_format(sentence->line, "Waiting for %s: ", devices[at].words);
-        if (waiter.function != NULL)
-            put_function(sentence, waiter.function);
-        else
-            put_text(sentence, thread->label->name);
+        put_waiter(sentence, &waiter, thread);
         hp_text_string(sentence->line, " waits ");
         put_share(sentence, hp_part_of(waited, waited + cpu));
         hp_text_string(sentence->line, " of its time");
         put_detail(sentence, " for ", &waiter.waits);
         hp_text_format(sentence->line, " (%s against %s of CPU time)", hp_ns_text(waited).bytes,
                        hp_ns_text(cpu).bytes);
-        sentence->hot.function = waiter.function;
         return true;
     }
     return false;
@@ -538,7 +573,7 @@ static const char *idle_child(struct sentence *sentence)
 /* "Idle for 65 % of 1.10 s: serve waits (poll: epoll_wait). When it works, parse takes 70 % of the CPU time" */
 static bool put_idle(struct sentence *sentence)
 {
-    const double idle = 1 - sentence->state.working_part;
+    const double idle = sentence->state.idle_part;
     uint32_t cause = 0;
     if (!sentence->state.knows_work || idle < HP_VERDICT_IDLE_RUN || sentence->elapsed_ns <= LEAST_IDLE_NS)
         return false;
@@ -555,10 +590,7 @@ static bool put_idle(struct sentence *sentence)
     } else if (thread != NULL) {
         const struct waiter waiter = waiter_for(sentence, cause);
         hp_text_string(sentence->line, ": ");
-        if (waiter.function != NULL)
-            put_function(sentence, waiter.function);
-        else
-            put_text(sentence, thread->label->name);
+        put_waiter(sentence, &waiter, thread);
         hp_text_format(sentence->line, " waits (%s", hp_wait_cause_name(cause));
         put_detail(sentence, ": ", &waiter.waits);
         hp_text_char(sentence->line, ')');
@@ -641,7 +673,7 @@ static void put_state(const struct sentence *sentence)
     const struct hp_run_state *state = &sentence->state;
     const double used = sentence->cpu_ns, elapsed = sentence->elapsed_ns, queued = (double)state->queued_ns;
     const double cpus = hp_part_of(used, elapsed), unseen = (double)hp_less(state->used_ns, state->watched_ns);
-    const double idle = state->knows_work ? 1 - state->working_part : 0;
+    const double idle = state->idle_part;
     struct hp_text *line = sentence->line;
     if (queued >= used && queued > 0.25 * elapsed && cpus < 0.8 * state->cpus) {
         hp_text_format(line, "Short of CPU (ran %s, queued %s)", hp_ns_text(used).bytes, hp_ns_text(queued).bytes);

@@ -12,10 +12,7 @@
 /* A process, with all programs that it executed. */
 struct hp_process_use {
     uint32_t pid;
-    uint64_t began_ns, ended_ns;
-    uint64_t longest_ns; /* CPU time of the program that used most of it */
-    uint64_t active_ns;  /* its threads together: ran, or waited for a device */
-    struct hp_program_use *program;
+    const struct hp_program_use *program; /* that used most of its CPU time */
 };
 
 static uint64_t cpu_of(const struct hp_snapshot *session)
@@ -29,7 +26,7 @@ static const char *program_of(const struct hp_snapshot *session)
     return file[0] != '\0' ? file : hp_snapshot_text(session, session->header.command);
 }
 
-/* ------------------------------------------------------------------------------------------------------ programs */
+/* ----------------------------------------------------------------------------------------------------- programs */
 
 struct use {
     const struct hp_snapshot *session;
@@ -83,35 +80,24 @@ static bool group_programs(struct hp_run_state *state, struct hp_model *model, s
     return true;
 }
 
-/* ----------------------------------------------------------------------------------------------------- processes */
+/* ---------------------------------------------------------------------------------------------------- processes */
 
 /* The first session of each is the one with the most CPU time. */
 static bool list_processes(struct hp_run_state *state, struct hp_model *model, struct use **uses)
 {
-    struct hp_process_use *process = NULL;
     state->known = hp_arena_take_array(model->arena, model->run.count + 1, sizeof *state->known);
     if (state->known == NULL)
         return false;
     hp_sort(uses, model->run.count, by_pid);
     for (size_t at = 0; at < model->run.count; at++) {
-        const struct hp_snapshot *session = uses[at]->session;
-        const uint64_t began_ns = hp_run_started_ns(&model->run, session);
-        const uint64_t ended_ns = began_ns + (uint64_t)hp_run_ns(&model->run, hp_snapshot_elapsed(session));
-        if (process == NULL || process->pid != session->header.pid) {
-            process = &state->known[state->known_count++];
-            *process = (struct hp_process_use){.pid = session->header.pid,
-                                               .began_ns = began_ns,
-                                               .ended_ns = ended_ns,
-                                               .longest_ns = cpu_of(session),
-                                               .program = uses[at]->program};
-        }
-        process->began_ns = began_ns < process->began_ns ? began_ns : process->began_ns;
-        process->ended_ns = ended_ns > process->ended_ns ? ended_ns : process->ended_ns;
+        const uint32_t pid = uses[at]->session->header.pid;
+        if (state->known_count == 0 || state->known[state->known_count - 1].pid != pid)
+            state->known[state->known_count++] = (struct hp_process_use){pid, uses[at]->program};
     }
     return true;
 }
 
-static struct hp_process_use *find_process(const struct hp_run_state *state, uint32_t pid)
+const struct hp_program_use *hp_run_state_program(const struct hp_run_state *state, uint32_t pid)
 {
     size_t from = 0, to = state->known_count;
     while (from < to) {
@@ -121,37 +107,18 @@ static struct hp_process_use *find_process(const struct hp_run_state *state, uin
         else
             to = middle;
     }
-    return from < state->known_count && state->known[from].pid == pid ? &state->known[from] : NULL;
+    return from < state->known_count && state->known[from].pid == pid ? state->known[from].program : NULL;
 }
 
-const struct hp_program_use *hp_run_state_program(const struct hp_run_state *state, uint32_t pid)
-{
-    const struct hp_process_use *process = find_process(state, pid);
-    return process != NULL ? process->program : NULL;
-}
+/* ------------------------------------------------------------------------------------------------------ threads */
 
-/* ------------------------------------------------------------------------------------------------------- threads */
-
-/* Housekeeping threads have no say: of the run's CPU time, and of their own time. */
-#define SMALL_PART 0.05
-#define ASLEEP_PART 0.02
-
-static uint64_t active_ns(const struct hp_thread_usage_member *thread)
-{
-    const uint64_t cpu_ns = hp_thread_usage_cpu_ns(thread), *waited = thread->waited_ns;
-    const bool is_awake = (double)cpu_ns > ASLEEP_PART * (double)thread->lived_ns;
-    return cpu_ns + (is_awake ? waited[HP_WAIT_RUN_QUEUE] : 0) + waited[HP_WAIT_DISK] + waited[HP_WAIT_SOCKET] +
-           waited[HP_WAIT_FAULT] + waited[HP_WAIT_OTHER];
-}
+#define SMALL_PART 0.05 /* of the run's CPU time: housekeeping threads have no say */
 
 static void add_thread(struct hp_run_state *state, const struct hp_thread_usage_member *thread)
 {
     const uint64_t cpu_ns = hp_thread_usage_cpu_ns(thread);
-    struct hp_process_use *process = find_process(state, thread->label->pid);
     if (thread->label->threads <= 1 && cpu_ns > state->busiest_ns)
         state->busiest_ns = cpu_ns;
-    if (process != NULL)
-        process->active_ns += hp_run_state_has_waits(thread) ? active_ns(thread) : cpu_ns;
     if (!hp_run_state_has_waits(thread))
         return;
     state->watched_ns += cpu_ns;
@@ -161,50 +128,18 @@ static void add_thread(struct hp_run_state *state, const struct hp_thread_usage_
         state->waited_ns[cause] += thread->waited_ns[cause];
 }
 
-/* ---------------------------------------------------------------------------------------------------------- work */
-
-/* From a moment on, so many threads work on average. */
-struct change {
-    uint64_t at_ns;
-    double threads;
-};
-
-static int by_moment(const void *a, const void *b)
-{
-    return hp_by_number(((const struct change *)a)->at_ns, ((const struct change *)b)->at_ns);
-}
-
-/* The part of the run in which something works, from each process's average: less than one thread is no work. */
-static bool measure_work(struct hp_run_state *state, struct hp_arena *arena)
-{
-    struct change *changes = hp_arena_take_array(arena, 2 * state->known_count + 1, sizeof *changes);
-    struct change **order = hp_arena_take_array(arena, 2 * state->known_count + 1, sizeof *order);
-    size_t count = 0;
-    double threads = 0, working_ns = 0;
-    uint64_t last_ns = 0;
-    if (changes == NULL || order == NULL)
-        return false;
-    for (size_t at = 0; at < state->known_count; at++) {
-        const struct hp_process_use *process = &state->known[at];
-        const double lived = (double)(process->ended_ns - process->began_ns);
-        const double density = lived > 0 ? (double)process->active_ns / lived : 0, part = density < 1 ? density : 1;
-        changes[count] = (struct change){process->began_ns, part};
-        changes[count + 1] = (struct change){process->ended_ns, -part};
-        order[count] = &changes[count];
-        order[count + 1] = &changes[count + 1];
-        count += 2;
-    }
-    hp_sort(order, count, by_moment);
-    for (size_t at = 0; at < count; at++) {
-        working_ns += (double)(order[at]->at_ns - last_ns) * (threads < 1 ? threads : 1);
-        threads += order[at]->threads;
-        last_ns = order[at]->at_ns;
-    }
-    state->working_part = state->elapsed_ns > 0 ? working_ns / (double)state->elapsed_ns : 0;
-    return true;
-}
-
 #define UNSEEN_PART 0.2 /* of the CPU time, in threads whose waits were not seen: idle time is a guess then */
+
+/* What was observed cannot be more idle than the CPU time leaves. */
+static void measure_work(struct hp_run_state *state, const struct hp_run *run)
+{
+    const struct hp_run_work work = hp_run_work(run);
+    const double elapsed = (double)state->elapsed_ns, ran = elapsed > 0 ? (double)state->used_ns / elapsed : 0;
+    const double unseen = (double)hp_less(state->used_ns, state->watched_ns), most = ran < 1 ? 1 - ran : 0;
+    const double idle = elapsed > 0 ? (double)work.idle_ns / elapsed : 0;
+    state->knows_work = work.is_known && unseen <= UNSEEN_PART * (double)state->used_ns;
+    state->idle_part = !state->knows_work ? 0 : idle < most ? idle : most;
+}
 
 bool hp_run_state_make(struct hp_run_state *state, struct hp_model *model)
 {
@@ -224,7 +159,6 @@ bool hp_run_state_make(struct hp_run_state *state, struct hp_model *model)
         return false;
     for (size_t at = 0; at < state->usage->count; at++)
         add_thread(state, state->usage->all[at]);
-    state->knows_work = state->usage->sessions > 0 && state->watched_ns > 0 &&
-                        (double)hp_less(state->used_ns, state->watched_ns) < UNSEEN_PART * (double)state->used_ns;
-    return measure_work(state, model->arena);
+    measure_work(state, run);
+    return true;
 }

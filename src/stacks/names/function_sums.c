@@ -437,10 +437,14 @@ static struct hp_found_node *add_found(struct walk *walk, uint32_t node, uint32_
 static void add_process(struct walk *walk, uint32_t number)
 {
     struct hp_function_profile *profile = walk->profile;
-    const uint64_t *inside = walk->inside[number];
+    const struct hp_named_node *node = &walk->stacks->nodes[number];
+    const uint32_t program = hp_process_program(node);
     add_found(walk, number, 0, HP_NO_FOUND)->process = (uint32_t)profile->process_count;
-    profile->processes[profile->process_count++] =
-        (struct hp_found_process){.pid = (uint32_t)walk->stacks->nodes[number].place, .cpu_ns = inside[CPU_SUM]};
+    profile->processes[profile->process_count++] = (struct hp_found_process){
+        .pid = hp_process_pid(node),
+        .program = hp_process_program_name(walk->stacks, node),
+        .file = program < walk->stacks->program_count ? walk->stacks->programs[program].file : "",
+        .cpu_ns = walk->inside[number][CPU_SUM]};
 }
 
 static void add_wait(struct walk *walk, uint32_t number, uint32_t parent)
