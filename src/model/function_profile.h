@@ -72,6 +72,33 @@ struct hp_found_function {
     struct hp_found_heap total_heap; /* with callees */
     uint64_t alloc_samples;
     struct hp_found_zones zones[HP_ZONE_PARTS];
+    uint32_t number; /* in the stacks */
+};
+
+/*
+ * The stacks themselves, as a tree of functions: a node is a function as called from its parent. One tree of all
+ * processes, each below a node of its own; inlined functions have nodes, too.
+ */
+
+#define HP_NO_FOUND UINT32_MAX
+
+struct hp_found_node {
+    uint32_t parent;   /* always a lower number; the first node is the root */
+    uint32_t function; /* index of hp_function_profile.all; HP_NO_FOUND: the root, a process, or a wait */
+    uint32_t process;  /* index of hp_function_profile.processes; HP_NO_FOUND: unknown */
+    bool is_inner;     /* a recursive call: its function is on the way to it already */
+    /* Of stacks that end here. */
+    uint64_t user_ns, kernel_ns, samples;
+    uint64_t waited_ns, idle_ns;
+    uint32_t cause;              /* of a wait: enum hp_wait_cause */
+    struct hp_found_cause waits; /* the same with what was waited for; without text: this is no wait */
+};
+
+/* A process that has stacks, while it ran one program. */
+struct hp_found_process {
+    uint32_t pid;
+    const char *program, *file; /* as the user knows it, and its path; "": unknown */
+    uint64_t cpu_ns;
 };
 
 /*
@@ -123,6 +150,10 @@ struct hp_function_profile {
     struct hp_found_heap heap;                  /* of all stacks */
     struct hp_stack_counts counts;
     struct hp_nameless nameless;
+    struct hp_found_node *nodes; /* without those that neither ran nor waited, such as of the heap */
+    size_t node_count;
+    struct hp_found_process *processes;
+    size_t process_count;
     char *shown_names; /* of all functions: their memory */
 };
 

@@ -10,6 +10,7 @@
 #include "elf_file.h"
 #include "fileless_code.h"
 #include "files.h"
+#include "function_role.h"
 #include "growing_array.h"
 #include "hash_index.h"
 #include "named_stacks.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cxxname.h"
+#include "function_role.h"
 #include "text.h"
 
 static bool is_kept(const struct hp_named_node *node, const uint32_t *pids, size_t count)
@@ -133,19 +134,6 @@ static bool is_one_of(const char *name, const char *const *list, size_t count, b
         if (is_beginning ? hp_text_begins(name, list[at]) : strcmp(name, list[at]) == 0)
             return true;
     return false;
-}
-
-bool hp_is_c_library(const char *path)
-{
-    static const char *const names[] = {"libc.so", "libc-2", "libc.musl",  "ld-linux", "ld-musl",
-                                        "ld-2",    "libdl",  "libpthread", "[vdso]"};
-    return is_one_of(hp_text_base_name(path), names, sizeof names / sizeof names[0], true);
-}
-
-bool hp_is_system_path(const char *path)
-{
-    static const char *const names[] = {"libstdc++", "libc++.", "libgcc_s"};
-    return hp_is_c_library(path) || is_one_of(hp_text_base_name(path), names, sizeof names / sizeof names[0], true);
 }
 
 bool hp_is_system_library(const struct hp_named_stacks *stacks, uint32_t image)

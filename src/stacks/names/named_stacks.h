@@ -140,9 +140,7 @@ const char *hp_program_name(const char *comm, const char *file);
 
 #define HP_NO_FUNCTION UINT32_MAX
 
-/* Whether a file is of the C library; whether a file, or an image, is that or one of the compiler's libraries. */
-bool hp_is_c_library(const char *path);
-bool hp_is_system_path(const char *path);
+/* Whether an image is of the C library, or one of the compiler's libraries. */
 bool hp_is_system_library(const struct hp_named_stacks *stacks, uint32_t image);
 
 /*
