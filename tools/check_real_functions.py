@@ -8,8 +8,8 @@ programs that are to be checked; each works for some seconds, alternately with a
 enough samples. Functions without a name in one of the two are compared as the rest of their library.
 
 As root it also compares dd, `faults` and `bytes`, which are mostly in the kernel, with `perf record -a` of that
-run: the shares of the kernel, of page faults and of the kernel's functions. Exit status 1 if a share differs by more
-than two points, or in these by more than three.
+run: the shares of the kernel, of page faults and of the kernel's functions. Exit status 1 if a share differs by
+more than two points, or in these by more than three.
 """
 import json
 import os
