@@ -139,8 +139,16 @@ static uint32_t search_all(const struct hp_other_ends *ends, uint32_t pid, const
     return has_end(pid, target, mode) ? pid : 0;
 }
 
+/* The inode of the peer; 0: unknown. */
+static uint64_t peer_of(uint32_t pid, uint64_t inode, const char *name)
+{
+    if (hp_text_begins(name, "unix"))
+        return unix_peer(inode);
+    return hp_text_begins(name, "tcp 127.") || hp_text_begins(name, "tcp [::1]") ? hp_socket_peer(pid, inode) : 0;
+}
+
 /* The other end of a pipe is opened the other way. False: it has none that could be found. */
-static bool describe(uint32_t pid, char target[LINK_BYTES], mode_t *mode)
+static bool describe(uint32_t pid, const char *name, char target[LINK_BYTES], mode_t *mode)
 {
     const char *number = target + sizeof "socket:[" - 1;
     if (!hp_text_begins(target, "socket:[")) {
@@ -148,9 +156,7 @@ static bool describe(uint32_t pid, char target[LINK_BYTES], mode_t *mode)
         return hp_text_begins(target, "pipe:[") || target[0] == '/';
     }
     const uint64_t inode = hp_task_number(&number);
-    uint64_t peer = hp_socket_peer(pid, inode);
-    if (peer == 0)
-        peer = unix_peer(inode);
+    const uint64_t peer = peer_of(pid, inode, name);
     struct hp_text text;
     hp_text_init(&text, target, LINK_BYTES);
     hp_text_string(&text, "socket:[");
@@ -181,7 +187,7 @@ static bool is_one(const struct hp_other_ends *ends, uint32_t pid)
     return at < ends->count;
 }
 
-uint32_t hp_other_end(struct hp_other_ends *ends, uint32_t pid, uint32_t descriptor)
+uint32_t hp_other_end(struct hp_other_ends *ends, uint32_t pid, uint32_t descriptor, const char *name)
 {
     char number[16], target[LINK_BYTES];
     struct hp_text text;
@@ -195,6 +201,6 @@ uint32_t hp_other_end(struct hp_other_ends *ends, uint32_t pid, uint32_t descrip
     if (known->generation == ends->generation || (known->pid != 0 && known->pid != pid && is_one(ends, known->pid)))
         return known->pid;
     known->generation = ends->generation;
-    known->pid = describe(pid, target, &mode) ? search_all(ends, pid, target, mode) : 0;
+    known->pid = describe(pid, name, target, &mode) ? search_all(ends, pid, target, mode) : 0;
     return known->pid;
 }

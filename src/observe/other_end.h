@@ -30,8 +30,9 @@ struct hp_other_ends {
 
 /*
  * The process with the other end of a descriptor of a process; 0: none was found. The process itself: only its own
- * threads have both ends.
+ * threads have both ends. `name` is that of a socket, by hp_socket_name: others than those of this machine are not
+ * searched, since that takes the kernel a millisecond.
  */
-uint32_t hp_other_end(struct hp_other_ends *ends, uint32_t pid, uint32_t descriptor);
+uint32_t hp_other_end(struct hp_other_ends *ends, uint32_t pid, uint32_t descriptor, const char *name);
 
 #endif

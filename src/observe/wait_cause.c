@@ -158,9 +158,9 @@ bool hp_socket_name(uint32_t pid, uint64_t inode, char name[HP_SOCKET_NAME])
     static const struct {
         const char *file, *protocol;
         name_by_line *by;
-    } tables[] = {{"net/tcp", "tcp", name_by_tcp},
+    } tables[] = {{"net/unix", "unix", name_by_unix}, /* the others take the kernel a millisecond each */
+                  {"net/tcp", "tcp", name_by_tcp},
                   {"net/tcp6", "tcp", name_by_tcp},
-                  {"net/unix", "unix", name_by_unix},
                   {"net/udp", "udp", name_by_tcp},
                   {"net/udp6", "udp", name_by_tcp}};
     char path[HP_TASK_PATH];
@@ -550,12 +550,12 @@ static void look_at_file(struct hp_wait_finder *finder, struct hp_wait_found *fi
     if (is_by_file)
         finding->cause = cause_of_target(path, target);
     set_what(finding, target, length);
+    if (hp_text_begins(target, "socket:[")) {
+        const char *inode = target + sizeof "socket:[" - 1;
+        name_socket(finder, hp_task_number(&inode), finding->what);
+    }
     if (finder->other_end != NULL && (finding->cause == HP_WAIT_PIPE || finding->cause == HP_WAIT_SOCKET))
-        finding->peer = finder->other_end(finder->context, finder->pid, (uint32_t)descriptor);
-    if (!hp_text_begins(target, "socket:["))
-        return;
-    const char *inode = target + sizeof "socket:[" - 1;
-    name_socket(finder, hp_task_number(&inode), finding->what);
+        finding->peer = finder->other_end(finder->context, finder->pid, (uint32_t)descriptor, finding->what);
 }
 
 /* If the system call cannot be seen: uses the kernel's name of the wait channel. */

@@ -64,8 +64,8 @@ struct hp_known_socket {
 };
 
 /* Per process, zeroed except for the first three. Looking up a socket is slow, so the latest ones are cached. */
-/* The process with the other end of a descriptor; 0: unknown. */
-typedef uint32_t hp_find_other_end(void *context, uint32_t pid, uint32_t descriptor);
+/* The process with the other end of a descriptor; 0: unknown. `what` is as found, for sockets by hp_socket_name. */
+typedef uint32_t hp_find_other_end(void *context, uint32_t pid, uint32_t descriptor, const char *what);
 
 struct hp_wait_finder {
     uint32_t pid;

@@ -264,9 +264,9 @@ static bool is_watchable(const struct hp_header *header)
            hp_process_life(header->pid, header->process_start, header->pid_namespace) == HP_LIFE_LIVE;
 }
 
-static uint32_t other_end(void *ends, uint32_t pid, uint32_t descriptor)
+static uint32_t other_end(void *ends, uint32_t pid, uint32_t descriptor, const char *what)
 {
-    return hp_other_end(ends, pid, descriptor);
+    return hp_other_end(ends, pid, descriptor, what);
 }
 
 static bool is_sampled(uint32_t pid)

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "other_end.h"
+#include "wait_cause.h"
 
 static struct hp_other_ends ends;
 static uint32_t pids[3];
@@ -72,7 +73,15 @@ static void end(uint32_t child)
     ends.count--;
 }
 
-static uint32_t other_end(int fd) { return hp_other_end(&ends, self, (uint32_t)fd); }
+/* As the observer asks, by the name of a socket. */
+static uint32_t other_end(int fd)
+{
+    char name[HP_SOCKET_NAME] = "";
+    struct stat status;
+    if (fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode))
+        hp_socket_name(self, status.st_ino, name);
+    return hp_other_end(&ends, self, (uint32_t)fd, name);
+}
 
 /* Both ends are here: between threads of the process. */
 static void pipe_within_the_process(void **state)

@@ -614,8 +614,9 @@ static void holder_is_named_with_what_it_did(void **state)
 
 /* Who has the other end is asked once for each wait, and only of pipes and sockets. */
 static unsigned asked;
-static uint32_t answer(void *context, uint32_t pid, uint32_t descriptor)
+static uint32_t answer(void *context, uint32_t pid, uint32_t descriptor, const char *what)
 {
+    assert_string_equal(what, "pipe:[12]");
     assert_ptr_equal(context, &asked);
     assert_int_equal(pid, PID);
     assert_int_equal(descriptor, 7);
