@@ -954,9 +954,11 @@ uint32_t hp_proc_sampler_period_us(uint64_t spent_ns, uint64_t elapsed_ns)
     const uint64_t wanted_us = counted_ns / 10; /* of which it is 1/100 */
     const uint64_t elapsed_us = elapsed_ns / 1000;
     const uint64_t missing_us = wanted_us > elapsed_us ? wanted_us - elapsed_us : 0;
-    if (missing_us >= HP_WATCH_LONGEST_PERIOD_US)
-        return HP_WATCH_LONGEST_PERIOD_US;
-    return missing_us > HP_WATCH_PERIOD_US ? (uint32_t)missing_us : HP_WATCH_PERIOD_US;
+    /* Early in a run one slow sample would else cause a pause in which short processes begin and end. */
+    const uint64_t most_us =
+        elapsed_us / 2 < HP_WATCH_LONGEST_PERIOD_US ? elapsed_us / 2 : HP_WATCH_LONGEST_PERIOD_US;
+    const uint64_t pause_us = missing_us < most_us ? missing_us : most_us;
+    return pause_us > HP_WATCH_PERIOD_US ? (uint32_t)pause_us : HP_WATCH_PERIOD_US;
 }
 
 void hp_proc_sampler_note(struct hp_proc_sampler *sampler, uint64_t look_ns)
