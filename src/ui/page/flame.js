@@ -74,7 +74,8 @@ function drawCrumbs() {
 
 function aboutWords() {
   const measure = shownMeasure(), unit = {allocated: "allocated bytes", cpu: "CPU time",
-    share: "CPU time, divided by the threads that ran then,", peak: "bytes live at the peak", left: "bytes never freed"}[measure] ?? "time";
+    share: "CPU time, divided by the threads that ran then,", peak: "bytes live at the peak",
+    left: "bytes never freed"}[measure] ?? "time";
   const words = ["width shows ", unit, " of ", tree.name(0)];
   if (chosenKind() === "samples")
     words.push(", from stack samples");
