@@ -29,8 +29,8 @@ static int end_switches(void **state)
 
 /*
  * A sample each millisecond on each CPU that runs a thread of the run: 600 ms on one CPU, then 300 ms on both, with
- * the wake-up of another thread in between. Each part has half of the CPU time; the first has two thirds of the time
- * on the clock.
+ * the wake-up of another thread in between. Each part has half of the CPU time; the first has two thirds of the
+ * time on the clock.
  */
 static void samples_are_divided_by_what_ran_then(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * How many threads of a run were running at a time. CPU time that is divided by that number is time on the clock, in
- * which anything of the run ran. Threads that wait for a free CPU do not count.
+ * How many threads of a run were running at a time. CPU time that is divided by that number is time on the clock,
+ * in which anything of the run ran. Threads that wait for a free CPU do not count.
  *
  * Where the kernel samples, it also tells when a thread of the run gets a CPU and when it leaves it. Elsewhere a
  * thread is taken to have run for the time that its sample stands for, before the sample.
