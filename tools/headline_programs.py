@@ -1,8 +1,8 @@
 """Programs of Debian, with what a person says first about each of them: for check_headlines.py.
 
-The truth was written from perf, gdb, strace and sources before hotpath ran on any of these, and is not changed to fit.
-If an entry was wrong, `edited` says what it was and why it changed. Packages for debugging must not be installed
-(libc6-dbg, which valgrind needs, only adds names of libc). SPDX-License-Identifier: MIT
+The truth was written from perf, gdb, strace and sources before hotpath ran on any of these, and is not changed to
+fit. If an entry was wrong, `edited` says what it was and why it changed. Packages for debugging must not be
+installed (libc6-dbg, which valgrind needs, only adds names of libc). SPDX-License-Identifier: MIT
 """
 import os
 import random
@@ -76,17 +76,21 @@ def c_source(functions, seed=1):
         cases = "".join(f"        case {case * 3 + at % 3}: sum += item->count * {rng.randrange(1, 99)} "
                         f"+ (sum >> {rng.randrange(1, 9)}); break;\n" for case in range(rng.randrange(3, 9)))
         text.append(f"long f{at}(struct item *item, int depth)\n{{\n    long sum = depth;\n"
-                    f"    for (int i = 0; i < depth * {rng.randrange(2, 9)}; i++) {{\n        switch (item->kind) {{\n"
+                    f"    for (int i = 0; i < depth * {rng.randrange(2, 9)}; i++) {{\n        switch "
+                    f"(item->kind) {{\n"
                     f"{cases}        default: sum ^= (long)(item->weight * {rng.random():.4f});\n        }}\n"
-                    f"        if (item->next && strcmp(item->name, \"n{at}\") > 0)\n            item = item->next;\n"
+                    f"        if (item->next && strcmp(item->name, \"n{at}\") > 0)\n            item = "
+                    f"item->next;\n"
                     f"        sum += {f'f{rng.randrange(at)}(item, depth - 1)' if at else 'depth'};\n    }}\n"
                     f"    return sum;\n}}\n")
-    text.append(f"int main(void)\n{{\n    struct item item = {{0}};\n    return (int)f{functions - 1}(&item, 1);\n}}\n")
+    text.append(f"int main(void)\n{{\n    struct item item = {{0}};\n    return (int)f{functions - 1}(&item, "
+                f"1);\n}}\n")
     return "\n".join(text)
 
 
 CXX = "#include <algorithm>\n#include <iostream>\n#include <map>\n#include <regex>\n#include <string>\n" + "".join(
-    f"template <int N> struct s{n} {{ std::map<int, std::vector<std::string>> m; int f() {{ std::regex r(\"a{n}\"); "
+    f"template <int N> struct s{n} {{ std::map<int, std::vector<std::string>> m; int f() {{ std::regex "
+    f"r(\"a{n}\"); "
     f"return N + (int)m.size() + std::regex_match(\"b\", r); }} }};\nint g{n}() {{ return s{n}<1>().f(); }}\n"
     for n in range(3)) + "int main() { return g0(); }\n"
 
@@ -143,7 +147,8 @@ def sound(folder, seconds=60):
     size = len(one) * seconds
     with open(folder / "work.wav", "wb") as file:
         file.write(b"RIFF" + (size + 36).to_bytes(4, "little") + b"WAVEfmt " + (16).to_bytes(4, "little") +
-                   b"\1\0\2\0" + (44100).to_bytes(4, "little") + (176400).to_bytes(4, "little") + b"\4\0\x10\0data" +
+                   b"\1\0\2\0" + (44100).to_bytes(4, "little") + (176400).to_bytes(4,
+                                                                                   "little") + b"\4\0\x10\0data" +
                    size.to_bytes(4, "little"))
         for _ in range(seconds):
             file.write(one)
@@ -166,14 +171,16 @@ def pdf(folder, pages=12):
                         f"brown fox) Tj ET\n{line} {line * 9} m {500 - line} {line * 13 % 800} l S\n"
                         for line in range(60))
         objects += [f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents {5 + 2 * page} 0 R "
-                    "/Resources << /Font << /F1 3 0 R >> >> >>", f"<< /Length {len(lines)} >>\nstream\n{lines}endstream"]
+                    "/Resources << /Font << /F1 3 0 R >> >> >>",
+                    f"<< /Length {len(lines)} >>\nstream\n{lines}endstream"]
     text, places = "%PDF-1.4\n", []
     for number, body in enumerate(objects, 1):
         places.append(len(text))
         text += f"{number} 0 obj\n{body}\nendobj\n"
     start = len(text)
     text += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n" + "".join(f"{at:010} 00000 n \n" for at in places)
-    (folder / "work.pdf").write_text(text + f"trailer << /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{start}\n"
+    (folder / "work.pdf").write_text(text + f"trailer << /Size {len(objects) + 1} /Root 1 0 R "
+                                            f">>\nstartxref\n{start}\n"
                                      "%%EOF\n")
 
 
@@ -228,7 +235,8 @@ def xml(folder, items):
 
 XSL = """<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">
 <xsl:template match="/list"><out><xsl:for-each select="item"><xsl:sort select="name"/><xsl:sort select="value"
-data-type="number"/><i><xsl:value-of select="concat(name, '-', count(preceding-sibling::item[position() &lt; 60]))"/>
+data-type="number"/><i><xsl:value-of select="concat(name, '-', count(preceding-sibling::item[position() &lt; 60]
+))"/>
 </i></xsl:for-each></out></xsl:template></xsl:stylesheet>"""
 
 
@@ -261,14 +269,16 @@ def diff_of(folder):
 
 def ffmpeg_of(folder):
     del folder
-    return ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=duration=8:size=640x360:rate=25", "-c:v", "libx264",
+    return ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=duration=8:size=640x360:rate=25", "-c:v",
+            "libx264",
             "-threads", "1", "-preset", "medium", "-y", "out.mp4"]
 
 
 def java_source(classes):
     return "import java.util.*;\npublic class Work {\n" + "".join(
         f"  static class C{n}<T extends Comparable<T>> {{ Map<String, List<T>> m = new TreeMap<>(); int f(T x) {{ "
-        f"m.computeIfAbsent(\"k{n}\", k -> new ArrayList<>()).add(x); return m.values().stream().mapToInt(List::size)"
+        f"m.computeIfAbsent(\"k{n}\", k -> new ArrayList<>()).add(x); return "
+        f"m.values().stream().mapToInt(List::size)"
         f".sum(); }} }}\n" for n in range(classes)) + "  public static void main(String[] a) {}\n}\n"
 
 
@@ -280,7 +290,8 @@ def javac_of(folder):
 JAVA = """import java.util.*;
 public class Work {
   static long mix(long[] a, long seed) {
-    for (int i = 0; i < a.length; i++) { seed ^= seed << 13; seed ^= seed >>> 7; seed ^= seed << 17; a[i] += seed % 1009; }
+    for (int i = 0; i < a.length; i++) { seed ^= seed << 13; seed ^= seed >>> 7; seed ^= seed << 17;
+      a[i] += seed % 1009; }
     return seed;
   }
   public static void main(String[] args) {
@@ -300,7 +311,8 @@ def java_of(folder):
 
 def tsc_of(folder):
     (folder / "work.ts").write_text("".join(
-        f"interface I{n}<T> {{ a: T; b: I{max(n - 1, 0)}<T> | null; }}\nexport function f{n}<T>(x: I{n}<T>, y: T): T {{ "
+        f"interface I{n}<T> {{ a: T; b: I{max(n - 1, 0)}<T> | null; }}\nexport function f{n}<T>(x: I{n}<T>, y: "
+        f"T): T {{ "
         f"const m = new Map<string, T>(); m.set('k{n}', y); return m.get('k{n}') ?? x.a; }}\n" for n in range(300)))
     return ["tsc", "--noEmit", "--target", "es2020", "work.ts"]
 
@@ -389,7 +401,8 @@ NODE = ("function mix(a) { let s = 42; for (let r = 0; r < 2500; r++) for (let i
         "{ s = (s * 1103515245 + 12345) & 0x7fffffff; a[i] += s % 1009; } return s; } "
         "console.log(mix(new Float64Array(100000)));")
 GUILE = ("(define (build n) (let loop ((i 0) (l '())) (if (= i n) l (loop (+ i 1) (cons (* i 1.5) l))))) "
-         "(let loop ((r 0)) (if (< r 60) (begin (apply max (map (lambda (x) (+ x 1)) (build 100000))) (loop (+ r 1)))))")
+         "(let loop ((r 0)) (if (< r 60) (begin (apply max (map (lambda (x) (+ x 1)) (build 100000))) (loop (+ r "
+         "1)))))")
 R = "set.seed(1); a <- matrix(rnorm(810000), 900); for (i in 1:3) b <- a %*% a; print(dim(b))"
 OCTAVE = "s = 0; for i = 1:700000, s = s + mod(i * 7, 13); end; disp(s)"
 BASH_FORKS = "for ((i = 0; i < 200; i++)); do x=$(/bin/true; echo $i); done; echo $x"
@@ -418,7 +431,8 @@ http { access_log off; server { listen 127.0.0.1:48217; root .; } }
 BC = "scale=1800\n4*a(1)\nquit\n"
 POSTSCRIPT = "%!PS\n" + "".join(
     f"/Helvetica findfont 9 scalefont setfont {20 + at % 50 * 10} {at * 7 % 800} moveto (line {at}) show\n"
-    f"{at % 600} {at * 3 % 800} moveto {at * 11 % 600} {at * 5 % 800} lineto stroke\n{'showpage' if at % 200 == 199 else ''}\n"
+    f"{at % 600} {at * 3 % 800} moveto {at * 11 % 600} {at * 5 % 800} lineto stroke\n"
+    f"{'showpage' if at % 200 == 199 else ''}\n"
     for at in range(3000)) + "showpage\n"
 
 
@@ -526,7 +540,8 @@ PROGRAMS = [
             program="cc1plus", in_page=True),
     program("make -j2", make_of, "all", ["execute_one_pass", "execute_pass_list", "cgraph_node::expand",
                                          "finalize_compilation_unit"],
-            "perf: cc1 98 %, execute_one_pass 85 % with callees; two of them at a time", program=r"cc1\b", in_page=True),
+            "perf: cc1 98 %, execute_one_pass 85 % with callees; two of them at a time", program=r"cc1\b",
+            in_page=True),
     program("ninja -j2", ninja_of, "all", ["execute_one_pass", "execute_pass_list", "cgraph_node::expand",
                                            "finalize_compilation_unit"],
             "perf: cc1 95 %, as 5 %, execute_one_pass 84 % with callees", program=r"cc1\b", packages="ninja-build",
@@ -535,13 +550,16 @@ PROGRAMS = [
             ["EmitBackendOutput", "PassManager", "libLLVM", "runOnModule"],
             "perf: libLLVM 66 %, libclang-cpp 21 %, EmitBackendOutput calls two pass managers with 36 % and 22 %",
             packages="clang", in_page=True),
-    program("xz | md5sum", input_and_script("xz -2 -T1 -c work | md5sum\n", 500000), "cpu", ["lzma_code", "liblzma"],
+    program("xz | md5sum", input_and_script("xz -2 -T1 -c work | md5sum\n", 500000), "cpu", ["lzma_code",
+                                                                                             "liblzma"],
             "perf: xz 100 %, lzma_code 99 % with callees; md5sum reads a pipe", program="xz", in_page=True),
     program("pdftoppm", with_pdf("pdftoppm", "-png", "-r", "150", "work.pdf", "page", pages=4), "cpu",
-            [r"\bdeflate", "libz"], "perf: deflate 90 %, below png_write_row", packages="poppler-utils", in_page=True),
+            [r"\bdeflate", "libz"], "perf: deflate 90 %, below png_write_row", packages="poppler-utils",
+            in_page=True),
     program("gs", with_file("work.ps", POSTSCRIPT, "gs", "-q", "-dNOPAUSE", "-dBATCH", "-sDEVICE=png16m", "-r150",
                             "-sOutputFile=p%d.png", "work.ps"), "cpu", [r"\bdeflate", "libz", "png_write_row"],
-            "perf: png_write_row 88 % with callees, deflate 58 %, libpng's own filters 31 %", packages="ghostscript",
+            "perf: png_write_row 88 % with callees, deflate 58 %, libpng's own filters 31 %",
+            packages="ghostscript",
             in_page=True),
     program("python threads", python_of("work.py", PYTHON_ZLIB), "all", [r"\bdeflate", "libz", "zlib_compress"],
             "perf: deflate 93 % with callees, in two threads (zlib releases the lock of the interpreter)",
@@ -550,15 +568,18 @@ PROGRAMS = [
             ["LzmaEnc", "Lzma2Enc", r"7z\.so", "NLzma"],
             "perf: LzmaEnc_CodeOneMemBlock in 7z.so 100 % with callees", packages="p7zip-full", in_page=True),
     program("dot", dot_of, "cpu", ["rank2", "dot_position", "dot_mincross", "libgvc", "dot_layout"],
-            "perf: dot_layout 86 %; network simplex (rank2 in libgvc) and dot_mincross have it", packages="graphviz",
+            "perf: dot_layout 86 %; network simplex (rank2 in libgvc) and dot_mincross have it",
+            packages="graphviz",
             in_page=True),
-    program("ffmpeg", ffmpeg_of, "cpu", ["libx264", "x264_"], "perf: libx264 69 %, x264_8_trellis_coefn 53 % itself",
+    program("ffmpeg", ffmpeg_of, "cpu", ["libx264", "x264_"],
+            "perf: libx264 69 %, x264_8_trellis_coefn 53 % itself",
             in_page=True),
     program("pipeline of 8", input_and_script(PIPELINE, 700000), "cpu", ["sort"],
             "perf: sort 57 %, sed 18 %, uniq 7 %, cut 6 %, grep 6 %; sort must have read all before it writes",
             program="sort", in_page=True),
     program("diff", diff_of, "cpu", ["diff", "own code"],
-            "perf: diff 89 %, its own code 81 %, 44 % at one address; head 11 %", program="diff", packages="diffutils",
+            "perf: diff 89 %, its own code 81 %, 44 % at one address; head 11 %", program="diff",
+            packages="diffutils",
             in_page=True),
     program("xargs -P", input_and_script("seq 400 | xargs -P 2 -n 1 /bin/true\n", 10), "processes", None,
             "strace: 400 execve; CPU time 0.5 ms per process", in_page=True),
@@ -566,7 +587,7 @@ PROGRAMS = [
             "strace: 400 clone, 201 execve; CPU time 0.3 ms per process", in_page=True),
     program("tsc", tsc_of, "cpu|all", ["V8|v8", "JIT", "JavaScript", "PlatformWorkerThread", "CompileNext",
                                        "OptimizeGraph"],
-            "perf: node 100 %, 59 % of it in V8's compiler threads (OptimizingCompileDispatcher), 8 % compiled code",
+            "perf: node 100 %, 59 % of it in V8's compiler threads (CompileNext), 8 % compiled code",
             program="node|tsc", packages="node-typescript", in_page=True),
     program("memcached, idle", memcached_of, "idle", None,
             "by construction: 30 requests, one each 50 ms; 0.01 s of CPU time in 2 s", in_page=True),
@@ -597,7 +618,8 @@ PROGRAMS = [
     program("brotli", with_input("brotli", "-q", "6", "-c", "work"), "cpu", ["Brotli", "brotli", "own code"],
             "perf: BrotliEncoderCompressStream 100 % with callees, 16 % in the kernel below it", held_back=True),
     program("sqlite3", with_file("work.sql", SQL.replace("20000", "800000"), "sqlite3", "-init", "/dev/null",
-                                 ":memory:", ".read work.sql"), "cpu", ["sqlite3VdbeExec", "sqlite3_step", "libsqlite3"],
+                                 ":memory:", ".read work.sql"), "cpu", ["sqlite3VdbeExec", "sqlite3_step",
+                                                                        "libsqlite3"],
             "perf: sqlite3VdbeExec 100 % with callees, 22 % itself"),
     program("python3 sqlite3, commits", python_of("work.py", PYTHON_SQLITE), "disk",
             ["sqlite3", "fdatasync", "pysqlite", "work\\.db"],
@@ -606,10 +628,12 @@ PROGRAMS = [
             "perf: below _PyEval_EvalFrameDefault, 20 % itself; the work is the Python code"),
     program("python3 re", python_of("work.py", PYTHON_BIG), "cpu",
             ["_PyEval_EvalFrameDefault", "interprets", "sre_", "python3"],
-            "perf: python3.11 62 %, libc 36 % (malloc 25 % with callees), all below _PyEval_EvalFrameDefault", held_back=True),
+            "perf: python3.11 62 %, libc 36 % (malloc 25 % with callees), all below _PyEval_EvalFrameDefault",
+            held_back=True),
     program("python3 sorted", python_of("work.py", PYTHON_SORT), "cpu",
             ["_PyEval_EvalFrameDefault", "interprets", "list_sort", "PyObject_Vectorcall"],
-            "perf: two addresses of python3 (in list.sort, from its source) have 40 %, called by PyObject_Vectorcall 88 %", held_back=True),
+            "perf: two addresses of python3 (in list.sort, from its source) have 40 %, called by "
+            "PyObject_Vectorcall 88 %", held_back=True),
     program("python3 Pool", python_of("work.py", PYTHON_POOL), "all", ["_PyEval_EvalFrameDefault", "interprets"],
             "perf: two workers, _PyEval_EvalFrameDefault 32 % itself, 99 % with callees", program="python3"),
     program("python3 recv", slow_download, "socket|idle", ["recv", "socket"],
@@ -618,8 +642,10 @@ PROGRAMS = [
             "strace: poll has 98 % of the time; nobody connects; 0.05 s of CPU time in 1.5 s", packages="python3"),
     program("perl", plain("perl", "-e", PERL.replace("20000", "5000000")), "cpu",
             ["Perl_hv_common", "Perl_pp_helem", "interprets", "Perl_runops_standard"],
-            "perf: Perl_pp_helem 53 % with callees, of it Perl_hv_common 32 % itself; memmove 21 %", held_back=True),
-    program("perl regex", plain("perl", "-e", PERL_REGEX), "cpu", ["Perl_regexec_flags", "Perl_pp_match", "interprets"],
+            "perf: Perl_pp_helem 53 % with callees, of it Perl_hv_common 32 % itself; memmove 21 %",
+            held_back=True),
+    program("perl regex", plain("perl", "-e", PERL_REGEX), "cpu", ["Perl_regexec_flags", "Perl_pp_match",
+                                                                   "interprets"],
             "perf: Perl_pp_match 70 % with callees, all of it Perl_regexec_flags"),
     program("perl system", plain("perl", "-e", PERL_SYSTEM), "processes", None,
             "strace: 400 wait4, 401 execve have 90 % of the time; CPU time 0.5 ms per process"),
@@ -646,7 +672,8 @@ PROGRAMS = [
             packages="r-base-core"),
     program("octave", plain("octave-cli", "--no-init-file", "--eval", OCTAVE.replace("700000", "300000")), "cpu",
             ["octave::tree_", "interprets", "liboctinterp"],
-            "perf: octave::tree_evaluator 96 % with callees, evaluate_n 77 %, find_function 40 %", packages="octave", held_back=True),
+            "perf: octave::tree_evaluator 96 % with callees, evaluate_n 77 %, find_function 40 %",
+            packages="octave", held_back=True),
     program("jq", json_of, "cpu", ["jv_group", "jq_next", "jv_copy", "qsort_r", "libjq", "jv_sort"],
             "perf: jv_group 67 % with callees, of it qsort_r 58 %; jv_copy 39 % itself"),
     program("cmake", with_file("work.cmake", CMAKE.replace("2000", "60000"), "cmake", "-P", "work.cmake"), "cpu",
@@ -660,12 +687,14 @@ PROGRAMS = [
             "perf: PKCS5_PBKDF2_HMAC 97 % with callees, HMAC_Final 57 %, HMAC_CTX_copy 35 %"),
     program("sha256sum", with_input("sha256sum", *["work"] * 20), "cpu", ["sha256sum", "own code"],
             "perf: its own code 94 %, which has no symbols", packages="coreutils", held_back=True),
-    program("sort", with_input("sort", "--parallel=2", "-k2", "-S", "64M", "-T", ".", "-o", "out", "work"), "cpu|all",
+    program("sort", with_input("sort", "--parallel=2", "-k2", "-S", "64M", "-T", ".", "-o", "out", "work"),
+            "cpu|all",
             ["memcmp", "strcoll", "sort", "own code"],
             "perf: libc 44 % (memcmp 28 %, below strcoll), its own code 41 %", packages="coreutils"),
     program("mawk", with_input("mawk", "{ sum[$1 % 101] += $5; n[$3]++ } END { for (k in sum) s += sum[k] * k; "
                                "print s, length(n) }", *["work"] * 4), "cpu",
-            ["mawk", "own code", "interprets"], "perf: its own code 57 %, libc 30 % (strtod 27 %), libm 12 % (fmod)", held_back=True),
+            ["mawk", "own code", "interprets"], "perf: its own code 57 %, libc 30 % (strtod 27 %), libm 12 % (fmod)",
+            held_back=True),
     program("grep", with_input("grep", "-cE", "([0-9])line \\1|([0-9])[0-9]* of .*\\2\\2\\2$", "work"),
             "cpu", ["re_search", "re_match"], "perf: re_search_internal in libc 96 % with callees, 22 % itself"),
     program("objdump", plain("objdump", "-d", "/usr/bin/bash"), "cpu",
@@ -675,48 +704,60 @@ PROGRAMS = [
     program("git repack", git_of("repack", "-a", "-d", "-f", "-q", "--window=250", commits=40), "cpu|all",
             ["git", "own code"], "perf: git's own code 74 %, without symbols, in threads; libz 20 %"),
     program("xsltproc", xsltproc_of, "cpu", ["xmlXPath", "xsltValueOf", "libxml2"],
-            "perf: xmlXPathCompiledEval 99 % with callees (called by xsltValueOf), xmlXPathNextPrecedingSibling 20 %"),
+            "perf: xmlXPathCompiledEval 99 % with callees (called by xsltValueOf), xmlXPathNextPrecedingSibling "
+            "20 %"),
     program("flac", with_sound("flac", "-s", "-8", "-f", "-o", "out.flac", "work.wav", seconds=300), "cpu",
             ["FLAC__", "libFLAC"], "perf: libFLAC 83 %, below FLAC__stream_encoder_process", held_back=True),
-    program("lame", with_sound("lame", "--quiet", "work.wav", "out.mp3", seconds=120), "cpu", ["lame_", "libmp3lame"],
+    program("lame", with_sound("lame", "--quiet", "work.wav", "out.mp3", seconds=120), "cpu", ["lame_",
+                                                                                               "libmp3lame"],
             "perf: libmp3lame 93 %, without names", held_back=True),
     program("oggenc", with_sound("oggenc", "-Q", "-o", "out.ogg", "work.wav", seconds=120), "cpu",
             ["vorbis_analysis", "libvorbis", "_vp_"], "perf: libvorbis 86 %, vorbis_analysis 74 % with callees",
             packages="vorbis-tools", held_back=True),
-    program("cjpeg", with_picture("cjpeg", "-optimize", "-progressive", "-outfile", "out.jpg", "work.ppm", width=6000,
+    program("cjpeg", with_picture("cjpeg", "-optimize", "-progressive", "-outfile", "out.jpg", "work.ppm",
+                                  width=6000,
                                   height=4000), "cpu", ["jpeg_", "libjpeg"],
             "perf: libjpeg 94 %, jpeg_finish_compress 79 % with callees", packages="libjpeg-turbo-progs"),
-    program("convert", with_picture("convert", "work.ppm", "-blur", "0x8", "out.ppm", width=1800, height=1200), "all|cpu",
+    program("convert", with_picture("convert", "work.ppm", "-blur", "0x8", "out.ppm", width=1800, height=1200),
+            "all|cpu",
             ["Morphology", "BlurImage", "libMagickCore"],
             "perf: MorphologyApply in libMagickCore 91 % with callees, by GOMP_parallel", packages="imagemagick"),
     program("maxima", plain("maxima", "--very-quiet", "--batch-string=for i:1 thru 3 do expand((a+b+c+d+i)^22)$"),
-            "cpu", ["maxima", "own code", "[Ll]isp"], "perf: maxima's own code 91 %, without symbols", held_back=True),
+            "cpu", ["maxima", "own code", "[Ll]isp"], "perf: maxima's own code 91 %, without symbols",
+            held_back=True),
     program("find", plain("find", "/usr/lib", "/usr/share", "/usr/include", "-name", "*.h", "-size", "+1"), "cpu",
             ["newfstatat", "fstatat", "kernel", "fts_read", "getdents", "system call", "find"],
             "perf: kernel 65 %, of it newfstatat 23 %; no other call comes near", packages="findutils"),
     program("dd, one byte", dd_bytes, "cpu", ["system call", r"\bwrite\b", r"\bread\b"],
             "by construction: 1.2 million reads and writes of one byte", packages="coreutils"),
-    program("dd, dsync", plain("dd", "if=/dev/zero", "of=out", "bs=4096", "count=5000", "oflag=dsync", "status=none"),
-            "disk", [r"\bwrite", "out", "dd"], "strace: write has 95 % of the time; each waits for the disk (O_DSYNC)",
+    program("dd, dsync", plain("dd", "if=/dev/zero", "of=out", "bs=4096", "count=5000", "oflag=dsync",
+                               "status=none"),
+            "disk", [r"\bwrite", "out", "dd"], "strace: write has 95 % of the time; each waits for the disk "
+                                               "(O_DSYNC)",
             packages="coreutils"),
     program("yes | head", plain("sh", "-c", "yes | head -c 6000000000 > /dev/null"), "all|cpu",
-            ["pipe", "kernel", "write", "read"], "perf: head 60 %, yes 40 %, 83 % of both in read and write of the pipe",
+            ["pipe", "kernel", "write", "read"], "perf: head 60 %, yes 40 %, 83 % of both in read and write of "
+                                                 "the pipe",
             program="head|yes", packages="coreutils"),
     program("read loop", input_and_script(READ_LOOP, 250000), "cpu|all", ["read", "system call"],
             "perf: dash, 70 % below read: its builtin reads a pipe one byte at a time (source: readcmd)",
             program=r"\bsh\b|dash"),
-    program("sleeps", script(SLEEPS), "idle", None, "by construction: 1.6 s of sleep"),
+    program("sleeps", script(SLEEPS), "idle|child", None, "by construction: 1.6 s of sleep"),
     program("clang-format", with_file("work.c", c_source(1500), "clang-format", "work.c"), "cpu",
-            ["clang::format", "libclang-cpp"], "perf: clang::format::TokenAnalyzer::process 93 % with callees", held_back=True),
-    program("tar | gzip", with_files("sh", "-c", "tar -cf - tree tree tree tree tree tree tree tree | gzip -9 > out.tgz",
+            ["clang::format", "libclang-cpp"], "perf: clang::format::TokenAnalyzer::process 93 % with callees",
+            held_back=True),
+    program("tar | gzip", with_files("sh", "-c", "tar -cf - tree tree tree tree tree tree tree tree | gzip -9 > "
+                                                 "out.tgz",
                                      count=6000, size=8000), "cpu|all", ["gzip", "own code"],
             "perf: gzip's own code 57 %, tar's system calls 38 % with files of 2 kB, less with larger ones",
             program="gzip"),
-    program("bash loop", plain("bash", "-c", BASH_LOOP), "cpu", ["interprets", "evalexp", "execute_command", "bash"],
+    program("bash loop", plain("bash", "-c", BASH_LOOP), "cpu", ["interprets", "evalexp", "execute_command",
+                                                                 "bash"],
             "perf: bash 63 %, libc 37 %, all below execute_command_internal, evalexp 56 %"),
     program("make, nothing", make_of_nothing, "processes", None, "strace: 500 clone3; CPU time 0.6 ms per process"),
     program("find -exec", with_files("find", "tree", "-type", "f", "-exec", "/bin/true", "{}", ";", count=400),
-            "processes", None, "strace: 401 execve; CPU time 0.5 ms per process", packages="findutils", held_back=True),
+            "processes", None, "strace: 401 execve; CPU time 0.5 ms per process", packages="findutils",
+            held_back=True),
     program("xargs gzip", with_files("sh", "-c", "find tree -type f | xargs -P 2 -n 8 gzip -9", count=200,
                                      size=900000), "all|cpu", ["gzip", "own code"],
             "perf: gzip's own code 93 %, in 25 processes, two at a time", program="gzip", held_back=True),
@@ -728,15 +769,18 @@ PROGRAMS = [
             program=r"\bsh\b|dash|flock"),
     program("sysbench mutex", plain("sysbench", "mutex", "--threads=4", "--mutex-num=1", "--mutex-locks=1500000",
                                     "--mutex-loops=300", "run"), "all|cpu", ["sysbench", "own code"],
-            "perf: a loop in its own code 83 %, pthread_mutex_lock 13 %; strace: 500 waits for the lock in 1.6 million", held_back=True),
+            "perf: a loop in its own code 83 %, pthread_mutex_lock 13 %; strace: 500 waits for the lock in 1.6 "
+            "million", held_back=True),
     program("fio", plain("fio", "--name=work", "--rw=randwrite", "--bs=4k", "--size=8m", "--io_size=12m",
-                         "--ioengine=sync", "--fsync=1", "--thread", "--output=out"), "disk", ["fsync", "fio", "work"],
+                         "--ioengine=sync", "--fsync=1", "--thread", "--output=out"), "disk", ["fsync", "fio",
+                                                                                               "work"],
             "strace: 3072 fsync; 0.25 s of CPU time in 5 s", held_back=True),
     program("memcached, loaded", memcached_loaded, "cpu|all", ["sendmsg", "system call", "kernel"],
             "perf: sendmsg 58 %, below event_base_loop; its own code 16 %"),
     program("postgres, reads", postgres("-n", "-S", "-c", "2", "-t", "6000"), "cpu|all",
             ["postgres", "PostgresMain", "own code"],
             "perf: postgres' own code 55 %, kernel 38 %, PostgresMain 76 % with callees", held_back=True),
-    program("postgres, commits", postgres("-n", "-N", "-c", "1", "-t", "500"), "disk", ["postgres", "fdatasync", "pg_wal"],
+    program("postgres, commits", postgres("-n", "-N", "-c", "1", "-t", "500"), "disk", ["postgres", "fdatasync",
+                                                                                        "pg_wal"],
             "strace: 518 fdatasync; sources: each transaction waits for one of the log"),
 ]
