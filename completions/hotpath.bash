@@ -148,7 +148,7 @@ _hotpath()
         open) COMPREPLY=($(compgen -W '--view --output -o --source --against --by-zone --no-open --dir --help -h' -- "$word")) ;;
         serve) COMPREPLY=($(compgen -W '--address --port --every --token-file --open --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         annotate) COMPREPLY=($(compgen -W '--assembly -a --waiting -w --debuginfod --dir --help -h' -- "$word")) ;;
-        export) COMPREPLY=($(compgen -W '--format -f --of --by-zone --output -o --dir --help -h' -- "$word")) ;;
+        export) COMPREPLY=($(compgen -W '--format -f --of --by-zone --by-process --merge-programs --libraries --output -o --dir --help -h' -- "$word")) ;;
         ls) COMPREPLY=($(compgen -W '--all -a --json --dir --help -h' -- "$word")) ;;
         clean) COMPREPLY=($(compgen -W '--keep --dry-run -n --elsewhere --dir --help -h' -- "$word")) ;;
         on) COMPREPLY=($(compgen -W '--dir --help -h' -- "$word")) ;;

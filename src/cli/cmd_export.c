@@ -104,6 +104,13 @@ static int write_out(const struct task *task)
 
 /* ------------------------------------------------------------------------------------------------ command */
 
+static enum hp_process_frames process_frames(const struct hp_arguments *arguments)
+{
+    if (hp_arguments_flag(arguments, "by-process") != NULL)
+        return HP_FRAMES_BY_PROCESS;
+    return hp_arguments_flag(arguments, "merge-programs") != NULL ? HP_FRAMES_ALL_MERGED : HP_FRAMES_BY_PROGRAM;
+}
+
 /* Checks the command line before anything is read. */
 static int check(struct task *task)
 {
@@ -136,6 +143,8 @@ static int run(const struct hp_arguments *arguments)
     hp_arguments_settle(arguments, &settings);
     task.weighted.has_lines = task.format->has_lines;
     task.weighted.is_by_zone = hp_arguments_flag(arguments, "by-zone") != NULL;
+    task.weighted.processes = process_frames(arguments);
+    task.weighted.has_library_names = hp_arguments_flag(arguments, "libraries") != NULL;
     task.export.weighted = &task.weighted;
     status = EXIT_FAILED;
     if (hp_run_weights_open(&task.run, &settings, arguments->operand_count > 0 ? arguments->operands[0] : NULL,
@@ -156,6 +165,11 @@ static const struct hp_flag flags[] = {
      "What to export, one of " DIMENSIONS ". Default: all that the format can hold; if that is one, the first one "
      "available."},
     {"by-zone", 0, NULL, "Begin each stack with the measured function it was in: [zone: NAME]."},
+    {"by-process", 0, NULL,
+     "Begin each stack with its process: \"cc1 4242\". Default: if the run has several "
+     "programs, with its program."},
+    {"merge-programs", 0, NULL, "Merge the stacks of all programs."},
+    {"libraries", 0, NULL, "Name the library of each function: \"inflate (libz.so.1)\"."},
     {"output", 'o', "PATH", "Output file; %p is the process id. Default: standard output."},
 };
 

@@ -145,8 +145,10 @@ static int render_page(struct showing *showing, FILE *stream)
 {
     static struct hp_run_weights other;
     const struct hp_show_page page = showing->page != NULL ? *showing->page : (struct hp_show_page){0};
-    struct hp_weighted weighted = {
-        .is_before = true, .is_compared = page.against != NULL, .is_by_zone = page.is_by_zone};
+    struct hp_weighted weighted = {.is_before = true,
+                                   .is_compared = page.against != NULL,
+                                   .is_by_zone = page.is_by_zone,
+                                   .processes = page.against == NULL ? HP_FRAMES_BY_PROGRAM : HP_FRAMES_ALL_MERGED};
     const struct hp_page_content content = {.weighted = &weighted,
                                             .has_sources = page.has_sources,
                                             .is_flame = page.is_flame,

@@ -1,6 +1,7 @@
 /* Converts stacks to weighted stacks. SPDX-License-Identifier: MIT */
 #include "weight_sources.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,6 +206,7 @@ struct numbers {
     uint32_t *libraries, *functions, *nodes;
     uint32_t *way;             /* from a node to the root */
     struct hp_zone_share *own; /* per node: the part in no zone */
+    bool has_processes;
 };
 
 #define ROWS (sizeof rows / sizeof rows[0])
@@ -229,6 +231,23 @@ static bool has_weight(const uint64_t *weight)
     return false;
 }
 
+/* "inflate (libz.so.1)" */
+static const char *name_with_library(struct hp_weighted *weighted, const struct hp_named_stacks *stacks,
+                                     const struct hp_named_function *function)
+{
+    if (!weighted->has_library_names || function->image >= stacks->image_count)
+        return function->name;
+    const char *library = hp_weighted_short_path(stacks->images[function->image].path);
+    const size_t size = strlen(function->name) + strlen(library) + sizeof " ()";
+    char *name = hp_arena_take(&weighted->texts, size);
+    if (name == NULL) {
+        weighted->lacks_memory = true;
+        return function->name;
+    }
+    snprintf(name, size, "%s (%s)", function->name, library);
+    return name;
+}
+
 static void add_functions(struct hp_weighted *weighted, const struct hp_named_stacks *stacks,
                           struct numbers *numbers)
 {
@@ -239,14 +258,72 @@ static void add_functions(struct hp_weighted *weighted, const struct hp_named_st
         const struct hp_named_function *function = &stacks->functions[at];
         const uint32_t library =
             function->image < stacks->image_count ? numbers->libraries[function->image] : HP_NO_LIBRARY;
-        numbers->functions[at] = hp_weighted_function(weighted, function->name, function->file, library);
+        numbers->functions[at] =
+            hp_weighted_function(weighted, name_with_library(weighted, stacks, function), function->file, library);
     }
+}
+
+/* ---------------------------------------------------------------------------------------------- by process */
+
+/* "cc1", or "cc1 4242" */
+static const char *name_process(struct hp_weighted *weighted, const struct hp_named_stacks *stacks,
+                                const struct hp_named_node *node)
+{
+    const char *program = hp_process_program_name(stacks, node);
+    const bool has_pid = weighted->processes == HP_FRAMES_BY_PROCESS;
+    if (program[0] == '\0')
+        program = "[process]";
+    const size_t size = strlen(program) + sizeof " 4294967295";
+    char *name = has_pid ? hp_arena_take(&weighted->texts, size) : NULL;
+    if (!has_pid)
+        return program;
+    if (name == NULL) {
+        weighted->lacks_memory = true;
+        return program;
+    }
+    snprintf(name, size, "%s %" PRIu32, program, hp_process_pid(node));
+    return name;
+}
+
+static uint32_t add_process(struct hp_weighted *weighted, const struct hp_named_stacks *stacks,
+                            const struct numbers *numbers, const struct hp_named_node *node, uint32_t place)
+{
+    if (!numbers->has_processes)
+        return place;
+    const char *name = name_process(weighted, stacks, node);
+    return hp_weighted_below(weighted, place, hp_weighted_function(weighted, name, "", HP_NO_LIBRARY), 0, false);
+}
+
+/* Whether stacks of more than one program have a weight. */
+static bool has_programs(const struct hp_named_stacks *stacks, uint32_t *process)
+{
+    const char *first = NULL;
+    for (uint32_t at = 1; at < stacks->node_count; at++) {
+        const struct hp_named_node *node = &stacks->nodes[at];
+        process[at] = hp_is_process(node) ? at : process[node->parent];
+        if (process[at] == HP_STACK_ROOT || !has_weight(node->weight))
+            continue;
+        const char *program = hp_process_program_name(stacks, &stacks->nodes[process[at]]);
+        if (first != NULL && strcmp(first, program) != 0)
+            return true;
+        first = program;
+    }
+    return false;
+}
+
+static bool shows_processes(const struct hp_weighted *weighted, const struct hp_named_stacks *stacks,
+                            uint32_t *process)
+{
+    return weighted->processes == HP_FRAMES_BY_PROCESS ||
+           (weighted->processes == HP_FRAMES_BY_PROGRAM && has_programs(stacks, process));
 }
 
 /* The outermost function of a place is the one that was called; the others are inlined into it. */
 static uint32_t add_frames(struct hp_weighted *weighted, const struct hp_named_stacks *stacks,
                            const struct numbers *numbers, const struct hp_named_node *node, uint32_t place)
 {
+    if (hp_is_process(node))
+        return add_process(weighted, stacks, numbers, node, place);
     for (uint32_t at = node->frame_count; at-- > 0;) {
         const struct hp_named_frame *frame = &stacks->frames[node->first_frame + at];
         place = hp_weighted_below(weighted, place, numbers->functions[frame->function], frame->line,
@@ -351,6 +428,7 @@ bool hp_stack_weights_add(struct hp_weighted *weighted, const struct hp_named_st
     const bool has_room = numbers.libraries != NULL && numbers.functions != NULL && numbers.nodes != NULL &&
                           numbers.way != NULL && numbers.own != NULL;
     if (has_room) {
+        numbers.has_processes = shows_processes(weighted, stacks, numbers.way);
         add_functions(weighted, stacks, &numbers);
         find_rest(stacks, numbers.own);
         add_nodes(weighted, stacks, &numbers);

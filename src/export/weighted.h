@@ -98,11 +98,21 @@ struct hp_weighted_share {
     uint64_t weight, count;
 };
 
+/* What stacks begin with. */
+enum hp_process_frames {
+    HP_FRAMES_ALL_MERGED,
+    HP_FRAMES_BY_PROGRAM, /* if the run has several programs */
+    HP_FRAMES_BY_PROCESS
+};
+
 struct hp_weighted {
     bool has_lines;   /* nodes with different lines are different; set it at first */
     bool is_compared; /* libraries and sources are matched by name, without folders; set it at first */
     bool is_by_zone;  /* stacks begin with their zone, where it is known; set it at first */
-    bool is_before;   /* what is added belongs to the run that this one is compared with */
+    /* Stacks begin with their program, if there are several; or with their process. Set it at first. */
+    enum hp_process_frames processes;
+    bool has_library_names; /* names of functions end with their library; set it at first */
+    bool is_before;         /* what is added belongs to the run that this one is compared with */
     bool lacks_memory;
     struct hp_weighted_library *libraries;
     struct hp_weighted_function *functions;

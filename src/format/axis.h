@@ -46,6 +46,7 @@ enum hp_axis_kind {
     HP_AXIS_SITE_CPU,    /* CPU time in ns that samples attributed to the site itself */
     HP_AXIS_SITE_BYTES,  /* bytes requested by finished calls of a site themselves */
     HP_AXIS_SITE_KERNEL, /* the part of HP_AXIS_SITE_CPU in the kernel */
+    HP_AXIS_WORK,        /* a number of struct hp_work_times of the run; `id` is its index */
     HP_AXIS_KINDS
 };
 

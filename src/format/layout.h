@@ -42,7 +42,7 @@
 #define HP_LAYOUT_VERSION 8u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1680u /* bytes of the header in use */
+#define HP_HEADER_USED 1712u /* bytes of the header in use */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -124,6 +124,17 @@ enum hp_refusal {
     HP_REFUSAL_ADDRESSES, /* a limit of the process, or a neighbouring mapping */
     HP_REFUSAL_SPACE,     /* the file system is full */
     HP_REFUSAL_FILE /* the file could not be reopened: other user or root, no descriptor left, or it is gone */
+};
+
+/*
+ * In how much of a run anything worked, in ns: all threads of all processes that its observer sees, up to its
+ * latest look. What is in none of the three was idle.
+ */
+struct hp_work_times {
+    uint64_t covered_ns; /* from the beginning of the run; 0: no observer came */
+    uint64_t worked_ns;  /* something ran, or was ready to run */
+    uint64_t blocked_ns; /* nothing did, but something waited for a disk or for a page */
+    uint64_t socket_ns;  /* neither of these, but something waited for a socket */
 };
 
 struct hp_header {
@@ -220,6 +231,7 @@ struct hp_header {
     uint64_t ready_ns;       /* atomic: time that threads without an observer were ready to run, at their ends */
     uint64_t switches;       /* how often they lost or gave up their CPU by then */
     uint64_t left_out;       /* functions and blocks that ran, but that HOTPATH_FILTER and HOTPATH_SKIP exclude */
+    struct hp_work_times work; /* from the observer: of the run, not only of this process */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -627,6 +639,14 @@ struct hp_wait {
     char what[40]; /* the file, socket, pipe or child, if known: its end, if too long; zero-padded */
 };
 
+/* Why no observer looked at a process. */
+enum hp_unwatched {
+    HP_UNWATCHED_UNKNOWN,
+    HP_UNWATCHED_BRIEF,  /* it ended, or executed another program, before it was looked at */
+    HP_UNWATCHED_MANY,   /* too many processes at a time */
+    HP_UNWATCHED_ANOTHER /* another observer has it, or it is in another pid namespace */
+};
+
 /*
  * Written by an observer outside the process (`hotpath run`), or by a library thread; one of them at a time. The
  * space is made when the session begins, since an observer cannot allocate in it. Followed by hp_wait[capacity].
@@ -642,7 +662,7 @@ struct hp_waits {
     uint64_t watcher_ns;  /* CPU time of the observer */
     uint64_t latest_ns;   /* when the process was last seen alive, by CLOCK_MONOTONIC */
     uint32_t unwatched;   /* maximum number of threads without an entry at one time; 1 for a process without one */
-    uint32_t reserved;
+    uint32_t why;         /* enum hp_unwatched; counts if there are no probes */
 };
 
 /* --- what threads used, with or without zones */

@@ -72,6 +72,33 @@ struct hp_found_function {
     struct hp_found_heap total_heap; /* with callees */
     uint64_t alloc_samples;
     struct hp_found_zones zones[HP_ZONE_PARTS];
+    uint32_t number; /* in the stacks */
+};
+
+/*
+ * The stacks themselves, as a tree of functions: a node is a function as called from its parent. One tree of all
+ * processes, each below a node of its own; inlined functions have nodes, too.
+ */
+
+#define HP_NO_FOUND UINT32_MAX
+
+struct hp_found_node {
+    uint32_t parent;   /* always a lower number; the first node is the root */
+    uint32_t function; /* index of hp_function_profile.all; HP_NO_FOUND: the root, a process, or a wait */
+    uint32_t process;  /* index of hp_function_profile.processes; HP_NO_FOUND: unknown */
+    bool is_inner;     /* a recursive call: its function is on the way to it already */
+    /* Of stacks that end here. */
+    uint64_t user_ns, kernel_ns, samples;
+    uint64_t waited_ns, idle_ns;
+    uint32_t cause;              /* of a wait: enum hp_wait_cause */
+    struct hp_found_cause waits; /* the same with what was waited for; without text: this is no wait */
+};
+
+/* A process that has stacks, while it ran one program. */
+struct hp_found_process {
+    uint32_t pid;
+    const char *program, *file; /* as the user knows it, and its path; "": unknown */
+    uint64_t cpu_ns;
 };
 
 /*
@@ -93,9 +120,25 @@ struct hp_stack_counts {
     uint64_t alloc_mean;                          /* bytes between them, as requested */
     uint64_t refused;                             /* threads that could not be sampled */
     bool has_kernel;                              /* samples come from kernel mode, too */
+    bool hides_kernel;                            /* but it does not tell the names of its functions */
     enum hp_stack_source source;                  /* of samples */
     struct hp_failed failed;
 };
+
+/* Code that was seen running without names. */
+struct hp_nameless {
+    const char *library; /* the file with the most CPU time in functions without a name; NULL: none */
+    uint64_t library_ns; /* that time, in these functions themselves */
+    const char
+        *debug_package;     /* the package that has its names; NULL: unknown, a debuginfod server may have them */
+    const char *generator;  /* the program with the most time in generated code without a name; NULL: none */
+    const char *map_option; /* what makes it write names; NULL: unknown */
+    uint64_t generated_ns;
+};
+
+#define HP_KERNEL_LIBRARY "[kernel]" /* the library of functions of the kernel, which are below "[kernel: write]" */
+#define HP_JIT_LIBRARY "[JIT]"       /* that of functions that programs generated, named by themselves */
+#define HP_NOT_SAMPLED "<not sampled" /* CPU time without samples: begins the name of its row, which says why */
 
 struct hp_function_profile {
     const struct hp_found_function *all; /* sorted by own time without idle time, largest first */
@@ -106,6 +149,11 @@ struct hp_function_profile {
     uint64_t waited_ns, idle_ns;                /* of all threads that were found waiting */
     struct hp_found_heap heap;                  /* of all stacks */
     struct hp_stack_counts counts;
+    struct hp_nameless nameless;
+    struct hp_found_node *nodes; /* without those that neither ran nor waited, such as of the heap */
+    size_t node_count;
+    struct hp_found_process *processes;
+    size_t process_count;
     char *shown_names; /* of all functions: their memory */
 };
 

@@ -196,6 +196,14 @@ static void set_startup(struct hp_run *run)
         run->startup_ns = header->cpu_start_ns;
 }
 
+/* Every session has the numbers of the whole run, up to its end. */
+static void set_work(struct hp_run *run)
+{
+    for (size_t at = 0; at < run->count; at++)
+        if (run->sessions[at]->header.work.covered_ns > run->work.covered_ns)
+            run->work = run->sessions[at]->header.work;
+}
+
 static void count_states(struct hp_run *run)
 {
     for (size_t at = 0; at < run->count; at++) {
@@ -298,6 +306,7 @@ bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_sna
     set_startup(run);
     set_costs(run);
     count_states(run);
+    set_work(run);
     return count_processes(run, arena);
 }
 
@@ -326,4 +335,18 @@ bool hp_run_has_feature(const struct hp_run *run, uint32_t feature)
         if (run->sessions[at]->header.features & feature)
             return true;
     return false;
+}
+
+static uint64_t lesser(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* The parts are no more than the whole. */
+struct hp_run_work hp_run_work(const struct hp_run *run)
+{
+    const struct hp_work_times times = run->work;
+    struct hp_run_work work = {.is_known = times.covered_ns > 0, .covered_ns = times.covered_ns};
+    work.worked_ns = lesser(times.worked_ns, times.covered_ns);
+    work.blocked_ns = lesser(times.blocked_ns, times.covered_ns - work.worked_ns);
+    work.socket_ns = lesser(times.socket_ns, times.covered_ns - work.worked_ns - work.blocked_ns);
+    work.idle_ns = times.covered_ns - work.worked_ns - work.blocked_ns - work.socket_ns;
+    return work;
 }

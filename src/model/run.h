@@ -42,6 +42,7 @@ struct hp_run {
     size_t cut_off;                    /* number of truncated session files */
     hp_read_name *read_name;           /* as in struct hp_snapshots */
     struct hp_floors *floors;          /* likewise */
+    struct hp_work_times work;         /* see hp_run_work */
     const struct hp_time_range *range; /* the time range that the numbers are about; NULL: the whole run */
 };
 
@@ -63,6 +64,20 @@ uint64_t hp_run_elapsed_ns(const struct hp_run *run);
 
 /* How long after the beginning of the run a session began. */
 uint64_t hp_run_started_ns(const struct hp_run *run, const struct hp_snapshot *session);
+
+/*
+ * In how much of the run, or of its time range, anything worked: the union over all threads of all processes.
+ * `covered_ns` is how much of it was observed, and the sum of the others.
+ */
+struct hp_run_work {
+    bool is_known; /* it was observed */
+    uint64_t covered_ns;
+    uint64_t worked_ns;  /* something ran, or was ready to run */
+    uint64_t blocked_ns; /* nothing did, but something waited for a disk or for a page */
+    uint64_t socket_ns;  /* neither of these, but something waited for a socket */
+    uint64_t idle_ns;
+};
+struct hp_run_work hp_run_work(const struct hp_run *run);
 
 /* Running while one session runs, finished if all have finished, otherwise ended. */
 enum hp_snapshot_state hp_run_state(const struct hp_run *run);

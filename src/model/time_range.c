@@ -22,8 +22,10 @@ struct cutting {
     struct hp_time_range *range;
     void *bytes; /* of the current time axis */
     struct hp_run_axis axis;
-    const struct hp_cpu *cpu; /* of the whole run; NULL: not sampled */
-    bool has_history;         /* of any */
+    const struct hp_cpu *cpu;  /* of the whole run; NULL: not sampled */
+    bool has_history;          /* of any */
+    struct hp_work_times work; /* by the current time axis, and by the one that has most of the range */
+    struct hp_work_times most_work;
 };
 
 /* --------------------------------------------------------------------------------------------- values */
@@ -46,6 +48,13 @@ static void add_to_site(const struct cutting *cutting, const struct hp_axis_seri
     else
         site->range_bytes += amount;
     site->has_history = true;
+}
+
+static void add_to_work(struct hp_work_times *work, uint32_t number, uint64_t amount)
+{
+    uint64_t *const times[] = {&work->covered_ns, &work->worked_ns, &work->blocked_ns, &work->socket_ns};
+    if (number < sizeof times / sizeof times[0])
+        *times[number] = amount;
 }
 
 static void add_series(struct cutting *cutting, uint32_t place, const struct hp_axis_series *series)
@@ -75,6 +84,9 @@ static void add_series(struct cutting *cutting, uint32_t place, const struct hp_
     case HP_AXIS_WATCHED:
         waits->watched_ns = amount;
         break;
+    case HP_AXIS_WORK:
+        add_to_work(&cutting->work, series->id, amount);
+        break;
     default:
         break;
     }
@@ -86,9 +98,12 @@ static void add_axis(struct cutting *cutting)
     struct hp_time_range_waits *waits = &cutting->range->waits[cutting->axis.session];
     uint64_t waited_ns = 0;
     cutting->has_history = true;
+    cutting->work = (struct hp_work_times){0};
     for (uint32_t place = 0; place < HP_AXIS_SERIES; place++)
         if (hp_axis_series(&cutting->axis.axis, place, &series) && !hp_axis_is_level(series.kind))
             add_series(cutting, place, &series);
+    if (cutting->work.covered_ns > cutting->most_work.covered_ns)
+        cutting->most_work = cutting->work;
     for (uint32_t at = 0; at < HP_AXIS_WAITS; at++)
         waited_ns += waits->ns[at];
     waits->left_out_ns = hp_less(waits->left_out_ns, waited_ns);
@@ -263,6 +278,7 @@ const char *hp_time_range_cut(struct hp_profile *profile, struct hp_run *run, co
     list_sites(&cutting);
     run->elapsed_ticks = hp_units_round((double)(cutting.range->to_ns - cutting.range->from_ns) / run->ns_per_tick);
     run->range = cutting.range;
+    run->work = cutting.most_work;
     run->floors = NULL; /* another time range may have less */
     return NULL;
 }

@@ -490,6 +490,15 @@ static void put_waits(struct hp_axis_feed *feed, const struct hp_proc_sampler *s
             hp_axis_put(&feed->writer, HP_AXIS_WAIT, cause, "", by_cause[cause]);
 }
 
+static void put_work(struct hp_axis_feed *feed, const struct hp_proc_sampler *sampler)
+{
+    const struct hp_work_times own = hp_work_times(&sampler->work);
+    const struct hp_work_times *work = sampler->target.work != NULL ? sampler->target.work : &own;
+    const uint64_t times[] = {work->covered_ns, work->worked_ns, work->blocked_ns, work->socket_ns};
+    for (uint32_t at = 0; at < sizeof times / sizeof times[0]; at++)
+        hp_axis_put(&feed->writer, HP_AXIS_WORK, at, "", times[at]);
+}
+
 /* The first wait places found get a series; waits elsewhere are only in the sum of their cause. */
 static void put_places(struct hp_axis_feed *feed, const struct hp_proc_sampler *sampler)
 {
@@ -515,6 +524,7 @@ void hp_axis_feed_look(struct hp_axis_feed *feed, const struct hp_proc_sampler *
     put_threads(feed, &sampler->usage);
     put_waits(feed, sampler);
     put_places(feed, sampler);
+    put_work(feed, sampler);
     put_sites_if_due(feed, sums->sampled_ns);
     /* Without disk space, the run goes on without a time axis. */
     if (!hp_axis_write(&feed->writer, sums->sampled_ns))
@@ -526,6 +536,7 @@ static void put_end(struct hp_axis_feed *feed, const struct hp_proc_sampler *sam
 {
     put_waits(feed, sampler);
     put_places(feed, sampler);
+    put_work(feed, sampler);
     put_sites(feed);
     hp_axis_amend(&feed->writer, hp_clock_monotonic_ns());
 }

@@ -579,6 +579,26 @@ static void begin_thread(const struct hp_proc_sampler *sampler, struct hp_watche
     thread->looked_ns = thread->since_ns;
 }
 
+/*
+ * Before its numbers become those of this sample. One that is ready to run since before the last sample has not
+ * begun to run since. The first sample of a thread counts what it has done since it began, but no more than since
+ * the one before.
+ */
+static void note_working(struct hp_proc_sampler *sampler, const struct hp_watched *thread,
+                         const struct hp_account *account, char state)
+{
+    const bool is_new = thread->slices == 0 && thread->ran == 0 && thread->ready == 0;
+    const uint64_t ran = account->ran - (is_new ? thread->ran_before : thread->ran);
+    const uint64_t ready = account->ready - (is_new ? thread->ready_before : thread->ready);
+    const bool is_queued = state == 'R' && account->slices == thread->slices && ran == 0;
+    const struct hp_work_found found = {.sum_ns = ran + ready,
+                                        .ran_ns = ran,
+                                        .longest_ns = ran + ready,
+                                        .is_working = state == 'R',
+                                        .is_queued = is_queued && !is_new};
+    hp_work_join(&sampler->found, &found);
+}
+
 /* False: it is gone. */
 static bool look_at(struct hp_proc_sampler *sampler, struct hp_watched *thread)
 {
@@ -599,6 +619,7 @@ static bool look_at(struct hp_proc_sampler *sampler, struct hp_watched *thread)
     sampler->sums.probes++;
     sampler->sums.latest_ns = now;
     sampler->sums.watched_ns += passed;
+    note_working(sampler, thread, &account, state);
     thread->looked_ns = now;
     thread->of_this_look = 0;
     thread->is_at_work = is_new ? state == 'R' : is_busy;
@@ -701,6 +722,27 @@ static bool waits_for_outsiders(const struct hp_proc_sampler *sampler, const str
     }
 }
 
+/* A child that has just been created is known from its parent first. */
+static bool waits_for_busy_child(const struct hp_proc_sampler *sampler, const struct hp_watched *thread)
+{
+    if (!thread->is_waiting || thread->entry < 0 || sampler->entries[thread->entry].cause != HP_WAIT_CHILD)
+        return false;
+    const char *what = sampler->entries[thread->entry].what;
+    return strstr(what, "(busy)") != NULL;
+}
+
+static void note_blocked(struct hp_proc_sampler *sampler, const struct hp_watched *thread)
+{
+    if (waits_for_busy_child(sampler, thread))
+        sampler->found.is_working = sampler->found.is_queued = true;
+    if (!waits_for_outsiders(sampler, thread))
+        return;
+    if (sampler->entries[thread->entry].cause == HP_WAIT_SOCKET)
+        sampler->found.is_at_socket = true;
+    else
+        sampler->found.is_blocked = true;
+}
+
 /* After all threads were looked at: marks those that waited while another thread worked. */
 static void note_work(struct hp_proc_sampler *sampler)
 {
@@ -708,6 +750,7 @@ static void note_work(struct hp_proc_sampler *sampler)
     for (uint32_t at = 0; at < sampler->thread_count; at++) {
         struct hp_watched *thread = &sampler->threads[at];
         thread->is_at_work |= waits_for_outsiders(sampler, thread);
+        note_blocked(sampler, thread);
         at_work += thread->is_at_work;
     }
     sampler->at_work = at_work;
@@ -760,6 +803,16 @@ static bool write_back(struct hp_proc_sampler *sampler)
     return target->write(target->context, sampler->at, &sampler->sums, sizeof sampler->sums);
 }
 
+/* With what threads use: not at each sample. */
+static bool write_work(const struct hp_proc_sampler *sampler)
+{
+    const struct hp_proc_sampler_target *target = &sampler->target;
+    const struct hp_work_times own = hp_work_times(&sampler->work);
+    const struct hp_work_times *work = target->work != NULL ? target->work : &own;
+    return !sampler->usage.is_due ||
+           target->write(target->context, (uint32_t)offsetof(struct hp_header, work), work, sizeof *work);
+}
+
 /* After exec. Unknown for a process that has changed its privileges. */
 static bool is_another_program(const struct hp_proc_sampler *sampler)
 {
@@ -783,6 +836,7 @@ bool hp_proc_sample(struct hp_proc_sampler *sampler)
     sampler->round++;
     sampler->hint = 0;
     sampler->left_alone = 0;
+    sampler->found = (struct hp_work_found){0};
     if (!wait_place_read_header(sampler) || is_another_program(sampler))
         return false;
     hp_file_each(hp_task_path(path, sampler->target.pid, 0, "task"), visit_task, sampler);
@@ -792,7 +846,9 @@ bool hp_proc_sample(struct hp_proc_sampler *sampler)
     note_work(sampler);
     note_period(sampler, now);
     sampler->round_ns = now;
-    return sampler->thread_count > 0 && look_at_thread_usage(sampler, now) && write_back(sampler);
+    hp_work_add(&sampler->work, &sampler->found, now);
+    return sampler->thread_count > 0 && look_at_thread_usage(sampler, now) && write_work(sampler) &&
+           write_back(sampler);
 }
 
 static bool is_watched_by_another(uint32_t watcher)
@@ -841,6 +897,7 @@ bool hp_proc_sampler_begin(struct hp_proc_sampler *sampler, const struct hp_proc
     sampler->usage.write = target->write;
     sampler->usage.context = target->context;
     hp_thread_usage_begin(&sampler->usage, header.thread_usage);
+    hp_work_begin(&sampler->work, hp_clock_monotonic_ns());
     return true;
 }
 
@@ -850,6 +907,8 @@ void hp_proc_sampler_end(struct hp_proc_sampler *sampler)
         end_thread(sampler, &sampler->threads[at]);
     sampler->thread_count = 0;
     hp_thread_usage_write(&sampler->usage);
+    sampler->usage.is_due = true;
+    write_work(sampler);
     write_back(sampler);
 }
 

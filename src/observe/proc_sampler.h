@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "layout.h"
+#include "run_work.h"
 #include "thread_usage.h"
 #include "wait_cause.h"
 
@@ -57,6 +58,7 @@ struct hp_proc_sampler_target {
     uint32_t *files;         /* budget of descriptors that may stay open, counted down; NULL: none */
     const uint32_t *at_work; /* threads of other processes found at work; NULL: none */
     const struct hp_wait_listener *listener; /* NULL: none */
+    const struct hp_work_times *work;        /* of the run; NULL: this process is the run */
 };
 
 /* One thread. */
@@ -105,9 +107,11 @@ struct hp_proc_sampler {
     uint32_t first_record;
     uint32_t hint; /* index in `threads` where the next one is expected */
     uint32_t thread_count;
-    uint32_t left_alone; /* threads without an entry at this sample */
-    uint32_t at_work;    /* threads found at work at the last sample */
-    uint64_t executable; /* identity of the program */
+    uint32_t left_alone;        /* threads without an entry at this sample */
+    uint32_t at_work;           /* threads found at work at the last sample */
+    struct hp_work_found found; /* at the last sample; for the caller */
+    struct hp_work work;        /* of this process alone */
+    uint64_t executable;        /* identity of the program */
     uint32_t capacity;
     struct hp_waits sums;
     bool is_changed[HP_WATCH_ENTRIES];

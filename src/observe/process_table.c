@@ -17,7 +17,8 @@
 #include "task_events.h"
 
 #define MOST_PROCESSES 100000u
-#define MOST_LIVING 512u /* processes polled in /proc where the kernel sends no events */
+#define MOST_UNSAMPLED 16u /* processes without a sampler whose states are read at a look */
+#define MOST_LIVING 512u   /* processes polled in /proc where the kernel sends no events */
 
 static struct {
     struct hp_process_table table;
@@ -28,6 +29,8 @@ static struct {
     size_t living_count;
     bool is_begun;
     uint64_t looked_ns;
+    uint32_t cores;
+    struct hp_work_found found; /* by the clocks, at the last look */
 } state;
 
 /* Between the thread that scans and those that ask whether a process is one of the run's. */
@@ -202,19 +205,75 @@ static void take(const struct hp_task_event *event)
 
 static bool has_gaps(void) { return state.table.has_missed || state.table.may_have_missed; }
 
+/* The share of its time it spent on a CPU while observed, from 0 to 1; 1 if it was never observed. */
+static double busyness_of(const struct hp_process *process)
+{
+    const uint64_t watched = hp_less(process->seen_ns, process->began_ns);
+    if (watched == 0 || process->seen_cpu_ns >= watched)
+        return 1;
+    return (double)(process->seen_cpu_ns + 1) / (double)watched;
+}
+
+static uint64_t unseen_since(const struct hp_process *process)
+{
+    return process->seen_ns > process->began_ns ? process->seen_ns : process->began_ns;
+}
+
+/* Time from the last reading of its clock, or from its beginning, to its end. */
+static uint64_t unseen_of(const struct hp_process *process)
+{
+    return hp_less(process->ended_ns, unseen_since(process));
+}
+
+/* Its threads together cannot be told from one: they ran at least one after the other on all CPUs. */
+static void note_found(const struct hp_process *process, uint64_t ns)
+{
+    const uint32_t threads = process->threads > 0 ? process->threads : 1;
+    const bool is_known = state.table.is_exact && threads < state.cores;
+    const struct hp_work_found found = {
+        .sum_ns = ns, .ran_ns = ns, .longest_ns = ns / (is_known ? threads : state.cores)};
+    hp_work_join(&state.found, &found);
+}
+
+/* The clock of one that has ended is gone: the rest of its life is taken to be like what was seen of it. */
+static void note_end(const struct hp_process *process)
+{
+    note_found(process, (uint64_t)(busyness_of(process) * (double)unseen_of(process)));
+}
+
+/* Only their main threads are looked at: the clocks tell of the others. */
+struct hp_work_found hp_process_table_found(hp_is_sampled *is_sampled)
+{
+    struct hp_work_found found = state.found;
+    size_t looks = 0;
+    for (size_t at = 0; at < state.living_count && looks < MOST_UNSAMPLED && !found.is_working; at++) {
+        const uint32_t pid = state.table.all[state.living[at]].pid;
+        uint64_t start;
+        if (is_sampled(pid))
+            continue;
+        looks++;
+        found.is_working = found.is_queued = hp_task_state(pid, 0, &start) == 'R';
+    }
+    return found;
+}
+
 /* Reads the CPU clocks while the processes live: a process takes its clock with it. */
 static void read_clocks(uint64_t now)
 {
     size_t count = 0;
+    state.found = (struct hp_work_found){0};
     for (size_t at = 0; at < state.living_count; at++) {
         struct hp_process *process = &state.table.all[state.living[at]];
         const uint64_t cpu = hp_used_by(process->pid);
         if (cpu != 0 && cpu >= process->seen_cpu_ns) {
+            note_found(process, cpu - process->seen_cpu_ns);
             process->seen_cpu_ns = cpu;
             process->seen_ns = now;
         }
         if (cpu == 0 && (process->is_hidden || (has_gaps() && process->seen_cpu_ns > 0)))
             process->ended_ns = now; /* no event told us */
+        if (cpu == 0 && process->ended_ns != 0)
+            note_end(process);
         if (process->ended_ns == 0)
             state.living[count++] = state.living[at];
     }
@@ -329,6 +388,7 @@ void hp_process_table_begin(uint32_t pid)
 {
     forget_all();
     state.table.is_exact = hp_task_events_begin(pid);
+    state.cores = hp_process_cores();
     state.is_begun = add(pid, (uint32_t)getpid(), hp_clock_monotonic_ns()) != NULL;
     if (state.table.is_exact)
         return;
@@ -431,17 +491,6 @@ void hp_process_table_look(void)
     pthread_mutex_unlock(&lock);
 }
 
-static uint64_t unseen_since(const struct hp_process *process)
-{
-    return process->seen_ns > process->began_ns ? process->seen_ns : process->began_ns;
-}
-
-/* Time from the last reading of its clock, or from its beginning, to its end. */
-static uint64_t unseen_of(const struct hp_process *process)
-{
-    return hp_less(process->ended_ns, unseen_since(process));
-}
-
 /*
  * A shell whose clock was last read at its start, when it was busy, would otherwise get half of its child's CPU
  * time. Where children run in parallel, their times add up to more than the time in which there were any.
@@ -459,15 +508,6 @@ static void find_who_waits(void)
         const uint64_t to = child->ended_ns != 0 ? least(child->ended_ns, parent->ended_ns) : parent->ended_ns;
         parent->waited_ns = least(parent->waited_ns + hp_less(to, from), unseen_of(parent));
     }
-}
-
-/* The share of its time it spent on a CPU while observed, from 0 to 1; 1 if it was never observed. */
-static double busyness_of(const struct hp_process *process)
-{
-    const uint64_t watched = hp_less(process->seen_ns, process->began_ns);
-    if (watched == 0 || process->seen_cpu_ns >= watched)
-        return 1;
-    return (double)(process->seen_cpu_ns + 1) / (double)watched;
 }
 
 static double part_of(const struct hp_process *process)

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "run_work.h"
+
 /*
  * One program that a process executed. The first one of a process is its parent's, from fork to exec or to the end.
  */
@@ -58,6 +60,13 @@ void hp_process_table_meet(const struct hp_process *met);
 
 /* Takes in what has happened since. From one thread at a time. */
 void hp_process_table_look(void);
+
+/*
+ * What the processes did between the last two looks, by their CPU clocks, and whether one of those runs or is ready
+ * to run of which `is_sampled` is false: see run_work.h. Nothing before hp_process_table_begin.
+ */
+typedef bool hp_is_sampled(uint32_t pid);
+struct hp_work_found hp_process_table_found(hp_is_sampled *is_sampled);
 
 /* The newest process with this pid, or NULL. */
 const struct hp_process *hp_process_table_find(uint32_t pid);

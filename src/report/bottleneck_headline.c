@@ -7,6 +7,7 @@
 #include "channel_profile.h"
 #include "function_profile.h"
 #include "proc_sampler.h"
+#include "program_sentence.h"
 #include "task_profile.h"
 #include "trust_line.h"
 #include "units.h"
@@ -613,6 +614,14 @@ static bool put_empty_channel(struct hp_text *line, const struct hp_bottlenecks 
     return true;
 }
 
+static bool keep_headline(struct hp_bottlenecks *view, const struct hp_text *line)
+{
+    if (line->length == 0)
+        return true;
+    view->section->summary = view->results->headline = hp_results_keep(view->results, line);
+    return view->section->summary != NULL;
+}
+
 bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view)
 {
     char bytes[HP_BOTTLENECK_LINE_BYTES];
@@ -625,6 +634,10 @@ bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view)
     const struct hp_bottleneck *first = view->count > 0 ? first_at_work(view) : NULL;
     hp_trust_put_distortion(view->results->trust, view->results->model->profile, first != NULL ? first->site : NULL,
                             first != NULL ? first->work_ns : 0, view->whole_ns, &line);
+    if (view->results->model->profile->site_count == 0 && view->results->model->functions != NULL) {
+        const struct hp_found_function *function;
+        return hp_program_sentence_put(&line, view->results, &function) && keep_headline(view, &line);
+    }
     if (put_full_channel(&line, view) || (idle_part == 0 && put_empty_channel(&line, view)))
         ; /* done */
     else if (idle_part == 0)
@@ -633,8 +646,5 @@ bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view)
         return false;
     else
         put_rest(&line, view);
-    if (line.length == 0)
-        return true;
-    view->section->summary = view->results->headline = hp_results_keep(view->results, &line);
-    return view->section->summary != NULL;
+    return keep_headline(view, &line);
 }

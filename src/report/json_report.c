@@ -442,6 +442,21 @@ static void put_warnings(struct hp_json *json, const hotpath_results *results)
     hp_json_end_array(json);
 }
 
+static void put_work(struct hp_json *json, const struct hp_run *run)
+{
+    const struct hp_run_work work = hp_run_work(run);
+    if (!work.is_known)
+        return;
+    hp_json_key(json, "work");
+    hp_json_begin_object(json);
+    hp_json_put_u64(json, "covered_ns", work.covered_ns);
+    hp_json_put_u64(json, "worked_ns", work.worked_ns);
+    hp_json_put_u64(json, "blocked_ns", work.blocked_ns);
+    hp_json_put_u64(json, "socket_ns", work.socket_ns);
+    hp_json_put_u64(json, "idle_ns", work.idle_ns);
+    hp_json_end_object(json);
+}
+
 static void put_range(struct hp_json *json, const struct hp_time_range *range)
 {
     hp_json_key(json, "stretch");
@@ -478,6 +493,7 @@ void hp_json_report_put_about(struct hp_json *json, const hotpath_results *resul
     if (hp_run_has_cpu(&results->model->run))
         hp_json_put_string(json, "cpu", results->settings->show.cpu_inclusive ? "inclusive" : "exclusive");
     hp_json_put_u64(json, "elapsed_ns", hp_run_elapsed_ns(&results->model->run));
+    put_work(json, &results->model->run);
     if (results->model->run.range != NULL)
         put_range(json, results->model->run.range);
 }

@@ -88,6 +88,7 @@ static const struct hp_wait_listener wait_stacks = {.take = take, .keep = keep, 
 #define MOST_PROCESSES 128u /* at a time; further ones wait for a free place */
 #define MOST_FILES 256u     /* /proc files kept open */
 #define SCAN_NS UINT64_C(100000000)
+#define TICK_NS UINT64_C(10000000) /* the longest of any kernel */
 #define PATIENCE_NS 200000000L
 #define PAGE UINT64_C(4096)
 
@@ -117,10 +118,14 @@ static struct {
     struct process *processes[MOST_PROCESSES];
     size_t count;
     uint32_t files;
-    uint32_t at_work; /* busy threads of the processes other than the one being sampled */
+    uint32_t at_work;    /* busy threads of the processes other than the one being sampled */
+    struct hp_work work; /* of all processes */
+    struct hp_work_times work_times;
+    char latest[256]; /* name of the session found last */
     struct names known;
     struct timespec changed; /* mtime of the folder at the last scan */
     uint64_t scanned_ns;
+    bool is_recent;       /* it had changed just before that */
     bool is_unready;      /* a file was there that is not a session yet */
     uint64_t confinement; /* of this process */
     uint32_t pid_namespace;
@@ -209,10 +214,22 @@ static void give_space_back(int fd)
         fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, status.st_size - from);
 }
 
+/* Tells reports why a session has no waits. */
+static void note_unwatched(int fd, uint32_t waits, enum hp_unwatched reason)
+{
+    const uint32_t why = reason, at = waits + (uint32_t)offsetof(struct hp_waits, why);
+    uint32_t before;
+    if (waits % 8 == 0 && waits >= HP_HEADER_BYTES && at > waits &&
+        pread(fd, &before, sizeof before, (off_t)at) == (ssize_t)sizeof before && before == 0)
+        write_at(fd, at, &why, sizeof why);
+}
+
 static void end_process(size_t at)
 {
     struct process *process = watcher.processes[at];
     hp_proc_sampler_end(&process->watch);
+    if (process->watch.sums.probes == 0)
+        note_unwatched(process->fd, process->watch.at, HP_UNWATCHED_BRIEF);
     hp_axis_feed_end(&process->axis, &process->watch);
     give_space_back(process->fd);
     close(process->fd);
@@ -244,7 +261,19 @@ static bool is_watchable(const struct hp_header *header)
            hp_process_life(header->pid, header->process_start, header->pid_namespace) == HP_LIFE_LIVE;
 }
 
-/* Takes over the descriptor. A place is free. */
+static bool is_sampled(uint32_t pid)
+{
+    for (size_t at = 0; at < watcher.count; at++)
+        if (watcher.processes[at]->watch.target.pid == pid)
+            return true;
+    return false;
+}
+
+/*
+ * Takes over the descriptor. A place is free, or taken by an earlier session of the process. After exec both
+ * sessions look alive, and may be found in any order: that of the program before it is not in the memory of the
+ * process.
+ */
 static void begin_process(int fd, const struct hp_header *header, const char *name)
 {
     struct process *process = calloc(1, sizeof *process);
@@ -258,6 +287,7 @@ static void begin_process(int fd, const struct hp_header *header, const char *na
                                                   .context = process,
                                                   .files = &watcher.files,
                                                   .at_work = &watcher.at_work,
+                                                  .work = &watcher.work_times,
                                                   .listener =
                                                       watcher.settings.has_stacks ? &process->listener : NULL};
     process->number = hp_session_number(name);
@@ -268,12 +298,14 @@ static void begin_process(int fd, const struct hp_header *header, const char *na
         (int)sizeof process->axis.path)
         process->axis.path[0] = '\0';
     /* In this order: if the process executes another program in between, that is noticed later. */
-    if (hp_proc_sampler_begin(&process->watch, &target) &&
-        (header->pid == watcher.settings.attached || hp_session_is_in_memory(header->pid, name))) {
+    const bool is_begun = hp_proc_sampler_begin(&process->watch, &target);
+    if (is_begun && (header->pid == watcher.settings.attached || hp_session_is_in_memory(header->pid, name))) {
+        end_earlier(header->pid);
         hp_wait_source_meet(header->pid);
         watcher.processes[watcher.count++] = process;
         return;
     }
+    note_unwatched(fd, header->waits, is_begun ? HP_UNWATCHED_BRIEF : HP_UNWATCHED_ANOTHER);
     close(fd);
     free(process);
 }
@@ -284,6 +316,7 @@ static void leave_unwatched(int fd, const struct hp_header *header)
     const uint32_t one = 1, offset = header->waits + (uint32_t)offsetof(struct hp_waits, unwatched);
     if (header->waits % 8 == 0 && header->waits >= HP_HEADER_BYTES && offset > header->waits)
         write_at(fd, offset, &one, sizeof one);
+    note_unwatched(fd, header->waits, HP_UNWATCHED_MANY);
     close(fd);
 }
 
@@ -327,23 +360,32 @@ static void visit_file(const char *name, void *context)
     const bool is_to_be_watched = is_session && is_watchable(&header);
     if (is_session)
         tell_process_table(&header);
-    if (is_to_be_watched)
-        end_earlier(header.pid);
-    if (is_to_be_watched && watcher.count == MOST_PROCESSES) {
+    if (is_to_be_watched && watcher.count == MOST_PROCESSES && !is_sampled(header.pid)) {
         leave_unwatched(fd, &header);
         return;
     }
-    if (is_session)
+    if (is_session) {
         remember(&watcher.known, hash);
+        snprintf(watcher.latest, sizeof watcher.latest, "%s", name);
+    }
     if (is_to_be_watched) {
         begin_process(fd, &header, name);
         return;
     }
-    if (is_session)
+    if (is_session) {
+        note_unwatched(fd, header.waits, HP_UNWATCHED_BRIEF);
         give_space_back(fd);
+    }
     close(fd);
     if (is_session && is_over(&header))
         hp_lender_settle(name);
+}
+
+/* File systems count time in ticks: what comes in the same tick as the last change does not show. */
+static bool is_recent(const struct timespec *changed)
+{
+    const uint64_t ns = (uint64_t)changed->tv_sec * 1000000000u + (uint64_t)changed->tv_nsec;
+    return hp_clock_wall_ns() < ns + TICK_NS;
 }
 
 /* Looks for new sessions, where there may be some. */
@@ -355,9 +397,10 @@ static void scan(void)
         return;
     const bool is_same =
         status.st_mtim.tv_sec == watcher.changed.tv_sec && status.st_mtim.tv_nsec == watcher.changed.tv_nsec;
-    if (is_same && !watcher.is_unready && now - watcher.scanned_ns < SCAN_NS)
+    if (is_same && !watcher.is_unready && !watcher.is_recent && now - watcher.scanned_ns < SCAN_NS)
         return;
     watcher.changed = status.st_mtim;
+    watcher.is_recent = is_recent(&status.st_mtim);
     watcher.scanned_ns = now;
     watcher.is_unready = false;
     int folder = open(watcher.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -394,9 +437,44 @@ static uint32_t at_work_beside(size_t process)
     return threads;
 }
 
+static bool is_of_no_interest(uint32_t pid)
+{
+    (void)pid;
+    return true;
+}
+
+/* After all were looked at. Of processes that are not sampled only the table knows. */
+static void note_work(const struct hp_work_found *sampled)
+{
+    const struct hp_work_found by_clocks =
+        hp_process_table_found(sampled->is_working ? is_of_no_interest : is_sampled);
+    const uint64_t ran_ns = by_clocks.sum_ns;
+    struct hp_work_found found = *sampled;
+    hp_work_join(&found, &by_clocks);
+    /* Those that are sampled are in both. Only samples know of time ready to run. */
+    found.sum_ns = sampled->sum_ns > ran_ns ? sampled->sum_ns : ran_ns + (sampled->sum_ns - sampled->ran_ns);
+    hp_work_add(&watcher.work, &found, hp_clock_monotonic_ns());
+    watcher.work_times = hp_work_times(&watcher.work);
+}
+
+/* Processes whose sessions have ended may have been the last ones. */
+static void write_work(void)
+{
+    const int folder = open(watcher.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd =
+        folder >= 0 && watcher.latest[0] != '\0' ? hp_session_file_descriptor(folder, watcher.latest, O_RDWR) : -1;
+    if (fd >= 0)
+        write_at(fd, (uint32_t)offsetof(struct hp_header, work), &watcher.work_times, sizeof watcher.work_times);
+    if (fd >= 0)
+        close(fd);
+    if (folder >= 0)
+        close(folder);
+}
+
 /* Samples all processes once. */
 static void look_at_all(void)
 {
+    struct hp_work_found found = {0};
     uint64_t before = hp_clock_thread_ns();
     hp_process_table_look();
     if (!watcher.settings.has_waits)
@@ -406,7 +484,9 @@ static void look_at_all(void)
         struct hp_proc_sampler *watch = &watcher.processes[at]->watch;
         watcher.at_work = at_work_beside(at);
         note_sandbox(watcher.processes[at]);
-        if (!hp_proc_sample(watch)) {
+        const bool goes_on = hp_proc_sample(watch);
+        hp_work_join(&found, &watch->found);
+        if (!goes_on) {
             end_process(at);
             continue;
         }
@@ -416,6 +496,7 @@ static void look_at_all(void)
         before = now;
         at++;
     }
+    note_work(&found);
 }
 
 /* Called with the lock held; releases it while waiting. */
@@ -432,6 +513,7 @@ static void *watch_run(void *context)
 {
     (void)context;
     const uint64_t began = hp_clock_monotonic_ns();
+    hp_work_begin(&watcher.work, began);
     pthread_mutex_lock(&watcher.lock);
     while (!watcher.is_over) {
         watcher.is_asked = false;
@@ -442,8 +524,12 @@ static void *watch_run(void *context)
         pause_until(hp_proc_sampler_period_us(hp_clock_thread_ns(), hp_clock_monotonic_ns() - began));
     }
     pthread_mutex_unlock(&watcher.lock);
-    if (watcher.settings.has_waits)
+    if (watcher.settings.has_waits) {
         scan(); /* for those that came after the last scan */
+        hp_process_table_look();
+        note_work(&(struct hp_work_found){0});
+        write_work();
+    }
     while (watcher.count > 0)
         end_process(watcher.count - 1);
     return NULL;

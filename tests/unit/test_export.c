@@ -26,7 +26,7 @@
  *        │ work:25 ─ leaf          20 ms in leaf, 5 ms in work
  *        └ work:25 with tail inlined   40 ms in tail
  */
-static struct hp_named_image images[] = {{"/usr/bin/prog", "0123ab"}, {"/usr/lib/libx.so.1", ""}};
+static struct hp_named_image images[] = {{"/usr/bin/prog", "0123ab", ""}, {"/usr/lib/libx.so.1", "", ""}};
 static struct hp_named_function functions[] = {
     {"main", "main.c", 0}, {"work", "work.c", 0}, {"leaf", "", 1}, {"tail", "work.c", 0}};
 static struct hp_named_frame frames[] = {{0, 10}, {1, 20}, {2, 0}, {1, 25}, {3, 33}, {1, 25}};
@@ -114,6 +114,58 @@ static void stacks_by_zone(void **state)
     hp_weighted_free(&weighted);
 }
 
+/* Two processes of one program, one of another, and what is known of none. */
+static void stacks_begin_with_their_program(void **state)
+{
+    static struct hp_named_program programs[] = {{"prog", "/usr/bin/prog"}, {"sort", "/usr/bin/sort"}};
+    struct hp_named_node processes[] = {
+        {0},
+        {.image = HP_STACK_PROCESS, .place = UINT64_C(1) << 32 | 11},
+        {.parent = 1, .first_frame = 0, .frame_count = 1, .weight = {1 * MS, 0, 1}},
+        {.image = HP_STACK_PROCESS, .place = UINT64_C(1) << 32 | 12},
+        {.parent = 3, .first_frame = 0, .frame_count = 1, .weight = {2 * MS, 0, 2}},
+        {.image = HP_STACK_PROCESS, .place = UINT64_C(2) << 32 | 12},
+        {.parent = 5, .first_frame = 2, .frame_count = 1, .weight = {4 * MS, 0, 4}},
+        {.parent = 0, .first_frame = 4, .frame_count = 1, .weight = {8 * MS, 0, 8}},
+    };
+    struct hp_named_stacks stacks = example;
+    static const char *const expected[] = {
+        [HP_FRAMES_ALL_MERGED] = "main 3000000\nleaf 4000000\ntail 8000000\n",
+        [HP_FRAMES_BY_PROGRAM] = "prog;main 3000000\nsort;leaf 4000000\ntail 8000000\n",
+        [HP_FRAMES_BY_PROCESS] =
+            "prog 11;main 1000000\nprog 12;main 2000000\nsort 12;leaf 4000000\ntail 8000000\n"};
+    (void)state;
+    stacks.programs = programs;
+    stacks.program_count = 2;
+    stacks.nodes = processes;
+    stacks.node_count = sizeof processes / sizeof processes[0];
+    for (enum hp_process_frames how = HP_FRAMES_ALL_MERGED; how <= HP_FRAMES_BY_PROCESS; how++) {
+        struct hp_weighted weighted = {.processes = how};
+        assert_true(hp_stack_weights_add(&weighted, &stacks));
+        write_example(&weighted, hp_format_folded.write);
+        assert_string_equal(output, expected[how]);
+        hp_weighted_free(&weighted);
+    }
+    processes[5].place = UINT64_C(1) << 32 | 12; /* one program alone is not named */
+    struct hp_weighted weighted = {.processes = HP_FRAMES_BY_PROGRAM};
+    assert_true(hp_stack_weights_add(&weighted, &stacks));
+    write_example(&weighted, hp_format_folded.write);
+    assert_string_equal(output, expected[HP_FRAMES_ALL_MERGED]);
+    hp_weighted_free(&weighted);
+}
+
+static void libraries_of_functions_are_named_if_requested(void **state)
+{
+    (void)state;
+    struct hp_weighted weighted = {.has_library_names = true};
+    assert_true(hp_stack_weights_add(&weighted, &example));
+    write_example(&weighted, hp_format_folded.write);
+    assert_string_equal(output, "main (prog);work (prog) 5000000\n"
+                                "main (prog);work (prog);leaf (libx.so.1) 30000000\n"
+                                "main (prog);work (prog);tail (prog) 40000000\n");
+    hp_weighted_free(&weighted);
+}
+
 /* The root; main; work at two lines, one of them the line into which tail is inlined; their leaves; tail. */
 static void lines_are_separate_if_requested(void **state)
 {
@@ -141,7 +193,7 @@ static void two_runs_are_compared(void **state)
 {
     (void)state;
     struct hp_weighted weighted = {.is_compared = true, .is_before = true};
-    static struct hp_named_image moved[] = {{"/elsewhere/prog", ""}, {"/usr/lib/libx.so.1", ""}};
+    static struct hp_named_image moved[] = {{"/elsewhere/prog", "", ""}, {"/usr/lib/libx.so.1", "", ""}};
     struct hp_named_stacks other = example;
     other.images = moved;
     assert_true(hp_stack_weights_add(&weighted, &other));
@@ -373,6 +425,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_of_stacks_are_kept),
         cmocka_unit_test(stacks_by_zone),
+        cmocka_unit_test(stacks_begin_with_their_program),
+        cmocka_unit_test(libraries_of_functions_are_named_if_requested),
         cmocka_unit_test(lines_are_separate_if_requested),
         cmocka_unit_test(two_runs_are_compared),
         cmocka_unit_test(hostile_names_are_escaped),

@@ -114,6 +114,44 @@ static void check_sums(const struct hp_process_table *table)
 
 /* --------------------------------------------------------------------------------------------------- tests */
 
+static bool is_shell(uint32_t pid) { return pid == SHELL; }
+
+/*
+ * What the processes did since the last look: by their clocks; in the rest of a life that ended, as before; and by
+ * their states where nothing else looks at them.
+ */
+static void looks_tell_what_worked(void **state)
+{
+    (void)state;
+    is_exact = true;
+    hp_process_table_begin(SHELL);
+    tell_of_program(SHELL, "sh", "/bin/sh");
+    tell(HP_TASK_FORKED, KIN, SHELL, "");
+    used[SHELL] = used[KIN] = 1 * MS;
+    look_after(10 * MS);
+    used[SHELL] += 2 * MS;
+    used[KIN] += 5 * MS;
+    show(SHELL, 'R', "/bin/sh", "");
+    show(KIN, 'S', "/bin/kin", "");
+    look_after(10 * MS);
+    struct hp_work_found found = hp_process_table_found(is_shell);
+    assert_int_equal(found.sum_ns, 7 * MS);
+    assert_int_equal(found.longest_ns, 5 * MS);
+    assert_false(found.is_working);
+    show(KIN, 'R', "/bin/kin", "");
+    found = hp_process_table_found(is_shell);
+    assert_true(found.is_working && found.is_queued);
+    used[KIN] = 0; /* 6 ms of 20 so far */
+    fake_ns += 5 * MS;
+    tell(HP_TASK_ENDED, KIN, 0, "");
+    look_after(5 * MS);
+    found = hp_process_table_found(is_shell);
+    assert_in_range(found.sum_ns, 149 * MS / 100, 151 * MS / 100);
+    assert_false(found.is_working);
+    look_after(10 * MS);
+    assert_int_equal(hp_process_table_found(is_shell).sum_ns, 0);
+}
+
 /*
  * A shell waits for its child. No sample is taken for 120 ms, in which both end: the time goes to the process that
  * was busy, not to the one that merely existed.
@@ -550,6 +588,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(fork_without_exec_is_not_a_new_program, set_up, tear_down),
         cmocka_unit_test_setup_teardown(process_known_by_its_session_belongs_to_the_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(process_between_two_polls_has_its_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(looks_tell_what_worked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(process_that_ended_with_its_parent_has_its_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(session_of_an_ended_process_is_not_a_new_process, set_up, tear_down),
     };

@@ -60,7 +60,7 @@ static void many_stacks(void **state)
  *        │      └ work ─ leaf   20 ms in leaf, 5 ms in the inner work
  *        └ tail, inlined into work   40 ms in tail
  */
-static struct hp_named_image images[] = {{"/usr/bin/prog", "0123ab"}, {"/usr/lib/libx.so.1", ""}};
+static struct hp_named_image images[] = {{"/usr/bin/prog", "0123ab", ""}, {"/usr/lib/libx.so.1", "", ""}};
 static struct hp_named_function functions[] = {{"main", "main.c", 0},
                                                {"work", "work.c", 0},
                                                {"leaf", "", 1},
@@ -84,6 +84,8 @@ static struct hp_named_zone zones[] = {{"load"}, {"check"}};
 static struct hp_zone_share shares[] = {
     {3, 0, {10 * MS, 0, 10}}, {5, 0, {8 * MS, 0, 8}}, {5, 1, {12 * MS, 0, 12}}, {6, 1, {40 * MS, 0, 40}}};
 
+static struct hp_named_program programs[] = {{"prog", "/usr/bin/prog"}};
+
 /* Texts lie in one piece there. */
 static struct hp_named_stacks example(void)
 {
@@ -105,11 +107,14 @@ static struct hp_named_stacks example(void)
                                      .shares = shares,
                                      .zone_count = 2,
                                      .share_count = 4,
+                                     .programs = programs,
+                                     .program_count = 1,
                                      .texts = texts};
     const char **places[] = {&images[0].path,    &images[0].build_id, &images[1].path,    &images[1].build_id,
                              &functions[0].name, &functions[0].file,  &functions[1].name, &functions[1].file,
                              &functions[2].name, &functions[2].file,  &functions[3].name, &functions[3].file,
-                             &functions[4].name, &functions[4].file,  &zones[0].name,     &zones[1].name};
+                             &functions[4].name, &functions[4].file,  &zones[0].name,     &zones[1].name,
+                             &programs[0].name,  &programs[0].file,   &images[0].package, &images[1].package};
     static bool is_done;
     for (size_t at = 0; at < sizeof places / sizeof places[0]; at++) {
         const size_t length = strlen(*places[at]);
@@ -259,6 +264,9 @@ static void file_keeps_everything(void **state)
     assert_memory_equal(read.shares, shares, sizeof shares);
     assert_int_equal(read.zone_count, 2);
     assert_string_equal(read.zones[1].name, "check");
+    assert_int_equal(read.program_count, 1);
+    assert_string_equal(read.programs[0].name, "prog");
+    assert_string_equal(read.programs[0].file, "/usr/bin/prog");
     assert_profile_of_example(&read);
     hp_named_stacks_free(&read);
 }

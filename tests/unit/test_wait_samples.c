@@ -207,6 +207,51 @@ static void wait_has_its_full_time(void **state)
     assert_int_equal(waits->watched_ns, 60 * MS);
 }
 
+/* The session has what the thread did: 5 ms of work, 5 ms in a run queue, 30 ms for a disk, 20 ms for a timer. */
+static void session_has_the_time_in_which_it_worked(void **state)
+{
+    (void)state;
+    struct task task = first_task();
+    begin();
+    look(&task);
+    run_for(&task, 5 * MS);
+    be_ready_for(&task, 5 * MS);
+    look(&task);
+    task.call = SYS_fsync;
+    wait_for(&task, 0);
+    for (int probes = 0; probes < 3; probes++) {
+        fake_ns += PERIOD;
+        look(&task);
+    }
+    task.call = SYS_clock_nanosleep;
+    task.slices++;
+    wait_for(&task, 0);
+    for (int probes = 0; probes < 2; probes++) {
+        fake_ns += PERIOD;
+        look(&task);
+    }
+    hp_proc_sampler_end(watch);
+    const struct hp_work_times *work = &builder_header(&session)->work;
+    assert_int_equal(work->covered_ns, 60 * MS);
+    assert_int_equal(work->worked_ns, 10 * MS);
+    assert_int_equal(work->blocked_ns, 30 * MS);
+    assert_int_equal(work->socket_ns, 0);
+}
+
+/* A thread without a CPU is ready to run, but nothing is counted for it until it gets one. */
+static void thread_without_a_cpu_works(void **state)
+{
+    (void)state;
+    struct task task = first_task();
+    begin();
+    look(&task);
+    for (int probes = 0; probes < 4; probes++) {
+        fake_ns += PERIOD;
+        look(&task);
+    }
+    assert_int_equal(hp_work_times(&watch->work).worked_ns, 40 * MS);
+}
+
 /*
  * The same for a listener: one wait is reported once, however many samples found it, with its time when it is over.
  */
@@ -586,6 +631,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(poll_of_a_timer_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(process_after_exec_is_not_sampled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ended_thread_keeps_its_sums, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(session_has_the_time_in_which_it_worked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(thread_without_a_cpu_works, set_up, tear_down),
         cmocka_unit_test_setup_teardown(listener_is_told_of_each_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(listener_is_told_of_corrections, set_up, tear_down),
     };

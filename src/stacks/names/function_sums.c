@@ -374,6 +374,7 @@ static const struct {
     {HP_STACK_LEFT_BLOCKS, NO_WEIGHT, TOTAL(total_heap.left_blocks)},
 };
 #define SUMS (sizeof measures / sizeof measures[0])
+enum { CPU_SUM, WAITING_SUM }; /* the first two */
 
 /* State of the walk through the tree. */
 struct walk {
@@ -382,6 +383,8 @@ struct walk {
     uint64_t (*inside)[SUMS];        /* by node: its sum with all nodes below it */
     uint32_t *first_child, *sibling; /* by node; 0: none */
     uint32_t *open;                  /* by function: how often it is on the path from the root */
+    uint32_t *found;                 /* by node: the last one of its functions in the tree of functions */
+    struct hp_function_profile *profile;
 };
 
 static uint64_t weight_of(const struct hp_named_node *node, size_t sum)
@@ -418,11 +421,81 @@ static void add_totals(struct hp_found_function *function, const uint64_t *insid
         *(uint64_t *)(void *)((char *)function + measures[sum].total) += inside[sum];
 }
 
+/* A node that is new in the tree of functions, below that of its parent. */
+static struct hp_found_node *add_found(struct walk *walk, uint32_t node, uint32_t parent, uint32_t function)
+{
+    struct hp_function_profile *profile = walk->profile;
+    struct hp_found_node *found = &profile->nodes[profile->node_count];
+    *found = (struct hp_found_node){.parent = parent,
+                                    .function = function,
+                                    .process = profile->nodes[parent].process,
+                                    .is_inner = function != HP_NO_FOUND && walk->open[function] > 0};
+    walk->found[node] = (uint32_t)profile->node_count++;
+    return found;
+}
+
+static void add_process(struct walk *walk, uint32_t number)
+{
+    struct hp_function_profile *profile = walk->profile;
+    const struct hp_named_node *node = &walk->stacks->nodes[number];
+    const uint32_t program = hp_process_program(node);
+    add_found(walk, number, 0, HP_NO_FOUND)->process = (uint32_t)profile->process_count;
+    profile->processes[profile->process_count++] = (struct hp_found_process){
+        .pid = hp_process_pid(node),
+        .program = hp_process_program_name(walk->stacks, node),
+        .file = program < walk->stacks->program_count ? walk->stacks->programs[program].file : "",
+        .cpu_ns = walk->inside[number][CPU_SUM]};
+}
+
+static void add_wait(struct walk *walk, uint32_t number, uint32_t parent)
+{
+    const struct hp_named_node *node = &walk->stacks->nodes[number];
+    const uint64_t ns = node->weight[HP_STACK_WAITED_NS], idle_ns = node->weight[HP_STACK_IDLE_NS];
+    struct hp_found_node *found = add_found(walk, number, parent, HP_NO_FOUND);
+    found->cause = cause_of(node);
+    found->waits = cause_named(walk->functions[walk->stacks->frames[node->first_frame].function].name);
+    found->waited_ns = ns;
+    found->idle_ns = idle_ns < ns ? idle_ns : ns;
+}
+
+/* Whether the tree of functions has a node of the stacks. */
+static bool is_found(const struct walk *walk, uint32_t number)
+{
+    return walk->inside[number][CPU_SUM] > 0 || walk->inside[number][WAITING_SUM] > 0;
+}
+
+/* A node of the stacks has one for each function that was inlined there. */
+static void add_to_tree(struct walk *walk, uint32_t number)
+{
+    const struct hp_named_node *node = &walk->stacks->nodes[number];
+    uint32_t count, parent = walk->found[node->parent];
+    const struct hp_named_frame *frames = frames_of(walk, number, &count);
+    walk->found[number] = parent;
+    if (!is_found(walk, number))
+        return;
+    if (is_waiting(node)) {
+        add_wait(walk, number, parent);
+        return;
+    }
+    if (count == 0)
+        add_process(walk, number);
+    for (uint32_t at = count; at-- > 0;) {
+        struct hp_found_node *found = add_found(walk, number, parent, frames[at].function);
+        parent = walk->found[number];
+        if (at > 0)
+            continue;
+        found->user_ns = node->weight[HP_STACK_USER_NS];
+        found->kernel_ns = node->weight[HP_STACK_KERNEL_NS];
+        found->samples = node->weight[HP_STACK_SAMPLES];
+    }
+}
+
 /* The outermost call of a function has the total; inner ones are part of it. */
 static void enter(struct walk *walk, uint32_t node)
 {
     uint32_t count;
     const struct hp_named_frame *frames = frames_of(walk, node, &count);
+    add_to_tree(walk, node);
     for (uint32_t at = count; at-- > 0;)
         if (walk->open[frames[at].function]++ == 0)
             add_totals(&walk->functions[frames[at].function], walk->inside[node]);
@@ -500,14 +573,17 @@ static bool begin(struct walk *walk)
     walk->first_child = calloc(nodes, sizeof *walk->first_child);
     walk->sibling = calloc(nodes, sizeof *walk->sibling);
     walk->open = calloc(functions, sizeof *walk->open);
+    walk->found = calloc(nodes, sizeof *walk->found);
     walk->functions = calloc(functions, sizeof *walk->functions);
-    if (walk->inside == NULL || walk->first_child == NULL || walk->sibling == NULL || walk->open == NULL ||
-        walk->functions == NULL)
+    if (walk->found == NULL || walk->inside == NULL || walk->first_child == NULL || walk->sibling == NULL ||
+        walk->open == NULL || walk->functions == NULL)
         return false;
     for (size_t at = 0; at < walk->stacks->function_count; at++) {
         const struct hp_named_function *named = &walk->stacks->functions[at];
-        walk->functions[at] = (struct hp_found_function){
-            .name = named->name, .library = library_of(walk->stacks, named), .file = named->file};
+        walk->functions[at] = (struct hp_found_function){.name = named->name,
+                                                         .library = library_of(walk->stacks, named),
+                                                         .file = named->file,
+                                                         .number = (uint32_t)at};
     }
     return true;
 }
@@ -518,7 +594,41 @@ static void end(struct walk *walk)
     free(walk->first_child);
     free(walk->sibling);
     free(walk->open);
+    free(walk->found);
     free(walk->functions);
+}
+
+/* Room for the tree of functions, which begins with its root. */
+static bool begin_tree(struct walk *walk, struct hp_function_profile *profile)
+{
+    size_t nodes = 1, processes = 0;
+    for (uint32_t at = 1; at < walk->stacks->node_count; at++) {
+        const struct hp_named_node *node = &walk->stacks->nodes[at];
+        nodes += !is_found(walk, at) ? 0 : node->frame_count > 0 ? node->frame_count : 1;
+        processes += node->frame_count == 0;
+    }
+    walk->profile = profile;
+    profile->nodes = calloc(nodes, sizeof *profile->nodes);
+    profile->processes = calloc(processes + 1, sizeof *profile->processes);
+    if (profile->nodes == NULL || profile->processes == NULL)
+        return false;
+    profile->nodes[profile->node_count++] = (struct hp_found_node){.function = HP_NO_FOUND, .process = HP_NO_FOUND};
+    return true;
+}
+
+/* Functions have got other places since the tree was made. */
+static bool renumber_tree(const struct walk *walk, struct hp_function_profile *profile)
+{
+    uint32_t *place_of = calloc(walk->stacks->function_count + 1, sizeof *place_of);
+    if (place_of == NULL)
+        return false;
+    for (size_t at = 0; at < profile->count; at++)
+        place_of[profile->all[at].number] = (uint32_t)at;
+    for (size_t at = 0; at < profile->node_count; at++)
+        if (profile->nodes[at].function != HP_NO_FOUND)
+            profile->nodes[at].function = place_of[profile->nodes[at].function];
+    free(place_of);
+    return true;
 }
 
 /* Of another process than those that were kept. */
@@ -556,6 +666,119 @@ static bool show_names(struct walk *walk, struct hp_function_profile *profile)
     return true;
 }
 
+/* ------------------------------------------------------------------------------------------------ without names */
+
+/* Programs that generate code, by a file that they have mapped, and what makes them name it in a perf map. */
+static const struct generator {
+    const char *file, *name, *option;
+} generators[] = {
+    {"libjvm.so", "java", "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit -XX:+PreserveFramePointer"},
+    {"libcoreclr.so", ".NET", "DOTNET_PerfMapEnabled=1"},
+    {"libluajit", "LuaJIT", NULL},
+    {"luajit", "LuaJIT", NULL},
+    {"node", "node", "--perf-basic-prof"},
+    {"php", "php", "-d opcache.jit_debug=16"},
+};
+#define GENERATORS (sizeof generators / sizeof generators[0])
+
+/* The generator that has this file, plus 1; 0: none. */
+static size_t generator_of(const char *path)
+{
+    for (size_t at = 0; at < GENERATORS; at++)
+        if (hp_text_begins(hp_text_base_name(path), generators[at].file))
+            return at + 1;
+    return 0;
+}
+
+/* By node, of a process: its program. Files of its stacks say which. */
+struct generating {
+    const struct hp_named_stacks *stacks;
+    uint32_t *process;       /* by node: the node of its process */
+    unsigned char *of_image; /* by image: its generator */
+    unsigned char *program;  /* by node of a process: its generator */
+};
+
+static bool is_generated(const struct hp_named_stacks *stacks, const struct hp_named_node *node)
+{
+    return node->image == HP_STACK_NO_IMAGE && node->frame_count > 0 &&
+           stacks->functions[stacks->frames[node->first_frame].function].image == HP_STACK_NO_IMAGE;
+}
+
+static void find_programs(struct generating *generating)
+{
+    const struct hp_named_stacks *stacks = generating->stacks;
+    for (size_t at = 0; at < stacks->image_count; at++)
+        generating->of_image[at] = (unsigned char)generator_of(stacks->images[at].path);
+    for (uint32_t at = 1; at < stacks->node_count; at++) {
+        const struct hp_named_node *node = &stacks->nodes[at];
+        generating->process[at] = node->image == HP_STACK_PROCESS ? at : generating->process[node->parent];
+        if (node->image < stacks->image_count && generating->of_image[node->image] != 0)
+            generating->program[generating->process[at]] = generating->of_image[node->image];
+    }
+}
+
+static void find_generator(const struct generating *generating, struct hp_nameless *nameless)
+{
+    const struct hp_named_stacks *stacks = generating->stacks;
+    uint64_t ns[GENERATORS + 1] = {0};
+    size_t most = 0;
+    for (size_t at = 1; at < stacks->node_count; at++)
+        if (is_generated(stacks, &stacks->nodes[at]))
+            ns[generating->program[generating->process[at]]] +=
+                stacks->nodes[at].weight[HP_STACK_USER_NS] + stacks->nodes[at].weight[HP_STACK_KERNEL_NS];
+    for (size_t at = 1; at <= GENERATORS; at++)
+        most = ns[at] > (most > 0 ? ns[most] : 0) ? at : most;
+    if (most == 0)
+        return;
+    nameless->generator = generators[most - 1].name;
+    nameless->map_option = generators[most - 1].option;
+    nameless->generated_ns = ns[most];
+}
+
+/* The file with the most time in functions without a name. */
+static bool find_nameless_library(const struct walk *walk, struct hp_nameless *nameless)
+{
+    const struct hp_named_stacks *stacks = walk->stacks;
+    uint64_t *ns = calloc(stacks->image_count + 1, sizeof *ns);
+    if (ns == NULL)
+        return false;
+    for (size_t at = 0; at < stacks->function_count; at++) {
+        const struct hp_named_function *function = &stacks->functions[at];
+        if (function->image >= stacks->image_count ||
+            !hp_is_nameless(function->name, stacks->images[function->image].path))
+            continue;
+        const struct hp_named_image *image = &stacks->images[function->image];
+        ns[function->image] += walk->functions[at].user_ns + walk->functions[at].kernel_ns;
+        if (ns[function->image] <= nameless->library_ns)
+            continue;
+        nameless->library = hp_text_base_name(image->path);
+        nameless->library_ns = ns[function->image];
+        nameless->debug_package = image->package != NULL && image->package[0] != '\0' ? image->package : NULL;
+    }
+    free(ns);
+    return true;
+}
+
+static bool find_nameless(const struct walk *walk, struct hp_nameless *nameless)
+{
+    const struct hp_named_stacks *stacks = walk->stacks;
+    struct generating generating = {.stacks = stacks,
+                                    .process = calloc(stacks->node_count + 1, sizeof *generating.process),
+                                    .of_image = calloc(stacks->image_count + 1, 1),
+                                    .program = calloc(stacks->node_count + 1, 1)};
+    const bool has_memory = generating.process != NULL && generating.of_image != NULL && generating.program != NULL;
+    if (has_memory) {
+        find_programs(&generating);
+        find_generator(&generating, nameless);
+    }
+    free(generating.process);
+    free(generating.of_image);
+    free(generating.program);
+    return has_memory && find_nameless_library(walk, nameless);
+}
+
+/* ------------------------------------------------------------------------------------------------ all functions */
+
 bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_function_profile *ret_profile)
 {
     struct walk walk = {.stacks = stacks};
@@ -565,8 +788,11 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
         return false;
     }
     sum_up(&walk);
-    walk_through(&walk);
-    if (!waiting_sums_add(stacks, walk.functions, ret_profile) ||
+    const bool has_tree = begin_tree(&walk, ret_profile);
+    if (has_tree)
+        walk_through(&walk);
+    if (!has_tree || !find_nameless(&walk, &ret_profile->nameless) ||
+        !waiting_sums_add(stacks, walk.functions, ret_profile) ||
         !zone_sums_add(stacks, walk.functions, ret_profile)) {
         hp_function_sums_free(ret_profile);
         end(&walk);
@@ -583,13 +809,18 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
     qsort(walk.functions, ret_profile->count, sizeof *walk.functions, by_own_time);
     ret_profile->all = walk.functions;
     walk.functions = NULL;
+    const bool is_done = renumber_tree(&walk, ret_profile);
+    if (!is_done)
+        hp_function_sums_free(ret_profile);
     end(&walk);
-    return true;
+    return is_done;
 }
 
 void hp_function_sums_free(struct hp_function_profile *profile)
 {
     free((void *)(uintptr_t)profile->all);
+    free(profile->nodes);
+    free(profile->processes);
     free(profile->shown_names);
     for (size_t part = 0; part < HP_ZONE_PARTS; part++)
         free((void *)(uintptr_t)profile->zones[part].all);

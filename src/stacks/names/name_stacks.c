@@ -1,16 +1,21 @@
 /* Names stacks, as the program would have them without hotpath. SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* O_PATH */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector.h"
+#include "debug_package.h"
 #include "elf_file.h"
+#include "fileless_code.h"
+#include "files.h"
+#include "function_role.h"
 #include "growing_array.h"
 #include "hash_index.h"
 #include "named_stacks.h"
 #include "symbol_tables.h"
 #include "symbolizer.h"
-#include "system_calls.h"
 #include "text.h"
 
 /* ---------------------------------------------------------------------------------------------- without hotpath */
@@ -144,6 +149,31 @@ static uint32_t target_of(struct cleaning *cleaning, uint32_t number)
     return node->image == HP_STACK_WAITING ? hp_stack_tree_below(tree, own, node->image, node->place) : own;
 }
 
+/* A function of the kernel, by its number. Without names there are none, only what the program called. */
+static uint32_t moved_kernel(struct cleaning *cleaning, const struct hp_stack_node *node)
+{
+    struct hp_stack_tree *tree = &cleaning->to->tree;
+    const size_t function = hp_kernel_function_of(cleaning->from, node);
+    const struct hp_stack_node *above = &cleaning->from->tree.nodes[node->parent];
+    uint32_t parent = cleaning->moved[node->parent];
+    if (function == HP_NO_KERNEL_FUNCTION)
+        return parent;
+    if (above->image == HP_STACK_KERNEL)
+        parent = hp_stack_tree_below(tree, cleaning->moved[above->parent], HP_STACK_KERNEL,
+                                     hp_kernel_reason(cleaning->from->kernel, function, above->place));
+    return hp_stack_tree_below(tree, parent, HP_STACK_KERNEL_CODE, function);
+}
+
+static uint32_t moved_of(struct cleaning *cleaning, const struct hp_stack_node *node, bool is_own)
+{
+    const uint32_t parent = cleaning->moved[node->parent];
+    if (is_own)
+        return parent;
+    return node->image == HP_STACK_KERNEL_CODE
+               ? moved_kernel(cleaning, node)
+               : hp_stack_tree_below(&cleaning->to->tree, parent, node->image, node->place);
+}
+
 static void move_node(struct cleaning *cleaning, uint32_t number)
 {
     struct hp_stack_tree *tree = &cleaning->to->tree;
@@ -151,9 +181,7 @@ static void move_node(struct cleaning *cleaning, uint32_t number)
     cleaning->is_own[number] = is_our_library(cleaning->from, node->image) ||
                                (cleaning->is_own[node->parent] && !is_for_program(cleaning, node));
     cleaning->process[number] = cleaning->process[node->parent];
-    cleaning->moved[number] = cleaning->is_own[number] ? cleaning->moved[node->parent]
-                                                       : hp_stack_tree_below(tree, cleaning->moved[node->parent],
-                                                                             node->image, node->place);
+    cleaning->moved[number] = moved_of(cleaning, node, cleaning->is_own[number]);
     if (!cleaning->is_own[number])
         tree->nodes[cleaning->moved[number]].flags |= node->flags;
     if (node->image == HP_STACK_PROCESS)
@@ -248,8 +276,12 @@ struct naming {
     const struct hp_stacks *stacks;
     struct hp_named_stacks *named;
     struct hp_symbolizer symbolizer;
+    struct hp_generated_names generated;
+    uint32_t kernel_image, generated_image; /* of functions that are in no file */
     size_t text_room, frame_room, function_room;
     struct hp_hash_index function_index; /* by name and image */
+    struct hp_hash_index program_index;  /* by name and file */
+    size_t program_room;
 };
 
 /* ------------------------------------------------------------------------------------------------ texts */
@@ -276,6 +308,7 @@ static void settle_texts(struct hp_named_stacks *named)
     for (size_t at = 0; at < named->image_count; at++) {
         named->images[at].path = text_at(named, named->images[at].path);
         named->images[at].build_id = text_at(named, named->images[at].build_id);
+        named->images[at].package = text_at(named, named->images[at].package);
     }
     for (size_t at = 0; at < named->function_count; at++) {
         named->functions[at].name = text_at(named, named->functions[at].name);
@@ -283,6 +316,10 @@ static void settle_texts(struct hp_named_stacks *named)
     }
     for (size_t at = 0; at < named->zone_count; at++)
         named->zones[at].name = text_at(named, named->zones[at].name);
+    for (size_t at = 0; at < named->program_count; at++) {
+        named->programs[at].name = text_at(named, named->programs[at].name);
+        named->programs[at].file = text_at(named, named->programs[at].file);
+    }
 }
 
 /* --------------------------------------------------------------------------------------------- functions */
@@ -312,6 +349,45 @@ static bool find_function(struct naming *naming, const struct hp_source_place *p
     return true;
 }
 
+/* ---------------------------------------------------------------------------------------------- programs */
+
+/* Finds it again if another process ran it. */
+static bool find_program(struct naming *naming, const char *name, const char *file, uint32_t *ret_program)
+{
+    struct hp_named_stacks *named = naming->named;
+    struct hp_hash_index *index = &naming->program_index;
+    if (!HP_MAKE_ROOM(named->programs, named->program_count + 1, naming->program_room) || !hp_hash_make_room(index))
+        return false;
+    const uint32_t hash = hp_hash_with_text(index, hp_hash_with_text(index, 0, name), file);
+    size_t slot = HP_HASH_BEGIN;
+    for (uint32_t number; (number = hp_hash_next(index, hash, &slot)) != 0;) {
+        const struct hp_named_program *program = &named->programs[number - 1];
+        *ret_program = number - 1;
+        if (strcmp(text_at(named, program->name), name) == 0 && strcmp(text_at(named, program->file), file) == 0)
+            return true;
+    }
+    struct hp_named_program *program = &named->programs[named->program_count];
+    if (!keep_text(naming, name, &program->name) || !keep_text(naming, file, &program->file))
+        return false;
+    *ret_program = (uint32_t)named->program_count++;
+    hp_hash_put(index, slot, hash, *ret_program + 1);
+    return true;
+}
+
+/* The collector has one program for each time that one was executed; here, equal ones have one number. */
+static bool name_process(struct naming *naming, struct hp_named_node *named)
+{
+    const struct hp_stacks *stacks = naming->stacks;
+    const uint32_t number = hp_process_program(named);
+    const struct hp_process_program *program = number < stacks->program_count ? &stacks->programs[number] : NULL;
+    const char *file = program != NULL && program->file != NULL ? program->file : "";
+    uint32_t found = HP_NO_PROGRAM;
+    if (program != NULL && !find_program(naming, hp_program_name(program->comm, file), file, &found))
+        return false;
+    named->place = (uint64_t)(found + 1) << 32 | hp_process_pid(named);
+    return true;
+}
+
 /* ------------------------------------------------------------------------------------------------- nodes */
 
 static bool add_frame(struct naming *naming, const struct hp_source_place *place, uint32_t image)
@@ -334,46 +410,53 @@ static void name_waiting(const struct naming *naming, uint64_t place, char *name
     snprintf(name, size, HP_WAITING_NAME "%s]", text != NULL ? text : "other");
 }
 
-/* "[kernel: read]" */
-static void name_kernel(uint64_t place, char *name, size_t size)
-{
-    const char *call = place > 0 ? hp_system_call_name((int32_t)(place - 1)) : NULL;
-    if (call != NULL)
-        snprintf(name, size, "[kernel: %s]", call);
-    else
-        snprintf(name, size, "[kernel]");
-}
-
 static void name_without_image(const struct naming *naming, const struct hp_stack_node *node, char *name,
                                size_t size)
 {
     if (node->image == HP_STACK_WAITING)
         name_waiting(naming, node->place, name, size);
     else if (node->image == HP_STACK_KERNEL)
-        name_kernel(node->place, name, size);
+        hp_kernel_reason_name(node->place, name, size);
+    else if (node->image == HP_STACK_NOT_SAMPLED)
+        hp_not_sampled_name(&naming->stacks->counts, name, size);
     else
         snprintf(name, size, "%s",
-                 node->image == HP_STACK_NOT_SAMPLED  ? "<not sampled>"
-                 : node->image == HP_STACK_OWN        ? HP_OWN_NAME
+                 node->image == HP_STACK_OWN          ? HP_OWN_NAME
                  : node->image == HP_STACK_INCOMPLETE ? "[rest of the stack unknown]"
                                                       : "[code in no file]");
+}
+
+/* Its functions, and in which image they are. `name` is room for one. */
+static size_t find_functions(struct naming *naming, size_t number, char *name, size_t size,
+                             struct hp_source_place *found, uint32_t *ret_image)
+{
+    const struct hp_stack_node *node = &naming->stacks->tree.nodes[number];
+    *ret_image = node->image;
+    if (node->image < naming->stacks->images.count)
+        return hp_symbolizer_find(&naming->symbolizer, naming->stacks->images.all[node->image], node->place, found,
+                                  MOST_INLINED);
+    *ret_image = HP_STACK_NO_IMAGE;
+    found[0] = (struct hp_source_place){.function = name, .file = ""};
+    if (naming->generated.by_node[number] != NULL) {
+        found[0].function = naming->generated.by_node[number];
+        *ret_image = naming->generated_image;
+    } else if (node->image == HP_STACK_KERNEL_CODE && naming->stacks->kernel != NULL) {
+        found[0].function = hp_kernel_name(naming->stacks->kernel, (size_t)node->place);
+        *ret_image = naming->kernel_image;
+    } else {
+        name_without_image(naming, node, name, size);
+    }
+    return node->image != HP_STACK_PROCESS;
 }
 
 static bool name_node(struct naming *naming, size_t number)
 {
     struct hp_source_place found[MOST_INLINED];
     const struct hp_stack_node *node = &naming->stacks->tree.nodes[number];
-    const bool has_image = node->image < naming->stacks->images.count, is_process = node->image == HP_STACK_PROCESS;
     struct hp_named_node *named = &naming->named->nodes[number];
     char name[MOST_NAME] = "";
-    size_t count = is_process ? 0 : 1;
-    if (has_image)
-        count = hp_symbolizer_find(&naming->symbolizer, naming->stacks->images.all[node->image], node->place, found,
-                                   MOST_INLINED);
-    else
-        name_without_image(naming, node, name, sizeof name);
-    if (!has_image)
-        found[0] = (struct hp_source_place){.function = name, .file = ""};
+    uint32_t image;
+    const size_t count = find_functions(naming, number, name, sizeof name, found, &image);
     *named = (struct hp_named_node){.parent = node->parent,
                                     .image = node->image,
                                     .place = node->place,
@@ -381,8 +464,10 @@ static bool name_node(struct naming *naming, size_t number)
                                     .frame_count = (uint16_t)count,
                                     .flags = (uint16_t)node->flags};
     memcpy(named->weight, node->weight, sizeof named->weight);
+    if (node->image == HP_STACK_PROCESS)
+        return name_process(naming, named);
     for (size_t at = 0; at < count; at++)
-        if (!add_frame(naming, &found[at], has_image ? node->image : HP_STACK_NO_IMAGE))
+        if (!add_frame(naming, &found[at], image))
             return false;
     return true;
 }
@@ -404,20 +489,35 @@ static bool name_image(struct naming *naming, const struct hp_image *image, stru
 {
     char id[HP_BUILD_ID_TEXT];
     hp_build_id_put(&image->file.build_id, id);
-    return keep_text(naming, image->path, &named->path) && keep_text(naming, id, &named->build_id);
+    return keep_text(naming, image->path, &named->path) && keep_text(naming, id, &named->build_id) &&
+           keep_text(naming, "", &named->package);
+}
+
+/* Of what is in no file, but has functions. */
+static bool add_library(struct naming *naming, bool is_needed, const char *name, uint32_t *ret_image)
+{
+    struct hp_named_stacks *named = naming->named;
+    struct hp_named_image *image = &named->images[named->image_count];
+    *ret_image = HP_STACK_NO_IMAGE;
+    if (!is_needed)
+        return true;
+    *ret_image = (uint32_t)named->image_count++;
+    return keep_text(naming, name, &image->path) && keep_text(naming, "", &image->build_id) &&
+           keep_text(naming, "", &image->package);
 }
 
 static bool name_images(struct naming *naming)
 {
     const struct hp_image_set *images = &naming->stacks->images;
-    naming->named->images = calloc(images->count + 1, sizeof *naming->named->images);
+    naming->named->images = calloc(images->count + 3, sizeof *naming->named->images);
     if (naming->named->images == NULL)
         return false;
     for (; naming->named->image_count < images->count; naming->named->image_count++)
         if (!name_image(naming, images->all[naming->named->image_count],
                         &naming->named->images[naming->named->image_count]))
             return false;
-    return true;
+    return add_library(naming, naming->stacks->kernel != NULL, HP_KERNEL_LIBRARY, &naming->kernel_image) &&
+           add_library(naming, naming->generated.count > 0, HP_JIT_LIBRARY, &naming->generated_image);
 }
 
 /* ------------------------------------------------------------------------------------------------- zones */
@@ -473,6 +573,61 @@ static bool name_zones(struct naming *naming, const struct hp_zone_namer *namer)
     return is_done;
 }
 
+/* ------------------------------------------------------------------------------------------------- packages */
+
+/* Where much time has no names, the package that has them is worth a search: of the file with the most of it. */
+#define NAMELESS_PART 20u /* one part in this many of all CPU time */
+#define NAMELESS_LEAST_NS UINT64_C(50000000)
+
+/* By image, the CPU time of functions without a name, themselves. Returns all CPU time. */
+static uint64_t sum_nameless(const struct hp_named_stacks *named, uint64_t *nameless_ns)
+{
+    uint64_t all_ns = 0;
+    for (size_t at = 1; at < named->node_count; at++) {
+        const struct hp_named_node *node = &named->nodes[at];
+        const uint64_t ns = node->weight[HP_STACK_USER_NS] + node->weight[HP_STACK_KERNEL_NS];
+        all_ns += ns;
+        if (ns == 0 || node->frame_count == 0)
+            continue;
+        const struct hp_named_function *function = &named->functions[named->frames[node->first_frame].function];
+        if (function->image < named->image_count &&
+            hp_is_nameless(text_at(named, function->name), text_at(named, named->images[function->image].path)))
+            nameless_ns[function->image] += ns;
+    }
+    return all_ns;
+}
+
+/* Whether it is the file that is installed here, and not that of a container. */
+static bool is_installed_here(const struct hp_image *image)
+{
+    const struct hp_file_identity identity = hp_file_identify(image->file.fd);
+    const int here = identity.is_known ? open(image->path, O_PATH | O_CLOEXEC) : -1;
+    const bool is_same = here >= 0 && hp_file_is(here, &identity);
+    if (here >= 0)
+        close(here);
+    return is_same;
+}
+
+static bool name_package(struct naming *naming)
+{
+    struct hp_named_stacks *named = naming->named;
+    const struct hp_image_set *images = &naming->stacks->images;
+    char package[MOST_NAME];
+    uint64_t *nameless_ns = calloc(named->image_count + 1, sizeof *nameless_ns);
+    if (nameless_ns == NULL)
+        return false;
+    const uint64_t all_ns = sum_nameless(named, nameless_ns);
+    size_t most = 0;
+    for (size_t at = 1; at < images->count; at++)
+        most = nameless_ns[at] > nameless_ns[most] ? at : most;
+    const bool pays = nameless_ns[most] >= NAMELESS_LEAST_NS && nameless_ns[most] >= all_ns / NAMELESS_PART;
+    free(nameless_ns);
+    if (!pays || !is_installed_here(images->all[most]) ||
+        !hp_debug_package(HP_DPKG_LISTS, images->all[most]->path, package, sizeof package))
+        return true;
+    return keep_text(naming, package, &named->images[most].package);
+}
+
 /* ------------------------------------------------------------------------------------------------- all */
 
 /*
@@ -517,12 +672,15 @@ static bool name_all(const struct hp_stacks *stacks, const struct hp_zone_namer 
     struct naming naming = {.stacks = stacks, .named = ret_named};
     *ret_named = (struct hp_named_stacks){.counts = stacks->counts};
     choose_lines(&naming);
-    const bool is_done = name_images(&naming) && name_nodes(&naming) && name_zones(&naming, namer);
-    hp_hash_free(&naming.function_index);
-    hp_symbolizer_free(&naming.symbolizer);
+    const bool is_done = hp_generated_names_make(stacks, &naming.generated) && name_images(&naming) &&
+                         name_nodes(&naming) && name_zones(&naming, namer) && name_package(&naming);
+    hp_generated_names_free(&naming.generated);
     if (is_done)
         settle_texts(ret_named);
-    else
+    hp_hash_free(&naming.function_index);
+    hp_hash_free(&naming.program_index);
+    hp_symbolizer_free(&naming.symbolizer);
+    if (!is_done)
         hp_named_stacks_free(ret_named);
     return is_done;
 }
@@ -530,10 +688,18 @@ static bool name_all(const struct hp_stacks *stacks, const struct hp_zone_namer 
 bool hp_name_stacks(const struct hp_stacks *stacks, const struct hp_zone_namer *namer,
                     struct hp_named_stacks *ret_named)
 {
-    struct hp_stacks program;
-    if (!hp_program_stacks_make(stacks, &program))
-        return false;
-    const bool is_done = name_all(&program, namer, ret_named);
-    hp_program_stacks_free(&program);
+    struct hp_stacks program, with = *stacks;
+    struct hp_kernel_names kernel = {.count = 0};
+    if (hp_kernel_names_pay(stacks)) {
+        const bool is_read = hp_kernel_names_read(&kernel, HP_KERNEL_SYMBOLS);
+        with.kernel = is_read ? &kernel : NULL;
+        with.counts.hides_kernel = !is_read;
+    }
+    bool is_done = hp_program_stacks_make(&with, &program);
+    if (is_done) {
+        is_done = name_all(&program, namer, ret_named);
+        hp_program_stacks_free(&program);
+    }
+    hp_kernel_names_free(&kernel);
     return is_done;
 }

@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "cxxname.h"
+#include "function_role.h"
 #include "text.h"
 
 static bool is_kept(const struct hp_named_node *node, const uint32_t *pids, size_t count)
 {
     for (size_t at = 0; at < count; at++)
-        if (node->place == pids[at])
+        if (hp_process_pid(node) == pids[at])
             return true;
     return false;
 }
@@ -38,22 +39,17 @@ static void count_again(struct hp_named_stacks *named, const struct hp_named_nod
         named->counts.waits_recovered += weight[HP_STACK_WAITS];
 }
 
-static bool is_process(const struct hp_named_node *node)
-{
-    return node->image == HP_STACK_PROCESS && node->frame_count == 0;
-}
-
 static bool has_others(const struct hp_named_stacks *named, const uint32_t *pids, size_t count)
 {
     for (size_t at = 1; at < named->node_count; at++)
-        if (is_process(&named->nodes[at]) && !is_kept(&named->nodes[at], pids, count))
+        if (hp_is_process(&named->nodes[at]) && !is_kept(&named->nodes[at], pids, count))
             return true;
     return false;
 }
 
 static unsigned path_of(const struct hp_named_node *node, const uint32_t *pids, size_t count)
 {
-    return (is_process(node) && is_kept(node, pids, count) ? KEPT : 0) |
+    return (hp_is_process(node) && is_kept(node, pids, count) ? KEPT : 0) |
            (node->image == HP_STACK_INCOMPLETE ? INCOMPLETE : 0) |
            (node->flags & HP_STACK_RECOVERED ? RECOVERED : 0);
 }
@@ -107,8 +103,27 @@ void hp_named_stacks_free(struct hp_named_stacks *named)
     free(named->nodes);
     free(named->zones);
     free(named->shares);
+    free(named->programs);
     free(named->texts);
     memset(named, 0, sizeof *named);
+}
+
+/* --------------------------------------------------------------------------------------------------- processes */
+
+#define LONGEST_COMM 15u /* the kernel cuts it */
+
+const char *hp_program_name(const char *comm, const char *file)
+{
+    const char *name = hp_text_base_name(file);
+    const bool is_of_file = comm[0] != '\0' && strlen(comm) < LONGEST_COMM && strstr(name, comm) != NULL;
+    return name[0] == '\0' || is_of_file ? comm : name;
+}
+
+bool hp_is_nameless(const char *name, const char *path)
+{
+    const char *base = hp_text_base_name(path);
+    const size_t length = strlen(base);
+    return strncmp(name, base, length) == 0 && hp_text_begins(name + length, "+0x");
 }
 
 /* ------------------------------------------------------------------------------------------ functions that wait */
@@ -119,19 +134,6 @@ static bool is_one_of(const char *name, const char *const *list, size_t count, b
         if (is_beginning ? hp_text_begins(name, list[at]) : strcmp(name, list[at]) == 0)
             return true;
     return false;
-}
-
-bool hp_is_c_library(const char *path)
-{
-    static const char *const names[] = {"libc.so", "libc-2", "libc.musl",  "ld-linux", "ld-musl",
-                                        "ld-2",    "libdl",  "libpthread", "[vdso]"};
-    return is_one_of(hp_text_base_name(path), names, sizeof names / sizeof names[0], true);
-}
-
-bool hp_is_system_path(const char *path)
-{
-    static const char *const names[] = {"libstdc++", "libc++.", "libgcc_s"};
-    return hp_is_c_library(path) || is_one_of(hp_text_base_name(path), names, sizeof names / sizeof names[0], true);
 }
 
 bool hp_is_system_library(const struct hp_named_stacks *stacks, uint32_t image)

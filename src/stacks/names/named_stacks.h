@@ -17,6 +17,7 @@
 
 struct hp_named_image {
     const char *path, *build_id; /* in hexadecimal; "": none */
+    const char *package;         /* that has its symbols, if much of its time has no names; "" or NULL: unknown */
 };
 
 struct hp_named_function {
@@ -46,6 +47,12 @@ struct hp_named_zone {
     const char *name;
 };
 
+/* A program that processes of the run executed; processes that ran the same file have the same one. */
+struct hp_named_program {
+    const char *name; /* as the user knows it: "gcc", "python3"; "": unknown */
+    const char *file; /* "": unknown */
+};
+
 struct hp_named_stacks {
     struct hp_stack_counts counts;
     struct hp_named_image *images;
@@ -56,6 +63,8 @@ struct hp_named_stacks {
     struct hp_named_zone *zones;
     struct hp_zone_share *shares; /* of weights, by these zones */
     size_t zone_count, share_count;
+    struct hp_named_program *programs;
+    size_t program_count;
     char *texts; /* storage of all of them */
     size_t text_bytes;
 };
@@ -82,6 +91,46 @@ void hp_named_stacks_free(struct hp_named_stacks *named);
  */
 bool hp_named_stacks_keep(struct hp_named_stacks *named, const uint32_t *pids, size_t count);
 
+/* Whether a function of a file has no name: it is called by its address, "libfoo.so.1+0x1240". */
+bool hp_is_nameless(const char *name, const char *path);
+
+/* --------------------------------------------------------------------------------------------------- processes */
+
+/*
+ * A node of HP_STACK_PROCESS is below the root and on top of what one process did in one program: a process that
+ * executed several has one such node for each. What is known of no process is directly below the root.
+ */
+
+#define HP_NO_PROGRAM UINT32_MAX
+
+static inline bool hp_is_process(const struct hp_named_node *node)
+{
+    return node->image == HP_STACK_PROCESS && node->frame_count == 0;
+}
+
+/* Of a node of HP_STACK_PROCESS. */
+static inline uint32_t hp_process_pid(const struct hp_named_node *node) { return (uint32_t)node->place; }
+
+/* The number of its program, or HP_NO_PROGRAM. */
+static inline uint32_t hp_process_program(const struct hp_named_node *node)
+{
+    return (uint32_t)(node->place >> 32) - 1;
+}
+
+/* Its name; "": unknown. */
+static inline const char *hp_process_program_name(const struct hp_named_stacks *stacks,
+                                                  const struct hp_named_node *node)
+{
+    const uint32_t program = hp_process_program(node);
+    return program < stacks->program_count ? stacks->programs[program].name : "";
+}
+
+/*
+ * The name of a program, from the kernel's name for it and its file: "python3" for "python3.11", "as" for
+ * "x86_64-linux-gnu-as", but "bash" for a script, or for a process that calls itself something else.
+ */
+const char *hp_program_name(const char *comm, const char *file);
+
 /* ------------------------------------------------------------------------------------------ functions that wait */
 
 /*
@@ -91,9 +140,7 @@ bool hp_named_stacks_keep(struct hp_named_stacks *named, const uint32_t *pids, s
 
 #define HP_NO_FUNCTION UINT32_MAX
 
-/* Whether a file is of the C library; whether a file, or an image, is that or one of the compiler's libraries. */
-bool hp_is_c_library(const char *path);
-bool hp_is_system_path(const char *path);
+/* Whether an image is of the C library, or one of the compiler's libraries. */
 bool hp_is_system_library(const struct hp_named_stacks *stacks, uint32_t image);
 
 /*

@@ -13,11 +13,12 @@
 
 #include "files.h"
 
-#define VERSION 6u
+#define VERSION 7u
 /* flags */
 #define HAS_KERNEL 1u
 #define BY_TIMERS 2u
 #define BY_PROGRAM 4u
+#define HIDES_KERNEL 8u
 #define REFUSED_FROM 16u /* the upper half: number of threads refused */
 #define MOST_REFUSED 0xffffu
 #define MOST_BYTES (UINT64_C(1) << 31)
@@ -31,20 +32,25 @@ struct file_header {
     uint64_t text_bytes;
     uint32_t images, functions, frames, nodes;
     uint32_t zones, shares;
+    uint32_t programs, unused;
     struct hp_failed failed;
 };
 
 /* Texts are offsets into the last part of the file; each ends with a zero. */
 struct file_image {
-    uint32_t path, build_id;
+    uint32_t path, build_id, package;
 };
 
 struct file_function {
     uint32_t name, file, image;
 };
 
-_Static_assert(sizeof(struct file_header) == 152 && sizeof(struct file_image) == 8 &&
-                   sizeof(struct file_function) == 12,
+struct file_program {
+    uint32_t name, file;
+};
+
+_Static_assert(sizeof(struct file_header) == 160 && sizeof(struct file_image) == 12 &&
+                   sizeof(struct file_function) == 12 && sizeof(struct file_program) == 8,
                "no gaps");
 _Static_assert(offsetof(struct hp_stack_counts, refused) == sizeof((struct file_header){0}.counts), "all numbers");
 _Static_assert(sizeof(struct hp_named_frame) == 8 && sizeof(struct hp_zone_share) == 8 + 8 * HP_STACK_WEIGHTS &&
@@ -58,11 +64,18 @@ static uint32_t text_of(const struct hp_named_stacks *stacks, const char *text)
     return (uint32_t)(text - stacks->texts);
 }
 
+/* The texts end with a zero. */
+static uint32_t text_or_none(const struct hp_named_stacks *stacks, const char *text)
+{
+    return text != NULL ? text_of(stacks, text) : (uint32_t)(stacks->text_bytes - 1);
+}
+
 static bool write_tables(FILE *file, const struct hp_named_stacks *stacks)
 {
     for (size_t at = 0; at < stacks->image_count; at++) {
         const struct hp_named_image *image = &stacks->images[at];
-        const struct file_image written = {text_of(stacks, image->path), text_of(stacks, image->build_id)};
+        const struct file_image written = {text_of(stacks, image->path), text_of(stacks, image->build_id),
+                                           text_or_none(stacks, image->package)};
         fwrite(&written, sizeof written, 1, file);
     }
     for (size_t at = 0; at < stacks->function_count; at++) {
@@ -77,6 +90,11 @@ static bool write_tables(FILE *file, const struct hp_named_stacks *stacks)
         const uint32_t name = text_of(stacks, stacks->zones[at].name);
         fwrite(&name, sizeof name, 1, file);
     }
+    for (size_t at = 0; at < stacks->program_count; at++) {
+        const struct hp_named_program *program = &stacks->programs[at];
+        const struct file_program written = {text_of(stacks, program->name), text_of(stacks, program->file)};
+        fwrite(&written, sizeof written, 1, file);
+    }
     if (stacks->share_count > 0)
         fwrite(stacks->shares, sizeof *stacks->shares, stacks->share_count, file);
     fwrite(stacks->texts, 1, stacks->text_bytes, file);
@@ -87,7 +105,8 @@ static uint32_t flags_of(const struct hp_stack_counts *counts)
 {
     const uint64_t refused = counts->refused < MOST_REFUSED ? counts->refused : MOST_REFUSED;
     return (counts->has_kernel ? HAS_KERNEL : 0) | (counts->source == HP_STACKS_BY_TIMERS ? BY_TIMERS : 0) |
-           (counts->source == HP_STACKS_BY_PROGRAM ? BY_PROGRAM : 0) | (uint32_t)refused << REFUSED_FROM;
+           (counts->source == HP_STACKS_BY_PROGRAM ? BY_PROGRAM : 0) | (counts->hides_kernel ? HIDES_KERNEL : 0) |
+           (uint32_t)refused << REFUSED_FROM;
 }
 
 static bool write_all(FILE *file, const struct hp_named_stacks *stacks)
@@ -101,6 +120,7 @@ static bool write_all(FILE *file, const struct hp_named_stacks *stacks)
                                  .nodes = (uint32_t)stacks->node_count,
                                  .zones = (uint32_t)stacks->zone_count,
                                  .shares = (uint32_t)stacks->share_count,
+                                 .programs = (uint32_t)stacks->program_count,
                                  .failed = stacks->counts.failed};
     memcpy(header.magic, magic, sizeof magic);
     memcpy(header.counts, &stacks->counts, sizeof header.counts);
@@ -187,11 +207,23 @@ static bool take_functions(struct bytes *bytes, const struct file_header *header
     return stacks->functions != NULL;
 }
 
+static bool take_programs(struct bytes *bytes, const struct file_header *header, struct hp_named_stacks *stacks,
+                          struct file_program **ret_programs)
+{
+    *ret_programs = take_table(bytes, header->programs, sizeof **ret_programs);
+    stacks->programs =
+        *ret_programs != NULL ? calloc(header->programs + (size_t)1, sizeof *stacks->programs) : NULL;
+    stacks->program_count = stacks->programs != NULL ? header->programs : 0;
+    return stacks->programs != NULL;
+}
+
 static bool take_zones(struct bytes *bytes, const struct file_header *header, struct hp_named_stacks *stacks,
-                       uint32_t **ret_names)
+                       uint32_t **ret_names, struct file_program **ret_programs)
 {
     *ret_names = take_table(bytes, header->zones, sizeof **ret_names);
     stacks->zones = *ret_names != NULL ? calloc(header->zones + (size_t)1, sizeof *stacks->zones) : NULL;
+    if (stacks->zones == NULL || !take_programs(bytes, header, stacks, ret_programs))
+        return false;
     stacks->shares = stacks->zones != NULL ? take_table(bytes, header->shares, sizeof *stacks->shares) : NULL;
     if (stacks->shares == NULL)
         return false;
@@ -221,7 +253,8 @@ static bool settle_names(struct hp_named_stacks *stacks, const struct file_image
 {
     for (size_t at = 0; at < stacks->image_count; at++)
         if (!find_text(stacks, images[at].path, &stacks->images[at].path) ||
-            !find_text(stacks, images[at].build_id, &stacks->images[at].build_id))
+            !find_text(stacks, images[at].build_id, &stacks->images[at].build_id) ||
+            !find_text(stacks, images[at].package, &stacks->images[at].package))
             return false;
     for (size_t at = 0; at < stacks->function_count; at++) {
         struct hp_named_function *function = &stacks->functions[at];
@@ -238,6 +271,15 @@ static bool settle_zones(struct hp_named_stacks *stacks, const uint32_t *names)
 {
     for (size_t at = 0; at < stacks->zone_count; at++)
         if (!find_text(stacks, names[at], &stacks->zones[at].name))
+            return false;
+    return true;
+}
+
+static bool settle_programs(struct hp_named_stacks *stacks, const struct file_program *programs)
+{
+    for (size_t at = 0; at < stacks->program_count; at++)
+        if (!find_text(stacks, programs[at].name, &stacks->programs[at].name) ||
+            !find_text(stacks, programs[at].file, &stacks->programs[at].file))
             return false;
     return true;
 }
@@ -274,6 +316,7 @@ static bool take_all(struct bytes *bytes, const struct file_header *header, stru
 {
     struct file_image *images = NULL;
     struct file_function *functions = NULL;
+    struct file_program *programs = NULL;
     uint32_t *zones = NULL;
     bool is_done = take_images(bytes, header, stacks, &images) && take_functions(bytes, header, stacks, &functions);
     if (is_done) {
@@ -283,13 +326,14 @@ static bool take_all(struct bytes *bytes, const struct file_header *header, stru
         stacks->node_count = header->nodes;
         stacks->frames = take_table(bytes, header->frames, sizeof *stacks->frames);
         stacks->nodes = stacks->frames != NULL ? take_table(bytes, header->nodes, sizeof *stacks->nodes) : NULL;
-        is_done = stacks->nodes != NULL && take_zones(bytes, header, stacks, &zones) &&
+        is_done = stacks->nodes != NULL && take_zones(bytes, header, stacks, &zones, &programs) &&
                   take_texts(bytes, header, stacks) && settle_names(stacks, images, functions) &&
-                  settle_zones(stacks, zones) && is_sound(stacks);
+                  settle_zones(stacks, zones) && settle_programs(stacks, programs) && is_sound(stacks);
     }
     free(images);
     free(functions);
     free(zones);
+    free(programs);
     return is_done;
 }
 
@@ -311,6 +355,7 @@ bool hp_stack_file_parse(const void *start, size_t size, struct hp_named_stacks 
     struct hp_stack_counts *counts = &ret_stacks->counts;
     memcpy(counts, header.counts, sizeof header.counts);
     counts->has_kernel = header.flags & HAS_KERNEL;
+    counts->hides_kernel = header.flags & HIDES_KERNEL;
     counts->refused = header.flags >> REFUSED_FROM;
     counts->failed = header.failed;
     counts->source = header.flags & BY_TIMERS    ? HP_STACKS_BY_TIMERS

@@ -1,0 +1,992 @@
+/*
+ * The function that owns the CPU time of a program.
+ *
+ * Stacks are cleaned first: start-up frames go, a recursive function counts once, at its outermost call, and code
+ * without names has one frame for each library. Then all questions are sums over stacks by the frame that one of
+ * them answers with. SPDX-License-Identifier: MIT
+ */
+#include "hot_function.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "bottleneck.h"
+#include "function_role.h"
+#include "sort.h"
+#include "utf8.h"
+
+#define NONE HP_NO_FOUND
+
+struct hp_hot_stack {
+    uint64_t ns;
+    size_t first;
+    uint32_t count;
+};
+
+static enum hp_function_role role_of(const struct hp_hot_stacks *stacks, uint32_t frame)
+{
+    return (enum hp_function_role)stacks->roles[frame];
+}
+
+static const struct hp_found_function *function_of(const struct hp_hot_stacks *stacks, uint32_t frame)
+{
+    return &stacks->profile->all[frame];
+}
+
+/* ------------------------------------------------------------------------------------------- cleaning the stacks */
+
+static int by_library(const void *a, const void *b)
+{
+    const struct hp_found_function *x = a, *y = b;
+    const int order = strcmp(x->library, y->library);
+    return order != 0 ? order : x < y ? -1 : x > y;
+}
+
+/* Code without names tells no more than its library: all of it is one frame. */
+static bool merge_nameless(struct hp_hot_stacks *stacks, uint32_t *frame_of)
+{
+    const struct hp_function_profile *profile = stacks->profile;
+    const struct hp_found_function **nameless =
+        hp_arena_take_array(stacks->arena, profile->count + 1, sizeof *nameless);
+    size_t count = 0;
+    for (size_t at = 0; nameless != NULL && at < profile->count; at++)
+        if (role_of(stacks, (uint32_t)at) == HP_ROLE_NAMELESS)
+            nameless[count++] = &profile->all[at];
+    if (nameless == NULL)
+        return false;
+    hp_sort(nameless, count, by_library);
+    for (size_t at = 0, first = 0; at < count; at++) {
+        if (strcmp(nameless[at]->library, nameless[first]->library) != 0)
+            first = at;
+        frame_of[nameless[at] - profile->all] = (uint32_t)(nameless[first] - profile->all);
+    }
+    return true;
+}
+
+static bool classify(struct hp_hot_stacks *stacks)
+{
+    const struct hp_function_profile *profile = stacks->profile;
+    unsigned char *roles = hp_arena_take(stacks->arena, profile->count + 1);
+    uint32_t *frame_of = hp_arena_take_array(stacks->arena, profile->count + 1, sizeof *frame_of);
+    stacks->roles = roles;
+    stacks->frame_of = frame_of;
+    for (size_t at = 0; roles != NULL && frame_of != NULL && at < profile->count; at++) {
+        roles[at] = (unsigned char)hp_function_role(profile->all[at].name, profile->all[at].library);
+        frame_of[at] = (uint32_t)at;
+    }
+    return roles != NULL && frame_of != NULL && merge_nameless(stacks, frame_of);
+}
+
+/* Where a node of the tree went. */
+struct cleaned {
+    uint32_t frame; /* NONE: the root */
+    uint32_t outer; /* the node whose frame is the caller's */
+    uint32_t depth; /* frames up to here */
+};
+
+/* The call of a frame on the way to a node; 0: none. */
+static uint32_t outer_call(const struct cleaned *cleaned, uint32_t node, uint32_t frame)
+{
+    while (node != 0 && cleaned[node].frame != frame)
+        node = cleaned[node].outer;
+    return node;
+}
+
+/*
+ * The node that stands for node `at`: itself, or one outside of it. All of the kernel is one frame, and so is what
+ * recursive calls have between them.
+ */
+static uint32_t clean_node(const struct hp_hot_stacks *stacks, struct cleaned *cleaned, uint32_t at, uint32_t below)
+{
+    const struct hp_found_node *node = &stacks->profile->nodes[at];
+    if (node->function == HP_NO_FOUND)
+        return below;
+    const uint32_t frame = stacks->frame_of[node->function];
+    const enum hp_function_role role = role_of(stacks, frame);
+    const bool is_in_kernel = below != 0 && role_of(stacks, cleaned[below].frame) == HP_ROLE_KERNEL;
+    if (role == HP_ROLE_START || (is_in_kernel && role == HP_ROLE_KERNEL))
+        return below;
+    const uint32_t outer =
+        role == HP_ROLE_NAMELESS ? (cleaned[below].frame == frame ? below : 0) : outer_call(cleaned, below, frame);
+    if (outer != 0)
+        return outer;
+    cleaned[at] = (struct cleaned){frame, below, cleaned[below].depth + 1};
+    return at;
+}
+
+/*
+ * Code without names is left out if a function with a name follows, and if it is the program itself, which says as
+ * little as "main". Returns how many frames remain.
+ */
+static uint32_t leave_out(const struct hp_hot_stacks *stacks, uint32_t *frames, uint32_t count)
+{
+    uint32_t last = 0, kept = 0;
+    for (uint32_t at = 0; at < count; at++)
+        if (role_of(stacks, frames[at]) == HP_ROLE_CODE)
+            last = at;
+    for (uint32_t at = 0; at < count; at++) {
+        uint32_t outer = 0;
+        if (role_of(stacks, frames[at]) == HP_ROLE_NAMELESS) {
+            const bool is_program = hp_is_program_file(function_of(stacks, frames[at])->library);
+            if (at < last || (at + 1 < count && is_program))
+                continue;
+            while (outer < kept && frames[outer] != frames[at])
+                outer++;
+            kept = outer;
+        }
+        frames[kept++] = frames[at];
+    }
+    return kept;
+}
+
+static uint64_t weight_of(const struct hp_found_node *node) { return node->user_ns + node->kernel_ns; }
+
+static void add_stack(struct hp_hot_stacks *stacks, const struct cleaned *cleaned, uint32_t node, uint64_t ns,
+                      size_t *used)
+{
+    uint32_t *frames = stacks->frames + *used;
+    uint32_t count = cleaned[node].depth;
+    for (uint32_t at = node, place = count; at != 0; at = cleaned[at].outer)
+        frames[--place] = cleaned[at].frame;
+    count = leave_out(stacks, frames, count);
+    stacks->ns += ns;
+    if (count == 0)
+        return;
+    stacks->all[stacks->count++] = (struct hp_hot_stack){ns, *used, count};
+    *used += count;
+    stacks->own_ns[frames[count - 1]] += ns;
+    for (uint32_t at = 0; at < count; at++) {
+        stacks->depths[frames[at]] += (double)ns * at;
+        stacks->tally[frames[at]] += ns;
+    }
+}
+
+/* The sums by frame; those of functions with names are as in the table of functions. */
+static bool add_totals(struct hp_hot_stacks *stacks, hp_is_of_program *is_of_program, const void *context)
+{
+    const struct hp_function_profile *profile = stacks->profile;
+    uint64_t *inside = hp_arena_take_array(stacks->arena, profile->node_count + 1, sizeof *inside);
+    if (inside == NULL)
+        return false;
+    for (size_t at = profile->node_count; at-- > 1;) {
+        const struct hp_found_node *node = &profile->nodes[at];
+        if (is_of_program(context, node->process))
+            inside[at] += weight_of(node);
+        inside[node->parent] += inside[at];
+        if (node->function != HP_NO_FOUND && !node->is_inner)
+            stacks->total_ns[node->function] += inside[at];
+    }
+    for (size_t at = 0; at < profile->count; at++) {
+        stacks->depths[at] = stacks->tally[at] > 0 ? stacks->depths[at] / (double)stacks->tally[at] : 0;
+        if (role_of(stacks, (uint32_t)at) == HP_ROLE_NAMELESS || stacks->tally[at] == 0)
+            stacks->total_ns[at] = stacks->tally[at];
+    }
+    return true;
+}
+
+static bool make_room(struct hp_hot_stacks *stacks, const struct cleaned *cleaned, const uint32_t *into)
+{
+    const size_t functions = stacks->profile->count + 1;
+    size_t count = 0, frames = 0;
+    for (size_t at = 0; at < stacks->profile->node_count; at++)
+        if (weight_of(&stacks->profile->nodes[at]) > 0) {
+            count++;
+            frames += cleaned[into[at]].depth;
+        }
+    stacks->all = hp_arena_take_array(stacks->arena, count + 1, sizeof *stacks->all);
+    stacks->frames = hp_arena_take_array(stacks->arena, frames + 1, sizeof *stacks->frames);
+    stacks->total_ns = hp_arena_take_array(stacks->arena, functions, sizeof *stacks->total_ns);
+    stacks->own_ns = hp_arena_take_array(stacks->arena, functions, sizeof *stacks->own_ns);
+    stacks->depths = hp_arena_take_array(stacks->arena, functions, sizeof *stacks->depths);
+    stacks->tally = hp_arena_take_array(stacks->arena, functions, sizeof *stacks->tally);
+    return stacks->all != NULL && stacks->frames != NULL && stacks->total_ns != NULL && stacks->own_ns != NULL &&
+           stacks->depths != NULL && stacks->tally != NULL;
+}
+
+#define WHOLE_PART 0.6 /* of the samples have complete stacks: else callers are not told */
+
+bool hp_hot_stacks_make(struct hp_hot_stacks *stacks, struct hp_arena *arena,
+                        const struct hp_function_profile *profile, hp_is_of_program *is_of_program,
+                        const void *context)
+{
+    size_t used = 0;
+    *stacks = (struct hp_hot_stacks){.profile = profile, .arena = arena, .program = "", .shown = ""};
+    stacks->knows_callers = (double)profile->counts.whole >= WHOLE_PART * (double)profile->counts.samples;
+    struct cleaned *cleaned = hp_arena_take_array(arena, profile->node_count + 1, sizeof *cleaned);
+    uint32_t *into = hp_arena_take_array(arena, profile->node_count + 1, sizeof *into);
+    if (cleaned == NULL || into == NULL || !classify(stacks))
+        return false;
+    cleaned[0].frame = NONE;
+    for (uint32_t at = 1; at < profile->node_count; at++)
+        into[at] = clean_node(stacks, cleaned, at, into[profile->nodes[at].parent]);
+    if (!make_room(stacks, cleaned, into))
+        return false;
+    for (uint32_t at = 1; at < profile->node_count; at++) {
+        const struct hp_found_node *node = &profile->nodes[at];
+        if (weight_of(node) > 0 && is_of_program(context, node->process))
+            add_stack(stacks, cleaned, into[at], weight_of(node), &used);
+    }
+    return add_totals(stacks, is_of_program, context);
+}
+
+/* ----------------------------------------------------------------------------------------------------- questions */
+
+static double part(const struct hp_hot_stacks *stacks, uint64_t ns)
+{
+    return hp_part_of((double)ns, (double)stacks->ns);
+}
+
+static double total_part(const struct hp_hot_stacks *stacks, uint32_t frame)
+{
+    return part(stacks, stacks->total_ns[frame]);
+}
+
+static bool is_main(const struct hp_hot_stacks *stacks, uint32_t frame)
+{
+    return strcmp(function_of(stacks, frame)->name, "main") == 0;
+}
+
+static bool is_code(const struct hp_hot_stacks *stacks, uint32_t frame)
+{
+    return frame != NONE && role_of(stacks, frame) == HP_ROLE_CODE && !is_main(stacks, frame);
+}
+
+/* A stack with the frame that is asked about: at SIZE_MAX, if the question is about all stacks. */
+struct asked {
+    const struct hp_hot_stacks *stacks;
+    const uint32_t *frames;
+    size_t count, at;
+};
+
+/* A frame of the stack that gets its weight; NONE: no frame. */
+typedef uint32_t pick(const struct asked *asked);
+
+static uint32_t leaf(const struct asked *asked) { return asked->frames[asked->count - 1]; }
+
+/* The callee, or the frame itself if that is a leaf. */
+static uint32_t callee(const struct asked *asked)
+{
+    return asked->frames[asked->at + 1 < asked->count ? asked->at + 1 : asked->at];
+}
+
+static uint32_t named_caller(const struct asked *asked)
+{
+    for (size_t at = asked->at; at-- > 0;)
+        if (is_code(asked->stacks, asked->frames[at]))
+            return asked->frames[at];
+    return NONE;
+}
+
+static uint32_t any_caller(const struct asked *asked)
+{
+    for (size_t at = asked->at; at-- > 0;)
+        if (role_of(asked->stacks, asked->frames[at]) == HP_ROLE_NAMELESS ||
+            is_code(asked->stacks, asked->frames[at]))
+            return asked->frames[at];
+    return NONE;
+}
+
+static uint32_t caller_by_library(const struct asked *asked, bool is_same)
+{
+    const char *library = function_of(asked->stacks, asked->frames[asked->at])->library;
+    for (size_t at = asked->at; at-- > 0;) {
+        const uint32_t frame = asked->frames[at];
+        if (is_code(asked->stacks, frame) &&
+            (strcmp(function_of(asked->stacks, frame)->library, library) == 0) == is_same)
+            return frame;
+    }
+    return NONE;
+}
+
+/* The function of a library through which it was entered, and the one outside that called it. */
+static uint32_t entry_of_library(const struct asked *asked) { return caller_by_library(asked, true); }
+static uint32_t caller_of_library(const struct asked *asked) { return caller_by_library(asked, false); }
+
+/* Sums the stacks with a frame (NONE: all) by the frame that is picked. */
+static void tally(const struct hp_hot_stacks *stacks, uint32_t frame, pick *question)
+{
+    memset(stacks->tally, 0, (stacks->profile->count + 1) * sizeof *stacks->tally);
+    for (size_t number = 0; number < stacks->count; number++) {
+        const struct hp_hot_stack *stack = &stacks->all[number];
+        struct asked asked = {stacks, stacks->frames + stack->first, stack->count, frame == NONE ? SIZE_MAX : 0};
+        while (frame != NONE && asked.at < asked.count && asked.frames[asked.at] != frame)
+            asked.at++;
+        const uint32_t picked = frame == NONE || asked.at < asked.count ? question(&asked) : NONE;
+        if (picked != NONE)
+            stacks->tally[picked] += stack->ns;
+    }
+}
+
+/* Takes the frame with the most time of the last question out of it; NONE: nothing is left. */
+static uint32_t take_largest(const struct hp_hot_stacks *stacks, uint64_t *ret_ns)
+{
+    uint32_t largest = NONE;
+    *ret_ns = 0;
+    for (uint32_t at = 0; at < stacks->profile->count; at++)
+        if (stacks->tally[at] > *ret_ns) {
+            largest = at;
+            *ret_ns = stacks->tally[at];
+        }
+    if (largest != NONE)
+        stacks->tally[largest] = 0;
+    return largest;
+}
+
+static uint32_t largest_of(const struct hp_hot_stacks *stacks, uint32_t frame, pick *question, uint64_t *ret_ns)
+{
+    tally(stacks, frame, question);
+    return take_largest(stacks, ret_ns);
+}
+
+/* The deepest frame that holds half of the time; NONE: none does. */
+static uint32_t hot_frame(const struct hp_hot_stacks *stacks)
+{
+    uint32_t hot = NONE;
+    for (uint32_t at = 0; at < stacks->profile->count; at++) {
+        if (stacks->frame_of[at] != at || role_of(stacks, at) == HP_ROLE_UNSEEN ||
+            total_part(stacks, at) < HP_HOT_PART)
+            continue;
+        if (hot == NONE || stacks->depths[at] > stacks->depths[hot] ||
+            (!(stacks->depths[at] < stacks->depths[hot]) && stacks->total_ns[at] > stacks->total_ns[hot]))
+            hot = at;
+    }
+    return hot;
+}
+
+#define KEPT_PART 0.75 /* of a frame, in a callee that is as good as the frame itself */
+
+/* The deepest frame below one that still holds most of it. */
+static uint32_t deepest_of(const struct hp_hot_stacks *stacks, uint32_t frame)
+{
+    for (unsigned step = 0; step < 100; step++) {
+        uint64_t ns;
+        uint32_t next;
+        tally(stacks, frame, callee);
+        stacks->tally[frame] = 0;
+        while ((next = take_largest(stacks, &ns)) != NONE && !is_code(stacks, next) &&
+               role_of(stacks, next) != HP_ROLE_NAMELESS)
+            ;
+        if (next == NONE || (double)ns < KEPT_PART * (double)stacks->total_ns[frame])
+            break;
+        frame = next;
+    }
+    return frame;
+}
+
+/* --------------------------------------------------------------------------------------------------------- names */
+
+void hp_hot_put_library(struct hp_text *line, const char *library)
+{
+    const char *end = strstr(library, ".so");
+    const char *version = end != NULL ? memchr(library, '-', (size_t)(end - library)) : NULL;
+    while (version != NULL && (version[1] < '0' || version[1] > '9'))
+        version = memchr(version + 1, '-', (size_t)(end - version - 1));
+    if (version != NULL)
+        end = version;
+    hp_utf8_put_safe(line, library,
+                     hp_text_begins(library, "lib") && end != NULL ? (size_t)(end - library) : strlen(library));
+}
+
+#define LONGEST_NAME 64u
+
+/* Where a name that compilers or linkers have made longer really ends. */
+static size_t name_length(const char *shown)
+{
+    static const char *const added[] = {".part.", ".isra.",  ".constprop.", ".cold", ".lto_priv.",
+                                        "@GLIBC", "@@GLIBC", "_evex",       "_avx",  "_sse"};
+    size_t length = strlen(shown);
+    for (size_t at = 0; at < sizeof added / sizeof *added; at++) {
+        const char *found = strstr(shown, added[at]);
+        const bool is_of_helper = added[at][0] == '_';
+        if (found != NULL && found > shown && (size_t)(found - shown) < length &&
+            (!is_of_helper || hp_text_begins(shown, "__")))
+            length = (size_t)(found - shown);
+    }
+    return length;
+}
+
+void hp_hot_put_name(struct hp_text *line, const char *shown)
+{
+    const char *begin = hp_text_begins(shown, "__GI_") ? shown + 5 : shown;
+    const size_t length = name_length(begin);
+    if (length <= LONGEST_NAME) {
+        hp_utf8_put_safe(line, begin, length);
+        return;
+    }
+    hp_utf8_put_fitted(line, begin, length, LONGEST_NAME);
+}
+
+/* "the system call write" of "[kernel: write]" */
+static void put_kernel(struct hp_text *line, const char *name)
+{
+    static const char before[] = "[kernel: ";
+    const size_t length = strlen(name);
+    if (!hp_text_begins(name, before) || length < sizeof before) {
+        hp_text_string(line, "the kernel");
+        return;
+    }
+    const char *call = name + sizeof before - 1;
+    const bool is_call = strncmp(call, "page faults", 11) != 0 && strncmp(call, "interrupts", 10) != 0;
+    hp_text_string(line, is_call ? "the system call " : "");
+    hp_text_bytes(line, call, length - sizeof before);
+}
+
+static void put_frame(struct hp_text *line, const struct hp_hot_stacks *stacks, uint32_t frame)
+{
+    const struct hp_found_function *function = function_of(stacks, frame);
+    const enum hp_function_role role = role_of(stacks, frame);
+    if (role == HP_ROLE_KERNEL) {
+        put_kernel(line, function->name);
+        return;
+    }
+    if (role == HP_ROLE_NAMELESS) {
+        if (hp_is_program_file(function->library))
+            hp_text_format(line, "its own code (no symbols)");
+        else {
+            hp_hot_put_library(line, function->library);
+            hp_text_string(line, " (no symbols)");
+        }
+        return;
+    }
+    if (role == HP_ROLE_GENERATED || role == HP_ROLE_UNSEEN) {
+        hp_text_string(line, role == HP_ROLE_GENERATED ? "code made at run time" : function->name);
+        return;
+    }
+    hp_hot_put_name(line, function->shown);
+    if (function->library[0] == '\0' || function->library[0] == '[' || hp_is_program_file(function->library) ||
+        (role == HP_ROLE_HELPER && !hp_is_c_library(function->library)))
+        return;
+    hp_text_string(line, " in ");
+    hp_hot_put_library(line, function->library);
+}
+
+/* --------------------------------------------------------------------------------------------------- the clauses */
+
+/* What is being said. */
+struct saying {
+    struct hp_text *line;
+    const struct hp_hot_stacks *stacks;
+    const char *whole; /* " of the CPU time" */
+    struct hp_hot_function *hot;
+};
+
+static void put_share(const struct saying *saying, double share)
+{
+    hp_bottleneck_put_share(saying->line, share < 1 ? share : 1);
+}
+
+/* "compress_block takes 92 % of the CPU time" */
+static void put_taker(const struct saying *saying, uint32_t frame)
+{
+    put_frame(saying->line, saying->stacks, frame);
+    hp_text_string(saying->line, " takes ");
+    put_share(saying, total_part(saying->stacks, frame));
+    hp_text_string(saying->line, saying->whole);
+    if (saying->hot->function == NULL)
+        saying->hot->function = function_of(saying->stacks, frame);
+}
+
+/* " (41 %)" */
+static void put_part(const struct saying *saying, uint64_t ns)
+{
+    hp_text_string(saying->line, " (");
+    put_share(saying, part(saying->stacks, ns));
+    hp_text_char(saying->line, ')');
+}
+
+/* A taker, and where its time is: ", all of it in burn", ", most of it in burn", ", 32 % in burn" */
+static void put_inside(const struct saying *saying, uint32_t frame, uint64_t ns, uint32_t inner)
+{
+    const struct hp_hot_stacks *stacks = saying->stacks;
+    const double share = hp_part_of((double)ns, (double)stacks->total_ns[frame]);
+    const bool is_tabled = (double)ns >= HP_HOT_ALL * (double)stacks->total_ns[inner];
+    put_taker(saying, frame);
+    hp_text_string(saying->line, ", ");
+    if (share >= HP_HOT_ALL)
+        hp_text_string(saying->line, "all of it");
+    else if (is_tabled)
+        put_share(saying, part(stacks, stacks->total_ns[inner]));
+    else if (share >= 0.5)
+        hp_text_string(saying->line, "most of it");
+    else
+        hp_text_string(saying->line, "part of it");
+    hp_text_string(saying->line, " in ");
+    put_frame(saying->line, stacks, inner);
+}
+
+/* A system call belongs to its nearest caller with a name. */
+static bool put_kernel_clause(const struct saying *saying, uint32_t hot)
+{
+    const struct hp_hot_stacks *stacks = saying->stacks;
+    uint64_t ns;
+    const uint32_t caller = stacks->knows_callers ? largest_of(stacks, hot, named_caller, &ns) : NONE;
+    if (caller != NONE && (double)ns >= 0.5 * (double)stacks->total_ns[hot]) {
+        put_inside(saying, caller, ns, hot);
+        return true;
+    }
+    put_taker(saying, hot);
+    const uint32_t any = stacks->knows_callers ? largest_of(stacks, hot, any_caller, &ns) : NONE;
+    if (any != NONE && (double)ns > 0.5 * (double)stacks->total_ns[hot]) {
+        hp_text_string(saying->line, ", called from ");
+        put_frame(saying->line, stacks, any);
+    }
+    return true;
+}
+
+static uint32_t most_of(const struct hp_hot_stacks *stacks, uint32_t frame, pick *question)
+{
+    uint64_t ns;
+    const uint32_t found = stacks->knows_callers ? largest_of(stacks, frame, question, &ns) : NONE;
+    return found != NONE && (double)ns >= 0.5 * (double)stacks->total_ns[frame] ? found : NONE;
+}
+
+/* "deflate in libz takes 77 % of the CPU time, called by png_write_row in libpng16" */
+static bool put_nameless_clause(const struct saying *saying, uint32_t hot)
+{
+    const struct hp_hot_stacks *stacks = saying->stacks;
+    const char *library = function_of(stacks, hot)->library;
+    const uint32_t entry = most_of(stacks, hot, entry_of_library);
+    const uint32_t caller = most_of(stacks, hot, caller_of_library);
+    const bool is_by_entry = entry != NONE && !hp_is_program_file(library);
+    saying->hot->nameless = library;
+    put_taker(saying, is_by_entry ? entry : hot);
+    const uint32_t by = is_by_entry || entry == NONE ? caller : entry;
+    if (by != NONE) {
+        hp_text_string(saying->line, ", called by ");
+        put_frame(saying->line, stacks, by);
+    }
+    return true;
+}
+
+/* A leaf says less than who calls it. */
+static bool put_caller_clause(const struct saying *saying, uint32_t hot)
+{
+    const struct hp_hot_stacks *stacks = saying->stacks;
+    uint64_t ns, other_ns;
+    const bool is_helper = role_of(stacks, hot) != HP_ROLE_CODE;
+    const double hot_ns = (double)stacks->total_ns[hot];
+    if (!stacks->knows_callers || (!is_helper && (double)stacks->own_ns[hot] < HP_HOT_LEAF * hot_ns))
+        return false;
+    const uint32_t caller = largest_of(stacks, hot, any_caller, &ns);
+    if (caller == NONE)
+        return false;
+    if ((double)ns >= HP_HOT_ALL * hot_ns && !is_helper) {
+        put_taker(saying, hot);
+        hp_text_string(saying->line, ", called by ");
+        put_frame(saying->line, stacks, caller);
+        return true;
+    }
+    if ((double)ns >= HP_HOT_CALLER * hot_ns) {
+        put_inside(saying, caller, ns, hot);
+        return true;
+    }
+    const uint32_t other = take_largest(stacks, &other_ns);
+    if (other == NONE)
+        return false;
+    put_taker(saying, hot);
+    hp_text_string(saying->line, ", called by ");
+    put_frame(saying->line, stacks, caller);
+    put_part(saying, ns);
+    hp_text_string(saying->line, " and ");
+    put_frame(saying->line, stacks, other);
+    put_part(saying, other_ns);
+    return true;
+}
+
+/* "parse takes 70 % of the CPU time, nearly all in its own code" */
+static bool put_own_clause(const struct saying *saying, uint32_t hot)
+{
+    const struct hp_hot_stacks *stacks = saying->stacks;
+    const double own = hp_part_of((double)stacks->own_ns[hot], (double)stacks->total_ns[hot]);
+    uint64_t ns;
+    tally(stacks, hot, leaf);
+    stacks->tally[hot] = 0;
+    const uint32_t inner = take_largest(stacks, &ns);
+    if (own >= 0.6) {
+        put_taker(saying, hot);
+        if (!stacks->knows_callers)
+            hp_text_string(saying->line, " (its callers are unknown)");
+        if (own >= HP_HOT_LEAF) {
+            hp_text_string(saying->line, ", nearly all in its own code");
+            return true;
+        }
+        hp_text_string(saying->line, ", ");
+        put_share(saying, part(stacks, stacks->own_ns[hot]));
+        hp_text_string(saying->line, " in its own code");
+        return true;
+    }
+    if (inner == NONE || (double)ns < 0.4 * (double)stacks->total_ns[hot])
+        return false;
+    put_inside(saying, hot, ns, inner);
+    if (role_of(stacks, inner) == HP_ROLE_NAMELESS)
+        saying->hot->nameless = function_of(stacks, inner)->library;
+    return true;
+}
+
+/* --------------------------------------------------------------------------------------------- time that fans out */
+
+/* Time of the frames of a role itself. */
+static uint64_t own_of_role(const struct hp_hot_stacks *stacks, enum hp_function_role role)
+{
+    uint64_t sum = 0;
+    for (uint32_t at = 0; at < stacks->profile->count; at++)
+        sum += role_of(stacks, at) == role ? stacks->own_ns[at] : 0;
+    return sum;
+}
+
+/* "71 % of the CPU time is in the kernel (sendto 18 %, epoll_ctl 18 %, write 17 %)" */
+static bool put_kernel_spread(const struct saying *saying, uint32_t hot)
+{
+    const struct hp_hot_stacks *stacks = saying->stacks;
+    const double share = part(stacks, own_of_role(stacks, HP_ROLE_KERNEL));
+    const char *between = " (";
+    uint64_t ns;
+    if (share < 0.5)
+        return false;
+    put_share(saying, share);
+    hp_text_format(saying->line, "%s is in the kernel", saying->whole);
+    tally(stacks, NONE, leaf);
+    for (unsigned named = 0; named < 3;) {
+        const uint32_t call = take_largest(stacks, &ns);
+        if (call == NONE || part(stacks, ns) < 0.005)
+            break;
+        if (role_of(stacks, call) != HP_ROLE_KERNEL)
+            continue;
+        const char *name = function_of(stacks, call)->name, *detail = strchr(name, ' ');
+        hp_text_string(saying->line, between);
+        if (detail != NULL)
+            hp_text_bytes(saying->line, detail + 1, strlen(detail) - 2);
+        else
+            hp_text_string(saying->line, "other");
+        hp_text_char(saying->line, ' ');
+        put_share(saying, part(stacks, ns));
+        between = ", ";
+        named++;
+    }
+    hp_text_string(saying->line, between[0] == ',' ? ")" : "");
+    if (is_code(stacks, hot)) {
+        hp_text_string(saying->line, ", under ");
+        put_frame(saying->line, stacks, hot);
+        saying->hot->function = function_of(stacks, hot);
+    }
+    return true;
+}
+
+/* The deepest function that has most of what is not below the hot one; NONE: that is little. */
+static uint32_t beside(const struct hp_hot_stacks *stacks, uint32_t hot, uint64_t *ret_ns)
+{
+    uint64_t rest = 0;
+    uint32_t found = NONE;
+    memset(stacks->tally, 0, (stacks->profile->count + 1) * sizeof *stacks->tally);
+    for (size_t number = 0; number < stacks->count; number++) {
+        const struct hp_hot_stack *stack = &stacks->all[number];
+        const uint32_t *frames = stacks->frames + stack->first;
+        bool is_hot = false;
+        for (uint32_t at = 0; at < stack->count; at++)
+            is_hot |= frames[at] == hot;
+        for (uint32_t at = 0; !is_hot && at < stack->count; at++)
+            stacks->tally[frames[at]] += stack->ns;
+        rest += is_hot ? 0 : stack->ns;
+    }
+    for (uint32_t at = 0; part(stacks, rest) >= 0.2 && at < stacks->profile->count; at++)
+        if (is_code(stacks, at) && (double)stacks->tally[at] >= 0.45 * (double)rest &&
+            (double)stacks->total_ns[at] < 1.3 * (double)stacks->tally[at] &&
+            (found == NONE || stacks->depths[at] > stacks->depths[found]))
+            found = at;
+    *ret_ns = found != NONE ? stacks->total_ns[found] : 0;
+    return found;
+}
+
+#define MOST_PARTS 2u
+
+/* The parts of the hot function (NONE: of everything) that are worth a name. */
+static size_t find_parts(const struct hp_hot_stacks *stacks, uint32_t hot, uint32_t *parts)
+{
+    uint32_t candidates[6];
+    size_t count = 0, found = 0;
+    uint64_t ns;
+    tally(stacks, hot, callee);
+    while (count < sizeof candidates / sizeof *candidates) {
+        const uint32_t next = take_largest(stacks, &ns);
+        if (next == NONE || part(stacks, ns) < HP_HOT_NAMED)
+            break;
+        if (next != hot && role_of(stacks, next) != HP_ROLE_UNSEEN)
+            candidates[count++] = next;
+    }
+    for (size_t at = 0; at < count && found < MOST_PARTS; at++) {
+        const enum hp_function_role role = role_of(stacks, candidates[at]);
+        const bool has_callees = role == HP_ROLE_CODE || role == HP_ROLE_NAMELESS;
+        const uint32_t deepest = has_callees ? deepest_of(stacks, candidates[at]) : candidates[at];
+        const bool is_program = role_of(stacks, deepest) == HP_ROLE_NAMELESS &&
+                                hp_is_program_file(function_of(stacks, deepest)->library);
+        if (!is_main(stacks, deepest) && !is_program && (found == 0 || parts[0] != deepest))
+            parts[found++] = deepest;
+    }
+    return found;
+}
+
+static bool is_one_of(const uint32_t *frames, size_t count, uint32_t frame)
+{
+    for (size_t at = 0; at < count; at++)
+        if (frames[at] == frame)
+            return true;
+    return false;
+}
+
+/* "; no single function is hot (the hottest, _int_malloc, has 2 %)" */
+static void put_largest(const struct saying *saying, const uint32_t *parts, size_t count, bool has_beside)
+{
+    const struct hp_hot_stacks *stacks = saying->stacks;
+    uint64_t ns;
+    uint32_t largest = largest_of(stacks, NONE, leaf, &ns);
+    while (largest != NONE && role_of(stacks, largest) == HP_ROLE_UNSEEN)
+        largest = take_largest(stacks, &ns);
+    if (largest == NONE || is_one_of(parts, count, largest))
+        return;
+    const bool is_flat = part(stacks, ns) < HP_HOT_FLAT;
+    if (!is_flat && has_beside)
+        return;
+    if (!is_flat && role_of(stacks, largest) == HP_ROLE_NAMELESS) {
+        hp_text_string(saying->line, "; ");
+        put_share(saying, part(stacks, ns));
+        hp_text_string(saying->line, " is in code without symbols");
+        return;
+    }
+    hp_text_string(saying->line,
+                   is_flat ? "; no single function is hot (the hottest, " : "; the hottest function is ");
+    put_frame(saying->line, stacks, largest);
+    hp_text_string(saying->line, is_flat ? ", has " : " (");
+    put_share(saying, part(stacks, ns));
+    hp_text_char(saying->line, ')');
+}
+
+/* "execute_one_pass takes 57 % of the CPU time: A (32 %) and B (17 %) have the largest parts; beside it, ..." */
+static bool put_parts(const struct saying *saying, uint32_t hot)
+{
+    const struct hp_hot_stacks *stacks = saying->stacks;
+    uint32_t parts[MOST_PARTS];
+    const size_t count = find_parts(stacks, hot, parts);
+    const bool has_lead = hot != NONE && (is_code(stacks, hot) || role_of(stacks, hot) == HP_ROLE_HELPER);
+    uint64_t beside_ns;
+    if (count == 0 && !is_code(stacks, hot))
+        return false;
+    if (count == 1 && !has_lead && total_part(stacks, parts[0]) < 2 * HP_HOT_NAMED)
+        return false;
+    if (has_lead)
+        put_taker(saying, hot);
+    hp_text_string(saying->line, has_lead && count > 0 ? ": " : "");
+    for (size_t at = 0; at < count; at++) {
+        hp_text_string(saying->line, at > 0 ? " and " : "");
+        put_frame(saying->line, stacks, parts[at]);
+        put_part(saying, stacks->total_ns[parts[at]]);
+        if (saying->hot->function == NULL)
+            saying->hot->function = function_of(stacks, parts[at]);
+    }
+    hp_text_string(saying->line, count > 1 ? " have the largest parts" : count > 0 ? " has the largest part" : "");
+    const uint32_t other = is_code(stacks, hot) ? beside(stacks, hot, &beside_ns) : NONE;
+    if (other != NONE) {
+        hp_text_string(saying->line, count > 0 ? "; beside it, " : ", ");
+        put_frame(saying->line, stacks, other);
+        hp_text_string(saying->line, " has ");
+        put_share(saying, part(stacks, beside_ns));
+    }
+    put_largest(saying, parts, count, other != NONE);
+    return true;
+}
+
+/* The name of a leaf's library, for sums; "": none. */
+static const char *home_of(const struct hp_hot_stacks *stacks, uint32_t frame)
+{
+    return role_of(stacks, frame) == HP_ROLE_KERNEL ? "the kernel" : function_of(stacks, frame)->library;
+}
+
+/* The leaf's frame stands for its library: the first frame with the same one. Few libraries, many functions. */
+static size_t sum_libraries(const struct hp_hot_stacks *stacks, const char **names, uint64_t *sums, size_t most)
+{
+    size_t count = 0;
+    for (uint32_t at = 0; at < stacks->profile->count; at++) {
+        size_t place = 0;
+        const char *home = home_of(stacks, at);
+        if (stacks->own_ns[at] == 0 || role_of(stacks, at) == HP_ROLE_UNSEEN || home[0] == '\0')
+            continue;
+        while (place < count && strcmp(names[place], home) != 0)
+            place++;
+        if (place == most)
+            continue;
+        if (place == count) {
+            names[count] = home;
+            sums[count++] = 0;
+        }
+        sums[place] += stacks->own_ns[at];
+    }
+    return count;
+}
+
+#define MOST_LIBRARIES 40u
+
+/* "no single function is hot: CPU time is spread over libLLVM (54 %), the kernel (16 %)" */
+static void put_libraries(const struct saying *saying)
+{
+    const struct hp_hot_stacks *stacks = saying->stacks;
+    const char *names[MOST_LIBRARIES], *between = "no single function is hot: CPU time is spread over ";
+    uint64_t sums[MOST_LIBRARIES];
+    const size_t count = sum_libraries(stacks, names, sums, MOST_LIBRARIES);
+    for (unsigned said = 0; said < 3; said++) {
+        size_t largest = 0;
+        for (size_t at = 1; at < count; at++)
+            largest = sums[at] > sums[largest] ? at : largest;
+        if (count == 0 || part(stacks, sums[largest]) < HP_HOT_FLAT)
+            break;
+        hp_text_string(saying->line, between);
+        hp_hot_put_library(saying->line, names[largest]);
+        hp_text_string(saying->line,
+                       hp_is_program_file(names[largest]) && names[largest][0] != 't' ? " itself" : "");
+        put_part(saying, sums[largest]);
+        sums[largest] = 0;
+        between = ", ";
+    }
+    if (between[0] != ',')
+        hp_text_string(saying->line, "no single function is hot");
+    put_largest(saying, NULL, 0, false);
+}
+
+static void put_spread(const struct saying *saying, uint32_t hot)
+{
+    const struct hp_hot_stacks *stacks = saying->stacks;
+    for (uint32_t at = 0; at < stacks->profile->count; at++)
+        if (role_of(stacks, at) == HP_ROLE_NAMELESS && part(stacks, stacks->own_ns[at]) >= HP_HOT_NAMELESS)
+            saying->hot->nameless = function_of(stacks, at)->library;
+    if (put_kernel_spread(saying, hot) || put_parts(saying, hot))
+        return;
+    put_libraries(saying);
+}
+
+/* -------------------------------------------------------------------------------------------------- interpreters */
+
+/* Programs that run code of others: their own functions say little about it. */
+static const struct interpreter {
+    const char *program, *library, *code;
+} interpreters[] = {
+    {"python", "libpython", "Python code"}, {"perl", "libperl", "Perl code"},
+    {"ruby", "libruby", "Ruby code"},       {"php", "libphp", "PHP code"},
+    {"lua", "liblua", "Lua code"},          {"node", "libnode", "JavaScript code"},
+    {"java", "libjvm", "Java code"},        {"R", "libR.so", "R code"},
+    {"guile", "libguile", "Scheme code"},   {"tclsh", "libtcl", "Tcl code"},
+    {"qemu-", "", "emulated code"},         {"bash", "", "a shell script"},
+    {"dash", "", "a shell script"},         {"sh", "", "a shell script"},
+    {"zsh", "", "a shell script"},          {"gawk", "", "an AWK program"},
+    {"mawk", "", "an AWK program"},         {"ocamlrun", "", "OCaml bytecode"},
+};
+
+/* "python" is "python3.11", too; "sh" is not "shasum", and R is not "Rscript". NULL: it is none. */
+static const struct interpreter *interpreter_of(const char *program)
+{
+    for (size_t at = 0; at < sizeof interpreters / sizeof *interpreters; at++) {
+        const char *name = interpreters[at].program, *rest = program + strlen(name);
+        if (hp_text_begins(program, name) &&
+            (rest[0] == '\0' || rest[-1] == '-' || strspn(rest, "0123456789.-jitc") == strlen(rest)))
+            return &interpreters[at];
+    }
+    return NULL;
+}
+
+/* Whether a frame is only the interpreter at work. */
+static bool is_of_interpreter(const struct hp_hot_stacks *stacks, const struct interpreter *interpreter,
+                              uint32_t frame)
+{
+    if (frame == NONE || is_main(stacks, frame))
+        return true;
+    const enum hp_function_role role = role_of(stacks, frame);
+    const char *library = function_of(stacks, frame)->library;
+    if (role == HP_ROLE_GENERATED || role == HP_ROLE_HELPER || role == HP_ROLE_KERNEL)
+        return true;
+    return strcmp(library, stacks->program) == 0 || hp_text_begins(library, interpreter->program) ||
+           (interpreter->library[0] != '\0' && hp_text_begins(library, interpreter->library));
+}
+
+/* A library of native code that the interpreter called, with at least a fifth of the time. NULL: none. */
+static const char *native_library(const struct hp_hot_stacks *stacks, const struct interpreter *interpreter,
+                                  double *ret_part)
+{
+    uint64_t best = 0;
+    const char *library = NULL;
+    const char *names[MOST_LIBRARIES];
+    uint64_t sums[MOST_LIBRARIES];
+    const size_t count = sum_libraries(stacks, names, sums, MOST_LIBRARIES);
+    for (size_t at = 0; at < count; at++) {
+        const bool is_own = strcmp(names[at], stacks->program) == 0 || names[at][0] == '[' ||
+                            strcmp(names[at], "the kernel") == 0 || hp_is_system_path(names[at]) ||
+                            hp_text_begins(names[at], interpreter->program) ||
+                            (interpreter->library[0] != '\0' && hp_text_begins(names[at], interpreter->library));
+        if (!is_own && sums[at] > best) {
+            best = sums[at];
+            library = names[at];
+        }
+    }
+    *ret_part = part(stacks, best);
+    return *ret_part >= 0.2 ? library : NULL;
+}
+
+/* "python3.11 interprets Python code (hottest function: X, 19 %); 30 % of the CPU time is in libz" */
+static bool put_interpreter(const struct saying *saying, uint32_t hot)
+{
+    const struct hp_hot_stacks *stacks = saying->stacks;
+    const struct interpreter *interpreter = interpreter_of(stacks->program);
+    double share;
+    uint64_t ns;
+    if (interpreter == NULL || !is_of_interpreter(stacks, interpreter, hot))
+        return false;
+    const double generated = part(stacks, own_of_role(stacks, HP_ROLE_GENERATED));
+    if (generated >= HP_HOT_NAMED) {
+        put_share(saying, generated);
+        hp_text_format(saying->line, "%s is %s compiled at run time, without names", saying->whole,
+                       interpreter->code);
+    } else {
+        hp_utf8_put_safe(saying->line, stacks->shown, strlen(stacks->shown));
+        hp_text_format(saying->line, " interprets %s", interpreter->code);
+        uint32_t largest = largest_of(stacks, NONE, leaf, &ns);
+        while (largest != NONE && !is_code(stacks, largest) && role_of(stacks, largest) != HP_ROLE_HELPER)
+            largest = take_largest(stacks, &ns);
+        if (largest != NONE && part(stacks, ns) >= HP_HOT_FLAT) {
+            hp_text_string(saying->line, " (hottest function: ");
+            put_frame(saying->line, stacks, largest);
+            hp_text_string(saying->line, ", ");
+            put_share(saying, part(stacks, ns));
+            hp_text_char(saying->line, ')');
+            saying->hot->function = function_of(stacks, largest);
+        }
+    }
+    const char *native = native_library(stacks, interpreter, &share);
+    if (native != NULL) {
+        hp_text_string(saying->line, "; ");
+        put_share(saying, share);
+        hp_text_format(saying->line, "%s is in ", saying->whole);
+        hp_hot_put_library(saying->line, native);
+    }
+    return true;
+}
+
+static bool is_shallow(const struct hp_hot_stacks *stacks, uint32_t hot)
+{
+    return stacks->depths[hot] < 0.5 && (double)stacks->own_ns[hot] < 0.3 * (double)stacks->total_ns[hot] &&
+           role_of(stacks, hot) != HP_ROLE_HELPER;
+}
+
+void hp_hot_function_put(struct hp_text *line, const struct hp_hot_stacks *stacks, const char *whole,
+                         struct hp_hot_function *ret_hot)
+{
+    const struct saying saying = {line, stacks, whole, ret_hot};
+    const uint32_t hot = hot_frame(stacks);
+    *ret_hot = (struct hp_hot_function){0};
+    if (put_interpreter(&saying, hot))
+        return;
+    const enum hp_function_role role = hot != NONE ? role_of(stacks, hot) : HP_ROLE_UNSEEN;
+    if (hot == NONE || is_main(stacks, hot))
+        put_spread(&saying, hot);
+    else if (role == HP_ROLE_KERNEL)
+        put_kernel_clause(&saying, hot);
+    else if (role == HP_ROLE_NAMELESS)
+        put_nameless_clause(&saying, hot);
+    else if (!put_caller_clause(&saying, hot) && (is_shallow(stacks, hot) || !put_own_clause(&saying, hot)))
+        put_spread(&saying, hot);
+}

@@ -1,0 +1,164 @@
+/* What a run did as a whole. SPDX-License-Identifier: MIT */
+#include "run_state.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "arith.h"
+#include "model.h"
+#include "sort.h"
+#include "text.h"
+
+/* A process, with all programs that it executed. */
+struct hp_process_use {
+    uint32_t pid;
+    const struct hp_program_use *program; /* that used most of its CPU time */
+};
+
+static uint64_t cpu_of(const struct hp_snapshot *session)
+{
+    return hp_less(session->header.cpu_latest_ns, session->header.cpu_start_ns);
+}
+
+static const char *program_of(const struct hp_snapshot *session)
+{
+    const char *file = hp_text_base_name(hp_snapshot_text(session, session->header.executable));
+    return file[0] != '\0' ? file : hp_snapshot_text(session, session->header.command);
+}
+
+/* ----------------------------------------------------------------------------------------------------- programs */
+
+struct use {
+    const struct hp_snapshot *session;
+    struct hp_program_use *program;
+    uint64_t processes;
+};
+
+static int by_program(const void *a, const void *b)
+{
+    return strcmp(program_of(((const struct use *)a)->session), program_of(((const struct use *)b)->session));
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct hp_program_use *x = a, *y = b;
+    const int order = hp_by_number(y->cpu_ns, x->cpu_ns);
+    return order != 0 ? order : strcmp(x->name, y->name);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+    const struct use *x = a, *y = b;
+    const int order = hp_by_number(x->session->header.pid, y->session->header.pid);
+    return order != 0 ? order : hp_by_number(cpu_of(y->session), cpu_of(x->session));
+}
+
+static bool group_programs(struct hp_run_state *state, struct hp_model *model, struct use **uses)
+{
+    const size_t count = model->run.count;
+    struct hp_program_use *programs = hp_arena_take_array(model->arena, count + 1, sizeof *programs);
+    state->programs = hp_arena_take_array(model->arena, count + 1, sizeof *state->programs);
+    if (programs == NULL || state->programs == NULL)
+        return false;
+    hp_sort(uses, count, by_program);
+    for (size_t at = 0; at < count; at++) {
+        const struct hp_snapshot *session = uses[at]->session;
+        if (at == 0 || by_program(uses[at - 1], uses[at]) != 0) {
+            state->programs[state->program_count] = &programs[state->program_count];
+            programs[state->program_count++] =
+                (struct hp_program_use){.name = program_of(session), .pid = session->header.pid};
+        }
+        struct hp_program_use *program = &programs[state->program_count - 1];
+        uses[at]->program = program;
+        program->cpu_ns += cpu_of(session);
+        program->processes += uses[at]->processes;
+        state->used_ns += cpu_of(session);
+        if (uses[at]->processes <= 1 && cpu_of(session) > state->largest_process_ns)
+            state->largest_process_ns = cpu_of(session);
+    }
+    hp_sort(state->programs, state->program_count, by_time);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------------- processes */
+
+/* The first session of each is the one with the most CPU time. */
+static bool list_processes(struct hp_run_state *state, struct hp_model *model, struct use **uses)
+{
+    state->known = hp_arena_take_array(model->arena, model->run.count + 1, sizeof *state->known);
+    if (state->known == NULL)
+        return false;
+    hp_sort(uses, model->run.count, by_pid);
+    for (size_t at = 0; at < model->run.count; at++) {
+        const uint32_t pid = uses[at]->session->header.pid;
+        if (state->known_count == 0 || state->known[state->known_count - 1].pid != pid)
+            state->known[state->known_count++] = (struct hp_process_use){pid, uses[at]->program};
+    }
+    return true;
+}
+
+const struct hp_program_use *hp_run_state_program(const struct hp_run_state *state, uint32_t pid)
+{
+    size_t from = 0, to = state->known_count;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (state->known[middle].pid < pid)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from < state->known_count && state->known[from].pid == pid ? state->known[from].program : NULL;
+}
+
+/* ------------------------------------------------------------------------------------------------------ threads */
+
+#define SMALL_PART 0.05 /* of the run's CPU time: housekeeping threads have no say */
+
+static void add_thread(struct hp_run_state *state, const struct hp_thread_usage_member *thread)
+{
+    const uint64_t cpu_ns = hp_thread_usage_cpu_ns(thread);
+    if (thread->label->threads <= 1 && cpu_ns > state->busiest_ns)
+        state->busiest_ns = cpu_ns;
+    if (!hp_run_state_has_waits(thread))
+        return;
+    state->watched_ns += cpu_ns;
+    if ((double)cpu_ns >= SMALL_PART * (double)state->used_ns)
+        state->queued_ns += thread->waited_ns[HP_WAIT_RUN_QUEUE];
+    for (uint32_t cause = 0; cause < HP_THREAD_USAGE_CAUSES; cause++)
+        state->waited_ns[cause] += thread->waited_ns[cause];
+}
+
+#define UNSEEN_PART 0.2 /* of the CPU time, in threads whose waits were not seen: idle time is a guess then */
+
+/* What was observed cannot be more idle than the CPU time leaves. */
+static void measure_work(struct hp_run_state *state, const struct hp_run *run)
+{
+    const struct hp_run_work work = hp_run_work(run);
+    const double elapsed = (double)state->elapsed_ns, ran = elapsed > 0 ? (double)state->used_ns / elapsed : 0;
+    const double unseen = (double)hp_less(state->used_ns, state->watched_ns), most = ran < 1 ? 1 - ran : 0;
+    const double idle = elapsed > 0 ? (double)work.idle_ns / elapsed : 0;
+    state->knows_work = work.is_known && unseen <= UNSEEN_PART * (double)state->used_ns;
+    state->idle_part = !state->knows_work ? 0 : idle < most ? idle : most;
+}
+
+bool hp_run_state_make(struct hp_run_state *state, struct hp_model *model)
+{
+    const struct hp_run *run = &model->run;
+    struct use *all = hp_arena_take_array(model->arena, run->count + 1, sizeof *all);
+    struct use **uses = hp_arena_take_array(model->arena, run->count + 1, sizeof *uses);
+    *state = (struct hp_run_state){.elapsed_ns = hp_run_elapsed_ns(run), .processes = run->process_count};
+    state->cpus = run->sessions[0]->header.cores > 0 ? run->sessions[0]->header.cores : 1;
+    state->usage = hp_model_thread_usage(model);
+    if (all == NULL || uses == NULL || state->usage == NULL)
+        return false;
+    for (size_t at = 0; at < run->count; at++) {
+        all[at] = (struct use){.session = run->sessions[at], .processes = run->counted[at]};
+        uses[at] = &all[at];
+    }
+    if (!group_programs(state, model, uses) || !list_processes(state, model, uses))
+        return false;
+    for (size_t at = 0; at < state->usage->count; at++)
+        add_thread(state, state->usage->all[at]);
+    measure_work(state, run);
+    return true;
+}
