@@ -693,8 +693,8 @@ PROGRAMS = [
             "perf: libc 44 % (memcmp 28 %, below strcoll), its own code 41 %", packages="coreutils"),
     program("mawk", with_input("mawk", "{ sum[$1 % 101] += $5; n[$3]++ } END { for (k in sum) s += sum[k] * k; "
                                "print s, length(n) }", *["work"] * 4), "cpu",
-            ["mawk", "own code", "interprets"], "perf: its own code 57 %, libc 30 % (strtod 27 %), libm 12 % (fmod)",
-            held_back=True),
+            ["mawk", "own code", "interprets"],
+            "perf: its own code 57 %, libc 30 % (strtod 27 %), libm 12 % (fmod)", held_back=True),
     program("grep", with_input("grep", "-cE", "([0-9])line \\1|([0-9])[0-9]* of .*\\2\\2\\2$", "work"),
             "cpu", ["re_search", "re_match"], "perf: re_search_internal in libc 96 % with callees, 22 % itself"),
     program("objdump", plain("objdump", "-d", "/usr/bin/bash"), "cpu",

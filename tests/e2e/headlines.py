@@ -18,7 +18,7 @@ STATES = {
            r"|waiting \(a free CPU",
     "all": r"CPU-bound on all|CPU-bound, (?:1\.[3-9]|[2-9]\.\d|\d\d\.\d) of|Short of CPU|CPU-bound \(ran|cpu-bound"
            r"|starved",
-    "idle": r"\b[Ii]dle for",
+    "idle": r"\b[Ii]dle for|\bIdle: ",
     "child": r"waits for a child for",
     "consumer": r"the consumer \S+ is the bottleneck",
     "disk": r"Waiting for the disk|waiting \(disk|mainly for disk",

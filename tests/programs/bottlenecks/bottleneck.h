@@ -16,6 +16,9 @@
 
 #define MILLISECOND 700000u /* rounds of compute(), more or less */
 
+/* Before the end of a function: what it has called last returns to it, and does not take its place on the stack. */
+#define COME_BACK() __asm__ volatile("")
+
 static inline void must(int is_good, const char *what)
 {
     if (!is_good) {

@@ -13,6 +13,7 @@ static APART void run_command(void)
     pid_t child;
     must(posix_spawn(&child, name, NULL, NULL, words, environ) == 0, "posix_spawn");
     waitpid(child, NULL, 0);
+    COME_BACK();
 }
 
 int main(void)

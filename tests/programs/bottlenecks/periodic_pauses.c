@@ -12,6 +12,7 @@ static APART void wait_for_tick(void)
 {
     HOTPATH_MEASURE();
     usleep(16000);
+    COME_BACK();
 }
 
 int main(void)

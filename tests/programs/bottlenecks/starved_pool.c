@@ -8,7 +8,7 @@ static APART void take_index(void)
 {
     HOTPATH_MEASURE();
     pthread_mutex_lock(&index_lock);
-    __asm__ volatile("");
+    COME_BACK();
 }
 
 static APART void update_index(void)
