@@ -151,8 +151,10 @@ def processes(report):
 
 
 def names_of(report):
-    return {row.get(key) for section in report["sections"].values() for row in flat(section["rows"])
-            for key in ("name", "zone", "callback", "senders", "receivers") if row.get(key)}
+    rows = [row for section in report["sections"].values() for row in flat(section["rows"])]
+    libraries = {re.sub(r"\.so\b.*|-\d[\d.]*\.so.*", "", row["library"]) for row in rows if row.get("library")}
+    return libraries | {row.get(key) for row in rows for key in ("name", "zone", "callback", "senders", "receivers")
+                        if row.get(key)}
 
 
 def as_said(name):
@@ -161,7 +163,8 @@ def as_said(name):
     return "".join(char if char.isprintable() else escapes.get(char, f"\\x{ord(char):02x}") for char in name)
 
 
-NAMED = re.compile(r"(?:bottleneck is |is in |spent in )(?!outside |\d)(.+?)(?=: \d|, \d|\. |$| \(|, held)")
+NO_NAME = r"outside |\d|(?:the kernel|processes too short|code without|fork, exec|hotpath itself)\b"
+NAMED = re.compile(rf"(?:bottleneck is |is in |spent in )(?!{NO_NAME})(.+?)(?=: \d|, \d|\. |$| \(|, held)")
 IDLE = re.compile(r"idle for (\d+) % of the time")
 
 

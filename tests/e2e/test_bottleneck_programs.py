@@ -1,0 +1,77 @@
+"""The first sentence about programs with one bottleneck each, which is known by construction: without any change to
+them, and measured by macros. The programs are in tests/programs/bottlenecks."""
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import headlines
+from harness import BUILD, HOTPATH, full
+
+SHORT = ["recursion", "one_byte_writes", "periodic_pauses"]  # those of ./dev test
+
+# What a person says first: the state of the run, and who has the time. With macros the first sentence is about the
+# measured functions (docs/verdict.md): if that makes a difference, the third is its state.
+TRUTH = {
+    # name: (state, names, measured state)
+    "bandwidth": ("all", ["add_arrays"]),  # two threads, all memory they read is in no cache
+    "blocking_lookup": ("cpu", ["find_row"], "cpu|socket"),  # in the child; look_up waits for it
+    "busy_polling": ("cpu", ["wait_for_answer"]),  # computes nothing, but has all of the CPU time
+    "convoy": ("lock", ["next_ticket"]),  # holds the lock, and waits for it
+    "false_sharing": ("all", ["count_events"]),  # in two threads
+    "first_touch": ("cpu", ["fill_table"]),  # page faults there
+    "fsync": ("disk", ["save_record"]),
+    "many_blocks": ("cpu", ["add_word", "forget_words", "malloc", "free"]),
+    "many_commands": ("processes", None, "processes|child"),  # run_command waits for their ends
+    "one_byte_writes": ("cpu", ["emit_char"]),  # most of it in the system call write
+    "periodic_pauses": ("idle", ["wait_for_tick"], "idle|sleep"),
+    "recursion": ("cpu", ["count_ways"], "cpu"),  # thirty levels, which count once
+    "slow_callback": ("cpu", ["handle_report"]),  # and not hash_bytes, which others call, too
+    "slow_consumer": ("cpu", ["encode_record"], "cpu|consumer"),  # send_record waits for it
+    "starved_pool": ("lock", ["update_index"]),  # holds the lock; take_index waits for it
+    "unequal_workers": ("cpu", ["draw_part"]),  # in one of four children
+}
+MEASURED_NAMES = {"recursion": ["all_ways"]}  # count_ways is not measured
+
+
+@pytest.fixture
+def disk():
+    """A folder that is on a disk as often as the build is; that of the box is in memory."""
+    folder = Path(tempfile.mkdtemp(prefix="bottleneck-", dir=BUILD))
+    yield folder
+    shutil.rmtree(folder)
+
+
+def headline(box, name, disk):
+    """And whether other programs ran."""
+    with headlines.Neighbours() as neighbours:
+        result = box.run(HOTPATH, "run", "--", BUILD / "bottlenecks" / name, disk / "file")
+    return result.report.values["meta"]["headline"], neighbours.are_busy
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in SHORT else full) for name in TRUTH])
+@pytest.mark.parametrize("is_measured", [False, True], ids=["unmodified", "macros"])
+def test_the_first_sentence(box, disk, name, is_measured):
+    state, names, *measured_state = TRUTH[name]
+    if is_measured:
+        state, names = (measured_state or [state])[0], MEASURED_NAMES.get(name, names)
+    line, is_busy = headline(box, name if is_measured else f"{name}_off", disk)
+    verdict, why = headlines.judge(line, state, names, is_busy=is_busy)
+    assert verdict == "right", f"{verdict}: {why}: {line}"
+
+
+@pytest.mark.parametrize("line, state, names, verdict", [
+    ("CPU-bound on one CPU: draw takes 92 % of the CPU time", "cpu", ["draw"], "right"),
+    ("CPU-bound on one CPU: draw takes 92 % of the CPU time", "all", ["draw"], "wrong"),
+    ("CPU-bound on all 2 CPUs: draw takes 92 % of the CPU time", "all", ["draw"], "right"),
+    ("CPU-bound on one CPU: burn takes 92 % of the CPU time", "cpu", ["draw"], "wrong"),
+    ("CPU-bound on one CPU: no single function is hot: CPU time is spread over libz (54 %)", "cpu", ["draw"],
+     "vague"),
+    ("Idle for 80 % of 1.2 s: tick waits (sleep)", "cpu|idle", ["tick"], "right"),
+    ("Lock contention: 6 threads wait 52 % of their time for a lock in take", "lock", ["put"], "vague"),
+    ("CPU-bound on one CPU: x takes 92 %. Install debug symbols for libz", "cpu", ["libz"], "wrong"),
+    (None, "cpu", None, "wrong"),
+])
+def test_sentences_are_judged(line, state, names, verdict):
+    assert headlines.judge(line, state, names)[0] == verdict
