@@ -53,7 +53,7 @@ bool hp_run_remove(const char *folder);
 /* Removes a session, or a run with all its sessions. False, with one line on stderr: it still exists. */
 bool hp_session_remove(const struct hp_stored_session *session);
 
-/* ------------------------------------------------------------------------------------------------------ choosing */
+/* ----------------------------------------------------------------------------------------------------- choosing */
 
 /*
  * Finds the session of that name, process or path, or all sessions in a folder; NULL: the newest session, or those

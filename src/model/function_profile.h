@@ -120,9 +120,25 @@ struct hp_stack_counts {
     uint64_t alloc_mean;                          /* bytes between them, as requested */
     uint64_t refused;                             /* threads that could not be sampled */
     bool has_kernel;                              /* samples come from kernel mode, too */
+    bool hides_kernel;                            /* but it does not tell the names of its functions */
     enum hp_stack_source source;                  /* of samples */
     struct hp_failed failed;
 };
+
+/* Code that was seen running without names. */
+struct hp_nameless {
+    const char *library; /* the file with the most CPU time in functions without a name; NULL: none */
+    uint64_t library_ns; /* that time, in these functions themselves */
+    const char
+        *debug_package;     /* the package that has its names; NULL: unknown, a debuginfod server may have them */
+    const char *generator;  /* the program with the most time in generated code without a name; NULL: none */
+    const char *map_option; /* what makes it write names; NULL: unknown */
+    uint64_t generated_ns;
+};
+
+#define HP_KERNEL_LIBRARY "[kernel]" /* the library of functions of the kernel, which are below "[kernel: write]" */
+#define HP_JIT_LIBRARY "[JIT]"       /* that of functions that programs generated, named by themselves */
+#define HP_NOT_SAMPLED "<not sampled" /* CPU time without samples: begins the name of its row, which says why */
 
 struct hp_function_profile {
     const struct hp_found_function *all; /* sorted by own time without idle time, largest first */
@@ -137,6 +153,7 @@ struct hp_function_profile {
     size_t node_count;
     struct hp_found_process *processes;
     size_t process_count;
+    struct hp_nameless nameless;
     char *shown_names; /* of all functions: their memory */
 };
 

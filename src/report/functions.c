@@ -234,7 +234,7 @@ static bool has_much_unsampled(const struct hp_function_profile *profile)
 {
     double unsampled_ns = 0;
     for (size_t at = 0; at < profile->count; at++)
-        if (strcmp(profile->all[at].name, "<not sampled>") == 0)
+        if (hp_text_begins(profile->all[at].name, HP_NOT_SAMPLED))
             unsampled_ns += (double)(profile->all[at].user_ns + profile->all[at].kernel_ns);
     return profile->counts.samples > 0 && unsampled_ns > UNSAMPLED_SAID * (double)profile->cpu_ns;
 }

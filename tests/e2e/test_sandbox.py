@@ -36,7 +36,9 @@ def test_program_survives_sandboxes_that_allow_only_write_and_exit(cli, program,
     """Only write and exit are allowed: asking the kernel first whether that is so would be fatal."""
     report = survivor(cli, PROGRAMS / program, how)
     if how == "early" and not IS_GLIBC:  # a child has a session from its first zone on, which is too late here
-        assert "sandbox" not in report.trust and report.lost == {"processes": 1}
+        # Not followed, or too brief to be: the child used about as much CPU time as the limit between the two.
+        assert "sandbox" not in report.trust
+        assert (report.lost, report.trust.get("brief_processes")) in (({"processes": 1}, None), ({}, 1))
         return
     assert ("sandbox" in report.trust) == (how != "counter")
     if program != "sandboxed_off" and how in ("at_once", "syscall", "listener", "twice"):

@@ -312,10 +312,10 @@ static void system_calls_by_the_code_before_them(void **state)
         {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x31, 0xc0, 0x0f, 0x05}, 0},            /* xor %eax, %eax */
         {{0, 0, 0, 0, 0, 0, 0xb8, 0xe6, 0, 0, 0, 0x48, 0x89, 0xfe, 0x0f, 0x05}, 230}, /* mov %rdi, %rsi behind it */
         {{0, 0, 0, 0xb8, 0xca, 0, 0, 0, 0x45, 0x31, 0xd2, 0x4c, 0x89, 0xc6, 0x0f, 0x05}, 202}, /* two of them */
-        {{0, 0, 0xb8, 0x3c, 0, 0, 0, 0x90, 0xbf, 1, 0, 0, 0, 0, 0x0f, 0x05}, -1}, /* something between */
-        {{0, 0, 0, 0, 0, 0, 0xb8, 1, 0, 0, 0, 0x48, 0x89, 0xf8, 0x0f, 0x05}, -1}, /* mov %rdi, %rax */
-        {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0xb8, 1, 0, 0, 1, 0x0f, 0x05}, -1},          /* no such call */
-        {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xb8, 1, 0, 0, 0, 0x90}, -1},             /* none at all */
+        {{0, 0, 0xb8, 0x3c, 0, 0, 0, 0x90, 0xbf, 1, 0, 0, 0, 0, 0x0f, 0x05}, HP_UNKNOWN_CALL}, /* between */
+        {{0, 0, 0, 0, 0, 0, 0xb8, 1, 0, 0, 0, 0x48, 0x89, 0xf8, 0x0f, 0x05}, HP_UNKNOWN_CALL}, /* mov %rdi, %rax */
+        {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0xb8, 1, 0, 0, 1, 0x0f, 0x05}, HP_UNKNOWN_CALL},          /* no such call */
+        {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xb8, 1, 0, 0, 0, 0x90}, HP_NO_CALL},                  /* none at all */
     };
     for (size_t at = 0; at < sizeof cases / sizeof cases[0]; at++)
         assert_int_equal(hp_kernel_entry_number(cases[at].bytes, sizeof cases[at].bytes), cases[at].number);

@@ -18,17 +18,15 @@
 #define NAME "17-1-0.hotpath"
 #define SESSION 1u
 
-static struct hp_stored_session found;
-
-/* What these names stand for is elsewhere. */
+/* What these names stand for is elsewhere. The caller frees the list. */
 bool hp_sessions_in(struct hp_sessions *sessions, const char *folder)
 {
-    snprintf(found.path, sizeof found.path, "%s/" NAME, folder);
-    *sessions = (struct hp_sessions){.all = &found, .count = 1};
+    struct hp_stored_session *found = calloc(1, sizeof *found);
+    assert_non_null(found);
+    snprintf(found->path, sizeof found->path, "%s/" NAME, folder);
+    *sessions = (struct hp_sessions){.all = found, .count = 1};
     return true;
 }
-
-void hp_sessions_free(struct hp_sessions *sessions) { sessions->count = 0; }
 
 const char *hp_session_of_number(uint32_t number) { return number == SESSION ? NAME : NULL; }
 

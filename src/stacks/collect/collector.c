@@ -95,16 +95,30 @@ static struct {
     struct hp_pair_table heap_places; /* of blocks: a node, and a zone plus 1 */
     struct hp_sample_window windows[HP_PERF_PROCESSORS];
     struct hp_quiet_thread thread;
+    uint64_t maps_read_ns; /* when maps of generated code were last read */
     bool has_perf;
 } collector;
 
 /* ---------------------------------------------------------------------------------------------- samples */
 
-static uint32_t below(uint32_t parent, const struct hp_space *space, const struct hp_frame *frame)
+/* The process may have named code that is in no file. */
+static void expect_map(struct hp_process_space *process)
+{
+    if (process->has_generated)
+        return;
+    process->has_generated = true;
+    hp_perf_maps_expect(&collector.stacks.maps, process->pid, process->parent);
+    if (process->parent != 0) /* it may have named the code */
+        hp_perf_maps_expect(&collector.stacks.maps, process->parent, 0);
+}
+
+static uint32_t below(uint32_t parent, struct hp_process_space *process, const struct hp_frame *frame)
 {
     const uint64_t pc = frame->is_exact ? frame->pc : frame->pc - 1;
-    const struct hp_mapping *mapping = hp_space_find(space, pc);
+    const struct hp_mapping *mapping = hp_space_find(&process->space, pc);
     const bool is_known = mapping != NULL && mapping->image != NULL && mapping->has_bias;
+    if (!is_known)
+        expect_map(process);
     return hp_stack_tree_below(&collector.stacks.tree, parent,
                                is_known ? mapping->image->number : HP_STACK_NO_IMAGE,
                                is_known ? pc + mapping->bias : pc);
@@ -146,7 +160,7 @@ static struct found put_stack(struct hp_process_space *process, const struct hp_
     if (!is_whole)
         found.node = hp_stack_tree_below(tree, found.node, HP_STACK_INCOMPLETE, 0);
     for (size_t at = count; at > 0; at--) {
-        found.node = below(found.node, &process->space, &frames[at - 1]);
+        found.node = below(found.node, process, &frames[at - 1]);
         if (frames[at - 1].how == HP_FRAME_RECOVERED && found.node < tree->count) {
             tree->nodes[found.node].flags |= HP_STACK_RECOVERED;
             found.is_recovered = true;
@@ -204,7 +218,26 @@ static uint64_t call_of(const struct hp_event *event, const struct hp_space *spa
 {
     if (is_in_exec(event, space))
         return SYS_execve + 1;
-    return (uint64_t)((int64_t)hp_kernel_entry_call(space, hp_machine_here(), &event->registers) + 1);
+    const int32_t call = hp_kernel_entry_call(space, hp_machine_here(), &event->registers);
+    return call >= 0 ? (uint64_t)call + 1 : call == HP_NO_CALL ? HP_KERNEL_NO_CALL : HP_KERNEL_UNKNOWN;
+}
+
+/*
+ * Functions begin at multiples of this, so an address can be rounded: there are fewer different ones. A few that are
+ * written in assembly do not.
+ */
+#define FUNCTION_ALIGNMENT 16u
+
+/* The kernel's frames, from the outermost to the innermost, below what the thread called. */
+static uint32_t put_kernel(const struct hp_event *event, uint32_t node, const struct hp_space *space)
+{
+    struct hp_stack_tree *tree = &collector.stacks.tree;
+    node = hp_stack_tree_below(tree, node, HP_STACK_KERNEL, call_of(event, space));
+    for (size_t at = event->kernel_frames; at-- > 0;) {
+        const uint64_t address = event->kernel_chain[at] - (at > 0); /* others are after a call */
+        node = hp_stack_tree_below(tree, node, HP_STACK_KERNEL_CODE, address & ~(uint64_t)(FUNCTION_ALIGNMENT - 1));
+    }
+    return node;
 }
 
 static struct place place_of(const struct hp_event *event, uint32_t node)
@@ -243,8 +276,7 @@ static void add_sample(const struct hp_event *event)
     struct found found = is_in_exec(event, &process->space) ? (struct found){process_node(process), true, false}
                                                             : follow(event, process);
     if (event->is_kernel)
-        found.node =
-            hp_stack_tree_below(&stacks->tree, found.node, HP_STACK_KERNEL, call_of(event, &process->space));
+        found.node = put_kernel(event, found.node, &process->space);
     stacks->counts.whole += found.is_whole;
     stacks->counts.samples++;
     if (found.node >= stacks->tree.count)
@@ -444,6 +476,26 @@ static void meet(const struct hp_event *event)
         process->read_ns = 0;
 }
 
+/* What a process wrote at its end is read before it is forgotten. */
+static void end_map(const struct hp_event *event)
+{
+    if (event->kind != HP_EVENT_ENDED && event->kind != HP_EVENT_EXECUTED)
+        return;
+    struct hp_process_space *process = hp_space_table_find(&collector.spaces, event->pid);
+    if (process == NULL || !process->has_generated || (event->kind == HP_EVENT_ENDED && process->threads > 1))
+        return;
+    hp_perf_maps_end(&collector.stacks.maps, event->pid);
+    process->has_generated = false;
+}
+
+static void read_maps(uint64_t now)
+{
+    if (now - collector.maps_read_ns < AGAIN_NS)
+        return;
+    collector.maps_read_ns = now;
+    hp_perf_maps_read(&collector.stacks.maps);
+}
+
 static void take(const struct hp_event *event)
 {
     switch (event->kind) {
@@ -472,6 +524,7 @@ static void take(const struct hp_event *event)
         meet(event);
         break;
     default:
+        end_map(event);
         hp_space_table_take(&collector.spaces, &collector.stacks.images, event);
         break;
     }
@@ -488,6 +541,7 @@ static void take_all(bool is_last)
         take(event);
         free(event);
     }
+    read_maps(now);
 }
 
 /* ---------------------------------------------------------------------------------------------- thread */
@@ -574,6 +628,7 @@ const struct hp_stacks *hp_collector_end(void)
         collector.stacks.counts.refused = hp_ring_source_refused();
     }
     end_heaps();
+    hp_perf_maps_read(&collector.stacks.maps);
     collector.stacks.counts.failed = hp_failed_rings();
     collector.stacks.programs = collector.spaces.programs;
     collector.stacks.program_count = collector.spaces.program_count;
@@ -590,6 +645,7 @@ void hp_collector_free(void)
     hp_unwinder_free(&collector.unwinder);
     hp_stack_tree_free(&collector.stacks.tree);
     hp_image_set_free(&collector.stacks.images);
+    hp_perf_maps_free(&collector.stacks.maps);
     hp_pair_table_free(&collector.stacks.zones);
     hp_zone_shares_free(&collector.stacks.shares);
     hp_session_numbers_free();

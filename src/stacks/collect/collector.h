@@ -11,6 +11,7 @@
 
 #include "function_profile.h"
 #include "image_set.h"
+#include "perf_map.h"
 #include "space_table.h"
 #include "stack_tree.h"
 #include "symbol_tables.h"
@@ -24,6 +25,8 @@ struct hp_stacks {
     struct hp_zone_shares shares;              /* of the tree, by these */
     const struct hp_process_program *programs; /* by number: the upper half of a process's place has it, plus 1 */
     size_t program_count;
+    struct hp_perf_maps maps;             /* names of code in no file */
+    const struct hp_kernel_names *kernel; /* while it is named; NULL: functions of the kernel have no names */
 };
 
 /* Whether processes sample themselves. */

@@ -52,6 +52,8 @@ struct hp_event {
     struct hp_registers registers;
     const void *stack;
     size_t stack_bytes;
+    const uint64_t *kernel_chain; /* addresses of the kernel's functions, innermost first, if it tells them */
+    size_t kernel_frames;
     /* Of waits. */
     uint32_t wait;
     uint32_t cause; /* number from the observer */

@@ -29,6 +29,9 @@
 #define COUNT_NS UINT64_C(50000000) /* between two readings of the events' counts */
 #define URGENT (-10)                /* a reader that is late loses samples */
 
+#define CHAIN_AT 24u /* in a sample */
+#define MOST_KERNEL_FRAMES 64u
+
 #define MAPPED_WITH_BUILD_ID (1u << 14) /* PERF_RECORD_MISC_MMAP_BUILD_ID */
 
 _Static_assert(HP_PERF_PROCESSORS <= HP_EVENT_BY_HEAP, "each has a line");
@@ -37,6 +40,7 @@ static struct {
     struct hp_perf_rings rings;
     struct hp_quiet_thread thread;
     bool has_kernel;
+    bool has_chain; /* samples have the kernel's functions */
     uint64_t register_mask;
     size_t register_count;
     uint64_t counts[HP_PERF_PROCESSORS]; /* of the events, at the last reading */
@@ -45,15 +49,39 @@ static struct {
 
 /* --------------------------------------------------------------------------------------------- records */
 
+/* Of a sample: how many words its chain of kernel functions takes, with their number; 0: it is broken. */
+static size_t chain_words(const struct perf_event_header *record)
+{
+    if (!source.has_chain)
+        return 0;
+    const uint64_t count = record->size >= CHAIN_AT + 8 ? hp_perf_long_word(record, CHAIN_AT) : 0;
+    return count < record->size / 8u ? (size_t)count + 1 : record->size;
+}
+
+/* Copies the kernel's functions from it, without the marks between parts of the chain. */
+static size_t copy_chain(const struct perf_event_header *record, size_t words, uint64_t *to)
+{
+    size_t count = 0;
+    for (size_t at = 1; at < words; at++) {
+        const uint64_t address = hp_perf_long_word(record, CHAIN_AT + 8 * at);
+        if (address == (uint64_t)PERF_CONTEXT_USER)
+            break;
+        if (address < (uint64_t)PERF_CONTEXT_MAX && count < MOST_KERNEL_FRAMES)
+            to[count++] = address;
+    }
+    return count;
+}
+
 /*
- * header, pid, tid, time, abi of the registers, registers, size of the stack, the stack, its used size. Registers
- * and stack are missing if the thread had none: it was about to end.
+ * header, pid, tid, time, the chain if it was asked for, abi of the registers, registers, size of the stack, the
+ * stack, its used size. Registers and stack are missing if the thread had none: it was about to end.
  */
 static struct hp_event *read_sample(const struct perf_event_header *record)
 {
-    const size_t registers_at = 32, stack_at = registers_at + 8 * source.register_count;
-    uint64_t values[64];
-    if (record->size < 32 || hp_perf_long_word(record, 24) == PERF_SAMPLE_REGS_ABI_NONE ||
+    const size_t words = chain_words(record), abi_at = CHAIN_AT + 8 * words, registers_at = abi_at + 8,
+                 stack_at = registers_at + 8 * source.register_count;
+    uint64_t values[64], chain[MOST_KERNEL_FRAMES];
+    if (record->size < registers_at || hp_perf_long_word(record, abi_at) == PERF_SAMPLE_REGS_ABI_NONE ||
         record->size < stack_at + 16)
         return NULL;
     if (hp_perf_long_word(record, stack_at) > record->size - stack_at - 16 ||
@@ -62,13 +90,17 @@ static struct hp_event *read_sample(const struct perf_event_header *record)
     const size_t room = (size_t)hp_perf_long_word(record, stack_at);
     const uint64_t used = hp_perf_long_word(record, stack_at + 8 + room);
     const size_t bytes = used < room ? (size_t)used : room;
-    struct hp_event *event = hp_event_new(HP_EVENT_SAMPLE, hp_perf_long_word(record, 16), bytes);
+    const size_t frames = copy_chain(record, words, chain), chain_bytes = frames * sizeof chain[0];
+    struct hp_event *event = hp_event_new(HP_EVENT_SAMPLE, hp_perf_long_word(record, 16), chain_bytes + bytes);
     if (event == NULL)
         return NULL;
+    char *more = hp_event_more(event);
+    event->kernel_chain = memcpy(more, chain, chain_bytes);
+    event->kernel_frames = frames;
     memcpy(values, (const char *)record + registers_at, 8 * source.register_count);
     hp_registers_from_perf(hp_machine_here(), source.register_mask, values, &event->registers);
     event->is_kernel = (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-    event->stack = memcpy(hp_event_more(event), (const char *)record + stack_at + 8, bytes);
+    event->stack = memcpy(more + chain_bytes, (const char *)record + stack_at + 8, bytes);
     event->stack_bytes = bytes;
     event->pid = hp_perf_word(record, 8);
     event->tid = hp_perf_word(record, 12);
@@ -237,7 +269,7 @@ static struct perf_event_attr event_of(uint64_t period_ns)
     event.sample_stack_user = STACK_BYTES;
     event.sample_id_all = event.inherit = 1;
     event.task = event.comm = event.comm_exec = event.mmap = event.mmap2 = 1;
-    event.exclude_hv = event.exclude_guest = 1;
+    event.exclude_hv = event.exclude_guest = event.exclude_callchain_user = 1;
     event.use_clockid = 1;
     event.clockid = CLOCK_MONOTONIC;
     event.watermark = 1;
@@ -251,7 +283,11 @@ static bool open_rings(uint32_t pid, struct perf_event_attr *event)
     for (unsigned way = 0; way < 4; way++) {
         event->exclude_kernel = way & 1;
         event->build_id = way < 2;
-        source.has_kernel = !event->exclude_kernel;
+        source.has_kernel = source.has_chain = !event->exclude_kernel;
+        if (source.has_chain)
+            event->sample_type |= PERF_SAMPLE_CALLCHAIN;
+        else
+            event->sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
         if (hp_perf_rings_open(&source.rings, event, pid, PAGES, LEAST_PAGES))
             return true;
     }

@@ -20,9 +20,11 @@ struct hp_process_space {
     struct hp_process_space *next;
     uint32_t pid;
     uint32_t threads;
-    uint32_t node;    /* of its stacks (collector.c); HP_STACK_ROOT: none yet */
-    uint64_t read_ns; /* when /proc was last read; 0: never */
-    uint32_t program; /* its number in the table, plus 1; 0: unknown */
+    uint32_t node;      /* of its stacks (collector.c); HP_STACK_ROOT: none yet */
+    uint32_t parent;    /* which forked it; 0: unknown, or it has run another program since */
+    bool has_generated; /* code in no file was seen */
+    uint64_t read_ns;   /* when /proc was last read; 0: never */
+    uint32_t program;   /* its number in the table, plus 1; 0: unknown */
     struct hp_space space;
 };
 

@@ -13,13 +13,21 @@
 
 #define HP_STACK_ROOT 0u
 #define HP_STACK_NO_IMAGE UINT32_MAX     /* code in no file; the place is its address */
-#define HP_STACK_KERNEL (UINT32_MAX - 1) /* on top of its caller; the place is the system call plus 1, 0: unknown */
+#define HP_STACK_KERNEL (UINT32_MAX - 1) /* on top of its caller; the place is the system call plus 1, or below */
 #define HP_STACK_INCOMPLETE (UINT32_MAX - 2)  /* below what could be unwound */
 #define HP_STACK_WAITING (UINT32_MAX - 3)     /* on top of what waits; the place has the cause in its upper half */
 #define HP_STACK_NOT_SAMPLED (UINT32_MAX - 4) /* CPU time without a sample; below the root */
 #define HP_STACK_OWN (UINT32_MAX - 5)         /* what hotpath does in the program; below its process */
 #define HP_STACK_PROCESS (UINT32_MAX - 6)
 /* below the root, on top of what a process did in one program; the place is its pid, the upper half the program */
+
+#define HP_STACK_KERNEL_CODE (UINT32_MAX - 7) /* on top of those; the place is its address, later its number */
+
+/* Why a thread was in the kernel, where it is not a known system call. */
+#define HP_KERNEL_UNKNOWN UINT64_C(0)            /* it may be a call */
+#define HP_KERNEL_NO_CALL UINT64_C(0xffffffff)   /* one of the following */
+#define HP_KERNEL_FAULT UINT64_C(0xfffffffe)     /* a page fault */
+#define HP_KERNEL_INTERRUPT UINT64_C(0xfffffffd) /* nothing that the thread did */
 
 /*
  * What stacks measure. These are separate dimensions; none is part of another, unless noted. CPU time and waits

@@ -5,13 +5,13 @@
 
 #include "collector.h"
 #include "elf_file.h"
+#include "fileless_code.h"
 #include "function_role.h"
 #include "growing_array.h"
 #include "hash_index.h"
 #include "named_stacks.h"
 #include "symbol_tables.h"
 #include "symbolizer.h"
-#include "system_calls.h"
 #include "text.h"
 
 /* ---------------------------------------------------------------------------------------------- without hotpath */
@@ -145,6 +145,31 @@ static uint32_t target_of(struct cleaning *cleaning, uint32_t number)
     return node->image == HP_STACK_WAITING ? hp_stack_tree_below(tree, own, node->image, node->place) : own;
 }
 
+/* A function of the kernel, by its number. Without names there are none, only what the program called. */
+static uint32_t moved_kernel(struct cleaning *cleaning, const struct hp_stack_node *node)
+{
+    struct hp_stack_tree *tree = &cleaning->to->tree;
+    const size_t function = hp_kernel_function_of(cleaning->from, node);
+    const struct hp_stack_node *above = &cleaning->from->tree.nodes[node->parent];
+    uint32_t parent = cleaning->moved[node->parent];
+    if (function == HP_NO_KERNEL_FUNCTION)
+        return parent;
+    if (above->image == HP_STACK_KERNEL)
+        parent = hp_stack_tree_below(tree, cleaning->moved[above->parent], HP_STACK_KERNEL,
+                                     hp_kernel_reason(cleaning->from->kernel, function, above->place));
+    return hp_stack_tree_below(tree, parent, HP_STACK_KERNEL_CODE, function);
+}
+
+static uint32_t moved_of(struct cleaning *cleaning, const struct hp_stack_node *node, bool is_own)
+{
+    const uint32_t parent = cleaning->moved[node->parent];
+    if (is_own)
+        return parent;
+    return node->image == HP_STACK_KERNEL_CODE
+               ? moved_kernel(cleaning, node)
+               : hp_stack_tree_below(&cleaning->to->tree, parent, node->image, node->place);
+}
+
 static void move_node(struct cleaning *cleaning, uint32_t number)
 {
     struct hp_stack_tree *tree = &cleaning->to->tree;
@@ -152,9 +177,7 @@ static void move_node(struct cleaning *cleaning, uint32_t number)
     cleaning->is_own[number] = is_our_library(cleaning->from, node->image) ||
                                (cleaning->is_own[node->parent] && !is_for_program(cleaning, node));
     cleaning->process[number] = cleaning->process[node->parent];
-    cleaning->moved[number] = cleaning->is_own[number] ? cleaning->moved[node->parent]
-                                                       : hp_stack_tree_below(tree, cleaning->moved[node->parent],
-                                                                             node->image, node->place);
+    cleaning->moved[number] = moved_of(cleaning, node, cleaning->is_own[number]);
     if (!cleaning->is_own[number])
         tree->nodes[cleaning->moved[number]].flags |= node->flags;
     if (node->image == HP_STACK_PROCESS)
@@ -249,6 +272,8 @@ struct naming {
     const struct hp_stacks *stacks;
     struct hp_named_stacks *named;
     struct hp_symbolizer symbolizer;
+    struct hp_generated_names generated;
+    uint32_t kernel_image, generated_image; /* of functions that are in no file */
     size_t text_room, frame_room, function_room;
     struct hp_hash_index function_index; /* by name and image */
     struct hp_hash_index program_index;  /* by name and file */
@@ -380,46 +405,53 @@ static void name_waiting(const struct naming *naming, uint64_t place, char *name
     snprintf(name, size, HP_WAITING_NAME "%s]", text != NULL ? text : "other");
 }
 
-/* "[kernel: read]" */
-static void name_kernel(uint64_t place, char *name, size_t size)
-{
-    const char *call = place > 0 ? hp_system_call_name((int32_t)(place - 1)) : NULL;
-    if (call != NULL)
-        snprintf(name, size, "[kernel: %s]", call);
-    else
-        snprintf(name, size, "[kernel]");
-}
-
 static void name_without_image(const struct naming *naming, const struct hp_stack_node *node, char *name,
                                size_t size)
 {
     if (node->image == HP_STACK_WAITING)
         name_waiting(naming, node->place, name, size);
     else if (node->image == HP_STACK_KERNEL)
-        name_kernel(node->place, name, size);
+        hp_kernel_reason_name(node->place, name, size);
+    else if (node->image == HP_STACK_NOT_SAMPLED)
+        hp_not_sampled_name(&naming->stacks->counts, name, size);
     else
         snprintf(name, size, "%s",
-                 node->image == HP_STACK_NOT_SAMPLED  ? "<not sampled>"
-                 : node->image == HP_STACK_OWN        ? HP_OWN_NAME
+                 node->image == HP_STACK_OWN          ? HP_OWN_NAME
                  : node->image == HP_STACK_INCOMPLETE ? "[rest of the stack unknown]"
                                                       : "[code in no file]");
+}
+
+/* Its functions, and in which image they are. `name` is room for one. */
+static size_t find_functions(struct naming *naming, size_t number, char *name, size_t size,
+                             struct hp_source_place *found, uint32_t *ret_image)
+{
+    const struct hp_stack_node *node = &naming->stacks->tree.nodes[number];
+    *ret_image = node->image;
+    if (node->image < naming->stacks->images.count)
+        return hp_symbolizer_find(&naming->symbolizer, naming->stacks->images.all[node->image], node->place, found,
+                                  MOST_INLINED);
+    *ret_image = HP_STACK_NO_IMAGE;
+    found[0] = (struct hp_source_place){.function = name, .file = ""};
+    if (naming->generated.by_node[number] != NULL) {
+        found[0].function = naming->generated.by_node[number];
+        *ret_image = naming->generated_image;
+    } else if (node->image == HP_STACK_KERNEL_CODE && naming->stacks->kernel != NULL) {
+        found[0].function = hp_kernel_name(naming->stacks->kernel, (size_t)node->place);
+        *ret_image = naming->kernel_image;
+    } else {
+        name_without_image(naming, node, name, size);
+    }
+    return node->image != HP_STACK_PROCESS;
 }
 
 static bool name_node(struct naming *naming, size_t number)
 {
     struct hp_source_place found[MOST_INLINED];
     const struct hp_stack_node *node = &naming->stacks->tree.nodes[number];
-    const bool has_image = node->image < naming->stacks->images.count, is_process = node->image == HP_STACK_PROCESS;
     struct hp_named_node *named = &naming->named->nodes[number];
     char name[MOST_NAME] = "";
-    size_t count = is_process ? 0 : 1;
-    if (has_image)
-        count = hp_symbolizer_find(&naming->symbolizer, naming->stacks->images.all[node->image], node->place, found,
-                                   MOST_INLINED);
-    else
-        name_without_image(naming, node, name, sizeof name);
-    if (!has_image)
-        found[0] = (struct hp_source_place){.function = name, .file = ""};
+    uint32_t image;
+    const size_t count = find_functions(naming, number, name, sizeof name, found, &image);
     *named = (struct hp_named_node){.parent = node->parent,
                                     .image = node->image,
                                     .place = node->place,
@@ -427,10 +459,10 @@ static bool name_node(struct naming *naming, size_t number)
                                     .frame_count = (uint16_t)count,
                                     .flags = (uint16_t)node->flags};
     memcpy(named->weight, node->weight, sizeof named->weight);
-    if (is_process)
+    if (node->image == HP_STACK_PROCESS)
         return name_process(naming, named);
     for (size_t at = 0; at < count; at++)
-        if (!add_frame(naming, &found[at], has_image ? node->image : HP_STACK_NO_IMAGE))
+        if (!add_frame(naming, &found[at], image))
             return false;
     return true;
 }
@@ -455,17 +487,30 @@ static bool name_image(struct naming *naming, const struct hp_image *image, stru
     return keep_text(naming, image->path, &named->path) && keep_text(naming, id, &named->build_id);
 }
 
+/* Of what is in no file, but has functions. */
+static bool add_library(struct naming *naming, bool is_needed, const char *name, uint32_t *ret_image)
+{
+    struct hp_named_stacks *named = naming->named;
+    struct hp_named_image *image = &named->images[named->image_count];
+    *ret_image = HP_STACK_NO_IMAGE;
+    if (!is_needed)
+        return true;
+    *ret_image = (uint32_t)named->image_count++;
+    return keep_text(naming, name, &image->path) && keep_text(naming, "", &image->build_id);
+}
+
 static bool name_images(struct naming *naming)
 {
     const struct hp_image_set *images = &naming->stacks->images;
-    naming->named->images = calloc(images->count + 1, sizeof *naming->named->images);
+    naming->named->images = calloc(images->count + 3, sizeof *naming->named->images);
     if (naming->named->images == NULL)
         return false;
     for (; naming->named->image_count < images->count; naming->named->image_count++)
         if (!name_image(naming, images->all[naming->named->image_count],
                         &naming->named->images[naming->named->image_count]))
             return false;
-    return true;
+    return add_library(naming, naming->stacks->kernel != NULL, HP_KERNEL_LIBRARY, &naming->kernel_image) &&
+           add_library(naming, naming->generated.count > 0, HP_JIT_LIBRARY, &naming->generated_image);
 }
 
 /* ------------------------------------------------------------------------------------------------- zones */
@@ -565,7 +610,9 @@ static bool name_all(const struct hp_stacks *stacks, const struct hp_zone_namer 
     struct naming naming = {.stacks = stacks, .named = ret_named};
     *ret_named = (struct hp_named_stacks){.counts = stacks->counts};
     choose_lines(&naming);
-    const bool is_done = name_images(&naming) && name_nodes(&naming) && name_zones(&naming, namer);
+    const bool is_done = hp_generated_names_make(stacks, &naming.generated) && name_images(&naming) &&
+                         name_nodes(&naming) && name_zones(&naming, namer);
+    hp_generated_names_free(&naming.generated);
     hp_hash_free(&naming.function_index);
     hp_hash_free(&naming.program_index);
     hp_symbolizer_free(&naming.symbolizer);
@@ -579,10 +626,18 @@ static bool name_all(const struct hp_stacks *stacks, const struct hp_zone_namer 
 bool hp_name_stacks(const struct hp_stacks *stacks, const struct hp_zone_namer *namer,
                     struct hp_named_stacks *ret_named)
 {
-    struct hp_stacks program;
-    if (!hp_program_stacks_make(stacks, &program))
-        return false;
-    const bool is_done = name_all(&program, namer, ret_named);
-    hp_program_stacks_free(&program);
+    struct hp_stacks program, with = *stacks;
+    struct hp_kernel_names kernel = {.count = 0};
+    if (hp_kernel_names_pay(stacks)) {
+        const bool is_read = hp_kernel_names_read(&kernel, HP_KERNEL_SYMBOLS);
+        with.kernel = is_read ? &kernel : NULL;
+        with.counts.hides_kernel = !is_read;
+    }
+    bool is_done = hp_program_stacks_make(&with, &program);
+    if (is_done) {
+        is_done = name_all(&program, namer, ret_named);
+        hp_program_stacks_free(&program);
+    }
+    hp_kernel_names_free(&kernel);
     return is_done;
 }

@@ -18,6 +18,7 @@
 #define HAS_KERNEL 1u
 #define BY_TIMERS 2u
 #define BY_PROGRAM 4u
+#define HIDES_KERNEL 8u
 #define REFUSED_FROM 16u /* the upper half: number of threads refused */
 #define MOST_REFUSED 0xffffu
 #define MOST_BYTES (UINT64_C(1) << 31)
@@ -97,7 +98,8 @@ static uint32_t flags_of(const struct hp_stack_counts *counts)
 {
     const uint64_t refused = counts->refused < MOST_REFUSED ? counts->refused : MOST_REFUSED;
     return (counts->has_kernel ? HAS_KERNEL : 0) | (counts->source == HP_STACKS_BY_TIMERS ? BY_TIMERS : 0) |
-           (counts->source == HP_STACKS_BY_PROGRAM ? BY_PROGRAM : 0) | (uint32_t)refused << REFUSED_FROM;
+           (counts->source == HP_STACKS_BY_PROGRAM ? BY_PROGRAM : 0) | (counts->hides_kernel ? HIDES_KERNEL : 0) |
+           (uint32_t)refused << REFUSED_FROM;
 }
 
 static bool write_all(FILE *file, const struct hp_named_stacks *stacks)
@@ -345,6 +347,7 @@ bool hp_stack_file_parse(const void *start, size_t size, struct hp_named_stacks 
     struct hp_stack_counts *counts = &ret_stacks->counts;
     memcpy(counts, header.counts, sizeof header.counts);
     counts->has_kernel = header.flags & HAS_KERNEL;
+    counts->hides_kernel = header.flags & HIDES_KERNEL;
     counts->refused = header.flags >> REFUSED_FROM;
     counts->failed = header.failed;
     counts->source = header.flags & BY_TIMERS    ? HP_STACKS_BY_TIMERS

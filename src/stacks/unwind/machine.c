@@ -249,15 +249,16 @@ int32_t hp_kernel_entry_number(const uint8_t *bytes, size_t size)
         if (number >= 0 && number < HIGHEST)
             return number;
     }
-    return HP_NO_CALL;
+    return HP_UNKNOWN_CALL;
 }
 
 static int32_t call_on_arm(const uint8_t *code, const struct hp_registers *registers)
 {
     static const uint8_t supervisor_call[] = {0x01, 0, 0, 0xd4};
-    if (memcmp(code, supervisor_call, sizeof supervisor_call) != 0 ||
-        !hp_register_is_known(registers, ARM_NUMBER) || registers->value[ARM_NUMBER] >= HIGHEST)
+    if (memcmp(code, supervisor_call, sizeof supervisor_call) != 0)
         return HP_NO_CALL;
+    if (!hp_register_is_known(registers, ARM_NUMBER) || registers->value[ARM_NUMBER] >= HIGHEST)
+        return HP_UNKNOWN_CALL;
     return (int32_t)registers->value[ARM_NUMBER];
 }
 
@@ -267,6 +268,6 @@ int32_t hp_kernel_entry_call(const struct hp_space *space, const struct hp_machi
     uint8_t code[BEFORE];
     const uint64_t pc = registers->value[machine->pc];
     if (machine->has_link_register)
-        return code_before(space, pc, code, 4) ? call_on_arm(code, registers) : HP_NO_CALL;
-    return code_before(space, pc, code, sizeof code) ? hp_kernel_entry_number(code, sizeof code) : HP_NO_CALL;
+        return code_before(space, pc, code, 4) ? call_on_arm(code, registers) : HP_UNKNOWN_CALL;
+    return code_before(space, pc, code, sizeof code) ? hp_kernel_entry_number(code, sizeof code) : HP_UNKNOWN_CALL;
 }

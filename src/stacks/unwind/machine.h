@@ -78,10 +78,11 @@ enum hp_call_kind hp_call_before(const struct hp_space *space, uint64_t address,
 enum hp_call_kind hp_call_at_end(const uint8_t *bytes, size_t size, int32_t *ret_distance);
 
 #define HP_NO_CALL (-1)
+#define HP_UNKNOWN_CALL (-2)
 
 /*
- * The number of the system call made by the instruction before the pc; HP_NO_CALL: it is not a system call, as at a
- * page fault, or its number is unknown.
+ * The number of the system call made by the instruction before the pc. HP_NO_CALL: it is not a system call, as at a
+ * page fault; HP_UNKNOWN_CALL: its number is unknown, or the code.
  */
 int32_t hp_kernel_entry_call(const struct hp_space *space, const struct hp_machine *machine,
                              const struct hp_registers *registers);
