@@ -240,7 +240,9 @@ static void put_program(const struct sentence *sentence)
     hp_text_string(sentence->line, ": ");
 }
 
-/* "cc1 has 82 % of the CPU time of 37 processes; in it, parse takes 60 % of its CPU time". False: nothing is known. */
+/*
+ * "cc1 has 82 % of the CPU time of 37 processes; in it, parse takes 60 % of its CPU time". False: nothing is known.
+ */
 static bool put_owner(struct sentence *sentence)
 {
     const bool is_alone = sentence->program_part >= ALONE_PART || sentence->state.processes <= 1;

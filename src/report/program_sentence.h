@@ -1,6 +1,6 @@
 /*
- * The first sentence about what is not measured: the state of the run, the program, the function that owns the time,
- * and one next step. docs/verdict.md describes its rules. SPDX-License-Identifier: MIT
+ * The first sentence about what is not measured: the state of the run, the program, the function that owns the
+ * time, and one next step. docs/verdict.md describes its rules. SPDX-License-Identifier: MIT
  */
 #ifndef HP_REPORT_PROGRAM_SENTENCE_H
 #define HP_REPORT_PROGRAM_SENTENCE_H

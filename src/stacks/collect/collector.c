@@ -223,8 +223,8 @@ static uint64_t call_of(const struct hp_event *event, const struct hp_space *spa
 }
 
 /*
- * Functions begin at multiples of this, so an address can be rounded: there are fewer different ones. A few that are
- * written in assembly do not.
+ * Functions begin at multiples of this, so an address can be rounded: there are fewer different ones. A few that
+ * are written in assembly do not.
  */
 #define FUNCTION_ALIGNMENT 16u
 

@@ -1,6 +1,6 @@
 /*
- * Code that is in no file: functions of the kernel, and code that programs generated. Its names cost time, or are in
- * files that programs write. SPDX-License-Identifier: MIT
+ * Code that is in no file: functions of the kernel, and code that programs generated. Its names cost time, or are
+ * in files that programs write. SPDX-License-Identifier: MIT
  */
 #ifndef HP_NAMES_FILELESS_CODE_H
 #define HP_NAMES_FILELESS_CODE_H
@@ -10,14 +10,14 @@
 #include "kernel_names.h"
 
 /*
- * Whether the kernel's functions were seen for so long that reading their names pays: it takes some 40 ms. Else they
- * are left out.
+ * Whether the kernel's functions were seen for so long that reading their names pays: it takes some 40 ms. Else
+ * they are left out.
  */
 bool hp_kernel_names_pay(const struct hp_stacks *stacks);
 
 /*
- * The function of the kernel that a node of HP_STACK_KERNEL_CODE stands for, HP_NO_KERNEL_FUNCTION: none; and why the
- * thread entered the kernel there, as a place of HP_STACK_KERNEL, if the one of its caller does not say it.
+ * The function of the kernel that a node of HP_STACK_KERNEL_CODE stands for, HP_NO_KERNEL_FUNCTION: none; and why
+ * the thread entered the kernel there, as a place of HP_STACK_KERNEL, if the one of its caller does not say it.
  */
 size_t hp_kernel_function_of(const struct hp_stacks *stacks, const struct hp_stack_node *node);
 uint64_t hp_kernel_reason(const struct hp_kernel_names *names, size_t function, uint64_t place);
