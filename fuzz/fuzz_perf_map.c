@@ -1,6 +1,6 @@
 /*
- * Gives arbitrary maps of generated code to their reader: a byte for how many addresses, the addresses, then the
- * map. Names must be within a line of the map, and an address must have the name that it has alone.
+ * Gives arbitrary maps of generated code to their reader: a byte with the number of addresses, these, then the map.
+ * Names must be within a line of the map, and an address must have the name that it has alone.
  * SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>

@@ -639,6 +639,14 @@ struct hp_wait {
     char what[40]; /* the file, socket, pipe or child, if known: its end, if too long; zero-padded */
 };
 
+/* Why no observer looked at a process. */
+enum hp_unwatched {
+    HP_UNWATCHED_UNKNOWN,
+    HP_UNWATCHED_BRIEF,  /* it ended, or executed another program, before it was looked at */
+    HP_UNWATCHED_MANY,   /* too many processes at a time */
+    HP_UNWATCHED_ANOTHER /* another observer has it, or it is in another pid namespace */
+};
+
 /*
  * Written by an observer outside the process (`hotpath run`), or by a library thread; one of them at a time. The
  * space is made when the session begins, since an observer cannot allocate in it. Followed by hp_wait[capacity].
@@ -654,7 +662,7 @@ struct hp_waits {
     uint64_t watcher_ns;  /* CPU time of the observer */
     uint64_t latest_ns;   /* when the process was last seen alive, by CLOCK_MONOTONIC */
     uint32_t unwatched;   /* maximum number of threads without an entry at one time; 1 for a process without one */
-    uint32_t reserved;
+    uint32_t why;         /* enum hp_unwatched; counts if there are no probes */
 };
 
 /* --- what threads used, with or without zones */

@@ -149,11 +149,11 @@ struct hp_function_profile {
     uint64_t waited_ns, idle_ns;                /* of all threads that were found waiting */
     struct hp_found_heap heap;                  /* of all stacks */
     struct hp_stack_counts counts;
+    struct hp_nameless nameless;
     struct hp_found_node *nodes; /* without those that neither ran nor waited, such as of the heap */
     size_t node_count;
     struct hp_found_process *processes;
     size_t process_count;
-    struct hp_nameless nameless;
     char *shown_names; /* of all functions: their memory */
 };
 

@@ -303,6 +303,33 @@ static bool make_room(struct gathering *gathering, struct hp_thread_list *lists)
     return gathering->usage->all != NULL;
 }
 
+static uint64_t own_cpu_ns(const struct hp_snapshot *session)
+{
+    uint64_t kernel_ns;
+    return hp_less(used_by_process(session, &kernel_ns), session->header.cpu_start_ns);
+}
+
+static uint64_t seen_cpu_ns(const struct hp_snapshot *session)
+{
+    struct hp_walk walk = {0};
+    struct hp_thread_usage_row row;
+    uint64_t ns = 0;
+    while (hp_snapshot_next_thread_usage(session, &walk, &row))
+        ns += row.lived_ns > 0 ? row.user_ns + row.kernel_ns : 0;
+    return ns;
+}
+
+/* Rows are read at other times than the clock of the process, which may be the earlier one. */
+static void add_cpu(struct gathering *gathering)
+{
+    const struct hp_run *run = gathering->profile->run;
+    for (size_t at = 0; at < run->count; at++) {
+        const uint64_t cpu_ns = own_cpu_ns(run->sessions[at]);
+        gathering->usage->cpu_ns += cpu_ns;
+        gathering->usage->unseen_cpu_ns += hp_less(cpu_ns, seen_cpu_ns(run->sessions[at]));
+    }
+}
+
 const struct hp_run_thread_usage *hp_thread_usage_of_run(struct hp_arena *arena, const struct hp_profile *profile)
 {
     struct hp_run_thread_usage *usage = hp_arena_take(arena, sizeof *usage);
@@ -316,6 +343,7 @@ const struct hp_run_thread_usage *hp_thread_usage_of_run(struct hp_arena *arena,
         if (!(is_watched ? add_watched(&gathering, &sums) : add_unwatched(&gathering, &lists[gathering.session])))
             return NULL;
     }
+    add_cpu(&gathering);
     usage->has_allocs = hp_run_has_allocs(profile->run);
     hp_sort(usage->all, usage->count, compare_members);
     return usage;

@@ -39,6 +39,8 @@ struct hp_run_thread_usage {
     uint64_t rss_bytes;      /* of all live processes */
     uint64_t rss_peak_bytes; /* the highest of one process */
     bool has_allocs;
+    /* CPU time of all processes, and the part of it in processes and threads whose waits were not seen. */
+    uint64_t cpu_ns, unseen_cpu_ns;
 };
 
 /* NULL: no memory. */

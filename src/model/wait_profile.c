@@ -359,6 +359,24 @@ const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct 
     return gathering.waits;
 }
 
+const char *hp_wait_unwatched_reason(const struct hp_snapshot *session)
+{
+    static const char *const reasons[] = {
+        [HP_UNWATCHED_BRIEF] = "it ended, or executed another program, before it was looked at",
+        [HP_UNWATCHED_MANY] = "too many processes ran at the same time",
+        [HP_UNWATCHED_ANOTHER] = "something else observes it, or it is in another pid namespace",
+    };
+    struct hp_waits waits = {0};
+    const bool has_observer = hp_snapshot_waits(session, &waits);
+    if (session->header.brief > 0)
+        return reasons[HP_UNWATCHED_BRIEF];
+    if (session->header.outside != 0)
+        return "it has no session of its own";
+    if ((has_observer && waits.probes > 0) || waits.why >= sizeof reasons / sizeof reasons[0])
+        return NULL;
+    return reasons[waits.why];
+}
+
 uint64_t hp_wait_idle_ns(const struct hp_wait_sums *wait)
 {
     switch (hp_wait_idleness(wait->cause)) {

@@ -50,6 +50,12 @@ const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct 
 /* Whether a session of the run was watched. */
 bool hp_run_has_waits(const struct hp_run *run);
 
+/*
+ * Why the waits of a process are not known: its session's, or that of the program it executed then; NULL: they are,
+ * or none were to be watched, or it may still be looked at.
+ */
+const char *hp_wait_unwatched_reason(const struct hp_snapshot *session);
+
 /* The site of the node in a wait of a session; NULL for roots, and for threads without a node. */
 const struct hp_site_sums *hp_wait_site(const struct hp_profile *profile, uint32_t session, uint32_t node);
 

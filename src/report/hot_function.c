@@ -33,7 +33,7 @@ static const struct hp_found_function *function_of(const struct hp_hot_stacks *s
     return &stacks->profile->all[frame];
 }
 
-/* ------------------------------------------------------------------------------------------- cleaning the stacks */
+/* ------------------------------------------------------------------------------------------ cleaning the stacks */
 
 static int by_library(const void *a, const void *b)
 {
@@ -229,7 +229,7 @@ bool hp_hot_stacks_make(struct hp_hot_stacks *stacks, struct hp_arena *arena,
     return add_totals(stacks, is_of_program, context);
 }
 
-/* ----------------------------------------------------------------------------------------------------- questions */
+/* ---------------------------------------------------------------------------------------------------- questions */
 
 static double part(const struct hp_hot_stacks *stacks, uint64_t ns)
 {
@@ -373,7 +373,7 @@ static uint32_t deepest_of(const struct hp_hot_stacks *stacks, uint32_t frame)
     return frame;
 }
 
-/* --------------------------------------------------------------------------------------------------------- names */
+/* -------------------------------------------------------------------------------------------------------- names */
 
 void hp_hot_put_library(struct hp_text *line, const char *library)
 {
@@ -460,7 +460,7 @@ static void put_frame(struct hp_text *line, const struct hp_hot_stacks *stacks, 
     hp_hot_put_library(line, function->library);
 }
 
-/* --------------------------------------------------------------------------------------------------- the clauses */
+/* -------------------------------------------------------------------------------------------------- the clauses */
 
 /* What is being said. */
 struct saying {
@@ -623,7 +623,7 @@ static bool put_own_clause(const struct saying *saying, uint32_t hot)
     return true;
 }
 
-/* --------------------------------------------------------------------------------------------- time that fans out */
+/* ------------------------------------------------------------------------------------------- time that fans out */
 
 /* Time of the frames of a role itself. */
 static uint64_t own_of_role(const struct hp_hot_stacks *stacks, enum hp_function_role role)
@@ -863,7 +863,7 @@ static void put_spread(const struct saying *saying, uint32_t hot)
     put_libraries(saying);
 }
 
-/* -------------------------------------------------------------------------------------------------- interpreters */
+/* ------------------------------------------------------------------------------------------------- interpreters */
 
 /* Programs that run code of others: their own functions say little about it. */
 static const struct interpreter {

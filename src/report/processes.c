@@ -20,9 +20,11 @@
 #include "task_profile.h"
 #include "text.h"
 #include "utf8.h"
+#include "wait_profile.h"
 
 #define COMMAND_COLUMNS 80u /* of the command in the name; its own column has all of it */
 #define MOST_SINGLE 100u    /* up to this many processes, one row each; beyond, one row per program */
+#define UNWATCHED_PART 10u  /* of the CPU time: processes with less are not worth a note */
 #define MOST_REASONS 4u     /* listed below the table; a column has all of them */
 
 /* A program of a process, or of all processes that ran it. */
@@ -132,6 +134,10 @@ static void fields(struct hp_fields *to, void *of, const void *entry)
         "Number of processes in the row. One that executes another program counts in the row of its last one.");
     HP_FIELD(to, reason_of(process->snapshot), "reason", "Reason", TEXT, HP_COLUMN_MAYBE,
              "Why it could not be followed; null: it was followed.");
+    HP_FIELD(
+        to, hp_wait_unwatched_reason(process->snapshot), "unwatched", "Unwatched", TEXT, HP_COLUMN_MAYBE,
+        "Why it is not known what it waited for; null: it is known, or was not to be. For several processes, of "
+        "the first.");
     HP_FIELD(to, hp_share_scaled_name(process->is_scaled, false), "scaled", "Scaled", TEXT, 0, HP_ABOUT_SCALED,
              .words = HP_SCALED_WORDS);
 }
@@ -250,6 +256,38 @@ static struct process **rank(struct view *view, size_t *ret_count)
 
 /* ------------------------------------------------------------------------------------------------------ notes */
 
+/* "1234 sed: its waits are not known: it ended before it was looked at" */
+static const char *explain_unwatched(struct hp_arena *arena, const struct process *process)
+{
+    char bytes[600];
+    struct hp_text text;
+    const char *name = name_process(arena, process);
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_format(&text, "%s: what it waited for is not known: %s", name != NULL ? name : "",
+                   hp_wait_unwatched_reason(process->snapshot));
+    return hp_arena_copy(arena, bytes, text.length);
+}
+
+/* Those that matter. */
+static void note_unwatched(const struct hotpath_results *results, struct hotpath_section *section,
+                           struct process **order, size_t count)
+{
+    uint64_t cpu_ns = 0;
+    size_t named = 0;
+    for (size_t at = 0; at < count; at++)
+        cpu_ns += order[at]->cpu_ns;
+    for (size_t at = 0; at < count && named < MOST_REASONS; at++) {
+        const struct process *process = order[at];
+        if (process->cpu_ns <= cpu_ns / UNWATCHED_PART || process->snapshot->header.outside != 0 ||
+            hp_wait_unwatched_reason(process->snapshot) == NULL)
+            continue;
+        const char *note = explain_unwatched(results->model->arena, process);
+        if (note != NULL)
+            hp_section_note(section, note);
+        named++;
+    }
+}
+
 /* "1234 /bin/busybox could not be followed: it is linked statically" */
 static const char *explain(struct hp_arena *arena, const struct process *process)
 {
@@ -282,6 +320,7 @@ static void add_notes(const struct hotpath_results *results, struct hotpath_sect
         named += note != NULL;
         outside++;
     }
+    note_unwatched(results, section, order, count);
     if (outside > named)
         hp_section_note(section, "more processes could not be followed; see the column 'reason'");
     if (has_sums && has_others)

@@ -67,7 +67,7 @@ static void put_text(const struct sentence *sentence, const char *text)
     hp_utf8_put_safe(sentence->line, text, strlen(text));
 }
 
-/* ------------------------------------------------------------------------------------------------------- waiters */
+/* ------------------------------------------------------------------------------------------------------ waiters */
 
 /* The function that waits longest for a cause, and what for. */
 struct waiter {
@@ -158,7 +158,7 @@ static void put_detail(const struct sentence *sentence, const char *before, cons
     hp_utf8_put_safe(sentence->line, begin, (size_t)(end - begin));
 }
 
-/* -------------------------------------------------------------------------------------------- program and function */
+/* ----------------------------------------------------------------------------------------- program and function */
 
 static bool is_of_all(const void *context, uint32_t process)
 {
@@ -315,7 +315,7 @@ static void put_sharers(struct sentence *sentence)
     hp_hot_function_put(sentence->line, &stacks, " of its CPU time", &sentence->hot);
 }
 
-/* ------------------------------------------------------------------------------------------------------ the rules */
+/* ---------------------------------------------------------------------------------------------------- the rules */
 
 static const struct hp_thread_usage_member *next_waiter(const struct sentence *sentence, size_t *at)
 {
@@ -667,7 +667,7 @@ static bool put_starts(struct sentence *sentence)
     return true;
 }
 
-/* ------------------------------------------------------------------------------------------------ the last rule: CPU */
+/* ------------------------------------------------------------------------------------------- the last rule: CPU */
 
 /* "CPU-bound on one CPU" */
 static void put_state(const struct sentence *sentence)
@@ -751,7 +751,7 @@ static bool put_cpu(struct sentence *sentence)
     return true;
 }
 
-/* ----------------------------------------------------------------------------------------------------- next step */
+/* ---------------------------------------------------------------------------------------------------- next step */
 
 static void put_next_step(const struct sentence *sentence)
 {

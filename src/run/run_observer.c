@@ -88,6 +88,7 @@ static const struct hp_wait_listener wait_stacks = {.take = take, .keep = keep, 
 #define MOST_PROCESSES 128u /* at a time; further ones wait for a free place */
 #define MOST_FILES 256u     /* /proc files kept open */
 #define SCAN_NS UINT64_C(100000000)
+#define TICK_NS UINT64_C(10000000) /* the longest of any kernel */
 #define PATIENCE_NS 200000000L
 #define PAGE UINT64_C(4096)
 
@@ -124,6 +125,7 @@ static struct {
     struct names known;
     struct timespec changed; /* mtime of the folder at the last scan */
     uint64_t scanned_ns;
+    bool is_recent;       /* it had changed just before that */
     bool is_unready;      /* a file was there that is not a session yet */
     uint64_t confinement; /* of this process */
     uint32_t pid_namespace;
@@ -212,10 +214,22 @@ static void give_space_back(int fd)
         fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, status.st_size - from);
 }
 
+/* Tells reports why a session has no waits. */
+static void note_unwatched(int fd, uint32_t waits, enum hp_unwatched reason)
+{
+    const uint32_t why = reason, at = waits + (uint32_t)offsetof(struct hp_waits, why);
+    uint32_t before;
+    if (waits % 8 == 0 && waits >= HP_HEADER_BYTES && at > waits &&
+        pread(fd, &before, sizeof before, (off_t)at) == (ssize_t)sizeof before && before == 0)
+        write_at(fd, at, &why, sizeof why);
+}
+
 static void end_process(size_t at)
 {
     struct process *process = watcher.processes[at];
     hp_proc_sampler_end(&process->watch);
+    if (process->watch.sums.probes == 0)
+        note_unwatched(process->fd, process->watch.at, HP_UNWATCHED_BRIEF);
     hp_axis_feed_end(&process->axis, &process->watch);
     give_space_back(process->fd);
     close(process->fd);
@@ -284,13 +298,14 @@ static void begin_process(int fd, const struct hp_header *header, const char *na
         (int)sizeof process->axis.path)
         process->axis.path[0] = '\0';
     /* In this order: if the process executes another program in between, that is noticed later. */
-    if (hp_proc_sampler_begin(&process->watch, &target) &&
-        (header->pid == watcher.settings.attached || hp_session_is_in_memory(header->pid, name))) {
+    const bool is_begun = hp_proc_sampler_begin(&process->watch, &target);
+    if (is_begun && (header->pid == watcher.settings.attached || hp_session_is_in_memory(header->pid, name))) {
         end_earlier(header->pid);
         hp_wait_source_meet(header->pid);
         watcher.processes[watcher.count++] = process;
         return;
     }
+    note_unwatched(fd, header->waits, is_begun ? HP_UNWATCHED_BRIEF : HP_UNWATCHED_ANOTHER);
     close(fd);
     free(process);
 }
@@ -301,6 +316,7 @@ static void leave_unwatched(int fd, const struct hp_header *header)
     const uint32_t one = 1, offset = header->waits + (uint32_t)offsetof(struct hp_waits, unwatched);
     if (header->waits % 8 == 0 && header->waits >= HP_HEADER_BYTES && offset > header->waits)
         write_at(fd, offset, &one, sizeof one);
+    note_unwatched(fd, header->waits, HP_UNWATCHED_MANY);
     close(fd);
 }
 
@@ -356,11 +372,20 @@ static void visit_file(const char *name, void *context)
         begin_process(fd, &header, name);
         return;
     }
-    if (is_session)
+    if (is_session) {
+        note_unwatched(fd, header.waits, HP_UNWATCHED_BRIEF);
         give_space_back(fd);
+    }
     close(fd);
     if (is_session && is_over(&header))
         hp_lender_settle(name);
+}
+
+/* File systems count time in ticks: what comes in the same tick as the last change does not show. */
+static bool is_recent(const struct timespec *changed)
+{
+    const uint64_t ns = (uint64_t)changed->tv_sec * 1000000000u + (uint64_t)changed->tv_nsec;
+    return hp_clock_wall_ns() < ns + TICK_NS;
 }
 
 /* Looks for new sessions, where there may be some. */
@@ -372,9 +397,10 @@ static void scan(void)
         return;
     const bool is_same =
         status.st_mtim.tv_sec == watcher.changed.tv_sec && status.st_mtim.tv_nsec == watcher.changed.tv_nsec;
-    if (is_same && !watcher.is_unready && now - watcher.scanned_ns < SCAN_NS)
+    if (is_same && !watcher.is_unready && !watcher.is_recent && now - watcher.scanned_ns < SCAN_NS)
         return;
     watcher.changed = status.st_mtim;
+    watcher.is_recent = is_recent(&status.st_mtim);
     watcher.scanned_ns = now;
     watcher.is_unready = false;
     int folder = open(watcher.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

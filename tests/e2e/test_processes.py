@@ -89,6 +89,23 @@ def test_forked_children_without_zones(cli):
     assert done.report.lost == {}
 
 
+def test_program_after_exec_is_watched(cli):
+    """Both sessions look alive, and the earlier one may be found last."""
+    done = cli.run("sh", "-c", f"exec {KIN} burn 300")
+    row, = rows(done, KIN)
+    threads = [thread for thread in done.report.rows("threads") if thread.pid == row.pid and thread.lived_ns]
+    assert row.unwatched is None and sum(thread.cpu_ns for thread in threads) >= 150 * MS
+
+
+def test_time_in_which_anything_worked(cli):
+    """A shell sleeps, two processes work at the same time, and it sleeps again."""
+    done = cli.run("sh", "-c", f"sleep 0.3; {KIN} burn 200 & {KIN} burn 200; wait; sleep 0.3")
+    work = done.report.values["work"]
+    assert work["idle_ns"] >= 500 * MS and 200 * MS <= work["worked_ns"] + 20 * MS
+    assert work["covered_ns"] == sum(work[part] for part in ("worked_ns", "blocked_ns", "socket_ns", "idle_ns"))
+    assert between(work["covered_ns"] * 0.9, done.report.values["elapsed_ns"], work["covered_ns"] * 1.1)
+
+
 SHIMS = {
     "shell": ["sh", "-c", "{0} burn 100; {0} burn 100"],
     "shell that becomes it": ["sh", "-c", "{0} burn 100; exec {0} burn 100"],

@@ -295,7 +295,7 @@ static void clicks_select(void **state)
 static const struct hp_named_stacks *example_stacks(void)
 {
     static char texts[] = "\0test\0main\0hot\0other";
-    static struct hp_named_image image = {texts + 1, texts};
+    static struct hp_named_image image = {texts + 1, texts, texts};
     static struct hp_named_function functions[] = {
         {texts + 6, texts, 0}, {texts + 11, texts, 0}, {texts + 15, texts, 0}};
     static struct hp_named_frame frames[] = {{0, 0}, {1, 0}, {2, 0}};

@@ -26,7 +26,7 @@
  *        │ work:25 ─ leaf          20 ms in leaf, 5 ms in work
  *        └ work:25 with tail inlined   40 ms in tail
  */
-static struct hp_named_image images[] = {{"/usr/bin/prog", "0123ab"}, {"/usr/lib/libx.so.1", ""}};
+static struct hp_named_image images[] = {{"/usr/bin/prog", "0123ab", ""}, {"/usr/lib/libx.so.1", "", ""}};
 static struct hp_named_function functions[] = {
     {"main", "main.c", 0}, {"work", "work.c", 0}, {"leaf", "", 1}, {"tail", "work.c", 0}};
 static struct hp_named_frame frames[] = {{0, 10}, {1, 20}, {2, 0}, {1, 25}, {3, 33}, {1, 25}};
@@ -193,7 +193,7 @@ static void two_runs_are_compared(void **state)
 {
     (void)state;
     struct hp_weighted weighted = {.is_compared = true, .is_before = true};
-    static struct hp_named_image moved[] = {{"/elsewhere/prog", ""}, {"/usr/lib/libx.so.1", ""}};
+    static struct hp_named_image moved[] = {{"/elsewhere/prog", "", ""}, {"/usr/lib/libx.so.1", "", ""}};
     struct hp_named_stacks other = example;
     other.images = moved;
     assert_true(hp_stack_weights_add(&weighted, &other));

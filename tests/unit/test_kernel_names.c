@@ -1,6 +1,4 @@
-/*
- * The functions of the kernel, from files like /proc/kallsyms, and stacks with them. SPDX-License-Identifier: MIT
- */
+/* Functions of the kernel, from files like /proc/kallsyms, and stacks with them. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

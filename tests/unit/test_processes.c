@@ -189,6 +189,46 @@ static void processes_without_a_session_are_named(void **state)
     assert_float_equal(cell_of(processes, row, "cpu_ns").number, 5000, 0.001);
 }
 
+/* Named below the table if it used much CPU time. */
+static void processes_that_were_not_watched_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t why, probes;
+        uint64_t cpu_ns;
+        const char *reason;
+    } all[] = {{HP_UNWATCHED_UNKNOWN, 3, 9000, NULL},
+               {HP_UNWATCHED_MANY, 3, 9000, NULL}, /* found a place later */
+               {HP_UNWATCHED_BRIEF, 0, 8000, "it ended, or executed another program, before it was looked at"},
+               {HP_UNWATCHED_MANY, 0, 100, "too many processes ran at the same time"},
+               {77, 0, 100, NULL}};
+    for (uint32_t at = 0; at < sizeof all / sizeof all[0]; at++) {
+        struct session_builder *each = at == 0 ? &builder : fixture_add_session();
+        struct hp_waits *waits = builder_waits(each, 2);
+        struct hp_header *header = builder_header(each);
+        waits->probes = all[at].probes;
+        waits->why = all[at].why;
+        header->pid = 100 + at;
+        header->command = builder_text(each, "tool");
+        header->features |= HP_FEATURE_CPU;
+        header->cpu_latest_ns = header->cpu_start_ns + all[at].cpu_ns;
+    }
+    fixture_build();
+    const hotpath_section *processes = section_named("processes");
+    for (size_t row = 0; row < sizeof all / sizeof all[0]; row++) {
+        const struct hotpath_cell reason = cell_of(processes, row, "unwatched");
+        const char *expected = all[cell_of(processes, row, "pid").count - 100].reason;
+        if (expected == NULL)
+            assert_false(reason.has_value);
+        else
+            assert_string_equal(reason.text, expected);
+    }
+    assert_true(has_note("processes", "102 tool: what it waited for is not known: it ended, or executed another "
+                                      "program, before it was looked at"));
+    assert_false(has_note("processes", "103 tool: what it waited for is not known: too many processes ran at the "
+                                       "same time"));
+}
+
 static void very_many_processes_share_a_row_per_program(void **state)
 {
     (void)state;
@@ -232,6 +272,7 @@ int main(void)
         TEST(process_that_execs_is_one_row),
         TEST(two_versions_in_a_process_are_noticed),
         TEST(processes_without_a_session_are_named),
+        TEST(processes_that_were_not_watched_are_named),
         TEST(very_many_processes_share_a_row_per_program),
         TEST(long_commands_are_shortened_in_names_only),
     };

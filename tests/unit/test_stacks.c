@@ -60,7 +60,7 @@ static void many_stacks(void **state)
  *        │      └ work ─ leaf   20 ms in leaf, 5 ms in the inner work
  *        └ tail, inlined into work   40 ms in tail
  */
-static struct hp_named_image images[] = {{"/usr/bin/prog", "0123ab"}, {"/usr/lib/libx.so.1", ""}};
+static struct hp_named_image images[] = {{"/usr/bin/prog", "0123ab", ""}, {"/usr/lib/libx.so.1", "", ""}};
 static struct hp_named_function functions[] = {{"main", "main.c", 0},
                                                {"work", "work.c", 0},
                                                {"leaf", "", 1},
@@ -114,7 +114,7 @@ static struct hp_named_stacks example(void)
                              &functions[0].name, &functions[0].file,  &functions[1].name, &functions[1].file,
                              &functions[2].name, &functions[2].file,  &functions[3].name, &functions[3].file,
                              &functions[4].name, &functions[4].file,  &zones[0].name,     &zones[1].name,
-                             &programs[0].name,  &programs[0].file};
+                             &programs[0].name,  &programs[0].file,   &images[0].package, &images[1].package};
     static bool is_done;
     for (size_t at = 0; at < sizeof places / sizeof places[0]; at++) {
         const size_t length = strlen(*places[at]);

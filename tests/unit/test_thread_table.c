@@ -93,6 +93,30 @@ static void a_thread_that_lives(void **state)
     assert_string_equal(threads()->summary, "1 thread running, 4 at peak; memory in use: 3.0 MB, at most 5.0 MB");
 }
 
+static uint64_t total(const char *key)
+{
+    for (size_t at = 0; at < threads()->total_count; at++)
+        if (strcmp(threads()->totals[at].key, key) == 0)
+            return threads()->totals[at].cell.count;
+    fail_msg("no %s", key);
+    return 0;
+}
+
+/* A watched process used 50 ms, 40 of them in the thread that was seen, and one that was not watched used 7. */
+static void cpu_time_without_waits_is_told(void **state)
+{
+    (void)state;
+    builder_thread_usage(&builder, 4);
+    build_worker();
+    builder_header(&builder)->cpu_start_ns = 2 * MS;
+    builder_header(&builder)->cpu_latest_ns = 52 * MS;
+    struct session_builder *second = fixture_add_session();
+    builder_header(second)->cpu_latest_ns = 7 * MS;
+    build_at(false);
+    assert_int_equal(total("cpu_ns"), 57 * MS);
+    assert_int_equal(total("unseen_cpu_ns"), 17 * MS);
+}
+
 /* The exit record overrides the last sample. */
 static void a_thread_that_has_ended(void **state)
 {
@@ -238,6 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_thread_that_lives, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_thread_that_has_ended, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(cpu_time_without_waits_is_told, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(causes_of_waiting_per_thread, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(record_reused_by_another_thread, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(row_for_unlisted_threads, fixture_set_up, fixture_tear_down),

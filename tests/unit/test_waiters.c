@@ -14,7 +14,7 @@
 #define PLACE(cause, text) ((uint64_t)(cause) << 32 | (text))
 enum { PIPE = 7, DISK = 5, SLEEP = 3, OTHER = 0 };
 
-static struct hp_named_image images[] = {{"/usr/bin/prog", ""}, {"/lib/x86_64-linux-gnu/libc.so.6", ""}};
+static struct hp_named_image images[] = {{"/usr/bin/prog", "", ""}, {"/lib/x86_64-linux-gnu/libc.so.6", "", ""}};
 
 enum {
     MAIN,

@@ -23,10 +23,10 @@ struct hp_stacks {
     struct hp_text_cache wait_texts;           /* what they wait for, by the places of nodes */
     struct hp_pair_table zones;                /* by session (event_queue.h) and site, plus 1 */
     struct hp_zone_shares shares;              /* of the tree, by these */
+    struct hp_perf_maps maps;                  /* names of code in no file */
+    const struct hp_kernel_names *kernel;      /* while it is named; NULL: functions of the kernel have no names */
     const struct hp_process_program *programs; /* by number: the upper half of a process's place has it, plus 1 */
     size_t program_count;
-    struct hp_perf_maps maps;             /* names of code in no file */
-    const struct hp_kernel_names *kernel; /* while it is named; NULL: functions of the kernel have no names */
 };
 
 /* Whether processes sample themselves. */

@@ -99,8 +99,8 @@ static void begin_task(struct hp_space_table *table, const struct hp_event *even
         return;
     }
     process->threads = 1;
-    process->node = process->program = 0;
     process->parent = event->parent_pid;
+    process->node = process->program = 0;
     const struct hp_process_space *parent = *place_of(table, event->parent_pid);
     hp_space_free(&process->space);
     if (parent == NULL)
@@ -127,10 +127,10 @@ static void execute(struct hp_space_table *table, const struct hp_event *event)
         return;
     hp_space_free(&process->space);
     process->read_ns = 0;
+    process->parent = 0;
     struct hp_process_program *program = new_program(table, process);
     if (program != NULL)
         set_comm(program, event->path);
-    process->parent = 0;
 }
 
 static void map_all_again(struct hp_space_table *table, struct hp_image_set *images, const struct hp_event *event)

@@ -17,7 +17,7 @@ bool hp_kernel_names_pay(const struct hp_stacks *stacks);
 
 /*
  * The function of the kernel that a node of HP_STACK_KERNEL_CODE stands for, HP_NO_KERNEL_FUNCTION: none; and why
- * the thread entered the kernel there, as a place of HP_STACK_KERNEL, if the one of its caller does not say it.
+ * the thread entered the kernel by it, as a place of HP_STACK_KERNEL, where `place` does not say it.
  */
 size_t hp_kernel_function_of(const struct hp_stacks *stacks, const struct hp_stack_node *node);
 uint64_t hp_kernel_reason(const struct hp_kernel_names *names, size_t function, uint64_t place);

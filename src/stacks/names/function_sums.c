@@ -666,6 +666,119 @@ static bool show_names(struct walk *walk, struct hp_function_profile *profile)
     return true;
 }
 
+/* ------------------------------------------------------------------------------------------------ without names */
+
+/* Programs that generate code, by a file that they have mapped, and what makes them name it in a perf map. */
+static const struct generator {
+    const char *file, *name, *option;
+} generators[] = {
+    {"libjvm.so", "java", "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit -XX:+PreserveFramePointer"},
+    {"libcoreclr.so", ".NET", "DOTNET_PerfMapEnabled=1"},
+    {"libluajit", "LuaJIT", NULL},
+    {"luajit", "LuaJIT", NULL},
+    {"node", "node", "--perf-basic-prof"},
+    {"php", "php", "-d opcache.jit_debug=16"},
+};
+#define GENERATORS (sizeof generators / sizeof generators[0])
+
+/* The generator that has this file, plus 1; 0: none. */
+static size_t generator_of(const char *path)
+{
+    for (size_t at = 0; at < GENERATORS; at++)
+        if (hp_text_begins(hp_text_base_name(path), generators[at].file))
+            return at + 1;
+    return 0;
+}
+
+/* By node, of a process: its program. Files of its stacks say which. */
+struct generating {
+    const struct hp_named_stacks *stacks;
+    uint32_t *process;       /* by node: the node of its process */
+    unsigned char *of_image; /* by image: its generator */
+    unsigned char *program;  /* by node of a process: its generator */
+};
+
+static bool is_generated(const struct hp_named_stacks *stacks, const struct hp_named_node *node)
+{
+    return node->image == HP_STACK_NO_IMAGE && node->frame_count > 0 &&
+           stacks->functions[stacks->frames[node->first_frame].function].image == HP_STACK_NO_IMAGE;
+}
+
+static void find_programs(struct generating *generating)
+{
+    const struct hp_named_stacks *stacks = generating->stacks;
+    for (size_t at = 0; at < stacks->image_count; at++)
+        generating->of_image[at] = (unsigned char)generator_of(stacks->images[at].path);
+    for (uint32_t at = 1; at < stacks->node_count; at++) {
+        const struct hp_named_node *node = &stacks->nodes[at];
+        generating->process[at] = node->image == HP_STACK_PROCESS ? at : generating->process[node->parent];
+        if (node->image < stacks->image_count && generating->of_image[node->image] != 0)
+            generating->program[generating->process[at]] = generating->of_image[node->image];
+    }
+}
+
+static void find_generator(const struct generating *generating, struct hp_nameless *nameless)
+{
+    const struct hp_named_stacks *stacks = generating->stacks;
+    uint64_t ns[GENERATORS + 1] = {0};
+    size_t most = 0;
+    for (size_t at = 1; at < stacks->node_count; at++)
+        if (is_generated(stacks, &stacks->nodes[at]))
+            ns[generating->program[generating->process[at]]] +=
+                stacks->nodes[at].weight[HP_STACK_USER_NS] + stacks->nodes[at].weight[HP_STACK_KERNEL_NS];
+    for (size_t at = 1; at <= GENERATORS; at++)
+        most = ns[at] > (most > 0 ? ns[most] : 0) ? at : most;
+    if (most == 0)
+        return;
+    nameless->generator = generators[most - 1].name;
+    nameless->map_option = generators[most - 1].option;
+    nameless->generated_ns = ns[most];
+}
+
+/* The file with the most time in functions without a name. */
+static bool find_nameless_library(const struct walk *walk, struct hp_nameless *nameless)
+{
+    const struct hp_named_stacks *stacks = walk->stacks;
+    uint64_t *ns = calloc(stacks->image_count + 1, sizeof *ns);
+    if (ns == NULL)
+        return false;
+    for (size_t at = 0; at < stacks->function_count; at++) {
+        const struct hp_named_function *function = &stacks->functions[at];
+        if (function->image >= stacks->image_count ||
+            !hp_is_nameless(function->name, stacks->images[function->image].path))
+            continue;
+        const struct hp_named_image *image = &stacks->images[function->image];
+        ns[function->image] += walk->functions[at].user_ns + walk->functions[at].kernel_ns;
+        if (ns[function->image] <= nameless->library_ns)
+            continue;
+        nameless->library = hp_text_base_name(image->path);
+        nameless->library_ns = ns[function->image];
+        nameless->debug_package = image->package != NULL && image->package[0] != '\0' ? image->package : NULL;
+    }
+    free(ns);
+    return true;
+}
+
+static bool find_nameless(const struct walk *walk, struct hp_nameless *nameless)
+{
+    const struct hp_named_stacks *stacks = walk->stacks;
+    struct generating generating = {.stacks = stacks,
+                                    .process = calloc(stacks->node_count + 1, sizeof *generating.process),
+                                    .of_image = calloc(stacks->image_count + 1, 1),
+                                    .program = calloc(stacks->node_count + 1, 1)};
+    const bool has_memory = generating.process != NULL && generating.of_image != NULL && generating.program != NULL;
+    if (has_memory) {
+        find_programs(&generating);
+        find_generator(&generating, nameless);
+    }
+    free(generating.process);
+    free(generating.of_image);
+    free(generating.program);
+    return has_memory && find_nameless_library(walk, nameless);
+}
+
+/* ------------------------------------------------------------------------------------------------ all functions */
+
 bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_function_profile *ret_profile)
 {
     struct walk walk = {.stacks = stacks};
@@ -678,7 +791,8 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
     const bool has_tree = begin_tree(&walk, ret_profile);
     if (has_tree)
         walk_through(&walk);
-    if (!has_tree || !waiting_sums_add(stacks, walk.functions, ret_profile) ||
+    if (!has_tree || !find_nameless(&walk, &ret_profile->nameless) ||
+        !waiting_sums_add(stacks, walk.functions, ret_profile) ||
         !zone_sums_add(stacks, walk.functions, ret_profile)) {
         hp_function_sums_free(ret_profile);
         end(&walk);

@@ -1,11 +1,15 @@
 /* Names stacks, as the program would have them without hotpath. SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* O_PATH */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector.h"
+#include "debug_package.h"
 #include "elf_file.h"
 #include "fileless_code.h"
+#include "files.h"
 #include "function_role.h"
 #include "growing_array.h"
 #include "hash_index.h"
@@ -304,6 +308,7 @@ static void settle_texts(struct hp_named_stacks *named)
     for (size_t at = 0; at < named->image_count; at++) {
         named->images[at].path = text_at(named, named->images[at].path);
         named->images[at].build_id = text_at(named, named->images[at].build_id);
+        named->images[at].package = text_at(named, named->images[at].package);
     }
     for (size_t at = 0; at < named->function_count; at++) {
         named->functions[at].name = text_at(named, named->functions[at].name);
@@ -484,7 +489,8 @@ static bool name_image(struct naming *naming, const struct hp_image *image, stru
 {
     char id[HP_BUILD_ID_TEXT];
     hp_build_id_put(&image->file.build_id, id);
-    return keep_text(naming, image->path, &named->path) && keep_text(naming, id, &named->build_id);
+    return keep_text(naming, image->path, &named->path) && keep_text(naming, id, &named->build_id) &&
+           keep_text(naming, "", &named->package);
 }
 
 /* Of what is in no file, but has functions. */
@@ -496,7 +502,8 @@ static bool add_library(struct naming *naming, bool is_needed, const char *name,
     if (!is_needed)
         return true;
     *ret_image = (uint32_t)named->image_count++;
-    return keep_text(naming, name, &image->path) && keep_text(naming, "", &image->build_id);
+    return keep_text(naming, name, &image->path) && keep_text(naming, "", &image->build_id) &&
+           keep_text(naming, "", &image->package);
 }
 
 static bool name_images(struct naming *naming)
@@ -566,6 +573,61 @@ static bool name_zones(struct naming *naming, const struct hp_zone_namer *namer)
     return is_done;
 }
 
+/* ------------------------------------------------------------------------------------------------- packages */
+
+/* Where much time has no names, the package that has them is worth a search: of the file with the most of it. */
+#define NAMELESS_PART 20u /* one part in this many of all CPU time */
+#define NAMELESS_LEAST_NS UINT64_C(50000000)
+
+/* By image, the CPU time of functions without a name, themselves. Returns all CPU time. */
+static uint64_t sum_nameless(const struct hp_named_stacks *named, uint64_t *nameless_ns)
+{
+    uint64_t all_ns = 0;
+    for (size_t at = 1; at < named->node_count; at++) {
+        const struct hp_named_node *node = &named->nodes[at];
+        const uint64_t ns = node->weight[HP_STACK_USER_NS] + node->weight[HP_STACK_KERNEL_NS];
+        all_ns += ns;
+        if (ns == 0 || node->frame_count == 0)
+            continue;
+        const struct hp_named_function *function = &named->functions[named->frames[node->first_frame].function];
+        if (function->image < named->image_count &&
+            hp_is_nameless(text_at(named, function->name), text_at(named, named->images[function->image].path)))
+            nameless_ns[function->image] += ns;
+    }
+    return all_ns;
+}
+
+/* Whether it is the file that is installed here, and not that of a container. */
+static bool is_installed_here(const struct hp_image *image)
+{
+    const struct hp_file_identity identity = hp_file_identify(image->file.fd);
+    const int here = identity.is_known ? open(image->path, O_PATH | O_CLOEXEC) : -1;
+    const bool is_same = here >= 0 && hp_file_is(here, &identity);
+    if (here >= 0)
+        close(here);
+    return is_same;
+}
+
+static bool name_package(struct naming *naming)
+{
+    struct hp_named_stacks *named = naming->named;
+    const struct hp_image_set *images = &naming->stacks->images;
+    char package[MOST_NAME];
+    uint64_t *nameless_ns = calloc(named->image_count + 1, sizeof *nameless_ns);
+    if (nameless_ns == NULL)
+        return false;
+    const uint64_t all_ns = sum_nameless(named, nameless_ns);
+    size_t most = 0;
+    for (size_t at = 1; at < images->count; at++)
+        most = nameless_ns[at] > nameless_ns[most] ? at : most;
+    const bool pays = nameless_ns[most] >= NAMELESS_LEAST_NS && nameless_ns[most] >= all_ns / NAMELESS_PART;
+    free(nameless_ns);
+    if (!pays || !is_installed_here(images->all[most]) ||
+        !hp_debug_package(HP_DPKG_LISTS, images->all[most]->path, package, sizeof package))
+        return true;
+    return keep_text(naming, package, &named->images[most].package);
+}
+
 /* ------------------------------------------------------------------------------------------------- all */
 
 /*
@@ -611,14 +673,14 @@ static bool name_all(const struct hp_stacks *stacks, const struct hp_zone_namer 
     *ret_named = (struct hp_named_stacks){.counts = stacks->counts};
     choose_lines(&naming);
     const bool is_done = hp_generated_names_make(stacks, &naming.generated) && name_images(&naming) &&
-                         name_nodes(&naming) && name_zones(&naming, namer);
+                         name_nodes(&naming) && name_zones(&naming, namer) && name_package(&naming);
     hp_generated_names_free(&naming.generated);
+    if (is_done)
+        settle_texts(ret_named);
     hp_hash_free(&naming.function_index);
     hp_hash_free(&naming.program_index);
     hp_symbolizer_free(&naming.symbolizer);
-    if (is_done)
-        settle_texts(ret_named);
-    else
+    if (!is_done)
         hp_named_stacks_free(ret_named);
     return is_done;
 }

@@ -17,6 +17,7 @@
 
 struct hp_named_image {
     const char *path, *build_id; /* in hexadecimal; "": none */
+    const char *package;         /* that has its symbols, if much of its time has no names; "" or NULL: unknown */
 };
 
 struct hp_named_function {
@@ -89,6 +90,9 @@ void hp_named_stacks_free(struct hp_named_stacks *named);
  * the run. False: no memory, nothing is changed.
  */
 bool hp_named_stacks_keep(struct hp_named_stacks *named, const uint32_t *pids, size_t count);
+
+/* Whether a function of a file has no name: it is called by its address, "libfoo.so.1+0x1240". */
+bool hp_is_nameless(const char *name, const char *path);
 
 /* --------------------------------------------------------------------------------------------------- processes */
 

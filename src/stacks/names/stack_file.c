@@ -38,7 +38,7 @@ struct file_header {
 
 /* Texts are offsets into the last part of the file; each ends with a zero. */
 struct file_image {
-    uint32_t path, build_id;
+    uint32_t path, build_id, package;
 };
 
 struct file_function {
@@ -49,7 +49,7 @@ struct file_program {
     uint32_t name, file;
 };
 
-_Static_assert(sizeof(struct file_header) == 160 && sizeof(struct file_image) == 8 &&
+_Static_assert(sizeof(struct file_header) == 160 && sizeof(struct file_image) == 12 &&
                    sizeof(struct file_function) == 12 && sizeof(struct file_program) == 8,
                "no gaps");
 _Static_assert(offsetof(struct hp_stack_counts, refused) == sizeof((struct file_header){0}.counts), "all numbers");
@@ -64,11 +64,18 @@ static uint32_t text_of(const struct hp_named_stacks *stacks, const char *text)
     return (uint32_t)(text - stacks->texts);
 }
 
+/* The texts end with a zero. */
+static uint32_t text_or_none(const struct hp_named_stacks *stacks, const char *text)
+{
+    return text != NULL ? text_of(stacks, text) : (uint32_t)(stacks->text_bytes - 1);
+}
+
 static bool write_tables(FILE *file, const struct hp_named_stacks *stacks)
 {
     for (size_t at = 0; at < stacks->image_count; at++) {
         const struct hp_named_image *image = &stacks->images[at];
-        const struct file_image written = {text_of(stacks, image->path), text_of(stacks, image->build_id)};
+        const struct file_image written = {text_of(stacks, image->path), text_of(stacks, image->build_id),
+                                           text_or_none(stacks, image->package)};
         fwrite(&written, sizeof written, 1, file);
     }
     for (size_t at = 0; at < stacks->function_count; at++) {
@@ -246,7 +253,8 @@ static bool settle_names(struct hp_named_stacks *stacks, const struct file_image
 {
     for (size_t at = 0; at < stacks->image_count; at++)
         if (!find_text(stacks, images[at].path, &stacks->images[at].path) ||
-            !find_text(stacks, images[at].build_id, &stacks->images[at].build_id))
+            !find_text(stacks, images[at].build_id, &stacks->images[at].build_id) ||
+            !find_text(stacks, images[at].package, &stacks->images[at].package))
             return false;
     for (size_t at = 0; at < stacks->function_count; at++) {
         struct hp_named_function *function = &stacks->functions[at];

@@ -42,9 +42,7 @@ static double begun_seconds(uint64_t start)
     return now - clock_seconds(CLOCK_BOOTTIME) + (double)start / (double)sysconf(_SC_CLK_TCK);
 }
 
-/*
- * The numbers of a line of /proc/PID/status; returns how many there are, at most two: the first and the last one.
- */
+/* The numbers of a line of /proc/PID/status; returns how many: 2 stands for the first and the last of more. */
 static unsigned numbers_of(const char *status, const char *line, uint32_t *ret_first, uint32_t *ret_last)
 {
     const char *at = strstr(status, line);
