@@ -58,6 +58,8 @@ struct hp_proc_sampler_target {
     uint32_t *files;         /* budget of descriptors that may stay open, counted down; NULL: none */
     const uint32_t *at_work; /* threads of other processes found at work; NULL: none */
     const struct hp_wait_listener *listener; /* NULL: none */
+    hp_find_other_end *other_end;            /* NULL: ends of pipes and sockets are not looked for */
+    void *ends;                              /* its context */
     const struct hp_work_times *work;        /* of the run; NULL: this process is the run */
 };
 
