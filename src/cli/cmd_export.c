@@ -12,7 +12,7 @@
 
 #define NAME(name, about) " " #name
 #define LINE(name, about) "  " #name ": " about "\n"
-#define DIMENSIONS "cpu, waits, zones, zone-cpu, zone-waits, zone-alloc, alloc, alloc-peak, alloc-left"
+#define DIMENSIONS "cpu, wall, waits, zones, zone-cpu, zone-waits, zone-alloc, alloc, alloc-peak, alloc-left"
 
 struct task {
     const struct hp_arguments *arguments;
@@ -48,6 +48,13 @@ static int take_named(struct task *task, const char *name)
 {
     char known[200];
     struct hp_export *export = &task->export;
+    const struct hp_dimension_type *wall = &hp_dimension_types[HP_OF_WALL];
+    if (strcmp(name, wall->key) == 0 && hp_weighted_has(export->weighted, HP_OF_WALL) &&
+        !task->format->is_of_bytes) {
+        export->dimensions[0] = HP_OF_WALL; /* even where it is all CPU time */
+        export->dimension_count = 1;
+        return EXIT_DONE;
+    }
     for (size_t at = 0; at < export->dimension_count; at++)
         if (strcmp(hp_export_type(export, at)->key, name) == 0) {
             export->dimensions[0] = export->dimensions[at];

@@ -134,7 +134,7 @@ void hp_export_take_all(struct hp_export *export, const struct hp_export_format 
 {
     export->dimension_count = 0;
     for (enum hp_dimension at = 0; at < HP_DIMENSIONS; at++)
-        if (hp_weighted_has(export->weighted, at) && can_have(format, at))
+        if (hp_weighted_is_new(export->weighted, at) && can_have(format, at))
             export->dimensions[export->dimension_count++] = at;
 }
 

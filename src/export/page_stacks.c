@@ -93,7 +93,7 @@ bool hp_page_put_stacks(struct hp_json *json, const struct hp_weighted *weighted
     hp_json_key(json, "weights");
     hp_json_begin_array(json);
     for (unsigned at = 0; at < HP_DIMENSIONS && has_memory; at++)
-        if (hp_weighted_has(weighted, (enum hp_dimension)at) || weighted->weights[at].total_before > 0)
+        if (hp_weighted_is_new(weighted, (enum hp_dimension)at) || weighted->weights[at].total_before > 0)
             has_memory = put_weights(json, weighted, (enum hp_dimension)at, compared_with != NULL, &column);
     hp_json_end_array(json);
     hp_json_end_object(json);

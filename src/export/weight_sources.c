@@ -195,6 +195,7 @@ static const struct {
     enum hp_stack_weight count;
 } rows[] = {
     {HP_OF_CPU, {HP_STACK_USER_NS, HP_STACK_KERNEL_NS}, HP_STACK_SAMPLES},
+    {HP_OF_WALL, {HP_STACK_WALL_NS, NO_WEIGHT}, NO_WEIGHT},
     {HP_OF_WAITS, {HP_STACK_WAITED_NS, NO_WEIGHT}, HP_STACK_WAITS},
     {HP_OF_ALLOC, {HP_STACK_ALLOC_BYTES, NO_WEIGHT}, HP_STACK_ALLOC_BLOCKS},
     {HP_OF_ALLOC_PEAK, {HP_STACK_PEAK_BYTES, NO_WEIGHT}, HP_STACK_PEAK_BLOCKS},
@@ -217,16 +218,21 @@ static uint64_t sum_of(const uint64_t *weight, size_t row)
     return weight[rows[row].parts[0]] + (second != NO_WEIGHT ? weight[second] : 0);
 }
 
+static uint64_t count_of(const uint64_t *weight, size_t row)
+{
+    return rows[row].count != NO_WEIGHT ? weight[rows[row].count] : 0;
+}
+
 static void add_weights(struct hp_weighted *weighted, uint32_t place, const uint64_t *weight)
 {
     for (size_t row = 0; row < ROWS; row++)
-        hp_weighted_add(weighted, rows[row].dimension, place, sum_of(weight, row), weight[rows[row].count]);
+        hp_weighted_add(weighted, rows[row].dimension, place, sum_of(weight, row), count_of(weight, row));
 }
 
 static bool has_weight(const uint64_t *weight)
 {
     for (size_t row = 0; row < ROWS; row++)
-        if (sum_of(weight, row) > 0 || weight[rows[row].count] > 0)
+        if (sum_of(weight, row) > 0 || count_of(weight, row) > 0)
             return true;
     return false;
 }
@@ -387,7 +393,7 @@ static void add_shares(struct hp_weighted *weighted, const struct hp_named_stack
         }
         for (size_t row = 0; row < ROWS; row++)
             hp_weighted_share(weighted, rows[row].dimension, node, zone, sum_of(share->weight, row),
-                              share->weight[rows[row].count]);
+                              count_of(share->weight, row));
     }
 }
 

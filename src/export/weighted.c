@@ -9,6 +9,7 @@
 
 const struct hp_dimension_type hp_dimension_types[HP_DIMENSIONS] = {
     [HP_OF_CPU] = {"cpu", "CPU time", HP_WEIGHT_NS, "samples"},
+    [HP_OF_WALL] = {"wall", "Wall-clock share of CPU time", HP_WEIGHT_NS, NULL},
     [HP_OF_WAITS] = {"waits", "Waiting", HP_WEIGHT_NS, "times"},
     [HP_OF_ALLOC] = {"alloc", "Bytes allocated", HP_WEIGHT_BYTES, "alloc-blocks"},
     [HP_OF_ALLOC_PEAK] = {"alloc-peak", "Bytes at the heap's peak", HP_WEIGHT_BYTES, "alloc-peak-blocks"},
@@ -205,6 +206,13 @@ void hp_weighted_share(struct hp_weighted *weighted, enum hp_dimension dimension
 bool hp_weighted_has(const struct hp_weighted *weighted, enum hp_dimension dimension)
 {
     return weighted->weights[dimension].total > 0 || weighted->weights[dimension].total_before > 0;
+}
+
+bool hp_weighted_is_new(const struct hp_weighted *weighted, enum hp_dimension dimension)
+{
+    const struct hp_weights *weights = weighted->weights;
+    return hp_weighted_has(weighted, dimension) &&
+           (dimension != HP_OF_WALL || weights[HP_OF_WALL].total < weights[HP_OF_CPU].total);
 }
 
 void hp_weighted_free(struct hp_weighted *weighted)

@@ -30,6 +30,7 @@ enum hp_weight_unit { HP_WEIGHT_NS, HP_WEIGHT_BYTES };
 /* What stacks can be weighted by. */
 enum hp_dimension {
     HP_OF_CPU,
+    HP_OF_WALL, /* of CPU time: see HP_STACK_WALL_NS */
     HP_OF_WAITS,
     HP_OF_ZONES,
     HP_OF_ZONE_CPU,
@@ -143,6 +144,9 @@ void hp_weighted_free(struct hp_weighted *weighted);
 
 /* Whether that dimension has any weight. */
 bool hp_weighted_has(const struct hp_weighted *weighted, enum hp_dimension dimension);
+
+/* The same, and it says more than another one: the wall share is CPU time if threads ran one at a time. */
+bool hp_weighted_is_new(const struct hp_weighted *weighted, enum hp_dimension dimension);
 
 /* A path without its folders. */
 const char *hp_weighted_short_path(const char *path);

@@ -51,13 +51,14 @@ struct hp_found_cause {
 };
 
 struct hp_found_function {
-    const char *name;            /* of C++, its whole signature */
-    const char *shown;           /* as much of that as tells it from others */
-    const char *library;         /* the file that it is in, without its folders; "" where it is in none */
-    const char *file;            /* its source; "" where it is not known */
-    uint64_t samples;            /* that found it innermost */
-    uint64_t user_ns, kernel_ns; /* own */
-    uint64_t total_ns;           /* with callees; recursive calls count once */
+    const char *name;                /* of C++, its whole signature */
+    const char *shown;               /* as much of that as tells it from others */
+    const char *library;             /* the file that it is in, without its folders; "" where it is in none */
+    const char *file;                /* its source; "" where it is not known */
+    uint64_t samples;                /* that found it innermost */
+    uint64_t user_ns, kernel_ns;     /* own */
+    uint64_t total_ns;               /* with callees; recursive calls count once */
+    uint64_t wall_ns, total_wall_ns; /* own, and with callees: as in struct hp_function_profile */
     /*
      * The same for waiting, in which the thread is neither running nor runnable. Waits inside the C library belong
      * to its caller.
@@ -72,7 +73,9 @@ struct hp_found_function {
     struct hp_found_heap total_heap; /* with callees */
     uint64_t alloc_samples;
     struct hp_found_zones zones[HP_ZONE_PARTS];
-    uint32_t number; /* in the stacks */
+    const char *program; /* in which it used most of its CPU time; "": none, or unknown */
+    uint64_t program_ns; /* the part of total_ns that was in it */
+    uint32_t number;     /* in the stacks */
 };
 
 /*
@@ -89,6 +92,7 @@ struct hp_found_node {
     bool is_inner;     /* a recursive call: its function is on the way to it already */
     /* Of stacks that end here. */
     uint64_t user_ns, kernel_ns, samples;
+    uint64_t wall_ns;
     uint64_t waited_ns, idle_ns;
     uint32_t cause;              /* of a wait: enum hp_wait_cause */
     struct hp_found_cause waits; /* the same with what was waited for; without text: this is no wait */
@@ -145,9 +149,10 @@ struct hp_function_profile {
     size_t count;
     struct hp_found_zones zones[HP_ZONE_PARTS]; /* of all functions */
     uint64_t cpu_ns, kernel_ns;                 /* of all samples */
-    uint64_t own_ns;                            /* of that, hotpath's own in the processes of the run */
-    uint64_t waited_ns, idle_ns;                /* of all threads that were found waiting */
-    struct hp_found_heap heap;                  /* of all stacks */
+    uint64_t wall_ns; /* time in which at least one thread ran: CPU time, divided by how many ran at that time */
+    uint64_t own_ns;  /* of that, hotpath's own in the processes of the run */
+    uint64_t waited_ns, idle_ns; /* of all threads that were found waiting */
+    struct hp_found_heap heap;   /* of all stacks */
     struct hp_stack_counts counts;
     struct hp_nameless nameless;
     struct hp_found_node *nodes; /* without those that neither ran nor waited, such as of the heap */

@@ -21,7 +21,12 @@
 #include "verdict.h"
 
 /* Facts of this section. */
-enum { HAS_SAMPLES = HP_FACT_OWN, HAS_WAITS = HP_FACT_OWN << 1, HAS_ZONES = HP_FACT_OWN << 2 };
+enum {
+    HAS_SAMPLES = HP_FACT_OWN,
+    HAS_WAITS = HP_FACT_OWN << 1,
+    HAS_ZONES = HP_FACT_OWN << 2,
+    HAS_WALL = HP_FACT_OWN << 3
+};
 
 struct view {
     struct hotpath_results *results;
@@ -118,6 +123,15 @@ static uint64_t own_ns(const struct hp_found_function *function) { return functi
 
 static uint64_t cpu_ns(const struct view *view) { return view->profile->cpu_ns; }
 
+static uint64_t wall_ns(const struct view *view) { return view->profile->wall_ns; }
+
+#define SEVERAL_RAN 1.02 /* threads on average, while any ran: wall time is the same where they are fewer */
+
+static bool has_wall(const struct hp_function_profile *profile)
+{
+    return profile->wall_ns > 0 && (double)profile->cpu_ns > SEVERAL_RAN * (double)profile->wall_ns;
+}
+
 static void fields(struct hp_fields *to, void *view, const void *entry)
 {
     const struct hp_found_function *function = entry;
@@ -134,6 +148,17 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
              .shown_by = HAS_SAMPLES);
     HP_FIELD(to, share(function->total_ns, cpu_ns(view)), "percent_total", "% Total", PERCENT,
              HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART, .shown_by = HAS_SAMPLES);
+    HP_FIELD(to, function->wall_ns, "self_wall_ns", "Self Wall", NS, 0,
+             "self_ns, each sample divided by the number of threads of the run that ran at that time.");
+    HP_FIELD(to, function->total_wall_ns, "total_wall_ns", "Total Wall", NS, 0,
+             "Including callees: the time in which the function kept the run busy.");
+    HP_FIELD(to, share(function->total_wall_ns, wall_ns(view)), "percent_wall", "% Wall", PERCENT,
+             HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
+             "total_wall_ns of the time in which any thread of the run ran.", .shown_by = HAS_WALL);
+    HP_FIELD(to, hp_text_or_none(function->program), "program", "Program", TEXT, HP_COLUMN_MAYBE,
+             "The program in which it used most of its CPU time; null: none, or unknown.");
+    HP_FIELD(to, function->program_ns, "program_ns", "Program Time", NS, 0,
+             "The part of total_ns spent in that program.");
     HP_FIELD(to, function->waiting_ns, "waiting_ns", "Waiting", NS, HP_COLUMN_SHOWN,
              "Time that it waited itself or in the C library, without time in the run queue.",
              .shown_by = HAS_WAITS);
@@ -176,6 +201,9 @@ static void totals(struct hp_fields *to, void *view, const void *about)
     (void)view;
     HP_FIELD(to, profile->cpu_ns, "cpu_ns", NULL, COUNT, 0);
     HP_FIELD(to, profile->kernel_ns, "kernel_ns", NULL, COUNT, 0);
+    HP_FIELD(
+        to, profile->wall_ns, "wall_ns", NULL, COUNT, 0,
+        "The time in which any thread of the run ran: CPU time, each sample divided by the threads that ran then.");
     HP_FIELD(to, profile->counts.samples, "samples", NULL, COUNT, 0);
     HP_FIELD(to, profile->counts.whole, "whole", NULL, COUNT, 0,
              "Samples whose stack was unwound to the start of the thread.");
@@ -361,7 +389,8 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
                             : "no function was found running";
     const uint32_t facts = (view.profile->counts.samples > 0 ? HAS_SAMPLES : 0u) |
                            (view.profile->counts.waits > 0 ? HAS_WAITS : 0u) |
-                           (view.profile->zones[HP_ZONES_OF_CPU].count > 0 ? HAS_ZONES : 0u);
+                           (view.profile->zones[HP_ZONES_OF_CPU].count > 0 ? HAS_ZONES : 0u) |
+                           (has_wall(view.profile) ? HAS_WALL : 0u);
     if (shown == NULL || !hp_section_begin(results, section, &view, facts, "work_ns", NULL))
         return false;
     hp_section_add_totals(results, section, view.profile);

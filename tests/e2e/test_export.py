@@ -7,6 +7,7 @@ import platform
 import pty
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -51,6 +52,36 @@ def tree_rows(rows):
     for row in rows:
         yield row
         yield from tree_rows(row.children)
+
+
+# ----------------------------------------------------------------------------------------------------- programs
+
+@needs_stacks
+def test_stacks_begin_with_their_program_if_there_are_several(cli):
+    """A shell that starts a program, and then executes another: its process has run both."""
+    python = f"exec {sys.executable} -c 'for at in range(3000000): pass'"
+    report = cli.run("bash", "-c", f"for at in {{1..100000}}; do :; done; {STACKED} split 100; {python}").report
+    merged = exported.folded(cli("export", "-f", "folded", "--merge-programs").stdout)
+    by_program = exported.folded(cli("export", "-f", "folded").stdout)
+    by_process = exported.folded(cli("export", "-f", "folded", "--by-process").stdout)
+    total = sum(weight for _, weight in merged)
+    assert total == sum(weight for _, weight in by_program) == sum(weight for _, weight in by_process)
+    used = {}
+    for names, weight in by_program:
+        used[names[0]] = used.get(names[0], 0) + weight
+    python = next(name for name in used if name.startswith("python"))
+    assert used.keys() - {"<not sampled>"} == {"bash", "stacked", python}
+    assert all(used[name] > 0.05 * total for name in ("bash", "stacked", python)), used
+    assert any(names[:1] == ("stacked",) and "heavy" in names for names, _ in by_program)
+    assert not any(names[:1] != ("stacked",) and "heavy" in names for names, _ in by_program)
+    pids = {}
+    for names, _ in by_process:
+        name, _, pid = names[0].rpartition(" ")
+        if pid.isdigit():
+            pids.setdefault(name, set()).add(pid)
+    assert pids[python] <= pids["bash"] and not pids["stacked"] & pids[python]
+    rows = {row.name: row for row in report.rows("functions")}
+    assert rows["heavy"].program == "stacked" and rows["heavy"].program_ns == rows["heavy"].total_ns
 
 
 # ------------------------------------------------------------------------------------------------- the same numbers

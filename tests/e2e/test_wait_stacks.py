@@ -85,7 +85,8 @@ def test_idle_program(cli):
     """Nothing of the run works, and what all wait for comes from outside."""
     line = cli.run(WAITERS, "poll", 1000).report.values["meta"]["headline"]
     assert re.match(r"Idle: \S+ ms of CPU time in \S+ s; on_poll waits \(poll: (p)?poll\) for \d+ % of the run",
-                    line), line
+                    line), \
+        line
 
 
 def test_table_of_waits(cli):

@@ -38,7 +38,7 @@ static int begin(void **state)
 static void add(uint32_t node, unsigned times)
 {
     while (times-- > 0)
-        assert_true(hp_sample_window_add(&window, node, false));
+        assert_true(hp_sample_window_add(&window, &(struct hp_waiting_sample){.node = node}));
 }
 
 static void count(uint64_t ns) { hp_sample_window_count(&window, ns, MOST, put, &window); }
@@ -50,7 +50,7 @@ static void samples_share_the_counted_time(void **state)
     (void)state;
     add(1, 30);
     add(2, 10);
-    assert_true(hp_sample_window_add(&window, 2, true));
+    assert_true(hp_sample_window_add(&window, &(struct hp_waiting_sample){.node = 2, .is_kernel = true}));
     count(41 * PERIOD);
     assert_int_equal(got[1], 30 * PERIOD);
     assert_int_equal(got[2], 10 * PERIOD);

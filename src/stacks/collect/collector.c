@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "event_queue.h"
@@ -14,6 +15,7 @@
 #include "perf_ring.h"
 #include "quiet_thread.h"
 #include "ring_reader.h"
+#include "running_threads.h"
 #include "sources.h"
 #include "space_table.h"
 #include "text.h"
@@ -21,11 +23,11 @@
 
 /* ------------------------------------------------------------------------------------------- weights of samples */
 
-bool hp_sample_window_add(struct hp_sample_window *window, uint32_t node, bool is_kernel)
+bool hp_sample_window_add(struct hp_sample_window *window, const struct hp_waiting_sample *sample)
 {
     if (!HP_MAKE_ROOM(window->all, window->count + 1, window->room))
         return false;
-    window->all[window->count++] = (struct hp_waiting_sample){node, is_kernel};
+    window->all[window->count++] = *sample;
     return true;
 }
 
@@ -76,7 +78,8 @@ void hp_sample_window_end(struct hp_sample_window *window, uint64_t period_ns, h
 #define SETTLED_NS UINT64_C(20000000) /* another CPU may still deliver an earlier event */
 #define AGAIN_NS UINT64_C(1000000000) /* between two readings of a process's mappings */
 #define MOST_TEXTS 4096u
-#define MOST_PERIODS 4u /* at most per sample, if samples are missing */
+#define RUN_BESIDE_NS UINT64_C(100000000) /* samples from inside arrive this late at most */
+#define MOST_PERIODS 4u                   /* at most per sample, if samples are missing */
 
 /* A node of the tree, and a zone. */
 struct place {
@@ -94,6 +97,8 @@ static struct {
     size_t heap_count, heap_room;
     struct hp_pair_table heap_places; /* of blocks: a node, and a zone plus 1 */
     struct hp_sample_window windows[HP_PERF_PROCESSORS];
+    struct hp_timed_samples timed; /* from inside */
+    uint64_t cpu_ns, wall_ns;      /* of all samples of which it is known what ran beside them */
     struct hp_quiet_thread thread;
     uint64_t maps_read_ns; /* when maps of generated code were last read */
     bool has_perf;
@@ -177,15 +182,40 @@ static struct found follow(const struct hp_event *event, struct hp_process_space
     return put_stack(process, frames, count, end == HP_UNWIND_START);
 }
 
-static void put_weight(void *unused, const struct hp_waiting_sample *sample, uint64_t ns)
+static void add_wall(uint32_t node, uint64_t ns)
+{
+    if (node < collector.stacks.tree.count)
+        collector.stacks.tree.nodes[node].weight[HP_STACK_WALL_NS] += ns;
+}
+
+/* CPU time of which that is unknown is divided as the rest of the run is. */
+static uint64_t wall_of(uint64_t ns, uint32_t running)
+{
+    if (running == 0)
+        return collector.cpu_ns > 0 ? (uint64_t)((double)ns * (double)collector.wall_ns / (double)collector.cpu_ns)
+                                    : ns;
+    const uint64_t wall = hp_wall_part(ns, running);
+    collector.cpu_ns += ns;
+    collector.wall_ns += wall;
+    return wall;
+}
+
+/* Sets only the CPU time. */
+static uint32_t put_cpu(const struct hp_waiting_sample *sample, uint64_t ns)
 {
     struct hp_stack_tree *tree = &collector.stacks.tree;
     const uint32_t node = sample->node != HP_SAMPLE_OF_NONE
                               ? sample->node
                               : hp_stack_tree_below(tree, HP_STACK_ROOT, HP_STACK_NOT_SAMPLED, 0);
-    (void)unused;
     if (node < tree->count)
         tree->nodes[node].weight[sample->is_kernel ? HP_STACK_KERNEL_NS : HP_STACK_USER_NS] += ns;
+    return node;
+}
+
+static void put_weight(void *unused, const struct hp_waiting_sample *sample, uint64_t ns)
+{
+    (void)unused;
+    add_wall(put_cpu(sample, ns), wall_of(ns, sample->running));
 }
 
 /* If kernel mode is not sampled, its time is still counted. */
@@ -265,6 +295,32 @@ static void add_to(const struct place *place, enum hp_stack_weight weight, uint6
     add_to_zone(place, weight, amount);
 }
 
+/* What ran beside it is known later. */
+static void add_timed(const struct hp_event *event, const struct place *place)
+{
+    put_cpu(&(struct hp_waiting_sample){place->node, event->is_kernel, 0}, event->weight_ns);
+    if (!hp_timed_samples_add(&collector.timed, &(struct hp_timed_sample){event->ns, event->weight_ns, place->node,
+                                                                          place->zone, false}))
+        add_to(place, HP_STACK_WALL_NS, event->weight_ns);
+}
+
+static void put_timed(void *unused, const struct hp_timed_sample *sample, uint32_t running)
+{
+    (void)unused;
+    const struct place place = {sample->node, sample->zone};
+    add_to(&place, HP_STACK_WALL_NS, wall_of(sample->ns, running));
+}
+
+static void add_counted(const struct hp_event *event, uint32_t node)
+{
+    struct hp_waiting_sample sample = {node, event->is_kernel, 0};
+    if (event->processor < HP_PERF_PROCESSORS)
+        sample.running = (uint16_t)hp_switches_running(hp_perf_source_switches(), event->processor, event->ns);
+    if (event->processor >= HP_PERF_PROCESSORS ||
+        !hp_sample_window_add(&collector.windows[event->processor], &sample))
+        put_weight(NULL, &sample, collector.stacks.counts.period_ns);
+}
+
 static void add_sample(const struct hp_event *event)
 {
     struct hp_process_space *process = hp_space_table_find(&collector.spaces, event->pid);
@@ -285,10 +341,9 @@ static void add_sample(const struct hp_event *event)
     add_to(&place, HP_STACK_SAMPLES, 1);
     add_to_zone(&place, event->is_kernel ? HP_STACK_KERNEL_NS : HP_STACK_USER_NS, event->weight_ns);
     if (event->processor == HP_EVENT_NO_PROCESSOR)
-        put_weight(NULL, &(struct hp_waiting_sample){found.node, event->is_kernel}, event->weight_ns);
-    else if (event->processor >= HP_PERF_PROCESSORS ||
-             !hp_sample_window_add(&collector.windows[event->processor], found.node, event->is_kernel))
-        put_weight(NULL, &(struct hp_waiting_sample){found.node, event->is_kernel}, stacks->counts.period_ns);
+        add_timed(event, &place);
+    else
+        add_counted(event, found.node);
 }
 
 /* ---------------------------------------------------------------------------------------------- waiting */
@@ -542,6 +597,8 @@ static void take_all(bool is_last)
         free(event);
     }
     read_maps(now);
+    hp_timed_samples_take(&collector.timed, is_last ? UINT64_MAX : now - RUN_BESIDE_NS, put_timed, NULL);
+    hp_switches_forget(hp_perf_source_switches(), is_last ? UINT64_MAX >> 1 : now - settled);
 }
 
 /* ---------------------------------------------------------------------------------------------- thread */
@@ -569,6 +626,7 @@ static bool begin(uint64_t period_ns, enum hp_stack_source from)
     collector.has_perf = from == HP_STACKS_BY_PERF;
     collector.stacks.counts.source = from;
     collector.stacks.counts.period_ns = period_ns;
+    collector.timed.processors = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     collector.stacks.counts.has_kernel =
         hp_stacks_are_from_inside(from) || (collector.has_perf && hp_perf_source_has_kernel());
     if (!collector.has_perf)
@@ -638,6 +696,9 @@ const struct hp_stacks *hp_collector_end(void)
 void hp_collector_free(void)
 {
     hp_space_table_free(&collector.spaces);
+    hp_switches_free(hp_perf_source_switches());
+    hp_timed_samples_free(&collector.timed);
+    collector.cpu_ns = collector.wall_ns = 0;
     free(collector.waits);
     collector.waits = NULL;
     collector.wait_room = 0;

@@ -72,7 +72,7 @@ void hp_collector_free(void);
  * counts what all samples should add up to. So samples wait for the count of their CPU, and divide it.
  *
  *     struct hp_sample_window window = {0};
- *     hp_sample_window_add(&window, node, is_kernel);
+ *     hp_sample_window_add(&window, &sample);
  *     hp_sample_window_count(&window, ns, most_ns, put, context);      when this much more was counted
  *     hp_sample_window_end(&window, period_ns, put, context);          for samples without a count
  */
@@ -82,6 +82,7 @@ void hp_collector_free(void);
 struct hp_waiting_sample {
     uint32_t node;
     bool is_kernel;
+    uint16_t running; /* threads of the run at that time (running_threads.h); 0: unknown */
 };
 
 /* Of one CPU. */
@@ -94,7 +95,7 @@ struct hp_sample_window {
 typedef void hp_sample_put(void *context, const struct hp_waiting_sample *sample, uint64_t ns);
 
 /* False: no memory; the sample is not added. */
-bool hp_sample_window_add(struct hp_sample_window *window, uint32_t node, bool is_kernel);
+bool hp_sample_window_add(struct hp_sample_window *window, const struct hp_waiting_sample *sample);
 
 /*
  * Each sample gets an equal part, but at most `most_ns`; the rest has no sample. Without samples it is kept for the

@@ -32,6 +32,7 @@
 #define CHAIN_AT 24u /* in a sample */
 #define MOST_KERNEL_FRAMES 64u
 
+#define SWITCHED_OUT (1u << 13)         /* PERF_RECORD_MISC_SWITCH_OUT */
 #define MAPPED_WITH_BUILD_ID (1u << 14) /* PERF_RECORD_MISC_MMAP_BUILD_ID */
 
 _Static_assert(HP_PERF_PROCESSORS <= HP_EVENT_BY_HEAP, "each has a line");
@@ -45,7 +46,8 @@ static struct {
     size_t register_count;
     uint64_t counts[HP_PERF_PROCESSORS]; /* of the events, at the last reading */
     uint64_t counted_ns;                 /* time of the last reading */
-} source;
+    struct hp_switches switches;
+} source = {.switches.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --------------------------------------------------------------------------------------------- records */
 
@@ -167,6 +169,17 @@ static struct hp_event *read_task(const struct perf_event_header *record)
     return event;
 }
 
+/*
+ * Without an event for each: there may be hundred thousands per second. A thread that has ended has left its CPU.
+ */
+static void note_switch(size_t processor, const struct perf_event_header *record)
+{
+    const bool is_switch = record->type == PERF_RECORD_SWITCH;
+    const bool is_end = record->type == PERF_RECORD_EXIT || record->type == PERF_RECORD_LOST;
+    if ((is_switch || is_end) && record->size >= sizeof *record + 16)
+        hp_switches_put(&source.switches, processor, time_of(record), is_switch && !(record->misc & SWITCHED_OUT));
+}
+
 static struct hp_event *read_record(const struct perf_event_header *record)
 {
     switch (record->type) {
@@ -190,6 +203,7 @@ static struct hp_event *read_record(const struct perf_event_header *record)
 static void take_record(void *context, const struct perf_event_header *record)
 {
     const size_t processor = *(const size_t *)context;
+    note_switch(processor, record);
     struct hp_event *event = read_record(record);
     if (event == NULL)
         return;
@@ -280,9 +294,10 @@ static struct perf_event_attr event_of(uint64_t period_ns)
 /* Tries everything first, then without what older kernels lack, then without kernel mode if that is not allowed. */
 static bool open_rings(uint32_t pid, struct perf_event_attr *event)
 {
-    for (unsigned way = 0; way < 4; way++) {
+    for (unsigned way = 0; way < 6; way++) {
         event->exclude_kernel = way & 1;
         event->build_id = way < 2;
+        event->context_switch = way < 4;
         source.has_kernel = source.has_chain = !event->exclude_kernel;
         if (source.has_chain)
             event->sample_type |= PERF_SAMPLE_CALLCHAIN;
@@ -354,6 +369,8 @@ bool hp_perf_source_attach(uint32_t pid, uint64_t period_ns)
 }
 
 bool hp_perf_source_has_kernel(void) { return source.has_kernel; }
+
+struct hp_switches *hp_perf_source_switches(void) { return &source.switches; }
 
 void hp_perf_source_end(void)
 {

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "running_threads.h"
+
 /* ------------------------------------------------------------------------------------------------ perf_source.c */
 
 /*
@@ -29,6 +31,9 @@ bool hp_perf_source_attach(uint32_t pid, uint64_t period_ns);
 
 /* Whether samples come from kernel mode, too. */
 bool hp_perf_source_has_kernel(void);
+
+/* When threads of the run got a CPU and left it. */
+struct hp_switches *hp_perf_source_switches(void);
 
 /* Stops the thread. Queued events can still be taken. */
 void hp_perf_source_end(void);

@@ -37,6 +37,7 @@ enum hp_stack_weight {
     HP_STACK_USER_NS,   /* CPU time */
     HP_STACK_KERNEL_NS, /* CPU time in kernel mode, not part of the former */
     HP_STACK_SAMPLES,   /* of both */
+    HP_STACK_WALL_NS, /* of both, each sample divided by the threads of the run that ran then: time on the clock */
     HP_STACK_WAITED_NS, /* time neither running nor runnable */
     HP_STACK_IDLE_NS,   /* of that, idle */
     HP_STACK_WAITS,     /* number of waits that were found */

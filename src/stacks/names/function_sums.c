@@ -355,6 +355,55 @@ static bool zone_sums_add(const struct hp_named_stacks *stacks, struct hp_found_
     return true;
 }
 
+/* ------------------------------------------------------------------------------------------------- program sums */
+
+/* The CPU time of each stack, in the program that it was in. Programs take the place of zones. NULL: no memory. */
+static struct hp_zone_share *shares_of_programs(const struct hp_named_stacks *stacks, size_t *ret_count)
+{
+    struct hp_zone_share *shares = calloc(stacks->node_count + 1, sizeof *shares);
+    uint32_t *program = calloc(stacks->node_count + 1, sizeof *program);
+    size_t count = 0;
+    if (program != NULL)
+        program[HP_STACK_ROOT] = HP_NO_PROGRAM;
+    for (uint32_t at = 1; shares != NULL && program != NULL && at < stacks->node_count; at++) {
+        const struct hp_named_node *node = &stacks->nodes[at];
+        program[at] = hp_is_process(node) ? hp_process_program(node) : program[node->parent];
+        if (program[at] >= stacks->program_count)
+            continue;
+        shares[count] = (struct hp_zone_share){.node = at, .zone = program[at]};
+        memcpy(shares[count++].weight, node->weight, sizeof node->weight);
+    }
+    if (program == NULL) {
+        free(shares);
+        shares = NULL;
+    }
+    free(program);
+    *ret_count = count;
+    return shares;
+}
+
+/* Names the program of each function, indexed as in the stacks. False: no memory. */
+static bool program_sums_add(const struct hp_named_stacks *stacks, struct hp_found_function *functions)
+{
+    struct hp_named_stacks by_program = *stacks;
+    struct summing summing = {.stacks = &by_program,
+                              .part = HP_ZONES_OF_CPU,
+                              .latest = calloc(stacks->function_count + 1, sizeof *summing.latest)};
+    by_program.shares = shares_of_programs(stacks, &by_program.share_count);
+    const bool is_done = summing.latest != NULL && by_program.shares != NULL && sum_zone_samples(&summing);
+    if (is_done && summing.sums.count > 0)
+        qsort(summing.sums.all, summing.sums.count, sizeof *summing.sums.all, by_function);
+    for (size_t at = summing.sums.count; is_done && at-- > 0;) { /* the largest comes last */
+        const struct hp_zone_share *sum = &summing.sums.all[at];
+        functions[sum->node].program = stacks->programs[sum->zone].name;
+        functions[sum->node].program_ns = sum->weight[AMOUNT];
+    }
+    hp_zone_shares_free(&summing.sums);
+    free(by_program.shares);
+    free(summing.latest);
+    return is_done;
+}
+
 /* ------------------------------------------------------------------------------------------------ function sums */
 
 /* Totals of functions with callees: the weights they are made of, and where they are stored. */
@@ -365,6 +414,7 @@ static const struct {
     size_t total;
 } measures[] = {
     {HP_STACK_USER_NS, HP_STACK_KERNEL_NS, TOTAL(total_ns)},
+    {HP_STACK_WALL_NS, NO_WEIGHT, TOTAL(total_wall_ns)},
     {HP_STACK_WAITED_NS, NO_WEIGHT, TOTAL(total_waiting_ns)},
     {HP_STACK_ALLOC_BYTES, NO_WEIGHT, TOTAL(total_heap.bytes)},
     {HP_STACK_ALLOC_BLOCKS, NO_WEIGHT, TOTAL(total_heap.blocks)},
@@ -487,6 +537,7 @@ static void add_to_tree(struct walk *walk, uint32_t number)
         found->user_ns = node->weight[HP_STACK_USER_NS];
         found->kernel_ns = node->weight[HP_STACK_KERNEL_NS];
         found->samples = node->weight[HP_STACK_SAMPLES];
+        found->wall_ns = node->weight[HP_STACK_WALL_NS];
     }
 }
 
@@ -520,6 +571,7 @@ static void add_own(struct walk *walk, uint32_t number)
     function->samples += node->weight[HP_STACK_SAMPLES];
     function->user_ns += node->weight[HP_STACK_USER_NS];
     function->kernel_ns += node->weight[HP_STACK_KERNEL_NS];
+    function->wall_ns += node->weight[HP_STACK_WALL_NS];
 }
 
 /* Without recursion, since stacks may be deep: nodes know their parents. */
@@ -583,6 +635,7 @@ static bool begin(struct walk *walk)
         walk->functions[at] = (struct hp_found_function){.name = named->name,
                                                          .library = library_of(walk->stacks, named),
                                                          .file = named->file,
+                                                         .program = "",
                                                          .number = (uint32_t)at};
     }
     return true;
@@ -793,7 +846,7 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
         walk_through(&walk);
     if (!has_tree || !find_nameless(&walk, &ret_profile->nameless) ||
         !waiting_sums_add(stacks, walk.functions, ret_profile) ||
-        !zone_sums_add(stacks, walk.functions, ret_profile)) {
+        !zone_sums_add(stacks, walk.functions, ret_profile) || !program_sums_add(stacks, walk.functions)) {
         hp_function_sums_free(ret_profile);
         end(&walk);
         return false;
@@ -802,6 +855,7 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
     for (size_t at = 0; at < stacks->function_count; at++) {
         ret_profile->kernel_ns += walk.functions[at].kernel_ns;
         ret_profile->cpu_ns += walk.functions[at].user_ns + walk.functions[at].kernel_ns;
+        ret_profile->wall_ns += walk.functions[at].wall_ns;
         if (strcmp(stacks->functions[at].name, HP_OWN_NAME) == 0)
             ret_profile->own_ns += walk.functions[at].user_ns + walk.functions[at].kernel_ns;
     }

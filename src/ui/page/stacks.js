@@ -83,9 +83,12 @@ function zonesTree() {
 
 /* ---- stacks */
 export const isOfBytes = measure => ["allocated", "peak", "left"].includes(measure);
-/* Which weights make a measure; wall time is CPU time plus waiting. */
-const WEIGHTS = {samples: {wall: ["cpu", "waits"], cpu: ["cpu"], waiting: ["waits"], allocated: ["alloc"],
-  peak: ["alloc-peak"], left: ["alloc-left"]},
+/*
+ * Which weights make a measure. Wall time is CPU time plus waiting; the wall share is CPU time, each sample divided
+ * by the threads that ran then.
+ */
+const WEIGHTS = {samples: {wall: ["cpu", "waits"], cpu: ["cpu"], share: ["wall"], waiting: ["waits"],
+  allocated: ["alloc"], peak: ["alloc-peak"], left: ["alloc-left"]},
   zones: {wall: ["zones"], cpu: ["zone-cpu"], waiting: ["zone-waits"], allocated: ["zone-alloc"]}};
 
 function summedUp(tree, keys, which) {
@@ -107,7 +110,7 @@ function summedUp(tree, keys, which) {
 function sumStacks(tree, measures, measure) {
   const value = summedUp(tree, measures[measure], "own");
   const isTime = !isOfBytes(measure) && tree.weights.has(measures.cpu[0]);
-  const cpu = !isTime ? null : measure === "cpu" ? value
+  const cpu = !isTime ? null : measure === "cpu" || measure === "share" ? value
     : measure === "wall" ? summedUp(tree, measures.cpu, "own") : new Float64Array(tree.nodes);
   const parts = new Float64Array(ROLES.length); /* of the node that was asked for last */
   return {value, before: tree.isCompared ? summedUp(tree, measures[measure], "before") : null, parts: node => {

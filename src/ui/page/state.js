@@ -10,7 +10,7 @@ const USUAL_TREE = isFlameFirst ? "samples" : "zones", USUAL_MEASURE = isFlameFi
 export const state = {from: null, to: null, selected: null, aside: new Set(), measure: USUAL_MEASURE, sort: "-own",
   query: "", theme: "", mode: "own", tree: USUAL_TREE, thread: ""};
 const TREES = ["zones", "samples", "zones, compared"];
-export const MEASURES = ["wall", "cpu", "waiting", "allocated", "peak", "left"];
+export const MEASURES = ["wall", "cpu", "share", "waiting", "allocated", "peak", "left"];
 const listeners = [];
 export const whenChanged = listener => listeners.push(listener);
 export const isWhole = () => state.from === null;
