@@ -130,7 +130,10 @@ static bool has_end(uint32_t pid, const char *target, mode_t mode)
     return search.is_found;
 }
 
-/* A shell may have the same end as what it has started, which is newer. Of the process itself only if no other has. */
+/*
+ * A shell may have the same end as what it has started, which is newer. The process itself is named only if no other
+ * has the end.
+ */
 static uint32_t search_all(const struct hp_other_ends *ends, uint32_t pid, const char *target, mode_t mode)
 {
     for (size_t at = 0; at < ends->count && at < MOST_SEARCHED; at++)

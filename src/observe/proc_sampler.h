@@ -136,8 +136,8 @@ void hp_proc_sampler_end(struct hp_proc_sampler *sampler);
 
 /*
  * The pause until the next sample, if all samples so far took `spent_ns` of CPU time: at most 1/100 of the whole
- * time is spent, and the pause is no longer than half of the time so far, so that a single long look does not cause a
- * long gap.
+ * time is spent, and the pause is no longer than half of the time so far, so that a single long look does not cause
+ * a long gap.
  */
 uint32_t hp_proc_sampler_period_us(uint64_t spent_ns, uint64_t elapsed_ns);
 

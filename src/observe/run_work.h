@@ -3,8 +3,8 @@
  *
  * Each look finds out whether a thread runs, or is ready to run, at that moment. The looks are at times that have
  * nothing to do with the program, so their share is that of the time. It lies between two bounds, which are added
- * up as well: in each period something worked for at least as long as its busiest thread, and for at most as long as
- * all of them together. A single busy thread makes both equal, and the result exact.
+ * up as well: in each period something worked for at least as long as its busiest thread, and for at most as long
+ * as all of them together. A single busy thread makes both equal, and the result exact.
  *
  *     struct hp_work work = {0};
  *     hp_work_begin(&work, now);
