@@ -711,7 +711,10 @@ struct hp_thread_usage {
     uint64_t sampled_ns;   /* time of the last update, by CLOCK_MONOTONIC */
     uint64_t rss_bytes;    /* resident memory of the process */
     uint64_t rss_peak_bytes;
-    uint64_t reserved[2];
+    uint64_t read_calls; /* of the process, to read and its relatives, for files, pipes, sockets ... */
+    uint64_t read_bytes;
+    uint64_t write_calls;
+    uint64_t write_bytes;
 };
 
 /* Site ids of nodes that are not a place in code. */
@@ -738,7 +741,7 @@ _Static_assert(sizeof(struct hp_cpu_thread) == 128 && sizeof(struct hp_cpu_node)
 _Static_assert(sizeof(struct hp_cpu_table) == 32 && sizeof(struct hp_sample) == 24, "part of the file");
 _Static_assert(sizeof(struct hp_sample_chunk) == 32 && sizeof(struct hp_wait) == 112, "part of the file");
 _Static_assert(sizeof(struct hp_waits) == 64, "part of the file");
-_Static_assert(sizeof(struct hp_thread_usage) == 64 && sizeof(struct hp_thread_usage_row) == 272,
+_Static_assert(sizeof(struct hp_thread_usage) == 80 && sizeof(struct hp_thread_usage_row) == 272,
                "part of the file");
 _Static_assert(HP_WAIT_CAUSES <= HP_THREAD_USAGE_CAUSES, "a thread can wait for all of them");
 _Static_assert(sizeof(struct hp_alloc_stat) == 1504 && sizeof(struct hp_pool) == 64, "part of the file");

@@ -348,3 +348,14 @@ const struct hp_run_thread_usage *hp_thread_usage_of_run(struct hp_arena *arena,
     hp_sort(usage->all, usage->count, compare_members);
     return usage;
 }
+
+bool hp_process_transfers(const struct hp_snapshot *session, struct hp_transfers *ret_transfers)
+{
+    struct hp_thread_usage usage;
+    const bool is_known = hp_snapshot_thread_usage(session, &usage) && usage.read_calls + usage.write_calls > 0;
+    *ret_transfers = (struct hp_transfers){0};
+    if (is_known)
+        *ret_transfers =
+            (struct hp_transfers){usage.read_calls, usage.read_bytes, usage.write_calls, usage.write_bytes};
+    return is_known;
+}

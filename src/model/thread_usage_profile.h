@@ -46,6 +46,15 @@ struct hp_run_thread_usage {
 /* NULL: no memory. */
 const struct hp_run_thread_usage *hp_thread_usage_of_run(struct hp_arena *arena, const struct hp_profile *profile);
 
+/*
+ * What a program of a process moved, up to its last probe: by read, write and their relatives, for files, pipes and
+ * sockets; not by send, recv, mmap or sendfile. Bytes per call tell who moves one byte at a time. False: unknown.
+ */
+struct hp_transfers {
+    uint64_t read_calls, read_bytes, write_calls, write_bytes;
+};
+bool hp_process_transfers(const struct hp_snapshot *session, struct hp_transfers *ret_transfers);
+
 /* Whether a session of the run was watched. */
 bool hp_run_has_thread_usage(const struct hp_run *run);
 

@@ -929,6 +929,7 @@ bool hp_proc_sampler_begin(struct hp_proc_sampler *sampler, const struct hp_proc
     sampler->sums.watcher = hp_sys_process_id();
     sampler->sums.period_us = HP_WATCH_PERIOD_US;
     sampler->usage.pid = target->pid;
+    sampler->usage.has_past = header.exec_count > 0 || (header.features & HP_FEATURE_RECORDED) != 0;
     sampler->usage.read = target->read;
     sampler->usage.write = target->write;
     sampler->usage.context = target->context;

@@ -458,6 +458,36 @@ static void note_memory(struct hp_thread_usage_watch *usage)
         sums->rss_peak_bytes = highest;
 }
 
+static uint64_t number_after(const char *text, const char *key)
+{
+    const char *at = strstr(text, key);
+    if (at == NULL)
+        return 0;
+    at += strlen(key);
+    return hp_task_number(&at);
+}
+
+/*
+ * How much the process moved by how many calls. The kernel counts on over exec, so a program that was executed by
+ * another begins with the first reading; so does one that ran before we came.
+ */
+static void note_transfers(struct hp_thread_usage_watch *usage)
+{
+    static const char *const keys[] = {"syscr: ", "rchar: ", "syscw: ", "wchar: "};
+    uint64_t *const sums[] = {&usage->sums.read_calls, &usage->sums.read_bytes, &usage->sums.write_calls,
+                              &usage->sums.write_bytes};
+    char text[256];
+    if (!usage->is_due || !hp_task_read(usage->pid, 0, "io", text, sizeof text))
+        return;
+    for (size_t at = 0; at < sizeof keys / sizeof keys[0]; at++) {
+        const uint64_t now = number_after(text, keys[at]);
+        if (usage->has_past)
+            usage->moved_before[at] = now;
+        *sums[at] = now - usage->moved_before[at];
+    }
+    usage->has_past = false;
+}
+
 static void note_shares(struct hp_thread_usage_watch *usage)
 {
     for (uint32_t at = 0; at < usage->sums.used; at++) {
@@ -473,6 +503,7 @@ bool hp_thread_usage_probe_end(struct hp_thread_usage_watch *usage, uint32_t liv
     if (usage->at == 0)
         return true;
     note_memory(usage);
+    note_transfers(usage);
     usage->has_changed |= sums->threads != living;
     sums->threads = living;
     if (living > sums->most_threads)

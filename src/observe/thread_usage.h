@@ -60,6 +60,8 @@ struct hp_thread_usage_watch {
     uint32_t at; /* offset of struct hp_thread_usage in the session; 0: none */
     bool is_due;
     bool has_changed;
+    bool has_past;            /* set by the caller: the process was another program, or ran, before */
+    uint64_t moved_before[4]; /* what it had moved by then */
     uint32_t capacity;
     struct hp_thread_usage sums;
     bool is_changed[HP_THREAD_USAGE_ROWS];
@@ -67,7 +69,10 @@ struct hp_thread_usage_watch {
     struct hp_thread_usage_row rows[HP_THREAD_USAGE_ROWS];
 };
 
-/* `usage` is zeroed except for `pid` and the access functions of the session; `at` comes from the header. */
+/*
+ * `usage` is zeroed except for `pid`, `has_past` and the access functions of the session; `at` comes from the
+ * header.
+ */
 void hp_thread_usage_begin(struct hp_thread_usage_watch *usage, uint32_t at);
 
 void hp_thread_usage_probe_begin(struct hp_thread_usage_watch *usage, uint64_t now);

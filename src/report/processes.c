@@ -19,6 +19,7 @@
 #include "sort.h"
 #include "task_profile.h"
 #include "text.h"
+#include "thread_usage_profile.h"
 #include "utf8.h"
 #include "wait_profile.h"
 
@@ -36,7 +37,8 @@ struct process {
     uint64_t count;             /* processes: each counts in the last program that it executed */
     uint64_t starts;            /* of the program; 0: one */
     size_t number;              /* in the given order */
-    bool is_program, is_scaled;
+    struct hp_transfers moved;
+    bool is_program, is_scaled, has_moved;
 };
 
 /* Facts of this section. */
@@ -134,6 +136,13 @@ static void fields(struct hp_fields *to, void *of, const void *entry)
         "Number of processes in the row. One that executes another program counts in the row of its last one.");
     HP_FIELD(to, reason_of(process->snapshot), "reason", "Reason", TEXT, HP_COLUMN_MAYBE,
              "Why it could not be followed; null: it was followed.");
+    HP_FIELD_IF(to, process->has_moved, process->moved.read_calls, "read_calls", "Reads", COUNT, 0,
+                "Calls of read and its relatives, as far as it was observed; null: unknown.");
+    HP_FIELD_IF(to, process->has_moved, process->moved.read_bytes, "read_bytes", "Read", BYTES, 0,
+                "What they moved: of files, pipes and sockets.");
+    HP_FIELD_IF(to, process->has_moved, process->moved.write_calls, "write_calls", "Writes", COUNT, 0,
+                "The same of write.");
+    HP_FIELD_IF(to, process->has_moved, process->moved.write_bytes, "write_bytes", "Written", BYTES, 0);
     HP_FIELD(
         to, hp_wait_unwatched_reason(process->snapshot), "unwatched", "Unwatched", TEXT, HP_COLUMN_MAYBE,
         "Why it is not known what it waited for; null: it is known, or was not to be. For several processes, of "
@@ -172,6 +181,7 @@ static void fill_process(struct process *process, const struct hotpath_results *
         .number = at,
         .is_scaled = sums->is_scaled,
     };
+    process->has_moved = hp_process_transfers(sums->snapshot, &process->moved);
 }
 
 /* The most time first, then the most CPU time; else in the given order. */
@@ -217,6 +227,11 @@ static void add_process(const struct hp_run *run, struct process *sum, const str
     sum->polls += process->polls;
     sum->threads += process->threads;
     sum->count += process->count;
+    sum->has_moved |= process->has_moved;
+    sum->moved.read_calls += process->moved.read_calls;
+    sum->moved.read_bytes += process->moved.read_bytes;
+    sum->moved.write_calls += process->moved.write_calls;
+    sum->moved.write_bytes += process->moved.write_bytes;
     sum->elapsed = higher(sum->elapsed, end);
 }
 

@@ -189,6 +189,26 @@ static void processes_without_a_session_are_named(void **state)
     assert_float_equal(cell_of(processes, row, "cpu_ns").number, 5000, 0.001);
 }
 
+static void processes_say_what_they_moved(void **state)
+{
+    (void)state;
+    struct hp_thread_usage *usage = builder_thread_usage(&builder, 2);
+    struct session_builder *second = fixture_add_session();
+    usage->read_calls = 3;
+    usage->read_bytes = 3000;
+    usage->write_calls = 5000;
+    usage->write_bytes = 5001;
+    builder_header(second)->pid = 77;
+    fixture_build();
+    const hotpath_section *processes = section_named("processes");
+    const size_t row = cell_of(processes, 0, "pid").count == 77 ? 1 : 0;
+    assert_int_equal(cell_of(processes, row, "read_calls").count, 3);
+    assert_int_equal(cell_of(processes, row, "read_bytes").count, 3000);
+    assert_int_equal(cell_of(processes, row, "write_calls").count, 5000);
+    assert_int_equal(cell_of(processes, row, "write_bytes").count, 5001);
+    assert_false(cell_of(processes, 1 - row, "write_calls").has_value);
+}
+
 /* Named below the table if it used much CPU time. */
 static void processes_that_were_not_watched_are_named(void **state)
 {
@@ -272,6 +292,7 @@ int main(void)
         TEST(process_that_execs_is_one_row),
         TEST(two_versions_in_a_process_are_noticed),
         TEST(processes_without_a_session_are_named),
+        TEST(processes_say_what_they_moved),
         TEST(processes_that_were_not_watched_are_named),
         TEST(very_many_processes_share_a_row_per_program),
         TEST(long_commands_are_shortened_in_names_only),

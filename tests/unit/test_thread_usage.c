@@ -72,6 +72,15 @@ static void show_memory(uint64_t pages, uint64_t peak_kilobytes)
     fake_file("4000/status", "Name:\ta\nVmHWM:\t  %llu kB\nVmRSS:\t 1 kB\n", (unsigned long long)peak_kilobytes);
 }
 
+/* As the kernel prints them. */
+static void show_transfers(unsigned reads, unsigned read_bytes, unsigned writes, unsigned write_bytes)
+{
+    fake_file("4000/io",
+              "rchar: %u\nwchar: %u\nsyscr: %u\nsyscw: %u\nread_bytes: 1\nwrite_bytes: 2\n"
+              "cancelled_write_bytes: 0\n",
+              read_bytes, write_bytes, reads, writes);
+}
+
 /* -------------------------------------------------------------------------------------------- the session */
 
 static int set_up_with(uint32_t rows)
@@ -177,6 +186,34 @@ static void time_and_switches(void **state)
     assert_int_equal(row->involuntary, 5);
     assert_int_equal(row->state, 'R');
     assert_int_equal(row->living, 1);
+}
+
+static void assert_moved(uint64_t reads, uint64_t read_bytes, uint64_t writes, uint64_t write_bytes)
+{
+    assert_int_equal(usage->read_calls, reads);
+    assert_int_equal(usage->read_bytes, read_bytes);
+    assert_int_equal(usage->write_calls, writes);
+    assert_int_equal(usage->write_bytes, write_bytes);
+}
+
+/* From the start of the process; after exec, from the first reading on. */
+static void transfers_of_the_process(void **state)
+{
+    (void)state;
+    struct task task = main_task();
+    show(&task);
+    show_transfers(2, 1000, 7, 7);
+    look_after(SAMPLE);
+    assert_moved(2, 1000, 7, 7);
+    show_transfers(3, 1500, 107, 107);
+    look_after(SAMPLE);
+    assert_moved(3, 1500, 107, 107);
+    watch->usage.has_past = true;
+    look_after(SAMPLE);
+    assert_moved(0, 0, 0, 0);
+    show_transfers(4, 1600, 117, 127);
+    look_after(SAMPLE);
+    assert_moved(1, 100, 10, 20);
 }
 
 /* Of the kernel's steps and its exact sum each may be behind; neither part ever falls. */
@@ -481,6 +518,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(time_and_switches, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(transfers_of_the_process, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sums_never_decrease, set_up, tear_down),
         cmocka_unit_test_setup_teardown(current_and_highest_share, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_new_threads_are_read_between_samples, set_up, tear_down),
