@@ -5,8 +5,11 @@ usage: check_real_functions.py BUILD_FOLDER [PROGRAM...]
 
 Run it when something changes in how samples are taken, unwound or named. It needs perf, and those of the
 programs that are to be checked; each works for some seconds, alternately with and without perf, until there are
-enough samples. Functions without a name in one of the two are compared as the rest of their library. Exit status
-1 if a share differs by more than two points.
+enough samples. Functions without a name in one of the two are compared as the rest of their library.
+
+As root it also compares dd, `faults` and `bytes`, which are mostly in the kernel, with `perf record -a` of that
+run: the shares of the kernel, of page faults and of the kernel's functions. Exit status 1 if a share differs by
+more than two points, or in these by more than three.
 """
 import json
 import os
@@ -16,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-POINTS, SHOWN = 2.0, 2.0
+POINTS, KERNEL_POINTS, SHOWN = 2.0, 3.0, 2.0
 ENOUGH, TURNS = 20000, 8  # this many give a share of one half to a third of a point
 SQL = ("create table t(a, b); insert into t with recursive c(x) as (select 1 union all select x + 1 from c where x "
        "< 4000000) "
@@ -69,7 +72,7 @@ def ours(program, command, folder):
     with open(output) as file:
         section = json.load(file)["sections"]["functions"]
     total = section["totals"]["cpu_ns"]
-    return section["totals"]["samples"], [(row["library"] or "", row["name"],
+    return section["totals"]["samples"], [((row["library"] or "").replace("[kernel]", ""), row["name"],
                                            100 * (row["user_ns"] + row["kernel_ns"]) / total)
                                           for row in section["rows"]]
 
@@ -131,6 +134,57 @@ def compare(title, program, command, folder):
     return worst <= POINTS
 
 
+def kernel_works(build):
+    """Made for the tests, and dd; their output is out of the way."""
+    kernel_time = os.path.abspath(os.path.join(build, "programs", "kernel_time"))
+    return {"dd": ["dd", "if=/dev/zero", "of=/dev/shm/check_real_functions", "bs=1M", "count=2000"],
+            "faults": [kernel_time, "faults", "2000"],
+            "bytes": [kernel_time, "bytes", "2000"]}
+
+
+def kernel_by_perf(data, command):
+    """{what: percent of the CPU time of the program}: the kernel, its page faults, and its functions themselves."""
+    text = subprocess.run(["perf", "script", "-i", data, "--comms", os.path.basename(command), "-F",
+                           "comm,ip,sym,dso"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          universal_newlines=True).stdout
+    counts, samples = {}, 0
+    for stack in text.split("\n\n"):
+        frames = re.findall(r"^\s+[0-9a-f]+ (\S+) \((.*)\)$", stack, re.M)
+        kernel = [name for name, file in frames if file.startswith("[kernel")]
+        samples += bool(frames)
+        if not frames or not frames[0][1].startswith("[kernel"):
+            continue
+        what = ["the kernel", kernel[0]] + (["[kernel: page fault]"] if kernel[-1] == "asm_exc_page_fault" else [])
+        for name in what:
+            counts[name] = counts.get(name, 0) + 1
+    return {name: 100 * count / samples for name, count in counts.items()}, samples
+
+
+def compare_kernel(title, program, command, folder):
+    """Both look at the same run."""
+    data, output = os.path.join(folder, "perf.data"), os.path.join(folder, "report.json")
+    subprocess.run(["perf", "record", "-q", "-a", "-g", "-F", "997", "-e", "cpu-clock", "-o", data, "--", program,
+                    "run", "--no-preload", "--section", "functions", "-n", "0", "--format", "json", "-o", output,
+                    *command], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True,
+                   env=os.environ | {"HOTPATH_DIR": os.path.join(folder, "sessions")})
+    with open(output) as file:
+        section = json.load(file)["sections"]["functions"]
+    totals = section["totals"]
+    found = {"the kernel": 100 * totals["kernel_ns"] / totals["cpu_ns"]}
+    for row in section["rows"]:
+        if row["library"] == "[kernel]" or row["name"] == "[kernel: page fault]":
+            ns = row["total_ns"] if row["library"] is None else row["self_ns"]
+            found[row["name"]] = 100 * ns / totals["cpu_ns"]
+    other, samples = kernel_by_perf(data, command[0])
+    names = sorted(found.keys() | other.keys(), key=lambda name: -other.get(name, 0))
+    worst = max(abs(found.get(name, 0) - other.get(name, 0)) for name in names)
+    print(f"{title}: {totals['samples']} samples, perf {samples}; shares differ by {worst:.2f} points at most")
+    for name in names:
+        if max(found.get(name, 0), other.get(name, 0)) >= SHOWN:
+            print(f"    {found.get(name, 0):6.2f} %  perf {other.get(name, 0):6.2f} %  {name}")
+    return worst <= KERNEL_POINTS
+
+
 def main():
     program = os.path.abspath(os.path.join(sys.argv[1], "bin", "hotpath"))
     if shutil.which("perf") is None:
@@ -145,6 +199,12 @@ def main():
                 print(f"{title}: left out, it is not installed")
                 continue
             good &= compare(title, program, command, folder)
+        for title, command in kernel_works(sys.argv[1]).items():
+            if (sys.argv[2:] and title not in sys.argv[2:]) or os.geteuid() != 0:
+                continue
+            good &= compare_kernel(title, program, command, folder)
+    if os.path.exists("/dev/shm/check_real_functions"):
+        os.unlink("/dev/shm/check_real_functions")
     return 0 if good else 1
 
 

@@ -300,9 +300,9 @@ static void explain_nothing(const struct run *run)
 }
 
 /* Processes are found in /proc then, and their CPU time, but no function. */
-static void name_refusal(const struct run *run)
+static void name_refusal(const struct run *run, enum hp_stack_source source)
 {
-    if (is_safe(run) && wants_stacks(run) && hp_collector_source() == HP_STACKS_BY_NOBODY)
+    if (is_safe(run) && wants_stacks(run) && source == HP_STACKS_BY_NOBODY)
         hp_fail(
             "no functions were found: --safe needs perf, and the kernel refuses it; 'hotpath doctor' says how to "
             "allow it");
@@ -409,6 +409,7 @@ static void report(struct run *run, pid_t program)
         hp_fail("cannot report: the directory of the run, '%s', was removed (%s)", run->folder, strerror(errno));
         return;
     }
+    const enum hp_stack_source source = hp_collector_source(); /* the collector forgets it */
     const bool has_stacks = hp_run_folder_keep_stacks(run->folder);
     const bool is_explained = !has_stacks && errno != 0;
     const struct hp_lender_sums lent = hp_lender_end(); /* what is read below is in files */
@@ -423,7 +424,7 @@ static void report(struct run *run, pid_t program)
     } else {
         if (run->settings.output.format != HP_FORMAT_NONE)
             show(run, &sessions);
-        name_refusal(run);
+        name_refusal(run, source);
         name_survivors(run, &sessions);
         name_cut_off(&lent);
         if (has_stacks)

@@ -9,6 +9,7 @@
 
 #include "export.h"
 #include "frame_table.h"
+#include "function_profile.h"
 #include "json.h"
 #include "weighted.h"
 
@@ -433,7 +434,7 @@ static int64_t frame_category(struct writer *writer, size_t row)
 {
     const struct hp_weighted_function *function = &writer->weighted->functions[frame_at(writer, row)->function];
     if (function->library != HP_NO_LIBRARY)
-        return USER;
+        return strcmp(writer->weighted->libraries[function->library].path, HP_KERNEL_LIBRARY) == 0 ? KERNEL : USER;
     if (strncmp(function->name, "[kernel", 7) == 0)
         return KERNEL;
     return function->name[0] == '[' || function->name[0] == '<' ? OTHER : MEASURED;

@@ -300,7 +300,7 @@ static uint32_t add_process(struct hp_weighted *weighted, const struct hp_named_
     return hp_weighted_below(weighted, place, hp_weighted_function(weighted, name, "", HP_NO_LIBRARY), 0, false);
 }
 
-/* Whether stacks of more than one program have a weight. */
+/* Whether stacks of more than one program have a weight. One that is unknown may be the same. */
 static bool has_programs(const struct hp_named_stacks *stacks, uint32_t *process)
 {
     const char *first = NULL;
@@ -310,6 +310,8 @@ static bool has_programs(const struct hp_named_stacks *stacks, uint32_t *process
         if (process[at] == HP_STACK_ROOT || !has_weight(node->weight))
             continue;
         const char *program = hp_process_program_name(stacks, &stacks->nodes[process[at]]);
+        if (program[0] == '\0')
+            continue;
         if (first != NULL && strcmp(first, program) != 0)
             return true;
         first = program;

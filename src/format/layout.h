@@ -39,7 +39,7 @@
 
 #define HP_MAGIC "hotpath" /* with its final zero: 8 bytes */
 #define HP_BYTE_ORDER 0x01020304u
-#define HP_LAYOUT_VERSION 8u /* readers refuse any other */
+#define HP_LAYOUT_VERSION 9u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
 #define HP_HEADER_USED 1712u /* bytes of the header in use */
@@ -635,8 +635,14 @@ struct hp_wait {
     uint64_t ns;
     uint64_t beside_ns; /* part of it while another thread of the run was at work; run queue: after an idle wait */
     uint32_t other;     /* node of the thread that is waited for, or that owns the lock; 0: unknown */
+    uint32_t peer;      /* pipe, socket: latest process with the other end; lock: thread that held it; 0: unknown */
+    char what[40];      /* the file, socket, pipe or child, if known: its end, if too long; zero-padded */
+    /* Of probes that read from a lock which thread held it: how many found that at work, or waiting itself ... */
+    uint32_t held_working;
+    uint32_t held_waiting;
+    uint32_t held_cause; /* ... for this, enum hp_wait_cause, at the latest of them */
     uint32_t reserved;
-    char what[40]; /* the file, socket, pipe or child, if known: its end, if too long; zero-padded */
+    char holder[16]; /* name of the latest holder; zero-padded */
 };
 
 /* Why no observer looked at a process. */
@@ -730,7 +736,7 @@ _Static_assert(sizeof(struct hp_alloc_thread) == 128 && offsetof(struct hp_alloc
 _Static_assert(sizeof(struct hp_alloc_frame) == 2 * sizeof(struct hotpath_frame_), "recorders compute with that");
 _Static_assert(sizeof(struct hp_cpu_thread) == 128 && sizeof(struct hp_cpu_node) == 56, "part of the file");
 _Static_assert(sizeof(struct hp_cpu_table) == 32 && sizeof(struct hp_sample) == 24, "part of the file");
-_Static_assert(sizeof(struct hp_sample_chunk) == 32 && sizeof(struct hp_wait) == 80, "part of the file");
+_Static_assert(sizeof(struct hp_sample_chunk) == 32 && sizeof(struct hp_wait) == 112, "part of the file");
 _Static_assert(sizeof(struct hp_waits) == 64, "part of the file");
 _Static_assert(sizeof(struct hp_thread_usage) == 64 && sizeof(struct hp_thread_usage_row) == 272,
                "part of the file");

@@ -7,6 +7,8 @@
 #include "arith.h"
 #include "floors.h"
 #include "sort.h"
+#include "system_calls.h"
+#include "text.h"
 #include "time_range.h"
 #include "wait_cause.h"
 
@@ -67,6 +69,63 @@ const struct hp_site_sums *hp_wait_site(const struct hp_profile *profile, uint32
     return hp_profile_site(profile, session, node.site);
 }
 
+/* The last program of the process. */
+static const char *program_of(const struct hp_run *run, uint32_t pid)
+{
+    const char *program = "";
+    uint64_t latest = 0;
+    for (size_t at = 0; at < run->count; at++) {
+        const struct hp_snapshot *session = run->sessions[at];
+        if (session->header.pid != pid || session->header.clock_start.ns < latest)
+            continue;
+        latest = session->header.clock_start.ns;
+        program = hp_text_base_name(hp_snapshot_text(session, session->header.executable));
+    }
+    return program;
+}
+
+static bool is_sent(int32_t call)
+{
+    const char *name = hp_system_call_name(call);
+    return name != NULL && (strstr(name, "write") != NULL || hp_text_begins(name, "send"));
+}
+
+/* False: no memory. */
+static bool add_end(const struct gathering *gathering, uint32_t session, const struct hp_wait *wait,
+                    struct hp_wait_sums *sums)
+{
+    const struct hp_run *run = gathering->profile->run;
+    if (wait->peer == 0 || (wait->cause != HP_WAIT_PIPE && wait->cause != HP_WAIT_SOCKET))
+        return true;
+    struct hp_wait_end *end = hp_arena_take(gathering->arena, sizeof *end);
+    if (end == NULL)
+        return false;
+    *end = (struct hp_wait_end){.pid = wait->peer,
+                                .is_own = wait->peer == run->sessions[session]->header.pid,
+                                .is_sender = !is_sent(wait->call),
+                                .program = program_of(run, wait->peer)};
+    sums->end = end;
+    return true;
+}
+
+/* False: no memory. */
+static bool add_holder(const struct gathering *gathering, const struct hp_wait *wait, struct hp_wait_sums *sums)
+{
+    if (wait->cause != HP_WAIT_LOCK || wait->held_working + wait->held_waiting == 0)
+        return true;
+    struct hp_wait_holder *holder = hp_arena_take(gathering->arena, sizeof *holder);
+    if (holder == NULL)
+        return false;
+    *holder = (struct hp_wait_holder){
+        .tid = wait->peer,
+        .name = hp_arena_copy(gathering->arena, wait->holder, strnlen(wait->holder, sizeof wait->holder)),
+        .working = wait->held_working,
+        .waiting = wait->held_waiting,
+        .cause = wait->held_cause < HP_WAIT_CAUSES ? wait->held_cause : (uint32_t)HP_WAIT_OTHER};
+    sums->holder = holder;
+    return holder->name != NULL;
+}
+
 static bool add_wait(struct gathering *gathering, uint32_t session, const struct hp_wait *wait)
 {
     struct hp_run_waits *waits = gathering->waits;
@@ -81,9 +140,12 @@ static bool add_wait(struct gathering *gathering, uint32_t session, const struct
         .other = hp_wait_site(gathering->profile, session, wait->other),
         .what = wait->what[0] != '\0' ? hp_arena_copy(gathering->arena, wait->what, strlen(wait->what)) : "",
         .ns = wait->ns,
+        .longest_ns = wait->ns,
         .beside_ns = wait->beside_ns < wait->ns ? wait->beside_ns : wait->ns,
         .probes = wait->probes,
     };
+    if (!add_end(gathering, session, wait, sums) || !add_holder(gathering, wait, sums))
+        return false;
     *placed = (struct placed){sums->site, NULL, sums->cause, sums->ns};
     if (sums->site != NULL)
         placed->node = hp_forest_find(&gathering->profile->forest, session, wait->node, &gathering->trees_left);
@@ -185,6 +247,25 @@ static int compare_times(const void *a, const void *b)
     return order != 0 ? order : compare_places(a, b);
 }
 
+/* Of several, that of the longest wait is named; the entries of one row come in no particular order. */
+static void join(struct hp_wait_sums *sum, const struct hp_wait_sums *wait)
+{
+    const bool is_longer = wait->ns > sum->longest_ns;
+    if (wait->end != NULL && (sum->end == NULL || is_longer))
+        sum->end = wait->end;
+    if (wait->holder != NULL && sum->holder != NULL) {
+        const uint64_t working = sum->holder->working + wait->holder->working;
+        const uint64_t waiting = sum->holder->waiting + wait->holder->waiting;
+        if (is_longer)
+            *sum->holder = *wait->holder;
+        sum->holder->working = working;
+        sum->holder->waiting = waiting;
+    } else if (wait->holder != NULL) {
+        sum->holder = wait->holder;
+    }
+    sum->longest_ns = is_longer ? wait->ns : sum->longest_ns;
+}
+
 static void merge(struct hp_run_waits *waits)
 {
     size_t kept = 0;
@@ -195,6 +276,7 @@ static void merge(struct hp_run_waits *waits)
             waits->all[kept - 1]->ns += wait->ns;
             waits->all[kept - 1]->beside_ns += wait->beside_ns;
             waits->all[kept - 1]->probes += wait->probes;
+            join(waits->all[kept - 1], wait);
         } else {
             waits->all[kept++] = wait;
         }
@@ -357,6 +439,19 @@ const struct hp_run_waits *hp_waits_of_run(struct hp_arena *arena, const struct 
     }
     hp_sort(gathering.waits->all, gathering.waits->count, compare_times);
     return gathering.waits;
+}
+
+void hp_wait_put_end(struct hp_text *text, const struct hp_wait_sums *wait)
+{
+    const struct hp_wait_end *end = wait->end;
+    if (end == NULL)
+        return;
+    if (end->is_own) {
+        hp_text_string(text, "within the process");
+        return;
+    }
+    hp_text_string(text, wait->cause == HP_WAIT_SOCKET ? "with " : end->is_sender ? "from " : "to ");
+    hp_text_string(text, end->program[0] != '\0' ? end->program : "another process");
 }
 
 const char *hp_wait_unwatched_reason(const struct hp_snapshot *session)

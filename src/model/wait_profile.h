@@ -9,6 +9,24 @@
 
 #include "profile.h"
 
+struct hp_text;
+
+/* The process with the other end of a pipe or socket, at the latest probe. */
+struct hp_wait_end {
+    uint32_t pid;
+    bool is_own;         /* the waiting process itself: both ends are in it */
+    bool is_sender;      /* the wait was for it to send: else to receive; sockets: not known before data moves */
+    const char *program; /* "": unknown */
+};
+
+/* The thread that held a lock, at the latest probe that read it from the lock, and what such threads did. */
+struct hp_wait_holder {
+    uint32_t tid;
+    const char *name;
+    uint64_t working, waiting; /* probes that found the holder at work (running or ready to run), or waiting */
+    uint32_t cause;            /* what it waited for, at the latest of these: enum hp_wait_cause */
+};
+
 /* Waits at one place. */
 struct hp_wait_sums {
     const struct hp_site_sums *site;  /* NULL: outside all zones */
@@ -16,8 +34,11 @@ struct hp_wait_sums {
     int32_t call;                     /* number of the system call; -1: none, or unknown */
     const char *what;                 /* the file, socket, pipe or child; "": none, or unknown */
     const struct hp_site_sums *other; /* site of the thread that is waited for, or holds the lock; NULL: unknown */
+    const struct hp_wait_end *end;    /* pipe, socket: the other end; NULL: unknown */
+    struct hp_wait_holder *holder;    /* lock: who held it; NULL: no probe could read it from the lock */
     uint64_t ns;
-    uint64_t beside_ns; /* of that, while another thread of the run was on CPU; see struct hp_wait */
+    uint64_t longest_ns; /* of that, in one entry of a session: `end` and `holder` are of that one */
+    uint64_t beside_ns;  /* of that, while another thread of the run was on CPU; see struct hp_wait */
     uint64_t probes;
 };
 
@@ -58,6 +79,9 @@ const char *hp_wait_unwatched_reason(const struct hp_snapshot *session);
 
 /* The site of the node in a wait of a session; NULL for roots, and for threads without a node. */
 const struct hp_site_sums *hp_wait_site(const struct hp_profile *profile, uint32_t session, uint32_t node);
+
+/* "from xz", "to md5sum", "with redis-server", "within the process": the other end, if it is known. */
+void hp_wait_put_end(struct hp_text *text, const struct hp_wait_sums *wait);
 
 /* The idle part of it, by hp_wait_idleness. */
 uint64_t hp_wait_idle_ns(const struct hp_wait_sums *wait);

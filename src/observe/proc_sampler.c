@@ -494,6 +494,8 @@ static void look_at_waiting(struct hp_proc_sampler *sampler, struct hp_watched *
         thread->wait = listener->keep(listener->context);
     thread->other = finding.thread;
     thread->entry = wait_entry_for(sampler, thread, &finding, wait_place_of(sampler, finding.thread));
+    if (thread->entry >= 0 && finding.peer != 0)
+        sampler->entries[thread->entry].peer = finding.peer;
     thread->of_this_wait = 0;
     thread->is_waiting = true;
     thread->running_looks = 0;
@@ -743,6 +745,38 @@ static void note_blocked(struct hp_proc_sampler *sampler, const struct hp_watche
         sampler->found.is_blocked = true;
 }
 
+static void note_holder_name(struct hp_proc_sampler *sampler, struct hp_wait *entry, uint32_t tid)
+{
+    char name[32] = "";
+    if (entry->peer == tid)
+        return;
+    entry->peer = tid;
+    hp_task_read(sampler->target.pid, tid, "comm", name, sizeof name);
+    memset(entry->holder, 0, sizeof entry->holder);
+    const size_t length = strcspn(name, "\n");
+    memcpy(entry->holder, name, length < sizeof entry->holder ? length : sizeof entry->holder - 1);
+}
+
+/* What the thread does that was read from the lock at this look, as that was found at the same look. */
+static void note_holder(struct hp_proc_sampler *sampler, const struct hp_watched *thread)
+{
+    if (!thread->is_waiting || thread->entry < 0 || thread->other == 0 ||
+        sampler->entries[thread->entry].cause != HP_WAIT_LOCK)
+        return;
+    const struct hp_watched *holder = thread_of(sampler, thread->other);
+    struct hp_wait *entry = &sampler->entries[thread->entry];
+    if (holder == NULL)
+        return;
+    note_holder_name(sampler, entry, holder->tid);
+    if (holder->is_waiting && holder->entry >= 0) {
+        entry->held_waiting++;
+        entry->held_cause = sampler->entries[holder->entry].cause;
+    } else {
+        entry->held_working++;
+    }
+    sampler->is_changed[thread->entry] = true;
+}
+
 /* After all threads were looked at: marks those that waited while another thread worked. */
 static void note_work(struct hp_proc_sampler *sampler)
 {
@@ -751,6 +785,7 @@ static void note_work(struct hp_proc_sampler *sampler)
         struct hp_watched *thread = &sampler->threads[at];
         thread->is_at_work |= waits_for_outsiders(sampler, thread);
         note_blocked(sampler, thread);
+        note_holder(sampler, thread);
         at_work += thread->is_at_work;
     }
     sampler->at_work = at_work;
@@ -877,7 +912,8 @@ bool hp_proc_sampler_begin(struct hp_proc_sampler *sampler, const struct hp_proc
     struct hp_header header;
     memset(sampler, 0, sizeof *sampler);
     sampler->target = *target;
-    sampler->finder.pid = target->pid;
+    sampler->finder =
+        (struct hp_wait_finder){.pid = target->pid, .other_end = target->other_end, .context = target->ends};
     if (!target->read(target->context, 0, &header, sizeof header) || header.pid != target->pid ||
         header.waits == 0 || header.waits % 8 != 0 ||
         !wait_place_read(sampler, header.waits, &sampler->sums, sizeof sampler->sums) ||
@@ -918,9 +954,11 @@ uint32_t hp_proc_sampler_period_us(uint64_t spent_ns, uint64_t elapsed_ns)
     const uint64_t wanted_us = counted_ns / 10; /* of which it is 1/100 */
     const uint64_t elapsed_us = elapsed_ns / 1000;
     const uint64_t missing_us = wanted_us > elapsed_us ? wanted_us - elapsed_us : 0;
-    if (missing_us >= HP_WATCH_LONGEST_PERIOD_US)
-        return HP_WATCH_LONGEST_PERIOD_US;
-    return missing_us > HP_WATCH_PERIOD_US ? (uint32_t)missing_us : HP_WATCH_PERIOD_US;
+    /* Early in a run one slow sample would else cause a pause in which short processes begin and end. */
+    const uint64_t most_us =
+        elapsed_us / 2 < HP_WATCH_LONGEST_PERIOD_US ? elapsed_us / 2 : HP_WATCH_LONGEST_PERIOD_US;
+    const uint64_t pause_us = missing_us < most_us ? missing_us : most_us;
+    return pause_us > HP_WATCH_PERIOD_US ? (uint32_t)pause_us : HP_WATCH_PERIOD_US;
 }
 
 void hp_proc_sampler_note(struct hp_proc_sampler *sampler, uint64_t look_ns)

@@ -58,6 +58,8 @@ struct hp_proc_sampler_target {
     uint32_t *files;         /* budget of descriptors that may stay open, counted down; NULL: none */
     const uint32_t *at_work; /* threads of other processes found at work; NULL: none */
     const struct hp_wait_listener *listener; /* NULL: none */
+    hp_find_other_end *other_end;            /* NULL: ends of pipes and sockets are not looked for */
+    void *ends;                              /* its context */
     const struct hp_work_times *work;        /* of the run; NULL: this process is the run */
 };
 
@@ -134,7 +136,8 @@ void hp_proc_sampler_end(struct hp_proc_sampler *sampler);
 
 /*
  * The pause until the next sample, if all samples so far took `spent_ns` of CPU time: at most 1/100 of the whole
- * time is spent, so that a single long look does not cause a long gap.
+ * time is spent, and the pause is no longer than half of the time so far, so that a single long look does not cause
+ * a long gap.
  */
 uint32_t hp_proc_sampler_period_us(uint64_t spent_ns, uint64_t elapsed_ns);
 

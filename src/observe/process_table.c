@@ -33,6 +33,8 @@ static struct {
     struct hp_work_found found; /* by the clocks, at the last look */
 } state;
 
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
 /* Between the thread that scans and those that ask whether a process is one of the run's. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -241,6 +243,15 @@ static void note_end(const struct hp_process *process)
     note_found(process, (uint64_t)(busyness_of(process) * (double)unseen_of(process)));
 }
 
+size_t hp_process_table_living(uint32_t *pids, size_t most, uint32_t *ret_generation)
+{
+    const size_t count = least(state.living_count, most);
+    for (size_t at = 0; at < count; at++)
+        pids[at] = state.table.all[state.living[state.living_count - 1 - at]].pid;
+    *ret_generation = (uint32_t)state.table.count;
+    return count;
+}
+
 /* Only their main threads are looked at: the clocks tell of the others. */
 struct hp_work_found hp_process_table_found(hp_is_sampled *is_sampled)
 {
@@ -279,8 +290,6 @@ static void read_clocks(uint64_t now)
     }
     state.living_count = count;
 }
-
-static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 static void note_program(struct hp_process *process, uint64_t now)
 {

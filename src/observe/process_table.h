@@ -68,6 +68,12 @@ void hp_process_table_look(void);
 typedef bool hp_is_sampled(uint32_t pid);
 struct hp_work_found hp_process_table_found(hp_is_sampled *is_sampled);
 
+/*
+ * The living processes, the newest first, at most so many; returns how many. `ret_generation` changes when there is
+ * another one. On the thread that scans.
+ */
+size_t hp_process_table_living(uint32_t *pids, size_t most, uint32_t *ret_generation);
+
 /* The newest process with this pid, or NULL. */
 const struct hp_process *hp_process_table_find(uint32_t pid);
 

@@ -123,13 +123,12 @@ static bool name_by_unix(const char *line, uint64_t inode, const char *protocol,
     return true;
 }
 
-typedef bool name_by_line(const char *line, uint64_t inode, const char *protocol, char name[HP_SOCKET_NAME]);
+typedef bool name_by_line(const char *line, uint64_t inode, const char *protocol, char *name);
 
 #define TABLE_BYTES (4u << 20) /* of a table to search: some 28,000 sockets */
 
 /* Line by line, in chunks, since such a table may be long. */
-static bool find_in_table(const char *path, uint64_t inode, const char *protocol, name_by_line *by,
-                          char name[HP_SOCKET_NAME])
+static bool find_in_table(const char *path, uint64_t inode, const char *protocol, name_by_line *by, char *name)
 {
     char line[256], piece[1024];
     size_t length = 0, left = TABLE_BYTES;
@@ -159,9 +158,9 @@ bool hp_socket_name(uint32_t pid, uint64_t inode, char name[HP_SOCKET_NAME])
     static const struct {
         const char *file, *protocol;
         name_by_line *by;
-    } tables[] = {{"net/tcp", "tcp", name_by_tcp},
+    } tables[] = {{"net/unix", "unix", name_by_unix}, /* the others take the kernel a millisecond each */
+                  {"net/tcp", "tcp", name_by_tcp},
                   {"net/tcp6", "tcp", name_by_tcp},
-                  {"net/unix", "unix", name_by_unix},
                   {"net/udp", "udp", name_by_tcp},
                   {"net/udp6", "udp", name_by_tcp}};
     char path[HP_TASK_PATH];
@@ -170,6 +169,70 @@ bool hp_socket_name(uint32_t pid, uint64_t inode, char name[HP_SOCKET_NAME])
                           name))
             return true;
     return false;
+}
+
+#define TCP_FIELDS 10u
+#define ENDPOINTS 100u /* bytes: two endpoints of IPv6 as in the kernel's tables */
+
+/* False: not that many. */
+static bool split_tcp(const char *line, const char *fields[TCP_FIELDS])
+{
+    size_t count = 0;
+    for (const char *at = line; *at != '\0' && count < TCP_FIELDS;) {
+        at += strspn(at, " ");
+        fields[count++] = at;
+        at += strcspn(at, " ");
+    }
+    return count == TCP_FIELDS;
+}
+
+static void put_endpoints(const char *first, const char *second, char ends[ENDPOINTS])
+{
+    struct hp_text text;
+    hp_text_init(&text, ends, ENDPOINTS);
+    hp_text_bytes(&text, first, strcspn(first, " "));
+    hp_text_char(&text, ' ');
+    hp_text_bytes(&text, second, strcspn(second, " "));
+    hp_text_end(&text);
+}
+
+/* The endpoints of a socket as the other one has them. */
+static bool find_endpoints(const char *line, uint64_t inode, const char *unused, char *ends)
+{
+    const char *fields[TCP_FIELDS];
+    (void)unused;
+    if (!split_tcp(line, fields) || hp_task_number(&(const char *){fields[9]}) != inode)
+        return false;
+    put_endpoints(fields[2], fields[1], ends);
+    return true;
+}
+
+/* The inode of the socket with these endpoints, as text. */
+static bool find_inode(const char *line, uint64_t unused, const char *wanted, char *inode)
+{
+    const char *fields[TCP_FIELDS];
+    char ends[ENDPOINTS];
+    (void)unused;
+    if (!split_tcp(line, fields))
+        return false;
+    put_endpoints(fields[1], fields[2], ends);
+    if (strcmp(ends, wanted) != 0)
+        return false;
+    memcpy(inode, fields[9], strcspn(fields[9], " "));
+    inode[strcspn(fields[9], " ")] = '\0';
+    return true;
+}
+
+uint64_t hp_socket_peer(uint32_t pid, uint64_t inode)
+{
+    static const char *const tables[] = {"net/tcp", "net/tcp6"};
+    char path[HP_TASK_PATH], ends[ENDPOINTS], peer[ENDPOINTS];
+    for (size_t at = 0; at < sizeof tables / sizeof tables[0]; at++) {
+        hp_task_path(path, pid, 0, tables[at]);
+        if (find_in_table(path, inode, "", find_endpoints, ends))
+            return find_in_table(path, 0, ends, find_inode, peer) ? hp_task_number(&(const char *){peer}) : 0;
+    }
+    return 0;
 }
 
 /* ------------------------------------------------------------------------------------------------------ futexes */
@@ -487,10 +550,12 @@ static void look_at_file(struct hp_wait_finder *finder, struct hp_wait_found *fi
     if (is_by_file)
         finding->cause = cause_of_target(path, target);
     set_what(finding, target, length);
-    if (!hp_text_begins(target, "socket:["))
-        return;
-    const char *inode = target + sizeof "socket:[" - 1;
-    name_socket(finder, hp_task_number(&inode), finding->what);
+    if (hp_text_begins(target, "socket:[")) {
+        const char *inode = target + sizeof "socket:[" - 1;
+        name_socket(finder, hp_task_number(&inode), finding->what);
+    }
+    if (finder->other_end != NULL && (finding->cause == HP_WAIT_PIPE || finding->cause == HP_WAIT_SOCKET))
+        finding->peer = finder->other_end(finder->context, finder->pid, (uint32_t)descriptor, finding->what);
 }
 
 /* If the system call cannot be seen: uses the kernel's name of the wait channel. */

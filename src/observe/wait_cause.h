@@ -20,6 +20,9 @@
  */
 bool hp_socket_name(uint32_t pid, uint64_t inode, char name[HP_SOCKET_NAME]);
 
+/* The inode of the socket at the other end of a TCP connection within this machine; 0: unknown. */
+uint64_t hp_socket_peer(uint32_t pid, uint64_t inode);
+
 /* ------------------------------------------------------------------------------------------------------ futexes */
 
 /*
@@ -60,9 +63,14 @@ struct hp_known_socket {
     char name[HP_SOCKET_NAME];
 };
 
-/* Per process, zeroed except for its pid. Looking up a socket is slow, so the latest ones are cached. */
+/* Per process, zeroed except for the first three. Looking up a socket is slow, so the latest ones are cached. */
+/* The process with the other end of a descriptor; 0: unknown. `what` is as found, for sockets by hp_socket_name. */
+typedef uint32_t hp_find_other_end(void *context, uint32_t pid, uint32_t descriptor, const char *what);
+
 struct hp_wait_finder {
     uint32_t pid;
+    hp_find_other_end *other_end; /* NULL: not looked for */
+    void *context;
     uint32_t next_socket;
     struct hp_known_socket sockets[HP_WAIT_SOCKETS];
 };
@@ -73,6 +81,7 @@ struct hp_wait_found {
     int32_t call;
     /* Thread of the process that owns what is waited for, or is waited for itself; 0: unknown. */
     uint32_t thread;
+    uint32_t peer;             /* process with the other end of the pipe or socket; 0: unknown */
     char what[HP_SOCKET_NAME]; /* zero-padded */
     uint64_t sp, pc;           /* where it entered the kernel; 0: unknown */
 };

@@ -672,6 +672,8 @@ static bool put_kernel_spread(const struct saying *saying, uint32_t hot)
     return true;
 }
 
+#define BESIDE_PART 0.6 /* of what is not below the hot function */
+
 /* The deepest function that has most of what is not below the hot one; NONE: that is little. */
 static uint32_t beside(const struct hp_hot_stacks *stacks, uint32_t hot, uint64_t *ret_ns)
 {
@@ -689,7 +691,7 @@ static uint32_t beside(const struct hp_hot_stacks *stacks, uint32_t hot, uint64_
         rest += is_hot ? 0 : stack->ns;
     }
     for (uint32_t at = 0; part(stacks, rest) >= 0.2 && at < stacks->profile->count; at++)
-        if (is_code(stacks, at) && (double)stacks->tally[at] >= 0.45 * (double)rest &&
+        if (is_code(stacks, at) && (double)stacks->tally[at] >= BESIDE_PART * (double)rest &&
             (double)stacks->total_ns[at] < 1.3 * (double)stacks->tally[at] &&
             (found == NONE || stacks->depths[at] > stacks->depths[found]))
             found = at;
@@ -904,21 +906,23 @@ static bool is_of_interpreter(const struct hp_hot_stacks *stacks, const struct i
            (interpreter->library[0] != '\0' && hp_text_begins(library, interpreter->library));
 }
 
-/* A library of native code that the interpreter called, with at least a fifth of the time. NULL: none. */
-static const char *native_library(const struct hp_hot_stacks *stacks, const struct interpreter *interpreter,
-                                  double *ret_part)
+/*
+ * The library with the most time of itself, among those of the interpreter or among others that it calls, with at
+ * least a fifth of the time. NULL: none.
+ */
+static const char *largest_library(const struct hp_hot_stacks *stacks, const struct interpreter *interpreter,
+                                   bool is_of_others, double *ret_part)
 {
-    uint64_t best = 0;
-    const char *library = NULL;
-    const char *names[MOST_LIBRARIES];
-    uint64_t sums[MOST_LIBRARIES];
+    uint64_t best = 0, sums[MOST_LIBRARIES];
+    const char *library = NULL, *names[MOST_LIBRARIES];
     const size_t count = sum_libraries(stacks, names, sums, MOST_LIBRARIES);
     for (size_t at = 0; at < count; at++) {
-        const bool is_own = strcmp(names[at], stacks->program) == 0 || names[at][0] == '[' ||
-                            strcmp(names[at], "the kernel") == 0 || hp_is_system_path(names[at]) ||
+        const bool is_own = strcmp(names[at], stacks->program) == 0 ||
                             hp_text_begins(names[at], interpreter->program) ||
                             (interpreter->library[0] != '\0' && hp_text_begins(names[at], interpreter->library));
-        if (!is_own && sums[at] > best) {
+        const bool is_system =
+            names[at][0] == '[' || strcmp(names[at], "the kernel") == 0 || hp_is_system_path(names[at]);
+        if (!is_system && is_own != is_of_others && sums[at] > best) {
             best = sums[at];
             library = names[at];
         }
@@ -956,7 +960,9 @@ static bool put_interpreter(const struct saying *saying, uint32_t hot)
             saying->hot->function = function_of(stacks, largest);
         }
     }
-    const char *native = native_library(stacks, interpreter, &share);
+    const char *native = largest_library(stacks, interpreter, true, &share);
+    if (native == NULL && generated >= HP_HOT_NAMED)
+        native = largest_library(stacks, interpreter, false, &share);
     if (native != NULL) {
         hp_text_string(saying->line, "; ");
         put_share(saying, share);

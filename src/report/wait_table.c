@@ -136,6 +136,31 @@ static const char *what_of(struct hp_fields *to, const struct hp_wait_sums *wait
     return hp_fields_copy(to, bytes, line.length);
 }
 
+/* "from xz", "to md5sum", "with redis-server", "within the process" */
+static const char *end_of(struct hp_fields *to, const struct hp_wait_sums *wait)
+{
+    char bytes[256];
+    struct hp_text line;
+    if (wait->end == NULL)
+        return NULL;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_wait_put_end(&line, wait);
+    return hp_fields_copy(to, bytes, line.length);
+}
+
+static const char *holder_name(const struct hp_wait_sums *wait)
+{
+    return wait->holder != NULL ? wait->holder->name : NULL;
+}
+
+/* "running", or what it mostly waited for. */
+static const char *holder_state(const struct hp_wait_sums *wait)
+{
+    if (wait->holder == NULL)
+        return NULL;
+    return wait->holder->waiting > wait->holder->working ? hp_wait_cause_name(wait->holder->cause) : "running";
+}
+
 static uint64_t identity_of(const struct hp_wait_sums *wait)
 {
     uint64_t id = hp_identity_with_text(hp_identity_of_site(wait->site), hp_wait_cause_name(wait->cause));
@@ -167,6 +192,19 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
              "The part of waited_ns during which another thread of the run was working.");
     HP_FIELD(to, wait->other != NULL ? wait->other->name : NULL, "other", "Other", TEXT, HP_COLUMN_MAYBE,
              "The function that holds the lock or is waited for; null: unknown.");
+    HP_FIELD(to, end_of(to, wait), "other_end", "Other End", TEXT, HP_COLUMN_MAYBE,
+             "Pipes and sockets: the program with the other end, \"from xz\" if it was to send, or \"within the "
+             "process\"; null: unknown, or outside of the run.");
+    HP_FIELD_IF(to, wait->end != NULL, wait->end->pid, "other_end_pid", "Other PID", COUNT, 0,
+                "The process with the other end.");
+    HP_FIELD(to, holder_name(wait), "held_by", "Held By", TEXT, HP_COLUMN_MAYBE,
+             "Locks: name of the thread that held it, as read from the lock at the latest sample; null: no sample "
+             "could read it.");
+    HP_FIELD_IF(to, wait->holder != NULL, wait->holder->tid, "held_by_tid", "Holder TID", COUNT, 0);
+    HP_FIELD(
+        to, holder_state(wait), "held_state", "Holder", TEXT, HP_COLUMN_MAYBE,
+        "What the holders of the lock did in most samples: running (or ready to run), or what they waited for.",
+        .words = "running|" HP_WAIT_CAUSE_WORDS);
     HP_FIELD(to, wait->site != NULL ? &wait->site->location : NULL, "location", "Location", TEXT,
              HP_COLUMN_LOCATION | HP_COLUMN_MAYBE);
 }

@@ -24,6 +24,7 @@
 #include "event_queue.h"
 #include "files.h"
 #include "lender.h"
+#include "other_end.h"
 #include "proc_sampler.h"
 #include "process.h"
 #include "process_table.h"
@@ -120,6 +121,8 @@ static struct {
     uint32_t files;
     uint32_t at_work;    /* busy threads of the processes other than the one being sampled */
     struct hp_work work; /* of all processes */
+    struct hp_other_ends ends;
+    uint32_t living[MOST_PROCESSES]; /* for these */
     struct hp_work_times work_times;
     char latest[256]; /* name of the session found last */
     struct names known;
@@ -261,6 +264,11 @@ static bool is_watchable(const struct hp_header *header)
            hp_process_life(header->pid, header->process_start, header->pid_namespace) == HP_LIFE_LIVE;
 }
 
+static uint32_t other_end(void *ends, uint32_t pid, uint32_t descriptor, const char *what)
+{
+    return hp_other_end(ends, pid, descriptor, what);
+}
+
 static bool is_sampled(uint32_t pid)
 {
     for (size_t at = 0; at < watcher.count; at++)
@@ -287,6 +295,8 @@ static void begin_process(int fd, const struct hp_header *header, const char *na
                                                   .context = process,
                                                   .files = &watcher.files,
                                                   .at_work = &watcher.at_work,
+                                                  .other_end = other_end,
+                                                  .ends = &watcher.ends,
                                                   .work = &watcher.work_times,
                                                   .listener =
                                                       watcher.settings.has_stacks ? &process->listener : NULL};
@@ -480,6 +490,8 @@ static void look_at_all(void)
     if (!watcher.settings.has_waits)
         return;
     scan();
+    watcher.ends.count = hp_process_table_living(watcher.living, MOST_PROCESSES, &watcher.ends.generation);
+    watcher.ends.pids = watcher.living;
     for (size_t at = 0; at < watcher.count;) {
         struct hp_proc_sampler *watch = &watcher.processes[at]->watch;
         watcher.at_work = at_work_beside(at);

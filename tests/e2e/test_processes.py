@@ -106,6 +106,13 @@ def test_time_in_which_anything_worked(cli):
     assert between(work["covered_ns"] * 0.9, done.report.values["elapsed_ns"], work["covered_ns"] * 1.1)
 
 
+def test_other_end_of_a_pipe(cli):
+    done = cli.run("sh", "-c", f"{KIN} burn 300 | cat")
+    row = max((row for row in done.report.rows("waits") if row.cause == "pipe"), key=lambda row: row.waited_ns)
+    kin, = rows(done, KIN)
+    assert (row.other_end, row.other_end_pid) == ("from kin", kin.pid)
+
+
 SHIMS = {
     "shell": ["sh", "-c", "{0} burn 100; {0} burn 100"],
     "shell that becomes it": ["sh", "-c", "{0} burn 100; exec {0} burn 100"],

@@ -59,6 +59,7 @@ def test_safe_mode_shows_functions(cli):
     done = cli.run("--safe", "sh", "-c", f"{PROGRAMS / 'stacked'} split 100; true")
     names = {row.name for row in done.report.rows("functions")}
     assert len(names) > 1 and {row.state for row in done.report.rows("processes")} == {"outside"}
+    assert "the kernel refuses it" not in done.stderr
 
 
 @pytest.mark.parametrize("command", ["echo hi", "sleep 0.3; echo hi"])

@@ -1,6 +1,6 @@
 """CPU time divided by the threads that ran at that time: alone_together.c has half of its CPU time in either
-function, and two thirds of its time in the one that runs alone. unit.test_running_threads has the rules; here is what threads
-of a real run, and their switches, give. Other load may leave the program one CPU: then the shares are others."""
+function, and two thirds of its time in the one that runs alone. unit.test_running_threads has the rules; here is
+what a real run gives. Other load may leave the program one CPU: then the shares are others."""
 import os
 import platform
 

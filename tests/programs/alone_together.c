@@ -1,7 +1,7 @@
 /*
  * One thread computes for a time in `alone`, then both CPUs for half of that in `together`: each function has half
- * of the CPU time, and `alone` two thirds of the time on the clock. Prints how many nanoseconds each part took,
- * which is more if the machine has other work. Usage: alone_together SECONDS
+ * of the CPU time, and `alone` two thirds of the time on the clock. Prints how many nanoseconds each part took:
+ * more, if the machine has other work. Usage: alone_together SECONDS
  * SPDX-License-Identifier: MIT
  */
 #include <pthread.h>

@@ -154,6 +154,28 @@ static void stacks_begin_with_their_program(void **state)
     hp_weighted_free(&weighted);
 }
 
+/* It is a dimension of its own where threads ran at once. */
+static void wall_share_is_new_if_threads_ran_at_once(void **state)
+{
+    struct hp_named_node with_wall[sizeof nodes / sizeof nodes[0]];
+    struct hp_named_stacks stacks = example;
+    (void)state;
+    memcpy(with_wall, nodes, sizeof nodes);
+    for (size_t at = 1; at < stacks.node_count; at++)
+        with_wall[at].weight[HP_STACK_WALL_NS] =
+            with_wall[at].weight[HP_STACK_USER_NS] + with_wall[at].weight[HP_STACK_KERNEL_NS];
+    stacks.nodes = with_wall;
+    for (int is_alone = 1; is_alone >= 0; is_alone--) {
+        struct hp_weighted weighted = {0};
+        assert_true(hp_stack_weights_add(&weighted, &stacks));
+        assert_true(hp_weighted_has(&weighted, HP_OF_WALL));
+        assert_int_equal(hp_weighted_is_new(&weighted, HP_OF_WALL), !is_alone);
+        assert_int_equal(weighted.weights[HP_OF_WALL].total, (is_alone ? 75 : 55) * MS);
+        hp_weighted_free(&weighted);
+        with_wall[6].weight[HP_STACK_WALL_NS] = 20 * MS;
+    }
+}
+
 static void libraries_of_functions_are_named_if_requested(void **state)
 {
     (void)state;
@@ -426,6 +448,7 @@ int main(void)
         cmocka_unit_test(weights_of_stacks_are_kept),
         cmocka_unit_test(stacks_by_zone),
         cmocka_unit_test(stacks_begin_with_their_program),
+        cmocka_unit_test(wall_share_is_new_if_threads_ran_at_once),
         cmocka_unit_test(libraries_of_functions_are_named_if_requested),
         cmocka_unit_test(lines_are_separate_if_requested),
         cmocka_unit_test(two_runs_are_compared),

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "collector.h"
+#include "fileless_code.h"
 #include "kernel_names.h"
 #include "named_stacks.h"
 #include "scratch_folder.h"
@@ -171,6 +172,28 @@ static void rows_without_functions(void **state)
     hp_stack_tree_free(&stacks.tree);
 }
 
+static void assert_not_sampled(struct hp_stack_counts counts, const char *beginning)
+{
+    char name[100];
+    hp_not_sampled_name(&counts, name, sizeof name);
+    assert_int_equal(strncmp(name, beginning, strlen(beginning)), 0);
+    assert_int_equal(strncmp(name, HP_NOT_SAMPLED, strlen(HP_NOT_SAMPLED)), 0);
+    assert_int_equal(name[strlen(name) - 1], '>');
+}
+
+static void time_without_samples_says_why(void **state)
+{
+    (void)state;
+    const struct hp_stack_counts perf = {.source = HP_STACKS_BY_PERF, .has_kernel = true},
+                                 lost = {.source = HP_STACKS_BY_PERF, .has_kernel = true, .lost = 1},
+                                 user = {.source = HP_STACKS_BY_PERF, .lost = 1},
+                                 timers = {.source = HP_STACKS_BY_TIMERS, .has_kernel = true};
+    assert_not_sampled(perf, "<not sampled: ended too soon>");
+    assert_not_sampled(lost, "<not sampled: samples were lost>");
+    assert_not_sampled(user, "<not sampled: in the kernel, ");
+    assert_not_sampled(timers, "<not sampled>");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +203,7 @@ int main(void)
         cmocka_unit_test(functions_are_below_why_they_ran),
         cmocka_unit_test(without_names_there_are_no_functions),
         cmocka_unit_test(rows_without_functions),
+        cmocka_unit_test(time_without_samples_says_why),
     };
     return cmocka_run_group_tests(tests, make_scratch_folder, remove_scratch_folder);
 }

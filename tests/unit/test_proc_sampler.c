@@ -611,12 +611,13 @@ static void cost_of_sampling_is_bounded(void **state)
     const uint64_t ms = 1000000;
     assert_int_equal(hp_proc_sampler_period_us(0, 0), 10000);
     assert_int_equal(hp_proc_sampler_period_us(5 * ms, 0), 10000);
-    assert_int_equal(hp_proc_sampler_period_us(6 * ms, 0), 100000); /* beyond 5 ms the cost is 1 % of that */
-    assert_int_equal(hp_proc_sampler_period_us(6 * ms, 40 * ms), 60000);
+    assert_int_equal(hp_proc_sampler_period_us(6 * ms, 70 * ms), 30000); /* beyond 5 ms the cost is 1 % of that */
+    assert_int_equal(hp_proc_sampler_period_us(6 * ms, 40 * ms), 20000); /* half of the time so far */
     assert_int_equal(hp_proc_sampler_period_us(6 * ms, 95 * ms), 10000);
     assert_int_equal(hp_proc_sampler_period_us(15 * ms, 1000 * ms), 10000);
     assert_int_equal(hp_proc_sampler_period_us(16 * ms, 1000 * ms), 100000);
-    assert_int_equal(hp_proc_sampler_period_us(UINT64_MAX, 0), 200000);
+    assert_int_equal(hp_proc_sampler_period_us(UINT64_MAX, 0), 10000);
+    assert_int_equal(hp_proc_sampler_period_us(UINT64_MAX, 100 * ms), 50000);
     assert_int_equal(hp_proc_sampler_period_us(UINT64_MAX, UINT64_MAX), 200000);
     start_sleeper(1);
     assert_true(begin());

@@ -72,9 +72,7 @@ static void turns_are_told_from_parallel_work(void **state)
     assert_times(1000 * MS, 500 * MS, 0, 0);
 }
 
-/*
- * All threads together run for less than the looks have it, or one for longer than a period: a lag of the kernel.
- */
+/* All threads run for less than the looks have it, or one for longer than a period: a lag of the kernel. */
 static void bounds_hold(void **state)
 {
     (void)state;

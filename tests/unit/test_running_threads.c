@@ -29,8 +29,8 @@ static int end_switches(void **state)
 
 /*
  * A sample each millisecond on each CPU that runs a thread of the run: 600 ms on one CPU, then 300 ms on both, with
- * the wake-up of another thread in between. Each half has half of the CPU time; the first has two thirds on the
- * clock.
+ * the wake-up of another thread in between. Each part has half of the CPU time; the first has two thirds of the
+ * time on the clock.
  */
 static void samples_are_divided_by_what_ran_then(void **state)
 {
@@ -119,10 +119,7 @@ static int end_samples(void **state)
     return 0;
 }
 
-/*
- * A thread that computes from one time to another, with a sample every `each` milliseconds that is up to 0.3 ms
- * late.
- */
+/* A thread that computes from one time to another. Samples, every `each` milliseconds, are up to 0.3 ms late. */
 static void compute(uint64_t from_ms, uint64_t to_ms, uint64_t each, uint32_t node)
 {
     for (uint64_t ms = from_ms + each, before = from_ms * MS; ms <= to_ms; ms += each) {

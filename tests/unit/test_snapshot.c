@@ -31,8 +31,8 @@ static void refused_files_have_a_reason(void **state)
     assert_refused(4095, "a hotpath session truncated within its header: 4095 of 4096 bytes");
     header->header_bytes = 17;
     assert_refused(4096, "a damaged hotpath session: its header claims 17 bytes instead of 4096");
-    header->version = 9;
-    assert_refused(4096, "a hotpath session of format version 9, but this hotpath reads version 8");
+    header->version = 10;
+    assert_refused(4096, "a hotpath session of format version 10, but this hotpath reads version 9");
     header->byte_order = 0x04030201u;
     assert_refused(4096, "a hotpath session of a machine with the opposite byte order: read it on such a machine");
     header->byte_order = 3;

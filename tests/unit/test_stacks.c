@@ -170,6 +170,58 @@ static void self_and_total_time_of_functions(void **state)
     assert_profile_of_example(&stacks);
 }
 
+/* Leaves ran beside another thread, tail alone. */
+static void wall_share_of_functions(void **state)
+{
+    (void)state;
+    struct hp_named_stacks stacks = example();
+    struct hp_named_node with_wall[sizeof nodes / sizeof nodes[0]];
+    struct hp_function_profile profile;
+    memcpy(with_wall, nodes, sizeof nodes);
+    with_wall[3].weight[HP_STACK_WALL_NS] = 5 * MS;
+    with_wall[5].weight[HP_STACK_WALL_NS] = 10 * MS;
+    with_wall[6].weight[HP_STACK_WALL_NS] = 40 * MS;
+    stacks.nodes = with_wall;
+    assert_true(hp_function_sums_make(&stacks, &profile));
+    assert_int_equal(profile.wall_ns, 55 * MS);
+    assert_int_equal(named(&profile, "leaf")->wall_ns, 15 * MS);
+    assert_int_equal(named(&profile, "work")->wall_ns, 0);
+    assert_int_equal(named(&profile, "work")->total_wall_ns, 55 * MS);
+    assert_int_equal(named(&profile, "tail")->total_wall_ns, 40 * MS);
+    hp_function_sums_free(&profile);
+}
+
+/* main and leaf in one program, main in another; the larger part names it. */
+static void programs_of_functions(void **state)
+{
+    static struct hp_named_program both[] = {{"prog", "/usr/bin/prog"}, {"sort", "/usr/bin/sort"}};
+    struct hp_named_node processes[] = {
+        {0},
+        {.image = HP_STACK_PROCESS, .place = UINT64_C(1) << 32 | 11},
+        {.parent = 1, .first_frame = 0, .frame_count = 1, .weight = {1 * MS, 0, 1}},
+        {.parent = 2, .first_frame = 2, .frame_count = 1, .weight = {2 * MS, 0, 2}},
+        {.image = HP_STACK_PROCESS, .place = UINT64_C(2) << 32 | 11},
+        {.parent = 4, .first_frame = 0, .frame_count = 1, .weight = {5 * MS, 0, 5}},
+        {.parent = 0, .first_frame = 5, .frame_count = 1, .weight = {8 * MS, 0, 8}},
+    };
+    struct hp_named_stacks stacks = example();
+    struct hp_function_profile profile;
+    (void)state;
+    stacks.programs = both;
+    stacks.program_count = 2;
+    stacks.nodes = processes;
+    stacks.node_count = sizeof processes / sizeof processes[0];
+    stacks.share_count = 0;
+    assert_true(hp_function_sums_make(&stacks, &profile));
+    assert_int_equal(named(&profile, "main")->total_ns, 8 * MS);
+    assert_string_equal(named(&profile, "main")->program, "sort");
+    assert_int_equal(named(&profile, "main")->program_ns, 5 * MS);
+    assert_string_equal(named(&profile, "leaf")->program, "prog");
+    assert_int_equal(named(&profile, "leaf")->program_ns, 2 * MS);
+    assert_string_equal(named(&profile, "[kernel]")->program, "");
+    hp_function_sums_free(&profile);
+}
+
 static void assert_zone(const struct hp_function_profile *profile, enum hp_zone_part part, const char *function,
                         size_t at, const char *zone, uint64_t amount)
 {
@@ -352,6 +404,8 @@ int main(void)
         cmocka_unit_test(common_parts_of_stacks_are_stored_once),
         cmocka_unit_test(many_stacks),
         cmocka_unit_test(self_and_total_time_of_functions),
+        cmocka_unit_test(wall_share_of_functions),
+        cmocka_unit_test(programs_of_functions),
         cmocka_unit_test(functions_by_zone),
         cmocka_unit_test(waiting_and_allocations_by_zone),
         cmocka_unit_test(pairs_are_numbered),

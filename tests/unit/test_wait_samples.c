@@ -568,6 +568,93 @@ static void holder_of_a_lock_is_read_at_each_sample(void **state)
     }
 }
 
+/* The holder runs, then waits for a disk; then none is in the lock, and none is named. */
+static void holder_is_named_with_what_it_did(void **state)
+{
+    (void)state;
+    struct task task = first_task(), holder = {.tid = PID + 1, .state = 'R', .slices = 1};
+    thread_in(PID + 1, "one");
+    fake_file("4000/task/4001/comm", "a long name of it\n");
+    task.call = SYS_futex;
+    task.arguments[0] = ADDRESS;
+    task.arguments[1] = FUTEX_WAIT_PRIVATE;
+    task.arguments[2] = 2;
+    begin();
+    look(&task);
+    show_memory(2, PID + 1);
+    wait_for(&task, PERIOD);
+    for (int probes = 0; probes < 2; probes++) {
+        holder.ran += PERIOD;
+        show(&holder);
+        fake_ns += PERIOD;
+        look(&task);
+    }
+    holder.state = 'S';
+    holder.call = SYS_fsync;
+    holder.slices++;
+    show(&holder);
+    for (int probes = 0; probes < 3; probes++) {
+        fake_ns += PERIOD;
+        look(&task);
+    }
+    const struct hp_wait expected = *entry(0);
+    assert_int_equal(expected.cause, HP_WAIT_LOCK);
+    assert_int_equal(expected.peer, PID + 1);
+    assert_string_equal(expected.holder, "a long name of ");
+    assert_int_equal(expected.held_working, 2);
+    assert_int_equal(expected.held_waiting, 3);
+    assert_int_equal(expected.held_cause, HP_WAIT_DISK);
+    show_memory(2, 0);
+    fake_ns += PERIOD;
+    look(&task);
+    for (uint32_t at = 1; at < waits->used; at++)
+        assert_int_equal(entry(at)->held_working + entry(at)->held_waiting, 0);
+    assert_int_equal(entry(0)->held_waiting, 3);
+}
+
+/* Who has the other end is asked once for each wait, and only of pipes and sockets. */
+static unsigned asked;
+static uint32_t answer(void *context, uint32_t pid, uint32_t descriptor, const char *what)
+{
+    assert_string_equal(what, "pipe:[12]");
+    assert_ptr_equal(context, &asked);
+    assert_int_equal(pid, PID);
+    assert_int_equal(descriptor, 7);
+    asked++;
+    return 4711;
+}
+
+static void other_end_of_a_pipe_is_kept(void **state)
+{
+    (void)state;
+    struct task task = first_task();
+    const struct hp_proc_sampler_target target = {.pid = PID,
+                                                  .read = builder_read,
+                                                  .write = builder_write,
+                                                  .context = &session,
+                                                  .other_end = answer,
+                                                  .ends = &asked};
+    asked = 0;
+    assert_true(hp_proc_sampler_begin(watch, &target));
+    look(&task);
+    task.call = SYS_read;
+    task.arguments[0] = 7;
+    fake_link("4000/fd/7", "pipe:[12]");
+    for (int probes = 0; probes < 3; probes++) {
+        wait_for(&task, PERIOD);
+        look(&task);
+    }
+    assert_int_equal(entry(0)->cause, HP_WAIT_PIPE);
+    assert_int_equal(entry(0)->peer, 4711);
+    assert_int_equal(asked, 1);
+    task.call = SYS_clock_nanosleep;
+    task.slices++;
+    wait_for(&task, PERIOD);
+    look(&task);
+    assert_int_equal(entry(1)->peer, 0);
+    assert_int_equal(asked, 1);
+}
+
 /* A poll of one descriptor, which is a timer. Others say no more than the call. */
 static void poll_of_a_timer_is_named(void **state)
 {
@@ -628,6 +715,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(waiting_beside_work, set_up, tear_down),
         cmocka_unit_test_setup_teardown(waiting_for_a_child_names_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(holder_of_a_lock_is_read_at_each_sample, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(holder_is_named_with_what_it_did, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(other_end_of_a_pipe_is_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(poll_of_a_timer_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(process_after_exec_is_not_sampled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ended_thread_keeps_its_sums, set_up, tear_down),

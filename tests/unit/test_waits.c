@@ -89,6 +89,48 @@ static uint64_t total(const char *key)
     return 0;
 }
 
+static const char *text_of(size_t row, const char *key)
+{
+    const struct hotpath_cell cell = cell_of(waits(), row, key);
+    return cell.has_value ? cell.text : "none";
+}
+
+/* The rows of two entries in one have the names of the longer wait, and the probes of both. */
+static void rows_have_the_other_side(void **state)
+{
+    (void)state;
+    build();
+    builder_header(&builder)->pid = 50;
+    struct session_builder *second = fixture_add_session();
+    builder_header(second)->pid = 60;
+    builder_header(second)->executable = builder_text(second, "/usr/bin/xz");
+    builder_wait(&builder, root, HP_WAIT_PIPE, SYS_read, "pipe:[2]", 9000)->peer = 60;
+    builder_wait(&builder, root, HP_WAIT_PIPE, SYS_write, "pipe:[3]", 8000)->peer = 60;
+    builder_wait(&builder, root, HP_WAIT_SOCKET, SYS_write, "socket:[4]", 7000)->peer = 61;
+    builder_wait(&builder, root, HP_WAIT_PIPE, SYS_read, "pipe:[5]", 6000)->peer = 50;
+    for (uint32_t at = 0; at < 2; at++) {
+        struct hp_wait *wait = builder_wait(&builder, root, HP_WAIT_LOCK, SYS_futex, "", at == 0 ? 1000 : 4000);
+        wait->peer = 70 + at;
+        memcpy(wait->holder, at == 0 ? "one" : "two", 3);
+        wait->held_working = at == 0 ? 1 : 2;
+        wait->held_waiting = at == 0 ? 9 : 1;
+        wait->held_cause = at == 0 ? HP_WAIT_SLEEP : HP_WAIT_DISK;
+    }
+    fixture_build();
+    assert_string_equal(text_of(0, "other_end"), "from xz");
+    assert_int_equal(cell_of(waits(), 0, "other_end_pid").count, 60);
+    assert_string_equal(text_of(1, "other_end"), "to xz");
+    assert_string_equal(text_of(2, "other_end"), "with another process");
+    assert_string_equal(text_of(3, "other_end"), "within the process");
+    assert_string_equal(text_of(3, "held_by"), "none");
+    assert_string_equal(text_of(4, "cause"), "lock");
+    assert_int_equal(cell_of(waits(), 4, "waited_ns").count, 5000);
+    assert_string_equal(text_of(4, "held_by"), "two");
+    assert_int_equal(cell_of(waits(), 4, "held_by_tid").count, 71);
+    assert_string_equal(text_of(4, "held_state"), "disk");
+    assert_string_equal(text_of(5, "held_by"), "none");
+}
+
 static void totals_are_of_all_rows(void **state)
 {
     (void)state;
@@ -296,6 +338,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(rows_are_by_function_cause_and_file),
+        TEST(rows_have_the_other_side),
         TEST(totals_are_of_all_rows),
         TEST(summary_has_number_period_and_cost_of_samples),
         TEST(unsampled_threads_are_noted),

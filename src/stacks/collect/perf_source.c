@@ -169,9 +169,7 @@ static struct hp_event *read_task(const struct perf_event_header *record)
     return event;
 }
 
-/*
- * Without an event for each: there may be hundred thousands per second. A thread that has ended has left its CPU.
- */
+/* Without an event for each: there may be many thousands per second. A thread that has ended has left its CPU. */
 static void note_switch(size_t processor, const struct perf_event_header *record)
 {
     const bool is_switch = record->type == PERF_RECORD_SWITCH;

@@ -1,10 +1,10 @@
 /*
- * How many threads of a run were running at a time. CPU time that is divided by that number is time on the clock:
- * what a run would gain if the function took none. Threads that wait for a free CPU do not count.
+ * How many threads of a run were running at a time. CPU time that is divided by that number is time on the clock,
+ * in which anything of the run ran. Threads that wait for a free CPU do not count.
  *
  * Where the kernel samples, it also tells when a thread of the run gets a CPU and when it leaves it. Elsewhere a
- * thread is taken to have run for the time that its sample stands for, before the sample. SPDX-License-Identifier:
- * MIT
+ * thread is taken to have run for the time that its sample stands for, before the sample.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_COLLECT_RUNNING_THREADS_H
 #define HP_COLLECT_RUNNING_THREADS_H
@@ -30,7 +30,7 @@ struct hp_switch_line {
 
 /*
  *     struct hp_switches switches = {.lock = PTHREAD_MUTEX_INITIALIZER};
- *     hp_switches_put(&switches, processor, ns, true);      in order of time for each CPU; from another thread, too
+ *     hp_switches_put(&switches, processor, ns, true);       in order of time for each CPU; from any thread
  *     hp_switches_running(&switches, processor, ns);         in order of time
  */
 struct hp_switches {

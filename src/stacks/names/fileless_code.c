@@ -84,7 +84,7 @@ void hp_not_sampled_name(const struct hp_stack_counts *counts, char *name, size_
         snprintf(name, size, HP_NOT_SAMPLED ">");
 }
 
-/* ----------------------------------------------------------------------------------------------- generated code */
+/* --------------------------------------------------------------------------------------------- generated code */
 
 #define LONGEST_NAME 1000u
 #define MOST_PARENTS 8u

@@ -537,6 +537,7 @@ static void add_to_tree(struct walk *walk, uint32_t number)
         found->user_ns = node->weight[HP_STACK_USER_NS];
         found->kernel_ns = node->weight[HP_STACK_KERNEL_NS];
         found->samples = node->weight[HP_STACK_SAMPLES];
+        found->wall_ns = node->weight[HP_STACK_WALL_NS];
     }
 }
 

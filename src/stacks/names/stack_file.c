@@ -67,7 +67,7 @@ static uint32_t text_of(const struct hp_named_stacks *stacks, const char *text)
 /* The texts end with a zero. */
 static uint32_t text_or_none(const struct hp_named_stacks *stacks, const char *text)
 {
-    return text != NULL ? text_of(stacks, text) : (uint32_t)(stacks->text_bytes - 1);
+    return text != NULL && text[0] != '\0' ? text_of(stacks, text) : (uint32_t)(stacks->text_bytes - 1);
 }
 
 static bool write_tables(FILE *file, const struct hp_named_stacks *stacks)

@@ -1,0 +1,340 @@
+/*
+ * The first sentence of programs without measured functions: one test for each rule. SPDX-License-Identifier: MIT
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "arena.h"
+#include "found_tree.h"
+#include "model.h"
+#include "report_fixture.h"
+
+#define MS TREE_MS
+#define SECOND (1000 * MS)
+
+static struct found_tree tree;
+static struct hp_arena model_arena;
+static uint64_t elapsed;
+static uint32_t next_thread;
+
+/* A program that used so much CPU time, in a process of its own; NULL is the first one. */
+static void add_program(struct session_builder *session, const char *file, uint64_t cpu_ns)
+{
+    struct hp_header *header = builder_header(session);
+    header->executable = builder_text(session, file);
+    header = builder_header(session);
+    header->features |= HP_FEATURE_CPU;
+    header->cores = 2;
+    header->cpu_start_ns = 0;
+    header->cpu_latest_ns = cpu_ns;
+    builder_elapse(session, elapsed, 1);
+    builder_thread_usage(session, 8);
+}
+
+static struct hp_thread_usage_row *add_thread(struct session_builder *session, const char *name, uint64_t cpu_ns)
+{
+    struct hp_thread_usage_row *row = builder_thread_usage_row(session, name, ++next_thread);
+    row->user_ns = cpu_ns;
+    row->lived_ns = elapsed;
+    return row;
+}
+
+static void observe_work(uint64_t worked_ns, uint64_t blocked_ns, uint64_t idle_ns)
+{
+    struct hp_work_times *work = &builder_header(&builder)->work;
+    work->covered_ns = worked_ns + blocked_ns + idle_ns;
+    work->worked_ns = worked_ns;
+    work->blocked_ns = blocked_ns;
+}
+
+static int set_up(void **state)
+{
+    fixture_set_up(state);
+    elapsed = SECOND;
+    next_thread = 7000;
+    tree_begin(&tree);
+    tree_process(&tree, builder_header(&builder)->pid, "demo", "/usr/bin/demo");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    hp_arena_release(&model_arena);
+    return fixture_tear_down(state);
+}
+
+static const char *sentence(void)
+{
+    static struct hp_model model;
+    hp_arena_release(&model_arena);
+    memset(&model, 0, sizeof model);
+    assert_true(hp_model_build(&model, &model_arena, &model_arena, fixture_open(NULL)));
+    model.functions = &tree.profile;
+    const hotpath_results *made = hp_results_of_model(&model, &settings);
+    assert_non_null(made);
+    return hotpath_results_headline(made);
+}
+
+static void assert_said(const char *expected) { assert_string_equal(sentence(), expected); }
+
+/* One process that computes. */
+static void build_busy(void)
+{
+    add_program(&builder, "/usr/bin/demo", 980 * MS);
+    add_thread(&builder, "demo", 980 * MS);
+    tree_add(&tree, "main;encode;mix", 900);
+    tree_add(&tree, "main;load", 80);
+    observe_work(990 * MS, 0, 10 * MS);
+}
+
+static void one_thread_computes(void **state)
+{
+    (void)state;
+    build_busy();
+    assert_said("CPU-bound on one CPU: mix takes 92 % of the CPU time, called by encode");
+}
+
+static void threads_share_all_cpus(void **state)
+{
+    (void)state;
+    build_busy();
+    add_program(&builder, "/usr/bin/demo", 1960 * MS);
+    add_thread(&builder, "worker", 980 * MS);
+    tree_add(&tree, "main;encode;mix", 980);
+    assert_said("CPU-bound on all 2 CPUs: mix takes 96 % of the CPU time, called by encode");
+}
+
+/* A busy machine has the sentence of a quiet one, but for its beginning. */
+static void a_machine_short_of_cpu(void **state)
+{
+    (void)state;
+    elapsed = 4 * SECOND;
+    add_program(&builder, "/usr/bin/demo", 980 * MS);
+    add_thread(&builder, "demo", 980 * MS)->waited_ns[HP_WAIT_RUN_QUEUE] = 3000 * MS;
+    tree_add(&tree, "main;encode;mix", 900);
+    tree_add(&tree, "main;load", 80);
+    observe_work(3990 * MS, 0, 10 * MS);
+    assert_said("Short of CPU (ran 980.00 ms, queued 3.00 s): mix takes 92 % of the CPU time, called by encode");
+}
+
+static void few_samples_are_said(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/demo", 80 * MS);
+    add_thread(&builder, "demo", 80 * MS);
+    tree_add(&tree, "main;load", 80);
+    assert_said("Ran 80.00 ms of 1.00 s: load takes 100 % of the CPU time, nearly all in its own code (only 80 "
+                "samples)");
+}
+
+static void too_short_to_tell(void **state)
+{
+    (void)state;
+    elapsed = 90 * MS;
+    add_program(&builder, "/usr/bin/demo", 15 * MS);
+    add_thread(&builder, "demo", 15 * MS);
+    tree_add(&tree, "main;load", 15);
+    assert_said("Too short to tell: 15 CPU samples (15.00 ms of CPU time in 90.00 ms)");
+}
+
+/* A program that hardly runs waits: for what is known even so. */
+static void hardly_any_cpu_time(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/demo", 3 * MS);
+    add_thread(&builder, "demo", 3 * MS)->waited_ns[HP_WAIT_POLL] = 980 * MS;
+    tree_add(&tree, "main;load", 3);
+    tree_wait(&tree, "main;serve;epoll_wait@libc.so.6", HP_WAIT_POLL, "poll: epoll_wait", 980);
+    assert_said("Idle: 3.00 ms of CPU time in 1.00 s; serve waits (poll: epoll_wait) for 98 % of the run");
+}
+
+static void idle_most_of_the_time(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/demo", 200 * MS);
+    add_thread(&builder, "demo", 200 * MS)->waited_ns[HP_WAIT_POLL] = 790 * MS;
+    tree_add(&tree, "main;serve;answer", 200);
+    tree_wait(&tree, "main;serve;epoll_wait@libc.so.6", HP_WAIT_POLL, "poll: epoll_wait", 790);
+    observe_work(210 * MS, 0, 790 * MS);
+    assert_said("Idle for 79 % of 1.00 s: serve waits (poll: epoll_wait). When it works, answer takes 100 % of the "
+                "CPU time, called by serve");
+    /* Idle time and CPU time are never more than the run. */
+    observe_work(10 * MS, 0, 990 * MS);
+    assert_memory_equal(sentence(), "Idle for 80 % of 1.00 s: ", 25);
+}
+
+static void busy_for_a_part(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/demo", 600 * MS);
+    add_thread(&builder, "demo", 600 * MS)->waited_ns[HP_WAIT_SLEEP] = 390 * MS;
+    tree_add(&tree, "main;serve;answer", 600);
+    observe_work(600 * MS, 0, 400 * MS);
+    assert_said("Busy for 60 % of 1.00 s: answer takes 100 % of the CPU time, called by serve");
+}
+
+static void the_disk_is_waited_for(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/demo", 200 * MS);
+    struct hp_thread_usage_row *thread = add_thread(&builder, "demo", 200 * MS);
+    thread->waited_ns[HP_WAIT_DISK] = 600 * MS;
+    tree_add(&tree, "main;save", 200);
+    tree_wait(&tree, "main;save;fsync@libc.so.6", HP_WAIT_DISK, "disk: /data/x.db", 600);
+    observe_work(200 * MS, 600 * MS, 200 * MS);
+    assert_said(
+        "Waiting for the disk: save waits 75 % of its time for x.db (600.00 ms against 200.00 ms of CPU time)");
+    thread->waited_ns[HP_WAIT_DISK] = 290 * MS; /* hardly more than the CPU time */
+    assert_memory_equal(sentence(), "Ran 200.00 ms of 1.00 s: save takes", 35);
+}
+
+/* Whoever answers is the bottleneck, if it works meanwhile. */
+static void a_socket_is_waited_for(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/demo", 100 * MS);
+    struct hp_thread_usage_row *thread = add_thread(&builder, "demo", 100 * MS);
+    thread->waited_ns[HP_WAIT_SOCKET] = 800 * MS;
+    tree_add(&tree, "main;ask", 100);
+    tree_wait(&tree, "main;ask;recv@libc.so.6", HP_WAIT_SOCKET, "socket: 10.0.0.1:5432", 800);
+    assert_said(
+        "Waiting for a socket: ask waits 89 % of its time for 10.0.0.1:5432 (800.00 ms against 100.00 ms of CPU "
+        "time)");
+    struct session_builder *server = fixture_add_session();
+    add_program(server, "/usr/bin/server", 700 * MS);
+    add_thread(server, "server", 700 * MS);
+    tree_process(&tree, builder_header(server)->pid, "server", "/usr/bin/server");
+    tree_add(&tree, "main;query", 700);
+    assert_said("CPU-bound on one CPU: server has 88 % of the CPU time of 2 processes; in it, query takes 100 % of "
+                "its CPU time, nearly all in its own code");
+}
+
+static void threads_wait_for_a_lock(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/demo", 900 * MS);
+    for (int at = 0; at < 3; at++)
+        add_thread(&builder, "worker", 300 * MS)->waited_ns[HP_WAIT_LOCK] = 600 * MS;
+    tree_add(&tree, "main;update", 900);
+    tree_wait(&tree, "main;publish;pthread_mutex_lock@libc.so.6", HP_WAIT_LOCK, "lock", 1800);
+    assert_said(
+        "Lock contention: 3 threads wait 60 % of their time for a lock in publish; the holder was not recorded. "
+        "Meanwhile, update takes 100 % of the CPU time, nearly all in its own code");
+}
+
+static void a_pipeline(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/demo", 900 * MS);
+    add_thread(&builder, "demo", 900 * MS);
+    tree_add(&tree, "main;encode;mix", 900);
+    struct session_builder *sum = fixture_add_session();
+    add_program(sum, "/usr/bin/md5sum", 30 * MS);
+    add_thread(sum, "md5sum", 30 * MS)->waited_ns[HP_WAIT_PIPE] = 950 * MS;
+    assert_said(
+        "CPU-bound on one CPU: demo has 97 % of the CPU time of 2 processes: mix takes 100 % of the CPU time, "
+        "called by encode; md5sum waits for it");
+}
+
+static void programs_share_the_cpu_time(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/demo", 500 * MS);
+    add_thread(&builder, "demo", 500 * MS);
+    tree_add(&tree, "main;ask", 500);
+    struct session_builder *server = fixture_add_session();
+    add_program(server, "/usr/bin/server", 400 * MS);
+    add_thread(server, "server", 400 * MS);
+    tree_process(&tree, builder_header(server)->pid, "server", "/usr/bin/server");
+    tree_add(&tree, "main;query", 400);
+    assert_said(
+        "CPU-bound, 0.9 of 2 CPUs: demo (56 %) and server (44 %) share the CPU time; in demo, ask takes 100 % "
+        "of its CPU time, nearly all in its own code");
+}
+
+static void starting_processes_is_the_cost(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/sh", 10 * MS);
+    for (int at = 0; at < 30; at++)
+        add_program(fixture_add_session(), "/usr/bin/true", 3 * MS);
+    tree_add(&tree, "[kernel: execve]@", 40);
+    tree_add(&tree, "[kernel: page faults]@", 20);
+    tree_add(&tree, "main;load", 40);
+    assert_memory_equal(sentence(),
+                        "Starting processes is the cost: 31 processes in 1.00 s, 3.23 ms of CPU time each; "
+                        "60 % of the CPU time is in fork, exec, exit, page faults and the dynamic linker",
+                        160);
+}
+
+static void most_processes_are_too_short(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/sh", 10 * MS);
+    for (int at = 0; at < 30; at++)
+        add_program(fixture_add_session(), "/usr/bin/true", 3 * MS);
+    tree_add(&tree, "main;load", 60);
+    tree.process = 0;
+    tree_add(&tree, "<not sampled: too brief>@", 40);
+    assert_said("40 % of the CPU time is in processes too short to sample: 31 processes in 1.00 s");
+}
+
+static void hotpath_itself_is_said(void **state)
+{
+    (void)state;
+    build_busy();
+    tree_add(&tree, "<hotpath>@", 300);
+    assert_non_null(strstr(sentence(), ". 23 % of the CPU time is hotpath itself"));
+}
+
+static void waits_that_were_not_seen(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/demo", 300 * MS);
+    builder_header(&builder)->work.covered_ns = 0;
+    tree_add(&tree, "main;load", 300);
+    assert_said(
+        "Ran 300.00 ms of 1.00 s, waits not seen: load takes 100 % of the CPU time, nearly all in its own code");
+}
+
+static void debug_symbols_are_the_next_step(void **state)
+{
+    (void)state;
+    build_busy();
+    tree_add(&tree, "main;save;deflate@libz.so.1;libz.so.1+0x10@libz.so.1", 3000);
+    assert_non_null(strstr(sentence(),
+                           ": deflate in libz takes 75 % of the CPU time, called by save. Install debug "
+                           "symbols for libz to see its functions"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(one_thread_computes),
+        TEST(threads_share_all_cpus),
+        TEST(a_machine_short_of_cpu),
+        TEST(few_samples_are_said),
+        TEST(too_short_to_tell),
+        TEST(hardly_any_cpu_time),
+        TEST(idle_most_of_the_time),
+        TEST(busy_for_a_part),
+        TEST(the_disk_is_waited_for),
+        TEST(a_socket_is_waited_for),
+        TEST(threads_wait_for_a_lock),
+        TEST(a_pipeline),
+        TEST(programs_share_the_cpu_time),
+        TEST(starting_processes_is_the_cost),
+        TEST(most_processes_are_too_short),
+        TEST(hotpath_itself_is_said),
+        TEST(waits_that_were_not_seen),
+        TEST(debug_symbols_are_the_next_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
