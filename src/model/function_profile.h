@@ -162,6 +162,14 @@ struct hp_function_profile {
     char *shown_names; /* of all functions: their memory */
 };
 
+#define HP_SEVERAL_RAN 1.02 /* threads on average, while any ran: wall time is the same where they are fewer */
+
+/* Whether shares of CPU time and of wall-clock time differ. */
+static inline bool hp_found_has_wall(const struct hp_function_profile *profile)
+{
+    return profile->wall_ns > 0 && (double)profile->cpu_ns > HP_SEVERAL_RAN * (double)profile->wall_ns;
+}
+
 /* Time that could be saved; idle time could not. */
 static inline uint64_t hp_found_work_ns(const struct hp_found_function *function)
 {

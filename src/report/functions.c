@@ -125,13 +125,6 @@ static uint64_t cpu_ns(const struct view *view) { return view->profile->cpu_ns; 
 
 static uint64_t wall_ns(const struct view *view) { return view->profile->wall_ns; }
 
-#define SEVERAL_RAN 1.02 /* threads on average, while any ran: wall time is the same where they are fewer */
-
-static bool has_wall(const struct hp_function_profile *profile)
-{
-    return profile->wall_ns > 0 && (double)profile->cpu_ns > SEVERAL_RAN * (double)profile->wall_ns;
-}
-
 static void fields(struct hp_fields *to, void *view, const void *entry)
 {
     const struct hp_found_function *function = entry;
@@ -390,7 +383,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     const uint32_t facts = (view.profile->counts.samples > 0 ? HAS_SAMPLES : 0u) |
                            (view.profile->counts.waits > 0 ? HAS_WAITS : 0u) |
                            (view.profile->zones[HP_ZONES_OF_CPU].count > 0 ? HAS_ZONES : 0u) |
-                           (has_wall(view.profile) ? HAS_WALL : 0u);
+                           (hp_found_has_wall(view.profile) ? HAS_WALL : 0u);
     if (shown == NULL || !hp_section_begin(results, section, &view, facts, "work_ns", NULL))
         return false;
     hp_section_add_totals(results, section, view.profile);

@@ -139,7 +139,10 @@ static uint32_t leave_out(const struct hp_hot_stacks *stacks, uint32_t *frames, 
     return kept;
 }
 
-static uint64_t weight_of(const struct hp_found_node *node) { return node->user_ns + node->kernel_ns; }
+static uint64_t weight_of(const struct hp_hot_stacks *stacks, const struct hp_found_node *node)
+{
+    return stacks->is_wall ? node->wall_ns : node->user_ns + node->kernel_ns;
+}
 
 static void add_stack(struct hp_hot_stacks *stacks, const struct cleaned *cleaned, uint32_t node, uint64_t ns,
                       size_t *used)
@@ -171,7 +174,7 @@ static bool add_totals(struct hp_hot_stacks *stacks, hp_is_of_program *is_of_pro
     for (size_t at = profile->node_count; at-- > 1;) {
         const struct hp_found_node *node = &profile->nodes[at];
         if (is_of_program(context, node->process))
-            inside[at] += weight_of(node);
+            inside[at] += weight_of(stacks, node);
         inside[node->parent] += inside[at];
         if (node->function != HP_NO_FOUND && !node->is_inner)
             stacks->total_ns[node->function] += inside[at];
@@ -189,7 +192,7 @@ static bool make_room(struct hp_hot_stacks *stacks, const struct cleaned *cleane
     const size_t functions = stacks->profile->count + 1;
     size_t count = 0, frames = 0;
     for (size_t at = 0; at < stacks->profile->node_count; at++)
-        if (weight_of(&stacks->profile->nodes[at]) > 0) {
+        if (weight_of(stacks, &stacks->profile->nodes[at]) > 0) {
             count++;
             frames += cleaned[into[at]].depth;
         }
@@ -210,7 +213,8 @@ bool hp_hot_stacks_make(struct hp_hot_stacks *stacks, struct hp_arena *arena,
                         const void *context)
 {
     size_t used = 0;
-    *stacks = (struct hp_hot_stacks){.profile = profile, .arena = arena, .program = "", .shown = ""};
+    *stacks = (struct hp_hot_stacks){
+        .profile = profile, .arena = arena, .program = "", .shown = "", .is_wall = hp_found_has_wall(profile)};
     stacks->knows_callers = (double)profile->counts.whole >= WHOLE_PART * (double)profile->counts.samples;
     struct cleaned *cleaned = hp_arena_take_array(arena, profile->node_count + 1, sizeof *cleaned);
     uint32_t *into = hp_arena_take_array(arena, profile->node_count + 1, sizeof *into);
@@ -223,8 +227,8 @@ bool hp_hot_stacks_make(struct hp_hot_stacks *stacks, struct hp_arena *arena,
         return false;
     for (uint32_t at = 1; at < profile->node_count; at++) {
         const struct hp_found_node *node = &profile->nodes[at];
-        if (weight_of(node) > 0 && is_of_program(context, node->process))
-            add_stack(stacks, cleaned, into[at], weight_of(node), &used);
+        if (weight_of(stacks, node) > 0 && is_of_program(context, node->process))
+            add_stack(stacks, cleaned, into[at], weight_of(stacks, node), &used);
     }
     return add_totals(stacks, is_of_program, context);
 }
@@ -426,7 +430,7 @@ static void put_kernel(struct hp_text *line, const char *name)
         return;
     }
     const char *call = name + sizeof before - 1;
-    const bool is_call = strncmp(call, "page faults", 11) != 0 && strncmp(call, "interrupts", 10) != 0;
+    const bool is_call = strncmp(call, "page fault", 10) != 0 && strncmp(call, "interrupt", 9) != 0;
     hp_text_string(line, is_call ? "the system call " : "");
     hp_text_bytes(line, call, length - sizeof before);
 }

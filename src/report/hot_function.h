@@ -30,6 +30,7 @@ struct hp_hot_stacks {
     struct hp_arena *arena;
     const char *shown;          /* the program as people know it: "python3" of python3.11 */
     const char *program;        /* its name; "": several */
+    bool is_wall;               /* the weight is wall-clock time: threads ran at once */
     bool knows_callers;         /* most stacks are complete */
     const unsigned char *roles; /* by function: enum hp_function_role */
     const uint32_t *frame_of;   /* by function: itself; of code without names, one for each library */

@@ -212,6 +212,14 @@ static bool make_stacks(struct sentence *sentence, struct hp_hot_stacks *stacks,
     return is_made;
 }
 
+/* What shares of functions are of. */
+static const char *whole_of(const struct hp_hot_stacks *stacks, bool is_alone)
+{
+    if (stacks->is_wall)
+        return is_alone ? " of the wall-clock time" : " of its wall-clock time";
+    return is_alone ? " of the CPU time" : " of its CPU time";
+}
+
 static bool begins_with(const struct hp_text *line, size_t from, const char *text)
 {
     const size_t length = strlen(text);
@@ -267,7 +275,7 @@ static bool put_owner(struct sentence *sentence)
         sentence->line->length = after;
         put_program_name(sentence, sentence->program);
         hp_text_string(sentence->line, ": ");
-        hp_hot_function_put(sentence->line, &stacks, " of the CPU time", &sentence->hot);
+        hp_hot_function_put(sentence->line, &stacks, whole_of(&stacks, true), &sentence->hot);
     }
     return true;
 }
@@ -312,7 +320,7 @@ static void put_sharers(struct sentence *sentence)
     hp_text_string(sentence->line, "; in ");
     put_program_name(sentence, sentence->program);
     hp_text_string(sentence->line, ", ");
-    hp_hot_function_put(sentence->line, &stacks, " of its CPU time", &sentence->hot);
+    hp_hot_function_put(sentence->line, &stacks, whole_of(&stacks, false), &sentence->hot);
 }
 
 /* ---------------------------------------------------------------------------------------------------- the rules */
@@ -366,9 +374,42 @@ static void put_meanwhile(struct sentence *sentence)
     const size_t before = sentence->line->length;
     if ((double)sentence->functions->counts.samples < HP_VERDICT_LEAST_SAMPLES)
         return;
-    hp_text_string(sentence->line, ". Meanwhile, ");
+    hp_text_string(sentence->line, ". Of what runs, ");
     if (!put_owner(sentence))
         sentence->line->length = before;
+}
+
+/* The longest wait for a lock whose holder is known; NULL: none. */
+static const struct hp_wait_sums *held_wait(struct sentence *sentence)
+{
+    const struct hp_run_waits *waits =
+        hp_run_has_waits(&sentence->model->run) ? hp_model_waits(sentence->model) : NULL;
+    for (size_t at = 0; waits != NULL && at < waits->count; at++)
+        if (waits->all[at]->cause == HP_WAIT_LOCK && waits->all[at]->holder != NULL)
+            return waits->all[at];
+    return NULL;
+}
+
+/* "; its holder, worker, waits meanwhile (disk)": as it was recorded, or not at all. */
+static void put_holder(struct sentence *sentence)
+{
+    const struct hp_wait_sums *wait = held_wait(sentence);
+    if (wait == NULL) {
+        hp_text_string(sentence->line, "; the holder was not recorded");
+        return;
+    }
+    const struct hp_wait_holder *holder = wait->holder;
+    hp_text_string(sentence->line, "; its holder");
+    const bool is_told = sentence->program == NULL || !hp_text_begins(sentence->program->name, holder->name);
+    if (holder->name[0] != '\0' && is_told) {
+        hp_text_string(sentence->line, " (");
+        put_text(sentence, holder->name);
+        hp_text_char(sentence->line, ')');
+    }
+    if (holder->working >= holder->waiting)
+        hp_text_string(sentence->line, " works meanwhile");
+    else
+        hp_text_format(sentence->line, " waits meanwhile (%s)", hp_wait_cause_name(holder->cause));
 }
 
 /* "Lock contention: 6 threads wait 52 % of their time for a lock in publish (the holder was not recorded)" */
@@ -392,7 +433,7 @@ static bool put_lock(struct sentence *sentence)
         put_function(sentence, waiter.function);
         sentence->hot.function = waiter.function;
     }
-    hp_text_string(sentence->line, "; the holder was not recorded");
+    put_holder(sentence);
     const struct hp_hot_function named = sentence->hot;
     put_meanwhile(sentence);
     sentence->hot = named.function != NULL ? named : sentence->hot;
@@ -753,13 +794,26 @@ static bool put_cpu(struct sentence *sentence)
 
 /* ---------------------------------------------------------------------------------------------------- next step */
 
+/* "Install libz1-dbgsym for the names of libz", "Start node with --perf-basic-prof for the names of its code" */
 static void put_next_step(const struct sentence *sentence)
 {
-    if (sentence->hot.nameless == NULL)
+    const struct hp_nameless *nameless = &sentence->functions->nameless;
+    struct hp_text *line = sentence->line;
+    const char *library = sentence->hot.nameless;
+    if (nameless->map_option != NULL && nameless->generator != NULL &&
+        (double)nameless->generated_ns >= HP_HOT_NAMED * sentence->cpu_ns) {
+        hp_text_format(line, ". For the names of its code, start %s with %s", nameless->generator,
+                       nameless->map_option);
         return;
-    hp_text_string(sentence->line, ". Install debug symbols for ");
-    hp_hot_put_library(sentence->line, sentence->hot.nameless);
-    hp_text_string(sentence->line, " to see its functions");
+    }
+    if (library == NULL)
+        return;
+    const bool is_packaged = nameless->debug_package != NULL && nameless->library != NULL &&
+                             strcmp(hp_text_base_name(nameless->library), library) == 0;
+    hp_text_format(line, ". Install %s", is_packaged ? nameless->debug_package : "debug symbols");
+    hp_text_string(line, is_packaged ? " for the names of " : " for ");
+    hp_hot_put_library(line, library);
+    hp_text_string(line, is_packaged ? "" : ", or use --debuginfod");
 }
 
 static void put_own(const struct sentence *sentence)
@@ -775,7 +829,7 @@ static void put_own(const struct sentence *sentence)
 bool hp_program_sentence_put(struct hp_text *line, const struct hotpath_results *results,
                              const struct hp_found_function **ret_function)
 {
-    static bool (*const rules[])(struct sentence *) = {put_lock, put_unsampled, put_short, put_device,
+    static bool (*const rules[])(struct sentence *) = {put_lock, put_unsampled, put_device, put_short,
                                                        put_idle, put_starts,    put_cpu};
     struct sentence sentence = {.line = line,
                                 .results = results,

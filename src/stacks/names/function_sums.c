@@ -424,7 +424,7 @@ static const struct {
     {HP_STACK_LEFT_BLOCKS, NO_WEIGHT, TOTAL(total_heap.left_blocks)},
 };
 #define SUMS (sizeof measures / sizeof measures[0])
-enum { CPU_SUM, WAITING_SUM }; /* the first two */
+enum { CPU_SUM, WALL_SUM, WAITING_SUM }; /* the first ones */
 
 /* State of the walk through the tree. */
 struct walk {
