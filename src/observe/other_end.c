@@ -131,8 +131,8 @@ static bool has_end(uint32_t pid, const char *target, mode_t mode)
 }
 
 /*
- * A shell may have the same end as what it has started, which is newer. The process itself is named only if no other
- * has the end.
+ * A shell may have the same end as what it has started, which is newer. The process itself is named only if no
+ * other has the end.
  */
 static uint32_t search_all(const struct hp_other_ends *ends, uint32_t pid, const char *target, mode_t mode)
 {
