@@ -700,7 +700,7 @@ PROGRAMS = [
     program("grep", with_input("grep", "-cE", "([0-9])line \\1|([0-9])[0-9]* of .*\\2\\2\\2$", "work"),
             "cpu", ["re_search", "re_match", "check_matching"],
             "perf: re_search_internal in libc 96 % with callees, 22 % itself",
-            edited="had no check_matching: it is inlined in re_search_internal, which perf --no-inline does not show"),
+            edited="had no check_matching: it is inlined in re_search_internal, as perf without --no-inline says"),
     program("objdump", plain("objdump", "-d", "/usr/bin/bash"), "cpu",
             ["vfprintf", "printf", "libopcodes", "bfd_map_over_sections", "print_insn"],
             "perf: libc 66 % (vfprintf 56 % with callees), libopcodes 22 %, all below bfd_map_over_sections",
