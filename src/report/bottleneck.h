@@ -63,6 +63,8 @@ void hp_bottlenecks_set_whole(struct hp_bottlenecks *view);
 bool hp_bottlenecks_measure(struct hp_bottlenecks *view);
 
 /* The first line (bottleneck_headline.c). */
+struct hp_channel_jam;
+void hp_bottleneck_put_jam(struct hp_text *line, const struct hp_channel_jam *jam, bool is_of_senders);
 bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view);
 const struct hp_found_function *hp_bottlenecks_first_function(const struct hp_bottlenecks *view);
 bool hp_bottlenecks_has_stacks(const struct hp_bottlenecks *view);

@@ -574,7 +574,7 @@ static void put_rest(struct hp_text *line, const struct hp_bottlenecks *view)
 }
 
 /* "Senders of jobs were blocked 93 % of their time: the consumer encode is the bottleneck" */
-static void put_jam(struct hp_text *line, const struct hp_channel_jam *jam, bool is_of_senders)
+void hp_bottleneck_put_jam(struct hp_text *line, const struct hp_channel_jam *jam, bool is_of_senders)
 {
     hp_text_string(line, is_of_senders ? "Senders of " : "Receivers of ");
     hp_utf8_put_safe(line, jam->channel, strlen(jam->channel));
@@ -596,7 +596,7 @@ static bool put_full_channel(struct hp_text *line, const struct hp_bottlenecks *
     struct hp_channel_jam jam;
     if (!hp_channel_jam_of(view->results->model, true, &jam))
         return false;
-    put_jam(line, &jam, true);
+    hp_bottleneck_put_jam(line, &jam, true);
     if (view->count > 0 && is_told(first_at_work(view))) {
         hp_text_string(line, ". The function with the most time of its own is ");
         put_entry(line, view, first_at_work(view));
@@ -610,7 +610,7 @@ static bool put_empty_channel(struct hp_text *line, const struct hp_bottlenecks 
     struct hp_channel_jam jam;
     if ((view->count > 0 && is_told(first_at_work(view))) || !hp_channel_jam_of(view->results->model, false, &jam))
         return false;
-    put_jam(line, &jam, false);
+    hp_bottleneck_put_jam(line, &jam, false);
     return true;
 }
 

@@ -12,6 +12,7 @@
 #include "arena.h"
 #include "arith.h"
 #include "bottleneck.h"
+#include "channel_profile.h"
 #include "function_role.h"
 #include "hot_function.h"
 #include "model.h"
@@ -457,6 +458,31 @@ static uint32_t longest_cause(const struct hp_thread_usage_member *thread)
     return longest;
 }
 
+/* The child that is waited for longest and does not work either; NULL: none. */
+static const char *idle_child(struct sentence *sentence)
+{
+    const struct hp_run_waits *waits =
+        hp_run_has_waits(&sentence->model->run) ? hp_model_waits(sentence->model) : NULL;
+    for (size_t at = 0; waits != NULL && at < waits->count; at++) {
+        const struct hp_wait_sums *wait = waits->all[at];
+        if (wait->cause == HP_WAIT_CHILD && wait->what[0] != '\0' && strstr(wait->what, "(busy)") == NULL &&
+            (double)wait->ns >= 0.4 * sentence->elapsed_ns)
+            return wait->what;
+    }
+    return NULL;
+}
+
+/* A full channel, unless the CPU has more to say. */
+static bool put_channel(struct sentence *sentence)
+{
+    struct hp_channel_jam jam;
+    if (sentence->cpu_ns >= HP_VERDICT_IDLE_RUN * sentence->elapsed_ns ||
+        !hp_channel_jam_of(sentence->model, true, &jam))
+        return false;
+    hp_bottleneck_put_jam(sentence->line, &jam, true);
+    return true;
+}
+
 /* Fewer samples than name a function. A program that hardly ran still waited for something. */
 static bool put_short(struct sentence *sentence)
 {
@@ -484,6 +510,14 @@ static bool put_short(struct sentence *sentence)
         hp_text_string(sentence->line, ") for ");
         put_share(sentence, hp_part_of((double)longest->waited_ns[cause], sentence->elapsed_ns));
         hp_text_string(sentence->line, " of the run");
+        return true;
+    }
+    const char *child = used < 0.05 * sentence->elapsed_ns ? idle_child(sentence) : NULL;
+    if (child != NULL) {
+        hp_text_format(sentence->line, "Idle: %s of CPU time in %s; it waits for the end of ",
+                       hp_ns_text(used).bytes, hp_ns_text(sentence->elapsed_ns).bytes);
+        put_text(sentence, child);
+        hp_text_string(sentence->line, ", which is idle");
         return true;
     }
     hp_text_format(sentence->line, "Too short to tell: %" PRIu64 " CPU sample%s",
@@ -520,7 +554,8 @@ static bool is_served_by_work(const struct sentence *sentence, const struct hp_t
     const struct hp_thread_usage_member *thread;
     double worked = 0;
     for (size_t at = 0; (thread = next_waiter(sentence, &at)) != NULL;)
-        worked += thread != waiter ? (double)hp_thread_usage_cpu_ns(thread) : 0;
+        worked +=
+            thread == waiter ? 0 : (double)(hp_thread_usage_cpu_ns(thread) + thread->waited_ns[HP_WAIT_RUN_QUEUE]);
     return worked >= 0.5 * ns;
 }
 
@@ -599,26 +634,12 @@ static const struct hp_thread_usage_member *idle_thread(const struct sentence *s
     return busiest;
 }
 
-/* The child that is waited for longest and does not work either; NULL: none. */
-static const char *idle_child(struct sentence *sentence)
-{
-    const struct hp_run_waits *waits =
-        hp_run_has_waits(&sentence->model->run) ? hp_model_waits(sentence->model) : NULL;
-    for (size_t at = 0; waits != NULL && at < waits->count; at++) {
-        const struct hp_wait_sums *wait = waits->all[at];
-        if (wait->cause == HP_WAIT_CHILD && wait->what[0] != '\0' && strstr(wait->what, "(busy)") == NULL &&
-            (double)wait->ns >= 0.4 * sentence->elapsed_ns)
-            return wait->what;
-    }
-    return NULL;
-}
-
 /* "Idle for 65 % of 1.10 s: serve waits (poll: epoll_wait). When it works, parse takes 70 % of the CPU time" */
 static bool put_idle(struct sentence *sentence)
 {
     const double idle = sentence->state.idle_part;
     uint32_t cause = 0;
-    if (!sentence->state.knows_work || idle < HP_VERDICT_IDLE_RUN || sentence->elapsed_ns <= LEAST_IDLE_NS)
+    if (!sentence->state.knows_work || !sentence->state.is_idle || sentence->elapsed_ns <= LEAST_IDLE_NS)
         return false;
     hp_text_string(sentence->line, "Idle for ");
     put_share(sentence, idle);
@@ -829,8 +850,8 @@ static void put_own(const struct sentence *sentence)
 bool hp_program_sentence_put(struct hp_text *line, const struct hotpath_results *results,
                              const struct hp_found_function **ret_function)
 {
-    static bool (*const rules[])(struct sentence *) = {put_lock, put_unsampled, put_device, put_short,
-                                                       put_idle, put_starts,    put_cpu};
+    static bool (*const rules[])(struct sentence *) = {put_lock,  put_unsampled, put_device, put_channel,
+                                                       put_short, put_idle,      put_starts, put_cpu};
     struct sentence sentence = {.line = line,
                                 .results = results,
                                 .model = results->model,

@@ -8,6 +8,7 @@
 #include "model.h"
 #include "sort.h"
 #include "text.h"
+#include "verdict.h"
 
 /* A process, with all programs that it executed. */
 struct hp_process_use {
@@ -139,6 +140,9 @@ static void measure_work(struct hp_run_state *state, const struct hp_run *run)
     const double idle = elapsed > 0 ? (double)work.idle_ns / elapsed : 0;
     state->knows_work = work.is_known && unseen <= UNSEEN_PART * (double)state->used_ns;
     state->idle_part = !state->knows_work ? 0 : idle < most ? idle : most;
+    /* A busy machine makes a program no less idle: time that it was only ready to run does not count. */
+    const double ready = (double)hp_less(work.worked_ns, state->used_ns), rest = elapsed - ready;
+    state->is_idle = rest > 0 && state->idle_part * elapsed >= HP_VERDICT_IDLE_RUN * rest;
 }
 
 bool hp_run_state_make(struct hp_run_state *state, struct hp_model *model)

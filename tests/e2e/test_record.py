@@ -132,7 +132,7 @@ def test_idle_and_busy_shares(cli, start, ms, is_idle):
     elapsed = report.values["elapsed_ns"]
     assert abs(100 * functions["cpu_ns"] / elapsed - busy) <= 5
     assert abs(100 * rows(report, WAITERS)["answer"].total_ns / elapsed - busy) <= 5
-    idle = re.match(r"The program is idle for (\d+) %", report.values["meta"]["headline"])
+    idle = re.match(r"Idle for (\d+) %", report.values["meta"]["headline"])
     assert bool(idle) == is_idle, report.values["meta"]["headline"]
     polls = 100 * rows(report, WAITERS)["on_poll"].waiting_ns / elapsed
     starved = 100 * sum(row.waited_ns for row in report.rows("waits") if row.cause == "run queue") / elapsed
