@@ -34,11 +34,12 @@
 #define DEVICE_ALL 1.2     /* all such waits, in CPU times of the run */
 #define LEAST_IDLE_NS 3e8  /* a shorter run is not idle */
 #define MANY_PROCESSES 20u
-#define SHORT_PROCESS_NS 6e6 /* CPU time */
-#define STARTING_PART 0.4    /* of the CPU time, in starts and ends of processes */
-#define OWN_PART 0.15        /* of the CPU time, in hotpath itself */
-#define NAMED_WAIT_PART 0.3  /* of the run's time, by one thread */
-#define PIPE_PART 0.5        /* of a thread's life */
+#define SHORT_PROCESS_NS 6e6   /* CPU time */
+#define BRIEF_PROCESS_NS 2.5e6 /* CPU time: it has hardly done more than to start */
+#define STARTING_PART 0.4      /* of the CPU time, in starts and ends of processes */
+#define OWN_PART 0.15          /* of the CPU time, in hotpath itself */
+#define NAMED_WAIT_PART 0.3    /* of the run's time, by one thread */
+#define PIPE_PART 0.5          /* of a thread's life */
 
 struct sentence {
     struct hp_text *line;
@@ -528,6 +529,77 @@ static double unsampled_ns(const struct sentence *sentence)
     return sum;
 }
 
+static bool is_of_start(const char *name, const char *library)
+{
+    static const char *const calls[] = {"clone",       "clone3",
+                                        "fork",        "vfork",
+                                        "execve",      "exit_group",
+                                        "exit",        "wait4",
+                                        "munmap",      "mmap",
+                                        "brk",         "mprotect",
+                                        "arch_prctl",  "set_robust_list",
+                                        "page faults", "page faults and interrupts"};
+    static const char before[] = "[kernel: ";
+    if (strcmp(name, "[kernel]") == 0 || hp_text_begins(library, "ld-linux") || hp_text_begins(name, "_dl_"))
+        return true;
+    if (!hp_text_begins(name, before))
+        return false;
+    for (size_t at = 0; at < sizeof calls / sizeof *calls; at++)
+        if (strncmp(name + sizeof before - 1, calls[at], strlen(calls[at])) == 0 &&
+            name[sizeof before - 1 + strlen(calls[at])] == ']')
+            return true;
+    return false;
+}
+
+/* CPU time of starting and ending processes: in these system calls, and in the dynamic linker. */
+static double starting_ns(struct sentence *sentence)
+{
+    const struct hp_function_profile *functions = sentence->functions;
+    bool *is_starting = hp_arena_take_array(sentence->model->arena, functions->node_count + 1, sizeof *is_starting);
+    double sum = 0;
+    sentence->has_memory &= is_starting != NULL;
+    for (size_t at = 1; is_starting != NULL && at < functions->node_count; at++) {
+        const struct hp_found_node *node = &functions->nodes[at];
+        const struct hp_found_function *function =
+            node->function != HP_NO_FOUND ? &functions->all[node->function] : NULL;
+        is_starting[at] =
+            is_starting[node->parent] || (function != NULL && is_of_start(function->name, function->library));
+        sum += is_starting[at] ? (double)(node->user_ns + node->kernel_ns) : 0;
+    }
+    return sum;
+}
+
+/*
+ * "Starting processes is the cost: 803 processes in 1.00 s, 612.00 µs of CPU time each; 52 % ...": they are many,
+ * none matters by itself, and what they do is mostly to start and to end.
+ */
+static bool put_starts(struct sentence *sentence)
+{
+    const struct hp_run_state *state = &sentence->state;
+    const double each = hp_part_of((double)state->used_ns, (double)state->processes);
+    const double own = (double)sentence->functions->own_ns, unsampled = unsampled_ns(sentence);
+    if (state->is_idle || state->processes < MANY_PROCESSES || each >= SHORT_PROCESS_NS ||
+        (double)state->largest_process_ns > 0.25 * (double)state->used_ns)
+        return false;
+    const double starting = starting_ns(sentence);
+    const bool is_starting = starting >= STARTING_PART * (sentence->cpu_ns - own - unsampled);
+    const bool is_unsampled = unsampled > UNSAMPLED_PART * sentence->cpu_ns;
+    if (!is_starting && !is_unsampled && each >= BRIEF_PROCESS_NS)
+        return false;
+    hp_text_format(sentence->line, "Starting processes is the cost: %" PRIu64 " processes in %s, ",
+                   state->processes, hp_ns_text(sentence->elapsed_ns).bytes);
+    put_ns(sentence, each);
+    hp_text_string(sentence->line, " of CPU time each");
+    if (!is_unsampled && !is_starting)
+        return true;
+    hp_text_string(sentence->line, "; ");
+    put_share(sentence, hp_part_of(is_unsampled ? unsampled : starting, sentence->cpu_ns));
+    hp_text_string(sentence->line, is_unsampled ? " of the CPU time is in processes too short to sample"
+                                                : " of the CPU time is in fork, exec, exit, page faults and the "
+                                                  "dynamic linker");
+    return true;
+}
+
 /* "82 % of the CPU time is in processes too short to sample: 1503 processes in 2.10 s" */
 static bool put_unsampled(struct sentence *sentence)
 {
@@ -663,66 +735,6 @@ static bool put_idle(struct sentence *sentence)
     return true;
 }
 
-static bool is_of_start(const char *name, const char *library)
-{
-    static const char *const calls[] = {"clone",       "clone3",
-                                        "fork",        "vfork",
-                                        "execve",      "exit_group",
-                                        "exit",        "wait4",
-                                        "munmap",      "mmap",
-                                        "brk",         "mprotect",
-                                        "arch_prctl",  "set_robust_list",
-                                        "page faults", "page faults and interrupts"};
-    static const char before[] = "[kernel: ";
-    if (strcmp(name, "[kernel]") == 0 || hp_text_begins(library, "ld-linux") || hp_text_begins(name, "_dl_"))
-        return true;
-    if (!hp_text_begins(name, before))
-        return false;
-    for (size_t at = 0; at < sizeof calls / sizeof *calls; at++)
-        if (strncmp(name + sizeof before - 1, calls[at], strlen(calls[at])) == 0 &&
-            name[sizeof before - 1 + strlen(calls[at])] == ']')
-            return true;
-    return false;
-}
-
-/* CPU time of starting and ending processes: in these system calls, and in the dynamic linker. */
-static double starting_ns(struct sentence *sentence)
-{
-    const struct hp_function_profile *functions = sentence->functions;
-    bool *is_starting = hp_arena_take_array(sentence->model->arena, functions->node_count + 1, sizeof *is_starting);
-    double sum = 0;
-    sentence->has_memory &= is_starting != NULL;
-    for (size_t at = 1; is_starting != NULL && at < functions->node_count; at++) {
-        const struct hp_found_node *node = &functions->nodes[at];
-        const struct hp_found_function *function =
-            node->function != HP_NO_FOUND ? &functions->all[node->function] : NULL;
-        is_starting[at] =
-            is_starting[node->parent] || (function != NULL && is_of_start(function->name, function->library));
-        sum += is_starting[at] ? (double)(node->user_ns + node->kernel_ns) : 0;
-    }
-    return sum;
-}
-
-/* "Starting processes is the cost: 803 processes in 1.00 s, 612.00 µs of CPU time each; 52 % ..." */
-static bool put_starts(struct sentence *sentence)
-{
-    const struct hp_run_state *state = &sentence->state;
-    const double each = hp_part_of((double)state->used_ns, (double)state->processes);
-    if (state->processes < MANY_PROCESSES || each >= SHORT_PROCESS_NS ||
-        (double)state->largest_process_ns > 0.25 * (double)state->used_ns)
-        return false;
-    const double own = (double)sentence->functions->own_ns, starting = starting_ns(sentence);
-    if (starting < STARTING_PART * (sentence->cpu_ns - own - unsampled_ns(sentence)))
-        return false;
-    hp_text_format(sentence->line, "Starting processes is the cost: %" PRIu64 " processes in %s, ",
-                   state->processes, hp_ns_text(sentence->elapsed_ns).bytes);
-    put_ns(sentence, each);
-    hp_text_string(sentence->line, " of CPU time each; ");
-    put_share(sentence, hp_part_of(starting, sentence->cpu_ns));
-    hp_text_string(sentence->line, " of the CPU time is in fork, exec, exit, page faults and the dynamic linker");
-    return true;
-}
-
 /* ------------------------------------------------------------------------------------------- the last rule: CPU */
 
 /* "CPU-bound on one CPU" */
@@ -844,8 +856,8 @@ static void put_own(const struct sentence *sentence)
 bool hp_program_sentence_put(struct hp_text *line, const struct hotpath_results *results,
                              const struct hp_found_function **ret_function)
 {
-    static bool (*const rules[])(struct sentence *) = {put_lock,  put_unsampled, put_device, put_channel,
-                                                       put_short, put_idle,      put_starts, put_cpu};
+    static bool (*const rules[])(struct sentence *) = {put_lock,    put_starts, put_unsampled, put_device,
+                                                       put_channel, put_short,  put_idle,      put_cpu};
     struct sentence sentence = {.line = line,
                                 .results = results,
                                 .model = results->model,

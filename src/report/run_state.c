@@ -28,8 +28,8 @@ static const char *program_of(const struct hp_snapshot *session)
 }
 
 /*
- * The name by which a program was started, which may be that of a link: "python3" of python3.11. A program may write
- * what it does after it: "postgres: checkpointer".
+ * The name by which a program was started, which may be that of a link: "python3" of python3.11. A program may
+ * write what it does after it: "postgres: checkpointer".
  */
 static const char *shown_of(struct hp_arena *arena, const struct hp_snapshot *session)
 {
@@ -44,7 +44,7 @@ static const char *shown_of(struct hp_arena *arena, const struct hp_snapshot *se
     return name != NULL ? name : program_of(session);
 }
 
-/* ---------------------------------------------------------------------------------------------------- programs */
+/* --------------------------------------------------------------------------------------------------- programs */
 
 struct use {
     const struct hp_snapshot *session;
