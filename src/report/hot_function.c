@@ -160,7 +160,7 @@ static void add_stack(struct hp_hot_stacks *stacks, const struct cleaned *cleane
     stacks->own_ns[frames[count - 1]] += ns;
     for (uint32_t at = 0; at < count; at++) {
         stacks->depths[frames[at]] += (double)ns * at;
-        stacks->tally[frames[at]] += ns;
+        stacks->seen_ns[frames[at]] += ns;
     }
 }
 
@@ -180,9 +180,10 @@ static bool add_totals(struct hp_hot_stacks *stacks, hp_is_of_program *is_of_pro
             stacks->total_ns[node->function] += inside[at];
     }
     for (size_t at = 0; at < profile->count; at++) {
-        stacks->depths[at] = stacks->tally[at] > 0 ? stacks->depths[at] / (double)stacks->tally[at] : 0;
-        if (role_of(stacks, (uint32_t)at) == HP_ROLE_NAMELESS || stacks->tally[at] == 0)
-            stacks->total_ns[at] = stacks->tally[at];
+        const uint64_t seen_ns = stacks->seen_ns[at];
+        stacks->depths[at] = seen_ns > 0 ? stacks->depths[at] / (double)seen_ns : 0;
+        if (role_of(stacks, (uint32_t)at) == HP_ROLE_NAMELESS || seen_ns == 0)
+            stacks->total_ns[at] = seen_ns;
     }
     return true;
 }
@@ -199,11 +200,12 @@ static bool make_room(struct hp_hot_stacks *stacks, const struct cleaned *cleane
     stacks->all = hp_arena_take_array(stacks->arena, count + 1, sizeof *stacks->all);
     stacks->frames = hp_arena_take_array(stacks->arena, frames + 1, sizeof *stacks->frames);
     stacks->total_ns = hp_arena_take_array(stacks->arena, functions, sizeof *stacks->total_ns);
+    stacks->seen_ns = hp_arena_take_array(stacks->arena, functions, sizeof *stacks->seen_ns);
     stacks->own_ns = hp_arena_take_array(stacks->arena, functions, sizeof *stacks->own_ns);
     stacks->depths = hp_arena_take_array(stacks->arena, functions, sizeof *stacks->depths);
     stacks->tally = hp_arena_take_array(stacks->arena, functions, sizeof *stacks->tally);
-    return stacks->all != NULL && stacks->frames != NULL && stacks->total_ns != NULL && stacks->own_ns != NULL &&
-           stacks->depths != NULL && stacks->tally != NULL;
+    return stacks->all != NULL && stacks->frames != NULL && stacks->total_ns != NULL && stacks->seen_ns != NULL &&
+           stacks->own_ns != NULL && stacks->depths != NULL && stacks->tally != NULL;
 }
 
 #define WHOLE_PART 0.6 /* of the samples have complete stacks: else callers are not told */
@@ -348,7 +350,7 @@ static uint32_t hot_frame(const struct hp_hot_stacks *stacks)
     uint32_t hot = NONE;
     for (uint32_t at = 0; at < stacks->profile->count; at++) {
         if (stacks->frame_of[at] != at || role_of(stacks, at) == HP_ROLE_UNSEEN ||
-            total_part(stacks, at) < HP_HOT_PART)
+            part(stacks, stacks->seen_ns[at]) < HP_HOT_PART)
             continue;
         if (hot == NONE || stacks->depths[at] > stacks->depths[hot] ||
             (!(stacks->depths[at] < stacks->depths[hot]) && stacks->total_ns[at] > stacks->total_ns[hot]))
@@ -381,12 +383,16 @@ static uint32_t deepest_of(const struct hp_hot_stacks *stacks, uint32_t frame)
 
 void hp_hot_put_library(struct hp_text *line, const char *library)
 {
-    const char *end = strstr(library, ".so");
+    const char *end = strstr(library, ".so"), *module = strstr(library, ".cpython-");
     const char *version = end != NULL ? memchr(library, '-', (size_t)(end - library)) : NULL;
     while (version != NULL && (version[1] < '0' || version[1] > '9'))
         version = memchr(version + 1, '-', (size_t)(end - version - 1));
     if (version != NULL)
         end = version;
+    if (module != NULL) {
+        hp_utf8_put_safe(line, library, (size_t)(module - library));
+        return;
+    }
     hp_utf8_put_safe(line, library,
                      hp_text_begins(library, "lib") && end != NULL ? (size_t)(end - library) : strlen(library));
 }
@@ -853,7 +859,15 @@ static void put_libraries(const struct saying *saying)
     }
     if (between[0] != ',')
         hp_text_string(saying->line, "no single function is hot");
-    put_largest(saying, NULL, 0, false);
+    uint64_t ns;
+    uint32_t hottest = largest_of(stacks, NONE, leaf, &ns);
+    while (hottest != NONE && role_of(stacks, hottest) == HP_ROLE_UNSEEN)
+        hottest = take_largest(stacks, &ns);
+    if (hottest == NONE)
+        return;
+    hp_text_string(saying->line, "; the hottest function is ");
+    put_frame(saying->line, stacks, hottest);
+    put_part(saying, ns);
 }
 
 static void put_spread(const struct saying *saying, uint32_t hot)
@@ -871,17 +885,26 @@ static void put_spread(const struct saying *saying, uint32_t hot)
 
 /* Programs that run code of others: their own functions say little about it. */
 static const struct interpreter {
-    const char *program, *library, *code;
+    const char *program, *library, *code, *compiler; /* its JIT compiler, by the function that does all of it */
 } interpreters[] = {
-    {"python", "libpython", "Python code"}, {"perl", "libperl", "Perl code"},
-    {"ruby", "libruby", "Ruby code"},       {"php", "libphp", "PHP code"},
-    {"lua", "liblua", "Lua code"},          {"node", "libnode", "JavaScript code"},
-    {"java", "libjvm", "Java code"},        {"R", "libR.so", "R code"},
-    {"guile", "libguile", "Scheme code"},   {"tclsh", "libtcl", "Tcl code"},
-    {"qemu-", "", "emulated code"},         {"bash", "", "a shell script"},
-    {"dash", "", "a shell script"},         {"sh", "", "a shell script"},
-    {"zsh", "", "a shell script"},          {"gawk", "", "an AWK program"},
-    {"mawk", "", "an AWK program"},         {"ocamlrun", "", "OCaml bytecode"},
+    {"python", "libpython", "Python code", ""},
+    {"perl", "libperl", "Perl code", ""},
+    {"ruby", "libruby", "Ruby code", ""},
+    {"php", "libphp", "PHP code", ""},
+    {"lua", "liblua", "Lua code", ""},
+    {"node", "libnode", "JavaScript code", "v8::internal::compiler::PipelineCompilationJob::ExecuteJobImpl"},
+    {"java", "libjvm", "Java code", "CompileBroker::compiler_thread_loop"},
+    {"R", "libR.so", "R code", ""},
+    {"guile", "libguile", "Scheme code", ""},
+    {"tclsh", "libtcl", "Tcl code", ""},
+    {"qemu-", "", "emulated code", ""},
+    {"bash", "", "a shell script", ""},
+    {"dash", "", "a shell script", ""},
+    {"sh", "", "a shell script", ""},
+    {"zsh", "", "a shell script", ""},
+    {"gawk", "", "an AWK program", ""},
+    {"mawk", "", "an AWK program", ""},
+    {"ocamlrun", "", "OCaml bytecode", ""},
 };
 
 /* "python" is "python3.11", too; "sh" is not "shasum", and R is not "Rscript". NULL: it is none. */
@@ -935,43 +958,79 @@ static const char *largest_library(const struct hp_hot_stacks *stacks, const str
     return *ret_part >= 0.2 ? library : NULL;
 }
 
-/* "python3.11 interprets Python code (hottest function: X, 19 %); 30 % of the CPU time is in libz" */
+/* Time of the interpreter's compiler. */
+static double compiler_part(const struct hp_hot_stacks *stacks, const struct interpreter *interpreter)
+{
+    uint64_t most = 0;
+    for (uint32_t at = 0; interpreter->compiler[0] != '\0' && at < stacks->profile->count; at++)
+        if (hp_text_begins(function_of(stacks, at)->name, interpreter->compiler) && stacks->total_ns[at] > most)
+            most = stacks->total_ns[at];
+    return part(stacks, most);
+}
+
+/*
+ * "54 % of the CPU time is the JIT compiler, 21 % is Java code compiled at run time, without names". False:
+ * neither.
+ */
+static bool put_compiled(const struct saying *saying, const struct interpreter *interpreter)
+{
+    const double generated = part(saying->stacks, own_of_role(saying->stacks, HP_ROLE_GENERATED));
+    const double compiler = compiler_part(saying->stacks, interpreter);
+    if (compiler >= HP_HOT_NAMED) {
+        put_share(saying, compiler);
+        hp_text_format(saying->line, "%s is its JIT compiler", saying->whole);
+    }
+    if (generated >= HP_HOT_NAMED) {
+        hp_text_string(saying->line, compiler >= HP_HOT_NAMED ? ", " : "");
+        put_share(saying, generated);
+        hp_text_format(saying->line, "%s is %s compiled at run time, without names",
+                       compiler >= HP_HOT_NAMED ? "" : saying->whole, interpreter->code);
+    }
+    return compiler >= HP_HOT_NAMED || generated >= HP_HOT_NAMED;
+}
+
+/* "python3 interprets Python code (hottest function: X, 19 %)" */
+static void put_interpreted(const struct saying *saying, const struct interpreter *interpreter)
+{
+    const struct hp_hot_stacks *stacks = saying->stacks;
+    uint64_t ns;
+    uint32_t largest = largest_of(stacks, NONE, leaf, &ns);
+    while (largest != NONE && !is_code(stacks, largest) && role_of(stacks, largest) != HP_ROLE_HELPER)
+        largest = take_largest(stacks, &ns);
+    hp_utf8_put_safe(saying->line, stacks->shown, strlen(stacks->shown));
+    hp_text_format(saying->line, " interprets %s", interpreter->code);
+    if (largest == NONE || part(stacks, ns) < HP_HOT_FLAT)
+        return;
+    hp_text_string(saying->line, " (hottest function: ");
+    put_frame(saying->line, stacks, largest);
+    hp_text_string(saying->line, ", ");
+    put_share(saying, part(stacks, ns));
+    hp_text_char(saying->line, ')');
+    saying->hot->function = function_of(stacks, largest);
+}
+
+/* Its own functions say little; what else the time is spent in says more. */
 static bool put_interpreter(const struct saying *saying, uint32_t hot)
 {
     const struct hp_hot_stacks *stacks = saying->stacks;
     const struct interpreter *interpreter = interpreter_of(stacks->program);
     double share;
-    uint64_t ns;
     if (interpreter == NULL || !is_of_interpreter(stacks, interpreter, hot))
         return false;
-    const double generated = part(stacks, own_of_role(stacks, HP_ROLE_GENERATED));
-    if (generated >= HP_HOT_NAMED) {
-        put_share(saying, generated);
-        hp_text_format(saying->line, "%s is %s compiled at run time, without names", saying->whole,
-                       interpreter->code);
-    } else {
-        hp_utf8_put_safe(saying->line, stacks->shown, strlen(stacks->shown));
-        hp_text_format(saying->line, " interprets %s", interpreter->code);
-        uint32_t largest = largest_of(stacks, NONE, leaf, &ns);
-        while (largest != NONE && !is_code(stacks, largest) && role_of(stacks, largest) != HP_ROLE_HELPER)
-            largest = take_largest(stacks, &ns);
-        if (largest != NONE && part(stacks, ns) >= HP_HOT_FLAT) {
-            hp_text_string(saying->line, " (hottest function: ");
-            put_frame(saying->line, stacks, largest);
-            hp_text_string(saying->line, ", ");
-            put_share(saying, part(stacks, ns));
-            hp_text_char(saying->line, ')');
-            saying->hot->function = function_of(stacks, largest);
-        }
-    }
+    const bool is_compiled = put_compiled(saying, interpreter);
+    if (!is_compiled)
+        put_interpreted(saying, interpreter);
     const char *native = largest_library(stacks, interpreter, true, &share);
-    if (native == NULL && generated >= HP_HOT_NAMED)
+    if (native == NULL && is_compiled && compiler_part(stacks, interpreter) < HP_HOT_NAMED)
         native = largest_library(stacks, interpreter, false, &share);
     if (native != NULL) {
         hp_text_string(saying->line, "; ");
         put_share(saying, share);
         hp_text_format(saying->line, "%s is in ", saying->whole);
         hp_hot_put_library(saying->line, native);
+    } else if (part(stacks, own_of_role(stacks, HP_ROLE_KERNEL)) >= 0.5) {
+        hp_text_string(saying->line, "; ");
+        put_kernel_spread(saying, NONE);
     }
     return true;
 }

@@ -38,8 +38,11 @@ struct hp_hot_stacks {
     size_t count;
     uint32_t *frames; /* of all stacks, outermost first */
     uint64_t ns;      /* of all stacks */
-    /* By frame: with callees, of itself, and the sum of its depths, weighted. */
-    uint64_t *total_ns, *own_ns;
+    /*
+     * By frame: with callees; the same of cleaned stacks, which leave out what recursive calls have between them;
+     * of itself; and its mean depth in cleaned stacks.
+     */
+    uint64_t *total_ns, *seen_ns, *own_ns;
     double *depths;
     uint64_t *tally; /* by frame: of the last question */
 };

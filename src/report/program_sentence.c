@@ -34,11 +34,12 @@
 #define DEVICE_ALL 1.2     /* all such waits, in CPU times of the run */
 #define LEAST_IDLE_NS 3e8  /* a shorter run is not idle */
 #define MANY_PROCESSES 20u
-#define SHORT_PROCESS_NS 6e6 /* CPU time */
-#define STARTING_PART 0.5    /* of the CPU time, in starts and ends of processes */
-#define OWN_PART 0.15        /* of the CPU time, in hotpath itself */
-#define NAMED_WAIT_PART 0.3  /* of the run's time, by one thread */
-#define PIPE_PART 0.5        /* of a thread's life */
+#define SHORT_PROCESS_NS 6e6   /* CPU time */
+#define BRIEF_PROCESS_NS 2.5e6 /* CPU time: it has hardly done more than to start */
+#define STARTING_PART 0.4      /* of the CPU time, in starts and ends of processes */
+#define OWN_PART 0.15          /* of the CPU time, in hotpath itself */
+#define NAMED_WAIT_PART 0.3    /* of the run's time, by one thread */
+#define PIPE_PART 0.5          /* of a thread's life */
 
 struct sentence {
     struct hp_text *line;
@@ -186,21 +187,6 @@ static bool is_of_program(const void *context, uint32_t process)
     return process != HP_NO_FOUND && program_of(sentence, process) == sentence->program;
 }
 
-/* As people know it: "python3" of python3.11. */
-static const char *name_of(const struct sentence *sentence, const struct hp_program_use *program)
-{
-    const struct hp_function_profile *functions = sentence->functions;
-    for (uint32_t at = 0; at < functions->process_count; at++)
-        if (functions->processes[at].program[0] != '\0' && program_of(sentence, at) == program)
-            return functions->processes[at].program;
-    return program->name;
-}
-
-static void put_program_name(const struct sentence *sentence, const struct hp_program_use *program)
-{
-    put_text(sentence, name_of(sentence, program));
-}
-
 static bool make_stacks(struct sentence *sentence, struct hp_hot_stacks *stacks, bool is_alone)
 {
     const bool is_made = hp_hot_stacks_make(stacks, sentence->model->arena, sentence->functions,
@@ -208,7 +194,7 @@ static bool make_stacks(struct sentence *sentence, struct hp_hot_stacks *stacks,
     sentence->has_memory &= is_made;
     if (sentence->program != NULL) {
         stacks->program = sentence->program->name;
-        stacks->shown = name_of(sentence, sentence->program);
+        stacks->shown = sentence->program->shown;
     }
     return is_made;
 }
@@ -233,7 +219,7 @@ static void put_program(const struct sentence *sentence)
     const struct hp_program_use *program = sentence->program;
     const uint64_t processes = sentence->state.processes;
     if (sentence->program_part < HP_HOT_ALL && processes > 1) {
-        put_program_name(sentence, program);
+        put_text(sentence, program->shown);
         hp_text_string(sentence->line, " has ");
         put_share(sentence, sentence->program_part);
         hp_text_format(sentence->line, " of the CPU time of %" PRIu64 " processes", processes);
@@ -242,7 +228,7 @@ static void put_program(const struct sentence *sentence)
     }
     if (processes <= 1)
         return;
-    put_program_name(sentence, program);
+    put_text(sentence, program->shown);
     if (program->processes > 1) {
         hp_text_format(sentence->line, " (%" PRIu64 " processes)", program->processes);
     }
@@ -264,7 +250,7 @@ static bool put_owner(struct sentence *sentence)
     const size_t after = sentence->line->length;
     if (stacks.count == 0 || (!is_alone && (double)stacks.ns < 0.4 * sentence->program_part * sentence->cpu_ns)) {
         sentence->line->length = before;
-        put_program_name(sentence, sentence->program);
+        put_text(sentence, sentence->program->shown);
         hp_text_string(sentence->line, " has ");
         put_share(sentence, sentence->program_part);
         hp_text_string(sentence->line, " of the CPU time");
@@ -274,7 +260,7 @@ static bool put_owner(struct sentence *sentence)
                         &sentence->hot);
     if (after == before && begins_with(sentence->line, after, "its own code")) {
         sentence->line->length = after;
-        put_program_name(sentence, sentence->program);
+        put_text(sentence, sentence->program->shown);
         hp_text_string(sentence->line, ": ");
         hp_hot_function_put(sentence->line, &stacks, whole_of(&stacks, true), &sentence->hot);
     }
@@ -304,7 +290,7 @@ static void put_sharers(struct sentence *sentence)
     for (size_t at = 0; at < count; at++) {
         const struct hp_program_use *program = state->programs[chosen[at]];
         hp_text_string(sentence->line, at > 0 ? " and " : "");
-        put_program_name(sentence, program);
+        put_text(sentence, program->shown);
         hp_text_string(sentence->line, " (");
         put_share(sentence, hp_part_of((double)program->cpu_ns, (double)state->used_ns));
         hp_text_char(sentence->line, ')');
@@ -319,7 +305,7 @@ static void put_sharers(struct sentence *sentence)
     if (!make_stacks(sentence, &stacks, false) || stacks.count == 0)
         return;
     hp_text_string(sentence->line, "; in ");
-    put_program_name(sentence, sentence->program);
+    put_text(sentence, sentence->program->shown);
     hp_text_string(sentence->line, ", ");
     hp_hot_function_put(sentence->line, &stacks, whole_of(&stacks, false), &sentence->hot);
 }
@@ -345,6 +331,7 @@ static uint64_t threads_of(const struct hp_thread_usage_member *thread)
 /* What threads lose at locks. */
 struct lock_loss {
     double waited_ns, lived_ns; /* of threads that wait for them a lot */
+    double queued_ns;           /* of the same */
     double at_work_ns;          /* of all that do anything: ran, or waited for locks */
     double longest_ns;          /* of one thread */
     uint64_t threads;
@@ -362,6 +349,7 @@ static struct lock_loss lock_loss_of(const struct sentence *sentence)
             continue;
         loss.waited_ns += waited;
         loss.lived_ns += (double)thread->lived_ns;
+        loss.queued_ns += (double)thread->waited_ns[HP_WAIT_RUN_QUEUE];
         loss.threads += threads_of(thread);
         if (waited / (double)threads_of(thread) > loss.longest_ns)
             loss.longest_ns = waited / (double)threads_of(thread);
@@ -418,7 +406,8 @@ static bool put_lock(struct sentence *sentence)
 {
     const struct lock_loss loss = lock_loss_of(sentence);
     if (loss.waited_ns < LOCK_PART * loss.at_work_ns || loss.waited_ns < LOCK_RUN * sentence->elapsed_ns ||
-        loss.waited_ns < LEAST_LOCK_NS || (loss.threads < 2 && loss.longest_ns < 0.5 * sentence->elapsed_ns))
+        loss.waited_ns < LOCK_PART * (loss.lived_ns - loss.queued_ns) || loss.waited_ns < LEAST_LOCK_NS ||
+        (loss.threads < 2 && loss.longest_ns < 0.5 * sentence->elapsed_ns))
         return false;
     const struct waiter waiter = waiter_for(sentence, HP_WAIT_LOCK);
     hp_text_string(sentence->line, "Lock contention: ");
@@ -526,18 +515,95 @@ static bool put_short(struct sentence *sentence)
                    hp_ns_text(sentence->elapsed_ns).bytes);
     if (sentence->state.processes > 1 && sentence->program_part >= MAIN_PART) {
         hp_text_string(sentence->line, "; most of it in ");
-        put_program_name(sentence, sentence->program);
+        put_text(sentence, sentence->program->shown);
     }
+    return true;
+}
+
+static double unsampled_ns(const struct sentence *sentence)
+{
+    double sum = 0;
+    for (size_t at = 0; at < sentence->functions->count; at++)
+        if (hp_text_begins(sentence->functions->all[at].name, HP_NOT_SAMPLED))
+            sum += (double)(sentence->functions->all[at].user_ns + sentence->functions->all[at].kernel_ns);
+    return sum;
+}
+
+static bool is_of_start(const char *name, const char *library)
+{
+    static const char *const calls[] = {"clone",       "clone3",
+                                        "fork",        "vfork",
+                                        "execve",      "exit_group",
+                                        "exit",        "wait4",
+                                        "munmap",      "mmap",
+                                        "brk",         "mprotect",
+                                        "arch_prctl",  "set_robust_list",
+                                        "page faults", "page faults and interrupts"};
+    static const char before[] = "[kernel: ";
+    if (strcmp(name, "[kernel]") == 0 || hp_text_begins(library, "ld-linux") || hp_text_begins(name, "_dl_"))
+        return true;
+    if (!hp_text_begins(name, before))
+        return false;
+    for (size_t at = 0; at < sizeof calls / sizeof *calls; at++)
+        if (strncmp(name + sizeof before - 1, calls[at], strlen(calls[at])) == 0 &&
+            name[sizeof before - 1 + strlen(calls[at])] == ']')
+            return true;
+    return false;
+}
+
+/* CPU time of starting and ending processes: in these system calls, and in the dynamic linker. */
+static double starting_ns(struct sentence *sentence)
+{
+    const struct hp_function_profile *functions = sentence->functions;
+    bool *is_starting = hp_arena_take_array(sentence->model->arena, functions->node_count + 1, sizeof *is_starting);
+    double sum = 0;
+    sentence->has_memory &= is_starting != NULL;
+    for (size_t at = 1; is_starting != NULL && at < functions->node_count; at++) {
+        const struct hp_found_node *node = &functions->nodes[at];
+        const struct hp_found_function *function =
+            node->function != HP_NO_FOUND ? &functions->all[node->function] : NULL;
+        is_starting[at] =
+            is_starting[node->parent] || (function != NULL && is_of_start(function->name, function->library));
+        sum += is_starting[at] ? (double)(node->user_ns + node->kernel_ns) : 0;
+    }
+    return sum;
+}
+
+/*
+ * "Starting processes is the cost: 803 processes in 1.00 s, 612.00 µs of CPU time each; 52 % ...": they are many,
+ * none matters by itself, and what they do is mostly to start and to end.
+ */
+static bool put_starts(struct sentence *sentence)
+{
+    const struct hp_run_state *state = &sentence->state;
+    const double each = hp_part_of((double)state->used_ns, (double)state->processes);
+    const double own = (double)sentence->functions->own_ns, unsampled = unsampled_ns(sentence);
+    if (state->is_idle || state->processes < MANY_PROCESSES || each >= SHORT_PROCESS_NS ||
+        (double)state->largest_process_ns > 0.25 * (double)state->used_ns)
+        return false;
+    const double starting = starting_ns(sentence);
+    const bool is_starting = starting >= STARTING_PART * (sentence->cpu_ns - own - unsampled);
+    const bool is_unsampled = unsampled > UNSAMPLED_PART * sentence->cpu_ns;
+    if (!is_starting && !is_unsampled && each >= BRIEF_PROCESS_NS)
+        return false;
+    hp_text_format(sentence->line, "Starting processes is the cost: %" PRIu64 " processes in %s, ",
+                   state->processes, hp_ns_text(sentence->elapsed_ns).bytes);
+    put_ns(sentence, each);
+    hp_text_string(sentence->line, " of CPU time each");
+    if (!is_unsampled && !is_starting)
+        return true;
+    hp_text_string(sentence->line, "; ");
+    put_share(sentence, hp_part_of(is_unsampled ? unsampled : starting, sentence->cpu_ns));
+    hp_text_string(sentence->line, is_unsampled ? " of the CPU time is in processes too short to sample"
+                                                : " of the CPU time is in fork, exec, exit, page faults and the "
+                                                  "dynamic linker");
     return true;
 }
 
 /* "82 % of the CPU time is in processes too short to sample: 1503 processes in 2.10 s" */
 static bool put_unsampled(struct sentence *sentence)
 {
-    double unsampled = 0;
-    for (size_t at = 0; at < sentence->functions->count; at++)
-        if (hp_text_begins(sentence->functions->all[at].name, "<not sampled"))
-            unsampled += (double)(sentence->functions->all[at].user_ns + sentence->functions->all[at].kernel_ns);
+    const double unsampled = unsampled_ns(sentence);
     if (unsampled <= UNSAMPLED_PART * sentence->cpu_ns || sentence->state.processes < MANY_PROCESSES)
         return false;
     put_share(sentence, hp_part_of(unsampled, sentence->cpu_ns));
@@ -669,66 +735,6 @@ static bool put_idle(struct sentence *sentence)
     return true;
 }
 
-static bool is_of_start(const char *name, const char *library)
-{
-    static const char *const calls[] = {"clone",       "clone3",
-                                        "fork",        "vfork",
-                                        "execve",      "exit_group",
-                                        "exit",        "wait4",
-                                        "munmap",      "mmap",
-                                        "brk",         "mprotect",
-                                        "arch_prctl",  "set_robust_list",
-                                        "page faults", "page faults and interrupts"};
-    static const char before[] = "[kernel: ";
-    if (strcmp(name, "[kernel]") == 0 || hp_text_begins(library, "ld-linux") || hp_text_begins(name, "_dl_"))
-        return true;
-    if (!hp_text_begins(name, before))
-        return false;
-    for (size_t at = 0; at < sizeof calls / sizeof *calls; at++)
-        if (strncmp(name + sizeof before - 1, calls[at], strlen(calls[at])) == 0 &&
-            name[sizeof before - 1 + strlen(calls[at])] == ']')
-            return true;
-    return false;
-}
-
-/* CPU time of starting and ending processes: in these system calls, and in the dynamic linker. */
-static double starting_ns(struct sentence *sentence)
-{
-    const struct hp_function_profile *functions = sentence->functions;
-    bool *is_starting = hp_arena_take_array(sentence->model->arena, functions->node_count + 1, sizeof *is_starting);
-    double sum = 0;
-    sentence->has_memory &= is_starting != NULL;
-    for (size_t at = 1; is_starting != NULL && at < functions->node_count; at++) {
-        const struct hp_found_node *node = &functions->nodes[at];
-        const struct hp_found_function *function =
-            node->function != HP_NO_FOUND ? &functions->all[node->function] : NULL;
-        is_starting[at] =
-            is_starting[node->parent] || (function != NULL && is_of_start(function->name, function->library));
-        sum += is_starting[at] ? (double)(node->user_ns + node->kernel_ns) : 0;
-    }
-    return sum;
-}
-
-/* "Starting processes is the cost: 803 processes in 1.00 s, 612.00 µs of CPU time each; 52 % ..." */
-static bool put_starts(struct sentence *sentence)
-{
-    const struct hp_run_state *state = &sentence->state;
-    const double each = hp_part_of((double)state->used_ns, (double)state->processes);
-    if (state->processes < MANY_PROCESSES || each >= SHORT_PROCESS_NS ||
-        (double)state->largest_process_ns > 0.25 * (double)state->used_ns)
-        return false;
-    const double own = (double)sentence->functions->own_ns, starting = starting_ns(sentence);
-    if (starting < STARTING_PART * (sentence->cpu_ns - own))
-        return false;
-    hp_text_format(sentence->line, "Starting processes is the cost: %" PRIu64 " processes in %s, ",
-                   state->processes, hp_ns_text(sentence->elapsed_ns).bytes);
-    put_ns(sentence, each);
-    hp_text_string(sentence->line, " of CPU time each; ");
-    put_share(sentence, hp_part_of(starting, sentence->cpu_ns));
-    hp_text_string(sentence->line, " of the CPU time is in fork, exec, exit, page faults and the dynamic linker");
-    return true;
-}
-
 /* ------------------------------------------------------------------------------------------- the last rule: CPU */
 
 /* "CPU-bound on one CPU" */
@@ -777,10 +783,10 @@ static size_t find_stages(const struct sentence *sentence, const char **stages)
             (double)thread->waited_ns[HP_WAIT_PIPE] <= PIPE_PART * (double)thread->lived_ns ||
             (double)thread->lived_ns <= 0.4 * sentence->elapsed_ns)
             continue;
-        while (same < count && strcmp(stages[same], program->name) != 0)
+        while (same < count && strcmp(stages[same], program->shown) != 0)
             same++;
         if (same == count)
-            stages[count++] = program->name;
+            stages[count++] = program->shown;
     }
     return count;
 }
@@ -850,8 +856,8 @@ static void put_own(const struct sentence *sentence)
 bool hp_program_sentence_put(struct hp_text *line, const struct hotpath_results *results,
                              const struct hp_found_function **ret_function)
 {
-    static bool (*const rules[])(struct sentence *) = {put_lock,  put_unsampled, put_device, put_channel,
-                                                       put_short, put_idle,      put_starts, put_cpu};
+    static bool (*const rules[])(struct sentence *) = {put_lock,    put_starts, put_unsampled, put_device,
+                                                       put_channel, put_short,  put_idle,      put_cpu};
     struct sentence sentence = {.line = line,
                                 .results = results,
                                 .model = results->model,

@@ -27,7 +27,24 @@ static const char *program_of(const struct hp_snapshot *session)
     return file[0] != '\0' ? file : hp_snapshot_text(session, session->header.command);
 }
 
-/* ----------------------------------------------------------------------------------------------------- programs */
+/*
+ * The name by which a program was started, which may be that of a link: "python3" of python3.11. A program may
+ * write what it does after it: "postgres: checkpointer".
+ */
+static const char *shown_of(struct hp_arena *arena, const struct hp_snapshot *session)
+{
+    const char *command = hp_snapshot_text(session, session->header.command);
+    size_t length = strcspn(command, " "), begin = length;
+    while (begin > 0 && command[begin - 1] != '/')
+        begin--;
+    begin += command[begin] == '-';
+    while (length > begin && command[length - 1] == ':')
+        length--;
+    const char *name = length > begin ? hp_arena_copy(arena, command + begin, length - begin) : NULL;
+    return name != NULL ? name : program_of(session);
+}
+
+/* --------------------------------------------------------------------------------------------------- programs */
 
 struct use {
     const struct hp_snapshot *session;
@@ -67,10 +84,14 @@ static bool group_programs(struct hp_run_state *state, struct hp_model *model, s
         if (at == 0 || by_program(uses[at - 1], uses[at]) != 0) {
             state->programs[state->program_count] = &programs[state->program_count];
             programs[state->program_count++] =
-                (struct hp_program_use){.name = program_of(session), .pid = session->header.pid};
+                (struct hp_program_use){.name = program_of(session), .shown = shown_of(model->arena, session)};
         }
         struct hp_program_use *program = &programs[state->program_count - 1];
         uses[at]->program = program;
+        if (cpu_of(session) > program->longest_ns) {
+            program->longest_ns = cpu_of(session);
+            program->shown = shown_of(model->arena, session);
+        }
         program->cpu_ns += cpu_of(session);
         program->processes += uses[at]->processes;
         state->used_ns += cpu_of(session);
@@ -131,18 +152,46 @@ static void add_thread(struct hp_run_state *state, const struct hp_thread_usage_
 
 #define UNSEEN_PART 0.2 /* of the CPU time, in threads whose waits were not seen: idle time is a guess then */
 
-/* What was observed cannot be more idle than the CPU time leaves. */
+/* Time that all threads together did not idle; without time in the run queue. */
+static double blocked_ns(const struct hp_run_state *state)
+{
+    static const uint32_t causes[] = {HP_WAIT_DISK, HP_WAIT_SOCKET, HP_WAIT_FAULT, HP_WAIT_OTHER, HP_WAIT_LOCK};
+    double sum = 0;
+    for (size_t at = 0; at < sizeof causes / sizeof *causes; at++)
+        sum += (double)state->waited_ns[causes[at]];
+    return sum;
+}
+
+/* Of all threads together, but in the run queue. */
+static double waiting_ns(const struct hp_run_state *state)
+{
+    double sum = 0;
+    for (uint32_t cause = 0; cause < HP_THREAD_USAGE_CAUSES; cause++)
+        sum += cause != HP_WAIT_RUN_QUEUE ? (double)state->waited_ns[cause] : 0;
+    return sum;
+}
+
+/*
+ * What was observed cannot be more idle than the CPU time leaves. Where the run was not observed as a whole, its
+ * threads were: they may have worked at different times, so it was idle for no less than this.
+ */
 static void measure_work(struct hp_run_state *state, const struct hp_run *run)
 {
     const struct hp_run_work work = hp_run_work(run);
-    const double elapsed = (double)state->elapsed_ns, ran = elapsed > 0 ? (double)state->used_ns / elapsed : 0;
-    const double unseen = (double)hp_less(state->used_ns, state->watched_ns), most = ran < 1 ? 1 - ran : 0;
-    const double idle = elapsed > 0 ? (double)work.idle_ns / elapsed : 0;
-    state->knows_work = work.is_known && unseen <= UNSEEN_PART * (double)state->used_ns;
-    state->idle_part = !state->knows_work ? 0 : idle < most ? idle : most;
+    const double elapsed = (double)state->elapsed_ns, used = (double)state->used_ns;
+    const double queued = (double)state->waited_ns[HP_WAIT_RUN_QUEUE];
+    const double unseen = (double)hp_less(state->used_ns, state->watched_ns);
+    const double ready = work.is_known ? (double)hp_less(work.worked_ns, state->used_ns) : queued;
+    double idle = work.is_known ? (double)work.idle_ns : elapsed - used - queued - blocked_ns(state);
+    if (!work.is_known && idle > waiting_ns(state))
+        idle = waiting_ns(state);
+    state->knows_work = state->watched_ns > 0 && elapsed > 0 && unseen <= UNSEEN_PART * used;
+    idle = idle > elapsed - used ? elapsed - used : idle;
+    if (!state->knows_work || idle <= 0)
+        return;
+    state->idle_part = idle / elapsed;
     /* A busy machine makes a program no less idle: time that it was only ready to run does not count. */
-    const double ready = (double)hp_less(work.worked_ns, state->used_ns), rest = elapsed - ready;
-    state->is_idle = rest > 0 && state->idle_part * elapsed >= HP_VERDICT_IDLE_RUN * rest;
+    state->is_idle = idle >= HP_VERDICT_IDLE_RUN * (elapsed - ready);
 }
 
 bool hp_run_state_make(struct hp_run_state *state, struct hp_model *model)

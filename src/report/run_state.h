@@ -15,9 +15,10 @@ struct hp_model;
 
 /* All processes of a program. */
 struct hp_program_use {
-    const char *name;
+    const char *name;  /* of its file: "python3.11" */
+    const char *shown; /* as it was started: "python3" */
     uint64_t cpu_ns, processes;
-    uint32_t pid; /* of one of them */
+    uint64_t longest_ns; /* private: CPU time of the process that has the shown name */
 };
 
 struct hp_run_state {

@@ -28,6 +28,8 @@ static void add_program(struct session_builder *session, const char *file, uint6
     struct hp_header *header = builder_header(session);
     header->executable = builder_text(session, file);
     header = builder_header(session);
+    header->command = builder_text(session, file);
+    header = builder_header(session);
     header->features |= HP_FEATURE_CPU;
     header->cores = 2;
     header->cpu_start_ns = 0;
@@ -281,6 +283,10 @@ static void most_processes_are_too_short(void **state)
     tree_add(&tree, "main;load", 60);
     tree.process = 0;
     tree_add(&tree, "<not sampled: too brief>@", 40);
+    assert_said(
+        "Starting processes is the cost: 31 processes in 1.00 s, 3.23 ms of CPU time each; 40 % of the CPU time "
+        "is in processes too short to sample");
+    builder_header(&builder)->cpu_latest_ns = 300 * MS;
     assert_said("40 % of the CPU time is in processes too short to sample: 31 processes in 1.00 s");
 }
 
@@ -300,6 +306,21 @@ static void waits_that_were_not_seen(void **state)
     tree_add(&tree, "main;load", 300);
     assert_said(
         "Ran 300.00 ms of 1.00 s, waits not seen: load takes 100 % of the CPU time, nearly all in its own code");
+}
+
+/* What people call it is what they started, which may be a link to the file. */
+static void a_program_has_the_name_that_was_started(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/sh", 10 * MS);
+    struct session_builder *server = fixture_add_session();
+    add_program(server, "/usr/bin/redis-check-rdb", 950 * MS);
+    builder_header(server)->command = builder_text(server, "redis-server: *:6379");
+    add_thread(server, "redis-server", 950 * MS);
+    tree_process(&tree, builder_header(server)->pid, "redis-check-rdb", "/usr/bin/redis-check-rdb");
+    tree_add(&tree, "main;answer", 950);
+    assert_said(
+        "CPU-bound on one CPU: redis-server: answer takes 100 % of the CPU time, nearly all in its own code");
 }
 
 static void debug_symbols_are_the_next_step(void **state)
@@ -333,6 +354,7 @@ int main(void)
         TEST(most_processes_are_too_short),
         TEST(hotpath_itself_is_said),
         TEST(waits_that_were_not_seen),
+        TEST(a_program_has_the_name_that_was_started),
         TEST(debug_symbols_are_the_next_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
