@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "hook_entries.h"
+#include "loaded_function.h"
 #include "loaded_image.h"
 #include "preload.h"
 #include "real_alloc.h"
@@ -178,17 +179,13 @@ static bool is_complete(const void *image, void *const *functions, size_t count)
 }
 
 /*
- * Bound when this library is loaded. dlsym would allocate the text of its error where there is none, with a malloc
- * of the program that may not be ready, and free it at the next error.
+ * All sanitizers with a malloc of their own have this function. It is bound when this library is loaded: dlsym
+ * would allocate the text of its error where there is none, with a malloc of the program that may not be ready, and
+ * free it at the next error.
  */
-extern char __asan_init[] __attribute__((weak)), __tsan_init[] __attribute__((weak)),
-    __msan_init[] __attribute__((weak)), __hwasan_init[] __attribute__((weak)), __lsan_init[] __attribute__((weak));
+extern char __sanitizer_get_heap_size[] __attribute__((weak));
 
-static void look_for_sanitizer(void)
-{
-    has_sanitizer = __asan_init != NULL || __tsan_init != NULL || __msan_init != NULL || __hwasan_init != NULL ||
-                    __lsan_init != NULL;
-}
+static void look_for_sanitizer(void) { has_sanitizer = __sanitizer_get_heap_size != NULL; }
 
 bool hp_resolve_has_sanitizer(void) { return has_sanitizer; }
 
@@ -234,9 +231,13 @@ static void find_aligned(const void *image)
  * A program may contain these functions and get those of libhotpath_alloc.so, too. Then the ones behind us would
  * count a second time. They know how to get sizes.
  */
+#pragma weak hp_loaded_next /* not in programs that contain only these functions */
+
 static hp_real_usable_size *silence_copy_behind(void)
 {
-    hp_real_usable_size *(*const yield)(void) = FUNCTION(yield, hp_resolve_symbol("hotpath_v1_alloc_yield"));
+    static const char name[] = "hotpath_v1_alloc_yield"; /* most often there is none: see look_for_sanitizer */
+    const uintptr_t found = hp_loaded_next != NULL ? hp_loaded_next(name) : (uintptr_t)hp_resolve_symbol(name);
+    hp_real_usable_size *(*const yield)(void) = FUNCTION(yield, found);
     return yield != NULL ? yield() : NULL;
 }
 
