@@ -66,7 +66,8 @@ def judge(line, state, names=None, program=None, is_busy=False):
         return "wrong", "there is no sentence"
     line = HINT.sub("", line)
     is_short = is_busy and re.search(SHORT_OF_CPU, line)
-    if not is_short and not set(state.split("|")) & set(states_of(line)):
+    states = {*state.split("|"), *(["cpu"] if is_busy and "all" in state else [])}
+    if not is_short and not states & set(states_of(line)):
         return "wrong", f"the state is {state}, not {' or '.join(states_of(line)) or 'any of this sentence'}"
     if is_short and state == "idle":
         return "right", ""  # what it does when it has a CPU
