@@ -67,7 +67,8 @@ class Machine:
                          data,
                          self.build / "examples" / f"{name}_off", times])
         text = subprocess.run(["perf", "report", "-i", data, "--stdio", "--percent-limit", "0",
-                               "-g", "none", "-t", "|", "--children", "-F", "overhead_children,overhead,sample,sym"],
+                               "-g", "none", "-t", "|", "--children", "-F",
+                               "overhead_children,overhead,sample,sym"],
                               capture_output=True, text=True, check=True).stdout
         shares, samples = {}, 0
         for line in text.splitlines():

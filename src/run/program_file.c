@@ -355,8 +355,13 @@ static bool is_sanitized(const struct hp_linkage *linkage)
 /* Names that only instrumented code has: our library refers to the __*_init of all sanitizers, to find them. */
 static bool is_instrumented(const struct hp_linkage *library)
 {
-    static const char *const names[] = {"__asan_version_mismatch_check", "__asan_report_", "__tsan_func_entry",
-                                        "__msan_warning", "__hwasan_load", "libasan.so", "libtsan.so"};
+    static const char *const names[] = {"__asan_version_mismatch_check",
+                                        "__asan_report_",
+                                        "__tsan_func_entry",
+                                        "__msan_warning",
+                                        "__hwasan_load",
+                                        "libasan.so",
+                                        "libtsan.so"};
     return hp_linkage_names_any(library, names, sizeof names / sizeof names[0]);
 }
 
