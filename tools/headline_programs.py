@@ -588,7 +588,7 @@ PROGRAMS = [
     program("tsc", tsc_of, "cpu|all", ["V8|v8", "JIT", "JavaScript", "PlatformWorkerThread", "CompileNext",
                                        "OptimizeGraph"],
             "perf: node 100 %, 59 % of it in V8's compiler threads (CompileNext), 8 % compiled code",
-            program="node|tsc", packages="node-typescript", in_page=True),
+            packages="node-typescript", in_page=True, edited="had the program node, but there is one process"),
     program("memcached, idle", memcached_of, "idle", None,
             "by construction: 30 requests, one each 50 ms; 0.01 s of CPU time in 2 s", in_page=True),
     program("redis", script(REDIS), "cpu|all", ["kernel", "epoll_ctl", "system call"],
