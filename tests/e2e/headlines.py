@@ -91,3 +91,6 @@ def against_clock(line, elapsed, cpu, cpus):
         yield f"{cpu:.2f} s of CPU time in {elapsed:.2f} s is not one CPU"
     if "CPU-bound on all" in (line or "") and cpu < 0.7 * elapsed * cpus - 0.1:
         yield f"{cpu:.2f} s of CPU time in {elapsed:.2f} s is not all {cpus} CPUs"
+    ran = re.search(r"\b[Rr]an (\d+(?:\.\d+)?) (ms|s)\b", line or "")
+    if ran and float(ran[1]) / (1000 if ran[2] == "ms" else 1) > 1.05 * cpu + 0.05:
+        yield f"{cpu:.2f} s of CPU time, hotpath's own included"
