@@ -67,13 +67,15 @@ class Machine:
                          data,
                          self.build / "examples" / f"{name}_off", times])
         text = subprocess.run(["perf", "report", "-i", data, "--stdio", "--percent-limit", "0",
-                               "-g", "none", "-t", "|", "--children", "-F", "overhead_children,overhead,sample,sym"],
+                               "-g", "none", "-t", "|", "--children", "-F",
+                               "overhead_children,overhead,sample,sym"],
                               capture_output=True, text=True, check=True).stdout
         shares, samples = {}, 0
         for line in text.splitlines():
             fields = line.split("|")
             if len(fields) == 4 and not line.startswith("#"):
-                function = re.sub(r"^__(GI_)?(_*libc_)?(?=[a-z])|@.*| \(inlined\)$", "", fields[3].strip()[4:])
+                function = fields[3].strip()[4:].removesuffix(" (inlined)")
+                function = re.sub(r"^__(GI_)?(_*libc_)?(?=[a-z])|@.*", "", function)
                 total, own = shares.get(function, (0, 0))
                 shares[function] = (max(total, float(fields[0].strip("% "))), own + float(fields[1].strip("% ")))
                 samples += int(fields[2])

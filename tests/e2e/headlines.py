@@ -66,7 +66,8 @@ def judge(line, state, names=None, program=None, is_busy=False):
         return "wrong", "there is no sentence"
     line = HINT.sub("", line)
     is_short = is_busy and re.search(SHORT_OF_CPU, line)
-    if not is_short and not set(state.split("|")) & set(states_of(line)):
+    states = {*state.split("|"), *(["cpu"] if is_busy and "all" in state else [])}
+    if not is_short and not states & set(states_of(line)):
         return "wrong", f"the state is {state}, not {' or '.join(states_of(line)) or 'any of this sentence'}"
     if is_short and state == "idle":
         return "right", ""  # what it does when it has a CPU
@@ -90,3 +91,6 @@ def against_clock(line, elapsed, cpu, cpus):
         yield f"{cpu:.2f} s of CPU time in {elapsed:.2f} s is not one CPU"
     if "CPU-bound on all" in (line or "") and cpu < 0.7 * elapsed * cpus - 0.1:
         yield f"{cpu:.2f} s of CPU time in {elapsed:.2f} s is not all {cpus} CPUs"
+    ran = re.search(r"\b[Rr]an (\d+(?:\.\d+)?) (ms|s)\b", line or "")
+    if ran and float(ran[1]) / (1000 if ran[2] == "ms" else 1) > 1.05 * cpu + 0.05:
+        yield f"{cpu:.2f} s of CPU time, hotpath's own included"

@@ -1,7 +1,9 @@
 """The first sentence about programs with one bottleneck each, which is known by construction: without any change to
 them, and measured by macros. The programs are in tests/programs/bottlenecks."""
+import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,17 @@ def disk():
     shutil.rmtree(folder)
 
 
+def waits_for_disk(disk):
+    """Some file systems, and some disks, have written everything before anyone can wait for it."""
+    with open(disk / "tried", "wb") as file:
+        begin = time.monotonic(), time.process_time()
+        for _ in range(30):
+            os.write(file.fileno(), b"x" * 4096)
+            os.fdatasync(file.fileno())
+        elapsed, used = time.monotonic() - begin[0], time.process_time() - begin[1]
+    return elapsed > 3 * used
+
+
 def headline(box, name, disk):
     """And whether other programs ran."""
     with headlines.Neighbours() as neighbours:
@@ -53,6 +66,10 @@ def headline(box, name, disk):
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in SHORT else full) for name in TRUTH])
 @pytest.mark.parametrize("is_measured", [False, True], ids=["unmodified", "macros"])
 def test_the_first_sentence(box, disk, name, is_measured):
+    if name == "fsync" and not waits_for_disk(disk):
+        pytest.skip("fdatasync does not wait for a disk here")
+    if TRUTH[name][0] == "all" and len(os.sched_getaffinity(0)) == 1:
+        pytest.skip("there is one CPU")
     state, names, *measured_state = TRUTH[name]
     if is_measured:
         state, names = (measured_state or [state])[0], MEASURED_NAMES.get(name, names)
