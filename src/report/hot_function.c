@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "arith.h"
 #include "bottleneck.h"
 #include "function_role.h"
 #include "sort.h"
@@ -141,7 +142,8 @@ static uint32_t leave_out(const struct hp_hot_stacks *stacks, uint32_t *frames, 
 
 static uint64_t weight_of(const struct hp_hot_stacks *stacks, const struct hp_found_node *node)
 {
-    return stacks->is_wall ? node->wall_ns : node->user_ns + node->kernel_ns;
+    const uint64_t cpu_ns = node->user_ns + node->kernel_ns;
+    return stacks->is_outside ? hp_less(cpu_ns, node->zoned_ns) : stacks->is_wall ? node->wall_ns : cpu_ns;
 }
 
 static void add_stack(struct hp_hot_stacks *stacks, const struct cleaned *cleaned, uint32_t node, uint64_t ns,
@@ -210,13 +212,11 @@ static bool make_room(struct hp_hot_stacks *stacks, const struct cleaned *cleane
 
 #define WHOLE_PART 0.6 /* of the samples have complete stacks: else callers are not told */
 
-bool hp_hot_stacks_make(struct hp_hot_stacks *stacks, struct hp_arena *arena,
-                        const struct hp_function_profile *profile, hp_is_of_program *is_of_program,
-                        const void *context)
+static bool clean(struct hp_hot_stacks *stacks, hp_is_of_program *is_of_program, const void *context)
 {
+    const struct hp_function_profile *profile = stacks->profile;
+    struct hp_arena *arena = stacks->arena;
     size_t used = 0;
-    *stacks = (struct hp_hot_stacks){
-        .profile = profile, .arena = arena, .program = "", .shown = "", .is_wall = hp_found_has_wall(profile)};
     stacks->knows_callers = (double)profile->counts.whole >= WHOLE_PART * (double)profile->counts.samples;
     struct cleaned *cleaned = hp_arena_take_array(arena, profile->node_count + 1, sizeof *cleaned);
     uint32_t *into = hp_arena_take_array(arena, profile->node_count + 1, sizeof *into);
@@ -233,6 +233,30 @@ bool hp_hot_stacks_make(struct hp_hot_stacks *stacks, struct hp_arena *arena,
             add_stack(stacks, cleaned, into[at], weight_of(stacks, node), &used);
     }
     return add_totals(stacks, is_of_program, context);
+}
+
+static bool is_any(const void *context, uint32_t process)
+{
+    (void)context;
+    (void)process;
+    return true;
+}
+
+bool hp_hot_stacks_make(struct hp_hot_stacks *stacks, struct hp_arena *arena,
+                        const struct hp_function_profile *profile, hp_is_of_program *is_of_program,
+                        const void *context)
+{
+    *stacks = (struct hp_hot_stacks){
+        .profile = profile, .arena = arena, .program = "", .shown = "", .is_wall = hp_found_has_wall(profile)};
+    return clean(stacks, is_of_program != NULL ? is_of_program : is_any, context);
+}
+
+bool hp_hot_stacks_make_outside(struct hp_hot_stacks *stacks, struct hp_arena *arena,
+                                const struct hp_function_profile *profile)
+{
+    *stacks =
+        (struct hp_hot_stacks){.profile = profile, .arena = arena, .program = "", .shown = "", .is_outside = true};
+    return clean(stacks, is_any, NULL);
 }
 
 /* ---------------------------------------------------------------------------------------------------- questions */

@@ -30,6 +30,7 @@ struct hp_hot_stacks {
     struct hp_arena *arena;
     const char *shown;          /* the program as people know it: "python3" of python3.11 */
     const char *program;        /* its name; "": several */
+    bool is_outside;            /* the weight is CPU time outside of zones */
     bool is_wall;               /* the weight is wall-clock time: threads ran at once */
     bool knows_callers;         /* most stacks are complete */
     const unsigned char *roles; /* by function: enum hp_function_role */
@@ -50,10 +51,14 @@ struct hp_hot_stacks {
 /* Whether a process belongs to it; HP_NO_FOUND: an unknown one. */
 typedef bool hp_is_of_program(const void *context, uint32_t process);
 
-/* Cleans the stacks of these processes. False: no memory. */
+/* Cleans the stacks of these processes, or of all (NULL). False: no memory. */
 bool hp_hot_stacks_make(struct hp_hot_stacks *stacks, struct hp_arena *arena,
                         const struct hp_function_profile *profile, hp_is_of_program *is_of_program,
                         const void *context);
+
+/* Cleans what all stacks have outside of zones. False: no memory. */
+bool hp_hot_stacks_make_outside(struct hp_hot_stacks *stacks, struct hp_arena *arena,
+                                const struct hp_function_profile *profile);
 
 /* What was said. */
 struct hp_hot_function {

@@ -162,13 +162,6 @@ static void put_detail(const struct sentence *sentence, const char *before, cons
 
 /* ----------------------------------------------------------------------------------------- program and function */
 
-static bool is_of_all(const void *context, uint32_t process)
-{
-    (void)context;
-    (void)process;
-    return true;
-}
-
 /* The program of a process with stacks; NULL: unknown. */
 static const struct hp_program_use *program_of(const struct sentence *sentence, uint32_t process)
 {
@@ -190,7 +183,7 @@ static bool is_of_program(const void *context, uint32_t process)
 static bool make_stacks(struct sentence *sentence, struct hp_hot_stacks *stacks, bool is_alone)
 {
     const bool is_made = hp_hot_stacks_make(stacks, sentence->model->arena, sentence->functions,
-                                            is_alone ? is_of_all : is_of_program, sentence);
+                                            is_alone ? NULL : is_of_program, sentence);
     sentence->has_memory &= is_made;
     if (sentence->program != NULL) {
         stacks->program = sentence->program->name;
