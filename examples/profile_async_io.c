@@ -3,7 +3,7 @@
  * blocking calls. All that is said of libuv's requests is one include; the two tasks of the program's own are
  * begun, and ended, and their callbacks belong to them by themselves. Together they take several times as long as
  * the program runs, and nearly all of that is waiting: a profiler that samples the CPU tells quite another story.
- * The rows uv_fs_* say what was waited for.
+ * The rows uv_fs_* say what was waited for. The argument says how many times to do all of it.
  */
 #include <hotpath/uv.h>
 
@@ -158,11 +158,12 @@ static int join_all(void (*begin)(struct file *), struct file files[FILES])
     return status;
 }
 
-int main(void)
+int main(int count, char **words)
 {
     HOTPATH_MAIN(.report = "timing,tasks");
     static struct file files[FILES];
     const char *parent = getenv("TMPDIR");
+    const int times = count > 1 ? atoi(words[1]) : 1;
     int status = 0;
     memset(chunk, 0xab, sizeof chunk);
     snprintf(folder, sizeof folder, "%s/hotpath-io-XXXXXX", parent && *parent ? parent : "/tmp");
@@ -176,15 +177,16 @@ int main(void)
         status |= files[i].data == NULL;
     }
 
-    if (status == 0)
+    for (int time = 0; time < times && status == 0; time++) {
         status = join_all(create_file, files);
-    if (status == 0)
-        status = join_all(read_file, files);
-
-    for (int i = 0; i < FILES; i++) {
-        remove(files[i].path);
-        free(files[i].data);
+        if (status == 0)
+            status = join_all(read_file, files);
+        for (int i = 0; i < FILES; i++)
+            remove(files[i].path);
     }
+
+    for (int i = 0; i < FILES; i++)
+        free(files[i].data);
     remove(folder);
     uv_loop_close(uv_default_loop());
     return status;

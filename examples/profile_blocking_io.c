@@ -1,6 +1,7 @@
 /*
  * Blocking I/O: writes a file of 10 MB in pieces of 8 KB, has it written through to the disk, and reads it five
- * times. Most of this time is spent waiting, where a profiler that samples the CPU sees nothing.
+ * times. Most of this time is spent waiting, where a profiler that samples the CPU sees nothing. The argument says
+ * how many times to do all of it.
  */
 #include <hotpath.h>
 
@@ -49,9 +50,23 @@ static size_t read_file(const char *path)
     return size;
 }
 
-int main(void)
+/* Once: a file is written and read. */
+static int work(const char *path)
+{
+    int status = create_test_file(path);
+    for (int i = 0; i < 5 && status == 0; i++)
+        if (read_file(path) != FILE_SIZE)
+            status = -1;
+    if (status != 0)
+        perror(path);
+    unlink(path);
+    return status;
+}
+
+int main(int count, char **words)
 {
     HOTPATH_MAIN();
+    const int times = count > 1 ? atoi(words[1]) : 1;
     const char *parent = getenv("TMPDIR");
     char folder[1024], path[1100];
     snprintf(folder, sizeof folder, "%s/hotpath-io-XXXXXX", parent && *parent ? parent : "/tmp");
@@ -61,14 +76,9 @@ int main(void)
     }
     snprintf(path, sizeof path, "%s/data", folder);
 
-    int status = create_test_file(path);
-    for (int i = 0; i < 5 && status == 0; i++)
-        if (read_file(path) != FILE_SIZE)
-            status = -1;
-    if (status != 0)
-        perror(path);
-
-    unlink(path);
+    int status = 0;
+    for (int i = 0; i < times && status == 0; i++)
+        status = work(path);
     rmdir(folder);
     return status == 0 ? 0 : 1;
 }

@@ -1,11 +1,12 @@
 /*
  * CPU-bound work: an expensive function and a cheap one. The shares in the report are the ones a sampling profiler
- * shows for the same program, since nothing here ever waits.
+ * shows for the same program, since nothing here ever waits. The argument says how many times to do all of it.
  */
 #include <hotpath.h>
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Yields its argument, in a way the compiler cannot see through. */
 static uint64_t black_box(uint64_t value)
@@ -34,11 +35,12 @@ static uint64_t light_work(uint32_t iterations)
     return result;
 }
 
-int main(void)
+int main(int count, char **words)
 {
     HOTPATH_MAIN();
+    const int times = count > 1 ? atoi(words[1]) : 1;
     uint64_t total = 0;
-    for (int round = 0; round < 1000; round++) {
+    for (int round = 0; round < 1000 * times; round++) {
         total += heavy_work(500000);
         total += light_work(100000);
     }

@@ -494,10 +494,20 @@ static void number_lines(const struct hp_line_sums *sums, struct hp_annotated *t
             return;
 }
 
+/* Functions of the kernel and of generated code have a library, but no file. */
+static bool has_file(const struct task *task)
+{
+    const struct hp_named_stacks *named = &task->stacks.named;
+    const struct hp_named_function *function = function_of(task);
+    return function->image < named->image_count &&
+           strcmp(named->images[function->image].path, HP_KERNEL_LIBRARY) != 0 &&
+           strcmp(named->images[function->image].path, HP_JIT_LIBRARY) != 0;
+}
+
 static int explain_no_lines(const struct task *task)
 {
     const struct hp_named_function *function = function_of(task);
-    if (function->image >= task->stacks.named.image_count)
+    if (!has_file(task))
         return hp_fail("%s has no source file", function->name);
     return hp_fail(
         "no line numbers for %s: %s has no debug information, or the function has too few samples. Compile "
@@ -536,7 +546,7 @@ static int show_code(const struct task *task)
 {
     struct hp_annotated text = {.count = 0};
     const struct hp_named_function *function = function_of(task);
-    if (function->image >= task->stacks.named.image_count)
+    if (!has_file(task))
         return hp_fail("%s is not in a file, so its instructions cannot be shown", function->name);
     const bool is_done =
         annotate_code(&task->stacks.named.images[function->image], hottest_place(&task->sums), &text);

@@ -9,6 +9,8 @@
 
 #include "layout.h"
 
+#define WORK_TIMES (sizeof(struct hp_work_times) / sizeof(uint64_t))
+
 static uint32_t most_of(uint32_t kind)
 {
     switch (kind) {
@@ -26,12 +28,15 @@ static uint32_t most_of(uint32_t kind)
     case HP_AXIS_PLACE:
     case HP_AXIS_BESIDE:
         return HP_AXIS_WAITS;
+    case HP_AXIS_WORK:
+        return WORK_TIMES;
     default:
         return 1;
     }
 }
 
-_Static_assert(HP_AXIS_ALLOCATED + 2 + HP_AXIS_THREADS + HP_WAIT_CAUSES + 6 * HP_AXIS_SITES + 2 * HP_AXIS_WAITS <=
+_Static_assert(HP_AXIS_ALLOCATED + 2 + WORK_TIMES + HP_AXIS_THREADS + HP_WAIT_CAUSES + 6 * HP_AXIS_SITES +
+                       2 * HP_AXIS_WAITS <=
                    HP_AXIS_SERIES,
                "all kinds have their places");
 

@@ -69,10 +69,7 @@ struct hp_thread_usage_watch {
     struct hp_thread_usage_row rows[HP_THREAD_USAGE_ROWS];
 };
 
-/*
- * `usage` is zeroed except for `pid`, `has_past` and the access functions of the session; `at` comes from the
- * header.
- */
+/* `usage` is zeroed except for `pid`, `has_past` and the access to the session; `at` comes from the header. */
 void hp_thread_usage_begin(struct hp_thread_usage_watch *usage, uint32_t at);
 
 void hp_thread_usage_probe_begin(struct hp_thread_usage_watch *usage, uint64_t now);

@@ -177,12 +177,17 @@ static bool is_complete(const void *image, void *const *functions, size_t count)
     return true;
 }
 
+/*
+ * Bound when this library is loaded. dlsym would allocate the text of its error where there is none, with a malloc
+ * of the program that may not be ready, and free it at the next error.
+ */
+extern char __asan_init[] __attribute__((weak)), __tsan_init[] __attribute__((weak)),
+    __msan_init[] __attribute__((weak)), __hwasan_init[] __attribute__((weak)), __lsan_init[] __attribute__((weak));
+
 static void look_for_sanitizer(void)
 {
-    static const char *const beginnings[] = {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init",
-                                             "__lsan_init"};
-    for (size_t at = 0; at < sizeof beginnings / sizeof beginnings[0] && !has_sanitizer; at++)
-        has_sanitizer = dlsym(RTLD_DEFAULT, beginnings[at]) != NULL;
+    has_sanitizer = __asan_init != NULL || __tsan_init != NULL || __msan_init != NULL || __hwasan_init != NULL ||
+                    __lsan_init != NULL;
 }
 
 bool hp_resolve_has_sanitizer(void) { return has_sanitizer; }

@@ -271,15 +271,22 @@ static struct process **rank(struct view *view, size_t *ret_count)
 
 /* ------------------------------------------------------------------------------------------------------ notes */
 
-/* "1234 sed: its waits are not known: it ended before it was looked at" */
+/* Unlike cells, notes are printed as they are. NULL: no memory. */
+static void put_name(struct hp_text *text, const char *name)
+{
+    if (name != NULL)
+        hp_utf8_put_safe(text, name, strlen(name));
+}
+
+/* "1234 sed: what it waited for is not known: it ended before it was looked at" */
 static const char *explain_unwatched(struct hp_arena *arena, const struct process *process)
 {
     char bytes[600];
     struct hp_text text;
     const char *name = name_process(arena, process);
     hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_format(&text, "%s: what it waited for is not known: %s", name != NULL ? name : "",
-                   hp_wait_unwatched_reason(process->snapshot));
+    put_name(&text, name);
+    hp_text_format(&text, ": what it waited for is not known: %s", hp_wait_unwatched_reason(process->snapshot));
     return hp_arena_copy(arena, bytes, text.length);
 }
 
@@ -311,7 +318,8 @@ static const char *explain(struct hp_arena *arena, const struct process *process
     const struct hp_snapshot *snapshot = process->snapshot;
     const char *name = name_process(arena, process), *reason = hp_snapshot_text(snapshot, snapshot->header.outside);
     hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_format(&text, "%s could not be followed: ", name != NULL ? name : "");
+    put_name(&text, name);
+    hp_text_string(&text, " could not be followed: ");
     hp_utf8_put_fitted(&text, reason, strlen(reason), (size_t)2 * COMMAND_COLUMNS);
     return hp_arena_copy(arena, bytes, text.length);
 }

@@ -193,9 +193,19 @@ def in_headline(report):
         yield f"a function with most of the time is called too short: {line}"
 
 
+def work(report):
+    """The parts of the time in which anything worked, and CPU time whose waits were not seen."""
+    times = report.get("work")
+    if times and times["covered_ns"] != sum(value for key, value in times.items() if key != "covered_ns"):
+        yield f"work: {times} does not add up"
+    totals = report["sections"].get("threads", {}).get("totals", {})
+    if totals.get("unseen_cpu_ns", 0) > totals.get("cpu_ns", 0):
+        yield f"threads: more CPU time is unseen than there is: {totals}"
+
+
 def in_report(report):
     """All contradictions of a report in JSON with all sections and rows."""
-    return list(itertools.chain(in_sections(report), processes(report), in_headline(report)))
+    return list(itertools.chain(in_sections(report), processes(report), work(report), in_headline(report)))
 
 
 def plain(text):

@@ -71,6 +71,8 @@ def test_names_of_generated_code(cli, maps):
     totals = done.report.values["sections"]["functions"]["totals"]
     assert totals["whole"] > 0.95 * totals["samples"]
     assert "[code in no file]" not in found
+    assert cli("annotate", "second", status=1).stderr == "hotpath: second has no source file\n"
+    assert "second is not in a file" in cli("annotate", "second", "--assembly", status=1).stderr
     assert cli.read().values["sections"]["functions"] == done.report.values["sections"]["functions"]
 
 

@@ -256,7 +256,7 @@ def test_every_kind_of_loss_is_documented():
 def test_session_header_is_as_documented():
     layout = (SOURCE / "src/format/layout.h").read_text()
     bytes_of = {"char": 1, "unsigned char": 1, "uint32_t": 4, "uint64_t": 8, "int64_t": 8,
-                "struct hp_clock_pair": 16}
+                "struct hp_clock_pair": 16, "struct hp_work_times": 32}
     counts = {"HP_LOSSES": 19, "HP_SITE_CHUNKS": 256}
     offset, fields = 0, []
     for kind, name, count in re.findall(r"^    ([a-z0-9_ ]+) (\w+)(?:\[(.*?)\])?;",

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from command import GUEST, cli, plain_run, wait_until  # noqa: F401 (a fixture)
-from harness import (EMULATOR, EXAMPLES, HOTPATH, SANITIZER, TIMEOUT, Report, needs_root, with_glibc,
+from harness import (EMULATOR, EXAMPLES, HOTPATH, PROGRAMS, SANITIZER, TIMEOUT, Report, needs_root, with_glibc,
                      without_sanitizer)
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
@@ -25,6 +25,13 @@ def test_exit_status_is_that_of_the_program(cli, how, status):
     assert done.stdout == plain_run(cli, "ends", how).stdout == f"ends by {how}\n"
     assert done.report.calls("work") == 3 and done.report.calls("main") == 1
     assert done.stderr == ""
+
+
+@without_sanitizer("it has a malloc of its own")
+def test_nothing_is_freed_before_the_program_is_ready(cli):
+    """Looking functions up made libc free the text of an error, with a free of the program."""
+    done = cli.run(PROGRAMS / "late_malloc")
+    assert (done.status, done.stdout, done.stderr) == (0, "prepared\n", "")
 
 
 def test_run_prints_one_report(cli):

@@ -98,6 +98,17 @@ def test_recursion_counts_once(cli):
     assert found["dive"].total_ns == pytest.approx(found["outer"].total_ns, rel=0.05)
 
 
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the functions are written for it")
+def test_callers_of_assembly_without_frames(cli):
+    """It has neither call frame information nor a frame pointer: the return address is found on the stack."""
+    done = cli.run(STACKED, "assembly", 300)
+    found, of = functions(done.report), totals(done.report)
+    leaf, frame, caller = found["bare_leaf"], found["bare_frame"], found["in_assembly"]
+    assert leaf.samples > 50 and frame.samples > 50
+    assert of["whole"] > 0.95 * of["samples"]
+    assert caller.total_ns >= leaf.total_ns + frame.total_ns and found["main"].total_ns >= caller.total_ns
+
+
 def test_stack_of_interrupted_code_below_a_handler(cli):
     """The kernel copies the stack of the handler, and not the interrupted one: the report says so."""
     done = cli.run(STACKED, "handler", 300)

@@ -8,6 +8,7 @@
  *     stacked brief MS      the same after that much in threads which are too short for a sample; `brief` is what
  *                           these used
  *     stacked kernel MS     reads without end until that much is used
+ *     stacked assembly MS   in two functions of assembly that say nothing of their frames; x86-64 only
  *     stacked handler MS    as split, in the handler of a signal, on a stack of its own
  */
 #include <fcntl.h>
@@ -106,6 +107,42 @@ static APART void read_on(uint64_t ms)
     close(zeros);
 }
 
+#ifdef __x86_64__
+/* One with nothing on the stack, one with a frame, and with something else in the register of the frame pointer. */
+void bare_leaf(uint64_t rounds);
+void bare_frame(uint64_t rounds);
+__asm__(".text\n"
+        ".type bare_leaf, @function\n"
+        "bare_leaf: dec %rdi\n"
+        "jnz bare_leaf\n"
+        "ret\n"
+        ".size bare_leaf, . - bare_leaf\n"
+        ".type bare_frame, @function\n"
+        "bare_frame: push %rbp\n"
+        "push %rbx\n"
+        "sub $264, %rsp\n"
+        "mov $12345, %ebp\n"
+        "0: dec %rdi\n"
+        "jnz 0b\n"
+        "add $264, %rsp\n"
+        "pop %rbx\n"
+        "pop %rbp\n"
+        "ret\n"
+        ".size bare_frame, . - bare_frame\n");
+#else
+static APART void bare_leaf(uint64_t rounds) { compute(rounds); }
+static APART void bare_frame(uint64_t rounds) { compute(rounds); }
+#endif
+
+static APART void in_assembly(uint64_t ms)
+{
+    const uint64_t until = used_ns() + ms * 1000000u;
+    while (used_ns() < until) {
+        bare_leaf(200000);
+        bare_frame(200000);
+    }
+}
+
 static uint64_t handler_ms;
 
 static void on_signal(int number)
@@ -137,6 +174,8 @@ int main(int argc, char **argv)
         outer(ms);
     else if (strcmp(what, "threads") == 0)
         in_threads(ms);
+    else if (strcmp(what, "assembly") == 0)
+        in_assembly(ms);
     else if (strcmp(what, "deep") == 0)
         dive(100, ms);
     else if (strcmp(what, "kernel") == 0)

@@ -70,6 +70,10 @@ static void put_all(unsigned process, uint64_t ns)
     hp_axis_put_from_zero(&writer, HP_AXIS_BESIDE, 0, done(true, ns) / 4);
     hp_axis_put(&writer, HP_AXIS_WAIT, HP_WAIT_PIPE, "", done(true, ns) / 2);
     hp_axis_put(&writer, HP_AXIS_WATCHED, 0, "", ns);
+    /* Of the whole run, which began before: something waits for a disk, then something works. */
+    hp_axis_put(&writer, HP_AXIS_WORK, 0, "", 1000 + ns);
+    hp_axis_put(&writer, HP_AXIS_WORK, 1, "", 900 + done(true, ns));
+    hp_axis_put(&writer, HP_AXIS_WORK, 2, "", 100 + done(false, ns) / 2);
 }
 
 /* Samples come late in their slots, each a little later than the one before. */
@@ -234,6 +238,24 @@ static void within_a_phase(void **state)
     assert_times("second", 2 * SLOT, 2);
 }
 
+static void work_in_a_range(void **state)
+{
+    (void)state;
+    write_axis(0);
+    assert_null(cut(1, 5 * SLOT, 7 * SLOT + 11));
+    struct hp_run_work work = hp_run_work(&model.run);
+    assert_true(work.is_known);
+    assert_int_equal(work.covered_ns, 2 * SLOT + 11);
+    assert_int_equal(work.worked_ns, 2 * SLOT + 11);
+    assert_int_equal(work.blocked_ns + work.socket_ns + work.idle_ns, 0);
+    assert_null(cut(1, SLOT, 3 * SLOT));
+    work = hp_run_work(&model.run);
+    assert_int_equal(work.covered_ns, 2 * SLOT);
+    assert_int_equal(work.worked_ns, 0);
+    assert_int_equal(work.blocked_ns, SLOT);
+    assert_int_equal(work.idle_ns, SLOT);
+}
+
 /* Stretches that follow one another have together what the run has. */
 static void parts_of_a_run(void **state)
 {
@@ -338,6 +360,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(any_moments, set_up, tear_down),
         cmocka_unit_test_setup_teardown(within_a_phase, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(work_in_a_range, set_up, tear_down),
         cmocka_unit_test_setup_teardown(parts_of_a_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(waits_of_a_range, set_up, tear_down),
         cmocka_unit_test_setup_teardown(timeline_of_a_range, set_up, tear_down),

@@ -298,6 +298,7 @@ struct walk {
     bool is_exact;
     bool is_missing;   /* something was not in the copy */
     unsigned searches; /* stack searches that are left */
+    bool is_trial;     /* of a search; it does not search */
     uint64_t code_mask;
 };
 
@@ -644,6 +645,73 @@ static bool recover_pointer(struct walk *walk)
     return false;
 }
 
+/* ---------------------------------------------------------------------------------------------- assembly */
+
+/*
+ * The innermost function may be written in assembly, without call frame information and without a frame pointer.
+ * Its return address is then searched, too: it is the word at the stack pointer, if that is after a call of this
+ * function; or a word after a call, from which the stack can be unwound to its start.
+ */
+
+#define MOST_WORDS_OF_ASSEMBLY 256u     /* of its frame */
+#define LARGEST_ASSEMBLY UINT64_C(4096) /* from its start to the place in it */
+
+/* As if a function returned to the word at that address. Registers that it changed may be wrong. */
+static bool return_from(struct walk *walk, uint64_t at, uint64_t word)
+{
+    struct hp_registers caller = walk->registers;
+    return enter_caller(walk, &caller, at + 8, word);
+}
+
+static bool walk_reaches_start(const struct walk *from)
+{
+    struct walk trial = *from;
+    enum hp_unwind_end end = HP_UNWIND_BROKEN;
+    trial.is_trial = true;
+    for (unsigned steps = 0; steps < MOST_STEPS; steps++)
+        if (step(&trial, &end) == HP_FRAME_FIRST || !is_caller(&trial, &end))
+            break;
+    return end == HP_UNWIND_START;
+}
+
+/* After a call of code that is just before the pc, in the same file. */
+static bool is_call_of_this(const struct walk *walk, uint64_t word)
+{
+    uint64_t target;
+    const uint64_t pc = walk->registers.value[walk->machine->pc];
+    if (hp_call_before(walk->space, word, &target) != HP_CALL_DIRECT || target > pc ||
+        pc - target > LARGEST_ASSEMBLY)
+        return false;
+    const struct hp_mapping *here = hp_space_find(walk->space, pc), *there = hp_space_find(walk->space, target);
+    return here != NULL && there != NULL && here->image == there->image;
+}
+
+static bool step_out_of_assembly(struct walk *walk)
+{
+    const uint64_t sp = walk->registers.value[walk->machine->sp];
+    unsigned trials = 0;
+    uint64_t word, target;
+    if (load(walk, sp, &word) && is_call_of_this(walk, word))
+        return return_from(walk, sp, word);
+    if (walk->registers.value[walk->machine->fp] != 0 && walk_reaches_start(walk))
+        return false; /* by frame pointers */
+    for (uint64_t at = sp; at < sp + UINT64_C(8) * MOST_WORDS_OF_ASSEMBLY && trials < MOST_TRIALS; at += 8) {
+        struct walk trial = *walk;
+        if (!load(walk, at, &word) || hp_call_before(walk->space, word, &target) == HP_CALL_NONE)
+            continue;
+        trials++;
+        if (!return_from(&trial, at, word) || !walk_reaches_start(&trial))
+            continue;
+        return return_from(walk, at, word);
+    }
+    return false;
+}
+
+static bool may_be_assembly(const struct walk *walk, const struct hp_unwind_rule *rule)
+{
+    return rule != NULL && walk->is_exact && !walk->is_trial && !walk->machine->has_link_register;
+}
+
 /* Moves on to the caller. Returns how it was found, or HP_FRAME_FIRST: it was not. */
 static enum hp_frame_how step(struct walk *walk, enum hp_unwind_end *ret_end)
 {
@@ -657,6 +725,8 @@ static enum hp_frame_how step(struct walk *walk, enum hp_unwind_end *ret_end)
         const enum hp_frame_how how = recover(walk, table, rule) ? HP_FRAME_RECOVERED : HP_FRAME_TABLE;
         return step_by_table(walk, table, rule, ret_end) ? how : HP_FRAME_FIRST;
     }
+    if (may_be_assembly(walk, rule) && step_out_of_assembly(walk))
+        return HP_FRAME_RECOVERED;
     const enum hp_frame_how how = recover_pointer(walk) ? HP_FRAME_RECOVERED : HP_FRAME_POINTER;
     return step_by_frame_pointer(walk, ret_end) ? how : HP_FRAME_FIRST;
 }
@@ -698,7 +768,7 @@ size_t hp_unwind(struct hp_unwinder *unwinder, struct hp_space *space, const str
                         .memory = memory,
                         .registers = *registers,
                         .is_exact = true,
-                        .searches = hp_register_is_known(registers, machine->fp) ? 0 : MOST_SEARCHES,
+                        .searches = MOST_SEARCHES,
                         .code_mask = mask_of(space)};
     size_t count = 0;
     enum hp_frame_how how = HP_FRAME_FIRST;
