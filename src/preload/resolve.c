@@ -179,15 +179,17 @@ static bool is_complete(const void *image, void *const *functions, size_t count)
 
 /*
  * Bound when this library is loaded. dlsym would allocate the text of its error where there is none, with a malloc
- * of the program that may not be ready, and free it at the next error.
+ * of the program that may not be ready, and free it at the next error. These are not the names by which hotpath run
+ * knows a file that was compiled for a sanitizer.
  */
-extern char __asan_init[] __attribute__((weak)), __tsan_init[] __attribute__((weak)),
-    __msan_init[] __attribute__((weak)), __hwasan_init[] __attribute__((weak)), __lsan_init[] __attribute__((weak));
+#define BOUND __attribute__((weak, visibility("default")))
+extern char __asan_region_is_poisoned[] BOUND, __tsan_acquire[] BOUND, __msan_unpoison[] BOUND,
+    __hwasan_tag_pointer[] BOUND, __lsan_do_leak_check[] BOUND;
 
 static void look_for_sanitizer(void)
 {
-    has_sanitizer = __asan_init != NULL || __tsan_init != NULL || __msan_init != NULL || __hwasan_init != NULL ||
-                    __lsan_init != NULL;
+    has_sanitizer = __asan_region_is_poisoned != NULL || __tsan_acquire != NULL || __msan_unpoison != NULL ||
+                    __hwasan_tag_pointer != NULL || __lsan_do_leak_check != NULL;
 }
 
 bool hp_resolve_has_sanitizer(void) { return has_sanitizer; }

@@ -454,12 +454,12 @@ static const char *idle_child(struct sentence *sentence)
     return NULL;
 }
 
-/* A full channel, unless the CPU has more to say. */
+/* A full channel, where there is no CPU time to speak of. */
 static bool put_channel(struct sentence *sentence)
 {
     struct hp_channel_jam jam;
-    if (sentence->cpu_ns >= HP_VERDICT_IDLE_RUN * sentence->elapsed_ns ||
-        !hp_channel_jam_of(sentence->model, true, &jam))
+    const bool has_samples = (double)sentence->functions->counts.samples >= HP_VERDICT_LEAST_SAMPLES;
+    if ((has_samples && !sentence->state.is_idle) || !hp_channel_jam_of(sentence->model, true, &jam))
         return false;
     hp_bottleneck_put_jam(sentence->line, &jam, true);
     return true;
