@@ -993,7 +993,7 @@ static double compiler_part(const struct hp_hot_stacks *stacks, const struct int
 }
 
 /*
- * "54 % of the CPU time is the JIT compiler, 21 % is Java code compiled at run time, without names". False:
+ * "54 % of the CPU time is the JIT compiler of java, 21 % is Java code compiled at run time, without names". False:
  * neither.
  */
 static bool put_compiled(const struct saying *saying, const struct interpreter *interpreter)
@@ -1002,7 +1002,8 @@ static bool put_compiled(const struct saying *saying, const struct interpreter *
     const double compiler = compiler_part(saying->stacks, interpreter);
     if (compiler >= HP_HOT_NAMED) {
         put_share(saying, compiler);
-        hp_text_format(saying->line, "%s is its JIT compiler", saying->whole);
+        hp_text_format(saying->line, "%s is the JIT compiler of ", saying->whole);
+        hp_utf8_put_safe(saying->line, saying->stacks->shown, strlen(saying->stacks->shown));
     }
     if (generated >= HP_HOT_NAMED) {
         hp_text_string(saying->line, compiler >= HP_HOT_NAMED ? ", " : "");

@@ -150,6 +150,7 @@ static void add_thread(struct hp_run_state *state, const struct hp_thread_usage_
         state->waited_ns[cause] += thread->waited_ns[cause];
 }
 
+#define IDLE_LEAST 0.25 /* of the run */
 #define UNSEEN_PART 0.2 /* of the CPU time, in threads whose waits were not seen: idle time is a guess then */
 
 /* Time that all threads together did not idle; without time in the run queue. */
@@ -181,17 +182,24 @@ static void measure_work(struct hp_run_state *state, const struct hp_run *run)
     const double elapsed = (double)state->elapsed_ns, used = (double)state->used_ns;
     const double queued = (double)state->waited_ns[HP_WAIT_RUN_QUEUE];
     const double unseen = (double)hp_less(state->used_ns, state->watched_ns);
-    const double ready = work.is_known ? (double)hp_less(work.worked_ns, state->used_ns) : queued;
-    double idle = work.is_known ? (double)work.idle_ns : elapsed - used - queued - blocked_ns(state);
-    if (!work.is_known && idle > waiting_ns(state))
-        idle = waiting_ns(state);
+    /* Of a busy machine, the observer may see a little more than there was. */
+    const double scale = (double)work.covered_ns > elapsed ? elapsed / (double)work.covered_ns : 1;
+    double idle = work.is_known ? scale * (double)work.idle_ns : elapsed - used - queued - blocked_ns(state);
+    const double worked = work.is_known ? scale * (double)work.worked_ns : used + queued;
+    const double waited = waiting_ns(state), ready = worked > used ? worked - used : 0;
+    if (!work.is_known && idle > waited)
+        idle = waited;
     state->knows_work = state->watched_ns > 0 && elapsed > 0 && unseen <= UNSEEN_PART * used;
     idle = idle > elapsed - used ? elapsed - used : idle;
     if (!state->knows_work || idle <= 0)
         return;
     state->idle_part = idle / elapsed;
-    /* A busy machine makes a program no less idle: time that it was only ready to run does not count. */
-    state->is_idle = idle >= HP_VERDICT_IDLE_RUN * (elapsed - ready);
+    /*
+     * A busy machine makes a program no less idle: time that it was only ready to run does not count. But then
+     * little is left, and what was observed has to be more than noise.
+     */
+    state->is_idle = idle >= HP_VERDICT_IDLE_RUN * (elapsed - ready) && idle >= IDLE_LEAST * elapsed &&
+                     waited >= HP_VERDICT_IDLE_RUN * idle;
 }
 
 bool hp_run_state_make(struct hp_run_state *state, struct hp_model *model)
