@@ -531,6 +531,8 @@ static void add_to_tree(struct walk *walk, uint32_t number)
         add_process(walk, number);
     for (uint32_t at = count; at-- > 0;) {
         struct hp_found_node *found = add_found(walk, number, parent, frames[at].function);
+        for (uint32_t outer = at + 1; outer < count; outer++) /* inlined into itself */
+            found->is_inner |= frames[outer].function == frames[at].function;
         parent = walk->found[number];
         if (at > 0)
             continue;
