@@ -182,10 +182,11 @@ static void measure_work(struct hp_run_state *state, const struct hp_run *run)
     const double elapsed = (double)state->elapsed_ns, used = (double)state->used_ns;
     const double queued = (double)state->waited_ns[HP_WAIT_RUN_QUEUE];
     const double unseen = (double)hp_less(state->used_ns, state->watched_ns);
-    /* Of a busy machine, the observer may see a little more than there was. */
-    const double scale = (double)work.covered_ns > elapsed ? elapsed / (double)work.covered_ns : 1;
-    double idle = work.is_known ? scale * (double)work.idle_ns : elapsed - used - queued - blocked_ns(state);
-    const double worked = work.is_known ? scale * (double)work.worked_ns : used + queued;
+    /* The observer may have begun before the run, and ended after it. */
+    const uint64_t before_ns = hp_less(work.covered_ns, state->elapsed_ns);
+    double idle =
+        work.is_known ? (double)hp_less(work.idle_ns, before_ns) : elapsed - used - queued - blocked_ns(state);
+    const double worked = work.is_known ? (double)work.worked_ns : used + queued;
     const double waited = waiting_ns(state), ready = worked > used ? worked - used : 0;
     if (!work.is_known && idle > waited)
         idle = waited;
