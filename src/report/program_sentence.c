@@ -249,8 +249,7 @@ static bool put_owner(struct sentence *sentence)
         hp_text_string(sentence->line, " of the CPU time");
         return true;
     }
-    hp_hot_function_put(sentence->line, &stacks, is_alone ? " of the CPU time" : " of its CPU time",
-                        &sentence->hot);
+    hp_hot_function_put(sentence->line, &stacks, whole_of(&stacks, is_alone), &sentence->hot);
     if (after == before && begins_with(sentence->line, after, "its own code")) {
         sentence->line->length = after;
         put_text(sentence, sentence->program->shown);
