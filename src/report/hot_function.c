@@ -48,7 +48,7 @@ static bool merge_nameless(struct hp_hot_stacks *stacks, uint32_t *frame_of)
 {
     const struct hp_function_profile *profile = stacks->profile;
     const struct hp_found_function **nameless =
-        hp_arena_take_array(stacks->arena, profile->count + 1, sizeof *nameless);
+        hp_arena_take_array(stacks->arena, profile->count + 1, sizeof(void *));
     size_t count = 0;
     for (size_t at = 0; nameless != NULL && at < profile->count; at++)
         if (role_of(stacks, (uint32_t)at) == HP_ROLE_NAMELESS)
@@ -549,14 +549,14 @@ static void put_inside(const struct saying *saying, uint32_t frame, uint64_t ns,
 }
 
 /* A system call belongs to its nearest caller with a name. */
-static bool put_kernel_clause(const struct saying *saying, uint32_t hot)
+static void put_kernel_clause(const struct saying *saying, uint32_t hot)
 {
     const struct hp_hot_stacks *stacks = saying->stacks;
     uint64_t ns;
     const uint32_t caller = stacks->knows_callers ? largest_of(stacks, hot, named_caller, &ns) : NONE;
     if (caller != NONE && (double)ns >= 0.5 * (double)stacks->total_ns[hot]) {
         put_inside(saying, caller, ns, hot);
-        return true;
+        return;
     }
     put_taker(saying, hot);
     const uint32_t any = stacks->knows_callers ? largest_of(stacks, hot, any_caller, &ns) : NONE;
@@ -564,7 +564,6 @@ static bool put_kernel_clause(const struct saying *saying, uint32_t hot)
         hp_text_string(saying->line, ", called from ");
         put_frame(saying->line, stacks, any);
     }
-    return true;
 }
 
 static uint32_t most_of(const struct hp_hot_stacks *stacks, uint32_t frame, pick *question)
@@ -575,7 +574,7 @@ static uint32_t most_of(const struct hp_hot_stacks *stacks, uint32_t frame, pick
 }
 
 /* "deflate in libz takes 77 % of the CPU time, called by png_write_row in libpng16" */
-static bool put_nameless_clause(const struct saying *saying, uint32_t hot)
+static void put_nameless_clause(const struct saying *saying, uint32_t hot)
 {
     const struct hp_hot_stacks *stacks = saying->stacks;
     const char *library = function_of(stacks, hot)->library;
@@ -589,7 +588,6 @@ static bool put_nameless_clause(const struct saying *saying, uint32_t hot)
         hp_text_string(saying->line, ", called by ");
         put_frame(saying->line, stacks, by);
     }
-    return true;
 }
 
 /* A leaf says less than who calls it. */
@@ -1075,12 +1073,12 @@ void hp_hot_function_put(struct hp_text *line, const struct hp_hot_stacks *stack
     if (put_interpreter(&saying, hot))
         return;
     const enum hp_function_role role = hot != NONE ? role_of(stacks, hot) : HP_ROLE_UNSEEN;
-    if (hot == NONE || is_main(stacks, hot))
-        put_spread(&saying, hot);
-    else if (role == HP_ROLE_KERNEL)
+    const bool is_spread = hot == NONE || is_main(stacks, hot);
+    if (!is_spread && role == HP_ROLE_KERNEL)
         put_kernel_clause(&saying, hot);
-    else if (role == HP_ROLE_NAMELESS)
+    else if (!is_spread && role == HP_ROLE_NAMELESS)
         put_nameless_clause(&saying, hot);
-    else if (!put_caller_clause(&saying, hot) && (is_shallow(stacks, hot) || !put_own_clause(&saying, hot)))
+    else if (is_spread ||
+             (!put_caller_clause(&saying, hot) && (is_shallow(stacks, hot) || !put_own_clause(&saying, hot))))
         put_spread(&saying, hot);
 }

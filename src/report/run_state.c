@@ -75,7 +75,7 @@ static bool group_programs(struct hp_run_state *state, struct hp_model *model, s
 {
     const size_t count = model->run.count;
     struct hp_program_use *programs = hp_arena_take_array(model->arena, count + 1, sizeof *programs);
-    state->programs = hp_arena_take_array(model->arena, count + 1, sizeof *state->programs);
+    state->programs = hp_arena_take_array(model->arena, count + 1, sizeof(void *));
     if (programs == NULL || state->programs == NULL)
         return false;
     hp_sort(uses, count, by_program);
@@ -207,7 +207,7 @@ bool hp_run_state_make(struct hp_run_state *state, struct hp_model *model)
 {
     const struct hp_run *run = &model->run;
     struct use *all = hp_arena_take_array(model->arena, run->count + 1, sizeof *all);
-    struct use **uses = hp_arena_take_array(model->arena, run->count + 1, sizeof *uses);
+    struct use **uses = hp_arena_take_array(model->arena, run->count + 1, sizeof(void *));
     *state = (struct hp_run_state){.elapsed_ns = hp_run_elapsed_ns(run), .processes = run->process_count};
     state->cpus = run->sessions[0]->header.cores > 0 ? run->sessions[0]->header.cores : 1;
     state->usage = hp_model_thread_usage(model);
