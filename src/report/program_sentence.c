@@ -733,7 +733,9 @@ static bool put_idle(struct sentence *sentence)
 static void put_state(const struct sentence *sentence)
 {
     const struct hp_run_state *state = &sentence->state;
-    const double used = sentence->cpu_ns, elapsed = sentence->elapsed_ns, queued = (double)state->queued_ns;
+    /* By clocks: a sample of a thread that was short of CPU may stand for more than its time. */
+    const double used = state->used_ns > 0 ? (double)state->used_ns : sentence->cpu_ns,
+                 elapsed = sentence->elapsed_ns, queued = (double)state->queued_ns;
     const double cpus = hp_part_of(used, elapsed), unseen = (double)hp_less(state->used_ns, state->watched_ns);
     const double idle = state->idle_part;
     struct hp_text *line = sentence->line;
