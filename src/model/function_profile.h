@@ -93,6 +93,7 @@ struct hp_found_node {
     /* Of stacks that end here. */
     uint64_t user_ns, kernel_ns, samples;
     uint64_t wall_ns;
+    uint64_t zoned_ns; /* of user_ns and kernel_ns, in zones */
     uint64_t waited_ns, idle_ns;
     uint32_t cause;              /* of a wait: enum hp_wait_cause */
     struct hp_found_cause waits; /* the same with what was waited for; without text: this is no wait */

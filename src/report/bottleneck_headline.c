@@ -6,6 +6,7 @@
 #include "arith.h"
 #include "channel_profile.h"
 #include "function_profile.h"
+#include "hot_function.h"
 #include "proc_sampler.h"
 #include "program_sentence.h"
 #include "task_profile.h"
@@ -396,6 +397,19 @@ static bool put_waiting_outside(struct hp_text *line, const struct hp_bottleneck
     return true;
 }
 
+/* ": deflate in libz takes 77 % of that, called by save", if samples know their zones. */
+static void put_function_outside(struct hp_text *line, const struct hp_bottlenecks *view)
+{
+    const struct hp_function_profile *functions = view->results->model->functions;
+    struct hp_hot_function hot;
+    struct hp_hot_stacks stacks;
+    if (functions == NULL || functions->zones[HP_ZONES_OF_CPU].count == 0 || !hp_bottlenecks_has_stacks(view) ||
+        !hp_hot_stacks_make_outside(&stacks, view->results->model->arena, functions) || stacks.count == 0)
+        return;
+    hp_text_string(line, ": ");
+    hp_hot_function_put(line, &stacks, " of that", &hot);
+}
+
 /*
  * If more happens outside measured functions than in any of them. True: CPU time is used there, or most waiting is
  * there, so the bottleneck is there.
@@ -412,7 +426,9 @@ static bool put_outside(struct hp_text *line, const struct hp_bottlenecks *view,
         put_process(line, view, busiest, is_one_of_many);
         hp_text_string(line, line->bytes[line->length - 1] == ',' ? " with " : ", with ");
         hp_bottleneck_put_share(line, hp_part_of(outside->cpu_ns, total_cpu_ns));
-        hp_text_string(line, " of the CPU time. ");
+        hp_text_string(line, " of the CPU time");
+        put_function_outside(line, view);
+        hp_text_string(line, ". ");
         return true;
     }
     if (put_waiting_outside(line, view, outside, first))
@@ -461,51 +477,6 @@ const struct hp_found_function *hp_bottlenecks_first_function(const struct hp_bo
     return NULL;
 }
 
-/* "80 % of the time, waiting (pipe). " */
-static void put_waiter(struct hp_text *line, const struct hp_bottlenecks *view,
-                       const struct hp_found_function *function)
-{
-    const struct hp_function_profile *functions = view->results->model->functions;
-    const double work = used_by_program(view) + (double)(functions->waited_ns - functions->idle_ns);
-    const bool has_idle = (double)functions->idle_ns > HP_VERDICT_IDLE_SAID * (work + (double)functions->idle_ns);
-    hp_bottleneck_put_share(line, hp_part_of(waiting_work(function), work));
-    hp_text_string(line, has_idle ? " of the time that is not idle, waiting" : " of the time, waiting");
-    if (function->blocked_for.text != NULL) {
-        hp_text_string(line, " (");
-        hp_utf8_put_safe(line, function->blocked_for.text, function->blocked_for.length);
-        hp_text_char(line, ')');
-    }
-    hp_text_string(line, ". ");
-}
-
-/* "The bottleneck is parse in libxml2.so.2: 38 % of the CPU time, without callees. " */
-static void put_function(struct hp_text *line, const struct hp_bottlenecks *view,
-                         const struct hp_found_function *function)
-{
-    hp_text_string(line, "The bottleneck is ");
-    hp_utf8_put_safe(line, function->shown, strlen(function->shown));
-    if (function->library[0] != '\0') {
-        hp_text_string(line, " in ");
-        hp_utf8_put_safe(line, function->library, strlen(function->library));
-    }
-    hp_text_string(line, ": ");
-    if (is_waiter(function)) {
-        put_waiter(line, view, function);
-        return;
-    }
-    hp_bottleneck_put_share(line, hp_part_of((double)(function->user_ns + function->kernel_ns),
-                                             (double)view->results->model->functions->cpu_ns));
-    hp_text_string(line, " of the CPU time, without callees. ");
-}
-
-/* On a machine without a free CPU, the function to improve is still the one that runs most. */
-static bool is_busy(double used_ns, const struct hp_site_waits *waits)
-{
-    const uint64_t queued_ns = hp_less(waits->by_cause[HP_WAIT_RUN_QUEUE], waits->idle_by_cause[HP_WAIT_RUN_QUEUE]);
-    const double blocked_ns = (double)hp_less(hp_less(waits->ns, waits->idle_ns), queued_ns);
-    return used_ns >= HP_VERDICT_BUSY_PART * (used_ns + blocked_ns);
-}
-
 /* "The program used 1.32 s of CPU time and waited 3.74 s, mainly for disk" */
 static void put_program(struct hp_text *line, const struct hp_bottlenecks *view)
 {
@@ -517,9 +488,6 @@ static void put_program(struct hp_text *line, const struct hp_bottlenecks *view)
     const uint64_t waited_ns = waits.ns - waits.idle_ns;
     if (!has_used && waited_ns == 0)
         return;
-    const struct hp_found_function *first = hp_bottlenecks_first_function(view);
-    if (first != NULL && (is_waiter(first) || is_busy(used_ns, &waits)))
-        put_function(line, view, first);
     hp_text_string(line, "The program ");
     if (has_used) {
         hp_text_format(line, "used %s of CPU time", hp_ns_text(used_ns).bytes);

@@ -1,239 +1,16 @@
 /*
- * The function that owns the CPU time of a program.
- *
- * Stacks are cleaned first: start-up frames go, a recursive function counts once, at its outermost call, and code
- * without names has one frame for each library. Then all questions are sums over stacks by the frame that one of
+ * The function that owns the CPU time of a program. All questions are sums over stacks, by the frame that each of
  * them answers with. SPDX-License-Identifier: MIT
  */
 #include "hot_function.h"
 
 #include <string.h>
 
-#include "arena.h"
 #include "bottleneck.h"
 #include "function_role.h"
-#include "sort.h"
 #include "utf8.h"
 
 #define NONE HP_NO_FOUND
-
-struct hp_hot_stack {
-    uint64_t ns;
-    size_t first;
-    uint32_t count;
-};
-
-static enum hp_function_role role_of(const struct hp_hot_stacks *stacks, uint32_t frame)
-{
-    return (enum hp_function_role)stacks->roles[frame];
-}
-
-static const struct hp_found_function *function_of(const struct hp_hot_stacks *stacks, uint32_t frame)
-{
-    return &stacks->profile->all[frame];
-}
-
-/* ------------------------------------------------------------------------------------------ cleaning the stacks */
-
-static int by_library(const void *a, const void *b)
-{
-    const struct hp_found_function *x = a, *y = b;
-    const int order = strcmp(x->library, y->library);
-    return order != 0 ? order : x < y ? -1 : x > y;
-}
-
-/* Code without names tells no more than its library: all of it is one frame. */
-static bool merge_nameless(struct hp_hot_stacks *stacks, uint32_t *frame_of)
-{
-    const struct hp_function_profile *profile = stacks->profile;
-    const struct hp_found_function **nameless =
-        hp_arena_take_array(stacks->arena, profile->count + 1, sizeof *nameless);
-    size_t count = 0;
-    for (size_t at = 0; nameless != NULL && at < profile->count; at++)
-        if (role_of(stacks, (uint32_t)at) == HP_ROLE_NAMELESS)
-            nameless[count++] = &profile->all[at];
-    if (nameless == NULL)
-        return false;
-    hp_sort(nameless, count, by_library);
-    for (size_t at = 0, first = 0; at < count; at++) {
-        if (strcmp(nameless[at]->library, nameless[first]->library) != 0)
-            first = at;
-        frame_of[nameless[at] - profile->all] = (uint32_t)(nameless[first] - profile->all);
-    }
-    return true;
-}
-
-static bool classify(struct hp_hot_stacks *stacks)
-{
-    const struct hp_function_profile *profile = stacks->profile;
-    unsigned char *roles = hp_arena_take(stacks->arena, profile->count + 1);
-    uint32_t *frame_of = hp_arena_take_array(stacks->arena, profile->count + 1, sizeof *frame_of);
-    stacks->roles = roles;
-    stacks->frame_of = frame_of;
-    for (size_t at = 0; roles != NULL && frame_of != NULL && at < profile->count; at++) {
-        roles[at] = (unsigned char)hp_function_role(profile->all[at].name, profile->all[at].library);
-        frame_of[at] = (uint32_t)at;
-    }
-    return roles != NULL && frame_of != NULL && merge_nameless(stacks, frame_of);
-}
-
-/* Where a node of the tree went. */
-struct cleaned {
-    uint32_t frame; /* NONE: the root */
-    uint32_t outer; /* the node whose frame is the caller's */
-    uint32_t depth; /* frames up to here */
-};
-
-/* The call of a frame on the way to a node; 0: none. */
-static uint32_t outer_call(const struct cleaned *cleaned, uint32_t node, uint32_t frame)
-{
-    while (node != 0 && cleaned[node].frame != frame)
-        node = cleaned[node].outer;
-    return node;
-}
-
-/*
- * The node that stands for node `at`: itself, or one outside of it. All of the kernel is one frame, and so is what
- * recursive calls have between them.
- */
-static uint32_t clean_node(const struct hp_hot_stacks *stacks, struct cleaned *cleaned, uint32_t at, uint32_t below)
-{
-    const struct hp_found_node *node = &stacks->profile->nodes[at];
-    if (node->function == HP_NO_FOUND)
-        return below;
-    const uint32_t frame = stacks->frame_of[node->function];
-    const enum hp_function_role role = role_of(stacks, frame);
-    const bool is_in_kernel = below != 0 && role_of(stacks, cleaned[below].frame) == HP_ROLE_KERNEL;
-    if (role == HP_ROLE_START || (is_in_kernel && role == HP_ROLE_KERNEL))
-        return below;
-    const uint32_t outer =
-        role == HP_ROLE_NAMELESS ? (cleaned[below].frame == frame ? below : 0) : outer_call(cleaned, below, frame);
-    if (outer != 0)
-        return outer;
-    cleaned[at] = (struct cleaned){frame, below, cleaned[below].depth + 1};
-    return at;
-}
-
-/*
- * Code without names is left out if a function with a name follows, and if it is the program itself, which says as
- * little as "main". Returns how many frames remain.
- */
-static uint32_t leave_out(const struct hp_hot_stacks *stacks, uint32_t *frames, uint32_t count)
-{
-    uint32_t last = 0, kept = 0;
-    for (uint32_t at = 0; at < count; at++)
-        if (role_of(stacks, frames[at]) == HP_ROLE_CODE)
-            last = at;
-    for (uint32_t at = 0; at < count; at++) {
-        uint32_t outer = 0;
-        if (role_of(stacks, frames[at]) == HP_ROLE_NAMELESS) {
-            const bool is_program = hp_is_program_file(function_of(stacks, frames[at])->library);
-            if (at < last || (at + 1 < count && is_program))
-                continue;
-            while (outer < kept && frames[outer] != frames[at])
-                outer++;
-            kept = outer;
-        }
-        frames[kept++] = frames[at];
-    }
-    return kept;
-}
-
-static uint64_t weight_of(const struct hp_hot_stacks *stacks, const struct hp_found_node *node)
-{
-    return stacks->is_wall ? node->wall_ns : node->user_ns + node->kernel_ns;
-}
-
-static void add_stack(struct hp_hot_stacks *stacks, const struct cleaned *cleaned, uint32_t node, uint64_t ns,
-                      size_t *used)
-{
-    uint32_t *frames = stacks->frames + *used;
-    uint32_t count = cleaned[node].depth;
-    for (uint32_t at = node, place = count; at != 0; at = cleaned[at].outer)
-        frames[--place] = cleaned[at].frame;
-    count = leave_out(stacks, frames, count);
-    stacks->ns += ns;
-    if (count == 0)
-        return;
-    stacks->all[stacks->count++] = (struct hp_hot_stack){ns, *used, count};
-    *used += count;
-    stacks->own_ns[frames[count - 1]] += ns;
-    for (uint32_t at = 0; at < count; at++) {
-        stacks->depths[frames[at]] += (double)ns * at;
-        stacks->seen_ns[frames[at]] += ns;
-    }
-}
-
-/* The sums by frame; those of functions with names are as in the table of functions. */
-static bool add_totals(struct hp_hot_stacks *stacks, hp_is_of_program *is_of_program, const void *context)
-{
-    const struct hp_function_profile *profile = stacks->profile;
-    uint64_t *inside = hp_arena_take_array(stacks->arena, profile->node_count + 1, sizeof *inside);
-    if (inside == NULL)
-        return false;
-    for (size_t at = profile->node_count; at-- > 1;) {
-        const struct hp_found_node *node = &profile->nodes[at];
-        if (is_of_program(context, node->process))
-            inside[at] += weight_of(stacks, node);
-        inside[node->parent] += inside[at];
-        if (node->function != HP_NO_FOUND && !node->is_inner)
-            stacks->total_ns[node->function] += inside[at];
-    }
-    for (size_t at = 0; at < profile->count; at++) {
-        const uint64_t seen_ns = stacks->seen_ns[at];
-        stacks->depths[at] = seen_ns > 0 ? stacks->depths[at] / (double)seen_ns : 0;
-        if (role_of(stacks, (uint32_t)at) == HP_ROLE_NAMELESS || seen_ns == 0)
-            stacks->total_ns[at] = seen_ns;
-    }
-    return true;
-}
-
-static bool make_room(struct hp_hot_stacks *stacks, const struct cleaned *cleaned, const uint32_t *into)
-{
-    const size_t functions = stacks->profile->count + 1;
-    size_t count = 0, frames = 0;
-    for (size_t at = 0; at < stacks->profile->node_count; at++)
-        if (weight_of(stacks, &stacks->profile->nodes[at]) > 0) {
-            count++;
-            frames += cleaned[into[at]].depth;
-        }
-    stacks->all = hp_arena_take_array(stacks->arena, count + 1, sizeof *stacks->all);
-    stacks->frames = hp_arena_take_array(stacks->arena, frames + 1, sizeof *stacks->frames);
-    stacks->total_ns = hp_arena_take_array(stacks->arena, functions, sizeof *stacks->total_ns);
-    stacks->seen_ns = hp_arena_take_array(stacks->arena, functions, sizeof *stacks->seen_ns);
-    stacks->own_ns = hp_arena_take_array(stacks->arena, functions, sizeof *stacks->own_ns);
-    stacks->depths = hp_arena_take_array(stacks->arena, functions, sizeof *stacks->depths);
-    stacks->tally = hp_arena_take_array(stacks->arena, functions, sizeof *stacks->tally);
-    return stacks->all != NULL && stacks->frames != NULL && stacks->total_ns != NULL && stacks->seen_ns != NULL &&
-           stacks->own_ns != NULL && stacks->depths != NULL && stacks->tally != NULL;
-}
-
-#define WHOLE_PART 0.6 /* of the samples have complete stacks: else callers are not told */
-
-bool hp_hot_stacks_make(struct hp_hot_stacks *stacks, struct hp_arena *arena,
-                        const struct hp_function_profile *profile, hp_is_of_program *is_of_program,
-                        const void *context)
-{
-    size_t used = 0;
-    *stacks = (struct hp_hot_stacks){
-        .profile = profile, .arena = arena, .program = "", .shown = "", .is_wall = hp_found_has_wall(profile)};
-    stacks->knows_callers = (double)profile->counts.whole >= WHOLE_PART * (double)profile->counts.samples;
-    struct cleaned *cleaned = hp_arena_take_array(arena, profile->node_count + 1, sizeof *cleaned);
-    uint32_t *into = hp_arena_take_array(arena, profile->node_count + 1, sizeof *into);
-    if (cleaned == NULL || into == NULL || !classify(stacks))
-        return false;
-    cleaned[0].frame = NONE;
-    for (uint32_t at = 1; at < profile->node_count; at++)
-        into[at] = clean_node(stacks, cleaned, at, into[profile->nodes[at].parent]);
-    if (!make_room(stacks, cleaned, into))
-        return false;
-    for (uint32_t at = 1; at < profile->node_count; at++) {
-        const struct hp_found_node *node = &profile->nodes[at];
-        if (weight_of(stacks, node) > 0 && is_of_program(context, node->process))
-            add_stack(stacks, cleaned, into[at], weight_of(stacks, node), &used);
-    }
-    return add_totals(stacks, is_of_program, context);
-}
 
 /* ---------------------------------------------------------------------------------------------------- questions */
 
@@ -249,12 +26,12 @@ static double total_part(const struct hp_hot_stacks *stacks, uint32_t frame)
 
 static bool is_main(const struct hp_hot_stacks *stacks, uint32_t frame)
 {
-    return strcmp(function_of(stacks, frame)->name, "main") == 0;
+    return strcmp(hp_hot_found(stacks, frame)->name, "main") == 0;
 }
 
 static bool is_code(const struct hp_hot_stacks *stacks, uint32_t frame)
 {
-    return frame != NONE && role_of(stacks, frame) == HP_ROLE_CODE && !is_main(stacks, frame);
+    return frame != NONE && hp_hot_role(stacks, frame) == HP_ROLE_CODE && !is_main(stacks, frame);
 }
 
 /* A stack with the frame that is asked about: at SIZE_MAX, if the question is about all stacks. */
@@ -286,7 +63,7 @@ static uint32_t named_caller(const struct asked *asked)
 static uint32_t any_caller(const struct asked *asked)
 {
     for (size_t at = asked->at; at-- > 0;)
-        if (role_of(asked->stacks, asked->frames[at]) == HP_ROLE_NAMELESS ||
+        if (hp_hot_role(asked->stacks, asked->frames[at]) == HP_ROLE_NAMELESS ||
             is_code(asked->stacks, asked->frames[at]))
             return asked->frames[at];
     return NONE;
@@ -294,11 +71,11 @@ static uint32_t any_caller(const struct asked *asked)
 
 static uint32_t caller_by_library(const struct asked *asked, bool is_same)
 {
-    const char *library = function_of(asked->stacks, asked->frames[asked->at])->library;
+    const char *library = hp_hot_found(asked->stacks, asked->frames[asked->at])->library;
     for (size_t at = asked->at; at-- > 0;) {
         const uint32_t frame = asked->frames[at];
         if (is_code(asked->stacks, frame) &&
-            (strcmp(function_of(asked->stacks, frame)->library, library) == 0) == is_same)
+            (strcmp(hp_hot_found(asked->stacks, frame)->library, library) == 0) == is_same)
             return frame;
     }
     return NONE;
@@ -349,7 +126,7 @@ static uint32_t hot_frame(const struct hp_hot_stacks *stacks)
 {
     uint32_t hot = NONE;
     for (uint32_t at = 0; at < stacks->profile->count; at++) {
-        if (stacks->frame_of[at] != at || role_of(stacks, at) == HP_ROLE_UNSEEN ||
+        if (stacks->frame_of[at] != at || hp_hot_role(stacks, at) == HP_ROLE_UNSEEN ||
             part(stacks, stacks->seen_ns[at]) < HP_HOT_PART)
             continue;
         if (hot == NONE || stacks->depths[at] > stacks->depths[hot] ||
@@ -370,7 +147,7 @@ static uint32_t deepest_of(const struct hp_hot_stacks *stacks, uint32_t frame)
         tally(stacks, frame, callee);
         stacks->tally[frame] = 0;
         while ((next = take_largest(stacks, &ns)) != NONE && !is_code(stacks, next) &&
-               role_of(stacks, next) != HP_ROLE_NAMELESS)
+               hp_hot_role(stacks, next) != HP_ROLE_NAMELESS)
             ;
         if (next == NONE || (double)ns < KEPT_PART * (double)stacks->total_ns[frame])
             break;
@@ -443,8 +220,8 @@ static void put_kernel(struct hp_text *line, const char *name)
 
 static void put_frame(struct hp_text *line, const struct hp_hot_stacks *stacks, uint32_t frame)
 {
-    const struct hp_found_function *function = function_of(stacks, frame);
-    const enum hp_function_role role = role_of(stacks, frame);
+    const struct hp_found_function *function = hp_hot_found(stacks, frame);
+    const enum hp_function_role role = hp_hot_role(stacks, frame);
     if (role == HP_ROLE_KERNEL) {
         put_kernel(line, function->name);
         return;
@@ -493,7 +270,7 @@ static void put_taker(const struct saying *saying, uint32_t frame)
     put_share(saying, total_part(saying->stacks, frame));
     hp_text_string(saying->line, saying->whole);
     if (saying->hot->function == NULL)
-        saying->hot->function = function_of(saying->stacks, frame);
+        saying->hot->function = hp_hot_found(saying->stacks, frame);
 }
 
 /* " (41 %)" */
@@ -525,14 +302,14 @@ static void put_inside(const struct saying *saying, uint32_t frame, uint64_t ns,
 }
 
 /* A system call belongs to its nearest caller with a name. */
-static bool put_kernel_clause(const struct saying *saying, uint32_t hot)
+static void put_kernel_clause(const struct saying *saying, uint32_t hot)
 {
     const struct hp_hot_stacks *stacks = saying->stacks;
     uint64_t ns;
     const uint32_t caller = stacks->knows_callers ? largest_of(stacks, hot, named_caller, &ns) : NONE;
     if (caller != NONE && (double)ns >= 0.5 * (double)stacks->total_ns[hot]) {
         put_inside(saying, caller, ns, hot);
-        return true;
+        return;
     }
     put_taker(saying, hot);
     const uint32_t any = stacks->knows_callers ? largest_of(stacks, hot, any_caller, &ns) : NONE;
@@ -540,7 +317,6 @@ static bool put_kernel_clause(const struct saying *saying, uint32_t hot)
         hp_text_string(saying->line, ", called from ");
         put_frame(saying->line, stacks, any);
     }
-    return true;
 }
 
 static uint32_t most_of(const struct hp_hot_stacks *stacks, uint32_t frame, pick *question)
@@ -551,10 +327,10 @@ static uint32_t most_of(const struct hp_hot_stacks *stacks, uint32_t frame, pick
 }
 
 /* "deflate in libz takes 77 % of the CPU time, called by png_write_row in libpng16" */
-static bool put_nameless_clause(const struct saying *saying, uint32_t hot)
+static void put_nameless_clause(const struct saying *saying, uint32_t hot)
 {
     const struct hp_hot_stacks *stacks = saying->stacks;
-    const char *library = function_of(stacks, hot)->library;
+    const char *library = hp_hot_found(stacks, hot)->library;
     const uint32_t entry = most_of(stacks, hot, entry_of_library);
     const uint32_t caller = most_of(stacks, hot, caller_of_library);
     const bool is_by_entry = entry != NONE && !hp_is_program_file(library);
@@ -565,7 +341,6 @@ static bool put_nameless_clause(const struct saying *saying, uint32_t hot)
         hp_text_string(saying->line, ", called by ");
         put_frame(saying->line, stacks, by);
     }
-    return true;
 }
 
 /* A leaf says less than who calls it. */
@@ -573,7 +348,7 @@ static bool put_caller_clause(const struct saying *saying, uint32_t hot)
 {
     const struct hp_hot_stacks *stacks = saying->stacks;
     uint64_t ns, other_ns;
-    const bool is_helper = role_of(stacks, hot) != HP_ROLE_CODE;
+    const bool is_helper = hp_hot_role(stacks, hot) != HP_ROLE_CODE;
     const double hot_ns = (double)stacks->total_ns[hot];
     if (!stacks->knows_callers || (!is_helper && (double)stacks->own_ns[hot] < HP_HOT_LEAF * hot_ns))
         return false;
@@ -628,8 +403,8 @@ static bool put_own_clause(const struct saying *saying, uint32_t hot)
     if (inner == NONE || (double)ns < 0.4 * (double)stacks->total_ns[hot])
         return false;
     put_inside(saying, hot, ns, inner);
-    if (role_of(stacks, inner) == HP_ROLE_NAMELESS)
-        saying->hot->nameless = function_of(stacks, inner)->library;
+    if (hp_hot_role(stacks, inner) == HP_ROLE_NAMELESS)
+        saying->hot->nameless = hp_hot_found(stacks, inner)->library;
     return true;
 }
 
@@ -640,7 +415,7 @@ static uint64_t own_of_role(const struct hp_hot_stacks *stacks, enum hp_function
 {
     uint64_t sum = 0;
     for (uint32_t at = 0; at < stacks->profile->count; at++)
-        sum += role_of(stacks, at) == role ? stacks->own_ns[at] : 0;
+        sum += hp_hot_role(stacks, at) == role ? stacks->own_ns[at] : 0;
     return sum;
 }
 
@@ -660,9 +435,9 @@ static bool put_kernel_spread(const struct saying *saying, uint32_t hot)
         const uint32_t call = take_largest(stacks, &ns);
         if (call == NONE || part(stacks, ns) < 0.005)
             break;
-        if (role_of(stacks, call) != HP_ROLE_KERNEL)
+        if (hp_hot_role(stacks, call) != HP_ROLE_KERNEL)
             continue;
-        const char *name = function_of(stacks, call)->name, *detail = strchr(name, ' ');
+        const char *name = hp_hot_found(stacks, call)->name, *detail = strchr(name, ' ');
         hp_text_string(saying->line, between);
         if (detail != NULL)
             hp_text_bytes(saying->line, detail + 1, strlen(detail) - 2);
@@ -677,7 +452,7 @@ static bool put_kernel_spread(const struct saying *saying, uint32_t hot)
     if (is_code(stacks, hot)) {
         hp_text_string(saying->line, ", under ");
         put_frame(saying->line, stacks, hot);
-        saying->hot->function = function_of(stacks, hot);
+        saying->hot->function = hp_hot_found(stacks, hot);
     }
     return true;
 }
@@ -722,15 +497,15 @@ static size_t find_parts(const struct hp_hot_stacks *stacks, uint32_t hot, uint3
         const uint32_t next = take_largest(stacks, &ns);
         if (next == NONE || part(stacks, ns) < HP_HOT_NAMED)
             break;
-        if (next != hot && role_of(stacks, next) != HP_ROLE_UNSEEN)
+        if (next != hot && hp_hot_role(stacks, next) != HP_ROLE_UNSEEN)
             candidates[count++] = next;
     }
     for (size_t at = 0; at < count && found < MOST_PARTS; at++) {
-        const enum hp_function_role role = role_of(stacks, candidates[at]);
+        const enum hp_function_role role = hp_hot_role(stacks, candidates[at]);
         const bool has_callees = role == HP_ROLE_CODE || role == HP_ROLE_NAMELESS;
         const uint32_t deepest = has_callees ? deepest_of(stacks, candidates[at]) : candidates[at];
-        const bool is_program = role_of(stacks, deepest) == HP_ROLE_NAMELESS &&
-                                hp_is_program_file(function_of(stacks, deepest)->library);
+        const bool is_program = hp_hot_role(stacks, deepest) == HP_ROLE_NAMELESS &&
+                                hp_is_program_file(hp_hot_found(stacks, deepest)->library);
         if (!is_main(stacks, deepest) && !is_program && (found == 0 || parts[0] != deepest))
             parts[found++] = deepest;
     }
@@ -751,14 +526,14 @@ static void put_largest(const struct saying *saying, const uint32_t *parts, size
     const struct hp_hot_stacks *stacks = saying->stacks;
     uint64_t ns;
     uint32_t largest = largest_of(stacks, NONE, leaf, &ns);
-    while (largest != NONE && role_of(stacks, largest) == HP_ROLE_UNSEEN)
+    while (largest != NONE && hp_hot_role(stacks, largest) == HP_ROLE_UNSEEN)
         largest = take_largest(stacks, &ns);
     if (largest == NONE || is_one_of(parts, count, largest))
         return;
     const bool is_flat = part(stacks, ns) < HP_HOT_FLAT;
     if (!is_flat && has_beside)
         return;
-    if (!is_flat && role_of(stacks, largest) == HP_ROLE_NAMELESS) {
+    if (!is_flat && hp_hot_role(stacks, largest) == HP_ROLE_NAMELESS) {
         hp_text_string(saying->line, "; ");
         put_share(saying, part(stacks, ns));
         hp_text_string(saying->line, " is in code without symbols");
@@ -778,7 +553,7 @@ static bool put_parts(const struct saying *saying, uint32_t hot)
     const struct hp_hot_stacks *stacks = saying->stacks;
     uint32_t parts[MOST_PARTS];
     const size_t count = find_parts(stacks, hot, parts);
-    const bool has_lead = hot != NONE && (is_code(stacks, hot) || role_of(stacks, hot) == HP_ROLE_HELPER);
+    const bool has_lead = hot != NONE && (is_code(stacks, hot) || hp_hot_role(stacks, hot) == HP_ROLE_HELPER);
     uint64_t beside_ns;
     if (count == 0 && !is_code(stacks, hot))
         return false;
@@ -792,7 +567,7 @@ static bool put_parts(const struct saying *saying, uint32_t hot)
         put_frame(saying->line, stacks, parts[at]);
         put_part(saying, stacks->total_ns[parts[at]]);
         if (saying->hot->function == NULL)
-            saying->hot->function = function_of(stacks, parts[at]);
+            saying->hot->function = hp_hot_found(stacks, parts[at]);
     }
     hp_text_string(saying->line, count > 1 ? " have the largest parts" : count > 0 ? " has the largest part" : "");
     const uint32_t other = is_code(stacks, hot) ? beside(stacks, hot, &beside_ns) : NONE;
@@ -809,7 +584,7 @@ static bool put_parts(const struct saying *saying, uint32_t hot)
 /* The name of a leaf's library, for sums; "": none. */
 static const char *home_of(const struct hp_hot_stacks *stacks, uint32_t frame)
 {
-    return role_of(stacks, frame) == HP_ROLE_KERNEL ? "the kernel" : function_of(stacks, frame)->library;
+    return hp_hot_role(stacks, frame) == HP_ROLE_KERNEL ? "the kernel" : hp_hot_found(stacks, frame)->library;
 }
 
 /* The leaf's frame stands for its library: the first frame with the same one. Few libraries, many functions. */
@@ -819,7 +594,7 @@ static size_t sum_libraries(const struct hp_hot_stacks *stacks, const char **nam
     for (uint32_t at = 0; at < stacks->profile->count; at++) {
         size_t place = 0;
         const char *home = home_of(stacks, at);
-        if (stacks->own_ns[at] == 0 || role_of(stacks, at) == HP_ROLE_UNSEEN || home[0] == '\0')
+        if (stacks->own_ns[at] == 0 || hp_hot_role(stacks, at) == HP_ROLE_UNSEEN || home[0] == '\0')
             continue;
         while (place < count && strcmp(names[place], home) != 0)
             place++;
@@ -861,7 +636,7 @@ static void put_libraries(const struct saying *saying)
         hp_text_string(saying->line, "no single function is hot");
     uint64_t ns;
     uint32_t hottest = largest_of(stacks, NONE, leaf, &ns);
-    while (hottest != NONE && role_of(stacks, hottest) == HP_ROLE_UNSEEN)
+    while (hottest != NONE && hp_hot_role(stacks, hottest) == HP_ROLE_UNSEEN)
         hottest = take_largest(stacks, &ns);
     if (hottest == NONE)
         return;
@@ -874,8 +649,8 @@ static void put_spread(const struct saying *saying, uint32_t hot)
 {
     const struct hp_hot_stacks *stacks = saying->stacks;
     for (uint32_t at = 0; at < stacks->profile->count; at++)
-        if (role_of(stacks, at) == HP_ROLE_NAMELESS && part(stacks, stacks->own_ns[at]) >= HP_HOT_NAMELESS)
-            saying->hot->nameless = function_of(stacks, at)->library;
+        if (hp_hot_role(stacks, at) == HP_ROLE_NAMELESS && part(stacks, stacks->own_ns[at]) >= HP_HOT_NAMELESS)
+            saying->hot->nameless = hp_hot_found(stacks, at)->library;
     if (put_kernel_spread(saying, hot) || put_parts(saying, hot))
         return;
     put_libraries(saying);
@@ -925,8 +700,8 @@ static bool is_of_interpreter(const struct hp_hot_stacks *stacks, const struct i
 {
     if (frame == NONE || is_main(stacks, frame))
         return true;
-    const enum hp_function_role role = role_of(stacks, frame);
-    const char *library = function_of(stacks, frame)->library;
+    const enum hp_function_role role = hp_hot_role(stacks, frame);
+    const char *library = hp_hot_found(stacks, frame)->library;
     if (role == HP_ROLE_GENERATED || role == HP_ROLE_HELPER || role == HP_ROLE_KERNEL)
         return true;
     return strcmp(library, stacks->program) == 0 || hp_text_begins(library, interpreter->program) ||
@@ -963,13 +738,13 @@ static double compiler_part(const struct hp_hot_stacks *stacks, const struct int
 {
     uint64_t most = 0;
     for (uint32_t at = 0; interpreter->compiler[0] != '\0' && at < stacks->profile->count; at++)
-        if (hp_text_begins(function_of(stacks, at)->name, interpreter->compiler) && stacks->total_ns[at] > most)
+        if (hp_text_begins(hp_hot_found(stacks, at)->name, interpreter->compiler) && stacks->total_ns[at] > most)
             most = stacks->total_ns[at];
     return part(stacks, most);
 }
 
 /*
- * "54 % of the CPU time is the JIT compiler, 21 % is Java code compiled at run time, without names". False:
+ * "54 % of the CPU time is the JIT compiler of java, 21 % is Java code compiled at run time, without names". False:
  * neither.
  */
 static bool put_compiled(const struct saying *saying, const struct interpreter *interpreter)
@@ -978,7 +753,8 @@ static bool put_compiled(const struct saying *saying, const struct interpreter *
     const double compiler = compiler_part(saying->stacks, interpreter);
     if (compiler >= HP_HOT_NAMED) {
         put_share(saying, compiler);
-        hp_text_format(saying->line, "%s is its JIT compiler", saying->whole);
+        hp_text_format(saying->line, "%s is the JIT compiler of ", saying->whole);
+        hp_utf8_put_safe(saying->line, saying->stacks->shown, strlen(saying->stacks->shown));
     }
     if (generated >= HP_HOT_NAMED) {
         hp_text_string(saying->line, compiler >= HP_HOT_NAMED ? ", " : "");
@@ -995,7 +771,7 @@ static void put_interpreted(const struct saying *saying, const struct interprete
     const struct hp_hot_stacks *stacks = saying->stacks;
     uint64_t ns;
     uint32_t largest = largest_of(stacks, NONE, leaf, &ns);
-    while (largest != NONE && !is_code(stacks, largest) && role_of(stacks, largest) != HP_ROLE_HELPER)
+    while (largest != NONE && !is_code(stacks, largest) && hp_hot_role(stacks, largest) != HP_ROLE_HELPER)
         largest = take_largest(stacks, &ns);
     hp_utf8_put_safe(saying->line, stacks->shown, strlen(stacks->shown));
     hp_text_format(saying->line, " interprets %s", interpreter->code);
@@ -1006,7 +782,7 @@ static void put_interpreted(const struct saying *saying, const struct interprete
     hp_text_string(saying->line, ", ");
     put_share(saying, part(stacks, ns));
     hp_text_char(saying->line, ')');
-    saying->hot->function = function_of(stacks, largest);
+    saying->hot->function = hp_hot_found(stacks, largest);
 }
 
 /* Its own functions say little; what else the time is spent in says more. */
@@ -1038,7 +814,7 @@ static bool put_interpreter(const struct saying *saying, uint32_t hot)
 static bool is_shallow(const struct hp_hot_stacks *stacks, uint32_t hot)
 {
     return stacks->depths[hot] < 0.5 && (double)stacks->own_ns[hot] < 0.3 * (double)stacks->total_ns[hot] &&
-           role_of(stacks, hot) != HP_ROLE_HELPER;
+           hp_hot_role(stacks, hot) != HP_ROLE_HELPER;
 }
 
 void hp_hot_function_put(struct hp_text *line, const struct hp_hot_stacks *stacks, const char *whole,
@@ -1049,13 +825,13 @@ void hp_hot_function_put(struct hp_text *line, const struct hp_hot_stacks *stack
     *ret_hot = (struct hp_hot_function){0};
     if (put_interpreter(&saying, hot))
         return;
-    const enum hp_function_role role = hot != NONE ? role_of(stacks, hot) : HP_ROLE_UNSEEN;
-    if (hot == NONE || is_main(stacks, hot))
-        put_spread(&saying, hot);
-    else if (role == HP_ROLE_KERNEL)
+    const enum hp_function_role role = hot != NONE ? hp_hot_role(stacks, hot) : HP_ROLE_UNSEEN;
+    const bool is_spread = hot == NONE || is_main(stacks, hot);
+    if (!is_spread && role == HP_ROLE_KERNEL)
         put_kernel_clause(&saying, hot);
-    else if (role == HP_ROLE_NAMELESS)
+    else if (!is_spread && role == HP_ROLE_NAMELESS)
         put_nameless_clause(&saying, hot);
-    else if (!put_caller_clause(&saying, hot) && (is_shallow(stacks, hot) || !put_own_clause(&saying, hot)))
+    else if (is_spread ||
+             (!put_caller_clause(&saying, hot) && (is_shallow(stacks, hot) || !put_own_clause(&saying, hot))))
         put_spread(&saying, hot);
 }

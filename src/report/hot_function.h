@@ -9,10 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "function_profile.h"
+#include "hot_stacks.h"
 #include "text.h"
-
-struct hp_arena;
 
 /* --- The thresholds, as parts of the program's CPU time unless noted. */
 
@@ -23,37 +21,6 @@ struct hp_arena;
 #define HP_HOT_CALLER 0.65   /* of a function's time: one caller is as good as the only one */
 #define HP_HOT_ALL 0.97      /* of a function's time: as good as all of it */
 #define HP_HOT_NAMELESS 0.25 /* in a library without names: they are worth installing */
-
-/* What the stacks of a program are made of, without what says nothing. */
-struct hp_hot_stacks {
-    const struct hp_function_profile *profile;
-    struct hp_arena *arena;
-    const char *shown;          /* the program as people know it: "python3" of python3.11 */
-    const char *program;        /* its name; "": several */
-    bool is_wall;               /* the weight is wall-clock time: threads ran at once */
-    bool knows_callers;         /* most stacks are complete */
-    const unsigned char *roles; /* by function: enum hp_function_role */
-    const uint32_t *frame_of;   /* by function: itself; of code without names, one for each library */
-    struct hp_hot_stack *all;
-    size_t count;
-    uint32_t *frames; /* of all stacks, outermost first */
-    uint64_t ns;      /* of all stacks */
-    /*
-     * By frame: with callees; the same of cleaned stacks, which leave out what recursive calls have between them;
-     * of itself; and its mean depth in cleaned stacks.
-     */
-    uint64_t *total_ns, *seen_ns, *own_ns;
-    double *depths;
-    uint64_t *tally; /* by frame: of the last question */
-};
-
-/* Whether a process belongs to it; HP_NO_FOUND: an unknown one. */
-typedef bool hp_is_of_program(const void *context, uint32_t process);
-
-/* Cleans the stacks of these processes. False: no memory. */
-bool hp_hot_stacks_make(struct hp_hot_stacks *stacks, struct hp_arena *arena,
-                        const struct hp_function_profile *profile, hp_is_of_program *is_of_program,
-                        const void *context);
 
 /* What was said. */
 struct hp_hot_function {

@@ -162,13 +162,6 @@ static void put_detail(const struct sentence *sentence, const char *before, cons
 
 /* ----------------------------------------------------------------------------------------- program and function */
 
-static bool is_of_all(const void *context, uint32_t process)
-{
-    (void)context;
-    (void)process;
-    return true;
-}
-
 /* The program of a process with stacks; NULL: unknown. */
 static const struct hp_program_use *program_of(const struct sentence *sentence, uint32_t process)
 {
@@ -190,7 +183,7 @@ static bool is_of_program(const void *context, uint32_t process)
 static bool make_stacks(struct sentence *sentence, struct hp_hot_stacks *stacks, bool is_alone)
 {
     const bool is_made = hp_hot_stacks_make(stacks, sentence->model->arena, sentence->functions,
-                                            is_alone ? is_of_all : is_of_program, sentence);
+                                            is_alone ? NULL : is_of_program, sentence);
     sentence->has_memory &= is_made;
     if (sentence->program != NULL) {
         stacks->program = sentence->program->name;
@@ -256,8 +249,7 @@ static bool put_owner(struct sentence *sentence)
         hp_text_string(sentence->line, " of the CPU time");
         return true;
     }
-    hp_hot_function_put(sentence->line, &stacks, is_alone ? " of the CPU time" : " of its CPU time",
-                        &sentence->hot);
+    hp_hot_function_put(sentence->line, &stacks, whole_of(&stacks, is_alone), &sentence->hot);
     if (after == before && begins_with(sentence->line, after, "its own code")) {
         sentence->line->length = after;
         put_text(sentence, sentence->program->shown);
@@ -461,12 +453,12 @@ static const char *idle_child(struct sentence *sentence)
     return NULL;
 }
 
-/* A full channel, unless the CPU has more to say. */
+/* A full channel, where there is no CPU time to speak of. */
 static bool put_channel(struct sentence *sentence)
 {
     struct hp_channel_jam jam;
-    if (sentence->cpu_ns >= HP_VERDICT_IDLE_RUN * sentence->elapsed_ns ||
-        !hp_channel_jam_of(sentence->model, true, &jam))
+    const bool has_samples = (double)sentence->functions->counts.samples >= HP_VERDICT_LEAST_SAMPLES;
+    if ((has_samples && !sentence->state.is_idle) || !hp_channel_jam_of(sentence->model, true, &jam))
         return false;
     hp_bottleneck_put_jam(sentence->line, &jam, true);
     return true;
@@ -741,7 +733,9 @@ static bool put_idle(struct sentence *sentence)
 static void put_state(const struct sentence *sentence)
 {
     const struct hp_run_state *state = &sentence->state;
-    const double used = sentence->cpu_ns, elapsed = sentence->elapsed_ns, queued = (double)state->queued_ns;
+    /* By clocks: a sample of a thread that was short of CPU may stand for more than its time. */
+    const double used = state->used_ns > 0 ? (double)state->used_ns : sentence->cpu_ns,
+                 elapsed = sentence->elapsed_ns, queued = (double)state->queued_ns;
     const double cpus = hp_part_of(used, elapsed), unseen = (double)hp_less(state->used_ns, state->watched_ns);
     const double idle = state->idle_part;
     struct hp_text *line = sentence->line;

@@ -75,7 +75,7 @@ static bool group_programs(struct hp_run_state *state, struct hp_model *model, s
 {
     const size_t count = model->run.count;
     struct hp_program_use *programs = hp_arena_take_array(model->arena, count + 1, sizeof *programs);
-    state->programs = hp_arena_take_array(model->arena, count + 1, sizeof *state->programs);
+    state->programs = hp_arena_take_array(model->arena, count + 1, sizeof(void *));
     if (programs == NULL || state->programs == NULL)
         return false;
     hp_sort(uses, count, by_program);
@@ -150,6 +150,7 @@ static void add_thread(struct hp_run_state *state, const struct hp_thread_usage_
         state->waited_ns[cause] += thread->waited_ns[cause];
 }
 
+#define IDLE_LEAST 0.25 /* of the run */
 #define UNSEEN_PART 0.2 /* of the CPU time, in threads whose waits were not seen: idle time is a guess then */
 
 /* Time that all threads together did not idle; without time in the run queue. */
@@ -181,24 +182,32 @@ static void measure_work(struct hp_run_state *state, const struct hp_run *run)
     const double elapsed = (double)state->elapsed_ns, used = (double)state->used_ns;
     const double queued = (double)state->waited_ns[HP_WAIT_RUN_QUEUE];
     const double unseen = (double)hp_less(state->used_ns, state->watched_ns);
-    const double ready = work.is_known ? (double)hp_less(work.worked_ns, state->used_ns) : queued;
-    double idle = work.is_known ? (double)work.idle_ns : elapsed - used - queued - blocked_ns(state);
-    if (!work.is_known && idle > waiting_ns(state))
-        idle = waiting_ns(state);
+    /* The observer may have begun before the run, and ended after it. */
+    const uint64_t before_ns = hp_less(work.covered_ns, state->elapsed_ns);
+    double idle =
+        work.is_known ? (double)hp_less(work.idle_ns, before_ns) : elapsed - used - queued - blocked_ns(state);
+    const double worked = work.is_known ? (double)work.worked_ns : used + queued;
+    const double waited = waiting_ns(state), ready = worked > used ? worked - used : 0;
+    if (!work.is_known && idle > waited)
+        idle = waited;
     state->knows_work = state->watched_ns > 0 && elapsed > 0 && unseen <= UNSEEN_PART * used;
     idle = idle > elapsed - used ? elapsed - used : idle;
     if (!state->knows_work || idle <= 0)
         return;
     state->idle_part = idle / elapsed;
-    /* A busy machine makes a program no less idle: time that it was only ready to run does not count. */
-    state->is_idle = idle >= HP_VERDICT_IDLE_RUN * (elapsed - ready);
+    /*
+     * A busy machine makes a program no less idle: time that it was only ready to run does not count. But then
+     * little is left, and what was observed has to be more than noise.
+     */
+    state->is_idle = idle >= HP_VERDICT_IDLE_RUN * (elapsed - ready) && idle >= IDLE_LEAST * elapsed &&
+                     waited >= HP_VERDICT_IDLE_RUN * idle;
 }
 
 bool hp_run_state_make(struct hp_run_state *state, struct hp_model *model)
 {
     const struct hp_run *run = &model->run;
     struct use *all = hp_arena_take_array(model->arena, run->count + 1, sizeof *all);
-    struct use **uses = hp_arena_take_array(model->arena, run->count + 1, sizeof *uses);
+    struct use **uses = hp_arena_take_array(model->arena, run->count + 1, sizeof(void *));
     *state = (struct hp_run_state){.elapsed_ns = hp_run_elapsed_ns(run), .processes = run->process_count};
     state->cpus = run->sessions[0]->header.cores > 0 ? run->sessions[0]->header.cores : 1;
     state->usage = hp_model_thread_usage(model);

@@ -352,19 +352,6 @@ static bool is_sanitized(const struct hp_linkage *linkage)
     return hp_linkage_names_any(linkage, names, sizeof names / sizeof names[0]);
 }
 
-/* Names that only instrumented code has: our library refers to the __*_init of all sanitizers, to find them. */
-static bool is_instrumented(const struct hp_linkage *library)
-{
-    static const char *const names[] = {"__asan_version_mismatch_check",
-                                        "__asan_report_",
-                                        "__tsan_func_entry",
-                                        "__msan_warning",
-                                        "__hwasan_load",
-                                        "libasan.so",
-                                        "libtsan.so"};
-    return hp_linkage_names_any(library, names, sizeof names / sizeof names[0]);
-}
-
 /* The program already contains our functions: by the linker's --wrap, from an archive, or from single/. */
 static bool has_them(const struct hp_linkage *program)
 {
@@ -422,7 +409,7 @@ static bool is_for_tests(const char *library)
     struct hp_linkage partner;
     const bool has_partner = hp_alloc_library_partner(library, path);
     const int fd = hp_regular_open(AT_FDCWD, has_partner ? path : library, O_RDONLY);
-    const bool is_so = fd >= 0 && hp_linkage_read(&partner, fd) && is_instrumented(&partner);
+    const bool is_so = fd >= 0 && hp_linkage_read(&partner, fd) && is_sanitized(&partner);
     if (fd >= 0)
         close(fd);
     return is_so;

@@ -165,7 +165,27 @@ def as_said(name):
 
 NO_NAME = r"outside |\d|(?:the kernel|processes too short|code without|fork, exec|hotpath itself)\b"
 NAMED = re.compile(rf"(?:bottleneck is |is in |spent in )(?!{NO_NAME})(.+?)(?=: \d|, \d|\. |$| \(|, held)")
-IDLE = re.compile(r"idle for (\d+) % of the time")
+IDLE = re.compile(r"[Ii]dle for (\d+) % of")
+TAKES = re.compile(r"([^;]+?)(?: in ([\w.+-]+))? takes (\d+) % of the (CPU|wall-clock) time")
+
+
+def takers(report, line):
+    """A function that the first sentence gives a share of the run has the same in the table of functions."""
+    section = report["sections"].get("functions")
+    if not section or section["shown_rows"] != section["total_rows"]:
+        return
+    for name, library, share, clock in TAKES.findall(line):
+        name = re.split(r"(?<!:): |, (?=\w+ (?:in|takes)|[^,]*$)|\. ", name)[-1]
+        if name.endswith("(no symbols)"):  # a sum over functions without names
+            continue
+        name = re.sub(r"^the system call (.*)", r"[kernel: \1]", re.sub(r"^(page fault.*)", r"[kernel: \1]", name))
+        rows = [row for row in section["rows"] if name in as_said(row["name"]) and
+                (row["library"] or "").startswith(library or "")]
+        key = "percent_total" if clock == "CPU" else "percent_wall"
+        if not rows:
+            yield f"the first sentence has {name!r}, which is in no table: {line}"
+        elif not any(abs(row[key] - int(share)) <= 0.51 for row in rows):
+            yield f"the first sentence has {share} % for {name!r}, the table {[row[key] for row in rows]}: {line}"
 
 
 def busiest_thread_ns(report):
@@ -183,6 +203,7 @@ def in_headline(report):
     for percent in re.findall(r"(\d+(?:\.\d+)?) %", line):
         if float(percent) > 100:
             yield f"the first sentence has {percent} %: {line}"
+    yield from takers(report, line)
     idle = IDLE.search(line)
     if idle:
         rest_ns = report["elapsed_ns"] * (1 - int(idle.group(1)) / 100)

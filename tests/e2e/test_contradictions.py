@@ -81,6 +81,8 @@ def test_the_checker_finds_contradictions():
             "trust": {"brief_processes": 1}, "sections": {
                 "timing": {"percent_of": "rows", "order": order, "rows": list(rows)},
                 "threads": {"rows": [thread]},
+                "functions": {"shown_rows": 1, "total_rows": 1, "rows": [
+                    {"name": "copy.part.0", "library": "libz.so.1", "percent_total": 61.7, "percent_self": 10}]},
                 "processes": {"total_rows": 2, "shown_rows": 2, "rows": [
                     {"name": "1 a", "processes": 0}, {"name": "1 b", "processes": 1}]}}})
 
@@ -95,6 +97,10 @@ def test_the_checker_finds_contradictions():
     assert len(found(count=2)) == 1 and len(found(count=0)) == 2  # rows, and brief ones
     assert len(found(headline="The bottleneck is g: 40 % of the time, cpu-bound")) == 1
     assert len(found(headline="The bottleneck is f: 140 % of the time, cpu-bound")) == 1
+    assert found(headline="CPU-bound on one CPU: copy in libz takes 62 % of the CPU time, called by f") == []
+    assert len(found(headline="CPU-bound on one CPU: copy in libz takes 64 % of the CPU time, called by f")) == 1
+    assert len(found(headline="CPU-bound on one CPU: paste takes 62 % of the CPU time, called by f")) == 1
+    assert len(found(headline="Idle for 80 % of 1.00 s: f waits (poll)")) == 1
     assert len(found(headline="The program is idle for 80 % of the time. The bottleneck is f: 40 % of it")) == 1
 
 

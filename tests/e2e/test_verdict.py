@@ -219,7 +219,8 @@ SCENES = {
     "simulation": "The bottleneck is move_particles" + BUSY_WORDS,
     "downloads": r"The bottleneck is download: \d+ % of the time that is not idle, waiting \(sleep\)",
     "ticker": "The bottleneck is compute" + BUSY_WORDS,
-    "unmeasured": r"The bottleneck is outside of all measured functions, with \d+ % of the CPU time\. "
+    "unmeasured": r"The bottleneck is outside of all measured functions, with \d+ % of the CPU time"
+                  r"(: work_us takes \d+ % of that, [^.]*)?\. "
                   r"Among measured functions it is note",
 }
 

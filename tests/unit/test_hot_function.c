@@ -247,6 +247,21 @@ static void stacks_of_one_process(void **state)
     assert_string_equal(said_of("other", &second), "mix takes 90 % of the CPU time, called by encode");
 }
 
+static void what_is_in_zones_is_left_out(void **state)
+{
+    static char bytes[1000];
+    struct hp_text line;
+    struct hp_hot_stacks stacks;
+    (void)state;
+    tree_add(&tree, "main;parse", 5000);
+    tree.nodes[tree.profile.node_count - 1].zoned_ns = 4900 * TREE_MS;
+    tree_add(&tree, "main;encode;mix", 900);
+    hp_text_init(&line, bytes, sizeof bytes);
+    assert_true(hp_hot_stacks_make_outside(&stacks, &arena, &tree.profile));
+    hp_hot_function_put(&line, &stacks, " of that", &hot);
+    assert_string_equal(hp_text_end(&line), "mix takes 90 % of that, called by encode");
+}
+
 static void names_are_short(void **state)
 {
     (void)state;
@@ -277,6 +292,7 @@ int main(void)
         TEST(code_made_at_run_time),
         TEST(callers_are_unknown_in_broken_stacks),
         TEST(stacks_of_one_process),
+        TEST(what_is_in_zones_is_left_out),
         TEST(names_are_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,6 +111,21 @@ static void threads_share_all_cpus(void **state)
     assert_said("CPU-bound on all 2 CPUs: mix takes 96 % of the CPU time, called by encode");
 }
 
+/* Half of the CPU time is in two threads that ran at once: a third of the time that anything ran. */
+static void threads_at_once_share_the_time(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/demo", 1200 * MS);
+    add_thread(&builder, "demo", 600 * MS);
+    add_thread(&builder, "worker", 600 * MS);
+    tree_add(&tree, "main;alone", 600);
+    tree.nodes[tree.profile.node_count - 1].wall_ns = 600 * MS;
+    tree_add(&tree, "main;at_once", 600);
+    tree.nodes[tree.profile.node_count - 1].wall_ns = 300 * MS;
+    tree.profile.wall_ns = 900 * MS;
+    assert_said("CPU-bound, 1.2 of 2 CPUs: alone takes 67 % of the wall-clock time, nearly all in its own code");
+}
+
 /* A busy machine has the sentence of a quiet one, but for its beginning. */
 static void a_machine_short_of_cpu(void **state)
 {
@@ -339,6 +354,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(one_thread_computes),
         TEST(threads_share_all_cpus),
+        TEST(threads_at_once_share_the_time),
         TEST(a_machine_short_of_cpu),
         TEST(few_samples_are_said),
         TEST(too_short_to_tell),

@@ -531,6 +531,8 @@ static void add_to_tree(struct walk *walk, uint32_t number)
         add_process(walk, number);
     for (uint32_t at = count; at-- > 0;) {
         struct hp_found_node *found = add_found(walk, number, parent, frames[at].function);
+        for (uint32_t outer = at + 1; outer < count; outer++) /* inlined into itself */
+            found->is_inner |= frames[outer].function == frames[at].function;
         parent = walk->found[number];
         if (at > 0)
             continue;
@@ -667,6 +669,15 @@ static bool begin_tree(struct walk *walk, struct hp_function_profile *profile)
         return false;
     profile->nodes[profile->node_count++] = (struct hp_found_node){.function = HP_NO_FOUND, .process = HP_NO_FOUND};
     return true;
+}
+
+/* What was in zones is known by node of the stacks. */
+static void add_zones(const struct walk *walk, struct hp_function_profile *profile)
+{
+    for (size_t at = 0; at < walk->stacks->share_count; at++) {
+        const struct hp_zone_share *share = &walk->stacks->shares[at];
+        profile->nodes[walk->found[share->node]].zoned_ns += amount_of(share, HP_ZONES_OF_CPU);
+    }
 }
 
 /* Functions have got other places since the tree was made. */
@@ -842,8 +853,10 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
     }
     sum_up(&walk);
     const bool has_tree = begin_tree(&walk, ret_profile);
-    if (has_tree)
+    if (has_tree) {
         walk_through(&walk);
+        add_zones(&walk, ret_profile);
+    }
     if (!has_tree || !find_nameless(&walk, &ret_profile->nameless) ||
         !waiting_sums_add(stacks, walk.functions, ret_profile) ||
         !zone_sums_add(stacks, walk.functions, ret_profile) || !program_sums_add(stacks, walk.functions)) {
