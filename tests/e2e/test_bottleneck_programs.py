@@ -53,7 +53,7 @@ def waits_for_disk(disk):
             os.write(file.fileno(), b"x" * 4096)
             os.fdatasync(file.fileno())
         elapsed, used = time.monotonic() - begin[0], time.process_time() - begin[1]
-    return elapsed > 3 * used
+    return elapsed > 5 * used
 
 
 def headline(box, name, disk):
