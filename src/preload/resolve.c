@@ -227,17 +227,25 @@ static void find_aligned(const void *image)
     STORE_OR(hp_real_alloc.pvalloc, pages, no_sized);
 }
 
+/* Most often there is none, and then dlsym would allocate: see look_for_sanitizer. */
+static uintptr_t copy_behind(void)
+{
+    static const char name[] = "hotpath_v1_alloc_yield";
+#ifndef HP_PRIVATE          /* in libraries, not in the two files */
+#pragma weak hp_loaded_next /* not in programs that contain only these functions */
+    if (hp_loaded_next != NULL)
+        return hp_loaded_next(name);
+#endif
+    return (uintptr_t)hp_resolve_symbol(name);
+}
+
 /*
  * A program may contain these functions and get those of libhotpath_alloc.so, too. Then the ones behind us would
  * count a second time. They know how to get sizes.
  */
-#pragma weak hp_loaded_next /* not in programs that contain only these functions */
-
 static hp_real_usable_size *silence_copy_behind(void)
 {
-    static const char name[] = "hotpath_v1_alloc_yield"; /* most often there is none: see look_for_sanitizer */
-    const uintptr_t found = hp_loaded_next != NULL ? hp_loaded_next(name) : (uintptr_t)hp_resolve_symbol(name);
-    hp_real_usable_size *(*const yield)(void) = FUNCTION(yield, found);
+    hp_real_usable_size *(*const yield)(void) = FUNCTION(yield, copy_behind());
     return yield != NULL ? yield() : NULL;
 }
 

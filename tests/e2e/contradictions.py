@@ -176,10 +176,11 @@ def takers(report, line):
         return
     for name, library, share, clock in TAKES.findall(line):
         name = re.split(r"(?<!:): |, (?=\w+ (?:in|takes)|[^,]*$)|\. ", name)[-1]
-        if name.endswith("(no symbols)"):  # a sum over functions without names
+        if name.endswith("(no symbols)") or name == "code made at run time":  # a sum over functions without names
             continue
         name = re.sub(r"^the system call (.*)", r"[kernel: \1]", re.sub(r"^(page fault.*)", r"[kernel: \1]", name))
-        rows = [row for row in section["rows"] if name in as_said(row["name"]) and
+        begin, _, end = name.partition("…")  # of a long one, both ends are said
+        rows = [row for row in section["rows"] if begin in as_said(row["name"]) and end in as_said(row["name"]) and
                 (row["library"] or "").startswith(library or "")]
         key = "percent_total" if clock == "CPU" else "percent_wall"
         if not rows:

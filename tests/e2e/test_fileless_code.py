@@ -5,6 +5,7 @@ import os
 import platform
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -106,12 +107,19 @@ def confined():
     return before if can.returncode == 0 else None
 
 
-def test_in_a_container(cli):
+@pytest.fixture
+def tmp_shm():
+    with tempfile.TemporaryDirectory(prefix="hotpath-test-", dir="/dev/shm") as folder:
+        yield folder
+
+
+def test_in_a_container(cli, tmp_shm):
     """Its pid and its /tmp are its own, and both are gone when it has ended."""
     before = confined()
     if before is None:
         pytest.skip("this needs root, unshare and the right to mount")
-    assert_split(cli.run(*before, "sh", "-c", f"mount -t tmpfs tmpfs /tmp && {GENERATED} named 250"))
+    program = shutil.copy(GENERATED, tmp_shm)  # the build folder may be below /tmp
+    assert_split(cli.run(*before, "sh", "-c", f"mount -t tmpfs tmpfs /tmp && {program} named 250"))
 
 
 # ------------------------------------------------------------------------------------------------ real programs
