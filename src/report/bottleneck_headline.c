@@ -600,6 +600,8 @@ bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);
     const struct hp_bottleneck *first = view->count > 0 ? first_at_work(view) : NULL;
+    if (first != NULL && first->judgement.verdict == HP_VERDICT_TOO_SHORT)
+        first = NULL;
     hp_trust_put_distortion(view->results->trust, view->results->model->profile, first != NULL ? first->site : NULL,
                             first != NULL ? first->work_ns : 0, view->whole_ns, &line);
     if (view->results->model->profile->site_count == 0 && view->results->model->functions != NULL) {
@@ -608,6 +610,8 @@ bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view)
     }
     if (put_full_channel(&line, view) || (idle_part == 0 && put_empty_channel(&line, view)))
         ; /* done */
+    else if (first == NULL && hp_program_starts_put(&line, view->results))
+        ; /* measured functions only wait for them */
     else if (idle_part == 0)
         put_work(&line, view, &outside);
     else if (!put_idle(&line, view, idle_part))

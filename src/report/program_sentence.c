@@ -847,25 +847,41 @@ static void put_own(const struct sentence *sentence)
     hp_text_string(sentence->line, " of the CPU time is hotpath itself");
 }
 
+/* False: no memory. */
+static bool begin(struct sentence *sentence, struct hp_text *line, const struct hotpath_results *results)
+{
+    *sentence = (struct sentence){.line = line,
+                                  .results = results,
+                                  .model = results->model,
+                                  .functions = results->model->functions,
+                                  .has_memory = true};
+    if (!hp_run_state_make(&sentence->state, results->model))
+        return false;
+    sentence->cpu_ns = (double)sentence->functions->cpu_ns;
+    sentence->elapsed_ns = (double)sentence->state.elapsed_ns;
+    if (sentence->state.program_count > 0) {
+        sentence->program = sentence->state.programs[0];
+        sentence->program_part = hp_part_of((double)sentence->program->cpu_ns, (double)sentence->state.used_ns);
+    }
+    return true;
+}
+
+bool hp_program_starts_put(struct hp_text *line, const struct hotpath_results *results)
+{
+    struct sentence sentence;
+    return results->model->functions != NULL && begin(&sentence, line, results) &&
+           (put_starts(&sentence) || put_unsampled(&sentence));
+}
+
 bool hp_program_sentence_put(struct hp_text *line, const struct hotpath_results *results,
                              const struct hp_found_function **ret_function)
 {
     static bool (*const rules[])(struct sentence *) = {put_lock,    put_starts, put_unsampled, put_device,
                                                        put_channel, put_short,  put_idle,      put_cpu};
-    struct sentence sentence = {.line = line,
-                                .results = results,
-                                .model = results->model,
-                                .functions = results->model->functions,
-                                .has_memory = true};
+    struct sentence sentence;
     *ret_function = NULL;
-    if (!hp_run_state_make(&sentence.state, results->model))
+    if (!begin(&sentence, line, results))
         return false;
-    sentence.cpu_ns = (double)sentence.functions->cpu_ns;
-    sentence.elapsed_ns = (double)sentence.state.elapsed_ns;
-    if (sentence.state.program_count > 0) {
-        sentence.program = sentence.state.programs[0];
-        sentence.program_part = hp_part_of((double)sentence.program->cpu_ns, (double)sentence.state.used_ns);
-    }
     for (size_t at = 0; at < sizeof rules / sizeof *rules && !rules[at](&sentence); at++)
         ;
     put_next_step(&sentence);

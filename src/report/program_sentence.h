@@ -16,4 +16,7 @@ struct hp_found_function;
 bool hp_program_sentence_put(struct hp_text *line, const struct hotpath_results *results,
                              const struct hp_found_function **ret_function);
 
+/* The same if many short processes are the cost of a run. False: nothing was said. */
+bool hp_program_starts_put(struct hp_text *line, const struct hotpath_results *results);
+
 #endif

@@ -205,7 +205,7 @@ static void totals(struct hp_fields *to, void *view, const void *about)
     HP_FIELD(to, hp_run_count_processes(&to->results->model->run, is_watched), "watched_processes", NULL, COUNT, 0);
     HP_FIELD(to, usage->cpu_ns, "cpu_ns", NULL, COUNT, 0, "CPU time of all processes.");
     HP_FIELD(to, usage->unseen_cpu_ns, "unseen_cpu_ns", NULL, COUNT, 0,
-             "The part of it in processes and threads of which it is not known what they waited for.");
+             "The part of it in processes and threads whose waits are not known.");
 }
 
 static bool has_data(const struct hotpath_results *results)

@@ -210,7 +210,7 @@ def in_headline(report):
         rest_ns = report["elapsed_ns"] * (1 - int(idle.group(1)) / 100)
         if above(busiest_thread_ns(report), rest_ns, GRAIN_NS + 0.02 * report["elapsed_ns"]):
             yield f"a thread used {busiest_thread_ns(report)} ns of CPU time: {line}"
-    if "too short" in line and any((row.get("percent_own") or 0) > 50 and row["self_ns"] > LONG_NS for row in
+    if "too short for" in line and any((row.get("percent_own") or 0) > 50 and row["self_ns"] > LONG_NS for row in
                                    report["sections"].get("bottlenecks", {}).get("rows", [])):
         yield f"a function with most of the time is called too short: {line}"
 
