@@ -35,8 +35,8 @@ static uint32_t most_of(uint32_t kind)
     }
 }
 
-_Static_assert(HP_AXIS_ALLOCATED + 2 + WORK_TIMES + HP_AXIS_THREADS + HP_WAIT_CAUSES + 6 * HP_AXIS_SITES +
-                       2 * HP_AXIS_WAITS <=
+_Static_assert(HP_AXIS_ALLOCATED + 2 + WORK_TIMES + HP_AXIS_THREADS + HP_WAIT_CAUSES + 6ul * HP_AXIS_SITES +
+                       2ul * HP_AXIS_WAITS <=
                    HP_AXIS_SERIES,
                "all kinds have their places");
 

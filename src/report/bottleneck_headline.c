@@ -608,10 +608,9 @@ bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view)
         const struct hp_found_function *function;
         return hp_program_sentence_put(&line, view->results, &function) && keep_headline(view, &line);
     }
-    if (put_full_channel(&line, view) || (idle_part == 0 && put_empty_channel(&line, view)))
+    if (put_full_channel(&line, view) || (idle_part == 0 && put_empty_channel(&line, view)) ||
+        (first == NULL && hp_program_starts_put(&line, view->results)))
         ; /* done */
-    else if (first == NULL && hp_program_starts_put(&line, view->results))
-        ; /* measured functions only wait for them */
     else if (idle_part == 0)
         put_work(&line, view, &outside);
     else if (!put_idle(&line, view, idle_part))
