@@ -320,7 +320,7 @@ static struct hp_cell percentile_of(const struct entry *entry, const struct hp_d
 
 static void begin_row(struct hp_fields *to, const struct view *view, const struct entry *entry)
 {
-    if (to->row != NULL) {
+    if (to->row != NULL && view->results != NULL) { /* else only the columns are asked for */
         const bool is_all = view->results->settings->show.alloc_cumulative;
         to->row->id = hp_identity_of_site(entry->site);
         if (entry->site == NULL && entry->thread != NULL)
