@@ -70,11 +70,11 @@ static bool is_start(const char *name)
     return false;
 }
 
-/* Its name is an address in the file: "libz.so.1+0x49f0". */
-static bool is_nameless(const char *name, const char *library)
+bool hp_is_nameless(const char *name, const char *path)
 {
-    const size_t length = strlen(library);
-    return length > 0 && strncmp(name, library, length) == 0 && hp_text_begins(name + length, "+0x");
+    const char *base = hp_text_base_name(path);
+    const size_t length = strlen(base);
+    return length > 0 && strncmp(name, base, length) == 0 && hp_text_begins(name + length, "+0x");
 }
 
 /* Of the standard libraries of C++ and Rust, which are compiled into programs. */
@@ -102,7 +102,7 @@ enum hp_function_role hp_function_role(const char *name, const char *library)
         return HP_ROLE_START;
     if (hp_is_system_path(library) || begins_with_one(library, others, COUNT(others)))
         return HP_ROLE_HELPER;
-    if (is_nameless(name, library))
+    if (hp_is_nameless(name, library))
         return HP_ROLE_NAMELESS;
     return is_of_language(name) ? HP_ROLE_HELPER : HP_ROLE_CODE;
 }

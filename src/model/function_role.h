@@ -24,6 +24,9 @@ enum hp_function_role hp_function_role(const char *name, const char *library);
 bool hp_is_c_library(const char *path);
 bool hp_is_system_path(const char *path);
 
+/* Whether a function of a file has no name: it is called by its address, "libz.so.1+0x49f0". */
+bool hp_is_nameless(const char *name, const char *path);
+
 /* Whether a file is a program, not a library. */
 bool hp_is_program_file(const char *library);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "function_profile.h"
+#include "function_role.h"
 #include "growing_array.h"
 #include "named_stacks.h"
 #include "text.h"

@@ -119,13 +119,6 @@ const char *hp_program_name(const char *comm, const char *file)
     return name[0] == '\0' || is_of_file ? comm : name;
 }
 
-bool hp_is_nameless(const char *name, const char *path)
-{
-    const char *base = hp_text_base_name(path);
-    const size_t length = strlen(base);
-    return strncmp(name, base, length) == 0 && hp_text_begins(name + length, "+0x");
-}
-
 /* ------------------------------------------------------------------------------------------ functions that wait */
 
 static bool is_one_of(const char *name, const char *const *list, size_t count, bool is_beginning)

@@ -91,9 +91,6 @@ void hp_named_stacks_free(struct hp_named_stacks *named);
  */
 bool hp_named_stacks_keep(struct hp_named_stacks *named, const uint32_t *pids, size_t count);
 
-/* Whether a function of a file has no name: it is called by its address, "libfoo.so.1+0x1240". */
-bool hp_is_nameless(const char *name, const char *path);
-
 /* --------------------------------------------------------------------------------------------------- processes */
 
 /*
