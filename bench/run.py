@@ -4,7 +4,8 @@
 usage: run.py BUILD_FOLDER [--long | --very-long] [--no-peers]
 
 Exit status 1 if a mandatory budget is missed by more than 10 %. One function per table, in the order of RESULTS.md;
-tables that need much code have their own file (console.py, short.py, stacks.py, trust.py, watched.py).
+tables that need much code have their own file (console.py, live_stacks.py, short.py, stacks.py, trust.py,
+watched.py).
 """
 import datetime
 import json
@@ -24,6 +25,7 @@ sys.path[:0] = [os.path.join(HERE, "peers"), HERE]
 import console  # noqa: E402
 import cpu_peers  # noqa: E402
 import heap_peers  # noqa: E402
+import live_stacks  # noqa: E402
 import peers  # noqa: E402
 import short  # noqa: E402
 import stacks  # noqa: E402
@@ -659,7 +661,8 @@ def main():
              table("Stacks and names", stacks.rows(build, gate, has_peers)),
              table("Programs that end soon, under `hotpath run`", short.rows(build, gate)),
              table("The console", console.rows(build, gate)),
-             table("A program while it is displayed live", watched.rows(build, gate))]
+             table("A program while it is displayed live", watched.rows(build, gate)),
+             table("All threads at one moment", live_stacks.rows(build, gate))]
     if has_peers:
         parts.append(other_profilers(cases))
     parts.append(whole_program(os.path.join(build, "examples")))

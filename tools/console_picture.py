@@ -24,7 +24,7 @@ def main():
             terminal.send(key)
             time.sleep(0.5)
         time.sleep(2)
-        screen = terminal.screen("-e")
+        screen = terminal.screen("-e", "-N")
     draw(screen, COLUMNS, ROWS, picture)
 
 

@@ -460,6 +460,8 @@ def postgres(*benchmark):
 
 
 def nginx_of(folder):
+    first_found("nginx")
+    first_found("ab")
     (folder / "index.html").write_text("hello " * 100)
     (folder / "nginx.conf").write_text(NGINX_CONF)
     (folder / "work.sh").write_text("nginx -p . -c nginx.conf -e error.log & server=$!\nsleep 0.3\n"

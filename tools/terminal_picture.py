@@ -31,7 +31,7 @@ def colour(number):
 
 class Style:
     def __init__(self):
-        self.ink, self.is_bold, self.is_dim, self.is_reverse = None, False, False, False
+        self.ink, self.paper, self.is_bold, self.is_dim, self.is_reverse = None, None, False, False, False
 
     def take(self, numbers):
         numbers = [int(number or 0) for number in numbers]
@@ -48,6 +48,13 @@ class Style:
             elif code == 38:
                 self.ink = colour(numbers[1])
                 del numbers[:2]
+            elif code == 48:
+                self.paper = colour(numbers[1])
+                del numbers[:2]
+            elif 40 <= code <= 47:
+                self.paper = colour(code - 40)
+            elif code == 49:
+                self.paper = None
             elif 30 <= code <= 37:
                 self.ink = colour(code - 30)
             elif 90 <= code <= 97:
@@ -57,7 +64,10 @@ class Style:
 
     def css(self):
         ink = self.ink or (DIM if self.is_dim else INK)
-        colours = f"color: {PAPER}; background: {ink};" if self.is_reverse else f"color: {ink};"
+        paper = self.paper or PAPER
+        if self.is_reverse:
+            ink, paper = paper, ink
+        colours = f"color: {ink};" if paper == PAPER else f"color: {ink}; background: {paper};"
         return colours + (" font-weight: bold;" if self.is_bold else "")
 
 

@@ -86,6 +86,16 @@ uint32_t hp_pair_table_put(struct hp_pair_table *table, uint32_t first, uint32_t
     return (uint32_t)table->count - 1;
 }
 
+uint32_t hp_pair_table_find(const struct hp_pair_table *table, uint32_t first, uint32_t second)
+{
+    const uint32_t hash = hp_hash_with(&table->index, 0, (uint64_t)first << 32 | second);
+    size_t slot = HP_HASH_BEGIN;
+    for (uint32_t number; (number = hp_hash_next(&table->index, hash, &slot)) != 0;)
+        if (table->all[number - 1].first == first && table->all[number - 1].second == second)
+            return number - 1;
+    return HP_NO_PAIR;
+}
+
 void hp_pair_table_free(struct hp_pair_table *table)
 {
     free(table->all);

@@ -90,6 +90,9 @@ struct hp_pair_table {
 
 /* Its number. HP_NO_PAIR: no memory. */
 uint32_t hp_pair_table_put(struct hp_pair_table *table, uint32_t first, uint32_t second);
+
+/* The same for one that is there already. HP_NO_PAIR: it is not. */
+uint32_t hp_pair_table_find(const struct hp_pair_table *table, uint32_t first, uint32_t second);
 void hp_pair_table_free(struct hp_pair_table *table);
 
 #endif

@@ -340,6 +340,18 @@ const char *hp_text_base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
+size_t hp_text_program(const char *command, const char **ret_begin)
+{
+    size_t end = strcspn(command, " "), begin = end;
+    while (begin > 0 && command[begin - 1] != '/')
+        begin--;
+    begin += command[begin] == '-' && begin < end;
+    while (end > begin && command[end - 1] == ':')
+        end--;
+    *ret_begin = command + begin;
+    return end - begin;
+}
+
 bool hp_text_begins(const char *text, const char *start) { return strncmp(text, start, strlen(start)) == 0; }
 
 bool hp_text_has_suffix(const char *text, const char *suffix)

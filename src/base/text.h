@@ -63,6 +63,13 @@ bool hp_text_has_suffix(const char *text, const char *suffix);
 const char *hp_text_base_name(const char *path);
 
 /*
+ * The name by which the program of a command line was started, which may be that of a link: "python3" of
+ * python3.11. Without folders, the dash of a login shell, or the colon with which a program tells what it does
+ * ("postgres: checkpointer"). Returns its length.
+ */
+size_t hp_text_program(const char *command, const char **ret_begin);
+
+/*
  * Decodes newlines in a path, in place; the kernel writes them as "\\012" in its lists. It does not escape
  * backslashes, so a file name with these four characters is taken for one with a newline.
  */

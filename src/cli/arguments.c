@@ -166,11 +166,12 @@ static bool wishes_are_known(const struct hp_settings *settings, const char *var
 #define OWN 256
 #define SHARED 512
 #define HELP 'h'
+#define IN_PLACE 1 /* an operand; of commands with a divider they are returned one by one */
 
 struct grammar {
     struct option longs[HP_MAX_FLAGS + HP_MAX_OPTIONS + 2];
     int what[256]; /* by letter */
-    char shorts[3 * (HP_MAX_FLAGS + HP_MAX_OPTIONS) + 4];
+    char shorts[3 * (HP_MAX_FLAGS + HP_MAX_OPTIONS) + 5];
     size_t long_count, short_length;
 };
 
@@ -193,6 +194,8 @@ static void make_grammar(struct grammar *grammar, const struct hp_command *comma
     memset(grammar, 0, sizeof *grammar);
     if (command->stops_at_operand)
         grammar->shorts[grammar->short_length++] = '+';
+    if (command->divider != NULL)
+        grammar->shorts[grammar->short_length++] = '-';
     grammar->shorts[grammar->short_length++] = ':';
     for (size_t at = 0; at < command->flag_count && at < HP_MAX_FLAGS; at++) {
         const struct hp_flag *flag = &command->flags[at];
@@ -294,6 +297,31 @@ static int check_lists(struct hp_arguments *arguments)
     return -1;
 }
 
+/*
+ * Operands of a command with a divider, in the order they have. They are kept at the front of argv, where getopt
+ * has been already. The value of the divider is the first of the others.
+ */
+static void take_in_place(struct hp_arguments *arguments, char **argv, int what)
+{
+    const size_t flag = (size_t)(what - OWN);
+    const bool is_divider = what >= OWN && what < SHARED &&
+                            strcmp(arguments->command->flags[flag].name, arguments->command->divider) == 0;
+    if (is_divider)
+        arguments->divided_at = arguments->operand_count;
+    if (is_divider || what == IN_PLACE)
+        argv[1 + arguments->operand_count++] = optarg;
+}
+
+/* Words after "--" are operands, too. */
+static void end_in_place(struct hp_arguments *arguments, int argc, char **argv)
+{
+    for (int at = optind; at < argc; at++)
+        argv[1 + arguments->operand_count++] = argv[at];
+    arguments->operands = argv + 1;
+    if (hp_arguments_flag(arguments, arguments->command->divider) == NULL)
+        arguments->divided_at = arguments->operand_count;
+}
+
 int hp_arguments_read(struct hp_arguments *arguments, const struct hp_command *command, int argc, char **argv)
 {
     struct grammar grammar;
@@ -303,12 +331,18 @@ int hp_arguments_read(struct hp_arguments *arguments, const struct hp_command *c
     opterr = 0;
     optind = 0; /* reset getopt: this argv is not the program's */
     for (int what; (what = getopt_long(argc, argv, grammar.shorts, grammar.longs, NULL)) != -1;) {
-        const int status = take(arguments, &grammar, what, argv);
+        const int status = what == IN_PLACE ? -1 : take(arguments, &grammar, what, argv);
         if (status >= 0)
             return status;
+        if (command->divider != NULL)
+            take_in_place(arguments, argv, what);
     }
-    arguments->operands = argv + optind;
-    arguments->operand_count = argc - optind;
+    if (command->divider != NULL) {
+        end_in_place(arguments, argc, argv);
+    } else {
+        arguments->operands = argv + optind;
+        arguments->operand_count = argc - optind;
+    }
     if (command->operand == HP_OPERAND_NONE && arguments->operand_count > 0)
         return hp_misuse(command, "unexpected argument '%s'", arguments->operands[0]);
     return check_lists(arguments);
@@ -379,6 +413,6 @@ void hp_arguments_settle(const struct hp_arguments *arguments, struct hp_setting
     const char *named = hp_arguments_option(arguments, "HOTPATH_SECTIONS");
     if (named == NULL || hp_text_equal_nocase(named, strlen(named), "short"))
         add_section(arguments, "verbose", settings, ",auto");
-    add_section(arguments, "tree", settings, ",calltree");
+    add_section(arguments, "tree", settings, ",tree");
     add_section(arguments, "cold", settings, ",cold");
 }

@@ -15,6 +15,7 @@ struct hp_arguments {
     const char *options[HP_MAX_OPTIONS]; /* likewise, by index in hp_options */
     char **operands;
     int operand_count;
+    int divided_at; /* operands before the command's divider; the others begin there */
 };
 
 /*

@@ -17,6 +17,7 @@
 #include "function_starts.h"
 #include "function_sums.h"
 #include "growing_array.h"
+#include "plain_name.h"
 #include "process.h"
 #include "run_stacks.h"
 #include "sessions.h"
@@ -411,13 +412,18 @@ static bool find_number(const struct hp_named_stacks *named, const struct hp_fou
 }
 
 /*
- * Its number among the functions of the stacks: the function of that name, of several the one with the most time;
+ * Its number among the functions of the stacks: the function of that name, or of that symbol ("copy.part.0" of
+ * "copy"), of several the one with the most time;
  * else the only function whose name contains the text. False, with one line on stderr: none, or several.
  */
 static bool named_function_find(const struct hp_run_stacks *stacks, const char *name, uint32_t *ret_function)
 {
     size_t count;
     const struct hp_found_function *function = find_first(&stacks->functions, name, is_called, &count);
+    char plain[300];
+    for (unsigned is_of_c_library = 0; function == NULL && is_of_c_library < 2; is_of_c_library++)
+        if (hp_plain_name(name, is_of_c_library != 0, plain, sizeof plain))
+            function = find_first(&stacks->functions, plain, is_called, &count);
     if (function == NULL) {
         function = find_first(&stacks->functions, name, has_part, &count);
         if (count > 1)
@@ -513,7 +519,7 @@ static int explain_no_lines(const struct task *task)
         "no line numbers for %s: %s has no debug information, or the function has too few samples. Compile "
         "it with -g, install its debug information, or run again for longer or with --debuginfod. "
         "--assembly shows its instructions",
-        function->name, hp_text_base_name(task->stacks.named.images[function->image].path));
+        function->name, hp_library_name(&task->stacks.named, function->image));
 }
 
 static int show_source(const struct task *task)
@@ -569,8 +575,7 @@ static void print_heading(const struct task *task)
     hp_text_init(&text, bytes, sizeof bytes);
     hp_text_format(&text, "%s%s%s%s%s%s: ", function->name, has_image || function->file[0] != '\0' ? " (" : "",
                    function->file, has_image && function->file[0] != '\0' ? ", " : "",
-                   has_image ? hp_text_base_name(named->images[function->image].path) : "",
-                   has_image || function->file[0] != '\0' ? ")" : "");
+                   hp_library_name(named, function->image), has_image || function->file[0] != '\0' ? ")" : "");
     hp_units_ns(&text, (double)task->sums.all_ns);
     hp_text_string(&text, " of ");
     hp_units_ns(&text, (double)task->sums.run_ns);
@@ -643,7 +648,7 @@ static const struct hp_flag flags[] = {
 const struct hp_command hp_command_annotate = {
     .name = "annotate",
     .group = HP_GROUP_LOOK,
-    .operands = "FUNCTION [SESSION|PID|FILE]",
+    .operands = "FUNCTION [SESSION|PID|PROGRAM|FILE]",
     .operand = HP_OPERAND_SESSION,
     .summary = "Shows the source lines of a function with the time spent on each.",
     .details = "FUNCTION is a name from the section 'functions' of the report, or a unique part of\n"

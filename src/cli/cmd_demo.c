@@ -19,6 +19,7 @@
 #include "command.h"
 #include "program_file.h"
 #include "report_output.h"
+#include "run_console.h"
 #include "session_dirs.h"
 #include "sessions.h"
 #include "terminal_screen.h"
@@ -81,6 +82,7 @@ static _Noreturn void become_run(const char *folder, const char *program, const 
     words[count++] = "--";
     words[count++] = program;
     words[count++] = seconds;
+    hp_run_console_lasts(strtod(seconds, NULL));
     struct hp_arguments arguments;
     const int status = hp_arguments_read(&arguments, &hp_command_run, count, (char **)(uintptr_t)words);
     exit(status >= 0 ? status : hp_command_run.run(&arguments));

@@ -18,6 +18,7 @@ struct task {
     const struct hp_arguments *arguments;
     const struct hp_export_format *format;
     struct hp_weighted weighted;
+    struct hp_time_limits limits;
     struct hp_run_weights run;
     struct hp_export export;
 };
@@ -147,6 +148,9 @@ static int run(const struct hp_arguments *arguments)
     int status = check(&task);
     if (status != EXIT_DONE)
         return status;
+    if (!hp_arguments_timestamp(arguments, "from", &task.limits.from) ||
+        !hp_arguments_timestamp(arguments, "to", &task.limits.to))
+        return EXIT_USAGE;
     hp_arguments_settle(arguments, &settings);
     task.weighted.has_lines = task.format->has_lines;
     task.weighted.is_by_zone = hp_arguments_flag(arguments, "by-zone") != NULL;
@@ -155,7 +159,7 @@ static int run(const struct hp_arguments *arguments)
     task.export.weighted = &task.weighted;
     status = EXIT_FAILED;
     if (hp_run_weights_open(&task.run, &settings, arguments->operand_count > 0 ? arguments->operands[0] : NULL,
-                            &task.weighted)) {
+                            &task.limits, &task.weighted)) {
         hp_run_weights_describe(&task.run, &task.export);
         status = choose_dimensions(&task);
         if (status == EXIT_DONE)
@@ -177,13 +181,16 @@ static const struct hp_flag flags[] = {
      "programs, with its program."},
     {"merge-programs", 0, NULL, "Merge the stacks of all programs."},
     {"libraries", 0, NULL, "Name the library of each function: \"inflate (libz.so.1)\"."},
+    {"from", 0, "TIME",
+     "Start of the time range: 2s, 1m30s, 80%, or -10s before the end. Only stacks are exported."},
+    {"to", 0, "TIME", "End of the time range, in the same form."},
     {"output", 'o', "PATH", "Output file; %p is the process id. Default: standard output."},
 };
 
 const struct hp_command hp_command_export = {
     .name = "export",
     .group = HP_GROUP_LOOK,
-    .operands = "--format FORMAT [SESSION|PID|FILE]",
+    .operands = "--format FORMAT [SESSION|PID|PROGRAM|FILE]",
     .operand = HP_OPERAND_SESSION,
     .summary = "Exports the stacks of a run for other viewers.",
     .details = "The formats:\n" HP_EXPORT_FORMATS(LINE) "The session is chosen as in "

@@ -52,15 +52,22 @@ static void put_size(char text[16], uint64_t bytes)
     hp_text_end(&size);
 }
 
-/* "pid 1234", "pid 1234 and 2 more" */
-static void put_processes(char text[32], const struct hp_stored_session *session)
+#define PROCESSES_BYTES 112
+
+/* "pid 1234", "pid 1234 and 2 more", "pid 1234 and 2 more, mostly xz" for a script */
+static void put_processes(char text[PROCESSES_BYTES], const struct hp_stored_session *session)
 {
+    const char *first;
+    const size_t length = hp_text_program(session->command, &first);
+    const bool is_of_first = strlen(session->program) == length && memcmp(session->program, first, length) == 0;
     if (session->processes == 0)
-        snprintf(text, 32, "none");
+        snprintf(text, PROCESSES_BYTES, "none");
     else if (session->processes == 1)
-        snprintf(text, 32, "pid %u", (unsigned)session->pid);
+        snprintf(text, PROCESSES_BYTES, "pid %u", (unsigned)session->pid);
     else
-        snprintf(text, 32, "pid %u and %u more", (unsigned)session->pid, (unsigned)session->processes - 1);
+        snprintf(text, PROCESSES_BYTES, "pid %u and %u more%s%s", (unsigned)session->pid,
+                 (unsigned)session->processes - 1, is_of_first || session->cpu_ns == 0 ? "" : ", mostly ",
+                 is_of_first || session->cpu_ns == 0 ? "" : session->program);
 }
 
 static void print_line(const char *line, size_t columns)
@@ -76,7 +83,7 @@ enum { NAME, STATE, STARTED, DISK, PROCESSES, COMMAND, FIELDS };
 
 /* What a line has, in columns of their own; the command is the last and may be long. */
 struct line {
-    char name[64], state[32], started[24], disk[16], processes[32];
+    char name[64], state[32], started[24], disk[16], processes[PROCESSES_BYTES];
     const char *command;
 };
 
@@ -151,6 +158,7 @@ static void put_json_session(struct hp_json *json, const struct hp_stored_sessio
     hp_json_put_u64(json, "began_unix_ns", session->began_ns);
     hp_json_put_u64(json, "size_bytes", session->disk_bytes);
     hp_json_put_string(json, "command", session->command);
+    hp_json_put_string(json, "program", session->program);
     hp_json_end_object(json);
 }
 

@@ -78,6 +78,36 @@ static int report_outcome(enum outcome outcome, const char *process, bool is_on)
     return EXIT_FAILED;
 }
 
+static int switch_live(const struct hp_stored_session *session, bool is_on)
+{
+    char process[16];
+    snprintf(process, sizeof process, "%u", (unsigned)session->pid);
+    return report_outcome(flip_file(session->path, is_on), process, is_on);
+}
+
+/* All live processes of the latest run of that program. */
+static int switch_program(const struct hp_settings *settings, const char *name, bool is_on)
+{
+    struct hp_stored_session program;
+    struct hp_sessions parts = {0};
+    int status = EXIT_DONE;
+    size_t live = 0;
+    if (!hp_program_find(&program, settings, name))
+        return hp_fail("no process or program '%s'; see 'hotpath ls -a'", name);
+    if (!program.is_run)
+        return program.state == HP_SESSION_LIVE ? switch_live(&program, is_on)
+                                                : hp_fail("no program '%s' is live; see 'hotpath ls -a'", name);
+    hp_sessions_in(&parts, program.path);
+    for (size_t at = 0; at < parts.count; at++)
+        if (parts.all[at].state == HP_SESSION_LIVE) {
+            const int one = switch_live(&parts.all[at], is_on);
+            status = one > status ? one : status;
+            live++;
+        }
+    hp_sessions_free(&parts);
+    return live > 0 ? status : hp_fail("no program '%s' is live; see 'hotpath ls -a'", name);
+}
+
 /* A process may have had several sessions; at most one is live. */
 static int switch_process(const struct hp_sessions *sessions, const char *process, bool is_on)
 {
@@ -97,11 +127,14 @@ static int switch_all(const struct hp_arguments *arguments, bool is_on)
     static struct hp_settings settings;
     struct hp_sessions sessions = {0};
     if (arguments->operand_count == 0)
-        return hp_misuse(arguments->command, "missing process id");
+        return hp_misuse(arguments->command, "missing process id or program");
     hp_arguments_settle(arguments, &settings);
     int status = hp_sessions_find(&sessions, &settings.record, true) ? EXIT_DONE : EXIT_FAILED;
     for (int at = 0; at < arguments->operand_count; at++) {
-        const int one = switch_process(&sessions, arguments->operands[at], is_on);
+        const char *name = arguments->operands[at];
+        const bool is_process = name[strspn(name, "0123456789")] == '\0';
+        const int one =
+            is_process ? switch_process(&sessions, name, is_on) : switch_program(&settings, name, is_on);
         status = one > status ? one : status;
     }
     hp_sessions_free(&sessions);
@@ -114,10 +147,11 @@ static int switch_off(const struct hp_arguments *arguments) { return switch_all(
 const struct hp_command hp_command_on = {
     .name = "on",
     .group = HP_GROUP_CONTROL,
-    .operands = "PID...",
+    .operands = "PID|PROGRAM...",
     .operand = HP_OPERAND_PROCESS,
     .summary = "Resumes recording in a live process.",
-    .details = "Recording is on unless 'hotpath off' has paused it.\n",
+    .details = "The name of a program stands for all processes of its latest run.\n"
+               "Recording is on unless 'hotpath off' has paused it.\n",
     .scopes = HP_SCOPE_FOLDER,
     .run = switch_on,
 };
@@ -125,10 +159,11 @@ const struct hp_command hp_command_on = {
 const struct hp_command hp_command_off = {
     .name = "off",
     .group = HP_GROUP_CONTROL,
-    .operands = "PID...",
+    .operands = "PID|PROGRAM...",
     .operand = HP_OPERAND_PROCESS,
     .summary = "Pauses recording in a live process until 'hotpath on'.",
-    .details = "New zones are not recorded. Open zones are counted when they end. Everything\n"
+    .details = "The name of a program stands for all processes of its latest run.\n"
+               "New zones are not recorded. Open zones are counted when they end. Everything\n"
                "recorded so far is kept. Children forked later record as usual.\n",
     .scopes = HP_SCOPE_FOLDER,
     .run = switch_off,

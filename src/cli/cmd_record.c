@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,9 +19,11 @@
 #include "collector.h"
 #include "command.h"
 #include "debug_servers.h"
-#include "files.h"
+#include "find_process.h"
 #include "launch.h"
+#include "live_stacks.h"
 #include "process.h"
+#include "process_table.h"
 #include "report_output.h"
 #include "run_folder.h"
 #include "run_observer.h"
@@ -30,6 +31,7 @@
 #include "units.h"
 
 #define LOOK_NS UINT64_C(50000000)
+#define MOST_EXISTING 1024u /* processes that are there when it begins */
 
 struct recording {
     const struct hp_arguments *arguments;
@@ -37,6 +39,7 @@ struct recording {
     char folder[HP_RUN_FOLDER];
     uint32_t pid;
     uint64_t for_ns; /* 0: until interrupted */
+    bool is_alone;   /* without the processes that it has started, or will start */
 };
 
 /* ---------------------------------------------------------------------------------------------- arguments */
@@ -73,24 +76,11 @@ static int read_arguments(struct recording *recording)
     if (duration != NULL && !read_duration(duration, &recording->for_ns))
         return hp_misuse(arguments->command, "--for '%s' is not a time such as 10s, 500ms or 2m", duration);
     recording->pid = (uint32_t)number;
+    recording->is_alone = hp_arguments_flag(arguments, "no-children") != NULL;
     return -1;
 }
 
 /* ---------------------------------------------------------------------------------------------- permissions */
-
-static void read_setting(const char *path, char *text, size_t size)
-{
-    if (!hp_file_read_text(path, text, size))
-        text[0] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-}
-
-static bool is_of_another_user(uint32_t pid)
-{
-    char path[HP_TASK_PATH];
-    struct stat status;
-    return geteuid() != 0 && stat(hp_task_path(path, pid, 0, "stat"), &status) == 0 && status.st_uid != geteuid();
-}
 
 /* Whether the kernel shows where its threads wait. */
 static bool shows_waiting(uint32_t pid)
@@ -99,43 +89,17 @@ static bool shows_waiting(uint32_t pid)
     return hp_task_read(pid, hp_task_spokesman(pid), "syscall", text, sizeof text);
 }
 
-static void explain_no_samples(void)
-{
-    char paranoia[16];
-    read_setting("/proc/sys/kernel/perf_event_paranoid", paranoia, sizeof paranoia);
-    if (paranoia[0] != '\0' && strtol(paranoia, NULL, 10) > 2)
-        hp_fail("CPU time is not sampled: kernel.perf_event_paranoid is %s; run 'sysctl "
-                "kernel.perf_event_paranoid=2' as root, or use sudo",
-                paranoia);
-    else
-        hp_fail("CPU time is not sampled: perf is not allowed, as in many containers, or the process has too many "
-                "threads");
-}
-
-static void explain_no_waiting(void)
-{
-    char scope[16];
-    read_setting("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope);
-    if (scope[0] != '\0' && scope[0] != '0')
-        hp_fail("waits are not recorded: kernel.yama.ptrace_scope is %s; run 'sysctl "
-                "kernel.yama.ptrace_scope=0' as root, or use sudo",
-                scope);
-    else
-        hp_fail("waits are not recorded: the process has privileges that you do not have, or is not dumpable; use "
-                "sudo");
-}
-
 /* False, with lines that say why: nothing of it can be observed. */
 static bool explain(const struct recording *recording, bool has_samples, bool has_waiting)
 {
-    if (!has_samples && !has_waiting && is_of_another_user(recording->pid)) {
+    if (!has_samples && !has_waiting && hp_process_is_of_another_user(recording->pid)) {
         hp_fail("process %u belongs to another user: use sudo", (unsigned)recording->pid);
         return false;
     }
     if (!has_samples)
-        explain_no_samples();
+        hp_explain_refused_samples("CPU time is not sampled");
     if (!has_waiting)
-        explain_no_waiting();
+        hp_explain_hidden_waits(recording->pid, "waits are not recorded");
     if (!has_samples && !has_waiting)
         hp_fail("nothing can be recorded about process %u", (unsigned)recording->pid);
     return has_samples || has_waiting;
@@ -143,23 +107,13 @@ static bool explain(const struct recording *recording, bool has_samples, bool ha
 
 /* --------------------------------------------------------------------------------------------- recording */
 
-/* perf needs one descriptor per thread and CPU. */
-static void allow_descriptors(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 /* Until we are interrupted, the time is over or the process has ended. */
 static void wait_for_end(const struct recording *recording)
 {
     const uint64_t ending = hp_held_bit(SIGINT) | hp_held_bit(SIGTERM) | hp_held_bit(SIGHUP) | hp_held_bit(SIGQUIT);
     const uint64_t began = hp_clock_monotonic_ns();
     siginfo_t info;
-    while (hp_attached_look()) {
+    while (hp_attached_goes_on()) {
         const uint64_t passed = hp_clock_monotonic_ns() - began;
         const uint64_t left = recording->for_ns == 0       ? LOOK_NS
                               : passed < recording->for_ns ? recording->for_ns - passed
@@ -187,6 +141,40 @@ static int give_up(const struct recording *recording)
     return EXIT_FAILED;
 }
 
+/*
+ * With the processes that it has started already: the kernel and the observer follow those that come later. Samples
+ * begin first, at once after the list is made: what is started between the two has none.
+ */
+static bool attach(const struct recording *recording)
+{
+    uint32_t pids[MOST_EXISTING] = {recording->pid}, generation;
+    struct hp_attached tasks[MOST_EXISTING];
+    size_t count = 1, kept = 0;
+    if (!recording->is_alone) {
+        hp_process_table_attach(recording->pid);
+        count = hp_process_table_living(pids, MOST_EXISTING, &generation);
+    }
+    for (size_t at = 0; at < count; at++)
+        if (!hp_process_is_of_another_user(pids[at]))
+            tasks[kept++] = (struct hp_attached){.pid = pids[at]};
+    hp_live_stacks_begin(recording->folder, recording->is_alone ? recording->pid : 0);
+    const bool has_samples = hp_collector_attach(tasks, kept, HP_STACK_PERIOD_NS, NULL);
+    for (size_t at = 0; at < count; at++)
+        hp_attached_meet(pids[at]);
+    return has_samples;
+}
+
+static void name_missing(void)
+{
+    size_t count;
+    const struct hp_attached_refused *refused = hp_attached_refused(&count);
+    for (size_t at = 0; at < count; at++)
+        hp_fail("process %u (%s) is not recorded: it belongs to another user; use sudo", (unsigned)refused[at].pid,
+                refused[at].name);
+    if (hp_attached_left_out() > 0)
+        hp_fail("%zu processes are not recorded: there were too many", hp_attached_left_out());
+}
+
 static int record(struct recording *recording)
 {
     if (!hp_run_folder_make(&recording->settings, recording->folder))
@@ -196,19 +184,19 @@ static int record(struct recording *recording)
         hp_fail("cannot store the recording in '%s': %s", recording->folder, strerror(errno));
         return give_up(recording);
     }
-    const bool has_samples = hp_collector_attach(recording->pid, HP_STACK_PERIOD_NS);
+    const bool has_samples = attach(recording);
     if (!explain(recording, has_samples, shows_waiting(recording->pid)))
         return give_up(recording);
     hp_run_observer_start(recording->folder,
-                          &(struct hp_run_observer_settings){.has_waits = true,
-                                                             .has_stacks = hp_collector_is_begun(),
-                                                             .attached = recording->pid});
+                          &(struct hp_run_observer_settings){
+                              .has_waits = true, .has_stacks = hp_collector_is_begun(), .is_attached = true});
     if (recording->for_ns == 0 && isatty(STDERR_FILENO))
         fprintf(stderr, "hotpath: recording process %u until Ctrl-C\n", (unsigned)recording->pid);
     wait_for_end(recording);
     hp_run_observer_end();
     hp_attached_end();
-    hp_run_folder_keep_stacks(recording->folder);
+    hp_run_folder_keep_stacks(recording->folder, recording->is_alone ? recording->pid : 0);
+    name_missing();
     hp_held_end(before & ~(hp_held_bit(SIGINT) | hp_held_bit(SIGTERM)));
     const int status = show(recording);
     hp_runs_forget(recording->folder,
@@ -231,13 +219,14 @@ static int start(const struct hp_arguments *arguments)
         return hp_fail("there is no process %u", (unsigned)recording.pid);
     if (recording.pid == (uint32_t)getpid())
         return hp_fail("hotpath cannot record itself");
-    allow_descriptors();
+    hp_raise_descriptor_limit();
     return record(&recording);
 }
 
 static const struct hp_flag flags[] = {
     {"pid", 'p', "PID", "The process to record."},
     {"for", 0, "TIME", "How long: 10s, 500ms, 2m. Default: until Ctrl-C or the end of the process."},
+    {"no-children", 0, NULL, "Leave out the processes that it has started or will start."},
     {"verbose", 'v', NULL, "Show all sections that have data, with all notes, instead of the short report."},
     {"tree", 't', NULL, "Also show the call tree."},
 };
@@ -249,9 +238,10 @@ const struct hp_command hp_command_record = {
     .operand = HP_OPERAND_NONE,
     .summary = "Records a running process and prints a report.",
     .details = "Stacks are sampled from outside; the process is not modified. The report shows which\n"
-               "functions use CPU time, which wait, and for what. Recording ends with Ctrl-C, after\n"
-               "the time given by --for, or when the process ends. If the kernel does not permit\n"
-               "some of this, a message says how to allow it.\n",
+               "functions use CPU time, which wait, and for what, in this process and all that descend\n"
+               "from it, also later. Recording ends with Ctrl-C, after the time given by --for, or when\n"
+               "the process ends. If the kernel does not permit some of this, a message says how to\n"
+               "allow it.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_SHOW | HP_SCOPE_OUTPUT | HP_SCOPE_FOLDER | HP_SCOPE_NAMES,

@@ -25,12 +25,12 @@ static void settle(const struct hp_arguments *arguments, struct hp_settings *set
 
 /* ---------------------------------------------------------------------------------------------------- work */
 
-static int show(const struct hp_sessions *parts, struct hp_settings *settings, const struct hp_show_range *range,
+static int show(const struct hp_sessions *parts, struct hp_settings *settings, const struct hp_time_limits *range,
                 const struct hp_show_page *page)
 {
     if (page->against != NULL || page->has_sources)
         return hp_show_page(parts, settings, stdout, page);
-    if (!range->from.is_given && !range->to.is_given)
+    if (!hp_has_time_limits(range))
         return hp_show(parts, settings, stdout, true);
     if (settings->show.by == HP_BY_THREAD) {
         hp_fail("--by thread has no effect in a time range, because history is not kept per thread");
@@ -43,7 +43,7 @@ static int run(const struct hp_arguments *arguments)
 {
     static struct hp_settings settings;
     struct hp_sessions parts = {0};
-    struct hp_show_range range = {0};
+    struct hp_time_limits range = {0};
     const struct hp_show_page page = {.against = hp_arguments_flag(arguments, "against"),
                                       .has_sources = hp_arguments_flag(arguments, "source") != NULL};
     if (arguments->operand_count > 1)
@@ -56,7 +56,7 @@ static int run(const struct hp_arguments *arguments)
     const bool is_of_page = page.against != NULL || page.has_sources;
     if (is_of_page && settings.output.format != HP_FORMAT_HTML)
         return hp_misuse(arguments->command, "--against and --source require --format html");
-    if (is_of_page && (range.from.is_given || range.to.is_given))
+    if (is_of_page && (hp_has_time_limits(&range)))
         return hp_misuse(arguments->command, "--against and --source cannot be combined with --from and --to");
     const bool is_found =
         hp_session_choose(&parts, &settings, arguments->operand_count > 0 ? arguments->operands[0] : NULL);
@@ -78,14 +78,15 @@ static const struct hp_flag flags[] = {
 const struct hp_command hp_command_report = {
     .name = "report",
     .group = HP_GROUP_LOOK,
-    .operands = "[SESSION|PID|FILE]",
+    .operands = "[SESSION|PID|PROGRAM|FILE]",
     .operand = HP_OPERAND_SESSION,
     .summary = "Prints the report of a running, finished or killed session.",
     .details = "Without an argument it shows the newest session or run started in this terminal,\n"
                "or else the newest one of this user; the first line says which. The report of a\n"
-               "run includes all its processes. SESSION is a name that 'hotpath ls' shows; FILE is\n"
-               "the path of a session file, or of a directory, for all sessions in it. With --from\n"
-               "or --to the report covers only that time range, if the run has a history.\n",
+               "run includes all its processes. SESSION is a name that 'hotpath ls' shows; PROGRAM is\n"
+               "the name of a program, for its latest run; FILE is the path of a session file, or of\n"
+               "a directory, for all sessions in it. With --from or --to the report covers only that\n"
+               "time range, if the run has a history.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_SHOW | HP_SCOPE_OUTPUT | HP_SCOPE_FOLDER,

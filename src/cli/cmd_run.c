@@ -24,6 +24,7 @@
 #include "debug_servers.h"
 #include "launch.h"
 #include "lender.h"
+#include "live_stacks.h"
 #include "process.h"
 #include "process_table.h"
 #include "program_file.h"
@@ -271,6 +272,8 @@ static void watch(const void *context, pid_t pid)
     const bool has_heap = wants_alloc_stacks(run), takes_stacks = wants_stacks(run);
     if (has_heap)
         hp_collector_want_heap(run->folder);
+    if (takes_stacks || has_heap)
+        hp_live_stacks_begin(run->folder, 0);
     const bool has_collector =
         (takes_stacks || has_heap) && hp_collector_begin((uint32_t)pid, takes_stacks ? HP_STACK_PERIOD_NS : 0,
                                                          folder_of_rings(run), wants_zones(run));
@@ -410,7 +413,7 @@ static void report(struct run *run, pid_t program)
         return;
     }
     const enum hp_stack_source source = hp_collector_source(); /* the collector forgets it */
-    const bool has_stacks = hp_run_folder_keep_stacks(run->folder);
+    const bool has_stacks = hp_run_folder_keep_stacks(run->folder, 0);
     const bool is_explained = !has_stacks && errno != 0;
     const struct hp_lender_sums lent = hp_lender_end(); /* what is read below is in files */
     add_from_outside(run);

@@ -94,14 +94,15 @@ static struct hp_report_target target_of(FILE *stream, const struct hp_settings 
 }
 
 /* Prints which run it is: the newest session may not be the one that was meant. */
-static void print_origin(const struct hp_reader *reader, FILE *stream)
+static void print_origin(struct hp_reader *reader, FILE *stream)
 {
+    const size_t processes = hp_reader_model(reader)->run.process_count;
     char command[200], age[24];
     const struct hp_snapshot *first = &reader->sessions[0]->file.snapshot;
     hp_copy_printable(command, sizeof command, hp_snapshot_text(first, first->header.command));
     fprintf(stream, "pid %u: %s", (unsigned)first->header.pid, command);
-    if (reader->count > 1)
-        fprintf(stream, " (and %zu other process%s)", reader->count - 1, reader->count == 2 ? "" : "es");
+    if (processes > 1)
+        fprintf(stream, " (and %zu other process%s)", processes - 1, processes == 2 ? "" : "es");
     hp_put_age(age, sizeof age, first->header.wall_start_ns);
     fprintf(stream, ", started %s\n", age);
 }
@@ -112,9 +113,9 @@ struct showing {
     struct hp_run_stacks stacks;
     const struct hp_settings *settings;
     bool is_named;
-    const struct hp_show_range *range; /* NULL: the whole run */
-    const struct hp_show_page *page;   /* NULL: as the settings say */
-    char ending[32];                   /* the model keeps a pointer to it */
+    const struct hp_time_limits *range; /* NULL: the whole run */
+    const struct hp_show_page *page;    /* NULL: as the settings say */
+    char ending[32];                    /* the model keeps a pointer to it */
 };
 
 /* Returns the result of hp_report_render_model. */
@@ -145,16 +146,19 @@ static int render_page(struct showing *showing, FILE *stream)
 {
     static struct hp_run_weights other;
     const struct hp_show_page page = showing->page != NULL ? *showing->page : (struct hp_show_page){0};
-    struct hp_weighted weighted = {.is_before = true,
-                                   .is_compared = page.against != NULL,
-                                   .is_by_zone = page.is_by_zone,
-                                   .processes = page.against == NULL ? HP_FRAMES_BY_PROGRAM : HP_FRAMES_ALL_MERGED};
+    struct hp_weighted weighted = hp_page_weighted();
     const struct hp_page_content content = {.weighted = &weighted,
+                                            .named = &showing->stacks.named,
                                             .has_sources = page.has_sources,
                                             .is_flame = page.is_flame,
                                             .compared_with = page.against != NULL ? other.command : NULL};
     int status = HOTPATH_E_SPACE;
-    if (page.against != NULL && !hp_run_weights_open(&other, showing->settings, page.against, &weighted)) {
+    weighted.is_before = true;
+    weighted.is_compared = page.against != NULL;
+    weighted.is_by_zone = page.is_by_zone;
+    if (page.against != NULL) /* processes of two runs have different numbers */
+        weighted.processes = HP_FRAMES_ALL_MERGED;
+    if (page.against != NULL && !hp_run_weights_open(&other, showing->settings, page.against, NULL, &weighted)) {
         status = HOTPATH_E_INACTIVE; /* a line on stderr says why */
     } else if (weigh(showing, &page, &weighted)) {
         status =
@@ -205,22 +209,17 @@ static int render_to_file(struct showing *showing)
 /* ---------------------------------------------------------------------------------------------- reading */
 
 /* False, with one line on stderr: there is no such part of the run. */
-static bool cut(struct hp_model *model, const struct hp_show_range *range)
+static bool cut(struct showing *showing, const struct hp_time_limits *range)
 {
-    char text[40];
-    struct hp_text whole;
-    const uint64_t elapsed_ns = hp_run_elapsed_ns(&model->run);
-    const uint64_t from_ns = range->from.is_given ? hp_timestamp_in(&range->from, elapsed_ns) : 0;
-    const uint64_t to_ns = range->to.is_given ? hp_timestamp_in(&range->to, elapsed_ns) : elapsed_ns;
-    if (from_ns >= to_ns) {
-        hp_text_init(&whole, text, sizeof text);
-        hp_units_ns(&whole, (double)elapsed_ns);
-        hp_fail("the time range is empty: --from must be before --to, and the run took %s", hp_text_end(&whole));
+    struct hp_model *model = hp_reader_model(&showing->reader);
+    uint64_t from_ns, to_ns;
+    if (!hp_run_limits(&model->run, range, &from_ns, &to_ns))
         return false;
-    }
+    const bool has_stacks = hp_run_stacks_cut(&showing->stacks, &model->run, from_ns, to_ns);
     const char *problem = hp_model_cut(model, from_ns, to_ns);
     if (problem != NULL)
         hp_fail("%s", problem);
+    model->functions = has_stacks ? &showing->stacks.range_functions : NULL;
     return problem == NULL;
 }
 
@@ -245,9 +244,10 @@ static const char *killed_by(const struct hp_sessions *sessions, uint32_t parent
 static int show_model(const struct hp_sessions *sessions, struct showing *showing, FILE *stream)
 {
     struct hp_model *model = hp_reader_model(&showing->reader);
+    showing->stacks.named.began_ns = model->run.start_ns;
     model->killed_by =
         killed_by(sessions, model->run.sessions[0]->header.parent_pid, showing->ending, sizeof showing->ending);
-    if (showing->range != NULL && !cut(model, showing->range))
+    if (showing->range != NULL && !cut(showing, showing->range))
         return EXIT_FAILED;
     return showing->settings->output.output_path[0] != '\0' ? render_to_file(showing) : render(showing, stream);
 }
@@ -284,7 +284,7 @@ int hp_show_page(const struct hp_sessions *sessions, const struct hp_settings *s
 }
 
 int hp_show_range(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream,
-                  const struct hp_show_range *range)
+                  const struct hp_time_limits *range)
 {
     return show(sessions, &(struct showing){.settings = settings, .is_named = true, .range = range}, stream);
 }

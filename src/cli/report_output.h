@@ -27,11 +27,6 @@ FILE *hp_output_temporary(const char *program, char *path, size_t size);
 
 /* --------------------------------------------------------------------------------------------------- reports */
 
-/* The part of the run to show; a moment not given means the run's own beginning or end. */
-struct hp_show_range {
-    struct hp_timestamp from, to;
-};
-
 /* What a page has besides the report. */
 struct hp_show_page {
     bool has_sources;    /* source text of measured functions */
@@ -53,7 +48,7 @@ int hp_show_page(const struct hp_sessions *sessions, const struct hp_settings *s
 
 /* The same for a part of the run. */
 int hp_show_range(const struct hp_sessions *sessions, const struct hp_settings *settings, FILE *stream,
-                  const struct hp_show_range *range);
+                  const struct hp_time_limits *range);
 
 /* What the console and the server can show. The settings must outlive it. */
 struct hp_program_source hp_program_source_of(const struct hp_settings *settings);

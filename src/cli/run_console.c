@@ -50,6 +50,9 @@ int hp_show_console(struct hp_console *console, const struct hp_settings *settin
 #define PAUSE_US 20000u
 
 static pid_t runner;
+static double lasts; /* seconds; 0: unknown */
+
+void hp_run_console_lasts(double seconds) { lasts = seconds; }
 
 /* The program's output; buffered in `kept` while the console has the terminal. */
 struct said {
@@ -133,6 +136,7 @@ static void show(const char *folder, const struct hp_settings *settings)
     int told = 0;
     const struct hp_program_source source = hp_program_source_of(settings);
     hp_console_init(&console, settings, &source);
+    console.lasts_ns = (uint64_t)(lasts * 1e9);
     if (!hp_console_choose(&console, folder))
         hp_fail("%s", console.message);
     else

@@ -16,6 +16,9 @@
 int hp_run_with_console(const char *folder, const struct hp_settings *settings, bool ends_with_console,
                         int (*run)(void *context), void *context);
 
+/* The program of the next one ends by itself after so many seconds, which its console says; 0: unknown. */
+void hp_run_console_lasts(double seconds);
+
 /* ------------------------------------------------------------------------------------------------- show console */
 
 /* Runs the console on the terminal, for the commands that show it. */

@@ -14,11 +14,13 @@
 #include "collector.h"
 #include "command.h"
 #include "debug_servers.h"
-#include "named_stacks.h"
+#include "live_stacks.h"
+#include "name_stacks.h"
 #include "process.h"
 #include "run_facts.h"
 #include "session_dirs.h"
 #include "stack_file.h"
+#include "stack_watch.h"
 #include "zone_names.h"
 
 /* Held as long as we live: it tells others, even in other containers, that this run goes on. */
@@ -56,11 +58,12 @@ bool hp_run_folder_make(const struct hp_settings *settings, char folder[HP_RUN_F
 void hp_run_folder_drop(const char *folder)
 {
     hp_run_terminal_forget(folder);
+    hp_stacks_withdraw(folder);
     if (rmdir(folder) != 0)
         hp_run_terminal_write(folder); /* it has something in it, and stays */
 }
 
-bool hp_run_folder_keep_stacks(const char *folder)
+bool hp_run_folder_keep_stacks(const char *folder, uint32_t pid)
 {
     struct hp_named_stacks named;
     const struct hp_stacks *stacks = hp_collector_end();
@@ -70,16 +73,19 @@ bool hp_run_folder_keep_stacks(const char *folder)
     const uint64_t found = stacks->counts.samples + stacks->counts.waits + stacks->counts.refused +
                            stacks->counts.allocs + stacks->counts.failed.samples + stacks->counts.failed.heaps;
     struct hp_zone_namer *namer = stacks->zones.count > 0 ? hp_zone_names_of(folder) : NULL;
-    const bool is_named = found > 0 && hp_name_stacks(stacks, namer, &named);
+    const bool is_named = found > 0 && hp_live_stacks_finish(stacks, namer, &named);
     hp_zone_names_free(namer);
     hp_debug_servers_end();
-    hp_collector_free();
+    if (is_named && pid != 0)
+        hp_named_stacks_keep(&named, &pid, 1);
     const bool is_kept = is_named && hp_stack_file_write(folder, &named);
     const int error = is_named && !is_kept ? errno : 0;
     if (error != 0)
         hp_fail("cannot store stacks in '%s': %s", folder, strerror(error));
     if (is_named)
         hp_named_stacks_free(&named);
+    hp_collector_free();
+    hp_live_stacks_free();
     errno = error;
     return is_kept;
 }

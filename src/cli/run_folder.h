@@ -24,8 +24,9 @@ void hp_run_folder_drop(const char *folder);
 
 /*
  * Stops the collector and saves its stacks in the folder, with names: resolved now, while the programs and
- * libraries are unchanged. False: there are no stacks, or errno is not 0 and one line says why they are not saved.
+ * libraries are unchanged. `pid`: only those of this process; 0: all. False: there are no stacks, or errno is not 0
+ * and one line says why they are not saved.
  */
-bool hp_run_folder_keep_stacks(const char *folder);
+bool hp_run_folder_keep_stacks(const char *folder, uint32_t pid);
 
 #endif

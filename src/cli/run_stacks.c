@@ -9,8 +9,10 @@
 #include "demangle.h"
 #include "session_dirs.h"
 #include "sessions.h"
-#include "stack_file.h"
+#include "stack_range.h"
+#include "stack_watch.h"
 #include "text.h"
+#include "units.h"
 #include "weight_sources.h"
 
 /* ---------------------------------------------------------------------------------------------------- stacks */
@@ -51,7 +53,7 @@ bool hp_run_stacks_read(const struct hp_sessions *sessions, struct hp_run_stacks
     *slash = '\0';
     if (!hp_text_has_suffix(folder, HP_RUN_SUFFIX))
         return false;
-    if (!hp_stack_file_read(folder, &ret_stacks->named)) {
+    if (!hp_stack_watch_now(folder, &ret_stacks->named)) {
         if (errno != ENOENT)
             hp_fail("cannot read the stacks in '%s': %s", folder,
                     errno == EPROTO ? "they are of another version of hotpath" : strerror(errno));
@@ -63,8 +65,38 @@ bool hp_run_stacks_read(const struct hp_sessions *sessions, struct hp_run_stacks
 
 void hp_run_stacks_free(struct hp_run_stacks *stacks)
 {
+    hp_function_sums_free(&stacks->range_functions);
+    hp_named_stacks_free(&stacks->range);
     hp_function_sums_free(&stacks->functions);
     hp_named_stacks_free(&stacks->named);
+}
+
+/* ------------------------------------------------------------------------------------------------- time ranges */
+
+/* Stacks are collected until a moment after the end of the last session. */
+bool hp_run_stacks_cut(struct hp_run_stacks *stacks, const struct hp_run *run, uint64_t from_ns, uint64_t to_ns)
+{
+    const uint64_t until_ns = to_ns < hp_run_elapsed_ns(run) ? to_ns : UINT64_MAX;
+    stacks->named.began_ns = run->start_ns;
+    return hp_named_stacks_have_ranges(&stacks->named) &&
+           hp_named_stacks_between(&stacks->named, from_ns, until_ns, &stacks->range) &&
+           hp_function_sums_make(&stacks->range, &stacks->range_functions);
+}
+
+bool hp_run_limits(const struct hp_run *run, const struct hp_time_limits *limits, uint64_t *ret_from_ns,
+                   uint64_t *ret_to_ns)
+{
+    char text[40];
+    struct hp_text whole;
+    const uint64_t elapsed_ns = hp_run_elapsed_ns(run);
+    *ret_from_ns = limits->from.is_given ? hp_timestamp_in(&limits->from, elapsed_ns) : 0;
+    *ret_to_ns = limits->to.is_given ? hp_timestamp_in(&limits->to, elapsed_ns) : elapsed_ns;
+    if (*ret_from_ns < *ret_to_ns)
+        return true;
+    hp_text_init(&whole, text, sizeof text);
+    hp_units_ns(&whole, (double)elapsed_ns);
+    hp_fail("the time range is empty: --from must be before --to, and the run took %s", hp_text_end(&whole));
+    return false;
 }
 
 /* --------------------------------------------------------------------------------------------------- weights */
@@ -83,15 +115,37 @@ static bool read_sessions(struct hp_run_weights *run)
     return true;
 }
 
-static bool add_weights(struct hp_run_weights *run, struct hp_weighted *weighted)
+static bool explain_memory(bool has_memory)
+{
+    if (!has_memory)
+        hp_fail("not enough memory for the stacks of the run");
+    return has_memory;
+}
+
+static bool add_all(struct hp_run_weights *run, struct hp_weighted *weighted)
 {
     if (hp_run_stacks_read(&run->sessions, &run->stacks) && !hp_stack_weights_add(weighted, &run->stacks.named))
+        return explain_memory(false);
+    return explain_memory(hp_zone_weights_add(weighted, hp_reader_model(&run->reader)));
+}
+
+/* The call tree of measured functions has no history. */
+static bool add_range(struct hp_run_weights *run, const struct hp_time_limits *limits, struct hp_weighted *weighted)
+{
+    const struct hp_run *about = &hp_reader_model(&run->reader)->run;
+    if (!hp_run_limits(about, limits, &run->from_ns, &run->to_ns))
         return false;
-    return hp_zone_weights_add(weighted, hp_reader_model(&run->reader));
+    run->has_range = true;
+    if (!hp_run_stacks_read(&run->sessions, &run->stacks) ||
+        !hp_run_stacks_cut(&run->stacks, about, run->from_ns, run->to_ns)) {
+        hp_fail("this session has no stacks, and only they are known by time: leave out --from and --to");
+        return false;
+    }
+    return explain_memory(hp_stack_weights_add(weighted, &run->stacks.range));
 }
 
 bool hp_run_weights_open(struct hp_run_weights *run, const struct hp_settings *settings, const char *name,
-                         struct hp_weighted *weighted)
+                         const struct hp_time_limits *limits, struct hp_weighted *weighted)
 {
     memset(run, 0, sizeof *run);
     hp_reader_open(&run->reader, hp_demangle);
@@ -99,10 +153,8 @@ bool hp_run_weights_open(struct hp_run_weights *run, const struct hp_settings *s
         return false;
     const struct hp_snapshot *first = &run->reader.sessions[0]->file.snapshot;
     hp_copy_printable(run->command, sizeof run->command, hp_snapshot_text(first, first->header.command));
-    if (add_weights(run, weighted))
-        return true;
-    hp_fail("not enough memory for the stacks of the run");
-    return false;
+    const bool is_part = limits != NULL && hp_has_time_limits(limits);
+    return is_part ? add_range(run, limits, weighted) : add_all(run, weighted);
 }
 
 void hp_run_weights_close(struct hp_run_weights *run)
@@ -120,6 +172,11 @@ void hp_run_weights_describe(struct hp_run_weights *run, struct hp_export *expor
     export->began_ns = header->wall_start_ns;
     export->elapsed_ns = hp_run_elapsed_ns(&hp_reader_model(&run->reader)->run);
     export->period_ns = run->stacks.named.counts.period_ns;
+    if (run->has_range) {
+        export->began_ns += run->from_ns;
+        export->elapsed_ns = run->to_ns - run->from_ns;
+        return;
+    }
     export->counters = hp_export_counters_make(hp_reader_model(&run->reader));
     export->calls = hp_export_calls_make(hp_reader_model(&run->reader));
 }

@@ -12,6 +12,7 @@
 #include "named_stacks.h"
 #include "reader.h"
 #include "sessions.h"
+#include "timestamp.h"
 
 /* ---------------------------------------------------------------------------------------------------- stacks */
 
@@ -20,11 +21,23 @@
 struct hp_run_stacks {
     struct hp_named_stacks named;
     struct hp_function_profile functions;
+    struct hp_named_stacks range; /* of a time range, once it is cut */
+    struct hp_function_profile range_functions;
 };
 
 /* False: there are none; one that exists but cannot be read costs one line on stderr. Free them in either case. */
 bool hp_run_stacks_read(const struct hp_sessions *sessions, struct hp_run_stacks *ret_stacks);
 void hp_run_stacks_free(struct hp_run_stacks *stacks);
+
+/*
+ * Cuts out the stacks between two moments of the run; `to_ns` may be its end. False: they are not known by time, or
+ * there is no memory.
+ */
+bool hp_run_stacks_cut(struct hp_run_stacks *stacks, const struct hp_run *run, uint64_t from_ns, uint64_t to_ns);
+
+/* Both moments of a part of the run. False, with one line on stderr: there is nothing between them. */
+bool hp_run_limits(const struct hp_run *run, const struct hp_time_limits *limits, uint64_t *ret_from_ns,
+                   uint64_t *ret_to_ns);
 
 /* --------------------------------------------------------------------------------------------------- weights */
 
@@ -33,14 +46,16 @@ struct hp_run_weights {
     struct hp_reader reader;
     struct hp_run_stacks stacks;
     char command[512];
+    bool has_range; /* these are about a part of the run */
+    uint64_t from_ns, to_ns;
 };
 
 /*
- * Adds a run, named as in sessions.h. False, with one line on stderr: it cannot be read. The weighted stacks
- * are valid until it is closed; close it in either case.
+ * Adds a run, named as in sessions.h, or a part of it, which has only what stacks say. False, with one line on
+ * stderr: it cannot be read. The weighted stacks are valid until it is closed; close it in either case.
  */
 bool hp_run_weights_open(struct hp_run_weights *run, const struct hp_settings *settings, const char *name,
-                         struct hp_weighted *weighted);
+                         const struct hp_time_limits *limits, struct hp_weighted *weighted);
 void hp_run_weights_close(struct hp_run_weights *run);
 
 /* Sets which program it was, and when. */

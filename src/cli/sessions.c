@@ -13,16 +13,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arith.h"
 #include "axis.h"
 #include "clock.h"
 #include "command.h"
 #include "growing_array.h"
+#include "heat.h"
 #include "process.h"
 #include "run_facts.h"
 #include "session_dirs.h"
 #include "session_file.h"
 #include "stack_file.h"
 #include "stack_ring.h"
+#include "stack_watch.h"
 #include "text.h"
 #include "units.h"
 
@@ -73,6 +76,10 @@ static void describe(struct hp_stored_session *session, const struct hp_session_
     const struct hp_snapshot *snapshot = &file->snapshot;
     hp_copy_printable(session->command, sizeof session->command,
                       hp_snapshot_text(snapshot, snapshot->header.command));
+    const char *begin;
+    const size_t length = hp_text_program(session->command, &begin);
+    snprintf(session->program, sizeof session->program, "%.*s", (int)length, begin);
+    session->cpu_ns = hp_less(snapshot->header.cpu_latest_ns, snapshot->header.cpu_start_ns);
     session->began_ns = snapshot->header.wall_start_ns;
     session->disk_bytes = file->disk_bytes;
     session->pid = snapshot->header.pid;
@@ -81,6 +88,7 @@ static void describe(struct hp_stored_session *session, const struct hp_session_
     session->process_start = snapshot->header.process_start;
     session->counted = snapshot->header.processes;
     session->is_outside = snapshot->header.outside != 0;
+    session->is_recorded = (snapshot->header.features & HP_FEATURE_RECORDED) != 0;
     session->is_of_this_namespace = file->life != HP_LIFE_UNKNOWN;
     session->is_paused = file->life == HP_LIFE_LIVE && (snapshot->header.gate & HP_GATE_PAUSED) != 0;
     session->state = snapshot->is_finished           ? HP_SESSION_FINISHED
@@ -193,6 +201,27 @@ size_t hp_sessions_alive(const struct hp_sessions *sessions)
     return count;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    const struct hp_stored_session *x = a, *y = b;
+    return strcmp(x->program, y->program);
+}
+
+/* The program whose processes used most CPU time together. Changes the order. */
+static void find_busiest(struct hp_stored_session *run, struct hp_sessions *parts)
+{
+    sort(parts, 0, by_name);
+    for (size_t from = 0, to; from < parts->count; from = to) {
+        uint64_t cpu_ns = 0;
+        for (to = from; to < parts->count && by_name(&parts->all[from], &parts->all[to]) == 0; to++)
+            cpu_ns += parts->all[to].cpu_ns;
+        if (run->program[0] != '\0' && cpu_ns <= run->cpu_ns)
+            continue;
+        run->cpu_ns = cpu_ns;
+        memcpy(run->program, parts->all[from].program, sizeof run->program);
+    }
+}
+
 /* A run is live if any of its processes is, crashed if any of them is, and off if all live ones are. */
 static void describe_run(struct hp_stored_session *run, const struct hp_sessions *parts, bool has_runner)
 {
@@ -236,6 +265,7 @@ static bool add_run(struct hp_sessions *sessions, int parent, const char *path, 
     const bool has_runner = flock(folder, LOCK_SH | LOCK_NB) != 0;
     bool is_complete = each_name(&parts, folder, run.path, take_session);
     run.processes = count_processes(&parts);
+    find_busiest(&run, &parts);
     sort(&parts, 0, by_beginning);
     describe_run(&run, &parts, has_runner);
     hp_sessions_free(&parts);
@@ -391,10 +421,12 @@ static bool remove_name(struct hp_sessions *unused, int folder, const char *path
     (void)unused;
     (void)path;
     const bool is_ours = hp_text_has_suffix(name, HP_SESSION_SUFFIX) || hp_text_has_suffix(name, HP_AXIS_SUFFIX) ||
+                         hp_text_has_suffix(name, HP_HEAT_SUFFIX) ||
                          hp_text_has_suffix(name, HP_STACK_RING_SUFFIX) ||
                          hp_text_has_suffix(name, HP_HEAP_RING_SUFFIX) || strcmp(name, HP_STACK_FILE_NAME) == 0 ||
-                         strcmp(name, HP_STACK_FILE_DRAFT) == 0 || strcmp(name, HP_RUN_ENDING_NAME) == 0 ||
-                         strcmp(name, HP_RUN_TERMINAL_NAME) == 0;
+                         strcmp(name, HP_STACK_FILE_DRAFT) == 0 || strcmp(name, HP_SLOT_LOG_NAME) == 0 ||
+                         strcmp(name, HP_SLOT_LOG_DRAFT) == 0 || strcmp(name, HP_STACKS_WANTED_NAME) == 0 ||
+                         strcmp(name, HP_RUN_ENDING_NAME) == 0 || strcmp(name, HP_RUN_TERMINAL_NAME) == 0;
     return !is_ours || unlinkat(folder, name, 0) == 0 || errno == ENOENT;
 }
 
@@ -406,10 +438,12 @@ bool hp_run_remove(const char *folder)
 
 bool hp_session_remove(const struct hp_stored_session *session)
 {
-    char axis[sizeof session->path + 8];
+    char beside[sizeof session->path + 8];
     const bool is_removed = session->is_run ? hp_run_remove(session->path) : unlink(session->path) == 0;
-    if (!session->is_run && hp_axis_path(session->path, axis, sizeof axis))
-        unlink(axis);
+    if (!session->is_run && hp_beside_path(session->path, HP_AXIS_SUFFIX, beside, sizeof beside))
+        unlink(beside);
+    if (!session->is_run && hp_beside_path(session->path, HP_HEAT_SUFFIX, beside, sizeof beside))
+        unlink(beside);
     if (!is_removed && errno != ENOENT)
         hp_fail("cannot remove '%s': %s", session->path, strerror(errno));
     return is_removed;
@@ -513,11 +547,12 @@ static bool is_of_process(const struct hp_stored_session *session, const char *p
     return !session->is_run && strtoul(pid, NULL, 10) == session->pid;
 }
 
+/* A run has the name of the program that it started, and of the one that used most CPU time. */
 static bool is_of_program(const struct hp_stored_session *session, const char *name)
 {
-    char program[256];
-    snprintf(program, sizeof program, "%.*s", (int)strcspn(session->command, " "), session->command);
-    return strcmp(hp_text_base_name(program), name) == 0;
+    const char *begin;
+    const size_t length = hp_text_program(session->command, &begin);
+    return strcmp(session->program, name) == 0 || (strlen(name) == length && memcmp(begin, name, length) == 0);
 }
 
 /* The newest match, as sessions are sorted newest first; a live one is preferred. NULL: none. */
@@ -563,6 +598,20 @@ static const struct hp_stored_session *newest_here(const struct hp_sessions *ses
     return sessions->count > 0 ? &sessions->all[0] : NULL;
 }
 
+/* A recording of a process with its children is asked for by that process. */
+static const struct hp_stored_session *whole_recording(const struct hp_sessions *sessions,
+                                                       const struct hp_stored_session *chosen)
+{
+    const size_t length = (size_t)(strrchr(chosen->path, '/') - chosen->path);
+    for (size_t at = 0; chosen->is_recorded && at < sessions->count; at++) {
+        const struct hp_stored_session *run = &sessions->all[at];
+        if (run->is_run && run->pid == chosen->pid && strlen(run->path) == length &&
+            strncmp(run->path, chosen->path, length) == 0)
+            return run;
+    }
+    return chosen;
+}
+
 static bool find_newest(struct hp_stored_session *ret_session, const struct hp_settings *settings, const char *name)
 {
     struct hp_sessions found = {0};
@@ -572,22 +621,34 @@ static bool find_newest(struct hp_stored_session *ret_session, const struct hp_s
         chosen =
             name == NULL ? newest_here(&found) : choose(&found, name, is_number(name) ? is_of_process : is_called);
     if (chosen != NULL)
-        *ret_session = *chosen;
+        *ret_session = name != NULL && is_number(name) ? *whole_recording(&found, chosen) : *chosen;
     hp_sessions_free(&found);
     return chosen != NULL || (name != NULL && is_number(name) && find_elsewhere(ret_session, name));
 }
 
-/* The program's own file is often in the current folder: its session comes first. */
-static bool find_program(struct hp_stored_session *ret_session, const struct hp_settings *settings,
-                         const char *name)
+/* If several live, others could have been meant. */
+static void tell_choice(const struct hp_sessions *sessions, const struct hp_stored_session *chosen,
+                        const char *name)
+{
+    size_t live = 0;
+    for (size_t at = 0; at < sessions->count; at++)
+        live += sessions->all[at].state == HP_SESSION_LIVE && is_of_program(&sessions->all[at], name);
+    if (live > 1)
+        hp_fail("%zu live programs are called '%s'; this is the newest, process %u; see 'hotpath ls'", live, name,
+                (unsigned)chosen->pid);
+}
+
+bool hp_program_find(struct hp_stored_session *ret_session, const struct hp_settings *settings, const char *name)
 {
     struct hp_sessions found = {0};
-    if (strchr(name, '/') != NULL)
+    if (name == NULL || strchr(name, '/') != NULL || is_number(name))
         return false;
     hp_sessions_measured(&found, &settings->record);
     const struct hp_stored_session *chosen = choose(&found, name, is_of_program);
-    if (chosen != NULL)
+    if (chosen != NULL) {
+        tell_choice(&found, chosen, name);
         *ret_session = *chosen;
+    }
     hp_sessions_free(&found);
     return chosen != NULL;
 }
@@ -606,7 +667,7 @@ static bool is_path_of(const char *name, struct stat *ret_status)
 bool hp_session_find(struct hp_stored_session *ret_session, const struct hp_settings *settings, const char *name)
 {
     struct stat status;
-    if (find_program(ret_session, settings, name))
+    if (hp_program_find(ret_session, settings, name))
         return true;
     if (!is_path_of(name, &status))
         return find_newest(ret_session, settings, name);
@@ -620,8 +681,12 @@ bool hp_session_find(struct hp_stored_session *ret_session, const struct hp_sett
 bool hp_session_choose(struct hp_sessions *parts, const struct hp_settings *settings, const char *name)
 {
     struct stat status;
-    const bool is_path = is_path_of(name, &status);
-    if (is_path ? hp_sessions_at(parts, name) : add_newest(parts, settings, name)) {
+    struct hp_stored_session program;
+    const bool is_program = hp_program_find(&program, settings, name);
+    const bool is_path = !is_program && is_path_of(name, &status);
+    if (is_program)
+        name = program.path;
+    if (is_program || is_path ? hp_sessions_at(parts, name) : add_newest(parts, settings, name)) {
         if (parts->count > 0)
             return true;
         hp_fail("no session in '%s'", name != NULL ? name : "the newest run");
@@ -630,7 +695,26 @@ bool hp_session_choose(struct hp_sessions *parts, const struct hp_settings *sett
     } else if (is_number(name)) {
         hp_fail("no session of process %s; see 'hotpath ls -a'", name);
     } else if (!is_path) {
-        hp_fail("no session, process or file '%s'; see 'hotpath ls'", name);
+        hp_fail("no session, process, program or file '%s'; see 'hotpath ls'", name);
     }
     return false;
+}
+
+static bool is_live_in(const struct hp_stored_session *session, const char *pid)
+{
+    return session->state == HP_SESSION_LIVE && !session->is_outside && is_of_process(session, pid);
+}
+
+bool hp_session_of_live_process(struct hp_stored_session *ret_session, const struct hp_settings *settings,
+                                const char *pid)
+{
+    struct hp_sessions found = {0};
+    if (find_elsewhere(ret_session, pid))
+        return true;
+    hp_sessions_find(&found, &settings->record, true);
+    const struct hp_stored_session *chosen = choose(&found, pid, is_live_in);
+    if (chosen != NULL)
+        *ret_session = *chosen;
+    hp_sessions_free(&found);
+    return chosen != NULL;
 }

@@ -56,15 +56,29 @@ bool hp_session_remove(const struct hp_stored_session *session);
 /* ----------------------------------------------------------------------------------------------------- choosing */
 
 /*
- * Finds the session of that name, process or path, or all sessions in a folder; NULL: the newest session, or those
- * of the newest run. False, with one line on stderr: none. Free the sessions in either case.
+ * The latest session or run of a program, by its name; one that lives is preferred. If several live, one line on
+ * stderr says which it is. The program's own file is often in the current folder, so this is tried before paths.
+ * False: none, without a message.
+ */
+bool hp_program_find(struct hp_stored_session *ret_session, const struct hp_settings *settings, const char *name);
+
+/*
+ * Finds the session of that name, process, program or path, or all sessions in a folder; NULL: the newest session,
+ * or those of the newest run. False, with one line on stderr: none. Free the sessions in either case.
  */
 bool hp_session_choose(struct hp_sessions *parts, const struct hp_settings *settings, const char *name);
 
 /*
- * The same as one session or run, not split into its parts; a name may also be that of a program. False: none,
- * without a message. For a path, no other field is filled in.
+ * The same as one session or run, not split into its parts. False: none, without a message. For a path, no other
+ * field is filled in.
  */
 bool hp_session_find(struct hp_stored_session *ret_session, const struct hp_settings *settings, const char *name);
+
+/*
+ * The session of a live process, by what it has in its memory, or by the stored ones. False: it has none, without a
+ * message.
+ */
+bool hp_session_of_live_process(struct hp_stored_session *ret_session, const struct hp_settings *settings,
+                                const char *pid);
 
 #endif

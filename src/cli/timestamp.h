@@ -31,4 +31,14 @@ bool hp_timestamp_read(const char *text, struct hp_timestamp *ret_timestamp);
 /* Nanoseconds from the beginning of a run that took `elapsed_ns`; never after its end. */
 uint64_t hp_timestamp_in(const struct hp_timestamp *timestamp, uint64_t elapsed_ns);
 
+/* A part of a run; a moment that is not given is its beginning or its end. */
+struct hp_time_limits {
+    struct hp_timestamp from, to;
+};
+
+static inline bool hp_has_time_limits(const struct hp_time_limits *limits)
+{
+    return limits->from.is_given || limits->to.is_given;
+}
+
 #endif

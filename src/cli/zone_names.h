@@ -4,7 +4,7 @@
 #ifndef HP_CLI_ZONE_NAMES_H
 #define HP_CLI_ZONE_NAMES_H
 
-#include "named_stacks.h"
+#include "name_stacks.h"
 
 /* For the sessions in a folder. NULL: no memory. Free it after all zones are named. */
 struct hp_zone_namer *hp_zone_names_of(const char *folder);

@@ -357,6 +357,8 @@ static bool put_data(struct hp_json *json, const hotpath_results *results, const
     hp_json_put_u64(json, "page_version", PAGE_VERSION);
     hp_json_key(json, "is_served");
     hp_json_bool(json, content->is_served);
+    if (content->session != NULL)
+        hp_json_put_string(json, "session", content->session);
     if (content->is_flame)
         hp_json_put_string(json, "view", "flame");
     hp_json_report_put_about(json, results);
@@ -368,6 +370,8 @@ static bool put_data(struct hp_json *json, const hotpath_results *results, const
     hp_json_report_put_end(json, results);
     hp_json_key(json, "history");
     bool has_memory = hp_page_put_history(json, results->model);
+    hp_json_key(json, "heat");
+    has_memory &= hp_page_put_heat(json, results->model);
     if (content->has_sources) {
         hp_json_key(json, "sources");
         hp_page_put_sources(json, results);
@@ -375,7 +379,7 @@ static bool put_data(struct hp_json *json, const hotpath_results *results, const
     hp_json_key(json, "tree_threads");
     has_memory &= hp_page_put_threads(json, results, content->is_served);
     hp_json_key(json, "stacks");
-    has_memory &= hp_page_put_stacks(json, content->weighted, content->compared_with);
+    has_memory &= hp_page_put_stacks(json, content);
     hp_json_end_object(json);
     return has_memory;
 }

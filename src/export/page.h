@@ -11,16 +11,19 @@
 
 #include "json.h"
 #include "model.h"
+#include "named_stacks.h"
 #include "options.h"
 #include "text.h"
 #include "weighted.h"
 
 struct hp_page_content {
-    bool is_served;                     /* by `hotpath serve`: the page asks it for newer data */
-    const struct hp_weighted *weighted; /* stacks; NULL: none */
-    bool has_sources;                   /* source text of measured functions, which may be private */
-    bool is_flame;                      /* the flame graph comes first: `hotpath open --view flame` */
-    const char *compared_with;          /* the command of the run that they are compared with; NULL: none */
+    bool is_served;                      /* by `hotpath serve`: the page asks it for newer data */
+    const struct hp_weighted *weighted;  /* stacks, as hp_page_weighted begins them; NULL: none */
+    const struct hp_named_stacks *named; /* those of the run, which were added last; NULL: none */
+    const char *session;                 /* its name, where it is served; NULL: it is not */
+    bool has_sources;                    /* source text of measured functions, which may be private */
+    bool is_flame;                       /* the flame graph comes first: `hotpath open --view flame` */
+    const char *compared_with;           /* the command of the run that they are compared with; NULL: none */
 };
 
 /* Writes the page of a run. `settings` say how a report would look; the page has all rows. False: no memory. */
@@ -44,8 +47,17 @@ void hp_page_put_sources(struct hp_json *json, const hotpath_results *results);
 /* The numbers over time, as a JSON value; null: no history (page_history.c). False: no memory. */
 bool hp_page_put_history(struct hp_json *json, struct hp_model *model);
 
+/* Durations of calls over time, as a JSON value; null: unknown (page_heat.c). False: no memory. */
+bool hp_page_put_heat(struct hp_json *json, struct hp_model *model);
+
 /* The stacks, as a JSON value; null: none (page_stacks.c). False: no memory. */
-bool hp_page_put_stacks(struct hp_json *json, const struct hp_weighted *weighted, const char *compared_with);
+bool hp_page_put_stacks(struct hp_json *json, const struct hp_page_content *content);
+
+/* When they had their weights, as a member of that; null: unknown (page_slots.c). False: no memory. */
+bool hp_page_put_slots(struct hp_json *json, const struct hp_page_content *content);
+
+/* Weighted stacks as a page has them, still empty: by program and process, without what says nothing to people. */
+struct hp_weighted hp_page_weighted(void);
 
 /*
  * The call tree thread by thread, as an array of JSON; it is empty where that would take too long (page_threads.c).

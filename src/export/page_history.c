@@ -15,11 +15,13 @@
 #include "profile.h"
 #include "run.h"
 #include "system_calls.h"
+#include "thread_activity.h"
 #include "units.h"
 #include "wait_cause.h"
 #include "wait_profile.h"
 
 #define MOST_STEPS 512u
+#define MOST_LANES 200u /* of threads, in all processes */
 
 /* One line of the history. */
 struct line {
@@ -28,7 +30,9 @@ struct line {
     uint32_t id;   /* for a thread: its number; for waits: the cause */
     const struct hp_site_sums *site;
     const char *name;    /* of a thread */
+    uint32_t session;    /* of a thread: threads of two processes are never the same */
     struct hp_wait wait; /* of HP_AXIS_PLACE */
+    bool is_in_run;      /* another process of the run has the other end */
     const struct hp_site_sums *other;
     double *values; /* one per step */
     double *beside; /* of HP_AXIS_PLACE */
@@ -123,6 +127,7 @@ static void add_series(struct history *history, const struct hp_run_axis *axis, 
         about.id = series->id;
     if (series->kind == HP_AXIS_THREAD)
         about.name = hp_arena_copy(history->arena, series->name, strlen(series->name));
+    about.session = series->kind == HP_AXIS_THREAD ? axis->session : 0;
     struct line *line = line_of(history, &about);
     if (line == NULL)
         return;
@@ -141,6 +146,9 @@ static void add_waits(struct history *history, const struct hp_run_axis *axis)
         const uint32_t beside = hp_axis_find(&axis->axis, HP_AXIS_BESIDE, walk.index);
         if (walk.index >= HP_AXIS_WAITS || place == HP_AXIS_SERIES)
             continue;
+        const struct hp_snapshot *session = history->model->run.sessions[axis->session];
+        about.is_in_run =
+            about.wait.cause == HP_WAIT_SOCKET && about.wait.peer != 0 && about.wait.peer != session->header.pid;
         about.site = hp_wait_site(profile, axis->session, about.wait.node);
         about.other = hp_wait_site(profile, axis->session, about.wait.other);
         struct line *line = add_line(history, &about);
@@ -206,6 +214,8 @@ static void put_wait(struct hp_json *json, const struct line *line)
     hp_json_put_string(json, "call", call != NULL ? call : "");
     hp_json_put_string(json, "what", what);
     put_name(json, "other", line->other);
+    if (line->is_in_run)
+        hp_json_put_u64(json, "in_run", 1);
 }
 
 static void put_line(struct hp_json *json, const struct history *history, const struct line *line)
@@ -221,11 +231,69 @@ static void put_line(struct hp_json *json, const struct history *history, const 
     else if (line->kind == HP_AXIS_THREAD) {
         hp_json_put_string(json, "name", line->name != NULL ? line->name : "");
         hp_json_put_u64(json, "tid", line->id);
+        hp_json_put_u64(json, "session", line->session);
     }
     put_steps(json, "steps", line->values, history->steps.count);
     if (line->kind == HP_AXIS_PLACE)
         put_steps(json, "beside", line->beside, history->steps.count);
     hp_json_end_object(json);
+}
+
+/* ------------------------------------------------------------------------------------------------ threads */
+
+#define US 1000.0
+
+/* The microseconds of an activity in each step. False: no memory. */
+static bool put_activity(struct hp_json *json, const double *values, size_t count, const char *key,
+                         struct hp_page_column *column)
+{
+    for (size_t at = 0; at < count; at++)
+        hp_page_column_add(column, values[at] > 0 ? hp_units_round(values[at] / US) : 0);
+    return hp_page_column_put(column, json, key);
+}
+
+/* By the roles of the page. */
+static bool put_thread(struct hp_json *json, const struct history *history, const struct hp_run_axis *axis,
+                       const struct hp_thread_activity *thread, struct hp_page_column *column)
+{
+    static const char *const roles[HP_ALL_PARTS] = {
+        [HP_PART_USER] = "user", [HP_PART_KERNEL] = "kernel", [HP_PART_QUEUE] = "queue", [HP_PART_DISK] = "disk",
+        [HP_PART_LOCK] = "lock", [HP_PART_NETWORK] = "net",   [HP_PART_SLEEP] = "sleep", [HP_PART_IDLE] = "idle"};
+    double values[MOST_STEPS];
+    bool has_memory = true;
+    hp_json_begin_object(json);
+    hp_json_put_u64(json, "session", axis->session);
+    hp_json_put_u64(json, "tid", thread->tid);
+    hp_json_put_string(json, "name", thread->name);
+    for (unsigned part = 0; part < HP_ALL_PARTS && has_memory; part++) {
+        memset(values, 0, sizeof values);
+        if (hp_thread_activity_add(axis, thread, (enum hp_activity)part, &history->steps, 1, values))
+            has_memory = put_activity(json, values, history->steps.count, roles[part], column);
+    }
+    hp_json_end_object(json);
+    return has_memory;
+}
+
+/* What each thread did, for as many sessions as there are lanes. False: no memory. */
+static bool put_threads(struct hp_json *json, const struct history *history, void *bytes)
+{
+    struct hp_run_axis axis;
+    struct hp_page_column column;
+    struct hp_thread_activity threads[HP_AXIS_THREADS];
+    size_t put = 0;
+    bool has_memory = hp_page_column_begin(&column, history->steps.count);
+    hp_json_key(json, "activities");
+    hp_json_begin_array(json);
+    for (uint32_t at = 0; at < history->model->run.count && has_memory && put < MOST_LANES; at++) {
+        if (!hp_run_axis_read(&axis, &history->model->run, at, bytes))
+            continue;
+        const size_t count = hp_thread_activities(&axis, threads);
+        for (size_t thread = 0; thread < count && has_memory && put < MOST_LANES; thread++, put++)
+            has_memory = put_thread(json, history, &axis, &threads[thread], &column);
+    }
+    hp_json_end_array(json);
+    hp_page_column_free(&column);
+    return has_memory;
 }
 
 /* The rules for idle waits (wait_cause.h), by the names of causes. */
@@ -241,7 +309,8 @@ static void put_idleness(struct hp_json *json)
     hp_json_end_object(json);
 }
 
-static void put_history(struct hp_json *json, const struct history *history)
+/* False: no memory. */
+static bool put_history(struct hp_json *json, const struct history *history, void *bytes)
 {
     struct hp_waits sums;
     uint64_t probes = 0, watched_ns = 0;
@@ -265,7 +334,9 @@ static void put_history(struct hp_json *json, const struct history *history)
     for (const struct line *line = history->first; line != NULL; line = line->next)
         put_line(json, history, line);
     hp_json_end_array(json);
+    const bool has_memory = put_threads(json, history, bytes);
     hp_json_end_object(json);
+    return has_memory;
 }
 
 bool hp_page_put_history(struct hp_json *json, struct hp_model *model)
@@ -286,7 +357,7 @@ bool hp_page_put_history(struct hp_json *json, struct hp_model *model)
         if (hp_run_axis_read(&axis, &model->run, at, bytes))
             add_session(&history, &axis);
     if (sessions > 0 && history.has_memory)
-        put_history(json, &history);
+        history.has_memory = put_history(json, &history, bytes);
     else
         hp_json_null(json);
     return history.has_memory;

@@ -4,6 +4,8 @@
  */
 #include <stdlib.h>
 
+#include "arith.h"
+#include "function_role.h"
 #include "named_stacks.h"
 #include "page.h"
 
@@ -73,14 +75,119 @@ static bool put_names(struct hp_json *json, const struct hp_weighted *weighted)
     return has_memory;
 }
 
-bool hp_page_put_stacks(struct hp_json *json, const struct hp_weighted *weighted, const char *compared_with)
+/* Functions of the C library wait for their callers. */
+static bool put_system(struct hp_json *json, const struct hp_weighted *weighted, struct hp_page_column *column)
 {
+    for (size_t at = 0; at < weighted->function_count; at++) {
+        const uint32_t library = weighted->functions[at].library;
+        hp_page_column_add(column, library < weighted->library_count &&
+                                       hp_is_system_path(weighted->libraries[library].path));
+    }
+    return hp_page_column_put(column, json, "system");
+}
+
+/* ------------------------------------------------------------------------------------------------------- lines */
+
+#define MOST_LINES 5000u
+
+/* What was sampled in a line of a function. */
+struct line {
+    uint32_t function, line;
+    uint64_t ns, samples;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct line *x = a, *y = b;
+    return x->function != y->function ? hp_by_number(x->function, y->function) : hp_by_number(x->line, y->line);
+}
+
+static int most_time_first(const void *a, const void *b)
+{
+    const struct line *x = a, *y = b;
+    return x->ns != y->ns ? hp_by_number(y->ns, x->ns) : by_place(a, b);
+}
+
+/* Adds up what is in the same line; returns how many lines are left. */
+static size_t add_up(struct line *lines, size_t count)
+{
+    size_t kept = 0;
+    qsort(lines, count, sizeof *lines, by_place);
+    for (size_t at = 0; at < count; at++)
+        if (kept > 0 && by_place(&lines[kept - 1], &lines[at]) == 0) {
+            lines[kept - 1].ns += lines[at].ns;
+            lines[kept - 1].samples += lines[at].samples;
+        } else {
+            lines[kept++] = lines[at];
+        }
+    qsort(lines, kept, sizeof *lines, most_time_first);
+    return kept < MOST_LINES ? kept : MOST_LINES;
+}
+
+static size_t find_lines(const struct hp_page_content *content, struct line *lines)
+{
+    const struct hp_named_stacks *named = content->named;
+    const struct hp_weighted *weighted = content->weighted;
+    size_t count = 0;
+    for (size_t at = 1; at < named->node_count && at < weighted->place_count; at++) {
+        const struct hp_named_node *node = &named->nodes[at];
+        const uint64_t ns = node->weight[HP_STACK_USER_NS] + node->weight[HP_STACK_KERNEL_NS];
+        const uint32_t line = node->frame_count > 0 ? named->frames[node->first_frame].line : 0;
+        if (ns > 0 && line > 0)
+            lines[count++] = (struct line){weighted->nodes[weighted->places[at]].function, line, ns,
+                                           node->weight[HP_STACK_SAMPLES]};
+    }
+    return count > 0 ? add_up(lines, count) : 0;
+}
+
+static bool put_lines(struct hp_json *json, const struct hp_page_content *content, struct hp_page_column *column)
+{
+    struct line *lines = content->named != NULL ? calloc(content->named->node_count + 1, sizeof *lines) : NULL;
+    const size_t count = lines != NULL ? find_lines(content, lines) : 0;
+    hp_json_key(json, "lines");
+    hp_json_begin_object(json);
+    hp_json_put_u64(json, "count", count);
+    for (size_t at = 0; at < count; at++)
+        hp_page_column_add(column, lines[at].function);
+    bool has_memory = hp_page_column_put(column, json, "functions");
+    for (size_t at = 0; at < count; at++)
+        hp_page_column_add(column, lines[at].line);
+    has_memory &= hp_page_column_put(column, json, "lines");
+    for (size_t at = 0; at < count; at++)
+        hp_page_column_add(column, lines[at].ns);
+    has_memory &= hp_page_column_put(column, json, "ns");
+    for (size_t at = 0; at < count; at++)
+        hp_page_column_add(column, lines[at].samples);
+    has_memory &= hp_page_column_put(column, json, "samples");
+    hp_json_end_object(json);
+    free(lines);
+    return has_memory && (lines != NULL || content->named == NULL);
+}
+
+/* -------------------------------------------------------------------------------------------------- all of it */
+
+struct hp_weighted hp_page_weighted(void)
+{
+    return (struct hp_weighted){.processes = HP_FRAMES_BY_BOTH, .is_for_people = true, .has_places = true};
+}
+
+static size_t longest_column(const struct hp_weighted *weighted)
+{
+    const size_t nodes = weighted->node_count, functions = weighted->function_count;
+    const size_t most = nodes > functions ? nodes : functions;
+    return most > MOST_LINES ? most : MOST_LINES;
+}
+
+bool hp_page_put_stacks(struct hp_json *json, const struct hp_page_content *content)
+{
+    const struct hp_weighted *weighted = content->weighted;
+    const char *compared_with = content->compared_with;
     struct hp_page_column column;
     if (weighted == NULL || weighted->node_count < 2) {
         hp_json_null(json);
         return true;
     }
-    if (!hp_page_column_begin(&column, weighted->node_count))
+    if (!hp_page_column_begin(&column, longest_column(weighted)))
         return false;
     hp_json_begin_object(json);
     hp_json_key(json, "compared_with");
@@ -89,13 +196,15 @@ bool hp_page_put_stacks(struct hp_json *json, const struct hp_weighted *weighted
     else
         hp_json_null(json);
     hp_json_put_u64(json, "count", weighted->node_count - 1);
-    bool has_memory = put_names(json, weighted) && put_nodes(json, weighted, &column);
+    bool has_memory = put_names(json, weighted) && put_system(json, weighted, &column) &&
+                      put_nodes(json, weighted, &column) && put_lines(json, content, &column);
     hp_json_key(json, "weights");
     hp_json_begin_array(json);
     for (unsigned at = 0; at < HP_DIMENSIONS && has_memory; at++)
         if (hp_weighted_is_new(weighted, (enum hp_dimension)at) || weighted->weights[at].total_before > 0)
             has_memory = put_weights(json, weighted, (enum hp_dimension)at, compared_with != NULL, &column);
     hp_json_end_array(json);
+    has_memory = has_memory && hp_page_put_slots(json, content);
     hp_json_end_object(json);
     hp_page_column_free(&column);
     return has_memory;

@@ -10,6 +10,7 @@
 #include "arena.h"
 #include "arith.h"
 #include "cpu_profile.h"
+#include "function_role.h"
 #include "labels.h"
 #include "profile.h"
 #include "text.h"
@@ -207,7 +208,10 @@ struct numbers {
     uint32_t *libraries, *functions, *nodes;
     uint32_t *way;             /* from a node to the root */
     struct hp_zone_share *own; /* per node: the part in no zone */
-    bool has_processes;
+    bool *is_start;            /* per function: it starts programs or threads */
+    bool *is_nameless;         /* per function */
+    uint32_t *processes;       /* per program: how many processes ran it */
+    bool has_programs;         /* several */
 };
 
 #define ROWS (sizeof rows / sizeof rows[0])
@@ -243,7 +247,7 @@ static const char *name_with_library(struct hp_weighted *weighted, const struct 
 {
     if (!weighted->has_library_names || function->image >= stacks->image_count)
         return function->name;
-    const char *library = hp_weighted_short_path(stacks->images[function->image].path);
+    const char *library = hp_library_name(stacks, function->image);
     const size_t size = strlen(function->name) + strlen(library) + sizeof " ()";
     char *name = hp_arena_take(&weighted->texts, size);
     if (name == NULL) {
@@ -252,6 +256,19 @@ static const char *name_with_library(struct hp_weighted *weighted, const struct 
     }
     snprintf(name, size, "%s (%s)", function->name, library);
     return name;
+}
+
+/* All functions without names of a library, as one: "libz.so.1 [no symbols]" */
+static uint32_t nameless_function(struct hp_weighted *weighted, const char *name_of_library, uint32_t library)
+{
+    const size_t size = strlen(name_of_library) + sizeof " [no symbols]";
+    char *name = hp_arena_take(&weighted->texts, size);
+    if (name == NULL) {
+        weighted->lacks_memory = true;
+        return 0;
+    }
+    snprintf(name, size, "%s [no symbols]", name_of_library);
+    return hp_weighted_function(weighted, name, "", library);
 }
 
 static void add_functions(struct hp_weighted *weighted, const struct hp_named_stacks *stacks,
@@ -264,40 +281,58 @@ static void add_functions(struct hp_weighted *weighted, const struct hp_named_st
         const struct hp_named_function *function = &stacks->functions[at];
         const uint32_t library =
             function->image < stacks->image_count ? numbers->libraries[function->image] : HP_NO_LIBRARY;
-        numbers->functions[at] =
-            hp_weighted_function(weighted, name_with_library(weighted, stacks, function), function->file, library);
+        const char *path = library != HP_NO_LIBRARY ? stacks->images[function->image].path : "";
+        numbers->is_start[at] = hp_function_role(function->name, hp_text_base_name(path)) == HP_ROLE_START;
+        numbers->is_nameless[at] = hp_is_nameless(function->name);
+        if (weighted->is_for_people && numbers->is_nameless[at])
+            numbers->functions[at] = nameless_function(weighted, hp_library_name(stacks, function->image), library);
+        else
+            numbers->functions[at] = hp_weighted_function(weighted, name_with_library(weighted, stacks, function),
+                                                          function->file, library);
     }
 }
 
-/* ---------------------------------------------------------------------------------------------- by process */
+/* ---------------------------------------------------------------------------------------------- processes */
 
-/* "cc1", or "cc1 4242" */
-static const char *name_process(struct hp_weighted *weighted, const struct hp_named_stacks *stacks,
-                                const struct hp_named_node *node)
+static uint32_t put_below(struct hp_weighted *weighted, uint32_t place, const char *name)
 {
-    const char *program = hp_process_program_name(stacks, node);
-    const bool has_pid = weighted->processes == HP_FRAMES_BY_PROCESS;
-    if (program[0] == '\0')
-        program = "[process]";
+    return hp_weighted_below(weighted, place, hp_weighted_function(weighted, name, "", HP_NO_LIBRARY), 0, false);
+}
+
+/* "cc1 4242" */
+static const char *name_process(struct hp_weighted *weighted, const char *program, uint32_t pid)
+{
     const size_t size = strlen(program) + sizeof " 4294967295";
-    char *name = has_pid ? hp_arena_take(&weighted->texts, size) : NULL;
-    if (!has_pid)
-        return program;
+    char *name = hp_arena_take(&weighted->texts, size);
     if (name == NULL) {
         weighted->lacks_memory = true;
         return program;
     }
-    snprintf(name, size, "%s %" PRIu32, program, hp_process_pid(node));
+    snprintf(name, size, "%s %" PRIu32, program, pid);
     return name;
+}
+
+/* What two processes in one program have in common. */
+static uint32_t processes_of(const struct hp_named_stacks *stacks, const struct numbers *numbers,
+                             const struct hp_named_node *node)
+{
+    const uint32_t program = hp_process_program(node);
+    return program < stacks->program_count ? numbers->processes[program] : 0;
 }
 
 static uint32_t add_process(struct hp_weighted *weighted, const struct hp_named_stacks *stacks,
                             const struct numbers *numbers, const struct hp_named_node *node, uint32_t place)
 {
-    if (!numbers->has_processes)
-        return place;
-    const char *name = name_process(weighted, stacks, node);
-    return hp_weighted_below(weighted, place, hp_weighted_function(weighted, name, "", HP_NO_LIBRARY), 0, false);
+    const enum hp_process_frames how = weighted->processes;
+    const char *program = hp_process_program_name(stacks, node);
+    const bool has_program = how != HP_FRAMES_ALL_MERGED && how != HP_FRAMES_BY_PROCESS && numbers->has_programs;
+    const bool has_process =
+        how == HP_FRAMES_BY_PROCESS || (how == HP_FRAMES_BY_BOTH && processes_of(stacks, numbers, node) > 1);
+    if (program[0] == '\0')
+        program = "[process]";
+    if (has_program)
+        place = put_below(weighted, place, program);
+    return has_process ? put_below(weighted, place, name_process(weighted, program, hp_process_pid(node))) : place;
 }
 
 /* Whether stacks of more than one program have a weight. One that is unknown may be the same. */
@@ -319,11 +354,34 @@ static bool has_programs(const struct hp_named_stacks *stacks, uint32_t *process
     return false;
 }
 
-static bool shows_processes(const struct hp_weighted *weighted, const struct hp_named_stacks *stacks,
-                            uint32_t *process)
+static void count_processes(const struct hp_named_stacks *stacks, struct numbers *numbers)
 {
-    return weighted->processes == HP_FRAMES_BY_PROCESS ||
-           (weighted->processes == HP_FRAMES_BY_PROGRAM && has_programs(stacks, process));
+    for (size_t at = 1; at < stacks->node_count; at++)
+        if (hp_is_process(&stacks->nodes[at]) && hp_process_program(&stacks->nodes[at]) < stacks->program_count)
+            numbers->processes[hp_process_program(&stacks->nodes[at])]++;
+}
+
+/* ------------------------------------------------------------------------------------------------- frames */
+
+/* Nothing of the program is on a stack yet: only frames of processes, which are in no library. */
+static bool is_top(const struct hp_weighted *weighted, uint32_t place)
+{
+    return place == HP_WEIGHTED_ROOT ||
+           weighted->functions[weighted->nodes[place].function].library == HP_NO_LIBRARY;
+}
+
+/* Where it has no symbols, the C library's own start of a program has no name. */
+static bool says_nothing(const struct hp_weighted *weighted, const struct hp_named_stacks *stacks,
+                         const struct numbers *numbers, uint32_t function, uint32_t place)
+{
+    const struct hp_named_function *named = &stacks->functions[function];
+    const bool is_nameless = numbers->is_nameless[function];
+    if (is_nameless && place != HP_WEIGHTED_ROOT && weighted->nodes[place].function == numbers->functions[function])
+        return true; /* code without a name that calls such code: one frame */
+    if (!is_top(weighted, place) || named->name[0] == '[')
+        return false;
+    return numbers->is_start[function] || (is_nameless && named->image < stacks->image_count &&
+                                           hp_is_c_library(stacks->images[named->image].path));
 }
 
 /* The outermost function of a place is the one that was called; the others are inlined into it. */
@@ -334,8 +392,9 @@ static uint32_t add_frames(struct hp_weighted *weighted, const struct hp_named_s
         return add_process(weighted, stacks, numbers, node, place);
     for (uint32_t at = node->frame_count; at-- > 0;) {
         const struct hp_named_frame *frame = &stacks->frames[node->first_frame + at];
-        place = hp_weighted_below(weighted, place, numbers->functions[frame->function], frame->line,
-                                  at + 1 < node->frame_count);
+        if (!weighted->is_for_people || !says_nothing(weighted, stacks, numbers, frame->function, place))
+            place = hp_weighted_below(weighted, place, numbers->functions[frame->function], frame->line,
+                                      at + 1 < node->frame_count);
     }
     return place;
 }
@@ -426,26 +485,45 @@ static void add_nodes(struct hp_weighted *weighted, const struct hp_named_stacks
     }
 }
 
+static void keep_places(struct hp_weighted *weighted, const struct hp_named_stacks *stacks, struct numbers *numbers)
+{
+    if (!weighted->has_places)
+        return;
+    free(weighted->places);
+    weighted->places = numbers->nodes;
+    weighted->place_count = stacks->node_count;
+    numbers->nodes = NULL;
+}
+
 bool hp_stack_weights_add(struct hp_weighted *weighted, const struct hp_named_stacks *stacks)
 {
     struct numbers numbers = {.libraries = calloc(stacks->image_count + 1, sizeof *numbers.libraries),
                               .functions = calloc(stacks->function_count + 1, sizeof *numbers.functions),
                               .nodes = calloc(stacks->node_count + 1, sizeof *numbers.nodes),
                               .way = calloc(stacks->node_count + 1, sizeof *numbers.way),
-                              .own = calloc(stacks->node_count + 1, sizeof *numbers.own)};
+                              .own = calloc(stacks->node_count + 1, sizeof *numbers.own),
+                              .is_start = calloc(stacks->function_count + 1, sizeof(bool)),
+                              .is_nameless = calloc(stacks->function_count + 1, sizeof(bool)),
+                              .processes = calloc(stacks->program_count + 1, sizeof *numbers.processes)};
     const bool has_room = numbers.libraries != NULL && numbers.functions != NULL && numbers.nodes != NULL &&
-                          numbers.way != NULL && numbers.own != NULL;
+                          numbers.way != NULL && numbers.own != NULL && numbers.is_start != NULL &&
+                          numbers.is_nameless != NULL && numbers.processes != NULL;
     if (has_room) {
-        numbers.has_processes = shows_processes(weighted, stacks, numbers.way);
+        numbers.has_programs = has_programs(stacks, numbers.way);
+        count_processes(stacks, &numbers);
         add_functions(weighted, stacks, &numbers);
         find_rest(stacks, numbers.own);
         add_nodes(weighted, stacks, &numbers);
         add_shares(weighted, stacks, &numbers);
+        keep_places(weighted, stacks, &numbers);
     }
     free(numbers.libraries);
     free(numbers.functions);
     free(numbers.nodes);
     free(numbers.way);
     free(numbers.own);
+    free(numbers.is_start);
+    free(numbers.is_nameless);
+    free(numbers.processes);
     return has_room && !weighted->lacks_memory;
 }

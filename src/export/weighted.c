@@ -227,6 +227,7 @@ void hp_weighted_free(struct hp_weighted *weighted)
     free(weighted->functions);
     free(weighted->nodes);
     free(weighted->shares);
+    free(weighted->places);
     hp_hash_free(&weighted->library_index);
     hp_hash_free(&weighted->function_index);
     hp_hash_free(&weighted->node_index);

@@ -103,7 +103,8 @@ struct hp_weighted_share {
 enum hp_process_frames {
     HP_FRAMES_ALL_MERGED,
     HP_FRAMES_BY_PROGRAM, /* if the run has several programs */
-    HP_FRAMES_BY_PROCESS
+    HP_FRAMES_BY_PROCESS,
+    HP_FRAMES_BY_BOTH /* the program, if there are several; then its process, if it ran in several */
 };
 
 struct hp_weighted {
@@ -113,7 +114,13 @@ struct hp_weighted {
     /* Stacks begin with their program, if there are several; or with their process. Set it at first. */
     enum hp_process_frames processes;
     bool has_library_names; /* names of functions end with their library; set it at first */
-    bool is_before;         /* what is added belongs to the run that this one is compared with */
+    /*
+     * What says nothing to people is left out, or put together: functions that start threads and programs, and
+     * code without names, which is one function for each library. Set it at first.
+     */
+    bool is_for_people;
+    bool has_places; /* `places` is wanted; set it at first */
+    bool is_before;  /* what is added belongs to the run that this one is compared with */
     bool lacks_memory;
     struct hp_weighted_library *libraries;
     struct hp_weighted_function *functions;
@@ -122,6 +129,8 @@ struct hp_weighted {
     struct hp_weights weights[HP_DIMENSIONS];
     struct hp_weighted_share *shares; /* unsorted; of one run */
     size_t share_count;
+    uint32_t *places; /* the node of each node of the stacks that were added last; NULL: none, or not wanted */
+    size_t place_count;
     /* Private from here on. */
     struct hp_arena texts;
     size_t library_room, function_room, node_room, share_room;

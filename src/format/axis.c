@@ -17,7 +17,7 @@
 #define TRIES 20u
 #define PAUSE_US 2000u
 
-bool hp_axis_path(const char *session, char *path, size_t size)
+bool hp_beside_path(const char *session, const char *suffix, char *path, size_t size)
 {
     struct hp_text text;
     const size_t ending = strlen(HP_SESSION_SUFFIX), length = strlen(session);
@@ -25,9 +25,14 @@ bool hp_axis_path(const char *session, char *path, size_t size)
     if (!hp_text_has_suffix(session, HP_SESSION_SUFFIX))
         return false;
     hp_text_bytes(&text, session, length - ending);
-    hp_text_string(&text, HP_AXIS_SUFFIX);
+    hp_text_string(&text, suffix);
     hp_text_end(&text);
     return !text.is_cut;
+}
+
+bool hp_axis_path(const char *session, char *path, size_t size)
+{
+    return hp_beside_path(session, HP_AXIS_SUFFIX, path, size);
 }
 
 bool hp_axis_open(struct hp_axis *axis, const void *bytes)

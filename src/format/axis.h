@@ -19,13 +19,27 @@
 
 #define HP_AXIS_SUFFIX ".axis" /* instead of the suffix of the session */
 #define HP_AXIS_MAGIC "hotaxis"
-#define HP_AXIS_VERSION 3u
+#define HP_AXIS_VERSION 4u
 #define HP_AXIS_SLOTS 512u
-#define HP_AXIS_SERIES 800u
+#define HP_AXIS_SERIES 960u
 #define HP_AXIS_SITES 96u
 #define HP_AXIS_WAITS 64u
 #define HP_AXIS_THREADS 24u
 #define HP_AXIS_FIRST_SLOT_NS UINT64_C(250000000)
+
+/* What threads do with their time, by groups of causes. Part of the file: as ids of HP_AXIS_THREAD_CAUSE. */
+enum hp_activity {
+    HP_PART_USER, /* also if the mode is unknown */
+    HP_PART_KERNEL,
+    HP_PART_QUEUE, /* ready to run, but no CPU free */
+    HP_PART_DISK,
+    HP_PART_LOCK,    /* and conditions, semaphores, barriers, other threads */
+    HP_PART_NETWORK, /* and pipes */
+    HP_PART_SLEEP,   /* and everything else */
+    HP_PARTS,
+    HP_PART_IDLE = HP_PARTS, /* waits for new work, of any cause; they are in none of the others */
+    HP_ALL_PARTS
+};
 
 enum hp_axis_kind {
     HP_AXIS_NONE,
@@ -47,6 +61,12 @@ enum hp_axis_kind {
     HP_AXIS_SITE_BYTES,  /* bytes requested by finished calls of a site themselves */
     HP_AXIS_SITE_KERNEL, /* the part of HP_AXIS_SITE_CPU in the kernel */
     HP_AXIS_WORK,        /* a number of struct hp_work_times of the run; `id` is its index */
+    /*
+     * ns that a thread with HP_AXIS_THREAD did this; `id` is its number times HP_ALL_PARTS plus the enum
+     * hp_activity. There is none before the first ns of it. src/model/thread_activity.h reads them for a time
+     * range, and in steps.
+     */
+    HP_AXIS_THREAD_CAUSE,
     HP_AXIS_KINDS
 };
 
@@ -83,9 +103,13 @@ struct hp_axis_header {
 #define HP_AXIS_VALUES_AT (sizeof(struct hp_axis_header) + HP_AXIS_SERIES * sizeof(struct hp_axis_series))
 #define HP_AXIS_BYTES (HP_AXIS_VALUES_AT + (size_t)HP_AXIS_SERIES * HP_AXIS_SLOTS * sizeof(uint64_t))
 
+_Static_assert(HP_ALL_PARTS == 8, "part of the file: the activities of a thread have consecutive ids");
 _Static_assert(sizeof(struct hp_axis_header) == 128 && sizeof(struct hp_axis_series) == 32, "part of the file");
 
-/* The path of the axis for that of a session. False: too long, or not a session. */
+/* The path of a file beside a session, with that suffix. False: too long, or not a session. */
+bool hp_beside_path(const char *session, const char *suffix, char *path, size_t size);
+
+/* That of the axis. */
 bool hp_axis_path(const char *session, char *path, size_t size);
 
 /* A copy of the file, in the caller's memory. */

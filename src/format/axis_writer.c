@@ -16,6 +16,8 @@ static uint32_t most_of(uint32_t kind)
     switch (kind) {
     case HP_AXIS_THREAD:
         return HP_AXIS_THREADS;
+    case HP_AXIS_THREAD_CAUSE:
+        return HP_AXIS_THREADS * HP_ALL_PARTS;
     case HP_AXIS_WAIT:
         return HP_WAIT_CAUSES;
     case HP_AXIS_SITE_CALLS:
@@ -35,8 +37,8 @@ static uint32_t most_of(uint32_t kind)
     }
 }
 
-_Static_assert(HP_AXIS_ALLOCATED + 2 + WORK_TIMES + HP_AXIS_THREADS + HP_WAIT_CAUSES + 6ul * HP_AXIS_SITES +
-                       2ul * HP_AXIS_WAITS <=
+_Static_assert(HP_AXIS_ALLOCATED + 2 + WORK_TIMES + (1ul + HP_ALL_PARTS) * HP_AXIS_THREADS + HP_WAIT_CAUSES +
+                       6ul * HP_AXIS_SITES + 2ul * HP_AXIS_WAITS <=
                    HP_AXIS_SERIES,
                "all kinds have their places");
 
@@ -117,6 +119,15 @@ uint32_t hp_axis_least(const struct hp_axis_writer *writer, uint32_t kind)
     return least < HP_AXIS_SERIES ? writer->series[least].id : UINT32_MAX;
 }
 
+uint32_t hp_axis_ids(const struct hp_axis_writer *writer, uint32_t kind, uint32_t *ids, uint32_t most)
+{
+    uint32_t count = 0;
+    for (uint32_t place = 0; place < HP_AXIS_SERIES && count < most; place++)
+        if (writer->series[place].kind == kind)
+            ids[count++] = writer->series[place].id;
+    return count;
+}
+
 /* The table is written before the values are reused. */
 void hp_axis_drop(struct hp_axis_writer *writer, uint32_t kind, uint32_t id)
 {
@@ -125,7 +136,7 @@ void hp_axis_drop(struct hp_axis_writer *writer, uint32_t kind, uint32_t id)
         return;
     writer->series[place] = (struct hp_axis_series){0};
     writer->latest[place] = 0;
-    writer->is_put[place] = writer->is_from_zero[place] = false;
+    writer->is_put[place] = writer->has_before[place] = false;
     writer->count[kind]--;
 }
 
@@ -148,26 +159,39 @@ static uint32_t add(struct hp_axis_writer *writer, uint32_t kind, uint32_t id, c
     return place;
 }
 
-void hp_axis_put(struct hp_axis_writer *writer, uint32_t kind, uint32_t id, const char *name, uint64_t value)
+/* `before`: NULL: unknown. */
+static void put(struct hp_axis_writer *writer, uint32_t kind, uint32_t id, const char *name, const uint64_t *before,
+                uint64_t value)
 {
     uint32_t place = find_next(writer, kind, id);
-    if (place == HP_AXIS_SERIES)
+    if (place == HP_AXIS_SERIES) {
         place = add(writer, kind, id, name);
-    if (place == HP_AXIS_SERIES)
-        return;
+        if (place == HP_AXIS_SERIES)
+            return;
+        writer->has_before[place] = before != NULL;
+        writer->before[place] = before != NULL ? *before : 0;
+        writer->last_put = place;
+    }
     /* A counter never falls; a level has the maximum of its slot, as hp_axis_write starts each slot empty. */
     if (value > writer->latest[place] || (hp_axis_is_level(kind) && !writer->is_put[place]))
         writer->latest[place] = value;
     writer->is_put[place] = true;
 }
 
+void hp_axis_put(struct hp_axis_writer *writer, uint32_t kind, uint32_t id, const char *name, uint64_t value)
+{
+    put(writer, kind, id, name, NULL, value);
+}
+
+void hp_axis_put_since(struct hp_axis_writer *writer, uint32_t kind, uint32_t id, const char *name, uint64_t before,
+                       uint64_t value)
+{
+    put(writer, kind, id, name, &before, value);
+}
+
 void hp_axis_put_from_zero(struct hp_axis_writer *writer, uint32_t kind, uint32_t id, uint64_t value)
 {
-    const bool is_new = !hp_axis_has(writer, kind, id);
-    hp_axis_put(writer, kind, id, "", value);
-    const uint32_t place = find(writer, kind, id);
-    if (is_new && place < HP_AXIS_SERIES)
-        writer->is_from_zero[place] = true;
+    hp_axis_put_since(writer, kind, id, "", 0, value);
 }
 
 /* ----------------------------------------------------------------------------------------------- slots */
@@ -199,12 +223,12 @@ static bool write_table(const struct hp_axis_writer *writer)
 
 /*
  * The start of history for a new series: at the first sample, when all counters were 0; later in this slot, or, if
- * it is known to have been 0, in the slot before or at the last sample.
+ * its value at the last sample is known, in the slot before or that of the last sample.
  */
 static uint32_t first_of(const struct hp_axis_writer *writer, uint32_t place, uint32_t slot)
 {
     const uint32_t used = writer->header.used, next = used <= slot ? used : slot;
-    if (used == 0 || !writer->is_from_zero[place])
+    if (used == 0 || !writer->has_before[place])
         return used == 0 ? 0 : slot;
     return next > 0 ? next - 1 : 0;
 }
@@ -212,11 +236,11 @@ static uint32_t first_of(const struct hp_axis_writer *writer, uint32_t place, ui
 /* From the first slot that is new, so that none is without a value. */
 static bool write_series(struct hp_axis_writer *writer, uint32_t place, uint32_t from, uint32_t slot)
 {
-    const uint64_t nothing = 0;
+    const uint64_t *before = &writer->before[place];
     struct hp_axis_series *series = &writer->series[place];
     if (series->first == UINT32_MAX) {
         series->first = first_of(writer, place, slot);
-        if (series->first < from && !write_at(writer, offset_of(place, series->first), &nothing, sizeof nothing))
+        if (series->first < from && !write_at(writer, offset_of(place, series->first), before, sizeof *before))
             return false;
     }
     for (uint32_t at = from > series->first ? from : series->first; at <= slot; at++)

@@ -19,9 +19,10 @@ struct hp_axis_writer {
     uint32_t count[HP_AXIS_KINDS];
     uint32_t last_put; /* index */
     struct hp_axis_series series[HP_AXIS_SERIES];
-    bool is_from_zero[HP_AXIS_SERIES]; /* it was 0 before it appeared */
-    bool is_put[HP_AXIS_SERIES];       /* it has a value in this sample */
-    uint64_t latest[HP_AXIS_SERIES];   /* counters: current value; levels: maximum of the slot */
+    bool has_before[HP_AXIS_SERIES]; /* its value at the last sample is known, although it only appears now */
+    bool is_put[HP_AXIS_SERIES];     /* it has a value in this sample */
+    uint64_t before[HP_AXIS_SERIES];
+    uint64_t latest[HP_AXIS_SERIES]; /* counters: current value; levels: maximum of the slot */
 };
 
 /* Initialises the file; the descriptor stays the caller's. False: no space. */
@@ -30,7 +31,12 @@ bool hp_axis_begin(struct hp_axis_writer *writer, int fd, uint32_t pid, uint64_t
 /* Sets the current value of a series. A new series starts here, if there is room for its kind. */
 void hp_axis_put(struct hp_axis_writer *writer, uint32_t kind, uint32_t id, const char *name, uint64_t value);
 
-/* The same for a counter known to have been 0 if it is new: then all of it came since the last sample. */
+/*
+ * The same for a counter whose value at the last sample is known if it is new, or known to have been 0: the rest
+ * came since.
+ */
+void hp_axis_put_since(struct hp_axis_writer *writer, uint32_t kind, uint32_t id, const char *name, uint64_t before,
+                       uint64_t value);
 void hp_axis_put_from_zero(struct hp_axis_writer *writer, uint32_t kind, uint32_t id, uint64_t value);
 
 /* Whether the series exists, and whether there would be room for it. */
@@ -39,6 +45,9 @@ bool hp_axis_has_place(const struct hp_axis_writer *writer, uint32_t kind, uint3
 
 /* The id of the series of a kind with the lowest value; UINT32_MAX: none. */
 uint32_t hp_axis_least(const struct hp_axis_writer *writer, uint32_t kind);
+
+/* Copies the ids of a kind's series, no more than `most`; returns how many. */
+uint32_t hp_axis_ids(const struct hp_axis_writer *writer, uint32_t kind, uint32_t *ids, uint32_t most);
 
 /* Frees its entry. */
 void hp_axis_drop(struct hp_axis_writer *writer, uint32_t kind, uint32_t id);

@@ -142,6 +142,26 @@ void hp_snapshot_use_rate(struct hp_snapshot *snapshot, const struct hp_clock_pa
         snapshot->now_ticks = last_sign(snapshot);
 }
 
+/*
+ * A process says what it has used when it ends, and seldom before. Its observer knows it of each thread.
+ */
+static void use_latest_cpu(struct hp_snapshot *snapshot)
+{
+    struct hp_header *header = &snapshot->header;
+    struct hp_walk walk = {0};
+    struct hp_thread_usage_row row;
+    const bool is_recorded = header->features & HP_FEATURE_RECORDED; /* rows do not have what was before */
+    uint64_t all_ns = is_recorded ? header->cpu_start_ns : 0, kernel_ns = 0;
+    while (hp_snapshot_next_thread_usage(snapshot, &walk, &row)) {
+        all_ns += row.user_ns + row.kernel_ns;
+        kernel_ns += row.kernel_ns;
+    }
+    if (all_ns <= header->cpu_latest_ns)
+        return;
+    header->cpu_latest_ns = all_ns;
+    header->cpu_latest_kernel_ns = latest(kernel_ns, header->cpu_latest_kernel_ns);
+}
+
 const char *hp_snapshot_open(struct hp_snapshot *snapshot, const void *bytes, size_t size,
                              const struct hp_clock_pair *now)
 {
@@ -165,6 +185,8 @@ const char *hp_snapshot_open_pieces(struct hp_snapshot *snapshot, const void *by
     snapshot->is_finished = header->state == HP_STATE_FINISHED;
     snapshot->is_live = now != NULL;
     snapshot->is_cut_off = now == NULL && header->used > size;
+    if (!snapshot->is_finished)
+        use_latest_cpu(snapshot);
     if (now != NULL && !snapshot->is_finished) {
         set_rate(snapshot, now);
         snapshot->now_ticks = latest(now->ticks, header->clock_start.ticks);

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "axis.h"
+#include "heat.h"
 #include "lending.h"
 #include "memory.h"
 #include "process.h"
@@ -340,7 +341,7 @@ void hp_store_prune(const struct hp_store *store, uint32_t keep)
     if (prune == NULL)
         return;
     const char *folder = prune->folder;
-    char axis[sizeof prune->found[0].name + 8];
+    char beside[sizeof prune->found[0].name + 8];
     put_text(prune->folder, sizeof prune->folder, 0, store->path);
     *strrchr(prune->folder, '/') = '\0';
     hp_file_each(folder, remember, prune);
@@ -353,8 +354,10 @@ void hp_store_prune(const struct hp_store *store, uint32_t keep)
     while (fd >= 0 && prune->count > keep) {
         const size_t victim = oldest(prune);
         unlinkat(fd, prune->found[victim].name, 0);
-        if (hp_axis_path(prune->found[victim].name, axis, sizeof axis))
-            unlinkat(fd, axis, 0);
+        if (hp_beside_path(prune->found[victim].name, HP_AXIS_SUFFIX, beside, sizeof beside))
+            unlinkat(fd, beside, 0);
+        if (hp_beside_path(prune->found[victim].name, HP_HEAT_SUFFIX, beside, sizeof beside))
+            unlinkat(fd, beside, 0);
         prune->found[victim] = prune->found[--prune->count];
     }
     if (fd >= 0)

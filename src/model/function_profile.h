@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "axis.h"
+
 /* The source of CPU samples. */
 enum hp_stack_source {
     HP_STACKS_BY_NOBODY,
@@ -29,6 +31,12 @@ enum hp_zone_part {
 struct hp_found_zone {
     const char *name;
     uint64_t amount;
+};
+
+/* CPU time of a zone itself, and the part that it has of the time on the clock. */
+struct hp_zone_time {
+    const char *name;
+    uint64_t cpu_ns, wall_ns;
 };
 
 /* Largest first; the rest was in no zone. */
@@ -66,8 +74,12 @@ struct hp_found_function {
     uint64_t waits;                    /* number of waits that were found */
     uint64_t waiting_ns, idle_ns;      /* own, and of that, idle */
     uint64_t total_waiting_ns;         /* with callees */
+    uint64_t blocked_ns[HP_PARTS];     /* waiting_ns without idle_ns, by enum hp_activity */
     struct hp_found_cause waits_for;   /* most of its waiting, idle or not: "condition", "disk: /data/x.db" */
     struct hp_found_cause blocked_for; /* most of its waiting that is not idle */
+    /* While it waited for locks: the innermost function in which they were held for half of the known time. */
+    const char *held_in;            /* NULL: too little is known */
+    uint64_t held_ns, held_samples; /* for which is known where locks were held; probes of their holders */
     /* What it allocated, by samples; allocations by the C library belong to its caller. */
     struct hp_found_heap heap;       /* own */
     struct hp_found_heap total_heap; /* with callees */
@@ -98,6 +110,15 @@ struct hp_found_node {
     uint32_t cause;              /* of a wait: enum hp_wait_cause */
     struct hp_found_cause waits; /* the same with what was waited for; without text: this is no wait */
 };
+
+/* What the holder of a lock did while a function waited for it. */
+struct hp_found_hold {
+    uint32_t function; /* that waited: index of hp_function_profile.all */
+    uint32_t node;     /* where the holder was */
+    uint64_t ns, samples;
+};
+
+#define HP_LEAST_HOLDS 5u /* samples of holders: fewer name no function */
 
 /* A process that has stacks, while it ran one program. */
 struct hp_found_process {
@@ -149,7 +170,9 @@ struct hp_function_profile {
     const struct hp_found_function *all; /* sorted by own time without idle time, largest first */
     size_t count;
     struct hp_found_zones zones[HP_ZONE_PARTS]; /* of all functions */
-    uint64_t cpu_ns, kernel_ns;                 /* of all samples */
+    struct hp_zone_time *zone_times;
+    size_t zone_time_count;
+    uint64_t cpu_ns, kernel_ns; /* of all samples */
     uint64_t wall_ns; /* time in which at least one thread ran: CPU time, divided by how many ran at that time */
     uint64_t own_ns;  /* of that, hotpath's own in the processes of the run */
     uint64_t waited_ns, idle_ns; /* of all threads that were found waiting */
@@ -158,6 +181,8 @@ struct hp_function_profile {
     struct hp_nameless nameless;
     struct hp_found_node *nodes; /* without those that neither ran nor waited, such as of the heap */
     size_t node_count;
+    struct hp_found_hold *holds; /* sorted by function */
+    size_t hold_count;
     struct hp_found_process *processes;
     size_t process_count;
     char *shown_names; /* of all functions: their memory */

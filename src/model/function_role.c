@@ -60,7 +60,7 @@ static bool is_start(const char *name)
                                         "runtime.systemstack*",
                                         "runtime.rt0_go*",
                                         "main.main",
-                                        "[rest of the stack unknown]"};
+                                        HP_REST_OF_STACK};
     for (size_t at = 0; at < COUNT(names); at++) {
         const size_t length = strlen(names[at]);
         const bool may_go_on = names[at][length - 1] == '*';
@@ -70,11 +70,11 @@ static bool is_start(const char *name)
     return false;
 }
 
-bool hp_is_nameless(const char *name, const char *path)
+bool hp_is_nameless(const char *name)
 {
-    const char *base = hp_text_base_name(path);
-    const size_t length = strlen(base);
-    return length > 0 && strncmp(name, base, length) == 0 && hp_text_begins(name + length, "+0x");
+    const char *address = strrchr(name, '+');
+    return address != NULL && address > name && hp_text_begins(address, "+0x") && address[3] != '\0' &&
+           address[3 + strspn(address + 3, "0123456789abcdef")] == '\0';
 }
 
 /* Of the standard libraries of C++ and Rust, which are compiled into programs. */
@@ -102,7 +102,7 @@ enum hp_function_role hp_function_role(const char *name, const char *library)
         return HP_ROLE_START;
     if (hp_is_system_path(library) || begins_with_one(library, others, COUNT(others)))
         return HP_ROLE_HELPER;
-    if (hp_is_nameless(name, library))
+    if (hp_is_nameless(name))
         return HP_ROLE_NAMELESS;
     return is_of_language(name) ? HP_ROLE_HELPER : HP_ROLE_CODE;
 }

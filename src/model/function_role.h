@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#define HP_REST_OF_STACK "[rest of the stack unknown]" /* stands for the callers that could not be found */
+
 enum hp_function_role {
     HP_ROLE_CODE,      /* a function with a name */
     HP_ROLE_HELPER,    /* of the C library, or of the standard library of the language: it works for its caller */
@@ -25,7 +27,7 @@ bool hp_is_c_library(const char *path);
 bool hp_is_system_path(const char *path);
 
 /* Whether a function of a file has no name: it is called by its address, "libz.so.1+0x49f0". */
-bool hp_is_nameless(const char *name, const char *path);
+bool hp_is_nameless(const char *name);
 
 /* Whether a file is a program, not a library. */
 bool hp_is_program_file(const char *library);

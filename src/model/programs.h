@@ -30,6 +30,8 @@ static inline const char *hp_session_state_name(enum hp_session_state state)
 struct hp_stored_session {
     char path[2048]; /* of its file, or of the folder of the run */
     char command[256];
+    char program[64]; /* its name as it was started; of a run: of the program that used most CPU time */
+    uint64_t cpu_ns;
     uint64_t began_ns;   /* CLOCK_REALTIME */
     uint64_t disk_bytes; /* of a run: of all its sessions */
     uint32_t pid;        /* of a run: of the process that began first */
@@ -41,7 +43,8 @@ struct hp_stored_session {
     enum hp_session_state state;
     bool is_of_this_namespace; /* pids of it mean something here */
     bool is_run;
-    bool is_paused; /* switched off by `hotpath off` */
+    bool is_recorded; /* by `hotpath record`, from outside */
+    bool is_paused;   /* switched off by `hotpath off` */
 };
 
 struct hp_sessions {
@@ -64,6 +67,13 @@ static inline void hp_sessions_free(struct hp_sessions *sessions)
     free(sessions->all);
     *sessions = (struct hp_sessions){0};
 }
+
+/*
+ * The newest one that runs and began after `began_ns`, of the same command or, if there is none, of the same
+ * program, which is the first word of the command: the session at `path` was started again. NULL: none.
+ */
+const struct hp_stored_session *hp_sessions_restarted(const struct hp_sessions *sessions, const char *path,
+                                                      const char *command, uint64_t began_ns);
 
 /* What can be shown. */
 struct hp_program_source {

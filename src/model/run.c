@@ -339,14 +339,19 @@ bool hp_run_has_feature(const struct hp_run *run, uint32_t feature)
 
 static uint64_t lesser(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* The parts are no more than the whole. */
+/*
+ * The parts are no more than the whole. The observer sees a run from before its first session begins, until the
+ * last process is gone. On a busy machine that is much longer: what it saw beyond the run is taken from the time in
+ * which nothing worked, as far as there is some.
+ */
 struct hp_run_work hp_run_work(const struct hp_run *run)
 {
     const struct hp_work_times times = run->work;
-    struct hp_run_work work = {.is_known = times.covered_ns > 0, .covered_ns = times.covered_ns};
-    work.worked_ns = lesser(times.worked_ns, times.covered_ns);
-    work.blocked_ns = lesser(times.blocked_ns, times.covered_ns - work.worked_ns);
-    work.socket_ns = lesser(times.socket_ns, times.covered_ns - work.worked_ns - work.blocked_ns);
-    work.idle_ns = times.covered_ns - work.worked_ns - work.blocked_ns - work.socket_ns;
+    struct hp_run_work work = {.is_known = times.covered_ns > 0,
+                               .covered_ns = lesser(times.covered_ns, hp_run_elapsed_ns(run))};
+    work.worked_ns = lesser(times.worked_ns, work.covered_ns);
+    work.blocked_ns = lesser(times.blocked_ns, work.covered_ns - work.worked_ns);
+    work.socket_ns = lesser(times.socket_ns, work.covered_ns - work.worked_ns - work.blocked_ns);
+    work.idle_ns = work.covered_ns - work.worked_ns - work.blocked_ns - work.socket_ns;
     return work;
 }

@@ -67,7 +67,7 @@ uint64_t hp_run_started_ns(const struct hp_run *run, const struct hp_snapshot *s
 
 /*
  * In how much of the run, or of its time range, anything worked: the union over all threads of all processes.
- * `covered_ns` is how much of it was observed, and the sum of the others.
+ * `covered_ns` is how much of it was observed, at most all of it, and the sum of the others.
  */
 struct hp_run_work {
     bool is_known; /* it was observed */

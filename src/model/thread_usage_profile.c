@@ -16,9 +16,13 @@
 #include "sort.h"
 #include "thread_list.h"
 #include "thread_usage.h"
+#include "time_range.h"
+#include "units.h"
+#include "wait_cause.h"
 
 #define REST_NAME "<others>"
-#define LEAST_REST_NS UINT64_C(1000000) /* the least that gets a row */
+#define LEAST_REST_NS UINT64_C(1000000)              /* the least that gets a row */
+#define LEAST_REST_OF_RECORDED_NS UINT64_C(50000000) /* a recording begins shortly before its first sample */
 
 struct gathering {
     struct hp_arena *arena;
@@ -166,6 +170,12 @@ static void add_all_allocs(const struct hp_snapshot *session, uint64_t *bytes, u
         }
 }
 
+/* A process that was recorded from outside ran before: rows have only what its threads did since. */
+static uint64_t past_cpu_ns(const struct hp_header *header)
+{
+    return header->features & HP_FEATURE_RECORDED ? header->cpu_start_ns : 0;
+}
+
 /* The CPU time of the process, without our own observer thread. */
 static uint64_t used_by_process(const struct hp_snapshot *session, uint64_t *ret_kernel_ns)
 {
@@ -173,7 +183,7 @@ static uint64_t used_by_process(const struct hp_snapshot *session, uint64_t *ret
     const struct hp_header *header = &session->header;
     const bool is_watched_inside = hp_snapshot_waits(session, &waits) && waits.watcher == header->pid;
     *ret_kernel_ns = header->cpu_latest_kernel_ns;
-    return hp_less(header->cpu_latest_ns, is_watched_inside ? waits.watcher_ns : 0);
+    return hp_less(header->cpu_latest_ns, past_cpu_ns(header) + (is_watched_inside ? waits.watcher_ns : 0));
 }
 
 /* Adds what no row has, for a process that is over: while it runs, rows and sums are of different times. */
@@ -194,7 +204,9 @@ static bool add_rest(struct gathering *gathering, size_t first)
         freed = hp_less(freed, member->freed_bytes);
     }
     const uint64_t unseen = hp_less(session->header.threads_seen, threads);
-    if (session->is_live || (unseen == 0 && all_ns < LEAST_REST_NS && bytes == 0 && freed == 0))
+    const bool is_recorded = (session->header.features & HP_FEATURE_RECORDED) != 0;
+    const uint64_t least_ns = is_recorded ? LEAST_REST_OF_RECORDED_NS : LEAST_REST_NS;
+    if (session->is_live || (unseen == 0 && all_ns < least_ns && bytes == 0 && freed == 0))
         return true;
     struct hp_thread_usage_member *member = add_member(gathering);
     if (member == NULL || !label(gathering, member, REST_NAME, 0, (uint32_t)unseen))
@@ -306,7 +318,8 @@ static bool make_room(struct gathering *gathering, struct hp_thread_list *lists)
 static uint64_t own_cpu_ns(const struct hp_snapshot *session)
 {
     uint64_t kernel_ns;
-    return hp_less(used_by_process(session, &kernel_ns), session->header.cpu_start_ns);
+    const uint64_t used_ns = used_by_process(session, &kernel_ns);
+    return hp_less(used_ns, session->header.cpu_start_ns - past_cpu_ns(&session->header));
 }
 
 static uint64_t seen_cpu_ns(const struct hp_snapshot *session)
@@ -319,15 +332,89 @@ static uint64_t seen_cpu_ns(const struct hp_snapshot *session)
     return ns;
 }
 
+static double share_of(uint64_t part, uint64_t whole)
+{
+    return whole > 0 && part < whole ? (double)part / (double)whole : whole > 0 ? 1 : 0;
+}
+
 /* Rows are read at other times than the clock of the process, which may be the earlier one. */
 static void add_cpu(struct gathering *gathering)
 {
     const struct hp_run *run = gathering->profile->run;
     for (size_t at = 0; at < run->count; at++) {
-        const uint64_t cpu_ns = own_cpu_ns(run->sessions[at]);
+        const uint64_t whole_ns = own_cpu_ns(run->sessions[at]);
+        const uint64_t cpu_ns = run->range != NULL ? run->range->uses[at].cpu_ns : whole_ns;
         gathering->usage->cpu_ns += cpu_ns;
-        gathering->usage->unseen_cpu_ns += hp_less(cpu_ns, seen_cpu_ns(run->sessions[at]));
+        gathering->usage->unseen_cpu_ns +=
+            hp_reduced(hp_less(whole_ns, seen_cpu_ns(run->sessions[at])), share_of(cpu_ns, whole_ns));
     }
+}
+
+/* ---------------------------------------------------------------------------------------------- a time range */
+
+static const struct hp_time_range_thread *activity_of(const struct hp_time_range_use *use,
+                                                      const struct hp_thread_usage_member *member)
+{
+    for (size_t at = 0; member->label->threads <= 1 && at < use->thread_count; at++)
+        if (use->threads[at].tid == member->label->tid)
+            return &use->threads[at];
+    return NULL;
+}
+
+/* Of a wait for this cause, idle or not. */
+static double share_of_cause(const struct hp_time_range_thread *activity, uint32_t cause)
+{
+    const enum hp_activity part = hp_part_of_cause(cause);
+    return share_of(activity->ns[part] + activity->ns[HP_PART_IDLE],
+                    activity->whole_ns[part] + activity->whole_ns[HP_PART_IDLE]);
+}
+
+/* A thread without a history has its share of what the session did. */
+static void cut_cpu(struct hp_thread_usage_member *member, const struct hp_time_range_thread *activity,
+                    double session_share)
+{
+    const double user =
+        activity != NULL ? share_of(activity->ns[HP_PART_USER], activity->whole_ns[HP_PART_USER]) : session_share;
+    const double kernel = activity != NULL
+                              ? share_of(activity->ns[HP_PART_KERNEL], activity->whole_ns[HP_PART_KERNEL])
+                              : session_share;
+    member->user_ns = hp_reduced(member->user_ns, user);
+    member->kernel_ns = hp_reduced(member->kernel_ns, kernel);
+}
+
+/* The waits of a session are known by cause; what each thread has of them follows from its history. */
+static void cut_waits(const struct hp_run_thread_usage *usage, size_t first, const struct hp_time_range_use *use)
+{
+    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
+        double sum = 0;
+        for (size_t at = first; at < usage->count; at++) {
+            struct hp_thread_usage_member *member = usage->all[at];
+            const struct hp_time_range_thread *activity = activity_of(use, member);
+            if (activity != NULL)
+                member->waited_ns[cause] = hp_reduced(member->waited_ns[cause], share_of_cause(activity, cause));
+            sum += (double)member->waited_ns[cause];
+        }
+        for (size_t at = first; sum > 0 && at < usage->count; at++)
+            usage->all[at]->waited_ns[cause] =
+                hp_units_round((double)usage->all[at]->waited_ns[cause] * ((double)use->waited_ns[cause] / sum));
+    }
+}
+
+/* Of the members of a session, from the first one on. */
+static void cut(const struct gathering *gathering, size_t first)
+{
+    const struct hp_time_range *range = gathering->profile->run->range;
+    const struct hp_time_range_use *use = &range->uses[gathering->session];
+    const double share = share_of(use->cpu_ns, own_cpu_ns(session_of(gathering)));
+    for (size_t at = first; at < gathering->usage->count; at++) {
+        struct hp_thread_usage_member *member = gathering->usage->all[at];
+        const uint64_t length_ns = (range->to_ns - range->from_ns) * (uint64_t)member->label->threads;
+        cut_cpu(member, activity_of(use, member), share);
+        member->voluntary = hp_reduced(member->voluntary, share);
+        member->involuntary = hp_reduced(member->involuntary, share);
+        member->lived_ns = member->lived_ns < length_ns ? member->lived_ns : length_ns;
+    }
+    cut_waits(gathering->usage, first, use);
 }
 
 const struct hp_run_thread_usage *hp_thread_usage_of_run(struct hp_arena *arena, const struct hp_profile *profile)
@@ -340,8 +427,11 @@ const struct hp_run_thread_usage *hp_thread_usage_of_run(struct hp_arena *arena,
         return NULL;
     for (; gathering.session < profile->run->count; gathering.session++) {
         const bool is_watched = hp_snapshot_thread_usage(session_of(&gathering), &sums);
+        const size_t first = usage->count;
         if (!(is_watched ? add_watched(&gathering, &sums) : add_unwatched(&gathering, &lists[gathering.session])))
             return NULL;
+        if (profile->run->range != NULL)
+            cut(&gathering, first);
     }
     add_cpu(&gathering);
     usage->has_allocs = hp_run_has_allocs(profile->run);

@@ -14,6 +14,7 @@
 #include "arith.h"
 #include "cpu_profile.h"
 #include "run.h"
+#include "thread_activity.h"
 #include "units.h"
 
 struct cutting {
@@ -60,6 +61,7 @@ static void add_to_work(struct hp_work_times *work, uint32_t number, uint64_t am
 static void add_series(struct cutting *cutting, uint32_t place, const struct hp_axis_series *series)
 {
     struct hp_time_range_waits *waits = &cutting->range->waits[cutting->axis.session];
+    struct hp_time_range_use *use = &cutting->range->uses[cutting->axis.session];
     const uint64_t amount = hp_run_axis_gain(&cutting->axis, place, cutting->range->from_ns, cutting->range->to_ns);
     switch ((enum hp_axis_kind)series->kind) {
     case HP_AXIS_SITE_CALLS:
@@ -80,6 +82,11 @@ static void add_series(struct cutting *cutting, uint32_t place, const struct hp_
         break;
     case HP_AXIS_WAIT:
         waits->left_out_ns += amount; /* those with a place are subtracted below */
+        if (series->id < HP_WAIT_CAUSES)
+            use->waited_ns[series->id] = amount;
+        break;
+    case HP_AXIS_CPU:
+        use->cpu_ns = amount;
         break;
     case HP_AXIS_WATCHED:
         waits->watched_ns = amount;
@@ -89,6 +96,19 @@ static void add_series(struct cutting *cutting, uint32_t place, const struct hp_
         break;
     default:
         break;
+    }
+}
+
+static void add_activities(const struct cutting *cutting)
+{
+    const struct hp_time_range *range = cutting->range;
+    struct hp_time_range_use *use = &range->uses[cutting->axis.session];
+    struct hp_thread_activity threads[HP_AXIS_THREADS];
+    use->thread_count = hp_thread_activities(&cutting->axis, threads);
+    for (size_t at = 0; at < use->thread_count; at++) {
+        use->threads[at].tid = threads[at].tid;
+        hp_thread_activity_in(&cutting->axis, &threads[at], range->from_ns, range->to_ns, use->threads[at].ns);
+        hp_thread_activity_in(&cutting->axis, &threads[at], 0, UINT64_MAX, use->threads[at].whole_ns);
     }
 }
 
@@ -102,6 +122,7 @@ static void add_axis(struct cutting *cutting)
     for (uint32_t place = 0; place < HP_AXIS_SERIES; place++)
         if (hp_axis_series(&cutting->axis.axis, place, &series) && !hp_axis_is_level(series.kind))
             add_series(cutting, place, &series);
+    add_activities(cutting);
     if (cutting->work.covered_ns > cutting->most_work.covered_ns)
         cutting->most_work = cutting->work;
     for (uint32_t at = 0; at < HP_AXIS_WAITS; at++)
@@ -248,6 +269,11 @@ static void list_sites(const struct cutting *cutting)
     profile->site_count = count;
 }
 
+static uint64_t used_by(const struct hp_snapshot *session)
+{
+    return hp_less(session->header.cpu_latest_ns, session->header.cpu_start_ns);
+}
+
 const char *hp_time_range_cut(struct hp_profile *profile, struct hp_run *run, const struct hp_cpu *cpu,
                               uint64_t from_ns, uint64_t to_ns)
 {
@@ -257,7 +283,8 @@ const char *hp_time_range_cut(struct hp_profile *profile, struct hp_run *run, co
     if (cutting.range == NULL || cutting.bytes == NULL)
         return "not enough memory for a time range of the run";
     cutting.range->waits = hp_arena_take_array(profile->arena, run->count, sizeof *cutting.range->waits);
-    if (cutting.range->waits == NULL)
+    cutting.range->uses = hp_arena_take_array(profile->arena, run->count, sizeof *cutting.range->uses);
+    if (cutting.range->waits == NULL || cutting.range->uses == NULL)
         return "not enough memory for a time range of the run";
     cutting.range->whole_ns = hp_run_elapsed_ns(run);
     cutting.range->from_ns = from_ns;
@@ -270,6 +297,8 @@ const char *hp_time_range_cut(struct hp_profile *profile, struct hp_run *run, co
             add_axis(&cutting);
         else if (is_whole)
             add_session(&cutting, session);
+        if (is_whole)
+            cutting.range->uses[session].cpu_ns = used_by(run->sessions[session]);
         add_threads(&cutting, session, is_whole);
     }
     if (!cutting.has_history)

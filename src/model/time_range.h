@@ -6,7 +6,22 @@
 #define HP_MODEL_TIME_RANGE_H
 
 #include "axis.h"
+#include "layout.h"
 #include "profile.h"
+
+/* What a thread of a session did in it, and in the whole run, by enum hp_activity. */
+struct hp_time_range_thread {
+    uint32_t tid;
+    uint64_t ns[HP_ALL_PARTS], whole_ns[HP_ALL_PARTS];
+};
+
+/* What one session did in it, and as long as it is known. */
+struct hp_time_range_use {
+    uint64_t cpu_ns;
+    uint64_t waited_ns[HP_WAIT_CAUSES];                   /* by all threads */
+    struct hp_time_range_thread threads[HP_AXIS_THREADS]; /* those that were active for longest */
+    size_t thread_count;
+};
 
 /* The waits of one session's threads in it. */
 struct hp_time_range_waits {
@@ -21,6 +36,7 @@ struct hp_time_range {
     uint64_t whole_ns;                 /* length of the whole run */
     size_t unknown;                    /* functions without history */
     struct hp_time_range_waits *waits; /* one per session */
+    struct hp_time_range_use *uses;    /* one per session */
 };
 
 struct hp_cpu;

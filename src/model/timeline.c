@@ -68,8 +68,8 @@ static uint64_t gain_of(const struct hp_timeline *timeline, uint32_t place, uint
  */
 static uint64_t since_last(const struct hp_timeline *timeline, uint32_t kind, uint32_t slot)
 {
-    const bool is_amended =
-        slot > 0 && slot + 1 == timeline->axis.axis.header.used && (is_of_site(kind) || kind == HP_AXIS_WAIT);
+    const bool is_amended = slot > 0 && slot + 1 == timeline->axis.axis.header.used &&
+                            (is_of_site(kind) || kind == HP_AXIS_WAIT || kind == HP_AXIS_THREAD);
     return is_amended ? gain_of(timeline, timeline->axis.moments, slot) : 0;
 }
 

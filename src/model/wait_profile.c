@@ -84,10 +84,10 @@ static const char *program_of(const struct hp_run *run, uint32_t pid)
     return program;
 }
 
-static bool is_sent(int32_t call)
+bool hp_wait_is_for_sender(int32_t call)
 {
     const char *name = hp_system_call_name(call);
-    return name != NULL && (strstr(name, "write") != NULL || hp_text_begins(name, "send"));
+    return name == NULL || (strstr(name, "write") == NULL && !hp_text_begins(name, "send"));
 }
 
 /* False: no memory. */
@@ -102,7 +102,7 @@ static bool add_end(const struct gathering *gathering, uint32_t session, const s
         return false;
     *end = (struct hp_wait_end){.pid = wait->peer,
                                 .is_own = wait->peer == run->sessions[session]->header.pid,
-                                .is_sender = !is_sent(wait->call),
+                                .is_sender = hp_wait_is_for_sender(wait->call),
                                 .program = program_of(run, wait->peer)};
     sums->end = end;
     return true;
@@ -474,7 +474,7 @@ const char *hp_wait_unwatched_reason(const struct hp_snapshot *session)
 
 uint64_t hp_wait_idle_ns(const struct hp_wait_sums *wait)
 {
-    switch (hp_wait_idleness(wait->cause)) {
+    switch (hp_wait_idleness_with(wait->cause, wait->end != NULL && !wait->end->is_own)) {
     case HP_IDLE_ALWAYS:
         return wait->ns;
     case HP_IDLE_BESIDE_WORK:

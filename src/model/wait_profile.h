@@ -80,10 +80,13 @@ const char *hp_wait_unwatched_reason(const struct hp_snapshot *session);
 /* The site of the node in a wait of a session; NULL for roots, and for threads without a node. */
 const struct hp_site_sums *hp_wait_site(const struct hp_profile *profile, uint32_t session, uint32_t node);
 
+/* Whether a wait in that system call is for the other end to send: else for it to receive. */
+bool hp_wait_is_for_sender(int32_t call);
+
 /* "from xz", "to md5sum", "with redis-server", "within the process": the other end, if it is known. */
 void hp_wait_put_end(struct hp_text *text, const struct hp_wait_sums *wait);
 
-/* The idle part of it, by hp_wait_idleness. */
+/* The idle part of it, by hp_wait_idleness_with. */
 uint64_t hp_wait_idle_ns(const struct hp_wait_sums *wait);
 
 /* The waits of one site. */

@@ -20,6 +20,7 @@
 #include "layout.h"
 #include "proc_sampler.h"
 #include "process.h"
+#include "wait_cause.h"
 
 /* --------------------------------------------------------------------------------------------------- site times */
 
@@ -339,7 +340,7 @@ static void site_times_free(struct hp_site_times *times)
 
 /* ---------------------------------------------------------------------------------------------------- axis feed */
 
-#define BUSY_PERMILLE 20u /* a thread gets a series if it uses this much of a sample's time */
+#define BUSY_PERMILLE 20u /* a thread gets series if it is active for this much of a sample's time */
 #define SHARE_OF_SITES 100u
 
 /* ------------------------------------------------------------------------------------------------ file */
@@ -431,7 +432,7 @@ static void put_new_sites(struct hp_axis_feed *feed, const struct hp_site_times 
     put_site(feed, times, site);
 }
 
-static void put_sites(struct hp_axis_feed *feed)
+static void put_sites(struct hp_axis_feed *feed, uint64_t now)
 {
     struct hp_site_times times;
     if (site_times_read(&times, feed->session)) {
@@ -439,6 +440,7 @@ static void put_sites(struct hp_axis_feed *feed)
             if (hp_axis_has(&feed->writer, HP_AXIS_SITE_TICKS, site))
                 put_site(feed, &times, site);
         put_new_sites(feed, &times);
+        hp_heat_feed_look(&feed->heat, feed->path, feed->session, &feed->writer, feed->is_full, now);
     }
     site_times_free(&times);
 }
@@ -448,7 +450,7 @@ static void put_sites_if_due(struct hp_axis_feed *feed, uint64_t now)
     if (now < feed->sites_ns)
         return;
     const uint64_t before = hp_clock_thread_ns();
-    put_sites(feed);
+    put_sites(feed, now);
     feed->sites_ns = now + SHARE_OF_SITES * (hp_clock_thread_ns() - before);
 }
 
@@ -469,15 +471,135 @@ static void put_process(struct hp_axis_feed *feed, const struct hp_thread_usage_
         hp_axis_put(&feed->writer, HP_AXIS_ALLOCATED, 0, "", live_bytes);
 }
 
+/* ------------------------------------------------------------------------------------------- threads */
+
+/* What the single thread of a row did so far. */
+static struct hp_axis_thread thread_of(const struct hp_thread_usage_watch *usage, uint32_t at)
+{
+    const struct hp_thread_usage_row *row = &usage->rows[at];
+    struct hp_axis_thread thread = {.tid = row->tid};
+    uint64_t idle[HP_PARTS], *ns = thread.ns;
+    memcpy(idle, usage->beside_ns[at], sizeof idle);
+    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
+        const enum hp_activity part = hp_part_of_cause(cause);
+        ns[part] += row->waited_ns[cause];
+        idle[part] += hp_wait_idleness(cause) == HP_IDLE_ALWAYS ? row->waited_ns[cause] : 0;
+    }
+    ns[HP_PART_USER] = row->user_ns;
+    ns[HP_PART_KERNEL] = row->kernel_ns;
+    for (uint32_t part = 0; part < HP_PARTS; part++) {
+        const uint64_t no_more = idle[part] < ns[part] ? idle[part] : ns[part];
+        ns[part] -= no_more;
+        ns[HP_PART_IDLE] += no_more;
+        thread.active_ns += ns[part];
+    }
+    return thread;
+}
+
+/*
+ * At its end it may turn out that some of its CPU time was in the kernel, or was not. Counters cannot fall: what
+ * was told stays, and the rest is right.
+ */
+static void keep_told(struct hp_axis_thread *thread, const struct hp_axis_thread *before)
+{
+    uint64_t *user = &thread->ns[HP_PART_USER], *kernel = &thread->ns[HP_PART_KERNEL];
+    const uint64_t all = *user + *kernel;
+    if (*user < before->ns[HP_PART_USER])
+        *user = before->ns[HP_PART_USER];
+    else if (*kernel < before->ns[HP_PART_KERNEL])
+        *user = hp_less(all, before->ns[HP_PART_KERNEL]);
+    *kernel = hp_less(all, *user);
+}
+
+static struct hp_axis_thread *find_tracked(struct hp_axis_feed *feed, uint32_t tid)
+{
+    for (uint32_t at = 0; at < feed->tracked_count; at++)
+        if (feed->tracked[at].tid == tid)
+            return &feed->tracked[at];
+    return NULL;
+}
+
+/* The id of a series of HP_AXIS_THREAD_CAUSE. */
+static uint32_t cause_id(uint32_t tid, unsigned part) { return tid * HP_ALL_PARTS + part; }
+
+static void drop_thread(struct hp_axis_feed *feed, uint32_t tid)
+{
+    hp_axis_drop(&feed->writer, HP_AXIS_THREAD, tid);
+    for (unsigned part = 0; part < HP_ALL_PARTS; part++)
+        hp_axis_drop(&feed->writer, HP_AXIS_THREAD_CAUSE, cause_id(tid, part));
+}
+
+/* A thread replaces the least active one if it was active for twice as long. NULL: no place. */
+static struct hp_axis_thread *find_place(struct hp_axis_feed *feed, const struct hp_axis_thread *thread)
+{
+    struct hp_axis_thread *place = &feed->tracked[0];
+    if (feed->tracked_count < HP_AXIS_THREADS)
+        return &feed->tracked[feed->tracked_count++];
+    for (uint32_t at = 1; at < HP_AXIS_THREADS; at++)
+        place = feed->tracked[at].active_ns < place->active_ns ? &feed->tracked[at] : place;
+    if (thread->active_ns / 2 <= place->active_ns)
+        return NULL;
+    drop_thread(feed, place->tid);
+    return place;
+}
+
+static void put_thread(struct hp_axis_feed *feed, const char *name, const struct hp_axis_thread *before,
+                       const struct hp_axis_thread *thread)
+{
+    hp_axis_put_since(&feed->writer, HP_AXIS_THREAD, thread->tid, name,
+                      before->ns[HP_PART_USER] + before->ns[HP_PART_KERNEL],
+                      thread->ns[HP_PART_USER] + thread->ns[HP_PART_KERNEL]);
+    for (unsigned part = 0; part < HP_ALL_PARTS; part++)
+        if (thread->ns[part] > 0)
+            hp_axis_put_since(&feed->writer, HP_AXIS_THREAD_CAUSE, cause_id(thread->tid, part), "",
+                              before->ns[part], thread->ns[part]);
+}
+
+/* A row whose thread was not there at the last sample has a new thread, which had done nothing by then. */
+static struct hp_axis_thread before_of(const struct hp_axis_feed *feed, const struct hp_thread_usage_watch *usage,
+                                       uint32_t at)
+{
+    const struct hp_axis_thread none = {.tid = usage->rows[at].tid};
+    return feed->rows[at].tid == none.tid ? feed->rows[at] : none;
+}
+
+/* Threads get series when they are active for a part of a sample's time. */
 static void put_threads(struct hp_axis_feed *feed, const struct hp_thread_usage_watch *usage)
 {
     for (uint32_t at = 0; at < usage->sums.used; at++) {
         const struct hp_thread_usage_row *row = &usage->rows[at];
-        if (row->threads == 1 &&
-            (row->now_permille >= BUSY_PERMILLE || hp_axis_has(&feed->writer, HP_AXIS_THREAD, row->tid)))
-            hp_axis_put(&feed->writer, HP_AXIS_THREAD, row->tid, row->name, row->user_ns + row->kernel_ns);
+        if (row->threads != 1)
+            continue;
+        const struct hp_axis_thread before = before_of(feed, usage, at);
+        struct hp_axis_thread thread = thread_of(usage, at);
+        keep_told(&thread, &before);
+        struct hp_axis_thread *place = find_tracked(feed, row->tid);
+        feed->rows[at] = thread;
+        if (place == NULL &&
+            hp_less(thread.active_ns, before.active_ns) >= HP_THREAD_USAGE_PERIOD_NS / 1000 * BUSY_PERMILLE)
+            place = find_place(feed, &thread);
+        if (place == NULL)
+            continue;
+        *place = thread;
+        put_thread(feed, row->name, &before, &thread);
     }
 }
+
+/* What tracked threads did until the end. */
+static void put_thread_ends(struct hp_axis_feed *feed, const struct hp_thread_usage_watch *usage)
+{
+    for (uint32_t at = 0; at < usage->sums.used; at++) {
+        const struct hp_thread_usage_row *row = &usage->rows[at];
+        if (row->threads != 1 || find_tracked(feed, row->tid) == NULL)
+            continue;
+        const struct hp_axis_thread before = before_of(feed, usage, at);
+        struct hp_axis_thread thread = thread_of(usage, at);
+        keep_told(&thread, &before);
+        put_thread(feed, row->name, &before, &thread);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------- waits */
 
 static void put_waits(struct hp_axis_feed *feed, const struct hp_proc_sampler *sampler)
 {
@@ -534,11 +656,13 @@ void hp_axis_feed_look(struct hp_axis_feed *feed, const struct hp_proc_sampler *
 /* Writes what came after the last sample. */
 static void put_end(struct hp_axis_feed *feed, const struct hp_proc_sampler *sampler)
 {
+    put_thread_ends(feed, &sampler->usage);
     put_waits(feed, sampler);
     put_places(feed, sampler);
     put_work(feed, sampler);
-    put_sites(feed);
-    hp_axis_amend(&feed->writer, hp_clock_monotonic_ns());
+    const uint64_t now = hp_clock_monotonic_ns();
+    put_sites(feed, now);
+    hp_axis_amend(&feed->writer, now);
 }
 
 void hp_axis_feed_end(struct hp_axis_feed *feed, const struct hp_proc_sampler *sampler)
@@ -547,6 +671,7 @@ void hp_axis_feed_end(struct hp_axis_feed *feed, const struct hp_proc_sampler *s
         put_end(feed, sampler);
     if (feed->is_open)
         close(feed->writer.fd);
+    hp_heat_feed_end(&feed->heat);
     feed->is_open = false;
     feed->path[0] = '\0';
 }

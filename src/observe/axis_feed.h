@@ -6,8 +6,17 @@
 #define HP_OBSERVE_AXIS_FEED_H
 
 #include "axis_writer.h"
+#include "heat_feed.h"
+#include "thread_usage.h"
 
 struct hp_proc_sampler;
+
+/* What a thread did by the last sample. */
+struct hp_axis_thread {
+    uint32_t tid; /* 0: none */
+    uint64_t ns[HP_ALL_PARTS];
+    uint64_t active_ns; /* that it ran, or waited for anything but new work */
+};
 
 /* One session. Zero it first; the caller sets the fields marked so. */
 struct hp_axis_feed {
@@ -17,7 +26,11 @@ struct hp_axis_feed {
     uint64_t fed_ns;   /* time of the last sample written */
     uint64_t sites_ns; /* when sites are read again */
     bool is_full;      /* more sites than places: what a new site had before is not known */
+    struct hp_axis_thread tracked[HP_AXIS_THREADS]; /* those with series */
+    uint32_t tracked_count;
+    struct hp_axis_thread rows[HP_THREAD_USAGE_ROWS]; /* single threads, by rows of the usage */
     struct hp_axis_writer writer;
+    struct hp_heat_feed *heat;
 };
 
 /*

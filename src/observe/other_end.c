@@ -4,18 +4,10 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#if __has_include(<linux/unix_diag.h>)
-#include <linux/netlink.h>
-#include <linux/sock_diag.h>
-#include <linux/unix_diag.h>
-#define HAS_DIAG 1
-#endif
-
+#include "descriptor_links.h"
 #include "files.h"
 #include "process.h"
 #include "text.h"
@@ -24,83 +16,16 @@
 #define LINK_BYTES 128u
 #define MOST_SEARCHED 64u /* processes */
 
-/* ------------------------------------------------------------------------------------------------ unix sockets */
-
-#ifdef HAS_DIAG
-
-struct question {
-    struct nlmsghdr header;
-    struct unix_diag_req body;
-};
-
-/* The peer in the kernel's answer; 0: it has none. */
-static uint64_t peer_in(const char *answer, size_t length)
-{
-    struct nlmsghdr header;
-    struct nlattr item;
-    uint32_t inode;
-    if (length < NLMSG_SPACE(sizeof(struct unix_diag_msg)))
-        return 0;
-    memcpy(&header, answer, sizeof header);
-    if (header.nlmsg_type != SOCK_DIAG_BY_FAMILY || header.nlmsg_len > length)
-        return 0;
-    for (size_t at = NLMSG_SPACE(sizeof(struct unix_diag_msg)); at + sizeof item + sizeof inode <= header.nlmsg_len;
-         at += (item.nla_len + 3u) & ~3u) {
-        memcpy(&item, answer + at, sizeof item);
-        if (item.nla_len < sizeof item)
-            return 0;
-        memcpy(&inode, answer + at + sizeof item, sizeof inode);
-        if (item.nla_type == UNIX_DIAG_PEER)
-            return inode;
-    }
-    return 0;
-}
-
-/* Asks as ss(8) does, without privileges. The answer is there when the question has been sent. */
-static uint64_t unix_peer(uint64_t inode)
-{
-    const struct question question = {
-        .header = {.nlmsg_len = sizeof question, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
-        .body = {.sdiag_family = AF_UNIX,
-                 .udiag_states = UINT32_MAX,
-                 .udiag_ino = (uint32_t)inode,
-                 .udiag_show = UDIAG_SHOW_PEER,
-                 .udiag_cookie = {UINT32_MAX, UINT32_MAX}}};
-    char answer[512];
-    const int kernel = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-    if (kernel < 0)
-        return 0;
-    const bool is_asked = send(kernel, &question, sizeof question, 0) == (ssize_t)sizeof question;
-    const ssize_t length = is_asked ? recv(kernel, answer, sizeof answer, MSG_DONTWAIT) : -1;
-    close(kernel);
-    return length > 0 ? peer_in(answer, (size_t)length) : 0;
-}
-
-#else
-
-static uint64_t unix_peer(uint64_t inode)
-{
-    (void)inode;
-    return 0;
-}
-
-#endif
-
 /* ------------------------------------------------------------------------------------------------- descriptors */
 
 /* False: it is closed. `ret_mode` has S_IRUSR and S_IWUSR as it was opened. */
-static bool read_end(uint32_t pid, const char *descriptor, char target[LINK_BYTES], mode_t *ret_mode)
+static bool read_end(uint32_t pid, uint32_t descriptor, char target[LINK_BYTES], mode_t *ret_mode)
 {
-    char name[32], path[HP_TASK_PATH];
-    struct hp_text text;
+    char path[HP_TASK_PATH];
     struct stat status;
-    hp_text_init(&text, name, sizeof name);
-    hp_text_format(&text, "fd/%s", descriptor);
-    hp_task_path(path, pid, 0, hp_text_end(&text));
-    const ssize_t length = readlink(path, target, LINK_BYTES - 1);
-    if (length <= 0 || lstat(path, &status) != 0)
+    if (hp_descriptor_link(pid, descriptor, target, LINK_BYTES) == 0 ||
+        lstat(hp_descriptor_path(path, pid, descriptor), &status) != 0)
         return false;
-    target[length] = '\0';
     *ret_mode = status.st_mode & (S_IRUSR | S_IWUSR);
     return true;
 }
@@ -117,7 +42,8 @@ static void visit(const char *name, void *context)
     struct search *search = context;
     char target[LINK_BYTES];
     mode_t mode;
-    if (search->is_found || name[0] == '.' || !read_end(search->pid, name, target, &mode))
+    if (search->is_found || name[0] == '.' ||
+        !read_end(search->pid, (uint32_t)hp_task_number(&name), target, &mode))
         return;
     search->is_found = strcmp(target, search->target) == 0 && (search->mode == 0 || (mode & search->mode) != 0);
 }
@@ -146,19 +72,18 @@ static uint32_t search_all(const struct hp_other_ends *ends, uint32_t pid, const
 static uint64_t peer_of(uint32_t pid, uint64_t inode, const char *name)
 {
     if (hp_text_begins(name, "unix"))
-        return unix_peer(inode);
+        return hp_unix_socket_peer(inode);
     return hp_text_begins(name, "tcp 127.") || hp_text_begins(name, "tcp [::1]") ? hp_socket_peer(pid, inode) : 0;
 }
 
 /* The other end of a pipe is opened the other way. False: it has none that could be found. */
 static bool describe(uint32_t pid, const char *name, char target[LINK_BYTES], mode_t *mode)
 {
-    const char *number = target + sizeof "socket:[" - 1;
-    if (!hp_text_begins(target, "socket:[")) {
+    const uint64_t inode = hp_descriptor_socket(target);
+    if (inode == 0) {
         *mode = *mode == S_IRUSR ? S_IWUSR : *mode == S_IWUSR ? S_IRUSR : 0;
         return hp_text_begins(target, "pipe:[") || target[0] == '/';
     }
-    const uint64_t inode = hp_task_number(&number);
     const uint64_t peer = peer_of(pid, inode, name);
     struct hp_text text;
     hp_text_init(&text, target, LINK_BYTES);
@@ -192,12 +117,9 @@ static bool is_one(const struct hp_other_ends *ends, uint32_t pid)
 
 uint32_t hp_other_end(struct hp_other_ends *ends, uint32_t pid, uint32_t descriptor, const char *name)
 {
-    char number[16], target[LINK_BYTES];
-    struct hp_text text;
+    char target[LINK_BYTES];
     mode_t mode;
-    hp_text_init(&text, number, sizeof number);
-    hp_text_u64(&text, descriptor);
-    if (!read_end(pid, hp_text_end(&text), target, &mode))
+    if (!read_end(pid, descriptor, target, &mode))
         return 0;
     const uint64_t key = (hp_text_hash(target, strlen(target)) ^ ((uint64_t)mode << 32) ^ pid) | 1;
     struct hp_known_end *known = place_of(ends, key);

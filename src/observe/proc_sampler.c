@@ -16,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arith.h"
+#include "axis.h"
 #include "clock.h"
 #include "files.h"
 #include "process.h"
@@ -329,15 +331,28 @@ static int64_t waited(const struct hp_watched *thread)
            (int64_t)(thread->ready - thread->ready_before);
 }
 
+/* Of the entry of a thread. The thread that holds a lock is in the same process. */
+static enum hp_idleness idleness_of(const struct hp_proc_sampler *sampler, const struct hp_watched *thread)
+{
+    const struct hp_wait *entry = &sampler->entries[thread->entry];
+    return hp_wait_idleness_with(entry->cause, entry->peer != 0 && entry->peer != sampler->target.pid);
+}
+
 static bool has_idleness(const struct hp_proc_sampler *sampler, const struct hp_watched *thread,
                          enum hp_idleness idleness)
 {
-    return thread->entry >= 0 && hp_wait_idleness(sampler->entries[thread->entry].cause) == idleness;
+    return thread->entry >= 0 && idleness_of(sampler, thread) == idleness;
 }
 
-/* For the listener, which is told when the wait is over. */
+/*
+ * For the listener. A thread that is found waiting has waited until then; what comes later follows that, and what
+ * is taken back was at the end.
+ */
 static void credit_listener(const struct hp_proc_sampler *sampler, struct hp_watched *thread, int64_t ns)
 {
+    if (thread->wait_ns == 0 && ns > 0)
+        thread->told_until_ns = thread->wait_until_ns = hp_less(thread->looked_ns, (uint64_t)ns);
+    thread->wait_until_ns += (uint64_t)ns;
     thread->wait_ns += ns;
     if (has_idleness(sampler, thread, HP_IDLE_ALWAYS))
         thread->wait_idle_ns += ns;
@@ -345,14 +360,46 @@ static void credit_listener(const struct hp_proc_sampler *sampler, struct hp_wat
 
 static uint64_t at_least_none(int64_t ns) { return ns > 0 ? (uint64_t)ns : 0; }
 
+/* What it was not told of yet. */
+static void tell_listener(const struct hp_proc_sampler *sampler, struct hp_watched *thread)
+{
+    const struct hp_wait_listener *listener = sampler->target.listener;
+    const uint64_t ns = at_least_none(thread->wait_ns), idle_ns = at_least_none(thread->wait_idle_ns);
+    const uint64_t idle_part_ns = idle_ns < ns ? idle_ns : ns;
+    const uint64_t from_ns =
+        thread->told_until_ns < thread->wait_until_ns ? thread->told_until_ns : thread->wait_until_ns;
+    const struct hp_wait_stretch stretch = {from_ns, thread->wait_until_ns, (int64_t)(ns - thread->told_ns),
+                                            (int64_t)(idle_part_ns - thread->told_idle_ns)};
+    if (stretch.ns != 0 || stretch.idle_ns != 0)
+        listener->add(listener->context, thread->wait, &stretch);
+    thread->told_ns = ns;
+    thread->told_idle_ns = idle_part_ns;
+    thread->told_until_ns = thread->wait_until_ns;
+}
+
 static void end_listening(const struct hp_proc_sampler *sampler, struct hp_watched *thread)
 {
     const struct hp_wait_listener *listener = sampler->target.listener;
-    if (thread->wait != 0)
-        listener->end(listener->context, thread->wait, at_least_none(thread->wait_ns),
-                      at_least_none(thread->wait_idle_ns));
+    if (thread->wait != 0) {
+        tell_listener(sampler, thread);
+        listener->end(listener->context, thread->wait);
+    }
     thread->wait = 0;
     thread->wait_ns = thread->wait_idle_ns = 0;
+    thread->told_ns = thread->told_idle_ns = 0;
+}
+
+#define TOLD_EVERY_NS HP_AXIS_FIRST_SLOT_NS
+
+/* The listener should not have to wait for the end of a long wait. */
+static void tell_of_long_waits(struct hp_proc_sampler *sampler)
+{
+    for (uint32_t at = 0; at < sampler->thread_count; at++) {
+        struct hp_watched *thread = &sampler->threads[at];
+        if (thread->wait != 0 && thread->is_waiting &&
+            thread->wait_until_ns >= thread->told_until_ns + TOLD_EVERY_NS)
+            tell_listener(sampler, thread);
+    }
 }
 
 /* All that is not credited yet, or half of it. */
@@ -406,7 +453,7 @@ static bool is_idle(const struct hp_proc_sampler *sampler, const struct hp_watch
 {
     if (!thread->is_waiting || thread->entry < 0)
         return false;
-    const enum hp_idleness idleness = hp_wait_idleness(sampler->entries[thread->entry].cause);
+    const enum hp_idleness idleness = idleness_of(sampler, thread);
     return idleness == HP_IDLE_ALWAYS || (idleness == HP_IDLE_BESIDE_WORK && thread->is_beside);
 }
 
@@ -420,8 +467,10 @@ static void credit_ready(struct hp_proc_sampler *sampler, struct hp_watched *thr
     const int64_t ns = (int64_t)(ready - thread->settled_ready);
     const int32_t at = wait_entry_for(sampler, thread, &finding, (struct hp_wait_place){0, 0});
     wait_credit(sampler, thread, at, ns, probes);
-    if (is_idle(sampler, thread))
+    if (is_idle(sampler, thread)) {
         credit_beside(sampler, at, ns);
+        hp_thread_usage_beside(&thread->usage, HP_PART_QUEUE, (uint64_t)ns);
+    }
     thread->settled_ready = ready;
 }
 
@@ -493,6 +542,7 @@ static void look_at_waiting(struct hp_proc_sampler *sampler, struct hp_watched *
     if (listener != NULL)
         thread->wait = listener->keep(listener->context);
     thread->other = finding.thread;
+    thread->lock = finding.lock;
     thread->entry = wait_entry_for(sampler, thread, &finding, wait_place_of(sampler, finding.thread));
     if (thread->entry >= 0 && finding.peer != 0)
         sampler->entries[thread->entry].peer = finding.peer;
@@ -526,6 +576,7 @@ static void follow(struct hp_proc_sampler *sampler, struct hp_watched *thread)
         if (is_same)
             finding = found;
         thread->other = is_same ? found.thread : 0;
+        thread->lock = is_same ? found.lock : 0;
     } else if (thread->other == 0) {
         return;
     }
@@ -562,7 +613,10 @@ static uint64_t began_ns(uint64_t start, uint64_t now)
     return age < now ? now - age : now;
 }
 
-/* A thread that was not there at the last sample is observed from its start, any other from now on. */
+/*
+ * A thread that was not there at the last sample is observed from its start, any other from `now` on: before its
+ * account was read, so that it does not run for longer than it is observed, however late we go on after reading.
+ */
 static void begin_thread(const struct hp_proc_sampler *sampler, struct hp_watched *thread, uint64_t start,
                          const struct hp_account *account, uint64_t now)
 {
@@ -601,21 +655,36 @@ static void note_working(struct hp_proc_sampler *sampler, const struct hp_watche
     hp_work_join(&sampler->found, &found);
 }
 
+/*
+ * The kernel counts the time in the run queue when it ends, so that of the first look may have begun before it. The
+ * thread cannot have run and been ready for longer than it has been observed.
+ */
+static void leave_out_past(struct hp_watched *thread)
+{
+    const uint64_t ready = thread->ready - thread->ready_before, busy = thread->ran - thread->ran_before + ready;
+    const uint64_t past = hp_less(busy, thread->looked_ns - thread->since_ns);
+    if (!thread->may_be_queued || ready == 0)
+        return;
+    thread->ready_before += past < ready ? past : ready;
+    thread->may_be_queued = false;
+}
+
 /* False: it is gone. */
 static bool look_at(struct hp_proc_sampler *sampler, struct hp_watched *thread)
 {
     struct hp_account account;
     uint64_t start = 0;
+    const bool is_new = thread->since_ns == 0;
+    const uint64_t before = is_new ? hp_clock_monotonic_ns() : 0;
     if (!account_read(sampler, thread, &account))
         return false;
     const uint64_t now = hp_clock_monotonic_ns();
-    const bool is_new = thread->since_ns == 0;
     const bool is_still = thread->is_waiting && account.slices == thread->slices && account.ran == thread->ran;
     const char state = is_still ? 'S' : hp_task_state(sampler->target.pid, thread->tid, &start);
     if (state == 'X' || state == 'Z')
         return false;
     if (is_new)
-        begin_thread(sampler, thread, start, &account, now);
+        begin_thread(sampler, thread, start, &account, before);
     const uint64_t slices_before = thread->slices, passed = now - thread->looked_ns;
     const bool is_busy = state == 'R' || 2 * (account.ran - thread->ran) > passed;
     sampler->sums.probes++;
@@ -628,6 +697,8 @@ static bool look_at(struct hp_proc_sampler *sampler, struct hp_watched *thread)
     thread->ran = account.ran;
     thread->ready = account.ready;
     thread->slices = account.slices;
+    thread->may_be_queued |= is_new && state == 'R';
+    leave_out_past(thread);
     if (is_still) {
         find_late(sampler, thread);
         follow(sampler, thread);
@@ -714,14 +785,14 @@ static bool waits_for_outsiders(const struct hp_proc_sampler *sampler, const str
 {
     if (!thread->is_waiting || thread->entry < 0)
         return false;
-    switch (sampler->entries[thread->entry].cause) {
-    case HP_WAIT_DISK:
-    case HP_WAIT_SOCKET:
-    case HP_WAIT_FAULT:
-        return true;
-    default:
-        return false;
-    }
+    const uint32_t cause = sampler->entries[thread->entry].cause;
+    return cause == HP_WAIT_DISK || cause == HP_WAIT_FAULT ||
+           (cause == HP_WAIT_SOCKET && idleness_of(sampler, thread) == HP_IDLE_NEVER);
+}
+
+static bool waits_at_socket(const struct hp_proc_sampler *sampler, const struct hp_watched *thread)
+{
+    return thread->is_waiting && thread->entry >= 0 && sampler->entries[thread->entry].cause == HP_WAIT_SOCKET;
 }
 
 /* A child that has just been created is known from its parent first. */
@@ -737,11 +808,9 @@ static void note_blocked(struct hp_proc_sampler *sampler, const struct hp_watche
 {
     if (waits_for_busy_child(sampler, thread))
         sampler->found.is_working = sampler->found.is_queued = true;
-    if (!waits_for_outsiders(sampler, thread))
-        return;
-    if (sampler->entries[thread->entry].cause == HP_WAIT_SOCKET)
+    if (waits_at_socket(sampler, thread))
         sampler->found.is_at_socket = true;
-    else
+    else if (waits_for_outsiders(sampler, thread))
         sampler->found.is_blocked = true;
 }
 
@@ -757,24 +826,59 @@ static void note_holder_name(struct hp_proc_sampler *sampler, struct hp_wait *en
     memcpy(entry->holder, name, length < sizeof entry->holder ? length : sizeof entry->holder - 1);
 }
 
+/* The holder was looked at earlier, or later: it may have got the lock since. */
+static bool waits_with_lock(const struct hp_watched *thread, const struct hp_watched *holder)
+{
+    return holder->is_waiting && holder->entry >= 0 && holder->lock != thread->lock;
+}
+
+/* Of any wait for a lock; `holder` may be NULL. */
+static void tell_holder(const struct hp_proc_sampler *sampler, const struct hp_watched *thread,
+                        const struct hp_watched *holder)
+{
+    const struct hp_wait_listener *listener = sampler->target.listener;
+    if (listener == NULL || listener->held == NULL || thread->wait == 0)
+        return;
+    struct hp_wait_held held = {.pid = sampler->target.pid,
+                                .tid = thread->tid,
+                                .slices = thread->slices,
+                                .lock = thread->lock,
+                                .wait = thread->wait,
+                                .ns = at_least_none(thread->of_this_look)};
+    const bool waits = holder != NULL && waits_with_lock(thread, holder);
+    if (holder != NULL && (!waits || holder->wait != 0)) {
+        held.holder = holder->tid;
+        held.holder_wait = waits ? holder->wait : 0;
+        held.holder_slices = holder->slices;
+    }
+    listener->held(listener->context, &held);
+}
+
 /* What the thread does that was read from the lock at this look, as that was found at the same look. */
 static void note_holder(struct hp_proc_sampler *sampler, const struct hp_watched *thread)
 {
-    if (!thread->is_waiting || thread->entry < 0 || thread->other == 0 ||
-        sampler->entries[thread->entry].cause != HP_WAIT_LOCK)
+    if (!thread->is_waiting || thread->entry < 0 || sampler->entries[thread->entry].cause != HP_WAIT_LOCK)
         return;
-    const struct hp_watched *holder = thread_of(sampler, thread->other);
+    const struct hp_watched *holder = thread->other != 0 ? thread_of(sampler, thread->other) : NULL;
     struct hp_wait *entry = &sampler->entries[thread->entry];
+    tell_holder(sampler, thread, holder);
     if (holder == NULL)
         return;
     note_holder_name(sampler, entry, holder->tid);
-    if (holder->is_waiting && holder->entry >= 0) {
+    if (waits_with_lock(thread, holder)) {
         entry->held_waiting++;
         entry->held_cause = sampler->entries[holder->entry].cause;
     } else {
         entry->held_working++;
     }
     sampler->is_changed[thread->entry] = true;
+}
+
+static void note_idle_beside(const struct hp_proc_sampler *sampler, struct hp_watched *thread)
+{
+    thread->wait_idle_ns += thread->of_this_look;
+    hp_thread_usage_beside(&thread->usage, hp_part_of_cause(sampler->entries[thread->entry].cause),
+                           at_least_none(thread->of_this_look));
 }
 
 /* After all threads were looked at: marks those that waited while another thread worked. */
@@ -796,7 +900,7 @@ static void note_work(struct hp_proc_sampler *sampler)
         if (thread->is_waiting && thread->is_beside && thread->of_this_look > 0)
             credit_beside(sampler, thread->entry, thread->of_this_look);
         if (thread->is_waiting && thread->is_beside && has_idleness(sampler, thread, HP_IDLE_BESIDE_WORK))
-            thread->wait_idle_ns += thread->of_this_look;
+            note_idle_beside(sampler, thread);
     }
 }
 
@@ -879,6 +983,7 @@ bool hp_proc_sample(struct hp_proc_sampler *sampler)
         sampler->sums.unwatched = sampler->left_alone;
     drop_gone(sampler);
     note_work(sampler);
+    tell_of_long_waits(sampler);
     note_period(sampler, now);
     sampler->round_ns = now;
     hp_work_add(&sampler->work, &sampler->found, now);
@@ -930,6 +1035,7 @@ bool hp_proc_sampler_begin(struct hp_proc_sampler *sampler, const struct hp_proc
     sampler->sums.period_us = HP_WATCH_PERIOD_US;
     sampler->usage.pid = target->pid;
     sampler->usage.has_past = header.exec_count > 0 || (header.features & HP_FEATURE_RECORDED) != 0;
+    sampler->usage.is_joined = (header.features & HP_FEATURE_RECORDED) != 0;
     sampler->usage.read = target->read;
     sampler->usage.write = target->write;
     sampler->usage.context = target->context;

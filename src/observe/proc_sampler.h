@@ -35,6 +35,23 @@
 #define HP_WATCH_LONGEST_PERIOD_US 200000u
 #define HP_WATCH_HEAD_START_NS 5000000u /* CPU time that samples may take before the limit on their share applies */
 
+/* A thread that waits for a lock, and the thread that was read from the lock as its owner. */
+struct hp_wait_held {
+    uint32_t pid, tid;    /* the waiting thread */
+    uint64_t slices;      /* how often that has begun to run */
+    uint64_t lock;        /* address */
+    uint32_t wait;        /* the listener's number of the wait */
+    uint64_t ns;          /* waited since the last look */
+    uint32_t holder;      /* thread of the same process; 0: unknown */
+    uint32_t holder_wait; /* the number of its own wait; 0: it runs, or is ready to */
+    uint64_t holder_slices;
+};
+
+struct hp_wait_stretch {
+    uint64_t from_ns, to_ns; /* by CLOCK_MONOTONIC */
+    int64_t ns, idle_ns;
+};
+
 /*
  * A listener for the places where threads wait, in a zone or not. What it takes of a thread is valid only if the
  * thread has not run meanwhile: so it is taken first, then kept or dropped.
@@ -43,8 +60,14 @@ struct hp_wait_listener {
     /* `zone`: the site of the innermost zone, plus 1; 0: none is open. */
     void (*take)(void *context, uint32_t pid, uint32_t tid, uint32_t zone, const struct hp_wait_found *found);
     uint32_t (*keep)(void *context); /* keeps what was taken last; returns a number for it; 0: not possible */
-    /* The wait with that number is over, and the number is free; its duration, and how much of that was idle. */
-    void (*end)(void *context, uint32_t wait, uint64_t ns, uint64_t idle_ns);
+    /* After each look; NULL: of no interest. */
+    void (*held)(void *context, const struct hp_wait_held *held);
+    /*
+     * That wait went on between two moments: for how long, and how much of that was idle. A long one is told of
+     * while it goes on. Negative: it was told of too much.
+     */
+    void (*add)(void *context, uint32_t wait, const struct hp_wait_stretch *stretch);
+    void (*end)(void *context, uint32_t wait); /* it is over, and its number is free */
     void *context;
 };
 
@@ -76,6 +99,7 @@ struct hp_watched {
     uint64_t since_ns;     /* observed since ... */
     uint64_t ran_before;   /* ... and its times running and ready to run by then */
     uint64_t ready_before;
+    bool may_be_queued; /* since before it was first observed */
     uint64_t looked_ns;
     uint64_t ran;
     uint64_t ready;
@@ -86,8 +110,11 @@ struct hp_watched {
     int32_t entry;        /* where it was last found waiting; -1: nowhere yet, -2: no entry was free */
     int64_t of_this_look; /* credited to `entry` at this sample */
     uint32_t other;       /* thread that owns what it waits for, or is waited for itself; 0: unknown */
-    uint32_t wait;        /* the listener's number for the wait, and its duration so far */
+    uint64_t lock;        /* address of the lock it waits for; 0: none */
+    uint32_t wait; /* the listener's number for the wait, its duration so far, and what it was told of that */
     int64_t wait_ns, wait_idle_ns;
+    uint64_t told_ns, told_idle_ns;
+    uint64_t told_until_ns, wait_until_ns; /* moments: the last that it was told of, and the last that is known */
     bool is_waiting;
     bool is_at_work;        /* it runs, or waits for something outside of the run */
     bool is_beside;         /* at the last sample, another thread of the run was at work */

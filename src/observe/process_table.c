@@ -354,10 +354,12 @@ static void look_at(size_t at, uint64_t now)
     const char letter = hp_task_state(pid, 0, &start);
     const uint64_t program = letter != 'Z' && letter != 'X' ? hp_task_executable(pid) : 0;
     struct hp_process *process = &state.table.all[at];
-    if (letter == 'Z' || letter == 'X') {
+    const bool is_another = process->start != 0 && start != process->start; /* it has its number */
+    if (letter == 'Z' || letter == 'X' || is_another) {
         process->ended_ns = now;
         return;
     }
+    process->start = start;
     if (program != 0 && program != state.programs[at]) {
         const bool is_parents = state.programs[at] == 0 && is_program_of(process->parent, program);
         state.programs[at] = program;
@@ -406,6 +408,30 @@ void hp_process_table_begin(uint32_t pid)
         state.programs[0] = hp_task_executable(pid); /* still hotpath's own executable */
 }
 
+/* CPU time until now is not of the run. */
+static void set_clocks(uint64_t now)
+{
+    for (size_t at = 0; at < state.table.count; at++) {
+        state.table.all[at].seen_cpu_ns = hp_used_by(state.table.all[at].pid);
+        state.table.all[at].seen_ns = now;
+    }
+}
+
+/* The kernel's events begin with a process, and know of no others that it has started before. */
+void hp_process_table_attach(uint32_t pid)
+{
+    const uint64_t now = hp_clock_monotonic_ns();
+    forget_all();
+    state.cores = hp_process_cores();
+    state.programs = calloc(MOST_PROCESSES, sizeof *state.programs);
+    state.is_begun = state.programs != NULL && add(pid, 0, now) != NULL;
+    if (!state.is_begun)
+        return;
+    state.looked_ns = now;
+    look_around(now); /* goes on with those that it finds */
+    set_clocks(now);
+}
+
 bool hp_process_table_is_exact(void) { return state.table.is_exact; }
 
 /* A pid is reused only after its process has ended. */
@@ -442,18 +468,6 @@ void hp_process_table_meet(const struct hp_process *met)
 
 const struct hp_process *hp_process_table_find(uint32_t pid) { return find(pid); }
 
-static uint32_t parent_of(uint32_t pid)
-{
-    char text[512];
-    if (!hp_task_read(pid, 0, "stat", text, sizeof text))
-        return 0;
-    const char *at = strrchr(text, ')'); /* the name before it may have any characters */
-    if (at == NULL || strlen(at) < 4)
-        return 0;
-    at += 4; /* ") S " */
-    return (uint32_t)hp_task_number(&at);
-}
-
 #define MOST_GENERATIONS 64u /* of processes between us and one that asks */
 
 /* The usual case is decided without waiting for a scan. */
@@ -461,7 +475,7 @@ static bool is_descendant(uint32_t pid)
 {
     const uint32_t self = (uint32_t)getpid();
     for (unsigned generation = 0; pid > 1 && pid != self && generation < MOST_GENERATIONS; generation++)
-        pid = parent_of(pid);
+        pid = hp_task_parent(pid);
     return pid == self;
 }
 
@@ -474,7 +488,7 @@ bool hp_process_table_has(uint32_t pid)
     for (unsigned generation = 0; !has && pid > 1 && generation < MOST_GENERATIONS; generation++) {
         const struct hp_process *process = find(pid);
         has = process != NULL && process->ended_ns == 0;
-        pid = has ? pid : parent_of(pid);
+        pid = has ? pid : hp_task_parent(pid);
     }
     pthread_mutex_unlock(&lock);
     return has;

@@ -27,6 +27,7 @@ struct hp_executed {
 
 struct hp_process {
     uint32_t pid, parent;
+    uint64_t start;                /* when it began, by the kernel, where /proc is polled; 0: unknown */
     uint64_t began_ns, ended_ns;   /* 0: still alive */
     uint32_t threads;              /* live threads, where the kernel sends events */
     uint64_t cpu_ns;               /* over all its programs */
@@ -47,6 +48,9 @@ struct hp_process_table {
 
 /* The program has been forked and waits. Discards any earlier table. */
 void hp_process_table_begin(uint32_t pid);
+
+/* The same for a process that runs: with those that descend from it already. */
+void hp_process_table_attach(uint32_t pid);
 
 /* Whether the kernel tells of every process. */
 bool hp_process_table_is_exact(void);

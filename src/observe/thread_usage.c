@@ -160,6 +160,7 @@ static void give_place(struct hp_thread_usage_watch *usage, struct hp_thread_usa
     uint32_t at = take_row(usage);
     if (at < usage->capacity) {
         usage->rows[at] = (struct hp_thread_usage_row){.tid = tid, .threads = 1, .living = 1};
+        memset(usage->beside_ns[at], 0, sizeof usage->beside_ns[at]);
         memcpy(usage->rows[at].name, name, sizeof usage->rows[at].name);
         thread->place = at + 1;
         if (usage->sums.used <= at)
@@ -225,14 +226,25 @@ void hp_thread_usage_wait(struct hp_thread_usage_thread *thread, uint32_t cause,
         thread->waited_ns[cause] += ns;
 }
 
+void hp_thread_usage_beside(struct hp_thread_usage_thread *thread, enum hp_activity part, uint64_t ns)
+{
+    if (part < HP_PARTS)
+        thread->beside_ns[part] += ns;
+}
+
 /* Never below zero: a shared row may have less than is taken back. */
-static void count_waits(struct hp_thread_usage_thread *thread, struct hp_thread_usage_row *row)
+static void count_waits(struct hp_thread_usage_watch *usage, struct hp_thread_usage_thread *thread,
+                        struct hp_thread_usage_row *row)
 {
     for (uint32_t cause = 0; cause < HP_THREAD_USAGE_CAUSES; cause++) {
         const int64_t ns = thread->waited_ns[cause];
         uint64_t *sum = &row->waited_ns[cause];
         *sum = ns < 0 ? hp_less(*sum, (uint64_t)-ns) : *sum + (uint64_t)ns;
         thread->waited_ns[cause] = 0;
+    }
+    for (uint32_t part = 0; part < HP_PARTS; part++) {
+        usage->beside_ns[thread->place - 1][part] += thread->beside_ns[part];
+        thread->beside_ns[part] = 0;
     }
 }
 
@@ -313,6 +325,16 @@ static bool is_still(const struct hp_thread_usage_thread *thread, const struct h
            thread->user_ns + thread->kernel_ns == seen->ran;
 }
 
+/* The thread was there before its process was observed: what it did by then does not count. */
+static void skip_past(const struct hp_thread_usage_watch *usage, struct hp_thread_usage_thread *thread,
+                      const struct hp_thread_usage_seen *seen, uint64_t kernel_ns)
+{
+    thread->kernel_ns = kernel_ns < seen->ran ? kernel_ns : seen->ran;
+    thread->user_ns = seen->ran - thread->kernel_ns;
+    thread->looked_ns = seen->now;
+    hp_task_all_switches(usage->pid, seen->tid, &thread->voluntary, &thread->involuntary);
+}
+
 /* Reads the kernel's numbers besides schedstat. False: the thread is gone. */
 static bool ask_kernel(struct hp_thread_usage_watch *usage, struct hp_thread_usage_thread *thread,
                        const struct hp_thread_usage_seen *seen)
@@ -321,10 +343,13 @@ static bool ask_kernel(struct hp_thread_usage_watch *usage, struct hp_thread_usa
     uint64_t voluntary, involuntary;
     if (!hp_task_account(usage->pid, seen->tid, &account))
         return false;
+    const bool has_past = thread->place == 0 && usage->is_joined && usage->sums.samples == 0;
     if (thread->place == 0)
         give_place(usage, thread, seen->tid, account.name);
     if (!has_place(thread))
         return true;
+    if (has_past)
+        skip_past(usage, thread, seen, account.kernel * STEP_NS);
     struct hp_thread_usage_row *row = row_of(usage, thread);
     count_time(thread, row, seen->ran, account.kernel * STEP_NS);
     if (hp_task_all_switches(usage->pid, seen->tid, &voluntary, &involuntary)) {
@@ -368,7 +393,7 @@ void hp_thread_usage_probe(struct hp_thread_usage_watch *usage, struct hp_thread
         return;
     struct hp_thread_usage_row *row = row_of(usage, thread);
     count_life(thread, row, seen);
-    count_waits(thread, row);
+    count_waits(usage, thread, row);
     ask_session(usage, thread, row, record);
     if (!is_new)
         count_share(usage, thread, row, thread->user_ns + thread->kernel_ns - ran_before,
@@ -403,7 +428,7 @@ void hp_thread_usage_part(struct hp_thread_usage_watch *usage, struct hp_thread_
     struct hp_thread_usage_row *row = row_of(usage, thread);
     count_time(thread, row, seen->ran, thread->kernel_ns);
     count_life(thread, row, seen);
-    count_waits(thread, row);
+    count_waits(usage, thread, row);
     if (thread->record != 0 && read_record(usage, thread->record, &record)) {
         count_by_record(usage, thread, row, &record);
         if (hp_thread_usage_knows_end(&record.life, thread->generation))

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "axis.h"
 #include "layout.h"
 
 #define HP_THREAD_USAGE_ROWS 128u
@@ -47,6 +48,7 @@ struct hp_thread_usage_thread {
     uint64_t user_ns, kernel_ns;
     uint64_t voluntary, involuntary;
     int64_t waited_ns[HP_THREAD_USAGE_CAUSES];          /* not yet added to its row */
+    uint64_t beside_ns[HP_PARTS];                       /* likewise: of that, idle only because others worked */
     uint64_t bytes, usable, freed;                      /* its own ... */
     uint64_t bytes_before, usable_before, freed_before; /* ... and those of its record before it */
 };
@@ -62,11 +64,14 @@ struct hp_thread_usage_watch {
     bool has_changed;
     bool has_past;            /* set by the caller: the process was another program, or ran, before */
     uint64_t moved_before[4]; /* what it had moved by then */
+    bool is_joined; /* set by the caller: its threads ran before, and only what they do from now on counts */
     uint32_t capacity;
     struct hp_thread_usage sums;
     bool is_changed[HP_THREAD_USAGE_ROWS];
     uint64_t ran_now[HP_THREAD_USAGE_ROWS], lived_now[HP_THREAD_USAGE_ROWS]; /* in the current sample */
     struct hp_thread_usage_row rows[HP_THREAD_USAGE_ROWS];
+    /* Of a row with a single thread, waits that are idle only because others worked, by enum hp_activity. */
+    uint64_t beside_ns[HP_THREAD_USAGE_ROWS][HP_PARTS];
 };
 
 /* `usage` is zeroed except for `pid`, `has_past` and the access to the session; `at` comes from the header. */
@@ -83,6 +88,9 @@ bool hp_thread_usage_wants(const struct hp_thread_usage_watch *usage, const stru
 
 /* Adds to what it has waited; negative: corrects an earlier value. */
 void hp_thread_usage_wait(struct hp_thread_usage_thread *thread, uint32_t cause, int64_t ns);
+
+/* So much of it is idle only because others worked (HP_IDLE_BESIDE_WORK), or after an idle wait. */
+void hp_thread_usage_beside(struct hp_thread_usage_thread *thread, enum hp_activity part, uint64_t ns);
 
 /* Counts a thread that has ended; `seen` is its last reading. */
 void hp_thread_usage_part(struct hp_thread_usage_watch *usage, struct hp_thread_usage_thread *thread,

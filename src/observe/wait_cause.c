@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "descriptor_links.h"
 #include "layout.h"
 #include "process.h"
 #include "raw_call.h"
@@ -439,6 +440,43 @@ enum hp_idleness hp_wait_idleness(uint32_t cause)
     }
 }
 
+enum hp_idleness hp_wait_idleness_with(uint32_t cause, bool is_other_in_run)
+{
+    return cause == HP_WAIT_SOCKET && is_other_in_run ? HP_IDLE_BESIDE_WORK : hp_wait_idleness(cause);
+}
+
+enum hp_activity hp_part_of_cause(uint32_t cause)
+{
+    switch (cause) {
+    case HP_WAIT_RUN_QUEUE:
+        return HP_PART_QUEUE;
+    case HP_WAIT_LOCK:
+    case HP_WAIT_FUTEX:
+    case HP_WAIT_CONDITION:
+    case HP_WAIT_SEMAPHORE:
+    case HP_WAIT_BARRIER:
+    case HP_WAIT_THREAD:
+        return HP_PART_LOCK;
+    case HP_WAIT_DISK:
+    case HP_WAIT_FAULT:
+        return HP_PART_DISK;
+    case HP_WAIT_SOCKET:
+    case HP_WAIT_CLIENT:
+    case HP_WAIT_POLL:
+    case HP_WAIT_PIPE:
+        return HP_PART_NETWORK;
+    default:
+        return HP_PART_SLEEP;
+    }
+}
+
+const char *hp_part_name(enum hp_activity part)
+{
+    static const char *const names[HP_ALL_PARTS] = {"user", "kernel",  "run queue", "disk",
+                                                    "lock", "network", "sleep",     "idle"};
+    return names[part];
+}
+
 /*
  * The name of a socket, looked up once. It stays the same, except if the socket is connected later: then it keeps
  * its own address, which is right as well. Looking it up each time would read all socket tables each time.
@@ -523,37 +561,19 @@ static uint32_t cause_of_target(const char *link, const char *target)
     return target[0] == '/' ? cause_of_path(link, target) : HP_WAIT_OTHER;
 }
 
-/* What a descriptor of the process is. `ret_path` is its link. False: unknown. */
-static bool read_link(const struct hp_wait_finder *finder, uint64_t descriptor, char ret_path[HP_TASK_PATH],
-                      char target[LINK_BYTES], size_t *ret_length)
-{
-    char name[24];
-    struct hp_text text;
-    hp_text_init(&text, name, sizeof name);
-    hp_text_format(&text, "fd/%u", (uint32_t)descriptor);
-    hp_task_path(ret_path, finder->pid, 0, hp_text_end(&text));
-    const ssize_t length = readlink(ret_path, target, LINK_BYTES - 1);
-    if (length <= 0)
-        return false;
-    target[length] = '\0';
-    *ret_length = (size_t)length;
-    return true;
-}
-
 static void look_at_file(struct hp_wait_finder *finder, struct hp_wait_found *finding, bool is_by_file,
                          uint64_t descriptor)
 {
     char path[HP_TASK_PATH], target[LINK_BYTES];
-    size_t length;
-    if (!read_link(finder, descriptor, path, target, &length))
+    const size_t length = hp_descriptor_link(finder->pid, (uint32_t)descriptor, target, sizeof target);
+    const uint64_t inode = hp_descriptor_socket(target);
+    if (length == 0)
         return;
     if (is_by_file)
-        finding->cause = cause_of_target(path, target);
+        finding->cause = cause_of_target(hp_descriptor_path(path, finder->pid, (uint32_t)descriptor), target);
     set_what(finding, target, length);
-    if (hp_text_begins(target, "socket:[")) {
-        const char *inode = target + sizeof "socket:[" - 1;
-        name_socket(finder, hp_task_number(&inode), finding->what);
-    }
+    if (inode != 0)
+        name_socket(finder, inode, finding->what);
     if (finder->other_end != NULL && (finding->cause == HP_WAIT_PIPE || finding->cause == HP_WAIT_SOCKET))
         finding->peer = finder->other_end(finder->context, finder->pid, (uint32_t)descriptor, finding->what);
 }
@@ -606,12 +626,11 @@ static void read_words(const struct hp_wait_finder *finder, struct hp_futex *fut
 static void look_at_polled(const struct hp_wait_finder *finder, struct hp_wait_found *finding,
                            const char *arguments)
 {
-    char path[HP_TASK_PATH], target[LINK_BYTES];
-    size_t length;
+    char target[LINK_BYTES];
     int32_t descriptor;
     const uint64_t address = hp_task_hex(&arguments), count = hp_task_hex(&arguments);
     if (count == 1 && read_memory(finder, address, &descriptor, sizeof descriptor) && descriptor >= 0 &&
-        read_link(finder, (uint32_t)descriptor, path, target, &length) &&
+        hp_descriptor_link(finder->pid, (uint32_t)descriptor, target, sizeof target) > 0 &&
         hp_text_begins(target, "anon_inode:[timerfd]"))
         set_what(finding, "timer", strlen("timer"));
 }
@@ -628,6 +647,7 @@ static void look_at_futex(struct hp_wait_finder *finder, struct hp_wait_found *f
     futex.stack = hp_task_hex(&arguments);
     read_words(finder, &futex);
     finding->cause = hp_futex_cause(&futex, &finding->thread);
+    finding->lock = finding->cause == HP_WAIT_LOCK ? futex.address : 0;
 }
 
 /* ---------------------------------------------------------------------------------------------- children */

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "axis.h"
 #include "layout.h"
 
 /* --------------------------------------------------------------------------------------------- names of sockets */
@@ -82,6 +83,7 @@ struct hp_wait_found {
     /* Thread of the process that owns what is waited for, or is waited for itself; 0: unknown. */
     uint32_t thread;
     uint32_t peer;             /* process with the other end of the pipe or socket; 0: unknown */
+    uint64_t lock;             /* address of the lock; 0: it waits for something else */
     char what[HP_SOCKET_NAME]; /* zero-padded */
     uint64_t sp, pc;           /* where it entered the kernel; 0: unknown */
 };
@@ -93,6 +95,13 @@ struct hp_wait_found {
  */
 enum hp_idleness { HP_IDLE_NEVER, HP_IDLE_BESIDE_WORK, HP_IDLE_ALWAYS };
 enum hp_idleness hp_wait_idleness(uint32_t cause);
+
+/* The same if the other end is known: a socket to another process of the run is as good as a pipe. */
+enum hp_idleness hp_wait_idleness_with(uint32_t cause, bool is_other_in_run);
+
+/* The group of a cause, and a word for each group, with HP_PART_IDLE. */
+enum hp_activity hp_part_of_cause(uint32_t cause);
+const char *hp_part_name(enum hp_activity part);
 
 /* `state` is that of hp_task_state. False: the thread does not wait. */
 bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struct hp_wait_found *ret_found);

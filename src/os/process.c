@@ -22,65 +22,10 @@
 
 /* ------------------------------------------------------------------------------------------ files of the kernel */
 
-const char *hp_task_root = "/proc";
-
-const char *hp_task_path(char path[HP_TASK_PATH], uint32_t pid, uint32_t tid, const char *name)
-{
-    struct hp_text text;
-    hp_text_init(&text, path, HP_TASK_PATH);
-    hp_text_string(&text, hp_task_root);
-    hp_text_char(&text, '/');
-    if (pid != 0)
-        hp_text_u64(&text, pid);
-    else
-        hp_text_string(&text, "self");
-    if (tid != 0) {
-        hp_text_string(&text, "/task/");
-        hp_text_u64(&text, tid);
-    }
-    hp_text_char(&text, '/');
-    hp_text_string(&text, name);
-    return hp_text_end(&text);
-}
-
 bool hp_task_read(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size)
 {
     char path[HP_TASK_PATH];
     return hp_file_read_text(hp_task_path(path, pid, tid, name), text, size);
-}
-
-static unsigned digit_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return (unsigned)(c - '0');
-    const char lower = (char)(c | ' ');
-    return lower >= 'a' && lower <= 'f' ? (unsigned)(lower - 'a') + 10 : 16;
-}
-
-static bool read_number(const char **at, unsigned base, uint64_t *ret_number)
-{
-    const char *first = *at;
-    for (*ret_number = 0; digit_of(**at) < base; ++*at)
-        *ret_number = *ret_number * base + digit_of(**at);
-    return *at > first;
-}
-
-uint64_t hp_task_number(const char **at)
-{
-    uint64_t number;
-    *at += strspn(*at, " \t");
-    read_number(at, 10, &number);
-    return number;
-}
-
-uint64_t hp_task_hex(const char **at)
-{
-    uint64_t number;
-    *at += strspn(*at, " ");
-    if ((*at)[0] == '0' && (*at)[1] == 'x')
-        *at += 2;
-    read_number(at, 16, &number);
-    return number;
 }
 
 /* ------------------------------------------------------------------------------------------- live threads */
@@ -239,7 +184,7 @@ uint64_t hp_task_executable(uint32_t pid)
 /* A hexadecimal number and the character after it. */
 static bool read_hex(const char **at, char sign, uint64_t *ret_number)
 {
-    return read_number(at, 16, ret_number) && *(*at)++ == sign;
+    return hp_task_digits(at, 16, ret_number) && *(*at)++ == sign;
 }
 
 /* "start-end rwxp offset major:minor inode   path" */
@@ -251,7 +196,7 @@ bool hp_map_line_read(const char *text, struct hp_map_line *ret_line, char *path
     ret_line->is_code = text[2] == 'x';
     text += 5;
     if (!read_hex(&text, ' ', &ret_line->offset) || !read_hex(&text, ':', &device) ||
-        !read_hex(&text, ' ', &device) || !read_number(&text, 10, &ret_line->inode))
+        !read_hex(&text, ' ', &device) || !hp_task_digits(&text, 10, &ret_line->inode))
         return false;
     text += strspn(text, " ");
     const size_t length = strcspn(text, "\n");
@@ -433,4 +378,16 @@ struct hp_terminal hp_terminal_of(int fd)
     const bool is_terminal = ioctl(fd, TIOCGWINSZ, &size) == 0;
     return (struct hp_terminal){.columns = size.ws_col,
                                 .has_color = is_terminal && (kind == NULL || strcmp(kind, "dumb") != 0)};
+}
+
+uint32_t hp_task_parent(uint32_t pid)
+{
+    char text[512];
+    if (!hp_task_read(pid, 0, "stat", text, sizeof text))
+        return 0;
+    const char *at = strrchr(text, ')'); /* the name before it may have any characters */
+    if (at == NULL || strlen(at) < 4)
+        return 0;
+    at += 4; /* ") S " */
+    return (uint32_t)hp_task_number(&at);
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "clock.h"
+#include "task_path.h"
 
 /* The kernel's start time of a process (clock ticks since boot); 0: no such process, or no /proc. */
 uint64_t hp_process_start_time(uint32_t pid);
@@ -66,25 +67,10 @@ struct hp_terminal hp_terminal_of(int fd);
 
 /* ------------------------------------------------------------------------------------------ files of the kernel */
 
-/*
- * The kernel's files about the threads of a process and its memory, in /proc. A tid of 0 stands for the process
- * itself, a pid of 0 for our own. No heap, no stdio.
- */
-
-#define HP_TASK_PATH 96u
-
-/* "/proc". Tests set another directory. */
-extern const char *hp_task_root;
-
-/* "/proc/PID/task/TID/name", or "/proc/PID/name". */
-const char *hp_task_path(char path[HP_TASK_PATH], uint32_t pid, uint32_t tid, const char *name);
+/* Those about the threads of a process and its memory (task_path.h). */
 
 /* The beginning of such a file, with a zero at the end. */
 bool hp_task_read(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size);
-
-/* The number at `*at`, after blanks; moves `*at` behind it. The other one reads hex, with or without 0x. */
-uint64_t hp_task_number(const char **at);
-uint64_t hp_task_hex(const char **at);
 
 /*
  * The letter of its state ('X': it is gone; if the first thread of a process has ended, that of another live one),
@@ -107,6 +93,9 @@ bool hp_task_account(uint32_t pid, uint32_t tid, struct hp_task_account *ret_acc
  * unknown.
  */
 bool hp_task_all_switches(uint32_t pid, uint32_t tid, uint64_t *ret_voluntary, uint64_t *ret_involuntary);
+
+/* The process that started it, or has taken it over; 0: unknown. */
+uint32_t hp_task_parent(uint32_t pid);
 
 /* Resident memory of the process in bytes, and its peak. 0: unknown. */
 uint64_t hp_task_resident(uint32_t pid);

@@ -8,9 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/netlink.h>
-#include <linux/sock_diag.h>
-#include <linux/unix_diag.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,81 +19,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "descriptor_links.h"
 #include "raw_call.h"
 #include "stack_sampler.h"
 #include "text.h"
-
-/* -------------------------------------------------------------------------------------------------- socket peer */
-
-/*
- * The peer of a socket.
- *
- * Asks the kernel by sock_diag, as ss(8) does, without privileges; a kernel built without it gives no answer. The
- * answer is ready when the request has been sent, so nothing waits.
- */
-
-#if __has_include(<linux/unix_diag.h>)
-
-struct peer_question {
-    struct nlmsghdr header;
-    struct unix_diag_req body;
-};
-
-/* 0: it has no peer, or there is no such socket. */
-static uint64_t peer_in(const struct nlmsghdr *answer, long length)
-{
-    const char *const bytes = (const char *)answer;
-    if (length < (long)NLMSG_SPACE(sizeof(struct unix_diag_msg)) || answer->nlmsg_type != SOCK_DIAG_BY_FAMILY ||
-        (long)answer->nlmsg_len > length)
-        return 0;
-    const struct nlattr *item;
-    for (size_t at = NLMSG_SPACE(sizeof(struct unix_diag_msg)); at + sizeof *item <= answer->nlmsg_len;
-         at += (item->nla_len + 3u) & ~3u) {
-        uint32_t inode;
-        item = (const void *)(bytes + at);
-        if (item->nla_len < sizeof *item || item->nla_len > answer->nlmsg_len - at)
-            return 0;
-        if (item->nla_type == UNIX_DIAG_PEER && item->nla_len >= sizeof *item + sizeof inode) {
-            memcpy(&inode, item + 1, sizeof inode);
-            return inode;
-        }
-    }
-    return 0;
-}
-
-/* The inode of the peer of an AF_UNIX socket; 0: unknown. Opens a descriptor and closes it again. */
-static uint64_t socket_peer(uint64_t inode)
-{
-    const struct peer_question question = {
-        .header = {.nlmsg_len = sizeof question, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
-        .body = {.sdiag_family = AF_UNIX,
-                 .udiag_states = UINT32_MAX,
-                 .udiag_ino = (uint32_t)inode,
-                 .udiag_show = UDIAG_SHOW_PEER,
-                 .udiag_cookie = {UINT32_MAX, UINT32_MAX}}};
-    union {
-        struct nlmsghdr header;
-        char bytes[512];
-    } answer;
-    const int kernel = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-    if (kernel < 0)
-        return 0;
-    const bool is_asked = hp_sys_write(kernel, &question, sizeof question) == (ssize_t)sizeof question;
-    const long length =
-        is_asked ? hp_raw(SYS_recvfrom, kernel, answer.bytes, sizeof answer.bytes, MSG_DONTWAIT, 0, 0) : -1;
-    hp_sys_close(kernel);
-    return peer_in(&answer.header, length);
-}
-
-#else
-
-uint64_t socket_peer(uint64_t inode)
-{
-    (void)inode;
-    return 0;
-}
-
-#endif
 
 /* -------------------------------------------------------------------------------------------------- descriptors */
 
@@ -214,20 +140,14 @@ bool hp_descriptors_are_off(void) { return is_off; }
 
 #define LONGEST_LINK 256u
 
-/* The link in /proc, "pipe:[48211]" or a path. Returns its length; 0: none. */
+/* Without the suffix of a name that cannot be opened any more. Returns its length; 0: none. */
 static size_t read_link(int number, char *link)
 {
-    char path[64];
-    struct hp_text text;
-    hp_text_init(&text, path, sizeof path);
-    hp_text_string(&text, "/proc/self/fd/");
-    hp_text_u64(&text, (unsigned)number);
-    static const char gone[] = " (deleted)"; /* suffix of a name that cannot be opened any more */
-    ssize_t length = readlink(hp_text_end(&text), link, LONGEST_LINK - 1);
-    link[length > 0 ? length : 0] = '\0';
-    if (length > (ssize_t)sizeof gone && hp_text_has_suffix(link, gone))
-        link[length -= (ssize_t)sizeof gone - 1] = '\0';
-    return length > 0 ? (size_t)length : 0;
+    static const char gone[] = " (deleted)";
+    size_t length = hp_descriptor_link(0, (uint32_t)number, link, LONGEST_LINK);
+    if (length > sizeof gone && hp_text_has_suffix(link, gone))
+        link[length -= sizeof gone - 1] = '\0';
+    return length;
 }
 
 static uint32_t look_at_pipe(int number, uint64_t inode, uint32_t *ret_key)
@@ -260,7 +180,7 @@ static uint32_t key_of_two(uint64_t one, uint64_t other) { return (uint32_t)(one
 
 static uint32_t key_of_socket(uint64_t inode)
 {
-    const uint64_t peer = socket_peer(inode);
+    const uint64_t peer = hp_unix_socket_peer(inode);
     return peer != 0 ? key_of_two(inode, peer) : (uint32_t)inode;
 }
 

@@ -22,6 +22,7 @@ struct hp_bottleneck {
     double loop_ns;                /* of its waiting, that of an event loop: for events, or of unknown cause */
     const struct hp_cpu_sums *cpu; /* NULL: not sampled */
     const char *cause;             /* its largest cause of waiting, or NULL */
+    const char *cause_function;    /* with whose name that ends; NULL: none */
     bool is_named;                 /* the cause is most of its waiting */
     double cause_ns;
     uint64_t probes; /* wait samples that found it */

@@ -7,6 +7,7 @@
 #include "channel_profile.h"
 #include "function_profile.h"
 #include "hot_function.h"
+#include "name_marks.h"
 #include "proc_sampler.h"
 #include "program_sentence.h"
 #include "task_profile.h"
@@ -14,11 +15,25 @@
 #include "units.h"
 #include "utf8.h"
 
+/* "lock held in update" */
+static void put_cause_words(struct hp_text *line, const struct hp_bottleneck *entry)
+{
+    const char *function = entry->cause_function;
+    if (function == NULL || !hp_text_has_suffix(entry->cause, function)) {
+        hp_text_string(line, entry->cause);
+        return;
+    }
+    hp_text_bytes(line, entry->cause, strlen(entry->cause) - strlen(function));
+    hp_name_put_marked(line, function);
+}
+
 /* " (lock held in update)" */
 static void put_cause(struct hp_text *line, const struct hp_bottleneck *entry)
 {
     if (entry->is_named) {
-        hp_text_format(line, " (%s)", entry->cause);
+        hp_text_string(line, " (");
+        put_cause_words(line, entry);
+        hp_text_char(line, ')');
     } else if (!entry->evidence.has_waits) {
         hp_text_string(line, entry->evidence.has_queue ? " (cause unknown: set HOTPATH_WAITS=1)"
                                                        : " (cause unknown, maybe for a CPU: set HOTPATH_WAITS=1)");
@@ -57,7 +72,7 @@ static void put_busiest(const struct hp_bottlenecks *view, struct hp_text *line,
     hp_text_string(line, "; of the CPU time, ");
     hp_bottleneck_put_share(line, hp_part_of(other->evidence.cpu_ns, (double)hp_cpu_ns(&view->cpu->total)));
     hp_text_string(line, " is in ");
-    hp_bottleneck_put_name(line, other->site);
+    hp_name_put_marked(line, other->site->name);
 }
 
 /* --- the first line */
@@ -231,9 +246,9 @@ static bool put_idle(struct hp_text *line, const struct hp_bottlenecks *view, do
     hp_text_string(line, " of the time: ");
     const struct hp_found_function *function = idlest_function(view, &idling);
     if (idling.site != NULL)
-        hp_bottleneck_put_name(line, idling.site);
+        hp_name_put_marked(line, idling.site->name);
     else if (function != NULL)
-        hp_utf8_put_safe(line, function->shown, strlen(function->shown));
+        hp_name_put_marked(line, function->shown);
     else
         hp_text_string(line, "it");
     hp_text_format(line, " waits (%s)", cause != NULL ? cause : "");
@@ -241,7 +256,7 @@ static bool put_idle(struct hp_text *line, const struct hp_bottlenecks *view, do
         longest_waiting_task(view, part * (double)hp_run_elapsed_ns(&view->results->model->run));
     if (task != NULL) {
         hp_text_string(line, " for ");
-        hp_bottleneck_put_name(line, task->site);
+        hp_name_put_marked(line, task->site->name);
     }
     return cause != NULL;
 }
@@ -294,7 +309,7 @@ static const char *measure_of(const struct hp_bottlenecks *view)
 /* "async_sleep: 75 % of the time, waiting (sleep)" */
 static void put_entry(struct hp_text *line, const struct hp_bottlenecks *view, const struct hp_bottleneck *entry)
 {
-    hp_bottleneck_put_name(line, entry->site);
+    hp_name_put_marked(line, entry->site->name);
     put_process(line, view, entry->site->session, false);
     hp_text_string(line, ": ");
     hp_bottleneck_put_share(line, hp_part_of(entry->work_ns, view->whole_ns));
@@ -322,7 +337,7 @@ static void put_waiting_main(struct hp_text *line, const struct hp_bottlenecks *
 {
     hp_bottleneck_put_share(line, hp_part_of(first->work_ns, view->whole_ns));
     hp_text_format(line, "%s is spent waiting outside of all measured functions, in ", measure_of(view));
-    hp_bottleneck_put_name(line, first->site);
+    hp_name_put_marked(line, first->site->name);
     hp_text_string(line, " itself");
     put_cause(line, first);
 }
@@ -550,7 +565,7 @@ void hp_bottleneck_put_jam(struct hp_text *line, const struct hp_channel_jam *ja
     hp_bottleneck_put_share(line, jam->part);
     hp_text_string(line, is_of_senders ? " of their time: the consumer " : " of their time: the producer ");
     if (jam->slow != NULL) {
-        hp_utf8_put_safe(line, jam->slow, strlen(jam->slow));
+        hp_name_put_marked(line, jam->slow);
         hp_text_char(line, ' ');
     }
     hp_text_string(line, "is the bottleneck");
@@ -582,11 +597,13 @@ static bool put_empty_channel(struct hp_text *line, const struct hp_bottlenecks 
     return true;
 }
 
-static bool keep_headline(struct hp_bottlenecks *view, const struct hp_text *line)
+static bool keep_headline(struct hp_bottlenecks *view, struct hp_text *line)
 {
+    struct hotpath_results *results = view->results;
+    results->headline_name_count = hp_name_marks_take(line, results->headline_names, HP_NAME_MARKS);
     if (line->length == 0)
         return true;
-    view->section->summary = view->results->headline = hp_results_keep(view->results, line);
+    view->section->summary = results->headline = hp_results_keep(results, line);
     return view->section->summary != NULL;
 }
 

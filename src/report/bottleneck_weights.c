@@ -120,7 +120,10 @@ static bool find_cause(const struct hp_bottlenecks *view, struct hp_bottleneck *
         if (wait->site != entry->site || wait->cause != cause)
             continue;
         entry->probes += wait->probes;
-        if (entry->cause == NULL && (entry->cause = hp_bottleneck_name_cause(view, wait)) == NULL)
+        if (entry->cause != NULL)
+            continue;
+        entry->cause_function = wait->other != NULL ? wait->other->name : NULL;
+        if ((entry->cause = hp_bottleneck_name_cause(view, wait)) == NULL)
             return false;
     }
     if (entry->cause == NULL)

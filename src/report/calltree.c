@@ -1,9 +1,6 @@
 /*
  * The section `calltree`: one row per call path, parents before children, siblings sorted by total time or by the
- * column that HOTPATH_SORT names.
- *
- * The limit keeps the hottest rows, not the first ones. A row's heat is the smallest total on its path, so parents
- * of rows that are kept are kept, too. SPDX-License-Identifier: MIT
+ * column that HOTPATH_SORT names. SPDX-License-Identifier: MIT
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,12 +10,14 @@
 #include "arena.h"
 #include "arith.h"
 #include "cpu_profile.h"
+#include "function_profile.h"
 #include "identity.h"
 #include "order.h"
 #include "profile.h"
 #include "section.h"
 #include "shares.h"
 #include "sort.h"
+#include "tree_rows.h"
 #include "wait_profile.h"
 
 /* --------------------------------------------------------------------------------------------------- tree costs */
@@ -31,6 +30,7 @@ struct hp_node_waits;
 struct hp_tree_cost {
     uint64_t own_cpu_ns;
     uint64_t all_cpu_ns;               /* with descendants */
+    uint64_t all_wall_ns;              /* the same as time on the clock (function_profile.h) */
     const struct hp_node_waits *waits; /* NULL: no waits were seen */
     uint64_t own_bytes;
     bool has_bytes; /* allocations are known per site: for a node only if it is the site's only one */
@@ -38,7 +38,8 @@ struct hp_tree_cost {
 
 struct hp_tree_costs {
     struct hp_tree_cost *nodes; /* one per node of the profile, in the same order */
-    bool has_cpu, has_waits, has_allocs;
+    bool has_cpu, has_waits, has_allocs, has_wall;
+    uint64_t wall_ns; /* of the run */
 };
 
 /* Children come after their parents, so their sums are complete when they are added. */
@@ -57,6 +58,58 @@ static bool find_cpu(struct hotpath_results *results, struct hp_tree_costs *cost
             costs->nodes[parent->index].all_cpu_ns += cost->all_cpu_ns;
     }
     return true;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct hp_zone_time *)a)->name, ((const struct hp_zone_time *)b)->name);
+}
+
+/* How much of a site's CPU time is time on the clock, by its samples; all of the run's, where it has none. */
+static double wall_part(const struct hp_function_profile *functions, struct hp_zone_time *const *zones,
+                        const struct hp_site_sums *site)
+{
+    size_t from = 0, to = site != NULL ? functions->zone_time_count : 0;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        const int order = strcmp(zones[middle]->name, site->name);
+        if (order == 0 && zones[middle]->cpu_ns > 0)
+            return (double)zones[middle]->wall_ns / (double)zones[middle]->cpu_ns;
+        *(order < 0 ? &from : &to) = order < 0 ? middle + 1 : middle;
+    }
+    return (double)functions->wall_ns / (double)functions->cpu_ns;
+}
+
+/* Samples know the zone that they are in, and not its path: all paths of a zone have the part of the zone. */
+static bool find_wall(struct hotpath_results *results, struct hp_tree_costs *costs)
+{
+    const struct hp_profile *profile = results->model->profile;
+    const struct hp_function_profile *functions = results->model->functions;
+    const struct hp_cpu *cpu = hp_model_cpu(results->model);
+    struct hp_zone_time **zones =
+        hp_arena_take_array(results->model->arena, functions->zone_time_count + 1, sizeof(void *));
+    if (zones == NULL)
+        return false;
+    for (size_t at = 0; at < functions->zone_time_count; at++)
+        zones[at] = &functions->zone_times[at];
+    hp_sort(zones, functions->zone_time_count, by_name);
+    costs->wall_ns = (uint64_t)((double)hp_cpu_ns(&cpu->outside) * wall_part(functions, zones, NULL));
+    for (size_t at = profile->node_count; at-- > 0;) {
+        const struct hp_tree_node *node = profile->nodes[at];
+        struct hp_tree_cost *cost = &costs->nodes[at];
+        const uint64_t own_ns = (uint64_t)((double)cost->own_cpu_ns * wall_part(functions, zones, node->site));
+        cost->all_wall_ns += own_ns;
+        costs->wall_ns += own_ns;
+        if (node->parent != NULL)
+            costs->nodes[node->parent->index].all_wall_ns += cost->all_wall_ns;
+    }
+    return true;
+}
+
+static bool knows_wall(const struct hotpath_results *results)
+{
+    const struct hp_function_profile *functions = results->model->functions;
+    return functions != NULL && functions->zone_time_count > 0 && hp_found_has_wall(functions);
 }
 
 static bool find_waits(struct hotpath_results *results, struct hp_tree_costs *costs)
@@ -106,102 +159,31 @@ static bool tree_costs_find(struct hotpath_results *results, struct hp_tree_cost
     const struct hp_run *run = &results->model->run;
     *ret_costs = (struct hp_tree_costs){
         .has_cpu = hp_run_has_cpu(run), .has_waits = hp_run_has_waits(run), .has_allocs = hp_run_has_allocs(run)};
+    ret_costs->has_wall = ret_costs->has_cpu && knows_wall(results);
     ret_costs->nodes = hp_arena_take_array(results->model->arena, results->model->profile->node_count + 1,
                                            sizeof *ret_costs->nodes);
     return ret_costs->nodes != NULL && (!ret_costs->has_cpu || find_cpu(results, ret_costs)) &&
+           (!ret_costs->has_wall || find_wall(results, ret_costs)) &&
            (!ret_costs->has_waits || find_waits(results, ret_costs)) &&
            (!ret_costs->has_allocs || find_bytes(results, ret_costs));
 }
 
 /* ----------------------------------------------------------------------------------------------------- calltree */
 
-/* Deeper paths are left out and only counted: readers of nested JSON have limits, too. */
-#define DEEPEST 200u
-
-struct place {
-    const struct hp_tree_node *node;
-    struct place *first_child; /* in the order of rows */
-    struct place *next_sibling;
-    uint64_t rank;  /* among its siblings: the higher, the earlier */
-    uint64_t heat;  /* the smallest total on its path */
-    bool is_wanted; /* it, or a descendant, matches the focus */
-    bool is_kept;
-};
-
 /* Facts of this section. */
-enum { HAS_CPU = HP_FACT_OWN, HAS_WAITS = HP_FACT_OWN << 1, HAS_POLLS = HP_FACT_OWN << 2 };
+enum {
+    HAS_CPU = HP_FACT_OWN,
+    HAS_WAITS = HP_FACT_OWN << 1,
+    HAS_POLLS = HP_FACT_OWN << 2,
+    HAS_WALL = HP_FACT_OWN << 3
+};
 
 struct view {
     struct hotpath_results *results;
     struct hotpath_section *section;
     uint64_t whole;
     struct hp_tree_costs costs;
-    struct place *places; /* by index of the node: parents first */
-    struct place *first_root;
-    struct place **kept; /* the hottest first, then in tree order */
-    size_t kept_count;
-    size_t wanted_count;
 };
-
-static struct place *place_of(const struct view *view, const struct hp_tree_node *node)
-{
-    return &view->places[node->index];
-}
-
-/* Visits children first, so a match has reached the parent when it is visited. */
-static void mark_wanted(struct view *view)
-{
-    const struct hp_profile *profile = view->results->model->profile;
-    for (size_t at = profile->node_count; at-- > 0;) {
-        const struct hp_tree_node *node = profile->nodes[at];
-        struct place *place = &view->places[at];
-        if (node->sums.calls > 0 && hp_results_show(view->results, node->site))
-            place->is_wanted = true;
-        if (place->is_wanted && node->parent != NULL)
-            place_of(view, node->parent)->is_wanted = true;
-    }
-}
-
-/* By heat, so that no row is shown without its parents. */
-static bool is_small(const struct view *view, const struct place *place)
-{
-    const struct hotpath_results *results = view->results;
-    return place->node->site != results->model->profile->main &&
-           hp_share_is_small(place->heat, view->whole, &results->settings->show);
-}
-
-static void collect_wanted(struct view *view)
-{
-    for (size_t at = 0; at < view->results->model->profile->node_count; at++) {
-        struct place *place = &view->places[at];
-        const struct hp_tree_node *parent = place->node->parent;
-        place->heat = place->node->sums.total;
-        if (parent != NULL && place_of(view, parent)->heat < place->heat)
-            place->heat = place_of(view, parent)->heat;
-        view->wanted_count += place->is_wanted;
-        if (place->is_wanted && place->node->depth < DEEPEST && !is_small(view, place))
-            view->kept[view->kept_count++] = place;
-    }
-}
-
-static int compare_heat(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-    if (x->heat != y->heat)
-        return x->heat > y->heat ? -1 : 1;
-    return x->node->index == y->node->index ? 0 : x->node->index < y->node->index ? -1 : 1;
-}
-
-static void keep_hottest(struct view *view)
-{
-    const uint32_t limit = view->results->settings->show.calltree_limit;
-    if (limit != 0 && limit != HOTPATH_NO_LIMIT && view->kept_count > limit) {
-        hp_sort(view->kept, view->kept_count, compare_heat);
-        view->kept_count = limit;
-    }
-    for (size_t at = 0; at < view->kept_count; at++)
-        view->kept[at]->is_kept = true;
-}
 
 static const struct hp_tree_cost *costs_of(const struct view *view, const struct hp_tree_node *node)
 {
@@ -230,83 +212,52 @@ static uint64_t rank_of(const struct view *view, const struct hp_tree_node *node
                             : is_sorted_by(view, "open")       ? sums->open
                             : is_sorted_by(view, "own_cpu_ns") ? cost->own_cpu_ns
                             : is_sorted_by(view, "all_cpu_ns") ? cost->all_cpu_ns
-                            : is_sorted_by(view, "own_bytes")  ? cost->own_bytes
-                            : is_sorted_by(view, "waited_ns")  ? waits_of(view, node)->ns
-                                                               : sums->total;
+                            : is_sorted_by(view, "total_wall_ns") || is_sorted_by(view, "percent_wall")
+                                ? cost->all_wall_ns
+                            : is_sorted_by(view, "own_bytes") ? cost->own_bytes
+                            : is_sorted_by(view, "waited_ns") ? waits_of(view, node)->ns
+                                                              : sums->total;
     return view->section->order.is_ascending ? ~number : number;
 }
 
-static int by_name(const struct hp_tree_node *x, const struct hp_tree_node *y)
+static bool is_small(const struct view *view, const struct hp_tree_node *node)
 {
-    const int order = strcmp(x->site->name, y->site->name);
-    return order != 0 ? order : x->index == y->index ? 0 : x->index < y->index ? -1 : 1;
+    const struct hotpath_results *results = view->results;
+    return node->site != results->model->profile->main &&
+           hp_share_is_small(node->sums.total, view->whole, &results->settings->show);
 }
 
-static int compare_names(const void *a, const void *b)
+static struct hp_tree_place place_of(const struct view *view, const struct hp_tree_node *node)
 {
-    return by_name(((const struct place *)a)->node, ((const struct place *)b)->node);
+    return (struct hp_tree_place){
+        .entry = node,
+        .name = node->site->name,
+        .parent = node->parent != NULL ? node->parent->index : HP_TREE_TOP,
+        .rank = rank_of(view, node),
+        .size = node->sums.total,
+        .heat = node->sums.total,
+        .is_wanted = node->sums.calls > 0 && hp_results_show(view->results, node->site),
+        .is_small = is_small(view, node),
+    };
 }
 
-static int compare_names_reversed(const void *a, const void *b) { return compare_names(b, a); }
-
-static int compare_siblings(const void *a, const void *b)
+/* False: no memory. */
+static bool arrange(const struct view *view, struct hp_tree_rows *rows)
 {
-    const struct place *x = a, *y = b;
-    if (x->rank != y->rank)
-        return x->rank > y->rank ? -1 : 1;
-    if (x->node->sums.total != y->node->sums.total)
-        return x->node->sums.total > y->node->sums.total ? -1 : 1;
-    return by_name(x->node, y->node);
-}
-
-/* Sorts siblings, in an array with room for all nodes. */
-static struct place *sort_siblings(const struct view *view, const struct hp_tree_node *first,
-                                   struct place **scratch)
-{
-    const struct hp_order *order = &view->section->order;
-    size_t count = 0;
-    for (const struct hp_tree_node *node = first; node != NULL; node = node->next_sibling)
-        scratch[count++] = place_of(view, node);
-    hp_sort(scratch, count,
-            !is_sorted_by(view, "name") ? compare_siblings
-            : order->is_ascending       ? compare_names
-                                        : compare_names_reversed);
-    for (size_t at = 0; at < count; at++)
-        scratch[at]->next_sibling = at + 1 < count ? scratch[at + 1] : NULL;
-    return count > 0 ? scratch[0] : NULL;
-}
-
-static bool sort_tree(struct view *view)
-{
-    const struct hp_profile *profile = view->results->model->profile;
-    struct place **scratch =
-        hp_arena_take_array(view->results->model->arena, profile->node_count + 1, sizeof(void *));
-    if (scratch == NULL)
+    const struct hotpath_results *results = view->results;
+    const struct hp_profile *profile = results->model->profile;
+    rows->count = profile->node_count;
+    rows->places = hp_arena_take_array(results->model->arena, rows->count + 1, sizeof *rows->places);
+    if (rows->places == NULL)
         return false;
-    for (size_t at = 0; at < profile->node_count; at++) {
-        view->places[at].node = profile->nodes[at];
-        view->places[at].rank = rank_of(view, profile->nodes[at]);
-    }
-    view->first_root = sort_siblings(view, profile->first_root, scratch);
-    for (size_t at = 0; at < profile->node_count; at++)
-        view->places[at].first_child = sort_siblings(view, profile->nodes[at]->first_child, scratch);
-    return true;
-}
-
-/* The next in the order of rows, parents first; without recursion, since the file determines the depth. */
-static const struct place *next_in_order(const struct view *view, const struct place *place)
-{
-    if (place->first_child != NULL && place->is_kept)
-        return place->first_child;
-    while (place != NULL && place->next_sibling == NULL)
-        place = place->node->parent != NULL ? place_of(view, place->node->parent) : NULL;
-    return place != NULL ? place->next_sibling : NULL;
+    for (size_t at = 0; at < rows->count; at++)
+        rows->places[at] = place_of(view, profile->nodes[at]);
+    return hp_tree_rows_arrange(view->results, view->section, rows);
 }
 
 static void mark_row(const struct hotpath_results *results, struct hp_row *row, const struct hp_tree_node *node)
 {
     row->id = hp_identity_of_site(node->site);
-    row->depth = node->depth;
     row->is_open = node->sums.open > 0;
     row->is_main = node->site == results->model->profile->main;
     row->is_sampled = node->sums.untimed > 0;
@@ -342,6 +293,13 @@ static void fields(struct hp_fields *to, void *of, const void *entry)
              "CPU time used here, without callees; absent if CPU time was not sampled.", .needs = HAS_CPU);
     HP_FIELD(to, costs_of(view, node)->all_cpu_ns, "all_cpu_ns", "All CPU", NS, 0,
              "CPU time including everything below.", .needs = HAS_CPU);
+    HP_FIELD(to, costs_of(view, node)->all_wall_ns, "total_wall_ns", "Total Wall", NS, 0,
+             "all_cpu_ns, each sample divided by the number of threads of the run that ran at that time; absent if "
+             "only one thread ran at a time, or without stacks.",
+             .needs = HAS_WALL);
+    HP_FIELD(to, hp_percent_of(costs_of(view, node)->all_wall_ns, view->costs.wall_ns), "percent_wall", "% Wall",
+             PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "total_wall_ns of the time in which any thread of the run ran.", .needs = HAS_WALL);
     HP_FIELD(to, waits_of(view, node)->ns, "waited_ns", "Waited", NS, 0,
              "Waiting seen here, without callees; absent if waits were not recorded.", .needs = HAS_WAITS);
     HP_FIELD(to, hp_histogram_of_waits(to->results->model->arena, waits_of(view, node)->by_cause), "waits_ns",
@@ -369,26 +327,11 @@ static void add_notes(const struct view *view, struct hotpath_section *section)
         hp_section_note(section, hp_share_note(profile, section->percent_of));
 }
 
-static bool fill_rows(struct view *view, struct hotpath_section *section)
-{
-    section->total_rows = view->wanted_count;
-    if (!hp_section_make_rows(view->results, section, view->kept_count))
-        return false;
-    size_t at = 0;
-    for (const struct place *place = view->first_root; place != NULL; place = next_in_order(view, place))
-        if (place->is_kept && at < section->row_count &&
-            !hp_section_fill_row(view->results, section, &section->rows[at++], view, place->node))
-            return false;
-    section->row_count = at;
-    add_notes(view, section);
-    return true;
-}
-
 static bool describe(struct view *view)
 {
     const bool has_polls = hp_run_has_objects(&view->results->model->run, hp_is_task_kind);
     const uint32_t facts = (view->costs.has_cpu ? HAS_CPU : 0u) | (view->costs.has_waits ? HAS_WAITS : 0u) |
-                           (has_polls ? HAS_POLLS : 0u);
+                           (has_polls ? HAS_POLLS : 0u) | (view->costs.has_wall ? HAS_WALL : 0u);
     return hp_section_begin(view->results, view->section, view, facts, "total_ns", "percent_total");
 }
 
@@ -396,22 +339,21 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 {
     const struct hp_profile *profile = results->model->profile;
     struct view view = {.results = results, .section = section};
+    struct hp_tree_rows rows = {0};
     section->description = "Who called whom.";
     section->main = profile->main != NULL ? profile->main->name : NULL;
     if (!tree_costs_find(results, &view.costs) || !describe(&view))
         return false;
     section->if_empty = profile->site_count > 0 ? "no function matches the focus" : "nothing was measured";
     view.whole = hp_share_whole(profile, NULL, &results->settings->show, &section->percent_of);
-    view.places = hp_arena_take_array(results->model->arena, profile->node_count + 1, sizeof *view.places);
-    view.kept = hp_arena_take_array(results->model->arena, profile->node_count + 1, sizeof(void *));
-    if (view.places == NULL || view.kept == NULL || !sort_tree(&view))
+    if (!arrange(&view, &rows))
         return false;
-    mark_wanted(&view);
-    collect_wanted(&view);
-    if (view.kept_count == 0 && view.wanted_count > 0)
+    if (rows.row_count == 0 && rows.wanted_count > 0)
         section->if_empty = "every path has a smaller share than HOTPATH_MIN_PERCENT";
-    keep_hottest(&view);
-    return fill_rows(&view, section);
+    if (!hp_tree_rows_fill(results, section, &rows, &view))
+        return false;
+    add_notes(&view, section);
+    return true;
 }
 
 static bool has_data(const struct hotpath_results *results) { return results->model->profile->node_count > 0; }

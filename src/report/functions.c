@@ -18,6 +18,7 @@
 #include "sort.h"
 #include "text.h"
 #include "units.h"
+#include "utf8.h"
 #include "verdict.h"
 
 /* Facts of this section. */
@@ -119,6 +120,62 @@ static void put_name(struct hp_fields *to, const struct hp_found_function *funct
 
 /* ----------------------------------------------------------------------------------------------- functions */
 
+/* "disk: /data/x.db", "lock held in update_index" */
+static const char *waits_for(struct hp_fields *to, const struct hp_found_function *function)
+{
+    static const char lock[] = "lock";
+    const struct hp_found_cause *cause = &function->waits_for;
+    const bool is_lock = cause->length == strlen(lock) && memcmp(cause->text, lock, cause->length) == 0;
+    char bytes[256];
+    struct hp_text text;
+    if (!is_lock || function->held_in == NULL)
+        return hp_fields_copy(to, cause->text, cause->length);
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_string(&text, "lock held in ");
+    hp_utf8_put_safe(&text, function->held_in, strlen(function->held_in));
+    return hp_fields_copy(to, bytes, text.length);
+}
+
+/* The first of its holds; they are sorted by function. NULL: none. */
+static const struct hp_found_hold *holds_of(const struct hp_function_profile *profile,
+                                            const struct hp_found_function *function)
+{
+    const uint32_t number = (uint32_t)(function - profile->all);
+    size_t from = 0, to = profile->hold_count;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        const bool is_before = profile->holds[middle].function < number;
+        *(is_before ? &from : &to) = is_before ? middle + 1 : middle;
+    }
+    return from < profile->hold_count && profile->holds[from].function == number ? &profile->holds[from] : NULL;
+}
+
+#define MOST_HOLDERS 64u /* functions of a stack */
+
+/* "main;worker;update_index": where the locks were held for longest that a function waited for. */
+static const char *held_stack(struct hp_fields *to, const struct hp_function_profile *profile,
+                              const struct hp_found_function *function)
+{
+    const struct hp_found_hold *longest = holds_of(profile, function), *hold = longest;
+    uint32_t path[MOST_HOLDERS], count = 0;
+    char bytes[2048];
+    struct hp_text text;
+    if (longest == NULL)
+        return NULL;
+    for (; hold < profile->holds + profile->hold_count && hold->function == longest->function; hold++)
+        longest = hold->ns > longest->ns ? hold : longest;
+    for (uint32_t at = longest->node; at != 0 && count < MOST_HOLDERS; at = profile->nodes[at].parent)
+        if (profile->nodes[at].function != HP_NO_FOUND)
+            path[count++] = profile->nodes[at].function;
+    hp_text_init(&text, bytes, sizeof bytes);
+    for (uint32_t at = count; at-- > 0;) {
+        const char *name = profile->all[path[at]].shown;
+        hp_utf8_put_safe(&text, name, strlen(name));
+        hp_text_string(&text, at > 0 ? ";" : "");
+    }
+    return hp_fields_copy(to, bytes, text.length);
+}
+
 static uint64_t own_ns(const struct hp_found_function *function) { return function->user_ns + function->kernel_ns; }
 
 static uint64_t cpu_ns(const struct view *view) { return view->profile->cpu_ns; }
@@ -128,6 +185,7 @@ static uint64_t wall_ns(const struct view *view) { return view->profile->wall_ns
 static void fields(struct hp_fields *to, void *view, const void *entry)
 {
     const struct hp_found_function *function = entry;
+    const struct view *functions = view;
     put_name(to, function);
     HP_FIELD(to, function->samples, "samples", "Samples", COUNT, HP_COLUMN_SHOWN, "Samples that found it running.",
              .shown_by = HAS_SAMPLES);
@@ -155,11 +213,24 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
     HP_FIELD(to, function->waiting_ns, "waiting_ns", "Waiting", NS, HP_COLUMN_SHOWN,
              "Time that it waited itself or in the C library, without time in the run queue.",
              .shown_by = HAS_WAITS);
-    HP_FIELD(to, hp_fields_copy(to, function->waits_for.text, function->waits_for.length), "waits_for", "For", TEXT,
-             HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-             "The main cause of its waiting and the longest wait of that kind: \"disk: /data/x.db\"; null: it was "
-             "never seen waiting.",
-             .shown_by = HAS_WAITS);
+    HP_FIELD(
+        to, waits_for(to, function), "waits_for", "For", TEXT,
+        HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+        "The main cause of its waiting and the longest wait of that kind: \"disk: /data/x.db\", \"lock held in "
+        "update\"; null: it was never seen waiting.",
+        .shown_by = HAS_WAITS);
+    HP_FIELD(
+        to, function->held_in, "held_in", "Held In", TEXT, HP_COLUMN_MAYBE,
+        "The innermost function in which the locks it waited for were held for half of the time; null: it waited "
+        "for none, or the holders were seen too rarely.");
+    HP_FIELD(
+        to, held_stack(to, functions->profile, function), "held_stack", "Held By", TEXT, HP_COLUMN_MAYBE,
+        "The stack of a thread that held such a lock, of all the one that did so for longest: the functions, with "
+        "semicolons between them.");
+    HP_FIELD(
+        to, function->held_ns, "held_ns", "Held", NS, 0,
+        "The part of its waiting in which a thread was read from a lock as its holder, and its stack is known.");
+    HP_FIELD(to, function->held_samples, "held_samples", "Holders", COUNT, 0, "Samples of holders of these locks.");
     HP_FIELD(to, function->idle_ns, "idle_ns", "Idle", NS, 0, "The part of waiting_ns that is idle time.");
     HP_FIELD(to, function->waits, "waits", "Waits", COUNT, 0, "How many waits were seen.");
     HP_FIELD(to, function->total_waiting_ns, "total_waiting_ns", "All Waiting", NS, 0, "Including callees.");
@@ -399,6 +470,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 
 const struct hp_section_type hp_section_functions = {
     .name = "functions",
+    .is_of_stacks = true,
     .in_brief = HP_BRIEF_UNMEASURED,
     .is_left_out_empty = true,
     .has_data = has_data,
@@ -431,11 +503,13 @@ static void alloc_fields(struct hp_fields *to, void *view, const void *entry)
     HP_FIELD(to, share(function->total_heap.bytes, heap_of(view)->bytes), "percent_total", "% Total", PERCENT,
              HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART);
     HP_FIELD(to, function->heap.peak_bytes, "peak_bytes", "At Peak", BYTES, HP_COLUMN_SHOWN | HP_COLUMN_ESTIMATE,
-             "The part of self_bytes that was live when the heap of its process was largest.");
+             "The part of self_bytes that was live when the heap of its process was largest.",
+             .shown_by = HP_FACT_WHOLE);
     HP_FIELD(to, function->total_heap.peak_bytes, "total_peak_bytes", "All At Peak", BYTES, HP_COLUMN_ESTIMATE,
              "Including callees.");
     HP_FIELD(to, function->heap.left_bytes, "left_bytes", "Never Freed", BYTES,
-             HP_COLUMN_SHOWN | HP_COLUMN_ESTIMATE, "The part of self_bytes that was live when its process ended.");
+             HP_COLUMN_SHOWN | HP_COLUMN_ESTIMATE, "The part of self_bytes that was live when its process ended.",
+             .shown_by = HP_FACT_WHOLE);
     HP_FIELD(to, function->total_heap.left_bytes, "total_left_bytes", "All Never Freed", BYTES, HP_COLUMN_ESTIMATE,
              "Including callees.");
     HP_FIELD(to, function->total_heap.blocks, "total_blocks", "All Blocks", COUNT, HP_COLUMN_ESTIMATE,
@@ -474,28 +548,28 @@ static void alloc_totals(struct hp_fields *to, void *view, const void *about)
              "Average between two samples; larger in programs that allocate quickly.");
 }
 
-/* No sample does not mean that there was nothing. */
-static void put_bytes(struct hp_text *line, uint64_t bytes)
+/* No sample does not mean that there was nothing: then nothing is said. */
+static void put_bytes(struct hp_text *line, uint64_t bytes, const char *what)
 {
-    if (bytes > 0)
-        hp_units_bytes(line, bytes);
-    else
-        hp_text_string(line, "-");
+    if (bytes == 0)
+        return;
+    hp_text_string(line, ", ");
+    hp_units_bytes(line, bytes);
+    hp_text_string(line, what);
 }
 
-/* "Estimated: 1.2 GB in about 31 k allocations, 12.0 MB at the peak, - never freed; 24 samples" */
+/* "Estimated: 1.2 GB in about 31 k allocations, 12.0 MB at the peak, 1.1 MB never freed; 24 samples" */
 static bool set_alloc_summary(const struct view *view, struct hotpath_section *section)
 {
     char bytes[512];
     struct hp_text line;
     const struct hp_function_profile *profile = view->profile;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_format(&line, "Estimated: %s in %s allocations, ", hp_bytes_text(profile->heap.bytes).bytes,
+    hp_text_format(&line, "Estimated: %s in %s allocations", hp_bytes_text(profile->heap.bytes).bytes,
                    hp_about_text(profile->heap.blocks).bytes);
-    put_bytes(&line, profile->heap.peak_bytes);
-    hp_text_string(&line, " at the peak, ");
-    put_bytes(&line, profile->heap.left_bytes);
-    hp_text_format(&line, " never freed; %" PRIu64 "%s", profile->counts.allocs,
+    put_bytes(&line, profile->heap.peak_bytes, " at the peak");
+    put_bytes(&line, profile->heap.left_bytes, " never freed");
+    hp_text_format(&line, "; %" PRIu64 "%s", profile->counts.allocs,
                    profile->counts.allocs == 1 ? " sample" : " samples");
     if (profile->counts.allocs_lost > 0) {
         hp_text_format(&line, ", %" PRIu64 " lost", profile->counts.allocs_lost);
@@ -548,6 +622,7 @@ static bool fill_allocs(struct hotpath_results *results, struct hotpath_section 
 
 const struct hp_section_type hp_section_alloc_functions = {
     .name = "alloc-functions",
+    .is_of_stacks = true,
     .in_brief = HP_BRIEF_UNMEASURED,
     .is_left_out_empty = true,
     .has_data = has_allocs,

@@ -8,6 +8,8 @@
 
 #include "bottleneck.h"
 #include "function_role.h"
+#include "languages.h"
+#include "name_marks.h"
 #include "utf8.h"
 
 #define NONE HP_NO_FOUND
@@ -196,11 +198,12 @@ void hp_hot_put_name(struct hp_text *line, const char *shown)
 {
     const char *begin = hp_text_begins(shown, "__GI_") ? shown + 5 : shown;
     const size_t length = name_length(begin);
-    if (length <= LONGEST_NAME) {
+    hp_name_mark_begin(line);
+    if (length <= LONGEST_NAME)
         hp_utf8_put_safe(line, begin, length);
-        return;
-    }
-    hp_utf8_put_fitted(line, begin, length, LONGEST_NAME);
+    else
+        hp_utf8_put_fitted(line, begin, length, LONGEST_NAME);
+    hp_name_mark_end(line);
 }
 
 /* "the system call write" of "[kernel: write]" */
@@ -658,44 +661,8 @@ static void put_spread(const struct saying *saying, uint32_t hot)
 
 /* ------------------------------------------------------------------------------------------------- interpreters */
 
-/* Programs that run code of others: their own functions say little about it. */
-static const struct interpreter {
-    const char *program, *library, *code, *compiler; /* its JIT compiler, by the function that does all of it */
-} interpreters[] = {
-    {"python", "libpython", "Python code", ""},
-    {"perl", "libperl", "Perl code", ""},
-    {"ruby", "libruby", "Ruby code", ""},
-    {"php", "libphp", "PHP code", ""},
-    {"lua", "liblua", "Lua code", ""},
-    {"node", "libnode", "JavaScript code", "v8::internal::compiler::PipelineCompilationJob::ExecuteJobImpl"},
-    {"java", "libjvm", "Java code", "CompileBroker::compiler_thread_loop"},
-    {"R", "libR.so", "R code", ""},
-    {"guile", "libguile", "Scheme code", ""},
-    {"tclsh", "libtcl", "Tcl code", ""},
-    {"qemu-", "", "emulated code", ""},
-    {"bash", "", "a shell script", ""},
-    {"dash", "", "a shell script", ""},
-    {"sh", "", "a shell script", ""},
-    {"zsh", "", "a shell script", ""},
-    {"gawk", "", "an AWK program", ""},
-    {"mawk", "", "an AWK program", ""},
-    {"ocamlrun", "", "OCaml bytecode", ""},
-};
-
-/* "python" is "python3.11", too; "sh" is not "shasum", and R is not "Rscript". NULL: it is none. */
-static const struct interpreter *interpreter_of(const char *program)
-{
-    for (size_t at = 0; at < sizeof interpreters / sizeof *interpreters; at++) {
-        const char *name = interpreters[at].program, *rest = program + strlen(name);
-        if (hp_text_begins(program, name) &&
-            (rest[0] == '\0' || rest[-1] == '-' || strspn(rest, "0123456789.-jitc") == strlen(rest)))
-            return &interpreters[at];
-    }
-    return NULL;
-}
-
 /* Whether a frame is only the interpreter at work. */
-static bool is_of_interpreter(const struct hp_hot_stacks *stacks, const struct interpreter *interpreter,
+static bool is_of_interpreter(const struct hp_hot_stacks *stacks, const struct hp_language *interpreter,
                               uint32_t frame)
 {
     if (frame == NONE || is_main(stacks, frame))
@@ -712,7 +679,7 @@ static bool is_of_interpreter(const struct hp_hot_stacks *stacks, const struct i
  * The library with the most time of itself, among those of the interpreter or among others that it calls, with at
  * least a fifth of the time. NULL: none.
  */
-static const char *largest_library(const struct hp_hot_stacks *stacks, const struct interpreter *interpreter,
+static const char *largest_library(const struct hp_hot_stacks *stacks, const struct hp_language *interpreter,
                                    bool is_of_others, double *ret_part)
 {
     uint64_t best = 0, sums[MOST_LIBRARIES];
@@ -734,10 +701,10 @@ static const char *largest_library(const struct hp_hot_stacks *stacks, const str
 }
 
 /* Time of the interpreter's compiler. */
-static double compiler_part(const struct hp_hot_stacks *stacks, const struct interpreter *interpreter)
+static double compiler_part(const struct hp_hot_stacks *stacks, const struct hp_language *interpreter)
 {
     uint64_t most = 0;
-    for (uint32_t at = 0; interpreter->compiler[0] != '\0' && at < stacks->profile->count; at++)
+    for (uint32_t at = 0; interpreter->compiler != NULL && at < stacks->profile->count; at++)
         if (hp_text_begins(hp_hot_found(stacks, at)->name, interpreter->compiler) && stacks->total_ns[at] > most)
             most = stacks->total_ns[at];
     return part(stacks, most);
@@ -747,7 +714,7 @@ static double compiler_part(const struct hp_hot_stacks *stacks, const struct int
  * "54 % of the CPU time is the JIT compiler of java, 21 % is Java code compiled at run time, without names". False:
  * neither.
  */
-static bool put_compiled(const struct saying *saying, const struct interpreter *interpreter)
+static bool put_compiled(const struct saying *saying, const struct hp_language *interpreter)
 {
     const double generated = part(saying->stacks, own_of_role(saying->stacks, HP_ROLE_GENERATED));
     const double compiler = compiler_part(saying->stacks, interpreter);
@@ -766,7 +733,7 @@ static bool put_compiled(const struct saying *saying, const struct interpreter *
 }
 
 /* "python3 interprets Python code (hottest function: X, 19 %)" */
-static void put_interpreted(const struct saying *saying, const struct interpreter *interpreter)
+static void put_interpreted(const struct saying *saying, const struct hp_language *interpreter)
 {
     const struct hp_hot_stacks *stacks = saying->stacks;
     uint64_t ns;
@@ -789,7 +756,7 @@ static void put_interpreted(const struct saying *saying, const struct interprete
 static bool put_interpreter(const struct saying *saying, uint32_t hot)
 {
     const struct hp_hot_stacks *stacks = saying->stacks;
-    const struct interpreter *interpreter = interpreter_of(stacks->program);
+    const struct hp_language *interpreter = hp_language_of_program(stacks->program);
     double share;
     if (interpreter == NULL || !is_of_interpreter(stacks, interpreter, hot))
         return false;

@@ -35,7 +35,7 @@ void hp_hot_function_put(struct hp_text *line, const struct hp_hot_stacks *stack
 /* "libz" of libz.so.1.2.13: a library without its version. */
 void hp_hot_put_library(struct hp_text *line, const char *library);
 
-/* A function without what compilers add to names: "copy" of copy.part.0. */
+/* A function, marked as one (name_marks.h), without what compilers add to names: "copy" of copy.part.0. */
 void hp_hot_put_name(struct hp_text *line, const char *shown);
 
 #endif

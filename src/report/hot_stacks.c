@@ -117,6 +117,8 @@ static uint32_t leave_out(const struct hp_hot_stacks *stacks, uint32_t *frames, 
 static uint64_t weight_of(const struct hp_hot_stacks *stacks, const struct hp_found_node *node)
 {
     const uint64_t cpu_ns = node->user_ns + node->kernel_ns;
+    if (stacks->held_ns != NULL)
+        return stacks->held_ns[node - stacks->profile->nodes];
     return stacks->is_outside ? hp_less(cpu_ns, node->zoned_ns) : stacks->is_wall ? node->wall_ns : cpu_ns;
 }
 
@@ -231,4 +233,16 @@ bool hp_hot_stacks_make_outside(struct hp_hot_stacks *stacks, struct hp_arena *a
     *stacks =
         (struct hp_hot_stacks){.profile = profile, .arena = arena, .program = "", .shown = "", .is_outside = true};
     return clean(stacks, is_any, NULL);
+}
+
+bool hp_hot_stacks_make_held(struct hp_hot_stacks *stacks, struct hp_arena *arena,
+                             const struct hp_function_profile *profile, const struct hp_found_function *waiter)
+{
+    uint64_t *held_ns = hp_arena_take_array(arena, profile->node_count + 1, sizeof *held_ns);
+    *stacks =
+        (struct hp_hot_stacks){.profile = profile, .arena = arena, .program = "", .shown = "", .held_ns = held_ns};
+    for (size_t at = 0; held_ns != NULL && at < profile->hold_count; at++)
+        if (&profile->all[profile->holds[at].function] == waiter)
+            held_ns[profile->holds[at].node] += profile->holds[at].ns;
+    return held_ns != NULL && clean(stacks, is_any, NULL);
 }

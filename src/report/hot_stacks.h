@@ -25,11 +25,12 @@ struct hp_hot_stack {
 struct hp_hot_stacks {
     const struct hp_function_profile *profile;
     struct hp_arena *arena;
-    const char *shown;          /* the program as people know it: "python3" of python3.11 */
-    const char *program;        /* its name; "": several */
-    bool is_outside;            /* the weight is CPU time outside of zones */
-    bool is_wall;               /* the weight is wall-clock time: threads ran at once */
-    bool knows_callers;         /* most stacks are complete */
+    const char *shown;       /* the program as people know it: "python3" of python3.11 */
+    const char *program;     /* its name; "": several */
+    bool is_outside;         /* the weight is CPU time outside of zones */
+    bool is_wall;            /* the weight is wall-clock time: threads ran at once */
+    const uint64_t *held_ns; /* the weight, by node, is time in which others waited for a lock; NULL: it is not */
+    bool knows_callers;      /* most stacks are complete */
     const unsigned char *roles; /* by function: enum hp_function_role */
     const uint32_t *frame_of;   /* by function: itself; of code without names, one for each library */
     struct hp_hot_stack *all;
@@ -56,6 +57,10 @@ bool hp_hot_stacks_make(struct hp_hot_stacks *stacks, struct hp_arena *arena,
 /* Cleans what all stacks have outside of zones. False: no memory. */
 bool hp_hot_stacks_make_outside(struct hp_hot_stacks *stacks, struct hp_arena *arena,
                                 const struct hp_function_profile *profile);
+
+/* Cleans the stacks of holders, while that function waited for their locks. False: no memory. */
+bool hp_hot_stacks_make_held(struct hp_hot_stacks *stacks, struct hp_arena *arena,
+                             const struct hp_function_profile *profile, const struct hp_found_function *waiter);
 
 static inline enum hp_function_role hp_hot_role(const struct hp_hot_stacks *stacks, uint32_t frame)
 {

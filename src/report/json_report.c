@@ -45,6 +45,29 @@ static void put_moment(struct hp_json *json, const struct hp_run *run)
     hp_json_put_string(json, "created_at", hp_text_end(&moment));
 }
 
+/* Places count characters, not bytes: most readers have texts of characters. */
+static size_t count_characters(const char *bytes, size_t length)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < length; at++)
+        count += ((unsigned char)bytes[at] & 0xc0) != 0x80;
+    return count;
+}
+
+static void put_headline_functions(struct hp_json *json, const hotpath_results *results)
+{
+    hp_json_key(json, "headline_functions");
+    hp_json_begin_array(json);
+    for (size_t at = 0; at < results->headline_name_count; at++) {
+        const struct hp_name_place *place = &results->headline_names[at];
+        hp_json_begin_object(json);
+        hp_json_put_u64(json, "at", count_characters(results->headline, place->at));
+        hp_json_put_u64(json, "length", count_characters(results->headline + place->at, place->length));
+        hp_json_end_object(json);
+    }
+    hp_json_end_array(json);
+}
+
 static void put_meta(struct hp_json *json, const hotpath_results *results)
 {
     const struct hp_snapshot *snapshot = results->model->run.sessions[0];
@@ -76,6 +99,7 @@ static void put_meta(struct hp_json *json, const hotpath_results *results)
         hp_json_string(json, results->headline);
     else
         hp_json_null(json);
+    put_headline_functions(json, results);
     hp_json_end_object(json);
 }
 

@@ -42,7 +42,7 @@ struct process {
 };
 
 /* Facts of this section. */
-enum { HAS_CPU = HP_FACT_OWN, HAS_POLLS = HP_FACT_OWN << 1 };
+enum { HAS_CPU = HP_FACT_OWN, HAS_POLLS = HP_FACT_OWN << 1, HAS_ZONES = HP_FACT_OWN << 2 };
 
 struct view {
     struct hotpath_results *results;
@@ -118,16 +118,17 @@ static void fields(struct hp_fields *to, void *of, const void *entry)
                 .shown_by = HAS_CPU);
     HP_FIELD(to, process->threads, "threads", "Threads", COUNT, HP_COLUMN_SHOWN, "Threads that ever recorded.");
     HP_FIELD(to, process->calls, "calls", "Calls", COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
-             "Calls of measured functions and blocks; tasks are in the column polls.");
+             "Calls of measured functions and blocks; tasks are in the column polls.", .shown_by = HAS_ZONES);
     HP_FIELD(to, process->polls, "polls", "Polls", COUNT, HP_COLUMN_SHOWN, "How often tasks ran.",
              .shown_by = HAS_POLLS);
     HP_FIELD(
         to, hp_fields_ns(to, process->measured), "total_ns", "Total", NS,
         HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN,
-        "Time in outermost zones, summed over threads; if the main function is excluded, without its own time.");
+        "Time in outermost zones, summed over threads; if the main function is excluded, without its own time.",
+        .shown_by = HAS_ZONES);
     HP_FIELD(to, hp_percent_of(process->measured, view->whole), "percent_total", "% Total", PERCENT,
              HP_COLUMN_LATE | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-             "Percent of the sum over all processes.");
+             "Percent of the sum over all processes.", .shown_by = HAS_ZONES);
     HP_FIELD(to, process->snapshot->header.pid, "pid", "PID", COUNT, 0);
     HP_FIELD(to, process->snapshot->header.parent_pid, "parent_pid", "Parent", COUNT, 0);
     HP_FIELD(to, command_of(process->snapshot), "command", "Command", TEXT, 0);
@@ -365,10 +366,11 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     size_t count = 0;
     const struct hp_run *run = &results->model->run;
     const uint32_t facts = (hp_run_has_feature(run, HP_FEATURE_CPU) ? HAS_CPU : 0u) |
-                           (hp_run_has_objects(run, hp_is_task_kind) ? HAS_POLLS : 0u);
+                           (hp_run_has_objects(run, hp_is_task_kind) ? HAS_POLLS : 0u) |
+                           (results->model->profile->site_count > 0 ? HAS_ZONES : 0u);
     if (!hp_section_begin(results, section, &view, facts, "total_ns", "percent_total"))
         return false;
-    section->description = "Time in zones per process.";
+    section->description = facts & HAS_ZONES ? "Time in zones per process." : "CPU time per process.";
     section->percent_of = "rows";
     struct process **order = rank(&view, &count);
     if (order == NULL)

@@ -16,6 +16,7 @@
 #include "function_role.h"
 #include "hot_function.h"
 #include "model.h"
+#include "program_links.h"
 #include "run_state.h"
 #include "units.h"
 #include "utf8.h"
@@ -34,12 +35,34 @@
 #define DEVICE_ALL 1.2     /* all such waits, in CPU times of the run */
 #define LEAST_IDLE_NS 3e8  /* a shorter run is not idle */
 #define MANY_PROCESSES 20u
-#define SHORT_PROCESS_NS 6e6   /* CPU time */
-#define BRIEF_PROCESS_NS 2.5e6 /* CPU time: it has hardly done more than to start */
-#define STARTING_PART 0.4      /* of the CPU time, in starts and ends of processes */
-#define OWN_PART 0.15          /* of the CPU time, in hotpath itself */
-#define NAMED_WAIT_PART 0.3    /* of the run's time, by one thread */
-#define PIPE_PART 0.5          /* of a thread's life */
+#define SHORT_PROCESS_NS 6e6    /* CPU time */
+#define BRIEF_PROCESS_NS 2.5e6  /* CPU time: it has hardly done more than to start */
+#define STARTING_PART 0.4       /* of the CPU time, in starts and ends of processes */
+#define OWN_PART 0.15           /* of the CPU time, in hotpath itself */
+#define NAMED_WAIT_PART 0.3     /* of the run's time, by one thread */
+#define PIPE_PART 0.5           /* of a thread's life */
+#define SEEN_PART 0.4           /* of the CPU time of a program, in its stacks: else they name no function */
+#define SHARED_PART 0.5         /* of the CPU time, in two programs that are named together */
+#define WORKER_PART 0.02        /* of the CPU time: a thread that does anything */
+#define LOCK_WAITER_PART 0.1    /* of its life, for locks: a thread that waits for them a lot */
+#define LOCK_ALONE_PART 0.5     /* of the run's time, by one thread */
+#define LONG_PART 0.4           /* of the run's time: what lasted as long as most of it */
+#define HARDLY_BUSY_PART 0.05   /* of the run's time, CPU time: it does not matter */
+#define LARGE_PROCESS_PART 0.25 /* of the CPU time: more than one of many */
+#define SERVED_PART 0.5         /* of a wait for a socket, in which others worked */
+#define SMALL_CALL_BYTES 64u    /* on average: calls that move less cost more than what they move ... */
+#define SMALL_CALL_PART 0.3     /* ... if they have this part of the CPU time, */
+#define SMALL_CALLS 10000u      /* and are so many */
+/* The state of the run. */
+#define QUEUED_PART 0.25      /* of the run's time, ready to run */
+#define SPARE_PART 0.8        /* of all CPUs: less were used */
+#define ALL_CPUS_PART 0.85    /* of all CPUs: all were used */
+#define UNSEEN_WAITS_PART 0.5 /* of the CPU time, in threads whose waits are unknown ... */
+#define UNSEEN_CPUS 0.6       /* ... where fewer CPUs were used */
+#define ONE_CPU 0.7           /* CPUs used: one is busy */
+#define ONE_THREAD_PART 0.85  /* of the CPU time */
+#define SAID_IDLE_PART 0.25   /* of the run's time */
+#define READY_PART 0.7        /* of the run's time, running or ready to run */
 
 struct sentence {
     struct hp_text *line;
@@ -47,6 +70,7 @@ struct sentence {
     struct hp_model *model;
     const struct hp_function_profile *functions;
     struct hp_run_state state;
+    struct hp_program_links links;
     const struct hp_program_use *program; /* the one with the most CPU time; NULL: none */
     double program_part;                  /* of the CPU time */
     double cpu_ns, elapsed_ns;            /* CPU time by samples */
@@ -95,6 +119,21 @@ static uint32_t waiting_function(const struct sentence *sentence, const unsigned
     return nameless;
 }
 
+/* Leaves out what it waits for, if that is less than half of it: a search reads many files. */
+static struct waiter with_main_cause(const struct sentence *sentence, const unsigned char *roles,
+                                     struct waiter waiter)
+{
+    const struct hp_function_profile *functions = sentence->functions;
+    uint64_t ns = 0;
+    for (uint32_t at = 1; waiter.function != NULL && at < functions->node_count; at++)
+        if (functions->nodes[at].waits.text == waiter.waits.text &&
+            waiting_function(sentence, roles, at) == (uint32_t)(waiter.function - functions->all))
+            ns += functions->nodes[at].waited_ns;
+    if (ns < waiter.ns / 2)
+        waiter.waits = (struct hp_found_cause){0};
+    return waiter;
+}
+
 static struct waiter waiter_for(struct sentence *sentence, uint32_t cause)
 {
     const struct hp_function_profile *functions = sentence->functions;
@@ -122,7 +161,7 @@ static struct waiter waiter_for(struct sentence *sentence, uint32_t cause)
         }
         longest[function] = node->waited_ns > longest[function] ? node->waited_ns : longest[function];
     }
-    return best;
+    return sentence->has_memory ? with_main_cause(sentence, roles, best) : best;
 }
 
 /* "save in libdb", or "libdb" if its functions have no names. */
@@ -158,6 +197,28 @@ static void put_detail(const struct sentence *sentence, const char *before, cons
             begin = at + 1;
     hp_text_string(sentence->line, before);
     hp_utf8_put_safe(sentence->line, begin, (size_t)(end - begin));
+}
+
+/* " from xz", " to md5sum", " with redis-server", " from another python3": what is at the other end of a wait. */
+static void put_other_end(const struct sentence *sentence, const struct hp_thread_usage_member *thread,
+                          uint32_t cause)
+{
+    const struct hp_program_use *waiter = hp_run_state_program(&sentence->state, thread->label->pid);
+    const struct hp_program_link *link = hp_program_link_of(&sentence->links, waiter, cause);
+    if (waiter == NULL || link == NULL)
+        return;
+    hp_text_string(sentence->line, cause == HP_WAIT_SOCKET ? " with " : link->is_sender ? " from " : " to ");
+    hp_text_string(sentence->line, link->other == waiter ? "another " : "");
+    put_text(sentence, link->other->shown);
+}
+
+/* "sleep", "poll: epoll_wait", "pipe from xz" */
+static void put_wait(const struct sentence *sentence, const struct waiter *waiter,
+                     const struct hp_thread_usage_member *thread, uint32_t cause)
+{
+    hp_text_string(sentence->line, hp_wait_cause_name(cause));
+    put_detail(sentence, ": ", &waiter->waits);
+    put_other_end(sentence, thread, cause);
 }
 
 /* ----------------------------------------------------------------------------------------- program and function */
@@ -228,6 +289,35 @@ static void put_program(const struct sentence *sentence)
     hp_text_string(sentence->line, ": ");
 }
 
+/* CPU time of the system calls that /proc/PID/io counts as reads or writes. */
+static double moving_ns(const struct hp_hot_stacks *stacks, const char *kind)
+{
+    static const char before[] = "[kernel: ";
+    double sum = 0;
+    for (uint32_t at = 0; at < stacks->profile->count; at++) {
+        const char *name = hp_hot_found(stacks, at)->name;
+        if (stacks->frame_of[at] != at || !hp_text_begins(name, before))
+            continue;
+        const char *call = name + sizeof before - 1;
+        call += *call == 'p' && !hp_text_begins(call, "page"); /* pread64, pwritev */
+        sum += hp_text_begins(call, kind) ? (double)stacks->total_ns[at] : 0;
+    }
+    return sum;
+}
+
+/* "; a write is of 1 byte on average". How many there are is known up to the last probe only. */
+static void put_small_calls(const struct sentence *sentence, const struct hp_hot_stacks *stacks, const char *kind,
+                            uint64_t calls, uint64_t bytes)
+{
+    const double mean = hp_part_of((double)bytes, (double)calls);
+    if (calls < SMALL_CALLS || mean >= SMALL_CALL_BYTES ||
+        moving_ns(stacks, kind) < SMALL_CALL_PART * (double)stacks->ns)
+        return;
+    const uint64_t whole = (uint64_t)(mean + 0.5);
+    hp_text_format(sentence->line, "; a %s is of %" PRIu64, kind, whole);
+    hp_text_string(sentence->line, whole == 1 ? " byte on average" : " bytes on average");
+}
+
 /*
  * "cc1 has 82 % of the CPU time of 37 processes; in it, parse takes 60 % of its CPU time". False: nothing is known.
  */
@@ -241,7 +331,8 @@ static bool put_owner(struct sentence *sentence)
     const size_t before = sentence->line->length;
     put_program(sentence);
     const size_t after = sentence->line->length;
-    if (stacks.count == 0 || (!is_alone && (double)stacks.ns < 0.4 * sentence->program_part * sentence->cpu_ns)) {
+    if (stacks.count == 0 ||
+        (!is_alone && (double)stacks.ns < SEEN_PART * sentence->program_part * sentence->cpu_ns)) {
         sentence->line->length = before;
         put_text(sentence, sentence->program->shown);
         hp_text_string(sentence->line, " has ");
@@ -256,6 +347,9 @@ static bool put_owner(struct sentence *sentence)
         hp_text_string(sentence->line, ": ");
         hp_hot_function_put(sentence->line, &stacks, whole_of(&stacks, true), &sentence->hot);
     }
+    const struct hp_transfers *moved = &sentence->program->moved;
+    put_small_calls(sentence, &stacks, "read", moved->read_calls, moved->read_bytes);
+    put_small_calls(sentence, &stacks, "write", moved->write_calls, moved->write_bytes);
     return true;
 }
 
@@ -276,7 +370,7 @@ static void put_sharers(struct sentence *sentence)
             sum += hp_part_of((double)state->programs[at]->cpu_ns, (double)state->used_ns);
             chosen[count++] = at;
         }
-    if (count < 2 || sum < 0.5)
+    if (count < 2 || sum < SHARED_PART)
         for (count = 0; count < 2 && count < state->program_count; count++)
             chosen[count] = count;
     for (size_t at = 0; at < count; at++) {
@@ -335,9 +429,9 @@ static struct lock_loss lock_loss_of(const struct sentence *sentence)
     const struct hp_thread_usage_member *thread;
     for (size_t at = 0; (thread = next_waiter(sentence, &at)) != NULL;) {
         const double waited = (double)thread->waited_ns[HP_WAIT_LOCK], cpu = (double)hp_thread_usage_cpu_ns(thread);
-        if (cpu >= 0.02 * sentence->cpu_ns || waited > 0)
+        if (cpu >= WORKER_PART * sentence->cpu_ns || waited > 0)
             loss.at_work_ns += waited + cpu;
-        if (waited <= 0.1 * (double)thread->lived_ns)
+        if (waited <= LOCK_WAITER_PART * (double)thread->lived_ns)
             continue;
         loss.waited_ns += waited;
         loss.lived_ns += (double)thread->lived_ns;
@@ -371,13 +465,29 @@ static const struct hp_wait_sums *held_wait(struct sentence *sentence)
     return NULL;
 }
 
+/* ": update takes 98 % of that time, all of it in compute". False: too little is known of it. */
+static bool put_held(struct sentence *sentence, const struct hp_found_function *waiter)
+{
+    struct hp_hot_stacks stacks;
+    struct hp_hot_function named;
+    if (waiter == NULL || waiter->held_samples < HP_LEAST_HOLDS)
+        return false;
+    const bool is_made = hp_hot_stacks_make_held(&stacks, sentence->model->arena, sentence->functions, waiter);
+    sentence->has_memory &= is_made;
+    if (!is_made || stacks.count == 0)
+        return false;
+    hp_text_string(sentence->line, ": ");
+    hp_hot_function_put(sentence->line, &stacks, " of that time", &named);
+    return true;
+}
+
 /* "; its holder, worker, waits meanwhile (disk)": as it was recorded, or not at all. */
-static void put_holder(struct sentence *sentence)
+static bool put_holder(struct sentence *sentence, const struct hp_found_function *waiter)
 {
     const struct hp_wait_sums *wait = held_wait(sentence);
     if (wait == NULL) {
         hp_text_string(sentence->line, "; the holder was not recorded");
-        return;
+        return false;
     }
     const struct hp_wait_holder *holder = wait->holder;
     hp_text_string(sentence->line, "; its holder");
@@ -391,6 +501,7 @@ static void put_holder(struct sentence *sentence)
         hp_text_string(sentence->line, " works meanwhile");
     else
         hp_text_format(sentence->line, " waits meanwhile (%s)", hp_wait_cause_name(holder->cause));
+    return put_held(sentence, waiter);
 }
 
 /* "Lock contention: 6 threads wait 52 % of their time for a lock in publish (the holder was not recorded)" */
@@ -399,7 +510,7 @@ static bool put_lock(struct sentence *sentence)
     const struct lock_loss loss = lock_loss_of(sentence);
     if (loss.waited_ns < LOCK_PART * loss.at_work_ns || loss.waited_ns < LOCK_RUN * sentence->elapsed_ns ||
         loss.waited_ns < LOCK_PART * (loss.lived_ns - loss.queued_ns) || loss.waited_ns < LEAST_LOCK_NS ||
-        (loss.threads < 2 && loss.longest_ns < 0.5 * sentence->elapsed_ns))
+        (loss.threads < 2 && loss.longest_ns < LOCK_ALONE_PART * sentence->elapsed_ns))
         return false;
     const struct waiter waiter = waiter_for(sentence, HP_WAIT_LOCK);
     hp_text_string(sentence->line, "Lock contention: ");
@@ -415,9 +526,9 @@ static bool put_lock(struct sentence *sentence)
         put_function(sentence, waiter.function);
         sentence->hot.function = waiter.function;
     }
-    put_holder(sentence);
     const struct hp_hot_function named = sentence->hot;
-    put_meanwhile(sentence);
+    if (!put_holder(sentence, waiter.function))
+        put_meanwhile(sentence);
     sentence->hot = named.function != NULL ? named : sentence->hot;
     return true;
 }
@@ -447,7 +558,7 @@ static const char *idle_child(struct sentence *sentence)
     for (size_t at = 0; waits != NULL && at < waits->count; at++) {
         const struct hp_wait_sums *wait = waits->all[at];
         if (wait->cause == HP_WAIT_CHILD && wait->what[0] != '\0' && strstr(wait->what, "(busy)") == NULL &&
-            (double)wait->ns >= 0.4 * sentence->elapsed_ns)
+            (double)wait->ns >= LONG_PART * sentence->elapsed_ns)
             return wait->what;
     }
     return NULL;
@@ -480,20 +591,20 @@ static bool put_short(struct sentence *sentence)
         }
     }
     const double used = sentence->cpu_ns > 0 ? sentence->cpu_ns : (double)sentence->state.used_ns;
-    if (longest != NULL && used < 0.05 * sentence->elapsed_ns &&
+    if (longest != NULL && used < HARDLY_BUSY_PART * sentence->elapsed_ns &&
         (double)longest->waited_ns[cause] > NAMED_WAIT_PART * sentence->elapsed_ns) {
         const struct waiter waiter = waiter_for(sentence, cause);
         hp_text_format(sentence->line, "Idle: %s of CPU time in %s; ", hp_ns_text(used).bytes,
                        hp_ns_text(sentence->elapsed_ns).bytes);
         put_waiter(sentence, &waiter, longest);
-        hp_text_format(sentence->line, " waits (%s", hp_wait_cause_name(cause));
-        put_detail(sentence, ": ", &waiter.waits);
+        hp_text_string(sentence->line, " waits (");
+        put_wait(sentence, &waiter, longest, cause);
         hp_text_string(sentence->line, ") for ");
         put_share(sentence, hp_part_of((double)longest->waited_ns[cause], sentence->elapsed_ns));
         hp_text_string(sentence->line, " of the run");
         return true;
     }
-    const char *child = used < 0.05 * sentence->elapsed_ns ? idle_child(sentence) : NULL;
+    const char *child = used < HARDLY_BUSY_PART * sentence->elapsed_ns ? idle_child(sentence) : NULL;
     if (child != NULL) {
         hp_text_format(sentence->line, "Idle: %s of CPU time in %s; it waits for the end of ",
                        hp_ns_text(used).bytes, hp_ns_text(sentence->elapsed_ns).bytes);
@@ -571,7 +682,7 @@ static bool put_starts(struct sentence *sentence)
     const double each = hp_part_of((double)state->used_ns, (double)state->processes);
     const double own = (double)sentence->functions->own_ns, unsampled = unsampled_ns(sentence);
     if (state->is_idle || state->processes < MANY_PROCESSES || each >= SHORT_PROCESS_NS ||
-        (double)state->largest_process_ns > 0.25 * (double)state->used_ns)
+        (double)state->largest_process_ns > LARGE_PROCESS_PART * (double)state->used_ns)
         return false;
     const double starting = starting_ns(sentence);
     const bool is_starting = starting >= STARTING_PART * (sentence->cpu_ns - own - unsampled);
@@ -614,7 +725,7 @@ static bool is_served_by_work(const struct sentence *sentence, const struct hp_t
     for (size_t at = 0; (thread = next_waiter(sentence, &at)) != NULL;)
         worked +=
             thread == waiter ? 0 : (double)(hp_thread_usage_cpu_ns(thread) + thread->waited_ns[HP_WAIT_RUN_QUEUE]);
-    return worked >= 0.5 * ns;
+    return worked >= SERVED_PART * ns;
 }
 
 static const struct {
@@ -622,15 +733,21 @@ static const struct {
     const char *words;
 } devices[] = {{HP_WAIT_DISK, "the disk"}, {HP_WAIT_SOCKET, "a socket"}, {HP_WAIT_FAULT, "pages from disk"}};
 
+/* How much of the run is left to a thread that had to wait for a CPU: that makes no program less idle. */
+static double own_time_ns(const struct sentence *sentence, const struct hp_thread_usage_member *thread)
+{
+    const double rest = sentence->elapsed_ns - (double)thread->waited_ns[HP_WAIT_RUN_QUEUE];
+    const double least = DEVICE_PART * sentence->elapsed_ns;
+    return rest > least ? rest : least;
+}
+
 /* The thread that waits longest for a device, and long enough to matter; NULL: none. */
 static const struct hp_thread_usage_member *device_waiter(const struct sentence *sentence, uint32_t cause)
 {
     const struct hp_thread_usage_member *thread, *longest = NULL;
     for (size_t at = 0; (thread = next_waiter(sentence, &at)) != NULL;) {
-        const double waited = (double)thread->waited_ns[cause],
-                     queued = (double)thread->waited_ns[HP_WAIT_RUN_QUEUE];
-        const double rest = sentence->elapsed_ns - queued, least = DEVICE_PART * sentence->elapsed_ns;
-        if (waited >= DEVICE_PART * (rest > least ? rest : least) &&
+        const double waited = (double)thread->waited_ns[cause];
+        if (waited >= DEVICE_PART * own_time_ns(sentence, thread) &&
             waited >= DEVICE_CPU * (double)hp_thread_usage_cpu_ns(thread) &&
             (longest == NULL || waited > (double)longest->waited_ns[cause]))
             longest = thread;
@@ -657,6 +774,8 @@ static bool put_device(struct sentence *sentence)
         put_share(sentence, hp_part_of(waited, waited + cpu));
         hp_text_string(sentence->line, " of its time");
         put_detail(sentence, " for ", &waiter.waits);
+        if (cause == HP_WAIT_SOCKET)
+            put_other_end(sentence, thread, cause);
         hp_text_format(sentence->line, " (%s against %s of CPU time)", hp_ns_text(waited).bytes,
                        hp_ns_text(cpu).bytes);
         return true;
@@ -683,7 +802,7 @@ static const struct hp_thread_usage_member *idle_thread(const struct sentence *s
                 longest = thread->waited_ns[cause] > thread->waited_ns[longest] ? cause : longest;
             }
         const uint64_t cpu_ns = hp_thread_usage_cpu_ns(thread);
-        if ((double)sum <= NAMED_WAIT_PART * sentence->elapsed_ns || cpu_ns == 0 ||
+        if ((double)sum <= NAMED_WAIT_PART * own_time_ns(sentence, thread) || cpu_ns == 0 ||
             (busiest != NULL && cpu_ns <= hp_thread_usage_cpu_ns(busiest)))
             continue;
         busiest = thread;
@@ -713,8 +832,8 @@ static bool put_idle(struct sentence *sentence)
         const struct waiter waiter = waiter_for(sentence, cause);
         hp_text_string(sentence->line, ": ");
         put_waiter(sentence, &waiter, thread);
-        hp_text_format(sentence->line, " waits (%s", hp_wait_cause_name(cause));
-        put_detail(sentence, ": ", &waiter.waits);
+        hp_text_string(sentence->line, " waits (");
+        put_wait(sentence, &waiter, thread, cause);
         hp_text_char(sentence->line, ')');
     }
     const size_t before = sentence->line->length;
@@ -739,23 +858,23 @@ static void put_state(const struct sentence *sentence)
     const double cpus = hp_part_of(used, elapsed), unseen = (double)hp_less(state->used_ns, state->watched_ns);
     const double idle = state->idle_part;
     struct hp_text *line = sentence->line;
-    if (queued >= used && queued > 0.25 * elapsed && cpus < 0.8 * state->cpus) {
+    if (queued >= used && queued > QUEUED_PART * elapsed && cpus < SPARE_PART * state->cpus) {
         hp_text_format(line, "Short of CPU (ran %s, queued %s)", hp_ns_text(used).bytes, hp_ns_text(queued).bytes);
-    } else if (cpus >= 0.85 * state->cpus && state->cpus > 1) {
+    } else if (cpus >= ALL_CPUS_PART * state->cpus && state->cpus > 1) {
         hp_text_format(line, "CPU-bound on all %u CPUs", state->cpus);
-    } else if (unseen >= 0.5 * (double)state->used_ns && cpus < 0.6) {
+    } else if (unseen >= UNSEEN_WAITS_PART * (double)state->used_ns && cpus < UNSEEN_CPUS) {
         hp_text_format(line, "Ran %s of %s, waits not seen", hp_ns_text(used).bytes, hp_ns_text(elapsed).bytes);
-    } else if (cpus >= 0.7 && (double)state->busiest_ns >= 0.85 * used && state->cpus > 1) {
+    } else if (cpus >= ONE_CPU && (double)state->busiest_ns >= ONE_THREAD_PART * used && state->cpus > 1) {
         hp_text_string(line, "CPU-bound on one CPU");
-    } else if (cpus >= 0.7 && state->cpus > 1) {
+    } else if (cpus >= ONE_CPU && state->cpus > 1) {
         hp_text_format(line, "CPU-bound, %.1f of %u CPUs", cpus, state->cpus);
-    } else if (cpus >= 0.7) {
+    } else if (cpus >= ONE_CPU) {
         hp_text_string(line, "CPU-bound");
-    } else if (idle >= 0.25) {
+    } else if (idle >= SAID_IDLE_PART) {
         hp_text_string(line, "Busy for ");
         put_share(sentence, 1 - idle);
         hp_text_format(line, " of %s", hp_ns_text(elapsed).bytes);
-    } else if (used + queued >= 0.7 * elapsed) {
+    } else if (used + queued >= READY_PART * elapsed) {
         hp_text_format(line, "CPU-bound (ran %s, queued %s)", hp_ns_text(used).bytes, hp_ns_text(queued).bytes);
     } else {
         hp_text_format(line, "Ran %s of %s", hp_ns_text(used).bytes, hp_ns_text(elapsed).bytes);
@@ -765,7 +884,15 @@ static void put_state(const struct sentence *sentence)
 
 #define MOST_STAGES 8u
 
-/* Other programs with a thread that waits at a pipe for most of its life. */
+static uint64_t waited_at_ends(const struct hp_thread_usage_member *thread)
+{
+    return thread->waited_ns[HP_WAIT_PIPE] + thread->waited_ns[HP_WAIT_SOCKET];
+}
+
+/*
+ * Other programs with a thread that waits at pipes and sockets for most of its life, and for this program, or for
+ * one that does so in turn.
+ */
 static size_t find_stages(const struct sentence *sentence, const char **stages)
 {
     const struct hp_thread_usage_member *thread;
@@ -774,8 +901,9 @@ static size_t find_stages(const struct sentence *sentence, const char **stages)
         const struct hp_program_use *program = hp_run_state_program(&sentence->state, thread->label->pid);
         size_t same = 0;
         if (program == NULL || program == sentence->program || is_shell(program->name) ||
-            (double)thread->waited_ns[HP_WAIT_PIPE] <= PIPE_PART * (double)thread->lived_ns ||
-            (double)thread->lived_ns <= 0.4 * sentence->elapsed_ns)
+            (double)waited_at_ends(thread) <= PIPE_PART * (double)thread->lived_ns ||
+            (double)thread->lived_ns <= LONG_PART * sentence->elapsed_ns ||
+            !hp_program_waits_for(&sentence->links, program, sentence->program))
             continue;
         while (same < count && strcmp(stages[same], program->shown) != 0)
             same++;
@@ -786,7 +914,7 @@ static size_t find_stages(const struct sentence *sentence, const char **stages)
 }
 
 /* "; cut, uniq and others wait for it" */
-static void put_stages(const struct sentence *sentence)
+static void put_stages(const struct sentence *sentence, const char *program)
 {
     const char *stages[MOST_STAGES];
     const size_t count = find_stages(sentence, stages);
@@ -794,19 +922,22 @@ static void put_stages(const struct sentence *sentence)
         hp_text_string(sentence->line, at == 0 ? "; " : count > 2 ? ", " : " and ");
         put_text(sentence, stages[at]);
     }
-    if (count > 0)
-        hp_text_string(sentence->line, count > 2   ? " and others wait for it"
-                                       : count > 1 ? " wait for it"
-                                                   : " waits for it");
+    if (count == 0)
+        return;
+    hp_text_string(sentence->line, count > 2 ? " and others wait for " : count > 1 ? " wait for " : " waits for ");
+    put_text(sentence, program);
 }
 
 static bool put_cpu(struct sentence *sentence)
 {
     put_state(sentence);
-    if (put_owner(sentence))
-        put_stages(sentence);
-    else
+    if (put_owner(sentence)) {
+        put_stages(sentence, "it");
+    } else {
         put_sharers(sentence);
+        if (sentence->program != NULL)
+            put_stages(sentence, sentence->program->shown);
+    }
     if (sentence->functions->counts.samples < FEW_SAMPLES) {
         hp_text_format(sentence->line, " (only %" PRIu64 " samples)", sentence->functions->counts.samples);
     }
@@ -855,7 +986,8 @@ static bool begin(struct sentence *sentence, struct hp_text *line, const struct 
                                   .model = results->model,
                                   .functions = results->model->functions,
                                   .has_memory = true};
-    if (!hp_run_state_make(&sentence->state, results->model))
+    if (!hp_run_state_make(&sentence->state, results->model) ||
+        !hp_program_links_make(&sentence->links, &sentence->state, results->model))
         return false;
     sentence->cpu_ns = (double)sentence->functions->cpu_ns;
     sentence->elapsed_ns = (double)sentence->state.elapsed_ns;

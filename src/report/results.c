@@ -190,7 +190,7 @@ static void warn_unknown(struct hotpath_results *results, const char *name, size
     char bytes[400];
     struct hp_text known;
     hp_text_init(&known, bytes, sizeof bytes);
-    hp_text_string(&known, ": known sections are short, auto, all");
+    hp_text_string(&known, ": known sections are short, auto, all, tree");
     for (size_t at = 0; at < hp_section_type_count; at++) {
         hp_text_format(&known, ", %s", hp_section_types[at]->name);
     }
@@ -207,6 +207,15 @@ static bool has_plain_item(const char *spec)
     return false;
 }
 
+/* The call tree: of measured functions if there are some, else of stacks. */
+static void set_tree(struct hotpath_results *results, bool *chosen, bool value)
+{
+    const bool is_of_stacks = results->model->profile->site_count == 0 && has_data(results, &hp_section_stacktree);
+    for (size_t at = 0; at < hp_section_type_count; at++)
+        if (hp_section_types[at] == (is_of_stacks ? &hp_section_stacktree : &hp_section_calltree))
+            chosen[at] = value;
+}
+
 static bool set_item(struct hotpath_results *results, bool *chosen, const char *item, size_t length, bool value)
 {
     if (hp_text_equal_nocase(item, length, "auto") || hp_text_equal_nocase(item, length, "short")) {
@@ -215,6 +224,10 @@ static bool set_item(struct hotpath_results *results, bool *chosen, const char *
     }
     if (hp_text_equal_nocase(item, length, "all")) {
         set_all(results, chosen, value);
+        return true;
+    }
+    if (hp_text_equal_nocase(item, length, "tree")) {
+        set_tree(results, chosen, value);
         return true;
     }
     return set_named(results, chosen, item, length, value);
@@ -262,6 +275,11 @@ static void note_linked_names(const struct hotpath_results *results, struct hotp
                             : "_Z... is a mangled C++ name: 'hotpath doctor' shows what is needed to demangle it");
 }
 
+static bool has_history(const struct hotpath_results *results, const struct hp_section_type *type)
+{
+    return type->has_history || (type->is_of_stacks && results->model->functions != NULL);
+}
+
 /* In a time range of the run. One line names them all. */
 static void leave_out_without_history(struct hotpath_results *results, bool *chosen)
 {
@@ -269,7 +287,7 @@ static void leave_out_without_history(struct hotpath_results *results, bool *cho
     struct hp_text names;
     hp_text_init(&names, bytes, sizeof bytes);
     for (size_t at = 0; at < hp_section_type_count; at++)
-        if (chosen[at] && !hp_section_types[at]->has_history) {
+        if (chosen[at] && !has_history(results, hp_section_types[at])) {
             hp_text_format(&names, "%s%s", names.length > 0 ? ", " : "", hp_section_types[at]->name);
             chosen[at] = false;
         }

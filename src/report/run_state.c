@@ -8,6 +8,7 @@
 #include "model.h"
 #include "sort.h"
 #include "text.h"
+#include "time_range.h"
 #include "verdict.h"
 
 /* A process, with all programs that it executed. */
@@ -27,20 +28,11 @@ static const char *program_of(const struct hp_snapshot *session)
     return file[0] != '\0' ? file : hp_snapshot_text(session, session->header.command);
 }
 
-/*
- * The name by which a program was started, which may be that of a link: "python3" of python3.11. A program may
- * write what it does after it: "postgres: checkpointer".
- */
 static const char *shown_of(struct hp_arena *arena, const struct hp_snapshot *session)
 {
-    const char *command = hp_snapshot_text(session, session->header.command);
-    size_t length = strcspn(command, " "), begin = length;
-    while (begin > 0 && command[begin - 1] != '/')
-        begin--;
-    begin += command[begin] == '-';
-    while (length > begin && command[length - 1] == ':')
-        length--;
-    const char *name = length > begin ? hp_arena_copy(arena, command + begin, length - begin) : NULL;
+    const char *begin;
+    const size_t length = hp_text_program(hp_snapshot_text(session, session->header.command), &begin);
+    const char *name = length > 0 ? hp_arena_copy(arena, begin, length) : NULL;
     return name != NULL ? name : program_of(session);
 }
 
@@ -48,6 +40,7 @@ static const char *shown_of(struct hp_arena *arena, const struct hp_snapshot *se
 
 struct use {
     const struct hp_snapshot *session;
+    uint64_t cpu_ns; /* in the time range, if there is one */
     struct hp_program_use *program;
     uint64_t processes;
 };
@@ -68,7 +61,18 @@ static int by_pid(const void *a, const void *b)
 {
     const struct use *x = a, *y = b;
     const int order = hp_by_number(x->session->header.pid, y->session->header.pid);
-    return order != 0 ? order : hp_by_number(cpu_of(y->session), cpu_of(x->session));
+    return order != 0 ? order : hp_by_number(y->cpu_ns, x->cpu_ns);
+}
+
+static void add_transfers(struct hp_transfers *sum, const struct hp_snapshot *session)
+{
+    struct hp_transfers moved;
+    if (!hp_process_transfers(session, &moved))
+        return;
+    sum->read_calls += moved.read_calls;
+    sum->read_bytes += moved.read_bytes;
+    sum->write_calls += moved.write_calls;
+    sum->write_bytes += moved.write_bytes;
 }
 
 static bool group_programs(struct hp_run_state *state, struct hp_model *model, struct use **uses)
@@ -88,15 +92,16 @@ static bool group_programs(struct hp_run_state *state, struct hp_model *model, s
         }
         struct hp_program_use *program = &programs[state->program_count - 1];
         uses[at]->program = program;
-        if (cpu_of(session) > program->longest_ns) {
-            program->longest_ns = cpu_of(session);
+        if (uses[at]->cpu_ns > program->longest_ns) {
+            program->longest_ns = uses[at]->cpu_ns;
             program->shown = shown_of(model->arena, session);
         }
-        program->cpu_ns += cpu_of(session);
+        program->cpu_ns += uses[at]->cpu_ns;
         program->processes += uses[at]->processes;
-        state->used_ns += cpu_of(session);
-        if (uses[at]->processes <= 1 && cpu_of(session) > state->largest_process_ns)
-            state->largest_process_ns = cpu_of(session);
+        add_transfers(&program->moved, session);
+        state->used_ns += uses[at]->cpu_ns;
+        if (uses[at]->processes <= 1 && uses[at]->cpu_ns > state->largest_process_ns)
+            state->largest_process_ns = uses[at]->cpu_ns;
     }
     hp_sort(state->programs, state->program_count, by_time);
     return true;
@@ -182,10 +187,7 @@ static void measure_work(struct hp_run_state *state, const struct hp_run *run)
     const double elapsed = (double)state->elapsed_ns, used = (double)state->used_ns;
     const double queued = (double)state->waited_ns[HP_WAIT_RUN_QUEUE];
     const double unseen = (double)hp_less(state->used_ns, state->watched_ns);
-    /* The observer may have begun before the run, and ended after it. */
-    const uint64_t before_ns = hp_less(work.covered_ns, state->elapsed_ns);
-    double idle =
-        work.is_known ? (double)hp_less(work.idle_ns, before_ns) : elapsed - used - queued - blocked_ns(state);
+    double idle = work.is_known ? (double)work.idle_ns : elapsed - used - queued - blocked_ns(state);
     const double worked = work.is_known ? (double)work.worked_ns : used + queued;
     const double waited = waiting_ns(state), ready = worked > used ? worked - used : 0;
     if (!work.is_known && idle > waited)
@@ -214,7 +216,10 @@ bool hp_run_state_make(struct hp_run_state *state, struct hp_model *model)
     if (all == NULL || uses == NULL || state->usage == NULL)
         return false;
     for (size_t at = 0; at < run->count; at++) {
-        all[at] = (struct use){.session = run->sessions[at], .processes = run->counted[at]};
+        all[at] =
+            (struct use){.session = run->sessions[at],
+                         .cpu_ns = run->range != NULL ? run->range->uses[at].cpu_ns : cpu_of(run->sessions[at]),
+                         .processes = run->counted[at]};
         uses[at] = &all[at];
     }
     if (!group_programs(state, model, uses) || !list_processes(state, model, uses))

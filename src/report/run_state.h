@@ -18,7 +18,8 @@ struct hp_program_use {
     const char *name;  /* of its file: "python3.11" */
     const char *shown; /* as it was started: "python3" */
     uint64_t cpu_ns, processes;
-    uint64_t longest_ns; /* private: CPU time of the process that has the shown name */
+    struct hp_transfers moved; /* by those of them that were watched */
+    uint64_t longest_ns;       /* private: CPU time of the process that has the shown name */
 };
 
 struct hp_run_state {

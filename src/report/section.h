@@ -20,6 +20,7 @@
 #include "hotpath.h"
 #include "labels.h"
 #include "model.h"
+#include "name_marks.h"
 #include "object_profile.h"
 #include "options.h"
 #include "pattern_list.h"
@@ -103,7 +104,9 @@ struct hotpath_results {
     struct hp_pattern_list *focus;
     const char *label;
     const char *metadata;
-    const char *headline; /* the bottleneck, in a sentence; NULL: not requested */
+    const char *headline;                               /* the bottleneck, in a sentence; NULL: not requested */
+    struct hp_name_place headline_names[HP_NAME_MARKS]; /* functions that it names */
+    size_t headline_name_count;
     /* Functions by the verdict's order, the most time of their own first; in the short report only. */
     const struct hp_site_sums **by_work;
     size_t by_work_count;
@@ -129,7 +132,8 @@ struct hp_section_type {
     const char *alias;   /* an alternative name, or NULL */
     const char *group;   /* a name that it shares with others, or NULL */
     bool is_on_request;  /* "auto" leaves it out */
-    bool has_history;    /* it can show a time range of the run (time_range.h) */
+    bool has_history;    /* it can show a time range of the run (time_range.h) ... */
+    bool is_of_stacks;   /* ... if stacks are known by time: it is made of them alone */
     bool is_of_measured; /* "auto" leaves it out if no function was measured and stacks say more */
     bool (*is_usual)(const struct hp_settings *settings);    /* NULL: "auto" takes it */
     bool is_left_out_empty;                                  /* "all" leaves it out if it has no data */

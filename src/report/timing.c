@@ -210,6 +210,13 @@ static struct hp_cell percentile_of(const struct view *view, const struct hp_sit
     return (struct hp_cell){.has_value = has_value, .number = ticks * view->results->model->run.ns_per_tick};
 }
 
+static struct hp_cell typical_of(const struct view *view, const struct hp_site_sums *site)
+{
+    struct hp_cell typical = percentile_of(view, site, 25);
+    typical.number = (typical.number + percentile_of(view, site, 50).number) / 2;
+    return typical;
+}
+
 static void begin_row(struct view *view, struct hp_row *row, const struct hp_site_sums *site)
 {
     const struct hp_profile *profile = view->results->model->profile;
@@ -261,6 +268,13 @@ static void fields(struct hp_fields *to, void *of, const void *entry)
     HP_FIELD(to, percentile_of(view, site, 0), "min_ns", "Min", NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE,
              .needs = HP_FACT_INCLUSIVE);
     HP_FIELD(to, percentile_of(view, site, 100), "max_ns", "Max", NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE,
+             .needs = HP_FACT_INCLUSIVE);
+    HP_FIELD(to, typical_of(view, site), "typical_ns", "Typical", NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE,
+             "A typical call: the mean of the 25th and the 50th percentile. What other programs do to the machine "
+             "is hardly in it, so runs are compared by it.",
+             .needs = HP_FACT_INCLUSIVE);
+    HP_FIELD(to, percentile_of(view, site, 25), "quarter_ns", "Quarter", NS, HP_COLUMN_SAMPLED | HP_COLUMN_MAYBE,
+             "A quarter of the calls took less. Far below typical_ns, calls differ in what they do.",
              .needs = HP_FACT_INCLUSIVE);
     HP_FIELD_IF(
         to, view->has_durations,
@@ -372,6 +386,23 @@ static struct view *make_view(struct hotpath_results *results, struct hotpath_se
                : NULL;
 }
 
+/* Of a process that `hotpath record` watches from outside. */
+static bool is_recorded(const struct hp_run *run)
+{
+    return run->count > 0 && (run->sessions[0]->header.features & HP_FEATURE_RECORDED) != 0;
+}
+
+static const char *why_empty(const struct hp_model *model)
+{
+    if (model->profile->site_count > 0)
+        return "no function matches the focus";
+    if (is_recorded(&model->run) && model->run.sessions[0]->is_live)
+        return "no function was found by stack sampling yet";
+    return "nothing was measured. Compile with -DHOTPATH and put HOTPATH_MEASURE() into functions, or "
+           "HOTPATH_BLOCK(\"label\") into blocks, that run while the session is active. 'hotpath run' samples "
+           "programs without macros, too, if they use CPU time for some milliseconds";
+}
+
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
     const struct hp_profile *profile = results->model->profile;
@@ -386,12 +417,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
         return false;
     section->description = describe_rows(results->settings);
     section->main = profile->main != NULL ? profile->main->name : NULL;
-    section->if_empty =
-        profile->site_count > 0
-            ? "no function matches the focus"
-            : "nothing was measured. Compile with -DHOTPATH and put HOTPATH_MEASURE() into functions, or "
-              "HOTPATH_BLOCK(\"label\") into blocks, that run while the session is active. 'hotpath run' samples "
-              "programs without macros, too, if they use CPU time for some milliseconds";
+    section->if_empty = why_empty(results->model);
     section->total_rows = rank(view, sites);
     size_t count = drop_small(view, sites, section->total_rows);
     if (count == 0 && section->total_rows > 0)

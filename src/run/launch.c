@@ -579,13 +579,14 @@ static void forget_pending(const struct hp_forwarding *forwarding)
         forward_last(&info, forwarding);
 }
 
-/* We may need more descriptors than the program. */
-static void raise_limit(struct rlimit *ret_before)
+struct rlimit hp_raise_descriptor_limit(void)
 {
-    if (getrlimit(RLIMIT_NOFILE, ret_before) != 0)
-        return;
-    const struct rlimit most = {ret_before->rlim_max, ret_before->rlim_max};
+    struct rlimit before = {0};
+    if (getrlimit(RLIMIT_NOFILE, &before) != 0)
+        return before;
+    const struct rlimit most = {before.rlim_max, before.rlim_max};
     setrlimit(RLIMIT_NOFILE, &most);
+    return before;
 }
 
 bool hp_launch(struct hp_launch *launch)
@@ -599,7 +600,7 @@ bool hp_launch(struct hp_launch *launch)
     sigaction(SIGCHLD, &usual, &before.on_child); /* if ignored, the exit status would be lost */
     before.mask = hp_held_begin();
     prctl(PR_GET_PDEATHSIG, &before.death_signal, 0, 0, 0);
-    raise_limit(&before.files);
+    before.files = hp_raise_descriptor_limit();
     signal_probe_start(&forwarding.probe);
     start(launch, &before, link);
     forwarding.program = launch->pid;

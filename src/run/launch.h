@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 /* ---------------------------------------------------------------------------------------------- held signals */
@@ -47,6 +48,9 @@ void hp_inherited_let_go(const char *output);
 void hp_inherited_keep_only(int fd);
 
 /* ---------------------------------------------------------------------------------------------------- launch */
+
+/* perf needs one descriptor per thread and CPU, more than a program has. Returns the former limit; 0: unknown. */
+struct rlimit hp_raise_descriptor_limit(void);
 
 struct hp_launch {
     char **argv;

@@ -19,11 +19,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attached.h"
 #include "axis_feed.h"
 #include "clock.h"
 #include "event_queue.h"
 #include "files.h"
 #include "lender.h"
+#include "lock_holders.h"
 #include "other_end.h"
 #include "proc_sampler.h"
 #include "process.h"
@@ -32,57 +34,8 @@
 #include "session_dirs.h"
 #include "session_file.h"
 #include "sources.h"
-#include "system_calls.h"
 #include "text.h"
-#include "wait_profile.h"
-
-/* --------------------------------------------------------------------------------- stacks of waiting threads */
-
-/*
- * "disk: /data/x.db", "pipe": the numbers of unnamed pipes and sockets are left out, since they tell users nothing.
- */
-static void put_text(struct hp_text *text, const struct hp_wait_found *found)
-{
-    const char *what = found->what;
-    hp_text_string(text, hp_wait_cause_name(found->cause));
-    if (what[0] == '\0' || strstr(what, ":[") != NULL)
-        what =
-            found->cause == HP_WAIT_POLL || found->cause == HP_WAIT_OTHER ? hp_system_call_name(found->call) : NULL;
-    if (what == NULL)
-        return;
-    hp_text_format(text, ": %s", what);
-}
-
-static void take(void *context, uint32_t pid, uint32_t tid, uint32_t zone, const struct hp_wait_found *found)
-{
-    char bytes[160];
-    struct hp_text text;
-    hp_text_init(&text, bytes, sizeof bytes);
-    put_text(&text, found);
-    hp_wait_source_take(&(struct hp_wait_look){.pid = pid,
-                                               .tid = tid,
-                                               .sp = found->sp,
-                                               .pc = found->pc,
-                                               .cause = found->cause,
-                                               .text = hp_text_end(&text),
-                                               .session = *(const uint32_t *)context,
-                                               .site = zone});
-}
-
-static uint32_t keep(void *context)
-{
-    (void)context;
-    return hp_wait_source_keep();
-}
-
-static void end(void *context, uint32_t wait, uint64_t ns, uint64_t idle_ns)
-{
-    (void)context;
-    hp_wait_source_end(wait, ns, idle_ns);
-}
-
-/* Its context is a uint32_t: the number of the session (event_queue.h) that has the threads' zones. */
-static const struct hp_wait_listener wait_stacks = {.take = take, .keep = keep, .end = end};
+#include "wait_stacks.h"
 
 /* ---------------------------------------------------------------------------------------------- the observer */
 
@@ -128,6 +81,7 @@ static struct {
     struct names known;
     struct timespec changed; /* mtime of the folder at the last scan */
     uint64_t scanned_ns;
+    uint64_t noted_ns;    /* CPU time of the observer that sessions know of */
     bool is_recent;       /* it had changed just before that */
     bool is_unready;      /* a file was there that is not a session yet */
     uint64_t confinement; /* of this process */
@@ -230,6 +184,7 @@ static void note_unwatched(int fd, uint32_t waits, enum hp_unwatched reason)
 static void end_process(size_t at)
 {
     struct process *process = watcher.processes[at];
+    hp_lock_holders_forget(process->watch.target.pid);
     hp_proc_sampler_end(&process->watch);
     if (process->watch.sums.probes == 0)
         note_unwatched(process->fd, process->watch.at, HP_UNWATCHED_BRIEF);
@@ -301,7 +256,7 @@ static void begin_process(int fd, const struct hp_header *header, const char *na
                                                   .listener =
                                                       watcher.settings.has_stacks ? &process->listener : NULL};
     process->number = hp_session_number(name);
-    process->listener = wait_stacks;
+    process->listener = hp_wait_stacks;
     process->listener.context = &process->number;
     process->fd = process->axis.session = fd;
     if (snprintf(process->axis.path, sizeof process->axis.path, "%s/%s", watcher.folder, name) >=
@@ -309,7 +264,7 @@ static void begin_process(int fd, const struct hp_header *header, const char *na
         process->axis.path[0] = '\0';
     /* In this order: if the process executes another program in between, that is noticed later. */
     const bool is_begun = hp_proc_sampler_begin(&process->watch, &target);
-    if (is_begun && (header->pid == watcher.settings.attached || hp_session_is_in_memory(header->pid, name))) {
+    if (is_begun && (watcher.settings.is_attached || hp_session_is_in_memory(header->pid, name))) {
         end_earlier(header->pid);
         hp_wait_source_meet(header->pid);
         watcher.processes[watcher.count++] = process;
@@ -481,14 +436,25 @@ static void write_work(void)
         close(folder);
 }
 
+/* Their sessions are made here, and found as all others. */
+static void follow_attached(void)
+{
+    uint32_t generation;
+    const size_t count = hp_process_table_living(watcher.living, MOST_PROCESSES, &generation);
+    for (size_t at = 0; at < count; at++)
+        hp_attached_meet(watcher.living[at]);
+    hp_attached_look();
+}
+
 /* Samples all processes once. */
 static void look_at_all(void)
 {
     struct hp_work_found found = {0};
-    uint64_t before = hp_clock_thread_ns();
     hp_process_table_look();
     if (!watcher.settings.has_waits)
         return;
+    if (watcher.settings.is_attached)
+        follow_attached();
     scan();
     watcher.ends.count = hp_process_table_living(watcher.living, MOST_PROCESSES, &watcher.ends.generation);
     watcher.ends.pids = watcher.living;
@@ -504,11 +470,20 @@ static void look_at_all(void)
         }
         hp_axis_feed_look(&watcher.processes[at]->axis, watch);
         const uint64_t now = hp_clock_thread_ns();
-        hp_proc_sampler_note(watch, now - before);
-        before = now;
+        hp_proc_sampler_note(watch, now - watcher.noted_ns);
+        watcher.noted_ns = now;
         at++;
     }
     note_work(&found);
+}
+
+/* What holders of locks do until then is what threads wait for. */
+static void look_at_holders(void)
+{
+    const uint64_t ns = hp_lock_holders_pause_ns();
+    if (ns > 0)
+        nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
+    hp_lock_holders_look();
 }
 
 /* Called with the lock held; releases it while waiting. */
@@ -531,6 +506,7 @@ static void *watch_run(void *context)
         watcher.is_asked = false;
         pthread_mutex_unlock(&watcher.lock);
         look_at_all();
+        look_at_holders();
         pthread_mutex_lock(&watcher.lock);
         pthread_cond_broadcast(&watcher.looked);
         pause_until(hp_proc_sampler_period_us(hp_clock_thread_ns(), hp_clock_monotonic_ns() - began));
@@ -544,6 +520,7 @@ static void *watch_run(void *context)
     }
     while (watcher.count > 0)
         end_process(watcher.count - 1);
+    hp_lock_holders_free();
     return NULL;
 }
 

@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 struct hp_run_observer_settings {
-    bool has_waits;    /* sample what processes wait for */
-    bool has_stacks;   /* also read the stacks of waiting threads, for the collector */
-    uint32_t attached; /* a process whose session was created by its observer; 0: none */
+    bool has_waits;   /* sample what processes wait for */
+    bool has_stacks;  /* also read the stacks of waiting threads, for the collector */
+    bool is_attached; /* the sessions are made from outside (attached.h), for all processes of the table */
 };
 
 /*

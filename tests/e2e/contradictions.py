@@ -25,8 +25,14 @@ PARTS = [
     ("functions", ["total_wall_ns"], "total_ns"),
     ("functions", ["program_ns"], "total_ns"),
     ("bottlenecks", ["work_ns", "idle_ns"], "self_ns"),
+    ("calltree", ["total_wall_ns"], "all_cpu_ns"),
+    ("stacktree", ["self_wall_ns"], "self_ns"),
+    ("stacktree", ["self_wall_ns"], "total_wall_ns"),
+    ("stacktree", ["total_wall_ns"], "total_ns"),
+    ("stacktree", ["total_idle_ns"], "total_waiting_ns"),
     ("functions", ["idle_ns"], "waiting_ns"),
     ("functions", ["waiting_ns"], "total_waiting_ns"),
+    ("functions", ["held_ns"], "waiting_ns"),
     ("functions", ["alloc_bytes"], "total_alloc_bytes"),
     ("tasks", ["busy_ns", "waiting_ns"], "total_ns"),
     ("channels", ["queue"], "queue_max"),
@@ -41,7 +47,8 @@ ORDERED = [
     (None, "avg_poll_ns", "max_poll_ns"), (None, "mean_turn_ns", "longest_turn_ns"),
     (None, "queue_mean", "queue_max"), (None, "percent_average", "percent_max"), ("timeline", "average", "max"),
     ("timeline", "last", "max"), ("values", "min", "mean"), ("values", "mean", "max"),
-    (None, "in_flight", "max_open"),
+    (None, "in_flight", "max_open"), ("timing", "min_ns", "quarter_ns"), ("timing", "quarter_ns", "typical_ns"),
+    ("timing", "typical_ns", "max_ns"),
 ]
 
 
@@ -220,6 +227,8 @@ def work(report):
     times = report.get("work")
     if times and times["covered_ns"] != sum(value for key, value in times.items() if key != "covered_ns"):
         yield f"work: {times} does not add up"
+    if times and times["covered_ns"] > report["elapsed_ns"]:
+        yield f"work: {times} is more than the run, {report['elapsed_ns']} ns"
     totals = report["sections"].get("threads", {}).get("totals", {})
     if totals.get("unseen_cpu_ns", 0) > totals.get("cpu_ns", 0):
         yield f"threads: more CPU time is unseen than there is: {totals}"

@@ -14,10 +14,8 @@ import time
 
 # What a sentence says of the whole run: sentences about unmodified programs, and those about measured functions.
 STATES = {
-    "cpu": r"CPU-bound(?! on all)|Short of CPU|Busy for|\bRan \d|cpu-bound|starved|allocation-heavy|busy for"
-           r"|waiting \(a free CPU",
-    "all": r"CPU-bound on all|CPU-bound, (?:1\.[3-9]|[2-9]\.\d|\d\d\.\d) of|Short of CPU|CPU-bound \(ran|cpu-bound"
-           r"|starved",
+    "cpu": r"CPU-bound(?! on all)|Busy for (?:[5-9]\d|100) %|cpu-bound|allocation-heavy|busy for",
+    "all": r"CPU-bound on all|CPU-bound, (?:1\.[3-9]|[2-9]\.\d|\d\d\.\d) of|cpu-bound",
     "idle": r"\b[Ii]dle for|\bIdle: ",
     "child": r"waits for a child for",
     "consumer": r"the consumer \S+ is the bottleneck",
@@ -28,13 +26,20 @@ STATES = {
     "sleep": r"waiting \((?:sleep|timer)",
     "processes": r"Starting processes|too short to sample",
 }
-SHORT_OF_CPU = r"Short of CPU|starved for CPU"
+SHORT_OF_CPU = r"Short of CPU|starved for CPU|waiting \(a free CPU"  # true of a busy machine only
+RAN = re.compile(r"\bRan (\d+(?:\.\d+)?) (ms|s) of (\d+(?:\.\d+)?) (ms|s)")
 HINT = re.compile(r"\.? (?:Install debug symbols|Install .*-dbgsym|Start it with|Set |Use )[^\n]*")
 NAMED = re.compile(r"(?:takes|has) \d+ %|bottleneck is (?!outside)|hottest function")
 
 
 def states_of(line):
-    return [state for state, words in STATES.items() if re.search(words, line)]
+    """A program that ran for less than half of the time is not said to use a CPU."""
+    found = [state for state, words in STATES.items() if re.search(words, line)]
+    ran = RAN.search(line)
+    if ran:
+        used, elapsed = (float(ran[at]) * (1 if ran[at + 1] == "s" else 0.001) for at in (1, 3))
+        found += ["cpu"] if used >= 0.5 * elapsed else []
+    return found
 
 
 class Neighbours:

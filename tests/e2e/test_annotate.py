@@ -57,6 +57,35 @@ def test_lines_include_time_of_callees(stacked):
     assert STACKED.samefile(re.match(r"outer \((.*), stacked\): ", done.stdout)[1]) and done.stderr == ""
 
 
+PARTS = """
+#include <time.h>
+static volatile double sum;
+static clock_t now(void) { return clock(); }
+__attribute__((noinline)) void first(void) __asm__("spin.part.0");
+__attribute__((noinline)) void second(void) __asm__("spin.constprop.0.cold");
+void first(void) { for (clock_t end = now() + CLOCKS_PER_SEC / 10; now() < end;) sum += 1; }
+void second(void) { for (clock_t end = now() + CLOCKS_PER_SEC / 10; now() < end;) sum += 1; }
+__attribute__((noinline))
+void dot_avx2(void) { for (clock_t end = now() + CLOCKS_PER_SEC / 10; now() < end;) sum += 1; }
+int main(void) { first(); second(); dot_avx2(); }
+"""
+
+
+def test_parts_and_clones_are_one_function(box):
+    """Found by its name, and by the symbols of its parts; a program's own variants have the names it gave them."""
+    cli = Cli(box)
+    (cli.folder / "parts.c").write_text(PARTS)
+    subprocess.run(["gcc", "-O1", "parts.c", "-o", "parts"], cwd=cli.folder, check=True)
+    done = cli.run("--", cli.folder / "parts")
+    ns = {row.name: row.total_ns for row in done.report.rows("functions") if row.library == "parts"}
+    assert {name for name in ns if "spin" in name or "dot" in name} == {"spin", "dot_avx2"}
+    assert ns["spin"] > ns["dot_avx2"] > 0
+    found = {cli("annotate", name, "--assembly").stdout.splitlines()[0]
+             for name in ("spin", "spin.part.0", "spin.constprop.0.cold")}
+    assert len(found) == 1 and found.pop().startswith("spin (parts): ")
+    assert ";spin" in cli("export", "-f", "folded").stdout and "part.0" not in cli("export", "-f", "folded").stdout
+
+
 def test_own_time_of_lines_adds_up_to_the_function(stacked):
     """Inlined functions have their own lines."""
     done = stacked.cli("annotate", "compute")

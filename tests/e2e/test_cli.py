@@ -70,8 +70,7 @@ def test_help_of_the_environment(cli):
     (["report", "a", "b"], "unexpected argument 'b'"),
     (["run"], "missing program"),
     (["run", "--timeout", "soon", "true"], "--timeout 'soon' is not a number"),
-    (["on"], "missing process id"),
-    (["off", "me"], "'me' is not a process id"),
+    (["on"], "missing process id or program"),
     (["ls", "much"], "unexpected argument 'much'"),
     (["clean", "--keep", "-1"], "--keep '-1' is not a number"),
 ])
@@ -84,7 +83,7 @@ def test_wrong_use(cli, args, words):
 @pytest.mark.parametrize("args, words", [
     (["report"], "no session yet"),
     (["report", "1"], "no session of process 1"),
-    (["report", "nonsense"], "no session, process or file 'nonsense'"),
+    (["report", "nonsense"], "no session, process, program or file 'nonsense'"),
     (["report", "/dev/null"], "not a regular file"),
     (["report", "/etc/passwd"], "cannot read '/etc/passwd'"),
     (["off", "1"], "you have no live session of process 1"),

@@ -132,13 +132,25 @@ def test_figures_are_rounded_numbers(ended):
 
 
 def test_waits_tab_has_the_rows_of_the_report(ended):
+    """Idle time is apart, and in no share."""
     stretch = ("--from", "300ms", "--to", "1s")
     out = ended("report", "--format", "json", "--section", "waits", "--limit", "0", *stretch).stdout
     waits = json.loads(out)["sections"]["waits"]["rows"]
+    rows = [row for row in written(ended, "7", "waits", *stretch) if float(row["waiting"]) or row["idle"]]
+    assert len(rows) == len(waits)
+    key = lambda row: (row["name"], row["cause"], row["call"] or "", row.get("what") or "")
+    by_key = {key({**row, "what": row.get("what", "")}): row for row in rows}
+    for of in waits:
+        row = by_key[key(of)]
+        waiting, idle = float(row["waiting"]), float(row["idle"] or 0)
+        assert waiting + idle == pytest.approx(of["waited_ns"] / 1e9 / 0.7, rel=1e-4)
+        assert bool(row["share"]) == (waiting > 0) and int(row["looks"]) == of["looks"]
+    assert sum(float(row["share"] or 0) for row in rows) == pytest.approx(100)
+    assert any(row["idle"] and not row["share"] for row in rows)  # queue_pop waits for work
+    lock = next(row for row in rows if row["name"] == "reserve_stock" and row["cause"] == "lock")
+    assert lock["what"] == "held in reserve_stock" and re.match(r"worker \d+, \w+", lock["held_by"])
     screen = "\n".join(screens(ended, "7 screen", *stretch, size=(160, 50))[0])
-    longest = max((row for row in waits), key=lambda row: row["waited_ns"])
-    assert longest["name"] in screen and longest["cause"] in screen
-    assert f"waits    {len(waits)} rows" in screen
+    assert re.search(r"waits +\d+ rows", screen)
 
 
 # --- screens
@@ -175,14 +187,14 @@ def test_names_and_numbers_at_every_width(ended, columns):
 
 
 def test_pages(ended):
-    script = "2 / type reserve\n Enter screen\n Enter screen Esc Esc ? screen Esc c screen"
-    filtered, page, help_, columns = screens(ended, script, "--from", "300ms", "--to", "1s")
+    script = "2 / type reserve\n Enter screen\n Enter screen Esc Esc ? screen PageDown screen Esc c screen"
+    filtered, page, keys, help_, columns = screens(ended, script, "--from", "300ms", "--to", "1s")
     filtered, page = table(filtered), next(page[at:] for at in (3, 4) if page[at].startswith("┌"))
     assert "filter: reserve" in filtered[0] and "reserve_stock" in filtered[2] and filtered[3].strip() == ""
     assert page[0].startswith("┌ reserve_stock  order_desk.c:") and "Esc closes" in page[0]
     assert any("called by  handle" in line for line in page) and any("p50" in line for line in page)
     assert any("Own" in line and "Threads in the function" in line for line in help_)
-    assert any("quit" in line for line in help_)
+    assert any("select a tab" in line for line in keys) and any("quit" in line for line in keys + help_)
     assert any("[x] Own" in line for line in columns)
     (page,) = screens(ended, "2 / type main\n Enter Enter screen", "--totals")
     assert any("called by  no measured function" in line for line in page)
@@ -296,6 +308,20 @@ def test_callers_below_functions(ended):
     assert list(roots.values()) == sorted(roots.values(), reverse=True)
 
 
+def test_threads_have_what_they_did_over_time(ended):
+    """By cause, in words for the time range and as a lane; the page of a thread has each cause."""
+    (screen,) = screens(ended, "6 screen", "--from", "300ms", "--to", "1s", size=(160, 50))
+    headings = next(line for line in screen if line.startswith("   Thread "))
+    at = headings.index("Last 60 s")
+    workers = [line for line in screen if re.match(r" . worker ", line)]
+    assert len(workers) == 3
+    for line in workers:
+        assert re.search(r" (lock|sleep|cpu|run queue|idle) \d+ % ", line)
+        assert re.fullmatch(r"[ ]*[█▓▒░·]+ *", line[at:]), line
+    (page,) = screens(ended, "6 / type worker\n Enter Enter screen")
+    assert any(re.match(r"│ ▒ lock +[▁-█]+ +\d", line) for line in page)
+
+
 def test_threads_of_one_name_are_one_row(ended):
     single, grouped = screens(ended, "6 screen b screen", size=(160, 50))
     workers = [line for line in single if "worker" in line]
@@ -318,12 +344,12 @@ def test_user_and_kernel_time_of_a_window(ended):
 
 @with_glibc("stacks end in Debian's musl, which cannot be unwound")
 def test_stacks_of_one_function(ended):
-    whole, only, again = screens(ended, "4 screen / type reserve_stock\n Enter m Enter screen Backspace screen")
+    whole, only, again = screens(ended, "4 m screen / type reserve_stock\n Enter Enter screen Backspace screen")
     if "No stacks" in "\n".join(whole):
         pytest.skip("no stacks can be had here")
-    assert any("only reserve_stock" in line or "No stacks for this measure" in line
-               for line in only), "\n".join(only)
-    assert any("all threads" in line for line in again)
+    assert any(re.match(r" .*\[wall\].* reserve_stock: \d+ % of all time", line) for line in only), "\n".join(only)
+    assert any(line.startswith(" ▏reserve_stock  100 %") for line in only)
+    assert any("samples, " in line for line in again) and any(line.startswith(" ▏all  100 %") for line in again)
 
 
 # --- errors
@@ -457,7 +483,7 @@ def test_memory_does_not_grow_with_refreshes(cli):
     watched.end()
 
 
-KEYS = (list("12345678jkgGihl/nNsSctzp[]xwo*+mubavy?LF") +
+KEYS = (list("12345678jkgGihl/nNsSctzp[]xwo*+mubavdy?L") +
         ["Enter", "Esc", "Tab", "BackTab", "Backspace", "Up", "Down", "Left", "Right", "PageUp", "PageDown", "Home",
          "End", "space", "WheelUp", "WheelDown"])
 

@@ -216,8 +216,8 @@ def test_waiting_for_a_program(cli):
         shell.terminal.wait_for(r"■ ended after")
         # The same program once more.
         again = Desk(cli)
-        shell.terminal.wait_for(r"Restarted as \d+: press F to follow")
-        shell.terminal.type("F")
+        shell.terminal.wait_for(r"Restarted as \d+: Enter follows it")
+        shell.terminal.type("Enter")
         shell.terminal.wait_for(r"● live")
         again.end()
     finally:
@@ -257,7 +257,7 @@ def test_demo(cli):
     before = set(cli.folder.iterdir())
     try:
         shell.terminal.type(f"{cli.program} demo --seconds 600; echo status $?", "Enter")
-        shell.terminal.wait_for(r"^ orders \d+ +● live")
+        shell.terminal.wait_for(r"^ orders \d+ +● live \d:\d\d, ends at 10:00 ")
         for tab, row in ((2, r"reserve_stock +\d"), (3, r"handle +\d"), (5, r"jobs|mail"), (6, r"worker.*\d"),
                          (7, r"reserve_stock|queue_pop")):
             shell.terminal.type(str(tab))

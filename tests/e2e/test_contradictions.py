@@ -1,5 +1,6 @@
 """One run has the same numbers in its report, in JSON, on its page and in the console, and none of them contradicts
 another. (Every report in JSON that any test reads is checked by contradictions.py.)"""
+import itertools
 import json
 import re
 import sys
@@ -75,9 +76,11 @@ def test_the_checker_finds_contradictions():
               "percent_average": 60, "percent_max": 80, "threads": 1, "waits_ns": {"lock": 300_000_000}}
     order = {"column": "total_ns", "direction": "descending"}
 
-    def found(headline="The bottleneck is f: 40 % of the time, cpu-bound", rows=(row,), thread=thread, count=1):
+    def found(headline="The bottleneck is f: 40 % of the time, cpu-bound", rows=(row,), thread=thread, count=1,
+              covered=1_000_000_000):
         return contradictions.in_report({
             "meta": {"headline": headline, "processes": count}, "elapsed_ns": 1_000_000_000,
+            "work": {"covered_ns": covered, "worked_ns": 600_000_000, "idle_ns": covered - 600_000_000},
             "trust": {"brief_processes": 1}, "sections": {
                 "timing": {"percent_of": "rows", "order": order, "rows": list(rows)},
                 "threads": {"rows": [thread]},
@@ -100,6 +103,7 @@ def test_the_checker_finds_contradictions():
     assert found(headline="CPU-bound on one CPU: copy in libz takes 62 % of the CPU time, called by f") == []
     assert len(found(headline="CPU-bound on one CPU: copy in libz takes 64 % of the CPU time, called by f")) == 1
     assert len(found(headline="CPU-bound on one CPU: paste takes 62 % of the CPU time, called by f")) == 1
+    assert len(found(covered=2_000_000_000)) == 1
     assert len(found(headline="Idle for 80 % of 1.00 s: f waits (poll)")) == 1
     assert len(found(headline="The program is idle for 80 % of the time. The bottleneck is f: 40 % of it")) == 1
 
@@ -150,7 +154,7 @@ class Ledger:
                         env={"LC_ALL": "C.UTF-8"}).stdout
 
 
-TABS = ((4, "functions"), (5, "channels"), (6, "threads"), (7, "waits"))  # of the console
+TABS = ((4, "functions"), (5, "channels"), (6, "threads"))  # of the console
 
 
 def check_times(ledger):
@@ -230,21 +234,54 @@ def check_screen(ledger, tab, name, key="name"):
     columns = [column for column in ledger.page.data["sections"][name]["columns"]
                if column["unit"] in ("ns", "count", "bytes", "percent", "number")]
     lines = ledger.console(tab).splitlines()
-    first = {"functions": "Function", "waits": "Function", "channels": "Channel", "threads": "Thread"}[name]
+    first = {"functions": "Function", "channels": "Channel", "threads": "Thread"}[name]
     head = next(at for at, line in enumerate(lines) if re.match(rf"   {first}  ", line))
     places, left = {}, lines[head]
     for column in sorted(columns, key=lambda column: -len(column["title"])):  # "Queue Bytes" before "Queue"
-        found = re.search(rf"(?<=\s){re.escape(column['title'])}\s?[▼▲]?(?=\s|$)", left)
+        found = re.search(rf"(?<=\s){re.escape(column['title'])}\s?[▼▲]?(?=\s\s|\s*$)", left)
         if found:
             places[column["key"]] = found.end()
             left = left[:found.start()] + "#" * len(found.group()) + left[found.end():]
     compared = 0
-    for row, line in zip(ledger.sections[name], lines[head + 1:]):
+    rows, shown = ledger.sections[name], lines[head + 1:]
+    if name == "functions":  # those without any time are in another order
+        by_name = {line[3:].split("  ")[0].strip(): line for line in shown}
+        rows = [row for row in rows if row["work_ns"] > 0 or row["idle_ns"] > 0]
+        shown = [by_name[row["name"]] for row in rows]
+    for row, line in zip(rows, shown):
         assert line[3:].startswith(str(row[key])[:10]), (name, row, line)
         for at, end in places.items():
-            assert shows(line[:end].rstrip(), row[at]), (name, at, line, row)
+            value = row[at]
+            if name == "functions" and at.endswith("_ns") and value is not None:
+                value -= row["idle_ns"] if at == "waiting_ns" else 0
+                value /= ledger.page.data["elapsed_ns"]  # threads, on average
+            assert shows(line[:end].rstrip(), value), (name, at, line, row)
             compared += 1
     return compared
+
+
+def check_waits(ledger):
+    """The console has threads, and idle waiting apart: by function and cause, all of it is there."""
+    lines = ledger.console(7).splitlines()
+    head = next(at for at, line in enumerate(lines) if re.match("   Function  ", line))
+    ends = {title: re.search(rf"\s{title}[▼▲]?(?=\s|$)", lines[head]).end()
+            for title in ("Waiting", "Idle", "Samples")}
+    causes = lines[head].index("Waits for")
+    shown, known = {}, {}
+    for line in itertools.takewhile(lambda line: line[3:4].strip(), lines[head + 1:]):
+        place = shown.setdefault((line[3:causes].strip(), re.split(r"\s\s+|\s[\d–]", line[causes:])[0]), [0, 0, 0])
+        numbers = [FIGURE.search(line[:ends[title]].rstrip()) for title in ends]
+        place[0] += sum(float(number.group(1)) for number in numbers[:2] if number)
+        place[1] += 0.01  # two numbers of two digits
+        place[2] += int(numbers[2].group(1).replace(",", ""))
+    for row in ledger.sections["waits"]:
+        place = known.setdefault((row["name"], row["cause"]), [0, 0])
+        place[0] += row["waited_ns"] / ledger.page.data["elapsed_ns"]
+        place[1] += row["looks"]
+    assert set(shown) == set(known), (shown, known)
+    for key, (threads, off, probes) in shown.items():
+        assert abs(threads - known[key][0]) <= off and probes == known[key][1], (key, shown[key], known[key])
+    return 2 * len(shown)
 
 
 def check_truth(ledger):
@@ -260,6 +297,7 @@ def check_views(ledger):
         assert section["rows"] == ledger.sections[name], name
         check_text(ledger, name)
     compared = {name: check_screen(ledger, tab, name) for tab, name in TABS if name in report["sections"]}
+    compared["waits"] = check_waits(ledger) if ledger.is_measured else 20  # waiters: test_console_samples.py
     assert compared["threads"] > 30 and compared["waits"] > 10, compared
 
 

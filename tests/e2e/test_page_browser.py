@@ -425,6 +425,51 @@ def test_served_page_is_updated_while_the_program_runs(cli, browser):
         server.end()
 
 
+def test_the_last_seconds_and_a_restart_are_followed(cli, browser):
+    def start():
+        before = set(cli.folder.glob("*.run/*.hotpath"))
+        run = cli.start("run", "--format", "none", "--", EXAMPLES / "orders", "600")
+        wait_until(lambda: set(cli.folder.glob("*.run/*.hotpath")) - before)
+        return run
+    run = start()
+    server = Server(cli, "--every", "0.2")
+    try:
+        wait_until(lambda: server.get("/page").status == 200)
+        browser.driver.get(f"http://{server.host}:{server.port}{server.target('/page')}")
+        ready = lambda: browser.run("return document.documentElement.dataset.ready === 'yes'")
+        wait_until(ready)
+        elapsed = lambda: float(re.search(r"of ([\d.]+) s;", browser.text("#stretch"))[1])
+        # While it is shorter than that, the last ten seconds are all of it.
+        browser.run("document.getElementById('latest').click()")
+        assert browser.text("#stretch").startswith("Whole run")
+        assert browser.run("return location.hash").startswith("#t=latest")
+        wait_until(lambda: not browser.text("#stretch").startswith("Whole run"))
+        first = elapsed()
+        wait_until(lambda: elapsed() > first)
+        begin, end = map(float, re.match(r"([\d.]+) s \u2013 ([\d.]+) s", browser.text("#stretch")).groups())
+        assert end - begin == pytest.approx(10, abs=0.15)
+        browser.picture("page-latest.png")
+        # A range that is chosen by hand stays where it is.
+        browser.key("-")
+        assert browser.run("return document.getElementById('latest').getAttribute('aria-pressed')") == "false"
+        # Its next process is one click away.
+        run.terminate()
+        run.communicate()
+        wait_until(lambda: browser.text("#live") == "ended")
+        run = start()
+        wait_until(lambda: browser.run("return document.querySelector('#live a') !== null"))
+        pid = re.fullmatch(r"ended; restarted as (\d+), follow", browser.text("#live"))[1]
+        browser.run("document.querySelector('#live a').click()")
+        wait_until(lambda: ready() and browser.text("#live") == "live")
+        shown = json.loads(server.get("/page.json").text)["meta"]["pid"]
+        assert browser.run("return JSON.parse(document.getElementById('data').textContent).meta.pid") == shown
+        assert str(shown) == pid
+    finally:
+        run.terminate()
+        run.communicate()
+        server.end()
+
+
 def axe():
     """The script of axe-core: at HOTPATH_AXE, or where `npm install -g axe-core` puts it. Nothing is downloaded."""
     if path := os.environ.get("HOTPATH_AXE"):

@@ -15,7 +15,7 @@ import time
 import pytest
 
 from command import GUEST, cli, wait_until  # noqa: F401 (a fixture)
-from harness import EMULATOR, HOTPATH, TIMEOUT, perf_is_allowed, without_sanitizer
+from harness import EMULATOR, HOTPATH, PROGRAMS, TIMEOUT, perf_is_allowed, with_glibc, without_sanitizer
 from terminal import Terminal, plain
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
@@ -171,6 +171,22 @@ def test_parent_death_signal_reaches_the_program(cli):
         with contextlib.suppress(ProcessLookupError):
             os.kill(program, signal.SIGKILL)
         parent.communicate()
+
+
+@with_glibc("musl has no such threshold")
+@without_sanitizer("its malloc never returns memory")
+def test_the_heap_is_returned_as_without_us(cli):
+    """A block of ours would raise the size from which on glibc returns the heap to the kernel: hundreds of page
+    faults less for each time that it is full."""
+    def faults(text):
+        return int(re.search(r"^faults (\d+)$", text, re.M)[1])
+
+    alone = faults(subprocess.run([PROGRAMS / "heap_trim"], env=os.environ, capture_output=True, text=True,
+                                  check=True, timeout=TIMEOUT).stdout)
+    assert alone > 50 * 900, "the heap is not returned at all"
+    for options in ([], ["--no-stacks"]):
+        with_us = faults(cli("run", "--format", "none", *options, PROGRAMS / "heap_trim").stdout)
+        assert alone - 50 < with_us < 1.1 * alone, (alone, with_us, options)
 
 
 def test_orphans_are_reaped(cli):

@@ -152,13 +152,14 @@ def test_reports_match_the_command(cli, serve, finished):
 def test_page_matches_the_report(cli, serve, finished):
     server = serve()
     page, file = Page(server.get("/page").text), page_of(cli)
+    session = page.data.pop("session")
     assert (page.data.pop("is_served"), file.data.pop("is_served")) == (True, False)
-    assert page.data == file.data
+    assert page.data == file.data and session in server.get("/").text
     # It may connect to its own server; a file may not connect at all.
     assert "connect-src 'self'; base-uri" in page.head
     assert "connect-src" not in file.head.split("</head>")[0].split("<style>")[0]
     data = json.loads(server.get("/page.json").text)
-    assert data.pop("is_served") and data == file.data
+    assert data.pop("is_served") and data.pop("session") == session and data == file.data
 
 
 def test_the_list_names_every_session(cli, serve):
@@ -195,6 +196,7 @@ def test_head_has_no_body(serve, finished):
 
 # -------------------------------------------------------------------------------------------------------- metrics
 
+OPENMETRICS = {"Accept": "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"}
 NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
 SAMPLE = re.compile(rf'({NAME})(?:\{{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)*)\}})? (\S+)')
 
@@ -230,7 +232,7 @@ def read_metrics(text):
 
 def test_metrics_are_valid_and_match_the_report(cli, serve, finished):
     server = serve()
-    answer = server.get("/metrics")
+    answer = server.get("/metrics", headers=OPENMETRICS)
     assert answer.headers["Content-Type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
     families = read_metrics(answer.text)
     report = json.loads(cli("report", "--format", "json", "--limit", "0", "--section",
@@ -256,15 +258,13 @@ def test_metrics_are_valid_and_match_the_report(cli, serve, finished):
     assert families["hotpath_elapsed_seconds"]["samples"][""] == pytest.approx(report["elapsed_ns"] * 1e-9)
 
 
-def test_metrics_in_the_older_text_format(serve, finished):
-    server = serve()
-    answer = server.get("/metrics", headers={"Accept": "text/plain;version=0.0.4;q=0.5,*/*;q=0.1"})
+@pytest.mark.parametrize("accepted", [None, "*/*", "text/html,*/*;q=0.8",
+                                      "text/plain;version=0.0.4;q=0.5,*/*;q=0.1"])
+def test_metrics_in_the_older_text_format(serve, finished, accepted):
+    """It is for everyone who does not ask for OpenMetrics: curl, browsers, older collectors."""
+    answer = serve().get("/metrics", headers={"Accept": accepted} if accepted else {})
     assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
     assert "# TYPE hotpath_function_calls_total counter" in answer.text and "# EOF" not in answer.text
-    collector = server.get("/metrics",
-                           headers={"Accept": "application/openmetrics-text;version=1.0.0,"
-                                              "text/plain;version=0.0.4;q=0.5"})
-    assert collector.text.endswith("# EOF\n")
     promtool = shutil.which("promtool")
     if not promtool:
         pytest.skip("the rest needs promtool, of Debian's package prometheus")
@@ -278,7 +278,7 @@ def test_labels_are_limited(cli, serve):
     cli("run", "--format", "none", "--", PROGRAMS / "odd_names", "1000", "50", "1500",
         env={"HOTPATH_MEASURING_BOUND": "0"})
     server = serve()
-    first, second = (read_metrics(server.get("/metrics").text) for _ in range(2))
+    first, second = (read_metrics(server.get("/metrics", headers=OPENMETRICS).text) for _ in range(2))
     functions = set(first["hotpath_function_calls"]["samples"])
     assert len(functions) == 200 and functions == set(second["hotpath_function_calls"]["samples"])
     rows = json.loads(cli("report", "--format", "json", "--section", "timing", "--limit",
@@ -447,7 +447,8 @@ def test_numbers_rise_while_the_program_runs(cli, serve):
         generations.append(data["generation"])
     assert generations == sorted(set(generations))
     wait_until(lambda: calls() > before)
-    counted = [read_metrics(server.get("/metrics").text)["hotpath_function_calls"]["samples"] for _ in range(3)]
+    counted = [read_metrics(server.get("/metrics", headers=OPENMETRICS).text)["hotpath_function_calls"]["samples"]
+               for _ in range(3)]
     for early, late in zip(counted, counted[1:]):
         assert all(early[label] <= late[label] for label in early)
     assert json.loads(server.get("/page.json").text)["state"] == "running"
@@ -458,6 +459,29 @@ def test_numbers_rise_while_the_program_runs(cli, serve):
     assert told == ("end", {"generation": told[1]["generation"], "is_live": False})
     assert events.next() is None
     assert json.loads(server.get("/report.json").text) == json.loads(cli("report", "--format", "json").stdout)
+
+
+def test_a_restarted_program_is_found(cli, serve, finished):
+    """By the first word of its command, once it runs: neither another program nor one that has ended."""
+    runs = lambda: {path.name for path in cli.folder.glob("*.run")}
+    first = runs()
+    server = serve()
+    restarted = lambda: json.loads(server.get("/restarted.json", session=next(iter(first))).text)
+    cli("run", "--format", "none", "--", EXAMPLES / "orders", "1")
+    started = []
+    try:
+        started.append(cli.start("run", "--format", "none", "--", "sleep", "600"))
+        wait_until(lambda: any(row["state"] == "live" for row in cli.sessions("-a")))
+        assert restarted() is None
+        others = runs()
+        started.append(cli.start("run", "--format", "none", "--", EXAMPLES / "orders", "600"))
+        wait_until(lambda: restarted() is not None)
+        assert {restarted()["session"]} == runs() - others
+        assert json.loads(server.get("/restarted.json", session=restarted()["session"]).text) is None
+    finally:
+        for run in started:
+            run.terminate()
+            run.communicate(timeout=TIMEOUT)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

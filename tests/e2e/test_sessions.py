@@ -105,6 +105,34 @@ def test_names_that_report_takes(cli):
         assert cli.read(given).calls("work") == 5, given
 
 
+def test_name_of_a_program(cli):
+    """It stands for its latest run, by its name as it was started, also where a file of that name is."""
+    cli.run(GUEST, "five")
+    link = cli.folder / "visitor"
+    link.symlink_to(GUEST)
+    cli.run(link, "ends", "exit", status=7)
+    assert cli.read("guest").calls("work") == 5
+    assert cli.read("visitor").calls("work") == 3
+    assert cli("report", "visitor", cwd=cli.folder).stderr == ""
+    assert "work" in cli("export", "--format", "folded", "guest").stdout
+    assert "no session, process, program or file 'host'" in cli("report", "host", status=1).stderr
+
+
+def test_program_of_a_script(cli):
+    """A run has the name of the program that it started, and of the one that used most CPU time."""
+    cli.run("sh", "-c", f"{PROGRAMS / 'crew'}; true")
+    [run] = cli.sessions()
+    assert run["program"] == "crew" and " and 1 more, mostly crew " in cli("ls").stdout
+    assert cli.read("sh").calls("burn") == cli.read("crew").calls("burn") > 0
+
+
+def test_processes_without_zones(cli):
+    """Where nothing is measured, the table has no columns about zones."""
+    cli.run("sh", "-c", "ls; true")
+    table = cli("report", "--section", "processes").stdout
+    assert "processes - CPU time per process." in table and " CPU Time |" in table and "Calls" not in table
+
+
 def test_output_of_report(cli):
     cli.run(GUEST, "five")
     environment = {"HOTPATH_OUTPUT_PATH": str(cli.folder / "of-the-program.json"), "HOTPATH_OUTPUT_FORMAT": "none"}
@@ -148,7 +176,7 @@ def test_ls_says_how_programs_ended(cli):
     lines = [fields(line) for line in cli("ls").stdout.splitlines()[1:]]
     assert [line[1] for line in lines] == ["running", "unfinished", "killed: SIGKILL", "finished", "finished"]
     assert lines[0][5] == f"{GUEST} waits {lives}"
-    assert re.fullmatch(r"pid \d+ and 1 more", lines[3][4])
+    assert re.fullmatch(r"pid \d+ and 1 more(, mostly ls)?", lines[3][4])
     assert re.fullmatch(r"pid \d+", lines[4][4])  # a program that executed another is still one process
     lives.unlink()
     running.communicate(timeout=TIMEOUT)
@@ -231,6 +259,26 @@ def test_off_and_on(cli):
     report = cli.read(pid)
     assert report.lost == {} and report.row("main").open == 0
     assert "you have no live session" in cli("off", pid, status=1).stderr
+
+
+def test_off_and_on_by_program(cli):
+    """All processes of its latest run; if several runs live, a line says which one it is."""
+    lives = cli.folder / "lives"
+    lives.touch()
+    script = f"{GUEST} waits {lives} & {GUEST} waits {lives}; wait"
+    first = cli.start("run", "--format", "none", GUEST, "waits", lives)
+    first.stdout.readline()
+    second = cli.start("run", "--no-preload", "--format", "none", "sh", "-c", script)
+    wait_until(lambda: len([one for one in cli.sessions("-a") if one["kind"] == "session"]) == 3)
+    done = cli("off", "guest")
+    assert done.stdout.count("is now off") == 2
+    assert "2 live programs are called 'guest'; this is the newest" in done.stderr
+    assert [one["recording"] for one in cli.sessions()] == [False, True]
+    assert "no process or program 'host'" in cli("off", "host", status=1).stderr
+    lives.unlink()
+    first.communicate(timeout=TIMEOUT)
+    second.communicate(timeout=TIMEOUT)
+    assert "no program 'guest' is live" in cli("on", "guest", status=1).stderr
 
 
 def test_switching_off_with_open_zones(cli):

@@ -53,6 +53,27 @@ def check_split(done):
     return found
 
 
+def test_call_tree_of_stacks(cli):
+    """Of a program without measured functions; sums over all paths of a function are those of the table."""
+    done = cli.run(STACKED, "split", 300)
+    found, paths = functions(done.report), {}
+    for row in done.report.rows("stacktree"):
+        stack = [row]
+        while stack:
+            at = stack.pop()
+            paths.setdefault(at.name, []).append(at)
+            stack += at.children
+            assert at.total_ns >= at.self_ns + sum(child.total_ns for child in at.children) - 1
+    outer = done.report.row("main", "stacktree").child("outer")
+    assert {"heavy", "light"} <= {child.name for child in outer.children}
+    for name in ("heavy", "light", "main"):
+        assert sum(row.total_ns for row in paths[name]) == found[name].total_ns
+        assert sum(row.self_ns for row in paths[name]) == found[name].self_ns
+    assert not {"_start", "__libc_start_call_main"} & paths.keys()
+    text = cli("report", "-t", "--section", "bottlenecks", "--columns", "self").stdout
+    assert "stacktree - " in text and "calltree - " not in text and "\n|     heavy " in text
+
+
 def test_stacks_of_one_process(cli):
     """By its id: of all processes of the run, only its own functions, in reports and in the console."""
     both = f"{STACKED} kernel 150 & {STACKED} split 150; wait"

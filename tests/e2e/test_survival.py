@@ -39,8 +39,9 @@ def kill_at_random_moments(box, times, seed):
         while not progress.exists() or progress.stat().st_size == 0:
             assert process.poll() is None
             time.sleep(0.0005)
-        # A slow build has done nothing yet after so short a time: mostly wait for the first call.
-        while chance.random() < 0.9 and progress_of(progress)[0][0] == 0:
+        # A slow build has done nothing yet after so short a time: mostly wait for the end of the first call.
+        waits_for_call = chance.random() < 0.9
+        while waits_for_call and progress_of(progress)[0][1] == 0:
             time.sleep(0.0005)
         time.sleep(chance.choice([0, 0.0003, 0.001, 0.003, 0.01, 0.02]) * chance.random() * 2)
         process.send_signal(signal.SIGKILL)

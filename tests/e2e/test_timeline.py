@@ -13,8 +13,9 @@ pytestmark = [without_emulator("/proc shows the emulator"),
               without_thread_sanitizer("it has a thread of its own, which uses time, too")]
 
 CREW = PROGRAMS / "crew"
-SLOTS, SERIES = 512, 800
+SLOTS, SERIES = 512, 960
 CPU, KERNEL, RESIDENT, LIVE, ALLOCATED, THREAD, WAIT, CALLS, TICKS = range(1, 10)
+CAUSE = 19
 
 
 @pytest.fixture
@@ -59,6 +60,10 @@ def test_history_matches_the_program(cli):
     for name in workers:
         assert truth[name]["worked_ns"] <= axis.series[THREAD,
                                                        truth[name]["tid"]][-1] <= truth[name]["cpu_ns"] + 2_000_000
+        tid = truth[name]["tid"]
+        did = [axis.series.get((CAUSE, 8 * tid + part), [0])[-1] for part in range(8)]
+        assert did[0] + did[1] == axis.series[THREAD, tid][-1]
+        assert (name == "kernel") == (did[1] > did[0])
     assert 1 < max(axis.series[LIVE, 0]) <= 6  # those found by the same sample
     for (kind, _), values in axis.series.items():
         assert kind in (RESIDENT, LIVE, ALLOCATED) or values == sorted(values)
@@ -107,6 +112,23 @@ def test_live_memory_of_a_single_thread(cli):
     assert re.search(r"live memory +9\d\.\d MB", screen), screen
 
 
+def test_heat_map_has_all_calls(cli):
+    """The file as docs/session-format.md describes it."""
+    done = cli.run("--", CREW)
+    data = next(cli.folder.glob("**/*.heat")).read_bytes()
+    magic, slots, sites, cells, used, generation = struct.unpack_from("=8s12x5I", data)
+    assert (magic, slots, sites, cells, generation % 2) == (b"hotheat\0", 512, 96, 12, 0)
+    found = []
+    for place in range(sites):
+        counts = {}
+        for slot in range(used):
+            for cell in struct.unpack_from("=12I", data, 128 + 8 * sites + (place * slots + slot) * 48):
+                counts[cell & 127] = counts.get(cell & 127, 0) + ((cell >> 12) << (cell >> 7 & 31))
+        found.append({bucket: count for bucket, count in counts.items() if count})
+    row = next(row for row in done.report.rows("timing") if row.name == "burn")
+    assert row.calls in [sum(counts.values()) for counts in found]
+
+
 def test_short_runs_have_no_history(cli):
     """A run of a program that ends before the second sample, and its report."""
     cli.run("--", PROGRAMS / "counts")
@@ -116,6 +138,7 @@ def test_short_runs_have_no_history(cli):
 
 def test_history_is_removed_with_its_session(cli):
     cli.run("--", CREW, "memory")
-    assert len(list(cli.folder.glob("**/*.axis"))) == 1
+    for kind in ("axis", "heat"):
+        assert len(list(cli.folder.glob(f"**/*.{kind}"))) == 1
     cli("clean")
-    assert not list(cli.folder.glob("**/*.axis")) and not list(cli.folder.glob("**/*.run"))
+    assert not [path for kind in ("axis", "heat", "run") for path in cli.folder.glob(f"**/*.{kind}")]

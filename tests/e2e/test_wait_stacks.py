@@ -1,12 +1,14 @@
 """Which functions wait, and for what, in programs that know nothing of hotpath: by stacks that are read from
 outside."""
+import json
 import platform
 import re
+import subprocess
 
 import pytest
 
 from command import Cli
-from harness import PROGRAMS, WITHOUT_PERF, with_glibc, without_emulator, without_sanitizer
+from harness import PROGRAMS, WITHOUT_PERF, Report, with_glibc, without_emulator, without_sanitizer
 
 pytestmark = [without_emulator("/proc is that of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
@@ -40,11 +42,17 @@ def watched(report, cause):
     return sum(row.waited_ns for row in report.rows("waits") if row.cause == cause)
 
 
+def is_held_in(row, name):
+    return (row.held_in == name and row.waits_for == f"lock held in {name}" and
+            name in row.held_stack.split(";") and row.held_samples >= 5 and 0 < row.held_ns <= row.waiting_ns)
+
+
 def check_all(report):
     found = functions(report)
     for name, (cause, is_idle) in CAUSES.items():
         row = found[name]
-        assert row.waits_for == cause and row.waits >= 1
+        assert row.waits_for == cause or name == "on_mutex" and is_held_in(row, "on_sleep")
+        assert row.waits >= 1
         assert row.waiting_ns == watched(report, cause) > 0, (name, report.rows("waits"))
         assert row.total_waiting_ns == row.waiting_ns
         assert is_idle is None or row.idle_ns == (row.waiting_ns if is_idle else 0)
@@ -79,6 +87,48 @@ def test_without_perf(cli):
 def test_verdict_names_the_waiting_function(cli):
     line = cli.run(WAITERS, "mutex", 1000).report.values["meta"]["headline"]
     assert re.match(r"Lock contention: one thread waits \d+ % of its time for a lock in on_mutex_for; ", line), line
+
+
+def check_holders(measure, is_sleeping):
+    """Threads that wait for a lock know where it is held, and never where its holder is at other times. A busy
+    machine has few samples: it takes longer there."""
+    for factor in (1, 2, 4, 8):
+        report = measure(factor)
+        row, = [row for row in report.rows("functions") if row.name == "take_it"]
+        if row.held_samples >= 5:
+            break
+    assert is_held_in(row, "with_it"), row
+    assert "without_it" not in row.held_stack
+    state, = {row.held_state for row in report.rows("waits") if row.cause == "lock" and row.held_by}
+    assert state == ("sleep" if is_sleeping else "running")
+    line = report.values["meta"]["headline"]
+    if line.startswith("Lock contention"):
+        does = r"waits meanwhile \(sleep\)" if is_sleeping else "works meanwhile"
+        held = rf"a lock in take_it; its holder .*{does}: with_it takes (9\d|100) % of that time"
+        assert re.search(held, line), line
+
+
+@pytest.mark.parametrize("does", ["running", "sleeping"])
+@pytest.mark.parametrize("before", [pytest.param([], id="perf"), pytest.param(WITHOUT_PERF, id="timers")])
+def test_holders_of_locks(cli, before, does):
+    cli.before = before
+    check_holders(lambda factor: cli.run(PROGRAMS / "lock_holders", does, 10, 25 * factor).report,
+                  does == "sleeping")
+
+
+def test_holders_of_locks_of_a_running_process(cli):
+    path = cli.folder / "recorded.json"
+
+    def record(factor):
+        cli("record", "--format", "json", "--output", path, "--section", "all", "--limit", "0",
+            "--for", f"{factor}s", "-p", process.pid)
+        return Report(json.loads(path.read_text()))
+
+    with subprocess.Popen([PROGRAMS / "lock_holders", "sleeping", "10", "100000"]) as process:
+        try:
+            check_holders(record, True)
+        finally:
+            process.kill()
 
 
 def test_idle_program(cli):

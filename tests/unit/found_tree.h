@@ -26,6 +26,7 @@ struct found_tree {
     struct hp_found_function functions[100];
     struct hp_found_node nodes[1000];
     struct hp_found_process processes[8];
+    struct hp_found_hold holds[8];
     char texts[20000];
     size_t used;
     uint32_t process; /* the node of the current one */
@@ -35,8 +36,11 @@ static inline void tree_begin(struct found_tree *tree)
 {
     memset(tree, 0, sizeof *tree);
     tree->nodes[0] = (struct hp_found_node){.function = HP_NO_FOUND, .process = HP_NO_FOUND};
-    tree->profile = (struct hp_function_profile){
-        .all = tree->functions, .nodes = tree->nodes, .node_count = 1, .processes = tree->processes};
+    tree->profile = (struct hp_function_profile){.all = tree->functions,
+                                                 .nodes = tree->nodes,
+                                                 .node_count = 1,
+                                                 .processes = tree->processes,
+                                                 .holds = tree->holds};
 }
 
 static inline const char *tree_text(struct found_tree *tree, const char *text, size_t length)
@@ -118,6 +122,17 @@ static inline void tree_wait(struct found_tree *tree, const char *stack, uint32_
     node->waited_ns = ms * TREE_MS;
     node->cause = cause;
     node->waits = (struct hp_found_cause){what, strlen(what)};
+}
+
+/* While that function waited for a lock, its holder had that stack. Of several functions, the first comes first. */
+static inline void tree_hold(struct found_tree *tree, const char *waiter, const char *stack, uint64_t ms,
+                             uint64_t samples)
+{
+    const uint32_t number = tree_function(tree, waiter, strlen(waiter)), node = tree_stack(tree, stack);
+    assert(tree->profile.hold_count < sizeof tree->holds / sizeof *tree->holds);
+    tree->holds[tree->profile.hold_count++] = (struct hp_found_hold){number, node, ms * TREE_MS, samples};
+    tree->functions[number].held_ns += ms * TREE_MS;
+    tree->functions[number].held_samples += samples;
 }
 
 #endif

@@ -472,6 +472,29 @@ static void sleep_beside_work_is_idle(void **state)
     }
 }
 
+/* A socket to another process of the run is as good as a pipe: that process does what is waited for. */
+static void socket_to_another_process_is_idle_beside_work(void **state)
+{
+    (void)state;
+    build_pool();
+    const uint32_t other = builder_thread(&builder), pid = builder_header(&builder)->pid;
+    const uint32_t ask = call_of(other, 0, "ask", 10 * SECOND);
+    struct hp_wait *wait = builder_wait(&builder, ask, HP_WAIT_SOCKET, -1, "", 10 * SECOND);
+    wait->beside_ns = 10 * SECOND;
+    const uint32_t others[] = {0, pid}; /* outside of the run, or in the same process */
+    for (size_t at = 0; at < sizeof others / sizeof others[0]; at++) {
+        wait->peer = others[at];
+        fixture_build();
+        assert_memory_equal(bottlenecks()->summary, "The bottleneck is ask: 63 % ", 28);
+    }
+    wait->peer = pid + 1;
+    fixture_build();
+    assert_memory_equal(bottlenecks()->summary, "The bottleneck is serve: 100 % ", 31);
+    wait->beside_ns = 0; /* and that did nothing */
+    fixture_build();
+    assert_memory_equal(bottlenecks()->summary, "The bottleneck is ask: 63 % ", 28);
+}
+
 /* Less than half a thread's work. The end of the chain is named, not the functions that wait for threads. */
 static void idle_server_is_called_idle(void **state)
 {
@@ -1184,6 +1207,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(pool_verdict_names_the_job, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(waiting_for_a_lock_is_not_idle, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(sleep_beside_work_is_idle, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(socket_to_another_process_is_idle_beside_work, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(idle_server_is_called_idle, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(idle_program_names_the_request_it_waits_for, fixture_set_up,
                                         fixture_tear_down),

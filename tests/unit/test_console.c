@@ -285,6 +285,13 @@ static void clicks_select(void **state)
     press("click:4,5", now);
     assert_string_equal(name_at(0), "seldom");
     press("click:99,500", now);
+    draw();
+    press("doubleclick:5,10", now);
+    assert_int_equal(console.overlay, HP_OVERLAY_INSPECT);
+    assert_non_null(strstr(draw(), "┌ seldom"));
+    press("click:6,10", now); /* below the page */
+    assert_int_equal(console.view->line, 0);
+    press("Esc", now);
     hp_console_free(&console);
     unlink(console.choices.path);
 }
@@ -346,26 +353,40 @@ static void stacks_come_after_the_end(void **state)
     console.watched.is_live = false;
     console.is_due = true;
     hp_console_tick(&console, now + SECOND);
-    assert_false(console.has_stacks);
+    assert_false(console.watched.found.whole.is_known);
     assert_true(hp_stack_file_write(folder, example_stacks()));
     console.is_due = true;
     hp_console_tick(&console, now + 2 * SECOND);
-    assert_true(console.has_stacks);
+    assert_true(console.watched.found.whole.is_known);
     press("4", now + 2 * SECOND);
-    /* All addresses of a function below one caller are one frame. */
+    /* All addresses of a function below one caller are one frame, and so are its direct calls of itself. */
     const char *text = draw();
-    assert_int_equal(count_of(text, "│hot"), 3);
-    assert_non_null(strstr(text, "│hot  60 %"));
-    assert_non_null(strstr(text, "│other  40 %"));
-    assert_non_null(strstr(text, "│hot  30 %"));
-    /* Of one function: all its stacks, from every caller; recursion is inside. */
+    assert_int_equal(count_of(text, "▏hot"), 2);
+    assert_non_null(strstr(text, "▏hot  60 %"));
+    assert_non_null(strstr(text, "▏other  40 %"));
+    assert_non_null(strstr(text, "▏hot  30 %"));
+    /* The first frame, main, then its callees by name: hot, other. The zoomed one is all of the width. */
+    press("Right", now + 2 * SECOND);
+    assert_non_null(strstr(draw(), "main in test: 100 % of all CPU time"));
+    press("Right", now + 2 * SECOND);
+    press("Right", now + 2 * SECOND);
+    assert_non_null(strstr(draw(), "other in test: 40 % of all CPU time"));
     press("Enter", now + 2 * SECOND);
     text = draw();
-    assert_non_null(strstr(text, "only hot"));
-    assert_int_equal(count_of(text, "│hot"), 2);
-    assert_non_null(strstr(text, "│hot  90 %"));
+    assert_non_null(strstr(text, "[cpu]  other: 40 % of all CPU time"));
+    assert_non_null(strstr(text, "▏other  100 %"));
+    assert_non_null(strstr(text, "▏hot  75 %"));
+    assert_null(strstr(text, "▏main"));
     press("Backspace", now + 2 * SECOND);
-    assert_non_null(strstr(draw(), "│hot  60 %"));
+    assert_non_null(strstr(draw(), "▏hot  60 %"));
+    /* Of the function at the cursor of the list: all its stacks, from every caller. */
+    press("g", now + 2 * SECOND);
+    press("Enter", now + 2 * SECOND);
+    text = draw();
+    assert_non_null(strstr(text, "[cpu]  hot: 90 % of all CPU time"));
+    assert_int_equal(count_of(text, "▏hot  100 %"), 1);
+    press("Esc", now + 2 * SECOND);
+    assert_non_null(strstr(draw(), "▏hot  60 %"));
     hp_console_free(&console);
     snprintf(path, sizeof path, "rm -r %s", folder);
     assert_int_equal(system(path), 0);
@@ -383,7 +404,7 @@ static void leaving_a_range_restores_the_totals(void **state)
     (void)state;
     open_console(now);
     snapshot = &console.watched.reader.sessions[0]->file.snapshot;
-    const struct hp_site_sums *site = console.watched.functions[0].site;
+    const struct hp_site_sums *site = console.watched.measured.all[0].site;
     const uint64_t began = snapshot->header.clock_start.ns, calls = site->sums.calls;
     assert_true(hp_axis_path(session_path, path, sizeof path));
     const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -408,17 +429,17 @@ static void leaving_a_range_restores_the_totals(void **state)
     console.is_due = true;
     hp_console_tick(&console, now);
     assert_false(console.watched.is_whole);
-    assert_int_equal(console.watched.function_count, 1);
-    assert_int_equal(console.watched.functions[0].site->id, id);
-    assert_int_equal(console.watched.functions[0].calls, 80);
-    assert_true(console.watched.functions[0].calls_per_second == 40);
+    assert_int_equal(console.watched.measured.count, 1);
+    assert_int_equal(console.watched.measured.all[0].site->id, id);
+    assert_int_equal(console.watched.measured.all[0].calls, 80);
+    assert_true(console.watched.measured.all[0].calls_per_second == 40);
     assert_int_equal(console.watched.unknown, 1);
     press("t", now);
     assert_true(console.watched.is_whole);
-    assert_int_equal(console.watched.function_count, 2);
+    assert_int_equal(console.watched.measured.count, 2);
     for (size_t at = 0; at < 2; at++)
-        if (console.watched.functions[at].site->id == id)
-            assert_int_equal(console.watched.functions[at].calls, calls);
+        if (console.watched.measured.all[at].site->id == id)
+            assert_int_equal(console.watched.measured.all[at].calls, calls);
     close(fd);
     unlink(path);
     hp_console_free(&console);

@@ -371,9 +371,31 @@ static void percentiles_of_a_range(void **state)
     hp_recent_free(&recent);
 }
 
+/* The row of the cursor keeps the colours of bars, and text breaks at blanks but not before a percent sign. */
+static void marks_and_lines(void **state)
+{
+    struct hp_screen screen = {0};
+    (void)state;
+    assert_true(hp_screen_resize(&screen, 20, 4));
+    hp_screen_put(&screen, 0, 0, HP_INK_PLAIN, "ab");
+    hp_screen_glyph(&screen, 0, 2, HP_INK_LOCK, 0x2592);
+    hp_screen_mark(&screen, 0, 0, 20);
+    assert_int_equal(screen.spots[1].look, HP_LOOK_REVERSE);
+    assert_int_equal(screen.spots[2].look, 0);
+    assert_int_equal(screen.spots[3].look, HP_LOOK_REVERSE);
+    assert_int_equal(hp_screen_lines("one two", 20), 1);
+    assert_int_equal(hp_screen_lines("it takes all of 48 % here", 18), 2);
+    assert_int_equal(hp_screen_put_wrapped(&screen, 1, 0, 18, 2, "it takes all of 48 % here"), 2);
+    assert_int_equal(screen.spots[2 * 20].glyph, '4'); /* not the percent sign alone */
+    assert_int_equal(hp_screen_put_wrapped(&screen, 1, 0, 4, 2, "a long sentence"), 2);
+    assert_int_equal(screen.spots[2 * 20 + 3].glyph, 0x2026);
+    hp_screen_free(&screen);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(marks_and_lines),
         cmocka_unit_test(text_outside_the_screen_is_clipped),
         cmocka_unit_test(control_characters_are_replaced),
         cmocka_unit_test(wide_characters_are_not_split),

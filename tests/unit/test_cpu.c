@@ -11,7 +11,10 @@
 
 #include <cmocka.h>
 
+#include "arena.h"
 #include "cpu_profile.h"
+#include "function_profile.h"
+#include "model.h"
 #include "report_fixture.h"
 
 static uint32_t thread, root, main_node, load, parse;
@@ -758,6 +761,46 @@ static void walks_over_broken_rings_end(void **state)
     assert_int_equal(walk(numbers, 64), 0);
 }
 
+/*
+ * Of the time in load all was alone, of that in parse half; what samples do not know has the part of the run.
+ */
+static void call_tree_has_time_on_the_clock(void **state)
+{
+    (void)state;
+    static struct hp_model model;
+    struct hp_arena model_arena = {0};
+    struct hp_zone_time zones[] = {{"parse", 620, 310}, {"load", 230, 230}};
+    const struct hp_function_profile functions = {
+        .cpu_ns = 1000, .wall_ns = 700, .zone_times = zones, .zone_time_count = 2};
+    strcpy(settings.show.report, "calltree");
+    build();
+    for (int way = 0; way < 2; way++) {
+        memset(&model, 0, sizeof model);
+        assert_true(hp_model_build(&model, &model_arena, &model_arena, fixture_open(NULL)));
+        model.functions = way == 0 ? &functions : NULL;
+        results = hp_results_of_model(&model, &settings);
+        assert_non_null(results);
+        const hotpath_section *tree = section_named("calltree");
+        if (way > 0) {
+            for (size_t column = 0; column < tree->column_count; column++)
+                assert_string_not_equal(tree->columns[column].shown.key, "percent_wall");
+            break;
+        }
+        const struct {
+            const char *name;
+            uint64_t wall_ns;
+        } truth[] = {{"main", 310 + 230 + 70}, {"load", 310 + 230}, {"parse", 310}};
+        const double whole = 310 + 230 + 70 + 35;
+        for (size_t row = 0; row < 3; row++) {
+            assert_string_equal(cell_of(tree, row, "name").text, truth[row].name);
+            assert_int_equal(cell_of(tree, row, "total_wall_ns").count, truth[row].wall_ns);
+            const double share = 100 * (double)truth[row].wall_ns / whole;
+            assert_float_equal((float)cell_of(tree, row, "percent_wall").number, (float)share, 0.01);
+        }
+    }
+    hp_arena_release(&model_arena);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
 
 int main(void)
@@ -799,6 +842,7 @@ int main(void)
         TEST(nodes_in_a_circle),
         TEST(samples_come_oldest_first),
         TEST(walks_over_broken_rings_end),
+        TEST(call_tree_has_time_on_the_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

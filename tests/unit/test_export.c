@@ -132,14 +132,15 @@ static void stacks_begin_with_their_program(void **state)
     static const char *const expected[] = {
         [HP_FRAMES_ALL_MERGED] = "main 3000000\nleaf 4000000\ntail 8000000\n",
         [HP_FRAMES_BY_PROGRAM] = "prog;main 3000000\nsort;leaf 4000000\ntail 8000000\n",
-        [HP_FRAMES_BY_PROCESS] =
-            "prog 11;main 1000000\nprog 12;main 2000000\nsort 12;leaf 4000000\ntail 8000000\n"};
+        [HP_FRAMES_BY_PROCESS] = "prog 11;main 1000000\nprog 12;main 2000000\nsort 12;leaf 4000000\ntail 8000000\n",
+        [HP_FRAMES_BY_BOTH] =
+            "prog;prog 11;main 1000000\nprog;prog 12;main 2000000\nsort;leaf 4000000\ntail 8000000\n"};
     (void)state;
     stacks.programs = programs;
     stacks.program_count = 2;
     stacks.nodes = processes;
     stacks.node_count = sizeof processes / sizeof processes[0];
-    for (enum hp_process_frames how = HP_FRAMES_ALL_MERGED; how <= HP_FRAMES_BY_PROCESS; how++) {
+    for (enum hp_process_frames how = HP_FRAMES_ALL_MERGED; how <= HP_FRAMES_BY_BOTH; how++) {
         struct hp_weighted weighted = {.processes = how};
         assert_true(hp_stack_weights_add(&weighted, &stacks));
         write_example(&weighted, hp_format_folded.write);
@@ -151,6 +152,75 @@ static void stacks_begin_with_their_program(void **state)
     assert_true(hp_stack_weights_add(&weighted, &stacks));
     write_example(&weighted, hp_format_folded.write);
     assert_string_equal(output, expected[HP_FRAMES_ALL_MERGED]);
+    hp_weighted_free(&weighted);
+}
+
+/*
+ * Starts of programs are hidden, with or without a name, but not functions of the program that are called the same;
+ * code without names that calls such code is one frame.
+ */
+static void what_says_nothing_is_left_out_for_people(void **state)
+{
+    static struct hp_named_image its_images[] = {{"/usr/bin/prog", "", ""}, {"/usr/lib/libc.so.6", "", ""}};
+    static struct hp_named_function its_functions[] = {{"_start", "", 0},      {"libc.so.6+0x27249", "", 1},
+                                                       {"main", "", 0},        {"prog+0x10", "", 0},
+                                                       {"prog+0x20", "", 0},   {"memcpy", "", 1},
+                                                       {"start_thread", "", 1}};
+    static struct hp_named_frame its_frames[] = {{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 0}, {5, 0}, {6, 0}};
+    struct hp_named_node its_nodes[] = {
+        {0},
+        {.parent = 0, .first_frame = 0, .frame_count = 1},
+        {.parent = 1, .first_frame = 1, .frame_count = 1, .weight = {1 * MS, 0, 1}},
+        {.parent = 2, .first_frame = 2, .frame_count = 1, .weight = {2 * MS, 0, 2}},
+        {.parent = 3, .first_frame = 3, .frame_count = 1, .weight = {4 * MS, 0, 4}},
+        {.parent = 4, .first_frame = 4, .frame_count = 1, .weight = {8 * MS, 0, 8}},
+        {.parent = 5, .first_frame = 5, .frame_count = 1, .weight = {16 * MS, 0, 16}},
+        {.parent = 5, .first_frame = 6, .frame_count = 1, .weight = {32 * MS, 0, 32}},
+    };
+    const struct hp_named_stacks stacks = {.images = its_images,
+                                           .functions = its_functions,
+                                           .frames = its_frames,
+                                           .nodes = its_nodes,
+                                           .image_count = 2,
+                                           .function_count = 7,
+                                           .frame_count = 7,
+                                           .node_count = 8};
+    struct hp_weighted weighted = hp_page_weighted();
+    (void)state;
+    assert_true(hp_stack_weights_add(&weighted, &stacks));
+    write_example(&weighted, hp_format_folded.write);
+    assert_string_equal(output, "main 2000000\nmain;prog [no symbols] 12000000\n"
+                                "main;prog [no symbols];memcpy 16000000\n"
+                                "main;prog [no symbols];start_thread 32000000\n");
+    assert_int_equal(weighted.place_count, 8);
+    assert_int_equal(weighted.places[1], HP_WEIGHTED_ROOT);
+    assert_int_equal(weighted.places[4], weighted.places[5]);
+    hp_weighted_free(&weighted);
+}
+
+/* Two nodes in the same line are one; the longest comes first. */
+static void lines_of_a_page(void **state)
+{
+    struct hp_named_node with_line[sizeof nodes / sizeof nodes[0]];
+    struct hp_named_stacks stacks = example;
+    struct hp_weighted weighted = hp_page_weighted();
+    struct hp_text page;
+    struct hp_json json;
+    (void)state;
+    memcpy(with_line, nodes, sizeof nodes);
+    with_line[2].weight[HP_STACK_USER_NS] = 9;
+    with_line[4].weight[HP_STACK_USER_NS] = 3;
+    with_line[4].weight[HP_STACK_KERNEL_NS] = 1;
+    with_line[6].weight[HP_STACK_USER_NS] = 2;
+    stacks.nodes = with_line;
+    assert_true(hp_stack_weights_add(&weighted, &stacks));
+    hp_text_init(&page, output, sizeof output);
+    hp_json_init(&json, &page, false);
+    assert_true(hp_page_put_stacks(&json, &(struct hp_page_content){.weighted = &weighted, .named = &stacks}));
+    hp_text_end(&page);
+    /* Bytes 1 1 3, 20 25 33, 9 4 2 and 0 5 40. */
+    assert_non_null(strstr(output, "\"lines\":{\"count\":3,\"functions\":\"AQED\",\"lines\":\"FBkh\","
+                                   "\"ns\":\"CQQC\",\"samples\":\"AAUo\"}"));
     hp_weighted_free(&weighted);
 }
 
@@ -269,7 +339,8 @@ static void a_page_cannot_be_broken_out_of(void **state)
     hp_text_init(&page, output, sizeof output);
     hp_text_init_stream(&data, buffer, sizeof buffer, hp_page_put_data, &page);
     hp_json_init(&json, &data, false);
-    assert_true(hp_page_put_stacks(&json, &weighted, "<!-- before"));
+    assert_true(hp_page_put_stacks(
+        &json, &(struct hp_page_content){.weighted = &weighted, .compared_with = "<!-- before"}));
     assert_true(hp_text_finish(&data));
     hp_text_end(&page);
     assert_non_null(strstr(output, "\"\\u003c/script>\\u003cscript>x\""));
@@ -448,6 +519,8 @@ int main(void)
         cmocka_unit_test(weights_of_stacks_are_kept),
         cmocka_unit_test(stacks_by_zone),
         cmocka_unit_test(stacks_begin_with_their_program),
+        cmocka_unit_test(what_says_nothing_is_left_out_for_people),
+        cmocka_unit_test(lines_of_a_page),
         cmocka_unit_test(wall_share_is_new_if_threads_ran_at_once),
         cmocka_unit_test(libraries_of_functions_are_named_if_requested),
         cmocka_unit_test(lines_are_separate_if_requested),

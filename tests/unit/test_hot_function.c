@@ -10,10 +10,13 @@
 #include "arena.h"
 #include "found_tree.h"
 #include "hot_function.h"
+#include "name_marks.h"
 
 static struct found_tree tree;
 static struct hp_arena arena;
 static struct hp_hot_function hot;
+static struct hp_name_place places[HP_NAME_MARKS]; /* of the last sentence ... */
+static size_t marked;                              /* ... and how many */
 
 static int set_up(void **state)
 {
@@ -36,6 +39,12 @@ static bool is_of_process(const void *context, uint32_t process)
     return wanted == NULL || process == *wanted;
 }
 
+static const char *plain(struct hp_text *line)
+{
+    marked = hp_name_marks_take(line, places, HP_NAME_MARKS);
+    return hp_text_end(line);
+}
+
 static const char *said_of(const char *program, const uint32_t *process)
 {
     static char bytes[1000];
@@ -45,7 +54,7 @@ static const char *said_of(const char *program, const uint32_t *process)
     assert_true(hp_hot_stacks_make(&stacks, &arena, &tree.profile, is_of_process, process));
     stacks.program = stacks.shown = program;
     hp_hot_function_put(&line, &stacks, " of the CPU time", &hot);
-    return hp_text_end(&line);
+    return plain(&line);
 }
 
 static void assert_said(const char *sentence) { assert_string_equal(said_of("demo", NULL), sentence); }
@@ -259,7 +268,11 @@ static void what_is_in_zones_is_left_out(void **state)
     hp_text_init(&line, bytes, sizeof bytes);
     assert_true(hp_hot_stacks_make_outside(&stacks, &arena, &tree.profile));
     hp_hot_function_put(&line, &stacks, " of that", &hot);
-    assert_string_equal(hp_text_end(&line), "mix takes 90 % of that, called by encode");
+    assert_string_equal(plain(&line), "mix takes 90 % of that, called by encode");
+    assert_int_equal(marked, 2);
+    assert_int_equal(places[0].at + places[0].length, 3);
+    assert_int_equal(places[1].at, strlen("mix takes 90 % of that, called by "));
+    assert_int_equal(places[1].length, 6);
 }
 
 static void names_are_short(void **state)

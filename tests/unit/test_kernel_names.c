@@ -12,7 +12,8 @@
 #include "collector.h"
 #include "fileless_code.h"
 #include "kernel_names.h"
-#include "named_stacks.h"
+#include "name_stacks.h"
+#include "program_stacks.h"
 #include "scratch_folder.h"
 
 static struct hp_kernel_names names;
@@ -75,7 +76,9 @@ static void entries_say_why(void **state)
 
 /* ------------------------------------------------------------------------------------------------ stacks */
 
-static struct hp_stacks stacks, program;
+static struct hp_stacks stacks;
+static struct hp_program_stacks program_stacks;
+#define program program_stacks.stacks
 static struct hp_named_stacks named;
 
 static uint32_t below(uint32_t parent, uint32_t image, uint64_t place)
@@ -101,7 +104,7 @@ static void make_stacks(void)
 
 static void free_stacks(void)
 {
-    hp_program_stacks_free(&program);
+    hp_program_stacks_free(&program_stacks);
     hp_stack_tree_free(&stacks.tree);
     hp_kernel_names_free(&names);
 }
@@ -132,7 +135,7 @@ static void functions_are_below_why_they_ran(void **state)
     make_stacks();
     assert_true(read_names(symbols));
     stacks.kernel = &names;
-    assert_true(hp_program_stacks_make(&stacks, &program));
+    assert_true(hp_program_stacks_make(&program_stacks, &stacks));
     const uint64_t first = hp_kernel_names_find(&names, 0xffff000000001230);
     PLACES(50, first, hp_kernel_names_find(&names, 0xffff000000002010), HP_KERNEL_FAULT);
     PLACES(20, first, hp_kernel_names_find(&names, 0xffff000000002090), HP_KERNEL_INTERRUPT);
@@ -144,7 +147,7 @@ static void without_names_there_are_no_functions(void **state)
 {
     (void)state;
     make_stacks();
-    assert_true(hp_program_stacks_make(&stacks, &program));
+    assert_true(hp_program_stacks_make(&program_stacks, &stacks));
     PLACES(70, HP_KERNEL_NO_CALL);
     PLACES(30, 1);
     free_stacks();

@@ -2,12 +2,15 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "event_queue.h"
+#include "function_role.h"
 #include "image_set.h"
 #include "named_stacks.h"
 #include "space_table.h"
@@ -108,6 +111,36 @@ static void names_of_programs(void **state)
     assert_string_equal(hp_program_name("sort", ""), "sort");
     assert_string_equal(hp_program_name("", "/usr/bin/sort"), "sort");
     assert_string_equal(hp_program_name("", ""), "");
+    /* A file with a link beside it. */
+    char folder[] = "/tmp/hotpath-unit-XXXXXX", file[64], link[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/check-rdb", folder);
+    snprintf(link, sizeof link, "%s/server", folder);
+    FILE *made = fopen(file, "we");
+    assert_true(made != NULL && fclose(made) == 0 && symlink("check-rdb", link) == 0);
+    assert_string_equal(hp_program_name("server", file), "server");
+    assert_string_equal(hp_program_name("worker", file), "check-rdb");
+    assert_true(unlink(link) == 0 && unlink(file) == 0 && rmdir(folder) == 0);
+}
+
+/* A file is called what its processes are called, unless they are called differently. */
+static void libraries_have_the_names_of_programs(void **state)
+{
+    (void)state;
+    struct hp_named_image files[] = {
+        {"/usr/bin/redis-check-rdb", "", ""}, {"/usr/bin/busybox", "", ""}, {"/lib/libc.so.6", "", ""}};
+    struct hp_named_program programs[] = {{"redis-server", "/usr/bin/redis-check-rdb"},
+                                          {"ls", "/usr/bin/busybox"},
+                                          {"", "/usr/bin/redis-check-rdb"},
+                                          {"cat", "/usr/bin/busybox"}};
+    const struct hp_named_stacks stacks = {
+        .images = files, .image_count = 3, .programs = programs, .program_count = 4};
+    assert_string_equal(hp_library_name(&stacks, 0), "redis-server");
+    assert_string_equal(hp_library_name(&stacks, 1), "busybox");
+    assert_string_equal(hp_library_name(&stacks, 2), "libc.so.6");
+    assert_string_equal(hp_library_name(&stacks, HP_STACK_NO_IMAGE), "");
+    assert_true(hp_is_nameless("redis-check-rdb+0x64da0"));
+    assert_false(hp_is_nameless("operator+") || hp_is_nameless("+0x12") || hp_is_nameless("a+0x"));
 }
 
 int main(void)
@@ -117,6 +150,7 @@ int main(void)
         cmocka_unit_test_teardown(a_number_is_used_again, clear),
         cmocka_unit_test_teardown(mappings_tell_the_program, clear),
         cmocka_unit_test(names_of_programs),
+        cmocka_unit_test(libraries_have_the_names_of_programs),
     };
     return cmocka_run_group_tests_name("process_programs", tests, NULL, NULL);
 }

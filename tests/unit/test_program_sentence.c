@@ -5,9 +5,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
+
+#include <sys/syscall.h>
 
 #include "arena.h"
 #include "found_tree.h"
@@ -101,6 +104,36 @@ static void one_thread_computes(void **state)
     assert_said("CPU-bound on one CPU: mix takes 92 % of the CPU time, called by encode");
 }
 
+/* Only where many calls of few bytes have much of the time. */
+static void calls_of_few_bytes_are_said(void **state)
+{
+    (void)state;
+    static const char plain[] =
+        "CPU-bound on one CPU: emit takes 92 % of the CPU time, all of it in the system call write";
+    const struct {
+        uint64_t calls, bytes;
+        const char *more;
+    } truth[] = {{300000, 300000, "; a write is of 1 byte on average"},
+                 {300000, 300000 * 63, "; a write is of 63 bytes on average"},
+                 {300000, 300000 * 64, ""},
+                 {9999, 9999, ""},
+                 {0, 0, ""}};
+    add_program(&builder, "/usr/bin/demo", 980 * MS);
+    add_thread(&builder, "demo", 980 * MS);
+    tree_add(&tree, "main;emit;write@libc.so.6;[kernel: write]@", 900);
+    tree_add(&tree, "main;load", 80);
+    observe_work(990 * MS, 0, 10 * MS);
+    for (size_t at = 0; at < sizeof truth / sizeof truth[0]; at++) {
+        char said[200];
+        struct hp_thread_usage *usage = builder_at(&builder, builder_header(&builder)->thread_usage);
+        usage->write_calls = truth[at].calls;
+        usage->write_bytes = truth[at].bytes;
+        usage->read_calls = 300000; /* which take no time */
+        snprintf(said, sizeof said, "%s%s", plain, truth[at].more);
+        assert_said(said);
+    }
+}
+
 static void threads_share_all_cpus(void **state)
 {
     (void)state;
@@ -185,6 +218,22 @@ static void idle_most_of_the_time(void **state)
     assert_memory_equal(sentence(), "Idle for 80 % of 1.00 s: ", 25);
 }
 
+/* A busy machine takes the program longer, but it waits for the same. */
+static void idle_on_a_busy_machine(void **state)
+{
+    (void)state;
+    elapsed = 2800 * MS;
+    add_program(&builder, "/usr/bin/demo", 200 * MS);
+    struct hp_thread_usage_row *thread = add_thread(&builder, "demo", 200 * MS);
+    thread->waited_ns[HP_WAIT_SLEEP] = 800 * MS;
+    thread->waited_ns[HP_WAIT_RUN_QUEUE] = 1800 * MS;
+    tree_add(&tree, "main;draw", 200);
+    tree_wait(&tree, "main;wait_for_tick;nanosleep@libc.so.6", HP_WAIT_SLEEP, "sleep", 800);
+    observe_work(2000 * MS, 0, 800 * MS);
+    assert_said("Idle for 29 % of 2.80 s: wait_for_tick waits (sleep). When it works, draw takes 100 % of the CPU "
+                "time, nearly all in its own code");
+}
+
 static void busy_for_a_part(void **state)
 {
     (void)state;
@@ -208,6 +257,20 @@ static void the_disk_is_waited_for(void **state)
         "Waiting for the disk: save waits 75 % of its time for x.db (600.00 ms against 200.00 ms of CPU time)");
     thread->waited_ns[HP_WAIT_DISK] = 290 * MS; /* hardly more than the CPU time */
     assert_memory_equal(sentence(), "Ran 200.00 ms of 1.00 s: save takes", 35);
+}
+
+/* All of the time is not "for" one of them. */
+static void many_files_are_not_named(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/demo", 200 * MS);
+    add_thread(&builder, "demo", 200 * MS)->waited_ns[HP_WAIT_DISK] = 600 * MS;
+    tree_add(&tree, "main;search", 200);
+    tree_wait(&tree, "main;search;open@libc.so.6", HP_WAIT_DISK, "disk: /data/a", 280);
+    tree_wait(&tree, "main;search;open@libc.so.6", HP_WAIT_DISK, "disk: /data/b", 200);
+    tree_wait(&tree, "main;search;open@libc.so.6", HP_WAIT_DISK, "disk: /data/c", 120);
+    observe_work(200 * MS, 600 * MS, 200 * MS);
+    assert_said("Waiting for the disk: search waits 75 % of its time (600.00 ms against 200.00 ms of CPU time)");
 }
 
 /* Whoever answers is the bottleneck, if it works meanwhile. */
@@ -244,6 +307,36 @@ static void threads_wait_for_a_lock(void **state)
         "Of what runs, update takes 100 % of the CPU time, nearly all in its own code");
 }
 
+/* What its holder did was recorded: nothing else is said of what runs. */
+static void holder_of_a_lock_is_told(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/demo", 900 * MS);
+    builder_waits(&builder, 4);
+    struct hp_wait *wait = builder_wait(&builder, 0, HP_WAIT_LOCK, SYS_futex, "", 1800 * MS);
+    memcpy(wait->holder, "worker", 6);
+    wait->held_working = 4;
+    for (int at = 0; at < 3; at++)
+        add_thread(&builder, "worker", 300 * MS)->waited_ns[HP_WAIT_LOCK] = 600 * MS;
+    tree_add(&tree, "main;count", 600);
+    tree_add(&tree, "main;update;mix", 300);
+    tree_wait(&tree, "main;publish;pthread_mutex_lock@libc.so.6", HP_WAIT_LOCK, "lock", 1800);
+    tree_hold(&tree, "publish", "main;update;mix", 1000, 3);
+    tree_hold(&tree, "publish", "main;count", 100, 1);
+    assert_said(
+        "Lock contention: 3 threads wait 60 % of their time for a lock in publish; its holder (worker) works "
+        "meanwhile. Of what runs, count takes 67 % of the CPU time, nearly all in its own code");
+    tree_hold(&tree, "publish", "main;update;mix", 100, 1);
+    assert_said(
+        "Lock contention: 3 threads wait 60 % of their time for a lock in publish; its holder (worker) works "
+        "meanwhile: mix takes 92 % of that time, called by update");
+    wait->held_waiting = 5;
+    wait->held_cause = HP_WAIT_DISK;
+    assert_said(
+        "Lock contention: 3 threads wait 60 % of their time for a lock in publish; its holder (worker) waits "
+        "meanwhile (disk): mix takes 92 % of that time, called by update");
+}
+
 static void a_pipeline(void **state)
 {
     (void)state;
@@ -255,7 +348,63 @@ static void a_pipeline(void **state)
     add_thread(sum, "md5sum", 30 * MS)->waited_ns[HP_WAIT_PIPE] = 950 * MS;
     assert_said(
         "CPU-bound on one CPU: demo has 97 % of the CPU time of 2 processes: mix takes 100 % of the CPU time, "
+        "called by encode"); /* nothing says who writes to its pipe */
+    builder_waits(sum, 4);
+    struct hp_wait *wait = builder_wait(sum, 0, HP_WAIT_PIPE, SYS_read, "pipe:[7]", 950 * MS);
+    wait->peer = builder_header(&builder)->pid;
+    assert_said(
+        "CPU-bound on one CPU: demo has 97 % of the CPU time of 2 processes: mix takes 100 % of the CPU time, "
         "called by encode; md5sum waits for it");
+    wait->peer = builder_header(sum)->pid; /* its own */
+    assert_said(
+        "CPU-bound on one CPU: demo has 97 % of the CPU time of 2 processes: mix takes 100 % of the CPU time, "
+        "called by encode");
+}
+
+static struct session_builder *add_stage(const char *program, uint32_t peer)
+{
+    struct session_builder *stage = fixture_add_session();
+    add_program(stage, program, 10 * MS);
+    builder_header(stage)->pid = next_thread;
+    add_thread(stage, "stage", 10 * MS)->waited_ns[HP_WAIT_PIPE] = 950 * MS;
+    builder_waits(stage, 4);
+    builder_wait(stage, 0, HP_WAIT_PIPE, SYS_read, "pipe:[7]", 950 * MS)->peer = peer;
+    return stage;
+}
+
+/* A stage that waits for one that waits for the busy one waits for that; two that wait for each other do not. */
+static void a_pipeline_of_many(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/demo", 900 * MS);
+    add_thread(&builder, "demo", 900 * MS);
+    tree_add(&tree, "main;encode;mix", 900);
+    const uint32_t cut = builder_header(add_stage("/usr/bin/cut", builder_header(&builder)->pid))->pid;
+    add_stage("/usr/bin/uniq", cut);
+    struct session_builder *one = add_stage("/usr/bin/one", 1);
+    struct session_builder *other = add_stage("/usr/bin/other", builder_header(one)->pid);
+    ((struct hp_wait *)((struct hp_waits *)builder_at(one, builder_header(one)->waits) + 1))->peer =
+        builder_header(other)->pid;
+    assert_said(
+        "CPU-bound on one CPU: demo has 96 % of the CPU time of 5 processes: mix takes 100 % of the CPU time, "
+        "called by encode; cut and uniq wait for it");
+}
+
+/* What an idle program waits for, if another one has the other end. */
+static void other_end_of_an_idle_wait(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/demo", 3 * MS);
+    add_thread(&builder, "demo", 3 * MS)->waited_ns[HP_WAIT_PIPE] = 980 * MS;
+    tree_add(&tree, "main;load", 3);
+    tree_wait(&tree, "main;serve;read@libc.so.6", HP_WAIT_PIPE, "pipe", 980);
+    struct session_builder *source = fixture_add_session();
+    add_program(source, "/usr/bin/source", 1 * MS);
+    builder_waits(&builder, 4);
+    builder_wait(&builder, 0, HP_WAIT_PIPE, SYS_read, "pipe:[7]", 980 * MS)->peer = builder_header(source)->pid;
+    assert_said("Idle: 3.00 ms of CPU time in 1.00 s; serve waits (pipe from source) for 98 % of the run");
+    builder_wait(&builder, 0, HP_WAIT_PIPE, SYS_write, "pipe:[8]", 990 * MS)->peer = builder_header(source)->pid;
+    assert_said("Idle: 3.00 ms of CPU time in 1.00 s; serve waits (pipe to source) for 98 % of the run");
 }
 
 static void programs_share_the_cpu_time(void **state)
@@ -353,6 +502,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(one_thread_computes),
+        TEST(calls_of_few_bytes_are_said),
         TEST(threads_share_all_cpus),
         TEST(threads_at_once_share_the_time),
         TEST(a_machine_short_of_cpu),
@@ -360,11 +510,16 @@ int main(void)
         TEST(too_short_to_tell),
         TEST(hardly_any_cpu_time),
         TEST(idle_most_of_the_time),
+        TEST(idle_on_a_busy_machine),
         TEST(busy_for_a_part),
         TEST(the_disk_is_waited_for),
+        TEST(many_files_are_not_named),
         TEST(a_socket_is_waited_for),
         TEST(threads_wait_for_a_lock),
+        TEST(holder_of_a_lock_is_told),
         TEST(a_pipeline),
+        TEST(a_pipeline_of_many),
+        TEST(other_end_of_an_idle_wait),
         TEST(programs_share_the_cpu_time),
         TEST(starting_processes_is_the_cost),
         TEST(most_processes_are_too_short),

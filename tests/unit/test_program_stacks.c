@@ -7,8 +7,7 @@
 
 #include <cmocka.h>
 
-#include "collector.h"
-#include "named_stacks.h"
+#include "program_stacks.h"
 
 /* None of these files exists: only their names are known, and no function of the C library counts as hooked. */
 #define PROGRAM "/nowhere/program"
@@ -16,7 +15,9 @@
 #define ALLOCATOR "/nowhere/libjemalloc.so.2"
 #define C_LIBRARY "/nowhere/libc.so.6"
 
-static struct hp_stacks stacks, found;
+static struct hp_stacks stacks;
+static struct hp_program_stacks program_stacks;
+#define found program_stacks.stacks
 
 static int set_up(void **state)
 {
@@ -28,7 +29,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    hp_program_stacks_free(&found);
+    hp_program_stacks_free(&program_stacks);
     hp_stack_tree_free(&stacks.tree);
     hp_zone_shares_free(&stacks.shares);
     hp_image_set_free(&stacks.images);
@@ -75,7 +76,7 @@ static void calls_are_passed_on(void **state)
     const uint32_t hook = below(below(HP_STACK_ROOT, program, 1), ours, 2);
     below(below(below(hook, ours, 3), allocator, 40), HP_STACK_KERNEL, 50);
     below(hook, HP_STACK_NO_IMAGE, 60);
-    assert_true(hp_program_stacks_make(&stacks, &found));
+    assert_true(hp_program_stacks_make(&program_stacks, &stacks));
     STACK(1, program);
     STACK(2 + 3, HP_STACK_OWN);
     STACK(40, program, allocator);
@@ -91,7 +92,7 @@ static void own_work_has_what_it_calls(void **state)
     below(below(hook, c_library, 300), HP_STACK_KERNEL, 4000);
     below(hook, HP_STACK_WAITING, 50000);
     below(caller, c_library, 600000);
-    assert_true(hp_program_stacks_make(&stacks, &found));
+    assert_true(hp_program_stacks_make(&program_stacks, &stacks));
     STACK(1, program);
     STACK(20 + 300 + 4000, HP_STACK_OWN);
     STACK(50000, HP_STACK_OWN, HP_STACK_WAITING);
@@ -106,7 +107,7 @@ static void zones_keep_their_shares(void **state)
     const uint32_t passed_on = below(hook, allocator, 3);
     hp_zone_shares_at(&stacks.shares, hook, 7)->weight[HP_STACK_SAMPLES] = 10;
     hp_zone_shares_at(&stacks.shares, passed_on, 7)->weight[HP_STACK_SAMPLES] = 20;
-    assert_true(hp_program_stacks_make(&stacks, &found));
+    assert_true(hp_program_stacks_make(&program_stacks, &stacks));
     assert_int_equal(found.shares.count, 2);
     for (size_t at = 0; at < found.shares.count; at++) {
         const struct hp_zone_share *share = &found.shares.all[at];
@@ -123,10 +124,39 @@ static void programs_without_our_library_stay_as_they_are(void **state)
     const uint32_t program = image(PROGRAM), c_library = image(C_LIBRARY);
     below(below(HP_STACK_ROOT, program, 1), c_library, 2);
     below(HP_STACK_ROOT, HP_STACK_NOT_SAMPLED, 3);
-    assert_true(hp_program_stacks_make(&stacks, &found));
+    assert_true(hp_program_stacks_make(&program_stacks, &stacks));
     assert_int_equal(found.tree.count, 4);
     STACK(2, program, c_library);
     STACK(3, HP_STACK_NOT_SAMPLED);
+}
+
+/* While more is found, nodes keep their numbers, and have the weights of now. */
+static void numbers_stay(void **state)
+{
+    (void)state;
+    const uint32_t program = image(PROGRAM), ours = image(OURS), c_library = image(C_LIBRARY);
+    const uint32_t caller = below(HP_STACK_ROOT, program, 1), hook = below(caller, ours, 0);
+    below(caller, c_library, 30);
+    assert_true(hp_program_stacks_make(&program_stacks, &stacks));
+    const uint32_t count = (uint32_t)found.tree.count;
+    struct hp_stack_node before[8];
+    assert_true(count <= 8);
+    memcpy(before, found.tree.nodes, count * sizeof before[0]);
+    stacks.tree.nodes[hook].weight[HP_STACK_USER_NS] = 500;
+    stacks.tree.nodes[caller].weight[HP_STACK_USER_NS] = 7;
+    below(below(HP_STACK_ROOT, program, 2000), c_library, 40000);
+    assert_true(hp_program_stacks_make(&program_stacks, &stacks));
+    for (uint32_t at = 0; at < count; at++) {
+        assert_int_equal(found.tree.nodes[at].parent, before[at].parent);
+        assert_int_equal(found.tree.nodes[at].image, before[at].image);
+        assert_int_equal(found.tree.nodes[at].place, before[at].place);
+    }
+    STACK(7, program);
+    STACK(30, program, c_library);
+    STACK(500, HP_STACK_OWN);
+    STACK(40000, program, c_library);
+    assert_int_equal(found.tree.nodes[found.slot_nodes[hook]].image, HP_STACK_OWN);
+    assert_int_equal(found.tree.nodes[found.slot_nodes[caller]].image, program);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -136,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(calls_are_passed_on),
         TEST(own_work_has_what_it_calls),
+        TEST(numbers_stay),
         TEST(zones_keep_their_shares),
         TEST(programs_without_our_library_stay_as_they_are),
     };

@@ -484,6 +484,23 @@ static void unfinished_processes_are_counted_in_the_table(void **state)
     assert_non_null(strstr(report, "\"pid\":4242,"));
 }
 
+/* The observer saw the program start, end, and wait for a CPU meanwhile: half a run more than there was. */
+static void work_is_that_of_the_run(void **state)
+{
+    (void)state;
+    struct hp_work_times *work = &builder_header(&builder)->work;
+    *work = (struct hp_work_times){
+        .covered_ns = 1500000, .worked_ns = 400000, .blocked_ns = 200000, .socket_ns = 100000};
+    settings.output.format = HP_FORMAT_JSON;
+    assert_non_null(strstr(fixture_render(0, false),
+                           "\"work\":{\"covered_ns\":1000000,\"worked_ns\":400000,\"blocked_ns\":200000,"
+                           "\"socket_ns\":100000,\"idle_ns\":300000}"));
+    builder_header(&builder)->work.worked_ns = 1300000;
+    assert_non_null(strstr(fixture_render(0, false),
+                           "\"work\":{\"covered_ns\":1000000,\"worked_ns\":1000000,\"blocked_ns\":0,"
+                           "\"socket_ns\":0,\"idle_ns\":0}"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
@@ -508,6 +525,7 @@ int main(void)
         TEST(sessions_with_other_clocks_are_left_out_and_named),
         TEST(state_of_a_run_combines_all_processes),
         TEST(unfinished_processes_are_counted_in_the_table),
+        TEST(work_is_that_of_the_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,9 +41,12 @@ static void add(uint32_t node, unsigned times)
         assert_true(hp_sample_window_add(&window, &(struct hp_waiting_sample){.node = node}));
 }
 
-static void count(uint64_t ns) { hp_sample_window_count(&window, ns, MOST, put, &window); }
+static void count(uint64_t ns)
+{
+    hp_sample_window_count(&window, &(struct hp_sample_count){.ns = ns, .most_ns = MOST}, put, &window);
+}
 
-static void end(void) { hp_sample_window_end(&window, PERIOD, put, &window); }
+static void end(void) { hp_sample_window_end(&window, &(struct hp_sample_count){.most_ns = PERIOD}, put, &window); }
 
 static void samples_share_the_counted_time(void **state)
 {

@@ -170,6 +170,9 @@ static void percentiles_are_within_one_percent(void **state)
             const bool is_extreme = at == 0 || at + 1 == COUNT(wanted) || site == 2;
             assert_true(fabs(found - exact) <= (is_extreme ? 0 : 0.008 * exact));
         }
+        const double quarter = cell_of(timing, row, "p25_ns").number, half = cell_of(timing, row, "p50_ns").number;
+        assert_true(cell_of(timing, row, "quarter_ns").number == quarter);
+        assert_true(cell_of(timing, row, "typical_ns").number == (quarter + half) / 2);
     }
 }
 
@@ -382,7 +385,7 @@ static void sections_are_selected_by_the_report_option(void **state)
         assert_int_equal(section_named("calltree") != NULL, cases[at].calltree);
         assert_int_equal(results->warning_count, cases[at].warnings);
     }
-    char known[1024] = "unknown section 'sql': known sections are short, auto, all";
+    char known[1024] = "unknown section 'sql': known sections are short, auto, all, tree";
     for (size_t at = 0; at < hp_section_type_count; at++) {
         strcat(known, ", ");
         strcat(known, hp_section_types[at]->name);

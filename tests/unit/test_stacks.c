@@ -84,6 +84,7 @@ static struct hp_named_zone zones[] = {{"load"}, {"check"}};
 static struct hp_zone_share shares[] = {
     {3, 0, {10 * MS, 0, 10}}, {5, 0, {8 * MS, 0, 8}}, {5, 1, {12 * MS, 0, 12}}, {6, 1, {40 * MS, 0, 40}}};
 
+static struct hp_lock_hold holds[] = {{3, 5, 7 * MS, 2}, {3, 6, 1 * MS, 1}};
 static struct hp_named_program programs[] = {{"prog", "/usr/bin/prog"}};
 
 /* Texts lie in one piece there. */
@@ -107,6 +108,8 @@ static struct hp_named_stacks example(void)
                                      .shares = shares,
                                      .zone_count = 2,
                                      .share_count = 4,
+                                     .holds = holds,
+                                     .hold_count = 2,
                                      .programs = programs,
                                      .program_count = 1,
                                      .texts = texts};
@@ -314,6 +317,8 @@ static void file_keeps_everything(void **state)
     assert_memory_equal(read.frames, frames, sizeof frames);
     assert_memory_equal(read.nodes, nodes, sizeof nodes);
     assert_memory_equal(read.shares, shares, sizeof shares);
+    assert_int_equal(read.hold_count, 2);
+    assert_memory_equal(read.holds, holds, sizeof holds);
     assert_int_equal(read.zone_count, 2);
     assert_string_equal(read.zones[1].name, "check");
     assert_int_equal(read.program_count, 1);

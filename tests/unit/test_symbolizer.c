@@ -17,7 +17,7 @@
 #include "collector.h"
 #include "demangle.h"
 #include "elf_file.h"
-#include "named_stacks.h"
+#include "name_stacks.h"
 #include "symbol_tables.h"
 #include "symbolizer.h"
 

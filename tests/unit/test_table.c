@@ -128,7 +128,7 @@ static void warns_in_the_report(void **state)
     strcpy(settings.show.report, "timing,sql");
     build_overview();
     char expected[1024] = "\n"
-                          "warning: unknown section 'sql': known sections are short, auto, all";
+                          "warning: unknown section 'sql': known sections are short, auto, all, tree";
     for (size_t at = 0; at < hp_section_type_count; at++) {
         strcat(expected, ", ");
         strcat(expected, hp_section_types[at]->name);
@@ -343,7 +343,8 @@ static void json_is_raw_and_complete(void **state)
         "\"2026-10-02T08:00:00.005Z\",\"command\":\"./demo --fast\",\"executable\":\"/usr/bin/demo\",\"pid\":4242,"
         "\"parent_pid\":1,\"host\":\"box\",\"system\":\"Linux 6.1 x86_64\",\"cores\":2,\"threads\":1,\"library\":"
         "\"hotpath 0.1.0, gcc "
-        "12\",\"clock\":{\"kind\":\"monotonic\",\"hz\":1000000000},\"processes\":1,\"headline\":null},\"label\":"
+        "12\",\"clock\":{\"kind\":\"monotonic\",\"hz\":1000000000},\"processes\":1,\"headline\":null,\"headline_"
+        "functions\":[]},\"label\":"
         "\"quo\\\"te\","
         "\"user_metadata\":{\"rev\":\"a=b\",\"branch\":\"dev\",\"flag\":\"\"},\"state\":\"finished\","
         "\"time\":\"inclusive\",\"by\":\"function\",\"elapsed_ns\":5000000,\"sections\":{\"timing\":{"
@@ -354,7 +355,8 @@ static void json_is_raw_and_complete(void **state)
         "ns\":45,"
         "\"total_ns\":85,\"percent_total\":"
         "100,"
-        "\"self_ns\":85,\"min_ns\":40,\"max_ns\":45,\"histogram_ns\":[[32,48,2]],\"threads\":1,\"location\":{"
+        "\"self_ns\":85,\"min_ns\":40,\"max_ns\":45,\"typical_ns\":40,\"quarter_ns\":40,\"histogram_ns\":[[32,48,2]"
+        "],\"threads\":1,\"location\":{"
         "\"file\":\"m.c\",\"line\":7,"
         "\"function\":\"main\"},\"open\":0,\"overhead_max_ns\":4,\"timed\":2,"
         "\"sampling\":\"none\",\"scaled\":\"none\"}]}},\"warnings\":[],\"trust\":{\"zone_cost_ns\":"

@@ -188,6 +188,33 @@ static void time_and_switches(void **state)
     assert_int_equal(row->living, 1);
 }
 
+/* Of a process that ran before, only what its threads do from now on counts; all of a thread that begins later. */
+static void process_that_ran_before(void **state)
+{
+    (void)state;
+    struct task task = main_task(), late = {.tid = PID + 1, .name = "late", .state = 'R', .slices = 1};
+    task.ran = 7000 * MS;
+    task.kernel = 2000 * MS;
+    task.voluntary = 400;
+    watch->usage.is_joined = true;
+    show(&task);
+    look_after(MS);
+    task.ran += 200 * MS;
+    task.kernel += 50 * MS;
+    task.voluntary += 3;
+    task.slices++;
+    late.ran = 20 * MS;
+    show(&task);
+    show(&late);
+    look_after(SAMPLE);
+    const struct hp_thread_usage_row *row = row_of(PID);
+    assert_int_equal(row->user_ns, 150 * MS);
+    assert_int_equal(row->kernel_ns, 50 * MS);
+    assert_int_equal(row->voluntary, 3);
+    assert_int_equal(row->lived_ns, SAMPLE);
+    assert_int_equal(row_of(PID + 1)->user_ns, 20 * MS);
+}
+
 static void assert_moved(uint64_t reads, uint64_t read_bytes, uint64_t writes, uint64_t write_bytes)
 {
     assert_int_equal(usage->read_calls, reads);
@@ -518,6 +545,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(time_and_switches, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(process_that_ran_before, set_up, tear_down),
         cmocka_unit_test_setup_teardown(transfers_of_the_process, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sums_never_decrease, set_up, tear_down),
         cmocka_unit_test_setup_teardown(current_and_highest_share, set_up, tear_down),

@@ -14,7 +14,9 @@
 
 #include <sys/syscall.h>
 
+#include "event_queue.h"
 #include "fake_kernel.h"
+#include "lock_holders.h"
 #include "proc_sampler.h"
 #include "session_builder.h"
 
@@ -32,8 +34,11 @@ static uint32_t record, outer, inner;
 static struct {
     struct hp_wait_found taken;
     uint32_t zone;
-    uint32_t kept, ended; /* how many */
+    uint32_t kept, stretches, ended; /* how many */
+    struct hp_wait_stretch stretch;  /* the last one */
     uint64_t ns, idle_ns;
+    struct hp_wait_held held[4];
+    uint32_t held_count;
 } heard;
 
 static void take(void *context, uint32_t pid, uint32_t tid, uint32_t zone, const struct hp_wait_found *found)
@@ -51,16 +56,33 @@ static uint32_t keep(void *context)
     return ++heard.kept;
 }
 
-static void end_of_wait(void *context, uint32_t wait, uint64_t ns, uint64_t idle_ns)
+static void add_to_wait(void *context, uint32_t wait, const struct hp_wait_stretch *stretch)
+{
+    (void)context;
+    assert_true(wait > 0 && wait <= heard.kept);
+    assert_true(stretch->from_ns <= stretch->to_ns);
+    heard.stretch = *stretch;
+    heard.stretches++;
+    heard.ns += (uint64_t)stretch->ns;
+    heard.idle_ns += (uint64_t)stretch->idle_ns;
+}
+
+static void end_of_wait(void *context, uint32_t wait)
 {
     (void)context;
     assert_true(wait > 0 && wait <= heard.kept);
     heard.ended++;
-    heard.ns += ns;
-    heard.idle_ns += idle_ns;
 }
 
-static const struct hp_wait_listener listener = {.take = take, .keep = keep, .end = end_of_wait};
+static void held(void *context, const struct hp_wait_held *lock)
+{
+    (void)context;
+    heard.held[heard.held_count++ % 4] = *lock;
+    hp_lock_holders_add(lock);
+}
+
+static const struct hp_wait_listener listener = {
+    .take = take, .keep = keep, .held = held, .add = add_to_wait, .end = end_of_wait};
 
 /* ------------------------------------------------------------------------------------------ threads */
 
@@ -160,6 +182,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
+    hp_lock_holders_free();
     free(watch);
     builder_free(&session);
     fake_kernel_end();
@@ -285,6 +308,41 @@ static void listener_is_told_of_each_wait(void **state)
     assert_int_equal(heard.ns, 57 * MS);
     assert_int_equal(heard.idle_ns, 20 * MS); /* waiting for a child is idle */
     assert_int_equal(heard.ns, credited(HP_WAIT_SLEEP, 0) + credited(HP_WAIT_CHILD, 0));
+}
+
+/* It is told when the wait was, and of a long one before it is over. */
+static void listener_is_told_of_waits_that_go_on(void **state)
+{
+    (void)state;
+    struct task task = first_task();
+    begin();
+    look(&task);
+    const uint64_t before = fake_ns;
+    wait_for(&task, 7 * MS);
+    look(&task);
+    for (unsigned at = 0; at < 100; at++) {
+        fake_ns += 10 * MS;
+        look(&task);
+    }
+    assert_int_equal(heard.kept, 1);
+    assert_int_equal(heard.ended, 0);
+    assert_in_range(heard.stretches, 3, 4);
+    assert_in_range(heard.ns, 750 * MS, 1007 * MS);
+    assert_int_equal(heard.stretch.to_ns, before + heard.ns);
+    assert_int_equal(heard.stretch.to_ns - heard.stretch.from_ns, heard.stretch.ns);
+    const uint64_t slept_until = fake_ns;
+    be_ready_for(&task, 1 * MS);
+    for (unsigned at = 0; at < 100; at++) {
+        run_for(&task, 10 * MS);
+        look(&task);
+    }
+    task.call = SYS_wait4;
+    wait_for(&task, 40 * MS);
+    look(&task);
+    assert_int_equal(heard.ended, 1);
+    assert_int_equal(heard.ns, 1007 * MS);
+    assert_in_range(heard.stretch.to_ns, slept_until, slept_until + 20 * MS); /* it has run since */
+    hp_proc_sampler_end(watch);
 }
 
 /* The thread was woken but not scheduled: time that was credited as waiting is taken back. */
@@ -568,6 +626,165 @@ static void holder_of_a_lock_is_read_at_each_sample(void **state)
     }
 }
 
+/* ---------------------------------------------------------------------------------------- who holds a lock */
+
+/* Two threads that wait for a lock, and the one that has it. */
+static struct {
+    struct task first, second, holder;
+} trio;
+
+static void show_trio(void)
+{
+    heard.held_count = 0;
+    show(&trio.holder);
+    show(&trio.second);
+    look(&trio.first);
+}
+
+/* Both were found waiting a period ago; the holder runs, unless it waits for a disk. */
+static void begin_trio(bool is_holder_waiting)
+{
+    trio.first = first_task();
+    trio.holder = (struct task){.tid = PID + 1, .state = 'R', .slices = 1, .call = SYS_fsync};
+    thread_in(PID + 1, "one");
+    thread_in(PID + 2, "two");
+    begin();
+    trio.second = trio.first;
+    trio.second.tid = PID + 2;
+    show_trio();
+    trio.first.call = trio.second.call = SYS_futex;
+    for (struct task *task = &trio.first;; task = &trio.second) {
+        task->arguments[0] = ADDRESS;
+        task->arguments[1] = FUTEX_WAIT_PRIVATE;
+        task->arguments[2] = 2;
+        task->state = 'S';
+        if (task == &trio.second)
+            break;
+    }
+    trio.holder.state = is_holder_waiting ? 'S' : 'R';
+    trio.holder.slices = 2;
+    show_memory(2, PID + 1);
+    show_trio();
+    fake_ns += PERIOD;
+    trio.holder.ran += is_holder_waiting ? 0 : PERIOD;
+    hp_lock_holders_look();
+    for (struct hp_event *event = hp_event_take(UINT64_MAX), *next; event != NULL; event = next) {
+        next = event->next;
+        free(event);
+    }
+    show_trio();
+}
+
+/* What the second look tells the collector: how many waits, and since when the holder is known to hold the lock. */
+static uint32_t look_again(uint64_t *ret_since_ns, uint32_t *ret_holder_wait)
+{
+    uint32_t count = 0;
+    show(&trio.holder);
+    show(&trio.second);
+    show(&trio.first);
+    fake_ns += MS / 10;
+    hp_lock_holders_look();
+    for (struct hp_event *event = hp_event_take(UINT64_MAX), *next; event != NULL; event = next, count++) {
+        next = event->next;
+        assert_int_equal(event->kind, HP_EVENT_HELD);
+        assert_int_equal(event->tid, PID + 1);
+        assert_int_equal(event->waited_ns, PERIOD);
+        *ret_since_ns = event->held_ns;
+        *ret_holder_wait = event->holder_wait;
+        free(event);
+    }
+    return count;
+}
+
+static void lock_that_was_kept_is_held(void **state)
+{
+    (void)state;
+    uint64_t since_ns = 0;
+    uint32_t holder_wait;
+    begin_trio(false);
+    const uint64_t looked_ns = fake_ns;
+    assert_int_equal(heard.held_count, 2);
+    assert_int_equal(heard.held[0].lock, ADDRESS);
+    assert_int_equal(heard.held[0].holder, PID + 1);
+    assert_int_equal(heard.held[0].holder_wait, 0);
+    assert_int_equal(heard.held[0].ns, PERIOD);
+    assert_true(hp_lock_holders_pause_ns() > 0);
+    assert_int_equal(look_again(&since_ns, &holder_wait), 2);
+    assert_int_equal(since_ns, looked_ns);
+    assert_int_equal(holder_wait, 0);
+    assert_int_equal(hp_lock_holders_pause_ns(), 0); /* nothing is left to look at */
+}
+
+/* Each of these says that the lock was given up: the holder is known at the first look only. */
+static void lock_that_was_given_up_is_not_held(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 4; way++) {
+        uint64_t since_ns = UINT64_MAX;
+        uint32_t holder_wait;
+        if (way > 0) {
+            tear_down(state);
+            set_up(state);
+        }
+        begin_trio(false);
+        if (way == 0)
+            trio.second.state = 'R'; /* it was woken */
+        else if (way == 1)
+            trio.first.slices++; /* it was, and waits again */
+        else if (way == 2)
+            show_memory(2, PID + 2);
+        else
+            show_memory(2, 0);
+        assert_int_equal(look_again(&since_ns, &holder_wait), 2);
+        assert_int_equal(since_ns, 0);
+    }
+}
+
+static void holder_that_waits_has_its_wait(void **state)
+{
+    (void)state;
+    uint64_t since_ns = 0;
+    uint32_t holder_wait = 0;
+    begin_trio(true);
+    assert_int_equal(hp_lock_holders_pause_ns(), 0); /* its stack is known already */
+    assert_int_equal(look_again(&since_ns, &holder_wait), 2);
+    assert_true(holder_wait > 0);
+    assert_int_equal(holder_wait, heard.held[0].holder_wait);
+    fake_ns += PERIOD - MS / 10;
+    show_trio();
+    trio.holder.slices++; /* the wait is over */
+    assert_int_equal(look_again(&since_ns, &holder_wait), 0);
+}
+
+/* The longer locks are held, the longer the pause. */
+static void pause_follows_the_locks(void **state)
+{
+    (void)state;
+    uint64_t since_ns = 0, before = 0;
+    uint32_t holder_wait;
+    begin_trio(false);
+    for (int probes = 0; probes < 12; probes++) {
+        const uint64_t pause_ns = hp_lock_holders_pause_ns();
+        assert_true(pause_ns >= before);
+        before = pause_ns;
+        look_again(&since_ns, &holder_wait);
+        fake_ns += PERIOD - MS / 10;
+        trio.holder.ran += PERIOD;
+        show_trio();
+    }
+    assert_int_equal(before, 2 * MS);
+    for (int probes = 0; probes < 12; probes++) {
+        trio.second.slices++;
+        before = hp_lock_holders_pause_ns();
+        show(&trio.second);
+        hp_lock_holders_look();
+        fake_ns += PERIOD;
+        trio.holder.ran += PERIOD;
+        show_trio();
+    }
+    assert_int_equal(before, MS / 20);
+}
+
 /* The holder runs, then waits for a disk; then none is in the lock, and none is named. */
 static void holder_is_named_with_what_it_did(void **state)
 {
@@ -655,6 +872,53 @@ static void other_end_of_a_pipe_is_kept(void **state)
     assert_int_equal(asked, 1);
 }
 
+static uint32_t other_pid;
+static uint32_t answer_of_socket(void *context, uint32_t pid, uint32_t descriptor, const char *what)
+{
+    (void)context;
+    (void)what;
+    assert_int_equal(pid + descriptor, PID + 7);
+    return other_pid;
+}
+
+/* A socket is waited for without need only if another process of the run has the other end, and something works. */
+static void socket_to_another_process_is_idle(void **state)
+{
+    (void)state;
+    const struct {
+        uint32_t peer, at_work;
+        bool is_idle;
+    } truth[] = {{0, 1, false}, {PID, 1, false}, {4711, 0, false}, {4711, 1, true}};
+    for (size_t at = 0; at < sizeof truth / sizeof truth[0]; at++) {
+        struct task task = first_task();
+        const struct hp_proc_sampler_target target = {.pid = PID,
+                                                      .read = builder_read,
+                                                      .write = builder_write,
+                                                      .context = &session,
+                                                      .listener = &listener,
+                                                      .at_work = &truth[at].at_work,
+                                                      .other_end = answer_of_socket};
+        if (at > 0) {
+            tear_down(state);
+            set_up(state);
+        }
+        memset(&heard, 0, sizeof heard);
+        other_pid = truth[at].peer;
+        assert_true(hp_proc_sampler_begin(watch, &target));
+        look(&task);
+        task.call = SYS_read;
+        task.arguments[0] = 7;
+        fake_link("4000/fd/7", "socket:[12]");
+        wait_for(&task, PERIOD);
+        look(&task);
+        fake_ns += PERIOD;
+        look(&task);
+        hp_proc_sampler_end(watch);
+        assert_int_equal(credited(HP_WAIT_SOCKET, 0), 2 * PERIOD);
+        assert_int_equal(heard.idle_ns, truth[at].is_idle ? 2 * PERIOD : 0);
+    }
+}
+
 /* A poll of one descriptor, which is a timer. Others say no more than the call. */
 static void poll_of_a_timer_is_named(void **state)
 {
@@ -716,13 +980,19 @@ int main(void)
         cmocka_unit_test_setup_teardown(waiting_for_a_child_names_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(holder_of_a_lock_is_read_at_each_sample, set_up, tear_down),
         cmocka_unit_test_setup_teardown(holder_is_named_with_what_it_did, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lock_that_was_kept_is_held, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lock_that_was_given_up_is_not_held, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(holder_that_waits_has_its_wait, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pause_follows_the_locks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_end_of_a_pipe_is_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(socket_to_another_process_is_idle, set_up, tear_down),
         cmocka_unit_test_setup_teardown(poll_of_a_timer_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(process_after_exec_is_not_sampled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ended_thread_keeps_its_sums, set_up, tear_down),
         cmocka_unit_test_setup_teardown(session_has_the_time_in_which_it_worked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(thread_without_a_cpu_works, set_up, tear_down),
         cmocka_unit_test_setup_teardown(listener_is_told_of_each_wait, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(listener_is_told_of_waits_that_go_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(listener_is_told_of_corrections, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,12 +143,51 @@ static void causes_of_waiting_per_function(void **state)
     assert_cause(named(&profile, "wait_here")->waits_for, "sleep");
     assert_null(named(&profile, "wait_here")->blocked_for.text);
     assert_null(named(&profile, "main")->waits_for.text);
+    /* By activity: 20 ms of the waiting for the pipe were not idle. */
+    assert_int_equal(named(&profile, "read_all")->blocked_ns[HP_PART_NETWORK], 20 * MS);
+    assert_int_equal(named(&profile, "read_all")->blocked_ns[HP_PART_DISK], 75 * MS);
+    assert_int_equal(named(&profile, "wait_here")->blocked_ns[HP_PART_SLEEP], 0);
+    assert_int_equal(named(&profile, "clone3")->blocked_ns[HP_PART_SLEEP], 4 * MS);
+    hp_function_sums_free(&profile);
+}
+
+/* While read_all waited, a holder waited in wait_here for longer than others ran in main. */
+static struct hp_lock_hold holds[] = {{4, 12, 60 * MS, 3}, {9, 1, 20 * MS, 2}, {12, 7, 4 * MS, 4}};
+
+static void function_that_holds_the_lock(void **state)
+{
+    (void)state;
+    struct hp_function_profile profile;
+    struct hp_named_stacks with_holds = stacks;
+    with_holds.holds = holds;
+    with_holds.hold_count = 3;
+    assert_true(hp_function_sums_make(&with_holds, &profile));
+    const struct hp_found_function *waiter = named(&profile, "read_all"), *rare = named(&profile, "wait_here");
+    assert_int_equal(waiter->held_ns, 80 * MS);
+    assert_int_equal(waiter->held_samples, 5);
+    assert_string_equal(waiter->held_in, "wait_here");
+    assert_int_equal(rare->held_ns, 4 * MS);
+    assert_null(rare->held_in); /* four samples */
+    assert_int_equal(profile.hold_count, 3);
+    for (size_t at = 0; at < profile.hold_count; at++) {
+        const bool is_rare = &profile.all[profile.holds[at].function] == rare;
+        assert_true(at == 0 || profile.holds[at].function >= profile.holds[at - 1].function);
+        assert_int_equal(profile.holds[at].ns == 4 * MS, is_rare);
+        assert_true(profile.holds[at].node < profile.node_count);
+    }
+    hp_function_sums_free(&profile);
+    /* Less was waited in the end than it had seemed, and most of it for a thread in main, which says nothing. */
+    holds[1].ns = 200 * MS;
+    assert_true(hp_function_sums_make(&with_holds, &profile));
+    assert_int_equal(named(&profile, "read_all")->held_ns, 165 * MS);
+    assert_null(named(&profile, "read_all")->held_in);
     hp_function_sums_free(&profile);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(waiting_function_of_a_stack),
-                                       cmocka_unit_test(causes_of_waiting_per_function)};
+                                       cmocka_unit_test(causes_of_waiting_per_function),
+                                       cmocka_unit_test(function_that_holds_the_lock)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -315,7 +315,8 @@ static void leave_out_of_line(const struct hotpath_zone *zone, uint64_t now)
      * garbage.
      */
     if (hp_thread_is_open_elsewhere(zone->state & ~(uintptr_t)HOTPATH_BY_COUNT_, zone))
-        hp_session_lose(HP_LOSS_FOREIGN);
+        /* Or its own context is another's since now, which is noticed there first: then no thread is wrong. */
+        hp_session_lose(hp_thread_is_over == HP_THREAD_IS_SHARED ? HP_LOSS_ZONES : HP_LOSS_FOREIGN);
 }
 
 /* --- calls that hooks could not record: see struct hp_skip_run */

@@ -31,9 +31,9 @@ bool hp_sample_window_add(struct hp_sample_window *window, const struct hp_waiti
     return true;
 }
 
-static void put_to_none(uint64_t ns, hp_sample_put *put, void *context)
+static void put_to_none(uint64_t ns, uint64_t at_ns, hp_sample_put *put, void *context)
 {
-    const struct hp_waiting_sample none = {.node = HP_SAMPLE_OF_NONE};
+    const struct hp_waiting_sample none = {.node = HP_SAMPLE_OF_NONE, .at_ns = at_ns};
     if (ns > 0)
         put(context, &none, ns);
 }
@@ -45,28 +45,29 @@ static void put_each(struct hp_sample_window *window, uint64_t ns, hp_sample_put
     window->count = 0;
 }
 
-void hp_sample_window_count(struct hp_sample_window *window, uint64_t ns, uint64_t most_ns, hp_sample_put *put,
-                            void *context)
+void hp_sample_window_count(struct hp_sample_window *window, const struct hp_sample_count *count,
+                            hp_sample_put *put, void *context)
 {
-    const uint64_t whole = window->carried_ns + ns, count = window->count;
-    window->carried_ns = count == 0 && whole > most_ns ? 0 : whole;
-    if (count == 0) {
-        put_to_none(whole - window->carried_ns, put, context);
+    const uint64_t whole = window->carried_ns + count->ns, samples = window->count;
+    window->carried_ns = samples == 0 && whole > count->most_ns ? 0 : whole;
+    if (samples == 0) {
+        put_to_none(whole - window->carried_ns, count->at_ns, put, context);
         return;
     }
-    const uint64_t equal = whole / count, each = equal < most_ns ? equal : most_ns;
-    window->carried_ns = whole - each * count;
+    const uint64_t equal = whole / samples, each = equal < count->most_ns ? equal : count->most_ns;
+    window->carried_ns = whole - each * samples;
     put_each(window, each, put, context);
-    if (equal >= most_ns) {
-        put_to_none(window->carried_ns, put, context);
+    if (equal >= count->most_ns) {
+        put_to_none(window->carried_ns, count->at_ns, put, context);
         window->carried_ns = 0;
     }
 }
 
-void hp_sample_window_end(struct hp_sample_window *window, uint64_t period_ns, hp_sample_put *put, void *context)
+void hp_sample_window_end(struct hp_sample_window *window, const struct hp_sample_count *count, hp_sample_put *put,
+                          void *context)
 {
-    put_each(window, period_ns, put, context);
-    put_to_none(window->carried_ns, put, context);
+    put_each(window, count->most_ns, put, context);
+    put_to_none(window->carried_ns, count->at_ns, put, context);
     free(window->all);
     *window = (struct hp_sample_window){.count = 0};
 }
@@ -80,6 +81,8 @@ void hp_sample_window_end(struct hp_sample_window *window, uint64_t period_ns, h
 #define MOST_TEXTS 4096u
 #define RUN_BESIDE_NS UINT64_C(100000000) /* samples from inside arrive this late at most */
 #define MOST_PERIODS 4u                   /* at most per sample, if samples are missing */
+#define SLOT_OPEN_NS UINT64_C(2000000000) /* what comes later than that is rare */
+#define SLOT_SEED 1u
 
 /* A node of the tree, and a zone. */
 struct place {
@@ -100,8 +103,12 @@ static struct {
     struct hp_timed_samples timed; /* from inside */
     uint64_t cpu_ns, wall_ns;      /* of all samples of which it is known what ran beside them */
     struct hp_quiet_thread thread;
+    uint64_t now_ns;       /* when events are taken */
     uint64_t maps_read_ns; /* when maps of generated code were last read */
     bool has_perf;
+    bool keeps_threads;
+    hp_collector_viewer *view; /* NULL: none */
+    void *viewer;
 } collector;
 
 /* ---------------------------------------------------------------------------------------------- samples */
@@ -140,6 +147,13 @@ static uint32_t process_node(struct hp_process_space *process)
     return process->node;
 }
 
+/* Below which all stacks of a thread are. */
+static uint32_t thread_node(struct hp_process_space *process, uint32_t tid)
+{
+    const uint32_t node = process_node(process);
+    return collector.keeps_threads ? hp_stack_tree_below(&collector.stacks.tree, node, HP_STACK_THREAD, tid) : node;
+}
+
 /* An unwound stack. */
 struct found {
     uint32_t node; /* the innermost one */
@@ -157,11 +171,11 @@ static size_t unwind(const struct hp_event *event, struct hp_space *space, struc
 }
 
 /* Adds the frames from the outermost to the innermost. */
-static struct found put_stack(struct hp_process_space *process, const struct hp_frame *frames, size_t count,
-                              bool is_whole)
+static struct found put_stack(struct hp_process_space *process, uint32_t tid, const struct hp_frame *frames,
+                              size_t count, bool is_whole)
 {
     struct hp_stack_tree *tree = &collector.stacks.tree;
-    struct found found = {process_node(process), is_whole, false};
+    struct found found = {thread_node(process, tid), is_whole, false};
     if (!is_whole)
         found.node = hp_stack_tree_below(tree, found.node, HP_STACK_INCOMPLETE, 0);
     for (size_t at = count; at > 0; at--) {
@@ -179,8 +193,31 @@ static struct found follow(const struct hp_event *event, struct hp_process_space
     struct hp_frame frames[MOST_FRAMES];
     enum hp_unwind_end end;
     const size_t count = unwind(event, &process->space, frames, &end);
-    return put_stack(process, frames, count, end == HP_UNWIND_START);
+    return put_stack(process, event->tid, frames, count, end == HP_UNWIND_START);
 }
+
+/* ---------------------------------------------------------------------------------------------- by time */
+
+/* Times that processes report may be wrong. */
+static uint64_t possible(uint64_t at_ns) { return at_ns < collector.now_ns ? at_ns : collector.now_ns; }
+
+static void add_to_slot(enum hp_slot_kind kind, uint32_t node, uint64_t amount, uint64_t part, uint64_t at_ns)
+{
+    const struct hp_slot_weight weight = {node, (int64_t)amount, (int64_t)part};
+    if (collector.stacks.slots != NULL && node < collector.stacks.tree.count)
+        hp_stack_slots_add(collector.stacks.slots, kind, &weight, possible(at_ns));
+}
+
+/* To all of a run so far. */
+static void add_to_all_slots(enum hp_slot_kind kind, uint32_t node, uint64_t amount, uint64_t part)
+{
+    struct hp_stack_slots *slots = collector.stacks.slots;
+    const struct hp_slot_weight weight = {node, (int64_t)amount, (int64_t)part};
+    if (slots != NULL)
+        hp_stack_slots_spread(slots, kind, &weight, slots->start_ns, slots->latest_ns);
+}
+
+/* ---------------------------------------------------------------------------------------------- CPU time */
 
 static void add_wall(uint32_t node, uint64_t ns)
 {
@@ -214,8 +251,11 @@ static uint32_t put_cpu(const struct hp_waiting_sample *sample, uint64_t ns)
 
 static void put_weight(void *unused, const struct hp_waiting_sample *sample, uint64_t ns)
 {
+    const uint32_t node = put_cpu(sample, ns);
+    const uint64_t wall_ns = wall_of(ns, sample->running);
     (void)unused;
-    add_wall(put_cpu(sample, ns), wall_of(ns, sample->running));
+    add_wall(node, wall_ns);
+    add_to_slot(HP_SLOT_CPU, node, ns, wall_ns, sample->at_ns);
 }
 
 /* If kernel mode is not sampled, its time is still counted. */
@@ -223,14 +263,16 @@ static void add_count(const struct hp_event *event)
 {
     const uint64_t most =
         collector.stacks.counts.period_ns * (collector.stacks.counts.has_kernel ? MOST_PERIODS : 1);
+    const struct hp_sample_count count = {event->counted_ns, most, event->ns};
     if (event->processor < HP_PERF_PROCESSORS)
-        hp_sample_window_count(&collector.windows[event->processor], event->counted_ns, most, put_weight, NULL);
+        hp_sample_window_count(&collector.windows[event->processor], &count, put_weight, NULL);
 }
 
 static void end_counts(void)
 {
+    const struct hp_sample_count none = {.most_ns = collector.stacks.counts.period_ns, .at_ns = collector.now_ns};
     for (size_t at = 0; at < HP_PERF_PROCESSORS; at++)
-        hp_sample_window_end(&collector.windows[at], collector.stacks.counts.period_ns, put_weight, NULL);
+        hp_sample_window_end(&collector.windows[at], &none, put_weight, NULL);
 }
 
 /*
@@ -296,24 +338,26 @@ static void add_to(const struct place *place, enum hp_stack_weight weight, uint6
 }
 
 /* What ran beside it is known later. */
-static void add_timed(const struct hp_event *event, const struct place *place)
-{
-    put_cpu(&(struct hp_waiting_sample){place->node, event->is_kernel, 0}, event->weight_ns);
-    if (!hp_timed_samples_add(&collector.timed, &(struct hp_timed_sample){event->ns, event->weight_ns, place->node,
-                                                                          place->zone, false}))
-        add_to(place, HP_STACK_WALL_NS, event->weight_ns);
-}
-
 static void put_timed(void *unused, const struct hp_timed_sample *sample, uint32_t running)
 {
-    (void)unused;
     const struct place place = {sample->node, sample->zone};
-    add_to(&place, HP_STACK_WALL_NS, wall_of(sample->ns, running));
+    const uint64_t wall_ns = wall_of(sample->ns, running);
+    (void)unused;
+    add_to(&place, HP_STACK_WALL_NS, wall_ns);
+    add_to_slot(HP_SLOT_CPU, sample->node, sample->ns, wall_ns, sample->end_ns);
+}
+
+static void add_timed(const struct hp_event *event, const struct place *place)
+{
+    const struct hp_timed_sample sample = {event->ns, event->weight_ns, place->node, place->zone, false};
+    put_cpu(&(struct hp_waiting_sample){.node = place->node, .is_kernel = event->is_kernel}, event->weight_ns);
+    if (!hp_timed_samples_add(&collector.timed, &sample))
+        put_timed(NULL, &sample, 1);
 }
 
 static void add_counted(const struct hp_event *event, uint32_t node)
 {
-    struct hp_waiting_sample sample = {node, event->is_kernel, 0};
+    struct hp_waiting_sample sample = {node, event->is_kernel, 0, event->ns};
     if (event->processor < HP_PERF_PROCESSORS)
         sample.running = (uint16_t)hp_switches_running(hp_perf_source_switches(), event->processor, event->ns);
     if (event->processor >= HP_PERF_PROCESSORS ||
@@ -329,8 +373,9 @@ static void add_sample(const struct hp_event *event)
         stacks->counts.lost++;
         return;
     }
-    struct found found = is_in_exec(event, &process->space) ? (struct found){process_node(process), true, false}
-                                                            : follow(event, process);
+    struct found found = is_in_exec(event, &process->space)
+                             ? (struct found){thread_node(process, event->tid), true, false}
+                             : follow(event, process);
     if (event->is_kernel)
         found.node = put_kernel(event, found.node, &process->space);
     stacks->counts.whole += found.is_whole;
@@ -338,6 +383,7 @@ static void add_sample(const struct hp_event *event)
     if (found.node >= stacks->tree.count)
         return;
     const struct place place = place_of(event, found.node);
+    hp_lock_holds_sample(&stacks->holds, event->ns, event->tid, found.node);
     add_to(&place, HP_STACK_SAMPLES, 1);
     add_to_zone(&place, event->is_kernel ? HP_STACK_KERNEL_NS : HP_STACK_USER_NS, event->weight_ns);
     if (event->processor == HP_EVENT_NO_PROCESSOR)
@@ -382,13 +428,14 @@ static struct found follow_waiting(const struct hp_event *event, struct hp_proce
     struct hp_frame frames[MOST_FRAMES];
     enum hp_unwind_end end;
     if (!hp_register_is_known(&event->registers, hp_machine_here()->pc))
-        return (struct found){.node = hp_stack_tree_below(tree, process_node(process), HP_STACK_INCOMPLETE, 0)};
+        return (struct found){
+            .node = hp_stack_tree_below(tree, thread_node(process, event->tid), HP_STACK_INCOMPLETE, 0)};
     if (process->read_ns == 0)
         ask_for_maps(process, hp_clock_monotonic_ns());
     size_t count = unwind(event, &process->space, frames, &end);
     if (end != HP_UNWIND_START && ask_for_maps(process, hp_clock_monotonic_ns()))
         count = unwind(event, &process->space, frames, &end);
-    return put_stack(process, frames, count, end == HP_UNWIND_START);
+    return put_stack(process, event->tid, frames, count, end == HP_UNWIND_START);
 }
 
 static bool has_place_for(uint32_t wait)
@@ -421,17 +468,43 @@ static struct place unknown_wait(void)
     return (struct place){hp_stack_tree_below(tree, node, HP_STACK_WAITING, place_of_text(0, "other")), HP_NO_PAIR};
 }
 
-static void end_wait(const struct hp_event *event)
+/* What is taken back was added before, to the same place. */
+static void add_waited(const struct hp_event *event)
 {
     struct place place = {0, HP_NO_PAIR};
-    if (event->wait < collector.wait_room) {
+    if (event->wait < collector.wait_room)
         place = collector.waits[event->wait];
-        collector.waits[event->wait].node = 0;
-    }
     if (place.node == 0)
         place = unknown_wait();
-    add_to(&place, HP_STACK_WAITED_NS, event->waited_ns);
-    add_to(&place, HP_STACK_IDLE_NS, event->idle_ns);
+    const struct hp_slot_weight weight = {place.node, event->waited_ns, event->idle_ns};
+    add_to(&place, HP_STACK_WAITED_NS, (uint64_t)event->waited_ns);
+    add_to(&place, HP_STACK_IDLE_NS, (uint64_t)event->idle_ns);
+    if (collector.stacks.slots != NULL)
+        hp_stack_slots_spread(collector.stacks.slots, HP_SLOT_WAITING, &weight, possible(event->from_ns),
+                              possible(event->to_ns));
+}
+
+static void end_wait(const struct hp_event *event)
+{
+    if (event->wait < collector.wait_room)
+        collector.waits[event->wait].node = 0;
+}
+
+/* The node of a wait that goes on; 0: unknown. */
+static uint32_t waiting_at(uint32_t wait) { return wait < collector.wait_room ? collector.waits[wait].node : 0; }
+
+static void add_hold(const struct hp_event *event)
+{
+    struct hp_lock_holds *holds = &collector.stacks.holds;
+    const uint32_t waiter = waiting_at(event->wait), holder = waiting_at(event->holder_wait);
+    if (waiter == 0)
+        return;
+    if (event->holder_wait == 0)
+        hp_lock_holds_run(holds,
+                          &(struct hp_running_hold){event->held_ns != 0 ? event->held_ns : event->ns, event->ns,
+                                                    (uint64_t)event->waited_ns, waiter, event->tid});
+    else if (holder != 0)
+        hp_lock_holds_add(holds, waiter, holder, (uint64_t)event->waited_ns, 1);
 }
 
 /* --------------------------------------------------------------------------------------------------- heaps */
@@ -466,7 +539,7 @@ static struct found follow_allocation(const struct hp_event *event, struct hp_pr
     if (end != HP_UNWIND_START && ask_for_maps(process, hp_clock_monotonic_ns()))
         count = unwind(event, &process->space, frames, &end);
     const size_t own = own_frames(frames, count, event->place);
-    return put_stack(process, frames + own, count - own, end == HP_UNWIND_START);
+    return put_stack(process, event->tid, frames + own, count - own, end == HP_UNWIND_START);
 }
 
 static void add_allocation(const struct hp_event *event)
@@ -489,6 +562,7 @@ static void add_allocation(const struct hp_event *event)
     add_to(&place, HP_STACK_ALLOC_BYTES, worth.bytes);
     add_to(&place, HP_STACK_ALLOC_BLOCKS, worth.blocks);
     add_to(&place, HP_STACK_ALLOC_SAMPLES, 1);
+    add_to_slot(HP_SLOT_HEAP, place.node, worth.bytes, 0, event->ns);
     hp_heap_live_look(heap, event->live_bytes);
     const uint32_t number = hp_pair_table_put(&collector.heap_places, place.node, place.zone + 1);
     if (number != HP_NO_PAIR)
@@ -502,21 +576,41 @@ static void end_allocation(const struct hp_event *event)
         hp_heap_live_remove(heap, event->block, event->live_bytes);
 }
 
-/* Each process by itself: their peaks were at different times. */
+static void forget_live(uint64_t *weight)
+{
+    weight[HP_STACK_PEAK_BYTES] = weight[HP_STACK_PEAK_BLOCKS] = 0;
+    weight[HP_STACK_LEFT_BYTES] = weight[HP_STACK_LEFT_BLOCKS] = 0;
+}
+
+static void add_live(const struct hp_heap_live *heap)
+{
+    for (size_t stack = 0; stack < heap->stack_count; stack++) {
+        const struct hp_pair *pair = &collector.heap_places.all[heap->stacks[stack].stack];
+        const struct place place = {pair->first, pair->second - 1};
+        add_to(&place, HP_STACK_PEAK_BYTES, heap->stacks[stack].peak.bytes);
+        add_to(&place, HP_STACK_PEAK_BLOCKS, heap->stacks[stack].peak.blocks);
+        add_to(&place, HP_STACK_LEFT_BYTES, heap->stacks[stack].live.bytes);
+        add_to(&place, HP_STACK_LEFT_BLOCKS, heap->stacks[stack].live.blocks);
+    }
+}
+
+/* What is live, and was at the peak. Each process by itself: their peaks were at different times. */
+static void set_heaps(void)
+{
+    struct hp_stacks *stacks = &collector.stacks;
+    for (size_t at = 0; collector.heap_count > 0 && at < stacks->tree.count; at++)
+        forget_live(stacks->tree.nodes[at].weight);
+    for (size_t at = 0; collector.heap_count > 0 && at < stacks->shares.count; at++)
+        forget_live(stacks->shares.all[at].weight);
+    for (size_t at = 0; at < collector.heap_count; at++)
+        add_live(&collector.heaps[at]);
+}
+
 static void end_heaps(void)
 {
-    for (size_t at = 0; at < collector.heap_count; at++) {
-        const struct hp_heap_live *heap = &collector.heaps[at];
-        for (size_t stack = 0; stack < heap->stack_count; stack++) {
-            const struct hp_pair *pair = &collector.heap_places.all[heap->stacks[stack].stack];
-            const struct place place = {pair->first, pair->second - 1};
-            add_to(&place, HP_STACK_PEAK_BYTES, heap->stacks[stack].peak.bytes);
-            add_to(&place, HP_STACK_PEAK_BLOCKS, heap->stacks[stack].peak.blocks);
-            add_to(&place, HP_STACK_LEFT_BYTES, heap->stacks[stack].live.bytes);
-            add_to(&place, HP_STACK_LEFT_BLOCKS, heap->stacks[stack].live.blocks);
-        }
+    set_heaps();
+    for (size_t at = 0; at < collector.heap_count; at++)
         hp_heap_live_free(&collector.heaps[at]);
-    }
     free(collector.heaps);
     collector.heaps = NULL;
     collector.heap_count = collector.heap_room = 0;
@@ -567,7 +661,13 @@ static void take(const struct hp_event *event)
         begin_wait(event);
         break;
     case HP_EVENT_WAITED:
+        add_waited(event);
+        break;
+    case HP_EVENT_WAIT_ENDED:
         end_wait(event);
+        break;
+    case HP_EVENT_HELD:
+        add_hold(event);
         break;
     case HP_EVENT_ALLOCATED:
         add_allocation(event);
@@ -589,6 +689,7 @@ static void take_all(bool is_last)
 {
     const uint64_t now = hp_clock_monotonic_ns(), settled = collector.has_perf ? SETTLED_NS : 0;
     struct hp_event *next;
+    collector.now_ns = now;
     collector.stacks.counts.allocs_lost += hp_heap_source_read(is_last);
     struct hp_event *event = hp_event_take(is_last ? UINT64_MAX : now - settled);
     for (; event != NULL; event = next) {
@@ -597,8 +698,11 @@ static void take_all(bool is_last)
         free(event);
     }
     read_maps(now);
+    hp_lock_holds_settle(&collector.stacks.holds, is_last ? UINT64_MAX : now - RUN_BESIDE_NS);
     hp_timed_samples_take(&collector.timed, is_last ? UINT64_MAX : now - RUN_BESIDE_NS, put_timed, NULL);
     hp_switches_forget(hp_perf_source_switches(), is_last ? UINT64_MAX >> 1 : now - settled);
+    if (collector.stacks.slots != NULL)
+        hp_stack_slots_settle(collector.stacks.slots, now - SLOT_OPEN_NS);
 }
 
 /* ---------------------------------------------------------------------------------------------- thread */
@@ -610,7 +714,31 @@ static void *collect(void *unused)
         if (hp_quiet_thread_is_over(&collector.thread))
             return unused;
         take_all(false);
+        if (collector.view != NULL)
+            collector.view(collector.viewer);
     }
+}
+
+static const struct hp_stacks *settled(void)
+{
+    struct hp_stacks *stacks = &collector.stacks;
+    if (stacks->slots != NULL)
+        hp_stack_slots_settle(stacks->slots, UINT64_MAX);
+    stacks->programs = collector.spaces.programs;
+    stacks->program_count = collector.spaces.program_count;
+    return stacks;
+}
+
+const struct hp_stacks *hp_collector_look(void)
+{
+    set_heaps();
+    return settled();
+}
+
+void hp_collector_show_to(hp_collector_viewer *view, void *context)
+{
+    collector.view = view;
+    collector.viewer = context;
 }
 
 static void end_source(void)
@@ -621,8 +749,27 @@ static void end_source(void)
         hp_ring_source_end();
 }
 
+/* Without memory there are none. */
+static void begin_slots(void)
+{
+    struct hp_stack_slots *slots = malloc(sizeof *slots);
+    if (slots != NULL && hp_stack_slots_begin(slots, hp_clock_monotonic_ns(), SLOT_SEED))
+        collector.stacks.slots = slots;
+    else
+        free(slots);
+}
+
+static void free_slots(void)
+{
+    if (collector.stacks.slots != NULL)
+        hp_stack_slots_free(collector.stacks.slots);
+    free(collector.stacks.slots);
+    collector.stacks.slots = NULL;
+}
+
 static bool begin(uint64_t period_ns, enum hp_stack_source from)
 {
+    begin_slots();
     collector.has_perf = from == HP_STACKS_BY_PERF;
     collector.stacks.counts.source = from;
     collector.stacks.counts.period_ns = period_ns;
@@ -655,23 +802,48 @@ bool hp_collector_begin(uint32_t pid, uint64_t period_ns, const char *folder, bo
 
 enum hp_stack_source hp_collector_source(void) { return collector.stacks.counts.source; }
 
+void hp_collector_keep_threads(void) { collector.keeps_threads = true; }
+
 /* The kernel does not report existing mappings; and of existing threads, only their end. */
-bool hp_collector_attach(uint32_t pid, uint64_t period_ns)
+static void meet_running(uint32_t pid)
+{
+    struct hp_process_space *process = hp_space_table_find(&collector.spaces, pid);
+    if (process == NULL || process->read_ns != 0)
+        return;
+    process->threads = UINT32_MAX / 2;
+    hp_process_space_read(&collector.spaces, process, &collector.stacks.images);
+}
+
+static enum hp_stack_source attach_source(const struct hp_attached *tasks, size_t count, uint64_t period_ns,
+                                          const char *folder)
+{
+    if (hp_perf_source_attach(tasks, count, period_ns))
+        return HP_STACKS_BY_PERF;
+    return folder != NULL && hp_ring_source_visit(folder) ? HP_STACKS_BY_TIMERS : HP_STACKS_BY_NOBODY;
+}
+
+bool hp_collector_attach(const struct hp_attached *tasks, size_t count, uint64_t period_ns, const char *folder)
 {
     if (collector.thread.is_begun || hp_machine_here() == NULL)
         return false;
-    const bool has_perf = hp_perf_source_attach(pid, period_ns);
-    struct hp_process_space *process = hp_space_table_find(&collector.spaces, pid);
-    if (process != NULL) {
-        process->threads = UINT32_MAX / 2;
-        hp_process_space_read(&collector.spaces, process, &collector.stacks.images);
-    }
-    return begin(period_ns, has_perf ? HP_STACKS_BY_PERF : HP_STACKS_BY_NOBODY) && has_perf;
+    const enum hp_stack_source from = attach_source(tasks, count, period_ns, folder);
+    for (size_t at = 0; at < count; at++)
+        meet_running(tasks[at].pid);
+    return begin(period_ns, from) && from == HP_STACKS_BY_PERF;
 }
 
 void hp_collector_want_heap(const char *folder) { hp_heap_source_begin(folder); }
 
 bool hp_collector_is_begun(void) { return collector.thread.is_begun; }
+
+/* It is not known when it was. */
+static void put_unsampled(uint64_t ns)
+{
+    const uint32_t node = put_cpu(&(struct hp_waiting_sample){.node = HP_SAMPLE_OF_NONE}, ns);
+    const uint64_t wall_ns = wall_of(ns, 0);
+    add_wall(node, wall_ns);
+    add_to_all_slots(HP_SLOT_CPU, node, ns, wall_ns);
+}
 
 const struct hp_stacks *hp_collector_end(void)
 {
@@ -682,15 +854,14 @@ const struct hp_stacks *hp_collector_end(void)
     take_all(true);
     end_counts();
     if (hp_stacks_are_from_inside(collector.stacks.counts.source)) {
-        put_weight(NULL, &(struct hp_waiting_sample){.node = HP_SAMPLE_OF_NONE}, hp_ring_source_unsampled_ns());
+        put_unsampled(hp_ring_source_unsampled_ns());
         collector.stacks.counts.refused = hp_ring_source_refused();
     }
     end_heaps();
+    hp_lock_holds_end(&collector.stacks.holds);
     hp_perf_maps_read(&collector.stacks.maps);
     collector.stacks.counts.failed = hp_failed_rings();
-    collector.stacks.programs = collector.spaces.programs;
-    collector.stacks.program_count = collector.spaces.program_count;
-    return &collector.stacks;
+    return settled();
 }
 
 void hp_collector_free(void)
@@ -699,6 +870,8 @@ void hp_collector_free(void)
     hp_switches_free(hp_perf_source_switches());
     hp_timed_samples_free(&collector.timed);
     collector.cpu_ns = collector.wall_ns = 0;
+    collector.keeps_threads = false;
+    hp_collector_show_to(NULL, NULL);
     free(collector.waits);
     collector.waits = NULL;
     collector.wait_room = 0;
@@ -709,6 +882,8 @@ void hp_collector_free(void)
     hp_perf_maps_free(&collector.stacks.maps);
     hp_pair_table_free(&collector.stacks.zones);
     hp_zone_shares_free(&collector.stacks.shares);
+    hp_lock_holds_free(&collector.stacks.holds);
+    free_slots();
     hp_session_numbers_free();
     hp_failed_rings_free();
     collector.stacks = (struct hp_stacks){0};

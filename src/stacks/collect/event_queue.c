@@ -129,7 +129,7 @@ struct hp_event *hp_event_take(uint64_t until_ns)
 
 static struct {
     pthread_mutex_t lock;
-    char (*names)[MOST_NAME];
+    char **names;
     size_t count, room;
 } sessions = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -146,7 +146,10 @@ static uint32_t add(const char *name, size_t length)
 {
     if (!HP_MAKE_ROOM(sessions.names, sessions.count + 1, sessions.room))
         return 0;
-    memcpy(sessions.names[sessions.count++], name, length + 1);
+    char *copy = malloc(length + 1);
+    if (copy == NULL)
+        return 0;
+    sessions.names[sessions.count++] = memcpy(copy, name, length + 1);
     return (uint32_t)sessions.count;
 }
 
@@ -164,11 +167,16 @@ uint32_t hp_session_number(const char *name)
 
 const char *hp_session_of_number(uint32_t number)
 {
-    return number > 0 && number <= sessions.count ? sessions.names[number - 1] : NULL;
+    pthread_mutex_lock(&sessions.lock);
+    const char *name = number > 0 && number <= sessions.count ? sessions.names[number - 1] : NULL;
+    pthread_mutex_unlock(&sessions.lock);
+    return name;
 }
 
 void hp_session_numbers_free(void)
 {
+    for (size_t at = 0; at < sessions.count; at++)
+        free(sessions.names[at]);
     free(sessions.names);
     sessions.names = NULL;
     sessions.count = sessions.room = 0;

@@ -19,11 +19,13 @@ enum hp_event_kind {
     HP_EVENT_NAMED,    /* a thread has a new name, `path` */
     HP_EVENT_MAPPED,   /* mapped code of the file `path` */
     HP_EVENT_SAMPLE,
-    HP_EVENT_COUNTED,   /* CPU time counted on `processor` since the last count: `counted_ns`, for all samples */
-    HP_EVENT_ENDED,     /* a thread ended */
-    HP_EVENT_LOST,      /* that many samples were lost */
-    HP_EVENT_WAITING,   /* a thread was found waiting for `path`; `wait` is its number until the wait ends */
-    HP_EVENT_WAITED,    /* the wait has ended */
+    HP_EVENT_COUNTED, /* CPU time counted on `processor` since the last count: `counted_ns`, for all samples */
+    HP_EVENT_ENDED,   /* a thread ended */
+    HP_EVENT_LOST,    /* that many samples were lost */
+    HP_EVENT_WAITING, /* a thread was found waiting for `path`; `wait` is its number until the wait ends */
+    HP_EVENT_WAITED,  /* the wait went on from `from_ns` to `to_ns`, for `waited_ns` */
+    HP_EVENT_WAIT_ENDED,
+    HP_EVENT_HELD,      /* `wait` is for a lock that thread `tid` holds */
     HP_EVENT_MAPS,      /* the current code mappings of `pid`, from /proc, in `path` */
     HP_EVENT_ALLOCATED, /* a sampled block, of `heap` */
     HP_EVENT_FREED,     /* the same */
@@ -57,7 +59,10 @@ struct hp_event {
     /* Of waits. */
     uint32_t wait;
     uint32_t cause; /* number from the observer */
-    uint64_t waited_ns, idle_ns;
+    uint64_t from_ns, to_ns;
+    int64_t waited_ns, idle_ns; /* negative: less than was told before */
+    uint32_t holder_wait;       /* of a lock: the wait of the thread that holds it; 0: that runs */
+    uint64_t held_ns;           /* ... and has held it since then, all the time; 0: not known */
     /* Of allocations. */
     uint32_t heap;  /* number of the process, one for each program that it executed */
     uint32_t block; /* its number there; 0: its free will not be reported */
@@ -106,7 +111,7 @@ struct hp_event *hp_event_take(uint64_t until_ns);
  */
 uint32_t hp_session_number(const char *name);
 
-/* Its name. NULL: none. Only when numbers are no longer requested, until they are freed. */
+/* Its name, until they are freed. NULL: none. Any thread may call it. */
 const char *hp_session_of_number(uint32_t number);
 void hp_session_numbers_free(void);
 

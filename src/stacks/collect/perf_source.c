@@ -8,6 +8,7 @@
 #include "sources.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -352,14 +353,25 @@ static void attach_thread(const char *name, void *context)
         attaching->is_refused = !hp_perf_rings_join(&source.rings, &attaching->event, tid);
 }
 
-/* A part of the threads would look complete, but is not. */
-bool hp_perf_source_attach(uint32_t pid, uint64_t period_ns)
+static void attach_task(const struct hp_attached *task, struct attaching *attaching)
 {
-    char path[HP_TASK_PATH];
+    char path[HP_TASK_PATH], name[16];
+    if (task->tid == 0) {
+        hp_file_each(hp_task_path(path, task->pid, 0, "task"), attach_thread, attaching);
+        return;
+    }
+    snprintf(name, sizeof name, "%u", (unsigned)task->tid);
+    attach_thread(name, attaching);
+}
+
+/* A part of the threads would look complete, but is not. */
+bool hp_perf_source_attach(const struct hp_attached *tasks, size_t count, uint64_t period_ns)
+{
     struct attaching attaching = {.is_refused = !prepare()};
     attaching.event = event_of(period_ns);
     source.rings.count = 0;
-    hp_file_each(hp_task_path(path, pid, 0, "task"), attach_thread, &attaching);
+    for (size_t at = 0; at < count; at++)
+        attach_task(&tasks[at], &attaching);
     if (source.rings.count > 0 && !attaching.is_refused)
         return start();
     hp_perf_rings_close(&source.rings);

@@ -76,7 +76,7 @@ void hp_ring_reader_close(struct hp_ring_reader *reader)
 /* Writes only over existing bytes: a truncated file stays as it is. */
 static void write_word(const struct hp_ring_reader *reader, size_t offset, uint64_t word)
 {
-    const off_t size = lseek(reader->fd, 0, SEEK_END);
+    const off_t size = reader->is_guest ? 0 : lseek(reader->fd, 0, SEEK_END);
     if (size >= (off_t)HP_STACK_RING_HEADER_BYTES)
         (void)!pwrite(reader->fd, &word, sizeof word, (off_t)offset);
 }
@@ -196,6 +196,12 @@ static uint64_t read_head(const struct hp_ring_reader *reader)
         head < reader->at || head - reader->at > reader->header.capacity)
         return reader->at;
     return head;
+}
+
+void hp_ring_reader_visit(struct hp_ring_reader *reader)
+{
+    reader->is_guest = true;
+    reader->at = read_head(reader);
 }
 
 uint64_t hp_ring_reader_read(struct hp_ring_reader *reader, bool is_last, hp_ring_take *take, void *context)

@@ -27,6 +27,7 @@ struct hp_ring_reader {
     uint64_t lost;                      /* by the writers, as already reported */
     uint64_t skipped;                   /* records lost here, not reported yet */
     uint64_t stuck_ns;     /* time since the next record is not published; 0: it is, or there is none */
+    bool is_guest;         /* the ring has another reader: nothing is written */
     unsigned char *buffer; /* one record */
     size_t room;
 };
@@ -43,6 +44,9 @@ typedef void hp_ring_take(void *context, const struct hp_ring_record *record);
 
 /* False: not a ring, or not ready yet (errno EAGAIN). */
 bool hp_ring_reader_open(struct hp_ring_reader *reader, const char *path);
+
+/* Leaves the ring to its other reader: sees what is written from now on, unless that is overwritten before. */
+void hp_ring_reader_visit(struct hp_ring_reader *reader);
 
 /*
  * Takes all published records, and returns their space. It waits for an unpublished record; if `is_last`, or if

@@ -54,6 +54,7 @@ static struct {
     struct ring *rings[MOST_RINGS];
     size_t count;
     bool is_crowded; /* there was no place for a ring */
+    bool is_guest;   /* the rings have another reader */
     uint64_t weight_ns, used_before_ns, refused;
     uint64_t confinement; /* of this process */
 } source;
@@ -207,7 +208,8 @@ static void end_ring(size_t at)
     source.refused += refused_by(ring);
     hp_ring_reader_tell(&ring->reader, HP_RING_UNREAD);
     hp_ring_reader_close(&ring->reader);
-    unlink(path);
+    if (!source.is_guest)
+        unlink(path);
     free(ring);
     source.rings[at] = source.rings[--source.count];
 }
@@ -260,10 +262,13 @@ static void meet_ring(const char *name, void *unused)
         return;
     memcpy(ring->name, name, strlen(name) + 1);
     path_of(path, name);
-    if (hp_failed_ring_take(HP_RING_OF_SAMPLES, path) || !hp_ring_reader_open(&ring->reader, path)) {
+    if ((!source.is_guest && hp_failed_ring_take(HP_RING_OF_SAMPLES, path)) ||
+        !hp_ring_reader_open(&ring->reader, path)) {
         free(ring); /* it could not be made, is not ready, or is not a ring */
         return;
     }
+    if (source.is_guest)
+        hp_ring_reader_visit(&ring->reader);
     end_earlier(ring->reader.header.pid);
     ring->session = session_of(name);
     hp_task_state(ring->reader.header.pid, 0, &ring->process_start);
@@ -345,27 +350,34 @@ static void close_news(void)
     source.news = -1;
 }
 
-bool hp_ring_source_begin(const char *folder)
+static bool begin(const char *folder, bool is_guest)
 {
     if (!HP_STACK_RING_WORKS || strlen(folder) >= sizeof source.folder)
         return false;
     memcpy(source.folder, folder, strlen(folder) + 1);
+    source.is_guest = is_guest;
     source.news = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (source.news >= 0)
         inotify_add_watch(source.news, folder, IN_ATTRIB);
     source.weight_ns = source.refused = 0;
     source.used_before_ns = used_by_children();
     source.confinement = hp_task_confinement((uint32_t)getpid());
+    if (is_guest)
+        scan(); /* its rings are there already */
     if (hp_quiet_thread_start(&source.thread, watch_rings))
         return true;
     close_news();
     return false;
 }
 
+bool hp_ring_source_begin(const char *folder) { return begin(folder, false); }
+
+bool hp_ring_source_visit(const char *folder) { return begin(folder, true); }
+
 /* Each round takes those that had found no place. */
 static void end_all(void)
 {
-    source.is_crowded = true;
+    source.is_crowded = !source.is_guest;
     for (unsigned round = 0; source.is_crowded && round < MOST_ROUNDS; round++) {
         scan();
         while (source.count > 0)
@@ -379,6 +391,8 @@ void hp_ring_source_end(void)
         return;
     hp_quiet_thread_stop(&source.thread);
     end_all();
+    while (source.count > 0)
+        end_ring(source.count - 1);
     close_news();
 }
 

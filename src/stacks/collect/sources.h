@@ -26,8 +26,16 @@
  */
 bool hp_perf_source_begin(uint32_t pid, uint64_t period_ns);
 
-/* The same for a running process: its current threads, and all that they start. */
-bool hp_perf_source_attach(uint32_t pid, uint64_t period_ns);
+/* What is to be sampled of a running process. */
+struct hp_attached {
+    uint32_t pid, tid; /* one thread; 0: all of them */
+};
+
+/*
+ * The same for running processes: their current threads, or one of them, and all that these start. False: one of
+ * them is refused.
+ */
+bool hp_perf_source_attach(const struct hp_attached *tasks, size_t count, uint64_t period_ns);
 
 /* Whether samples come from kernel mode, too. */
 bool hp_perf_source_has_kernel(void);
@@ -50,7 +58,13 @@ void hp_perf_source_end(void);
 /* False: not possible. */
 bool hp_ring_source_begin(const char *folder);
 
-/* Stops the thread, and reads the rest. The rings are removed. */
+/*
+ * The same for a run of another `hotpath run`, which goes on reading: the rings are only looked at, from now on.
+ * False: not possible.
+ */
+bool hp_ring_source_visit(const char *folder);
+
+/* Stops the thread, and reads the rest. The rings are removed, unless they were only looked at. */
 void hp_ring_source_end(void);
 
 /* CPU time of all reaped processes of the run, less what samples stand for. Call it after the end. */
@@ -106,7 +120,19 @@ void hp_wait_source_take(const struct hp_wait_look *look);
 /* Confirms that it is valid. Returns a number for the wait, or 0: none is left. */
 uint32_t hp_wait_source_keep(void);
 
+/* A wait for a lock that another thread holds. */
+struct hp_held_lock {
+    uint32_t wait, holder_wait; /* the number of the holder's own wait; 0: it runs */
+    uint32_t tid;               /* the holder */
+    uint64_t from_ns, to_ns;    /* it held the lock all the time from one to the other; from 0: not known */
+    uint64_t ns;                /* waited since the last look */
+};
+
+void hp_wait_source_hold(const struct hp_held_lock *held);
+/* It went on between two moments, for so long; negative: for less than was added. */
+void hp_wait_source_add(uint32_t wait, uint64_t from_ns, uint64_t to_ns, int64_t ns, int64_t idle_ns);
+
 /* The wait has ended; its number is free. */
-void hp_wait_source_end(uint32_t wait, uint64_t ns, uint64_t idle_ns);
+void hp_wait_source_end(uint32_t wait);
 
 #endif

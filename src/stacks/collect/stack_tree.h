@@ -21,6 +21,8 @@
 #define HP_STACK_PROCESS (UINT32_MAX - 6)
 /* below the root, on top of what a process did in one program; the place is its pid, the upper half the program */
 
+#define HP_STACK_THREAD                                                                                            \
+    (UINT32_MAX - 8) /* below its process, on top of what one thread did; the place is its tid */
 #define HP_STACK_KERNEL_CODE (UINT32_MAX - 7) /* on top of those; the place is its address, later its number */
 
 /* Why a thread was in the kernel, where it is not a known system call. */

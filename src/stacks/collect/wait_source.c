@@ -94,14 +94,38 @@ uint32_t hp_wait_source_keep(void)
     return number;
 }
 
-/* The next user of the number has a later event than this. */
-void hp_wait_source_end(uint32_t wait, uint64_t ns, uint64_t idle_ns)
+void hp_wait_source_hold(const struct hp_held_lock *held)
+{
+    struct hp_event *event = hp_event_new(HP_EVENT_HELD, held->to_ns, 0);
+    if (event == NULL)
+        return;
+    event->wait = held->wait;
+    event->holder_wait = held->holder_wait;
+    event->tid = held->tid;
+    event->held_ns = held->from_ns;
+    event->waited_ns = (int64_t)held->ns;
+    hp_event_put(HP_EVENT_BY_LOOKS, event);
+}
+
+void hp_wait_source_add(uint32_t wait, uint64_t from_ns, uint64_t to_ns, int64_t ns, int64_t idle_ns)
 {
     struct hp_event *event = hp_event_new(HP_EVENT_WAITED, hp_clock_monotonic_ns(), 0);
+    if (event == NULL)
+        return;
+    event->wait = wait;
+    event->from_ns = from_ns;
+    event->to_ns = to_ns;
+    event->waited_ns = ns;
+    event->idle_ns = idle_ns;
+    hp_event_put(HP_EVENT_BY_LOOKS, event);
+}
+
+/* The next user of the number has a later event than this. */
+void hp_wait_source_end(uint32_t wait)
+{
+    struct hp_event *event = hp_event_new(HP_EVENT_WAIT_ENDED, hp_clock_monotonic_ns(), 0);
     if (event != NULL) {
         event->wait = wait;
-        event->waited_ns = ns;
-        event->idle_ns = idle_ns < ns ? idle_ns : ns;
         hp_event_put(HP_EVENT_BY_LOOKS, event);
     }
     give_number_back(wait);

@@ -1,22 +1,24 @@
 /* Sums stacks by function. SPDX-License-Identifier: MIT */
 #include "function_sums.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "function_profile.h"
 #include "function_role.h"
 #include "growing_array.h"
+#include "languages.h"
+#include "lock_sums.h"
 #include "named_stacks.h"
 #include "text.h"
+#include "wait_cause.h"
 
 /* ---------------------------------------------------------------------------------------------------- heap sums */
 
 /*
  * Finds the functions that allocate. The direct caller of malloc may be in the C library or in a C++ container, on
  * behalf of its own caller: that one is the allocating function.
- *
- * Finds the functions that allocate.
  */
 
 /*
@@ -97,11 +99,7 @@ static void heap_sums_add(const struct hp_named_stacks *stacks, struct hp_found_
 
 /* ------------------------------------------------------------------------------------------------- waiting sums */
 
-/*
- * Sums the waits of each function, from waiting stacks.
- *
- * What functions wait for.
- */
+/* Sums the waits of each function, from waiting stacks. */
 
 /* One kind of wait of one function. */
 struct wait {
@@ -199,6 +197,7 @@ static void add_sums(struct hp_found_function *functions, const struct wait *wai
     functions[wait->waiter].waiting_ns += wait->ns;
     functions[wait->waiter].idle_ns += wait->idle_ns;
     functions[wait->waiter].waits += wait->times;
+    functions[wait->waiter].blocked_ns[hp_part_of_cause(wait->cause)] += blocked_of(wait);
 }
 
 static void name_causes(const struct hp_named_stacks *stacks, struct hp_found_function *functions,
@@ -241,11 +240,7 @@ static bool waiting_sums_add(const struct hp_named_stacks *stacks, struct hp_fou
 
 /* ---------------------------------------------------------------------------------------------------- zone sums */
 
-/*
- * The zones in which functions were found.
- *
- * Sums functions by zone.
- */
+/* Sums functions by the zones in which they were found. */
 
 /* Functions take the place of nodes, and their total in each zone, with callees, is the first weight. */
 #define AMOUNT 0
@@ -353,6 +348,23 @@ static bool zone_sums_add(const struct hp_named_stacks *stacks, struct hp_found_
             }
             return false;
         }
+    return true;
+}
+
+/* False: no memory. */
+static bool zone_times_add(const struct hp_named_stacks *stacks, struct hp_function_profile *profile)
+{
+    profile->zone_times = calloc(stacks->zone_count + 1, sizeof *profile->zone_times);
+    if (profile->zone_times == NULL)
+        return false;
+    profile->zone_time_count = stacks->zone_count;
+    for (size_t at = 0; at < stacks->zone_count; at++)
+        profile->zone_times[at].name = stacks->zones[at].name;
+    for (size_t at = 0; at < stacks->share_count; at++) {
+        struct hp_zone_time *time = &profile->zone_times[stacks->shares[at].zone];
+        time->cpu_ns += amount_of(&stacks->shares[at], HP_ZONES_OF_CPU);
+        time->wall_ns += stacks->shares[at].weight[HP_STACK_WALL_NS];
+    }
     return true;
 }
 
@@ -614,13 +626,6 @@ static int by_own_time(const void *a, const void *b)
     return order != 0 ? order : strcmp(x->library, y->library);
 }
 
-static const char *library_of(const struct hp_named_stacks *stacks, const struct hp_named_function *function)
-{
-    if (function->image >= stacks->image_count)
-        return "";
-    return hp_text_base_name(stacks->images[function->image].path);
-}
-
 static bool begin(struct walk *walk)
 {
     const size_t nodes = walk->stacks->node_count + 1, functions = walk->stacks->function_count + 1;
@@ -636,7 +641,7 @@ static bool begin(struct walk *walk)
     for (size_t at = 0; at < walk->stacks->function_count; at++) {
         const struct hp_named_function *named = &walk->stacks->functions[at];
         walk->functions[at] = (struct hp_found_function){.name = named->name,
-                                                         .library = library_of(walk->stacks, named),
+                                                         .library = hp_library_name(walk->stacks, named->image),
                                                          .file = named->file,
                                                          .program = "",
                                                          .number = (uint32_t)at};
@@ -692,6 +697,8 @@ static bool renumber_tree(const struct walk *walk, struct hp_function_profile *p
     for (size_t at = 0; at < profile->node_count; at++)
         if (profile->nodes[at].function != HP_NO_FOUND)
             profile->nodes[at].function = place_of[profile->nodes[at].function];
+    for (size_t at = 0; at < profile->hold_count; at++)
+        profile->holds[at].function = place_of[profile->holds[at].function];
     free(place_of);
     return true;
 }
@@ -733,27 +740,7 @@ static bool show_names(struct walk *walk, struct hp_function_profile *profile)
 
 /* ------------------------------------------------------------------------------------------------ without names */
 
-/* Programs that generate code, by a file that they have mapped, and what makes them name it in a perf map. */
-static const struct generator {
-    const char *file, *name, *option;
-} generators[] = {
-    {"libjvm.so", "java", "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit -XX:+PreserveFramePointer"},
-    {"libcoreclr.so", ".NET", "DOTNET_PerfMapEnabled=1"},
-    {"libluajit", "LuaJIT", NULL},
-    {"luajit", "LuaJIT", NULL},
-    {"node", "node", "--perf-basic-prof"},
-    {"php", "php", "-d opcache.jit_debug=16"},
-};
-#define GENERATORS (sizeof generators / sizeof generators[0])
-
-/* The generator that has this file, plus 1; 0: none. */
-static size_t generator_of(const char *path)
-{
-    for (size_t at = 0; at < GENERATORS; at++)
-        if (hp_text_begins(hp_text_base_name(path), generators[at].file))
-            return at + 1;
-    return 0;
-}
+/* Code that programs generate, which only they can name. */
 
 /* By node, of a process: its program. Files of its stacks say which. */
 struct generating {
@@ -773,7 +760,7 @@ static void find_programs(struct generating *generating)
 {
     const struct hp_named_stacks *stacks = generating->stacks;
     for (size_t at = 0; at < stacks->image_count; at++)
-        generating->of_image[at] = (unsigned char)generator_of(stacks->images[at].path);
+        generating->of_image[at] = (unsigned char)hp_language_generating(stacks->images[at].path);
     for (uint32_t at = 1; at < stacks->node_count; at++) {
         const struct hp_named_node *node = &stacks->nodes[at];
         generating->process[at] = node->image == HP_STACK_PROCESS ? at : generating->process[node->parent];
@@ -785,18 +772,18 @@ static void find_programs(struct generating *generating)
 static void find_generator(const struct generating *generating, struct hp_nameless *nameless)
 {
     const struct hp_named_stacks *stacks = generating->stacks;
-    uint64_t ns[GENERATORS + 1] = {0};
+    uint64_t ns[UCHAR_MAX + 1] = {0};
     size_t most = 0;
     for (size_t at = 1; at < stacks->node_count; at++)
         if (is_generated(stacks, &stacks->nodes[at]))
             ns[generating->program[generating->process[at]]] +=
                 stacks->nodes[at].weight[HP_STACK_USER_NS] + stacks->nodes[at].weight[HP_STACK_KERNEL_NS];
-    for (size_t at = 1; at <= GENERATORS; at++)
+    for (size_t at = 1; at <= hp_language_count; at++)
         most = ns[at] > (most > 0 ? ns[most] : 0) ? at : most;
     if (most == 0)
         return;
-    nameless->generator = generators[most - 1].name;
-    nameless->map_option = generators[most - 1].option;
+    nameless->generator = hp_languages[most - 1].generator;
+    nameless->map_option = hp_languages[most - 1].map_option;
     nameless->generated_ns = ns[most];
 }
 
@@ -809,14 +796,13 @@ static bool find_nameless_library(const struct walk *walk, struct hp_nameless *n
         return false;
     for (size_t at = 0; at < stacks->function_count; at++) {
         const struct hp_named_function *function = &stacks->functions[at];
-        if (function->image >= stacks->image_count ||
-            !hp_is_nameless(function->name, stacks->images[function->image].path))
+        if (function->image >= stacks->image_count || !hp_is_nameless(function->name))
             continue;
         const struct hp_named_image *image = &stacks->images[function->image];
         ns[function->image] += walk->functions[at].user_ns + walk->functions[at].kernel_ns;
         if (ns[function->image] <= nameless->library_ns)
             continue;
-        nameless->library = hp_text_base_name(image->path);
+        nameless->library = hp_library_name(stacks, function->image);
         nameless->library_ns = ns[function->image];
         nameless->debug_package = image->package != NULL && image->package[0] != '\0' ? image->package : NULL;
     }
@@ -860,7 +846,9 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
     }
     if (!has_tree || !find_nameless(&walk, &ret_profile->nameless) ||
         !waiting_sums_add(stacks, walk.functions, ret_profile) ||
-        !zone_sums_add(stacks, walk.functions, ret_profile) || !program_sums_add(stacks, walk.functions)) {
+        !hp_lock_sums_add(stacks, walk.found, walk.functions, ret_profile) ||
+        !zone_sums_add(stacks, walk.functions, ret_profile) || !zone_times_add(stacks, ret_profile) ||
+        !program_sums_add(stacks, walk.functions)) {
         hp_function_sums_free(ret_profile);
         end(&walk);
         return false;
@@ -888,7 +876,9 @@ void hp_function_sums_free(struct hp_function_profile *profile)
 {
     free((void *)(uintptr_t)profile->all);
     free(profile->nodes);
+    free(profile->holds);
     free(profile->processes);
+    free(profile->zone_times);
     free(profile->shown_names);
     for (size_t part = 0; part < HP_ZONE_PARTS; part++)
         free((void *)(uintptr_t)profile->zones[part].all);

@@ -1,264 +1,23 @@
 /* Names stacks, as the program would have them without hotpath. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* O_PATH */
+#include "name_stacks.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "collector.h"
+#include "clock.h"
+#include "debug_file.h"
 #include "debug_package.h"
-#include "elf_file.h"
 #include "fileless_code.h"
 #include "files.h"
 #include "function_role.h"
 #include "growing_array.h"
 #include "hash_index.h"
-#include "named_stacks.h"
-#include "symbol_tables.h"
+#include "plain_name.h"
 #include "symbolizer.h"
 #include "text.h"
-
-/* ---------------------------------------------------------------------------------------------- without hotpath */
-
-/*
- * Leaves hotpath's own code out of stacks.
- *
- * Our libraries call the C library and the code of the program, nothing else. A function of the C library with the
- * name of a hook is what the program asked for: our own work calls no function that is hooked.
- */
-
-struct cleaning {
-    const struct hp_stacks *from;
-    struct hp_stacks *to;
-    uint32_t *moved;   /* by node: the program's node there */
-    uint32_t *process; /* by node: the program's node of its process; the root: not known */
-    bool *is_own;      /* by node: it is hotpath's work */
-    const char **hooks;
-    size_t hook_count;
-    struct hp_elf_table *tables;   /* by image, of ours: they have the names of hooks */
-    struct hp_range_index *hooked; /* by image, of the C library: functions that are hooked */
-    bool *is_read;                 /* whether the last is there */
-};
-
-static bool is_our_library(const struct hp_stacks *stacks, uint32_t image)
-{
-    return image < stacks->images.count &&
-           hp_text_begins(hp_text_base_name(stacks->images.all[image]->path), "libhotpath");
-}
-
-/* ------------------------------------------------------------------------------------------------ hooks */
-
-static void read_exports(const struct hp_image *image, struct hp_elf_table *table)
-{
-    ElfW(Shdr) symbols, names;
-    if (image->is_readable && hp_image_file_section(&image->file, ".dynsym", &symbols) &&
-        hp_image_file_section(&image->file, ".dynstr", &names))
-        hp_elf_copy_table(table, image->file.fd, &symbols, &names);
-}
-
-static bool is_exported_function(const ElfW(Sym) * symbol)
-{
-    return symbol->st_shndx != SHN_UNDEF && (symbol->st_info & 0xf) == STT_FUNC;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* What our libraries export: hooks, and functions that no other library has. */
-static bool find_hooks(struct cleaning *cleaning)
-{
-    const struct hp_image_set *images = &cleaning->from->images;
-    size_t most = 0;
-    for (uint32_t at = 0; at < images->count; at++)
-        if (is_our_library(cleaning->from, at)) {
-            read_exports(images->all[at], &cleaning->tables[at]);
-            most += cleaning->tables[at].count;
-        }
-    cleaning->hooks = calloc(most + 1, sizeof *cleaning->hooks);
-    for (uint32_t at = 0; cleaning->hooks != NULL && at < images->count; at++)
-        for (size_t symbol = 0; symbol < cleaning->tables[at].count; symbol++)
-            if (is_exported_function(&cleaning->tables[at].symbols[symbol]))
-                cleaning->hooks[cleaning->hook_count++] =
-                    hp_elf_name(&cleaning->tables[at], &cleaning->tables[at].symbols[symbol]);
-    if (cleaning->hooks != NULL)
-        qsort(cleaning->hooks, cleaning->hook_count, sizeof *cleaning->hooks, compare_names);
-    return cleaning->hooks != NULL;
-}
-
-static void read_hooked(struct cleaning *cleaning, uint32_t image)
-{
-    struct hp_elf_table table = {.count = 0};
-    struct hp_ranges ranges = {.count = 0};
-    read_exports(cleaning->from->images.all[image], &table);
-    for (size_t at = 0; at < table.count; at++) {
-        const ElfW(Sym) *symbol = &table.symbols[at];
-        const char *name = hp_elf_name(&table, symbol);
-        if (is_exported_function(symbol) &&
-            bsearch(&name, cleaning->hooks, cleaning->hook_count, sizeof *cleaning->hooks, compare_names) != NULL)
-            hp_ranges_add(&ranges, &(struct hp_range){hp_elf_start(symbol), hp_elf_start(symbol) + symbol->st_size,
-                                                      (uint32_t)at, 0});
-    }
-    hp_range_index_make(&cleaning->hooked[image], &ranges);
-    free(ranges.all);
-    hp_elf_free_table(&table);
-    cleaning->is_read[image] = true;
-}
-
-static bool is_hooked(struct cleaning *cleaning, uint32_t image, uint64_t place)
-{
-    if (!cleaning->is_read[image])
-        read_hooked(cleaning, image);
-    return hp_range_index_find(&cleaning->hooked[image], place) != HP_RANGE_NONE;
-}
-
-/* ------------------------------------------------------------------------------------------------- nodes */
-
-/* Of a node that our code called: a call that is passed on, or a function of the program, such as a handler. */
-static bool is_for_program(struct cleaning *cleaning, const struct hp_stack_node *node)
-{
-    const struct hp_image_set *images = &cleaning->from->images;
-    if (node->image >= images->count)
-        return node->image == HP_STACK_NO_IMAGE;
-    return !hp_is_c_library(images->all[node->image]->path) || is_hooked(cleaning, node->image, node->place);
-}
-
-static void add_weights(uint64_t *to, const uint64_t *from)
-{
-    for (size_t weight = 0; weight < HP_STACK_WEIGHTS; weight++)
-        to[weight] += from[weight];
-}
-
-static bool has_weight(const struct hp_stack_node *node)
-{
-    uint64_t any = 0;
-    for (size_t weight = 0; weight < HP_STACK_WEIGHTS; weight++)
-        any |= node->weight[weight];
-    return any != 0;
-}
-
-/* The node that gets the weights of another one. */
-static uint32_t target_of(struct cleaning *cleaning, uint32_t number)
-{
-    struct hp_stack_tree *tree = &cleaning->to->tree;
-    const struct hp_stack_node *node = &cleaning->from->tree.nodes[number];
-    if (!cleaning->is_own[number])
-        return cleaning->moved[number];
-    const uint32_t own = hp_stack_tree_below(tree, cleaning->process[number], HP_STACK_OWN, 0);
-    return node->image == HP_STACK_WAITING ? hp_stack_tree_below(tree, own, node->image, node->place) : own;
-}
-
-/* A function of the kernel, by its number. Without names there are none, only what the program called. */
-static uint32_t moved_kernel(struct cleaning *cleaning, const struct hp_stack_node *node)
-{
-    struct hp_stack_tree *tree = &cleaning->to->tree;
-    const size_t function = hp_kernel_function_of(cleaning->from, node);
-    const struct hp_stack_node *above = &cleaning->from->tree.nodes[node->parent];
-    uint32_t parent = cleaning->moved[node->parent];
-    if (function == HP_NO_KERNEL_FUNCTION)
-        return parent;
-    if (above->image == HP_STACK_KERNEL)
-        parent = hp_stack_tree_below(tree, cleaning->moved[above->parent], HP_STACK_KERNEL,
-                                     hp_kernel_reason(cleaning->from->kernel, function, above->place));
-    return hp_stack_tree_below(tree, parent, HP_STACK_KERNEL_CODE, function);
-}
-
-static uint32_t moved_of(struct cleaning *cleaning, const struct hp_stack_node *node, bool is_own)
-{
-    const uint32_t parent = cleaning->moved[node->parent];
-    if (is_own)
-        return parent;
-    return node->image == HP_STACK_KERNEL_CODE
-               ? moved_kernel(cleaning, node)
-               : hp_stack_tree_below(&cleaning->to->tree, parent, node->image, node->place);
-}
-
-static void move_node(struct cleaning *cleaning, uint32_t number)
-{
-    struct hp_stack_tree *tree = &cleaning->to->tree;
-    const struct hp_stack_node *node = &cleaning->from->tree.nodes[number];
-    cleaning->is_own[number] = is_our_library(cleaning->from, node->image) ||
-                               (cleaning->is_own[node->parent] && !is_for_program(cleaning, node));
-    cleaning->process[number] = cleaning->process[node->parent];
-    cleaning->moved[number] = moved_of(cleaning, node, cleaning->is_own[number]);
-    if (!cleaning->is_own[number])
-        tree->nodes[cleaning->moved[number]].flags |= node->flags;
-    if (node->image == HP_STACK_PROCESS)
-        cleaning->process[number] = cleaning->moved[number];
-    if (has_weight(node)) {
-        const uint32_t target = target_of(cleaning, number);
-        add_weights(tree->nodes[target].weight, node->weight);
-    }
-}
-
-static bool move_shares(struct cleaning *cleaning)
-{
-    const struct hp_zone_shares *from = &cleaning->from->shares;
-    for (size_t at = 0; at < from->count; at++) {
-        struct hp_zone_share *share =
-            hp_zone_shares_at(&cleaning->to->shares, target_of(cleaning, from->all[at].node), from->all[at].zone);
-        if (share == NULL)
-            return false;
-        add_weights(share->weight, from->all[at].weight);
-    }
-    return true;
-}
-
-/* -------------------------------------------------------------------------------------------------- all */
-
-static bool begin(struct cleaning *cleaning)
-{
-    const size_t nodes = cleaning->from->tree.count + 1, images = cleaning->from->images.count + 1;
-    cleaning->moved = calloc(nodes, sizeof *cleaning->moved);
-    cleaning->process = calloc(nodes, sizeof *cleaning->process);
-    cleaning->is_own = calloc(nodes, sizeof *cleaning->is_own);
-    cleaning->tables = calloc(images, sizeof *cleaning->tables);
-    cleaning->hooked = calloc(images, sizeof *cleaning->hooked);
-    cleaning->is_read = calloc(images, sizeof *cleaning->is_read);
-    return cleaning->moved != NULL && cleaning->process != NULL && cleaning->is_own != NULL &&
-           cleaning->tables != NULL && cleaning->hooked != NULL && cleaning->is_read != NULL &&
-           find_hooks(cleaning);
-}
-
-static void end(struct cleaning *cleaning)
-{
-    for (size_t at = 0; at < cleaning->from->images.count; at++) {
-        if (cleaning->tables != NULL)
-            hp_elf_free_table(&cleaning->tables[at]);
-        if (cleaning->hooked != NULL)
-            hp_range_index_free(&cleaning->hooked[at]);
-    }
-    free(cleaning->moved);
-    free(cleaning->process);
-    free(cleaning->is_own);
-    free(cleaning->hooks);
-    free(cleaning->tables);
-    free(cleaning->hooked);
-    free(cleaning->is_read);
-}
-
-bool hp_program_stacks_make(const struct hp_stacks *stacks, struct hp_stacks *ret_program)
-{
-    struct cleaning cleaning = {.from = stacks, .to = ret_program};
-    *ret_program = *stacks;
-    memset(&ret_program->tree, 0, sizeof ret_program->tree);
-    memset(&ret_program->shares, 0, sizeof ret_program->shares);
-    bool is_done = begin(&cleaning);
-    for (size_t at = 1; is_done && at < stacks->tree.count; at++)
-        move_node(&cleaning, (uint32_t)at);
-    is_done = is_done && move_shares(&cleaning);
-    end(&cleaning);
-    if (!is_done)
-        hp_program_stacks_free(ret_program);
-    return is_done;
-}
-
-void hp_program_stacks_free(struct hp_stacks *program)
-{
-    hp_stack_tree_free(&program->tree);
-    hp_zone_shares_free(&program->shares);
-}
 
 /* ------------------------------------------------------------------------------------------------------- naming */
 
@@ -275,7 +34,7 @@ void hp_program_stacks_free(struct hp_stacks *program)
 struct naming {
     const struct hp_stacks *stacks;
     struct hp_named_stacks *named;
-    struct hp_symbolizer symbolizer;
+    struct hp_symbolizer *symbolizer;
     struct hp_generated_names generated;
     uint32_t kernel_image, generated_image; /* of functions that are in no file */
     size_t text_room, frame_room, function_room;
@@ -324,25 +83,37 @@ static void settle_texts(struct hp_named_stacks *named)
 
 /* --------------------------------------------------------------------------------------------- functions */
 
+/* Variants that have the same plain name in a library are one function. Generated code is called as it likes. */
+static const char *plain_name(const struct naming *naming, const char *linked, uint32_t image, char name[MOST_NAME])
+{
+    const struct hp_named_stacks *named = naming->named;
+    const bool is_generated = naming->generated.count > 0 && image == naming->generated_image;
+    const char *path = image < named->image_count ? text_at(named, named->images[image].path) : "";
+    const bool is_of_c_library = hp_is_c_library(path) || hp_text_begins(hp_text_base_name(path), "libm.so");
+    return !is_generated && hp_plain_name(linked, is_of_c_library, name, MOST_NAME) ? name : linked;
+}
+
 static bool find_function(struct naming *naming, const struct hp_source_place *place, uint32_t image,
                           uint32_t *ret_function)
 {
+    char room[MOST_NAME];
+    const char *name = plain_name(naming, place->function, image, room);
     struct hp_named_stacks *named = naming->named;
     struct hp_hash_index *index = &naming->function_index;
     if (!HP_MAKE_ROOM(named->functions, named->function_count + 1, naming->function_room) ||
         !hp_hash_make_room(index))
         return false;
-    const uint32_t hash = hp_hash_with_text(index, image, place->function);
+    const uint32_t hash = hp_hash_with_text(index, image, name);
     size_t slot = HP_HASH_BEGIN;
     for (uint32_t number; (number = hp_hash_next(index, hash, &slot)) != 0;) {
         const struct hp_named_function *function = &named->functions[number - 1];
         *ret_function = number - 1;
-        if (function->image == image && strcmp(text_at(named, function->name), place->function) == 0)
+        if (function->image == image && strcmp(text_at(named, function->name), name) == 0)
             return true;
     }
     struct hp_named_function *function = &named->functions[named->function_count];
     function->image = image;
-    if (!keep_text(naming, place->function, &function->name) || !keep_text(naming, place->file, &function->file))
+    if (!keep_text(naming, name, &function->name) || !keep_text(naming, place->file, &function->file))
         return false;
     *ret_function = (uint32_t)named->function_count++;
     hp_hash_put(index, slot, hash, *ret_function + 1);
@@ -422,7 +193,7 @@ static void name_without_image(const struct naming *naming, const struct hp_stac
     else
         snprintf(name, size, "%s",
                  node->image == HP_STACK_OWN          ? HP_OWN_NAME
-                 : node->image == HP_STACK_INCOMPLETE ? "[rest of the stack unknown]"
+                 : node->image == HP_STACK_INCOMPLETE ? HP_REST_OF_STACK
                                                       : "[code in no file]");
 }
 
@@ -433,7 +204,7 @@ static size_t find_functions(struct naming *naming, size_t number, char *name, s
     const struct hp_stack_node *node = &naming->stacks->tree.nodes[number];
     *ret_image = node->image;
     if (node->image < naming->stacks->images.count)
-        return hp_symbolizer_find(&naming->symbolizer, naming->stacks->images.all[node->image], node->place, found,
+        return hp_symbolizer_find(naming->symbolizer, naming->stacks->images.all[node->image], node->place, found,
                                   MOST_INLINED);
     *ret_image = HP_STACK_NO_IMAGE;
     found[0] = (struct hp_source_place){.function = name, .file = ""};
@@ -446,7 +217,7 @@ static size_t find_functions(struct naming *naming, size_t number, char *name, s
     } else {
         name_without_image(naming, node, name, size);
     }
-    return node->image != HP_STACK_PROCESS;
+    return node->image != HP_STACK_PROCESS && node->image != HP_STACK_THREAD;
 }
 
 static bool name_node(struct naming *naming, size_t number)
@@ -573,6 +344,19 @@ static bool name_zones(struct naming *naming, const struct hp_zone_namer *namer)
     return is_done;
 }
 
+/* Nodes keep their numbers. */
+static bool copy_holds(struct naming *naming)
+{
+    const struct hp_lock_holds *holds = &naming->stacks->holds;
+    naming->named->holds = calloc(holds->count + 1, sizeof *naming->named->holds);
+    if (naming->named->holds == NULL)
+        return false;
+    if (holds->count > 0)
+        memcpy(naming->named->holds, holds->all, holds->count * sizeof *holds->all);
+    naming->named->hold_count = holds->count;
+    return true;
+}
+
 /* ------------------------------------------------------------------------------------------------- packages */
 
 /* Where much time has no names, the package that has them is worth a search: of the file with the most of it. */
@@ -590,8 +374,7 @@ static uint64_t sum_nameless(const struct hp_named_stacks *named, uint64_t *name
         if (ns == 0 || node->frame_count == 0)
             continue;
         const struct hp_named_function *function = &named->functions[named->frames[node->first_frame].function];
-        if (function->image < named->image_count &&
-            hp_is_nameless(text_at(named, function->name), text_at(named, named->images[function->image].path)))
+        if (function->image < named->image_count && hp_is_nameless(text_at(named, function->name)))
             nameless_ns[function->image] += ns;
     }
     return all_ns;
@@ -655,51 +438,186 @@ static void fill_in_seen(const struct hp_stacks *stacks, struct hp_event_code *e
     }
 }
 
-static void choose_lines(struct naming *naming)
+static bool name_all(struct naming *naming, const struct hp_zone_namer *zones, bool is_last)
 {
-    const size_t count = naming->stacks->tree.count;
-    struct hp_event_code *event = calloc(count + 1, sizeof *event);
-    if (event == NULL)
-        return;
-    fill_in_seen(naming->stacks, event);
-    hp_symbolizer_choose_lines(&naming->symbolizer, event, count);
-    free(event);
-}
-
-static bool name_all(const struct hp_stacks *stacks, const struct hp_zone_namer *namer,
-                     struct hp_named_stacks *ret_named)
-{
-    struct naming naming = {.stacks = stacks, .named = ret_named};
-    *ret_named = (struct hp_named_stacks){.counts = stacks->counts};
-    choose_lines(&naming);
-    const bool is_done = hp_generated_names_make(stacks, &naming.generated) && name_images(&naming) &&
-                         name_nodes(&naming) && name_zones(&naming, namer) && name_package(&naming);
-    hp_generated_names_free(&naming.generated);
+    struct hp_named_stacks *named = naming->named;
+    *named = (struct hp_named_stacks){.counts = naming->stacks->counts};
+    const bool is_done = hp_generated_names_make(naming->stacks, &naming->generated) && name_images(naming) &&
+                         name_nodes(naming) && name_zones(naming, zones) && copy_holds(naming) &&
+                         (!is_last || name_package(naming));
+    hp_generated_names_free(&naming->generated);
     if (is_done)
-        settle_texts(ret_named);
-    hp_hash_free(&naming.function_index);
-    hp_hash_free(&naming.program_index);
-    hp_symbolizer_free(&naming.symbolizer);
+        settle_texts(named);
+    hp_hash_free(&naming->function_index);
+    hp_hash_free(&naming->program_index);
     if (!is_done)
-        hp_named_stacks_free(ret_named);
+        hp_named_stacks_free(named);
     return is_done;
 }
 
-bool hp_name_stacks(const struct hp_stacks *stacks, const struct hp_zone_namer *namer,
+static void take_slots(struct hp_stacks *program, size_t nodes, struct hp_named_stacks *named)
+{
+    if (program->slots == NULL)
+        return;
+    named->slots = program->slots;
+    named->began_ns = program->slots->start_ns;
+    named->slot_nodes = program->slot_nodes;
+    named->slot_node_count = nodes;
+    program->slot_nodes = NULL;
+}
+
+/* ------------------------------------------------------------------------------------------------- the namer */
+
+#define CHOICE_GROWTH 8u /* lines are chosen again when so much more time was seen */
+
+/* NULL: no memory. */
+static struct hp_event_code *seen_code(const struct hp_stacks *stacks)
+{
+    struct hp_event_code *event = calloc(stacks->tree.count + 1, sizeof *event);
+    if (event != NULL)
+        fill_in_seen(stacks, event);
+    return event;
+}
+
+static uint64_t time_seen(const struct hp_stack_counts *counts)
+{
+    return (counts->samples + counts->waits + counts->allocs) *
+           (counts->period_ns > 0 ? counts->period_ns : DEFAULT_PERIOD_NS);
+}
+
+/* Without memory, all lines are read. */
+static void begin_symbols(struct hp_stack_namer *namer, const struct hp_stacks *found)
+{
+    struct hp_event_code *event = seen_code(found);
+    hp_symbolizer_free(&namer->symbolizer);
+    if (event != NULL)
+        hp_symbolizer_weigh(&namer->symbolizer, event, found->tree.count);
+    free(event);
+    namer->chosen_ns = time_seen(&found->counts) + 1;
+    namer->loaded = namer->prepared = 0;
+    namer->has_chosen = false;
+}
+
+static void choose_lines(struct hp_stack_namer *namer, const struct hp_stacks *found)
+{
+    struct hp_event_code *event = seen_code(found);
+    if (event != NULL)
+        hp_symbolizer_choose_lines(&namer->symbolizer, event, found->tree.count);
+    free(event);
+    namer->has_chosen = true;
+}
+
+static const struct hp_image *image_of(const struct hp_stacks *stacks, size_t node)
+{
+    const uint32_t image = stacks->tree.nodes[node].image;
+    return image < stacks->images.count ? stacks->images.all[image] : NULL;
+}
+
+/* Returns false when the time is over. */
+static bool load_files(struct hp_stack_namer *namer, const struct hp_stacks *found, uint64_t until_ns)
+{
+    for (; namer->loaded < found->tree.count; namer->loaded++) {
+        const struct hp_image *image = image_of(found, namer->loaded);
+        if (image == NULL || !hp_symbolizer_load(&namer->symbolizer, image))
+            continue;
+        if (hp_clock_monotonic_ns() >= until_ns)
+            return false;
+    }
+    return true;
+}
+
+#define LOOKUPS_AT_ONCE 32u
+
+static bool look_up(struct hp_stack_namer *namer, const struct hp_stacks *found, uint64_t until_ns)
+{
+    struct hp_source_place places[MOST_INLINED];
+    for (; namer->prepared < found->tree.count; namer->prepared++) {
+        const struct hp_image *image = image_of(found, namer->prepared);
+        if (image != NULL)
+            hp_symbolizer_find(&namer->symbolizer, image, found->tree.nodes[namer->prepared].place, places,
+                               MOST_INLINED);
+        if (namer->prepared % LOOKUPS_AT_ONCE == 0 && hp_clock_monotonic_ns() >= until_ns)
+            return false;
+    }
+    return true;
+}
+
+/* No server is asked while the program runs. */
+bool hp_stack_namer_prepare(struct hp_stack_namer *namer, const struct hp_stacks *found, uint64_t most_ns)
+{
+    const uint64_t until_ns = hp_clock_monotonic_ns() + most_ns;
+    if (namer->chosen_ns == 0 || time_seen(&found->counts) / CHOICE_GROWTH > namer->chosen_ns)
+        begin_symbols(namer, found);
+    hp_debuginfod_hold(true);
+    bool is_done = load_files(namer, found, until_ns);
+    if (is_done && !namer->has_chosen)
+        choose_lines(namer, found);
+    is_done = is_done && look_up(namer, found, until_ns);
+    hp_debuginfod_hold(false);
+    return is_done;
+}
+
+/* The kernel's names are read once. */
+static void find_kernel(struct hp_stack_namer *namer, struct hp_stacks *found)
+{
+    if (!hp_kernel_names_pay(found))
+        return;
+    if (!namer->has_read_kernel)
+        namer->has_kernel = hp_kernel_names_read(&namer->kernel, HP_KERNEL_SYMBOLS);
+    namer->has_read_kernel = true;
+    found->kernel = namer->has_kernel ? &namer->kernel : NULL;
+    found->counts.hides_kernel = !namer->has_kernel;
+}
+
+static bool name(struct hp_stack_namer *namer, const struct hp_stacks *found, const struct hp_zone_namer *zones,
+                 bool is_last, struct hp_named_stacks *ret_named)
+{
+    struct hp_stacks with = *found;
+    struct hp_stacks *program = &namer->program.stacks;
+    struct naming naming = {.stacks = program, .named = ret_named, .symbolizer = &namer->symbolizer};
+    find_kernel(namer, &with);
+    *ret_named = (struct hp_named_stacks){.counts = with.counts};
+    if (!hp_program_stacks_make(&namer->program, &with))
+        return false;
+    if (is_last) {
+        begin_symbols(namer, program);
+        choose_lines(namer, program);
+    }
+    const bool is_done = name_all(&naming, zones, is_last);
+    if (is_done)
+        take_slots(program, found->tree.count, ret_named);
+    program->kernel = NULL;
+    return is_done;
+}
+
+bool hp_stack_namer_name(struct hp_stack_namer *namer, const struct hp_stacks *found,
+                         const struct hp_zone_namer *zones, struct hp_named_stacks *ret_named)
+{
+    hp_debuginfod_hold(true);
+    const bool is_done = name(namer, found, zones, false, ret_named);
+    hp_debuginfod_hold(false);
+    return is_done;
+}
+
+bool hp_stack_namer_finish(struct hp_stack_namer *namer, const struct hp_stacks *found,
+                           const struct hp_zone_namer *zones, struct hp_named_stacks *ret_named)
+{
+    return name(namer, found, zones, true, ret_named);
+}
+
+void hp_stack_namer_free(struct hp_stack_namer *namer)
+{
+    hp_program_stacks_free(&namer->program);
+    hp_symbolizer_free(&namer->symbolizer);
+    hp_kernel_names_free(&namer->kernel);
+    *namer = (struct hp_stack_namer){.chosen_ns = 0};
+}
+
+bool hp_name_stacks(const struct hp_stacks *found, const struct hp_zone_namer *zones,
                     struct hp_named_stacks *ret_named)
 {
-    struct hp_stacks program, with = *stacks;
-    struct hp_kernel_names kernel = {.count = 0};
-    if (hp_kernel_names_pay(stacks)) {
-        const bool is_read = hp_kernel_names_read(&kernel, HP_KERNEL_SYMBOLS);
-        with.kernel = is_read ? &kernel : NULL;
-        with.counts.hides_kernel = !is_read;
-    }
-    bool is_done = hp_program_stacks_make(&with, &program);
-    if (is_done) {
-        is_done = name_all(&program, namer, ret_named);
-        hp_program_stacks_free(&program);
-    }
-    hp_kernel_names_free(&kernel);
+    struct hp_stack_namer namer = {.chosen_ns = 0};
+    const bool is_done = hp_stack_namer_finish(&namer, found, zones, ret_named);
+    hp_stack_namer_free(&namer);
     return is_done;
 }

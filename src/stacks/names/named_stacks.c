@@ -1,8 +1,10 @@
 /* Stacks with names. SPDX-License-Identifier: MIT */
 #include "named_stacks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cxxname.h"
 #include "function_role.h"
@@ -17,14 +19,9 @@ static bool is_kept(const struct hp_named_node *node, const uint32_t *pids, size
 }
 
 /* Of the path to a node. */
-enum { KEPT = 1, INCOMPLETE = 2, RECOVERED = 4 };
+enum { INCOMPLETE = 1, RECOVERED = 2 };
 
-struct kept {
-    unsigned char path;
-    uint32_t number; /* its new one */
-};
-
-static void count_again(struct hp_named_stacks *named, const struct hp_named_node *node, unsigned path)
+static void count_node(struct hp_named_stacks *named, const struct hp_named_node *node, unsigned path)
 {
     const uint64_t *weight = node->weight;
     named->counts.samples += weight[HP_STACK_SAMPLES];
@@ -39,6 +36,29 @@ static void count_again(struct hp_named_stacks *named, const struct hp_named_nod
         named->counts.waits_recovered += weight[HP_STACK_WAITS];
 }
 
+bool hp_named_stacks_count(struct hp_named_stacks *named)
+{
+    unsigned char *path = calloc(named->node_count + 1, sizeof *path);
+    if (path == NULL)
+        return false;
+    named->counts.samples = named->counts.whole = named->counts.waits = named->counts.waits_whole =
+        named->counts.waits_recovered = 0;
+    named->counts.allocs = named->counts.allocs_whole = 0;
+    for (size_t at = 1; at < named->node_count; at++) {
+        const struct hp_named_node *node = &named->nodes[at];
+        path[at] = (unsigned char)(path[node->parent] | (node->image == HP_STACK_INCOMPLETE ? INCOMPLETE : 0) |
+                                   (node->flags & HP_STACK_RECOVERED ? RECOVERED : 0));
+        count_node(named, node, path[at]);
+    }
+    free(path);
+    return true;
+}
+
+struct kept {
+    bool is_kept;
+    uint32_t number; /* its new one */
+};
+
 static bool has_others(const struct hp_named_stacks *named, const uint32_t *pids, size_t count)
 {
     for (size_t at = 1; at < named->node_count; at++)
@@ -47,24 +67,40 @@ static bool has_others(const struct hp_named_stacks *named, const uint32_t *pids
     return false;
 }
 
-static unsigned path_of(const struct hp_named_node *node, const uint32_t *pids, size_t count)
-{
-    return (hp_is_process(node) && is_kept(node, pids, count) ? KEPT : 0) |
-           (node->image == HP_STACK_INCOMPLETE ? INCOMPLETE : 0) |
-           (node->flags & HP_STACK_RECOVERED ? RECOVERED : 0);
-}
-
 static void keep_shares(struct hp_named_stacks *named, const struct kept *kept)
 {
     size_t count = 0;
     for (size_t at = 0; at < named->share_count; at++) {
         const struct kept *node = &kept[named->shares[at].node];
-        if (!(node->path & KEPT))
+        if (!node->is_kept)
             continue;
         named->shares[count] = named->shares[at];
         named->shares[count++].node = node->number;
     }
     named->share_count = count;
+}
+
+static void keep_holds(struct hp_named_stacks *named, const struct kept *kept)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < named->hold_count; at++) {
+        struct hp_lock_hold hold = named->holds[at];
+        if (!kept[hold.waiter].is_kept || !kept[hold.holder].is_kept)
+            continue;
+        hold.waiter = kept[hold.waiter].number;
+        hold.holder = kept[hold.holder].number;
+        named->holds[count++] = hold;
+    }
+    named->hold_count = count;
+}
+
+static void keep_slots(struct hp_named_stacks *named, const struct kept *kept)
+{
+    for (size_t at = 0; at < named->slot_node_count; at++) {
+        uint32_t *node = &named->slot_nodes[at];
+        if (*node != HP_NO_NODE)
+            *node = kept[*node].is_kept ? kept[*node].number : HP_NO_NODE;
+    }
 }
 
 bool hp_named_stacks_keep(struct hp_named_stacks *named, const uint32_t *pids, size_t count)
@@ -75,36 +111,45 @@ bool hp_named_stacks_keep(struct hp_named_stacks *named, const uint32_t *pids, s
     size_t nodes = 1;
     if (kept == NULL)
         return false;
-    named->counts.samples = named->counts.whole = named->counts.waits = named->counts.waits_whole =
-        named->counts.waits_recovered = 0;
-    named->counts.allocs = named->counts.allocs_whole = 0;
     memset(named->nodes[0].weight, 0, sizeof named->nodes[0].weight);
     for (size_t at = 1; at < named->node_count; at++) {
         struct hp_named_node node = named->nodes[at];
-        kept[at] = (struct kept){(unsigned char)(kept[node.parent].path | path_of(&node, pids, count)), 0};
-        if (!(kept[at].path & KEPT))
+        kept[at].is_kept = kept[node.parent].is_kept || (hp_is_process(&node) && is_kept(&node, pids, count));
+        if (!kept[at].is_kept)
             continue;
         node.parent = kept[node.parent].number;
         kept[at].number = (uint32_t)nodes;
         named->nodes[nodes++] = node;
-        count_again(named, &node, kept[at].path);
     }
     named->node_count = nodes;
     keep_shares(named, kept);
+    keep_holds(named, kept);
+    keep_slots(named, kept);
     free(kept);
-    return true;
+    return hp_named_stacks_count(named);
 }
 
-void hp_named_stacks_free(struct hp_named_stacks *named)
+static void free_names(struct hp_named_stacks *named)
 {
     free(named->images);
     free(named->functions);
     free(named->frames);
-    free(named->nodes);
     free(named->zones);
-    free(named->shares);
     free(named->programs);
     free(named->texts);
+    free(named->slot_nodes);
+    if (named->own_slots != NULL)
+        hp_stack_slots_free(named->own_slots);
+    free(named->own_slots);
+}
+
+void hp_named_stacks_free(struct hp_named_stacks *named)
+{
+    if (!named->is_range)
+        free_names(named);
+    free(named->nodes);
+    free(named->shares);
+    free(named->holds);
     memset(named, 0, sizeof *named);
 }
 
@@ -112,11 +157,40 @@ void hp_named_stacks_free(struct hp_named_stacks *named)
 
 #define LONGEST_COMM 15u /* the kernel cuts it */
 
+/* Whether it is the name of a link in the folder of the file, by which the file can be started. */
+static bool is_link_to(const char *comm, const char *file, const char *name)
+{
+    char link[1200];
+    struct stat of_file, of_link;
+    if (comm[0] == '\0' || strchr(comm, '/') != NULL ||
+        snprintf(link, sizeof link, "%.*s%s", (int)(name - file), file, comm) >= (int)sizeof link)
+        return false;
+    return stat(file, &of_file) == 0 && stat(link, &of_link) == 0 && of_file.st_dev == of_link.st_dev &&
+           of_file.st_ino == of_link.st_ino;
+}
+
 const char *hp_program_name(const char *comm, const char *file)
 {
     const char *name = hp_text_base_name(file);
     const bool is_of_file = comm[0] != '\0' && strlen(comm) < LONGEST_COMM && strstr(name, comm) != NULL;
-    return name[0] == '\0' || is_of_file ? comm : name;
+    return name[0] == '\0' || is_of_file || is_link_to(comm, file, name) ? comm : name;
+}
+
+const char *hp_library_name(const struct hp_named_stacks *stacks, uint32_t image)
+{
+    const char *name = NULL;
+    if (image >= stacks->image_count)
+        return "";
+    const char *file = stacks->images[image].path;
+    for (size_t at = 0; at < stacks->program_count; at++) {
+        const struct hp_named_program *program = &stacks->programs[at];
+        if (strcmp(program->file, file) != 0 || program->name[0] == '\0')
+            continue;
+        if (name != NULL && strcmp(program->name, name) != 0)
+            return hp_text_base_name(file);
+        name = program->name;
+    }
+    return name != NULL ? name : hp_text_base_name(file);
 }
 
 /* ------------------------------------------------------------------------------------------ functions that wait */

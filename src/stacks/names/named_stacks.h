@@ -10,6 +10,8 @@
 #include <stdint.h>
 
 #include "function_profile.h"
+#include "lock_holds.h"
+#include "stack_slots.h"
 #include "stack_tree.h"
 
 #define HP_OWN_NAME "<hotpath>"      /* what hotpath itself does in the program */
@@ -37,8 +39,8 @@ struct hp_named_node {
     uint32_t image;
     uint64_t place;
     uint32_t first_frame;
-    uint16_t frame_count;              /* the functions there, the innermost first; 0: the root, or a process */
-    uint16_t flags;                    /* HP_STACK_RECOVERED */
+    uint16_t frame_count; /* the functions there, the innermost first; 0: the root, a process or a thread */
+    uint16_t flags;       /* HP_STACK_RECOVERED */
     uint64_t weight[HP_STACK_WEIGHTS]; /* of stacks that end here */
 };
 
@@ -63,26 +65,24 @@ struct hp_named_stacks {
     struct hp_named_zone *zones;
     struct hp_zone_share *shares; /* of weights, by these zones */
     size_t zone_count, share_count;
+    struct hp_lock_hold *holds; /* of waits for locks: nodes that end a waiting stack, and any others */
+    size_t hold_count;
     struct hp_named_program *programs;
     size_t program_count;
     char *texts; /* storage of all of them */
     size_t text_bytes;
+    /* Their weights by time, for ranges of it (stack_range.h). */
+    const struct hp_stack_slots *slots; /* NULL: unknown */
+    struct hp_stack_slots *own_slots;   /* the same, if they are freed with this */
+    uint32_t *slot_nodes; /* by the number that a node has in them: that of a node here, or HP_NO_NODE */
+    size_t slot_node_count;
+    uint64_t began_ns; /* when the run began, by CLOCK_MONOTONIC: times in it count from there */
+    bool is_live;      /* the run went on then */
+    bool is_range;     /* everything but nodes, shares and holds belongs to others */
 };
 
-struct hp_stacks;
+#define HP_NO_NODE UINT32_MAX
 
-/* Names a zone, which is a site of a session by number (event_queue.h). NULL: unknown. */
-struct hp_zone_namer {
-    const char *(*name)(void *context, uint32_t session, uint32_t site);
-    void *context;
-};
-
-/*
- * Names what was collected; without a namer (NULL), zones are left out. False: no memory. `stacks` may be freed
- * afterwards.
- */
-bool hp_name_stacks(const struct hp_stacks *stacks, const struct hp_zone_namer *namer,
-                    struct hp_named_stacks *ret_named);
 void hp_named_stacks_free(struct hp_named_stacks *named);
 
 /*
@@ -90,6 +90,9 @@ void hp_named_stacks_free(struct hp_named_stacks *named);
  * the run. False: no memory, nothing is changed.
  */
 bool hp_named_stacks_keep(struct hp_named_stacks *named, const uint32_t *pids, size_t count);
+
+/* Counts samples, waits and sampled allocations again, by the weights of the nodes. False: no memory. */
+bool hp_named_stacks_count(struct hp_named_stacks *named);
 
 /* --------------------------------------------------------------------------------------------------- processes */
 
@@ -124,9 +127,16 @@ static inline const char *hp_process_program_name(const struct hp_named_stacks *
 
 /*
  * The name of a program, from the kernel's name for it and its file: "python3" for "python3.11", "as" for
- * "x86_64-linux-gnu-as", but "bash" for a script, or for a process that calls itself something else.
+ * "x86_64-linux-gnu-as", "redis-server" where that is a link to redis-check-rdb, but "bash" for a script, or for a
+ * process that calls itself something else.
  */
 const char *hp_program_name(const char *comm, const char *file);
+
+/*
+ * What an image is called: the file without its folder, or the name of the program, if all processes that executed
+ * the file have one. "": it is none.
+ */
+const char *hp_library_name(const struct hp_named_stacks *stacks, uint32_t image);
 
 /* ------------------------------------------------------------------------------------------ functions that wait */
 
@@ -144,18 +154,6 @@ bool hp_is_system_library(const struct hp_named_stacks *stacks, uint32_t image);
  * The waiter on the stack that ends with a node of HP_STACK_WAITING. HP_NO_FUNCTION: nothing of the stack is known.
  */
 uint32_t hp_waiter_of(const struct hp_named_stacks *stacks, uint32_t node);
-
-/* ---------------------------------------------------------------------------------------------- without hotpath */
-
-/*
- * Stacks as the program would have them without hotpath. Hooks are between a program and the C library: their
- * frames are left out, so the function that they pass a call on to is called by the program. What hotpath did
- * itself, with what it called for that, is in one node below the root, HP_STACK_OWN.
- */
-
-/* Shares everything with `stacks` except the tree and the zones' shares of it. False: no memory. */
-bool hp_program_stacks_make(const struct hp_stacks *stacks, struct hp_stacks *ret_program);
-void hp_program_stacks_free(struct hp_stacks *program);
 
 /* ------------------------------------------------------------------------------------------------ names to show */
 

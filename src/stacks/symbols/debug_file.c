@@ -45,10 +45,12 @@ static bool has_room(int length) { return length > 0 && length < PATH_MAX; }
 #define MOST_NS UINT64_C(120000000000) /* in total: a server may be slow, or down */
 #define LOOK_MS 200                    /* between two checks of the clock */
 
-static bool is_allowed, is_cut_short;
+static bool is_allowed, is_held, is_cut_short;
 static uint64_t spent_ns;
 
 void hp_debuginfod_allow(void) { is_allowed = true; }
+
+void hp_debuginfod_hold(bool is_to_be_held) { is_held = is_to_be_held; }
 
 bool hp_debuginfod_is_cut_short(void) { return is_cut_short; }
 
@@ -158,7 +160,7 @@ bool hp_debuginfod_open(const struct hp_image_file *file, struct hp_image_file *
 {
     char build_id[HP_BUILD_ID_TEXT], path[PATH_MAX];
     struct impatience impatience;
-    if (!is_allowed || is_cut_short || file->build_id.size == 0 || spent_ns >= MOST_NS)
+    if (!is_allowed || is_held || is_cut_short || file->build_id.size == 0 || spent_ns >= MOST_NS)
         return false;
     hp_build_id_put(&file->build_id, build_id);
     const uint64_t before = hp_clock_monotonic_ns();

@@ -25,6 +25,9 @@ bool hp_debug_file_open(const struct hp_image_file *file, const char *path, cons
 /* Allows asking the servers in DEBUGINFOD_URLS. */
 void hp_debuginfod_allow(void);
 
+/* Not for now: what can wait asks later. */
+void hp_debuginfod_hold(bool is_held);
+
 /* By the build-id of a file. False: not allowed, not found, or the result belongs to another file. */
 bool hp_debuginfod_open(const struct hp_image_file *file, struct hp_image_file *ret_debug);
 

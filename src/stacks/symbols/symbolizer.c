@@ -171,7 +171,9 @@ static bool is_worth_lines(struct hp_symbolizer *symbolizer, const struct hp_ima
 {
     if (symbolizer->has_no_lines || file->fd < 0)
         return false;
-    return symbolizer->seen_ns == NULL ||
+    if (symbolizer->seen_ns == NULL)
+        return true;
+    return image->number < symbolizer->seen_count &&
            is_worth(symbolizer, price_of_opening(file), symbolizer->seen_ns[image->number]);
 }
 
@@ -218,6 +220,13 @@ static struct hp_image_symbols *symbols_of(struct hp_symbolizer *symbolizer, con
     return symbols;
 }
 
+bool hp_symbolizer_load(struct hp_symbolizer *symbolizer, const struct hp_image *image)
+{
+    const bool was_loaded = image->number < symbolizer->count && symbolizer->images[image->number] != NULL;
+    symbols_of(symbolizer, image);
+    return !was_loaded;
+}
+
 void hp_symbolizer_free(struct hp_symbolizer *symbolizer)
 {
     for (size_t at = 0; at < symbolizer->count; at++)
@@ -233,13 +242,14 @@ void hp_symbolizer_free(struct hp_symbolizer *symbolizer)
 /* ----------------------------------------------------------------------------------------------- lines */
 
 /* By number of the image. Code that was called by the same image is part of what its caller was seen for. */
-static uint64_t *time_of_images(const struct hp_event_code *event, size_t count)
+static uint64_t *time_of_images(const struct hp_event_code *event, size_t count, size_t *ret_count)
 {
     size_t images = 0;
     for (size_t at = 1; at < count; at++)
         if (event[at].image != NULL && event[at].image->number >= images)
             images = event[at].image->number + 1;
     uint64_t *seen_ns = calloc(images + 1, sizeof *seen_ns);
+    *ret_count = images;
     for (size_t at = 1; seen_ns != NULL && at < count; at++)
         if (event[at].image != NULL && event[at].image != event[event[at].caller].image)
             seen_ns[event[at].image->number] += event[at].ns;
@@ -284,12 +294,17 @@ static int compare_units(const void *a, const void *b)
     return (one->bytes > other->bytes) - (one->bytes < other->bytes);
 }
 
+void hp_symbolizer_weigh(struct hp_symbolizer *symbolizer, const struct hp_event_code *event, size_t count)
+{
+    free(symbolizer->seen_ns);
+    symbolizer->seen_ns = count > 0 ? time_of_images(event, count, &symbolizer->seen_count) : NULL;
+    symbolizer->lines_ns = count > 0 ? event[0].ns / LINES_PART : 0;
+}
+
 void hp_symbolizer_choose_lines(struct hp_symbolizer *symbolizer, const struct hp_event_code *event, size_t count)
 {
     struct hp_line_unit **units = calloc(count + 1, sizeof(struct hp_line_unit *));
-    symbolizer->seen_ns = units != NULL && count > 0 ? time_of_images(event, count) : NULL;
-    if (symbolizer->seen_ns != NULL) {
-        symbolizer->lines_ns = event[0].ns / LINES_PART;
+    if (units != NULL && symbolizer->seen_ns != NULL) {
         const size_t found = find_units(symbolizer, event, count, units);
         qsort(units, found, sizeof(struct hp_line_unit *), compare_units);
         for (size_t at = 0; at < found; at++)
@@ -331,12 +346,20 @@ static uint64_t start_of(const struct hp_image_symbols *symbols, const struct hp
     return symbols != NULL ? hp_function_starts_find(&symbols->starts, &image->file, linked) : linked;
 }
 
+/* Code of a unit that was not there when lines were chosen has none. */
+static bool is_chosen(const struct hp_symbolizer *symbolizer, struct hp_source_lines *lines, uint64_t linked)
+{
+    const struct hp_line_unit *unit = symbolizer->seen_ns != NULL ? hp_source_lines_unit(lines, linked) : NULL;
+    return unit == NULL || unit->seen_ns > 0;
+}
+
 size_t hp_symbolizer_find(struct hp_symbolizer *symbolizer, const struct hp_image *image, uint64_t linked,
                           struct hp_source_place *places, size_t most)
 {
     struct hp_image_symbols *symbols = most > 0 ? symbols_of(symbolizer, image) : NULL;
-    size_t count =
-        symbols != NULL && symbols->lines != NULL ? hp_source_lines_find(symbols->lines, linked, places, most) : 0;
+    const bool has_lines =
+        symbols != NULL && symbols->lines != NULL && is_chosen(symbolizer, symbols->lines, linked);
+    size_t count = has_lines ? hp_source_lines_find(symbols->lines, linked, places, most) : 0;
     if (most == 0)
         return 0;
     if (count == 0)

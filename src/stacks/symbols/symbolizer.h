@@ -21,6 +21,7 @@ struct hp_symbolizer {
     struct hp_image_symbols **images; /* by number of the image; NULL: not read yet */
     size_t count;
     uint64_t *seen_ns;                  /* by number of the image, if lines are chosen: the time it was seen */
+    size_t seen_count;                  /* images that come later have no lines */
     uint64_t lines_ns;                  /* what reading lines may still take */
     struct hp_text_cache names, places; /* readable names of functions; places without a name */
 };
@@ -36,9 +37,13 @@ struct hp_event_code {
 /*
  * Chooses whose lines are read, before places are looked up: by default those of all. Reading them takes a small
  * part of the time for which code was seen; the code that took longest itself comes first. Without memory, all are
- * read.
+ * read. First files are chosen, before they are loaded, then parts of them.
  */
+void hp_symbolizer_weigh(struct hp_symbolizer *symbolizer, const struct hp_event_code *event, size_t count);
 void hp_symbolizer_choose_lines(struct hp_symbolizer *symbolizer, const struct hp_event_code *event, size_t count);
+
+/* Reads the symbols of an image, which is done otherwise when they are needed. False: they were read before. */
+bool hp_symbolizer_load(struct hp_symbolizer *symbolizer, const struct hp_image *image);
 
 /*
  * What is at a link-time address of the image: the innermost function first, each inlined into the next. Always at

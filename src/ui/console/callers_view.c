@@ -15,6 +15,7 @@ struct turned {
     const struct hotpath_section *section;
     struct hp_console *console;
     size_t name, self, calls, polls;
+    bool is_sampled; /* the section of stacks: times are CPU time, and there are no calls */
     double elapsed, sum;
     uint32_t *origins, *currents; /* of all rows with own time */
     size_t made, room;
@@ -23,6 +24,7 @@ struct turned {
 
 #define MOST_TURNED 4000u
 #define MOST_TURNED_DEPTH 24u
+#define LEAST_TURNED 0.0005 /* of all time: smaller rows are left out */
 
 static const char *turned_name(const struct turned *turned, uint32_t row)
 {
@@ -56,14 +58,26 @@ static double own_of(const struct turned *turned)
     return turned_time(turned, turned->from, turned->to) / turned->elapsed;
 }
 
+static double share_of(const struct turned *turned)
+{
+    return turned->sum > 0 ? 100 * own_of(turned) / turned->sum : 0;
+}
+
 static void show_callers(struct hp_table_fields *to, const struct turned *turned)
 {
     HP_SHOW(to, turned_name(turned, turned->currents[turned->from]), "name", "Callers", HP_CELL_NAME,
             HP_FIGURE_TEXT, 24, 0, "Callers, indented below a function.");
+    if (turned->is_sampled) {
+        HP_SHOW(to, own_of(turned), "own", "Own CPU", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 0,
+                "CPUs that the function kept busy itself on this call path, on average.");
+        HP_SHOW(to, share_of(turned), "share", "CPU %", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 6, 1,
+                "Of the CPU time of all functions.");
+        return;
+    }
     HP_SHOW(to, own_of(turned), "own", "Own", HP_CELL_FIGURE, HP_FIGURE_THREADS, 6, 0,
             "Threads in the function itself on this call path, on average.");
-    HP_SHOW_IF(to, turned->sum > 0, turned->sum > 0 ? 100 * own_of(turned) / turned->sum : 0, "share", "Share",
-               HP_CELL_FIGURE, HP_FIGURE_PERCENT, 6, 1, "Of the time of all threads in functions.");
+    HP_SHOW_IF(to, turned->sum > 0, share_of(turned), "share", "Share", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 6, 1,
+               "Of the time of all threads in functions.");
     HP_SHOW(to, rate_of(turned, turned->calls), "calls_s", "Calls/s", HP_CELL_FIGURE, HP_FIGURE_RATE, 7, 2,
             "Calls per second on this path.");
     if (turned->polls < turned->section->column_count)
@@ -77,9 +91,11 @@ static void make_turned_row(struct turned *turned, size_t from, size_t to, unsig
     struct hp_table_row *row = &table->rows[turned->made];
     struct hp_table_fields fields = {.table = table, .row = row};
     row->id = id;
+    row->subject = turned->section->rows[turned->currents[from]].id;
     row->index = turned->made++;
     row->depth = depth;
-    row->is_folded = hp_table_is_folded(turned->console->view, id);
+    row->begins_folded = turned->is_sampled; /* there are many of them */
+    row->is_folded = hp_table_is_folded(turned->console->view, row);
     turned->from = from;
     turned->to = to;
     show_callers(&fields, turned);
@@ -155,6 +171,8 @@ static void turn(struct turned *turned, size_t from, size_t to, unsigned depth, 
     hp_sort(order, count, compare_times);
     for (size_t at = 0; at < count && turned->made < turned->room; at++) {
         const size_t row = turned->made;
+        if (turned->is_sampled && order[at]->time < LEAST_TURNED * turned->sum * turned->elapsed)
+            break;
         const uint64_t own = id_of(id, turned_name(turned, turned->currents[order[at]->from]));
         make_turned_row(turned, order[at]->from, order[at]->to, depth, own);
         const size_t end = depth < MOST_TURNED_DEPTH ? step_up(turned, order[at]) : order[at]->from;
@@ -171,10 +189,14 @@ void hp_view_callers(struct hp_console *console, const struct hotpath_section *s
                             .console = console,
                             .name = hp_section_column(section, "name"),
                             .self = hp_section_column(section, "self_ns"),
-                            .calls = hp_section_column(section, "calls"),
                             .polls = hp_view_polls_column(section),
+                            .is_sampled = strcmp(section->name, "stacktree") == 0,
                             .elapsed = console->watched.elapsed_ns > 0 ? (double)console->watched.elapsed_ns : 1,
                             .room = MOST_TURNED};
+    if (turned.is_sampled)
+        turned.elapsed = hp_watched_sampled_ns(&console->watched);
+    else
+        turned.calls = hp_section_column(section, "calls");
     show_callers(&(struct hp_table_fields){.table = table}, &turned);
     table->is_tree = true;
     table->if_empty = section->if_empty;

@@ -7,10 +7,7 @@
 
 #include "clock.h"
 #include "frame.h"
-#include "function_sums.h"
 #include "profile.h"
-#include "session_dirs.h"
-#include "stack_file.h"
 #include "text.h"
 
 #define LAST_NS UINT64_C(10000000000)
@@ -29,24 +26,14 @@ void hp_console_init(struct hp_console *console, const struct hp_settings *setti
     console->rows = 30;
     console->is_due = true;
     hp_choices_read(&console->choices);
-    hp_watched_init(&console->watched, settings);
+    hp_watched_init(&console->watched, settings, "");
     hp_console_prepare(console);
-}
-
-static void forget_stacks(struct hp_console *console)
-{
-    if (console->has_stacks) {
-        hp_function_sums_free(&console->found);
-        hp_named_stacks_free(&console->stacks);
-    }
-    hp_flame_free(&console->flame);
-    console->has_stacks = false;
 }
 
 void hp_console_free(struct hp_console *console)
 {
     hp_choices_write(&console->choices);
-    forget_stacks(console);
+    hp_flame_free(&console->flame);
     hp_recent_free(&console->recent);
     hp_watched_close(&console->watched);
     hp_sessions_free(&console->programs);
@@ -71,12 +58,14 @@ static void add_parts(struct hp_console *console)
 bool hp_console_choose(struct hp_console *console, const char *path)
 {
     char problem[sizeof console->watched.problem];
+    const bool is_first = console->path[0] == '\0';
     hp_watched_close(&console->watched);
-    hp_watched_init(&console->watched, console->settings);
+    hp_watched_init(&console->watched, console->settings, path);
     hp_recent_free(&console->recent);
-    forget_stacks(console);
+    hp_flame_free(&console->flame);
     snprintf(console->path, sizeof console->path, "%s", path);
     console->restarted[0] = console->ending[0] = '\0';
+    console->lasts_ns = is_first ? console->lasts_ns : 0;
     console->is_watching = console->is_due = true;
     console->is_paused = false;
     console->overlay = HP_OVERLAY_NONE;
@@ -108,27 +97,36 @@ static void list_programs(struct hp_console *console)
     console->listed_ns = console->now_ns;
 }
 
-/* Finds a later session of the same command, after the program has ended. */
+/* Of the same program, somewhere else or, for a process of a run, in the same run. */
+static const struct hp_stored_session *find_later(struct hp_console *console, struct hp_sessions *parts)
+{
+    const struct hp_watched *watched = &console->watched;
+    const uint64_t began_ns = watched->reader.model.run.sessions[0]->header.wall_start_ns;
+    const struct hp_found *found = &watched->found;
+    list_programs(console);
+    const struct hp_stored_session *later =
+        hp_sessions_restarted(&console->programs, console->path, watched->command, began_ns);
+    if (later == NULL && found->folder[0] != '\0' && !found->is_of_run &&
+        console->source->parts(parts, found->folder))
+        later = hp_sessions_restarted(parts, console->path, watched->command, began_ns);
+    return later;
+}
+
+/* After the program has ended. */
 static void find_restarted(struct hp_console *console)
 {
     const struct hp_watched *watched = &console->watched;
-    uint64_t began = 0;
-    console->restarted[0] = '\0';
-    if (watched->is_live || console->now_ns - console->listed_ns < LIST_NS)
+    struct hp_sessions parts = {0};
+    if (watched->is_live || !watched->has_data || console->now_ns - console->listed_ns < LIST_NS)
         return;
-    list_programs(console);
-    for (size_t at = 0; at < console->programs.count; at++)
-        if (strcmp(console->programs.all[at].path, console->path) == 0)
-            began = console->programs.all[at].began_ns;
-    for (size_t at = 0; began > 0 && at < console->programs.count; at++) {
-        const struct hp_stored_session *program = &console->programs.all[at];
-        if (program->state == HP_SESSION_LIVE && !program->is_paused && program->began_ns > began &&
-            strncmp(program->command, watched->command, sizeof program->command - 1) == 0) {
-            snprintf(console->restarted, sizeof console->restarted, "%s", program->path);
-            console->restarted_pid = program->pid;
-            return;
-        }
+    const struct hp_stored_session *later = find_later(console, &parts);
+    console->restarted[0] = '\0';
+    if (later != NULL) {
+        snprintf(console->restarted, sizeof console->restarted, "%s", later->path);
+        console->restarted_pid = later->pid;
+        console->is_recorded_again = later->is_recorded && later->pid == watched->pid;
     }
+    hp_sessions_free(&parts);
 }
 
 /* The runner writes it a moment after the program has ended. */
@@ -151,40 +149,14 @@ static void find_tabs_with_data(struct hp_console *console)
         console->tab_has_data[at] = at == HP_TAB_OVERVIEW || console->sub_count > 0;
     }
     console->tab = tab;
-    console->tab_has_data[HP_TAB_STACKS] = console->has_stacks;
+    console->tab_has_data[HP_TAB_STACKS] = hp_found_shown(&console->watched.found) != NULL;
     hp_console_find_subs(console);
-}
-
-/* A run writes its stacks some time after the program has ended, so they are searched until they are there. */
-static void read_stacks(struct hp_console *console)
-{
-    char folder[sizeof console->path];
-    if (console->has_stacks)
-        return;
-    snprintf(folder, sizeof folder, "%s", console->path);
-    const bool is_run = hp_text_has_suffix(folder, HP_RUN_SUFFIX);
-    if (!is_run) {
-        char *slash = strrchr(folder, '/');
-        if (slash != NULL)
-            *slash = '\0';
-    }
-    if (!hp_text_has_suffix(folder, HP_RUN_SUFFIX) || !hp_stack_file_read(folder, &console->stacks))
-        return;
-    const struct hp_reader *reader = &console->watched.reader;
-    console->has_stacks =
-        (is_run || hp_named_stacks_keep(&console->stacks, &reader->snapshots[0]->header.pid, 1)) &&
-        hp_function_sums_make(&console->stacks, &console->found);
-    if (console->has_stacks)
-        hp_flame_make(console, 0);
-    else
-        hp_named_stacks_free(&console->stacks);
 }
 
 /* Reads what the view needs. False: with these data, the view is another one. */
 static bool read_view(struct hp_console *console)
 {
     char whole[200], range[200], whole_now[200], range_now[200];
-    hp_reader_model(&console->watched.reader)->functions = console->has_stacks ? &console->found : NULL;
     hp_console_sections(console, whole, range, sizeof whole);
     struct hp_request request = {.window = console->window, .whole = whole, .range = range, .slowest = ""};
     if (strcmp(whole, "slowest") == 0)
@@ -206,9 +178,9 @@ void hp_console_refresh(struct hp_console *console)
         return;
     }
     add_parts(console);
-    read_stacks(console);
     if (!read_view(console))
         read_view(console);
+    hp_console_make_flame(console);
     find_restarted(console);
     find_ending(console);
     hp_console_prepare(console);
@@ -234,27 +206,48 @@ void hp_console_tick(struct hp_console *console, uint64_t now_ns)
 
 /* ------------------------------------------------------------------------------------------------- lookup */
 
+const struct hp_watched_functions *hp_console_functions(const struct hp_console *console)
+{
+    const bool has_sampled = strcmp(console->table.key, "sampled") == 0;
+    return has_sampled ? &console->watched.sampled : &console->watched.measured;
+}
+
+static const struct hp_watched_function *function_named(const struct hp_watched_functions *functions,
+                                                        const char *name)
+{
+    for (size_t at = 0; at < functions->count; at++)
+        if (strcmp(functions->all[at].name, name) == 0)
+            return &functions->all[at];
+    return NULL;
+}
+
+/* Rows of other tables name functions, too. */
+static const struct hp_watched_function *function_of_row(const struct hp_console *console,
+                                                         const struct hp_table_row *row)
+{
+    const struct hp_watched *watched = &console->watched;
+    const bool names_functions =
+        console->tab == HP_TAB_TREE || console->tab == HP_TAB_WAITS || console->tab == HP_TAB_CALLS;
+    const struct hp_watched_function *function = hp_watched_function(&watched->measured, row->subject);
+    if (function == NULL)
+        function = hp_watched_function(&watched->sampled, row->subject);
+    if (function == NULL && names_functions && row->cells[0].text != NULL)
+        function = function_named(&watched->measured, row->cells[0].text);
+    return function;
+}
+
 const struct hp_watched_function *hp_console_function(const struct hp_console *console)
 {
     if (!console->is_watching || !console->watched.has_data || console->view->line >= console->shown.count)
         return NULL;
-    const struct hp_table_row *row = console->shown.all[console->view->line];
-    if (console->tab == HP_TAB_OVERVIEW || console->tab == HP_TAB_FUNCTIONS)
-        return row->index < console->watched.function_count ? &console->watched.functions[row->index] : NULL;
-    /* Rows of other tables name functions, too. */
-    if (console->tab != HP_TAB_TREE && console->tab != HP_TAB_WAITS && console->tab != HP_TAB_CALLS)
-        return NULL;
-    for (size_t at = 0; row->cells[0].text != NULL && at < console->watched.function_count; at++)
-        if (strcmp(console->watched.functions[at].name, row->cells[0].text) == 0)
-            return &console->watched.functions[at];
-    return NULL;
+    return function_of_row(console, console->shown.all[console->view->line]);
 }
 
 void hp_console_open_list(struct hp_console *console)
 {
     hp_watched_close(&console->watched);
-    hp_watched_init(&console->watched, console->settings);
-    forget_stacks(console);
+    hp_watched_init(&console->watched, console->settings, "");
+    hp_flame_free(&console->flame);
     console->is_watching = false;
     console->path[0] = console->restarted[0] = '\0';
     console->is_due = true;

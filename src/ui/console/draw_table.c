@@ -135,6 +135,10 @@ static void spread(const struct hp_table *table, const struct hp_shown_rows *row
         while (left > 0 && layout->is_shown[at] && table->columns[at].kind == HP_CELL_BAR &&
                layout->width[at] < 2 * table->columns[at].width)
             layout->width[at]++, left--;
+    for (size_t at = 1; at < table->column_count; at++)
+        while (left > 0 && layout->is_shown[at] && table->columns[at].kind == HP_CELL_LANE &&
+               layout->width[at] < HP_TABLE_LANE)
+            layout->width[at]++, left--;
 }
 
 static void lay_out(const struct hp_table *table, const struct hp_table_view *view,
@@ -217,6 +221,35 @@ void hp_draw_spark(struct hp_screen *screen, unsigned row, unsigned column, unsi
     }
 }
 
+unsigned hp_main_part(const double *sums)
+{
+    double all = 0, most = 0;
+    unsigned main = HP_ALL_PARTS;
+    for (unsigned part = 0; part < HP_ALL_PARTS; part++)
+        all += sums[part];
+    for (unsigned part = 0; part < HP_PARTS; part++)
+        if (sums[part] > most) {
+            most = sums[part];
+            main = part;
+        }
+    return all > 0 && 2 * sums[HP_PART_IDLE] > all ? HP_PART_IDLE : main;
+}
+
+void hp_draw_lane(struct hp_screen *screen, unsigned row, unsigned column, unsigned width, const double *values)
+{
+    for (unsigned at = 0; at < width; at++) {
+        double sums[HP_ALL_PARTS] = {0};
+        const unsigned from = at * HP_TABLE_LANE / width, to = (at + 1) * HP_TABLE_LANE / width;
+        for (unsigned part = 0; part < HP_ALL_PARTS; part++)
+            for (unsigned step = from; step < to || step == from; step++)
+                sums[part] += values[part * HP_TABLE_LANE + step];
+        const unsigned main = hp_main_part(sums);
+        if (main < HP_ALL_PARTS)
+            hp_screen_glyph(screen, row, column + at, hp_part_ink((enum hp_activity)main),
+                            hp_part_glyph((enum hp_activity)main));
+    }
+}
+
 static void draw_headings(struct hp_screen *screen, const struct hp_table *table, const struct hp_table_view *view,
                           const struct layout *layout, const struct hp_area *area)
 {
@@ -296,6 +329,11 @@ static void draw_cell(struct hp_screen *screen, const struct hp_table_column *ab
                           highest_of(cell->values, smaller(width, about->width)), HP_INK_PLAIN);
         return;
     }
+    if (about->kind == HP_CELL_LANE) {
+        if (cell->values != NULL)
+            hp_draw_lane(screen, line, column, width, cell->values);
+        return;
+    }
     if (about->kind == HP_CELL_TEXT) {
         hp_screen_put_fitted(screen, line, column, width, HP_INK_PLAIN,
                              cell->has_value && cell->text != NULL ? cell->text : NOT_KNOWN);
@@ -356,7 +394,7 @@ void hp_table_draw(struct hp_screen *screen, const struct hp_table *table, struc
                           longest[at]);
         if (is_marked && view->top + line == view->line) {
             hp_screen_put(screen, at_row, area->column + 1, HP_INK_PLAIN, "›");
-            hp_screen_look(screen, at_row, area->column, area->column + area->columns, HP_LOOK_REVERSE);
+            hp_screen_mark(screen, at_row, area->column, area->column + area->columns);
         }
     }
     if (ret_hidden != NULL)

@@ -10,6 +10,30 @@
 #define LEAST_COLUMNS 60u
 #define LEAST_ROWS 15u
 
+/* Names the sub-views, or only the current one if there is no room; returns the column after them. */
+static unsigned draw_subs(const struct hp_console *console, struct hp_screen *screen, unsigned row, unsigned end_at)
+{
+    const unsigned current = console->sub[console->tab];
+    char bytes[80];
+    unsigned at = 1, width = 0;
+    for (unsigned sub = 0; sub < console->sub_count; sub++)
+        width += hp_screen_width(console->subs[sub]) + 2;
+    if (width + 2 > end_at && current < console->sub_count) {
+        snprintf(bytes, sizeof bytes, "%.30s, %u of %u", console->subs[current], current + 1, console->sub_count);
+        at = hp_screen_put(screen, row, at, HP_INK_PLAIN, bytes);
+        hp_screen_look(screen, row, 1, at, HP_LOOK_BOLD);
+        return at + 2;
+    }
+    for (unsigned sub = 0; sub < console->sub_count; sub++) {
+        const unsigned end =
+            hp_screen_put(screen, row, at, sub == current ? HP_INK_PLAIN : HP_INK_DIM, console->subs[sub]);
+        if (sub == current)
+            hp_screen_look(screen, row, at, end, HP_LOOK_BOLD);
+        at = end + 2;
+    }
+    return at;
+}
+
 /* Draws what the view is, above its table, if there is a line for it. */
 static void draw_caption(const struct hp_console *console, struct hp_screen *screen, unsigned row, unsigned end_at)
 {
@@ -19,21 +43,18 @@ static void draw_caption(const struct hp_console *console, struct hp_screen *scr
         console->tab == HP_TAB_FUNCTIONS ? NULL
                                          : hp_watched_section(console->watched.whole, hp_console_sub(console));
     hp_text_init(&text, bytes, sizeof bytes);
-    unsigned at = 1;
-    for (unsigned sub = 0; sub < console->sub_count; sub++) {
-        const unsigned end = hp_screen_put(screen, row, at, HP_INK_PLAIN, console->subs[sub]);
-        if (sub == console->sub[console->tab])
-            hp_screen_look(screen, row, at, end, HP_LOOK_BOLD);
-        else
-            for (unsigned column = at; column < end && column < screen->columns; column++)
-                screen->spots[row * screen->columns + column].ink = HP_INK_DIM;
-        at = end + 2;
-    }
-    hp_console_name_window(console, window, sizeof window);
+    const unsigned at = draw_subs(console, screen, row, end_at);
+    if (hp_view_is_of_stacks(console))
+        hp_console_name_stacks(console, window, sizeof window);
+    else if (section != NULL)
+        snprintf(window, sizeof window, "since the start");
+    else
+        hp_console_name_window(console, window, sizeof window);
+    const bool has_functions = console->tab == HP_TAB_FUNCTIONS || console->tab == HP_TAB_STACKS;
     hp_text_format(&text, "  %zu%s", console->shown.of,
-                   console->tab == HP_TAB_FUNCTIONS ? " functions"
-                   : console->shown.of == 1         ? " row"
-                                                    : " rows");
+                   has_functions            ? " functions"
+                   : console->shown.of == 1 ? " row"
+                                            : " rows");
     if (console->tab == HP_TAB_FUNCTIONS && console->watched.unknown > 0) {
         hp_text_format(&text, ", %zu more without history (t)", console->watched.unknown);
     }
@@ -41,15 +62,14 @@ static void draw_caption(const struct hp_console *console, struct hp_screen *scr
         strcmp(console->table.key, "threads") == 0) {
         hp_text_format(&text, ", %zu ended (a)", console->ended_threads);
     }
-    hp_text_format(&text, "   %s", section != NULL ? "since the start" : window);
+    hp_text_format(&text, "   %s", window);
     if (console->view->filter[0] != '\0') {
         hp_text_format(&text, "   filter: %s", console->view->filter);
     }
     if (at + hp_screen_width(hp_text_end(&text)) < end_at)
         hp_screen_put(screen, row, at, HP_INK_PLAIN, bytes);
     else
-        hp_screen_put_fitted(screen, row, at + 1, end_at > at + 2 ? end_at - at - 2 : 1, HP_INK_PLAIN,
-                             section != NULL ? "since the start" : window);
+        hp_screen_put_fitted(screen, row, at + 1, end_at > at + 2 ? end_at - at - 2 : 1, HP_INK_PLAIN, window);
 }
 
 /* Draws what did not fit, and how to see it; returns the column before it. */
@@ -75,13 +95,8 @@ static void draw_detail(struct hp_console *console, struct hp_screen *screen, un
     struct hp_text text;
     if (function == NULL)
         return;
-    hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_string(&text, function->name);
-    if (function->site->location.file != NULL && function->site->location.file[0] != '\0') {
-        hp_text_format(&text, "  %s:%u", hp_text_base_name(function->site->location.file),
-                       function->site->location.line);
-    }
-    hp_screen_put_fitted(screen, row, 3, screen->columns - 4, HP_INK_PLAIN, hp_text_end(&text));
+    hp_console_describe(function, bytes, sizeof bytes);
+    hp_screen_put_fitted(screen, row, 3, screen->columns - 4, HP_INK_PLAIN, bytes);
     hp_text_init(&text, bytes, sizeof bytes);
     for (unsigned part = 0; function->knows_parts && part < HP_PARTS; part++)
         if (function->parts[part] >= 0.005) {
@@ -90,7 +105,7 @@ static void draw_detail(struct hp_console *console, struct hp_screen *screen, un
         }
     hp_screen_put_fitted(screen, row + 1, 3, screen->columns - 4, HP_INK_PLAIN, hp_text_end(&text));
     if (function->why != NULL)
-        hp_screen_put_fitted(screen, row + 2, 3, screen->columns - 4, HP_INK_PLAIN, function->why);
+        hp_screen_put_wrapped(screen, row + 2, 3, screen->columns - 4, screen->rows - row - 3, function->why);
 }
 
 static void draw_empty(const struct hp_console *console, struct hp_screen *screen, unsigned row)
@@ -108,7 +123,7 @@ static void draw_empty(const struct hp_console *console, struct hp_screen *scree
     if (console->view->filter[0] != '\0')
         reason = "No row matches the filter.";
     if (reason != NULL)
-        hp_screen_put_fitted(screen, row, 3, screen->columns - 4, HP_INK_PLAIN, reason);
+        hp_screen_put_wrapped(screen, row, 3, screen->columns - 4, screen->rows - row - 1, reason);
 }
 
 /* ----------------------------------------------------------------------------------------- stacked tables */

@@ -8,6 +8,8 @@
 /* By the rounded value, so that nothing has four digits: 9.996 is "10.0". */
 static unsigned decimals_of(double number) { return number < 9.995 ? 2 : number < 99.95 ? 1 : 0; }
 
+#define LEAST_POINTS 0.05 /* less is 0, without a sign */
+
 struct scale {
     double factor; /* to the next unit */
     const char *name;
@@ -96,6 +98,9 @@ static void put_figure(struct hp_text *text, enum hp_figure figure, double numbe
     case HP_FIGURE_NUMBER:
         put_scaled(text, number, plain, sizeof plain / sizeof plain[0]);
         break;
+    case HP_FIGURE_POINTS:
+        hp_text_fixed(text, number, number < 9.95 && number >= LEAST_POINTS ? 1 : 0);
+        break;
     case HP_FIGURE_ABOUT:
         hp_units_about(text, hp_units_round(number));
         break;
@@ -108,8 +113,12 @@ const char *hp_figure(char *bytes, enum hp_figure figure, double number)
 {
     struct hp_text text;
     hp_text_init(&text, bytes, HP_FIGURE_BYTES);
+    if (figure == HP_FIGURE_POINTS && number > -LEAST_POINTS && number < LEAST_POINTS)
+        number = 0;
     if (number < 0)
         hp_text_char(&text, '-');
+    if (number > 0 && figure == HP_FIGURE_POINTS)
+        hp_text_char(&text, '+');
     put_figure(&text, figure, number < 0 ? -number : number);
     return hp_text_end(&text);
 }

@@ -18,6 +18,7 @@ enum hp_figure {
     HP_FIGURE_COUNT,   /* "4,289", "75.9 k" */
     HP_FIGURE_RATE,    /* the same per second, with decimals below 10 */
     HP_FIGURE_NUMBER,  /* three digits, no unit */
+    HP_FIGURE_POINTS,  /* "+4.1", "-12": a change in percentage points */
     HP_FIGURE_ABOUT,   /* an estimated count: "about 15 k" */
 };
 

@@ -29,7 +29,9 @@ static void put_state(const struct hp_console *console, struct hp_text *text)
     } else if (console->window.kind == HP_WINDOW_PAST) {
         hp_text_format(text, "◂ %s of %s", hp_figure_clock(moment, (double)watched->to_ns / 1e9), clock);
     } else if (watched->state == HP_SNAPSHOT_RUNNING) {
-        hp_text_format(text, "● live %s", clock);
+        hp_text_format(text, watched->is_recorded ? "● recording %s" : "● live %s", clock);
+        if (console->lasts_ns > 0)
+            hp_text_format(text, ", ends at %s", hp_figure_clock(moment, (double)console->lasts_ns / 1e9));
     } else if (watched->is_recorded) {
         const bool is_complete = watched->state == HP_SNAPSHOT_FINISHED;
         hp_text_format(text, "%s%s", is_complete ? "■ recorded for " : "■ recording broken off after ", clock);
@@ -44,29 +46,40 @@ static void put_state(const struct hp_console *console, struct hp_text *text)
     }
 }
 
-static void put_facts(const struct hp_console *console, struct hp_text *text, bool is_wide)
+/* Facts that stand behind the state, from the most to the least important; "": it is unknown. */
+enum { FACT_PROCESSES, FACT_THREADS, FACT_CPU, FACT_RSS, FACT_LOST, FACTS };
+
+static void put_fact(const struct hp_console *console, unsigned fact, bool is_wide, struct hp_text *text)
 {
     const struct hp_watched *watched = &console->watched;
     char figure[HP_FIGURE_BYTES];
-    if (watched->processes > 1) {
+    if (fact == FACT_PROCESSES && watched->processes > 1)
         hp_text_format(text, "  %zu processes", watched->processes);
-    }
-    if (watched->is_live) {
+    else if (fact == FACT_THREADS && watched->is_live)
         hp_text_format(text, "  %" PRIu64 "%s", watched->threads, watched->threads == 1 ? " thread" : " threads");
-    }
-    if (watched->has_cpus) {
+    else if (fact == FACT_CPU && watched->has_cpus && is_wide)
+        hp_text_format(text, "  cpu %s of %u", hp_figure(figure, HP_FIGURE_PERCENT, 100 * watched->cpus),
+                       (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
+    else if (fact == FACT_CPU && watched->has_cpus)
         hp_text_format(text, "  cpu %s", hp_figure(figure, HP_FIGURE_PERCENT, 100 * watched->cpus));
-        if (is_wide) {
-            hp_text_string(text, " of ");
-            hp_text_i64(text, sysconf(_SC_NPROCESSORS_ONLN));
-        }
-    }
-    if (watched->rss_bytes > 0) {
+    else if (fact == FACT_RSS && watched->rss_bytes > 0)
         hp_text_format(text, "  rss %s", hp_figure(figure, HP_FIGURE_BYTES_, (double)watched->rss_bytes));
-    }
-    if (is_wide || watched->lost > 0) {
+    else if (fact == FACT_LOST && (is_wide || watched->lost > 0))
         hp_text_format(text, "  lost %s", hp_figure(figure, HP_FIGURE_COUNT, (double)watched->lost));
-    }
+}
+
+/* "make 4711: cc1 82 %": the program that began, and the one with most of the CPU time of several. */
+static void put_program(const struct hp_console *console, struct hp_text *text)
+{
+    const struct hp_watched *watched = &console->watched;
+    char percent[HP_FIGURE_BYTES];
+    hp_utf8_put_safe(text, watched->program, strlen(watched->program));
+    hp_text_format(text, " %u", watched->pid);
+    if (watched->busiest == NULL || strcmp(watched->busiest, watched->program) == 0)
+        return;
+    hp_text_string(text, ": ");
+    hp_utf8_put_safe(text, watched->busiest, strlen(watched->busiest));
+    hp_text_format(text, " %s", hp_figure(percent, HP_FIGURE_PERCENT, watched->busiest_percent));
 }
 
 static void draw_status(const struct hp_console *console, struct hp_screen *screen)
@@ -75,19 +88,24 @@ static void draw_status(const struct hp_console *console, struct hp_screen *scre
     struct hp_text text;
     const bool is_wide = screen->columns >= WIDE;
     const double seconds = (double)console->choices.refresh_ms / 1000;
+    snprintf(interval, sizeof interval, seconds < 1 ? "%s%.1f s" : "%s%.0f s", is_wide ? "every " : "", seconds);
+    const unsigned right = hp_screen_width(interval) + 2;
+    const unsigned room = screen->columns > right + 2 ? screen->columns - right - 2 : 1;
     hp_text_init(&text, bytes, sizeof bytes);
     if (console->is_watching && console->watched.has_data) {
-        hp_utf8_put_safe(&text, console->watched.program, strlen(console->watched.program));
-        hp_text_format(&text, " %u  ", console->watched.pid);
+        put_program(console, &text);
+        hp_text_string(&text, "  ");
         put_state(console, &text);
-        put_facts(console, &text, is_wide);
+        for (unsigned fact = 0; fact < FACTS; fact++) {
+            const size_t before = text.length;
+            put_fact(console, fact, is_wide, &text);
+            if (hp_screen_width(hp_text_end(&text)) > room)
+                text.length = before;
+        }
     } else {
         hp_text_string(&text, console->is_watching ? "hotpath console" : "hotpath console  programs");
     }
-    snprintf(interval, sizeof interval, seconds < 1 ? "%s%.1f s" : "%s%.0f s", is_wide ? "every " : "", seconds);
-    const unsigned right = hp_screen_width(interval) + 2;
-    hp_screen_put_fitted(screen, 0, 1, screen->columns > right + 2 ? screen->columns - right - 2 : 1, HP_INK_PLAIN,
-                         hp_text_end(&text));
+    hp_screen_put_fitted(screen, 0, 1, room, HP_INK_PLAIN, hp_text_end(&text));
     hp_screen_put_right(screen, 0, screen->columns - 1, HP_INK_PLAIN, interval);
 }
 
@@ -154,13 +172,23 @@ void hp_console_name_window(const struct hp_console *console, char *text, size_t
     }
 }
 
+void hp_console_name_stacks(const struct hp_console *console, char *text, size_t size)
+{
+    if (hp_found_is_wider(&console->watched.found))
+        snprintf(text, size, "since the start");
+    else
+        hp_console_name_window(console, text, size);
+}
+
 /* The function with the most work, as the user classifies it; NULL: none has any. */
 static const struct hp_watched_function *first_function(const struct hp_console *console)
 {
     const struct hp_watched_function *first = NULL;
     double most = 0;
-    for (size_t at = 0; at < console->watched.function_count; at++) {
-        const struct hp_watched_function *function = &console->watched.functions[at];
+    const struct hp_watched *watched = &console->watched;
+    const struct hp_watched_functions *all = watched->has_measured ? &watched->measured : &watched->sampled;
+    for (size_t at = 0; at < all->count; at++) {
+        const struct hp_watched_function *function = &all->all[at];
         const double share = hp_console_is_idle(console, function) ? 0 : hp_console_share(console, function);
         if (share > most) {
             most = share;
@@ -195,6 +223,73 @@ static void put_own_verdict(const struct hp_console *console, struct hp_text *te
     }
 }
 
+/* --- What has changed since the window before. */
+
+#define CHANGED_POINTS 10.0 /* of all time: less is not worth a sentence */
+#define CHANGED_THREADS 0.1 /* likewise */
+
+struct change {
+    const char *name;   /* NULL: none */
+    double before, now; /* threads */
+};
+
+static bool is_large(double before, double now, double whole)
+{
+    const double change = now > before ? now - before : before - now;
+    return change >= CHANGED_THREADS && 100 * change >= CHANGED_POINTS * whole;
+}
+
+/* The function whose own time has changed most. */
+static struct change change_of_functions(const struct hp_watched_functions *functions)
+{
+    const struct hp_watched_function *most = NULL;
+    double largest = CHANGED_POINTS;
+    for (size_t at = 0; at < functions->count; at++) {
+        const struct hp_watched_function *function = &functions->all[at];
+        const double change = function->change > 0 ? function->change : -function->change;
+        if (!function->has_change || change < largest || !is_large(function->before, function->own, 0))
+            continue;
+        largest = change;
+        most = function;
+    }
+    return most != NULL ? (struct change){most->name, most->before, most->own} : (struct change){0};
+}
+
+/* Where many sampled functions have changed by a little, the one that calls them. */
+static struct change change_of_callers(const struct hp_console *console)
+{
+    const struct hp_found *found = &console->watched.found;
+    const struct hp_flame *flame = &console->flame;
+    if (!found->window.is_known || !found->before.is_known || !flame->has_before)
+        return (struct change){0};
+    const double ns = (double)(found->window.to_ns - found->window.from_ns);
+    const uint32_t node = hp_flame_changed(flame, HP_MEASURE_WALL, hp_found_period_ns(&found->window, false));
+    const double now = (double)flame->nodes[node].now[HP_MEASURE_WALL] / ns,
+                 before = (double)flame->nodes[node].before[HP_MEASURE_WALL] / ns,
+                 whole = (double)flame->whole[HP_MEASURE_WALL] / ns;
+    if (node == 0 || !is_large(before, now, whole))
+        return (struct change){0};
+    return (struct change){hp_flame_name(flame, node)->text, before, now};
+}
+
+/* ". In the 10 s before, update had 0.20 threads, not 0.90" */
+static void put_change(const struct hp_console *console, struct hp_text *text)
+{
+    const struct hp_watched *watched = &console->watched;
+    struct change change = change_of_functions(watched->has_measured ? &watched->measured : &watched->sampled);
+    char length[HP_FIGURE_BYTES], before[HP_FIGURE_BYTES], now[HP_FIGURE_BYTES];
+    if (change.name == NULL && !watched->has_measured)
+        change = change_of_callers(console);
+    if (change.name == NULL)
+        return;
+    const double seconds = (double)(watched->from_ns - watched->before_ns) / 1e9;
+    snprintf(length, sizeof length, seconds < 1 ? "%.1f s" : "%.0f s", seconds);
+    hp_text_format(text, ". In the %s before, ", length);
+    hp_utf8_put_safe(text, change.name, strlen(change.name));
+    hp_text_format(text, " had %s threads, not %s", hp_figure(before, HP_FIGURE_THREADS, change.before),
+                   hp_figure(now, HP_FIGURE_THREADS, change.now));
+}
+
 void hp_console_verdict(const struct hp_console *console, char *bytes, size_t size, bool is_narrow)
 {
     static const char usual[] = "The bottleneck is ";
@@ -216,59 +311,20 @@ void hp_console_verdict(const struct hp_console *console, char *bytes, size_t si
         put_own_verdict(console, &text);
     else
         hp_text_string(&text, is_usual ? headline + sizeof usual - 1 : headline);
+    put_change(console, &text);
     hp_text_end(&text);
-}
-
-/* How many bytes of a text fit into a line; a longer one is broken at a blank. */
-static size_t line_of(const char *text, unsigned width)
-{
-    const char *at = text, *end = text + strlen(text), *blank = NULL;
-    unsigned used = 0;
-    while (at < end) {
-        const char *before = at;
-        const uint32_t character = hp_utf8_next(&at, end);
-        used += character != HP_UTF8_INVALID ? hp_utf8_width(character) : 1;
-        if (used > width)
-            return (size_t)((blank != NULL ? blank : before) - text);
-        if (character == ' ')
-            blank = before;
-    }
-    return (size_t)(end - text);
-}
-
-static unsigned lines_of(const char *text, unsigned width)
-{
-    unsigned lines = 1;
-    for (size_t length; text[length = line_of(text, width)] != '\0'; lines++)
-        text += length + (text[length] == ' ');
-    return lines;
 }
 
 /* Drops sentences that do not fit, the last one first. */
 static void drop_sentences(char *sentences, unsigned width, unsigned lines)
 {
-    while (lines_of(sentences, width) > lines) {
+    while (hp_screen_lines(sentences, width) > lines) {
         char *last = NULL;
         for (char *at = strstr(sentences, ". "); at != NULL; at = strstr(at + 1, ". "))
             last = at;
         if (last == NULL)
             break;
         *last = '\0';
-    }
-}
-
-/* Text that is cut ends with a mark. */
-static void put_lines(struct hp_screen *screen, unsigned row, const char *text, unsigned width, unsigned lines)
-{
-    char line[700];
-    for (unsigned at = 0; at < lines && *text != '\0'; at++) {
-        const size_t length = line_of(text, width);
-        const bool is_cut = at + 1 == lines && text[length] != '\0';
-        snprintf(line, sizeof line, "%.*s", (int)(is_cut ? strlen(text) : length), text);
-        hp_screen_put(screen, row + at, 1, HP_INK_PLAIN, line);
-        if (is_cut)
-            hp_screen_put(screen, row + at, width, HP_INK_PLAIN, "… ");
-        text += length + (text[length] == ' ');
     }
 }
 
@@ -281,10 +337,14 @@ static bool line_3(const struct hp_console *console, unsigned columns, char *tex
         snprintf(text, size, "%s", console->message[0] != '\0' ? console->message : problem);
         return true;
     }
-    if (console->restarted[0] != '\0')
-        snprintf(text, size, "Restarted as %u: press F to follow", (unsigned)console->restarted_pid);
-    else if (console->is_watching && console->watched.has_data)
-        hp_console_verdict(console, text, size, columns < WIDE);
+    if (!console->is_watching || !console->watched.has_data)
+        return false;
+    if (console->restarted[0] != '\0' && console->is_recorded_again)
+        snprintf(text, size, "Recorded again: Enter follows it. ");
+    else if (console->restarted[0] != '\0')
+        snprintf(text, size, "Restarted as %u: Enter follows it. ", (unsigned)console->restarted_pid);
+    const size_t length = strlen(text);
+    hp_console_verdict(console, text + length, size - length, columns < WIDE);
     return false;
 }
 
@@ -296,7 +356,7 @@ unsigned hp_verdict_lines(const struct hp_console *console, unsigned columns, un
     line_3(console, columns, text, sizeof text);
     if (rows < 26 && console->tab != HP_TAB_OVERVIEW)
         drop_sentences(text, width, 1);
-    return lines_of(text, width) > 1 ? 2 : 1;
+    return hp_screen_lines(text, width) > 1 ? 2 : 1;
 }
 
 static void draw_verdict(const struct hp_console *console, struct hp_screen *screen)
@@ -306,10 +366,10 @@ static void draw_verdict(const struct hp_console *console, struct hp_screen *scr
     const bool is_urgent = line_3(console, screen->columns, text, sizeof text);
     /* The window is also shown elsewhere. */
     const char *about = strstr(text, ": ");
-    if (!is_urgent && lines_of(text, width) > lines && strstr(text, ". ") == NULL && about != NULL)
+    if (!is_urgent && hp_screen_lines(text, width) > lines && strstr(text, ". ") == NULL && about != NULL)
         memmove(text, about + 2, strlen(about + 2) + 1);
     drop_sentences(text, width, lines);
-    put_lines(screen, 2, text, width, lines);
+    hp_screen_put_wrapped(screen, 2, 1, width, lines, text);
     for (unsigned row = 2; row < 2 + lines && text[0] != '\0'; row++)
         hp_screen_look(screen, row, 0, screen->columns, HP_LOOK_BOLD);
     for (unsigned row = 2; is_urgent && row < 2 + lines; row++)

@@ -19,13 +19,17 @@ unsigned hp_tab_at(unsigned columns, unsigned column);
 void hp_draw_overview(struct hp_console *console, struct hp_screen *screen);
 void hp_draw_stacks(struct hp_console *console, struct hp_screen *screen);
 bool hp_shows_flame(const struct hp_console *console);
-/* Makes the flame graph of all stacks, or of a function, by the identity of its row. False: no memory. */
-bool hp_flame_make(struct hp_console *console, uint64_t only);
-void hp_flame_free(struct hp_flame *flame);
+/* The frame of the flame graph at a place of the screen; 0: none. */
+uint32_t hp_flame_at(struct hp_console *console, unsigned row, unsigned column);
+
+/* "reserve_stock  orderd.c:30", "compress  in libz.so.1  deflate.c" */
+void hp_console_describe(const struct hp_watched_function *function, char *text, size_t size);
 
 /* Overlays. */
 void hp_draw_inspect(struct hp_console *console, struct hp_screen *screen, const struct hp_area *area);
-void hp_draw_help(const struct hp_console *console, struct hp_screen *screen);
+void hp_draw_help(struct hp_console *console, struct hp_screen *screen);
+/* Lines of the help about keys, some of them without a text (NULL). False: there are no more. */
+bool hp_key_help(size_t at, const char **ret_keys, const char **ret_help);
 void hp_draw_columns(const struct hp_console *console, struct hp_screen *screen);
 /* Draws a box with a title and a text on the right, and clears its inside. */
 void hp_draw_box(struct hp_screen *screen, const struct hp_area *area, const char *title, const char *right);

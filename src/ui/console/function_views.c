@@ -32,18 +32,19 @@ static bool has_overrides(const struct hp_console *console)
 static double work_of(const struct hp_console *console, const struct hp_watched_function *function)
 {
     if (hp_choice_has(&console->choices, "busy", "", function->name))
-        return function->own;
+        return function->own + function->idle;
     return hp_choice_has(&console->choices, "idle", "", function->name) ? 0 : function->work;
 }
 
 double hp_console_share(const struct hp_console *console, const struct hp_watched_function *function)
 {
     const struct hp_watched *watched = &console->watched;
+    const struct hp_watched_functions *all = function->found != NULL ? &watched->sampled : &watched->measured;
     double work = 0;
     if (!has_overrides(console))
         return function->share;
-    for (size_t at = 0; at < watched->function_count; at++)
-        work += work_of(console, &watched->functions[at]);
+    for (size_t at = 0; at < all->count; at++)
+        work += work_of(console, &all->all[at]);
     return work > 0 ? 100 * work_of(console, function) / work : 0;
 }
 
@@ -54,9 +55,12 @@ struct filling {
     struct hp_console *console;
     const struct hp_watched_function *function;
     bool is_idle;
-    bool has_tasks;     /* among the functions */
-    bool has_cpu;       /* CPU time was sampled */
-    double cpus, bytes; /* of all functions */
+    bool has_tasks;                            /* among the functions */
+    bool has_cpu;                              /* CPU time was sampled */
+    bool has_changes;                          /* since the window before */
+    bool has_programs;                         /* sampled functions are of several */
+    double cpus, waiting, bytes;               /* of all functions */
+    const struct hp_function_profile *profile; /* that sampled functions are of */
 };
 
 static double cpu_of(const struct hp_watched_function *function)
@@ -67,7 +71,7 @@ static double cpu_of(const struct hp_watched_function *function)
 static bool knows_cpu(const struct filling *filling) { return filling->function->knows_parts && filling->has_cpu; }
 
 /* "lock 79 %" */
-static const char *mostly_of(struct hp_arena *arena, const struct hp_watched_function *function)
+const char *hp_console_mostly(struct hp_arena *arena, const struct hp_watched_function *function)
 {
     char text[64], percent[HP_FIGURE_BYTES];
     if (function->mostly == NULL)
@@ -123,6 +127,14 @@ static double share_of(double part, double whole) { return whole > 0 ? 100 * par
     HP_SHOW_IF(to, (filling)->function->is_task, (filling)->function->polls_per_second, "polls_s", "Polls/s",      \
                HP_CELL_FIGURE, HP_FIGURE_RATE, 7, rank, "How often tasks ran, per second.")
 
+/* If the window before is known. */
+#define SHOW_CHANGE(to, filling, rank)                                                                             \
+    if ((filling)->has_changes)                                                                                    \
+    HP_SHOW_IF(to, (filling)->function->has_change, (filling)->function->change, "change", "Change",               \
+               HP_CELL_FIGURE, HP_FIGURE_POINTS, 6, rank,                                                          \
+               "Its own time, minus that in the window before, in percentage points of that of all functions; 0: " \
+               "no more than chance.")
+
 static void show_timing(struct hp_table_fields *to, const struct filling *filling)
 {
     SHOW_NAME(to, filling);
@@ -132,8 +144,9 @@ static void show_timing(struct hp_table_fields *to, const struct filling *fillin
                HP_FIGURE_PERCENT, 5, 3, "Of the time of all threads that were not idle.");
     HP_SHOW(to, bar_of(filling->function), "what", "Activity", HP_CELL_BAR, HP_FIGURE_TEXT, 17, 4,
             "Length: its own time; fill: what that time is made of.");
-    HP_SHOW(to, mostly_of(&filling->console->arena, filling->function), "mostly", "Mostly", HP_CELL_TEXT,
+    HP_SHOW(to, hp_console_mostly(&filling->console->arena, filling->function), "mostly", "Mostly", HP_CELL_TEXT,
             HP_FIGURE_TEXT, 16, 0, "What takes most of its own time.", .gap = 1);
+    SHOW_CHANGE(to, filling, 6);
     SHOW_CALLS(to, filling, 5, 1);
     SHOW_POLLS(to, filling, 9);
     HP_SHOW_LATER(to, "p50", "P50", HP_CELL_FIGURE, HP_FIGURE_NS, 7, 6,
@@ -218,6 +231,56 @@ static void show_waiting(struct hp_table_fields *to, const struct filling *filli
             "The main cause.");
 }
 
+/* What was recorded decides on the columns: none is empty. */
+static void show_sampled(struct hp_table_fields *to, const struct filling *filling)
+{
+    const struct hp_watched_function *function = filling->function;
+    const struct hp_found_function *found = function != NULL ? function->found : NULL;
+    const struct hp_function_profile *profile = filling->profile;
+    HP_SHOW(to, function->name, "name", "Function", HP_CELL_NAME, HP_FIGURE_TEXT, 16, 0,
+            "A function that was found in stacks; without a name, its address in the library.");
+    HP_SHOW(to, function->own, "own", "Own", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 0,
+            "Threads in the function itself, on average: on a CPU or waiting, without idle time.");
+    HP_SHOW(to, bar_of(function), "what", "Activity", HP_CELL_BAR, HP_FIGURE_TEXT, 17, 12,
+            "Length: its own time; fill: what that time is made of.");
+    if (filling->waiting > 0) { /* without it, these say no more than the next ones */
+        HP_SHOW_IF(to, !filling->is_idle, hp_console_share(filling->console, function), "share", "Own %",
+                   HP_CELL_FIGURE, HP_FIGURE_PERCENT, 5, 4, "Of the time of all threads that were not idle.");
+        HP_SHOW(to, hp_console_mostly(&filling->console->arena, function), "mostly", "Mostly", HP_CELL_TEXT,
+                HP_FIGURE_TEXT, 16, 0, "What takes most of its own time.", .gap = 1);
+    }
+    SHOW_CHANGE(to, filling, 1);
+    if (profile->counts.samples > 0) {
+        HP_SHOW(to, share_of((double)(found->user_ns + found->kernel_ns), (double)profile->cpu_ns), "percent_self",
+                "CPU %", HP_CELL_FIGURE, HP_FIGURE_PERCENT, 5, 2,
+                "Of the CPU time of all functions, its own, by samples.");
+        HP_SHOW(to, share_of((double)found->total_ns, (double)profile->cpu_ns), "percent_total", "Total %",
+                HP_CELL_FIGURE, HP_FIGURE_PERCENT, 5, 3, "The same with all that it calls.");
+    }
+    if (hp_found_has_wall(profile))
+        HP_SHOW(to, share_of((double)found->total_wall_ns, (double)profile->wall_ns), "percent_wall", "Wall %",
+                HP_CELL_FIGURE, HP_FIGURE_PERCENT, 5, 5,
+                "Of the time in which any thread ran, that in which it or its callees kept the program busy.");
+    if (filling->waiting > 0) {
+        HP_SHOW(to, waiting_of(function), "waiting", "Waiting", HP_CELL_FIGURE, HP_FIGURE_THREADS, 5, 8,
+                "Threads that wait in the function itself, on average, without idle time.");
+        HP_SHOW_IF(to, waiting_of(function) > 0,
+                   hp_arena_copy(&filling->console->arena, found->blocked_for.text, found->blocked_for.length),
+                   "for", "Waits for", HP_CELL_TEXT, HP_FIGURE_TEXT, 30, 9, "The main cause.");
+    }
+    if (filling->has_programs)
+        HP_SHOW(to, found->program, "program", "Program", HP_CELL_TEXT, HP_FIGURE_TEXT, 16, 6,
+                "The program in which it used most of its CPU time.");
+    HP_SHOW(to, found->library, "library", "Library", HP_CELL_TEXT, HP_FIGURE_TEXT, 24, 7,
+            "The program or library that contains it.");
+    if (profile->heap.bytes > 0)
+        HP_SHOW_IF(to, function->has_bytes, function->bytes_per_second, "alloc_s", "Alloc/s", HP_CELL_FIGURE,
+                   HP_FIGURE_BYTES_, 7, 10, "Bytes that it allocated itself, per second, estimated from samples.");
+    if (profile->counts.samples > 0)
+        HP_SHOW(to, found->samples, "samples", "Samples", HP_CELL_FIGURE, HP_FIGURE_COUNT, 7, 13,
+                "Samples that found it running.");
+}
+
 static const struct function_view {
     const char *name;
     void (*show)(struct hp_table_fields *to, const struct filling *filling);
@@ -230,6 +293,7 @@ static const struct function_view {
     {"cpu", show_cpu, "cpu", HP_NO_CPU, HP_AXIS_SITE_CPU, false},
     {"memory", show_memory, "alloc_s", NULL, HP_AXIS_SITE_BYTES, false},
     {"waiting", show_waiting, "waiting", NULL, HP_AXIS_SITE_SELF, true},
+    {"sampled", show_sampled, "own", NULL, HP_AXIS_NONE, true},
 };
 
 static const struct function_view *view_named(const char *name)
@@ -242,31 +306,40 @@ static const struct function_view *view_named(const char *name)
 
 static struct filling begin_filling(struct hp_console *console)
 {
+    static const struct hp_function_profile none;
     const struct hp_watched *watched = &console->watched;
+    const struct hp_watched_functions *functions = hp_console_functions(console);
+    const struct hp_found_part *found = hp_found_shown(&watched->found);
     struct filling filling = {.console = console,
+                              .profile = found != NULL ? &found->functions : &none,
                               .has_cpu = hp_run_has_feature(&watched->reader.model.run, HP_FEATURE_CPU)};
-    for (size_t at = 0; at < watched->function_count; at++) {
-        filling.cpus += cpu_of(&watched->functions[at]);
-        filling.bytes += watched->functions[at].bytes_per_second;
-        filling.has_tasks |= watched->functions[at].is_task;
+    for (size_t at = 0; at < functions->count; at++) {
+        filling.cpus += cpu_of(&functions->all[at]);
+        filling.waiting += waiting_of(&functions->all[at]);
+        filling.bytes += functions->all[at].bytes_per_second;
+        filling.has_tasks |= functions->all[at].is_task;
+        filling.has_changes |= functions->all[at].has_change;
     }
+    for (size_t at = 1; at < filling.profile->process_count; at++)
+        filling.has_programs |=
+            strcmp(filling.profile->processes[at].program, filling.profile->processes[0].program) != 0;
     return filling;
 }
 
 void hp_view_functions(struct hp_console *console, const char *name)
 {
-    const struct hp_watched *watched = &console->watched;
+    const struct hp_watched_functions *functions = hp_console_functions(console);
     const struct function_view *view = view_named(name);
     struct filling filling = begin_filling(console);
     struct hp_table_fields to = {.table = &console->table};
     console->table.sort = view->sort;
     console->table.if_empty = view->if_empty;
     view->show(&to, &filling);
-    struct hp_table_row *rows = hp_table_make_rows(&console->table, &console->arena, watched->function_count);
-    for (size_t row = 0; rows != NULL && row < watched->function_count; row++) {
-        filling.function = &watched->functions[row];
+    struct hp_table_row *rows = hp_table_make_rows(&console->table, &console->arena, functions->count);
+    for (size_t row = 0; rows != NULL && row < functions->count; row++) {
+        filling.function = &functions->all[row];
         filling.is_idle = hp_console_is_idle(console, filling.function);
-        rows[row].id = filling.function->id;
+        rows[row].id = rows[row].subject = filling.function->id;
         rows[row].is_last = view->has_idle_last && filling.is_idle;
         to = (struct hp_table_fields){.table = &console->table, .row = &rows[row]};
         view->show(&to, &filling);
@@ -279,6 +352,9 @@ bool hp_console_durations(struct hp_console *console, const struct hp_watched_fu
                           struct hp_durations *ret_durations)
 {
     const struct hp_watched *watched = &console->watched;
+    memset(ret_durations, 0, sizeof *ret_durations);
+    if (function->site == NULL)
+        return false;
     hp_durations_of_site(function->site, ret_durations);
     if (watched->is_whole)
         return true;
@@ -300,7 +376,7 @@ static bool task_percentile(const struct hp_watched *watched, const struct hp_wa
 
 static void fill_percentiles_of(struct hp_console *console, size_t index)
 {
-    const struct hp_watched_function *function = &console->watched.functions[index];
+    const struct hp_watched_function *function = &console->watched.measured.all[index];
     static struct hp_durations durations;
     static const struct {
         const char *key;
@@ -354,7 +430,7 @@ static void fill_histories(struct hp_console *console, uint32_t kind, double uni
     for (size_t at = first; at < first + console->rows && at < console->shown.count; at++) {
         const size_t index = console->shown.all[at]->index;
         console->table.rows[index].cells[column].values =
-            history_of(console, &console->watched.functions[index], kind, unit, HP_VIEW_SPARK);
+            history_of(console, &console->watched.measured.all[index], kind, unit, HP_VIEW_SPARK);
     }
 }
 
@@ -372,6 +448,7 @@ void hp_view_functions_shown(struct hp_console *console)
     const uint32_t history = view_named(console->table.key)->history;
     if (is_timing(console))
         fill_percentiles(console);
-    fill_histories(console, history,
-                   history == HP_AXIS_SITE_SELF ? console->watched.reader.model.run.ns_per_tick * 1e-9 : 1);
+    if (history != HP_AXIS_NONE)
+        fill_histories(console, history,
+                       history == HP_AXIS_SITE_SELF ? console->watched.reader.model.run.ns_per_tick * 1e-9 : 1);
 }

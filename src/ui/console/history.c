@@ -48,14 +48,20 @@ bool hp_history_add(const struct hp_history *history, uint32_t kind, uint32_t se
     return is_known;
 }
 
-double hp_history_gain(const struct hp_history *history, uint32_t kind, uint32_t id, uint64_t from_ns,
-                       uint64_t to_ns)
+double hp_history_gain_of(const struct hp_history *history, uint32_t kind, uint32_t session, uint32_t id,
+                          uint64_t from_ns, uint64_t to_ns)
 {
     double gain = 0;
     for (size_t at = 0; at < history->count; at++)
-        gain += (double)hp_run_axis_gain(&history->axes[at], find(&history->axes[at], HP_HISTORY_ALL, kind, id),
-                                         from_ns, to_ns);
+        gain += (double)hp_run_axis_gain(&history->axes[at], find(&history->axes[at], session, kind, id), from_ns,
+                                         to_ns);
     return gain;
+}
+
+double hp_history_gain(const struct hp_history *history, uint32_t kind, uint32_t id, uint64_t from_ns,
+                       uint64_t to_ns)
+{
+    return hp_history_gain_of(history, kind, HP_HISTORY_ALL, id, from_ns, to_ns);
 }
 
 uint64_t hp_history_slot_ns(const struct hp_history *history)

@@ -45,6 +45,10 @@ bool hp_history_add(const struct hp_history *history, uint32_t kind, uint32_t se
 double hp_history_gain(const struct hp_history *history, uint32_t kind, uint32_t id, uint64_t from_ns,
                        uint64_t to_ns);
 
+/* The same of one session. */
+double hp_history_gain_of(const struct hp_history *history, uint32_t kind, uint32_t session, uint32_t id,
+                          uint64_t from_ns, uint64_t to_ns);
+
 /* Length of a slot of the first session with a time axis; 0: none. */
 uint64_t hp_history_slot_ns(const struct hp_history *history);
 

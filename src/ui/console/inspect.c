@@ -5,25 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "details.h"
 #include "durations.h"
 #include "frame.h"
 #include "profile.h"
+#include "wait_cause.h"
 
 #define MOST_NEIGHBOURS 4u
-
-struct page {
-    struct hp_console *console;
-    struct hp_screen *screen;
-    unsigned row, bottom;     /* the next line; the line after the last */
-    unsigned column, columns; /* inside the box */
-};
-
-static void put_line(struct page *page, const char *text)
-{
-    if (page->row < page->bottom)
-        hp_screen_put_fitted(page->screen, page->row, page->column, page->columns, HP_INK_PLAIN, text);
-    page->row++;
-}
 
 /* -------------------------------------------------------------------------------------------- durations */
 
@@ -109,7 +97,7 @@ static unsigned column_of_ns(const struct bars *bars, double ns)
     return bar;
 }
 
-static void draw_bars(struct page *page, const struct bars *bars, unsigned height)
+static void draw_bars(struct hp_details *page, const struct bars *bars, unsigned height)
 {
     double highest = 0;
     for (unsigned bar = 0; bar < bars->count; bar++)
@@ -129,7 +117,7 @@ static void draw_bars(struct page *page, const struct bars *bars, unsigned heigh
 }
 
 /* Marks at 1 and 3 of each decade. */
-static void draw_scale(struct page *page, const struct bars *bars)
+static void draw_scale(struct hp_details *page, const struct bars *bars)
 {
     char figure[HP_FIGURE_BYTES];
     unsigned free_from = 0;
@@ -155,7 +143,7 @@ static void draw_scale(struct page *page, const struct bars *bars)
     page->row += 2;
 }
 
-static void draw_durations(struct page *page, const struct hp_watched_function *function, bool is_high)
+static void draw_durations(struct hp_details *page, const struct hp_watched_function *function, bool is_high)
 {
     static struct hp_durations durations;
     static const double wanted[] = {50, 95, 99, 99.9, 100};
@@ -171,9 +159,9 @@ static void draw_durations(struct page *page, const struct hp_watched_function *
     snprintf(bytes, sizeof bytes, "%s, %s %s", window, hp_figure(figure, HP_FIGURE_COUNT, (double)durations.timed),
              function->is_task ? "polls" : "calls");
     hp_screen_put_right(page->screen, page->row, page->column + page->columns, HP_INK_PLAIN, bytes);
-    put_line(page, function->is_task ? "Poll durations" : "Call durations");
+    hp_details_put(page, function->is_task ? "Poll durations" : "Call durations");
     if (durations.counted == 0) {
-        put_line(page, function->is_task ? "no poll has ended" : "no call has ended");
+        hp_details_put(page, function->is_task ? "no poll has ended" : "no call has ended");
         return;
     }
     gather_bars(&durations, ns_per_tick, page->columns > 4 ? page->columns - 4 : 1, &bars);
@@ -190,7 +178,7 @@ static void draw_durations(struct page *page, const struct hp_watched_function *
                        hp_figure(figure, HP_FIGURE_NS, ticks * ns_per_tick));
     }
     page->row++;
-    put_line(page, hp_text_end(&text));
+    hp_details_put(page, hp_text_end(&text));
 }
 
 /* ------------------------------------------------------------------------------------------- neighbours */
@@ -235,7 +223,7 @@ static void put_neighbours(struct hp_text *text, struct neighbour *neighbours, u
     }
 }
 
-static void draw_neighbours(struct page *page, const struct hp_watched_function *function)
+static void draw_neighbours(struct hp_details *page, const struct hp_watched_function *function)
 {
     const struct hp_watched *watched = &page->console->watched;
     const struct hp_profile *profile = watched->reader.model.profile;
@@ -253,23 +241,33 @@ static void draw_neighbours(struct page *page, const struct hp_watched_function 
     hp_text_init(&text, bytes, sizeof bytes);
     hp_text_string(&text, "called by  ");
     put_neighbours(&text, callers, caller_count, (double)watched->elapsed_ns, "no measured function");
-    put_line(page, hp_text_end(&text));
+    hp_details_put(page, hp_text_end(&text));
     hp_text_init(&text, bytes, sizeof bytes);
     hp_text_string(&text, "calls      ");
     put_neighbours(&text, callees, callee_count, (double)watched->elapsed_ns, "no measured function");
-    put_line(page, hp_text_end(&text));
+    hp_details_put(page, hp_text_end(&text));
 }
 
 /* ----------------------------------------------------------------------------------------------- source */
 
-static void draw_source(struct page *page, const struct hp_location *location)
+/* The share of a line in what the function itself used; negative: none. */
+static double share_of_line(const struct hp_line_sums *shares, uint32_t line)
 {
-    char line[400], shown[460];
-    FILE *file = location->file != NULL && location->line > 0 ? fopen(location->file, "re") : NULL;
+    for (size_t at = 0; shares != NULL && at < shares->lines.count; at++)
+        if (shares->lines.all[at].at == line && shares->all_ns > 0)
+            return 100 * (double)shares->lines.all[at].all_ns / (double)shares->all_ns;
+    return -1;
+}
+
+void hp_details_draw_source(struct hp_details *page, const char *path, uint32_t line_,
+                            const struct hp_line_sums *shares)
+{
+    char line[400], shown[460], figure[HP_FIGURE_BYTES];
+    FILE *file = path != NULL && line_ > 0 ? fopen(path, "re") : NULL;
     if (file == NULL)
         return;
     const unsigned room = page->bottom > page->row + 1 ? page->bottom - page->row - 1 : 0;
-    const unsigned first = location->line > 1 ? location->line - 1 : 1;
+    const unsigned before = shares != NULL ? room / 2 : 1, first = line_ > before ? line_ - before : 1;
     page->row++;
     for (unsigned number = 1; room > 0 && number < first + room && fgets(line, sizeof line, file) != NULL;
          number++) {
@@ -278,15 +276,20 @@ static void draw_source(struct page *page, const struct hp_location *location)
         line[strcspn(line, "\r\n")] = '\0';
         for (char *at = line; *at != '\0'; at++)
             *at = *at == '\t' ? ' ' : *at;
-        snprintf(shown, sizeof shown, "%4u │ %s", number, line);
-        put_line(page, shown);
+        const double share = share_of_line(shares, number);
+        if (shares != NULL)
+            snprintf(shown, sizeof shown, "%6s %5u │ %s",
+                     share >= 0 ? hp_figure(figure, HP_FIGURE_PERCENT, share) : "", number, line);
+        else
+            snprintf(shown, sizeof shown, "%4u │ %s", number, line);
+        hp_details_put_fitted(page, shown);
     }
     fclose(file);
 }
 
 /* ------------------------------------------------------------------------------------------------- page */
 
-static void draw_parts(struct page *page, const struct hp_watched_function *function)
+void hp_details_draw_parts(struct hp_details *page, const struct hp_watched_function *function)
 {
     static const char *const names[HP_PARTS] = {"cpu user", "cpu kernel", "run queue", "disk",
                                                 "lock",     "network",    "sleep"};
@@ -299,14 +302,14 @@ static void draw_parts(struct page *page, const struct hp_watched_function *func
             hp_text_format(&text, "  %s %s", names[part],
                            hp_figure(figure, HP_FIGURE_THREADS, function->parts[part]));
         }
-    put_line(page, hp_text_end(&text));
+    hp_details_put(page, hp_text_end(&text));
     if (function->knows_parts && page->row < page->bottom)
         hp_draw_bar(page->screen, page->row, page->column, page->columns > 60 ? 60 : page->columns, function->parts,
                     function->own);
     page->row++;
 }
 
-static void draw_history(struct page *page, const struct hp_watched_function *function, const char *name,
+static void draw_history(struct hp_details *page, const struct hp_watched_function *function, const char *name,
                          uint32_t kind, double unit, enum hp_figure unit_figure, double now)
 {
     struct hp_history *history = &page->console->watched.history;
@@ -326,12 +329,13 @@ static void draw_history(struct page *page, const struct hp_watched_function *fu
     page->row++;
 }
 
-static void draw_section_rows(struct page *page, const char *name)
+static void draw_section_rows(struct hp_details *page, const char *name)
 {
     const struct hotpath_section *section = hp_watched_section(page->console->watched.whole, name);
     char bytes[500], figure[HP_FIGURE_BYTES];
     if (section == NULL || section->row_count == 0) {
-        put_line(page, section != NULL && section->if_empty[0] != '\0' ? section->if_empty : "no calls were kept");
+        hp_details_put(page,
+                       section != NULL && section->if_empty[0] != '\0' ? section->if_empty : "no calls were kept");
         return;
     }
     for (size_t row = 0; row < section->row_count && page->row < page->bottom; row++) {
@@ -356,27 +360,27 @@ static void draw_section_rows(struct page *page, const char *name)
             }
             hp_text_string(&text, "  ");
         }
-        put_line(page, hp_text_end(&text));
+        hp_details_put_fitted(page, hp_text_end(&text));
     }
 }
 
-static void draw_function(struct page *page, const struct hp_watched_function *function)
+static void draw_function(struct hp_details *page, const struct hp_watched_function *function)
 {
     const struct hp_console *console = page->console;
     const double ns_per_tick = console->watched.reader.model.run.ns_per_tick;
     if (function->why != NULL)
-        put_line(page, function->why);
+        hp_details_put(page, function->why);
     if (console->inspected == HP_INSPECTED_SLOWEST) {
-        put_line(page, function->is_task ? "The slowest poll, as a tree" : "The slowest call, as a tree");
+        hp_details_put(page, function->is_task ? "The slowest poll, as a tree" : "The slowest call, as a tree");
         draw_section_rows(page, "slowest");
         return;
     }
     if (console->inspected == HP_INSPECTED_CALLS) {
-        put_line(page, function->is_task ? "Recent polls" : "Recent calls");
+        hp_details_put(page, function->is_task ? "Recent polls" : "Recent calls");
         draw_section_rows(page, "calls");
         return;
     }
-    draw_parts(page, function);
+    hp_details_draw_parts(page, function);
     draw_durations(page, function, page->bottom - page->row > 18);
     if (page->bottom - page->row > 8)
         page->row++;
@@ -387,29 +391,92 @@ static void draw_function(struct page *page, const struct hp_watched_function *f
     if (function->has_bytes && function->bytes_per_second > 0)
         draw_history(page, function, "alloc/s", HP_AXIS_SITE_BYTES, 1, HP_FIGURE_BYTES_,
                      function->bytes_per_second);
-    draw_source(page, &function->site->location);
+    hp_details_draw_source(page, function->file, function->line, NULL);
+}
+
+#define ABOUT_AT 40u /* column of what a column means */
+
+static const char *value_of(char *figure, const struct hp_table_column *column, const struct hp_table_cell *cell)
+{
+    if (!cell->has_value)
+        return "–";
+    return column->kind == HP_CELL_FIGURE ? hp_figure(figure, column->figure, cell->number)
+           : cell->text != NULL           ? cell->text
+                                          : "";
+}
+
+/* A long value, or what the column means, is continued on the next lines. */
+static void draw_value(struct hp_details *page, const struct hp_table_column *column,
+                       const struct hp_table_cell *cell)
+{
+    char bytes[600], figure[HP_FIGURE_BYTES];
+    unsigned lines = 0;
+    snprintf(bytes, sizeof bytes, "%-14s %s", column->title, value_of(figure, column, cell));
+    if (column->about != NULL && page->row < page->bottom && page->columns > ABOUT_AT + 20 &&
+        hp_screen_width(bytes) < ABOUT_AT - 1)
+        lines = hp_screen_put_wrapped(page->screen, page->row, page->column + ABOUT_AT, page->columns - ABOUT_AT,
+                                      page->bottom - page->row, column->about);
+    const unsigned row = page->row;
+    hp_details_put(page, bytes);
+    page->row = page->row > row + lines ? page->row : row + lines;
+}
+
+/* What a thread did over time, one line for each activity. */
+static void draw_lane(struct hp_details *page, const double *values)
+{
+    const unsigned width = page->columns > HP_TABLE_LANE + 24 ? HP_TABLE_LANE : page->columns / 2;
+    char figure[HP_FIGURE_BYTES];
+    hp_details_put(page, "Last 60 s");
+    for (unsigned part = 0; part < HP_ALL_PARTS && page->row < page->bottom; part++) {
+        const double *steps = &values[part * HP_TABLE_LANE];
+        double sum = 0;
+        for (unsigned step = 0; step < HP_TABLE_LANE; step++)
+            sum += steps[step];
+        if (sum <= 0)
+            continue;
+        hp_screen_glyph(page->screen, page->row, page->column, hp_part_ink((enum hp_activity)part),
+                        hp_part_glyph((enum hp_activity)part));
+        hp_screen_put(page->screen, page->row, page->column + 2, HP_INK_PLAIN,
+                      hp_part_name((enum hp_activity)part));
+        hp_draw_spark(page->screen, page->row, page->column + 13, width, &steps[HP_TABLE_LANE - width], 1,
+                      hp_part_ink((enum hp_activity)part));
+        hp_screen_put_right(page->screen, page->row, page->column + 13 + width + 8, HP_INK_PLAIN,
+                            hp_figure(figure, HP_FIGURE_PERCENT, 100 * steps[HP_TABLE_LANE - 1]));
+        page->row++;
+    }
+    page->row++;
 }
 
 /* For rows that are not functions: every column. */
-static void draw_row(struct page *page, const struct hp_table_row *row)
+static void draw_row(struct hp_details *page, const struct hp_table_row *row)
 {
     const struct hp_table *table = &page->console->table;
-    char bytes[600], figure[HP_FIGURE_BYTES];
+    for (size_t at = 0; at < table->column_count; at++)
+        if (table->columns[at].kind == HP_CELL_LANE && row->cells[at].values != NULL)
+            draw_lane(page, row->cells[at].values);
     for (size_t at = 0; at < table->column_count; at++) {
-        const struct hp_table_column *column = &table->columns[at];
-        const struct hp_table_cell *cell = &row->cells[at];
-        if (column->kind == HP_CELL_BAR || column->kind == HP_CELL_SPARK)
-            continue;
-        const char *value = !cell->has_value                 ? "–"
-                            : column->kind == HP_CELL_FIGURE ? hp_figure(figure, column->figure, cell->number)
-                            : cell->text != NULL             ? cell->text
-                                                             : "";
-        snprintf(bytes, sizeof bytes, "%-14s %s", column->title, value);
-        put_line(page, bytes);
-        if (column->about != NULL && page->row < page->bottom && page->columns > 60 && hp_screen_width(bytes) < 38)
-            hp_screen_put_fitted(page->screen, page->row - 1, page->column + 40, page->columns - 40, HP_INK_DIM,
-                                 column->about);
+        const enum hp_column_kind kind = table->columns[at].kind;
+        if (kind == HP_CELL_NAME || kind == HP_CELL_TEXT || kind == HP_CELL_FIGURE)
+            draw_value(page, &table->columns[at], &row->cells[at]);
     }
+}
+
+void hp_console_describe(const struct hp_watched_function *function, char *text, size_t size)
+{
+    const char *library = function->found != NULL ? function->found->library : "";
+    struct hp_text to;
+    hp_text_init(&to, text, size);
+    hp_text_string(&to, function->name);
+    if (library[0] != '\0') {
+        hp_text_format(&to, "  in %s", library);
+    }
+    if (function->file[0] != '\0') {
+        hp_text_format(&to, "  %s", hp_text_base_name(function->file));
+    }
+    if (function->line > 0) {
+        hp_text_format(&to, ":%u", (unsigned)function->line);
+    }
+    hp_text_end(&to);
 }
 
 void hp_draw_inspect(struct hp_console *console, struct hp_screen *screen, const struct hp_area *area)
@@ -418,48 +485,60 @@ void hp_draw_inspect(struct hp_console *console, struct hp_screen *screen, const
     const struct hp_table_row *row =
         console->view->line < console->shown.count ? console->shown.all[console->view->line] : NULL;
     char title[400];
-    struct page page = {.console = console,
-                        .screen = screen,
-                        .row = area->row + 1,
-                        .bottom = area->row + area->rows - 1,
-                        .column = area->column + 2,
-                        .columns = area->columns > 4 ? area->columns - 4 : 1};
+    struct hp_details page = {.console = console,
+                              .screen = screen,
+                              .row = area->row + 1,
+                              .bottom = area->row + area->rows - 1,
+                              .column = area->column + 2,
+                              .columns = area->columns > 4 ? area->columns - 4 : 1};
     if (function == NULL && row == NULL)
         return;
-    if (function != NULL && function->site->location.file != NULL && function->site->location.file[0] != '\0')
-        snprintf(title, sizeof title, "%s  %s:%u", function->name, hp_text_base_name(function->site->location.file),
-                 (unsigned)function->site->location.line);
-    else
-        snprintf(title, sizeof title, "%s",
-                 function != NULL             ? function->name
-                 : row->cells[0].text != NULL ? row->cells[0].text
-                                              : "");
-    hp_draw_box(screen, area, title, console->overlay == HP_OVERLAY_INSPECT ? "Esc closes" : "");
     if (function != NULL)
+        hp_console_describe(function, title, sizeof title);
+    else
+        snprintf(title, sizeof title, "%s", hp_table_row_name(row));
+    hp_draw_box(screen, area, title, console->overlay == HP_OVERLAY_INSPECT ? "Esc closes" : "");
+    if (function != NULL && function->found != NULL)
+        hp_details_of_sampled(&page, function);
+    else if (function != NULL)
         draw_function(&page, function);
     else
         draw_row(&page, row);
 }
 
+#define COLUMN_NAMES 20u /* width of a mark and a title */
+
+/* What the columns mean may take several lines; the chosen one is on the screen. */
 void hp_draw_columns(const struct hp_console *console, struct hp_screen *screen)
 {
     const struct hp_table *table = &console->table;
-    const unsigned rows = (unsigned)table->column_count + 2;
-    const struct hp_area area = {3, rows < screen->rows - 4 ? rows : screen->rows - 4, screen->columns / 4,
-                                 screen->columns / 2};
-    char bytes[300];
+    const unsigned columns = screen->columns > 124 ? 120 : screen->columns - 4, width = columns - COLUMN_NAMES - 4;
+    unsigned lines[HP_TABLE_COLUMNS], all = 0, most = screen->rows - 6;
+    for (size_t at = 0; at < table->column_count; at++) {
+        const char *about = table->columns[at].about;
+        lines[at] = about != NULL ? hp_screen_lines(about, width) : 1;
+        all += lines[at];
+    }
+    const struct hp_area area = {3, (all < most ? all : most) + 2, (screen->columns - columns) / 2, columns};
     hp_draw_box(screen, &area, "Columns", "space selects, c closes");
-    const size_t top = console->chosen_column + 3 > area.rows ? console->chosen_column + 3 - area.rows : 0;
-    for (size_t at = top; at < table->column_count && at - top + 2 < area.rows; at++) {
+    size_t top = 0;
+    for (unsigned needed = 0, at = 0; at <= console->chosen_column && at < table->column_count; at++)
+        for (needed += lines[at]; needed > most && top < at; top++)
+            needed -= lines[top];
+    for (unsigned at = (unsigned)top, row = area.row + 1, end = area.row + area.rows - 1;
+         at < table->column_count && row < end; row += lines[at], at++) {
         const bool is_hidden = console->view->hidden >> at & 1;
-        const unsigned row = area.row + 1 + (unsigned)(at - top);
-        snprintf(bytes, sizeof bytes, "[%c] %-14s %s",
+        char bytes[80];
+        snprintf(bytes, sizeof bytes, "[%c] %.15s",
                  at == 0     ? '*'
                  : is_hidden ? ' '
                              : 'x',
-                 table->columns[at].title, table->columns[at].about != NULL ? table->columns[at].about : "");
-        hp_screen_put_fitted(screen, row, area.column + 2, area.columns - 4, HP_INK_PLAIN, bytes);
-        if (at == console->chosen_column)
-            hp_screen_look(screen, row, area.column + 1, area.column + area.columns - 1, HP_LOOK_REVERSE);
+                 table->columns[at].title);
+        hp_screen_put(screen, row, area.column + 2, HP_INK_PLAIN, bytes);
+        if (table->columns[at].about != NULL)
+            hp_screen_put_wrapped(screen, row, area.column + 2 + COLUMN_NAMES, width, end - row,
+                                  table->columns[at].about);
+        for (unsigned line = row; at == console->chosen_column && line < row + lines[at] && line < end; line++)
+            hp_screen_look(screen, line, area.column + 1, area.column + area.columns - 1, HP_LOOK_REVERSE);
     }
 }

@@ -19,6 +19,7 @@
 static void move_to(struct hp_console *console, size_t line)
 {
     struct hp_table_view *view = console->view;
+    console->flame.cursor = 0;
     if (console->shown.count == 0)
         return;
     view->line = line < console->shown.count ? line : console->shown.count - 1;
@@ -99,7 +100,7 @@ static void remember_order(struct hp_console *console)
 static bool is_sortable(const struct hp_console *console, size_t column)
 {
     const enum hp_column_kind kind = console->table.columns[column].kind;
-    return kind != HP_CELL_BAR && kind != HP_CELL_SPARK &&
+    return (kind == HP_CELL_NAME || kind == HP_CELL_TEXT || kind == HP_CELL_FIGURE) &&
            console->columns >= console->table.columns[column].from && !(console->view->hidden >> column & 1);
 }
 
@@ -211,41 +212,28 @@ static void change_interval(struct hp_console *console, int is_faster)
     console->choices.has_changed = true;
 }
 
-static void fold(struct hp_console *console, uint64_t id, bool is_folded)
+static void fold(struct hp_console *console, const struct hp_table_row *row, bool is_folded)
 {
     struct hp_table_view *view = console->view;
+    const bool is_changed = is_folded != row->begins_folded;
     size_t at = 0;
-    while (at < view->folded_count && view->folded[at] != id)
+    while (at < view->folded_count && view->folded[at] != row->id)
         at++;
-    if (!is_folded && at < view->folded_count)
+    if (!is_changed && at < view->folded_count)
         view->folded[at] = view->folded[--view->folded_count];
-    if (!is_folded || at < view->folded_count)
+    if (!is_changed || at < view->folded_count)
         return;
     if (!HP_MAKE_ROOM(view->folded, view->folded_count + 1, view->folded_room))
         return;
-    view->folded[view->folded_count++] = id;
+    view->folded[view->folded_count++] = row->id;
 }
 
-static void fold_all(struct hp_console *console, bool is_folded)
+static void fold_all(struct hp_console *console, int is_folded)
 {
     for (size_t at = 0; at < console->table.row_count; at++)
         if (console->table.rows[at].has_children)
-            fold(console, console->table.rows[at].id, is_folded);
+            fold(console, &console->table.rows[at], is_folded);
     hp_console_prepare(console);
-}
-
-static void unfold_all(struct hp_console *console)
-{
-    if (console->table.is_tree)
-        fold_all(console, false);
-}
-
-static void fold_all_or_slow_down(struct hp_console *console)
-{
-    if (console->table.is_tree)
-        fold_all(console, true);
-    else
-        change_interval(console, false);
 }
 
 /* To the parent row in a tree. */
@@ -258,9 +246,40 @@ static void move_up_tree(struct hp_console *console)
     move_to(console, line);
 }
 
+/* Moves the cursor of the list to a frame's function. */
+static void follow_frame(struct hp_console *console, uint32_t frame)
+{
+    const uint64_t id = hp_flame_name(&console->flame, frame)->id;
+    for (size_t at = 0; at < console->shown.count; at++)
+        if (console->shown.all[at]->subject == id) {
+            move_to(console, at);
+            return;
+        }
+}
+
+static void choose_frame(struct hp_console *console, uint32_t frame)
+{
+    if (frame == 0)
+        return;
+    follow_frame(console, frame);
+    console->flame.cursor = frame;
+}
+
+static void step_in_flame(struct hp_console *console, int is_back)
+{
+    const struct hp_flame *flame = &console->flame;
+    const uint64_t whole = flame->nodes[hp_flame_root(flame)].now[console->measure];
+    choose_frame(console,
+                 hp_flame_neighbour(flame, flame->cursor, console->measure, whole / console->columns + 1, is_back));
+}
+
 static void turn_left_or_right(struct hp_console *console, int is_left)
 {
     struct hp_table_view *view = console->view;
+    if (hp_shows_flame(console)) {
+        step_in_flame(console, is_left);
+        return;
+    }
     if (!console->table.is_tree) {
         if (is_left ? view->shift > 0 : view->shift + 2 < console->table.column_count)
             view->shift += is_left ? -1u : 1u;
@@ -275,7 +294,7 @@ static void turn_left_or_right(struct hp_console *console, int is_left)
     }
     view->cursor = row->id;
     if (row->has_children)
-        fold(console, row->id, is_left);
+        fold(console, row, is_left);
     hp_console_prepare(console);
 }
 
@@ -300,6 +319,17 @@ static void copy_name(struct hp_console *console)
         return;
     snprintf(console->copied, sizeof console->copied, "%s", console->shown.all[view->line]->cells[0].text);
     snprintf(console->message, sizeof console->message, "Copied: %.200s", console->copied);
+}
+
+/* As line 3 offers. */
+static bool follow_restarted(struct hp_console *console)
+{
+    char path[sizeof console->restarted];
+    memcpy(path, console->restarted, sizeof path);
+    if (path[0] == '\0' || console->overlay != HP_OVERLAY_NONE)
+        return false;
+    hp_console_choose(console, path);
+    return true;
 }
 
 /* Opens the row at the cursor, or the details of its function. */
@@ -337,18 +367,17 @@ static void inspect(struct hp_console *console, int what)
 static void edit(struct hp_console *console)
 {
     const struct hp_watched_function *function = hp_console_function(console);
-    const struct hp_location *location = function != NULL ? &function->site->location : NULL;
-    if (location == NULL || location->file == NULL || location->file[0] == '\0') {
+    if (function == NULL || function->file[0] == '\0') {
         say(console, "The source of this row is unknown");
         return;
     }
-    if (access(location->file, R_OK) != 0 || strlen(location->file) >= sizeof console->edited) {
-        snprintf(console->message, sizeof console->message, "Cannot read %.200s: %s", location->file,
+    if (access(function->file, R_OK) != 0 || strlen(function->file) >= sizeof console->edited) {
+        snprintf(console->message, sizeof console->message, "Cannot read %.200s: %s", function->file,
                  strerror(errno));
         return;
     }
-    snprintf(console->edited, sizeof console->edited, "%s", location->file);
-    console->edited_line = location->line;
+    snprintf(console->edited, sizeof console->edited, "%s", function->file);
+    console->edited_line = function->line > 0 ? function->line : 1;
 }
 
 /* Writes the report as an HTML page. Its address has the same window as the console. */
@@ -366,27 +395,58 @@ static void write_page(struct hp_console *console)
     snprintf(console->message, sizeof console->message, "%s%s%s", is_written ? "Page: file://" : "", text, range);
 }
 
-/* Zooms into the stacks of the function at the cursor, or out again. */
-static void zoom(struct hp_console *console, int is_in)
+/* All stacks of a function, from any caller; 0: those of all functions. */
+static void show_only(struct hp_console *console, uint64_t only)
 {
-    const struct hp_table_row *row =
-        console->view->line < console->shown.count ? console->shown.all[console->view->line] : NULL;
-    const uint64_t only = is_in && row != NULL ? row->id : 0;
-    if (only != 0)
-        console->view->cursor = only;
-    const bool is_made = hp_flame_make(console, only);
-    if (only == 0 || (is_made && console->flame.totals[0][console->measure] > 0))
+    const struct hp_found *found = &console->watched.found;
+    const struct hp_found_part *before = found->has_window ? &found->before : NULL;
+    if (hp_flame_make_only(&console->flame, hp_found_shown(found), before, only) &&
+        (only == 0 || console->flame.nodes[0].now[console->measure] > 0))
         return;
-    hp_flame_make(console, 0);
-    say(console, "No stacks for this measure; press m to change it");
+    hp_flame_make_only(&console->flame, hp_found_shown(found), before, 0);
+    say(console, "No stacks of this function have this measure; m changes it");
 }
+
+/* Zooms into the chosen frame or, if none is, into all frames of the function at the cursor. */
+static void zoom_in(struct hp_console *console)
+{
+    struct hp_flame *flame = &console->flame;
+    if (flame->cursor != 0)
+        flame->zoomed = flame->cursor;
+    else if (console->view->line < console->shown.count) {
+        console->view->cursor = console->shown.all[console->view->line]->id;
+        show_only(console, console->shown.all[console->view->line]->subject);
+    }
+}
+
+/* Undoes one of these. False: there is nothing to undo. */
+static bool zoom_out(struct hp_console *console)
+{
+    struct hp_flame *flame = &console->flame;
+    if (!hp_shows_flame(console) || hp_flame_root(flame) == 0)
+        return false;
+    if (flame->zoomed != 0)
+        flame->zoomed = 0;
+    else
+        show_only(console, 0);
+    return true;
+}
+
+static void zoom_out_once(struct hp_console *console) { zoom_out(console); }
 
 static void zoom_in_or_enter(struct hp_console *console)
 {
     if (hp_shows_flame(console))
-        zoom(console, true);
+        zoom_in(console);
     else
         enter(console);
+}
+
+static void show_changes(struct hp_console *console)
+{
+    console->shows_changes = !console->shows_changes;
+    if (console->shows_changes && !console->flame.has_before)
+        say(console, "There are no stacks of a window before this one");
 }
 
 /* ---------------------------------------------------------------------------------- choices of the view */
@@ -396,17 +456,16 @@ static void begin_filter(struct hp_console *console)
     console->is_filtering = console->overlay == HP_OVERLAY_NONE;
 }
 
-static void open_help(struct hp_console *console) { console->overlay = HP_OVERLAY_HELP; }
+static void open_help(struct hp_console *console)
+{
+    console->overlay = HP_OVERLAY_HELP;
+    console->help_top = 0;
+}
 
 static void open_columns(struct hp_console *console)
 {
     console->overlay = HP_OVERLAY_COLUMNS;
     console->chosen_column = 0;
-}
-
-static void next_measure(struct hp_console *console)
-{
-    console->measure = (enum hp_measure)((console->measure + 1) % HP_MEASURES);
 }
 
 static void other_view(struct hp_console *console) { console->is_other_view = !console->is_other_view; }
@@ -431,14 +490,6 @@ static void show_ended(struct hp_console *console)
 
 static void write_table(struct hp_console *console, int is_json) { hp_console_write_table(console, is_json); }
 
-static void follow_restarted(struct hp_console *console)
-{
-    char path[sizeof console->restarted];
-    memcpy(path, console->restarted, sizeof path);
-    if (path[0] != '\0')
-        hp_console_choose(console, path);
-}
-
 static void close_or_quit(struct hp_console *console)
 {
     console->is_over = console->overlay == HP_OVERLAY_NONE;
@@ -455,8 +506,93 @@ static void escape(struct hp_console *console)
     else if (console->view->filter[0] != '\0') {
         console->view->filter[0] = '\0';
         hp_console_prepare(console);
-    } else if (console->window.kind == HP_WINDOW_PAST)
+    } else if (!zoom_out(console) && console->window.kind == HP_WINDOW_PAST)
         choose_window(console, HP_WINDOW_LAST);
+}
+
+/* --------------------------------------------------------------------------------- whether keys are of any use */
+
+static bool has_rows(const struct hp_console *console) { return console->shown.count > 0; }
+
+static bool has_order(const struct hp_console *console) { return !console->table.is_tree && console->shown.of > 1; }
+
+static bool has_views(const struct hp_console *console) { return console->sub_count > 1; }
+
+static bool has_history(const struct hp_console *console)
+{
+    return console->is_watching && console->watched.has_history;
+}
+
+static bool is_running(const struct hp_console *console) { return console->watched.is_live || console->is_paused; }
+
+/* Of a list of functions. */
+static bool has_function(const struct hp_console *console)
+{
+    const bool is_listed = console->tab == HP_TAB_OVERVIEW || console->tab == HP_TAB_FUNCTIONS;
+    return is_listed && hp_console_function(console) != NULL;
+}
+
+static bool has_calls(const struct hp_console *console)
+{
+    const struct hp_watched_function *function = hp_console_function(console);
+    return function != NULL && function->site != NULL;
+}
+
+static bool has_source(const struct hp_console *console)
+{
+    const struct hp_watched_function *function = hp_console_function(console);
+    return function != NULL && function->file[0] != '\0';
+}
+
+static bool has_branches(const struct hp_console *console)
+{
+    bool has = false;
+    for (size_t at = 0; console->table.is_tree && !has && at < console->table.row_count; at++)
+        has = console->table.rows[at].has_children;
+    return has;
+}
+
+static bool can_turn(const struct hp_console *console)
+{
+    return hp_shows_flame(console) || (console->tab == HP_TAB_TREE && console->table.row_count > 0);
+}
+
+static bool has_flame(const struct hp_console *console) { return console->flame.node_count > 0; }
+
+static bool has_measures(const struct hp_console *console)
+{
+    return hp_shows_flame(console) && hp_console_measures(console) > 1;
+}
+
+static bool has_changes(const struct hp_console *console)
+{
+    return hp_shows_flame(console) && console->flame.has_before;
+}
+
+static bool is_zoomed(const struct hp_console *console)
+{
+    return hp_shows_flame(console) && hp_flame_root(&console->flame) != 0;
+}
+
+static bool has_threads(const struct hp_console *console)
+{
+    return console->tab == HP_TAB_THREADS && (console->shown.of > 1 || console->groups_threads);
+}
+
+static bool has_ended_threads(const struct hp_console *console)
+{
+    return console->tab == HP_TAB_THREADS && (console->ended_threads > 0 || console->has_ended);
+}
+
+static bool can_write_page(const struct hp_console *console)
+{
+    return console->is_watching && console->watched.has_data && console->source->write_page != NULL;
+}
+
+/* In a tree all rows stay, so the next match is somewhere below. */
+static bool has_next_match(const struct hp_console *console)
+{
+    return console->table.is_tree && console->view->filter[0] != '\0';
 }
 
 /* -------------------------------------------------------------------------------------------- the table */
@@ -467,14 +603,16 @@ enum place { PAGE = HP_CONSOLE_TABS, LIST, PLACES };
 struct binding {
     uint32_t codes[2];
     void (*act)(struct hp_console *console);
-    void (*act_by)(struct hp_console *console, int by); /* instead of it, with `by` */
-    const char *hint;                                   /* in the last line */
+    void (*act_by)(struct hp_console *console, int by);  /* instead of it, with `by` */
+    bool (*is_useful)(const struct hp_console *console); /* else it has no hint; NULL: always */
+    const char *hint;                                    /* in the last line */
     int by;
     uint32_t only;           /* bits of the places where it takes precedence over others of this key; 0: none */
     const char *keys, *help; /* a line of the help, about the bindings after it */
 };
 
 #define DO(action) .act = action
+#define IF(predicate) .is_useful = predicate
 #define BY(action, argument) .act_by = action, .by = argument
 /* clang-format off */
 #define HELP(keys_, help_) {.keys = keys_, .help = help_}
@@ -502,63 +640,75 @@ static const struct binding bindings[] = {
     {{HP_KEY_HOME, 'g'}, DO(move_to_first)},
     {{'G'}, DO(move_to_last)},
     HELP("Enter, i", "details of a row; Esc goes back"),
-    {{HP_KEY_ENTER, 'i'}, DO(enter), .hint = "Enter inspect"},
-    {{HP_KEY_ENTER}, DO(enter), .hint = "Enter watch it", .only = 1u << LIST},
+    {{HP_KEY_ENTER, 'i'}, DO(enter), IF(has_rows), .hint = "Enter inspect"},
+    {{HP_KEY_ENTER}, DO(enter), IF(has_rows), .hint = "Enter watch it", .only = 1u << LIST},
     {{HP_KEY_ESCAPE}, DO(escape), .hint = "Esc close"},
     HELP("← → h l", "fold, unfold; scroll to hidden columns"),
-    {{HP_KEY_LEFT, 'h'}, BY(turn_left_or_right, true), .hint = "←→ fold"},
+    {{HP_KEY_LEFT, 'h'}, BY(turn_left_or_right, true)},
+    {{HP_KEY_LEFT, 'h'},
+     BY(turn_left_or_right, true),
+     IF(has_branches),
+     .hint = "←→ fold",
+     .only = 1u << HP_TAB_TREE},
     {{HP_KEY_RIGHT, 'l'}, BY(turn_left_or_right, false)},
-    {{'*'}, DO(unfold_all), .hint = "* all"},
+    {{'*'}, BY(fold_all, false), IF(has_branches), .hint = "* all", .only = 1u << HP_TAB_TREE},
     HELP("/ n N", "filter by name, Esc clears; next match, in trees"),
     {{'/'}, DO(begin_filter), .hint = "/ filter"},
-    {{'n'}, BY(find_match, false), .hint = "n next"},
-    {{'N'}, BY(find_match, true)},
+    {{'n'}, BY(find_match, false), IF(has_next_match), .hint = "n next"},
+    {{'N'}, BY(find_match, true), IF(has_next_match)},
     HELP("s S c", "next sort column; reverse; choose columns"),
-    {{'s'}, DO(sort_by_next), .hint = "s sort"},
-    {{'S'}, DO(reverse), .hint = "S reverse"},
-    {{'c'}, DO(open_columns), .hint = "c columns"},
+    {{'s'}, DO(sort_by_next), IF(has_order), .hint = "s sort"},
+    {{'S'}, DO(reverse), IF(has_order), .hint = "S reverse"},
+    {{'c'}, DO(open_columns), IF(has_rows), .hint = "c columns"},
     HELP("t z", "last 10 s or since the start; reset: since now"),
-    {{'t'}, DO(toggle_totals), .hint = "t totals"},
-    {{'z'}, BY(choose_window, HP_WINDOW_SINCE), .hint = "z reset"},
+    {{'t'}, DO(toggle_totals), IF(has_history), .hint = "t totals"},
+    {{'z'}, BY(choose_window, HP_WINDOW_SINCE), IF(has_history), .hint = "z reset"},
     HELP("space, p", "pause the display; the program keeps running"),
-    {{' ', 'p'}, DO(toggle_pause), .hint = "space pause"},
+    {{' ', 'p'}, DO(toggle_pause), IF(is_running), .hint = "space pause"},
     HELP("[ ] End", "back and forward in time; live again"),
-    {{'['}, BY(step_in_time, true), .hint = "[ ] time"},
+    {{'['}, BY(step_in_time, true), IF(has_history), .hint = "[ ] time"},
     {{']'}, BY(step_in_time, false)},
     {{HP_KEY_END}, BY(choose_window, HP_WINDOW_LAST)},
     HELP("x", "mark a function as idle or not idle"),
-    {{'x'}, DO(toggle_idle), .hint = "x idle"},
+    {{'x'}, DO(toggle_idle), IF(has_function), .hint = "x idle"},
     HELP("w o", "the slowest call; recent calls"),
-    {{'w'}, BY(inspect, HP_INSPECTED_SLOWEST), .hint = "w slowest call"},
-    {{'o'}, BY(inspect, HP_INSPECTED_CALLS), .hint = "o recent calls"},
+    {{'w'}, BY(inspect, HP_INSPECTED_SLOWEST), IF(has_calls), .hint = "w slowest call"},
+    {{'o'}, BY(inspect, HP_INSPECTED_CALLS), IF(has_calls), .hint = "o recent calls"},
     HELP("v", "open source in $EDITOR; stacks: flame or list"),
-    {{'v'}, DO(edit), .hint = "v source"},
-    {{'v'}, DO(edit), .hint = "v source in editor", .only = 1u << PAGE},
-    {{'v'}, DO(other_view), .hint = "v list or flame", .only = 1u << HP_TAB_STACKS},
+    {{'v'}, DO(edit), IF(has_source), .hint = "v source"},
+    {{'v'}, DO(edit), IF(has_source), .hint = "v source in editor", .only = 1u << PAGE},
+    {{'v'}, DO(other_view), IF(has_flame), .hint = "v list or flame", .only = 1u << HP_TAB_STACKS},
     HELP("m, Enter, Backspace", "stacks: change measure; zoom in; zoom out"),
-    {{'m'}, DO(next_measure), .hint = "m measure"},
-    {{HP_KEY_ENTER}, DO(zoom_in_or_enter), .hint = "Enter zoom in", .only = 1u << HP_TAB_STACKS},
-    {{HP_KEY_BACKSPACE}, BY(zoom, false), .hint = "Backspace out"},
+    {{'m'}, DO(hp_console_next_measure), IF(has_measures), .hint = "m measure"},
+    {{HP_KEY_LEFT, 'h'},
+     BY(turn_left_or_right, true),
+     IF(hp_shows_flame),
+     .hint = "←→ frame",
+     .only = 1u << HP_TAB_STACKS},
+    {{HP_KEY_ENTER}, DO(zoom_in_or_enter), IF(has_rows), .hint = "Enter zoom in", .only = 1u << HP_TAB_STACKS},
+    {{HP_KEY_BACKSPACE}, DO(zoom_out_once), IF(is_zoomed), .hint = "Backspace out"},
+    HELP("d", "stacks: changes since the window before"),
+    {{'d'}, DO(show_changes), IF(has_changes), .hint = "d changes"},
     HELP("u", "tree: callers below functions; flame: upside down"),
-    {{'u'}, DO(turn), .hint = "u callers"},
-    {{'u'}, DO(turn), .hint = "u upside down", .only = 1u << HP_TAB_STACKS},
+    {{'u'}, DO(turn), IF(can_turn), .hint = "u callers"},
+    {{'u'}, DO(turn), IF(can_turn), .hint = "u upside down", .only = 1u << HP_TAB_STACKS},
     HELP("b a", "group threads by name; show ended ones"),
-    {{'b'}, DO(group_threads), .hint = "b group by name"},
-    {{'a'}, DO(show_ended), .hint = "a show ended"},
+    {{'b'}, DO(group_threads), IF(has_threads), .hint = "b group by name"},
+    {{'a'}, DO(show_ended), IF(has_ended_threads), .hint = "a show ended"},
     HELP("f", "write the report as an HTML page"),
-    {{'f'}, DO(write_page), .hint = "f page"},
+    {{'f'}, DO(write_page), IF(can_write_page), .hint = "f page"},
     HELP("y e E", "copy a name; save this table as CSV, as JSON"),
     {{'y'}, DO(copy_name), .hint = "y copy name"},
     {{'e'}, BY(write_table, false)},
     {{'E'}, BY(write_table, true)},
     HELP("+ -", "refresh more or less often"),
     {{'+'}, BY(change_interval, true)},
-    {{'-'}, DO(fold_all_or_slow_down), .hint = "- none"},
+    {{'-'}, BY(change_interval, false)},
+    {{'-'}, BY(fold_all, true), IF(has_branches), .hint = "- none", .only = 1u << HP_TAB_TREE},
     HELP("L ? q", "list of programs; help; quit"),
     {{'L'}, DO(hp_console_open_list)},
     {{'?'}, DO(open_help), .hint = "? help  q quit"}, /* always shown */
     {{'q'}, DO(close_or_quit)},
-    {{'F'}, DO(follow_restarted)},
 };
 
 #define BINDINGS (sizeof bindings / sizeof bindings[0])
@@ -568,7 +718,7 @@ static const char *const hints[PLACES] = {
     [HP_TAB_OVERVIEW] = "1\n/[ tz",
     [HP_TAB_FUNCTIONS] = "\n2sSctzx/v",
     [HP_TAB_TREE] = "h*-u\n/nf",
-    [HP_TAB_STACKS] = "m\n\177vufs/", /* 177: Backspace */
+    [HP_TAB_STACKS] = "mh\n\177dvu/", /* 177: Backspace */
     [HP_TAB_FLOW] = "5\nsSc/[",
     [HP_TAB_THREADS] = "6ba\nsSc/ ",
     [HP_TAB_WAITS] = "\nsSctz/",
@@ -598,6 +748,11 @@ static const struct binding *binding_of(uint32_t code, unsigned place)
     return found;
 }
 
+static bool is_useful(const struct binding *binding, const struct hp_console *console)
+{
+    return binding->is_useful == NULL || binding->is_useful(console);
+}
+
 /* -------------------------------------------------------------------------------------------- last line */
 
 static void draw_filter(const struct hp_console *console, struct hp_screen *screen)
@@ -619,7 +774,11 @@ void hp_draw_keys(const struct hp_console *console, struct hp_screen *screen)
         return;
     }
     for (const char *key = hints[place]; *key != '\0'; key++) {
-        const char *hint = binding_of((unsigned char)*key, place)->hint;
+        const struct binding *binding = binding_of((unsigned char)*key, place);
+        const char *hint = binding->hint;
+        const bool is_tab = *key >= '2' && *key <= '8';
+        if (is_tab ? !has_views(console) : !is_useful(binding, console))
+            continue;
         if (at + hp_screen_width(hint) + after > screen->columns)
             break;
         at = hp_screen_put(screen, row, at, HP_INK_PLAIN, hint) + 2;
@@ -629,45 +788,32 @@ void hp_draw_keys(const struct hp_console *console, struct hp_screen *screen)
 
 /* ------------------------------------------------------------------------------------------------- help */
 
-#define TWO_COLUMNS_FROM 152u     /* the longest of these texts fits into half of the screen */
-#define CUT_TWO_COLUMNS_FROM 110u /* for a low screen: all keys, with texts cut */
-
-void hp_draw_help(const struct hp_console *console, struct hp_screen *screen)
+bool hp_key_help(size_t at, const char **ret_keys, const char **ret_help)
 {
-    unsigned count = 0;
-    for (size_t at = 0; at < BINDINGS; at++)
-        count += bindings[at].help != NULL;
-    const struct hp_area area = {hp_first_line(console), screen->rows - 1 - hp_first_line(console), 0,
-                                 screen->columns};
-    const bool is_low = area.rows < count + 3; /* the frame, and the line with the colours */
-    const bool is_wide = screen->columns >= (is_low ? CUT_TWO_COLUMNS_FROM : TWO_COLUMNS_FROM);
-    const unsigned lines = is_wide ? (count + 1) / 2 : count;
-    char bytes[400];
-    hp_draw_box(screen, &area, "Keys and columns", "any key closes");
-    for (unsigned at = 0, line = 0; at < BINDINGS; at++) {
-        const unsigned row = area.row + 1 + line % lines, column = 2 + (line / lines) * (screen->columns / 2);
-        if (bindings[at].help == NULL || (line++, row >= area.row + area.rows - 1))
-            continue;
-        hp_screen_put(screen, row, column, HP_INK_PLAIN, bindings[at].keys);
-        hp_screen_put_fitted(screen, row, column + 22, is_wide ? screen->columns / 2 - 26 : screen->columns - 26,
-                             HP_INK_PLAIN, bindings[at].help);
-    }
-    unsigned row = area.row + 2 + lines;
-    for (size_t at = 0; at < console->table.column_count && row < area.row + area.rows - 2; at++) {
-        if (console->table.columns[at].about == NULL)
-            continue;
-        snprintf(bytes, sizeof bytes, "%-20s  %s", console->table.columns[at].title,
-                 console->table.columns[at].about);
-        hp_screen_put_fitted(screen, row++, 2, screen->columns - 4, HP_INK_PLAIN, bytes);
-    }
-    unsigned column = 2;
-    static const char *const words[HP_PARTS + 1] = {"user", "kernel",  "run queue", "disk",
-                                                    "lock", "network", "sleep",     "idle"};
-    for (unsigned part = 0; part <= HP_PARTS && row < area.row + area.rows - 1; part++) {
-        hp_screen_glyph(screen, area.row + area.rows - 2, column, hp_part_ink((enum hp_activity)part),
-                        hp_part_glyph((enum hp_activity)part));
-        column = hp_screen_put(screen, area.row + area.rows - 2, column + 2, HP_INK_PLAIN, words[part]) + 2;
-    }
+    if (at >= BINDINGS)
+        return false;
+    *ret_keys = bindings[at].keys;
+    *ret_help = bindings[at].help;
+    return true;
+}
+
+/* False: the key does not scroll. */
+static bool scroll_help(struct hp_console *console, uint32_t code)
+{
+    const unsigned page = console->rows > 8 ? console->rows - 8 : 1;
+    const int by = code == HP_KEY_DOWN || code == 'j'        ? 1
+                   : code == HP_KEY_UP || code == 'k'        ? -1
+                   : code == HP_KEY_PAGE_DOWN || code == ' ' ? (int)page
+                   : code == HP_KEY_PAGE_UP                  ? -(int)page
+                   : code == HP_KEY_WHEEL_DOWN               ? 3
+                   : code == HP_KEY_WHEEL_UP                 ? -3
+                   : code == HP_KEY_HOME || code == 'g'      ? -(int)console->help_top
+                   : code == 'G' || code == HP_KEY_END       ? 1000
+                                                             : 0;
+    if (by == 0 && code != HP_KEY_HOME && code != 'g')
+        return false;
+    console->help_top = by < 0 && console->help_top < (unsigned)-by ? 0 : console->help_top + (unsigned)by;
+    return true;
 }
 
 /* ----------------------------------------------------------------------------------------------- input */
@@ -720,6 +866,14 @@ static void click(struct hp_console *console, const struct hp_key *key)
             choose_tab(console, tab);
         return;
     }
+    if (console->overlay != HP_OVERLAY_NONE)
+        return; /* what is below it is not meant */
+    if (hp_shows_flame(console) && hp_flame_at(console, key->row, key->column) != 0) {
+        choose_frame(console, hp_flame_at(console, key->row, key->column));
+        if (key->code == HP_KEY_DOUBLE_CLICK)
+            zoom_in(console);
+        return;
+    }
     if (!is_on(&console->area, key))
         return;
     if (key->row == console->area.row) {
@@ -732,7 +886,7 @@ static void click(struct hp_console *console, const struct hp_key *key)
     const size_t line = console->view->top + (key->row - console->area.row - 1);
     if (line < console->shown.count)
         move_to(console, line);
-    if (key->code == HP_KEY_DOUBLE_CLICK)
+    if (key->code == HP_KEY_DOUBLE_CLICK && line < console->shown.count)
         enter(console);
 }
 
@@ -743,12 +897,15 @@ void hp_console_key(struct hp_console *console, const struct hp_key *key, uint64
     console->message[0] = '\0';
     if (console->is_filtering)
         type_filter(console, key->code);
-    else if (console->overlay == HP_OVERLAY_HELP)
-        console->overlay = HP_OVERLAY_NONE;
-    else if (console->overlay == HP_OVERLAY_COLUMNS)
+    else if (console->overlay == HP_OVERLAY_HELP) {
+        if (!scroll_help(console, key->code))
+            console->overlay = HP_OVERLAY_NONE;
+    } else if (console->overlay == HP_OVERLAY_COLUMNS)
         choose_columns(console, key->code);
     else if (key->code == HP_KEY_CLICK || key->code == HP_KEY_DOUBLE_CLICK)
         click(console, key);
+    else if (key->code == HP_KEY_ENTER && follow_restarted(console))
+        ;
     else if ((binding = binding_of(key->code, place_of(console))) != NULL && binding->act != NULL)
         binding->act(console);
     else if (binding != NULL)

@@ -29,14 +29,16 @@ static const struct {
     {"WheelDown", HP_KEY_WHEEL_DOWN},
 };
 
-/* "click:ROW,COLUMN", from 0. */
+/* "click:ROW,COLUMN" or "doubleclick:ROW,COLUMN", from 0. */
 static bool read_click(const char *word, struct hp_key *ret_key)
 {
+    static const char twice[] = "double";
+    const bool is_double = strncmp(word, twice, sizeof twice - 1) == 0;
     unsigned row, column;
     char end;
-    if (sscanf(word, "click:%u,%u%c", &row, &column, &end) != 2)
+    if (sscanf(word + (is_double ? sizeof twice - 1 : 0), "click:%u,%u%c", &row, &column, &end) != 2)
         return false;
-    *ret_key = (struct hp_key){HP_KEY_CLICK, row, column};
+    *ret_key = (struct hp_key){is_double ? HP_KEY_DOUBLE_CLICK : HP_KEY_CLICK, row, column};
     return true;
 }
 

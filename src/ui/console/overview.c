@@ -7,6 +7,7 @@
 
 #include "frame.h"
 #include "profile.h"
+#include "views.h"
 
 #define MOST_SECONDS 60u
 
@@ -120,8 +121,8 @@ static void draw_others(struct overview *view)
                 live = {.name = "live memory", .figure = HP_FIGURE_BYTES_},
                 rss = {.name = "rss", .figure = HP_FIGURE_BYTES_};
     bool has_bytes = false, has_tasks = false;
-    for (size_t at = 0; at < watched->function_count; at++) {
-        const struct hp_watched_function *function = &watched->functions[at];
+    for (size_t at = 0; at < watched->measured.count; at++) {
+        const struct hp_watched_function *function = &watched->measured.all[at];
         has_tasks |= function->is_task;
         calls.now += function->is_task ? 0 : function->calls_per_second;
         polls.now += function->polls_per_second;
@@ -131,7 +132,8 @@ static void draw_others(struct overview *view)
                        function->is_task ? polls.values : calls.values);
         hp_history_add(history, HP_AXIS_SITE_BYTES, function->site->session, function->site->id, 1, bytes.values);
     }
-    draw_line(view, &calls, 0);
+    if (watched->has_measured)
+        draw_line(view, &calls, 0);
     if (has_tasks)
         draw_line(view, &polls, 0);
     if (has_bytes)
@@ -171,18 +173,20 @@ static void draw_rest(struct overview *view, size_t more)
     hp_screen_put_fitted(view->screen, view->row, 3, view->screen->columns - 4, HP_INK_PLAIN, hp_text_end(&text));
 }
 
-static const struct hp_table_cell *cell_of(const struct hp_console *console, const struct hp_table_row *row,
-                                           const char *key)
+static const struct hp_watched_function *function_of(const struct hp_console *console,
+                                                     const struct hp_table_row *row)
 {
-    return hp_table_cell(&console->table, row, key);
+    return &hp_console_functions(console)->all[row->index];
 }
 
 static double longest_of(const struct hp_console *console)
 {
     double longest = 0;
-    for (size_t at = 0; at < console->shown.count; at++)
-        if (!console->shown.all[at]->is_last && cell_of(console, console->shown.all[at], "own")->number > longest)
-            longest = cell_of(console, console->shown.all[at], "own")->number;
+    for (size_t at = 0; at < console->shown.count; at++) {
+        const struct hp_table_row *row = console->shown.all[at];
+        if (!row->is_last && function_of(console, row)->own > longest)
+            longest = function_of(console, row)->own;
+    }
     return longest;
 }
 
@@ -191,13 +195,13 @@ struct places {
     unsigned name, bar, bar_width, now, share, mostly, calls;
 };
 
-static struct places place(unsigned columns, unsigned name_width)
+static struct places place(unsigned columns, unsigned name_width, bool has_calls)
 {
-    const bool has_calls = columns >= 90;
-    const unsigned right = has_calls ? columns - 5 : columns - 1;
+    const bool is_wide = columns >= 90;
+    const unsigned right = is_wide ? columns - 5 : columns - 1;
     struct places places = {.name = name_width};
-    places.calls = has_calls ? right : 0;
-    places.mostly = has_calls ? right - 22 : right - 13;
+    places.calls = is_wide && has_calls ? right : 0;
+    places.mostly = places.calls > 0 ? right - 22 : right - 13;
     places.share = places.mostly - 2;
     places.now = places.share - 7;
     places.bar = 3 + name_width + 2;
@@ -209,24 +213,24 @@ static void draw_function(struct overview *view, const struct hp_table_row *row,
                           double longest)
 {
     struct hp_screen *screen = view->screen;
+    struct hp_console *console = view->console;
     char figure[HP_FIGURE_BYTES];
-    const struct hp_table_cell *bar = cell_of(view->console, row, "what"),
-                               *own = cell_of(view->console, row, "own"),
-                               *share = cell_of(view->console, row, "share"),
-                               *mostly = cell_of(view->console, row, "mostly"),
-                               *calls = cell_of(view->console, row, "calls_s");
-    hp_screen_put_fitted(screen, view->row, 3, places->name, HP_INK_PLAIN, hp_table_row_name(row));
-    if (bar->values != NULL)
-        hp_draw_bar(screen, view->row, places->bar, places->bar_width, bar->values, longest);
+    const struct hp_watched_function *function = function_of(console, row);
+    const char *mostly = hp_console_mostly(&console->arena, function);
+    const bool has_share = function->has_share && !row->is_last;
+    hp_screen_put_fitted(screen, view->row, 3, places->name, HP_INK_PLAIN, function->name);
+    if (function->knows_parts)
+        hp_draw_bar(screen, view->row, places->bar, places->bar_width, function->parts, longest);
     hp_screen_put_right(screen, view->row, places->now, HP_INK_PLAIN,
-                        hp_figure(figure, HP_FIGURE_THREADS, own->number));
+                        hp_figure(figure, HP_FIGURE_THREADS, function->own));
     hp_screen_put_right(screen, view->row, places->share, HP_INK_PLAIN,
-                        share->has_value ? hp_figure(figure, HP_FIGURE_PERCENT, share->number) : "–");
-    hp_screen_put_fitted(screen, view->row, places->mostly, 14, HP_INK_PLAIN,
-                         mostly->has_value ? mostly->text : "–");
+                        has_share ? hp_figure(figure, HP_FIGURE_PERCENT, hp_console_share(console, function))
+                                  : "–");
+    hp_screen_put_fitted(screen, view->row, places->mostly, 14, HP_INK_PLAIN, mostly != NULL ? mostly : "–");
     if (places->calls > 0)
         hp_screen_put_right(screen, view->row, places->calls, HP_INK_PLAIN,
-                            calls->has_value ? hp_figure(figure, HP_FIGURE_RATE, calls->number) : "–");
+                            function->has_calls ? hp_figure(figure, HP_FIGURE_RATE, function->calls_per_second)
+                                                : "–");
 }
 
 static void draw_functions(struct overview *view)
@@ -237,12 +241,19 @@ static void draw_functions(struct overview *view)
     unsigned width = 8;
     for (size_t at = 0; at < console->shown.count; at++) {
         const unsigned name = hp_screen_width(console->shown.all[at]->cells[0].text);
-        busy += !console->shown.all[at]->is_last;
+        busy += !console->shown.all[at]->is_last && function_of(console, console->shown.all[at])->own > 0;
         width = name > width ? name : width;
     }
-    const struct places places = place(columns, width < 13 ? 13 : width < columns / 4 ? width : columns / 4);
-    hp_screen_put(view->screen, view->row, 1, HP_INK_PLAIN, "Where the time goes");
-    hp_screen_put(view->screen, view->row, places.bar > 22 ? places.bar : 22, HP_INK_PLAIN, "threads");
+    const struct places places = place(columns,
+                                       width < 13            ? 13
+                                       : width < columns / 4 ? width
+                                                             : columns / 4,
+                                       console->watched.has_measured);
+    const bool is_wider = hp_view_is_of_stacks(console) && hp_found_is_wider(&console->watched.found);
+    hp_screen_put(view->screen, view->row, 1, HP_INK_PLAIN,
+                  is_wider ? "Since the start, time goes to" : "Where the time goes");
+    if (!is_wider)
+        hp_screen_put(view->screen, view->row, places.bar > 22 ? places.bar : 22, HP_INK_PLAIN, "threads");
     hp_screen_put_right(view->screen, view->row, places.now, HP_INK_PLAIN, "now");
     hp_screen_put_right(view->screen, view->row, places.share, HP_INK_PLAIN, "share");
     hp_screen_put(view->screen, view->row, places.mostly, HP_INK_PLAIN, "mostly");
@@ -258,12 +269,12 @@ static void draw_functions(struct overview *view)
         console->view->top = console->view->line;
     for (size_t at = console->view->top; at < console->shown.count && view->row < bottom; at++) {
         const struct hp_table_row *row = console->shown.all[at];
-        if (row->is_last && console->view->cursor != row->id)
+        if ((row->is_last || function_of(console, row)->own <= 0) && console->view->cursor != row->id)
             continue;
         draw_function(view, row, &places, longest);
         if (console->view->cursor != 0 && at == console->view->line) {
             hp_screen_put(view->screen, view->row, 1, HP_INK_PLAIN, "›");
-            hp_screen_look(view->screen, view->row, 0, columns, HP_LOOK_REVERSE);
+            hp_screen_mark(view->screen, view->row, 0, columns);
         }
         view->row++;
         drawn++;
@@ -282,9 +293,8 @@ void hp_draw_overview(struct hp_console *console, struct hp_screen *screen)
         view.columns = 120;
     const double shown = is_wide && view.columns < MOST_SECONDS ? MOST_SECONDS : view.columns;
     const uint64_t length = (uint64_t)(shown * 1e9);
-    if (watched->function_count == 0 && !watched->has_cpus) {
-        hp_screen_put(screen, 4, 1, HP_INK_PLAIN,
-                      "No function was measured. Was the program compiled with -DHOTPATH?");
+    if (console->shown.of == 0 && !watched->has_cpus && !watched->knows_waits) {
+        hp_screen_put_fitted(screen, 4, 1, screen->columns - 2, HP_INK_PLAIN, console->table.if_empty);
         return;
     }
     const uint64_t end = watched->is_whole && !watched->is_live ? watched->elapsed_ns : watched->to_ns;

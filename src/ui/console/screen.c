@@ -1,6 +1,7 @@
 /* A screen as a grid of cells. SPDX-License-Identifier: MIT */
 #include "screen.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,6 +100,50 @@ unsigned hp_screen_put_fitted(struct hp_screen *screen, unsigned row, unsigned c
     return hp_screen_put(screen, row, column, ink, hp_text_end(&fitted));
 }
 
+/* How many bytes of a text fit into a line; a longer one is broken at a blank. */
+static size_t line_of(const char *text, unsigned width)
+{
+    const char *at = text, *end = text + strlen(text), *blank = NULL;
+    unsigned used = 0;
+    while (at < end) {
+        const char *before = at;
+        const uint32_t character = hp_utf8_next(&at, end);
+        used += character != HP_UTF8_INVALID ? hp_utf8_width(character) : 1;
+        if (used > width && blank == NULL && before == text)
+            return (size_t)(at - text); /* wider than the line */
+        if (used > width)
+            return (size_t)((blank != NULL ? blank : before) - text);
+        if (character == ' ' && before > text && *at != '%') /* "48 %" stays together */
+            blank = before;
+    }
+    return (size_t)(end - text);
+}
+
+unsigned hp_screen_lines(const char *text, unsigned width)
+{
+    unsigned lines = 1;
+    for (size_t length; text[length = line_of(text, width)] != '\0'; lines++)
+        text += length + (text[length] == ' ');
+    return lines;
+}
+
+unsigned hp_screen_put_wrapped(struct hp_screen *screen, unsigned row, unsigned column, unsigned width,
+                               unsigned most, const char *text)
+{
+    char line[4 * HP_SCREEN_MOST + 8];
+    unsigned at = 0;
+    for (; at < most && *text != '\0'; at++) {
+        const size_t length = line_of(text, width);
+        const bool is_cut = at + 1 == most && text[length] != '\0';
+        snprintf(line, sizeof line, "%.*s", (int)length, text);
+        const unsigned end = hp_screen_put(screen, row + at, column, HP_INK_PLAIN, line);
+        if (is_cut)
+            hp_screen_put(screen, row + at, end < column + width ? end : column + width - 1, HP_INK_PLAIN, "…");
+        text += length + (text[length] == ' ');
+    }
+    return at;
+}
+
 void hp_screen_put_right(struct hp_screen *screen, unsigned row, unsigned end, enum hp_ink ink, const char *text)
 {
     const unsigned width = hp_screen_width(text);
@@ -109,6 +154,15 @@ void hp_screen_look(struct hp_screen *screen, unsigned row, unsigned from, unsig
 {
     for (unsigned column = from; column < to && column < screen->columns && row < screen->rows; column++)
         spot_at(screen, row, column)->look |= (uint8_t)look;
+}
+
+void hp_screen_mark(struct hp_screen *screen, unsigned row, unsigned from, unsigned to)
+{
+    for (unsigned column = from; column < to && column < screen->columns && row < screen->rows; column++) {
+        struct hp_spot *spot = spot_at(screen, row, column);
+        if (spot->ink == HP_INK_PLAIN || spot->ink == HP_INK_DIM)
+            spot->look |= HP_LOOK_REVERSE;
+    }
 }
 
 void hp_screen_blank(struct hp_screen *screen, unsigned row, unsigned from, unsigned to)

@@ -35,7 +35,23 @@ enum hp_ink {
     HP_INK_SLEEP,
     HP_INK_IDLE,
     HP_INK_ALLOC,
-    HP_INKS
+    HP_INKS, /* from here on, the background has the colour; without colours, it is reversed */
+    HP_FILL_CODE = HP_INKS,
+    HP_FILL_CODE_2,
+    HP_FILL_LIBRARY,
+    HP_FILL_LIBRARY_2,
+    HP_FILL_KERNEL,
+    HP_FILL_KERNEL_2,
+    HP_FILL_WAITING,
+    HP_FILL_WAITING_2,
+    HP_FILL_OTHER,
+    HP_FILL_OTHER_2,
+    HP_FILL_MUCH_LESS, /* changes */
+    HP_FILL_LESS,
+    HP_FILL_SAME,
+    HP_FILL_MORE,
+    HP_FILL_MUCH_MORE,
+    HP_ALL_INKS
 };
 
 /* Attributes besides the ink. */
@@ -63,12 +79,23 @@ unsigned hp_screen_put(struct hp_screen *screen, unsigned row, unsigned column, 
 /* The same in at most `width` columns: a longer text is shortened in the middle. */
 unsigned hp_screen_put_fitted(struct hp_screen *screen, unsigned row, unsigned column, unsigned width,
                               enum hp_ink ink, const char *text);
+/*
+ * The same in several lines, broken at blanks; if `most` are too few, the last one is cut and ends with a mark.
+ * Returns how many it took.
+ */
+unsigned hp_screen_put_wrapped(struct hp_screen *screen, unsigned row, unsigned column, unsigned width,
+                               unsigned most, const char *text);
+/* How many lines of that width a text needs. */
+unsigned hp_screen_lines(const char *text, unsigned width);
 /* Right-aligned: ends before column `end`. */
 void hp_screen_put_right(struct hp_screen *screen, unsigned row, unsigned end, enum hp_ink ink, const char *text);
 void hp_screen_glyph(struct hp_screen *screen, unsigned row, unsigned column, enum hp_ink ink, uint32_t glyph);
 
 /* Sets attributes from one column up to before another. */
 void hp_screen_look(struct hp_screen *screen, unsigned row, unsigned from, unsigned to, enum hp_look look);
+
+/* Marks the row of the cursor: reversed, but for fills, whose colours would be lost. */
+void hp_screen_mark(struct hp_screen *screen, unsigned row, unsigned from, unsigned to);
 
 /* Clears part of a row. */
 void hp_screen_blank(struct hp_screen *screen, unsigned row, unsigned from, unsigned to);

@@ -47,12 +47,12 @@ const struct hp_table_cell *hp_table_cell(const struct hp_table *table, const st
     return column < table->column_count ? &row->cells[column] : &none;
 }
 
-bool hp_table_is_folded(const struct hp_table_view *view, uint64_t id)
+bool hp_table_is_folded(const struct hp_table_view *view, const struct hp_table_row *row)
 {
     for (size_t at = 0; at < view->folded_count; at++)
-        if (view->folded[at] == id)
-            return true;
-    return false;
+        if (view->folded[at] == row->id)
+            return !row->begins_folded;
+    return row->begins_folded;
 }
 
 void hp_table_view_free(struct hp_table_view *view)

@@ -26,13 +26,15 @@ struct hp_arena;
 
 #define HP_TABLE_COLUMNS 40u
 #define HP_TABLE_FILTER 64u
+#define HP_TABLE_LANE 60u /* steps of a lane, which has at most so many columns */
 
 enum hp_column_kind {
     HP_CELL_NAME,   /* the first: never dropped, and grows */
     HP_CELL_TEXT,   /* as wide as its texts, up to its width */
     HP_CELL_FIGURE, /* right-aligned, never cut */
     HP_CELL_BAR,    /* parts of the longest row */
-    HP_CELL_SPARK   /* a history */
+    HP_CELL_SPARK,  /* a history */
+    HP_CELL_LANE    /* what was done over time: the same of each activity */
 };
 
 struct hp_table_column {
@@ -52,16 +54,19 @@ struct hp_table_cell {
     const char *marks; /* before the number, as in reports: "~", "^"; NULL: none */
     double number;
     const char *text;
-    const double *values; /* HP_PARTS parts of a bar, or one value per column of a history */
+    /* HP_PARTS parts of a bar; one value per column of a history; HP_ALL_PARTS times HP_TABLE_LANE of a lane. */
+    const double *values;
 };
 
 struct hp_table_row {
     uint64_t id;
+    uint64_t subject; /* identity of the function that it is about, as other rows may be; 0: none */
     unsigned depth;
     bool has_children; /* rows below it, visible or not */
     bool is_folded;
-    bool is_last; /* after all others, in any order */
-    size_t index; /* in the table */
+    bool begins_folded; /* until the user opens it */
+    bool is_last;       /* after all others, in any order */
+    size_t index;       /* in the table */
     struct hp_table_cell *cells;
 };
 
@@ -90,7 +95,7 @@ struct hp_table_view {
     uint64_t sorted_ns;           /* when rows were last sorted */
     uint64_t *order;              /* identities in that order */
     size_t order_count, order_room;
-    uint64_t *folded; /* folded rows of a tree */
+    uint64_t *folded; /* rows of a tree that the user has folded, or opened if they begin folded */
     size_t folded_count, folded_room;
     uint64_t hidden; /* hidden columns, by index */
 };
@@ -152,8 +157,8 @@ size_t hp_table_find(const struct hp_table *table, const char *key);
 /* A cell by the key of its column; one without a value: there is none. */
 const struct hp_table_cell *hp_table_cell(const struct hp_table *table, const struct hp_table_row *row,
                                           const char *key);
-/* Whether the user has folded that row of a tree. */
-bool hp_table_is_folded(const struct hp_table_view *view, uint64_t id);
+/* Whether that row of a tree is folded. */
+bool hp_table_is_folded(const struct hp_table_view *view, const struct hp_table_row *row);
 
 /* The column that rows are sorted by; the number of columns: none. */
 size_t hp_table_sort_column(const struct hp_table *table, const struct hp_table_view *view, bool *ret_ascending);
@@ -206,6 +211,11 @@ void hp_draw_bar(struct hp_screen *screen, unsigned row, unsigned column, unsign
 /* A history, scaled to the highest value; `lowest` is mostly 0. */
 void hp_draw_spark(struct hp_screen *screen, unsigned row, unsigned column, unsigned width, const double *values,
                    double highest, enum hp_ink ink);
+
+/* The largest of HP_ALL_PARTS parts; idle only if it is more than half. HP_ALL_PARTS: nothing is known. */
+unsigned hp_main_part(const double *sums);
+/* A lane: each column has what was done for most of it. */
+void hp_draw_lane(struct hp_screen *screen, unsigned row, unsigned column, unsigned width, const double *values);
 
 enum hp_ink hp_part_ink(enum hp_activity part);
 uint32_t hp_part_glyph(enum hp_activity part);

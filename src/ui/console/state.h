@@ -7,8 +7,7 @@
 
 #include "arena.h"
 #include "choices.h"
-#include "hash_index.h"
-#include "named_stacks.h"
+#include "flame.h"
 #include "programs.h"
 #include "recent_durations.h"
 #include "screen.h"
@@ -36,19 +35,6 @@ enum hp_overlay { HP_OVERLAY_NONE, HP_OVERLAY_INSPECT, HP_OVERLAY_HELP, HP_OVERL
 /* What the page about a function shows besides its numbers. */
 enum hp_inspected { HP_INSPECTED_PAGE, HP_INSPECTED_SLOWEST, HP_INSPECTED_CALLS };
 
-/* What a flame graph measures. */
-enum hp_measure { HP_MEASURE_WALL, HP_MEASURE_CPU, HP_MEASURE_WAITING, HP_MEASURE_ALLOCATED, HP_MEASURES };
-
-/* The functions of stacks as a tree. Node 0 is the root; node N is the pair N - 1: its caller, and a function. */
-struct hp_flame {
-    struct hp_pair_table calls;
-    size_t node_count;               /* 0: not made */
-    uint64_t (*totals)[HP_MEASURES]; /* by node, with callees */
-    uint64_t whole[HP_MEASURES];     /* of all stacks */
-    uint32_t *first_callee, *next;   /* by node; 0: none */
-    uint64_t only;                   /* identity of the function whose stacks these are; 0: all */
-};
-
 struct hp_console {
     const struct hp_settings *settings;
     const struct hp_program_source *source;
@@ -56,9 +42,11 @@ struct hp_console {
     struct hp_sessions programs; /* for the list */
     uint64_t programs_now_ns;    /* wall-clock time when it was made */
     char path[2048];             /* of the watched session or run; "": the list is shown */
+    uint64_t lasts_ns;           /* after which time since its beginning the program ends by itself; 0: unknown */
     char restarted[2048];        /* a later session of the same program; "": none */
     uint32_t restarted_pid;
-    char ending[32]; /* how the program has ended: "exit 0", "SIGSEGV"; "": unknown */
+    bool is_recorded_again; /* it is a later recording of the same process */
+    char ending[32];        /* how the program has ended: "exit 0", "SIGSEGV"; "": unknown */
     struct hp_watched watched;
 
     uint64_t now_ns, key_ns, refreshed_ns, listed_ns, begun_ns;
@@ -78,15 +66,15 @@ struct hp_console {
     enum hp_inspected inspected;
     uint64_t inspected_id;
     size_t chosen_column;
+    unsigned help_top;    /* the first line of the help on the screen */
     size_t ended_threads; /* that are not shown */
     enum hp_measure measure;
     char message[300]; /* shown until the next key */
     char slowest[300]; /* pattern for the slowest call */
 
     struct hp_recent_durations recent;
-    struct hp_named_stacks stacks;
-    struct hp_function_profile found;
-    struct hp_flame flame; /* made of the stacks */
+    struct hp_flame flame;
+    uint64_t flame_version; /* of the stacks that it was made of */
 
     /* Of this drawing. */
     struct hp_arena arena;
@@ -107,9 +95,9 @@ struct hp_console {
     bool is_paused;
     bool is_filtering;
     bool is_other_view;
-    bool groups_threads; /* threads of one name are one row */
-    bool has_ended;      /* ended threads are shown, too */
-    bool has_stacks;
+    bool groups_threads;             /* threads of one name are one row */
+    bool has_ended;                  /* ended threads are shown, too */
+    bool shows_changes;              /* a flame graph shows what has changed since the window before */
     bool is_turned[HP_CONSOLE_TABS]; /* callers below functions; an inverted flame graph */
 };
 
@@ -128,16 +116,27 @@ const char *hp_console_sub(const struct hp_console *console);
 void hp_console_sections(const struct hp_console *console, char *whole, char *range, size_t size);
 /* The view of the table with that key. */
 struct hp_table_view *hp_console_view_of(struct hp_console *console, const char *table);
+/* The functions of the table: sampled ones, if it shows these; else those that were measured. */
+const struct hp_watched_functions *hp_console_functions(const struct hp_console *console);
 /* The function at the cursor, or the inspected one; NULL: none. */
 const struct hp_watched_function *hp_console_function(const struct hp_console *console);
 /* Whether a function is idle, and its share, by the user's choices. */
 bool hp_console_is_idle(const struct hp_console *console, const struct hp_watched_function *function);
 double hp_console_share(const struct hp_console *console, const struct hp_watched_function *function);
+/* "lock 79 %"; NULL: unknown. */
+const char *hp_console_mostly(struct hp_arena *arena, const struct hp_watched_function *function);
 /* Durations of its calls in the window. False: unknown; then those since the start are used. */
 bool hp_console_durations(struct hp_console *console, const struct hp_watched_function *function,
                           struct hp_durations *ret_durations);
 /* "last 10 s" */
 void hp_console_name_window(const struct hp_console *console, char *text, size_t size);
+/* The same of what stacks say, which may be known of the whole run only. */
+void hp_console_name_stacks(const struct hp_console *console, char *text, size_t size);
+/* Makes the flame graph again if the stacks have changed; changes the measure (stacks_view.c). */
+void hp_console_make_flame(struct hp_console *console);
+/* How many measures there are to choose from. */
+unsigned hp_console_measures(const struct hp_console *console);
+void hp_console_next_measure(struct hp_console *console);
 /* The sentence on line 3. */
 void hp_console_verdict(const struct hp_console *console, char *text, size_t size, bool is_narrow);
 

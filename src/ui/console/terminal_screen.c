@@ -47,13 +47,36 @@ static void make_colors(void)
         [HP_INK_IDLE] = {-1, -1},
         [HP_INK_ALLOC] = {COLOR_GREEN, 71},
     };
+    /* Of text and background. */
+    static const struct {
+        short text, usual, fine_text, fine;
+    } fills[HP_ALL_INKS] = {
+        [HP_FILL_CODE] = {COLOR_BLACK, COLOR_YELLOW, 16, 179},
+        [HP_FILL_CODE_2] = {COLOR_BLACK, COLOR_YELLOW, 16, 215},
+        [HP_FILL_LIBRARY] = {COLOR_BLACK, COLOR_GREEN, 16, 144},
+        [HP_FILL_LIBRARY_2] = {COLOR_BLACK, COLOR_GREEN, 16, 108},
+        [HP_FILL_KERNEL] = {COLOR_WHITE, COLOR_RED, 16, 174},
+        [HP_FILL_KERNEL_2] = {COLOR_WHITE, COLOR_RED, 16, 167},
+        [HP_FILL_WAITING] = {COLOR_WHITE, COLOR_BLUE, 16, 110},
+        [HP_FILL_WAITING_2] = {COLOR_WHITE, COLOR_BLUE, 16, 74},
+        [HP_FILL_OTHER] = {COLOR_BLACK, COLOR_WHITE, 16, 250},
+        [HP_FILL_OTHER_2] = {COLOR_BLACK, COLOR_WHITE, 16, 247},
+        [HP_FILL_MUCH_LESS] = {COLOR_WHITE, COLOR_BLUE, 16, 68},
+        [HP_FILL_LESS] = {COLOR_BLACK, COLOR_CYAN, 16, 153},
+        [HP_FILL_SAME] = {COLOR_BLACK, COLOR_WHITE, 16, 252},
+        [HP_FILL_MORE] = {COLOR_BLACK, COLOR_YELLOW, 16, 222},
+        [HP_FILL_MUCH_MORE] = {COLOR_WHITE, COLOR_RED, 16, 208},
+    };
     start_color();
     use_default_colors();
     for (int ink = 1; ink < HP_INKS; ink++)
         init_pair((short)ink, COLORS >= 256 ? colors[ink].fine : colors[ink].usual, -1);
+    for (int ink = HP_INKS; ink < HP_ALL_INKS; ink++)
+        init_pair((short)ink, COLORS >= 256 ? fills[ink].fine_text : fills[ink].text,
+                  COLORS >= 256 ? fills[ink].fine : fills[ink].usual);
 }
 
-static attr_t look_of(const struct hp_spot *spot)
+static attr_t look_of(const struct hp_spot *spot, bool has_color)
 {
     attr_t look = 0;
     if (spot->look & HP_LOOK_BOLD)
@@ -62,6 +85,8 @@ static attr_t look_of(const struct hp_spot *spot)
         look |= A_REVERSE;
     if (spot->ink == HP_INK_DIM || spot->ink == HP_INK_SLEEP || spot->ink == HP_INK_IDLE)
         look |= A_DIM;
+    if (spot->ink >= HP_INKS && !has_color)
+        look ^= A_REVERSE;
     return look;
 }
 
@@ -75,7 +100,7 @@ static void copy_spots(const struct hp_screen *screen, bool has_color)
             cchar_t shown;
             if (spot->glyph == 0)
                 continue;
-            setcchar(&shown, glyph, look_of(spot), has_color ? (short)spot->ink : 0, NULL);
+            setcchar(&shown, glyph, look_of(spot, has_color), has_color ? (short)spot->ink : 0, NULL);
             mvadd_wch((int)row, (int)column, &shown);
         }
     refresh();

@@ -8,6 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alloc_profile.h"
+#include "cpu_profile.h"
+#include "wait_profile.h"
+
 /* ------------------------------------------------------------------------------------------- sub-views */
 
 /* The tabs of sections; one that is not listed is next to the channels. */
@@ -20,8 +24,10 @@ static const struct {
     {"cpu", HP_TAB_FUNCTIONS, true},
     {"memory", HP_TAB_FUNCTIONS, true},
     {"waiting", HP_TAB_FUNCTIONS, true},
+    {"sampled", HP_TAB_FUNCTIONS, true},
     {"calltree", HP_TAB_TREE, false},
-    {"functions", HP_TAB_STACKS, false},
+    {"stacktree", HP_TAB_TREE, false},
+    {"sampled", HP_TAB_STACKS, true},
     {"alloc-functions", HP_TAB_STACKS, false},
     {"channels", HP_TAB_FLOW, false},
     {"tasks", HP_TAB_FLOW, false},
@@ -31,7 +37,8 @@ static const struct {
     {"threads", HP_TAB_THREADS, false},
     {"alloc-threads", HP_TAB_THREADS, false},
     {"processes", HP_TAB_THREADS, false},
-    {"waits", HP_TAB_WAITS, false},
+    {"waiters", HP_TAB_WAITS, true},
+    {"waits", HP_TAB_WAITS, true},
     {"calls", HP_TAB_CALLS, false},
     {"slowest", HP_TAB_CALLS, false},
     {"timeline", HP_TAB_CALLS, false},
@@ -41,9 +48,19 @@ static const struct {
 /* Sections that are covered by tables of functions. */
 static bool is_shown_otherwise(const char *section)
 {
-    static const char *const names[] = {"bottlenecks", "timing", "cpu", "alloc-bytes", "alloc-count"};
+    static const char *const names[] = {"bottlenecks", "timing",      "functions",  "waits",
+                                        "cpu",         "alloc-bytes", "alloc-count"};
     for (size_t at = 0; at < sizeof names / sizeof names[0]; at++)
         if (strcmp(names[at], section) == 0)
+            return true;
+    return false;
+}
+
+/* Views that are not sections, though one may have their name. */
+static bool is_own(const char *view)
+{
+    for (size_t at = 0; at < sizeof places / sizeof places[0]; at++)
+        if (places[at].is_own && strcmp(places[at].section, view) == 0)
             return true;
     return false;
 }
@@ -64,6 +81,22 @@ static const struct hp_section_type *type_of(const char *name)
     return NULL;
 }
 
+/* Whether a section is made of stacks, which may be known of the whole run only. */
+static bool is_of_stacks(const char *section)
+{
+    return strcmp(section, "stacktree") == 0 || strcmp(section, "alloc-functions") == 0;
+}
+
+static bool has_sampled(const struct hp_console *console, const char *section)
+{
+    const struct hp_found_part *part = hp_found_shown(&console->watched.found);
+    if (part == NULL)
+        return false;
+    if (strcmp(section, "alloc-functions") == 0)
+        return part->functions.counts.allocs > 0;
+    return strcmp(section, "waiters") != 0 || part->functions.counts.waits > 0;
+}
+
 /* Sections that are expensive to check, or available on request, always count as having data. */
 static bool has_data(const struct hp_console *console, const struct hp_section_type *type)
 {
@@ -73,10 +106,31 @@ static bool has_data(const struct hp_console *console, const struct hp_section_t
         return false;
     if (is_dear)
         return true;
-    /* Stacks are of the whole run, in any window. */
-    if (strcmp(type->name, "functions") == 0 || strcmp(type->name, "alloc-functions") == 0)
-        return console->has_stacks && (type->name[0] == 'f' || console->found.counts.allocs > 0);
+    if (is_of_stacks(type->name))
+        return has_sampled(console, type->name);
+    if (strcmp(type->name, "calltree") == 0)
+        return console->watched.has_measured;
     return type->has_data == NULL || console->watched.range == NULL || type->has_data(console->watched.range);
+}
+
+/* Measured functions are shown in more than one way, if there are any; sampled ones, if there are stacks. */
+static bool has_own(const struct hp_console *console, const char *view)
+{
+    const struct hp_watched *watched = &console->watched;
+    const struct hp_run *run = &watched->reader.model.run;
+    if (strcmp(view, "sampled") == 0)
+        return has_sampled(console, view) || !watched->has_measured;
+    if (strcmp(view, "waits") == 0)
+        return hp_run_has_waits(run);
+    if (strcmp(view, "waiters") == 0)
+        return !watched->has_measured && has_sampled(console, view);
+    if (!watched->has_measured)
+        return false;
+    if (strcmp(view, "cpu") == 0)
+        return hp_run_has_cpu(run);
+    if (strcmp(view, "memory") == 0)
+        return hp_run_has_allocs(run);
+    return strcmp(view, "waiting") != 0 || hp_run_has_waits(run);
 }
 
 static void add_sub(struct hp_console *console, const char *name)
@@ -90,7 +144,8 @@ void hp_console_find_subs(struct hp_console *console)
     console->sub_count = 0;
     for (size_t at = 0; at < sizeof places / sizeof places[0]; at++) {
         const struct hp_section_type *type = type_of(places[at].section);
-        if (places[at].tab == console->tab && (places[at].is_own || (type != NULL && has_data(console, type))))
+        if (places[at].tab == console->tab &&
+            (places[at].is_own ? has_own(console, places[at].section) : type != NULL && has_data(console, type)))
             add_sub(console, places[at].section);
     }
     for (size_t at = 0; at < hp_section_type_count; at++) {
@@ -109,14 +164,31 @@ const char *hp_console_sub(const struct hp_console *console)
     return sub < console->sub_count ? console->subs[sub] : "";
 }
 
-static bool is_section_tab(enum hp_tab tab) { return tab != HP_TAB_OVERVIEW && tab != HP_TAB_FUNCTIONS; }
+/* Whether the table is of functions. */
+static bool shows_functions(const struct hp_console *console)
+{
+    return console->tab == HP_TAB_OVERVIEW || console->tab == HP_TAB_FUNCTIONS ||
+           strcmp(hp_console_sub(console), "sampled") == 0;
+}
+
+bool hp_view_is_of_stacks(const struct hp_console *console)
+{
+    return strcmp(console->table.key, "sampled") == 0 || strcmp(console->table.key, "waiters") == 0 ||
+           is_of_stacks(hp_console_sub(console));
+}
+
+/* The sampled functions are those of the window even before the run is cut (watched.c). */
+static bool is_of_window(const struct hp_section_type *type)
+{
+    return type->has_history && !is_of_stacks(type->name);
+}
 
 /* Flows are shown together. */
 static void request_all(const struct hp_console *console, char *whole, char *range, size_t size)
 {
     for (unsigned at = 0; at < console->sub_count; at++) {
         const struct hp_section_type *type = type_of(console->subs[at]);
-        char *to = type != NULL && type->has_history ? range : whole;
+        char *to = type != NULL && is_of_window(type) ? range : whole;
         const size_t length = strlen(to);
         snprintf(to + length, size - length, "%s%s", length > 0 ? "," : "", console->subs[at]);
     }
@@ -126,7 +198,7 @@ void hp_console_sections(const struct hp_console *console, char *whole, char *ra
 {
     whole[0] = range[0] = '\0';
     const char *sub = hp_console_sub(console);
-    const struct hp_section_type *type = is_section_tab(console->tab) ? type_of(sub) : NULL;
+    const struct hp_section_type *type = console->tab == HP_TAB_OVERVIEW || is_own(sub) ? NULL : type_of(sub);
     if (console->overlay == HP_OVERLAY_INSPECT && console->inspected == HP_INSPECTED_SLOWEST)
         snprintf(whole, size, "slowest");
     else if (console->overlay == HP_OVERLAY_INSPECT && console->inspected == HP_INSPECTED_CALLS)
@@ -134,7 +206,7 @@ void hp_console_sections(const struct hp_console *console, char *whole, char *ra
     else if (console->tab == HP_TAB_FLOW)
         request_all(console, whole, range, size);
     else if (type != NULL)
-        snprintf(type->has_history ? range : whole, size, "%s", sub);
+        snprintf(is_of_window(type) ? range : whole, size, "%s", sub);
 }
 
 /* -------------------------------------------------------------------------------------------- programs */
@@ -192,13 +264,27 @@ static void make_programs(struct hp_console *console)
 
 /* ----------------------------------------------------------------------------------------------- tables */
 
+/* Why no function is listed. */
+static const char *why_no_function(const struct hp_console *console)
+{
+    const struct hp_watched *watched = &console->watched;
+    if (watched->unknown > 0)
+        return "No function history for this time range yet: t shows totals since the start.";
+    if (watched->found.folder[0] == '\0')
+        return "No function was measured. Was the program compiled with -DHOTPATH? 'hotpath run' finds functions "
+               "of "
+               "any program.";
+    return watched->is_live
+               ? "No function was measured. Those that stacks find are shown in a few seconds, if stacks are "
+                 "sampled."
+               : "No function was measured, and there are no stacks.";
+}
+
 static void make_functions(struct hp_console *console)
 {
-    hp_view_functions(console, hp_console_sub(console));
-    if (console->watched.unknown > 0)
-        console->table.if_empty = "No function history for this time range yet: t shows totals since the start.";
-    else if (console->table.if_empty == NULL)
-        console->table.if_empty = "No function was measured. Was the program compiled with -DHOTPATH?";
+    hp_view_functions(console, console->table.key);
+    if (console->table.if_empty == NULL || console->watched.unknown > 0)
+        console->table.if_empty = why_no_function(console);
 }
 
 const struct hotpath_section *hp_view_section_named(const struct hp_console *console, const char *name)
@@ -210,15 +296,21 @@ const struct hotpath_section *hp_view_section_named(const struct hp_console *con
 static void make_table(struct hp_console *console)
 {
     const struct hotpath_section *section =
-        is_section_tab(console->tab) ? hp_view_section_named(console, hp_console_sub(console)) : NULL;
+        shows_functions(console) ? NULL : hp_view_section_named(console, hp_console_sub(console));
     if (!console->is_watching)
         make_programs(console);
-    else if (!is_section_tab(console->tab))
+    else if (shows_functions(console))
         make_functions(console);
+    else if (strcmp(console->table.key, "waits") == 0)
+        hp_view_waits(console);
+    else if (strcmp(console->table.key, "waiters") == 0)
+        hp_view_waiters(console);
     else if (section != NULL && console->tab == HP_TAB_TREE && console->is_turned[console->tab])
         hp_view_callers(console, section);
     else if (section != NULL && console->tab == HP_TAB_TREE)
         hp_view_tree(console, section);
+    else if (section != NULL && strcmp(section->name, "threads") == 0)
+        hp_view_threads(console, section);
     else if (section != NULL)
         hp_view_section(console, section);
     else
@@ -231,7 +323,9 @@ static const char *key_of(const struct hp_console *console)
         return "programs";
     if (console->tab == HP_TAB_TREE && console->is_turned[console->tab])
         return "callers";
-    return console->tab == HP_TAB_OVERVIEW ? "timing" : console->sub_count > 0 ? hp_console_sub(console) : "none";
+    if (console->tab == HP_TAB_OVERVIEW)
+        return console->watched.has_measured ? "timing" : "sampled";
+    return console->sub_count > 0 ? hp_console_sub(console) : "none";
 }
 
 struct hp_table_view *hp_console_view_of(struct hp_console *console, const char *table)
@@ -280,7 +374,7 @@ void hp_console_prepare(struct hp_console *console)
     make_table(console);
     find_hidden(console);
     const bool sorts = may_sort(console);
-    const bool has_functions = console->is_watching && !is_section_tab(console->tab);
+    const bool has_functions = console->is_watching && shows_functions(console);
     if (has_functions && sorts)
         hp_view_functions_before_order(console);
     if (!hp_table_arrange(&console->table, console->view, &console->arena, sorts, &console->shown))

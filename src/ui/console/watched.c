@@ -23,9 +23,10 @@
 
 /* -------------------------------------------------------------------------------------------- sessions */
 
-void hp_watched_init(struct hp_watched *watched, const struct hp_settings *settings)
+void hp_watched_init(struct hp_watched *watched, const struct hp_settings *settings, const char *path)
 {
     memset(watched, 0, sizeof *watched);
+    hp_found_open(&watched->found, path);
     hp_settings_copy(&watched->whole_settings, settings);
     hp_settings_copy(&watched->range_settings, settings);
     hp_reader_open(&watched->reader, hp_demangle);
@@ -52,6 +53,7 @@ bool hp_watched_add(struct hp_watched *watched, const char *path)
 void hp_watched_close(struct hp_watched *watched)
 {
     hp_reader_close(&watched->reader);
+    hp_found_close(&watched->found);
     watched->is_open = watched->has_data = false;
 }
 
@@ -101,41 +103,19 @@ static const hotpath_results *make(struct hp_watched *watched, struct hp_setting
 
 /* ----------------------------------------------------------------------------------------------- parts */
 
-enum hp_activity hp_part_of_cause(uint32_t cause)
-{
-    switch (cause) {
-    case HP_WAIT_RUN_QUEUE:
-        return HP_PART_QUEUE;
-    case HP_WAIT_LOCK:
-    case HP_WAIT_FUTEX:
-    case HP_WAIT_CONDITION:
-    case HP_WAIT_SEMAPHORE:
-    case HP_WAIT_BARRIER:
-    case HP_WAIT_THREAD:
-        return HP_PART_LOCK;
-    case HP_WAIT_DISK:
-    case HP_WAIT_FAULT:
-        return HP_PART_DISK;
-    case HP_WAIT_SOCKET:
-    case HP_WAIT_CLIENT:
-    case HP_WAIT_POLL:
-    case HP_WAIT_PIPE:
-        return HP_PART_NETWORK;
-    default:
-        return HP_PART_SLEEP;
-    }
-}
-
 /* The idle part of a node's waiting, by the model's rules for a time range. */
-static double idle_of(uint32_t cause, double ns, double beside_ns)
+static double idle_of(uint32_t cause, bool is_other_in_run, double ns, double beside_ns)
 {
-    const struct hp_wait_sums wait = {
-        .cause = cause, .ns = (uint64_t)ns, .beside_ns = (uint64_t)(beside_ns < ns ? beside_ns : ns)};
+    static const struct hp_wait_end other = {.is_own = false};
+    const struct hp_wait_sums wait = {.cause = cause,
+                                      .end = is_other_in_run ? &other : NULL,
+                                      .ns = (uint64_t)ns,
+                                      .beside_ns = (uint64_t)(beside_ns < ns ? beside_ns : ns)};
     return (double)hp_wait_idle_ns(&wait);
 }
 
 static void add_place(const struct hp_watched *watched, const struct hp_run_axis *axis, uint32_t number,
-                      uint32_t cause, double (*values)[HP_HISTORY_COLUMNS])
+                      uint32_t cause, bool is_other_in_run, double (*values)[HP_HISTORY_COLUMNS])
 {
     const struct hp_history *history = &watched->history;
     double ns[HP_HISTORY_COLUMNS] = {0}, beside[HP_HISTORY_COLUMNS] = {0};
@@ -143,7 +123,7 @@ static void add_place(const struct hp_watched *watched, const struct hp_run_axis
         return;
     hp_history_add(history, HP_AXIS_BESIDE, axis->session, number, 1, beside);
     for (unsigned column = 0; column < history->columns; column++) {
-        const double idle = idle_of(cause, ns[column], beside[column]);
+        const double idle = idle_of(cause, is_other_in_run, ns[column], beside[column]);
         values[hp_part_of_cause(cause)][column] += (ns[column] - idle) / SECOND;
         values[HP_PARTS][column] += idle / SECOND;
     }
@@ -165,7 +145,8 @@ void hp_watched_parts_history(const struct hp_watched *watched, double (*values)
         struct hp_wait wait;
         while (hp_snapshot_next_wait(session, &walk, &wait) && walk.index < HP_AXIS_WAITS)
             add_place(watched, &history->axes[at], walk.index,
-                      wait.cause < HP_WAIT_CAUSES ? wait.cause : (uint32_t)HP_WAIT_OTHER, values);
+                      wait.cause < HP_WAIT_CAUSES ? wait.cause : (uint32_t)HP_WAIT_OTHER,
+                      wait.peer != 0 && wait.peer != session->header.pid, values);
     }
 }
 
@@ -373,8 +354,22 @@ static void fill_bytes(const struct hp_watched *watched, struct hp_watched_funct
     function->bytes_per_second = bytes * SECOND / window_ns;
 }
 
-static bool fill_functions(struct hp_watched *watched, double window_ns)
+/* Own time in the window before, as far as the history has it. */
+static void fill_before(const struct hp_watched *watched, struct hp_watched_function *function)
 {
+    const struct hp_history *history = &watched->history;
+    const uint64_t from_ns = watched->before_ns, to_ns = watched->from_ns;
+    if (watched->is_whole || from_ns >= to_ns || function->is_task)
+        return;
+    const double ticks =
+        hp_history_gain_of(history, HP_AXIS_SITE_SELF, function->site->session, function->site->id, from_ns, to_ns);
+    function->has_before = true;
+    function->before = ticks * watched->reader.model.run.ns_per_tick / (double)(to_ns - from_ns);
+}
+
+static bool add_measured(struct hp_watched *watched, double window_ns)
+{
+    struct hp_watched_functions *measured = &watched->measured;
     struct hp_model *model = hp_reader_model(&watched->reader);
     const struct hp_profile *profile = model->profile;
     const struct hotpath_section *section = hp_watched_section(watched->range, "bottlenecks");
@@ -386,17 +381,23 @@ static bool fill_functions(struct hp_watched *watched, double window_ns)
     struct row_table rows;
     if (cpu != NULL && !hp_cpu_is_sampled(cpu))
         cpu = NULL;
-    watched->functions = hp_arena_take_array(model->arena, profile->site_count + 1, sizeof *watched->functions);
-    if (watched->functions == NULL || !index_rows(model->arena, section, &rows))
+    measured->all = hp_arena_take_array(model->arena, profile->site_count + 1, sizeof *measured->all);
+    if (measured->all == NULL || !index_rows(model->arena, section, &rows))
         return false;
     for (size_t at = 0; at < profile->site_count; at++) {
-        struct hp_watched_function *function = &watched->functions[watched->function_count];
+        struct hp_watched_function *function = &measured->all[measured->count];
         const struct hp_site_sums *site = profile->sites[at];
         if (site->kind == HOTPATH_KIND_SUSPENDED_)
             continue;
         const struct hp_cpu_sums in_range = {.user_ns = site->range_cpu_ns - site->range_kernel_ns,
                                              .kernel_ns = site->range_kernel_ns};
-        *function = (struct hp_watched_function){.id = hp_identity_of_site(site), .site = site, .name = site->name};
+        *function = (struct hp_watched_function){.id = hp_identity_of_site(site),
+                                                 .site = site,
+                                                 .name = site->name,
+                                                 .file = "",
+                                                 .line = site->location.line};
+        if (site->location.file != NULL)
+            function->file = site->location.file;
         fill_numbers(watched, function, window_ns);
         fill_bytes(watched, function, window_ns);
         judge(function, section, find_row(&rows, function->id), &places, window_ns);
@@ -405,23 +406,25 @@ static bool fill_functions(struct hp_watched *watched, double window_ns)
                   : has_cpu && !watched->is_whole ? &in_range
                                                   : NULL,
                   window_ns);
-        watched->work += function->work;
-        watched->function_count++;
+        fill_before(watched, function);
+        measured->work += function->work;
+        measured->count++;
     }
     /* If only time was measured, shares are of the time of all functions. */
-    for (size_t at = 0; at < watched->function_count; at++)
-        if (!watched->functions[at].has_share && watched->work > 0) {
-            watched->functions[at].has_share = true;
-            watched->functions[at].share = 100 * watched->functions[at].work / watched->work;
+    hp_watched_find_changes(measured);
+    for (size_t at = 0; at < measured->count; at++)
+        if (!measured->all[at].has_share && measured->work > 0) {
+            measured->all[at].has_share = true;
+            measured->all[at].share = 100 * measured->all[at].work / measured->work;
         }
     return true;
 }
 
-const struct hp_watched_function *hp_watched_function(const struct hp_watched *watched, uint64_t id)
+const struct hp_watched_function *hp_watched_function(const struct hp_watched_functions *functions, uint64_t id)
 {
-    for (size_t at = 0; at < watched->function_count; at++)
-        if (watched->functions[at].id == id)
-            return &watched->functions[at];
+    for (size_t at = 0; at < functions->count; at++)
+        if (functions->all[at].id == id)
+            return &functions->all[at];
     return NULL;
 }
 
@@ -431,6 +434,53 @@ static bool fail(struct hp_watched *watched, const char *problem)
 {
     snprintf(watched->problem, sizeof watched->problem, "%s", problem);
     return false;
+}
+
+/* The program of a session as it was started. NULL: no memory. */
+static const char *program_of(struct hp_watched *watched, const struct hp_snapshot *session)
+{
+    const char *begin;
+    const size_t length = hp_text_program(hp_snapshot_text(session, session->header.command), &begin);
+    return hp_arena_copy(watched->reader.model.arena, begin, length);
+}
+
+#define MOST_PROGRAMS 64u /* later ones are not added up */
+
+struct program {
+    const char *file;
+    const struct hp_snapshot *largest; /* session */
+    uint64_t cpu_ns, largest_ns;
+};
+
+/* The CPU time of programs; processes of one file are one program. */
+static void find_busiest(struct hp_watched *watched)
+{
+    const struct hp_run *run = &watched->reader.model.run;
+    struct program programs[MOST_PROGRAMS] = {{0}}, *busiest = &programs[0];
+    size_t count = 0;
+    uint64_t all_ns = 0;
+    for (size_t at = 0; at < run->count; at++) {
+        const struct hp_snapshot *session = run->sessions[at];
+        const char *file = hp_snapshot_text(session, session->header.executable);
+        const uint64_t cpu_ns = hp_less(session->header.cpu_latest_ns, session->header.cpu_start_ns);
+        size_t place = 0;
+        while (place < count && strcmp(programs[place].file, file) != 0)
+            place++;
+        all_ns += cpu_ns;
+        if (place == MOST_PROGRAMS)
+            continue;
+        struct program *program = &programs[place];
+        count += place == count;
+        program->file = file;
+        program->cpu_ns += cpu_ns;
+        if (program->largest == NULL || cpu_ns > program->largest_ns) {
+            program->largest = session;
+            program->largest_ns = cpu_ns;
+        }
+        busiest = program->cpu_ns > busiest->cpu_ns ? program : busiest;
+    }
+    watched->busiest = count > 1 && all_ns > 0 ? program_of(watched, busiest->largest) : NULL;
+    watched->busiest_percent = all_ns > 0 ? 100 * (double)busiest->cpu_ns / (double)all_ns : 0;
 }
 
 static void describe(struct hp_watched *watched)
@@ -444,11 +494,13 @@ static void describe(struct hp_watched *watched)
     watched->elapsed_ns = hp_run_elapsed_ns(run);
     watched->state = hp_run_state(run);
     watched->is_live = watched->state == HP_SNAPSHOT_RUNNING;
+    watched->has_measured = false;
+    for (size_t at = 0; at < watched->reader.model.profile->site_count; at++)
+        watched->has_measured |= watched->reader.model.profile->sites[at]->kind != HOTPATH_KIND_SUSPENDED_;
     watched->is_recorded = (first->header.features & HP_FEATURE_RECORDED) != 0;
-    /* The command without its arguments and folders. */
-    const size_t length = strcspn(command, " ");
-    char *name = hp_arena_copy(watched->reader.model.arena, command, length);
-    watched->program = name != NULL ? hp_text_base_name(name) : command;
+    const char *name = program_of(watched, first);
+    watched->program = name != NULL ? name : command;
+    find_busiest(watched);
 }
 
 static void count_up(struct hp_watched *watched)
@@ -496,19 +548,48 @@ static void choose_range(struct hp_watched *watched, const struct hp_window *win
     watched->is_whole = window->kind == HP_WINDOW_TOTALS || !watched->has_history || from >= to || is_all;
     watched->from_ns = watched->is_whole ? 0 : from;
     watched->to_ns = watched->is_whole ? watched->elapsed_ns : to;
+    /* At the beginning of a run the window before is shorter; half as long, it still says something. */
+    const uint64_t length = watched->to_ns - watched->from_ns, begin = hp_less(watched->from_ns, length);
+    watched->before_ns = !watched->is_whole && 2 * (watched->from_ns - begin) >= length ? begin : watched->from_ns;
+}
+
+/* Sampled functions are those of the window, if that is known; the first sentence is about no other ones. */
+static void choose_found(struct hp_watched *watched)
+{
+    hp_found_read(&watched->found, watched->pid, hp_reader_model(&watched->reader)->run.start_ns);
+    hp_found_choose(&watched->found, watched->before_ns, watched->from_ns, watched->is_whole ? 0 : watched->to_ns);
+}
+
+static const struct hp_function_profile *functions_of(const struct hp_found_part *part)
+{
+    return part != NULL ? &part->functions : NULL;
 }
 
 static void empty(struct hp_watched *watched)
 {
     watched->has_data = watched->has_cpus = watched->knows_waits = false;
-    watched->functions = NULL;
-    watched->function_count = watched->unknown = 0;
-    watched->work = watched->idle = watched->cpus = 0;
+    watched->measured = watched->sampled = (struct hp_watched_functions){0};
+    watched->unknown = 0;
+    watched->idle = watched->cpus = 0;
     memset(watched->parts, 0, sizeof watched->parts);
     watched->whole = watched->range = NULL;
     watched->waits = NULL;
     watched->headline = "";
     watched->problem[0] = '\0';
+}
+
+void hp_watched_find_changes(struct hp_watched_functions *functions)
+{
+    double before = 0;
+    for (size_t at = 0; at < functions->count; at++)
+        before += functions->all[at].is_idle ? 0 : functions->all[at].before;
+    const double whole = before > functions->work ? before : functions->work;
+    for (size_t at = 0; at < functions->count; at++) {
+        struct hp_watched_function *function = &functions->all[at];
+        function->has_change = function->has_before && !function->is_idle && whole > 0;
+        if (function->has_change)
+            function->change = 100 * (function->own - function->before) / whole;
+    }
 }
 
 bool hp_watched_refresh(struct hp_watched *watched, const struct hp_request *request)
@@ -522,11 +603,14 @@ bool hp_watched_refresh(struct hp_watched *watched, const struct hp_request *req
     if (!hp_history_read(&watched->history, model->arena, &model->run))
         return fail(watched, "not enough memory to show it");
     choose_range(watched, &request->window);
+    choose_found(watched);
+    model->functions = functions_of(hp_found_shown(&watched->found));
     if (request->whole[0] != '\0')
         watched->whole = make(watched, &watched->whole_settings, "", request->whole, request);
     const char *problem = watched->is_whole ? NULL : hp_model_cut(model, watched->from_ns, watched->to_ns);
     if (problem != NULL)
         return fail(watched, problem);
+    model->functions = hp_found_is_wider(&watched->found) ? NULL : functions_of(hp_found_shown(&watched->found));
     watched->range =
         make(watched, &watched->range_settings, "bottlenecks", request->range, &(struct hp_request){.slowest = ""});
     if (watched->range == NULL)
@@ -538,6 +622,6 @@ bool hp_watched_refresh(struct hp_watched *watched, const struct hp_request *req
     const double window_ns = watched->to_ns > watched->from_ns ? (double)(watched->to_ns - watched->from_ns) : 1;
     add_up_cpu(watched, window_ns);
     add_up_parts(watched, window_ns);
-    watched->has_data = fill_functions(watched, window_ns);
+    watched->has_data = add_measured(watched, window_ns) && hp_watched_add_sampled(watched);
     return watched->has_data || fail(watched, "not enough memory to show it");
 }

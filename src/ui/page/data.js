@@ -50,8 +50,8 @@ export const has = name => rows(name).length > 0;
 const byName = name => new Map(rows(name).map(row => [row.name, row]));
 
 /* ---- how much of a wait is idle, by the rules of the report */
-export function idleOf(cause, ns, beside) {
-  const rule = history ? history.idle[cause] : "";
+export function idleOf(cause, ns, beside, isInRun = false) { // the other end of a socket
+  const rule = !history ? "" : cause === "socket" && isInRun ? "beside" : history.idle[cause];
   return rule === "always" ? ns : rule === "beside" ? Math.min(ns, beside) : 0;
 }
 
@@ -89,22 +89,61 @@ function functionsOf() {
   });
 }
 
+/* What a function that stacks found waited for: the main cause, and the longest wait of that kind. */
+function foundWaits(row) {
+  if (!row.waiting_ns)
+    return [];
+  const [cause, ...what] = (row.waits_for || "other").split(": ");
+  return [{cause, waited_ns: row.waiting_ns, idle_ns: row.idle_ns || 0, other: null, what: what.join(": ")}];
+}
+
+/*
+ * Functions without names of a library are one row, as they are one frame in the tree; what it has with callees is
+ * known there.
+ */
+const OWN = ["samples", "self_ns", "percent_self", "user_ns", "kernel_ns", "self_wall_ns", "waiting_ns", "idle_ns",
+  "work_ns", "alloc_bytes"];
+function withGroups(list) {
+  const groups = new Map(), others = [];
+  for (const row of list) {
+    if (!row.library || !row.name.startsWith(row.library + "+0x")) {
+      others.push(row);
+      continue;
+    }
+    const group = groups.get(row.library);
+    if (!group) {
+      groups.set(row.library, {...row, name: row.library + " [no symbols]", isGroup: true, percent_wall: null,
+        longest_ns: row.waiting_ns || 0});
+      continue;
+    }
+    for (const key of OWN)
+      group[key] = row[key] === null ? group[key] : (group[key] || 0) + row[key];
+    if ((row.waiting_ns || 0) > group.longest_ns)
+      [group.longest_ns, group.waits_for] = [row.waiting_ns, row.waits_for];
+  }
+  return [...others, ...groups.values()];
+}
+
 /* If no function is measured: those that stack samples found. Their time is known, but not their calls. */
 function foundFunctions() {
-  const names = new Set();
-  return rows("functions").filter(row => !names.has(row.name) && names.add(row.name)).map((row, index) => {
-    const own = row.self_ns + (row.waiting_ns || 0), idle = row.idle_ns || 0;
-    const waits = Object.entries(row.waits || {})
-      .map(([cause, ns]) => ({cause, waited_ns: ns, beside_ns: 0, other: null, what: ""}));
+  const names = new Set(), list = rows("functions").filter(row => !names.has(row.name) && names.add(row.name));
+  return withGroups(list).map((row, index) => {
+    const own = row.self_ns + (row.waiting_ns || 0), idle = row.idle_ns || 0, waits = foundWaits(row);
     return {index, name: row.name, location: null, calls: null, polls: null, isTask: false,
       total: row.total_ns + (row.total_waiting_ns || 0),
       self: own, p50: null, p95: null, p99: null, max: null, min: null, bars: [],
       threads: null, timed: 0, open: 0, user: row.user_ns, kernel: row.kernel_ns, allCpu: row.total_ns,
       bytes: row.alloc_bytes, allBytes: row.total_alloc_bytes, waits,
       verdict: own > 0 && idle >= 0.6 * own ? "idle" : null, work: Math.max(0, own - idle), share: null,
-      why: row.library ? "in " + row.library : null, cause: row.waits_for, samples: row.samples, allocations: null};
+      why: null, cause: row.waits_for, samples: row.samples, allocations: null, library: row.library,
+      program: row.program, file: row.file, cpu: row.self_ns, cpuShare: row.percent_self,
+      allCpuShare: row.percent_total, wallShare: row.percent_wall, waiting: row.waiting_ns || 0,
+      allWaiting: row.total_waiting_ns || 0, isGroup: row.isGroup === true};
   });
 }
+/* The function that a sentence names, which may leave out what compilers add: "copy" of copy.part.0. */
+export const functionNamed = name =>
+  functionOf.get(name) ?? functions.find(one => one.name.startsWith(name + ".")) ?? null;
 export let isMeasured, functions, functionOf, mainName, knowsWaits, knowsCpu;
 whenLoaded(() => {
   isMeasured = has("timing");
@@ -131,7 +170,7 @@ export function partsOf(own, user, kernel, waits) {
   parts.kernel = kernel * fits;
   const rest = Math.max(0, own - parts.user - parts.kernel), scale = seen > rest && seen > 0 ? rest / seen : 1;
   for (const wait of waits) {
-    const idle = wait.idle ?? idleOf(wait.cause, wait.ns, wait.beside);
+    const idle = wait.idle ?? idleOf(wait.cause, wait.ns, wait.beside, wait.isInRun);
     parts.idle += idle * scale;
     parts[roleOf(wait.cause)] += (wait.ns - idle) * scale;
   }

@@ -6,8 +6,8 @@ import {functionOf, report, ROLES, ROLE_TITLES, whenLoaded} from "./data.js";
 import {el, fill, find, pen, widthOf} from "./dom.js";
 import {frameNumberAt, frames, layOut} from "./flame_frames.js";
 import {amountWords, FRAME, paintFrames, shareBefore, shareOf} from "./flame_paint.js";
-import {percent, time, visible} from "./format.js";
-import {childrenIn, chosenKind, chosenTree, treeKinds} from "./stacks.js";
+import {moment, percent, time, visible} from "./format.js";
+import {childrenIn, chosenKind, chosenTree, isOfRange, treeKinds} from "./stacks.js";
 import {change, isFlameFirst, isWhole, state} from "./state.js";
 import {chosenThreads, threadChoices} from "./tree_threads.js";
 
@@ -37,7 +37,10 @@ function nodeAt(path) {
 }
 whenLoaded(() => { sumsKey = ""; });
 
-const shownMeasure = () => tree.measures.includes(state.measure) ? state.measure : tree.measures[0];
+/* What people look for first: where measured functions spend their time, and what uses the CPU. */
+const usualMeasure = () => chosenKind() === "zones" && !isFlameFirst || !tree.measures.includes("cpu")
+  ? tree.measures[0] : "cpu";
+const shownMeasure = () => tree.measures.includes(state.measure) ? state.measure : usualMeasure();
 /* Chooses the tree and adds it up, if that has not been done. */
 function prepare() {
   const kind = chosenKind(), next = chosenTree();
@@ -49,7 +52,8 @@ function prepare() {
   }
   if (tree === null)
     return;
-  const key = JSON.stringify([kind, shownMeasure(), tree.name(0), ...state.aside]);
+  const range = isOfRange(kind, shownMeasure()) ? [state.from, state.to, state.before] : [];
+  const key = JSON.stringify([kind, shownMeasure(), tree.name(0), range, ...state.aside]);
   if (key === sumsKey)
     return;
   sumsKey = key;
@@ -79,11 +83,17 @@ function aboutWords() {
   const words = ["width shows ", unit, " of ", tree.name(0)];
   if (chosenKind() === "samples")
     words.push(", from stack samples");
-  if (sums.before !== null)
+  const isRange = isOfRange(chosenKind(), measure);
+  if (sums.before !== null && isRange)
+    words.push("; blue: less, orange: more than in ", moment(state.before.from), " \u2013 ",
+      moment(state.before.to));
+  else if (sums.before !== null)
     words.push("; blue: less, orange: more than in ", report.stacks.compared_with.replace(/^\S*\//, "./"));
   else if (measure === "wall" || measure === "waiting")
     words.push("; the strip below a name shows CPU time and causes of waiting");
-  if (!isWhole())
+  if (isRange)
+    words.push(", estimated for the time range");
+  else if (!isWhole())
     words.push(" (whole run)");
   return words.join("");
 }

@@ -47,6 +47,22 @@ export const percentNumber = share =>
   share >= 9.95 ? share.toFixed(0) : share > 0 && share < 0.05 ? "<0.1" : share.toFixed(1);
 export const percent = share => percentNumber(share) + " %";
 
+/*
+ * A sentence has marks around the names of functions: control characters, which names cannot contain. The report
+ * has places, counted in characters.
+ */
+const BEGIN_NAME = "\u0001", END_NAME = "\u0002";
+export const named = name => BEGIN_NAME + name + END_NAME;
+export const unmarked = text => text.replace(/[\u0001\u0002]/g, "");
+export function marked(text, places) {
+  const signs = [...text];
+  for (const {at, length} of [...places].reverse())
+    signs.splice(at, length, named(signs.slice(at, at + length).join("")));
+  return signs.join("");
+}
+/* [text, name, text, name, ..., text] */
+export const splitNames = text => text.split(/\u0001([^\u0002]*)\u0002/);
+
 /* Of a time axis: "5.4 s", "2:05 min" */
 export function moment(ns) {
   const seconds = ns / 1e9;

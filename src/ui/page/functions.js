@@ -2,7 +2,7 @@
 import {functions, isMeasured, ROLES, ROLE_TITLES, whenLoaded} from "./data.js";
 import {color, el, fill, find, pen} from "./dom.js";
 import {count, NONE, percent, percentNumber, shortened, sizeParts, time, timeParts, whole} from "./format.js";
-import {change, isWhole, state} from "./state.js";
+import {change, isComparing, isWhole, state} from "./state.js";
 import {view} from "./view.js";
 
 const FEW = 11, MANY = 200, LEAST_CALLS = 20;
@@ -83,19 +83,29 @@ function axisLabels() {
 }
 
 /* ---- columns */
-const hasTasks = () => functions.some(one => one.isTask);
-const percentile = (one, value) => one.calls < LEAST_CALLS ? null : value;
-const COLUMNS = [
-  {key: "name", title: "Function", by: row => row.name,
-    cell: row => el("span.name", {title: row.name}, shortened(row.name, 38))},
+const nameColumn = {key: "name", title: "Function", by: row => row.name,
+  cell: row => el("span.name", {title: row.name}, shortened(row.name, isMeasured ? 38 : 30))};
+const timeColumns = [
   {key: "own", title: () => state.mode === "own" ? "Own time" : "Time", by: row => timeOf(row), kind: "bar",
     cell: (row, most) => el("span.bar", null, state.mode === "own"
       ? splitBar(row.parts, most > 0 ? Math.min(1, row.own / most) : 0, false)
       : splitBar({...Object.fromEntries(ROLES.map(role => [role, 0])), unseen: 1},
         most > 0 ? Math.min(1, row.total / most) : 0, false))},
-  {key: "value", title: "", kind: "number", cell: row => timeCell(timeOf(row))},
+  {key: "value", title: "", kind: "number", cell: row => timeCell(timeOf(row))}];
+/* Of two ranges: percentage points of the share that the table shows. */
+const changeColumn = {key: "change", title: "Change", kind: "number", by: row => row.change ?? 0,
+  isShown: isComparing,
+  cell: row => row.change === undefined || Math.abs(row.change) < 0.05 ? NONE
+    : el(row.change < 0 ? "span.less" : "span.more", {title: "before: " + percent(row.before)},
+      (row.change > 0 ? "+" : "\u2212") + Math.abs(row.change).toFixed(1) + " pts")};
+
+const hasTasks = () => functions.some(one => one.isTask);
+const percentile = (one, value) => one.calls < LEAST_CALLS ? null : value;
+const COLUMNS = [
+  nameColumn, ...timeColumns,
   {key: "share", title: "Own %", kind: "number", by: row => row.share,
     cell: row => state.mode === "own" ? el("small", null, percent(row.share)) : ""},
+  changeColumn,
   {key: "mostly", title: "Mostly", by: row => row.mostly ? row.mostly.word : "", cell: row => row.mostly
     ? el("span", {title: row.verdict || ""}, row.mostly.word, " ", el("small", null, percent(row.mostly.share)))
     : NONE},
@@ -107,12 +117,40 @@ const COLUMNS = [
   {key: "p99", title: "p99", kind: "number", by: row => percentile(row.one, row.one.p99) ?? -1,
     cell: row => timeCell(percentile(row.one, row.one.p99))},
   {key: "allocated", title: "Allocated", kind: "number.wide", by: row => row.bytes ?? -1,
-    cell: row => !row.bytes ? NONE : isMeasured ? sizeCell(row.bytes)
-      : amount(sizeParts(row.bytes), "estimated from samples")},
+    cell: row => row.bytes ? sizeCell(row.bytes) : NONE},
   {key: "polls", title: "Polls", kind: "number.wide", by: row => row.polls ?? -1, isShown: hasTasks,
     cell: row => row.polls === null ? NONE : el("span", {title: whole(row.polls)}, count(row.polls))},
 ];
-const columns = () => COLUMNS.filter(column => !column.isShown || column.isShown());
+/* Of functions that stacks found: what samples know of them. */
+const hasAny = key => functions.some(one => one[key] !== null && one[key] !== undefined && one[key] !== 0);
+const hasPrograms = () => new Set(functions.map(one => one.program).filter(one => one)).size > 1;
+const isOwn = () => state.mode === "own";
+const shareColumn = (key, title, share, about, isShown) => ({key, title, kind: "number", isShown,
+  by: row => share(row) ?? -1,
+  cell: row => share(row) ? el("small", {title: about}, percent(share(row))) : NONE});
+const textColumn = (key, title, text, length, isShown) => ({key, title, kind: "wide", isShown,
+  by: row => text(row) ?? "",
+  cell: row => text(row) ? el("span.second", {title: text(row)}, shortened(text(row), length)) : NONE});
+const FOUND_COLUMNS = [
+  nameColumn,
+  textColumn("library", "Library", row => row.one.library, 14, () => hasAny("library")),
+  textColumn("program", "Process", row => row.one.program, 14, hasPrograms),
+  ...timeColumns,
+  shareColumn("cpu", "CPU %", row => isOwn() ? row.cpuShare : row.allCpuShare, "of the CPU time",
+    () => hasAny("cpu")),
+  changeColumn,
+  shareColumn("wall", "Wall %", row => row.wallShare, "of the time in which any thread ran, with callees",
+    () => isWhole() && hasAny("wallShare")),
+  {key: "samples", title: "Samples", kind: "number", by: row => row.samples ?? -1,
+    isShown: () => isWhole() && hasAny("samples"),
+    cell: row => row.samples ? el("span", {title: whole(row.samples)}, count(row.samples)) : NONE},
+  {key: "waiting", title: "Waiting", kind: "number", by: row => row.waiting ?? -1, isShown: () => hasAny("waiting"),
+    cell: row => row.waiting ? timeCell(isOwn() ? row.waiting : row.allWaiting) : NONE},
+  textColumn("for", "For", row => row.waiting ? row.cause : null, 18, () => hasAny("waiting")),
+  {key: "allocated", title: "Allocated", kind: "number.wide", by: row => row.bytes ?? -1,
+    isShown: () => hasAny("bytes"),
+    cell: row => row.bytes ? amount(sizeParts(row.bytes), "estimated from samples") : NONE}];
+const columns = () => (isMeasured ? COLUMNS : FOUND_COLUMNS).filter(column => !column.isShown || column.isShown());
 const timeOf = row => state.mode === "own" ? row.own : row.total;
 
 /* ---- rows */
@@ -123,7 +161,7 @@ export function matching(name) {
 /* Idle functions come last in every order. */
 export function sortedRows() {
   const isDown = state.sort.startsWith("-"), key = isDown ? state.sort.slice(1) : state.sort;
-  const column = COLUMNS.find(one => one.key === key && one.by) || COLUMNS[1];
+  const column = columns().find(one => one.key === key && one.by) || timeColumns[0];
   const list = view().rows.filter(row => matching(row.name));
   return list.sort((a, b) => {
     const x = column.by(a), y = column.by(b), order = x < y ? -1 : x > y ? 1 : 0;
@@ -153,10 +191,10 @@ function rowElement(row, most) {
     columns().map(column => el(column.kind ? "td." + column.kind : "td", null, column.cell(row, most))));
 }
 
-/* The selected row is always shown. */
+/* The selected row is always shown: after the others, if it is not among them. */
 function shownOf(list) {
   const at = list.findIndex(row => row.name === state.selected);
-  return list.slice(0, Math.max(shownRows, at + 1));
+  return at < shownRows ? list.slice(0, shownRows) : [...list.slice(0, shownRows), list[at]];
 }
 
 export function drawFunctions() {
@@ -164,12 +202,14 @@ export function drawFunctions() {
   const most = list.reduce((best, row) => Math.max(best, row.isIdle && state.mode === "own" ? 0 : timeOf(row)), 0);
   fill(find("functions-head"), el("tr", null, columns().map(heading)));
   fill(find("functions-rows"), shown.map(row => rowElement(row, most)));
-  shown.forEach((row, at) => drawHistogram(find("functions-rows").rows[at].querySelector("canvas"), row.one));
-  const rest = list.slice(shown.length), left = rest.reduce((sum, row) => sum + (row.isIdle ? 0 : row.share), 0);
+  if (isMeasured)
+    shown.forEach((row, at) => drawHistogram(find("functions-rows").rows[at].querySelector("canvas"), row.one));
+  const last = shown[shownRows], rest = list.slice(shownRows).filter(row => row !== last);
+  const left = rest.reduce((sum, row) => sum + (row.isIdle ? 0 : row.share), 0);
   fill(find("functions-about"), list.length === 0 ? "" :
     (shown.length < list.length ? "top " + shown.length + " of " + list.length : String(list.length)) +
     (state.sort === "-own" ? state.mode === "own" ? " by own time, idle left out" : " by time with callees" : "") +
-    (isMeasured ? "" : ", found by stack samples") + (isWhole() ? "" : "; durations cover the whole run"));
+    (isMeasured ? isWhole() ? "" : "; durations cover the whole run" : ", found by stack samples"));
   const more = [], next = Math.min(rest.length, shown.length < MANY ? MANY - shown.length : MANY);
   if (rest.length > 0)
     more.push(el("button.link",

@@ -4,12 +4,13 @@ import {isZoomed, moveFlame, nextMeasure, nextThread, nextTree, widenFlame, zoom
   zoomToSelected} from "./flame.js";
 import {moveSelection} from "./functions.js";
 import {togglePause} from "./live.js";
-import {change, isWhole, setAside, state} from "./state.js";
+import {change, isComparing, isWhole, setAside, state} from "./state.js";
 import {moveBrush, widenBrush} from "./timeline.js";
 
 export const KEYS = [["/", "find a function"], ["j k", "next, previous row"], ["Enter", "to the function's panel"],
   ["Esc", "one step back: search, zoom, time range, selection"], ["[ ]", "move the time range"],
-  ["+ -", "make it longer, shorter"], ["x", "mark the function as idle, or not idle"],
+  ["+ -", "make it longer, shorter"], ["Shift and drag", "compare the time range with another one"],
+  ["x", "mark the function as idle, or not idle"],
   ["f", "next measure of the flame graph"],
   ["s", "flame graph of zones, of samples, or of two runs"], ["T", "flame graph of the next thread, or of all"],
   ["< >", "move the flame graph"], ["{ }", "zoom it in, out"],
@@ -42,6 +43,8 @@ function back() {
     change({query: ""}, false);
   } else if (isZoomed())
     zoomTo(0);
+  else if (isComparing())
+    change({before: null});
   else if (!isWhole())
     change({from: null, to: null});
   else if (state.selected !== null)

@@ -1,7 +1,7 @@
 /* The page as a whole. SPDX-License-Identifier: MIT */
-import {elapsed, functionOf, report} from "./data.js";
+import {elapsed, functionNamed, isMeasured, report} from "./data.js";
 import {el, fill, find, forgetWidths, keepingFocus, measureWidths, readColors} from "./dom.js";
-import {count, moment, percent, time} from "./format.js";
+import {count, moment, percent, splitNames, time, unmarked} from "./format.js";
 import {beginFlame, drawFlame, hasFlame} from "./flame.js";
 import {drawFunctions, sortedRows} from "./functions.js";
 import {beginKeys, KEYS, toggleTheme} from "./keys.js";
@@ -9,37 +9,41 @@ import {beginLive} from "./live.js";
 import {drawPanel} from "./panel.js";
 import {change, isFlameFirst, isWhole, readAddress, setAside, state, whenChanged} from "./state.js";
 import {drawTables, madeGroups} from "./tables.js";
-import {beginThreads, drawThreads} from "./threads.js";
+import {beginLanes, beginThreads, drawThreads} from "./threads.js";
 import {beginTimeline, drawTimeline, refreshTimeline} from "./timeline.js";
-import {callsOf, hasHistory, view} from "./view.js";
+import {callsOf, firstRow, hasHistory, roleOfVerdict, view} from "./view.js";
 
 /* ---- the verdict */
-/* Makes links of the names of functions in a sentence. */
-function withLinks(text) {
-  const parts = [], isPart = sign => sign !== undefined && /[\w.]/.test(sign);
-  const names = [...functionOf.keys()].filter(name => name !== "" && text.includes(name));
-  let rest = text;
-  while (rest !== "") {
-    let best = null;
-    for (const name of names)
-      for (let at = rest.indexOf(name); at >= 0; at = rest.indexOf(name, at + 1))
-        if (!isPart(rest[at - 1]) && !/\w/.test(rest[at + name.length] || "")) {
-          if (best === null || at < best.at || (at === best.at && name.length > best.name.length))
-            best = {at, name};
-          break;
-        }
-    if (best === null)
-      break;
-    const name = best.name;
-    parts.push(rest.slice(0, best.at), el("button.link.mono", {onclick: () => change({selected: name})}, name));
-    rest = rest.slice(best.at + name.length);
+/* Makes links of the names of functions, which are marked. */
+function withLinks(sentence) {
+  const parts = splitNames(sentence), made = [parts[0]];
+  for (let at = 1; at < parts.length; at += 2) {
+    const one = functionNamed(parts[at]), [, sign, rest] = /^(\S*)([^]*)$/.exec(parts[at + 1]);
+    made.push(el("span.joined", null,
+      one ? el("button.link.mono", {onclick: () => change({selected: one.name})}, parts[at])
+        : el("span.mono", null, parts[at]), sign), rest); /* what follows a name stays with it */
   }
-  return [...parts, rest];
+  return made;
+}
+
+/* "1,398 samples: 1.42 s of CPU time (45 % of 2 cores); waited 80.1 ms, and idle 3.91 s." */
+function sampledLine(seen) {
+  const sumOf = part => seen.rows.reduce((sum, row) => sum + part(row), 0), cores = report.meta.cores || 1;
+  const cpu = seen.cpu ?? sumOf(row => row.parts.user + row.parts.kernel), samples = sumOf(row => row.samples || 0);
+  const waited = sumOf(row => Math.max(0, row.self - row.parts.user - row.parts.kernel - row.parts.idle));
+  const idle = sumOf(row => row.parts.idle);
+  const part = percent(100 * cpu / (cores * Math.max(1, seen.to - seen.from)));
+  return [el("b", null, time(cpu)), " of CPU time (" + part + " of " + cores + (cores === 1 ? " core)" : " cores)"),
+    samples > 0 ? ", " + count(samples) + " samples" : "",
+    waited > 0 ? [". Functions waited ", el("b", null, time(waited))] : "",
+    idle > 0 ? [waited > 0 ? ", and were idle " : ". Functions were idle ", el("b", null, time(idle))] : "", "."];
 }
 
 function secondLine() {
   const seen = view(), parts = [];
-  const first = seen.rows.filter(row => !row.isIdle).sort((a, b) => b.own - a.own)[0];
+  if (!isMeasured)
+    return sampledLine(seen);
+  const first = firstRow(seen);
   if (first && first.knowsParts) {
     const waited = first.self - first.parts.user - first.parts.kernel;
     parts.push(el("span.mono", null, first.name), " waited ", el("b", null, time(Math.max(0, waited))), " of its ",
@@ -66,13 +70,12 @@ function secondLine() {
 function drawVerdict() {
   const seen = view(), sentence = seen.sentence ||
     (report.sections.timing ? "Only time was measured, so there is no verdict." : "No verdict.");
-  const first = seen.rows.filter(row => !row.isIdle).sort((a, b) => b.own - a.own)[0];
   const cut = sentence.indexOf(". ");
-  find("verdict").className = "panel edge-" + (first ? first.role : "unseen");
-  find("verdict").dataset.sentence = sentence;
+  find("verdict").className = "panel edge-" + roleOfVerdict(seen);
+  find("verdict").dataset.sentence = unmarked(sentence);
   fill(find("sentence"), withLinks(cut < 0 ? sentence : sentence.slice(0, cut)));
   fill(find("second-line"), cut < 0 ? null : el("span.further", null, withLinks(sentence.slice(cut + 2)), ". "),
-    secondLine());
+    secondLine(), view().compared ? el("span.further", null, withLinks(view().compared), ".") : null);
   fill(find("stretch"),
     el("b", null, isWhole() ? "Whole run, " + time(elapsed) : moment(state.from) + " \u2013 " + moment(state.to)),
     isWhole() ? el(hasHistory() ? "span.hint" : "span", null,
@@ -167,6 +170,8 @@ function drawChanged(what) {
     drawPanel();
   if (keys.some(key => ["selected", "query", "measure", "tree", "thread"].includes(key)))
     drawFlame();
+  if (keys.includes("thread"))
+    drawThreads();
 }
 
 /* One picture for each frame of the screen, however often something changes. */
@@ -185,10 +190,17 @@ function print(isPrinting) {
   drawAll();
 }
 
+function selectFirst() {
+  const list = sortedRows();
+  if (state.selected === null && list.length > 0)
+    state.selected = (list.find(row => !row.name.startsWith("<")) ?? list[0]).name;
+}
+
 readAddress();
 document.documentElement.classList.toggle("flame-first", isFlameFirst);
 beginTimeline();
 beginThreads();
+beginLanes();
 beginFlame();
 beginKeys();
 drawHeader();
@@ -197,8 +209,7 @@ fill(find("keys-list"), KEYS.map(([key, words]) => el("tr", null,
   el("td", null, key.split(" ")
     .map(one => one.length > 6 || ["and", "a"].includes(one) ? " " + one + " " : el("kbd", null, one))),
   el("td", null, words))));
-if (state.selected === null && sortedRows().length > 0)
-  state.selected = sortedRows()[0].name;
+selectFirst();
 find("search").value = state.query;
 find("search").addEventListener("input", event => change({query: event.target.value}, false));
 find("theme").addEventListener("click", toggleTheme);
@@ -222,8 +233,7 @@ requestAnimationFrame(() => setTimeout(() => {
   document.documentElement.dataset.ready = "yes";
   performance.mark("ready");
   beginLive(() => keepingFocus(() => {
-    if (state.selected === null && sortedRows().length > 0)
-      state.selected = sortedRows()[0].name;
+    selectFirst();
     beginThreads();
     drawTables();
     drawHeader();

@@ -1,8 +1,10 @@
 /* The function that is selected. SPDX-License-Identifier: MIT */
-import {functionOf, rows, ROLES, ROLE_TITLES, elapsed, report} from "./data.js";
+import {functionOf, isMeasured, rows, ROLES, ROLE_TITLES, elapsed, report} from "./data.js";
 import {color, el, fill, find, pen, widthOf} from "./dom.js";
 import {count, NONE, percent, time} from "./format.js";
 import {splitBar} from "./functions.js";
+import {heatPart} from "./heat.js";
+import {sampledAround, sampledLinesOf} from "./samples.js";
 import {change, isWhole, state} from "./state.js";
 import {callsOf, view, wordsOf} from "./view.js";
 
@@ -58,12 +60,42 @@ function around(name) {
   return {callers: sorted(callers), callees: sorted(callees)};
 }
 
+/* Of samples: [title, callers, title, callees, processes]. A function without callers starts a thread. */
+function sampledLists(name) {
+  const near = sampledAround(name);
+  if (near === null)
+    return [];
+  const of = near.measure === "cpu" ? " (CPU time)" : near.measure === "waiting" ? " (waiting)" : " (bytes)";
+  const isPlain = list => list.every(([caller]) => caller === null);
+  return [listOf("Called by" + of, isPlain(near.callers) ? [] : near.callers, "the start of a thread"),
+    listOf("Calls" + of, near.callees, ""), listOf("In processes" + of, near.processes, "")];
+}
+
+/* The lines of its source in which samples found it. */
+function lineRows(one) {
+  const list = sampledLinesOf(one.name), most = list.reduce((best, line) => Math.max(best, line.ns), 0);
+  const file = one.file || (one.location || {}).file;
+  if (list.length === 0)
+    return null;
+  const bar = line => {
+    const piece = el("i.line-bar.r-user");
+    piece.style.width = (100 * line.ns / most).toFixed(1) + "%";
+    return piece;
+  };
+  return [el("h3", {title: file}, "Lines" + (file ? " of " + file.split("/").pop() : "") +
+    (isWhole() ? "" : " (whole run)")),
+    el("table.parts.lines", null, el("tbody", null, list.slice(0, 12).map(line => el("tr", null,
+      el("td.number.mono", null, String(line.line)), el("td", null, bar(line)),
+      el("td.number", null, time(line.ns)),
+      el("td.number.second", null, count(line.samples) + (line.samples === 1 ? " sample" : " samples"))))))];
+}
+
 const linkTo = name => el("button.link.mono", {onclick: () => change({selected: name})}, name);
-function listOf(title, list) {
+function listOf(title, list, nobody = "no measured function") {
   if (list.length === 0)
     return null;
   return [el("h3", null, title), el("ul.plain-list", null, list.slice(0, 8).map(([name, ns]) =>
-    el("li", null, name === null ? el("span.second", null, "no measured function")
+    el("li", null, name === null ? el("span.second", null, nobody)
       : functionOf.has(name) ? linkTo(name) : name, " ", el("span.second", null, time(ns)))))];
 }
 
@@ -107,8 +139,13 @@ export function drawPanel() {
   fill(button, state.aside.has(one.name) ? "mark as not idle (x)" : "mark as idle (x)");
   button.setAttribute("aria-pressed", String(state.aside.has(one.name)));
   const where = one.location ? one.location.file.split("/").pop() + ":" + one.location.line + " \u00b7 " : "";
-  const about = where + (one.calls === null && !one.isTask ? "found by " + count(one.samples) + " samples"
+  const isRange = !isWhole() && row && row.samples === null;
+  const found = (one.samples > 0 && !isRange ? "found by " + count(one.samples) + " samples \u00b7 " : "") +
+    time(isRange ? row.total : one.total) + " with callees";
+  const about = where + (one.calls === null && !one.isTask ? found
     : row ? callsOf(row).join(" ") : "no calls") +
+    (one.library ? " \u00b7 in " + one.library : "") + (one.program && one.program !== one.library ? " \u00b7 " +
+      one.program : "") +
     (one.threads ? " on " + one.threads + (one.threads === 1 ? " thread" : " threads") : "") +
     (row && row.verdict ? " \u00b7 " + wordsOf(row) : "");
   const canvas = el("canvas", {role: "img", "aria-label": "Duration of calls, on a logarithmic axis"});
@@ -124,8 +161,9 @@ export function drawPanel() {
       ["p99", one.calls < 20 ? null : one.p99], ["max", one.max]].map(([name, ns]) =>
       el("span", null, el("span.second", null, name + " "), ns === null || ns === undefined ? NONE : time(ns))))]);
   const near = around(one.name);
-  for (const part of [listOf("Called by", near.callers), listOf("Calls", near.callees),
-    waitRows(one), sourceOf(one)])
+  const lists = isMeasured ? [listOf("Called by", near.callers), listOf("Calls", near.callees)]
+    : sampledLists(one.name);
+  for (const part of [heatPart(one.name), ...lists, waitRows(one), lineRows(one), sourceOf(one)])
     if (part)
       body.append(...part);
   drawDurations(canvas, one);

@@ -5,7 +5,8 @@
  */
 import {idleOf, report, roleOf, ROLES, rows, whenLoaded} from "./data.js";
 import {numbersOf, smallNumbersOf} from "./columns.js";
-import {state} from "./state.js";
+import {hasSlots, ownBetween} from "./slots.js";
+import {isFlameFirst, isWhole, state} from "./state.js";
 import {chosenThreads, rowsOfThreads} from "./tree_threads.js";
 
 /* ---- children as linked lists in the order of their numbers: first child and next sibling; 0: none */
@@ -91,10 +92,23 @@ const WEIGHTS = {samples: {wall: ["cpu", "waits"], cpu: ["cpu"], share: ["wall"]
   allocated: ["alloc"], peak: ["alloc-peak"], left: ["alloc-left"]},
   zones: {wall: ["zones"], cpu: ["zone-cpu"], waiting: ["zone-waits"], allocated: ["zone-alloc"]}};
 
-function summedUp(tree, keys, which) {
+/* Which of them are known by time, and from which numbers of a slot. */
+const BY_TIME = {cpu: ["cpu", "amounts"], wall: ["cpu", "parts"], waits: ["waits", "amounts"],
+  alloc: ["alloc", "amounts"]};
+/* Whether a measure is that of the chosen range; all others are those of the whole run. */
+export const isOfRange = (kind, measure) => !isWhole() && hasSlots() && kind === "samples" &&
+  WEIGHTS.samples[measure].every(key => BY_TIME[key] !== undefined);
+
+function summedUp(tree, keys, which, range = null) {
   const sums = new Float64Array(tree.nodes);
   for (const key of keys) {
     const column = tree.weights.get(key);
+    if (range !== null) {
+      const [measure, part] = BY_TIME[key], own = ownBetween(measure, tree.nodes, range.from, range.to)[part];
+      for (let node = 1; node < tree.nodes; node++)
+        sums[node] += own[node];
+      continue;
+    }
     if (!column || !column[which])
       continue;
     if (typeof column[which] === "string")
@@ -107,13 +121,16 @@ function summedUp(tree, keys, which) {
   return sums;
 }
 
-function sumStacks(tree, measures, measure) {
-  const value = summedUp(tree, measures[measure], "own");
+function sumStacks(tree, kind, measures, measure) {
+  const range = isOfRange(kind, measure) ? {from: state.from, to: state.to} : null;
+  const value = summedUp(tree, measures[measure], "own", range);
   const isTime = !isOfBytes(measure) && tree.weights.has(measures.cpu[0]);
   const cpu = !isTime ? null : measure === "cpu" || measure === "share" ? value
-    : measure === "wall" ? summedUp(tree, measures.cpu, "own") : new Float64Array(tree.nodes);
+    : measure === "wall" ? summedUp(tree, measures.cpu, "own", range) : new Float64Array(tree.nodes);
   const parts = new Float64Array(ROLES.length); /* of the node that was asked for last */
-  return {value, before: tree.isCompared ? summedUp(tree, measures[measure], "before") : null, parts: node => {
+  const before = tree.isCompared && range === null ? summedUp(tree, measures[measure], "before")
+    : range !== null && state.before !== null ? summedUp(tree, measures[measure], "own", state.before) : null;
+  return {value, before, parts: node => {
     if (cpu !== null) {
       parts[0] = cpu[node];
       parts[ROLES.indexOf("unseen")] = Math.max(0, value[node] - cpu[node]);
@@ -132,7 +149,9 @@ function stacksTree(kind) {
     const parent = smallNumbersOf(data.parents, nodes), function_ = smallNumbersOf(data.functions, nodes);
     for (let node = 1; node < nodes; node++)
       parent[node] = node - parent[node];
-    stacks = withChildren({nodes, parent, isCompared: data.compared_with !== null,
+    const system = smallNumbersOf(data.system, data.names.length + 1);
+    stacks = withChildren({nodes, parent, function_, isSystem: node => system[function_[node] + 1] === 1,
+      isCompared: data.compared_with !== null,
       name: node => node === 0 ? ALL_THREADS : data.names[function_[node]],
       library: node => node === 0 ? "" : data.libraries[function_[node]],
       weights: new Map(data.weights.map(column => [column.key, {...column}]))});
@@ -140,7 +159,7 @@ function stacksTree(kind) {
   const hasWall = kind === "zones" || stacks.weights.has(measures.waiting[0]);
   const known = Object.keys(measures).filter(measure =>
     measures[measure].some(key => stacks.weights.has(key)) && (measure !== "wall" || hasWall));
-  const sum = measure => sumStacks(stacks, measures, measure);
+  const sum = measure => sumStacks(stacks, kind, measures, measure);
   return known.length === 0 ? null : {...stacks, measures: known, sum};
 }
 
@@ -159,8 +178,8 @@ function treeOf(kind) {
 }
 export const treeKinds = () => Object.keys(MAKERS).filter(kind => treeOf(kind) !== null);
 /* The chosen tree, or the first one; null: there is none. */
-export function chosenTree() {
-  return treeOf(state.tree) ?? treeOf("zones") ?? treeOf("samples");
-}
 export const chosenKind = () =>
-  treeOf(state.tree) !== null ? state.tree : treeOf("zones") !== null ? "zones" : "samples";
+  [state.tree, ...(isFlameFirst || (!isWhole() && hasSlots()) ? ["samples", "zones"] : ["zones", "samples"])]
+    .find(kind => kind !== "" && treeOf(kind) !== null) ?? "samples";
+export const chosenTree = () => treeOf(chosenKind());
+export const sampledTree = () => treeOf("samples");

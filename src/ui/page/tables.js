@@ -20,7 +20,7 @@ const GROUPS = [
   {id: "waits", title: "Waits", sections: ["waits"]},
   {id: "memory", title: "Memory", sections: ["alloc-bytes", "alloc-count", "alloc-threads", "alloc-functions"]},
   {id: "calls", title: "Calls", sections: ["calls", "slowest"]},
-  {id: "tree", title: "Call tree", sections: ["calltree"]},
+  {id: "tree", title: "Call tree", sections: ["calltree", "stacktree"]},
   {id: "processes", title: "Processes", sections: ["processes"]},
   {id: "functions-found", title: "Functions by stacks", sections: ["functions"]},
 ];

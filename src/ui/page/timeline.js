@@ -3,7 +3,7 @@ import {elapsed, functionOf, functions, idleOf, lineOf, linesOf, moments, noPart
   ROLE_TITLES, steps, whenLoaded} from "./data.js";
 import {color, el, fill, find, pen, widthOf} from "./dom.js";
 import {count, moment, size} from "./format.js";
-import {begin, change, end, fitted, isWhole, state} from "./state.js";
+import {begin, change, end, fitted, isComparing, isWhole, state} from "./state.js";
 
 export const GUTTER = 134, RIGHT = 13;
 const STACK = 84, LINE = 27, AXIS = 20;
@@ -45,7 +45,8 @@ function read() {
     parts.user = Math.max(0, cpu[at] - kernel[at]);
     for (const wait of waits) {
       const ns = wait.steps[at] || 0;
-      const idle = state.aside.has(wait.name) ? ns : Math.max(0, idleOf(wait.cause, ns, wait.beside[at] || 0));
+      const idle = state.aside.has(wait.name) ? ns
+        : Math.max(0, idleOf(wait.cause, ns, wait.beside[at] || 0, wait.in_run === 1));
       parts.idle += idle;
       parts[roleOf(wait.cause)] += ns - idle;
       left.set(wait.cause, (left.get(wait.cause) || 0) - ns);
@@ -77,7 +78,8 @@ function read() {
 /* ---- drawing */
 export const width = () => widthOf("time-chart");
 export const xOf = ns => GUTTER + (width() - GUTTER - RIGHT) * Math.min(ns, elapsed) / Math.max(1, elapsed);
-const nsAt = x => Math.max(0, Math.min(elapsed, (x - GUTTER) / Math.max(1, width() - GUTTER - RIGHT) * elapsed));
+export const nsAt = x =>
+  Math.max(0, Math.min(elapsed, (x - GUTTER) / Math.max(1, width() - GUTTER - RIGHT) * elapsed));
 const height = () => STACK + numbers.tracks.length * LINE + AXIS + 6;
 
 function drawAxis(drawn, top) {
@@ -136,9 +138,22 @@ function drawBrush(drawn) {
   drawn.fillRect(GUTTER, 0, from - GUTTER, high);
   drawn.fillRect(to, 0, width() - RIGHT - to + 1, high);
   drawn.globalAlpha = 1;
-  drawn.fillStyle = color("link");
+  drawEdges(drawn, from, to, high, "link");
+  if (isComparing())
+    drawEdges(drawn, xOf(state.before.from), xOf(state.before.to), high, "second", "before");
+}
+
+function drawEdges(drawn, from, to, high, name, word = "") {
+  drawn.fillStyle = color(name);
   drawn.fillRect(from - 0.5, 0, 1, high);
   drawn.fillRect(to - 0.5, 0, 1, high);
+  if (word === "")
+    return;
+  drawn.globalAlpha = 0.12;
+  drawn.fillRect(from, 0, to - from, high);
+  drawn.globalAlpha = 1;
+  drawn.fillStyle = color("text");
+  drawn.fillText(word, from + 4, 12);
 }
 
 export function drawTimeline() {
@@ -167,6 +182,9 @@ function down(event) {
   const near = edge => Math.abs(xOf(edge) - x) < 6;
   grip = isWhole() ? {from: nsAt(x)} : near(state.from) ? {from: state.to} : near(state.to) ? {from: state.from}
     : {from: nsAt(x)};
+  grip.isBefore = event.shiftKey && !isWhole();
+  if (grip.isBefore)
+    grip.from = nsAt(x);
   grip.x = x;
   event.target.setPointerCapture(event.pointerId);
 }
@@ -182,7 +200,7 @@ function moved(event) {
     return;
   grip.isMoved = true;
   const to = nsAt(x), [from, until] = fitted(Math.min(grip.from, to), Math.max(grip.from, to));
-  change({from, to: until}, false);
+  change(grip.isBefore ? {before: from === null ? null : {from, to: until}} : {from, to: until}, false);
 }
 function up() {
   grip = null;

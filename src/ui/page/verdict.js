@@ -4,7 +4,7 @@
  */
 import {elapsed, functionOf, functions, gain, history, idleOf, knowsWaits, lineOf, linesOf, mainName,
   rows} from "./data.js";
-import {time} from "./format.js";
+import {named, time} from "./format.js";
 
 const LEAST_SAMPLES = 20, BUSY_PART = 0.6, WAITING_PART = 0.6, STARVED_PART = 0.25, QUEUE_PART = 0.5;
 const IDLE_PART = 0.6, IDLE_RUN = 0.5;
@@ -31,7 +31,7 @@ export function judge({wall, samplesDue, waited, queue, idle}) {
 }
 
 /* ---- what was waited for in the stretch */
-const keyOf = line => JSON.stringify([line.name, line.cause, line.call, line.what, line.other]);
+const keyOf = line => JSON.stringify([line.name, line.cause, line.call, line.what, line.other, line.in_run]);
 
 /*
  * All of it by function; null is outside of all. At a sample all that was waited goes to the function that is
@@ -43,7 +43,7 @@ export function waitsIn(from, to, selfOf) {
     const key = keyOf(line), ns = gain(line.sums, from, to);
     if (!all.has(key))
       all.set(key, {name: line.name, cause: line.cause, call: line.call, what: line.what, other: line.other,
-        ns: 0, beside: 0});
+        isInRun: line.in_run === 1, ns: 0, beside: 0});
     const wait = all.get(key);
     wait.ns += ns;
     wait.beside += Math.min(ns, gain(line.besideSums, from, to));
@@ -76,14 +76,14 @@ function nameCause(wait) {
   const detail = wait.what !== "" && !wait.what.includes(":[") ? wait.what
     : isHeld ? "holder not recorded" : wait.call;
   if (wait.other !== null)
-    return wait.cause + (wait.cause === "lock" ? " held in " : " in ") + wait.other;
+    return wait.cause + (wait.cause === "lock" ? " held in " : " in ") + named(wait.other);
   return !PLAIN.has(wait.cause) && detail !== "" ? wait.cause + ": " + detail : wait.cause;
 }
 
 function sumsOf(waits, isAside) {
   const sums = {ns: 0, idle: 0, byCause: new Map(), idleByCause: new Map()};
   for (const wait of waits) {
-    const idle = isAside ? wait.ns : idleOf(wait.cause, wait.ns, wait.beside);
+    const idle = isAside ? wait.ns : idleOf(wait.cause, wait.ns, wait.beside, wait.isInRun);
     sums.ns += wait.ns;
     sums.idle += idle;
     sums.byCause.set(wait.cause, (sums.byCause.get(wait.cause) || 0) + wait.ns);
@@ -180,7 +180,7 @@ function verdictWords(entry) {
 const measureOf = view => view.idle > IDLE_SAID * (view.whole + view.idle) ? " of the time that is not idle, "
   : " of the time, ";
 function entryWords(view, entry) {
-  return entry.name + ": " + share(partOf(entry.work, view.whole)) + measureOf(view) +
+  return named(entry.name) + ": " + share(partOf(entry.work, view.whole)) + measureOf(view) +
     (isTold(entry) ? verdictWords(entry) : "too short for a verdict");
 }
 
@@ -211,20 +211,20 @@ function waitingTask(idle) {
     if (ns > most)
       [longest, most] = [row.name, ns];
   }
-  return longest === null ? "" : " for " + longest;
+  return longest === null ? "" : " for " + named(longest);
 }
 
 function idleWords(view, part) {
   const idling = idlingOf(view);
   const wait = (view.waits.get(idling.name) || []).find(wait => wait.cause === idling.cause);
   return (idling.cause === "child" ? "The program waits for a child for " : "The program is idle for ") +
-    share(part) + " of the time: " + (idling.name ?? "it") +
+    share(part) + " of the time: " + (idling.name === null ? "it" : named(idling.name)) +
     " waits (" + (wait ? nameCause(wait) : idling.cause) + ")" + waitingTask(part * view.length);
 }
 
 const firstAtWork = view => view.entries.find(entry => entry.judgement.verdict !== "idle") || view.entries[0];
 
-/* As `hotpath report --from --to` would have it; "": there is nothing to say. */
+/* As `hotpath report --from --to` would have it, with marks around names; "": there is nothing to say. */
 export function headline(view) {
   if (view.entries.length === 0)
     return "";
@@ -246,7 +246,7 @@ export function headline(view) {
     ? share(partOf(outsideNs, view.whole)) + " of the time is outside of all measured functions. " : "";
   if (first.name === mainName && first.judgement.verdict === "waiting" && 2 * first.work > view.whole)
     return before + share(partOf(first.work, view.whole)) + measureOf(view).replace(/, $/, "") +
-      " is spent waiting outside of all measured functions, in " + first.name + " itself" +
+      " is spent waiting outside of all measured functions, in " + named(first.name) + " itself" +
       (first.isNamed ? " (" + first.cause + ")" : "");
   return before + (isTold(first) ? "The bottleneck is "
     : partOf(first.work, view.whole) > 0.5 ? "Most of the time is spent in "

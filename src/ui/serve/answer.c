@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "json.h"
 #include "metrics.h"
 #include "page.h"
 #include "programs.h"
@@ -166,6 +167,27 @@ static void write_metrics(struct hp_serving *serving, struct hp_served *served, 
         answer->status = 0;
 }
 
+/* {"session": "4711-1.run", "pid": 4711}, or null. */
+static void write_restarted(struct hp_serving *serving, struct hp_served *served, struct hp_answer *answer)
+{
+    static struct hp_stored_session session;
+    char buffer[BUFFER_BYTES];
+    struct hp_text text;
+    struct hp_json json;
+    hp_text_init_stream(&text, buffer, sizeof buffer, hp_body_add, &answer->body);
+    hp_json_init(&json, &text, false);
+    if (served->is_live || !hp_serving_restarted(serving, served, &session)) {
+        hp_json_null(&json);
+    } else {
+        hp_json_begin_object(&json);
+        hp_json_put_string(&json, "session", hp_text_base_name(session.path));
+        hp_json_put_u64(&json, "pid", session.pid);
+        hp_json_end_object(&json);
+    }
+    if (!hp_text_finish(&text))
+        answer->status = 0;
+}
+
 /* Lists of sections are as in --section: names and groups, a minus before exclusions. */
 static bool is_section_list(const char *text)
 {
@@ -192,10 +214,12 @@ static void answer_session(struct hp_serving *serving, const struct hp_request *
         answer->type = TYPE_JSON;
         write_report(serving, served, request->section, answer);
     } else if (request->route == HP_ROUTE_METRICS) {
-        write_metrics(serving, served,
-                      accept == NULL || strstr(accept, "openmetrics") != NULL ||
-                          strstr(accept, "text/plain") == NULL,
+        /* OpenMetrics is for those that ask for it; all others, such as curl, get the older text. */
+        write_metrics(serving, served, accept != NULL && strstr(accept, "application/openmetrics-text") != NULL,
                       answer);
+    } else if (request->route == HP_ROUTE_RESTARTED) {
+        answer->type = TYPE_JSON;
+        write_restarted(serving, served, answer);
     } else {
         const struct hp_body *data = hp_served_page_data(serving, served);
         answer->type = TYPE_JSON;

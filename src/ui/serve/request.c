@@ -9,8 +9,13 @@
 /* ------------------------------------------------------------------------------------------------- target */
 
 static const char *const paths[HP_ROUTES] = {
-    [HP_ROUTE_SESSIONS] = "/",     [HP_ROUTE_PAGE] = "/page",          [HP_ROUTE_DATA] = "/page.json",
-    [HP_ROUTE_EVENTS] = "/events", [HP_ROUTE_REPORT] = "/report.json", [HP_ROUTE_METRICS] = "/metrics",
+    [HP_ROUTE_SESSIONS] = "/",
+    [HP_ROUTE_PAGE] = "/page",
+    [HP_ROUTE_DATA] = "/page.json",
+    [HP_ROUTE_EVENTS] = "/events",
+    [HP_ROUTE_REPORT] = "/report.json",
+    [HP_ROUTE_METRICS] = "/metrics",
+    [HP_ROUTE_RESTARTED] = "/restarted.json",
 };
 
 static bool find_route(const char *path, size_t length, enum hp_route *ret_route)
@@ -109,7 +114,7 @@ const char *hp_request_read(struct hp_request *request, const char *target, unsi
     const char *problem = target[length] == '?' ? read_query(request, target + length + 1) : NULL;
     *ret_status = problem != NULL ? 400 : 404;
     if (problem == NULL && !find_route(target, length, &request->route))
-        problem = "not found; available: /, /page, /page.json, /events, /report.json and /metrics";
+        problem = "not found; available: /, /page, /page.json, /events, /restarted.json, /report.json and /metrics";
     return problem;
 }
 

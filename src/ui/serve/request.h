@@ -9,12 +9,13 @@
 #include <stddef.h>
 
 enum hp_route {
-    HP_ROUTE_SESSIONS, /* / */
-    HP_ROUTE_PAGE,     /* /page */
-    HP_ROUTE_DATA,     /* /page.json: only the data of the page */
-    HP_ROUTE_EVENTS,   /* /events: tells when there are new data */
-    HP_ROUTE_REPORT,   /* /report.json */
-    HP_ROUTE_METRICS,  /* /metrics */
+    HP_ROUTE_SESSIONS,  /* / */
+    HP_ROUTE_PAGE,      /* /page */
+    HP_ROUTE_DATA,      /* /page.json: only the data of the page */
+    HP_ROUTE_EVENTS,    /* /events: tells when there are new data */
+    HP_ROUTE_REPORT,    /* /report.json */
+    HP_ROUTE_METRICS,   /* /metrics */
+    HP_ROUTE_RESTARTED, /* /restarted.json: the session of a program that was started again */
     HP_ROUTES
 };
 

@@ -11,7 +11,6 @@
 #include "function_sums.h"
 #include "growing_array.h"
 #include "page.h"
-#include "stack_file.h"
 #include "text.h"
 #include "weight_sources.h"
 
@@ -42,14 +41,20 @@ void hp_body_free(struct hp_body *body)
 
 #define SETTLING_NS 3000000000u /* after the end of a program, new data may arrive for this long */
 
+static void forget_stacks(struct hp_served *served)
+{
+    hp_weighted_free(&served->weighted);
+    hp_function_sums_free(&served->functions);
+    hp_named_stacks_free(&served->named);
+    served->has_stacks = false;
+}
+
 static void close_one(struct hp_served *served)
 {
     if (!served->is_open)
         return;
     hp_reader_close(&served->reader);
-    hp_weighted_free(&served->weighted);
-    hp_function_sums_free(&served->functions);
-    hp_named_stacks_free(&served->named);
+    forget_stacks(served);
     hp_body_free(&served->data);
     served->is_open = false;
 }
@@ -95,11 +100,15 @@ static bool add_parts(struct hp_serving *serving, struct hp_served *served)
     return served->reader.count > before;
 }
 
-/* Stacks are written at the end of a run. True: there are some now, and there were none before. */
-static bool add_stacks(struct hp_served *served)
+/* Stacks are written while a run goes on, and at its end. True: they are others than before. */
+static bool read_stacks(struct hp_served *served)
 {
-    if (served->has_stacks || !hp_stack_file_read(served->path, &served->named))
+    struct hp_named_stacks named;
+    if (!hp_stack_watch_look(&served->watch, served->path, &named))
         return false;
+    forget_stacks(served);
+    served->named = named;
+    served->weighted = hp_page_weighted();
     served->has_stacks = hp_function_sums_make(&served->named, &served->functions) &&
                          hp_stack_weights_add(&served->weighted, &served->named);
     hp_reader_model(&served->reader)->functions = served->has_stacks ? &served->functions : NULL;
@@ -137,7 +146,7 @@ static bool read_from_the_beginning(struct hp_serving *serving, struct hp_served
 bool hp_served_refresh(struct hp_serving *serving, struct hp_served *served, const char **ret_problem)
 {
     const bool is_first = served->generation == 0, was_live = served->is_live;
-    bool has_more = add_stacks(served);
+    bool has_more = read_stacks(served);
     if (is_first || was_live) {
         has_more |= add_parts(serving, served);
         if (!read_all(served, ret_problem))
@@ -229,6 +238,21 @@ struct hp_served *hp_serving_watch(struct hp_serving *serving, const char *path,
     return hp_served_refresh(serving, served, &problem) ? served : NULL;
 }
 
+bool hp_serving_restarted(struct hp_serving *serving, struct hp_served *served,
+                          struct hp_stored_session *ret_session)
+{
+    struct hp_sessions programs = {0};
+    const struct hp_snapshot *first = hp_reader_model(&served->reader)->run.sessions[0];
+    const char *command = hp_snapshot_text(first, first->header.command);
+    serving->source->list(serving->source->context, &programs);
+    const struct hp_stored_session *found =
+        hp_sessions_restarted(&programs, served->path, command, first->header.wall_start_ns);
+    if (found != NULL)
+        *ret_session = *found;
+    hp_sessions_free(&programs);
+    return found != NULL;
+}
+
 const struct hp_body *hp_served_page_data(struct hp_serving *serving, struct hp_served *served)
 {
     char buffer[4096];
@@ -237,9 +261,13 @@ const struct hp_body *hp_served_page_data(struct hp_serving *serving, struct hp_
         return &served->data;
     hp_body_empty(&served->data);
     hp_text_init_stream(&text, buffer, sizeof buffer, hp_body_add, &served->data);
-    const bool has_memory =
-        hp_page_write_data(hp_reader_model(&served->reader), serving->settings,
-                           &(struct hp_page_content){.is_served = true, .weighted = &served->weighted}, &text);
+    served->named.began_ns = hp_reader_model(&served->reader)->run.start_ns;
+    const bool has_memory = hp_page_write_data(hp_reader_model(&served->reader), serving->settings,
+                                               &(struct hp_page_content){.is_served = true,
+                                                                         .session = hp_text_base_name(served->path),
+                                                                         .weighted = &served->weighted,
+                                                                         .named = &served->named},
+                                               &text);
     if (!hp_text_finish(&text) || !has_memory)
         return NULL;
     served->data_generation = served->generation;

@@ -13,6 +13,7 @@
 #include "options.h"
 #include "programs.h"
 #include "reader.h"
+#include "stack_watch.h"
 #include "weighted.h"
 #include <stddef.h>
 
@@ -40,6 +41,7 @@ struct hp_served {
     bool is_open;
     char path[2048]; /* of a session file, or of the folder of a run */
     struct hp_reader reader;
+    struct hp_stack_watch watch;
     struct hp_named_stacks named;
     struct hp_function_profile functions;
     struct hp_weighted weighted; /* the same, for the page */
@@ -74,6 +76,13 @@ bool hp_served_refresh(struct hp_serving *serving, struct hp_served *served, con
  * or ever.
  */
 struct hp_served *hp_serving_watch(struct hp_serving *serving, const char *path, uint64_t round);
+
+/*
+ * The session of the same program that was started again after this one has ended (hp_sessions_restarted). False:
+ * none.
+ */
+bool hp_serving_restarted(struct hp_serving *serving, struct hp_served *served,
+                          struct hp_stored_session *ret_session);
 
 /* The data of its page, as JSON; made once for all requests. NULL: no memory. */
 const struct hp_body *hp_served_page_data(struct hp_serving *serving, struct hp_served *served);

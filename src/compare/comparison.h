@@ -1,0 +1,64 @@
+/*
+ * Runs before and runs now, function by function: which numbers have changed. docs/compare.md describes the rules.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_COMPARE_COMPARISON_H
+#define HP_COMPARE_COMPARISON_H
+
+#include "judge.h"
+#include "measured_run.h"
+
+/*
+ * Percentiles come from counters that are 1/64 of their value wide. Within one, any value is as likely, and all
+ * runs of a side may be in the same: the deviation of a ratio of two such numbers.
+ */
+#define HP_TYPICAL_GRAIN 0.0064
+
+/* Of numbers that do not depend on the machine: calls, allocations, bytes, peak. */
+enum hp_exact {
+    HP_EXACT_UNKNOWN,
+    HP_EXACT_EQUAL,
+    HP_EXACT_CHANGED,
+    HP_EXACT_UNSTEADY /* runs of one side differ among themselves, so nothing is said */
+};
+
+struct hp_compared_function {
+    const char *name, *file, *library;
+    bool is_new, is_gone;
+    bool is_row;                 /* it has at least one per cent of the time, and is judged */
+    bool is_steady;              /* judged by its typical call; else by its self time */
+    struct hp_judged_row judged; /* of a row; its share is that of any function that is in all runs */
+    enum hp_exact exact[HP_METRICS];
+};
+
+struct hp_comparison {
+    struct hp_measured_run *runs; /* those before first */
+    size_t before_count, now_count;
+    struct hp_compared_function *functions; /* changed rows first, the heaviest change on top; then by share */
+    size_t count;
+    bool is_sampled; /* of functions found in stacks: nothing is measured */
+    bool is_of_cpu;  /* the total is CPU time; else time from start to end */
+    struct hp_judged_row total;
+    bool has_common;
+    struct hp_judged_row common; /* of measured functions: what all have in common */
+    size_t row_count, unsteady_count;
+    size_t largest, worst; /* rows: the one with the largest share, and the one with the largest `least` */
+    /* Inside: */
+    const struct hp_measured_function **cells; /* [number][run]; NULL: the run does not have it */
+    size_t *numbers;                           /* of functions before they were sorted */
+    double *values;                            /* of rows, [row][run] */
+    double *totals;
+};
+
+/* A line on why they cannot be compared; NULL: they can. `text` is room for it. */
+const char *hp_comparison_refusal(const struct hp_comparison *comparison, char *text, size_t size);
+
+/* Compares the runs. False: no memory. Free it in either case; the runs stay the caller's. */
+bool hp_comparison_make(struct hp_comparison *comparison);
+void hp_comparison_free(struct hp_comparison *comparison);
+
+/* The middle of a number over the runs of one side. False: not all of them have it. */
+bool hp_comparison_value(const struct hp_comparison *comparison, size_t function, enum hp_metric metric,
+                         bool is_now, double *ret_value);
+
+#endif

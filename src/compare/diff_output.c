@@ -1,0 +1,431 @@
+/* A comparison in words, as JSON and as Markdown. SPDX-License-Identifier: MIT */
+#include "diff_output.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "json.h"
+#include "units.h"
+#include "utf8.h"
+
+#define DIFF_VERSION 1u
+#define MOST_LINES 10u /* of one kind; the rest is counted */
+
+/* -------------------------------------------------------------------------------------------------------- words */
+
+static const struct metric_type {
+    const char *key, *name;
+    bool is_bytes, is_exact;
+} metric_types[HP_METRICS] = {
+    [HP_METRIC_CALLS] = {"calls", "calls", false, true},
+    [HP_METRIC_TYPICAL] = {"typical_ns", "typical call", false, false},
+    [HP_METRIC_QUARTER] = {"quarter_ns", "fastest quarter", false, false},
+    [HP_METRIC_P95] = {"p95_ns", "P95", false, false},
+    [HP_METRIC_SELF] = {"self_ns", "self", false, false},
+    [HP_METRIC_TOTAL] = {"total_ns", "total", false, false},
+    [HP_METRIC_CPU] = {"own_cpu_ns", "CPU", false, false},
+    [HP_METRIC_WAITING] = {"waited_ns", "waiting", false, false},
+    [HP_METRIC_ALLOCATIONS] = {"own_count", "allocations", false, true},
+    [HP_METRIC_BYTES] = {"own_bytes", "allocated bytes", true, true},
+    [HP_METRIC_PEAK] = {"peak_usable_bytes", "peak", true, true},
+    [HP_METRIC_SAMPLES] = {"samples", "samples", false, false},
+};
+
+static const char *verdict_name(enum hp_verdict verdict)
+{
+    static const char *const names[] = {"unjudged", "same", "faster", "slower"};
+    return names[verdict];
+}
+
+/* "+4.8" */
+static void put_percent(struct hp_text *text, double percent)
+{
+    const bool is_negative = percent < 0;
+    const double size = is_negative ? -percent : percent;
+    hp_text_string(text, size < 0.05 ? "" : is_negative ? "-" : "+");
+    hp_text_fixed(text, size, 1);
+}
+
+static void put_interval(struct hp_text *text, const struct hp_judged_row *row)
+{
+    put_percent(text, hp_percent_of_change(row->change));
+    if (!isfinite(row->low) || !isfinite(row->high)) { /* so few runs have no interval */
+        hp_text_string(text, " %");
+        return;
+    }
+    hp_text_string(text, " % (95 %: ");
+    put_percent(text, hp_percent_of_change(row->low));
+    hp_text_string(text, " to ");
+    put_percent(text, hp_percent_of_change(row->high));
+    hp_text_string(text, " %)");
+}
+
+static void put_name(struct hp_text *text, const char *name) { hp_utf8_put_safe(text, name, strlen(name)); }
+
+static void put_count(struct hp_text *text, size_t count, const char *what)
+{
+    hp_text_format(text, "%zu %s%s", count, what, count == 1 ? "" : "s");
+}
+
+static const char *verdict_words(enum hp_verdict verdict)
+{
+    static const char *const words[] = {"not judged", "no change that could be told", "faster", "slower"};
+    return words[verdict];
+}
+
+static bool has_enough_runs(const struct hp_comparison *comparison)
+{
+    return comparison->before_count >= HP_JUDGE_LEAST_RUNS && comparison->now_count >= HP_JUDGE_LEAST_RUNS;
+}
+
+/* ------------------------------------------------------------------------------------------------------ in text */
+
+static void put_runs(const struct hp_comparison *comparison, struct hp_text *text)
+{
+    put_count(text, comparison->now_count, "run");
+    hp_text_string(text, " of ");
+    put_name(text, comparison->runs[comparison->before_count].command);
+    hp_text_string(text, " against ");
+    put_count(text, comparison->before_count, "run");
+    hp_text_string(text, " of ");
+    put_name(text, comparison->runs[0].command);
+}
+
+static void put_total(const struct hp_comparison *comparison, struct hp_text *text)
+{
+    hp_text_string(text, comparison->is_of_cpu ? "CPU time " : "time from start to end ");
+    put_interval(text, &comparison->total);
+    hp_text_format(text, ": %s", verdict_words(comparison->total.verdict));
+}
+
+static void put_row(const struct hp_comparison *comparison, const struct hp_compared_function *function,
+                    struct hp_text *text)
+{
+    hp_text_string(text, comparison->is_sampled ? "samples " : "own time ");
+    put_interval(text, &function->judged);
+    hp_text_format(text, ", %.0f %% of the time", 100 * function->judged.share);
+    if (function->exact[HP_METRIC_CALLS] == HP_EXACT_EQUAL)
+        hp_text_string(text, ", calls unchanged");
+}
+
+/* "2.4 % or more in lookup (22 % of the time)" */
+static void put_least_of(const struct hp_compared_function *function, struct hp_text *text)
+{
+    const double least = fmax(hp_percent_of_change(function->judged.least), 100 * HP_JUDGE_LEAST_CHANGE);
+    if (least < 1e6)
+        hp_text_fixed(text, least, least < 10 ? 1 : 0);
+    else
+        hp_text_string(text, "any number of");
+    hp_text_string(text, " % or more in ");
+    put_name(text, function->name);
+    hp_text_format(text, " (%.0f %% of the time)", 100 * function->judged.share);
+}
+
+/* What would have shown. */
+static void put_least(const struct hp_comparison *comparison, struct hp_text *text)
+{
+    if (comparison->row_count == 0) {
+        hp_text_string(text, "no function has 1 % of the time in every run, so no time was judged");
+        return;
+    }
+    hp_text_string(text, "no change that could be told; ");
+    put_least_of(&comparison->functions[comparison->largest], text);
+    if (comparison->worst != comparison->largest) {
+        hp_text_string(text, ", ");
+        put_least_of(&comparison->functions[comparison->worst], text);
+    }
+    hp_text_string(text, " would have shown");
+}
+
+static void put_value(struct hp_text *text, enum hp_metric metric, double value)
+{
+    if (metric_types[metric].is_bytes)
+        hp_units_bytes(text, hp_units_round(value));
+    else
+        hp_text_u64(text, hp_units_round(value));
+}
+
+static void put_exact(const struct hp_comparison *comparison, size_t at, enum hp_metric metric,
+                      struct hp_text *text)
+{
+    double before, now;
+    hp_comparison_value(comparison, at, metric, false, &before);
+    hp_comparison_value(comparison, at, metric, true, &now);
+    hp_text_format(text, "%s ", metric_types[metric].name);
+    put_value(text, metric, before);
+    hp_text_string(text, " -> ");
+    put_value(text, metric, now);
+    if (before > 0) {
+        hp_text_string(text, " (");
+        put_percent(text, 100 * (now / before - 1));
+        hp_text_string(text, " %)");
+    }
+}
+
+/* One line: "slower   encode   own time +4.7 % ..." */
+static void begin_line(struct hp_text *text, const char *what, const char *name, bool is_markdown)
+{
+    if (is_markdown) {
+        hp_text_format(text, "| %s | ", what);
+        if (name != NULL) {
+            hp_text_char(text, '`');
+            for (const char *at = name; *at != '\0';) { /* a bar or a quote would end the cell or the code */
+                const size_t length = strcspn(at, "`|");
+                hp_utf8_put_safe(text, at, length);
+                at += length;
+                if (*at != '\0')
+                    hp_text_char(text, *at++ == '|' ? '/' : '\'');
+            }
+            hp_text_char(text, '`');
+        }
+        hp_text_string(text, " | ");
+        return;
+    }
+    hp_text_string(text, what);
+    hp_text_repeat(text, ' ', strlen(what) < 9 ? 9 - strlen(what) : 1);
+    if (name != NULL) {
+        put_name(text, name);
+        hp_text_string(text, "   ");
+    }
+}
+
+static void end_line(struct hp_text *text, bool is_markdown) { hp_text_string(text, is_markdown ? " |\n" : "\n"); }
+
+/* How many lines of one kind there are, and how many are left out. */
+static void put_left_out(struct hp_text *text, const char *what, size_t count, bool is_markdown)
+{
+    if (count <= MOST_LINES)
+        return;
+    begin_line(text, what, NULL, is_markdown);
+    hp_text_format(text, "and %zu more; --format json has all", count - MOST_LINES);
+    end_line(text, is_markdown);
+}
+
+static void put_rows(const struct hp_comparison *comparison, struct hp_text *text, bool is_markdown)
+{
+    const bool are_judged = has_enough_runs(comparison);
+    size_t count = 0;
+    for (size_t at = 0; at < comparison->count; at++) {
+        const struct hp_compared_function *function = &comparison->functions[at];
+        if (!function->is_row || (are_judged && function->judged.verdict == HP_VERDICT_SAME))
+            continue;
+        if (count++ >= MOST_LINES)
+            continue;
+        begin_line(text, verdict_name(function->judged.verdict), function->name, is_markdown);
+        put_row(comparison, function, text);
+        end_line(text, is_markdown);
+    }
+    put_left_out(text, are_judged ? "slower or faster" : "unjudged", count, is_markdown);
+}
+
+static void put_exact_rows(const struct hp_comparison *comparison, struct hp_text *text, bool is_markdown)
+{
+    size_t count = 0, known = 0;
+    for (size_t at = 0; at < comparison->count; at++)
+        for (enum hp_metric metric = 0; metric < HP_METRICS; metric++) {
+            const enum hp_exact exact = comparison->functions[at].exact[metric];
+            known += exact == HP_EXACT_EQUAL;
+            if (exact != HP_EXACT_CHANGED || count++ >= MOST_LINES)
+                continue;
+            begin_line(text, "exact", comparison->functions[at].name, is_markdown);
+            put_exact(comparison, at, metric, text);
+            end_line(text, is_markdown);
+        }
+    put_left_out(text, "exact", count, is_markdown);
+    if (known + count + comparison->unsteady_count == 0)
+        return;
+    begin_line(text, "exact", NULL, is_markdown);
+    hp_text_format(text, "calls, allocations, bytes, peak: %zu equal, %zu changed", known, count);
+    if (comparison->unsteady_count > 0)
+        hp_text_format(text, ", %zu not repeatable", comparison->unsteady_count);
+    end_line(text, is_markdown);
+}
+
+static void put_new_and_gone(const struct hp_comparison *comparison, struct hp_text *text, bool is_markdown)
+{
+    for (int is_gone = 0; is_gone < 2; is_gone++) {
+        size_t count = 0;
+        for (size_t at = 0; at < comparison->count; at++) {
+            const struct hp_compared_function *function = &comparison->functions[at];
+            double self_ns;
+            if (!(is_gone ? function->is_gone : function->is_new) || count++ >= MOST_LINES)
+                continue;
+            begin_line(text, is_gone ? "gone" : "new", function->name, is_markdown);
+            if (hp_comparison_value(comparison, at, HP_METRIC_SELF, !is_gone, &self_ns))
+                hp_text_format(text, "own time %s", hp_ns_text(self_ns).bytes);
+            else
+                hp_text_string(text, "in some runs");
+            end_line(text, is_markdown);
+        }
+        put_left_out(text, is_gone ? "gone" : "new", count, is_markdown);
+    }
+}
+
+static void put_note(struct hp_text *text, size_t count, const char *what, bool is_markdown)
+{
+    if (count == 0)
+        return;
+    begin_line(text, "note", NULL, is_markdown);
+    put_count(text, count, "run");
+    hp_text_string(text, what);
+    end_line(text, is_markdown);
+}
+
+static void put_notes(const struct hp_comparison *comparison, struct hp_text *text, bool is_markdown)
+{
+    size_t unfinished = 0, cut = 0;
+    for (size_t run = 0; run < comparison->before_count + comparison->now_count; run++) {
+        unfinished += comparison->runs[run].is_unfinished;
+        cut += comparison->runs[run].is_cut;
+    }
+    put_note(text, unfinished, " had not finished", is_markdown);
+    put_note(text, cut, " by a report that leaves functions out; make reports with --limit 0", is_markdown);
+}
+
+static void put_all(const struct hp_comparison *comparison, struct hp_text *text, bool is_markdown)
+{
+    begin_line(text, "total", NULL, is_markdown);
+    put_total(comparison, text);
+    end_line(text, is_markdown);
+    if (comparison->has_common) {
+        begin_line(text, "alike", NULL, is_markdown);
+        hp_text_string(text, "all functions ");
+        put_interval(text, &comparison->common);
+        hp_text_format(text, ": %s; taken out of the rows below", verdict_words(comparison->common.verdict));
+        end_line(text, is_markdown);
+    }
+    put_rows(comparison, text, is_markdown);
+    put_new_and_gone(comparison, text, is_markdown);
+    begin_line(text, has_enough_runs(comparison) ? "all else" : "time", NULL, is_markdown);
+    if (has_enough_runs(comparison))
+        put_least(comparison, text);
+    else
+        hp_text_format(text, "not judged: this needs %u runs on each side", HP_JUDGE_LEAST_RUNS);
+    end_line(text, is_markdown);
+    put_exact_rows(comparison, text, is_markdown);
+    put_notes(comparison, text, is_markdown);
+}
+
+void hp_diff_put_text(const struct hp_comparison *comparison, struct hp_text *text)
+{
+    put_runs(comparison, text);
+    hp_text_char(text, '\n');
+    put_all(comparison, text, false);
+}
+
+void hp_diff_put_markdown(const struct hp_comparison *comparison, struct hp_text *text)
+{
+    hp_text_string(text, "**hotpath diff:** ");
+    put_runs(comparison, text);
+    hp_text_string(text, "\n\n| | function | change |\n| --- | --- | --- |\n");
+    put_all(comparison, text, true);
+}
+
+/* ------------------------------------------------------------------------------------------------------ as JSON */
+
+static void put_number(struct hp_json *json, const char *key, double number)
+{
+    hp_json_key(json, key);
+    hp_json_number(json, number, 8);
+}
+
+/* Infinite edges, which few runs cannot tell, are null. */
+static void put_json_change(struct hp_json *json, const struct hp_judged_row *row)
+{
+    put_number(json, "change_percent", hp_percent_of_change(row->change));
+    put_number(json, "low_percent", hp_percent_of_change(row->low));
+    put_number(json, "high_percent", hp_percent_of_change(row->high));
+    put_number(json, "p", row->p);
+    put_number(json, "least_percent", hp_percent_of_change(row->least));
+    hp_json_put_string(json, "verdict", verdict_name(row->verdict));
+}
+
+static void put_json_metric(const struct hp_comparison *comparison, size_t at, enum hp_metric metric,
+                            struct hp_json *json)
+{
+    static const char *const names[] = {"unknown", "equal", "changed", "not_repeatable"};
+    double before, now;
+    const bool has_before = hp_comparison_value(comparison, at, metric, false, &before);
+    const bool has_now = hp_comparison_value(comparison, at, metric, true, &now);
+    if (!has_before && !has_now)
+        return;
+    hp_json_key(json, metric_types[metric].key);
+    hp_json_begin_object(json);
+    put_number(json, "before", has_before ? before : NAN);
+    put_number(json, "now", has_now ? now : NAN);
+    if (metric_types[metric].is_exact)
+        hp_json_put_string(json, "exact", names[comparison->functions[at].exact[metric]]);
+    hp_json_end_object(json);
+}
+
+static void put_json_row(const struct hp_comparison *comparison, size_t at, struct hp_json *json)
+{
+    const struct hp_compared_function *function = &comparison->functions[at];
+    hp_json_begin_object(json);
+    hp_json_put_string(json, "name", function->name);
+    hp_json_put_string(json, "file", function->file);
+    hp_json_put_string(json, "library", function->library);
+    hp_json_put_string(json, "state", function->is_new ? "new" : function->is_gone ? "gone" : "both");
+    put_number(json, "share_percent", 100 * function->judged.share);
+    hp_json_key(json, "time");
+    if (function->is_row) {
+        hp_json_begin_object(json);
+        hp_json_put_string(json, "by",
+                           comparison->is_sampled ? "samples"
+                           : function->is_steady  ? "typical"
+                                                  : "self");
+        put_json_change(json, &function->judged);
+        hp_json_end_object(json);
+    } else {
+        hp_json_null(json);
+    }
+    hp_json_key(json, "metrics");
+    hp_json_begin_object(json);
+    for (enum hp_metric metric = 0; metric < HP_METRICS; metric++)
+        put_json_metric(comparison, at, metric, json);
+    hp_json_end_object(json);
+    hp_json_end_object(json);
+}
+
+static void put_json_runs(const struct hp_comparison *comparison, bool are_now, struct hp_json *json)
+{
+    const size_t from = are_now ? comparison->before_count : 0;
+    const size_t count = are_now ? comparison->now_count : comparison->before_count;
+    hp_json_key(json, are_now ? "now" : "before");
+    hp_json_begin_object(json);
+    hp_json_put_string(json, "command", comparison->runs[from].command);
+    hp_json_put_u64(json, "runs", count);
+    hp_json_end_object(json);
+}
+
+void hp_diff_put_json(const struct hp_comparison *comparison, struct hp_text *text)
+{
+    struct hp_json json;
+    hp_json_init(&json, text, false);
+    hp_json_begin_object(&json);
+    hp_json_put_string(&json, "type", "hotpath_diff");
+    hp_json_put_u64(&json, "version", DIFF_VERSION);
+    put_json_runs(comparison, false, &json);
+    put_json_runs(comparison, true, &json);
+    hp_json_put_string(&json, "of", comparison->is_sampled ? "samples" : "zones");
+    hp_json_key(&json, "total");
+    hp_json_begin_object(&json);
+    hp_json_put_string(&json, "by", comparison->is_of_cpu ? "cpu" : "elapsed");
+    put_json_change(&json, &comparison->total);
+    hp_json_end_object(&json);
+    hp_json_key(&json, "common");
+    if (comparison->has_common) {
+        hp_json_begin_object(&json);
+        put_json_change(&json, &comparison->common);
+        hp_json_end_object(&json);
+    } else {
+        hp_json_null(&json);
+    }
+    hp_json_key(&json, "rows");
+    hp_json_begin_array(&json);
+    for (size_t at = 0; at < comparison->count; at++)
+        put_json_row(comparison, at, &json);
+    hp_json_end_array(&json);
+    hp_json_end_object(&json);
+    hp_text_char(text, '\n');
+}

@@ -1,0 +1,15 @@
+/*
+ * A comparison in words, as JSON (docs/diff.schema.json) and as Markdown for a pull request.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_COMPARE_DIFF_OUTPUT_H
+#define HP_COMPARE_DIFF_OUTPUT_H
+
+#include "comparison.h"
+#include "text.h"
+
+void hp_diff_put_text(const struct hp_comparison *comparison, struct hp_text *text);
+void hp_diff_put_markdown(const struct hp_comparison *comparison, struct hp_text *text);
+void hp_diff_put_json(const struct hp_comparison *comparison, struct hp_text *text);
+
+#endif

@@ -1,0 +1,332 @@
+/* Whether times have changed between runs before and runs now. SPDX-License-Identifier: MIT */
+#include "judge.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probability.h"
+
+/* Equal runs can have no scatter at all, as percentiles are read from counters of some width. */
+#define LEAST_DEVIATION 0.001
+#define MOST_WEIGHT 2.0         /* of the median share */
+#define POWER_P 0.4             /* two-sided, of the t that 80 % of repetitions exceed */
+#define CLIP 3.0                /* deviations from the middle; farther out is an accident of the machine */
+#define NORMAL_DEVIATION 1.4826 /* of a median of absolute differences */
+
+double hp_percent_of_change(double change) { return 100 * expm1(change); }
+
+/* ------------------------------------------------------------------------------------------------------- tables */
+
+/* The logarithms of all rows in all runs, those before first, and room to work with. */
+struct work {
+    struct hp_judgement *judgement;
+    size_t runs;
+    double *logs;      /* [row][run] */
+    double *levels;    /* of each row: the middle between both sides */
+    double *common;    /* of each run */
+    double *residues;  /* of a row, run by run */
+    double *scratch;   /* as many as there are rows or runs */
+    double *variances; /* of each row */
+    double *p, *adjusted;
+    size_t *order;
+    bool *is_changed; /* of each row, by the first pass */
+    double most_weight;
+};
+
+static void free_work(struct work *work)
+{
+    free(work->logs);
+    free(work->order);
+    free(work->is_changed);
+}
+
+static bool make_work(struct work *work, struct hp_judgement *judgement)
+{
+    const size_t rows = judgement->row_count, runs = judgement->before_count + judgement->now_count;
+    *work = (struct work){.judgement = judgement, .runs = runs};
+    work->logs = calloc(rows * runs + 5 * rows + 3 * runs + 1, sizeof *work->logs);
+    work->order = calloc(rows + 1, sizeof *work->order);
+    work->is_changed = calloc(rows + 1, sizeof *work->is_changed);
+    if (work->logs == NULL || work->order == NULL || work->is_changed == NULL) {
+        free_work(work);
+        return false;
+    }
+    work->levels = work->logs + rows * runs;
+    work->variances = work->levels + rows;
+    work->p = work->variances + rows;
+    work->adjusted = work->p + rows;
+    work->common = work->adjusted + rows;
+    work->residues = work->common + runs;
+    work->scratch = work->residues + runs; /* rows + runs */
+    return true;
+}
+
+static double value_of(const struct hp_judgement *judgement, const struct hp_judged_row *row, size_t run)
+{
+    return run < judgement->before_count ? row->before[run] : row->now[run - judgement->before_count];
+}
+
+static void take_logs(struct work *work, double added)
+{
+    for (size_t row = 0; row < work->judgement->row_count; row++)
+        for (size_t run = 0; run < work->runs; run++)
+            work->logs[row * work->runs + run] =
+                log(value_of(work->judgement, &work->judgement->rows[row], run) + added);
+}
+
+static double median_of(struct work *work, const double *values, size_t count)
+{
+    memcpy(work->scratch, values, count * sizeof *values);
+    return hp_median(work->scratch, count);
+}
+
+/* Pulls what is far out back to the edge. */
+static void clip(struct work *work, double *values, size_t count)
+{
+    const double middle = median_of(work, values, count);
+    for (size_t at = 0; at < count; at++)
+        work->scratch[at] = fabs(values[at] - middle);
+    const double most = CLIP * NORMAL_DEVIATION * hp_median(work->scratch, count);
+    for (size_t at = 0; at < count; at++)
+        values[at] = fmin(fmax(values[at], middle - most), middle + most);
+}
+
+/* --------------------------------------------------------------------------------------------------- one change */
+
+static double freedom_of(const struct hp_judgement *judgement)
+{
+    return (double)(judgement->before_count + judgement->now_count) - 2;
+}
+
+static double error_of(const struct hp_judgement *judgement, double variance)
+{
+    const double least = LEAST_DEVIATION * LEAST_DEVIATION;
+    return sqrt(fmax(variance, least) * (1 / (double)judgement->before_count + 1 / (double)judgement->now_count));
+}
+
+static bool has_enough_runs(const struct hp_judgement *judgement)
+{
+    return judgement->before_count >= HP_JUDGE_LEAST_RUNS && judgement->now_count >= HP_JUDGE_LEAST_RUNS;
+}
+
+/* Changes below `least` get no verdict. */
+static void give_verdict(const struct hp_judgement *judgement, struct hp_judged_row *row, double least)
+{
+    const bool is_large = fabs(expm1(row->change)) >= HP_JUDGE_LEAST_CHANGE && fabs(row->change) >= least;
+    row->verdict = !has_enough_runs(judgement)             ? HP_VERDICT_UNJUDGED
+                   : row->p >= HP_JUDGE_LEVEL || !is_large ? HP_VERDICT_SAME
+                   : row->change > 0                       ? HP_VERDICT_SLOWER
+                                                           : HP_VERDICT_FASTER;
+}
+
+/* The change of a series of runs, clipped side by side. Returns the larger of its scatter and `least_variance`. */
+static double measure_change(struct work *work, struct hp_judged_row *row, double *series)
+{
+    const size_t before = work->judgement->before_count, now = work->judgement->now_count;
+    clip(work, series, before);
+    clip(work, series + before, now);
+    row->change = hp_mean(series + before, now) - hp_mean(series, before);
+    const double freedom = freedom_of(work->judgement);
+    return freedom > 0 ? (hp_variance(series, before) * (double)(before - 1) +
+                          hp_variance(series + before, now) * (double)(now - 1)) /
+                             freedom
+                       : 0;
+}
+
+/* By Student's t; `tests` are made at once. Returns p. */
+static double weigh_change(const struct hp_judgement *judgement, struct hp_judged_row *row, double variance,
+                           size_t tests)
+{
+    const double freedom = freedom_of(judgement), error = hypot(error_of(judgement, variance), row->grain);
+    if (freedom <= 0) {
+        row->low = -INFINITY;
+        row->high = row->least = INFINITY;
+        return row->p = 1;
+    }
+    const double side = hp_student_limit(0.05, freedom) * error;
+    row->low = row->change - side;
+    row->high = row->change + side;
+    row->least = error * (hp_student_limit(HP_JUDGE_LEVEL / (double)(tests > 0 ? tests : 1), freedom) +
+                          hp_student_limit(POWER_P, freedom));
+    return row->p = hp_student_p(row->change / error, freedom);
+}
+
+/* Corrects the chances of the rows for their number, and gives verdicts. */
+static void conclude(struct work *work,
+                     double (*least_of)(const struct hp_judgement *, const struct hp_judged_row *))
+{
+    struct hp_judgement *judgement = work->judgement;
+    hp_holm_adjust(work->p, work->adjusted, work->order, judgement->row_count);
+    for (size_t row = 0; row < judgement->row_count; row++) {
+        judgement->rows[row].p = work->adjusted[row];
+        give_verdict(judgement, &judgement->rows[row],
+                     least_of != NULL ? least_of(judgement, &judgement->rows[row]) : 0);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------------- timed */
+
+/* Rows that have changed say nothing about what is common, unless all have. */
+static bool counts(const struct work *work, size_t row, bool are_all_changed)
+{
+    return are_all_changed || !work->is_changed[row];
+}
+
+/* A function with half of the time would be what is common by itself, and its change that of all others. */
+static double weight_of(const struct work *work, size_t row)
+{
+    return fmin(work->judgement->rows[row].share, work->most_weight);
+}
+
+/* The median of one run over rows, weighted by their shares up to a limit. */
+static double common_of(struct work *work, size_t run, bool are_all_changed)
+{
+    const struct hp_judgement *judgement = work->judgement;
+    double half = 0, sum = 0;
+    size_t count = 0;
+    for (size_t row = 0; row < judgement->row_count; row++) {
+        if (!counts(work, row, are_all_changed))
+            continue;
+        const double residue = work->logs[row * work->runs + run] - work->levels[row];
+        size_t place = count++;
+        for (; place > 0 && work->scratch[place - 1] > residue; place--) {
+            work->scratch[place] = work->scratch[place - 1];
+            work->order[place] = work->order[place - 1];
+        }
+        work->scratch[place] = residue;
+        work->order[place] = row;
+        half += weight_of(work, row) / 2;
+    }
+    for (size_t place = 0; place < count; place++) {
+        sum += weight_of(work, work->order[place]);
+        if (sum >= half)
+            return work->scratch[place];
+    }
+    return 0;
+}
+
+static void find_common(struct work *work)
+{
+    const size_t rows = work->judgement->row_count, before = work->judgement->before_count;
+    bool are_all_changed = true;
+    for (size_t row = 0; row < rows; row++)
+        are_all_changed = are_all_changed && work->is_changed[row];
+    for (size_t row = 0; row < rows; row++)
+        work->variances[row] = work->judgement->rows[row].share; /* until it is their turn */
+    work->most_weight = MOST_WEIGHT * median_of(work, work->variances, rows);
+    for (size_t row = 0; row < rows; row++) {
+        const double *logs = work->logs + row * work->runs;
+        work->levels[row] =
+            (median_of(work, logs, before) + median_of(work, logs + before, work->runs - before)) / 2;
+    }
+    for (size_t run = 0; run < work->runs; run++)
+        work->common[run] = work->judgement->has_common ? common_of(work, run, are_all_changed) : 0;
+}
+
+/*
+ * The variance of a row is at least the median of all: of ten numbers it is known badly, and rows that are quiet by
+ * chance would give most of the false alarms.
+ */
+static void judge_rows(struct work *work)
+{
+    struct hp_judgement *judgement = work->judgement;
+    for (size_t row = 0; row < judgement->row_count; row++) {
+        for (size_t run = 0; run < work->runs; run++)
+            work->residues[run] = work->logs[row * work->runs + run] - work->common[run];
+        work->variances[row] = measure_change(work, &judgement->rows[row], work->residues);
+    }
+    const double usual = median_of(work, work->variances, judgement->row_count);
+    for (size_t row = 0; row < judgement->row_count; row++)
+        work->p[row] =
+            weigh_change(judgement, &judgement->rows[row], fmax(work->variances[row], usual), judgement->row_count);
+    conclude(work, NULL);
+}
+
+bool hp_judge_timed(struct hp_judgement *judgement)
+{
+    struct work work;
+    if (!make_work(&work, judgement))
+        return false;
+    take_logs(&work, 0);
+    judgement->has_common = judgement->row_count >= HP_JUDGE_COMMON_ROWS;
+    for (int pass = 0; pass < 2; pass++) {
+        find_common(&work);
+        judge_rows(&work);
+        for (size_t row = 0; row < judgement->row_count; row++)
+            work.is_changed[row] = judgement->rows[row].verdict > HP_VERDICT_SAME;
+    }
+    const double variance = measure_change(&work, &judgement->common, work.common);
+    weigh_change(judgement, &judgement->common, variance, 1);
+    give_verdict(judgement, &judgement->common, 0);
+    free_work(&work);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------------------ sampled */
+
+/* A row of k samples cannot show less, however quiet the machine: samples are counted. */
+static double counting_limit(const struct hp_judgement *judgement, const struct hp_judged_row *row)
+{
+    const double before = hp_mean(row->before, judgement->before_count) * (double)judgement->before_count;
+    const double now = hp_mean(row->now, judgement->now_count) * (double)judgement->now_count;
+    return 3 * sqrt(1 / fmax(before, 1) + 1 / fmax(now, 1));
+}
+
+/* The estimate and interval of Hodges and Lehmann, which agree with the rank test: from all differences. */
+static bool measure_ranks(const struct work *work, struct hp_judged_row *row, const double *logs)
+{
+    const size_t before = work->judgement->before_count, now = work->judgement->now_count;
+    const size_t margin = hp_rank_margin(before, now);
+    double *differences = malloc((before * now + 1) * sizeof *differences);
+    if (differences == NULL)
+        return false;
+    for (size_t a = 0; a < before; a++)
+        for (size_t b = 0; b < now; b++)
+            differences[a * now + b] = logs[before + b] - logs[a];
+    row->change = hp_median(differences, before * now);
+    const bool is_known = margin != SIZE_MAX && 2 * margin < before * now;
+    row->low = is_known ? differences[margin] : -INFINITY;
+    row->high = is_known ? differences[before * now - 1 - margin] : INFINITY;
+    free(differences);
+    return true;
+}
+
+bool hp_judge_sampled(struct hp_judgement *judgement)
+{
+    struct work work;
+    bool has_memory = make_work(&work, judgement);
+    if (!has_memory)
+        return false;
+    take_logs(&work, 0.5); /* a function may be found by no sample */
+    for (size_t at = 0; at < judgement->row_count && has_memory; at++) {
+        struct hp_judged_row *row = &judgement->rows[at];
+        memcpy(work.residues, work.logs + at * work.runs, work.runs * sizeof *work.residues);
+        const double variance = measure_change(&work, row, work.residues);
+        weigh_change(judgement, row, variance, judgement->row_count);
+        row->least = fmax(row->least, counting_limit(judgement, row));
+        has_memory = measure_ranks(&work, row, work.logs + at * work.runs);
+        work.p[at] = hp_rank_p(row->before, judgement->before_count, row->now, judgement->now_count);
+    }
+    conclude(&work, counting_limit);
+    free_work(&work);
+    return has_memory;
+}
+
+/* By ranks, too: contention makes single runs much longer, and t of five such numbers is wrong too often. */
+bool hp_judge_total(struct hp_judged_row *row, size_t before_count, size_t now_count)
+{
+    struct work work;
+    struct hp_judgement alone = {.rows = row, .row_count = 1, .before_count = before_count, .now_count = now_count};
+    if (!make_work(&work, &alone))
+        return false;
+    take_logs(&work, 0);
+    memcpy(work.residues, work.logs, work.runs * sizeof *work.residues);
+    weigh_change(&alone, row, measure_change(&work, row, work.residues), 1);
+    const bool has_memory = measure_ranks(&work, row, work.logs);
+    row->p = hp_rank_p(row->before, before_count, row->now, now_count);
+    give_verdict(&alone, row, 0);
+    free_work(&work);
+    return has_memory;
+}

@@ -1,0 +1,120 @@
+/* Stacks of a run that goes on. SPDX-License-Identifier: MIT */
+#include "stack_watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "stack_file.h"
+
+#define PATIENCE_NS UINT64_C(4000000000)
+#define STEP_US 10000u
+
+static bool path_in(const char *folder, const char *name, char path[PATH_MAX])
+{
+    return snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX;
+}
+
+static uint64_t ns_of(const struct timespec *time)
+{
+    return (uint64_t)time->tv_sec * UINT64_C(1000000000) + (uint64_t)time->tv_nsec;
+}
+
+/* ------------------------------------------------------------------------------------------------- asking */
+
+/* False: nobody would answer. */
+static bool ask(const char *folder)
+{
+    char path[PATH_MAX];
+    return path_in(folder, HP_STACKS_WANTED_NAME, path) &&
+           utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Its runner holds a lock on the folder. */
+static bool goes_on(const char *folder)
+{
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool is_locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0;
+    if (fd >= 0)
+        close(fd);
+    return is_locked;
+}
+
+/* Whether there is another file than the one that was read. */
+static bool has_news(const struct hp_stack_watch *watch, const char *folder, struct stat *ret_status)
+{
+    char path[PATH_MAX];
+    return path_in(folder, HP_STACK_FILE_NAME, path) && lstat(path, ret_status) == 0 &&
+           (ret_status->st_ino != watch->inode || ret_status->st_mtim.tv_sec != watch->changed.tv_sec ||
+            ret_status->st_mtim.tv_nsec != watch->changed.tv_nsec);
+}
+
+/* A file that is replaced meanwhile is read again the next time. */
+bool hp_stack_watch_look(struct hp_stack_watch *watch, const char *folder, struct hp_named_stacks *ret_stacks)
+{
+    struct stat status;
+    if (watch->is_final)
+        return false;
+    ask(folder);
+    if (!has_news(watch, folder, &status) || !hp_stack_file_read(folder, ret_stacks))
+        return false;
+    watch->inode = status.st_ino;
+    watch->changed = status.st_mtim;
+    watch->is_final = !ret_stacks->is_live;
+    return true;
+}
+
+/* Until it was written after the question, or will not be written any more. */
+bool hp_stack_watch_now(const char *folder, struct hp_named_stacks *ret_stacks)
+{
+    struct hp_stack_watch before = {0};
+    struct stat status;
+    if (has_news(&before, folder, &status)) {
+        before.inode = status.st_ino;
+        before.changed = status.st_mtim;
+    }
+    const uint64_t until_ns = hp_clock_monotonic_ns() + PATIENCE_NS;
+    while (ask(folder) && goes_on(folder) && !has_news(&before, folder, &status) &&
+           hp_clock_monotonic_ns() < until_ns)
+        usleep(STEP_US);
+    return hp_stack_file_read(folder, ret_stacks);
+}
+
+/* ---------------------------------------------------------------------------------------------- the other side */
+
+void hp_stacks_offer(const char *folder)
+{
+    char path[PATH_MAX];
+    static const struct timespec never[2] = {{0}, {0}};
+    if (!path_in(folder, HP_STACKS_WANTED_NAME, path))
+        return;
+    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return;
+    futimens(fd, never);
+    close(fd);
+}
+
+void hp_stacks_withdraw(const char *folder)
+{
+    char path[PATH_MAX];
+    const int error = errno;
+    if (path_in(folder, HP_STACKS_WANTED_NAME, path))
+        unlink(path);
+    errno = error;
+}
+
+bool hp_stacks_are_wanted(const char *folder)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    if (!path_in(folder, HP_STACKS_WANTED_NAME, path) || lstat(path, &status) != 0)
+        return false;
+    const uint64_t asked_ns = ns_of(&status.st_mtim), now_ns = hp_clock_wall_ns();
+    return asked_ns + HP_STACKS_WANTED_NS > now_ns;
+}

@@ -1,0 +1,266 @@
+"""`hotpath diff`: made-up reports of known numbers, and real runs. tests/unit/test_compare.c has the statistics."""
+import copy
+import json
+import random
+
+import jsonschema
+import pytest
+
+from command import Cli
+from harness import PROGRAMS, SOURCE, WITHOUT_PERF, perf_is_allowed, with_glibc, without_emulator, \
+    without_sanitizer
+
+SCHEMA = json.loads((SOURCE / "docs" / "diff.schema.json").read_text())
+OLD_REPORT = SOURCE / "fuzz" / "corpus" / "read_json" / "report"  # without typical calls and a call tree
+NS = {"main": 1, "step": 1000, "parse": 20000, "encode": 60000, "pack": 40000, "load": 30000, "tiny": 300}
+UNLIKE = [("system", "Linux 7.0 aarch64"), ("cores", 64), ("clock", {"kind": "monotonic", "hz": 1000000000}),
+          ("clock", {"kind": "tsc", "hz": 3100000000}), ("library", "hotpath 0.1.0, clang 19.1.0")]
+
+
+@pytest.fixture
+def cli(box):
+    return Cli(box)
+
+
+class Maker:
+    """Reports of a program whose main calls step a thousand times, and step all others. The machine makes each run
+    slower by up to 30 % in everything, and each number noisy by itself."""
+
+    def __init__(self, cli, seed=1):
+        self.cli, self.random, self.count = cli, random.Random(seed), 0
+
+    def report(self, ns=None, calls=1000, varying=(), slow=1.0, name="report.json"):
+        ns = dict(NS, **(ns or {}))
+        machine = 1 + 0.3 * self.random.random()
+        rows, children = [], []
+        leaves = [leaf for leaf in ns if leaf not in ("main", "step")]
+        for leaf in leaves:
+            typical = ns[leaf] * machine * self.random.gauss(1, 0.004)
+            own = typical * calls * (1 + 0.2 * self.random.random())
+            quarter = typical * 0.999
+            if leaf in varying:  # some calls do much more: a quarter of them, more or less, from run to run
+                part = self.random.gauss(0.45, 0.04)
+                quarter, typical = ns[leaf] * machine, ns[leaf] * machine * (1 if part > 0.5 else 3)
+                own = ns[leaf] * slow * machine * calls * 3 * self.random.gauss(1, 0.02)
+            rows.append(self.row(leaf, calls, typical, quarter, own, own))
+            children.append(self.node(leaf, calls, []))
+        inner = sum(row["typical_ns"] for row in rows)
+        step = inner + ns["step"] * machine
+        spent = sum(row["self_ns"] for row in rows)
+        rows.append(self.row("step", calls, step, step * 0.999, ns["step"] * calls, spent + ns["step"] * calls))
+        rows.append(self.row("main", 1, spent, spent, 1000, spent))
+        report = {
+            "type": "hotpath_report", "version": 2, "hotpath": "0.1.0",
+            "meta": {"command": "./made", "system": "Linux 6.1 x86_64", "cores": 2,
+                     "library": "hotpath 0.1.0, gcc 12.2.0", "clock": {"kind": "tsc", "hz": 2500000000}},
+            "state": "finished", "time": "inclusive", "by": "function", "elapsed_ns": int(spent),
+            "sections": {"timing": {"total_rows": len(rows), "shown_rows": len(rows), "rows": rows},
+                         "calltree": {"rows": [self.node("main", 1, [self.node("step", calls, children)])]}}}
+        return report
+
+    @staticmethod
+    def row(name, calls, typical, quarter, own, total):
+        return {"name": name, "calls": calls, "typical_ns": typical, "quarter_ns": quarter, "p95_ns": typical,
+                "self_ns": own, "total_ns": total, "location": {"file": "/src/made.c", "line": 7, "function": name}}
+
+    @staticmethod
+    def node(name, calls, children):
+        return {"name": name, "calls": calls, "children": children}
+
+    def folder(self, runs=10, **how):
+        folder = self.cli.folder / f"runs{self.count}"
+        self.count += 1
+        folder.mkdir()
+        for run in range(runs):
+            (folder / f"{run}.json").write_text(json.dumps(self.report(**how)))
+        return folder
+
+    def file(self, report):
+        path = self.cli.folder / f"report{self.count}.json"
+        self.count += 1
+        path.write_text(json.dumps(report))
+        return path
+
+
+@pytest.fixture
+def maker(cli):
+    return Maker(cli)
+
+
+def diff(cli, now, before, **how):
+    found = json.loads(cli("diff", *now, "--against", *before, "--format", "json", **how).stdout)
+    jsonschema.validate(found, SCHEMA)
+    return found
+
+
+def told(found):
+    return [(row["name"], row["time"]["verdict"]) for row in found["rows"]
+            if row["time"] and row["time"]["verdict"] in ("slower", "faster")]
+
+
+# ------------------------------------------------------------------------------------------------ what is found
+
+@pytest.mark.parametrize("percent, is_found", [(1, False), (5, True), (10, True), (-10, True)])
+def test_a_planted_change_is_found_and_nothing_else(cli, maker, percent, is_found):
+    before, now = maker.folder(), maker.folder(ns={"encode": NS["encode"] * (1 + percent / 100)})
+    found = diff(cli, [now], [before])
+    assert told(found) == ([("encode", "slower" if percent > 0 else "faster")] if is_found else [])
+    encode = next(row for row in found["rows"] if row["name"] == "encode")
+    assert encode["time"]["low_percent"] < percent < encode["time"]["high_percent"]
+    assert encode["time"]["by"] == "typical"
+
+
+def test_no_change_raises_no_alarm(cli, maker):
+    """Also of functions whose calls differ in what they do, as their callers then do."""
+    alarms = []
+    for _ in range(20):
+        alarms += told(diff(cli, [maker.folder(varying=("parse", "pack"))],
+                            [maker.folder(varying=("parse", "pack"))]))
+    assert len(alarms) <= 1, alarms
+
+
+def test_a_function_whose_calls_vary_is_judged_by_its_self_time(cli, maker):
+    found = diff(cli, [maker.folder(varying=("pack",), slow=1.25)], [maker.folder(varying=("pack",))])
+    assert told(found) == [("pack", "slower")]
+    pack = found["rows"][0]
+    assert pack["time"]["by"] == "self" and pack["time"]["low_percent"] < 25 < pack["time"]["high_percent"]
+
+
+def test_what_all_have_in_common_is_judged_by_itself(cli, maker):
+    now = maker.folder(ns={name: 2 * ns for name, ns in NS.items()})
+    found = diff(cli, [now], [maker.folder()])
+    assert told(found) == [] and found["common"]["verdict"] == "slower"
+    assert 80 < found["common"]["change_percent"] < 120
+
+
+def test_sides_may_have_different_numbers_of_runs(cli, maker):
+    found = diff(cli, [maker.folder(runs=6, ns={"encode": 72000})], [maker.folder(runs=12)])
+    assert told(found) == [("encode", "slower")]
+    assert (found["before"]["runs"], found["now"]["runs"]) == (12, 6)
+
+
+def test_exact_numbers_need_one_run(cli, maker):
+    before, now = maker.report(), maker.report(calls=1001)
+    done = cli("diff", maker.file(now), "--against", maker.file(before))
+    assert "calls 1000 -> 1001 (+0.1 %)" in done.stdout
+    assert "not judged: this needs 5 runs on each side" in done.stdout
+
+
+def test_numbers_that_differ_among_runs_of_a_side_are_not_judged(cli, maker):
+    before = [maker.file(maker.report(calls=calls)) for calls in (1000, 1001)]
+    rows = diff(cli, [maker.file(maker.report(calls=1005))], before)["rows"]
+    assert {row["metrics"]["calls"]["exact"] for row in rows if row["name"] != "main"} == {"not_repeatable"}
+
+
+def test_new_and_gone(cli, maker):
+    now, before = maker.report(ns={"added": 5000}), maker.report(ns={"removed": 5000})
+    found = diff(cli, [maker.file(now)], [maker.file(before)])
+    assert {row["name"]: row["state"] for row in found["rows"] if row["state"] != "both"} == {
+        "added": "new", "removed": "gone"}
+    # A report that leaves functions out does not say which are gone.
+    now["sections"]["timing"]["total_rows"] += 5
+    done = cli("diff", maker.file(now), "--against", maker.file(before))
+    assert "gone" not in done.stdout and "leaves functions out" in done.stdout
+
+
+def test_lines_do_not_matter(cli, maker):
+    before, now = maker.report(), maker.report()
+    for row in now["sections"]["timing"]["rows"]:
+        row["location"] = {"file": "/other/made.c", "line": 99, "function": row["name"]}
+    assert {row["state"] for row in diff(cli, [maker.file(now)], [maker.file(before)])["rows"]} == {"both"}
+
+
+def test_output(cli, maker):
+    before, now = maker.folder(), maker.folder(ns={"encode": 66000})
+    lines = cli("diff", now, "--against", before).stdout.splitlines()
+    assert lines[0] == "10 runs of ./made against 10 runs of ./made"
+    assert [line.split()[0] for line in lines[1:]] == ["total", "alike", "slower", "all", "exact"]
+    assert lines[3].startswith("slower   encode   own time +") and "calls unchanged" in lines[3]
+    assert " % or more in encode (" in lines[4] and lines[4].endswith(" would have shown")
+    cli("diff", now, "--against", before, "--format", "markdown", "--output", "out.md")
+    table = (cli.folder / "out.md").read_text().splitlines()
+    assert table[2] == "| | function | change |" and all(line.count("|") == 4 for line in table[2:])
+    assert "| slower | `encode` | own time" in table[6]
+
+
+# ---------------------------------------------------------------------------------------------------- refusals
+
+@pytest.mark.parametrize("key, value", UNLIKE, ids=lambda value: str(value)[:20])
+def test_unlike_runs_are_refused(cli, maker, key, value):
+    now = maker.report()
+    now["meta"][key] = value
+    done = cli("diff", maker.file(now), "--against", maker.file(maker.report()), status=2)
+    assert done.stdout == "" and len(done.stderr.splitlines()) == 1
+    assert "cannot compare with" in done.stderr
+
+
+def change(report, **keys):
+    return dict(copy.deepcopy(report), **keys)
+
+
+def test_what_cannot_be_read_is_named(cli, maker):
+    good = maker.report()
+    text = json.dumps(good)
+    for number, (bad, words) in enumerate((
+            (json.dumps(change(good, type="other")), "is not a report"),
+            (json.dumps(change(good, version=9)), "version 9"),
+            (json.dumps(change(good, by="thread")), "by thread"),
+            (json.dumps(change(good, focus="x")), "part of the functions"),
+            (text[:len(text) // 2], "not JSON"), (text + "x", "not JSON"), ("", "not JSON"))):
+        path = cli.folder / f"bad{number}.json"
+        path.write_text(bad)
+        done = cli("diff", maker.file(good), "--against", path, status=2)
+        assert done.stdout == "" and len(done.stderr.splitlines()) == 1
+        assert path.name in done.stderr and words in done.stderr
+    (cli.folder / "empty").mkdir()
+    assert "has no reports" in cli("diff", "empty", "--against", maker.file(good), status=2).stderr
+    assert "nothere" in cli("diff", "nothere", "--against", maker.file(good), status=2).stderr
+
+
+def test_misuse(cli, maker):
+    report = maker.file(maker.report())
+    assert "--against is missing" in cli("diff", report, status=2).stderr
+    assert "before --against" in cli("diff", "--against", report, status=2).stderr
+    assert "not text, json or markdown" in cli("diff", report, "--against", report, "-f", "x", status=2).stderr
+    cli("diff", report, "--against", report, "--output", "/dev/full", status=2)
+
+
+def test_reports_of_before_are_read(cli, maker):
+    path = cli.folder / "old.json"
+    path.write_bytes(OLD_REPORT.read_bytes())
+    found = diff(cli, [path], [path])
+    assert {row["state"] for row in found["rows"]} == {"both"} and len(found["rows"]) == 15
+    assert {row["time"]["by"] for row in found["rows"] if row["time"]} == {"self"}
+
+
+# -------------------------------------------------------------------------------------------------------- real runs
+
+@without_emulator("hotpath run starts programs of the machine below")
+@without_sanitizer("the library of such a build can be preloaded into nothing else")
+@pytest.mark.parametrize("before", [[], WITHOUT_PERF], ids=["perf", "noperf"])
+def test_a_run_is_compared_as_its_report(cli, before):
+    cli.before = before
+    for program in ("counts", "weights"):
+        cli("run", "--format", "none", PROGRAMS / program)
+    runs = sorted(cli.folder.glob("*.run"))
+    assert len(runs) == 2
+    full = []
+    for run in runs:
+        path = cli.folder / f"{run.name}.json"
+        cli("report", run, "--section", "all", "--limit", "0", "--format", "json", "--output", path)
+        full.append(path)
+    assert diff(cli, [runs[0]], [runs[1]]) == diff(cli, [full[0]], [full[1]])
+    same = diff(cli, [runs[0]], [runs[0]])
+    assert {row["state"] for row in same["rows"]} == {"both"} and told(same) == []
+
+
+@without_emulator("perf is that of the machine below")
+@without_sanitizer("the library of such a build can be preloaded into nothing else")
+@with_glibc("the programs of this machine have it")
+@pytest.mark.skipif(not perf_is_allowed(), reason="the kernel refuses samples here")
+def test_unmodified_programs_are_compared_by_samples(cli):
+    cli("run", "--format", "none", PROGRAMS / "stacked", "split", "300")
+    run, = cli.folder.glob("*.run")
+    found = diff(cli, [run], [run])
+    assert found["of"] == "samples" and found["common"] is None
+    assert any(row["time"]["by"] == "samples" for row in found["rows"] if row["time"])

@@ -1,0 +1,323 @@
+"""hotpath stacks: what every thread of a process does now, with known threads."""
+import collections
+import json
+import os
+import pathlib
+import platform
+import pwd
+import signal
+import subprocess
+import time
+
+import pytest
+
+from command import Cli
+from harness import (HOTPATH, IS_ROOT, PROGRAMS, SOURCE, WITHOUT_PERF, perf_is_allowed, with_glibc,
+                     without_emulator, without_sanitizer)
+
+pytestmark = [without_emulator("/proc and perf are those of the machine below"),
+              without_sanitizer("the library of such a build can be preloaded into nothing else"),
+              with_glibc("the programs of this machine have it"),
+              pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"),
+                                 reason="stacks of this machine cannot be unwound")]
+needs_perf = pytest.mark.skipif(not perf_is_allowed(), reason="the kernel lets nobody take stacks here")
+
+MEASURED, PLAIN = PROGRAMS / "standing", PROGRAMS / "standing_off"
+PATIENCE = 60
+SCHEMA = json.loads((SOURCE / "docs" / "stacks.schema.json").read_text())
+CAUSES = {"on_lock": "lock", "on_condition": "condition", "on_sleep": "sleep", "on_poll": "poll", "on_read": "pipe"}
+
+
+def may_be_read():
+    """If Yama restricts ptrace, only their parents may observe processes."""
+    scope = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
+    return IS_ROOT or not scope.exists() or scope.read_text().strip() == "0"
+
+
+pytestmark.append(pytest.mark.skipif(not may_be_read(), reason="processes of others may not be looked at here"))
+
+
+@pytest.fixture
+def cli(box):
+    return Cli(box)
+
+
+@pytest.fixture
+def start(cli):
+    """Starts a program that says when it is ready, and ends it."""
+    started = []
+
+    def run(*args, env=None, **popen):
+        process = subprocess.Popen([str(arg) for arg in args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   text=True, env=cli.environment(env), **popen)
+        started.append(process)
+        process.ready = process.stdout.readline().split()
+        assert process.ready[:1] == ["ready"]
+        return process
+    yield run
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
+def until(is_so):
+    end = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def settle(process, running=0):
+    """All threads but so many are in a system call."""
+    def is_so():
+        tasks = os.listdir(f"/proc/{process.pid}/task")
+        calls = [pathlib.Path(f"/proc/{process.pid}/task/{task}/syscall").read_text() for task in tasks]
+        return sum(call.startswith("running") for call in calls) <= running
+    until(is_so)
+
+
+def follows_the_schema(values):
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.validate(values, SCHEMA)
+
+
+def read(cli, *args, **how):
+    done = cli("stacks", "--format", "json", *args, **how)
+    values = json.loads(done.stdout)
+    follows_the_schema(values)
+    values["stderr"] = done.stderr
+    for process in values["processes"]:
+        count = collections.Counter()
+        for group in process["groups"]:
+            count[group["state"]] += len(group["threads"])
+            group["functions"] = [frame["function"] for frame in group["stack"]]
+        assert sum(count.values()) == process["thread_count"]
+        assert (count["running"], count["waiting"]) == (process["running"], process["waiting"])
+    return values
+
+
+def groups_in(process, function):
+    """Those that have it in their stacks, the largest first."""
+    found = [group for group in process["groups"] if function in group["functions"]]
+    return sorted(found, key=lambda group: -len(group["threads"]))
+
+
+def test_what_each_thread_waits_for(cli, start):
+    program = start(PLAIN, "each", 3)
+    settle(program)
+    values = read(cli, program.pid)
+    process = values["processes"][0]
+    assert len(values["processes"]) == 1 and process["name"] == "standing_off"
+    assert (process["thread_count"], process["running"]) == (3 * len(CAUSES) + 3, 0)
+    for function, cause in CAUSES.items():
+        group = groups_in(process, function)[0]
+        assert (group["cause"], len(group["threads"]), group["complete"]) == (cause, 3, True), group
+        assert group["functions"].index("begin") == group["functions"].index(function) + 1
+        assert group["zone"] is None and group["task"] is None
+    assert process["command"] == f"{PLAIN} each 3"
+    assert values["stderr"] == ""
+
+
+def test_who_holds_what(cli, start):
+    program = start(PLAIN, "each", 2)
+    settle(program)
+    process = read(cli, program.pid)["processes"][0]
+    holder, = groups_in(process, "hold_lock")
+    lock, = groups_in(process, "on_lock")
+    assert lock["holder"] == {"tid": holder["threads"][0]["tid"], "name": "standing_off", "state": "waiting",
+                              "cause": "sleep"}
+    assert {group["other_end"]["pid"] for group in groups_in(process, "on_read")} == {program.pid}
+    main, = groups_in(process, "main")
+    assert main["cause"] == "pipe" and main["other_end"]["pid"] == os.getpid()
+    assert [thread["tid"] for thread in main["threads"]] == [program.pid]
+    text = cli("stacks", program.pid).stdout
+    assert (f"waiting for a lock held by thread {holder['threads'][0]['tid']} standing_off, which is sleeping\n"
+            in text)
+
+
+def test_recursion_is_one_line(cli, start):
+    program = start(PLAIN, "each", 1)
+    settle(program)
+    process = read(cli, program.pid)["processes"][0]
+    deep, = groups_in(process, "descend")
+    frame, = [frame for frame in deep["stack"] if frame["function"] == "descend"]
+    assert frame["times"] == 7 and deep["functions"][deep["functions"].index("descend") + 1] == "to_the_ground"
+    assert "    descend (7 times) " in cli("stacks", program.pid).stdout
+
+
+@needs_perf
+def test_running_threads(cli, start):
+    program = start(PLAIN, "busy", 1)
+    settle(program, 2)
+    values = {}
+
+    def both_are_sampled():
+        """On a busy machine a thread may get no CPU meanwhile."""
+        values.update(read(cli, program.pid))
+        assert values["running_stacks_by"] == "perf" and values["processes"][0]["running"] == 2
+        return all(group["stack"] for group in values["processes"][0]["groups"])
+    until(both_are_sampled)
+    process = values["processes"][0]
+    for function in ("spin_here", "spin_there"):
+        group, = groups_in(process, function)
+        assert group["state"] == "running" and len(group["threads"]) == 1 and group["samples"] > 0
+        assert group["functions"][:2] == ["compute", function]
+    assert [group["state"] for group in process["groups"][:3]] == ["running", "running", "waiting"]
+    assert groups_in(process, "on_lock") == [process["groups"][2]]  # a resource is missing
+
+
+def test_zones_and_tasks(cli, start):
+    program = start(MEASURED, "busy", 2, env={"HOTPATH": "1"})
+    settle(program, 2)
+    process = read(cli)["processes"][0]  # the newest measured program
+    assert process["pid"] == program.pid
+    for function, cause in CAUSES.items():
+        assert groups_in(process, function)[0]["zone"] == function
+    running = {(group["zone"], group["task"]) for group in process["groups"] if group["state"] == "running"}
+    assert running == {("spin_here", None), ("turning", "turning")}
+    text = cli("stacks", "standing").stdout
+    assert "\n    in zone on_condition\n" in text and "\n    in task turning\n" in text
+
+
+def test_perf_refused(cli, start):
+    program = start(PLAIN, "busy", 1)
+    settle(program, 2)
+    cli.before = WITHOUT_PERF
+    values = read(cli, program.pid)
+    assert values["running_stacks_by"] is None
+    assert values["stderr"].startswith("hotpath: running threads cannot be sampled: ")
+    process = values["processes"][0]
+    running, = [group for group in process["groups"] if group["state"] == "running"]
+    assert len(running["threads"]) == 2 and running["stack"] == []
+    assert running["why_no_stack"] == "running threads cannot be sampled"
+    assert groups_in(process, "on_lock")[0]["cause"] == "lock"
+
+
+def test_perf_refused_in_a_run(cli):
+    """The run takes samples inside the program: they are read, too, and the run still has all of them."""
+    cli.before = WITHOUT_PERF
+    run = cli.start("run", "--format", "json", "--section", "functions", PLAIN, "busy", 1, stdin=subprocess.PIPE)
+    program = []
+
+    def has_begun():
+        children = pathlib.Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+        program[:] = [child for child in children
+                      if pathlib.Path(f"/proc/{child}/comm").read_text().startswith("standing") and
+                      len(os.listdir(f"/proc/{child}/task")) >= 10]
+        return program
+    until(has_begun)
+    seen = set()
+
+    def both_are_seen():
+        values = read(cli, program[0])
+        assert values["running_stacks_by"] == "program"
+        for group in values["processes"][0]["groups"]:
+            if group["state"] == "running" and "compute" in group["functions"]:
+                seen.update({"spin_here", "spin_there"} & set(group["functions"]))
+        return len(seen) == 2
+    until(both_are_seen)
+    run.communicate("", timeout=PATIENCE)
+    assert run.returncode == 0
+    rows = {row["name"] for row in cli.read().values["sections"]["functions"]["rows"]}
+    assert {"spin_here", "spin_there"} <= rows
+
+
+def test_children(cli, start):
+    program = start(PLAIN, "parent")
+    settle(program)
+    child = int(program.ready[1])
+    until(lambda: pathlib.Path(f"/proc/{child}/syscall").read_text().startswith(("0 ", "63 ")))
+    assert [process["pid"] for process in read(cli, program.pid)["processes"]] == [program.pid]
+    processes = {process["pid"]: process for process in read(cli, "-r", program.pid)["processes"]}
+    assert set(processes) == {program.pid, child}
+    reader, = groups_in(processes[child], "on_read")
+    assert reader["other_end"] == {"pid": program.pid, "name": "standing_off"}
+
+
+def test_names_that_several_processes_have(cli, start):
+    first, second = start(PLAIN, "each", 1), start(PLAIN, "each", 1)
+    done = cli("stacks", "standing_off", status=2)
+    assert done.stdout == "" and all(f"  {process.pid}  {PLAIN} each 1\n" in done.stderr
+                                     for process in (first, second))
+    second.kill()
+    second.wait()
+    settle(first)
+    assert read(cli, "standing_off")["processes"][0]["pid"] == first.pid
+
+
+@needs_perf
+def test_threads_that_come_and_go(cli, start):
+    program = start(PLAIN, "come")
+    for _ in range(10):
+        process = read(cli, program.pid)["processes"][0]
+        assert process["thread_count"] >= 1
+        assert any(thread["tid"] == program.pid for group in process["groups"] for thread in group["threads"])
+    assert program.poll() is None
+
+
+@pytest.mark.parametrize("way", ["plain", "measured"])
+def test_killed_while_it_is_read(cli, start, way):
+    for delay in range(0, 60, 6):
+        program = start(*((PLAIN,) if way == "plain" else (MEASURED,)), "busy", 2, env={"HOTPATH": "1"})
+        reading = cli.start("stacks", "-f", "json", program.pid)
+        time.sleep(delay / 1000)
+        program.kill()
+        stdout, stderr = reading.communicate(timeout=PATIENCE)
+        assert reading.returncode in (0, 1), stderr
+        if reading.returncode == 0:
+            follows_the_schema(json.loads(stdout))
+        else:
+            assert stderr.startswith("hotpath: ") and str(program.pid) in stderr
+
+
+def test_a_stopped_process(cli, start):
+    program = start(PLAIN, "each", 1)
+    settle(program)
+    os.kill(program.pid, signal.SIGSTOP)
+    until(lambda: pathlib.Path(f"/proc/{program.pid}/stat").read_text().split()[2] == "T")
+    process = read(cli, program.pid)["processes"][0]
+    assert {group["cause"] for group in process["groups"]} == {"stopped"}
+    os.kill(program.pid, signal.SIGCONT)
+
+
+def test_it_is_not_changed(cli, start):
+    """No thread is stopped, none gets a signal, and none runs because of it."""
+    def switches(program):
+        status = [pathlib.Path(f"/proc/{program.pid}/task/{task}/status").read_text()
+                  for task in sorted(os.listdir(f"/proc/{program.pid}/task"))]
+        return [[line for line in text.splitlines() if "ctxt" in line or line[:6] in ("SigPnd", "ShdPnd")]
+                for text in status]
+    program = start(PLAIN, "each", 4)
+    settle(program)
+    before = switches(program)
+    read(cli, program.pid)
+    assert switches(program) == before
+
+
+def test_errors(cli):
+    gone = subprocess.Popen(["true"])
+    until(lambda: pathlib.Path(f"/proc/{gone.pid}/stat").read_text().split()[2] == "Z")
+    assert "is a zombie" in cli("stacks", gone.pid, status=1).stderr
+    gone.wait()
+    assert cli("stacks", gone.pid, status=1).stderr == f"hotpath: there is no process {gone.pid}\n"
+    assert "there is no process 'no such'" in cli("stacks", "no such", status=1).stderr
+    if pathlib.Path("/proc/2/comm").exists() and pathlib.Path("/proc/2/comm").read_text() == "kthreadd\n":
+        assert "is a thread of the kernel" in cli("stacks", 2, status=1).stderr
+    for args, word in (((), "no measured program runs"), (("0",), "is not a process id"),
+                       (("--format", "xml", "1"), "is not text or json"), (("1", "2"), "unexpected argument '2'")):
+        assert word in cli("stacks", *args, status=2).stderr
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="only root can be somebody else")
+def test_a_process_of_another_user(cli, start):
+    program = start(PLAIN, "each", 1)
+    nobody = pwd.getpwnam("nobody").pw_uid
+    cli.box.path.chmod(0o711)
+    os.chown(cli.folder, nobody, -1)
+    cli.program = cli.box.for_everyone(HOTPATH)
+    done = cli("stacks", program.pid, status=1, user=nobody)
+    assert done.stdout == ""
+    assert done.stderr == (f"hotpath: its stacks cannot be read: process {program.pid} belongs to another user; "
+                           "use sudo\n")

@@ -1,0 +1,234 @@
+"""The page of programs without macros in a browser: what stack samples found of their functions, by process, and of
+the code around a function."""
+import json
+import platform
+
+import pytest
+
+from harness import PROGRAMS, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+from page_in_browser import BROWSER, DRIVER, browser, cli  # noqa: F401 (fixtures)
+from test_page import page_of
+from test_page_flame import column, told_at
+from test_stacks_in_time import SLOT_NS, Acts
+
+pytestmark = [without_emulator("/proc and perf are those of the machine below"),
+              without_sanitizer("the library of such a build can be preloaded into nothing else"),
+              with_glibc("the programs of this machine have it"),
+              pytest.mark.skipif(not perf_is_allowed(), reason="the kernel lets nobody take stacks here"),
+              pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"),
+                                 reason="stacks of this machine cannot be unwound"),
+              pytest.mark.skipif(not (BROWSER and DRIVER), reason="needs chromium and chromium-driver")]
+
+STACKED = PROGRAMS / "stacked"
+
+
+def found_functions(cli):
+    out = cli("report", "--format", "json", "--section", "functions", "--limit", "0").stdout
+    return {row["name"]: row for row in json.loads(out)["sections"]["functions"]["rows"]}
+
+
+def shown_time(browser, ns):
+    """As the page writes it."""
+    return browser.run("""
+        const size = arguments[0], digits = value => value.toFixed(value >= 99.95 || value === 0 ? 0
+            : value >= 9.995 ? 1 : 2);
+        const [least, unit] = [[1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]]
+            .find(([least]) => size >= least * 0.9995) || [1, "ns"];
+        return (least === 1 ? String(Math.round(size)) : digits(size / least)) + " " + unit;""", ns)
+
+
+def listed(browser):
+    """The lists of the panel: {title: {name: value}}."""
+    return browser.run("""
+        const lists = {};
+        for (const list of document.querySelectorAll("#panel-body ul"))
+          lists[list.previousElementSibling.textContent] = Object.fromEntries([...list.children].map(item =>
+            [item.firstChild.textContent, item.lastChild.textContent]));
+        return lists;""")
+
+
+def paths(browser):
+    """Of all nodes of the sampled tree: ";main;work"."""
+    return browser.run("""
+        const data = JSON.parse(document.getElementById("data").textContent).stacks;
+        const numbers = text => { const list = []; let number = 0, scale = 1;
+          for (const sign of atob(text)) { const byte = sign.charCodeAt(0); number += (byte & 127) * scale;
+            scale *= 128; if (byte < 128) { list.push(number); number = 0; scale = 1; } } return list; };
+        const parents = numbers(data.parents), functions = numbers(data.functions), paths = [""];
+        parents.forEach((steps, at) => paths.push(paths[at + 1 - steps] + ";" + data.names[functions[at]]));
+        return paths;""")
+
+
+def test_the_table_has_what_samples_know(cli, browser):
+    cli("run", "--format", "none", "--", STACKED, "split", 400)
+    page_of(cli)
+    rows = found_functions(cli)
+    browser.open(cli.folder / "page.html", "#theme=light")
+    titles = [title.strip(" \u25be") for title in browser.texts("#functions-head th")]
+    assert {"Function", "Library", "Own time", "CPU %", "Samples"} <= set(titles)
+    assert not {"Calls", "p50", "p99", "Mostly"} & set(titles)
+    cells = browser.run("""
+        return Object.fromEntries([...document.querySelectorAll("#functions-rows tr")].map(row =>
+            [row.dataset.name, [...row.cells].map(cell => cell.textContent)]));""")
+    hottest = max((row for row in rows.values() if row["library"] == "stacked"), key=lambda row: row["self_ns"])
+    shown = dict(zip(titles, cells[hottest["name"]]))
+    assert shown["Library"] == "stacked" and shown["Samples"].replace(",", "") == str(hottest["samples"])
+    share = hottest["percent_self"]
+    assert shown["CPU %"] == (f"{share:.0f} %" if share >= 9.95 else f"{share:.1f} %")
+    # The flame graph is that of CPU time, and begins with the program's own code.
+    assert browser.texts("#flame-measures [aria-pressed=true]") == ["CPU"]
+    assert told_at(browser, 3, 27)[0] == "main in stacked"
+    tops = {path.split(";")[1] for path in paths(browser) if path}
+    assert "main" in tops and not tops & {"_start", "__libc_start_main", "__libc_start_call_main", "clone3"}
+    # The panel has callers and callees, with the sums of the report.
+    browser.run("location.hash = '#f=outer'")
+    browser.driver.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 30))")
+    lists = listed(browser)
+    callees = lists["Calls (CPU time)"]
+    assert {"heavy", "light"} <= set(callees)
+    for name in ("heavy", "light"):
+        assert callees[name] == shown_time(browser, rows[name]["total_ns"]), name
+    assert next(iter(callees)) == "heavy"
+    browser.picture("samples.png")
+    browser.check()
+
+
+def test_processes_come_first(cli, browser):
+    """Two processes of one program, and a shell: the program, then its processes."""
+    cli("run", "--format", "none", "sh", "-c", f"{STACKED} kernel 200 & {STACKED} split 200; wait")
+    page_of(cli)
+    pids = {words[1]: session["pid"] for session in cli.sessions("-a")
+            if (words := session["command"].split())[0] == str(STACKED)}
+    browser.open(cli.folder / "page.html", "#theme=light")
+    frames = paths(browser)
+    for case, function in (("kernel", "read_on"), ("split", "heavy")):
+        assert any(path.startswith(f";stacked;stacked {pids[case]};main;") and path.endswith(";" + function)
+                   for path in frames), case
+    browser.run("location.hash = '#f=heavy'")
+    browser.driver.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 30))")
+    assert set(listed(browser)["In processes (CPU time)"]) == {f"stacked {pids['split']}"}
+    browser.picture("processes.png")
+    browser.check()
+
+
+def slots_of(entries, nodes, elapsed_ns, key):
+    """Slots of half the run each: {node: ns} for each slot, as src/export/page_slots.c writes them."""
+    flat = [(node, ns) for slot in entries for node, ns in sorted(slot.items())]
+    distances = [node - (before if at > 0 else 0) for slot in entries
+                 for at, (before, node) in enumerate(zip([0, *sorted(slot)], sorted(slot)))]
+    return {"unit": 1000, "slot_ns": elapsed_ns // 2, "count": 2, "counts": column(len(slot) for slot in entries),
+            "nodes": column(distances), "amounts": column(ns // 1000 for _, ns in flat),
+            "parts": column(255 for _ in flat)}
+
+
+def test_a_time_range_has_its_own_functions(cli, browser):
+    """Half of the run in one function, then half of it in another, below the same callers."""
+    cli("run", "--format", "none", "--", STACKED, "split", 1600)
+    page = page_of(cli)
+    elapsed = page.data["elapsed_ns"]
+    browser.open(cli.folder / "page.html", "#theme=light")
+    nodes = paths(browser)
+    heavy, light = (next(at for at, path in enumerate(nodes) if path.endswith(";" + name))
+                    for name in ("heavy", "light"))
+    caller = nodes[heavy].split(";")[-2]
+    none = {"unit": 1000, "slot_ns": elapsed // 2, "count": 2, "counts": column([0, 0]), "nodes": "", "amounts": "",
+            "parts": ""}
+    page.data["stacks"]["slots"] = {
+        "from_ns": 0, "to_ns": elapsed, "waits": none, "alloc": none,
+        "cpu": slots_of([{heavy: 400_000_000}, {heavy: 100_000_000, light: 300_000_000}], nodes, elapsed, "cpu")}
+    path = cli.folder / "page.html"
+    path.write_text(page.head + '<script id="data" type="application/json">' +
+                    json.dumps(page.data).replace("<", "\\u003c") + "</script>" + page.tail)
+    ms = elapsed // 10 ** 6
+    browser.open(path, f"#theme=light&t={ms // 2}-{ms}&f=light")
+    browser.driver.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 30))")
+    cells = lambda name: browser.run("""
+        const titles = [...document.querySelectorAll("#functions-head th")].map(cell =>
+            cell.textContent.replace(/ \u25be/, ""));
+        const row = [...document.querySelectorAll("#functions-rows tr")].find(row =>
+            row.dataset.name === arguments[0]);
+        return Object.fromEntries(titles.map((title, at) => [title, row.cells[at].textContent]));""", name)
+    assert cells("light")["CPU %"] == "75 %" and cells("heavy")["CPU %"] == "25 %"
+    assert told_at(browser, 3, 5)[1].startswith("400 ms") or told_at(browser, 3, 5)[1].startswith("399 ms")
+    assert "estimated for the time range" in browser.text("#flame-about")
+    assert f"{caller} takes 100 % of the CPU time" in browser.sentence() or "light takes 75 %" in browser.sentence()
+    # A quarter of the run is half of what its slot has.
+    browser.stretch(0, ms // 4)
+    assert told_at(browser, 3, 5)[1].split(",")[0] in ("200 ms", "199 ms")
+    assert "heavy takes 100 % of the CPU time" in browser.sentence()
+    # Against the first half: what changed, in the table and in words; the flame graph has both shares.
+    browser.run("location.hash = arguments[0]", f"#theme=light&t={ms // 2 + 20}-{ms}&before=0-{ms // 2 - 20}")
+    browser.driver.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 30))")
+    said = browser.text("#second-line")
+    assert "light +75 points (0.0 % \u2192 75 %)" in said and "heavy \u221275 points (100 % \u2192 25 %)" in said
+    assert cells("light")["Change"] == "+75.0 pts" and cells("heavy")["Change"] == "\u221275.0 pts"
+    assert "blue: less, orange: more than in" in browser.text("#flame-about")
+    browser.picture("ranges.png")
+    browser.check()
+
+
+def test_a_part_of_a_real_run(cli, browser):
+    """The functions of a brushed range are those of the report about it."""
+    acts = Acts(cli, "run", "--format", "none", "--")
+    try:
+        acts.do("one", 5)
+        acts.do("nap", 5)
+        acts.do("two", 5)
+        acts.end()
+    finally:
+        acts.process.kill()
+    page = page_of(cli)
+    began_ns = acts.axis()[0]
+    slots = page.data["stacks"]["slots"]
+    assert slots["from_ns"] <= 0 < slots["to_ns"] and slots["cpu"]["count"] >= 15
+    browser.open(cli.folder / "page.html", "#theme=light")
+
+    def brush(what):
+        begin, end = acts.moments[what] - began_ns, acts.moments["after " + what] - began_ns
+        limits = [(begin + SLOT_NS) // 10 ** 6, (end - 2 * SLOT_NS) // 10 ** 6]
+        sentence = browser.stretch(*limits)
+        browser.picture(f"part_{what}.png")
+        return sentence, cli.read("--from", f"{limits[0]}ms", "--to", f"{limits[1]}ms")
+    def found(name):
+        """Of the functions with that in their names, those that are in the table of the range."""
+        browser.run("location.hash += '&q=' + arguments[0]", name)
+        browser.driver.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 30))")
+        return browser.run("""
+            return [...document.querySelectorAll("#functions-rows tr")].map(row => row.dataset.name);""")
+    for what, other in (("one", "two"), ("two", "one")):
+        sentence, report = brush(what)
+        assert "of the CPU time" in sentence
+        cpu_ns = report.values["sections"]["functions"]["totals"]["cpu_ns"]
+        assert told_at(browser, 3, 5)[1].split(",")[0] in {shown_time(browser, cpu_ns + ns)
+                                                          for ns in (-500_000, 0, 500_000)}
+        assert what in found(what) and other not in found(other)
+    sentence, report = brush("nap")
+    assert sentence.startswith("Idle") and "nap" in sentence
+    browser.check()
+
+
+def test_only_marked_names_of_the_sentence_are_links(cli, browser):
+    """There is a function `free`, and a sentence about a free CPU."""
+    cli("run", "--format", "none", "--", STACKED, "split", 300)
+    page = page_of(cli)
+    meta = page.data["meta"]
+    names = {row["name"] for row in page.section("functions")["rows"]}
+    for place in meta["headline_functions"]:
+        assert meta["headline"][place["at"]:place["at"] + place["length"]] in names
+    assert meta["headline_functions"]
+    row = page.data["sections"]["functions"]["rows"][0]
+    keys = [column["key"] for column in page.data["sections"]["functions"]["columns"]]
+    page.data["sections"]["functions"]["rows"].append(
+        [row[0], *["free" if key == "name" else value for key, value in zip(keys, row[1:])]])
+    meta["headline"] = "\u20ac: outer waits for a free CPU. Of what runs, heavy is free"
+    meta["headline_functions"] = [{"at": meta["headline"].index(name), "length": len(name)}
+                                  for name in ("outer", "heavy")]
+    path = cli.folder / "page.html"
+    path.write_text(page.head + '<script id="data" type="application/json">' +
+                    json.dumps(page.data).replace("<", "\\u003c") + "</script>" + page.tail)
+    browser.open(path, "#theme=light")
+    assert browser.sentence() == meta["headline"]
+    assert browser.texts("#sentence button") == ["outer"] and browser.texts("#second-line button") == ["heavy"]
+    browser.run("document.querySelector('#second-line button').click()")
+    assert browser.text("#panel-body .function-name") == "heavy"
+    browser.check()
