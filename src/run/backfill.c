@@ -367,6 +367,16 @@ static void write_field(int fd, size_t offset, const void *from, size_t bytes)
 
 #define FIELD(member) offsetof(struct hp_header, member), &header.member, sizeof header.member
 
+/* The last probe may have found what the process executed next. */
+static void end_waits(int fd, const struct hp_header *header, uint64_t end_ns)
+{
+    const uint64_t at = header->waits + offsetof(struct hp_waits, latest_ns);
+    uint64_t latest_ns;
+    if (header->waits >= HP_HEADER_BYTES && header->waits % 8 == 0 &&
+        pread(fd, &latest_ns, sizeof latest_ns, (off_t)at) == (ssize_t)sizeof latest_ns && latest_ns > end_ns)
+        write_field(fd, at, &end_ns, sizeof end_ns);
+}
+
 /* The process has ended or left this session, so nothing else writes to it. */
 static void end_session(const struct left *left, uint64_t end_ns, uint64_t cpu_ns)
 {
@@ -382,6 +392,8 @@ static void end_session(const struct left *left, uint64_t end_ns, uint64_t cpu_n
             header.cpu_latest_ns = cpu_ns;
             write_field(fd, FIELD(cpu_latest_ns));
         }
+        if (work.given->table->is_exact)
+            end_waits(fd, &header, end_ns);
     }
     close(fd);
 }

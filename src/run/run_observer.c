@@ -47,7 +47,8 @@
 #define PAGE UINT64_C(4096)
 
 struct process {
-    int fd; /* of its session */
+    int fd;            /* of its session */
+    uint64_t began_ns; /* its session */
     bool is_sandboxed;
     uint32_t number; /* of its session, for the listener */
     struct hp_wait_listener listener;
@@ -255,6 +256,7 @@ static void begin_process(int fd, const struct hp_header *header, const char *na
                                                   .work = &watcher.work_times,
                                                   .listener =
                                                       watcher.settings.has_stacks ? &process->listener : NULL};
+    process->began_ns = header->clock_start.ns;
     process->number = hp_session_number(name);
     process->listener = hp_wait_stacks;
     process->listener.context = &process->number;
@@ -446,6 +448,19 @@ static void follow_attached(void)
     hp_attached_look();
 }
 
+/*
+ * Told by the kernel: a program may execute its own file again, and it takes a while until the new one has a session.
+ * Sessions of attached processes are ended where they are made.
+ */
+static bool has_executed(const struct process *process)
+{
+    if (watcher.settings.is_attached || !hp_process_table_is_exact())
+        return false;
+    const struct hp_process *known = hp_process_table_find(process->watch.target.pid);
+    return known != NULL && known->image_count > 0 &&
+           known->images[known->image_count - 1].began_ns > process->began_ns;
+}
+
 /* Samples all processes once. */
 static void look_at_all(void)
 {
@@ -459,6 +474,10 @@ static void look_at_all(void)
     watcher.ends.count = hp_process_table_living(watcher.living, MOST_PROCESSES, &watcher.ends.generation);
     watcher.ends.pids = watcher.living;
     for (size_t at = 0; at < watcher.count;) {
+        if (has_executed(watcher.processes[at])) {
+            end_process(at);
+            continue;
+        }
         struct hp_proc_sampler *watch = &watcher.processes[at]->watch;
         watcher.at_work = at_work_beside(at);
         note_sandbox(watcher.processes[at]);

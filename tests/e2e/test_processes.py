@@ -152,6 +152,16 @@ def test_process_that_execs(cli):
     assert used(done, first, 100) and used(done, second, 200) and first.state == "ended"
 
 
+@told_by_the_kernel
+def test_what_comes_after_exec_is_not_in_the_session_before(cli):
+    """The same file is executed again, and takes a while until it has a session."""
+    done = cli.run(KIN, "become", 100, KIN, "burn", 100, env={"KIN_BEGINS_MS": "300"})
+    first, second = sorted(rows(done), key=lambda row: row.started_ns)
+    assert second.started_ns - (first.started_ns + first.elapsed_ns) >= 300 * MS
+    assert used(done, first, 100) and used(done, second, 100)
+    assert done.report.values.get("warnings", []) == []
+
+
 # What a run executes: its processes, those that could not be followed, and at most so many that were too brief.
 ONCE = {
     "brief": (["sh", "-c", "/bin/true; env true; env env true; true"], 4, 0, 3),

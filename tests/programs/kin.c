@@ -11,6 +11,7 @@
  *     kin lone MS              the first thread exits, another one uses it
  *     kin maps N               maps code N times, as a JIT compiler does
  *     kin stay                 leaves a child behind that waits for its input to be closed
+ * With KIN_BEGINS_MS in the environment it sleeps so long before any library is initialised.
  * It can be more: time stolen by a hypervisor may count as the program's. Each process appends its pid, the CPU
  * time it was to use and the time it used to ./burned, if that file exists.
  */
@@ -23,6 +24,21 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+static void sleep_first(int argc, char **argv, char **environment)
+{
+    static const char name[] = "KIN_BEGINS_MS=";
+    (void)argc;
+    (void)argv;
+    for (; *environment != NULL; environment++)
+        if (strncmp(*environment, name, sizeof name - 1) == 0) {
+            const long ms = strtol(*environment + sizeof name - 1, NULL, 10);
+            nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+        }
+}
+
+static void (*const before_all[])(int, char **, char **)
+    __attribute__((section(".preinit_array"), used)) = {sleep_first};
 
 static double used(void)
 {
