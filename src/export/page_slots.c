@@ -113,8 +113,8 @@ static void put_slot(const struct gathering *gathering, uint64_t unit, struct co
 
 static bool begin(struct columns *columns, size_t slots, size_t entries)
 {
-    return hp_page_column_begin(&columns->counts, slots) & hp_page_column_begin(&columns->nodes, entries) &
-           hp_page_column_begin(&columns->amounts, entries) & hp_page_column_begin(&columns->parts, entries);
+    return hp_page_column_begin(&columns->counts, slots) && hp_page_column_begin(&columns->nodes, entries) &&
+           hp_page_column_begin(&columns->amounts, entries) && hp_page_column_begin(&columns->parts, entries);
 }
 
 static bool put_columns(struct hp_json *json, struct columns *columns)
@@ -138,7 +138,7 @@ static bool put_measure(struct hp_json *json, struct gathering *gathering, size_
     const struct hp_stack_slots *slots = gathering->content->named->slots;
     const enum hp_slot_kind kind = measures[measure].kind;
     const size_t most = gathering->content->is_served ? MOST_SERVED_ENTRIES : MOST_ENTRIES;
-    struct columns columns;
+    struct columns columns = {0};
     uint32_t merged = 1;
     size_t entries;
     while ((entries = count_entries(gathering, kind, merged)) > most && merged < HP_STACK_SLOTS)
