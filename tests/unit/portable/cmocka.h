@@ -21,6 +21,7 @@ struct CMUnitTest {
 };
 
 #define cmocka_unit_test(f) cmocka_unit_test_setup_teardown(f, NULL, NULL)
+#define cmocka_unit_test_setup(f, setup) cmocka_unit_test_setup_teardown(f, setup, NULL)
 #define cmocka_unit_test_teardown(f, teardown) cmocka_unit_test_setup_teardown(f, NULL, teardown)
 #define cmocka_unit_test_setup_teardown(f, setup, teardown)                                                        \
     {                                                                                                              \
