@@ -70,11 +70,11 @@ def until(is_so):
 
 
 def settle(process, running=0):
-    """All threads but so many are in a system call."""
+    """All threads but so many are in a system call. -1 is none: a thread that waits for a page is not there yet."""
     def is_so():
         tasks = os.listdir(f"/proc/{process.pid}/task")
         calls = [pathlib.Path(f"/proc/{process.pid}/task/{task}/syscall").read_text() for task in tasks]
-        return sum(call.startswith("running") for call in calls) <= running
+        return sum(call.startswith(("running", "-1")) for call in calls) <= running
     until(is_so)
 
 
