@@ -11,6 +11,9 @@ the two functions that compilers call with -finstrument-functions. The libraries
 malloc family, and the function by which several of them agree; the preloaded one also has the functions by which
 a program sandboxes itself, starts threads, waits, runs event loops, and moves data through descriptors and
 queues. The files in single/ export what the archives do, and the program nothing.
+
+The libraries call no cancellation point of the C library: a thread of the program that was cancelled would end in
+the middle of the recorder, with its lock. Hooks call those of the program through pointers.
 """
 
 import re
@@ -56,6 +59,16 @@ STREAMS = ({name + way for way in ("", "_unlocked")
               "__getdelim", "fclose", "pclose", "freopen", "freopen64"})  # likewise
 LOOPS = {"uv_run", "event_base_loop", "event_base_dispatch", "ev_run", "g_main_loop_run",
          "g_main_context_iteration"}
+# Those of POSIX and Linux that a library could have a use for, also those that only may be.
+CANCELLATION_POINTS = re.compile(
+    r"(__)?((accept4?|connect|creat|f?open|openat|fdopen|freopen|close|f?close|fcntl|lockf"
+    r"|p?readv?2?|p?writev?2?|recv|recvfrom|recvmm?sg|send|sendto|sendmm?sg|splice|tee|sendfile|copy_file_range"
+    r"|fsync|fdatasync|msync|sync_file_range|(posix_)?fallocate|p?poll|p?select|epoll_p?wait2?"
+    r"|nanosleep|clock_nanosleep|u?sleep|pause|sigsuspend|sigwait|sigwaitinfo|sigtimedwait|sigpause"
+    r"|wait|wait[34]|waitpid|waitid|system|popen|pclose|sem_(timed|clock)?wait|pthread_join|pthread_testcancel"
+    r"|pthread_cond_(timed|clock)?wait|mq_(timed)?(send|receive)|msgsnd|msgrcv|getrandom|opendir|readdir|closedir"
+    r"|fdopendir|seekdir|scandir|v?[fd]?printf|f?puts|f?putc|fwrite|fread|f?getc|f?gets|getline|getdelim|fflush"
+    r"|fseeko?|ftello?|rewind|v?f?scanf|perror|v?syslog|tmpfile|tcdrain)(64|_time64|_unlocked|_chk|_nocancel)*)")
 ALLOWED_LIBRARIES = re.compile(r"libhotpath\.so|libc\.so|libpthread\.so|ld-linux|libc\.musl")
 
 
@@ -72,6 +85,12 @@ def exported(*options):
     found = {line.split()[-1].split("@")[0] for line in lines("nm", "--defined-only", "--extern-only", *options)
              if len(line.split()) == 3 and line.split()[1] != "A"}  # names of versions
     return {name for name in found if not re.match("_Z(nw|na|dl|da)", name)}
+
+
+def cancellation_points(*options):
+    needed = {line.split()[1].split("@")[0] for line in lines("nm", "--undefined-only", *options)
+              if line.startswith(" ")}
+    return {name for name in needed if CANCELLATION_POINTS.fullmatch(name)}
 
 
 def of_two_files(source, compiler, *options):
@@ -105,6 +124,8 @@ def main():
                                (alloc_wrap, exported(alloc_wrap), {f"__wrap_{name}" for name in FAMILY})):
         problems += [f"{file}: exports {name}" for name in names - truth]
         problems += [f"{file}: does not export {name}" for name in truth - names]
+    for file, options in ((shared, ["-D"]), (static, []), (alloc_shared, ["-D"]), (alloc_static, [])):
+        problems += [f"{file}: calls {name}, a cancellation point" for name in cancellation_points(*options, file)]
     for file in (shared, alloc_shared):
         for line in lines("objdump", "-p", file):
             needed = re.match(r"\s*NEEDED\s+(\S+)", line)

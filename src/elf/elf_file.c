@@ -14,7 +14,7 @@ bool hp_elf_read_at(int fd, uint64_t offset, void *bytes, size_t size)
 {
     size_t done = 0;
     while (done < size) {
-        const ssize_t got = pread(fd, (char *)bytes + done, size - done, (off_t)(offset + done));
+        const ssize_t got = hp_sys_pread(fd, (char *)bytes + done, size - done, offset + done);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)

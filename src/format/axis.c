@@ -3,11 +3,11 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "arith.h"
 #include "files.h"
 #include "layout.h"
+#include "mutex.h"
 #include "raw_call.h"
 #include "session_dirs.h"
 #include "snapshot.h"
@@ -15,7 +15,7 @@
 #include "units.h"
 
 #define TRIES 20u
-#define PAUSE_US 2000u
+#define PAUSE_NS UINT64_C(2000000)
 
 bool hp_beside_path(const char *session, const char *suffix, char *path, size_t size)
 {
@@ -120,9 +120,9 @@ static bool read_once(int fd, void *bytes)
 {
     struct hp_axis_header after;
     const struct hp_axis_header *before = bytes;
-    return pread(fd, bytes, HP_AXIS_BYTES, 0) == (ssize_t)HP_AXIS_BYTES &&
-           pread(fd, &after, sizeof after, 0) == (ssize_t)sizeof after && before->generation == after.generation &&
-           after.generation % 2 == 0;
+    return hp_sys_pread(fd, bytes, HP_AXIS_BYTES, 0) == (ssize_t)HP_AXIS_BYTES &&
+           hp_sys_pread(fd, &after, sizeof after, 0) == (ssize_t)sizeof after &&
+           before->generation == after.generation && after.generation % 2 == 0;
 }
 
 bool hp_axis_read(const char *path, void *bytes)
@@ -131,7 +131,7 @@ bool hp_axis_read(const char *path, void *bytes)
     const int fd = hp_regular_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW);
     for (unsigned at = 0; fd >= 0 && !is_read && at < TRIES; at++) {
         if (at > 0)
-            usleep(PAUSE_US);
+            hp_pause_ns(PAUSE_NS);
         is_read = read_once(fd, bytes);
     }
     if (fd >= 0)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "layout.h"
+#include "raw_call.h"
 
 #define WORK_TIMES (sizeof(struct hp_work_times) / sizeof(uint64_t))
 
@@ -44,7 +45,7 @@ _Static_assert(HP_AXIS_ALLOCATED + 2 + WORK_TIMES + (1ul + HP_ALL_PARTS) * HP_AX
 
 static bool write_at(const struct hp_axis_writer *writer, size_t offset, const void *from, size_t bytes)
 {
-    return pwrite(writer->fd, from, bytes, (off_t)offset) == (ssize_t)bytes;
+    return hp_sys_pwrite(writer->fd, from, bytes, offset) == (ssize_t)bytes;
 }
 
 static bool write_header(const struct hp_axis_writer *writer)
@@ -209,7 +210,7 @@ static bool merge_series(struct hp_axis_writer *writer, uint32_t place)
 {
     uint64_t values[HP_AXIS_SLOTS];
     struct hp_axis_series *series = &writer->series[place];
-    if (pread(writer->fd, values, sizeof values, (off_t)offset_of(place, 0)) != (ssize_t)sizeof values)
+    if (hp_sys_pread(writer->fd, values, sizeof values, offset_of(place, 0)) != (ssize_t)sizeof values)
         return false;
     merge_values(series->kind, values);
     series->first /= series->first != UINT32_MAX ? 2 : 1; /* UINT32_MAX: no history yet */

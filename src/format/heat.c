@@ -3,16 +3,16 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "files.h"
 #include "layout.h"
+#include "mutex.h"
 #include "raw_call.h"
 #include "session_dirs.h"
 #include "snapshot.h"
 
 #define TRIES 20u
-#define PAUSE_US 2000u
+#define PAUSE_NS UINT64_C(2000000)
 #define MOST_UNITS (UINT32_C(1) << 20)
 
 uint32_t hp_heat_cell(uint32_t bucket, uint64_t count)
@@ -55,14 +55,16 @@ static bool is_valid(const struct hp_heat_header *header)
 static bool is_unchanged(const struct hp_heat *heat)
 {
     struct hp_heat_header now;
-    return pread(heat->fd, &now, sizeof now, 0) == (ssize_t)sizeof now && now.generation == heat->header.generation;
+    return hp_sys_pread(heat->fd, &now, sizeof now, 0) == (ssize_t)sizeof now &&
+           now.generation == heat->header.generation;
 }
 
 static bool read_once(struct hp_heat *heat)
 {
-    return pread(heat->fd, &heat->header, sizeof heat->header, 0) == (ssize_t)sizeof heat->header &&
+    return hp_sys_pread(heat->fd, &heat->header, sizeof heat->header, 0) == (ssize_t)sizeof heat->header &&
            is_valid(&heat->header) &&
-           pread(heat->fd, heat->sites, sizeof heat->sites, sizeof heat->header) == (ssize_t)sizeof heat->sites &&
+           hp_sys_pread(heat->fd, heat->sites, sizeof heat->sites, sizeof heat->header) ==
+               (ssize_t)sizeof heat->sites &&
            is_unchanged(heat);
 }
 
@@ -71,7 +73,7 @@ bool hp_heat_open(struct hp_heat *heat, const char *path)
     heat->fd = hp_regular_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW);
     for (unsigned at = 0; heat->fd >= 0 && at < TRIES; at++) {
         if (at > 0)
-            usleep(PAUSE_US);
+            hp_pause_ns(PAUSE_NS);
         if (read_once(heat))
             return true;
     }
@@ -104,7 +106,7 @@ bool hp_heat_rows(const struct hp_heat *heat, uint32_t place, hp_heat_row rows[H
         return false;
     const size_t offset = HP_HEAT_ROWS_AT + place * HP_HEAT_SITE_BYTES;
     const uint32_t first = heat->sites[place].first, used = heat->header.used;
-    if (pread(heat->fd, rows, HP_HEAT_SITE_BYTES, (off_t)offset) != (ssize_t)HP_HEAT_SITE_BYTES ||
+    if (hp_sys_pread(heat->fd, rows, HP_HEAT_SITE_BYTES, offset) != (ssize_t)HP_HEAT_SITE_BYTES ||
         !is_unchanged(heat))
         return false;
     for (uint32_t slot = 0; slot < HP_HEAT_SLOTS; slot++)

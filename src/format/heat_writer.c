@@ -9,15 +9,16 @@
 
 #include "arith.h"
 #include "layout.h"
+#include "raw_call.h"
 
 static bool write_at(const struct hp_heat_writer *writer, size_t offset, const void *from, size_t bytes)
 {
-    return pwrite(writer->fd, from, bytes, (off_t)offset) == (ssize_t)bytes;
+    return hp_sys_pwrite(writer->fd, from, bytes, offset) == (ssize_t)bytes;
 }
 
 static bool read_at(const struct hp_heat_writer *writer, size_t offset, void *to, size_t bytes)
 {
-    return pread(writer->fd, to, bytes, (off_t)offset) == (ssize_t)bytes;
+    return hp_sys_pread(writer->fd, to, bytes, offset) == (ssize_t)bytes;
 }
 
 static bool write_header(const struct hp_heat_writer *writer)

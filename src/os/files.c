@@ -54,12 +54,12 @@ static int reopen(int seen, int folder, const char *path, int flags)
     char same[64];
     struct stat first, now;
     snprintf(same, sizeof same, "/proc/self/fd/%d", seen);
-    int fd = open(same, flags & ~O_NOFOLLOW);
+    int fd = hp_sys_open(same, flags & ~O_NOFOLLOW, 0);
     if (fd < 0 && errno == ENOENT)
-        fd = openat(folder, path, flags);
+        fd = hp_sys_openat(folder, path, flags, 0);
     if (fd >= 0 && (fstat(seen, &first) != 0 || fstat(fd, &now) != 0 || first.st_ino != now.st_ino ||
                     first.st_dev != now.st_dev)) {
-        close(fd);
+        hp_sys_close(fd);
         errno = EINVAL;
         return -1;
     }
@@ -69,15 +69,15 @@ static int reopen(int seen, int folder, const char *path, int flags)
 int hp_regular_open(int folder, const char *path, int flags)
 {
     struct stat status;
-    const int seen = openat(folder, path, O_PATH | O_CLOEXEC | (flags & O_NOFOLLOW));
+    const int seen = hp_sys_openat(folder, path, O_PATH | (flags & O_NOFOLLOW), 0);
     if (seen < 0)
         return -1;
     int fd = -1, problem = fstat(seen, &status) != 0 ? errno : problem_of_kind(status.st_mode);
     if (problem == 0) {
-        fd = reopen(seen, folder, path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        fd = reopen(seen, folder, path, flags | O_NOCTTY | O_NONBLOCK);
         problem = errno;
     }
-    close(seen);
+    hp_sys_close(seen);
     errno = problem;
     return fd;
 }

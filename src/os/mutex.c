@@ -4,7 +4,9 @@
  */
 #include "mutex.h"
 
+#include <errno.h>
 #include <stddef.h>
+#include <time.h>
 
 #include "clock.h"
 #include "raw_call.h"
@@ -75,13 +77,29 @@ void hp_mutex_give(struct hp_mutex *mutex)
 #endif
 }
 
+/* Newer 32-bit machines have only the call with the wider time. */
+#ifdef SYS_nanosleep
+#define SLEEP_TIME struct kernel_time
+#define SLEEP(time, left) hp_raw(SYS_nanosleep, time, left)
+#else
+struct wide_time {
+    int64_t seconds, ns;
+};
+#define SLEEP_TIME struct wide_time
+#define SLEEP(time, left) hp_raw(SYS_clock_nanosleep_time64, CLOCK_MONOTONIC, 0, time, left)
+#endif
+
+static SLEEP_TIME sleep_time(uint64_t ns) { return (SLEEP_TIME){(long)(ns / SECOND), (long)(ns % SECOND)}; }
+
 void hp_pause_ns(uint64_t ns)
 {
-    const struct kernel_time pause = {(long)(ns / SECOND), (long)(ns % SECOND)};
-#ifdef SYS_nanosleep
-    hp_raw(SYS_nanosleep, &pause, NULL);
-#else
-    (void)pause;
-    hp_raw(SYS_sched_yield, 0);
-#endif
+    const SLEEP_TIME time = sleep_time(ns);
+    SLEEP(&time, NULL);
+}
+
+void hp_sleep_ns(uint64_t ns)
+{
+    SLEEP_TIME left = sleep_time(ns);
+    while (SLEEP(&left, &left) == -EINTR)
+        ;
 }

@@ -22,4 +22,7 @@ void hp_mutex_give(struct hp_mutex *mutex);
 /* Sleeps, a little longer if the kernel is not precise. Not a cancellation point; signals may cut it short. */
 void hp_pause_ns(uint64_t ns);
 
+/* The same, and signals do not cut it short. */
+void hp_sleep_ns(uint64_t ns);
+
 #endif

@@ -139,15 +139,30 @@ static inline long hp_raw_fallocate(int fd, uint64_t offset, uint64_t size)
 
 /*
  * System calls for the recorder: never a cancellation point (a thread that is being cancelled must not unwind out
- * of the recorder), never through a function that the host may have replaced. Each returns the kernel's result, -1
+ * of the recorder; blocking signals does not prevent that: a thread that was cancelled before ends at the next
+ * such point), never through a function that the host may have replaced. Each returns the kernel's result, -1
  * with errno on failure; entry points of the library save and restore errno around all of it.
  *
  * Calls that are not cancellation points in any libc (fstat, mmap, mkdir, unlinkat, ...) are used directly.
  */
 
+/* 32-bit machines open no larger files without it. Its plain name is there only with some feature macros. */
+#if defined __O_LARGEFILE
+#define HP_ANY_LENGTH_ __O_LARGEFILE
+#elif defined O_LARGEFILE
+#define HP_ANY_LENGTH_ O_LARGEFILE
+#else
+#define HP_ANY_LENGTH_ 0
+#endif
+
+static inline int hp_sys_openat(int folder, const char *path, int flags, unsigned mode)
+{
+    return (int)syscall(SYS_openat, folder, path, flags | O_CLOEXEC | HP_ANY_LENGTH_, mode);
+}
+
 static inline int hp_sys_open(const char *path, int flags, unsigned mode)
 {
-    return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode);
+    return hp_sys_openat(AT_FDCWD, path, flags, mode);
 }
 
 static inline int hp_sys_close(int fd) { return (int)syscall(SYS_close, fd); }
@@ -162,6 +177,12 @@ static inline ssize_t hp_sys_pread(int fd, void *bytes, size_t size, uint64_t of
 {
     const struct iovec to = {bytes, size};
     return (ssize_t)syscall(SYS_preadv, fd, &to, 1, (unsigned long)offset, (unsigned long)(offset >> 32));
+}
+
+static inline ssize_t hp_sys_pwrite(int fd, const void *bytes, size_t size, uint64_t offset)
+{
+    const struct iovec from = {(void *)(uintptr_t)bytes, size};
+    return (ssize_t)syscall(SYS_pwritev, fd, &from, 1, (unsigned long)offset, (unsigned long)(offset >> 32));
 }
 
 static inline ssize_t hp_sys_write(int fd, const void *bytes, size_t size)

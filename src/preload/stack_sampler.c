@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cpu.h"
 #include "hook_entries.h"
+#include "mutex.h"
 #include "raw_call.h"
 #include "signals.h"
 #include "stack_ring.h"
@@ -164,7 +164,7 @@ static bool process_ring_prepare(uint64_t period_ns)
 #define MOST_TIMERS 1024u
 #define TIMERS_BYTES 65536u /* whole pages on every machine */
 #define MOST_PAUSES 2000u   /* for a handler on a thread that was preempted */
-#define PAUSE_NS 500000L
+#define PAUSE_NS 500000u
 
 /* -------------------------------------------------------------------------------------------------------- state */
 
@@ -491,7 +491,7 @@ static void wait_for_handlers(void)
             at++;
             continue;
         }
-        nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+        hp_pause_ns(PAUSE_NS);
         pauses++;
     }
 }

@@ -180,7 +180,8 @@ def test_estimates_in_json_console_and_page(cli):
     assert (main.self_bytes, main.percent_self, main.blocks, main.peak_bytes) == (None, None, None, None)
     assert {"alloc_bytes", "total_alloc_bytes"} == set(done.report.section("functions")["estimated"]["columns"])
     follows_the_schema(done.report)
-    screen = cli("console", "--script", "-", "--size", "160x40", "allocating", input="4 4 screen",
+    # The flame graph of the CPU time is above the list, as high as the deepest stack that was sampled.
+    screen = cli("console", "--script", "-", "--size", "160x150", "allocating", input="4 4 screen",
                  env={"LC_ALL": "C.UTF-8", "XDG_CONFIG_HOME": str(cli.folder)}).stdout
     assert re.search(r"^[ ›]+churn_small .* about \d+ k ", screen, re.M), screen
     assert re.search(r"^ +main +allocating +– +– +– ", screen, re.M) and " 0 B" not in screen, screen

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import (BUILD, EMULATOR, PROGRAMS, SANITIZER, end, needs_root, with_cxx, with_glibc, without_emulator,
-                     without_sanitizer, without_thread_sanitizer)
+from harness import (BUILD, EMULATOR, HOTPATH, PROGRAMS, SANITIZER, end, needs_root, with_cxx, with_glibc,
+                     without_emulator, without_sanitizer, without_thread_sanitizer)
 from test_space import TABLE_ON_STDERR, check_workload, real_bytes
 
 
@@ -199,6 +199,21 @@ def test_shutdown_ms(box):
     result = box.run("interrupts", "default", env={"HOTPATH_SHUTDOWN_MS": "300"})
     assert time.monotonic() - begun < 6  # the program alone waits eight seconds
     assert result.calls("work") == 12 and result.row("wait_for_signal").open == 1
+
+
+# --------------------------------------------------------------------------------------------- cancellation
+
+@pytest.mark.parametrize("where", ["function", "zone", "report", "restart"])
+@pytest.mark.parametrize("way", ["alone", "in a run"])
+def test_cancelled_in_the_recorder(box, where, way):
+    """A thread that was cancelled ends in the program, never inside the recorder, which others would wait for."""
+    if way == "in a run" and SANITIZER:
+        pytest.skip("what is preloaded has no sanitizer")
+    command = [PROGRAMS / "cancelled", where]
+    if way == "in a run":
+        command = [HOTPATH, "run", "--format", "none", "--", *command]
+    result = box.run(*command, env={"HOTPATH": "1", "HOTPATH_OUTPUT_PATH": "/dev/null"})
+    assert result.stdout == "done, cancelled\ndone again\n"
 
 
 # ------------------------------------------------------------------------------------------------- children

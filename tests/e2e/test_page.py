@@ -254,16 +254,20 @@ def test_call_tree_by_thread_matches_the_report(cli):
 
 def test_waits_in_the_call_tree_of_a_thread_are_its_own(cli):
     """Each worker waits for the lock: threads share what is recorded about a function, and still none gets the
-    waits of another."""
+    waits of another. What a thread waited for outside of all functions, such as one that begins and waits for
+    another that begins, is in no call tree; it is not known of which thread that was."""
     cli("run", "--format", "none", "--", EXAMPLES / "orders", "2")
     page = page_of(cli)
     waited = {row["tid"]: row["waits_ns"] or {} for row in page.section("threads")["rows"]}
+    outside = sum(row["waited_ns"] for row in page.section("waits")["rows"]
+                  if row["cause"] == "lock" and row["name"] == "<outside>")
     for thread in page.data["tree_threads"]:
         of_thread = waited[thread["tid"]]
         for cause, text in thread["waits"].items():
             assert sum(column(text)) <= of_thread.get(cause, 0) * 1.001 + 1000, (thread["name"], cause)
-        if thread["name"] == "worker" and of_thread.get("lock", 0) > 0:
-            assert sum(column(thread["waits"]["lock"])) == pytest.approx(of_thread["lock"], rel=0.05)
+        if thread["name"] == "worker":
+            inside = sum(column(thread["waits"].get("lock", "")))
+            assert inside >= 0.95 * (of_thread.get("lock", 0) - outside), thread["tid"]
 
 
 def test_run_writes_a_page(cli):

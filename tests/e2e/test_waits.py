@@ -1,14 +1,16 @@
 """What threads waited for: programs that wait for a known thing, in a known function, for a time they know."""
+import json
 import os
 import pwd
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
 
-from command import Cli
-from harness import (BUILD, HOTPATH, IS_ROOT, PROGRAMS, between, with_glibc, without_emulator, without_sanitizer,
+from command import Cli, wait_until
+from harness import (BUILD, HOTPATH, IS_ROOT, PROGRAMS, Report, between, with_glibc, without_emulator, without_sanitizer,
                      without_thread_sanitizer)
 
 pytestmark = [without_emulator("/proc shows the emulator"),
@@ -130,15 +132,33 @@ def test_page_fault(cli):
 CROWD = """mkfifo gate; exec 3<>gate
 for n in $(seq {count}); do {program} crowd unwatched <gate 3>&- & done
 while test $(ls "$HOTPATH_DIR" | grep -c 'hotpath$') -lt {count}; do sleep 0.05; done
-sleep 1; exec 3>&-; wait"""
+while ! test -e open; do sleep 0.05; done
+exec 3>&-; wait"""
+
+
+def open_gate(cli, places, enough_ns):
+    """Once so many have been seen waiting for so long, and others were found to have no place."""
+    def is_seen():
+        values = cli("report", "--format", "json", "--section", "waits", "--limit", "0", status=None).stdout
+        report = Report(json.loads(values)) if values else None
+        totals = report.section("waits")["totals"] if report and report.rows("waits") else None
+        return (totals is not None and totals["watched_processes"] >= places and totals["unwatched_threads"] > 0
+                and sum_of(rows_of(report, "in_crowd", "pipe")) > enough_ns)
+    try:
+        wait_until(is_seen)
+    finally:
+        (cli.folder / "open").touch()
 
 
 def test_more_processes_than_are_watched(cli):
     """All of them wait at the same time. Some have no place, which is reported, and nothing else is wrong with
     them."""
     count, places = 140, 128
+    gate = threading.Thread(target=open_gate, args=(cli, places, places * MANY_LOOKS_NS))
+    gate.start()
     done = cli.run("--no-preload", "--", "sh", "-c", CROWD.format(count=count, program=WAITS),
                    env={"HOTPATH_KEEP": "200"})
+    gate.join()
     assert done.stdout == "done crowd\n" * count
     assert sum(row.processes for row in done.report.rows("processes")) == count
     assert done.report.row("in_crowd").calls == count

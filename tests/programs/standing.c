@@ -6,12 +6,13 @@
  *     standing busy N      the same, and a thread each in spin_here and in spin_there
  *     standing come        threads that begin and end all the time
  *     standing parent      a child that reads from a pipe whose other end is here
- * It prints "ready" when all threads have begun. With hotpath, the functions are zones, and spin_there is in a
- * task.
+ * It prints "ready" when all threads are in their functions, and have begun their zones or task. With hotpath, the
+ * functions are zones, and spin_there is in a task.
  */
 #include <hotpath.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,10 +29,26 @@ static pthread_cond_t news = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t has_lock;
 static int ends[2], never;
 static volatile int is_over;
+static atomic_int there;
+
+/*
+ * At the place where the thread stays. A thread that has just begun is in system calls, too: its first zone makes
+ * some, and in each of them it looks as if it stood still.
+ */
+static void be_there(void) { atomic_fetch_add(&there, 1); }
+
+/* Nobody wakes it: that would be one more system call of each thread. */
+static void wait_for(int count)
+{
+    const struct timespec millisecond = {.tv_nsec = 1000000};
+    while (atomic_load(&there) < count)
+        nanosleep(&millisecond, NULL);
+}
 
 static APART void on_lock(void)
 {
     HOTPATH_MEASURE();
+    be_there();
     pthread_mutex_lock(&held);
     pthread_mutex_unlock(&held);
     NOT_LAST();
@@ -41,6 +58,7 @@ static APART void on_condition(void)
 {
     HOTPATH_MEASURE();
     pthread_mutex_lock(&guard);
+    be_there();
     while (!never)
         pthread_cond_wait(&news, &guard);
     pthread_mutex_unlock(&guard);
@@ -51,6 +69,7 @@ static APART void on_sleep(void)
 {
     HOTPATH_MEASURE();
     struct timespec hour = {.tv_sec = 3600};
+    be_there();
     nanosleep(&hour, NULL);
     NOT_LAST();
 }
@@ -58,6 +77,7 @@ static APART void on_sleep(void)
 static APART void on_poll(void)
 {
     HOTPATH_MEASURE();
+    be_there();
     poll(NULL, 0, -1);
     NOT_LAST();
 }
@@ -66,6 +86,7 @@ static APART void on_read(void)
 {
     HOTPATH_MEASURE();
     char byte;
+    be_there();
     if (read(ends[0], &byte, 1) != 1)
         exit(1);
     NOT_LAST();
@@ -101,6 +122,7 @@ static void to_the_ground(void)
 static APART void spin_here(void)
 {
     HOTPATH_MEASURE();
+    be_there();
     while (!is_over)
         compute(1000);
     NOT_LAST();
@@ -111,6 +133,7 @@ static APART void spin_there(void)
     hotpath_task task[1] = {0};
     HOTPATH_TASK(task, "turning");
     HOTPATH_TASK_RUN(task);
+    be_there();
     while (!is_over)
         compute(999);
     NOT_LAST();
@@ -146,10 +169,11 @@ static APART void on_input(void)
 static void stand(int each, int is_busy)
 {
     static void (*const all[])(void) = {on_lock, on_condition, on_sleep, on_poll, on_read};
+    const int kinds = sizeof all / sizeof all[0];
     pthread_barrier_init(&has_lock, NULL, 2);
     start(hold_lock);
     pthread_barrier_wait(&has_lock);
-    for (size_t kind = 0; kind < sizeof all / sizeof all[0]; kind++)
+    for (int kind = 0; kind < kinds; kind++)
         for (int at = 0; at < each; at++)
             start(all[kind]);
     start(to_the_ground);
@@ -157,6 +181,7 @@ static void stand(int each, int is_busy)
         start(spin_here);
         start(spin_there);
     }
+    wait_for(1 + kinds * each + 1 + (is_busy ? 2 : 0));
     puts("ready");
     on_input();
 }

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <ucontext.h>
 
 #include "allocations.h"
@@ -671,9 +670,7 @@ static void watch_signal(int signal)
 static void *end_after_time(void *context)
 {
     const uint32_t milliseconds = (uint32_t)(uintptr_t)context;
-    struct timespec left = {(time_t)(milliseconds / 1000), (long)(milliseconds % 1000) * 1000000};
-    while (nanosleep(&left, &left) != 0 && errno == EINTR)
-        ;
+    hp_sleep_ns(milliseconds * UINT64_C(1000000));
     exit(0);
 }
 

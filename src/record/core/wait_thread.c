@@ -8,12 +8,10 @@
  */
 #include "lifecycle.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "allocations.h"
@@ -124,12 +122,7 @@ static bool write_ours(void *context, uint32_t offset, const void *from, size_t 
     return is_writable;
 }
 
-static void pause_us(uint32_t us)
-{
-    struct timespec left = {(time_t)(us / 1000000u), (long)(us % 1000000u) * 1000};
-    while (nanosleep(&left, &left) != 0 && errno == EINTR)
-        ;
-}
+static void pause_us(uint32_t us) { hp_sleep_ns(us * UINT64_C(1000)); }
 
 /*
  * Gives this thread its own descriptor table, empty at first. A program may rely on which descriptor is free next,
