@@ -17,11 +17,6 @@ struct hp_process_use {
     const struct hp_program_use *program; /* that used most of its CPU time */
 };
 
-static uint64_t cpu_of(const struct hp_snapshot *session)
-{
-    return hp_less(session->header.cpu_latest_ns, session->header.cpu_start_ns);
-}
-
 static const char *program_of(const struct hp_snapshot *session)
 {
     const char *file = hp_text_base_name(hp_snapshot_text(session, session->header.executable));
@@ -216,10 +211,10 @@ bool hp_run_state_make(struct hp_run_state *state, struct hp_model *model)
     if (all == NULL || uses == NULL || state->usage == NULL)
         return false;
     for (size_t at = 0; at < run->count; at++) {
-        all[at] =
-            (struct use){.session = run->sessions[at],
-                         .cpu_ns = run->range != NULL ? run->range->uses[at].cpu_ns : cpu_of(run->sessions[at]),
-                         .processes = run->counted[at]};
+        all[at] = (struct use){.session = run->sessions[at],
+                               .cpu_ns = run->range != NULL ? run->range->uses[at].cpu_ns
+                                                            : hp_snapshot_cpu_ns(run->sessions[at]),
+                               .processes = run->counted[at]};
         uses[at] = &all[at];
     }
     if (!group_programs(state, model, uses) || !list_processes(state, model, uses))
