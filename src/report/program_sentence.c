@@ -414,11 +414,15 @@ static uint64_t threads_of(const struct hp_thread_usage_member *thread)
     return thread->label->threads > 0 ? thread->label->threads : 1;
 }
 
-/* What threads lose at locks. */
+/*
+ * What threads lose at locks. On a busy machine the holder of a lock has to wait for a CPU, and who waits for the
+ * lock waits longer. So waiting is compared with CPU time as if all threads had always had a CPU.
+ */
 struct lock_loss {
     double waited_ns, lived_ns; /* of threads that wait for them a lot */
     double queued_ns;           /* of the same */
-    double at_work_ns;          /* of all that do anything: ran, or waited for locks */
+    double at_work_ns;          /* of all that do anything: ran, or waited for locks, by `fair_ns` */
+    double fair_ns;             /* of the waiting for locks: without what holders waited for a CPU meanwhile */
     double longest_ns;          /* of one thread */
     uint64_t threads;
 };
@@ -427,10 +431,13 @@ static struct lock_loss lock_loss_of(const struct sentence *sentence)
 {
     struct lock_loss loss = {0};
     const struct hp_thread_usage_member *thread;
+    double ran = 0, queued = 0;
     for (size_t at = 0; (thread = next_waiter(sentence, &at)) != NULL;) {
         const double waited = (double)thread->waited_ns[HP_WAIT_LOCK], cpu = (double)hp_thread_usage_cpu_ns(thread);
-        if (cpu >= WORKER_PART * sentence->cpu_ns || waited > 0)
-            loss.at_work_ns += waited + cpu;
+        if (cpu >= WORKER_PART * sentence->cpu_ns || waited > 0) {
+            ran += cpu;
+            queued += (double)thread->waited_ns[HP_WAIT_RUN_QUEUE];
+        }
         if (waited <= LOCK_WAITER_PART * (double)thread->lived_ns)
             continue;
         loss.waited_ns += waited;
@@ -440,6 +447,8 @@ static struct lock_loss lock_loss_of(const struct sentence *sentence)
         if (waited / (double)threads_of(thread) > loss.longest_ns)
             loss.longest_ns = waited / (double)threads_of(thread);
     }
+    loss.fair_ns = loss.waited_ns * hp_part_of(ran, ran + queued);
+    loss.at_work_ns = loss.fair_ns + ran;
     return loss;
 }
 
@@ -508,7 +517,7 @@ static bool put_holder(struct sentence *sentence, const struct hp_found_function
 static bool put_lock(struct sentence *sentence)
 {
     const struct lock_loss loss = lock_loss_of(sentence);
-    if (loss.waited_ns < LOCK_PART * loss.at_work_ns || loss.waited_ns < LOCK_RUN * sentence->elapsed_ns ||
+    if (loss.fair_ns < LOCK_PART * loss.at_work_ns || loss.waited_ns < LOCK_RUN * sentence->elapsed_ns ||
         loss.waited_ns < LOCK_PART * (loss.lived_ns - loss.queued_ns) || loss.waited_ns < LEAST_LOCK_NS ||
         (loss.threads < 2 && loss.longest_ns < LOCK_ALONE_PART * sentence->elapsed_ns))
         return false;
@@ -848,6 +857,13 @@ static bool put_idle(struct sentence *sentence)
 
 /* ------------------------------------------------------------------------------------------- the last rule: CPU */
 
+/* Of many short threads, few are found in the run queue; but it is known when any was ready to run. */
+static double least_queued_ns(const struct hp_run_state *state)
+{
+    const uint64_t ready_ns = hp_less(state->worked_ns, state->used_ns);
+    return (double)(ready_ns > state->queued_ns ? ready_ns : state->queued_ns);
+}
+
 /* "CPU-bound on one CPU" */
 static void put_state(const struct sentence *sentence)
 {
@@ -874,8 +890,9 @@ static void put_state(const struct sentence *sentence)
         hp_text_string(line, "Busy for ");
         put_share(sentence, 1 - idle);
         hp_text_format(line, " of %s", hp_ns_text(elapsed).bytes);
-    } else if (used + queued >= READY_PART * elapsed) {
-        hp_text_format(line, "CPU-bound (ran %s, queued %s)", hp_ns_text(used).bytes, hp_ns_text(queued).bytes);
+    } else if (used + least_queued_ns(state) >= READY_PART * elapsed) {
+        hp_text_format(line, "CPU-bound (ran %s, queued %s)", hp_ns_text(used).bytes,
+                       hp_ns_text(least_queued_ns(state)).bytes);
     } else {
         hp_text_format(line, "Ran %s of %s", hp_ns_text(used).bytes, hp_ns_text(elapsed).bytes);
     }

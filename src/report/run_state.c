@@ -184,6 +184,7 @@ static void measure_work(struct hp_run_state *state, const struct hp_run *run)
     const double unseen = (double)hp_less(state->used_ns, state->watched_ns);
     double idle = work.is_known ? (double)work.idle_ns : elapsed - used - queued - blocked_ns(state);
     const double worked = work.is_known ? (double)work.worked_ns : used + queued;
+    state->worked_ns = work.is_known ? work.worked_ns : 0;
     const double waited = waiting_ns(state), ready = worked > used ? worked - used : 0;
     if (!work.is_known && idle > waited)
         idle = waited;
