@@ -68,12 +68,13 @@ struct sentence {
     struct hp_text *line;
     const struct hotpath_results *results;
     struct hp_model *model;
-    const struct hp_function_profile *functions;
+    const struct hp_function_profile *functions; /* empty without stacks */
+    bool has_stacks;
     struct hp_run_state state;
     struct hp_program_links links;
     const struct hp_program_use *program; /* the one with the most CPU time; NULL: none */
     double program_part;                  /* of the CPU time */
-    double cpu_ns, elapsed_ns;            /* CPU time by samples */
+    double cpu_ns, elapsed_ns;            /* CPU time by samples; without stacks, by clocks */
     struct hp_hot_function hot;
     bool has_memory;
 };
@@ -577,7 +578,8 @@ static const char *idle_child(struct sentence *sentence)
 static bool put_channel(struct sentence *sentence)
 {
     struct hp_channel_jam jam;
-    const bool has_samples = (double)sentence->functions->counts.samples >= HP_VERDICT_LEAST_SAMPLES;
+    const bool has_samples =
+        !sentence->has_stacks || (double)sentence->functions->counts.samples >= HP_VERDICT_LEAST_SAMPLES;
     if ((has_samples && !sentence->state.is_idle) || !hp_channel_jam_of(sentence->model, true, &jam))
         return false;
     hp_bottleneck_put_jam(sentence->line, &jam, true);
@@ -589,7 +591,7 @@ static bool put_short(struct sentence *sentence)
 {
     const struct hp_thread_usage_member *thread, *longest = NULL;
     uint32_t cause = 0;
-    if ((double)sentence->functions->counts.samples >= HP_VERDICT_LEAST_SAMPLES)
+    if (!sentence->has_stacks || (double)sentence->functions->counts.samples >= HP_VERDICT_LEAST_SAMPLES)
         return false;
     for (size_t at = 0; (thread = next_waiter(sentence, &at)) != NULL;) {
         const uint32_t its = longest_cause(thread);
@@ -955,7 +957,7 @@ static bool put_cpu(struct sentence *sentence)
         if (sentence->program != NULL)
             put_stages(sentence, sentence->program->shown);
     }
-    if (sentence->functions->counts.samples < FEW_SAMPLES) {
+    if (sentence->has_stacks && sentence->functions->counts.samples < FEW_SAMPLES) {
         hp_text_format(sentence->line, " (only %" PRIu64 " samples)", sentence->functions->counts.samples);
     }
     return true;
@@ -998,15 +1000,18 @@ static void put_own(const struct sentence *sentence)
 /* False: no memory. */
 static bool begin(struct sentence *sentence, struct hp_text *line, const struct hotpath_results *results)
 {
+    static const struct hp_function_profile none;
+    const struct hp_function_profile *functions = results->model->functions;
     *sentence = (struct sentence){.line = line,
                                   .results = results,
                                   .model = results->model,
-                                  .functions = results->model->functions,
+                                  .functions = functions != NULL ? functions : &none,
+                                  .has_stacks = functions != NULL,
                                   .has_memory = true};
     if (!hp_run_state_make(&sentence->state, results->model) ||
         !hp_program_links_make(&sentence->links, &sentence->state, results->model))
         return false;
-    sentence->cpu_ns = (double)sentence->functions->cpu_ns;
+    sentence->cpu_ns = (double)(functions != NULL ? functions->cpu_ns : sentence->state.used_ns);
     sentence->elapsed_ns = (double)sentence->state.elapsed_ns;
     if (sentence->state.program_count > 0) {
         sentence->program = sentence->state.programs[0];
