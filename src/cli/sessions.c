@@ -79,7 +79,7 @@ static void describe(struct hp_stored_session *session, const struct hp_session_
     const char *begin;
     const size_t length = hp_text_program(session->command, &begin);
     snprintf(session->program, sizeof session->program, "%.*s", (int)length, begin);
-    session->cpu_ns = hp_less(snapshot->header.cpu_latest_ns, snapshot->header.cpu_start_ns);
+    session->cpu_ns = hp_snapshot_cpu_ns(snapshot);
     session->began_ns = snapshot->header.wall_start_ns;
     session->disk_bytes = file->disk_bytes;
     session->pid = snapshot->header.pid;

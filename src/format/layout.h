@@ -42,7 +42,7 @@
 #define HP_LAYOUT_VERSION 9u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1712u /* bytes of the header in use */
+#define HP_HEADER_USED 1720u /* bytes of the header in use */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -232,6 +232,8 @@ struct hp_header {
     uint64_t switches;       /* how often they lost or gave up their CPU by then */
     uint64_t left_out;       /* functions and blocks that ran, but that HOTPATH_FILTER and HOTPATH_SKIP exclude */
     struct hp_work_times work; /* from the observer: of the run, not only of this process */
+    /* From outside: CPU time of the program, with what was before and after its session; 0: unknown. */
+    uint64_t whole_cpu_ns;
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 

@@ -105,6 +105,12 @@ double hp_snapshot_ns(const struct hp_snapshot *snapshot, uint64_t ticks);
 uint64_t hp_snapshot_elapsed(const struct hp_snapshot *snapshot);
 uint64_t hp_snapshot_elapsed_ns(const struct hp_snapshot *snapshot);
 
+/*
+ * CPU time of the program: that of the session, and if it is known, that of starting before it and of ending
+ * after it.
+ */
+uint64_t hp_snapshot_cpu_ns(const struct hp_snapshot *snapshot);
+
 enum hp_snapshot_state hp_snapshot_state(const struct hp_snapshot *snapshot);
 /* "running", "finished", "ended" */
 const char *hp_snapshot_state_name(enum hp_snapshot_state state);

@@ -213,6 +213,12 @@ uint64_t hp_snapshot_elapsed_ns(const struct hp_snapshot *snapshot)
     return hp_units_round(hp_snapshot_ns(snapshot, hp_snapshot_elapsed(snapshot)));
 }
 
+uint64_t hp_snapshot_cpu_ns(const struct hp_snapshot *snapshot)
+{
+    const struct hp_header *header = &snapshot->header;
+    return header->whole_cpu_ns != 0 ? header->whole_cpu_ns : hp_less(header->cpu_latest_ns, header->cpu_start_ns);
+}
+
 enum hp_snapshot_state hp_snapshot_state(const struct hp_snapshot *snapshot)
 {
     if (snapshot->is_finished)

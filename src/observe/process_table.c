@@ -584,6 +584,16 @@ static uint64_t give(uint64_t left, bool is_all)
     return given;
 }
 
+void hp_process_table_learn(uint32_t pid, uint64_t ns, uint64_t cpu_ns)
+{
+    struct hp_process *process = find(pid);
+    if (process == NULL || ns < process->began_ns || (process->ended_ns != 0 && ns > process->ended_ns) ||
+        cpu_ns <= process->seen_cpu_ns)
+        return;
+    process->seen_cpu_ns = cpu_ns;
+    process->seen_ns = ns > process->seen_ns ? ns : process->seen_ns;
+}
+
 #define MOST_ROUNDS 4u /* each fills up those whose part exceeds what they can have used */
 
 /*
@@ -592,7 +602,7 @@ static uint64_t give(uint64_t left, bool is_all)
  * that was and how busy they had been, since one may have waited for another all the time. No process gets more
  * than its unobserved time.
  */
-static void share_out(void)
+void hp_process_table_share_out(void)
 {
     uint64_t left = hp_used_by_children();
     find_who_waits();
@@ -616,6 +626,5 @@ const struct hp_process_table *hp_process_table_end(void)
         look_around(hp_clock_monotonic_ns());
     }
     read_clocks(hp_clock_monotonic_ns());
-    share_out();
     return &state.table;
 }

@@ -30,7 +30,7 @@ struct hp_process {
     uint64_t start;                /* when it began, by the kernel, where /proc is polled; 0: unknown */
     uint64_t began_ns, ended_ns;   /* 0: still alive */
     uint32_t threads;              /* live threads, where the kernel sends events */
-    uint64_t cpu_ns;               /* over all its programs */
+    uint64_t cpu_ns;               /* over all its programs, see hp_process_table_share_out */
     uint64_t seen_cpu_ns, seen_ns; /* its own clock, when last read */
     uint64_t waited_ns;            /* since then: how long it had children, and is taken to wait for them */
     bool is_hidden; /* no more events since it executed a program with privileges that we do not have */
@@ -88,5 +88,14 @@ bool hp_process_table_has(uint32_t pid);
 
 /* The last scan. The result stays valid until the end of the process. */
 const struct hp_process_table *hp_process_table_end(void);
+
+/*
+ * After that: by `ns`, the process with this pid had used so much CPU time. Its session says so, most often for a
+ * later moment than its clock was read at.
+ */
+void hp_process_table_learn(uint32_t pid, uint64_t ns, uint64_t cpu_ns);
+
+/* After that: gives each process its part of the CPU time that no clock tells of. */
+void hp_process_table_share_out(void);
 
 #endif

@@ -597,6 +597,18 @@ static bool put_empty_channel(struct hp_text *line, const struct hp_bottlenecks 
     return true;
 }
 
+/*
+ * Without measured functions, only programs are known at the ends of a channel. That it is full or empty does not
+ * make them the bottleneck.
+ */
+static bool is_jammed(const struct hp_bottlenecks *view)
+{
+    struct hp_model *model = view->results->model;
+    struct hp_channel_jam jam;
+    const bool is_full = hp_channel_jam_of(model, true, &jam);
+    return used_by_program(view) > 0 && (is_full || hp_channel_jam_of(model, false, &jam));
+}
+
 static bool keep_headline(struct hp_bottlenecks *view, struct hp_text *line)
 {
     struct hotpath_results *results = view->results;
@@ -621,7 +633,8 @@ bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view)
         first = NULL;
     hp_trust_put_distortion(view->results->trust, view->results->model->profile, first != NULL ? first->site : NULL,
                             first != NULL ? first->work_ns : 0, view->whole_ns, &line);
-    if (view->results->model->profile->site_count == 0 && view->results->model->functions != NULL) {
+    if (view->results->model->profile->site_count == 0 &&
+        (view->results->model->functions != NULL || is_jammed(view))) {
         const struct hp_found_function *function;
         return hp_program_sentence_put(&line, view->results, &function) && keep_headline(view, &line);
     }

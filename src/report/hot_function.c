@@ -14,6 +14,22 @@
 
 #define NONE HP_NO_FOUND
 
+/* --- Thresholds that no other file needs. */
+
+#define KEPT_PART 0.75    /* of a frame, in a callee that is as good as the frame itself */
+#define CALLED_PART 0.5   /* of a frame's time, from one caller or through one entry: that one is named */
+#define OWN_CODE_PART 0.6 /* of a function's time, in its own code: that is said */
+#define INNER_PART 0.4    /* of a function's time, in one leaf below it: the leaf is named */
+#define MOST_PART 0.5     /* "most of it" */
+#define KERNEL_PART 0.5   /* of all time, in the kernel: its calls are named ... */
+#define CALL_PART 0.005   /* ... with at least this */
+#define REST_PART 0.2     /* of all time, not below the hot function: who has it is named ... */
+#define BESIDE_PART 0.6   /* ... if one function has this part of it ... */
+#define BESIDE_SPREAD 1.3 /* ... and is called below the hot function for little more */
+#define LIBRARY_PART 0.2  /* of an interpreter's time, in a library */
+#define SHALLOW_DEPTH 0.5 /* mean depth of a function that is where a program begins ... */
+#define SHALLOW_OWN 0.3   /* ... if it does little itself */
+
 /* ---------------------------------------------------------------------------------------------------- questions */
 
 static double part(const struct hp_hot_stacks *stacks, uint64_t ns)
@@ -137,8 +153,6 @@ static uint32_t hot_frame(const struct hp_hot_stacks *stacks)
     }
     return hot;
 }
-
-#define KEPT_PART 0.75 /* of a frame, in a callee that is as good as the frame itself */
 
 /* The deepest frame below one that still holds most of it. */
 static uint32_t deepest_of(const struct hp_hot_stacks *stacks, uint32_t frame)
@@ -296,7 +310,7 @@ static void put_inside(const struct saying *saying, uint32_t frame, uint64_t ns,
         hp_text_string(saying->line, "all of it");
     else if (is_tabled)
         put_share(saying, part(stacks, stacks->total_ns[inner]));
-    else if (share >= 0.5)
+    else if (share >= MOST_PART)
         hp_text_string(saying->line, "most of it");
     else
         hp_text_string(saying->line, "part of it");
@@ -310,13 +324,13 @@ static void put_kernel_clause(const struct saying *saying, uint32_t hot)
     const struct hp_hot_stacks *stacks = saying->stacks;
     uint64_t ns;
     const uint32_t caller = stacks->knows_callers ? largest_of(stacks, hot, named_caller, &ns) : NONE;
-    if (caller != NONE && (double)ns >= 0.5 * (double)stacks->total_ns[hot]) {
+    if (caller != NONE && (double)ns >= CALLED_PART * (double)stacks->total_ns[hot]) {
         put_inside(saying, caller, ns, hot);
         return;
     }
     put_taker(saying, hot);
     const uint32_t any = stacks->knows_callers ? largest_of(stacks, hot, any_caller, &ns) : NONE;
-    if (any != NONE && (double)ns > 0.5 * (double)stacks->total_ns[hot]) {
+    if (any != NONE && (double)ns >= CALLED_PART * (double)stacks->total_ns[hot]) {
         hp_text_string(saying->line, ", called from ");
         put_frame(saying->line, stacks, any);
     }
@@ -326,7 +340,7 @@ static uint32_t most_of(const struct hp_hot_stacks *stacks, uint32_t frame, pick
 {
     uint64_t ns;
     const uint32_t found = stacks->knows_callers ? largest_of(stacks, frame, question, &ns) : NONE;
-    return found != NONE && (double)ns >= 0.5 * (double)stacks->total_ns[frame] ? found : NONE;
+    return found != NONE && (double)ns >= CALLED_PART * (double)stacks->total_ns[frame] ? found : NONE;
 }
 
 /* "deflate in libz takes 77 % of the CPU time, called by png_write_row in libpng16" */
@@ -390,7 +404,7 @@ static bool put_own_clause(const struct saying *saying, uint32_t hot)
     tally(stacks, hot, leaf);
     stacks->tally[hot] = 0;
     const uint32_t inner = take_largest(stacks, &ns);
-    if (own >= 0.6) {
+    if (own >= OWN_CODE_PART) {
         put_taker(saying, hot);
         if (!stacks->knows_callers)
             hp_text_string(saying->line, " (its callers are unknown)");
@@ -403,7 +417,7 @@ static bool put_own_clause(const struct saying *saying, uint32_t hot)
         hp_text_string(saying->line, " in its own code");
         return true;
     }
-    if (inner == NONE || (double)ns < 0.4 * (double)stacks->total_ns[hot])
+    if (inner == NONE || (double)ns < INNER_PART * (double)stacks->total_ns[hot])
         return false;
     put_inside(saying, hot, ns, inner);
     if (hp_hot_role(stacks, inner) == HP_ROLE_NAMELESS)
@@ -429,14 +443,14 @@ static bool put_kernel_spread(const struct saying *saying, uint32_t hot)
     const double share = part(stacks, own_of_role(stacks, HP_ROLE_KERNEL));
     const char *between = " (";
     uint64_t ns;
-    if (share < 0.5)
+    if (share < KERNEL_PART)
         return false;
     put_share(saying, share);
     hp_text_format(saying->line, "%s is in the kernel", saying->whole);
     tally(stacks, NONE, leaf);
     for (unsigned named = 0; named < 3;) {
         const uint32_t call = take_largest(stacks, &ns);
-        if (call == NONE || part(stacks, ns) < 0.005)
+        if (call == NONE || part(stacks, ns) < CALL_PART)
             break;
         if (hp_hot_role(stacks, call) != HP_ROLE_KERNEL)
             continue;
@@ -460,8 +474,6 @@ static bool put_kernel_spread(const struct saying *saying, uint32_t hot)
     return true;
 }
 
-#define BESIDE_PART 0.6 /* of what is not below the hot function */
-
 /* The deepest function that has most of what is not below the hot one; NONE: that is little. */
 static uint32_t beside(const struct hp_hot_stacks *stacks, uint32_t hot, uint64_t *ret_ns)
 {
@@ -478,13 +490,22 @@ static uint32_t beside(const struct hp_hot_stacks *stacks, uint32_t hot, uint64_
             stacks->tally[frames[at]] += stack->ns;
         rest += is_hot ? 0 : stack->ns;
     }
-    for (uint32_t at = 0; part(stacks, rest) >= 0.2 && at < stacks->profile->count; at++)
+    for (uint32_t at = 0; part(stacks, rest) >= REST_PART && at < stacks->profile->count; at++)
         if (is_code(stacks, at) && (double)stacks->tally[at] >= BESIDE_PART * (double)rest &&
-            (double)stacks->total_ns[at] < 1.3 * (double)stacks->tally[at] &&
+            (double)stacks->total_ns[at] < BESIDE_SPREAD * (double)stacks->tally[at] &&
             (found == NONE || stacks->depths[at] > stacks->depths[found]))
             found = at;
     *ret_ns = found != NONE ? stacks->total_ns[found] : 0;
     return found;
+}
+
+/* A library without names is known by the function through which it was entered. */
+static uint32_t with_name(const struct hp_hot_stacks *stacks, uint32_t frame)
+{
+    const bool is_library =
+        hp_hot_role(stacks, frame) == HP_ROLE_NAMELESS && !hp_is_program_file(hp_hot_found(stacks, frame)->library);
+    const uint32_t entry = is_library ? most_of(stacks, frame, entry_of_library) : NONE;
+    return entry != NONE ? entry : frame;
 }
 
 #define MOST_PARTS 2u
@@ -506,7 +527,8 @@ static size_t find_parts(const struct hp_hot_stacks *stacks, uint32_t hot, uint3
     for (size_t at = 0; at < count && found < MOST_PARTS; at++) {
         const enum hp_function_role role = hp_hot_role(stacks, candidates[at]);
         const bool has_callees = role == HP_ROLE_CODE || role == HP_ROLE_NAMELESS;
-        const uint32_t deepest = has_callees ? deepest_of(stacks, candidates[at]) : candidates[at];
+        const uint32_t deepest =
+            has_callees ? with_name(stacks, deepest_of(stacks, candidates[at])) : candidates[at];
         const bool is_program = hp_hot_role(stacks, deepest) == HP_ROLE_NAMELESS &&
                                 hp_is_program_file(hp_hot_found(stacks, deepest)->library);
         if (!is_main(stacks, deepest) && !is_program && (found == 0 || parts[0] != deepest))
@@ -523,6 +545,15 @@ static bool is_one_of(const uint32_t *frames, size_t count, uint32_t frame)
     return false;
 }
 
+/* Whether it is code without names of a library that is told as one of the parts. */
+static bool is_in_parts(const struct hp_hot_stacks *stacks, const uint32_t *parts, size_t count, uint32_t frame)
+{
+    for (size_t at = 0; at < count && hp_hot_role(stacks, frame) == HP_ROLE_NAMELESS; at++)
+        if (strcmp(hp_hot_found(stacks, parts[at])->library, hp_hot_found(stacks, frame)->library) == 0)
+            return true;
+    return false;
+}
+
 /* "; no single function is hot (the hottest, _int_malloc, has 2 %)" */
 static void put_largest(const struct saying *saying, const uint32_t *parts, size_t count, bool has_beside)
 {
@@ -531,7 +562,12 @@ static void put_largest(const struct saying *saying, const uint32_t *parts, size
     uint32_t largest = largest_of(stacks, NONE, leaf, &ns);
     while (largest != NONE && hp_hot_role(stacks, largest) == HP_ROLE_UNSEEN)
         largest = take_largest(stacks, &ns);
-    if (largest == NONE || is_one_of(parts, count, largest))
+    if (largest != NONE && is_in_parts(stacks, parts, count, largest)) {
+        largest = take_largest(stacks, &ns);
+        if (largest != NONE && hp_hot_role(stacks, largest) != HP_ROLE_NAMELESS)
+            return;
+    }
+    if (largest == NONE || is_one_of(parts, count, largest) || is_in_parts(stacks, parts, count, largest))
         return;
     const bool is_flat = part(stacks, ns) < HP_HOT_FLAT;
     if (!is_flat && has_beside)
@@ -539,7 +575,8 @@ static void put_largest(const struct saying *saying, const uint32_t *parts, size
     if (!is_flat && hp_hot_role(stacks, largest) == HP_ROLE_NAMELESS) {
         hp_text_string(saying->line, "; ");
         put_share(saying, part(stacks, ns));
-        hp_text_string(saying->line, " is in code without symbols");
+        hp_text_string(saying->line, " is in ");
+        put_frame(saying->line, stacks, largest);
         return;
     }
     hp_text_string(saying->line,
@@ -651,9 +688,12 @@ static void put_libraries(const struct saying *saying)
 static void put_spread(const struct saying *saying, uint32_t hot)
 {
     const struct hp_hot_stacks *stacks = saying->stacks;
+    uint64_t most_ns = (uint64_t)(HP_HOT_NAMELESS * (double)stacks->ns);
     for (uint32_t at = 0; at < stacks->profile->count; at++)
-        if (hp_hot_role(stacks, at) == HP_ROLE_NAMELESS && part(stacks, stacks->own_ns[at]) >= HP_HOT_NAMELESS)
+        if (hp_hot_role(stacks, at) == HP_ROLE_NAMELESS && stacks->own_ns[at] > most_ns) {
+            most_ns = stacks->own_ns[at];
             saying->hot->nameless = hp_hot_found(stacks, at)->library;
+        }
     if (put_kernel_spread(saying, hot) || put_parts(saying, hot))
         return;
     put_libraries(saying);
@@ -697,7 +737,7 @@ static const char *largest_library(const struct hp_hot_stacks *stacks, const str
         }
     }
     *ret_part = part(stacks, best);
-    return *ret_part >= 0.2 ? library : NULL;
+    return *ret_part >= LIBRARY_PART ? library : NULL;
 }
 
 /* Time of the interpreter's compiler. */
@@ -771,7 +811,7 @@ static bool put_interpreter(const struct saying *saying, uint32_t hot)
         put_share(saying, share);
         hp_text_format(saying->line, "%s is in ", saying->whole);
         hp_hot_put_library(saying->line, native);
-    } else if (part(stacks, own_of_role(stacks, HP_ROLE_KERNEL)) >= 0.5) {
+    } else if (part(stacks, own_of_role(stacks, HP_ROLE_KERNEL)) >= KERNEL_PART) {
         hp_text_string(saying->line, "; ");
         put_kernel_spread(saying, NONE);
     }
@@ -780,8 +820,8 @@ static bool put_interpreter(const struct saying *saying, uint32_t hot)
 
 static bool is_shallow(const struct hp_hot_stacks *stacks, uint32_t hot)
 {
-    return stacks->depths[hot] < 0.5 && (double)stacks->own_ns[hot] < 0.3 * (double)stacks->total_ns[hot] &&
-           hp_hot_role(stacks, hot) != HP_ROLE_HELPER;
+    const double own = hp_part_of((double)stacks->own_ns[hot], (double)stacks->total_ns[hot]);
+    return stacks->depths[hot] < SHALLOW_DEPTH && own < SHALLOW_OWN && hp_hot_role(stacks, hot) != HP_ROLE_HELPER;
 }
 
 void hp_hot_function_put(struct hp_text *line, const struct hp_hot_stacks *stacks, const char *whole,

@@ -114,8 +114,8 @@ static void fields(struct hp_fields *to, void *of, const void *entry)
              "Time from the start of the first session to the start of this one.");
     HP_FIELD(to, hp_fields_ns(to, process->elapsed), "elapsed_ns", "Elapsed", NS, HP_COLUMN_SHOWN);
     HP_FIELD_IF(to, process->snapshot->header.features & HP_FEATURE_CPU, process->cpu_ns, "cpu_ns", "CPU Time", NS,
-                HP_COLUMN_KEEP | HP_COLUMN_SHOWN, "CPU time of the process; null: not requested.",
-                .shown_by = HAS_CPU);
+                HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
+                "CPU time of the program, from its start to its end; null: not requested.", .shown_by = HAS_CPU);
     HP_FIELD(to, process->threads, "threads", "Threads", COUNT, HP_COLUMN_SHOWN, "Threads that ever recorded.");
     HP_FIELD(to, process->calls, "calls", "Calls", COUNT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
              "Calls of measured functions and blocks; tasks are in the column polls.", .shown_by = HAS_ZONES);
@@ -169,7 +169,7 @@ static void fill_process(struct process *process, const struct hotpath_results *
     *process = (struct process){
         .snapshot = sums->snapshot,
         .measured = measured_by(sums, results->settings),
-        .cpu_ns = header->cpu_latest_ns > header->cpu_start_ns ? header->cpu_latest_ns - header->cpu_start_ns : 0,
+        .cpu_ns = hp_snapshot_cpu_ns(sums->snapshot),
         .calls = sums->calls > sums->polls ? sums->calls - sums->polls : 0,
         .polls = sums->polls,
         .threads = header->threads_seen,

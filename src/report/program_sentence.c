@@ -68,12 +68,13 @@ struct sentence {
     struct hp_text *line;
     const struct hotpath_results *results;
     struct hp_model *model;
-    const struct hp_function_profile *functions;
+    const struct hp_function_profile *functions; /* empty without stacks */
+    bool has_stacks;
     struct hp_run_state state;
     struct hp_program_links links;
     const struct hp_program_use *program; /* the one with the most CPU time; NULL: none */
     double program_part;                  /* of the CPU time */
-    double cpu_ns, elapsed_ns;            /* CPU time by samples */
+    double cpu_ns, elapsed_ns;            /* CPU time by samples; without stacks, by clocks */
     struct hp_hot_function hot;
     bool has_memory;
 };
@@ -414,11 +415,15 @@ static uint64_t threads_of(const struct hp_thread_usage_member *thread)
     return thread->label->threads > 0 ? thread->label->threads : 1;
 }
 
-/* What threads lose at locks. */
+/*
+ * What threads lose at locks. On a busy machine the holder of a lock has to wait for a CPU, and who waits for the
+ * lock waits longer. So waiting is compared with CPU time as if all threads had always had a CPU.
+ */
 struct lock_loss {
     double waited_ns, lived_ns; /* of threads that wait for them a lot */
     double queued_ns;           /* of the same */
-    double at_work_ns;          /* of all that do anything: ran, or waited for locks */
+    double at_work_ns;          /* of all that do anything: ran, or waited for locks, by `fair_ns` */
+    double fair_ns;             /* of the waiting for locks: without what holders waited for a CPU meanwhile */
     double longest_ns;          /* of one thread */
     uint64_t threads;
 };
@@ -427,10 +432,13 @@ static struct lock_loss lock_loss_of(const struct sentence *sentence)
 {
     struct lock_loss loss = {0};
     const struct hp_thread_usage_member *thread;
+    double ran = 0, queued = 0;
     for (size_t at = 0; (thread = next_waiter(sentence, &at)) != NULL;) {
         const double waited = (double)thread->waited_ns[HP_WAIT_LOCK], cpu = (double)hp_thread_usage_cpu_ns(thread);
-        if (cpu >= WORKER_PART * sentence->cpu_ns || waited > 0)
-            loss.at_work_ns += waited + cpu;
+        if (cpu >= WORKER_PART * sentence->cpu_ns || waited > 0) {
+            ran += cpu;
+            queued += (double)thread->waited_ns[HP_WAIT_RUN_QUEUE];
+        }
         if (waited <= LOCK_WAITER_PART * (double)thread->lived_ns)
             continue;
         loss.waited_ns += waited;
@@ -440,6 +448,8 @@ static struct lock_loss lock_loss_of(const struct sentence *sentence)
         if (waited / (double)threads_of(thread) > loss.longest_ns)
             loss.longest_ns = waited / (double)threads_of(thread);
     }
+    loss.fair_ns = loss.waited_ns * hp_part_of(ran, ran + queued);
+    loss.at_work_ns = loss.fair_ns + ran;
     return loss;
 }
 
@@ -508,7 +518,7 @@ static bool put_holder(struct sentence *sentence, const struct hp_found_function
 static bool put_lock(struct sentence *sentence)
 {
     const struct lock_loss loss = lock_loss_of(sentence);
-    if (loss.waited_ns < LOCK_PART * loss.at_work_ns || loss.waited_ns < LOCK_RUN * sentence->elapsed_ns ||
+    if (loss.fair_ns < LOCK_PART * loss.at_work_ns || loss.waited_ns < LOCK_RUN * sentence->elapsed_ns ||
         loss.waited_ns < LOCK_PART * (loss.lived_ns - loss.queued_ns) || loss.waited_ns < LEAST_LOCK_NS ||
         (loss.threads < 2 && loss.longest_ns < LOCK_ALONE_PART * sentence->elapsed_ns))
         return false;
@@ -568,7 +578,8 @@ static const char *idle_child(struct sentence *sentence)
 static bool put_channel(struct sentence *sentence)
 {
     struct hp_channel_jam jam;
-    const bool has_samples = (double)sentence->functions->counts.samples >= HP_VERDICT_LEAST_SAMPLES;
+    const bool has_samples =
+        !sentence->has_stacks || (double)sentence->functions->counts.samples >= HP_VERDICT_LEAST_SAMPLES;
     if ((has_samples && !sentence->state.is_idle) || !hp_channel_jam_of(sentence->model, true, &jam))
         return false;
     hp_bottleneck_put_jam(sentence->line, &jam, true);
@@ -580,7 +591,7 @@ static bool put_short(struct sentence *sentence)
 {
     const struct hp_thread_usage_member *thread, *longest = NULL;
     uint32_t cause = 0;
-    if ((double)sentence->functions->counts.samples >= HP_VERDICT_LEAST_SAMPLES)
+    if (!sentence->has_stacks || (double)sentence->functions->counts.samples >= HP_VERDICT_LEAST_SAMPLES)
         return false;
     for (size_t at = 0; (thread = next_waiter(sentence, &at)) != NULL;) {
         const uint32_t its = longest_cause(thread);
@@ -848,6 +859,13 @@ static bool put_idle(struct sentence *sentence)
 
 /* ------------------------------------------------------------------------------------------- the last rule: CPU */
 
+/* Of many short threads, few are found in the run queue; but it is known when any was ready to run. */
+static double least_queued_ns(const struct hp_run_state *state)
+{
+    const uint64_t ready_ns = hp_less(state->worked_ns, state->used_ns);
+    return (double)(ready_ns > state->queued_ns ? ready_ns : state->queued_ns);
+}
+
 /* "CPU-bound on one CPU" */
 static void put_state(const struct sentence *sentence)
 {
@@ -874,8 +892,9 @@ static void put_state(const struct sentence *sentence)
         hp_text_string(line, "Busy for ");
         put_share(sentence, 1 - idle);
         hp_text_format(line, " of %s", hp_ns_text(elapsed).bytes);
-    } else if (used + queued >= READY_PART * elapsed) {
-        hp_text_format(line, "CPU-bound (ran %s, queued %s)", hp_ns_text(used).bytes, hp_ns_text(queued).bytes);
+    } else if (used + least_queued_ns(state) >= READY_PART * elapsed) {
+        hp_text_format(line, "CPU-bound (ran %s, queued %s)", hp_ns_text(used).bytes,
+                       hp_ns_text(least_queued_ns(state)).bytes);
     } else {
         hp_text_format(line, "Ran %s of %s", hp_ns_text(used).bytes, hp_ns_text(elapsed).bytes);
     }
@@ -938,7 +957,7 @@ static bool put_cpu(struct sentence *sentence)
         if (sentence->program != NULL)
             put_stages(sentence, sentence->program->shown);
     }
-    if (sentence->functions->counts.samples < FEW_SAMPLES) {
+    if (sentence->has_stacks && sentence->functions->counts.samples < FEW_SAMPLES) {
         hp_text_format(sentence->line, " (only %" PRIu64 " samples)", sentence->functions->counts.samples);
     }
     return true;
@@ -981,15 +1000,18 @@ static void put_own(const struct sentence *sentence)
 /* False: no memory. */
 static bool begin(struct sentence *sentence, struct hp_text *line, const struct hotpath_results *results)
 {
+    static const struct hp_function_profile none;
+    const struct hp_function_profile *functions = results->model->functions;
     *sentence = (struct sentence){.line = line,
                                   .results = results,
                                   .model = results->model,
-                                  .functions = results->model->functions,
+                                  .functions = functions != NULL ? functions : &none,
+                                  .has_stacks = functions != NULL,
                                   .has_memory = true};
     if (!hp_run_state_make(&sentence->state, results->model) ||
         !hp_program_links_make(&sentence->links, &sentence->state, results->model))
         return false;
-    sentence->cpu_ns = (double)sentence->functions->cpu_ns;
+    sentence->cpu_ns = (double)(functions != NULL ? functions->cpu_ns : sentence->state.used_ns);
     sentence->elapsed_ns = (double)sentence->state.elapsed_ns;
     if (sentence->state.program_count > 0) {
         sentence->program = sentence->state.programs[0];

@@ -17,11 +17,6 @@ struct hp_process_use {
     const struct hp_program_use *program; /* that used most of its CPU time */
 };
 
-static uint64_t cpu_of(const struct hp_snapshot *session)
-{
-    return hp_less(session->header.cpu_latest_ns, session->header.cpu_start_ns);
-}
-
 static const char *program_of(const struct hp_snapshot *session)
 {
     const char *file = hp_text_base_name(hp_snapshot_text(session, session->header.executable));
@@ -189,6 +184,7 @@ static void measure_work(struct hp_run_state *state, const struct hp_run *run)
     const double unseen = (double)hp_less(state->used_ns, state->watched_ns);
     double idle = work.is_known ? (double)work.idle_ns : elapsed - used - queued - blocked_ns(state);
     const double worked = work.is_known ? (double)work.worked_ns : used + queued;
+    state->worked_ns = work.is_known ? work.worked_ns : 0;
     const double waited = waiting_ns(state), ready = worked > used ? worked - used : 0;
     if (!work.is_known && idle > waited)
         idle = waited;
@@ -216,10 +212,10 @@ bool hp_run_state_make(struct hp_run_state *state, struct hp_model *model)
     if (all == NULL || uses == NULL || state->usage == NULL)
         return false;
     for (size_t at = 0; at < run->count; at++) {
-        all[at] =
-            (struct use){.session = run->sessions[at],
-                         .cpu_ns = run->range != NULL ? run->range->uses[at].cpu_ns : cpu_of(run->sessions[at]),
-                         .processes = run->counted[at]};
+        all[at] = (struct use){.session = run->sessions[at],
+                               .cpu_ns = run->range != NULL ? run->range->uses[at].cpu_ns
+                                                            : hp_snapshot_cpu_ns(run->sessions[at]),
+                               .processes = run->counted[at]};
         uses[at] = &all[at];
     }
     if (!group_programs(state, model, uses) || !list_processes(state, model, uses))

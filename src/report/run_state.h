@@ -37,6 +37,7 @@ struct hp_run_state {
     uint64_t queued_ns;                         /* of the threads that matter */
     uint64_t waited_ns[HP_THREAD_USAGE_CAUSES]; /* of all threads, by enum hp_wait_cause */
     uint64_t busiest_ns;                        /* CPU time of the busiest thread */
+    uint64_t worked_ns;                         /* of the run: anything ran or was ready to run; 0: unknown */
     bool knows_work;                            /* the next is known */
     bool is_idle;     /* for at least half of the time that it was not ready without a CPU */
     double idle_part; /* of the run: nothing ran, or waited for a device */

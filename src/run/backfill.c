@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arith.h"
 #include "clock.h"
 #include "files.h"
 #include "growing_array.h"
@@ -126,7 +127,7 @@ struct left {
     bool is_foreign; /* still to be matched: in its own namespace the process has another pid */
     uint32_t features;
     uint32_t state;
-    uint64_t began_ns;
+    uint64_t began_ns, latest_ns;
     uint64_t cpu_start_ns, cpu_latest_ns;
     uint64_t unwritten; /* forked children without a session: counted as lost, by number only */
     char name[64];      /* of the file */
@@ -193,6 +194,7 @@ static void visit(const char *name, void *context)
                               .features = header.features,
                               .state = header.state,
                               .began_ns = header.clock_start.ns,
+                              .latest_ns = header.clock_latest.ns,
                               .cpu_start_ns = header.cpu_start_ns,
                               .cpu_latest_ns = header.cpu_latest_ns,
                               .unwritten = header.losses[HP_LOSS_CHILDREN]};
@@ -398,6 +400,26 @@ static void end_session(const struct left *left, uint64_t end_ns, uint64_t cpu_n
     close(fd);
 }
 
+/* CPU time of a program that left a session, as long as it is not known when it began. */
+struct whole {
+    const struct left *left; /* NULL: none */
+    uint64_t cpu_end;
+};
+
+/* By then the process had used `cpu_begin`. Also of sessions that their process has finished: it went on after. */
+static void end_whole(struct whole *whole, uint64_t cpu_begin)
+{
+    const struct hp_header header = {.whole_cpu_ns = hp_less(whole->cpu_end, cpu_begin)};
+    const int fd = whole->left != NULL && header.whole_cpu_ns > 0
+                       ? hp_regular_open(work.folder, whole->left->name, O_RDWR | O_NOFOLLOW)
+                       : -1;
+    whole->left = NULL;
+    if (fd < 0)
+        return;
+    write_field(fd, FIELD(whole_cpu_ns));
+    close(fd);
+}
+
 /* ---------------------------------------------------------------------------------------------------- reasons */
 
 #define UNWRITTEN                                                                                                  \
@@ -489,38 +511,48 @@ static bool is_worth_a_word(const struct hp_process *process, size_t at)
 
 /*
  * From the last program back to the first: each used what the process had used when the next one began, less what
- * it had used before. The process counts once, whatever it executed: in the last program that could not be
- * followed, or else in the last one that was too brief.
+ * it had used before. The first also has the CPU time of the fork before it. The process counts once, whatever it
+ * executed: in the last program that could not be followed, or else in the last one that was too brief.
  */
 static void settle(const struct hp_process *process)
 {
     uint64_t cpu_end = process->cpu_ns;
-    struct unrecorded *lost = NULL, *brief = NULL;
+    struct unrecorded *lost = NULL, *brief = NULL, *first = NULL;
+    struct whole whole = {.left = NULL};
     bool is_known = false; /* as lost, to its parent */
     for (size_t at = process->image_count; at-- > 0;) {
         const struct left *left = session_of(process, at);
         const struct left *before = at > 0 ? session_of(process, at - 1) : NULL;
         const uint64_t end = end_of(process, at);
         if (left != NULL) {
-            if (end != UINT64_MAX)
+            end_whole(&whole, cpu_end);
+            if (end != UINT64_MAX) {
                 end_session(left, end, cpu_end);
+                whole = (struct whole){.left = left, .cpu_end = cpu_end};
+            }
+            first = NULL;
             cpu_end = left->cpu_start_ns;
             continue;
         }
         const bool is_counted = at == 0 && is_counted_by_parent(process);
         if (!is_counted && !is_worth_a_word(process, at))
             continue;
-        const uint64_t cpu_begin = before != NULL && before->cpu_latest_ns < cpu_end ? before->cpu_latest_ns : 0;
+        const uint64_t cpu_begin = before != NULL && before->cpu_latest_ns <= cpu_end ? before->cpu_latest_ns : 0;
         const char *reason = at > 0 ? reason_of(process, at) : is_counted ? UNWRITTEN : UNFORKED;
         if (is_brief(process, cpu_begin, cpu_end) &&
             (strcmp(reason, UNKNOWN) == 0 || strcmp(reason, UNFORKED) == 0))
             reason = BRIEF;
         struct unrecorded *unrecorded = add_unrecorded(process, at, cpu_end - cpu_begin, reason);
+        end_whole(&whole, cpu_end);
+        first = unrecorded;
         struct unrecorded **last = strcmp(reason, BRIEF) == 0 ? &brief : &lost;
         *last = *last != NULL ? *last : unrecorded;
         is_known |= is_counted;
         cpu_end = cpu_begin;
     }
+    end_whole(&whole, 0);
+    if (first != NULL)
+        first->cpu_ns += cpu_end;
     struct unrecorded *home = lost != NULL ? lost : brief;
     if (home != NULL && !has_any(process))
         home->processes++;
@@ -673,6 +705,14 @@ static void measure_loading(void)
     work.loading_ns = brief >= MANY_BRIEF ? load_cost_ns(work.given->library) : 0;
 }
 
+/* The clock of a session that was not finished may be older than the time of its last sign of life. */
+static void learn(const struct left *left)
+{
+    if (left->pid != 0)
+        hp_process_table_learn(left->pid, left->state == HP_STATE_FINISHED ? left->latest_ns : left->began_ns,
+                               left->cpu_latest_ns);
+}
+
 void hp_backfill_add(const struct hp_backfill *outside)
 {
     const enum hp_counter counter = hp_clock_counter();
@@ -688,6 +728,9 @@ void hp_backfill_add(const struct hp_backfill *outside)
         find_foreigners();
         qsort(work.left, work.left_count, sizeof *work.left, by_process);
     }
+    for (size_t at = 0; at < work.left_count; at++)
+        learn(&work.left[at]);
+    hp_process_table_share_out();
     for (size_t at = 0; at < outside->table->count; at++)
         settle(&outside->table->all[at]);
     look_for_unseen();

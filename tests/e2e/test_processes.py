@@ -5,6 +5,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 
 import pytest
 
@@ -459,6 +460,27 @@ def test_brief_processes_are_counted(cli, how):
     shown = cli("report", "-v", "--section", "processes").stdout
     assert "40 brief processes were only counted; nothing else was lost" in shown
     assert "could not be followed" not in shown
+
+
+SHORT_PROCESSES = """import os, resource, sys
+for n in range(40):
+    os.waitpid(os.posix_spawn("/bin/sh", ["sh", "-c", "expr 1 + 1 | sed s/2/3/; (:); exec true"], os.environ), 0)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+with open(sys.argv[1], "w") as file:
+    file.write(str(used.ru_utime + used.ru_stime))
+"""
+
+
+@told_by_the_kernel
+def test_cpu_time_of_short_processes(cli):
+    """Their rows have all of it, as the process that waits for them knows it: also what starting and ending takes,
+    before and after their sessions."""
+    script = cli.folder / "short.py"
+    script.write_text(SHORT_PROCESSES)
+    done = cli.run(sys.executable, "-S", script, cli.folder / "used")
+    used_ns = float((cli.folder / "used").read_text()) * 1e9
+    found_ns = sum(row.cpu_ns for row in rows(done) if str(script) not in row.command)
+    assert between(used_ns * 0.95, found_ns, used_ns * 1.05), (used_ns, found_ns, rows(done))
 
 
 @told_by_the_kernel

@@ -155,6 +155,23 @@ static void a_program_without_names(void **state)
     assert_string_equal(hot.nameless, "demo");
 }
 
+/* A part is told by its entry, too; what has no names in the program itself is told beside it. */
+static void a_library_without_names_is_a_part(void **state)
+{
+    (void)state;
+    tree_add(&tree, "demo+0x10@demo;inflate@libz.so.1.2.13;libz.so.1.2.13+0x4970@libz.so.1.2.13", 390);
+    tree_add(&tree, "demo+0x10@demo;demo+0x40@demo", 320);
+    tree_add(&tree, "demo+0x10@demo;fputs@libc.so.6", 290);
+    assert_said(
+        "inflate in libz (39 %) and fputs in libc (29 %) have the largest parts; 32 % is in its own code (no "
+        "symbols)");
+    assert_string_equal(hot.nameless, "libz.so.1.2.13");
+    tree_add(&tree, "demo+0x10@demo;demo+0x50@demo", 80);
+    assert_string_equal(said_of("demo", NULL) + strlen("inflate in libz (36 %) and fputs in libc (27 %) "),
+                        "have the largest parts; 37 % is in its own code (no symbols)");
+    assert_string_equal(hot.nameless, "demo");
+}
+
 /* Code without names between functions with names says nothing. */
 static void code_without_names_is_skipped(void **state)
 {
@@ -297,6 +314,7 @@ int main(void)
         TEST(recursion_counts_once),
         TEST(a_library_without_names),
         TEST(a_program_without_names),
+        TEST(a_library_without_names_is_a_part),
         TEST(code_without_names_is_skipped),
         TEST(no_single_function_is_hot),
         TEST(time_in_the_kernel_is_told_by_call),

@@ -101,6 +101,13 @@ static void look_after(uint64_t ns)
     hp_process_table_look();
 }
 
+static const struct hp_process_table *end_all(void)
+{
+    const struct hp_process_table *table = hp_process_table_end();
+    hp_process_table_share_out();
+    return table;
+}
+
 static void check_sums(const struct hp_process_table *table)
 {
     uint64_t sum = 0;
@@ -176,7 +183,7 @@ static void unsampled_time_goes_to_the_busy_process(void **state)
     fake_ns += 24 * MS;
     used[KIN] = used[SHELL] = 0;
     used_by_children = 101 * MS; /* 1 of the shell, 100 of kin */
-    const struct hp_process_table *table = hp_process_table_end();
+    const struct hp_process_table *table = end_all();
     assert_int_equal(table->count, 2);
     assert_in_range(table->all[1].cpu_ns, 90 * MS, 100 * MS);
     assert_in_range(table->all[0].cpu_ns, 1 * MS, 11 * MS);
@@ -205,7 +212,7 @@ static void parent_with_children_is_taken_to_wait(void **state)
     tell(HP_TASK_ENDED, SHELL, 0, "");
     used[KIN] = used[SHELL] = 0;
     used_by_children = 110 * MS; /* 10 of the shell, 100 of kin */
-    const struct hp_process_table *table = hp_process_table_end();
+    const struct hp_process_table *table = end_all();
     assert_in_range(table->all[1].cpu_ns, 95 * MS, 101 * MS);
     assert_in_range(table->all[0].cpu_ns, 9 * MS, 12 * MS);
     check_sums(table);
@@ -240,7 +247,7 @@ static void time_of_orphans_is_not_counted_as_ours(void **state)
     fake_ns += 1 * MS;
     tell(HP_TASK_ENDED, SHELL, 0, "");
     used_by_children = 101 * MS; /* 1 of the shell, 100 of the last one */
-    const struct hp_process_table *table = hp_process_table_end();
+    const struct hp_process_table *table = end_all();
     assert_int_equal(table->count, 4);
     assert_int_equal(table->all[2].cpu_ns, 100 * MS);
     assert_in_range(table->all[3].cpu_ns, 95 * MS, 100 * MS);
@@ -258,7 +265,7 @@ static void cpu_time_is_at_most_the_lifetime(void **state)
     fake_ns += 7 * MS;
     tell(HP_TASK_ENDED, SHELL, 0, "");
     used_by_children = 500 * MS; /* of processes without events */
-    const struct hp_process_table *table = hp_process_table_end();
+    const struct hp_process_table *table = end_all();
     assert_int_equal(table->all[0].cpu_ns, 10 * MS);
     assert_int_equal(table->all[1].cpu_ns, 3 * MS);
     check_sums(table);
@@ -282,7 +289,7 @@ static void process_ends_with_its_last_thread(void **state)
     tell(HP_TASK_ENDED, KIN, SHELL, "");
     const uint64_t end = fake_ns;
     used_by_children = 51 * MS;
-    const struct hp_process_table *table = hp_process_table_end();
+    const struct hp_process_table *table = end_all();
     assert_int_equal(table->all[1].ended_ns, end);
     assert_int_equal(table->all[1].cpu_ns, 50 * MS);
     assert_int_equal(table->all[0].ended_ns, 0);
@@ -295,7 +302,7 @@ static void flood_of_events_is_only_a_possible_loss(void **state)
     is_exact = true;
     hp_process_table_begin(SHELL);
     tell(HP_TASK_FLOODED, 0, 0, "");
-    const struct hp_process_table *table = hp_process_table_end();
+    const struct hp_process_table *table = end_all();
     assert_true(table->may_have_missed && !table->has_missed);
 }
 
@@ -314,7 +321,7 @@ static void command_belongs_to_its_program(void **state)
     assert_int_equal(shell->image_count, 3);
     assert_null(shell->images[1].command);
     assert_string_equal(shell->images[2].command, "/bin/kin one two");
-    hp_process_table_end();
+    end_all();
 }
 
 static void sampled_time_belongs_to_its_process(void **state)
@@ -330,7 +337,7 @@ static void sampled_time_belongs_to_its_process(void **state)
     tell(HP_TASK_ENDED, SHELL, 0, "");
     used[KIN] = used[SHELL] = 0;
     used_by_children = 10 * MS;
-    const struct hp_process_table *table = hp_process_table_end();
+    const struct hp_process_table *table = end_all();
     assert_int_equal(table->all[0].cpu_ns, 2 * MS);
     assert_int_equal(table->all[1].cpu_ns, 8 * MS);
 }
@@ -348,7 +355,7 @@ static void programs_of_a_process_follow_one_another(void **state)
     fake_ns += MS;
     tell_of_program(KIN, "kin", "/opt/kin");
     tell(HP_TASK_MAPPED, KIN, 0, "/lib/libc.so.6"); /* which is not the program */
-    const struct hp_process_table *table = hp_process_table_end();
+    const struct hp_process_table *table = end_all();
     const struct hp_process *kin = hp_process_table_find(KIN);
     assert_ptr_equal(kin, &table->all[1]);
     assert_int_equal(kin->parent, SHELL);
@@ -380,7 +387,7 @@ static void setuid_programs_are_followed(void **state)
     used[KIN] = 0;
     look_after(10 * MS);
     assert_int_equal(hp_process_table_find(KIN)->ended_ns, fake_ns);
-    hp_process_table_end();
+    end_all();
 }
 
 /* A number that is given out again is another process. */
@@ -394,7 +401,7 @@ static void reused_process_ids_are_new_processes(void **state)
         fake_ns += MS;
         tell(HP_TASK_ENDED, KIN, 0, "");
     }
-    const struct hp_process_table *table = hp_process_table_end();
+    const struct hp_process_table *table = end_all();
     assert_int_equal(table->count, 4);
     for (size_t at = 1; at < 4; at++)
         assert_int_equal(table->all[at].ended_ns, table->all[at].began_ns + MS);
@@ -408,7 +415,7 @@ static void many_processes(void **state)
     hp_process_table_begin(SHELL);
     for (uint32_t pid = KIN; pid < KIN + 800; pid++)
         tell(HP_TASK_FORKED, pid, pid - 1, "");
-    const struct hp_process_table *table = hp_process_table_end();
+    const struct hp_process_table *table = end_all();
     assert_int_equal(table->count, 801);
     for (uint32_t pid = KIN; pid < KIN + 800; pid++)
         assert_int_equal(hp_process_table_find(pid)->parent, pid - 1);
@@ -421,7 +428,7 @@ static void missed_events_are_reported(void **state)
     is_exact = true;
     hp_process_table_begin(SHELL);
     tell(HP_TASK_MISSED, 0, 0, "");
-    assert_true(hp_process_table_end()->has_missed);
+    assert_true(end_all()->has_missed);
 }
 
 /* Without events, children and programs are found in /proc after at most two polls. */
@@ -448,7 +455,7 @@ static void without_events_proc_is_polled(void **state)
     assert_int_equal(hp_process_table_find(SHELL)->ended_ns, 0);
     fake_remove("100");
     fake_remove("101");
-    const struct hp_process_table *table = hp_process_table_end();
+    const struct hp_process_table *table = end_all();
     assert_int_equal(table->all[0].ended_ns, fake_ns);
     assert_int_equal(table->count, 2);
     assert_false(table->is_exact);
@@ -469,7 +476,7 @@ static void found_processes_are_sampled_at_once(void **state)
     assert_non_null(kin);
     assert_int_equal(kin->image_count, 2);
     assert_string_equal(kin->images[1].file, "/opt/kin");
-    hp_process_table_end();
+    end_all();
 }
 
 static void fork_without_exec_is_not_a_new_program(void **state)
@@ -481,7 +488,7 @@ static void fork_without_exec_is_not_a_new_program(void **state)
     look_after(10 * MS);
     look_after(10 * MS);
     assert_int_equal(hp_process_table_find(KIN)->image_count, 1);
-    hp_process_table_end();
+    end_all();
 }
 
 /* The parents may be gone before the first poll: then the session of the process names it. */
@@ -494,7 +501,7 @@ static void process_known_by_its_session_belongs_to_the_run(void **state)
     const struct hp_process met = {.pid = KIN, .parent = 1, .began_ns = fake_ns};
     hp_process_table_meet(&met);
     hp_process_table_meet(&met);
-    const struct hp_process_table *table = hp_process_table_end();
+    const struct hp_process_table *table = end_all();
     assert_int_equal(table->count, 2);
     assert_int_equal(table->all[1].parent, 1);
 }
@@ -521,7 +528,7 @@ static void process_between_two_polls_has_its_time(void **state)
     fake_remove("100");
     used[SHELL] = 0;
     used_by_children = 131 * MS;
-    const struct hp_process_table *table = hp_process_table_end();
+    const struct hp_process_table *table = end_all();
     assert_int_equal(table->count, 2);
     assert_int_equal(table->all[1].ended_ns, gone.ended_ns);
     assert_true(table->all[1].cpu_ns > 120 * MS && table->all[1].cpu_ns <= 130 * MS);
@@ -543,7 +550,7 @@ static void process_that_ended_with_its_parent_has_its_time(void **state)
     hp_process_table_meet(&(struct hp_process){
         .pid = KIN, .parent = SHELL, .began_ns = began_ns, .ended_ns = fake_ns, .seen_ns = began_ns});
     used_by_children = 101 * MS;
-    const struct hp_process_table *table = hp_process_table_end();
+    const struct hp_process_table *table = end_all();
     assert_true(table->all[1].cpu_ns > 90 * MS);
     check_sums(table);
 }
@@ -564,7 +571,7 @@ static void session_of_an_ended_process_is_not_a_new_process(void **state)
     fake_ns += MS;
     hp_process_table_meet(&(struct hp_process){.pid = KIN, .parent = SHELL, .began_ns = fake_ns});
     assert_int_equal(hp_process_table_find(KIN)->began_ns, fake_ns);
-    assert_int_equal(hp_process_table_end()->count, 3);
+    assert_int_equal(end_all()->count, 3);
 }
 
 int main(void)

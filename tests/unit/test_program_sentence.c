@@ -38,7 +38,7 @@ static void add_program(struct session_builder *session, const char *file, uint6
     header->cpu_start_ns = 0;
     header->cpu_latest_ns = cpu_ns;
     builder_elapse(session, elapsed, 1);
-    builder_thread_usage(session, 8);
+    builder_thread_usage(session, 32);
 }
 
 static struct hp_thread_usage_row *add_thread(struct session_builder *session, const char *name, uint64_t cpu_ns)
@@ -307,6 +307,37 @@ static void threads_wait_for_a_lock(void **state)
         "Of what runs, update takes 100 % of the CPU time, nearly all in its own code");
 }
 
+/* The holder of a lock is short of CPU, and so others wait for it: on an idle machine they would not. */
+static void locks_on_a_busy_machine(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/demo", 500 * MS);
+    for (int at = 0; at < 2; at++) {
+        struct hp_thread_usage_row *thread = add_thread(&builder, "worker", 250 * MS);
+        thread->waited_ns[HP_WAIT_LOCK] = 200 * MS;
+        thread->waited_ns[HP_WAIT_RUN_QUEUE] = 550 * MS;
+    }
+    tree_add(&tree, "main;update", 900);
+    tree_wait(&tree, "main;publish;pthread_mutex_lock@libc.so.6", HP_WAIT_LOCK, "lock", 400);
+    assert_said(
+        "Short of CPU (ran 500.00 ms, queued 1.10 s): update takes 100 % of the CPU time, nearly all in its "
+        "own code");
+}
+
+/* Each of many processes has too little CPU time for its waits to count, but one was always ready to run. */
+static void short_processes_on_a_busy_machine(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/demo", 501 * MS);
+    for (int at = 0; at < 25; at++)
+        add_thread(&builder, "demo", 20 * MS)->waited_ns[HP_WAIT_RUN_QUEUE] = 30 * MS;
+    tree_add(&tree, "main;encode", 500);
+    observe_work(990 * MS, 0, 10 * MS);
+    assert_said(
+        "CPU-bound (ran 501.00 ms, queued 489.00 ms): encode takes 100 % of the CPU time, nearly all in its own "
+        "code");
+}
+
 /* What its holder did was recorded: nothing else is said of what runs. */
 static void holder_of_a_lock_is_told(void **state)
 {
@@ -516,6 +547,8 @@ int main(void)
         TEST(many_files_are_not_named),
         TEST(a_socket_is_waited_for),
         TEST(threads_wait_for_a_lock),
+        TEST(locks_on_a_busy_machine),
+        TEST(short_processes_on_a_busy_machine),
         TEST(holder_of_a_lock_is_told),
         TEST(a_pipeline),
         TEST(a_pipeline_of_many),

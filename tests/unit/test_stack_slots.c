@@ -164,6 +164,21 @@ static void too_much_waiting_is_taken_back(void **state)
     assert_int_equal(look(HP_SLOT_WAITING, 1, 9).amount, 250 * MS);
 }
 
+/* Waiting and idle time are told of different slots. A file with more idle time than waiting would be broken. */
+static void idle_time_is_at_most_waiting(void **state)
+{
+    (void)state;
+    spread((int64_t)(200 * MS), 0, START, START + 200 * MS);
+    spread((int64_t)(100 * MS), (int64_t)(100 * MS), START + 300 * MS, START + 400 * MS);
+    spread(-(int64_t)(60 * MS), 0, START + 400 * MS, START + 410 * MS);
+    assert_int_equal(look(HP_SLOT_WAITING, 1, 9).amount, 40 * MS);
+    assert_int_equal(look(HP_SLOT_WAITING, 1, 9).part, 40 * MS);
+    assert_int_equal(look(HP_SLOT_WAITING, 0, 9).part, 60 * MS);
+    spread(0, (int64_t)(500 * MS), START + 400 * MS, START + 410 * MS);
+    assert_int_equal(look(HP_SLOT_WAITING, 1, 9).part, 40 * MS);
+    assert_int_equal(look(HP_SLOT_WAITING, 0, 9).part, 200 * MS);
+}
+
 static void full_slots_are_merged_in_pairs(void **state)
 {
     (void)state;
@@ -666,6 +681,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(slots_can_be_added_to_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(waits_are_in_all_slots_in_which_they_lasted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(too_much_waiting_is_taken_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(idle_time_is_at_most_waiting, set_up, tear_down),
         cmocka_unit_test_setup_teardown(full_slots_are_merged_in_pairs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_day_is_small_and_its_ranges_are_right, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ranges_have_all_weights, set_up, tear_down),

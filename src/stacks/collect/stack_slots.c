@@ -22,7 +22,7 @@
 
 #define MOST_OPEN 16u                      /* slots of a kind */
 #define FULL ((size_t)2 * HP_SLOT_ENTRIES) /* then an open slot makes its choice */
-#define MOST_TAKEN_BACK 16u                /* slots from which too much is taken back */
+#define MOST_TAKEN_BACK 16u                /* slots from which too much is taken back, or to which it is moved */
 
 struct weight {
     uint32_t node;
@@ -408,6 +408,34 @@ static uint32_t slot_for(struct hp_stack_slots *slots, uint64_t at_ns)
     return hp_stack_slot_at(slots, at_ns);
 }
 
+static void move_part(struct hp_stack_slot *slot, struct weight *weight, uint64_t *excess)
+{
+    const uint64_t more = hp_less(weight->part, weight->amount);
+    weight->part -= more;
+    slot->part -= more;
+    *excess += more;
+    const uint64_t moved = take_of(excess, weight->amount - weight->part);
+    weight->part += moved;
+    slot->part += moved;
+    slot->changes += more + moved > 0;
+}
+
+/*
+ * No part is more than its amount, but they are not always told of the same slot: of a thread that waited, idle,
+ * it may be known only later that it had a CPU or was ready to run in the last of that time. What is too much in a
+ * slot is moved to those before, as far as they have room for it.
+ */
+static void move_excess(struct hp_stack_slots *slots, enum hp_slot_kind kind, uint32_t node, uint32_t last)
+{
+    uint64_t excess = 0;
+    for (uint32_t before = 0; before < MOST_TAKEN_BACK && before <= last && (before == 0 || excess > 0); before++) {
+        struct weight *weight = weight_of(open_slot(slots, kind, last - before), node);
+        if (weight == NULL)
+            return;
+        move_part(&slots->all[kind][last - before], weight, &excess);
+    }
+}
+
 static void add_to_slot(struct hp_stack_slots *slots, enum hp_slot_kind kind, uint32_t slot,
                         const struct weight *weight)
 {
@@ -420,6 +448,10 @@ static void add_to_slot(struct hp_stack_slots *slots, enum hp_slot_kind kind, ui
     slots->all[kind][slot].amount += weight->amount;
     slots->all[kind][slot].part += weight->part;
     slots->all[kind][slot].changes++;
+    if (to->part > to->amount) {
+        move_excess(slots, kind, weight->node, slot);
+        return;
+    }
     if (open->count >= FULL)
         make_choice(slots, open);
 }
@@ -466,6 +498,8 @@ static void take_from_slot(struct hp_stack_slots *slots, enum hp_slot_kind kind,
     slots->all[kind][slot].amount -= amount;
     slots->all[kind][slot].part -= part;
     slots->all[kind][slot].changes++;
+    if (from->part > from->amount)
+        move_excess(slots, kind, weight->node, slot);
 }
 
 static void take_back(struct hp_stack_slots *slots, enum hp_slot_kind kind, struct weight weight, uint64_t to_ns)
