@@ -58,8 +58,8 @@ static uint64_t highest_in(const struct hp_run_axis *axis, uint32_t place, const
 {
     const uint64_t from = hp_run_axis_slot_at(axis, steps->moments[step]), used = axis->axis.header.used;
     const bool has_ended = steps->moments[step] >= axis->end_ns;
-    if (steps->moments[step + 1] <= hp_less(axis->axis.header.start_ns, axis->run_start_ns) ||
-        (has_ended && (from >= used || !steps->are_live)))
+    const uint64_t begins = hp_less(axis->axis.header.start_ns, axis->run_start_ns);
+    if (steps->moments[step + 1] <= begins || (has_ended && (from >= used || !steps->are_live)))
         return 0;
     if (steps->are_slots || (steps->are_live && from >= used))
         return hp_axis_value(&axis->axis, place, (uint32_t)(steps->are_slots ? step : used - 1));

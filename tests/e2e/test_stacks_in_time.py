@@ -1,6 +1,6 @@
 """Stacks by time: those of a run that goes on, and those of a part of it. The program does one thing after the
-other, as it is told. A run takes seconds, since the history has slots of a quarter of one: so most tests look at the
-same one, of which is kept what was to be seen while it went on."""
+other, as it is told. A run takes seconds, since the history has slots of a quarter of one: so most tests look at
+the same one, of which is kept what was to be seen while it went on."""
 import json
 import os
 import pathlib
