@@ -165,7 +165,9 @@ def test_functions_while_it_runs(run):
 
 def test_waits_that_have_not_ended(run):
     assert waiting(run.in_nap, "nap") > SLOT_NS
-    assert waiting(run.cli.read(), "nap") >= waiting(run.in_nap, "nap")
+    last = run.cli.read()
+    assert waiting(last, "nap") >= waiting(run.in_nap, "nap")
+    assert rows(last)["nap"].program == ACTS.name  # it used no CPU time
 
 
 def test_nothing_is_written_unless_it_is_wanted(run):
