@@ -52,13 +52,14 @@ uint64_t hp_run_axis_gain(const struct hp_run_axis *axis, uint32_t place, uint64
                : 0;
 }
 
-/* The maximum of a level in a step. */
+/* The maximum of a level in a step. Before the axis begins there is none: the process began later than the run. */
 static uint64_t highest_in(const struct hp_run_axis *axis, uint32_t place, const struct hp_run_steps *steps,
                            size_t step)
 {
     const uint64_t from = hp_run_axis_slot_at(axis, steps->moments[step]), used = axis->axis.header.used;
     const bool has_ended = steps->moments[step] >= axis->end_ns;
-    if (steps->moments[step + 1] == 0 || (has_ended && (from >= used || !steps->are_live)))
+    const uint64_t begins = hp_less(axis->axis.header.start_ns, axis->run_start_ns);
+    if (steps->moments[step + 1] <= begins || (has_ended && (from >= used || !steps->are_live)))
         return 0;
     if (steps->are_slots || (steps->are_live && from >= used))
         return hp_axis_value(&axis->axis, place, (uint32_t)(steps->are_slots ? step : used - 1));

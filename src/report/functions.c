@@ -207,7 +207,7 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
              HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
              "total_wall_ns of the time in which any thread of the run ran.", .shown_by = HAS_WALL);
     HP_FIELD(to, hp_text_or_none(function->program), "program", "Program", TEXT, HP_COLUMN_MAYBE,
-             "The program in which it used most of its CPU time; null: none, or unknown.");
+             "The program in which it used most of its CPU time or, without any, waited most; null: unknown.");
     HP_FIELD(to, function->program_ns, "program_ns", "Program Time", NS, 0,
              "The part of total_ns spent in that program.");
     HP_FIELD(to, function->waiting_ns, "waiting_ns", "Waiting", NS, HP_COLUMN_SHOWN,

@@ -181,6 +181,23 @@ def test_no_lines(box):
     run.box.remove()
 
 
+def test_code_without_a_name_is_called_by_its_program(box):
+    """A program that is known by a link to its file: one name everywhere."""
+    folder = box.folder()
+    subprocess.run(["strip", PROGRAMS / "stacked", "-o", folder / "check-file"], check=True)
+    (folder / "server").symlink_to("check-file")
+    run = Run(folder / "server", "split", 100)
+    row = max((row for row in run.report.rows("functions") if row.library == "server"),
+              key=lambda row: row.total_ns)
+    assert row.name.startswith("server+0x")
+    assert run.cli("annotate", row.name, status=1).stderr.startswith(f"hotpath: no line numbers for {row.name}: ")
+    for command in (("report", "--section", "all", "--format", "json"), ("report", "--format", "html"),
+                    ("export", "--format", "folded"), ("export", "--format", "flamegraph")):
+        text = run.cli(*command).stdout
+        assert "server" in text and "check-file+0x" not in text and "check-file [no symbols]" not in text, command
+    run.box.remove()
+
+
 def test_no_lines_of_the_kernel(box):
     cli = Cli(box)
     cli.before = WITHOUT_PERF  # with timers, every user sees its time

@@ -111,6 +111,36 @@ def test_processes_come_first(cli, browser):
     browser.check()
 
 
+def axis_cpu_s(browser):
+    """CPU time on the time axis: the threads that its tooltip tells for each step, times its length."""
+    return browser.run("""
+        const canvas = document.getElementById("time-canvas"), box = canvas.getBoundingClientRect();
+        const data = JSON.parse(document.getElementById("data").textContent), moments = data.history.moments_ns;
+        const left = 134, wide = box.width - left - 13;
+        let ns = 0;
+        for (let at = 0; at + 1 < moments.length; at++) {
+          const middle = (moments[at] + moments[at + 1]) / 2;
+          canvas.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + left + wide * middle /
+            data.elapsed_ns, clientY: box.top + 20, bubbles: true}));
+          for (const [, threads] of canvas.title.matchAll(/CPU, (?:user|kernel): ([0-9.]+)/g))
+            ns += Number(threads) * (moments[at + 1] - moments[at]);
+        }
+        return ns / 1e9;""")
+
+
+def test_the_axis_has_processes_without_a_history(cli, browser):
+    """A shell that waits for one short process after the other."""
+    cli("run", "--format", "none", "sh", "-c", f"for i in 1 2 3 4 5 6 7 8 9 10; do {STACKED} split 100; done")
+    histories = len(list(cli.folder.glob("**/*.axis")))
+    page_of(cli)
+    cpu_s = sum(row["self_ns"] for row in found_functions(cli).values()) / 1e9
+    browser.open(cli.folder / "page.html", "#theme=light")
+    assert histories < 10 and cpu_s > 0.8
+    assert abs(axis_cpu_s(browser) - cpu_s) < 0.1 * cpu_s
+    browser.picture("short.png")
+    browser.check()
+
+
 def slots_of(entries, nodes, elapsed_ns, key):
     """Slots of half the run each: {node: ns} for each slot, as src/export/page_slots.c writes them."""
     flat = [(node, ns) for slot in entries for node, ns in sorted(slot.items())]

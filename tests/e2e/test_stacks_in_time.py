@@ -1,5 +1,6 @@
 """Stacks by time: those of a run that goes on, and those of a part of it. The program does one thing after the
-other, as it is told."""
+other, as it is told. A run takes seconds, since the history has slots of a quarter of one: so most tests look at
+the same one, of which is kept what was to be seen while it went on."""
 import json
 import os
 import pathlib
@@ -11,7 +12,7 @@ import time
 import pytest
 
 from command import Cli, wait_until
-from harness import (IS_ROOT, PROGRAMS, TIMEOUT, WITHOUT_PERF, Report, perf_is_allowed, with_glibc,
+from harness import (IS_ROOT, PROGRAMS, TIMEOUT, WITHOUT_PERF, Box, Report, perf_is_allowed, with_glibc,
                      without_emulator, without_sanitizer)
 from test_serve import Server
 
@@ -26,13 +27,6 @@ SLOT_NS = 250_000_000
 ENOUGH_S = 0.3
 WAYS = [pytest.param([], id="perf", marks=pytest.mark.skipif(not perf_is_allowed(), reason="perf is not allowed")),
         pytest.param(WITHOUT_PERF, id="timers")]
-
-
-@pytest.fixture(params=WAYS)
-def cli(request, box):
-    cli = Cli(box)
-    cli.before = request.param
-    return cli
 
 
 class Acts:
@@ -85,18 +79,9 @@ class Acts:
         assert self.process.wait(timeout=TIMEOUT) == 0, self.process.stderr.read()
 
 
-@pytest.fixture
-def start(cli):
-    started = []
-
-    def run(*words):
-        acts = Acts(cli, *words)
-        started.append(acts)
-        return acts
-    yield run
-    for acts in started:
-        acts.process.kill()
-        acts.process.wait()
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
 
 
 def rows(report):
@@ -113,94 +98,91 @@ def waiting(report, name):
     return row.total_waiting_ns if row is not None else 0
 
 
-def test_functions_while_it_runs(cli, start):
-    acts = start("run", "--format", "none", "--")
-    acts.do("one")
-    first = cli.read()
-    assert cpu(first, "one") > 0 and cpu(first, "two") == 0
-    assert "one" in first.values["meta"]["headline"]
-    acts.do("two")
-    second = cli.read()
-    assert cpu(second, "two") > 0 and cpu(second, "one") >= cpu(first, "one")
-    acts.end()
-    assert cpu(cli.read(), "two") >= cpu(second, "two")
-
-
-def test_waits_that_have_not_ended(cli, start):
-    acts = start("run", "--format", "none", "--")
-    acts.do("one", 1)
-    acts.do("nap", 6)
-    live = cli.read()
-    assert waiting(live, "nap") > SLOT_NS
-    acts.end()
-    assert waiting(cli.read(), "nap") >= waiting(live, "nap")
-
-
-def test_the_server_has_them_while_it_runs(cli, start):
-    acts = start("run", "--format", "none", "--")
-    acts.do("one")
-    server = Server(cli, "--limit", 0)
-    try:
-        def functions():
-            data = json.loads(server.get("/page.json").text)
-            found = {row["name"]: row for row in json.loads(server.get("/report.json", section="functions").text)
-                     ["sections"]["functions"]["rows"]}
-            return found if data["stacks"] is not None and data["stacks"]["slots"]["cpu"]["count"] > 0 else {}
-        wait_until(lambda: "one" in functions())
-        acts.do("two")
-        wait_until(lambda: functions().get("two", {"total_ns": 0})["total_ns"] > SLOT_NS // 10)
-        acts.end()
-        wait_until(lambda: functions().get("two") == {row.name: row for row in cli.read().rows("functions")}["two"]
-                   .values)
-    finally:
-        server.end()
-
-
-def test_nothing_is_written_unless_it_is_wanted(cli, start):
-    acts = start("run", "--format", "none", "--")
-    acts.do("one")
-    names = {path.name for path in acts.folder.iterdir()}
-    assert "stacks.wanted" in names and not names & {"stacks", "stacks.slots"}
-    cli.read()
-    assert "stacks" in {path.name for path in acts.folder.iterdir()}
-    acts.end()
-    names = {path.name for path in acts.folder.iterdir()}
-    assert "stacks" in names and not names & {"stacks.wanted", "stacks.slots", "stacks.new", "stacks.slots.new"}
-
-
-def test_the_end_is_the_report(cli, start):
-    """Whoever watched: what is there afterwards is what the run has reported."""
-    path = cli.folder / "run.json"
-    acts = start("run", "--format", "json", "--section", "functions", "--limit", 0, "--output", path, "--")
-    acts.do("one")
-    cli.read()
-    acts.do("two")
-    cli.read()
-    acts.end()
-    reported = json.loads(path.read_text())["sections"]["functions"]["rows"]
-    stored = json.loads(cli("report", "--format", "json", "--section", "functions", "--limit", 0).stdout)
-    assert stored["sections"]["functions"]["rows"] == reported
-    assert {"one", "two"} <= {row["name"] for row in reported}
-
-
 def ms(ns):
     return f"{ns // 1_000_000}ms"
 
 
+def names_in(folder):
+    return {path.name for path in folder.iterdir()}
+
+
+class Run:
+    """A run of "one", "nap" and "two", and what is seen in each of them."""
+
+    def __init__(self, cli):
+        self.cli = cli
+        self.limits = {}  # moments well inside of each
+        self.report_path = cli.folder / "reported.json"
+        self.acts = Acts(cli, "run", "--format", "json", "--section", "functions", "--limit", 0, "--output",
+                         self.report_path, "--")
+
+    def do(self, what, slots):
+        self.acts.do(what, slots)
+        live = self.cli.read()
+        moments, began_ns = self.acts.moments, self.acts.axis()[0]
+        self.limits[what] = [ms(moments[what] - began_ns + SLOT_NS),
+                             ms(moments["after " + what] - began_ns - 2 * SLOT_NS)]
+        return live
+
+    def all(self):
+        self.acts.do("one", 5)
+        self.names_unread = names_in(self.acts.folder)
+        self.in_one = self.do("one", 1)
+        self.names_read = names_in(self.acts.folder)
+        self.in_nap = self.do("nap", 6)
+        self.in_two = self.do("two", 5)
+        self.acts.do("rest", 0)
+        self.acts.end()
+        self.names_after = names_in(self.acts.folder)
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def run(request):
+    box = Box()
+    cli = Cli(box)
+    cli.before = request.param
+    run = Run(cli)
+    try:
+        run.all()
+        yield run
+    finally:
+        run.acts.kill()
+        box.remove()
+
+
 @pytest.fixture
-def finished(start):
-    """A run of "one", "nap" and "two", and moments well inside of each."""
-    acts = start("run", "--format", "none", "--")
-    limits = {}
-    for what in ("one", "nap", "two"):
-        acts.do(what, 5)
-        began_ns = acts.axis()[0]
-        limits[what] = [ms(acts.moments[what] - began_ns + SLOT_NS), ms(acts.moments["after " + what] - began_ns -
-                                                                      2 * SLOT_NS)]
-    acts.do("rest", 0)
-    acts.end()
-    acts.limits = limits
-    return acts
+def cli(run):
+    return run.cli
+
+
+def test_functions_while_it_runs(run):
+    first, second, last = run.in_one, run.in_two, run.cli.read()
+    assert cpu(first, "one") > 0 and cpu(first, "two") == 0
+    assert "one" in first.values["meta"]["headline"]
+    assert cpu(second, "two") > 0 and cpu(second, "one") >= cpu(first, "one")
+    assert cpu(last, "two") >= cpu(second, "two")
+
+
+def test_waits_that_have_not_ended(run):
+    assert waiting(run.in_nap, "nap") > SLOT_NS
+    last = run.cli.read()
+    assert waiting(last, "nap") >= waiting(run.in_nap, "nap")
+    assert rows(last)["nap"].program == ACTS.name  # it used no CPU time
+
+
+def test_nothing_is_written_unless_it_is_wanted(run):
+    assert "stacks.wanted" in run.names_unread and not run.names_unread & {"stacks", "stacks.slots"}
+    assert "stacks" in run.names_read
+    assert "stacks" in run.names_after
+    assert not run.names_after & {"stacks.wanted", "stacks.slots", "stacks.new", "stacks.slots.new"}
+
+
+def test_the_end_is_the_report(run):
+    """Whoever watched: what is there afterwards is what the run has reported."""
+    reported = json.loads(run.report_path.read_text())["sections"]["functions"]["rows"]
+    stored = json.loads(run.cli("report", "--format", "json", "--section", "functions", "--limit", 0).stdout)
+    assert stored["sections"]["functions"]["rows"] == reported
+    assert {"one", "two"} <= {row["name"] for row in reported}
 
 
 def tree_names(rows):
@@ -218,9 +200,9 @@ def folded(text):
     return sums
 
 
-def test_reports_of_a_part(cli, finished):
+def test_reports_of_a_part(cli, run):
     for what in ("one", "two"):
-        begin, end = finished.limits[what]
+        begin, end = run.limits[what]
         report = cli.read("--from", begin, "--to", end)
         found = rows(report)
         others = {"one", "two", "nap"} - {what}
@@ -228,16 +210,16 @@ def test_reports_of_a_part(cli, finished):
         assert all(cpu(report, other) == 0 for other in others & set(found))
         assert what in report.values["meta"]["headline"], report.values["meta"]["headline"]
         assert what in tree_names(report.values["sections"]["stacktree"]["rows"])
-    begin, end = finished.limits["nap"]
+    begin, end = run.limits["nap"]
     report = cli.read("--from", begin, "--to", end)
     length = int(end[:-2]) * 1_000_000 - int(begin[:-2]) * 1_000_000
     assert 0.9 * length <= waiting(report, "nap") <= length
     assert "nap" in report.values["meta"]["headline"]
 
 
-def test_parts_are_the_whole(cli, finished):
+def test_parts_are_the_whole(cli, run):
     whole = cli.read()
-    moments = ["0", finished.limits["one"][1], finished.limits["nap"][1], finished.limits["two"][1], "100%"]
+    moments = ["0", run.limits["one"][1], run.limits["nap"][1], run.limits["two"][1], "100%"]
     parts = [cli.read("--from", begin, "--to", end) for begin, end in zip(moments, moments[1:])]
     for key in ("self_ns", "waiting_ns", "self_wall_ns"):
         def sums(report):
@@ -251,17 +233,42 @@ def test_parts_are_the_whole(cli, finished):
     assert everything.values["sections"]["functions"]["rows"] == whole.values["sections"]["functions"]["rows"]
 
 
-def test_exports_of_a_part(cli, finished):
-    begin, end = finished.limits["two"]
+def test_exports_of_a_part(cli, run):
+    begin, end = run.limits["two"]
     sums = folded(cli("export", "--format", "folded", "--from", begin, "--to", end).stdout)
     report = cli.read("--from", begin, "--to", end)
     assert sums["two"] == pytest.approx(cpu(report, "two"), abs=10) and "one" not in sums
-    begin, end = finished.limits["nap"]
+    begin, end = run.limits["nap"]
     sums = folded(cli("export", "--format", "folded", "--of", "waits", "--from", begin, "--to", end).stdout)
     assert sums["nap"] == pytest.approx(waiting(cli.read("--from", begin, "--to", end), "nap"), abs=10)
     done = cli("export", "--format", "folded", "--from", "5s", "--to", "1s", status=None)
     assert done.status == 1 and "the time range is empty" in done.stderr
     assert not cli("export", "--format", "folded", "--of", "zones", "--from", begin, status=None).stdout
+
+
+def test_the_server_has_them_while_it_runs(box):
+    cli = Cli(box)
+    acts = Acts(cli, "run", "--format", "none", "--")
+    server = None
+    try:
+        acts.do("one")
+        server = Server(cli, "--limit", 0)
+
+        def functions():
+            data = json.loads(server.get("/page.json").text)
+            found = {row["name"]: row for row in json.loads(server.get("/report.json", section="functions").text)
+                     ["sections"]["functions"]["rows"]}
+            return found if data["stacks"] is not None and data["stacks"]["slots"]["cpu"]["count"] > 0 else {}
+        wait_until(lambda: "one" in functions())
+        acts.do("two")
+        wait_until(lambda: functions().get("two", {"total_ns": 0})["total_ns"] > SLOT_NS // 10)
+        acts.end()
+        wait_until(lambda: functions().get("two") == {row.name: row for row in cli.read().rows("functions")}["two"]
+                   .values)
+    finally:
+        acts.kill()
+        if server is not None:
+            server.end()
 
 
 def may_be_read():

@@ -339,6 +339,31 @@ static void late_thread(void **state)
     assert_did(PID + 1, 1000, 2000, DID([HP_PART_USER] = 1000));
 }
 
+/* A process that begins a second after its run has no level before, and neither after its end. */
+static void levels_of_a_late_process(void **state)
+{
+    (void)state;
+    struct task task = {.tid = PID, .name = "late", .state = 'R', .slices = 1};
+    uint64_t moments[15];
+    double live[14] = {0};
+    for (unsigned at = 0; at < 15; at++)
+        moments[at] = at * SLOT;
+    const struct hp_run_steps steps = {.moments = moments, .count = 14};
+    show(&task);
+    pass(0);
+    for (unsigned step = 0; step < 8; step++) {
+        compute(&task, SLOT, 0);
+        show(&task);
+        pass(SLOT);
+    }
+    read_all();
+    axis.run_start_ns -= 4 * SLOT;
+    axis.end_ns += 4 * SLOT;
+    assert_true(hp_run_axis_add(&axis, hp_axis_find(&axis.axis, HP_AXIS_LIVE, 0), &steps, 1, live));
+    for (unsigned at = 0; at < 14; at++)
+        assert_int_equal((int)live[at], at >= 4 && at < 12 ? 1 : 0);
+}
+
 /* Of more threads than there are places, those that do most are kept. */
 static void most_active_threads_are_kept(void **state)
 {
@@ -372,6 +397,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(groups_after_slots_were_merged, set_up, tear_down),
         cmocka_unit_test_setup_teardown(idle_waits_are_in_no_other_group, set_up, tear_down),
         cmocka_unit_test_setup_teardown(late_thread, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(levels_of_a_late_process, set_up, tear_down),
         cmocka_unit_test_setup_teardown(most_active_threads_are_kept, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, make_scratch_folder, remove_scratch_folder);

@@ -370,7 +370,7 @@ static bool zone_times_add(const struct hp_named_stacks *stacks, struct hp_funct
 
 /* ------------------------------------------------------------------------------------------------- program sums */
 
-/* The CPU time of each stack, in the program that it was in. Programs take the place of zones. NULL: no memory. */
+/* The weights of each stack, in the program that it was in. Programs take the place of zones. NULL: no memory. */
 static struct hp_zone_share *shares_of_programs(const struct hp_named_stacks *stacks, size_t *ret_count)
 {
     struct hp_zone_share *shares = calloc(stacks->node_count + 1, sizeof *shares);
@@ -395,25 +395,37 @@ static struct hp_zone_share *shares_of_programs(const struct hp_named_stacks *st
     return shares;
 }
 
-/* Names the program of each function, indexed as in the stacks. False: no memory. */
-static bool program_sums_add(const struct hp_named_stacks *stacks, struct hp_found_function *functions)
+/* Names the program of each function that has none yet, indexed as in the stacks. False: no memory. */
+static bool programs_by(enum hp_zone_part part, const struct hp_named_stacks *by_program,
+                        struct hp_found_function *functions)
 {
-    struct hp_named_stacks by_program = *stacks;
-    struct summing summing = {.stacks = &by_program,
-                              .part = HP_ZONES_OF_CPU,
-                              .latest = calloc(stacks->function_count + 1, sizeof *summing.latest)};
-    by_program.shares = shares_of_programs(stacks, &by_program.share_count);
-    const bool is_done = summing.latest != NULL && by_program.shares != NULL && sum_zone_samples(&summing);
+    struct summing summing = {.stacks = by_program,
+                              .part = part,
+                              .latest = calloc(by_program->function_count + 1, sizeof *summing.latest)};
+    const bool is_done = summing.latest != NULL && sum_zone_samples(&summing);
     if (is_done && summing.sums.count > 0)
         qsort(summing.sums.all, summing.sums.count, sizeof *summing.sums.all, by_function);
     for (size_t at = summing.sums.count; is_done && at-- > 0;) { /* the largest comes last */
         const struct hp_zone_share *sum = &summing.sums.all[at];
-        functions[sum->node].program = stacks->programs[sum->zone].name;
-        functions[sum->node].program_ns = sum->weight[AMOUNT];
+        struct hp_found_function *function = &functions[sum->node];
+        if (part != HP_ZONES_OF_CPU && function->program_ns > 0)
+            continue;
+        function->program = by_program->programs[sum->zone].name;
+        function->program_ns = part == HP_ZONES_OF_CPU ? sum->weight[AMOUNT] : 0;
     }
     hp_zone_shares_free(&summing.sums);
-    free(by_program.shares);
     free(summing.latest);
+    return is_done;
+}
+
+/* By CPU time; by waiting, if it used none. */
+static bool program_sums_add(const struct hp_named_stacks *stacks, struct hp_found_function *functions)
+{
+    struct hp_named_stacks by_program = *stacks;
+    by_program.shares = shares_of_programs(stacks, &by_program.share_count);
+    const bool is_done = by_program.shares != NULL && programs_by(HP_ZONES_OF_CPU, &by_program, functions) &&
+                         programs_by(HP_ZONES_OF_WAITING, &by_program, functions);
+    free(by_program.shares);
     return is_done;
 }
 

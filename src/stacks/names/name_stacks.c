@@ -41,6 +41,7 @@ struct naming {
     struct hp_hash_index function_index; /* by name and image */
     struct hp_hash_index program_index;  /* by name and file */
     size_t program_room;
+    char **libraries; /* by image: what it is called (hp_library_name); NULL: by its file */
 };
 
 /* ------------------------------------------------------------------------------------------------ texts */
@@ -83,6 +84,17 @@ static void settle_texts(struct hp_named_stacks *named)
 
 /* --------------------------------------------------------------------------------------------- functions */
 
+/* Code without a name is called by its library, which a program names: "redis-server+0x3f20". */
+static const char *nameless_name(const struct naming *naming, const char *linked, uint32_t image,
+                                 char name[MOST_NAME])
+{
+    const char *library = image < naming->stacks->images.count ? naming->libraries[image] : NULL;
+    if (library == NULL || !hp_is_nameless(linked))
+        return linked;
+    snprintf(name, MOST_NAME, "%s%s", library, strrchr(linked, '+'));
+    return name;
+}
+
 /* Variants that have the same plain name in a library are one function. Generated code is called as it likes. */
 static const char *plain_name(const struct naming *naming, const char *linked, uint32_t image, char name[MOST_NAME])
 {
@@ -90,7 +102,10 @@ static const char *plain_name(const struct naming *naming, const char *linked, u
     const bool is_generated = naming->generated.count > 0 && image == naming->generated_image;
     const char *path = image < named->image_count ? text_at(named, named->images[image].path) : "";
     const bool is_of_c_library = hp_is_c_library(path) || hp_text_begins(hp_text_base_name(path), "libm.so");
-    return !is_generated && hp_plain_name(linked, is_of_c_library, name, MOST_NAME) ? name : linked;
+    if (is_generated)
+        return linked;
+    return hp_plain_name(linked, is_of_c_library, name, MOST_NAME) ? name
+                                                                   : nameless_name(naming, linked, image, name);
 }
 
 static bool find_function(struct naming *naming, const struct hp_source_place *place, uint32_t image,
@@ -243,6 +258,17 @@ static bool name_node(struct naming *naming, size_t number)
     return true;
 }
 
+static bool name_nodes_of(struct naming *naming, bool are_processes)
+{
+    for (size_t at = 1; at < naming->stacks->tree.count; at++)
+        if ((naming->stacks->tree.nodes[at].image == HP_STACK_PROCESS) == are_processes && !name_node(naming, at))
+            return false;
+    return true;
+}
+
+static bool name_libraries(struct naming *naming);
+
+/* Processes first: their programs say what files are called. */
 static bool name_nodes(struct naming *naming)
 {
     const size_t count = naming->stacks->tree.count;
@@ -250,10 +276,7 @@ static bool name_nodes(struct naming *naming)
     if (naming->named->nodes == NULL)
         return false;
     naming->named->node_count = count > 0 ? count : 1; /* the root always exists */
-    for (size_t at = 1; at < count; at++)
-        if (!name_node(naming, at))
-            return false;
-    return true;
+    return name_nodes_of(naming, true) && name_libraries(naming) && name_nodes_of(naming, false);
 }
 
 static bool name_image(struct naming *naming, const struct hp_image *image, struct hp_named_image *named)
@@ -289,6 +312,39 @@ static bool name_images(struct naming *naming)
             return false;
     return add_library(naming, naming->stacks->kernel != NULL, HP_KERNEL_LIBRARY, &naming->kernel_image) &&
            add_library(naming, naming->generated.count > 0, HP_JIT_LIBRARY, &naming->generated_image);
+}
+
+/* Texts move while names are kept: so this works on a copy of the tables. False: no memory. */
+static bool name_libraries(struct naming *naming)
+{
+    struct hp_named_stacks known = {.image_count = naming->stacks->images.count,
+                                    .program_count = naming->named->program_count};
+    bool is_done;
+    naming->libraries = calloc(known.image_count + 1, sizeof *naming->libraries);
+    known.images = calloc(known.image_count + 1, sizeof *known.images);
+    known.programs = calloc(known.program_count + 1, sizeof *known.programs);
+    is_done = naming->libraries != NULL && known.images != NULL && known.programs != NULL;
+    for (size_t at = 0; is_done && at < known.program_count; at++)
+        known.programs[at] =
+            (struct hp_named_program){.name = text_at(naming->named, naming->named->programs[at].name),
+                                      .file = text_at(naming->named, naming->named->programs[at].file)};
+    for (size_t at = 0; is_done && at < known.image_count; at++)
+        known.images[at].path = text_at(naming->named, naming->named->images[at].path);
+    for (uint32_t at = 0; is_done && at < known.image_count; at++) {
+        const char *library = hp_library_name(&known, at), *file = hp_text_base_name(known.images[at].path);
+        if (strcmp(library, file) != 0)
+            is_done = (naming->libraries[at] = strdup(library)) != NULL;
+    }
+    free(known.images);
+    free(known.programs);
+    return is_done;
+}
+
+static void free_libraries(struct naming *naming)
+{
+    for (size_t at = 0; naming->libraries != NULL && at < naming->stacks->images.count; at++)
+        free(naming->libraries[at]);
+    free(naming->libraries);
 }
 
 /* ------------------------------------------------------------------------------------------------- zones */
@@ -448,6 +504,7 @@ static bool name_all(struct naming *naming, const struct hp_zone_namer *zones, b
     hp_generated_names_free(&naming->generated);
     if (is_done)
         settle_texts(named);
+    free_libraries(naming);
     hp_hash_free(&naming->function_index);
     hp_hash_free(&naming->program_index);
     if (!is_done)

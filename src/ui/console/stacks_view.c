@@ -302,9 +302,11 @@ static void draw_caption(const struct hp_console *console, struct hp_screen *scr
                            share_of(flame->nodes[root].now[console->measure], flame->whole[console->measure])),
                  measure_units[console->measure]);
     else if (shows_changes(console))
-        snprintf(bytes, sizeof bytes, "changes since the %s before, in points of all %s",
-                 hp_figure(figure, HP_FIGURE_NS, (double)(console->watched.from_ns - console->watched.before_ns)),
-                 measure_units[console->measure]);
+        snprintf(bytes, sizeof bytes, "changes since the %s before, in points",
+                 hp_figure(figure, HP_FIGURE_NS, (double)(console->watched.from_ns - console->watched.before_ns)));
+    else if (at + sizeof "last 10 s   1,234 samples, 100 % with complete stacks" > screen->columns)
+        snprintf(bytes, sizeof bytes, "%s   %s samples", window,
+                 hp_figure(figure, HP_FIGURE_COUNT, (double)samples));
     else
         snprintf(bytes, sizeof bytes, "%s   %s samples, %.0f %% with complete stacks", window,
                  hp_figure(figure, HP_FIGURE_COUNT, (double)samples),
@@ -313,7 +315,20 @@ static void draw_caption(const struct hp_console *console, struct hp_screen *scr
         hp_screen_put_fitted(screen, row, at + 1, screen->columns - at - 2, HP_INK_PLAIN, bytes);
 }
 
-/* "update in libdb.so: 12 % of handle, 8.1 % of all CPU time, +2.0 points" since the window before */
+/* What a frame had before says what its change is one of: of a program that does less, all frames have less. */
+static void put_change(const struct hp_console *console, uint32_t node, struct hp_text *text)
+{
+    const struct hp_flame_node *its = &console->flame.nodes[node];
+    const enum hp_measure measure = console->measure;
+    const enum hp_figure kind = measure == HP_MEASURE_ALLOCATED ? HP_FIGURE_BYTES_ : HP_FIGURE_NS;
+    char now[HP_FIGURE_BYTES], before[HP_FIGURE_BYTES], change[HP_FIGURE_BYTES];
+    if (!console->flame.has_before || change_of(console, node) == 0)
+        return;
+    hp_text_format(text, ": %s, %s before, %s points", hp_figure(now, kind, (double)its->now[measure]),
+                   hp_figure(before, kind, (double)its->before[measure]), points(change, change_of(console, node)));
+}
+
+/* "update in libdb.so: 12 % of handle, 8.1 % of all CPU time: 810 ms, 610 ms before, +2.0 points" */
 static void draw_marked(const struct hp_console *console, struct hp_screen *screen, unsigned row)
 {
     const struct hp_flame *flame = &console->flame;
@@ -340,9 +355,7 @@ static void draw_marked(const struct hp_console *console, struct hp_screen *scre
         &text, "%s of all %s",
         hp_figure(figure, HP_FIGURE_PERCENT, share_of(flame->nodes[node].now[measure], flame->whole[measure])),
         measure_units[measure]);
-    if (flame->has_before && change_of(console, node) != 0) {
-        hp_text_format(&text, ", %s points", points(figure, change_of(console, node)));
-    }
+    put_change(console, node, &text);
     hp_screen_put_fitted(screen, row, 1, screen->columns - 2, HP_INK_PLAIN, hp_text_end(&text));
 }
 

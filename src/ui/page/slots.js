@@ -46,3 +46,18 @@ export function ownBetween(key, count, from, to) {
   }
   return sums;
 }
+
+/* The amounts of all nodes, for each step between two of the moments. */
+export function amountsIn(key, moments) {
+  const data = slotData(), {firsts, amounts, its} = entriesOf(key), values = new Float64Array(moments.length - 1);
+  for (let slot = 0; slot < its.count; slot++) {
+    const begins = data.from_ns + slot * its.slot_ns, ends = Math.min(begins + its.slot_ns, data.to_ns);
+    let sum = 0;
+    for (let at = firsts[slot] + 1; at <= firsts[slot + 1]; at++)
+      sum += amounts[at] * its.unit;
+    for (let step = 0; sum > 0 && step < values.length; step++)
+      values[step] += sum * Math.max(0, Math.min(ends, moments[step + 1]) - Math.max(begins, moments[step])) /
+        Math.max(1, ends - begins);
+  }
+  return values;
+}

@@ -122,8 +122,9 @@ function nameOf(row) {
 export function beginThreads() {
   const list = rows("threads");
   find("threads").hidden = list.length === 0;
-  fill(find("threads-about"), list.length + (lanes.length > 0
-    ? ", on the time axis above; the colours of a lane are causes" + (lanes.length < list.length
+  const count = list.filter(row => row.tid !== null).length; /* <others> are not one */
+  fill(find("threads-about"), count + (lanes.length > 0
+    ? ", on the time axis above; the colours of a lane are causes" + (lanes.length < count
       ? " (" + lanes.length + (lanes.length === 1 ? " has" : " have") + " a history)" : "") : ""));
   const most = Math.max(1, ...list.slice(0, 10000).map(row => row.lived_ns || 0));
   const made = row => el("tr", null, el("td.mono", {title: row.name}, nameOf(row)),

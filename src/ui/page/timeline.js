@@ -1,8 +1,9 @@
 /* The time axis: what all threads did, and the stretch that is chosen on it. SPDX-License-Identifier: MIT */
 import {elapsed, functionOf, functions, idleOf, lineOf, linesOf, moments, noParts, report, roleOf, ROLES,
-  ROLE_TITLES, steps, whenLoaded} from "./data.js";
+  ROLE_TITLES, rows, steps, whenLoaded} from "./data.js";
 import {color, el, fill, find, pen, widthOf} from "./dom.js";
 import {count, moment, size} from "./format.js";
+import {amountsIn, hasSlots} from "./slots.js";
 import {begin, change, end, fitted, isComparing, isWhole, state} from "./state.js";
 
 export const GUTTER = 134, RIGHT = 13;
@@ -19,11 +20,34 @@ const added = list => {
 const perSecond = values => values.map((value, at) => value * 1e9 / Math.max(1, moments[at + 1] - moments[at]));
 
 /*
- * Waiting and CPU time are sampled at different moments, so a step may seem to have more threads than existed.
- * Returns the largest number of threads.
+ * CPU time of processes that were too short for a history: what stack samples have found beyond all histories. In a
+ * step that may be chance; so all of it together is what is missing in the sum.
  */
-function fit(stacks) {
-  const live = added(linesOf("threads")), most = Math.max(1, ...live);
+function withoutHistory(cpu) {
+  const sumOf = values => values.reduce((sum, ns) => sum + ns, 0);
+  const found = hasSlots() ? amountsIn("cpu", moments) : new Float64Array(steps);
+  const beyond = found.map((ns, at) => Math.max(0, ns - cpu[at]));
+  const part = Math.max(0, sumOf(found) - sumOf(cpu)) / Math.max(1, sumOf(beyond));
+  return beyond.map(ns => ns * Math.min(1, part));
+}
+/* As in the whole run. */
+function kernelPart() {
+  let cpu = 0, kernel = 0;
+  for (const row of rows("functions")) {
+    cpu += (row.user_ns || 0) + (row.kernel_ns || 0);
+    kernel += row.kernel_ns || 0;
+  }
+  return cpu > 0 ? kernel / cpu : 0;
+}
+
+/*
+ * Waiting and CPU time are sampled at different moments, so a step may seem to have more threads than existed.
+ * Returns the largest number of threads, with those that run in processes without a history.
+ */
+function fit(stacks, short) {
+  const live = added(linesOf("threads"));
+  const most = live.reduce((all, threads, at) => Math.max(all, threads +
+    Math.ceil(short[at] / Math.max(1, moments[at + 1] - moments[at]) - 0.05)), 1);
   stacks.forEach(parts => {
     const sum = ROLES.reduce((all, role) => all + parts[role], 0);
     for (const role of ROLES)
@@ -37,7 +61,7 @@ whenLoaded(() => { numbers = null; });
 function read() {
   const cpu = added(linesOf("cpu")), kernel = added(linesOf("kernel")), watched = added(linesOf("watched"));
   const waits = linesOf("wait"), waiting = linesOf("waiting");
-  const stacks = Array.from({length: steps}, noParts);
+  const stacks = Array.from({length: steps}, noParts), short = withoutHistory(cpu), inKernel = kernelPart();
   for (let at = 0; at < steps; at++) {
     const parts = stacks[at], length = Math.max(1, moments[at + 1] - moments[at]);
     const left = new Map(waiting.map(line => [line.name, line.steps[at] || 0]));
@@ -54,6 +78,8 @@ function read() {
     for (const [cause, ns] of left)
       parts[roleOf(cause)] += Math.max(0, ns);
     const seen = ROLES.reduce((sum, role) => sum + parts[role], 0);
+    parts.user += short[at] * (1 - inKernel);
+    parts.kernel += short[at] * inKernel;
     parts.unseen += Math.max(0, watched[at] - seen);
     for (const role of ROLES)
       parts[role] = Math.max(0, parts[role]) / length;
@@ -72,7 +98,7 @@ function read() {
     if (levels.some(value => value > 0))
       tracks.push({title: isLive ? "Live" : "Memory", values: levels, words: size, role: "alloc"});
   }
-  numbers = {stacks, tracks, most: fit(stacks)};
+  numbers = {stacks, tracks, most: fit(stacks, short)};
 }
 
 /* ---- drawing */
