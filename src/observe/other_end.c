@@ -14,7 +14,6 @@
 #include "wait_cause.h"
 
 #define LINK_BYTES 128u
-#define MOST_SEARCHED 64u /* processes */
 
 /* ------------------------------------------------------------------------------------------------- descriptors */
 
@@ -62,7 +61,7 @@ static bool has_end(uint32_t pid, const char *target, mode_t mode)
  */
 static uint32_t search_all(const struct hp_other_ends *ends, uint32_t pid, const char *target, mode_t mode)
 {
-    for (size_t at = 0; at < ends->count && at < MOST_SEARCHED; at++)
+    for (size_t at = 0; at < ends->count && at < ends->most_searched; at++)
         if (ends->pids[at] != pid && has_end(ends->pids[at], target, mode))
             return ends->pids[at];
     return has_end(pid, target, mode) ? pid : 0;

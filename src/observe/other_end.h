@@ -23,7 +23,8 @@ struct hp_known_end {
 struct hp_other_ends {
     const uint32_t *pids; /* those to search, the newest first */
     size_t count;
-    uint32_t generation; /* changes with them */
+    size_t most_searched; /* of them; more take too long to do often */
+    uint32_t generation;  /* changes with them */
     uint32_t next;
     struct hp_known_end known[HP_OTHER_ENDS];
 };

@@ -295,7 +295,8 @@ void hp_live_threads_find_ends(struct hp_live_threads *threads)
     hp_file_each(hp_task_root, visit_process, &candidates);
     qsort(candidates.all + threads->pid_count, candidates.count - threads->pid_count, sizeof *candidates.all,
           newest_first);
-    ends = (struct hp_other_ends){.pids = candidates.all, .count = candidates.count, .generation = 1};
+    ends = (struct hp_other_ends){
+        .pids = candidates.all, .count = candidates.count, .most_searched = candidates.count, .generation = 1};
     for (size_t at = waiting; at < threads->count; at++)
         find_end(&threads->all[at], &finder);
     free(candidates.all);

@@ -40,6 +40,7 @@
 /* ---------------------------------------------------------------------------------------------- the observer */
 
 #define MOST_PROCESSES 128u /* at a time; further ones wait for a free place */
+#define MOST_SEARCHED 64u   /* processes, for the other end of a pipe or socket */
 #define MOST_FILES 256u     /* /proc files kept open */
 #define SCAN_NS UINT64_C(100000000)
 #define TICK_NS UINT64_C(10000000) /* the longest of any kernel */
@@ -473,6 +474,7 @@ static void look_at_all(void)
     scan();
     watcher.ends.count = hp_process_table_living(watcher.living, MOST_PROCESSES, &watcher.ends.generation);
     watcher.ends.pids = watcher.living;
+    watcher.ends.most_searched = MOST_SEARCHED;
     for (size_t at = 0; at < watcher.count;) {
         if (has_executed(watcher.processes[at])) {
             end_process(at);

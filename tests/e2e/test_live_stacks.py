@@ -138,6 +138,18 @@ def test_who_holds_what(cli, start):
             in text)
 
 
+def test_other_end_among_many_processes(cli, start):
+    """All processes of the machine are searched: this one is older than those that sleep."""
+    program = start(PLAIN, "each", 1)
+    sleepers = [subprocess.Popen(["sleep", "600"]) for _ in range(80)]
+    settle(program)
+    main, = groups_in(read(cli, program.pid)["processes"][0], "main")
+    for sleeper in sleepers:
+        sleeper.kill()
+        sleeper.wait()
+    assert main["other_end"]["pid"] == os.getpid()
+
+
 def test_recursion_is_one_line(cli, start):
     program = start(PLAIN, "each", 1)
     settle(program)

@@ -34,6 +34,7 @@ static int set_up(void **state)
     pids[0] = self;
     ends.pids = pids;
     ends.count = 1;
+    ends.most_searched = sizeof pids / sizeof pids[0];
     ends.generation = 1;
     return 0;
 }
