@@ -575,8 +575,9 @@ static void put_largest(const struct saying *saying, const uint32_t *parts, size
     if (!is_flat && hp_hot_role(stacks, largest) == HP_ROLE_NAMELESS) {
         hp_text_string(saying->line, "; ");
         put_share(saying, part(stacks, ns));
-        hp_text_string(saying->line, " is in ");
-        put_frame(saying->line, stacks, largest);
+        hp_text_string(saying->line, " is in code of ");
+        hp_hot_put_library(saying->line, hp_hot_found(stacks, largest)->library);
+        hp_text_string(saying->line, " without symbols");
         return;
     }
     hp_text_string(saying->line,

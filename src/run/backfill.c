@@ -269,25 +269,27 @@ static bool is_program_of(const struct left *left, const struct hp_process *proc
     return false;
 }
 
-/*
- * Whether the session belongs to this program of the process. Without kernel events, the programs were read from
- * /proc. If a process was read before an exec but not after it, its session tells the last program.
- */
-static bool is_session_of(const struct left *left, const struct hp_process *process, size_t image)
+/* If a process was read in /proc before an exec but not after it, its session tells the last program. */
+static struct left *session_of_unread(const struct hp_process *process, size_t image)
 {
-    if (work.given->table->is_exact)
-        return is_within(left, process, image);
-    return is_program(left, &process->images[image]) ||
-           (image + 1 == process->image_count && is_within(left, process, image) && !is_program_of(left, process));
-}
-
-/* The session of one of its programs; NULL: it left none. */
-static struct left *session_of(const struct hp_process *process, size_t image)
-{
-    struct left *left = next_of(process->pid, NULL);
-    while (left != NULL && !is_session_of(left, process, image))
+    struct left *left = image + 1 == process->image_count ? next_of(process->pid, NULL) : NULL;
+    while (left != NULL && (!is_within(left, process, image) || is_program_of(left, process)))
         left = next_of(process->pid, left);
     return left;
+}
+
+/*
+ * The session of one of its programs; NULL: it left none. Without kernel events, programs were read from /proc, and
+ * one that executed another at once was not.
+ */
+static struct left *session_of(const struct hp_process *process, size_t image)
+{
+    const bool is_exact = work.given->table->is_exact;
+    struct left *left = next_of(process->pid, NULL);
+    while (left != NULL &&
+           !(is_exact ? is_within(left, process, image) : is_program(left, &process->images[image])))
+        left = next_of(process->pid, left);
+    return left != NULL || is_exact ? left : session_of_unread(process, image);
 }
 
 static bool is_taken(const struct hp_process *process, size_t image)

@@ -376,6 +376,14 @@ def test_without_perf_proc_is_polled(cli, box):
     assert done.report.lost["processes"] > 0
 
 
+def test_program_that_execs_at_once_without_perf(cli):
+    """It was not seen in /proc, but left a session: the CPU time of the next program is not its own, too."""
+    cli.before = WITHOUT_PERF
+    done = cli.run("env", KIN, "burn", 200)
+    burned = sum(done.burned.values())
+    assert between(burned, sum(row.cpu_ns for row in rows(done)), burned * 1.15 + 20 * MS), rows(done)
+
+
 def test_process_that_ran_between_two_polls(cli):
     """The runner gets no CPU for a while. The CPU time of such a process is its own, not that of others."""
     cli.before = WITHOUT_PERF

@@ -162,13 +162,12 @@ static void a_library_without_names_is_a_part(void **state)
     tree_add(&tree, "demo+0x10@demo;inflate@libz.so.1.2.13;libz.so.1.2.13+0x4970@libz.so.1.2.13", 390);
     tree_add(&tree, "demo+0x10@demo;demo+0x40@demo", 320);
     tree_add(&tree, "demo+0x10@demo;fputs@libc.so.6", 290);
-    assert_said(
-        "inflate in libz (39 %) and fputs in libc (29 %) have the largest parts; 32 % is in its own code (no "
-        "symbols)");
+    assert_said("inflate in libz (39 %) and fputs in libc (29 %) have the largest parts; 32 % is in code of demo "
+                "without symbols");
     assert_string_equal(hot.nameless, "libz.so.1.2.13");
     tree_add(&tree, "demo+0x10@demo;demo+0x50@demo", 80);
     assert_string_equal(said_of("demo", NULL) + strlen("inflate in libz (36 %) and fputs in libc (27 %) "),
-                        "have the largest parts; 37 % is in its own code (no symbols)");
+                        "have the largest parts; 37 % is in code of demo without symbols");
     assert_string_equal(hot.nameless, "demo");
 }
 
