@@ -174,7 +174,7 @@ def test_flame_graph_of_one_function(computing):
     """The zoomed frame is all of the width, and says its share of the whole."""
     rows = computing.section("functions")["sections"]["functions"]["rows"]
     total = {row["name"]: row["percent_total"] for row in rows}
-    whole, zoomed = computing.screens("4 screen / type together\n Enter Enter screen", size=(140, 40))
+    whole, zoomed = computing.screens("4 t screen / type together\n Enter Enter screen", size=(140, 40))
     assert any(re.match(r" ▏all  100 %", line) for line in whole)
     share = next(int(found.group(1)) for line in whole
                  for found in [re.search(r"▏together  (\d+) %", line)] if found)
