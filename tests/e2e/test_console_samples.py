@@ -140,6 +140,17 @@ def test_overview_lists_sampled_functions(computing, waiting):
     assert re.search(r"^   .*idle: .*on_condition", screen, re.M), screen
 
 
+def test_overview_is_sorted_by_own_time(computing):
+    """Whatever the table of functions is sorted by, and whichever key is pressed."""
+    def names(screen):
+        listed = screen[next(at for at, line in enumerate(screen) if "Where the time goes" in line) + 1:-1]
+        return [line.split()[0] for line in listed if re.search(r"%  cpu 100 %$", line)][:2]
+    before, reversed_, pressed = (computing.screens(keys)[-1]
+                                  for keys in ("1 screen", "2 S 1 screen 2 S", "1 s screen"))
+    assert len(names(before)) == 2 and names(before) == names(reversed_) == names(pressed)
+    assert "The overview is sorted by own time" in "\n".join(pressed)
+
+
 def test_tree_is_that_of_stacks(computing):
     report = computing.section("stacktree")["sections"]["stacktree"]
     rows = []
@@ -163,7 +174,7 @@ def test_flame_graph_of_one_function(computing):
     """The zoomed frame is all of the width, and says its share of the whole."""
     rows = computing.section("functions")["sections"]["functions"]["rows"]
     total = {row["name"]: row["percent_total"] for row in rows}
-    whole, zoomed = computing.screens("4 screen / type together\n Enter Enter screen", size=(140, 40))
+    whole, zoomed = computing.screens("4 t screen / type together\n Enter Enter screen", size=(140, 40))
     assert any(re.match(r" ▏all  100 %", line) for line in whole)
     share = next(int(found.group(1)) for line in whole
                  for found in [re.search(r"▏together  (\d+) %", line)] if found)

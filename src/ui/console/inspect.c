@@ -296,11 +296,13 @@ void hp_details_draw_parts(struct hp_details *page, const struct hp_watched_func
     char bytes[300], figure[HP_FIGURE_BYTES];
     struct hp_text text;
     hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_format(&text, "own %s threads:", hp_figure(figure, HP_FIGURE_THREADS, function->own));
+    const char *before = ":  ";
+    hp_text_format(&text, "own %s threads", hp_figure(figure, HP_FIGURE_THREADS, function->own));
     for (unsigned part = 0; function->knows_parts && part < HP_PARTS; part++)
         if (function->parts[part] >= 0.005) {
-            hp_text_format(&text, "  %s %s", names[part],
+            hp_text_format(&text, "%s%s %s", before, names[part],
                            hp_figure(figure, HP_FIGURE_THREADS, function->parts[part]));
+            before = "  ";
         }
     hp_details_put(page, hp_text_end(&text));
     if (function->knows_parts && page->row < page->bottom)

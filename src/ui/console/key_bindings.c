@@ -119,12 +119,27 @@ static void sort_by(struct hp_console *console, const char *key)
     order_anew(console);
 }
 
+static bool is_overview(const struct hp_console *console)
+{
+    return console->is_watching && console->tab == HP_TAB_OVERVIEW;
+}
+
+/* True, with a message: the list there has neither another order nor columns. */
+static bool is_fixed(struct hp_console *console)
+{
+    if (is_overview(console))
+        say(console, "The overview is sorted by own time: 2 has the functions in any order");
+    return is_overview(console);
+}
+
 static void sort_by_next(struct hp_console *console)
 {
     const struct hp_table *table = &console->table;
     struct hp_table_view *view = console->view;
     const char *current = view->sort[0] != '\0' ? view->sort : table->sort;
     size_t at = current != NULL ? hp_table_find(table, current) : table->column_count - 1;
+    if (is_fixed(console))
+        return;
     if (table->is_tree || table->column_count == 0) {
         say(console, "A tree is always sorted by time");
         return;
@@ -142,6 +157,8 @@ static void sort_by_next(struct hp_console *console)
 
 static void reverse(struct hp_console *console)
 {
+    if (is_fixed(console))
+        return;
     console->view->is_reversed = !console->view->is_reversed;
     remember_order(console);
     order_anew(console);
@@ -464,6 +481,8 @@ static void open_help(struct hp_console *console)
 
 static void open_columns(struct hp_console *console)
 {
+    if (is_fixed(console))
+        return;
     console->overlay = HP_OVERLAY_COLUMNS;
     console->chosen_column = 0;
 }
@@ -514,7 +533,12 @@ static void escape(struct hp_console *console)
 
 static bool has_rows(const struct hp_console *console) { return console->shown.count > 0; }
 
-static bool has_order(const struct hp_console *console) { return !console->table.is_tree && console->shown.of > 1; }
+static bool has_columns(const struct hp_console *console) { return has_rows(console) && !is_overview(console); }
+
+static bool has_order(const struct hp_console *console)
+{
+    return !console->table.is_tree && console->shown.of > 1 && !is_overview(console);
+}
 
 static bool has_views(const struct hp_console *console) { return console->sub_count > 1; }
 
@@ -659,7 +683,7 @@ static const struct binding bindings[] = {
     HELP("s S c", "next sort column; reverse; choose columns"),
     {{'s'}, DO(sort_by_next), IF(has_order), .hint = "s sort"},
     {{'S'}, DO(reverse), IF(has_order), .hint = "S reverse"},
-    {{'c'}, DO(open_columns), IF(has_rows), .hint = "c columns"},
+    {{'c'}, DO(open_columns), IF(has_columns), .hint = "c columns"},
     HELP("t z", "last 10 s or since the start; reset: since now"),
     {{'t'}, DO(toggle_totals), IF(has_history), .hint = "t totals"},
     {{'z'}, BY(choose_window, HP_WINDOW_SINCE), IF(has_history), .hint = "z reset"},

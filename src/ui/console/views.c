@@ -344,6 +344,12 @@ struct hp_table_view *hp_console_view_of(struct hp_console *console, const char 
     return view;
 }
 
+/* The overview has its own order, and all columns: it says where the time goes, whatever a tab is sorted by. */
+static const char *view_key(const struct hp_console *console)
+{
+    return console->is_watching && console->tab == HP_TAB_OVERVIEW ? "overview" : console->table.key;
+}
+
 static void find_hidden(struct hp_console *console)
 {
     console->view->hidden = 0;
@@ -370,7 +376,7 @@ void hp_console_prepare(struct hp_console *console)
     console->table = (struct hp_table){0};
     hp_console_find_subs(console);
     console->table.key = key_of(console);
-    console->view = hp_console_view_of(console, console->table.key);
+    console->view = hp_console_view_of(console, view_key(console));
     make_table(console);
     find_hidden(console);
     const bool sorts = may_sort(console);
