@@ -450,8 +450,8 @@ static void follow_attached(void)
 }
 
 /*
- * Told by the kernel: a program may execute its own file again, and it takes a while until the new one has a session.
- * Sessions of attached processes are ended where they are made.
+ * Told by the kernel: a program may execute its own file again, and it takes a while until the new one has a
+ * session. Sessions of attached processes are ended where they are made.
  */
 static bool has_executed(const struct process *process)
 {

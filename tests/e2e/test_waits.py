@@ -10,8 +10,8 @@ import time
 import pytest
 
 from command import Cli, wait_until
-from harness import (BUILD, HOTPATH, IS_ROOT, PROGRAMS, Report, between, with_glibc, without_emulator, without_sanitizer,
-                     without_thread_sanitizer)
+from harness import (BUILD, HOTPATH, IS_ROOT, PROGRAMS, Report, between, with_glibc, without_emulator,
+                     without_sanitizer, without_thread_sanitizer)
 
 pytestmark = [without_emulator("/proc shows the emulator"),
               without_thread_sanitizer("it has a thread of its own, which waits, too")]
