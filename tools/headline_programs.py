@@ -743,7 +743,7 @@ PROGRAMS = [
             "cpu",
             ["newfstatat", "fstatat", "kernel", "fts_read", "getdents", "system call", "find"],
             "perf: kernel 65 %, of it newfstatat 23 %; no other call comes near", packages="findutils",
-            edited="ran once only: on a machine that had not read these folders lately, find did wait for the disk"),
+            edited="ran once only: where these folders had not been read lately, find did wait for the disk"),
     program("dd, one byte", dd_bytes, "cpu", ["system call", r"\bwrite\b", r"\bread\b"],
             "by construction: 1.2 million reads and writes of one byte", packages="coreutils"),
     program("dd, dsync", plain("dd", "if=/dev/zero", "of=out", "bs=4096", "count=5000", "oflag=dsync",

@@ -708,7 +708,7 @@ static bool put_starts(struct sentence *sentence)
     const struct hp_run_state *state = &sentence->state;
     const double each = hp_part_of((double)state->used_ns, (double)state->processes);
     const double own = (double)sentence->functions->own_ns, unsampled = unsampled_ns(sentence);
-    if (state->is_idle || state->processes < MANY_PROCESSES || each >= SHORT_PROCESS_NS ||
+    if (state->used_ns == 0 || state->is_idle || state->processes < MANY_PROCESSES || each >= SHORT_PROCESS_NS ||
         (double)state->largest_process_ns > LARGE_PROCESS_PART * (double)state->used_ns)
         return false;
     const double starting = starting_ns(sentence);
@@ -1039,8 +1039,7 @@ static bool begin(struct sentence *sentence, struct hp_text *line, const struct 
 bool hp_program_starts_put(struct hp_text *line, const struct hotpath_results *results)
 {
     struct sentence sentence;
-    return results->model->functions != NULL && begin(&sentence, line, results) &&
-           (put_starts(&sentence) || put_unsampled(&sentence));
+    return begin(&sentence, line, results) && (put_starts(&sentence) || put_unsampled(&sentence));
 }
 
 bool hp_program_sentence_put(struct hp_text *line, const struct hotpath_results *results,

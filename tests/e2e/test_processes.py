@@ -382,6 +382,12 @@ def test_functions_need_perf_or_the_library(cli):
     assert "no functions were found" not in cli("run", KIN, "burn", 200).stderr
 
 
+@told_by_the_kernel
+def test_short_processes_are_the_cost_without_stacks(cli):
+    done = cli.run("--no-stacks", "sh", "-c", "for i in $(seq 40); do expr $i + 1; done")
+    assert "Starting processes is the cost: " in done.report.values["meta"]["headline"]
+
+
 def test_process_that_ran_between_two_polls(cli):
     """The runner gets no CPU for a while. The CPU time of such a process is its own, not that of others."""
     cli.before = WITHOUT_PERF
