@@ -305,10 +305,17 @@ static void explain_nothing(const struct run *run)
 /* Processes are found in /proc then, and their CPU time, but no function. */
 static void name_refusal(const struct run *run, enum hp_stack_source source)
 {
-    if (is_safe(run) && wants_stacks(run) && source == HP_STACKS_BY_NOBODY)
+    const bool has_stacks = run->agreed != NULL && run->agreed->has_stacks;
+    if (!wants_stacks(run) || source != HP_STACKS_BY_NOBODY)
+        return;
+    if (is_safe(run))
         hp_fail(
             "no functions were found: --safe needs perf, and the kernel refuses it; 'hotpath doctor' says how to "
             "allow it");
+    else if (has_stacks && !run->is_preloaded)
+        hp_fail("no functions were found: the kernel refuses perf, and the program has no library of hotpath that "
+                "could "
+                "take samples; 'hotpath doctor' says how to allow perf");
 }
 
 /* Daemons and other processes that outlive the program go on recording. */

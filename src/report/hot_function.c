@@ -343,6 +343,12 @@ static uint32_t most_of(const struct hp_hot_stacks *stacks, uint32_t frame, pick
     return found != NONE && (double)ns >= CALLED_PART * (double)stacks->total_ns[frame] ? found : NONE;
 }
 
+const struct hp_found_function *hp_hot_main_caller(const struct hp_hot_stacks *stacks, uint32_t frame)
+{
+    const uint32_t caller = most_of(stacks, frame, named_caller);
+    return caller != NONE ? hp_hot_found(stacks, caller) : NULL;
+}
+
 /* "deflate in libz takes 77 % of the CPU time, called by png_write_row in libpng16" */
 static void put_nameless_clause(const struct saying *saying, uint32_t hot)
 {

@@ -32,6 +32,9 @@ struct hp_hot_function {
 void hp_hot_function_put(struct hp_text *line, const struct hp_hot_stacks *stacks, const char *whole,
                          struct hp_hot_function *ret_hot);
 
+/* The function with a name that makes most calls of a frame, by time; NULL: unknown. */
+const struct hp_found_function *hp_hot_main_caller(const struct hp_hot_stacks *stacks, uint32_t frame);
+
 /* "libz" of libz.so.1.2.13: a library without its version. */
 void hp_hot_put_library(struct hp_text *line, const char *library);
 

@@ -290,33 +290,49 @@ static void put_program(const struct sentence *sentence)
     hp_text_string(sentence->line, ": ");
 }
 
-/* CPU time of the system calls that /proc/PID/io counts as reads or writes. */
-static double moving_ns(const struct hp_hot_stacks *stacks, const char *kind)
+/* CPU time of the system calls that /proc/PID/io counts as reads or writes, and the largest of them. */
+static double moving_ns(const struct hp_hot_stacks *stacks, const char *kind, uint32_t *ret_largest)
 {
     static const char before[] = "[kernel: ";
     double sum = 0;
+    *ret_largest = HP_NO_FOUND;
     for (uint32_t at = 0; at < stacks->profile->count; at++) {
         const char *name = hp_hot_found(stacks, at)->name;
         if (stacks->frame_of[at] != at || !hp_text_begins(name, before))
             continue;
         const char *call = name + sizeof before - 1;
         call += *call == 'p' && !hp_text_begins(call, "page"); /* pread64, pwritev */
-        sum += hp_text_begins(call, kind) ? (double)stacks->total_ns[at] : 0;
+        if (!hp_text_begins(call, kind))
+            continue;
+        sum += (double)stacks->total_ns[at];
+        if (*ret_largest == HP_NO_FOUND || stacks->total_ns[at] > stacks->total_ns[*ret_largest])
+            *ret_largest = at;
     }
     return sum;
 }
 
-/* "; a write is of 1 byte on average". How many there are is known up to the last probe only. */
+/*
+ * "; a write is of 1 byte on average", and if it is not the function that was named: " (in emit_char)". How many
+ * there are is known up to the last probe only, and for the whole process. But where the mean is so small, calls of
+ * few bytes have nearly all of the time: it takes longer to make a call than to copy this many bytes.
+ */
 static void put_small_calls(const struct sentence *sentence, const struct hp_hot_stacks *stacks, const char *kind,
                             uint64_t calls, uint64_t bytes)
 {
     const double mean = hp_part_of((double)bytes, (double)calls);
+    uint32_t largest;
     if (calls < SMALL_CALLS || mean >= SMALL_CALL_BYTES ||
-        moving_ns(stacks, kind) < SMALL_CALL_PART * (double)stacks->ns)
+        moving_ns(stacks, kind, &largest) < SMALL_CALL_PART * (double)stacks->ns)
         return;
+    const struct hp_found_function *caller = largest != HP_NO_FOUND ? hp_hot_main_caller(stacks, largest) : NULL;
     const uint64_t whole = (uint64_t)(mean + 0.5);
     hp_text_format(sentence->line, "; a %s is of %" PRIu64, kind, whole);
     hp_text_string(sentence->line, whole == 1 ? " byte on average" : " bytes on average");
+    if (caller == NULL || caller == sentence->hot.function)
+        return;
+    hp_text_string(sentence->line, " (in ");
+    hp_hot_put_name(sentence->line, caller->shown);
+    hp_text_char(sentence->line, ')');
 }
 
 /*
@@ -692,7 +708,7 @@ static bool put_starts(struct sentence *sentence)
     const struct hp_run_state *state = &sentence->state;
     const double each = hp_part_of((double)state->used_ns, (double)state->processes);
     const double own = (double)sentence->functions->own_ns, unsampled = unsampled_ns(sentence);
-    if (state->is_idle || state->processes < MANY_PROCESSES || each >= SHORT_PROCESS_NS ||
+    if (state->used_ns == 0 || state->is_idle || state->processes < MANY_PROCESSES || each >= SHORT_PROCESS_NS ||
         (double)state->largest_process_ns > LARGE_PROCESS_PART * (double)state->used_ns)
         return false;
     const double starting = starting_ns(sentence);
@@ -1023,8 +1039,7 @@ static bool begin(struct sentence *sentence, struct hp_text *line, const struct 
 bool hp_program_starts_put(struct hp_text *line, const struct hotpath_results *results)
 {
     struct sentence sentence;
-    return results->model->functions != NULL && begin(&sentence, line, results) &&
-           (put_starts(&sentence) || put_unsampled(&sentence));
+    return begin(&sentence, line, results) && (put_starts(&sentence) || put_unsampled(&sentence));
 }
 
 bool hp_program_sentence_put(struct hp_text *line, const struct hotpath_results *results,

@@ -500,15 +500,15 @@ static struct unrecorded *add_unrecorded(const struct hp_process *process, size_
  */
 static bool is_worth_a_word(const struct hp_process *process, size_t at)
 {
+    const bool is_forked = process->image_count == 1 && process != work.given->table->all;
     if (work.given->library[0] == '\0') /* processes were not to be followed */
-        return work.given->has_stacks && at > 0;
+        return work.given->has_stacks && (at > 0 || is_forked);
     if (at > 0)
         return true;
     const uint64_t end = end_of(process, 0) < work.now.ns ? end_of(process, 0) : work.now.ns;
     if (work.given->defers)
-        return process->image_count == 1 && process != work.given->table->all;
-    return process->image_count == 1 && process != work.given->table->all &&
-           (process->cpu_ns > SLACK_NS / 20 || end > process->began_ns + SLACK_NS);
+        return is_forked;
+    return is_forked && (process->cpu_ns > SLACK_NS / 20 || end > process->began_ns + SLACK_NS);
 }
 
 /*
@@ -540,7 +540,8 @@ static void settle(const struct hp_process *process)
         if (!is_counted && !is_worth_a_word(process, at))
             continue;
         const uint64_t cpu_begin = before != NULL && before->cpu_latest_ns <= cpu_end ? before->cpu_latest_ns : 0;
-        const char *reason = at > 0 ? reason_of(process, at) : is_counted ? UNWRITTEN : UNFORKED;
+        const bool is_unloaded = at > 0 || work.given->library[0] == '\0';
+        const char *reason = is_unloaded ? reason_of(process, at) : is_counted ? UNWRITTEN : UNFORKED;
         if (is_brief(process, cpu_begin, cpu_end) &&
             (strcmp(reason, UNKNOWN) == 0 || strcmp(reason, UNFORKED) == 0))
             reason = BRIEF;

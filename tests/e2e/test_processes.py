@@ -384,6 +384,20 @@ def test_program_that_execs_at_once_without_perf(cli):
     assert between(burned, sum(row.cpu_ns for row in rows(done)), burned * 1.15 + 20 * MS), rows(done)
 
 
+def test_functions_need_perf_or_the_library(cli):
+    """Without both there is CPU time only, and the run says why."""
+    cli.before = WITHOUT_PERF
+    done = cli("run", "--no-preload", KIN, "burn", 200)
+    assert len(done.lines) == 1 and "no functions were found: the kernel refuses perf" in done.lines[0], done.stderr
+    assert "no functions were found" not in cli("run", KIN, "burn", 200).stderr
+
+
+@told_by_the_kernel
+def test_short_processes_are_the_cost_without_stacks(cli):
+    done = cli.run("--no-stacks", "sh", "-c", "for i in $(seq 40); do expr $i + 1; done")
+    assert "Starting processes is the cost: " in done.report.values["meta"]["headline"]
+
+
 def test_process_that_ran_between_two_polls(cli):
     """The runner gets no CPU for a while. The CPU time of such a process is its own, not that of others."""
     cli.before = WITHOUT_PERF

@@ -134,6 +134,23 @@ static void calls_of_few_bytes_are_said(void **state)
     }
 }
 
+/* The function that was named is not the one that makes them. */
+static void calls_of_few_bytes_of_another_function(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/demo", 980 * MS);
+    add_thread(&builder, "demo", 980 * MS);
+    tree_add(&tree, "main;compute", 520);
+    tree_add(&tree, "main;emit;pwrite64@libc.so.6;[kernel: pwrite64]@", 370);
+    tree_add(&tree, "main;save;pwrite64@libc.so.6;[kernel: pwrite64]@", 90);
+    observe_work(990 * MS, 0, 10 * MS);
+    struct hp_thread_usage *usage = builder_at(&builder, builder_header(&builder)->thread_usage);
+    usage->write_calls = usage->write_bytes = 300000;
+    assert_said(
+        "CPU-bound on one CPU: compute takes 53 % of the CPU time, nearly all in its own code; a write is of 1 "
+        "byte on average (in emit)");
+}
+
 static void threads_share_all_cpus(void **state)
 {
     (void)state;
@@ -534,6 +551,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(one_thread_computes),
         TEST(calls_of_few_bytes_are_said),
+        TEST(calls_of_few_bytes_of_another_function),
         TEST(threads_share_all_cpus),
         TEST(threads_at_once_share_the_time),
         TEST(a_machine_short_of_cpu),
