@@ -1,8 +1,8 @@
 /*
- * Reads the file of stacks with their weights by time. The input changes numbers in a valid one, as a hostile writer
- * could: for each change a place (2 bytes), how many bytes (1), and a number of so many; the first 4 bytes are the
- * limits of a time range, in steps of 10 ms. What is accepted must be sound: its ranges and its sums by function can
- * be made. SPDX-License-Identifier: MIT
+ * Reads the file of stacks with their weights by time. The input changes numbers in a valid one, as a hostile
+ * writer could: for each change a place (2 bytes), how many bytes (1), and a number of so many; the first 4 bytes
+ * are the limits of a time range, in steps of 10 ms. What is accepted must be sound: its ranges and its sums by
+ * function can be made. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1 /* mkdtemp */
 #include <fcntl.h>
