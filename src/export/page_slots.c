@@ -104,7 +104,7 @@ static void put_slot(const struct gathering *gathering, uint64_t unit, struct co
         const double part = amount > 0 ? (double)gathering->parts[node] / (double)amount : 0;
         hp_page_column_add(&columns->nodes, node - before);
         hp_page_column_add(&columns->amounts, all / unit);
-        hp_page_column_add(&columns->parts, (uint64_t)(part * HP_SLOT_PARTS + 0.5));
+        hp_page_column_add(&columns->parts, part < 1 ? (uint64_t)(part * HP_SLOT_PARTS + 0.5) : HP_SLOT_PARTS);
         before = node;
         count++;
     }

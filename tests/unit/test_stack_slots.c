@@ -2,12 +2,15 @@
  * Stacks by time: slots, and ranges made from them. Programs that run for a day are made up, and compared with sums
  * that keep everything. SPDX-License-Identifier: MIT
  */
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -640,6 +643,14 @@ static void a_run_without_its_log(void **state)
     hp_named_stacks_free(&read);
 }
 
+static void ask_at(time_t at)
+{
+    char path[200];
+    const struct timespec times[2] = {{.tv_sec = at}, {.tv_sec = at}};
+    snprintf(path, sizeof path, "%s/%s", scratch_folder, HP_STACKS_WANTED_NAME);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
 /* Those who look read what is new, until there will be nothing more. */
 static void looks_at_a_run(void **state)
 {
@@ -657,6 +668,11 @@ static void looks_at_a_run(void **state)
     assert_true(read.is_live);
     hp_named_stacks_free(&read);
     assert_true(hp_stacks_are_wanted(scratch_folder));
+    ask_at(time(NULL) + 1000); /* before the clock was set back */
+    assert_false(hp_stacks_are_wanted(scratch_folder));
+    ask_at(time(NULL) - 1000);
+    assert_false(hp_stacks_are_wanted(scratch_folder));
+    ask_at(time(NULL));
     assert_false(hp_stack_watch_look(&watch, scratch_folder, &read));
     write_live(&log);
     assert_true(hp_stack_watch_look(&watch, scratch_folder, &read));

@@ -116,5 +116,6 @@ bool hp_stacks_are_wanted(const char *folder)
     if (!path_in(folder, HP_STACKS_WANTED_NAME, path) || lstat(path, &status) != 0)
         return false;
     const uint64_t asked_ns = ns_of(&status.st_mtim), now_ns = hp_clock_wall_ns();
-    return asked_ns + HP_STACKS_WANTED_NS > now_ns;
+    /* The clock may have been set back: a question of the future is none, or it would be answered until then. */
+    return now_ns < HP_STACKS_WANTED_NS + asked_ns && asked_ns < HP_STACKS_WANTED_NS + now_ns;
 }

@@ -278,7 +278,7 @@ static void show_sampled(struct hp_table_fields *to, const struct filling *filli
                    HP_FIGURE_BYTES_, 7, 10, "Bytes that it allocated itself, per second, estimated from samples.");
     if (profile->counts.samples > 0)
         HP_SHOW(to, found->samples, "samples", "Samples", HP_CELL_FIGURE, HP_FIGURE_COUNT, 7, 13,
-                "Samples that found it running.");
+                "Samples that found it running; in a time range, estimated by their share in the whole run.");
 }
 
 static const struct function_view {

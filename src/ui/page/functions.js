@@ -209,7 +209,8 @@ export function drawFunctions() {
   fill(find("functions-about"), list.length === 0 ? "" :
     (shown.length < list.length ? "top " + shown.length + " of " + list.length : String(list.length)) +
     (state.sort === "-own" ? state.mode === "own" ? " by own time, idle left out" : " by time with callees" : "") +
-    (isMeasured ? isWhole() ? "" : "; durations cover the whole run" : ", found by stack samples"));
+    (isMeasured ? isWhole() ? "" : "; durations cover the whole run" : ", found by stack samples" +
+      (isWhole() ? "" : ", estimated for the time range")));
   const more = [], next = Math.min(rest.length, shown.length < MANY ? MANY - shown.length : MANY);
   if (rest.length > 0)
     more.push(el("button.link",
