@@ -533,9 +533,15 @@ static void find_who_waits(void)
     }
 }
 
-static double part_of(const struct hp_process *process)
+/* How long it may have used a CPU unseen: all the time, or only while it is not taken to wait for children. */
+static uint64_t unseen_at_work(const struct hp_process *process, bool is_all)
 {
-    return busyness_of(process) * (double)(unseen_of(process) - process->waited_ns);
+    return unseen_of(process) - (is_all ? 0 : process->waited_ns);
+}
+
+static double part_of(const struct hp_process *process, bool is_all)
+{
+    return busyness_of(process) * (double)unseen_at_work(process, is_all);
 }
 
 static bool outlived_its_parent(const struct hp_process *process, const struct hp_process *parent)
@@ -559,11 +565,11 @@ static bool leaves_it_with_us(const struct hp_process *process)
     return true;
 }
 
-/* How much more CPU time it can have used: in its whole unobserved time, or only while it is not taken to wait. */
+/* How much more CPU time it can have used. */
 static uint64_t room_of(const struct hp_process *process, bool is_all)
 {
-    const uint64_t unseen = unseen_of(process) - (is_all ? 0 : process->waited_ns);
-    return leaves_it_with_us(process) ? hp_less(process->seen_cpu_ns + unseen, process->cpu_ns) : 0;
+    const uint64_t most = process->seen_cpu_ns + unseen_at_work(process, is_all);
+    return leaves_it_with_us(process) ? hp_less(most, process->cpu_ns) : 0;
 }
 
 /* Distributes `left` in proportion among those that can have used more. Returns how much was given. */
@@ -572,11 +578,11 @@ static uint64_t give(uint64_t left, bool is_all)
     double parts = 0;
     uint64_t given = 0;
     for (size_t at = 0; at < state.table.count; at++)
-        parts += room_of(&state.table.all[at], is_all) > 0 ? part_of(&state.table.all[at]) : 0;
+        parts += room_of(&state.table.all[at], is_all) > 0 ? part_of(&state.table.all[at], is_all) : 0;
     for (size_t at = 0; at < state.table.count && parts > 0; at++) {
         struct hp_process *process = &state.table.all[at];
         const uint64_t room = room_of(process, is_all);
-        const double its = (double)left * part_of(process) / parts;
+        const double its = (double)left * part_of(process, is_all) / parts;
         const uint64_t amount = its < (double)room ? (uint64_t)its : room;
         process->cpu_ns += amount;
         given += amount;
@@ -594,13 +600,25 @@ void hp_process_table_learn(uint32_t pid, uint64_t ns, uint64_t cpu_ns)
     process->seen_ns = ns > process->seen_ns ? ns : process->seen_ns;
 }
 
-#define MOST_ROUNDS 4u /* each fills up those whose part exceeds what they can have used */
+#define MOST_ROUNDS 32u /* each fills up those whose part exceeds what they can have used */
+#define LITTLE_NS 1000u /* what is left is rounding */
+
+static uint64_t give_all(uint64_t left, bool is_all)
+{
+    uint64_t given = 1;
+    for (unsigned round = 0; round < MOST_ROUNDS && left > LITTLE_NS && given > 0; round++) {
+        given = give(left, is_all);
+        left -= given;
+    }
+    return left;
+}
 
 /*
  * The CPU time of all reaped descendants is known as a sum (RUSAGE_CHILDREN). What exceeds the observed sum was
  * used after the last readings, mostly by processes that ended before they were read. It is distributed by how long
- * that was and how busy they had been, since one may have waited for another all the time. No process gets more
- * than its unobserved time.
+ * that was and how busy they had been, since one may have waited for another all the time. What they cannot have
+ * used is that of those that were taken to wait: they ran beside their children. No process gets more than its
+ * unobserved time.
  */
 void hp_process_table_share_out(void)
 {
@@ -611,8 +629,7 @@ void hp_process_table_share_out(void)
         process->cpu_ns = process->seen_cpu_ns;
         left = hp_less(left, leaves_it_with_us(process) ? process->seen_cpu_ns : 0);
     }
-    for (unsigned round = 0; round < MOST_ROUNDS && left > 0; round++)
-        left -= give(left, round + 1 == MOST_ROUNDS);
+    give_all(give_all(left, false), true);
 }
 
 const struct hp_process_table *hp_process_table_end(void)

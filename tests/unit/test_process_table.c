@@ -271,6 +271,29 @@ static void cpu_time_is_at_most_the_lifetime(void **state)
     check_sums(table);
 }
 
+/* Processes of many lengths, some of which waited less than it seems: as long as there is room, nothing is left over. */
+static void all_cpu_time_is_in_some_process(void **state)
+{
+    enum { CHILDREN = 12 };
+    uint64_t sum = 0, life = 0;
+    (void)state;
+    is_exact = true;
+    hp_process_table_begin(SHELL);
+    for (uint32_t child = 0; child < CHILDREN; child++) {
+        tell(HP_TASK_FORKED, KIN + child, SHELL, "");
+        fake_ns += (UINT64_C(1) << child) * MS / 10; /* from 0.1 to 205 ms */
+        life += (UINT64_C(1) << child) * MS / 10;
+        tell(HP_TASK_ENDED, KIN + child, SHELL, "");
+    }
+    tell(HP_TASK_ENDED, SHELL, 0, "");
+    used_by_children = life + 50 * MS; /* the shell ran beside them */
+    const struct hp_process_table *table = end_all();
+    for (size_t at = 0; at < table->count; at++)
+        sum += table->all[at].cpu_ns;
+    assert_in_range(sum, used_by_children - MS / 100, used_by_children);
+    assert_in_range(table->all[0].cpu_ns, 50 * MS - MS / 100, 50 * MS + MS / 100);
+}
+
 /* What a process uses when one of its threads has ended is its own. */
 static void process_ends_with_its_last_thread(void **state)
 {
@@ -581,6 +604,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(parent_with_children_is_taken_to_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(time_of_orphans_is_not_counted_as_ours, set_up, tear_down),
         cmocka_unit_test_setup_teardown(cpu_time_is_at_most_the_lifetime, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(all_cpu_time_is_in_some_process, set_up, tear_down),
         cmocka_unit_test_setup_teardown(process_ends_with_its_last_thread, set_up, tear_down),
         cmocka_unit_test_setup_teardown(flood_of_events_is_only_a_possible_loss, set_up, tear_down),
         cmocka_unit_test_setup_teardown(command_belongs_to_its_program, set_up, tear_down),
