@@ -62,6 +62,7 @@ complete -c hotpath -n '__fish_seen_subcommand_from run' -l timeout -x -d 'End t
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l dir -r -F -d 'Directory for session files.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l max-bytes -x -d 'Maximum size of the session file, from 256KB to 4GB; K, M and G are powers of 1024.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l reserve -d 'Reserve the whole session file at start, so that recording makes no system calls later. Only the thread that starts the session is recorded.'
+complete -c hotpath -n '__fish_seen_subcommand_from run' -l path -d 'Follow the critical path: who waits for whom, and which functions decide how long the program takes.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l keep -x -d 'Number of finished sessions to keep in the directory when a new one begins.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-color -d 'Do not use colour. NO_COLOR may have any value.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l help -s h -d 'Print help.'

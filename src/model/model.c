@@ -9,6 +9,7 @@
 #include "cpu_profile.h"
 #include "floors.h"
 #include "object_profile.h"
+#include "path_profile.h"
 #include "profile.h"
 #include "task_profile.h"
 #include "thread_usage_profile.h"
@@ -222,6 +223,14 @@ const struct hp_run_waits *hp_model_waits(struct hp_model *model)
     if (model->waits == NULL)
         model->waits = hp_waits_of_run(model->arena, model->profile);
     return model->waits;
+}
+
+const struct hp_run_path *hp_model_path(struct hp_model *model)
+{
+    const struct hp_run_waits *waits = hp_run_has_waits(&model->run) ? hp_model_waits(model) : NULL;
+    if (model->path == NULL)
+        model->path = hp_path_of_run(model->arena, model->profile, waits);
+    return model->path;
 }
 
 const struct hp_run_thread_usage *hp_model_thread_usage(struct hp_model *model)

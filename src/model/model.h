@@ -18,6 +18,7 @@ struct hp_cpu;
 struct hp_function_profile;
 struct hp_objects;
 struct hp_profile;
+struct hp_run_path;
 struct hp_run_thread_usage;
 struct hp_run_waits;
 struct hp_tasks;
@@ -36,6 +37,7 @@ struct hp_model {
     const struct hp_allocs *allocs;
     const struct hp_cpu *cpu, *cpu_by_thread;
     const struct hp_run_waits *waits;
+    const struct hp_run_path *path;
     const struct hp_run_thread_usage *usage;
     const struct hp_timeline *timeline;
     const struct hp_objects *objects;
@@ -75,6 +77,9 @@ const struct hp_cpu *hp_model_cpu_by_thread(struct hp_model *model);
 
 /* What it waited for, likewise. */
 const struct hp_run_waits *hp_model_waits(struct hp_model *model);
+
+/* Its critical path. */
+const struct hp_run_path *hp_model_path(struct hp_model *model);
 
 /* What its threads used. */
 const struct hp_run_thread_usage *hp_model_thread_usage(struct hp_model *model);
