@@ -5,9 +5,9 @@
  *                     └▶ traces (atomic offsets): what wakers left for those that they wake
  *   thread ─▶ hp_path_thread: the sums of the path that leads to the thread
  *
- * All tables of sums have the same size, so a path is handed over by copying the keys in use. `sums` of a thread are
- * not times: the time of a key is its sum plus what the thread's call tree has for that site now (all own time of
- * its nodes, open calls included; the rest of the time for the root's key). So zones do nothing for the path.
+ * All tables of sums have the same size, so a path is handed over by copying the keys in use. `sums` of a thread
+ * are not times: the time of a key is its sum plus what the thread's call tree has for that site now (all own time
+ * of its nodes, open calls included; the rest of the time for the root's key). So zones do nothing for the path.
  *
  * Writers: keys under `lock`, before `used` is raised; a thread's sums by the thread alone (those of a thread that
  * was not begun yet by its creator); a trace under the lock of its set. SPDX-License-Identifier: MIT

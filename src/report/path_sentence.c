@@ -69,7 +69,7 @@ static const struct hp_path_function *first_function(const struct hp_run_path *p
     return NULL;
 }
 
-/* ----------------------------------------------------------------------------------------------------- the parts */
+/* ---------------------------------------------------------------------------------------------------- the parts */
 
 /* Whether the thread at the end did little but wait. */
 static bool ends_in_wait(const struct hp_run_path *path)

@@ -1,7 +1,7 @@
 /*
- * The first sentence of a report, if the critical path decides it (docs/critical-path.md): "main waits for worker 3,
- * which waits 71 % of the time for cache_lock, held by rebuild (42 ms at a time); of the critical path, 71 % is in
- * rebuild". SPDX-License-Identifier: MIT
+ * The first sentence of a report, if the critical path decides it (docs/critical-path.md): "main waits for worker
+ * 3, which waits 71 % of the time for cache_lock, held by rebuild (42 ms at a time); of the critical path, 71 % is
+ * in rebuild". SPDX-License-Identifier: MIT
  */
 #ifndef HP_REPORT_PATH_SENTENCE_H
 #define HP_REPORT_PATH_SENTENCE_H

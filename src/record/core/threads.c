@@ -403,7 +403,7 @@ static bool attach(struct hp_thread_context *context, uint32_t thread_id, const 
     context->hot.base = hp_runtime->store->range.base;
     __atomic_store_n(&context->thread_id, thread_id, __ATOMIC_RELEASE); /* as above */
     if (hp_paths_are_on())
-        hp_path_begin_thread(context);
+        hp_path_begin_thread(context, hp_now());
     hp_context_let_go(&context->hot);
     return true;
 }

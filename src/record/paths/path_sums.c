@@ -271,7 +271,7 @@ bool hp_path_is_known(const struct hp_path_thread *thread, const struct hp_path_
     return thread->taken >= left && thread->arrived >= wait->since;
 }
 
-/* The path goes through the waker; how long that was while this thread waited, and the waker had it, is the wait's. */
+/* The wait's is the time on the path in which this thread waited and the path was the waker's. */
 static void count_wait(struct hp_path_thread *thread, const struct hp_path_trace *trace,
                        const struct hp_path_wait *wait)
 {

@@ -1,11 +1,12 @@
 /*
  * The critical path, online. Each thread has the sums of the path that leads to it: how long that was in which
- * function, whichever threads it went through. A waker leaves a copy of its sums, a trace, at the object that others
- * wait for. A woken thread replaces its own sums by the newest trace left there since it began to wait: what it did
- * before does not matter any more. So each thread knows its critical path at any time, in bounded memory.
+ * function, whichever threads it went through. A waker leaves a copy of its sums, a trace, at the object that
+ * others wait for. A woken thread replaces its own sums by the newest trace left there since it began to wait:
+ * what it did before does not matter any more. So each thread knows its critical path at any time, in bounded
+ * memory.
  *
- * A thread's sums here are what it has beyond its own call tree (format/path_layout.h), which the caller has counted
- * into `own` as of now: path_threads.h. Nothing here reads a clock. SPDX-License-Identifier: MIT
+ * A thread's sums here are what it has beyond its own call tree (format/path_layout.h), which the caller has
+ * counted into `own` as of now: path_threads.h. Nothing here reads a clock. SPDX-License-Identifier: MIT
  */
 #ifndef HP_PATHS_PATH_SUMS_H
 #define HP_PATHS_PATH_SUMS_H
@@ -32,7 +33,7 @@ uint32_t hp_path_find_wait(const struct hp_paths *paths, const char *base, const
 uint32_t hp_path_make_wait(struct hp_paths *paths, const char *base, const struct hp_path_waited *waited,
                            uint32_t name);
 
-/* ----------------------------------------------------------------------------------------------------- its traces */
+/* --------------------------------------------------------------------------------------------------- its traces */
 
 /* What traces are found by: the address of something, of one of up to seven kinds. Never 0. */
 static inline uint64_t hp_path_object(const void *address, uint32_t kind)
@@ -41,9 +42,9 @@ static inline uint64_t hp_path_object(const void *address, uint32_t kind)
 }
 
 /*
- * The trace of an object, with its set locked until hp_path_give_trace. NULL: there is none, or the set is in use for
- * too long, which is counted. The second function makes one if needed: in the new memory at offset `spare`, or, if
- * that is 0, instead of another one of the set.
+ * The trace of an object, with its set locked until hp_path_give_trace. NULL: there is none, or the set is in use
+ * for too long, which is counted. The second function makes one if needed: in the new memory at offset `spare`,
+ * or, if that is 0, instead of another one of the set.
  */
 struct hp_path_trace *hp_path_take_trace(struct hp_paths *paths, char *base, uint64_t object);
 struct hp_path_trace *hp_path_make_trace(struct hp_paths *paths, char *base, uint64_t object, uint32_t spare);

@@ -31,8 +31,8 @@ static struct hp_node_chunk *chunk_at(const struct hp_thread_context *context, u
 }
 
 /*
- * Many nodes: from now on only those that exist are counted one by one. Later ones, which lie at higher offsets, are
- * what is left of the time; and so is the time outside of all zones.
+ * Many nodes: from now on only those that exist are counted one by one. Later ones, which lie at higher offsets,
+ * are what is left of the time; and so is the time outside of all zones.
  */
 static void stop_at_last_node(const struct hp_thread_context *context, struct hp_paths *paths,
                               struct hp_path_thread *path)
@@ -224,12 +224,11 @@ static void begin_at(const struct hp_thread_context *context, struct hp_path_thr
     path->generation = context->generation;
 }
 
-void hp_path_begin_thread(struct hp_thread_context *context)
+void hp_path_begin_thread(struct hp_thread_context *context, uint64_t now)
 {
     struct hp_paths *paths = hp_paths_of(context);
     if (paths == NULL || context->is_handler)
         return;
-    const uint64_t now = hp_now();
     const uint32_t offset = new_path(context, paths);
     context->record->path = 0;
     if (offset == 0)
@@ -242,18 +241,18 @@ void hp_path_begin_thread(struct hp_thread_context *context)
     __atomic_store_n(&context->record->path, offset, __ATOMIC_RELEASE);
 }
 
-void hp_path_begin_created(struct hp_thread_context *context, uint32_t created, uint64_t began)
+void hp_path_begin_created(struct hp_thread_context *context, uint32_t created, uint64_t now)
 {
     struct hp_paths *paths = hp_paths_of(context);
     if (paths == NULL)
         return;
     struct hp_path_thread *path = path_at(context, created);
     const uint32_t before = context->record->path;
-    if (began > path->arrived) /* this has the time at which its creator made it */
-        path->sums[HP_PATH_WAKE_UP].ticks += began - path->arrived;
+    if (now > path->arrived) /* this has the time at which its creator made it */
+        path->sums[HP_PATH_WAKE_UP].ticks += now - path->arrived;
     path->sums[HP_PATH_WAKE_UP].more++;
-    path->arrived = began;
-    begin_at(context, path, hp_now());
+    path->arrived = now;
+    begin_at(context, path, now);
     __atomic_store_n(&context->record->path, created, __ATOMIC_RELEASE);
     if (before != 0)
         give_back(context, paths, before);

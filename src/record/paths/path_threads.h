@@ -1,6 +1,6 @@
 /*
- * The paths of threads: where a thread's path begins, what its own call tree adds to it, and where it leaves it when
- * it ends. The caller holds the context, except where it says otherwise. SPDX-License-Identifier: MIT
+ * The paths of threads: where a thread's path begins, what its own call tree adds to it, and where it leaves it
+ * when it ends. The caller holds the context, except where it says otherwise. SPDX-License-Identifier: MIT
  */
 #ifndef HP_PATHS_PATH_THREADS_H
 #define HP_PATHS_PATH_THREADS_H
@@ -46,17 +46,17 @@ struct hp_path_trace *hp_path_trace_to_write(struct hp_thread_context *context, 
 /* Leaves the path of the thread at an object. */
 void hp_path_leave_at(struct hp_thread_context *context, uint64_t object, uint64_t now);
 
-/* ------------------------------------------------------------------------------------- the beginning and the end */
+/* ------------------------------------------------------------------------------------ the beginning and the end */
 
 /* The path of a thread that is about to be created, as it is now; its offset in the session. 0: none. */
 uint32_t hp_path_create(struct hp_thread_context *context, uint64_t now);
 /* No thread was created. */
 void hp_path_drop(struct hp_thread_context *context, uint32_t created);
-/* The thread has been registered; it began to run at that time. */
-void hp_path_begin_created(struct hp_thread_context *context, uint32_t created, uint64_t began);
+/* The thread, which has just begun and been registered, is the one that was created. */
+void hp_path_begin_created(struct hp_thread_context *context, uint32_t created, uint64_t now);
 
 /* A thread gets a record: its path begins there, as long as nothing is known of its creator. Under the lock. */
-void hp_path_begin_thread(struct hp_thread_context *context);
+void hp_path_begin_thread(struct hp_thread_context *context, uint64_t now);
 /* The calling thread ends, after its last zone. Under the lock. */
 void hp_path_end_thread(struct hp_thread_context *context, uint64_t now);
 

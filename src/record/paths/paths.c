@@ -182,7 +182,7 @@ void hotpath_v1_path_take(const struct hotpath_path_wait_ *wait)
     errno = saved;
 }
 
-/* ------------------------------------------------------------------------------------------------------- threads */
+/* ------------------------------------------------------------------------------------------------------ threads */
 
 uint32_t hotpath_v1_path_create(void)
 {
@@ -203,10 +203,9 @@ void hotpath_v1_path_begin(uint32_t created)
 {
     const int saved = errno;
     if (hotpath_v1_path_is_on() && hp_clock_may_be_read() && hp_thread_context_of_for_pools() != NULL) {
-        const uint64_t began = hp_now();
         struct hp_thread_context *context = hp_thread_hold();
         if (context != NULL) {
-            hp_path_begin_created(context, created, began);
+            hp_path_begin_created(context, created, hp_now());
             context->is_named_early = true;
             hp_context_let_go(&context->hot);
         }
