@@ -1,4 +1,4 @@
-"""The critical path of programs of which it is known what decides how long they take (tests/programs/critical.c)."""
+"""The critical path of programs of which it is known what decides how long they take: tests/programs/critical.c."""
 import os
 import re
 import signal
@@ -44,7 +44,7 @@ def test_the_first_sentence_names_what_decides(cli, program, work):
 
 
 def test_the_path_is_exact(cli):
-    """The one long job is called once, on the path: its time there is that of the call. Short jobs are beside it."""
+    """The long job is called once, on the path: its time there is that of the call. Short jobs are beside it."""
     report = cli.run("--path", "--", CRITICAL, "fork_join", "sleep").report
     functions = path_ns(report)
     assert functions["long_job"] == report.row("long_job").total_ns

@@ -1,7 +1,7 @@
 /*
  * The critical path, followed online, is that of a backwards walk over a log of everything that happened: random
- * programs on a clock that the test makes up, with threads that call functions, create and join one another, wait for
- * objects with known wakers and for unknown ones. SPDX-License-Identifier: MIT
+ * programs on a clock that the test makes up, with threads that call functions, create and join one another, wait
+ * for objects with known wakers and for unknown ones. SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -304,7 +304,7 @@ static void step(void)
         act(thread);
 }
 
-/* --------------------------------------------------------------------------------------------- the walk backwards */
+/* ------------------------------------------------------------------------------------------- the walk backwards */
 
 struct truth {
     uint64_t sites[SITES + 1], unknown[SITES + 1], wake_up;
