@@ -229,6 +229,8 @@ void hp_path_begin_thread(struct hp_thread_context *context, uint64_t now)
     struct hp_paths *paths = hp_paths_of(context);
     if (paths == NULL || context->is_handler)
         return;
+    if (context->record->path != 0) /* its thread ended unnoticed */
+        give_back(context, paths, context->record->path);
     const uint32_t offset = new_path(context, paths);
     context->record->path = 0;
     if (offset == 0)
