@@ -81,6 +81,8 @@ struct hp_record_settings {
     bool leave_signals;
     bool reserve;
     bool waits;
+    bool locks;
+    bool lock_holds;
     uint64_t max_bytes; /* 0: derived from free space */
     char dir[1024];
     char label[256];
