@@ -163,7 +163,7 @@ _Static_assert(sizeof(struct hp_locks_header) <= HP_LOCKS_HEADER_BYTES && sizeof
 #define HP_LOCKS_BYTES (HP_LOCK_ENTRIES_AT + HP_LOCK_MOST_ENTRIES * 64u)
 
 /* The histogram's step of a duration. */
-static inline uint32_t hp_lock_step(uint64_t ticks)
+__attribute__((unused)) static inline uint32_t hp_lock_step(uint64_t ticks)
 {
     if (ticks < HP_LOCK_STEPS)
         return (uint32_t)ticks;
@@ -173,7 +173,7 @@ static inline uint32_t hp_lock_step(uint64_t ticks)
 }
 
 /* The middle of a step, in ticks. */
-static inline double hp_lock_step_ticks(uint32_t step)
+__attribute__((unused)) static inline double hp_lock_step_ticks(uint32_t step)
 {
     const uint32_t octave = step / HP_LOCK_STEPS, part = step % HP_LOCK_STEPS;
     return step < HP_LOCK_STEPS ? (double)step

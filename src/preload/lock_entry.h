@@ -75,6 +75,7 @@ struct hp_locks {
     char *base;         /* of the file */
     enum hp_counter counter;
     uint32_t backed[HP_LOCK_TABLES]; /* atomic: items that have memory */
+    uint32_t is_full;                /* atomic: no lock was forgotten since one found no room */
     uint32_t is_reading_images;      /* atomic */
     uint32_t readings;               /* of the list of images */
     uint32_t closed;                 /* libraries that had been closed then */
@@ -156,6 +157,15 @@ struct hp_lock_caller {
 /* The lock's entry, made now if it has none. NULL: no room. */
 struct hp_lock_entry *hp_lock_meet(struct hp_locks *locks, const void *lock, enum hp_lock_kind kind,
                                    const struct hp_lock_caller *caller, bool is_made);
+/* The same after a search has not found it, without one more if there is no room anyway. */
+static inline struct hp_lock_entry *hp_lock_meet_missing(struct hp_locks *locks, const void *lock,
+                                                         enum hp_lock_kind kind,
+                                                         const struct hp_lock_caller *caller)
+{
+    if (__atomic_load_n(&locks->is_full, __ATOMIC_RELAXED) != 0)
+        return NULL;
+    return hp_lock_meet(locks, lock, kind, caller, false);
+}
 /* It is gone: its numbers are added to its place. */
 void hp_lock_forget(struct hp_locks *locks, const void *lock);
 /* After a lock was made or destroyed with this result, which is returned: 0 is success. */

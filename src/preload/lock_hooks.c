@@ -166,7 +166,8 @@ SLOWLY int try_mutex_slowly(pthread_mutex_t *mutex, int tried)
     struct hp_locks *locks = has_got(tried) ? hp_locks_on() : NULL;
     if (locks == NULL)
         return tried;
-    struct hp_lock_entry *entry = hp_lock_meet(locks, mutex, HP_LOCK_MUTEX, &caller, false);
+    struct hp_lock_entry *entry = tried == 0 ? hp_lock_meet_missing(locks, mutex, HP_LOCK_MUTEX, &caller)
+                                             : hp_lock_meet(locks, mutex, HP_LOCK_MUTEX, &caller, false);
     if (tried == EOWNERDEAD && entry != NULL)
         entry->held = 0;
     count_taken(locks, entry);

@@ -491,8 +491,13 @@ __attribute__((noinline)) struct hp_lock_entry *hp_lock_meet(struct hp_locks *lo
     struct hp_lock_entry *entry = hp_lock_find(locks, lock);
     const uint32_t at = hp_lock_bucket_of((uintptr_t)lock);
     struct hp_lock_bucket *first = &locks->buckets[at], *second = &locks->buckets[at ^ 1];
-    if (entry != NULL || (!has_room(locks, first) && !has_room(locks, second)))
+    if (entry != NULL)
         return entry;
+    if (!has_room(locks, first) && !has_room(locks, second)) {
+        const bool are_all = HOTPATH_GET_(hp_locks_header(locks)->counts[HP_LOCK_ENTRIES]) >= HP_LOCK_MOST_ENTRIES;
+        __atomic_store_n(&locks->is_full, are_all, __ATOMIC_RELAXED);
+        return NULL;
+    }
     const uint32_t place = choose_place(locks, lock, kind, caller, is_made);
     entry = put_in(locks, first, (uintptr_t)lock, place);
     return entry != NULL ? entry : put_in(locks, second, (uintptr_t)lock, place);
@@ -528,6 +533,8 @@ void hp_lock_forget(struct hp_locks *locks, const void *lock)
             continue;
         fold(locks, its->entry);
         __atomic_store_n(&its->address, 0, __ATOMIC_RELEASE);
+        if (__atomic_load_n(&locks->is_full, __ATOMIC_RELAXED) != 0)
+            __atomic_store_n(&locks->is_full, 0, __ATOMIC_RELAXED);
     }
 }
 
