@@ -151,12 +151,14 @@ bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapsho
     struct hp_profile *const profile = model->profile;
     struct hp_arena *const kept = model->kept, *const arena = model->arena;
     const struct hp_function_profile *const functions = model->functions;
+    const struct hp_lock_profile *const locks = model->locks;
     const char *const killed_by = model->killed_by;
     hp_arena_reset(arena);
     memset(model, 0, sizeof *model);
     model->kept = kept;
     model->arena = arena;
     model->functions = functions;
+    model->locks = locks;
     model->killed_by = killed_by;
     if (profile != NULL && !has_moved && hp_run_init(&model->run, arena, snapshots) &&
         hp_profile_refresh(profile, arena, &model->run)) {
@@ -167,6 +169,7 @@ bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapsho
     hp_arena_reset(arena);
     const bool is_built = hp_model_build(model, kept, arena, snapshots);
     model->functions = functions;
+    model->locks = locks;
     model->killed_by = killed_by;
     return is_built;
 }
@@ -177,6 +180,7 @@ const char *hp_model_cut(struct hp_model *model, uint64_t from_ns, uint64_t to_n
     if (hp_model_trust(model) == NULL)
         return "not enough memory for the report";
     model->functions = NULL;
+    model->locks = NULL;
     model->waits = NULL;
     model->usage = NULL;
     model->timeline = NULL;

@@ -14,6 +14,7 @@
 #include <threads.h>
 
 #include "hook_entries.h"
+#include "real_functions.h"
 #include "resolve.h"
 #include "stack_sampler.h"
 
@@ -129,6 +130,7 @@ PUBLIC int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, s
     if (next_create == NULL)
         return ENOSYS;
     hotpath_v1_begin(); /* a process with threads is not short */
+    hp_begin_early();
     struct start *start = start_of_thread(argument);
     if (start == NULL)
         return next_create(thread, attributes, routine, argument);
@@ -146,6 +148,7 @@ PUBLIC int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
     if (next_thrd == NULL)
         return thrd_error;
     hotpath_v1_begin();
+    hp_begin_early();
     struct start *start = start_of_thread(argument);
     if (start == NULL)
         return next_thrd(thread, routine, argument);

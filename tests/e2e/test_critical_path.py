@@ -1,8 +1,6 @@
 """The critical path of programs of which it is known what decides how long they take: tests/programs/critical.c."""
-import os
 import re
 import signal
-import time
 
 import pytest
 
@@ -32,15 +30,38 @@ def path_ns(report):
     return {row.name: row.path_ns for row in report.rows("critical-path")}
 
 
+# With wakers of locks.
+TRUTH_WITH_LOCKS = {**TRUTH, "convoy": "rebuild", "readers": "write_all"}
+
+
+def check_first_sentence(report, truth):
+    assert headline(report).startswith("main waits for "), headline(report)
+    first = headline(report).split(". The function with")[0]
+    assert re.search(rf"\b{truth}\b", first), headline(report)
+    functions = path_ns(report)
+    assert max((ns, name) for name, ns in functions.items() if name != "<wake-up>")[1] == truth, functions
+
+
 @pytest.mark.parametrize("work", ["compute", "sleep"])
 @pytest.mark.parametrize("program", TRUTH)
 def test_the_first_sentence_names_what_decides(cli, program, work):
-    report = cli.run("--path", "--", CRITICAL, program, work).report
-    assert headline(report).startswith("main waits for "), headline(report)
-    first = headline(report).split(". The function with")[0]
-    assert re.search(rf"\b{TRUTH[program]}\b", first), headline(report)
-    functions = path_ns(report)
-    assert max((ns, name) for name, ns in functions.items() if name != "<wake-up>")[1] == TRUTH[program], functions
+    check_first_sentence(cli.run("--path", "--", CRITICAL, program, work).report, TRUTH[program])
+
+
+@pytest.mark.parametrize("work", ["compute", "sleep"])
+@pytest.mark.parametrize("program", TRUTH_WITH_LOCKS)
+def test_the_same_where_locks_are_followed(cli, program, work):
+    report = cli.run("--path", "--locks", "--", CRITICAL, program, work).report
+    check_first_sentence(report, TRUTH_WITH_LOCKS[program])
+    kinds = {row.kind for row in report.rows("path-waits")}
+    assert program not in ("convoy", "server") or {"lock", "condition"} & kinds
+
+
+def test_locks_behave_as_without_it(cli):
+    """tests/programs/lock_rules prints what every function of locks returns."""
+    rules = PROGRAMS / "lock_rules"
+    assert cli("run", "--path", "--locks", "--format", "none", "--", rules).stdout == cli(
+        "run", "--no-preload", "--format", "none", "--", rules).stdout
 
 
 def test_the_path_is_exact(cli):
@@ -79,15 +100,8 @@ def test_other_sections_are_those_without_it(cli):
 
 
 def test_the_path_survives_the_program(cli):
-    """main waits for a thread in long_job when it is killed: the path up to then is main's own."""
-    process = cli.start("run", "--path", "--format", "none", "--", CRITICAL, "server", "sleep")
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        pids = [int(row["pid"]) for row in cli.sessions() if "critical" in row["program"]]
-        if pids and any(row.calls > 5 for row in cli.read(str(pids[0])).rows() if row.name == "query_database"):
-            break
-    os.kill(pids[0], signal.SIGKILL)
-    process.communicate()
-    report = cli.read(str(pids[0]))
-    functions = path_ns(report)
-    assert functions["query_database"] == max(functions.values()), functions
+    """main kills the process halfway, after 20 of 40 requests."""
+    done = cli.run("--path", "--", CRITICAL, "server", "sleep", "killed", status=-signal.SIGKILL)
+    functions = path_ns(done.report)
+    assert functions["query_database"] == done.report.row("query_database").total_ns, functions
+    assert done.report.row("query_database").calls == 20

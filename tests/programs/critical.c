@@ -1,5 +1,6 @@
 /*
- * Programs of which it is known what decides how long they take: critical NAME compute|sleep.
+ * Programs of which it is known what decides how long they take: critical NAME compute|sleep [killed]. (The server
+ * kills itself halfway.)
  *
  *   fork_join  four workers with one job each; that of the third is long_job, eight times as long as short_job
  *   pipeline2  produce is slow, consume waits for it
@@ -14,6 +15,7 @@
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +24,7 @@
 
 #include "hotpath.h"
 
-static bool sleeps;
+static bool sleeps, is_killed;
 
 static int64_t now_ns(clockid_t clock)
 {
@@ -361,6 +363,8 @@ static void server(void)
     start(run_server, 1, "server");
     start(run_database, 1, "database");
     for (int request = 0; request < ITEMS; request++) {
+        if (is_killed && request == ITEMS / 2)
+            raise(SIGKILL);
         work(1);
         put(&requests, request);
         get(&answers);
@@ -378,6 +382,7 @@ int main(int count, char **arguments)
                     {"convoy", convoy},       {"readers", readers},     {"server", server}};
     HOTPATH_MAIN();
     sleeps = count > 2 && strcmp(arguments[2], "sleep") == 0;
+    is_killed = count > 3 && strcmp(arguments[3], "killed") == 0;
     for (size_t at = 0; at < sizeof programs / sizeof programs[0]; at++)
         if (count > 1 && strcmp(arguments[1], programs[at].name) == 0) {
             programs[at].run();

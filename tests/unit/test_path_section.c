@@ -18,7 +18,7 @@
 static uint32_t thread, main_site, main_node, job_site, job_node, main_key, job_key, lock_key;
 static struct hp_path_thread *path;
 
-/* A second: 700 ms in job on another thread, 600 of them waited for; 200 in main; 100 between waking and running. */
+/* A second: 700 ms in job on another thread, 600 of it waited for; 200 in main; 100 from waking to running. */
 static int set_up(void **state)
 {
     fixture_set_up(state);
