@@ -436,7 +436,8 @@ struct hotpath_options {
     uint8_t cpu;              /* HOTPATH_CPU             sample CPU time per function */
     uint8_t cpu_inclusive;    /* HOTPATH_CPU_INCLUSIVE   include CPU time of measured callees */
     uint8_t waits;            /* HOTPATH_WAITS           a library thread samples what threads wait for */
-    uint8_t reserved[4];
+    uint8_t path;             /* HOTPATH_PATH            follow the critical path: who waits for whom */
+    uint8_t reserved[3];
 };
 /* clang-format on */
 
@@ -496,6 +497,7 @@ class options : public hotpath_options
     HOTPATH_OPTION_(bool, cpu)
     HOTPATH_OPTION_(bool, cpu_inclusive)
     HOTPATH_OPTION_(bool, waits)
+    HOTPATH_OPTION_(bool, path)
 #undef HOTPATH_OPTION_
 };
 } // namespace hotpath

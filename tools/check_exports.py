@@ -33,7 +33,7 @@ SANDBOXES = {"prctl", "syscall", "execve", "execv", "execvp", "execvpe", "fexecv
              "execlp", "posix_spawn", "posix_spawnp", "system", "popen", "wordexp"}
 IDENTITIES = {"setuid", "setgid", "seteuid", "setegid", "setreuid", "setregid", "setresuid", "setresgid",
               "setgroups", "initgroups", "chroot", "unshare", "setns"}
-THREADS = {"pthread_create", "thrd_create", "sigaltstack", "hotpath_v1_stack_sampler"}
+THREADS = {"pthread_create", "thrd_create", "pthread_join", "thrd_join", "sigaltstack", "hotpath_v1_stack_sampler"}
 WAITS = {"epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect", "__io_uring_get_cqe",
          "io_uring_wait_cqes", "io_uring_wait_cqe_timeout", "io_uring_submit_and_wait",
          "io_uring_submit_and_wait_timeout"}

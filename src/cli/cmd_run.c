@@ -128,7 +128,7 @@ static bool wants_stacks(const struct run *run)
 static bool wants_allocations(const struct run *run)
 {
     return !is_safe(run) && run->folder[0] != '\0' && hp_arguments_flag(run->arguments, "no-preload") == NULL &&
-           (is_left_to_us(run) || (run->settings.record.kinds & HP_RECORD_ALLOC));
+           (is_left_to_us(run) || (run->settings.record.kinds & HP_RECORD_ALLOC) || run->settings.record.locks);
 }
 
 /* Without the library the program is run all the same. */
@@ -137,11 +137,14 @@ static void find_alloc_library(struct run *run)
     const char *given = hp_arguments_flag(run->arguments, "alloc-library"), *program = run->arguments->operands[0];
     if (!wants_allocations(run))
         return;
-    if (!hp_alloc_library_find(given, run->alloc_library, sizeof run->alloc_library)) {
+    if (!hp_alloc_library_find(given, run->settings.record.locks, run->alloc_library, sizeof run->alloc_library)) {
         run->alloc_library[0] = '\0';
         hp_fail("allocations of '%s' are not counted, unless it is linked with hotpath_alloc: %s was not found; "
                 "give its path with --alloc-library",
-                program, given != NULL ? given : "libhotpath_preload.so");
+                program,
+                given != NULL                ? given
+                : run->settings.record.locks ? "libhotpath_locks.so"
+                                             : "libhotpath_preload.so");
         return;
     }
     char problem[PATH_MAX + 100];
@@ -161,12 +164,23 @@ static void pass_list(const char *variable, const char *list)
         setenv(variable, list, 1);
 }
 
+/* In the form that hooks know. */
+static void pass_flag(const char *variable, bool is_set)
+{
+    if (is_set)
+        setenv(variable, "1", 1);
+    else
+        unsetenv(variable);
+}
+
 /* Flags about recording are passed on to the program in its environment. */
 static void pass_options(const struct run *run)
 {
     for (size_t at = 0; at < hp_option_count && at < HP_MAX_OPTIONS; at++)
         if (run->arguments->options[at] != NULL && (hp_options[at].scope & HP_SCOPE_RECORD))
             setenv(hp_options[at].variable, run->arguments->options[at], 1);
+    pass_flag("HOTPATH_LOCKS", run->settings.record.locks);
+    pass_flag("HOTPATH_LOCK_HOLDS", run->settings.record.locks && run->settings.record.lock_holds);
     pass_list("HOTPATH_FILTER", run->settings.record.filter);
     pass_list("HOTPATH_SKIP", run->settings.record.skip);
 }
@@ -571,7 +585,9 @@ static const struct hp_flag flags[] = {
     {"no-waits", 0, NULL, "Do not record what threads wait for."},
     {"no-channels", 0, NULL,
      "Do not detect pipes, sockets and queues; count only channels that the program records itself."},
-    {"alloc-library", 0, "PATH", "Path of libhotpath_preload.so, if it is not installed with hotpath."},
+    {"alloc-library", 0, "PATH",
+     "Path of libhotpath_preload.so, or with --locks of libhotpath_locks.so, if it is not installed with "
+     "hotpath."},
 };
 
 const struct hp_command hp_command_run = {

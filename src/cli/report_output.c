@@ -111,6 +111,7 @@ static void print_origin(struct hp_reader *reader, FILE *stream)
 struct showing {
     struct hp_reader reader;
     struct hp_run_stacks stacks;
+    struct hp_named_locks locks;
     const struct hp_settings *settings;
     bool is_named;
     const struct hp_time_limits *range; /* NULL: the whole run */
@@ -260,6 +261,8 @@ static int show(const struct hp_sessions *sessions, struct showing *showing, FIL
     hp_reader_open(reader, hp_demangle);
     if (hp_run_stacks_read(sessions, &showing->stacks))
         hp_reader_model(reader)->functions = &showing->stacks.functions;
+    if (hp_run_locks_read(sessions, &showing->locks))
+        hp_reader_model(reader)->locks = &showing->locks.profile;
     for (size_t at = 0; at < sessions->count; at++)
         if (!hp_reader_add(reader, sessions->all[at].path))
             hp_fail("%s", reader->problem);
@@ -268,6 +271,7 @@ static int show(const struct hp_sessions *sessions, struct showing *showing, FIL
     else if (reader->count > 0)
         status = show_model(sessions, showing, stream);
     hp_reader_close(reader);
+    hp_named_locks_free(&showing->locks);
     hp_run_stacks_free(&showing->stacks);
     return status;
 }

@@ -41,17 +41,41 @@ static bool leave_others_out(struct hp_named_stacks *named, const struct hp_sess
     return is_done;
 }
 
-bool hp_run_stacks_read(const struct hp_sessions *sessions, struct hp_run_stacks *ret_stacks)
+/* False: they are not of a run. */
+static bool folder_of(const struct hp_sessions *sessions, char folder[sizeof sessions->all[0].path])
 {
-    char folder[sizeof sessions->all[0].path];
     if (sessions->count == 0)
         return false;
-    memcpy(folder, sessions->all[0].path, sizeof folder);
+    memcpy(folder, sessions->all[0].path, sizeof sessions->all[0].path);
     char *slash = strrchr(folder, '/');
     if (slash == NULL)
         return false;
     *slash = '\0';
-    if (!hp_text_has_suffix(folder, HP_RUN_SUFFIX))
+    return hp_text_has_suffix(folder, HP_RUN_SUFFIX);
+}
+
+/* Processes that have no session, such as very short ones, count with the whole run. */
+bool hp_run_locks_read(const struct hp_sessions *sessions, struct hp_named_locks *ret_locks)
+{
+    char folder[sizeof sessions->all[0].path];
+    struct hp_sessions all = {0};
+    if (!folder_of(sessions, folder))
+        return false;
+    const bool is_part = hp_sessions_in(&all, folder) && all.count > sessions->count;
+    hp_sessions_free(&all);
+    uint32_t *pids = is_part ? calloc(sessions->count, sizeof *pids) : NULL;
+    for (size_t at = 0; pids != NULL && at < sessions->count; at++)
+        pids[at] = sessions->all[at].pid;
+    const bool has_locks =
+        (!is_part || pids != NULL) && hp_locks_read(folder, pids, is_part ? sessions->count : 0, ret_locks);
+    free(pids);
+    return has_locks;
+}
+
+bool hp_run_stacks_read(const struct hp_sessions *sessions, struct hp_run_stacks *ret_stacks)
+{
+    char folder[sizeof sessions->all[0].path];
+    if (!folder_of(sessions, folder))
         return false;
     if (!hp_stack_watch_now(folder, &ret_stacks->named)) {
         if (errno != ENOENT)

@@ -9,6 +9,7 @@
 
 #include "export.h"
 #include "function_sums.h"
+#include "lock_names.h"
 #include "named_stacks.h"
 #include "reader.h"
 #include "sessions.h"
@@ -28,6 +29,9 @@ struct hp_run_stacks {
 /* False: there are none; one that exists but cannot be read costs one line on stderr. Free them in either case. */
 bool hp_run_stacks_read(const struct hp_sessions *sessions, struct hp_run_stacks *ret_stacks);
 void hp_run_stacks_free(struct hp_run_stacks *stacks);
+
+/* The locks stored with the sessions of a run, of these processes only. False: there are none. Free them anyway. */
+bool hp_run_locks_read(const struct hp_sessions *sessions, struct hp_named_locks *ret_locks);
 
 /*
  * Cuts out the stacks between two moments of the run; `to_ns` may be its end. False: they are not known by time, or

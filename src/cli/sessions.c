@@ -19,6 +19,7 @@
 #include "command.h"
 #include "growing_array.h"
 #include "heat.h"
+#include "lock_layout.h"
 #include "process.h"
 #include "run_facts.h"
 #include "session_dirs.h"
@@ -423,7 +424,8 @@ static bool remove_name(struct hp_sessions *unused, int folder, const char *path
     const bool is_ours = hp_text_has_suffix(name, HP_SESSION_SUFFIX) || hp_text_has_suffix(name, HP_AXIS_SUFFIX) ||
                          hp_text_has_suffix(name, HP_HEAT_SUFFIX) ||
                          hp_text_has_suffix(name, HP_STACK_RING_SUFFIX) ||
-                         hp_text_has_suffix(name, HP_HEAP_RING_SUFFIX) || strcmp(name, HP_STACK_FILE_NAME) == 0 ||
+                         hp_text_has_suffix(name, HP_HEAP_RING_SUFFIX) ||
+                         hp_text_has_suffix(name, HP_LOCKS_SUFFIX) || strcmp(name, HP_STACK_FILE_NAME) == 0 ||
                          strcmp(name, HP_STACK_FILE_DRAFT) == 0 || strcmp(name, HP_SLOT_LOG_NAME) == 0 ||
                          strcmp(name, HP_SLOT_LOG_DRAFT) == 0 || strcmp(name, HP_STACKS_WANTED_NAME) == 0 ||
                          strcmp(name, HP_RUN_ENDING_NAME) == 0 || strcmp(name, HP_RUN_TERMINAL_NAME) == 0;

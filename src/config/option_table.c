@@ -155,6 +155,17 @@ const struct hp_option hp_options[] = {
     {"HOTPATH_WAITS", "waits", NO_FLAG, "0|1", "0", "",
      "Start a thread in the program that records what its threads wait for. hotpath run does so from outside.",
      HP_OPTION_FLAG, AT_BOTH(record, waits), hp_option_parse_flag},
+    {"HOTPATH_PATH", "path", FLAG("path", 0, RECORD), "0|1", "0", "",
+     "Follow the critical path: who waits for whom, and which functions decide how long the program takes.",
+     HP_OPTION_FLAG, AT_BOTH(record, path), hp_option_parse_flag},
+    {"HOTPATH_LOCKS", NULL, FLAG("locks", 0, RECORD), "0|1", "0", "",
+     "For hotpath run: count locks, conditions and semaphores, how long threads wait for them, and who lets them "
+     "wait.",
+     HP_OPTION_FLAG, AT_SETTINGS(record.locks), hp_option_parse_flag},
+    {"HOTPATH_LOCK_HOLDS", NULL, FLAG("lock-holds", 0, RECORD), "0|1", "0", "",
+     "With HOTPATH_LOCKS: time every hold of a lock. By default one in 64 is timed, and every one of locks "
+     "that are held for a microsecond or more.",
+     HP_OPTION_FLAG, AT_SETTINGS(record.lock_holds), hp_option_parse_flag},
     {"HOTPATH_KEEP", "keep", FLAG("keep", 0, RECORD), "N", "20", "",
      "Number of finished sessions to keep in the directory when a new one begins.", HP_OPTION_COUNT,
      AT_BOTH(record, keep), hp_option_parse_count},

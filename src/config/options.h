@@ -81,6 +81,9 @@ struct hp_record_settings {
     bool leave_signals;
     bool reserve;
     bool waits;
+    bool path; /* the critical path is followed */
+    bool locks;
+    bool lock_holds;
     uint64_t max_bytes; /* 0: derived from free space */
     char dir[1024];
     char label[256];

@@ -19,7 +19,8 @@
  *          ├▶ waits: what threads waited for, by node
  *          ├▶ thread_usage: what threads used, including those without a record
  *          └▶ lanes (a list): stacks of zones that are not a thread's current one ─▶ frames
- *          └▶ objects, and kinds, which describe their counters: object_layout.h
+ *          ├▶ objects, and kinds, which describe their counters: object_layout.h
+ *          └▶ paths: where the time went on the critical path: path_layout.h
  *
  * Who writes: the header's plain fields are written once, before the file gets its name; its counters by
  * any thread, atomically; a thread record and everything below it by its thread alone. Who reads: anyone, at any
@@ -35,6 +36,7 @@
 #include "clock.h"
 #include "hotpath.h"
 #include "object_layout.h"
+#include "path_layout.h"
 #include "task_layout.h"
 
 #define HP_MAGIC "hotpath" /* with its final zero: 8 bytes */
@@ -42,7 +44,7 @@
 #define HP_LAYOUT_VERSION 9u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1720u /* bytes of the header in use */
+#define HP_HEADER_USED 1724u /* bytes of the header in use */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -234,6 +236,7 @@ struct hp_header {
     struct hp_work_times work; /* from the observer: of the run, not only of this process */
     /* From outside: CPU time of the program, with what was before and after its session; 0: unknown. */
     uint64_t whole_cpu_ns;
+    uint32_t paths; /* offset of hp_paths; 0: the critical path is not followed */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -304,7 +307,7 @@ struct hp_thread {
     uint32_t own_lane;   /* offset of the thread's own hp_lane; 0: it has never switched lanes */
     uint32_t free_tasks; /* offset of the first free hp_task_slot of this thread; 0: none */
     uint32_t free_task_count;
-    uint32_t reserved;
+    uint32_t path; /* offset of hp_path_thread; 0: none */
     struct hp_thread_life life;
 };
 

@@ -352,6 +352,24 @@ bool hp_snapshot_waits(const struct hp_snapshot *snapshot, struct hp_waits *ret_
 /* What threads waited for, in order of first appearance. `what` is zero-terminated and may contain any bytes. */
 bool hp_snapshot_next_wait(const struct hp_snapshot *snapshot, struct hp_walk *walk, struct hp_wait *ret_wait);
 
+/* --- critical paths */
+
+/* About all paths of the process. */
+struct hp_path_counts {
+    uint32_t keys;
+    uint64_t lost, left, taken, unknown; /* as in struct hp_paths */
+};
+/* False: paths were not followed, or broken. */
+bool hp_snapshot_paths(const struct hp_snapshot *snapshot, struct hp_path_counts *ret_counts);
+/* One of its keys. False: there is none with this number. */
+bool hp_snapshot_path_key(const struct hp_snapshot *snapshot, uint32_t number, struct hp_path_key *ret_key);
+/*
+ * The path of a thread, without `own`: what its call tree has is to be added. Keys that are not in use are 0. Names
+ * are zero-terminated and may contain any bytes. False: none, or it is being changed.
+ */
+bool hp_snapshot_path(const struct hp_snapshot *snapshot, const struct hp_thread *thread,
+                      struct hp_path_thread *ret_path);
+
 /* --- what threads used */
 
 /* Copies the totals. False: no observer, or broken. */

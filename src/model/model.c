@@ -9,6 +9,7 @@
 #include "cpu_profile.h"
 #include "floors.h"
 #include "object_profile.h"
+#include "path_profile.h"
 #include "profile.h"
 #include "task_profile.h"
 #include "thread_usage_profile.h"
@@ -150,12 +151,14 @@ bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapsho
     struct hp_profile *const profile = model->profile;
     struct hp_arena *const kept = model->kept, *const arena = model->arena;
     const struct hp_function_profile *const functions = model->functions;
+    const struct hp_lock_profile *const locks = model->locks;
     const char *const killed_by = model->killed_by;
     hp_arena_reset(arena);
     memset(model, 0, sizeof *model);
     model->kept = kept;
     model->arena = arena;
     model->functions = functions;
+    model->locks = locks;
     model->killed_by = killed_by;
     if (profile != NULL && !has_moved && hp_run_init(&model->run, arena, snapshots) &&
         hp_profile_refresh(profile, arena, &model->run)) {
@@ -166,6 +169,7 @@ bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapsho
     hp_arena_reset(arena);
     const bool is_built = hp_model_build(model, kept, arena, snapshots);
     model->functions = functions;
+    model->locks = locks;
     model->killed_by = killed_by;
     return is_built;
 }
@@ -176,6 +180,7 @@ const char *hp_model_cut(struct hp_model *model, uint64_t from_ns, uint64_t to_n
     if (hp_model_trust(model) == NULL)
         return "not enough memory for the report";
     model->functions = NULL;
+    model->locks = NULL;
     model->waits = NULL;
     model->usage = NULL;
     model->timeline = NULL;
@@ -222,6 +227,14 @@ const struct hp_run_waits *hp_model_waits(struct hp_model *model)
     if (model->waits == NULL)
         model->waits = hp_waits_of_run(model->arena, model->profile);
     return model->waits;
+}
+
+const struct hp_run_path *hp_model_path(struct hp_model *model)
+{
+    const struct hp_run_waits *waits = hp_run_has_waits(&model->run) ? hp_model_waits(model) : NULL;
+    if (model->path == NULL)
+        model->path = hp_path_of_run(model->arena, model->profile, waits);
+    return model->path;
 }
 
 const struct hp_run_thread_usage *hp_model_thread_usage(struct hp_model *model)

@@ -16,8 +16,10 @@ struct hp_allocs;
 struct hp_arena;
 struct hp_cpu;
 struct hp_function_profile;
+struct hp_lock_profile;
 struct hp_objects;
 struct hp_profile;
+struct hp_run_path;
 struct hp_run_thread_usage;
 struct hp_run_waits;
 struct hp_tasks;
@@ -30,12 +32,14 @@ struct hp_model {
     struct hp_run run;
     struct hp_profile *profile;                  /* functions and the call tree: always there */
     const struct hp_function_profile *functions; /* from sampled stacks; NULL: none */
+    const struct hp_lock_profile *locks;         /* from hooks of locks; NULL: none */
     const char *killed_by; /* the signal that ended the program, where it is known; NULL: none */
     /* Private, from here on: see the functions below. */
     struct hp_profile *by_thread;
     const struct hp_allocs *allocs;
     const struct hp_cpu *cpu, *cpu_by_thread;
     const struct hp_run_waits *waits;
+    const struct hp_run_path *path;
     const struct hp_run_thread_usage *usage;
     const struct hp_timeline *timeline;
     const struct hp_objects *objects;
@@ -75,6 +79,9 @@ const struct hp_cpu *hp_model_cpu_by_thread(struct hp_model *model);
 
 /* What it waited for, likewise. */
 const struct hp_run_waits *hp_model_waits(struct hp_model *model);
+
+/* Its critical path. */
+const struct hp_run_path *hp_model_path(struct hp_model *model);
 
 /* What its threads used. */
 const struct hp_run_thread_usage *hp_model_thread_usage(struct hp_model *model);

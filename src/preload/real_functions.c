@@ -10,7 +10,8 @@
 #include "hook_entries.h"
 
 uint32_t hp_closed_libraries; /* atomic */
-static uint32_t closing;      /* atomic: threads that are in dlclose */
+void (*hp_begin_more)(void);
+static uint32_t closing; /* atomic: threads that are in dlclose */
 
 /* -------------------------------------------------------------------------------------------------- dlclose */
 

@@ -114,6 +114,17 @@ struct hp_bound_function {
 bool hp_bound_find(struct hp_bound_function *hooked, const void *caller, const void *argument,
                    struct hp_loaded_function *ret_function);
 
+/*
+ * Called before a process creates threads or changes its user, root or namespaces, in addition to hotpath_v1_begin:
+ * for hooks that make a file of their own. Set by a constructor; NULL: nothing to do.
+ */
+extern void (*hp_begin_more)(void) __attribute__((visibility("hidden")));
+static inline void hp_begin_early(void)
+{
+    if (hp_begin_more != NULL)
+        hp_begin_more();
+}
+
 /* How often dlclose was called. Addresses of code that were noted before may be another library's now. */
 extern uint32_t hp_closed_libraries __attribute__((visibility("hidden")));
 

@@ -237,6 +237,7 @@ static bool is_move(long number)
 static long move(const struct call *call)
 {
     hotpath_v1_begin();
+    hp_begin_early();
     const long result = pass_on(call);
     if (result == 0)
         hp_preload_note_move();
@@ -449,6 +450,7 @@ HP_PUBLIC int execle(const char *path, const char *first, ...)
 #define CHANGE(name, ...)                                                                                          \
     HP_NEED(name);                                                                                                 \
     hotpath_v1_begin();                                                                                            \
+    hp_begin_early();                                                                                              \
     const int result_ = HP_CALL(name, __VA_ARGS__);                                                                \
     if (result_ == 0)                                                                                              \
         hp_preload_note_move();                                                                                    \

@@ -1,7 +1,8 @@
 /*
  * If threads are sampled from inside (stack_sampler.h), the library that `hotpath run` preloads interposes the
  * functions that create threads, so that each thread has its timer from the start, and sigaltstack, since samples
- * are handled on alternate stacks. Otherwise calls are only forwarded. SPDX-License-Identifier: MIT
+ * are handled on alternate stacks. If the critical path is followed, threads know the path of their creator, and
+ * those that join them take theirs. Otherwise calls are only forwarded. SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -13,6 +14,7 @@
 #include <threads.h>
 
 #include "hook_entries.h"
+#include "real_functions.h"
 #include "resolve.h"
 #include "stack_sampler.h"
 
@@ -29,15 +31,20 @@ struct start {
         thrd_start_t by_thrd;
     } routine;
     void *argument;
+    uint32_t path; /* of hotpath_v1_path_create */
 };
 static struct start starts[MOST_STARTS];
 
 typedef int create_thread(pthread_t *thread, const pthread_attr_t *attributes, start_routine *routine,
                           void *argument);
 typedef int create_thrd(thrd_t *thread, thrd_start_t routine, void *argument);
+typedef int join_thread(pthread_t thread, void **result);
+typedef int join_thrd(thrd_t thread, int *result);
 typedef int set_alternate(const stack_t *wanted, stack_t *before);
 static create_thread *next_create;
 static create_thrd *next_thrd;
+static join_thread *next_join;
+static join_thrd *next_thrd_join;
 static set_alternate *next_alternate;
 
 /* Early: the dynamic linker may hold a lock that a forked child would wait for forever. */
@@ -45,6 +52,8 @@ __attribute__((constructor)) static void find_next(void)
 {
     next_create = (create_thread *)(uintptr_t)hp_resolve_symbol("pthread_create");
     next_thrd = (create_thrd *)(uintptr_t)hp_resolve_symbol("thrd_create");
+    next_join = (join_thread *)(uintptr_t)hp_resolve_symbol("pthread_join");
+    next_thrd_join = (join_thrd *)(uintptr_t)hp_resolve_symbol("thrd_join");
     next_alternate = (set_alternate *)(uintptr_t)hp_resolve_symbol("sigaltstack");
 }
 
@@ -61,14 +70,44 @@ static struct start *free_start(void)
 
 static void give_back(struct start *start) { __atomic_store_n(&start->is_taken, 0, __ATOMIC_RELEASE); }
 
+static void begin_thread(uint32_t path)
+{
+    if (path != 0)
+        hotpath_v1_path_begin(path);
+    if (hp_stack_sampler_is_on())
+        hp_stack_sampler_begin_thread();
+}
+
+/* What is to be known in the new thread; NULL: nothing. */
+static struct start *start_of_thread(void *argument)
+{
+    const uint32_t path = hotpath_v1_path_is_on() ? hotpath_v1_path_create() : 0;
+    struct start *start = hp_stack_sampler_is_on() || path != 0 ? free_start() : NULL;
+    if (start == NULL && path != 0)
+        hotpath_v1_path_drop(path);
+    if (start != NULL) {
+        start->argument = argument;
+        start->path = path;
+    }
+    return start;
+}
+
+static void give_up(struct start *start)
+{
+    if (start->path != 0)
+        hotpath_v1_path_drop(start->path);
+    give_back(start);
+}
+
 /* A tail call: the thread's stack looks as without us. */
 static void *begin_pthread(void *context)
 {
     struct start *start = context;
     start_routine *routine = start->routine.by_pthread;
     void *argument = start->argument;
+    const uint32_t path = start->path;
     give_back(start);
-    hp_stack_sampler_begin_thread();
+    begin_thread(path);
     return routine(argument);
 }
 
@@ -77,8 +116,9 @@ static int begin_thrd(void *context)
     struct start *start = context;
     const thrd_start_t routine = start->routine.by_thrd;
     void *argument = start->argument;
+    const uint32_t path = start->path;
     give_back(start);
-    hp_stack_sampler_begin_thread();
+    begin_thread(path);
     return routine(argument);
 }
 
@@ -90,14 +130,14 @@ PUBLIC int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, s
     if (next_create == NULL)
         return ENOSYS;
     hotpath_v1_begin(); /* a process with threads is not short */
-    struct start *start = hp_stack_sampler_is_on() ? free_start() : NULL;
+    hp_begin_early();
+    struct start *start = start_of_thread(argument);
     if (start == NULL)
         return next_create(thread, attributes, routine, argument);
     start->routine.by_pthread = routine;
-    start->argument = argument;
     const int status = next_create(thread, attributes, begin_pthread, start);
     if (status != 0)
-        give_back(start);
+        give_up(start);
     return status;
 }
 
@@ -108,14 +148,52 @@ PUBLIC int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
     if (next_thrd == NULL)
         return thrd_error;
     hotpath_v1_begin();
-    struct start *start = hp_stack_sampler_is_on() ? free_start() : NULL;
+    hp_begin_early();
+    struct start *start = start_of_thread(argument);
     if (start == NULL)
         return next_thrd(thread, routine, argument);
     start->routine.by_thrd = routine;
-    start->argument = argument;
     const int status = next_thrd(thread, begin_thrd, start);
     if (status != thrd_success)
-        give_back(start);
+        give_up(start);
+    return status;
+}
+
+/* The thread has ended: what it did is on the path of the one that waited for that. */
+static void take_path(uintptr_t thread, uint64_t since)
+{
+    if (since != 0)
+        hotpath_v1_path_take(&(struct hotpath_path_wait_){
+            .object = (const void *)thread, .since = since, .kind = HOTPATH_PATH_THREAD_});
+}
+
+PUBLIC int pthread_join(pthread_t thread, void **result)
+{
+    if (next_join == NULL)
+        find_next();
+    if (next_join == NULL)
+        return ENOSYS;
+    if (!hotpath_v1_path_is_on())
+        return next_join(thread, result);
+    const uint64_t since = hotpath_v1_path_clock();
+    const int status = next_join(thread, result);
+    if (status == 0)
+        take_path((uintptr_t)thread, since);
+    return status;
+}
+
+PUBLIC int thrd_join(thrd_t thread, int *result)
+{
+    if (next_thrd_join == NULL)
+        find_next();
+    if (next_thrd_join == NULL)
+        return thrd_error;
+    if (!hotpath_v1_path_is_on())
+        return next_thrd_join(thread, result);
+    const uint64_t since = hotpath_v1_path_clock();
+    const int status = next_thrd_join(thread, result);
+    if (status == thrd_success)
+        take_path((uintptr_t)thread, since);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include "function_profile.h"
 #include "hot_function.h"
 #include "name_marks.h"
+#include "path_sentence.h"
 #include "proc_sampler.h"
 #include "program_sentence.h"
 #include "task_profile.h"
@@ -571,6 +572,15 @@ void hp_bottleneck_put_jam(struct hp_text *line, const struct hp_channel_jam *ja
     hp_text_string(line, "is the bottleneck");
 }
 
+/* After a sentence that names a cause. */
+static void put_most_time(struct hp_text *line, const struct hp_bottlenecks *view)
+{
+    if (view->count == 0 || !is_told(first_at_work(view)))
+        return;
+    hp_text_string(line, ". The function with the most time of its own is ");
+    put_entry(line, view, first_at_work(view));
+}
+
 /*
  * A full channel takes precedence over times: the function with the most time may use it while others are blocked.
  */
@@ -580,10 +590,7 @@ static bool put_full_channel(struct hp_text *line, const struct hp_bottlenecks *
     if (!hp_channel_jam_of(view->results->model, true, &jam))
         return false;
     hp_bottleneck_put_jam(line, &jam, true);
-    if (view->count > 0 && is_told(first_at_work(view))) {
-        hp_text_string(line, ". The function with the most time of its own is ");
-        put_entry(line, view, first_at_work(view));
-    }
+    put_most_time(line, view);
     return true;
 }
 
@@ -633,6 +640,10 @@ bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view)
         first = NULL;
     hp_trust_put_distortion(view->results->trust, view->results->model->profile, first != NULL ? first->site : NULL,
                             first != NULL ? first->work_ns : 0, view->whole_ns, &line);
+    if (hp_path_sentence_put(&line, view->results)) {
+        put_most_time(&line, view);
+        return keep_headline(view, &line);
+    }
     if (view->results->model->profile->site_count == 0 &&
         (view->results->model->functions != NULL || is_jammed(view))) {
         const struct hp_found_function *function;

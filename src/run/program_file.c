@@ -157,16 +157,18 @@ static bool path_is_trusted(const char *path, char *problem, size_t size)
 /* -------------------------------------------------------------------------------------------------- the library */
 
 #define FILE_NAME "libhotpath_preload.so.0"
+#define WITH_LOCKS "libhotpath_locks.so.0"
 #define APART "/libhotpath_alloc.so" /* may be given instead; it needs a partner, from its folder */
 #define PARTNER "libhotpath.so.0"
 
 /* ------------------------------------------------------------------------------------------------------- path */
 
 /* LD_PRELOAD is separated by blanks and colons, so the path must have neither. */
-bool hp_alloc_library_find(const char *given, char *path, size_t size)
+bool hp_alloc_library_find(const char *given, bool has_locks, char *path, size_t size)
 {
     char whole[PATH_MAX];
-    if (given != NULL ? realpath(given, whole) == NULL : !hp_installed_find(FILE_NAME, whole, sizeof whole))
+    const char *name = has_locks ? WITH_LOCKS : FILE_NAME;
+    if (given != NULL ? realpath(given, whole) == NULL : !hp_installed_find(name, whole, sizeof whole))
         return false;
     if (strlen(whole) >= size || strpbrk(whole, ": ") != NULL)
         return false;

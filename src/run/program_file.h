@@ -28,8 +28,11 @@ bool hp_installed_find(const char *name, char *path, size_t size);
  * how a program gets it.
  */
 
-/* Its full path: `given` if not NULL, else the one built or installed with this program. */
-bool hp_alloc_library_find(const char *given, char *path, size_t size);
+/*
+ * Its full path: `given` if not NULL, else the one built or installed with this program. `has_locks`: the one that
+ * has hooks for locks, too.
+ */
+bool hp_alloc_library_find(const char *given, bool has_locks, char *path, size_t size);
 
 /* The path of libhotpath.so, which it looks for in its own folder. False: it is not there. */
 bool hp_alloc_library_partner(const char *library, char path[PATH_MAX]);

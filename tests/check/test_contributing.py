@@ -234,7 +234,7 @@ def follow(tree):
     tree.insert("include/hotpath/off.h", "#define HOTPATH_PASSED_(label, ",
                 "#define HOTPATH_DOOR(label, width) HOTPATH_UNUSED_(label, width)")
 
-    tree.replace("include/hotpath.h", "    uint8_t reserved[4];", "    uint8_t brief;\n    uint8_t reserved[3];")
+    tree.replace("include/hotpath.h", "    uint8_t reserved[3];", "    uint8_t brief;\n    uint8_t reserved[2];")
     tree.insert("include/hotpath.h", "HOTPATH_OPTION_(bool, waits)", "    HOTPATH_OPTION_(bool, brief)")
     tree.insert("src/config/options.h", "    bool exclude_wrapper;", "    bool brief;")
     tree.insert("src/config/option_table.c", '{"HOTPATH_FOCUS"', OPTION)

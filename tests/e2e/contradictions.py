@@ -36,6 +36,7 @@ PARTS = [
     ("functions", ["alloc_bytes"], "total_alloc_bytes"),
     ("tasks", ["busy_ns", "waiting_ns"], "total_ns"),
     ("channels", ["queue"], "queue_max"),
+    ("critical-path", ["unknown_ns"], "path_ns"),
     ("alloc-threads", ["live_usable_bytes"], "peak_usable_bytes"),
     ("threads", ["cpu_ns", "waited_ns"], "lived_ns"),
 ]
@@ -61,6 +62,15 @@ def flat(rows):
 def number(row, key):
     value = row.get(key)
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def path_sums(report):
+    """The path is a chain of moments: each is in one row, and waits along it are part of it."""
+    sections = report["sections"]
+    for name, key in (("critical-path", "path_ns"), ("path-waits", "waited_ns")):
+        found = sum(row[key] for row in sections.get(name, {}).get("rows", []))
+        if above(found, report["elapsed_ns"], 1000):
+            yield f"{name}: {found} ns in a run of {report['elapsed_ns']} ns"
 
 
 def above(least, most, grain=0.0):
@@ -237,7 +247,8 @@ def work(report):
 
 def in_report(report):
     """All contradictions of a report in JSON with all sections and rows."""
-    return list(itertools.chain(in_sections(report), processes(report), work(report), in_headline(report)))
+    return list(itertools.chain(in_sections(report), processes(report), work(report), in_headline(report),
+                                path_sums(report)))
 
 
 def plain(text):

@@ -44,6 +44,7 @@ def test_everything_is_installed(installed):
         "hotpath/orders", "libhotpath.a", "libhotpath.so", "libhotpath.so.0", f"libhotpath.so.{version}",
         "libhotpath_alloc.a", "libhotpath_alloc.so", "libhotpath_alloc.so.0", f"libhotpath_alloc.so.{version}",
         "libhotpath_alloc_wrap.a", "libhotpath_preload.so.0", f"libhotpath_preload.so.{version}",
+        "libhotpath_locks.so.0", f"libhotpath_locks.so.{version}",
         "pkgconfig/hotpath.pc", "pkgconfig/hotpath_alloc.pc", "pkgconfig/hotpath_alloc_wrap.pc",
         "cmake/hotpath/hotpath-config.cmake", "cmake/hotpath/hotpath-config-version.cmake",
         "cmake/hotpath/hotpath-targets.cmake")}

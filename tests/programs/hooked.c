@@ -559,6 +559,39 @@ static long start_thread(const struct hooked_call *call)
     return result == &there;
 }
 
+static void *sleep_long(void *unused)
+{
+    (void)unused;
+    for (;;)
+        pause();
+    return NULL;
+}
+
+static pthread_t sleeper;
+static long join_sleeper(const struct hooked_call *call)
+{
+    (void)call;
+    return pthread_join(sleeper, NULL);
+}
+
+static void tell_joins(void)
+{
+    pthread_t thread, self = pthread_self();
+    void *result = NULL;
+    const struct hooked_call wait = {.run = join_sleeper};
+#ifdef __GLIBC__ /* musl waits forever */
+    TELL("pthread_join", "itself", pthread_join(pthread_self(), NULL));
+#endif
+    MUST(pthread_create(&thread, NULL, give_back, &self) == 0);
+    TELL("pthread_join", "a thread", pthread_join(thread, &result));
+    TELL("pthread_join", "its result", result == &self);
+    MUST(pthread_create(&sleeper, NULL, sleep_long, NULL) == 0);
+    hooked_tell_cancelled("pthread_join", &wait);
+    MUST(pthread_cancel(sleeper) == 0);
+    TELL("pthread_join", "a cancelled thread", pthread_join(sleeper, &result));
+    TELL("pthread_join", "its result", result == PTHREAD_CANCELED);
+}
+
 static void tell_threads(void)
 {
     pthread_t thread;
@@ -572,8 +605,9 @@ static void tell_threads(void)
     TELL("pthread_create", "with far too much stack", pthread_create(&thread, &attributes, give_back, NULL));
     pthread_attr_destroy(&attributes);
     TELL("thrd_create", "a thread", thrd_create(&other, give_back_number, &value));
-    TELL("thrd_create", "its end", thrd_join(other, &result));
-    TELL("thrd_create", "its result", result);
+    TELL("thrd_join", "its end", thrd_join(other, &result));
+    TELL("thrd_join", "its result", result);
+    tell_joins();
     hooked_tell_forked("pthread_create", "in a child", &call);
 }
 

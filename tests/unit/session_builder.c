@@ -369,6 +369,37 @@ void builder_alloc_call(struct session_builder *builder, uint32_t node, const st
     }
 }
 
+static struct hp_paths *paths_of(struct session_builder *builder)
+{
+    struct hp_header *header = builder_header(builder);
+    if (header->paths == 0) {
+        const uint32_t offset = take(builder, sizeof(struct hp_paths), 64);
+        ((struct hp_paths *)builder_at(builder, offset))->used = HP_PATH_WAKE_UP + 1;
+        builder_header(builder)->paths = offset;
+    }
+    return builder_at(builder, builder_header(builder)->paths);
+}
+
+uint32_t builder_path_key(struct session_builder *builder, const struct hp_path_key *key)
+{
+    struct hp_paths *paths = paths_of(builder);
+    assert(paths->used < HP_PATH_KEYS);
+    paths->keys[paths->used] = *key;
+    return paths->used++;
+}
+
+struct hp_path_thread *builder_path(struct session_builder *builder, uint32_t thread)
+{
+    paths_of(builder);
+    const uint32_t offset = take(builder, sizeof(struct hp_path_thread), 64);
+    struct hp_thread *record = builder_at(builder, thread);
+    struct hp_path_thread *path = builder_at(builder, offset);
+    record->path = offset;
+    path->generation = record->generation;
+    path->began = builder_header(builder)->clock_start.ticks;
+    return path;
+}
+
 struct hp_pool *builder_pool(struct session_builder *builder, const char *name)
 {
     const uint32_t text = builder_text(builder, name), offset = take(builder, sizeof(struct hp_pool), 64);

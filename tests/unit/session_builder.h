@@ -107,6 +107,10 @@ struct builder_allocs {
 void builder_alloc_call(struct session_builder *builder, uint32_t node, const struct builder_allocs *call);
 struct hp_alloc_stat *builder_alloc_stat(struct session_builder *builder, uint32_t node);
 
+/* A key of critical paths, beside those that are always there; and the path of a thread, with all sums 0. */
+uint32_t builder_path_key(struct session_builder *builder, const struct hp_path_key *key);
+struct hp_path_thread *builder_path(struct session_builder *builder, uint32_t thread);
+
 struct hp_pool *builder_pool(struct session_builder *builder, const char *name);
 
 /* An object of a kind ("value", "gauge", ...), which is made with its counters as the recorder's; its offset. */

@@ -95,6 +95,13 @@ static void build_busy_session(void)
         builder_alloc_frame(&builder, thread, 1)->bytes = 1000;
         builder_alloc_frame(&builder, thread, 2)->bytes = 2000;
     }
+    for (uint32_t key = 0; key < 20; key++)
+        builder_path_key(&builder, &(struct hp_path_key){.kind = 1 + key % 2, .site = key, .name = key * 8});
+    struct hp_walk threads = {0};
+    struct hp_thread first;
+    assert_null(hp_snapshot_open(&snapshot, builder.bytes, builder_size(&builder), NULL));
+    assert_true(hp_snapshot_next_thread(&snapshot, &threads, &first));
+    builder_path(&builder, threads.offset)->sums[3].ticks = 5;
     builder_pool(&builder, "arena")->bytes = 7;
     builder_pool(&builder, "strings")->live = -7;
 }

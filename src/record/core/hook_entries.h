@@ -63,6 +63,44 @@ HOTPATH_API_ void hotpath_v1_transfer_over(struct hotpath_site *site, const void
 HOTPATH_API_ int hotpath_v1_transfer_may_look(void);
 
 /*
+ * The critical path: who waits for whom (docs/critical-path.md). For hooks of functions that make threads wait. A
+ * hook that finds hotpath_v1_path_is_on 0 calls none of the others. All preserve errno; none waits.
+ */
+#define HOTPATH_PATH_THREAD_ 0 /* what was waited for: the end of a thread */
+#define HOTPATH_PATH_LOCK_ 1
+#define HOTPATH_PATH_CONDITION_ 2
+#define HOTPATH_PATH_SEMAPHORE_ 3
+#define HOTPATH_PATH_BARRIER_ 4
+#define HOTPATH_PATH_CHANNEL_ 5
+HOTPATH_API_ int hotpath_v1_path_is_on(void);
+/* The time before a wait, for hotpath_path_wait_; 0: not followed. */
+HOTPATH_API_ uint64_t hotpath_v1_path_clock(void);
+/*
+ * The calling thread is about to release, signal or post the object at this address, and other threads wait for it:
+ * leaves its path there.
+ */
+HOTPATH_API_ void hotpath_v1_path_leave(const void *object);
+/*
+ * The calling thread has waited for the object since then, and goes on now: takes the newest path left there since.
+ * If there is none, what woke it is unknown. A wait for a condition has the mutex as second object: its waker is
+ * the later of those that signalled and that unlocked.
+ */
+struct hotpath_path_wait_ {
+    const void *object, *second; /* second: NULL, or another address where its waker may have left its path */
+    uint64_t since;
+    struct hotpath_site *site; /* its name is that of the object; NULL: only the kind is known */
+    uint32_t kind;             /* HOTPATH_PATH_... */
+};
+HOTPATH_API_ void hotpath_v1_path_take(const struct hotpath_path_wait_ *wait);
+/*
+ * A thread creates another one: the first function returns a number to be passed to the second in the new thread,
+ * before anything else; or, if no thread was created, to the third.
+ */
+HOTPATH_API_ uint32_t hotpath_v1_path_create(void);
+HOTPATH_API_ void hotpath_v1_path_begin(uint32_t created);
+HOTPATH_API_ void hotpath_v1_path_drop(uint32_t created);
+
+/*
  * Calls `work` on a stack of the library, since that of an interposed function may be small, with signals blocked.
  * 0: not called, since there is no memory or no system call may be made. The work must return.
  */

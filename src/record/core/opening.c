@@ -11,6 +11,7 @@
 #include "hook_entries.h"
 #include "no_session.h"
 #include "objects.h"
+#include "path_threads.h"
 #include "process.h"
 #include "raw_call.h"
 #include "runtime.h"
@@ -359,6 +360,7 @@ void hp_session_use_settings(const struct hp_settings *settings)
     HOTPATH_PUT_(live_settings->logs_limit, settings->record.logs_limit);
     HOTPATH_PUT_(live_settings->reserve, settings->record.reserve);
     HOTPATH_PUT_(live_settings->alloc_stacks, settings->record.is_run ? settings->record.alloc_stacks : 0);
+    HOTPATH_PUT_(live_settings->path, settings->record.path && !settings->record.reserve);
 }
 
 /* Tells zones and malloc whether anything is recorded. */
@@ -378,6 +380,7 @@ void hp_session_open(struct hp_session *session)
     hp_clock_pair(hp_runtime->counter, &header->clock_start.ticks, &header->clock_start.ns);
     header->clock_latest = header->clock_start;
     hp_wait_thread_begin();
+    hp_paths_begin(hp_runtime->store);
     hp_sites_begin();
     hp_sampler_begin();
     hp_deferral_backdate(header);

@@ -162,6 +162,7 @@ struct hp_thread_context {
     uint32_t owner;             /* the thread's number as block owner: see block_owners.h */
     struct hp_sampler sampler;  /* see sampler.h */
     bool is_handler;            /* belongs to signal handlers of a thread, not to the thread itself */
+    bool is_named_early;        /* see hp_thread_note_name */
     bool is_blind;              /* the thread must not read the time stamp counter any more */
     bool index_is_complete;     /* every node and stat of the record is in the slots */
     bool index_is_filled;       /* the same, but some nodes may be in slots that inline code does not find */
@@ -233,6 +234,7 @@ struct hp_live_settings {
     uint32_t record, time_period, measuring_bound, logs_limit, reserve;
     uint32_t is_watched;   /* an observer samples, or may sample, what threads use */
     uint32_t alloc_stacks; /* bytes between sampled allocations; 0: no sampling */
+    uint32_t path;         /* the critical path is followed */
 };
 
 /* See no_session.c. The last two are written once, when the library is loaded. */

@@ -6,6 +6,7 @@
 #include "cpu.h"
 #include "layout.h"
 #include "memory.h"
+#include "process.h"
 #include "runtime.h"
 
 /* Threads and children inherit this from their creator without announcing it: ask the kernel. */
@@ -15,6 +16,27 @@ bool hp_thread_is_blind(void)
     if (!__atomic_load_n(&hp_runtime->is_blinded, __ATOMIC_RELAXED))
         return false;
     return (&context->hot != &hp_no_context && context->is_blind) || hp_is_sealed() || !hp_clock_may_be_read();
+}
+
+/* ----------------------------------------------------------------------------------------------------- its name */
+
+void hp_thread_set_name(struct hp_thread *record, const char *name)
+{
+    uint32_t words[sizeof record->name / sizeof(uint32_t)];
+    memcpy(words, name, sizeof words);
+    for (size_t at = 0; at < sizeof words / sizeof words[0]; at++)
+        __atomic_store_n((uint32_t *)(void *)record->name + at, words[at], __ATOMIC_RELAXED);
+}
+
+void hp_thread_note_name(struct hp_thread_context *context)
+{
+    char name[sizeof context->record->name];
+    context->is_named_early = false;
+    if (hp_is_sealed() || !hp_calls_begin())
+        return;
+    hp_process_thread_name(name);
+    hp_calls_end();
+    hp_thread_set_name(context->record, name);
 }
 
 /* ------------------------------------------------------------------------------------- its space in the session */

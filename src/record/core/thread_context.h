@@ -70,6 +70,14 @@ static inline bool hp_zone_is_there(const struct hotpath_frame_ *frame, uintptr_
     return frame->zone >= stack || (frame->zone % 4 != 0 && stack - frame->zone < HP_HOOK_REACH);
 }
 
+/*
+ * Its name, as the kernel has it now, into its record. A thread that is registered before it has a zone may get its
+ * name only after that: then `is_named_early` is set, until its first zone.
+ */
+void hp_thread_note_name(struct hp_thread_context *context);
+/* Word by word, since a reader may be active. */
+void hp_thread_set_name(struct hp_thread *record, const char *name);
+
 /* ------------------------------------------------------------------------------------- its space in the session */
 
 /* Session space of one thread: it takes chunks of the file and allocates from them without synchronization. */

@@ -18,6 +18,7 @@
 #include "holding.h"
 #include "memory.h"
 #include "no_session.h"
+#include "path_threads.h"
 #include "process.h"
 #include "raw_call.h"
 #include "runtime.h"
@@ -131,6 +132,13 @@ static struct hp_cpu_time used_by_now(void)
     return used;
 }
 
+/* Before its record is free. */
+static void end_path(struct hp_thread_context *context)
+{
+    if (hp_paths_are_on() && context->hot.epoch == hp_epoch() && hp_runtime->gate != 0)
+        hp_path_end_thread(context, hp_now());
+}
+
 /* The last of the copies of the library that know the thread ends it. */
 static void end_exit_rounds(struct hp_thread_context *context)
 {
@@ -147,6 +155,7 @@ static void end_exit_rounds(struct hp_thread_context *context)
     if (context->thread_id != 0 && --context->copies == 0) {
         if (used.ns != 0)
             life_end(context, &used);
+        end_path(context);
         thread_release(context);
     }
     hp_unlock(&held);
@@ -341,15 +350,6 @@ static bool new_record(struct hp_thread_context *context)
     return true;
 }
 
-/* Word by word, since a reader may be active. */
-static void name_record(struct hp_thread *record, const char *name)
-{
-    uint32_t words[sizeof record->name / sizeof(uint32_t)];
-    memcpy(words, name, sizeof words);
-    for (size_t at = 0; at < sizeof words / sizeof words[0]; at++)
-        __atomic_store_n((uint32_t *)(void *)record->name + at, words[at], __ATOMIC_RELAXED);
-}
-
 /*
  * What the kernel must be asked about a thread. This is done before the lock is taken: its owner may be preempted,
  * and all others would wait.
@@ -379,7 +379,7 @@ static void sign_record(struct hp_thread_context *context, uint32_t thread_id, c
     __atomic_store_n(&record->tid, thread_id, __ATOMIC_RELAXED);
     __atomic_store_n(&record->first_tick, hp_now(), __ATOMIC_RELAXED);
     if (name != NULL)
-        name_record(record, name);
+        hp_thread_set_name(record, name);
     __atomic_store_n(&record->state, HP_THREAD_LIVE, __ATOMIC_RELAXED);
     struct hp_header *header = hp_store_header(hp_runtime->store);
     if (!context->is_handler)
@@ -402,6 +402,8 @@ static bool attach(struct hp_thread_context *context, uint32_t thread_id, const 
     context->hot.epoch = hp_epoch();
     context->hot.base = hp_runtime->store->range.base;
     __atomic_store_n(&context->thread_id, thread_id, __ATOMIC_RELEASE); /* as above */
+    if (hp_paths_are_on())
+        hp_path_begin_thread(context, hp_now());
     hp_context_let_go(&context->hot);
     return true;
 }

@@ -16,6 +16,7 @@
 #include "no_session.h"
 #include "object_layout.h"
 #include "objects.h"
+#include "paths.h"
 #include "thread_context.h"
 
 /* The counters of channels, reported by the program or found by interposition: see object_layout.h. */
@@ -153,6 +154,37 @@ static __attribute__((noinline)) void take_stamp(struct hp_thread_context *conte
     hp_context_let_go(&context->hot);
 }
 
+/* ---------------------------------------------------------------------------------------------- critical paths */
+
+/* Who waits for items, or for room, is woken by what is sent or received: docs/critical-path.md. */
+
+/* A channel without an address is the class: its number, which cannot be an address. */
+static uint64_t path_object(const struct hotpath_site *site, const void *address, enum hp_path_place place)
+{
+    return hp_path_object(address != NULL ? address : (const void *)(uintptr_t)HOTPATH_GET_(site->log), place);
+}
+
+/* After an event, with the context held. */
+static __attribute__((noinline)) void leave_path(struct hp_thread_context *context, const struct hotpath_site *site,
+                                                 const void *address, enum hp_channel_counter what, uint64_t now)
+{
+    const bool is_sent = what == HP_CHANNEL_SENT;
+    hp_path_leave_if_awaited(context, path_object(site, address, is_sent ? HP_PATH_CHANNEL : HP_PATH_CHANNEL_ROOM),
+                             now);
+}
+
+/* A wait has ended. */
+static __attribute__((noinline)) void take_path(struct hp_thread_context *context, const struct hotpath_site *site,
+                                                uint64_t object, uint64_t since, uint64_t now)
+{
+    hp_path_awaited(context, object);
+    hp_path_take(context, &(struct hp_path_end){.object = object,
+                                                .since = since,
+                                                .now = now,
+                                                .kind = HOTPATH_PATH_CHANNEL_,
+                                                .name = site->name != NULL ? site->name : ""});
+}
+
 /* ------------------------------------------------------------------------------------------------ counting */
 
 static inline void count_out(struct hp_part *part, const struct event *event, uint64_t now)
@@ -218,8 +250,11 @@ static __attribute__((noinline)) void record_otherwise(struct hotpath_site *site
                                                        const struct event *event)
 {
     struct hp_instance_use use;
-    if (hp_instance_begin_out_of_line(site, &channel, address, &use))
-        record(&use, event);
+    if (!hp_instance_begin_out_of_line(site, &channel, address, &use))
+        return;
+    if (hp_paths_are_on() && (event->what == HP_CHANNEL_SENT || event->what == HP_CHANNEL_RECEIVED))
+        leave_path(use.class_.context, site, address, event->what, use.class_.now);
+    record(&use, event);
 }
 
 static __attribute__((noinline)) void send_otherwise(struct hotpath_site *site, const void *channel_,
@@ -240,9 +275,11 @@ void hotpath_v1_channel_sent(struct hotpath_site *site, const void *channel_, ui
                              int64_t length, uint64_t id)
 {
     struct hp_instance_use use;
-    if (HOTPATH_LIKELY_(hp_instance_begin_cached(site, channel_, &use)))
+    if (HOTPATH_LIKELY_(hp_instance_begin_cached(site, channel_, &use))) {
+        if (hp_paths_are_on())
+            leave_path(use.class_.context, site, channel_, HP_CHANNEL_SENT, use.class_.now);
         record(&use, &(struct event){items, bytes, length, id, HP_CHANNEL_SENT});
-    else
+    } else
         send_otherwise(site, channel_, items, bytes, length, id);
 }
 
@@ -250,9 +287,11 @@ void hotpath_v1_channel_received(struct hotpath_site *site, const void *channel_
                                  int64_t length, uint64_t id)
 {
     struct hp_instance_use use;
-    if (HOTPATH_LIKELY_(hp_instance_begin_cached(site, channel_, &use)))
+    if (HOTPATH_LIKELY_(hp_instance_begin_cached(site, channel_, &use))) {
+        if (hp_paths_are_on())
+            leave_path(use.class_.context, site, channel_, HP_CHANNEL_RECEIVED, use.class_.now);
         record(&use, &(struct event){items, bytes, length, id, HP_CHANNEL_RECEIVED});
-    else
+    } else
         receive_otherwise(site, channel_, items, bytes, length, id);
 }
 
@@ -297,6 +336,9 @@ void hotpath_v1_channel_wait(struct hotpath_channel_wait_ *ret_wait, struct hotp
         HOTPATH_PUT_(use.part->flags, side);
         HOTPATH_PUT_(use.part->last, now);
         hp_part_changed(use.part, sequence);
+        if (hp_paths_are_on())
+            hp_path_await(use.class_.context,
+                          path_object(site, channel_, is_full ? HP_PATH_CHANNEL_ROOM : HP_PATH_CHANNEL));
     }
     hp_object_end(&use.class_);
 }
@@ -315,6 +357,10 @@ void hotpath_v1_channel_waited(const struct hotpath_channel_wait_ *wait)
                  now > wait->since ? now - wait->since : 0);
     HOTPATH_ADD_(use.part->count[is_full ? HP_CHANNEL_FULL_WAITS : HP_CHANNEL_EMPTY_WAITS], 1);
     hp_part_changed(use.part, sequence);
+    if (hp_paths_are_on())
+        take_path(use.class_.context, wait->site,
+                  path_object(wait->site, wait->channel, is_full ? HP_PATH_CHANNEL_ROOM : HP_PATH_CHANNEL),
+                  wait->since, now);
     hp_object_end(&use.class_);
 }
 
@@ -365,6 +411,30 @@ static inline bool begin(const struct hotpath_transfer_ *transfer, struct hp_ins
            hp_instance_begin(transfer->site, &kinds[transfer->kind], transfer->channel, ret_use);
 }
 
+static uint64_t transfer_object(const struct hotpath_transfer_ *transfer, bool is_room)
+{
+    return path_object(transfer->site, transfer->channel, is_room ? HP_PATH_TRANSFER_ROOM : HP_PATH_TRANSFER);
+}
+
+/* What the other side waits for is there soon after this, and before the call returns. */
+static __attribute__((noinline)) void begin_on_path(struct hp_thread_context *context,
+                                                    const struct hotpath_transfer_ *transfer)
+{
+    hp_path_leave_if_awaited(context, transfer_object(transfer, !transfer->is_sending), transfer->since);
+    if (!transfer->never_waits)
+        hp_path_await(context, transfer_object(transfer, transfer->is_sending));
+}
+
+static __attribute__((noinline)) void
+end_on_path(struct hp_thread_context *context, const struct hotpath_transfer_ *transfer, bool is_wait, uint64_t now)
+{
+    const uint64_t object = transfer_object(transfer, transfer->is_sending);
+    if (is_wait)
+        take_path(context, transfer->site, object, transfer->since, now);
+    else if (!transfer->never_waits)
+        hp_path_awaited(context, object);
+}
+
 void hotpath_v1_transfer(struct hotpath_transfer_ *transfer)
 {
     struct hp_instance_use use;
@@ -383,6 +453,8 @@ void hotpath_v1_transfer(struct hotpath_transfer_ *transfer)
         use.class_.context->transfer = transfer->part;
     }
     hp_part_changed(use.part, sequence);
+    if (hp_paths_are_on())
+        begin_on_path(use.class_.context, transfer);
     hp_object_end(&use.class_);
 }
 
@@ -451,6 +523,8 @@ void hotpath_v1_transferred(const struct hotpath_transfer_ *transfer, uint64_t i
         HOTPATH_ADD_(part->count[HP_CHANNEL_REFUSED], 1);
     hp_part_changed(part, sequence);
     use.class_.context->transfer = 0;
+    if (hp_paths_are_on())
+        end_on_path(use.class_.context, transfer, is_wait, now);
     hp_object_end(&use.class_);
 }
 

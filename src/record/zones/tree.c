@@ -494,6 +494,8 @@ const struct hotpath_slot_ *hp_tree_slot(struct hp_thread_context *context, uint
     const struct hotpath_slot_ *slot = find_slot(&context->hot, parent, site);
     if (slot->key != 0)
         return slot;
+    if (__builtin_expect(context->is_named_early, 0))
+        hp_thread_note_name(context);
     spare->node = find_node(context, parent, site);
     spare->key = slot_key(parent, site);
     set_flags(context, spare);

@@ -1,0 +1,183 @@
+/*
+ * Locks of a process, in a file beside its session: "PID-NANOSECONDS.locks" in the folder of the run. Written by
+ * the hooks of `hotpath run --locks` (src/preload/lock_entry.h), also while others read it; readers trust
+ * nothing.
+ *
+ *   header (4096 bytes) | sites | pairs | images | places | entries
+ *
+ * Each of these is a table of fixed capacity, filled from the front; the header has how many are in use. The file
+ * is as long as all of them together, but takes space only as far as they are used. An item that is still being
+ * filled in has a key of 0.
+ *
+ *   entry   one lock of the program that exists now: what is counted at each call
+ *   place   a row of the report: a global lock, or all locks that were made at one place in the code
+ *   site    a place in the code, with up to two callers
+ *   pair    for a place: a site that waited, and a site that let it wait
+ *   image   a part of a program or library that is mapped as code: names sites
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_FORMAT_LOCK_LAYOUT_H
+#define HP_FORMAT_LOCK_LAYOUT_H
+
+#include <stdint.h>
+
+#define HP_LOCKS_SUFFIX ".locks"
+#define HP_LOCKS_MAGIC "hotlock"
+#define HP_LOCKS_VERSION 1u
+
+enum hp_lock_table {
+    HP_LOCK_SITES,
+    HP_LOCK_PAIRS,
+    HP_LOCK_IMAGES,
+    HP_LOCK_PLACES,
+    HP_LOCK_ENTRIES,
+    HP_LOCK_TABLES
+};
+
+#define HP_LOCK_MOST_SITES 4096u
+#define HP_LOCK_MOST_PAIRS 8192u
+#define HP_LOCK_MOST_IMAGES 256u
+#define HP_LOCK_MOST_PLACES 1024u
+#define HP_LOCK_MOST_ENTRIES 65536u
+
+/* What had no room, and was counted for less or not at all. */
+enum hp_lock_loss {
+    HP_LOCK_LOST_LOCKS,  /* uses of locks that have no entry: in the place of all others */
+    HP_LOCK_LOST_PLACES, /* locks that are in that place, too */
+    HP_LOCK_LOST_PAIRS,
+    HP_LOCK_LOSSES
+};
+
+struct hp_locks_header {
+    char magic[8];
+    uint32_t byte_order; /* as in sessions */
+    uint32_t version;
+    uint32_t pid;
+    uint32_t times_every_hold;
+    uint64_t process_start;
+    uint64_t first_ticks, first_ns; /* one moment, by the counter and by CLOCK_MONOTONIC */
+    uint64_t latest_ticks, latest_ns;
+    uint64_t ticks_per_ms;    /* as the recorder knows it; 0: not yet */
+    uint32_t latest_sequence; /* odd while these are written */
+    uint32_t counts[HP_LOCK_TABLES];
+    uint64_t losses[HP_LOCK_LOSSES];
+};
+#define HP_LOCKS_HEADER_BYTES 4096u
+
+enum hp_lock_kind {
+    HP_LOCK_NONE,
+    HP_LOCK_MUTEX,
+    HP_LOCK_RWLOCK,
+    HP_LOCK_SPIN,
+    HP_LOCK_CONDITION,
+    HP_LOCK_SEMAPHORE,
+    HP_LOCK_BARRIER,
+    HP_LOCK_OTHERS, /* those without room for an entry of their own */
+    HP_LOCK_KINDS
+};
+
+#define HP_LOCK_FRAMES 3u
+struct hp_lock_site {
+    uint64_t pc[HP_LOCK_FRAMES]; /* return addresses, the innermost first; 0: unknown */
+    uint64_t unused;
+};
+
+#define HP_LOCK_SEVERAL UINT32_MAX /* threads waited at different sites: no pair of two */
+
+/* Sites are numbers from 1; 0: unknown. */
+struct hp_lock_pair {
+    uint32_t place; /* from 1 */
+    uint32_t waiter, holder;
+    uint32_t unused;
+    uint64_t count; /* of times that the holder let others wait, or of waits that it ended */
+    uint64_t ticks, longest;
+    uint64_t unused_too[3];
+};
+
+struct hp_lock_image {
+    uint64_t start, end, offset; /* of the mapping; the offset is that in the file */
+    uint64_t inode;
+    char path[288]; /* with a final zero */
+};
+
+/*
+ * A histogram of ticks: sixteen steps per octave. Index 16 * n + s has [2^n * (1 + s/16), 2^n * (1 + (s+1)/16)).
+ */
+#define HP_LOCK_STEPS 16u
+#define HP_LOCK_OCTAVES 48u
+
+#define HP_LOCK_NAME_BYTES 48u
+
+struct hp_lock_place {
+    uint64_t key;     /* not 0 */
+    uint32_t kind;    /* enum hp_lock_kind */
+    uint32_t site;    /* where it was made, or used first */
+    uint64_t address; /* of a lock in a program or library; 0: others, such as in the heap */
+    uint32_t is_made; /* the site is where it was made */
+    uint32_t instances;
+    uint64_t locked;                          /* of locks that are gone; those that exist have their own */
+    uint64_t contended;                       /* of these, had to wait */
+    uint64_t refused;                         /* a try that failed */
+    uint64_t waits, wait_ticks, wait_longest; /* waits that have ended */
+    uint64_t timeouts;
+    uint64_t latency_ticks; /* of wait_ticks: after the lock was free, or the condition signaled */
+    uint64_t unknown_ticks; /* of wait_ticks: not known who could have ended it */
+    uint64_t blame_ticks;   /* in which holders let others wait */
+    uint64_t holds, hold_ticks, hold_longest; /* those that were timed; of locks that are gone */
+    uint32_t longest_queue;
+    uint32_t unused;
+    char name[HP_LOCK_NAME_BYTES]; /* by the program; "": none */
+    uint64_t unused_too[8];
+    uint32_t steps[HP_LOCK_OCTAVES * HP_LOCK_STEPS]; /* of waits */
+};
+
+/*
+ * A lock. `waiting` has in its lowest bits how many threads wait for it, and above these the sum of the times since
+ * which no holder was charged for them (lock_entry.h). Written by the thread that holds the lock, except for that.
+ */
+#define HP_LOCK_WAITERS_BITS 14u
+struct hp_lock_entry {
+    uint64_t locked;
+    uint64_t held;  /* the thread that holds it << 16 | how often; 0: none */
+    uint64_t since; /* the hold that is being timed; of a condition: the latest signal; 0: none */
+    uint64_t waiting;
+    uint64_t charged; /* when a holder was charged last; of a condition: offset of the entry of its mutex */
+    uint32_t place;   /* from 1 */
+    uint32_t site;    /* of those who wait; of a condition: where it was signaled */
+    uint64_t hold_ticks;
+    uint32_t holds;
+    uint32_t mean; /* of recent holds, in ticks */
+};
+
+_Static_assert(sizeof(struct hp_locks_header) <= HP_LOCKS_HEADER_BYTES && sizeof(struct hp_lock_site) == 32 &&
+                   sizeof(struct hp_lock_pair) == 64 && sizeof(struct hp_lock_image) == 320 &&
+                   sizeof(struct hp_lock_place) == 3328 && sizeof(struct hp_lock_entry) == 64,
+               "part of the file");
+
+#define HP_LOCK_SITES_AT HP_LOCKS_HEADER_BYTES
+#define HP_LOCK_PAIRS_AT (HP_LOCK_SITES_AT + HP_LOCK_MOST_SITES * 32u)
+#define HP_LOCK_IMAGES_AT (HP_LOCK_PAIRS_AT + HP_LOCK_MOST_PAIRS * 64u)
+#define HP_LOCK_PLACES_AT (HP_LOCK_IMAGES_AT + HP_LOCK_MOST_IMAGES * 320u)
+#define HP_LOCK_ENTRIES_AT (HP_LOCK_PLACES_AT + HP_LOCK_MOST_PLACES * 3328u)
+#define HP_LOCKS_BYTES (HP_LOCK_ENTRIES_AT + HP_LOCK_MOST_ENTRIES * 64u)
+
+/* The histogram's step of a duration. */
+__attribute__((unused)) static inline uint32_t hp_lock_step(uint64_t ticks)
+{
+    if (ticks < HP_LOCK_STEPS)
+        return (uint32_t)ticks;
+    const uint32_t octave = 63 - (uint32_t)__builtin_clzll(ticks);
+    const uint32_t step = (uint32_t)(ticks >> (octave - 4)) & (HP_LOCK_STEPS - 1);
+    return octave < HP_LOCK_OCTAVES ? octave * HP_LOCK_STEPS + step : HP_LOCK_OCTAVES * HP_LOCK_STEPS - 1;
+}
+
+/* The middle of a step, in ticks. */
+__attribute__((unused)) static inline double hp_lock_step_ticks(uint32_t step)
+{
+    const uint32_t octave = step / HP_LOCK_STEPS, part = step % HP_LOCK_STEPS;
+    return step < HP_LOCK_STEPS ? (double)step
+                                : (double)(UINT64_C(1) << octave) * (1 + ((double)part + 0.5) / HP_LOCK_STEPS);
+}
+
+#endif

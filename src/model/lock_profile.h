@@ -1,0 +1,62 @@
+/*
+ * The locks of a run, with names: what hooks counted in each process (lock_layout.h), added up. Equal locks of
+ * several processes are one row. Made by src/stacks/names/lock_names.h. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_MODEL_LOCK_PROFILE_H
+#define HP_MODEL_LOCK_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lock_layout.h"
+
+/* A place in code. */
+struct hp_lock_function {
+    const char *name; /* past wrappers */
+    const char *file; /* "": unknown */
+    uint32_t line;
+};
+
+struct hp_lock_row {
+    const char *name;
+    uint32_t kind; /* enum hp_lock_kind */
+    bool is_made;  /* `function` made it; else it used it first */
+    struct hp_lock_function function;
+    uint64_t instances, processes;
+    uint64_t locked, contended, waits, timeouts;
+    /* In nanoseconds; these are all of wait_ns: holders, waking up, unknown. */
+    double wait_ns, blame_ns, latency_ns, unknown_ns;
+    double wait_longest_ns;
+    uint64_t holds; /* those that were timed */
+    double hold_ns, hold_longest_ns;
+    uint32_t longest_queue;
+    uint64_t steps[HP_LOCK_OCTAVES * HP_LOCK_STEPS]; /* of waits, in nanoseconds: hp_lock_step */
+    const struct hp_lock_block *worst;               /* the pair with most of blame_ns; NULL: none */
+};
+
+/* Who let whom wait for what. */
+struct hp_lock_block {
+    const struct hp_lock_row *lock;
+    const char *waiter; /* NULL: threads waited in several functions */
+    const char *holder; /* of a condition: the function that signaled it; NULL: unknown */
+    uint64_t count;
+    double ns, longest_ns;
+};
+
+struct hp_lock_profile {
+    struct hp_lock_row **rows; /* the most time waited first */
+    size_t row_count;
+    struct hp_lock_block *blocks; /* the most time first */
+    size_t block_count;
+    uint64_t processes;
+    uint64_t unnamed; /* uses of locks without a row of their own, for lack of space */
+    bool times_every_hold;
+};
+
+/* A percentile of its waits, in nanoseconds. */
+double hp_lock_percentile(const struct hp_lock_row *row, double percentile);
+const char *hp_lock_kind_name(uint32_t kind);
+#define HP_LOCK_KIND_WORDS "mutex|rwlock|spinlock|condition|semaphore|barrier|others"
+
+#endif

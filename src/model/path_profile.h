@@ -1,0 +1,71 @@
+/*
+ * The critical path of a run: the chain of work and waits that decided when it ended. It is the path that leads to
+ * the first thread of the process, at its end or now (src/record/paths/path_sums.h): which functions have the time
+ * on it, whichever threads they ran on, and what was waited for along it. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_MODEL_PATH_PROFILE_H
+#define HP_MODEL_PATH_PROFILE_H
+
+#include "profile.h"
+
+struct hp_run_waits;
+
+/* What the time of a function on the path is. */
+enum hp_path_time {
+    HP_PATH_RUNNING, /* or ready to run, or nothing else is known */
+    HP_PATH_WAITING, /* for something that no thread of the process releases: a disk, a timer, another process */
+    HP_PATH_UNKNOWN, /* for another thread: which one is not known */
+    HP_PATH_WAKING,  /* between the release of something and the moment at which the woken thread ran */
+    HP_PATH_REST,    /* functions beyond the number that is told apart */
+    HP_PATH_TIMES
+};
+
+struct hp_path_function {
+    const struct hp_site_sums *site; /* NULL: outside of all measured functions, or none of them */
+    enum hp_path_time time;          /* what most of it is */
+    const char *cause;               /* what it waits for, if it is HP_PATH_WAITING; NULL: not known */
+    uint64_t ticks;
+    uint64_t unknown; /* of that, waits whose waker is unknown */
+};
+
+/* Time on the path in which a thread further along it waited for that. */
+struct hp_path_for {
+    uint32_t kind;                     /* enum hp_path_kind */
+    const char *name;                  /* "": unknown */
+    const struct hp_site_sums *holder; /* where the waker was when it released it; NULL: outside */
+    uint64_t ticks;
+    uint64_t count;
+};
+
+struct hp_run_path {
+    bool is_followed;
+    size_t session;  /* of the run */
+    uint64_t ticks;  /* of all functions, in all */
+    uint64_t waking; /* of that */
+    uint64_t known;  /* time along the path that was waited for, and with whose waker it goes on */
+    uint64_t unknown;
+    struct hp_path_function **functions; /* the longest first */
+    size_t function_count;
+    struct hp_path_for **waits; /* the longest first */
+    size_t wait_count;
+    uint64_t end_waited;    /* how long the thread at its end waited for known wakers itself */
+    uint32_t end_kind;      /* what it waited for when the path last came to it: enum hp_path_kind */
+    uint32_t end_waker_tid; /* from this thread; 0: it never did */
+    const char *end_waker;  /* its name */
+    uint64_t lost;          /* hand-overs that were not recorded */
+};
+
+/* NULL: no memory. `waits` may be NULL. */
+const struct hp_run_path *hp_path_of_run(struct hp_arena *arena, const struct hp_profile *profile,
+                                         const struct hp_run_waits *waits);
+
+bool hp_run_has_path(const struct hp_run *run);
+
+/* "lock", "channel" */
+const char *hp_path_kind_name(uint32_t kind);
+#define HP_PATH_KIND_WORDS "thread|lock|condition|semaphore|barrier|channel"
+
+/* The part of the path's waits whose wakers are known; 1 if there are no waits. */
+double hp_path_known_part(const struct hp_run_path *path);
+
+#endif

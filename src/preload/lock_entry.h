@@ -1,0 +1,299 @@
+/*
+ * The locks of this process, for the hooks of `hotpath run --locks`: an entry per lock, found by its address
+ * (lock_layout.h has what is stored). Nothing here takes a lock, allocates from the heap or waits.
+ *
+ *     struct hp_locks *locks = hp_locks_on();                   NULL: nothing is recorded
+ *     struct hp_lock_entry *entry = hp_lock_find(locks, lock);  NULL: not known yet, or no room
+ *
+ * Blame needs no time of acquisition. A thread that has to wait adds the time of its arrival to the sum S in
+ * `waiting` and 1 to the number W. A holder that gives the lock up and sees that the word is not 0 has let others
+ * wait for W * now - S: it charges itself for that and adds it to S. What is left of a wait when its thread has the
+ * lock is the time it took to wake up. A thread that gives up takes `now` out of S instead of its own time, so that
+ * the present holder is charged for it, too. Both are in one word, so each is one atomic instruction.
+ *
+ * In a forked child the table is empty, however it was forked: the kernel wipes it, and the first call makes a new
+ * file. SPDX-License-Identifier: MIT
+ */
+#ifndef HP_PRELOAD_LOCK_ENTRY_H
+#define HP_PRELOAD_LOCK_ENTRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "clock.h"
+#include "lock_layout.h"
+#include "runtime.h"
+
+/* A limit that the C library refuses even if it need not wait. */
+#define HP_LIMIT_IS_VALID(limit) ((limit)->tv_nsec >= 0 && (limit)->tv_nsec < 1000000000)
+/* A clock that does not exist is an error even for a lock that is free. */
+#define HP_CLOCK_IS_USUAL(clock) ((clock) == CLOCK_REALTIME || (clock) == CLOCK_MONOTONIC)
+
+/* -------------------------------------------------------------------------------------------------- the table */
+
+#define HP_LOCK_BUCKETS 32768u
+#define HP_LOCK_WAYS 4u
+#define HP_LOCK_OTHER_ENTRIES 256u /* the first ones: for locks without an entry, one per group of threads */
+
+/* A slot that was used once keeps its entry. */
+struct hp_lock_slot {
+    uintptr_t address; /* of the lock; 0: free */
+    struct hp_lock_entry *entry;
+};
+
+struct hp_lock_bucket {
+    struct hp_lock_slot slots[HP_LOCK_WAYS];
+} __attribute__((aligned(64)));
+
+/* A program or library in memory. */
+struct hp_lock_loaded {
+    uintptr_t low, high;   /* with its data */
+    uintptr_t start, end;  /* of its code */
+    const uint8_t *frames; /* .eh_frame_hdr; NULL: none */
+};
+
+/* How to get from a return address to the caller. */
+struct hp_lock_step_rule {
+    uintptr_t pc;        /* 0: free */
+    int32_t cfa;         /* offset from the register; 0: unknown */
+    int16_t saved_frame; /* offset from the CFA of the caller's frame register; 0: it is still there */
+    uint8_t is_by_frame; /* the register: the frame pointer, else the stack pointer */
+    uint8_t sequence;    /* odd: being written */
+};
+
+#define HP_LOCK_SITE_INDEX (4 * HP_LOCK_MOST_SITES)
+#define HP_LOCK_PAIR_INDEX (4 * HP_LOCK_MOST_PAIRS)
+#define HP_LOCK_PLACE_INDEX (4 * HP_LOCK_MOST_PLACES)
+#define HP_LOCK_RULES 4096u
+
+/* In memory that is wiped in a forked child. */
+struct hp_locks {
+    uint32_t state;     /* enum hp_locks_state */
+    uint32_t hold_mask; /* a hold is timed if none of these bits is set in the count of locks, ... */
+    uint32_t long_hold; /* ... or if the mean is at least this many ticks */
+    char *base;         /* of the file */
+    enum hp_counter counter;
+    uint32_t backed[HP_LOCK_TABLES]; /* atomic: items that have memory */
+    uint32_t is_full;                /* atomic: no lock was forgotten since one found no room */
+    uint32_t is_reading_images;      /* atomic */
+    uint32_t readings;               /* of the list of images */
+    uint32_t closed;                 /* libraries that had been closed then */
+    uint32_t loaded_count;           /* atomic */
+    struct hp_lock_loaded loaded[HP_LOCK_MOST_IMAGES];
+    uint32_t site_index[HP_LOCK_SITE_INDEX]; /* numbers; 0: free */
+    uint32_t pair_index[HP_LOCK_PAIR_INDEX];
+    uint32_t place_index[HP_LOCK_PLACE_INDEX];
+    struct hp_lock_step_rule rules[HP_LOCK_RULES];
+    struct hp_lock_bucket buckets[HP_LOCK_BUCKETS];
+};
+
+enum hp_locks_state { HP_LOCKS_NONE, HP_LOCKS_IN_THE_MAKING, HP_LOCKS_ON, HP_LOCKS_REFUSED };
+
+/* NULL: not wanted. */
+extern struct hp_locks *hp_locks __attribute__((visibility("hidden")));
+
+/* At process start, from the environment. */
+void hp_locks_prepare(void);
+/* Makes the file, if that was not done. NULL: it is not possible, or another thread is doing it. */
+struct hp_locks *hp_locks_begin(void);
+
+/*
+ * Hooks that find a lock in the table need not ask whether there is one: as long as nothing is recorded, in a
+ * forked child too, the table is empty.
+ */
+static inline __attribute__((always_inline)) struct hp_locks *hp_locks_on(void)
+{
+    struct hp_locks *locks = hp_locks;
+    if (__builtin_expect(locks == NULL, 0))
+        return NULL;
+    return __builtin_expect(__atomic_load_n(&locks->state, __ATOMIC_ACQUIRE) == HP_LOCKS_ON, 1) ? locks
+                                                                                                : hp_locks_begin();
+}
+
+/*
+ * Locks that lie side by side are in neighbouring buckets: few pages are touched. Those within 2 MB are in
+ * different ones, as far as they are in different cache lines.
+ */
+static inline uint32_t hp_lock_bucket_of(uintptr_t address)
+{
+    const uint64_t wide = address;
+    return (uint32_t)((wide ^ wide >> 15 ^ wide >> 30) >> 6) & (HP_LOCK_BUCKETS - 1);
+}
+
+static inline struct hp_lock_entry *hp_lock_find_in(const struct hp_lock_bucket *bucket, uintptr_t address)
+{
+    for (unsigned way = 0; way < HP_LOCK_WAYS; way++)
+        if (__atomic_load_n(&bucket->slots[way].address, __ATOMIC_RELAXED) == address)
+            return __atomic_load_n(&bucket->slots[way].entry, __ATOMIC_ACQUIRE);
+    return NULL;
+}
+
+/* A lock that found no room in its bucket is in the next one. */
+struct hp_lock_entry *hp_lock_find_further(struct hp_locks *locks, uint32_t bucket, uintptr_t address);
+
+static inline __attribute__((always_inline)) struct hp_lock_entry *hp_lock_find(struct hp_locks *locks,
+                                                                                const void *lock)
+{
+    const uint32_t at = hp_lock_bucket_of((uintptr_t)lock);
+    const struct hp_lock_slot *first = &locks->buckets[at].slots[0];
+    if (__builtin_expect(__atomic_load_n(&first->address, __ATOMIC_RELAXED) == (uintptr_t)lock, 1))
+        return __atomic_load_n(&first->entry, __ATOMIC_ACQUIRE);
+    return hp_lock_find_further(locks, at, (uintptr_t)lock);
+}
+
+/* Where the program has called us: the registers of the calling function. */
+struct hp_lock_caller {
+    uintptr_t pc, stack, frame;
+};
+
+/*
+ * Those of the function that calls this macro, which the program has called, or a hook by a jump at its end.
+ */
+#define HP_LOCK_CALLER()                                                                                           \
+    ((struct hp_lock_caller){(uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(),             \
+                             *(const uintptr_t *)__builtin_frame_address(0)})
+
+/* The lock's entry, made now if it has none. NULL: no room. */
+struct hp_lock_entry *hp_lock_meet(struct hp_locks *locks, const void *lock, enum hp_lock_kind kind,
+                                   const struct hp_lock_caller *caller, bool is_made);
+/* The same after a search has not found it, without one more if there is no room anyway. */
+static inline struct hp_lock_entry *hp_lock_meet_missing(struct hp_locks *locks, const void *lock,
+                                                         enum hp_lock_kind kind,
+                                                         const struct hp_lock_caller *caller)
+{
+    if (__atomic_load_n(&locks->is_full, __ATOMIC_RELAXED) != 0)
+        return NULL;
+    return hp_lock_meet(locks, lock, kind, caller, false);
+}
+/* It is gone: its numbers are added to its place. */
+void hp_lock_forget(struct hp_locks *locks, const void *lock);
+/* After a lock was made or destroyed with this result, which is returned: 0 is success. */
+int hp_lock_made(int result, const void *lock, enum hp_lock_kind kind, const struct hp_lock_caller *caller);
+int hp_lock_gone(int result, const void *lock);
+
+/* NULL: unknown. */
+static inline struct hp_lock_place *hp_lock_place_at(const struct hp_locks *locks, uint32_t number)
+{
+    return number != 0 ? (struct hp_lock_place *)(void *)(locks->base + HP_LOCK_PLACES_AT) + (number - 1) : NULL;
+}
+
+/* Numbers of sites from 1; 0: no room. */
+uint32_t hp_lock_site(struct hp_locks *locks, const struct hp_lock_caller *caller);
+/* Counts what a holder did to those who waited, or a signal for those whom it woke. */
+void hp_lock_pair(struct hp_locks *locks, uint32_t place, uint32_t waiter, uint32_t holder, uint64_t ticks);
+
+/* ----------------------------------------------------------------------------------------------------- a thread */
+
+static inline uint64_t hp_lock_now(const struct hp_locks *locks)
+{
+    if (__builtin_expect(hp_runtime->is_blinded, 0))
+        return 0; /* some thread must not read the counter, perhaps this one */
+    return __builtin_expect(locks->counter != HP_COUNTER_NONE, 1) ? hotpath_ticks_() : hp_clock_monotonic_ns();
+}
+
+/*
+ * What tells threads apart that exist at the same time: not 0, and its lowest 16 bits are. The thread pointer,
+ * where it takes one instruction.
+ */
+extern __thread char hp_lock_thread __attribute__((tls_model("initial-exec"), visibility("hidden"), aligned(16)));
+static inline uint64_t hp_lock_self(void)
+{
+#if defined __x86_64__ && defined __LP64__
+    uint64_t self;
+    __asm__("mov %%fs:0, %0" : "=r"(self));
+    return self << 12;
+#else
+    return (uint64_t)(uintptr_t)&hp_lock_thread << 12;
+#endif
+}
+
+/* ------------------------------------------------------------------------------------------------------ a lock */
+
+#define HP_LOCK_WAITERS ((UINT64_C(1) << HP_LOCK_WAITERS_BITS) - 1)
+/* In `held`: how often its thread has the lock; and that who wakes up wants to know when it was given up. */
+#define HP_LOCK_DEPTH UINT64_C(0x7fff)
+#define HP_LOCK_STAMP UINT64_C(0x8000)
+
+static inline bool hp_lock_is_own(const struct hp_lock_entry *entry)
+{
+    return (HOTPATH_GET_(entry->held) & ~(HP_LOCK_DEPTH | HP_LOCK_STAMP)) == hp_lock_self();
+}
+
+/* Once more, or of a thread that has not told us that it gave it up. */
+void hp_lock_taken_again(struct hp_lock_entry *entry);
+
+/* The calling thread has the lock now. Inline: called each time. */
+static inline __attribute__((always_inline)) void hp_lock_taken(const struct hp_locks *locks,
+                                                                struct hp_lock_entry *entry)
+{
+    const uint64_t locked = entry->locked;
+    HOTPATH_PUT_(entry->locked, locked + 1);
+    if (__builtin_expect(HOTPATH_GET_(entry->held) != 0, 0)) {
+        hp_lock_taken_again(entry);
+        return;
+    }
+    HOTPATH_PUT_(entry->held, hp_lock_self() | 1);
+    if (__builtin_expect((locked & locks->hold_mask) == 0 || entry->mean >= locks->long_hold, 0))
+        HOTPATH_PUT_(entry->since, hp_lock_now(locks));
+}
+
+/* The lock was had several times, or by another thread, or is awaited by those whom a signal woke. */
+bool hp_lock_released_slowly(struct hp_lock_entry *entry);
+
+/*
+ * The calling thread gives the lock up, while it still has it. True: there is more to do, by hp_lock_release and
+ * hp_lock_charge.
+ */
+static inline __attribute__((always_inline)) bool hp_lock_released(struct hp_lock_entry *entry)
+{
+    if (__builtin_expect(HOTPATH_GET_(entry->held) != (hp_lock_self() | 1), 0))
+        return hp_lock_released_slowly(entry);
+    HOTPATH_PUT_(entry->held, 0);
+    return __builtin_expect((entry->since | __atomic_load_n(&entry->waiting, __ATOMIC_RELAXED)) != 0, 0);
+}
+
+struct hp_lock_charge {
+    uint32_t place;  /* of the lock, which may be gone as soon as it is given up */
+    uint32_t waiter; /* site of those who waited */
+    uint64_t ticks;  /* 0: nobody */
+};
+
+/* The rest of that: before the lock is given up, and after that. */
+void hp_lock_release(struct hp_locks *locks, struct hp_lock_entry *entry, struct hp_lock_charge *ret_charge);
+void hp_lock_charge(struct hp_locks *locks, const struct hp_lock_charge *charge,
+                    const struct hp_lock_caller *caller);
+/* The same for a lock that several may hold: one of them gives it up. */
+void hp_lock_release_shared(struct hp_locks *locks, struct hp_lock_entry *entry, struct hp_lock_charge *ret_charge);
+
+/* A wait. */
+struct hp_lock_wait {
+    uint64_t since; /* 0: not recorded */
+    uint32_t place; /* of the lock or condition, which may be gone when its thread wakes up */
+};
+void hp_lock_wait(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_caller *caller,
+                  struct hp_lock_wait *ret_wait);
+enum hp_lock_outcome { HP_LOCK_GOT, HP_LOCK_TIMED_OUT, HP_LOCK_FAILED };
+void hp_lock_waited(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_wait *wait,
+                    enum hp_lock_outcome outcome);
+/* The same for a lock without an entry. */
+void hp_lock_waited_among_others(struct hp_locks *locks, const struct hp_lock_wait *wait,
+                                 enum hp_lock_outcome outcome);
+void hp_lock_taken_among_others(struct hp_locks *locks);
+
+/* ------------------------------------------------------------------------- conditions, semaphores and barriers */
+
+/* Who waits here does not know the holder, but is woken by a signal. `mutex`: the entry of its mutex, or NULL. */
+void hp_lock_sleep(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_entry *mutex,
+                   struct hp_lock_wait *ret_wait);
+void hp_lock_slept(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_entry *mutex,
+                   const struct hp_lock_caller *caller, const struct hp_lock_wait *wait,
+                   enum hp_lock_outcome outcome);
+/* Before a signal that somebody waits for. */
+void hp_lock_signal(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_caller *caller);
+static inline bool hp_lock_is_awaited(const struct hp_lock_entry *entry)
+{
+    return (__atomic_load_n(&entry->waiting, __ATOMIC_ACQUIRE) & HP_LOCK_WAITERS) != 0;
+}
+
+#endif

@@ -1,0 +1,660 @@
+/*
+ * Places in the code. The callers of a call are found by the tables that the compiler makes for exceptions
+ * (.eh_frame), which are mapped with each program and library: how to get from an address to the caller is looked
+ * up once and kept. Only what compilers write for ordinary functions is understood; at all else the search for
+ * callers ends. Only on x86-64: elsewhere a site is the caller alone.
+ *
+ * Which programs and libraries there are is read from /proc/self/maps, since dl_iterate_phdr takes a lock that
+ * another thread may hold for long. SPDX-License-Identifier: MIT
+ */
+#include "lock_sites.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+
+#include "raw_call.h"
+#include "real_functions.h"
+
+#define MOST_READINGS 64u   /* of the list of images: code that is in none would make us read it again and again */
+#define MOST_FRAME 1048576u /* bytes of a frame on the stack */
+
+/* ------------------------------------------------------------------------------------------------------- images */
+
+/* A line of /proc/self/maps. */
+struct mapping {
+    uintptr_t start, end, offset, inode;
+    bool is_code;
+    const char *path;
+};
+
+/* Reads lines; a longer one than a path can be is cut. */
+struct reading {
+    long fd;
+    size_t at, length;
+    char bytes[2048], line[512];
+};
+
+static bool next_byte(struct reading *reading, char *ret_byte)
+{
+    if (reading->at == reading->length) {
+        const long got = hp_raw(SYS_read, reading->fd, reading->bytes, sizeof reading->bytes);
+        if (got <= 0)
+            return false;
+        reading->length = (size_t)got;
+        reading->at = 0;
+    }
+    *ret_byte = reading->bytes[reading->at++];
+    return true;
+}
+
+static bool next_line(struct reading *reading)
+{
+    size_t length = 0;
+    char byte;
+    bool is_any = false;
+    while (next_byte(reading, &byte)) {
+        is_any = true;
+        if (byte == '\n')
+            break;
+        if (length < sizeof reading->line - 1)
+            reading->line[length++] = byte;
+    }
+    reading->line[length] = '\0';
+    return is_any;
+}
+
+static uintptr_t take_number(const char **at, unsigned base)
+{
+    uintptr_t number = 0;
+    for (;; (*at)++) {
+        const char digit = **at;
+        const unsigned value = digit >= '0' && digit <= '9'   ? (unsigned)(digit - '0')
+                               : digit >= 'a' && digit <= 'f' ? (unsigned)(digit - 'a') + 10
+                                                              : 16;
+        if (value >= base)
+            return number;
+        number = number * base + value;
+    }
+}
+
+static const char *skip(const char *at)
+{
+    while (*at != '\0' && *at != ' ')
+        at++;
+    while (*at == ' ')
+        at++;
+    return at;
+}
+
+/* "start-end rwxp offset device inode   path" */
+static void parse(const char *line, struct mapping *ret_mapping)
+{
+    const char *at = line;
+    ret_mapping->start = take_number(&at, 16);
+    at += *at == '-';
+    ret_mapping->end = take_number(&at, 16);
+    at = skip(at);
+    ret_mapping->is_code = strnlen(at, 3) == 3 && at[2] == 'x';
+    at = skip(at);
+    ret_mapping->offset = take_number(&at, 16);
+    at = skip(skip(at));
+    ret_mapping->inode = take_number(&at, 10);
+    ret_mapping->path = skip(at);
+}
+
+/* The tables for exceptions of an image whose headers are mapped there. NULL: none. */
+static const uint8_t *frames_of(uintptr_t low)
+{
+    const ElfW(Ehdr) *header = (const void *)low;
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(ElfW(Phdr)) ||
+        header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > 4096)
+        return NULL;
+    const ElfW(Phdr) *parts = (const void *)(low + header->e_phoff);
+    uintptr_t linked = UINTPTR_MAX, frames = 0;
+    for (unsigned at = 0; at < header->e_phnum; at++) {
+        if (parts[at].p_type == PT_LOAD && parts[at].p_offset == 0)
+            linked = parts[at].p_vaddr;
+        if (parts[at].p_type == PT_GNU_EH_FRAME)
+            frames = parts[at].p_vaddr;
+    }
+    return linked != UINTPTR_MAX && frames != 0 ? (const uint8_t *)(low + (frames - linked)) : NULL;
+}
+
+/* The image that is being read: its mappings follow one another. */
+struct current {
+    char path[sizeof((struct hp_lock_image *)0)->path];
+    uintptr_t low, end;
+    const uint8_t *frames;
+    uint32_t first; /* of its pieces in the list */
+};
+
+static void add_to_file(struct hp_locks *locks, const struct mapping *mapping)
+{
+    const uint32_t known = HOTPATH_GET_(hp_locks_header(locks)->counts[HP_LOCK_IMAGES]);
+    for (uint32_t at = 0; at < known; at++) {
+        const struct hp_lock_image *image = hp_lock_item(locks, HP_LOCK_IMAGES, at);
+        if (image->start == mapping->start && image->end == mapping->end && image->inode == mapping->inode &&
+            image->offset == mapping->offset)
+            return;
+    }
+    const uint32_t number = hp_lock_claim(locks, HP_LOCK_IMAGES);
+    if (number == HP_LOCK_NO_ITEM)
+        return;
+    struct hp_lock_image *image = hp_lock_item(locks, HP_LOCK_IMAGES, number);
+    const size_t length = strnlen(mapping->path, sizeof image->path - 1);
+    image->end = mapping->end;
+    image->offset = mapping->offset;
+    image->inode = mapping->inode;
+    memcpy(image->path, mapping->path, length);
+    __atomic_store_n(&image->start, mapping->start, __ATOMIC_RELEASE);
+}
+
+static void begin_image(struct current *current, const struct mapping *mapping, uint32_t count)
+{
+    const size_t length = strnlen(mapping->path, sizeof current->path - 1);
+    memcpy(current->path, mapping->path, length);
+    current->path[length] = '\0';
+    current->low = mapping->start;
+    current->frames = mapping->offset == 0 && !mapping->is_code ? frames_of(mapping->start) : NULL;
+    current->first = count;
+}
+
+/* The pieces of an image know where all of it ends. */
+static void extend(struct hp_locks *locks, struct current *current, uintptr_t end, uint32_t count)
+{
+    current->end = end;
+    for (uint32_t at = current->first; at < count; at++)
+        locks->loaded[at].high = end;
+}
+
+static bool is_of_current(const struct current *current, const struct mapping *mapping)
+{
+    return strncmp(mapping->path, current->path, sizeof current->path - 1) == 0 &&
+           mapping->start - current->end < 1u << 22;
+}
+
+static uint32_t take_mapping(struct hp_locks *locks, struct current *current, const struct mapping *mapping,
+                             uint32_t count)
+{
+    if (mapping->path[0] == '\0') { /* zeroed data follows the file's */
+        if (current->path[0] != '\0' && mapping->start == current->end)
+            extend(locks, current, mapping->end, count);
+        current->path[0] = '\0';
+        return count;
+    }
+    if (mapping->path[0] != '/') {
+        current->path[0] = '\0';
+        return count;
+    }
+    if (current->path[0] == '\0' || !is_of_current(current, mapping))
+        begin_image(current, mapping, count);
+    if (mapping->is_code && count < HP_LOCK_MOST_IMAGES) {
+        locks->loaded[count++] = (struct hp_lock_loaded){
+            .low = current->low, .start = mapping->start, .end = mapping->end, .frames = current->frames};
+        add_to_file(locks, mapping);
+    }
+    extend(locks, current, mapping->end, count);
+    return count;
+}
+
+static void read_images(struct hp_locks *locks)
+{
+    struct reading reading = {.fd = hp_raw(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC)};
+    struct current current = {.path = ""};
+    struct mapping mapping;
+    uint32_t count = 0;
+    if (reading.fd < 0)
+        return;
+    while (next_line(&reading)) {
+        parse(reading.line, &mapping);
+        count = take_mapping(locks, &current, &mapping, count);
+    }
+    hp_raw(SYS_close, reading.fd);
+    __atomic_store_n(&locks->loaded_count, count, __ATOMIC_RELEASE);
+}
+
+static void read_images_aside(void *context)
+{
+    struct hp_locks *locks = context;
+    if (!hp_calls_begin())
+        return;
+    read_images(locks);
+    hp_calls_end();
+}
+
+/* The list is being changed for a moment: readers find nothing then. Done by one thread; others do without. */
+static void renew_images(struct hp_locks *locks)
+{
+    const uint32_t closed = __atomic_load_n(&hp_closed_libraries, __ATOMIC_SEQ_CST);
+    const int saved = errno;
+    if (__atomic_load_n(&locks->readings, __ATOMIC_RELAXED) >= MOST_READINGS ||
+        __atomic_exchange_n(&locks->is_reading_images, 1, __ATOMIC_ACQUIRE) != 0)
+        return;
+    __atomic_fetch_add(&locks->readings, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&locks->loaded_count, 0, __ATOMIC_RELEASE);
+    if (closed != locks->closed)
+        for (size_t at = 0; at < HP_LOCK_RULES; at++)
+            __atomic_store_n(&locks->rules[at].pc, 0, __ATOMIC_RELAXED);
+    hp_aside(read_images_aside, locks);
+    __atomic_store_n(&locks->closed, closed, __ATOMIC_RELAXED);
+    __atomic_store_n(&locks->is_reading_images, 0, __ATOMIC_RELEASE);
+    errno = saved;
+}
+
+/* NULL: unknown. */
+static const struct hp_lock_loaded *find_image(const struct hp_locks *locks, uintptr_t pc)
+{
+    const uint32_t count = __atomic_load_n(&locks->loaded_count, __ATOMIC_ACQUIRE);
+    for (uint32_t at = 0; at < count; at++)
+        if (pc - locks->loaded[at].start < locks->loaded[at].end - locks->loaded[at].start)
+            return &locks->loaded[at];
+    return NULL;
+}
+
+bool hp_lock_is_static(const struct hp_locks *locks, uintptr_t address)
+{
+    const uint32_t count = __atomic_load_n(&locks->loaded_count, __ATOMIC_ACQUIRE);
+    for (uint32_t at = 0; at < count; at++)
+        if (address - locks->loaded[at].low < locks->loaded[at].high - locks->loaded[at].low)
+            return true;
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------------------ callers */
+
+#if defined __x86_64__ && defined __LP64__
+
+/* DWARF numbers, and encodings of pointers. */
+enum { FRAME = 6, STACK = 7, RETURN = 16 };
+enum { SIGNED_4 = 0x0b, UNSIGNED_4 = 0x03, BY_PLACE = 0x10, BY_TABLE = 0x30 };
+
+static uint64_t take_uleb(const uint8_t **at)
+{
+    uint64_t number = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        const uint8_t byte = *(*at)++;
+        number |= (uint64_t)(byte & 127) << shift;
+        if (!(byte & 128))
+            break;
+    }
+    return number;
+}
+
+static int64_t take_sleb(const uint8_t **at)
+{
+    uint64_t number = 0;
+    unsigned shift = 0;
+    uint8_t byte;
+    do {
+        byte = *(*at)++;
+        number |= (uint64_t)(byte & 127) << shift;
+        shift += 7;
+    } while (byte & 128 && shift < 64);
+    if (shift < 64 && byte & 64)
+        number |= ~UINT64_C(0) << shift;
+    return (int64_t)number;
+}
+
+static int32_t read_s32(const uint8_t *at)
+{
+    int32_t number;
+    memcpy(&number, at, sizeof number);
+    return number;
+}
+
+static uint32_t read_u32(const uint8_t *at)
+{
+    uint32_t number;
+    memcpy(&number, at, sizeof number);
+    return number;
+}
+
+/* The description of the function with an address; NULL: none. */
+static const uint8_t *find_description(const struct hp_lock_loaded *image, uintptr_t pc)
+{
+    const uint8_t *table = image->frames;
+    if (table == NULL || table[0] != 1 || table[2] != UNSIGNED_4 || table[3] != (BY_TABLE | SIGNED_4) ||
+        (table[1] & 0x0f) != SIGNED_4)
+        return NULL;
+    const uint32_t count = read_u32(table + 8);
+    const uint8_t *rows = table + 12;
+    const int64_t wanted = (int64_t)(pc - (uintptr_t)table);
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (read_s32(rows + 8 * (size_t)middle) <= wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? table + read_s32(rows + 8 * (size_t)(low - 1) + 4) : NULL;
+}
+
+/* What a function and its kind have in common. */
+struct frame_program {
+    uint64_t code_unit;
+    int64_t data_unit;
+    const uint8_t *first, *first_end; /* of all functions of its kind */
+    const uint8_t *own, *own_end;
+    uintptr_t start, size;
+};
+
+static bool read_kind(const uint8_t *at, struct frame_program *program, bool *ret_has_size)
+{
+    const uint8_t *end = at + 4 + read_u32(at);
+    if (read_u32(at) >= 0xfffffff0u || read_u32(at + 4) != 0 || at[8] != 1)
+        return false;
+    const char *letters = (const char *)at + 9;
+    at += 9 + strlen(letters) + 1;
+    program->code_unit = take_uleb(&at);
+    program->data_unit = take_sleb(&at);
+    if (take_uleb(&at) != RETURN)
+        return false;
+    *ret_has_size = letters[0] == 'z';
+    if (*ret_has_size) {
+        const uint64_t size = take_uleb(&at);
+        const uint8_t *its = at;
+        for (const char *letter = letters + 1; *letter != '\0'; letter++) {
+            if (*letter == 'R' && *its++ != (BY_PLACE | SIGNED_4))
+                return false;
+            if (*letter == 'P') /* the last of interest: its size depends on its encoding */
+                its += (*its & 0x0f) == SIGNED_4 || (*its & 0x0f) == UNSIGNED_4 ? 5 : 9;
+            else if (*letter == 'L')
+                its++;
+            else if (*letter != 'R')
+                return false; /* a signal frame */
+        }
+        at += size;
+    } else if (letters[0] != '\0') {
+        return false;
+    }
+    program->first = at;
+    program->first_end = end;
+    return true;
+}
+
+static bool read_description(const uint8_t *at, struct frame_program *program)
+{
+    bool has_size;
+    const uint32_t length = read_u32(at), back = read_u32(at + 4);
+    if (length == 0 || length >= 0xfffffff0u || back == 0 || !read_kind(at + 4 - back, program, &has_size))
+        return false;
+    program->own_end = at + 4 + length;
+    program->start = (uintptr_t)(at + 8) + (uintptr_t)(intptr_t)read_s32(at + 8);
+    program->size = read_u32(at + 12);
+    at += 16;
+    if (has_size) {
+        const uint64_t size = take_uleb(&at);
+        at += size;
+    }
+    program->own = at;
+    return true;
+}
+
+struct frame_state {
+    uint64_t base; /* register of the CFA */
+    int64_t offset;
+    int64_t saved_frame; /* 0: not saved */
+    bool is_return_usual;
+};
+
+/* Everything that ends the search: registers in registers, expressions. */
+static bool note_saved(struct frame_state *state, uint64_t number, int64_t offset)
+{
+    if (number == FRAME)
+        state->saved_frame = offset;
+    if (number == RETURN)
+        state->is_return_usual = offset == -8;
+    return true;
+}
+
+struct frame_run {
+    const struct frame_program *program;
+    struct frame_state now, first;
+    struct frame_state kept[4];
+    unsigned kept_count;
+    uintptr_t place, wanted;
+};
+
+static uint64_t moved_by(const uint8_t **at, uint8_t what)
+{
+    uint64_t distance = 0;
+    const unsigned bytes = what == 2 ? 1 : what == 3 ? 2 : 4;
+    memcpy(&distance, *at, bytes);
+    *at += bytes;
+    return distance;
+}
+
+static bool do_other(struct frame_run *run, uint8_t what, const uint8_t **at)
+{
+    uint64_t number;
+    switch (what) {
+    case 0x00: /* nothing */
+        return true;
+    case 0x02:
+    case 0x03:
+    case 0x04: /* further by 1, 2 or 4 bytes of distance */
+        run->place += moved_by(at, what) * run->program->code_unit;
+        return true;
+    case 0x06: /* as at first */
+        number = take_uleb(at);
+        if (number == FRAME)
+            run->now.saved_frame = run->first.saved_frame;
+        return number != RETURN;
+    case 0x07: /* undefined */
+        return take_uleb(at) != RETURN;
+    case 0x08: /* the same value */
+        number = take_uleb(at);
+        if (number == FRAME)
+            run->now.saved_frame = 0;
+        return number != RETURN;
+    case 0x0a: /* remember */
+        if (run->kept_count == sizeof run->kept / sizeof run->kept[0])
+            return false;
+        run->kept[run->kept_count++] = run->now;
+        return true;
+    case 0x0b: /* restore */
+        if (run->kept_count == 0)
+            return false;
+        run->now = run->kept[--run->kept_count];
+        return true;
+    case 0x0c: /* the CFA */
+        run->now.base = take_uleb(at);
+        run->now.offset = (int64_t)take_uleb(at);
+        return true;
+    case 0x0d:
+        run->now.base = take_uleb(at);
+        return true;
+    case 0x0e:
+        run->now.offset = (int64_t)take_uleb(at);
+        return true;
+    case 0x10: /* an expression, of a register that is not ours */
+        number = take_uleb(at);
+        *at += take_uleb(at);
+        return number != FRAME && number != RETURN;
+    case 0x2e: /* size of arguments */
+        take_uleb(at);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Up to the wanted address. False: not understood. */
+static bool execute(struct frame_run *run, const uint8_t *at, const uint8_t *end)
+{
+    while (at < end && run->place <= run->wanted) {
+        const uint8_t byte = *at++, low = byte & 63;
+        bool is_understood = true;
+        switch (byte >> 6) {
+        case 1:
+            run->place += low * run->program->code_unit;
+            break;
+        case 2:
+            is_understood = note_saved(&run->now, low, (int64_t)take_uleb(&at) * run->program->data_unit);
+            break;
+        case 3:
+            if (low == FRAME)
+                run->now.saved_frame = run->first.saved_frame;
+            break;
+        default:
+            is_understood = do_other(run, byte, &at);
+        }
+        if (!is_understood)
+            return false;
+    }
+    return true;
+}
+
+/* How to get from the code at an address to its caller. False: unknown. */
+static bool find_rule(const struct hp_locks *locks, uintptr_t pc, struct hp_lock_step_rule *ret_rule)
+{
+    struct frame_program program;
+    const struct hp_lock_loaded *image = find_image(locks, pc);
+    const uint8_t *description = image != NULL ? find_description(image, pc) : NULL;
+    if (description == NULL || !read_description(description, &program) || pc - program.start >= program.size)
+        return false;
+    struct frame_run run = {.program = &program, .place = program.start, .wanted = pc};
+    run.wanted = UINTPTR_MAX;
+    if (!execute(&run, program.first, program.first_end))
+        return false;
+    run.wanted = pc;
+    run.first = run.now;
+    if (!execute(&run, program.own, program.own_end))
+        return false;
+    const struct frame_state *now = &run.now;
+    if ((now->base != STACK && now->base != FRAME) || !now->is_return_usual || now->offset <= 0 ||
+        now->offset > (int64_t)MOST_FRAME || now->saved_frame > 0 || now->saved_frame < INT16_MIN)
+        return false;
+    ret_rule->cfa = (int32_t)now->offset;
+    ret_rule->saved_frame = (int16_t)now->saved_frame;
+    ret_rule->is_by_frame = now->base == FRAME;
+    return true;
+}
+
+struct question {
+    const struct hp_locks *locks;
+    struct hp_lock_step_rule rule;
+    uintptr_t pc;
+};
+
+/* The list of images may be changing just now: then nothing is known, but may be soon. */
+
+static void ask(void *context)
+{
+    struct question *question = context;
+    if (!find_rule(question->locks, question->pc, &question->rule))
+        question->rule.cfa = 0;
+}
+
+static bool read_rule(const struct hp_lock_step_rule *from, uintptr_t pc, struct hp_lock_step_rule *ret_rule)
+{
+    const uint8_t sequence = __atomic_load_n(&from->sequence, __ATOMIC_ACQUIRE);
+    const bool is_it = HOTPATH_GET_(from->pc) == pc;
+    ret_rule->cfa = HOTPATH_GET_(from->cfa);
+    ret_rule->saved_frame = HOTPATH_GET_(from->saved_frame);
+    ret_rule->is_by_frame = HOTPATH_GET_(from->is_by_frame);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return is_it && !(sequence & 1) && HOTPATH_GET_(from->sequence) == sequence;
+}
+
+static void keep_rule(struct hp_lock_step_rule *to, uintptr_t pc, const struct hp_lock_step_rule *rule)
+{
+    uint8_t sequence = HOTPATH_GET_(to->sequence);
+    if (sequence & 1 || !__atomic_compare_exchange_n(&to->sequence, &sequence, (uint8_t)(sequence + 1), false,
+                                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return;
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    HOTPATH_PUT_(to->pc, pc);
+    HOTPATH_PUT_(to->cfa, rule->cfa);
+    HOTPATH_PUT_(to->saved_frame, rule->saved_frame);
+    HOTPATH_PUT_(to->is_by_frame, rule->is_by_frame);
+    __atomic_store_n(&to->sequence, (uint8_t)(sequence + 2), __ATOMIC_RELEASE);
+}
+
+/* False: unknown, which is kept, too. */
+static bool rule_at(struct hp_locks *locks, uintptr_t pc, struct hp_lock_step_rule *ret_rule)
+{
+    struct hp_lock_step_rule *kept = &locks->rules[hp_lock_hash(pc, 0, 0) % HP_LOCK_RULES];
+    if (!read_rule(kept, pc, ret_rule)) {
+        struct question question = {.locks = locks, .pc = pc};
+        if (find_image(locks, pc) == NULL || !hp_aside(ask, &question))
+            return false;
+        *ret_rule = question.rule;
+        keep_rule(kept, pc, ret_rule);
+    }
+    return ret_rule->cfa != 0;
+}
+
+/* Moves to the caller. */
+static bool step(struct hp_locks *locks, struct hp_lock_caller *at)
+{
+    struct hp_lock_step_rule rule;
+    /* A call may be the last instruction of its function, so the address before it counts. */
+    if (!rule_at(locks, at->pc - 1, &rule))
+        return false;
+    const uintptr_t cfa = (rule.is_by_frame ? at->frame : at->stack) + (uintptr_t)rule.cfa;
+    if (cfa <= at->stack || cfa - at->stack > MOST_FRAME || cfa % sizeof(uintptr_t) != 0)
+        return false;
+    if (rule.saved_frame != 0)
+        at->frame = *(const uintptr_t *)(cfa + (uintptr_t)(intptr_t)rule.saved_frame);
+    at->pc = *(const uintptr_t *)(cfa - sizeof(uintptr_t));
+    at->stack = cfa;
+    return at->pc != 0;
+}
+#else
+static bool step(struct hp_locks *locks, struct hp_lock_caller *at)
+{
+    (void)locks, (void)at;
+    return false;
+}
+#endif
+
+/* -------------------------------------------------------------------------------------------------------- sites */
+
+static bool is_site(uint32_t number, const void *wanted)
+{
+    const struct hp_lock_site *site = hp_lock_item(hp_locks, HP_LOCK_SITES, number - 1);
+    return memcmp(site->pc, wanted, sizeof site->pc) == 0;
+}
+
+static void find_callers(struct hp_locks *locks, const struct hp_lock_caller *caller, uint64_t pc[HP_LOCK_FRAMES])
+{
+    struct hp_lock_caller at = *caller;
+    if (find_image(locks, at.pc) == NULL || __atomic_load_n(&locks->closed, __ATOMIC_RELAXED) !=
+                                                __atomic_load_n(&hp_closed_libraries, __ATOMIC_RELAXED))
+        renew_images(locks);
+    pc[0] = at.pc;
+    for (unsigned frame = 1; frame < HP_LOCK_FRAMES && step(locks, &at); frame++)
+        pc[frame] = at.pc;
+}
+
+__attribute__((noinline)) uint32_t hp_lock_site(struct hp_locks *locks, const struct hp_lock_caller *caller)
+{
+    uint64_t pc[HP_LOCK_FRAMES] = {0};
+    uint32_t *free;
+    find_callers(locks, caller, pc);
+    const uint64_t hash = hp_lock_hash(pc[0], pc[1], pc[2]);
+    uint32_t number = hp_lock_index_find(locks->site_index, HP_LOCK_SITE_INDEX, hash, is_site, pc, &free);
+    if (number != 0 || free == NULL)
+        return number;
+    const uint32_t made = hp_lock_claim(locks, HP_LOCK_SITES);
+    if (made == HP_LOCK_NO_ITEM)
+        return 0;
+    struct hp_lock_site *site = hp_lock_item(locks, HP_LOCK_SITES, made);
+    site->pc[1] = pc[1];
+    site->pc[2] = pc[2];
+    __atomic_store_n(&site->pc[0], pc[0], __ATOMIC_RELEASE);
+    uint32_t none = 0;
+    while (free != NULL &&
+           !__atomic_compare_exchange_n(free, &none, made + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+        number = hp_lock_index_find(locks->site_index, HP_LOCK_SITE_INDEX, hash, is_site, pc, &free);
+        if (number != 0)
+            return number;
+        none = 0;
+    }
+    return made + 1;
+}

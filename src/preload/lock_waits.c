@@ -1,0 +1,327 @@
+/*
+ * Waiting for locks, and who is charged for it (lock_entry.h says how). All of this is off the fast path.
+ *
+ * A signal of a condition wakes threads that the signaling thread does not know, so there the thread that woke up
+ * does the counting: it finds the time and the place of the latest signal in the entry. If the signal came under
+ * the mutex, nobody could run before the mutex was given up, so that is the moment from which waking up is
+ * counted.
+ *
+ * Threads often wait for a condition in a loop with a timeout. That is one wait: the parts are added up.
+ * SPDX-License-Identifier: MIT
+ */
+#include "hook_entries.h"
+#include "lock_sites.h"
+
+#define SUM_MASK (UINT64_MAX >> HP_LOCK_WAITERS_BITS)
+#define TICKS_BETWEEN_NOTES UINT64_C(1000000000)
+
+static void add(uint64_t *to, uint64_t number) { __atomic_fetch_add(to, number, __ATOMIC_RELAXED); }
+
+/* ------------------------------------------------------------------------------------------------------- counts */
+
+static void note_time(const struct hp_locks *locks, uint64_t now)
+{
+    if (now - HOTPATH_GET_(hp_locks_header(locks)->latest_ticks) > TICKS_BETWEEN_NOTES)
+        hp_locks_note_time(locks);
+}
+
+static void distribute(struct hp_lock_place *place, uint64_t ticks)
+{
+    __atomic_fetch_add(&place->steps[hp_lock_step(ticks)], 1, __ATOMIC_RELAXED);
+    hp_lock_raise(&place->wait_longest, ticks);
+}
+
+static void raise_queue(struct hp_lock_place *place, uint32_t length)
+{
+    uint32_t present = __atomic_load_n(&place->longest_queue, __ATOMIC_RELAXED);
+    while (length > present && !__atomic_compare_exchange_n(&place->longest_queue, &present, length, true,
+                                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
+/* Those who wait at different places are no pair with anyone. */
+static void note_waiter(struct hp_lock_entry *entry, uint32_t site, bool is_first)
+{
+    const uint32_t present = HOTPATH_GET_(entry->site);
+    if (is_first || present == 0)
+        HOTPATH_PUT_(entry->site, site);
+    else if (present != site)
+        HOTPATH_PUT_(entry->site, HP_LOCK_SEVERAL);
+}
+
+/* Returns how many there are now. */
+static uint32_t arrive(struct hp_lock_entry *entry, uint64_t now)
+{
+    const uint64_t before =
+        __atomic_fetch_add(&entry->waiting, (now << HP_LOCK_WAITERS_BITS) + 1, __ATOMIC_ACQ_REL);
+    return (uint32_t)(before & HP_LOCK_WAITERS) + 1;
+}
+
+static void leave(struct hp_lock_entry *entry, uint64_t mark)
+{
+    __atomic_fetch_sub(&entry->waiting, (mark << HP_LOCK_WAITERS_BITS) + 1, __ATOMIC_ACQ_REL);
+}
+
+/* ---------------------------------------------------------------------------------------------- critical paths */
+
+/* What waits for a lock, condition, semaphore or barrier takes the path of the one that lets it go on. */
+
+static inline void leave_path(const struct hp_lock_entry *entry, uint64_t waiting)
+{
+    if (__builtin_expect((waiting & HP_LOCK_WAITERS) != 0, 0) && hotpath_v1_path_is_on())
+        hotpath_v1_path_leave(entry);
+}
+
+static __attribute__((noinline)) void
+take_path(const struct hp_lock_entry *entry, const struct hp_lock_entry *mutex, uint32_t place_kind, uint64_t since)
+{
+    const uint32_t kind = place_kind == HP_LOCK_CONDITION   ? HOTPATH_PATH_CONDITION_
+                          : place_kind == HP_LOCK_SEMAPHORE ? HOTPATH_PATH_SEMAPHORE_
+                          : place_kind == HP_LOCK_BARRIER   ? HOTPATH_PATH_BARRIER_
+                                                            : HOTPATH_PATH_LOCK_;
+    hotpath_v1_path_take(
+        &(struct hotpath_path_wait_){.object = entry, .second = mutex, .since = since, .kind = kind});
+}
+
+/* ------------------------------------------------------------------------------------------------------ holders */
+
+static void charge_waiters(struct hp_lock_entry *entry, uint64_t now, struct hp_lock_charge *ret_charge)
+{
+    uint64_t word = __atomic_load_n(&entry->waiting, __ATOMIC_ACQUIRE), sum;
+    HOTPATH_PUT_(entry->charged, now);
+    ret_charge->place = HOTPATH_GET_(entry->place);
+    ret_charge->waiter = HOTPATH_GET_(entry->site);
+    leave_path(entry, word);
+    /* Durations are positive: a sum that is not was made of a time that another CPU read earlier. */
+    do
+        sum = ((word & HP_LOCK_WAITERS) * now - (word >> HP_LOCK_WAITERS_BITS)) & SUM_MASK;
+    while (word != 0 && !__atomic_compare_exchange_n(&entry->waiting, &word, word + (sum << HP_LOCK_WAITERS_BITS),
+                                                     false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+    ret_charge->ticks = word != 0 && sum <= SUM_MASK / 2 ? sum : 0;
+}
+
+void hp_lock_taken_again(struct hp_lock_entry *entry)
+{
+    if (hp_lock_is_own(entry))
+        HOTPATH_PUT_(entry->held, entry->held + 1);
+    else
+        HOTPATH_PUT_(entry->held, hp_lock_self() | 1);
+}
+
+bool hp_lock_released_slowly(struct hp_lock_entry *entry)
+{
+    const uint64_t held = entry->held;
+    if (!hp_lock_is_own(entry))
+        return false; /* it was locked before this began, or by another thread */
+    HOTPATH_PUT_(entry->held, (held & HP_LOCK_DEPTH) > 1 ? held - 1 : 0);
+    return (held & HP_LOCK_DEPTH) <= 1;
+}
+
+static void count_hold(struct hp_locks *locks, struct hp_lock_entry *entry, uint64_t ticks)
+{
+    struct hp_lock_place *place = hp_lock_place_at(locks, entry->place);
+    const uint64_t mean = entry->mean, capped = ticks < UINT32_MAX ? ticks : UINT32_MAX;
+    HOTPATH_PUT_(entry->mean, (uint32_t)(mean == 0 ? capped : mean - mean / 4 + capped / 4));
+    HOTPATH_PUT_(entry->hold_ticks, entry->hold_ticks + ticks);
+    HOTPATH_PUT_(entry->holds, entry->holds + 1);
+    if (place != NULL && ticks > HOTPATH_GET_(place->hold_longest))
+        hp_lock_raise(&place->hold_longest, ticks);
+}
+
+__attribute__((noinline)) void hp_lock_release(struct hp_locks *locks, struct hp_lock_entry *entry,
+                                               struct hp_lock_charge *ret_charge)
+{
+    const uint64_t now = hp_lock_now(locks), since = entry->since;
+    *ret_charge = (struct hp_lock_charge){0};
+    if (now == 0)
+        return;
+    HOTPATH_PUT_(entry->since, 0);
+    if (since != 0)
+        count_hold(locks, entry, now > since ? now - since : 0);
+    charge_waiters(entry, now, ret_charge);
+}
+
+__attribute__((noinline)) void hp_lock_release_shared(struct hp_locks *locks, struct hp_lock_entry *entry,
+                                                      struct hp_lock_charge *ret_charge)
+{
+    const uint64_t now = hp_lock_now(locks);
+    *ret_charge = (struct hp_lock_charge){0};
+    if (now != 0 && __atomic_load_n(&entry->waiting, __ATOMIC_RELAXED) != 0)
+        charge_waiters(entry, now, ret_charge);
+}
+
+void hp_lock_charge(struct hp_locks *locks, const struct hp_lock_charge *charge,
+                    const struct hp_lock_caller *caller)
+{
+    if (charge->ticks != 0)
+        hp_lock_pair(locks, charge->place, charge->waiter, hp_lock_site(locks, caller), charge->ticks);
+}
+
+/* ------------------------------------------------------------------------------------------------------ waiting */
+
+void hp_lock_wait(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_caller *caller,
+                  struct hp_lock_wait *ret_wait)
+{
+    const uint64_t now = hp_lock_now(locks);
+    *ret_wait = (struct hp_lock_wait){now, entry != NULL ? HOTPATH_GET_(entry->place) : 1};
+    struct hp_lock_place *place = hp_lock_place_at(locks, ret_wait->place);
+    if (now == 0 || entry == NULL)
+        return;
+    const uint32_t length = arrive(entry, now);
+    note_waiter(entry, hp_lock_site(locks, caller), length == 1);
+    if (place != NULL)
+        raise_queue(place, length);
+}
+
+static void count_wait(struct hp_locks *locks, struct hp_lock_place *place, uint64_t ticks, uint64_t now,
+                       enum hp_lock_outcome outcome)
+{
+    add(outcome == HP_LOCK_GOT ? &place->contended : &place->timeouts, 1);
+    add(&place->waits, 1);
+    add(&place->wait_ticks, ticks);
+    distribute(place, ticks);
+    note_time(locks, now);
+}
+
+/* From when on nobody can be charged any more for a wait that ends now. */
+static uint64_t mark_of(const struct hp_lock_entry *entry, uint64_t since, uint64_t now,
+                        enum hp_lock_outcome outcome)
+{
+    if (outcome != HP_LOCK_GOT)
+        return outcome == HP_LOCK_FAILED ? since : now;
+    const uint64_t charged = HOTPATH_GET_(entry->charged), mark = charged > since ? charged : since;
+    return mark < now ? mark : now;
+}
+
+void hp_lock_waited(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_wait *wait,
+                    enum hp_lock_outcome outcome)
+{
+    struct hp_lock_place *place = hp_lock_place_at(locks, wait->place);
+    const uint64_t read = hp_lock_now(locks), since = wait->since, now = read > since ? read : since;
+    if (since == 0)
+        return;
+    const uint64_t mark = mark_of(entry, since, now, outcome);
+    if (outcome == HP_LOCK_GOT && hotpath_v1_path_is_on())
+        take_path(entry, NULL, HP_LOCK_MUTEX, since);
+    leave(entry, mark);
+    if (place == NULL || outcome == HP_LOCK_FAILED)
+        return;
+    add(&place->latency_ticks, now - mark);
+    count_wait(locks, place, now - since, now, outcome);
+}
+
+void hp_lock_waited_among_others(struct hp_locks *locks, const struct hp_lock_wait *wait,
+                                 enum hp_lock_outcome outcome)
+{
+    struct hp_lock_place *place = hp_lock_place_at(locks, wait->place);
+    const uint64_t now = hp_lock_now(locks);
+    if (wait->since == 0 || now < wait->since || place == NULL || outcome == HP_LOCK_FAILED)
+        return;
+    add(&place->unknown_ticks, now - wait->since);
+    count_wait(locks, place, now - wait->since, now, outcome);
+}
+
+/* -------------------------------------------------------------------------- conditions, semaphores and barriers */
+
+/* A wait of this thread that has ended by a timeout, and may go on. */
+static __thread struct {
+    uint32_t place, pid; /* 0: none */
+    uint64_t ticks;
+} unfinished __attribute__((tls_model("initial-exec")));
+
+static void finish(struct hp_locks *locks)
+{
+    const uint32_t number = unfinished.place;
+    unfinished.place = 0;
+    if (number != 0 && unfinished.pid == hp_locks_header(locks)->pid) /* else it was the parent's */
+        distribute(hp_lock_place_at(locks, number), unfinished.ticks);
+}
+
+void hp_lock_sleep(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_entry *mutex,
+                   struct hp_lock_wait *ret_wait)
+{
+    *ret_wait = (struct hp_lock_wait){hp_lock_now(locks), HOTPATH_GET_(entry->place)};
+    struct hp_lock_place *place = hp_lock_place_at(locks, ret_wait->place);
+    if (ret_wait->since == 0)
+        return;
+    if (mutex != NULL)
+        HOTPATH_PUT_(entry->charged, (uint64_t)((const char *)mutex - locks->base));
+    const uint64_t waiting = __atomic_add_fetch(&entry->waiting, 1, __ATOMIC_ACQ_REL);
+    if (unfinished.place != ret_wait->place)
+        finish(locks);
+    if (place == NULL)
+        return;
+    raise_queue(place, (uint32_t)(waiting & HP_LOCK_WAITERS));
+    if (unfinished.place == 0)
+        add(&place->waits, 1);
+}
+
+/* When the thread could have run: after the signal, and after the mutex was given up. 0: not known. */
+static uint64_t woken_at(const struct hp_lock_entry *entry, const struct hp_lock_entry *mutex, uint64_t since,
+                         uint64_t now)
+{
+    const uint64_t signaled = HOTPATH_GET_(entry->since);
+    const uint64_t released = mutex != NULL ? HOTPATH_GET_(mutex->charged) : 0;
+    if (signaled < since || signaled > now)
+        return 0;
+    return released > signaled && released <= now ? released : signaled;
+}
+
+/* What the thread waited in earlier parts of the wait, it waited for the same signal. */
+static void count_woken(struct hp_locks *locks, struct hp_lock_place *place, uint32_t number, uint32_t waiter,
+                        uint32_t signaler, uint64_t ticks)
+{
+    const uint64_t earlier = unfinished.place == number ? unfinished.ticks : 0;
+    if (earlier != 0)
+        __atomic_fetch_sub(&place->unknown_ticks, earlier, __ATOMIC_RELAXED);
+    if (earlier + ticks != 0) /* the last one at a barrier waits for nobody */
+        hp_lock_pair(locks, number, waiter, signaler, earlier + ticks);
+}
+
+void hp_lock_slept(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_entry *mutex,
+                   const struct hp_lock_caller *caller, const struct hp_lock_wait *wait,
+                   enum hp_lock_outcome outcome)
+{
+    struct hp_lock_place *place = hp_lock_place_at(locks, wait->place);
+    const uint64_t read = hp_lock_now(locks), since = wait->since, now = read > since ? read : since;
+    if (since == 0)
+        return;
+    const uint64_t woken = outcome == HP_LOCK_GOT ? woken_at(entry, mutex, since, now) : 0;
+    const uint32_t signaler = HOTPATH_GET_(entry->site);
+    if (outcome == HP_LOCK_GOT && place != NULL && hotpath_v1_path_is_on())
+        take_path(entry, mutex, place->kind, since);
+    /* The last use of the entry: the condition may be gone. */
+    __atomic_fetch_sub(&entry->waiting, 1, __ATOMIC_ACQ_REL);
+    if (place == NULL)
+        return;
+    add(&place->wait_ticks, now - since);
+    note_time(locks, now);
+    if (outcome == HP_LOCK_TIMED_OUT)
+        add(&place->timeouts, 1);
+    if (woken == 0) {
+        add(&place->unknown_ticks, now - since);
+    } else {
+        add(&place->latency_ticks, now - woken);
+        count_woken(locks, place, wait->place, hp_lock_site(locks, caller), signaler, woken - since);
+    }
+    unfinished.ticks = (unfinished.place == wait->place ? unfinished.ticks : 0) + (now - since);
+    unfinished.place = wait->place;
+    unfinished.pid = hp_locks_header(locks)->pid;
+    if (outcome != HP_LOCK_TIMED_OUT)
+        finish(locks);
+}
+
+void hp_lock_signal(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_caller *caller)
+{
+    const uint64_t now = hp_lock_now(locks), of_mutex = HOTPATH_GET_(entry->charged);
+    if (now == 0)
+        return;
+    HOTPATH_PUT_(entry->site, hp_lock_site(locks, caller));
+    HOTPATH_PUT_(entry->since, now);
+    leave_path(entry, __atomic_load_n(&entry->waiting, __ATOMIC_RELAXED));
+    if (of_mutex == 0)
+        return;
+    struct hp_lock_entry *mutex = (struct hp_lock_entry *)(void *)(locks->base + of_mutex);
+    if (hp_lock_is_own(mutex))
+        HOTPATH_PUT_(mutex->held, mutex->held | HP_LOCK_STAMP);
+}

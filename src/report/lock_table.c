@@ -1,0 +1,206 @@
+/*
+ * The sections `locks` and `blocked-by`: what threads waited for at locks and conditions, and who let them wait.
+ * docs/locks.md describes each number. SPDX-License-Identifier: MIT
+ */
+#include "lock_profile.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "identity.h"
+#include "order.h"
+#include "section.h"
+#include "text.h"
+
+static const struct hp_lock_profile *locks_of(const struct hotpath_results *results)
+{
+    return results->model->locks;
+}
+
+static bool is_condition(const struct hp_lock_row *row) { return row->kind == HP_LOCK_CONDITION; }
+
+static double part(double ns, double of) { return of > 0 ? 100 * (ns < of ? ns / of : 1) : 0; }
+
+/* "worker (pool.c:42)" */
+static const char *place_of(struct hp_fields *to, const struct hp_lock_function *function)
+{
+    char bytes[600];
+    struct hp_text line;
+    if (function->name == NULL)
+        return NULL;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_string(&line, function->name);
+    if (function->file[0] != '\0' && function->line != 0) {
+        const char *slash = strrchr(function->file, '/');
+        hp_text_format(&line, " (%s:%u)", slash != NULL ? slash + 1 : function->file, (unsigned)function->line);
+    }
+    return hp_fields_copy(to, bytes, line.length);
+}
+
+static const char *worst_holder(const struct hp_lock_row *row)
+{
+    return row->worst != NULL ? row->worst->holder : NULL;
+}
+
+static void fields(struct hp_fields *to, void *view, const void *entry)
+{
+    const struct hp_lock_row *row = entry;
+    (void)view;
+    if (to->row != NULL)
+        to->row->id = hp_identity_with_number(hp_identity_with_text(0, row->name), row->kind);
+    HP_FIELD(to, row->name, "name", "Lock", TEXT, HP_COLUMN_FIRST,
+             "The global variable; for others the function that made it, or that used it first; <other>: locks "
+             "without a row of their own.");
+    HP_FIELD(to, hp_lock_kind_name(row->kind), "kind", "Kind", TEXT, HP_COLUMN_SHOWN, .words = HP_LOCK_KIND_WORDS);
+    HP_FIELD_IF(to, !is_condition(row), row->locked, "locked", "Locked", COUNT, HP_COLUMN_SHOWN,
+                "How often it was locked, also after waiting for a condition; semaphores: taken; barriers: passed; "
+                "conditions: null.");
+    HP_FIELD_IF(to, !is_condition(row), row->contended, "contended", "Contended", COUNT, 0,
+                "The part of locked that had to wait; conditions: null.");
+    HP_FIELD_IF(to, !is_condition(row) && row->locked > 0, part((double)row->contended, (double)row->locked),
+                "percent_contended", "% Contended", PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_PART);
+    HP_FIELD(
+        to, row->waits, "waits", "Waits", COUNT, HP_COLUMN_SHOWN,
+        "Waits that have ended, also by a timeout; waiting again for the same condition after a timeout is one "
+        "wait.");
+    HP_FIELD(to, row->wait_ns, "wait_ns", "Wait", NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
+             "Time that threads waited, all together.");
+    HP_FIELD_IF(to, row->waits > 0, row->wait_ns / (double)row->waits, "wait_mean_ns", "Avg Wait", NS,
+                HP_COLUMN_SHOWN);
+    HP_FIELD_FAMILY(to, percentile, row->waits > 0, hp_lock_percentile(row, percentile), "_ns", "", NS, 0,
+                    "A percentile of waits, within 4 %.", .before = "wait", .title_before = "Wait");
+    HP_FIELD_IF(to, row->waits > 0, row->wait_longest_ns, "wait_max_ns", "Max Wait", NS, HP_COLUMN_SHOWN);
+    HP_FIELD(
+        to, row->blame_ns, "blocked_ns", "Blocked Others", NS, HP_COLUMN_LATE | HP_COLUMN_SHOWN,
+        "The part of wait_ns that holders of the lock are charged with; conditions: until they were signaled.");
+    HP_FIELD(to, row->latency_ns, "wakeup_ns", "Wake-up", NS, HP_COLUMN_SHOWN,
+             "The part of wait_ns after the lock was free, or the condition signaled, until the thread ran.");
+    HP_FIELD(to, row->unknown_ns, "unknown_ns", "Unknown", NS, 0,
+             "The part of wait_ns that no thread of the process ended: timeouts, and signals of other processes.");
+    HP_FIELD(
+        to, worst_holder(row), "held_by", "Held By", TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+        "The function that holds it, or signals the condition, for most of blocked_ns; null: none, or unknown.");
+    HP_FIELD(to, row->worst != NULL ? row->worst->waiter : NULL, "waited_in", "Waited In", TEXT, HP_COLUMN_MAYBE,
+             "The function that waited for that; null: none, or several.");
+    HP_FIELD_IF(to, row->holds > 0, row->hold_ns / (double)row->holds, "hold_mean_ns", "Avg Hold", NS,
+                HP_COLUMN_SHOWN,
+                "How long it was held, on average of those that were timed: one in 64, and every one of locks that "
+                "are held for a microsecond or more; null: none was.");
+    HP_FIELD_IF(to, row->holds > 0, row->hold_longest_ns, "hold_max_ns", "Max Hold", NS, 0,
+                "The longest of the holds that were timed; null: none was.");
+    HP_FIELD(to, row->holds, "holds", "Timed Holds", COUNT, 0, "Holds that were timed.");
+    HP_FIELD(to, row->longest_queue, "queue_max", "Max Queue", COUNT, HP_COLUMN_SHOWN,
+             "The largest number of threads that waited at the same time.");
+    HP_FIELD(to, row->timeouts, "timeouts", "Timeouts", COUNT, 0, "Waits, or parts of them, that a timeout ended.");
+    HP_FIELD(to, row->instances, "instances", "Locks", COUNT, 0,
+             "Locks that are in this row: made, or used first, at the same place.");
+    HP_FIELD(to, row->processes, "processes", "Processes", COUNT, 0, "Processes that have this lock.",
+             .needs = HP_FACT_PROCESSES);
+    HP_FIELD(to, place_of(to, &row->function), "place", "Place", TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE,
+             "Where it was made, or used first; null: unknown.");
+}
+
+static void totals(struct hp_fields *to, void *view, const void *about)
+{
+    const struct hp_lock_profile *locks = about;
+    (void)view;
+    HP_FIELD(to, locks->processes, "recorded_processes", NULL, COUNT, 0, "Processes whose locks were counted.");
+    HP_FIELD(
+        to, locks->unnamed, "unnamed", NULL, COUNT, 0,
+        "Locks, and uses of locks, without a row of their own, for lack of space: they are in the row <other>.");
+}
+
+static bool has_locks(const struct hotpath_results *results)
+{
+    return locks_of(results) != NULL && locks_of(results)->row_count > 0;
+}
+
+static const char not_counted[] = "locks were not counted: hotpath run --locks does that";
+
+static bool fill(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const struct hp_lock_profile *locks = locks_of(results);
+    const size_t count = locks != NULL ? locks->row_count : 0;
+    section->description =
+        "Locks and conditions: how often threads had to wait, for how long, and who let them wait.";
+    section->if_empty = locks != NULL ? "no lock was used" : not_counted;
+    const void **rows = hp_arena_take_array(results->model->arena, count + 1, sizeof(void *));
+    for (size_t at = 0; rows != NULL && at < count; at++)
+        rows[at] = locks->rows[at];
+    if (rows == NULL || !hp_section_begin(results, section, NULL, 0, "wait_ns", NULL))
+        return false;
+    if (locks != NULL) {
+        hp_section_add_totals(results, section, locks);
+        if (!locks->times_every_hold)
+            hp_section_note(section, "of locks held for less than a microsecond, one hold in 64 was timed");
+    }
+    return hp_section_fill_rows(results, section, rows, count, NULL);
+}
+
+const struct hp_section_type hp_section_locks = {.name = "locks",
+                                                 .is_left_out_empty = true,
+                                                 .has_data = has_locks,
+                                                 .fill = fill,
+                                                 .fields = fields,
+                                                 .totals = totals,
+                                                 .about = "Locks and conditions of programs run with --locks.",
+                                                 .about_row = "A global lock, or all locks made at one place.",
+                                                 .always = "order|totals"};
+
+/* --------------------------------------------------------------------------------------------------- blocked-by */
+
+static void fields_of_block(struct hp_fields *to, void *view, const void *entry)
+{
+    const struct hp_lock_block *block = entry;
+    (void)view;
+    if (to->row != NULL) {
+        uint64_t id = hp_identity_with_text(0, block->waiter != NULL ? block->waiter : "");
+        id = hp_identity_with_text(id, block->holder != NULL ? block->holder : "");
+        to->row->id = hp_identity_with_number(hp_identity_with_text(id, block->lock->name), block->lock->kind);
+    }
+    HP_FIELD(to, block->waiter != NULL ? block->waiter : "<several>", "name", "Waits In", TEXT, HP_COLUMN_FIRST,
+             "The function that waited; <several>: threads waited in different functions at once.");
+    HP_FIELD(to, block->holder != NULL ? block->holder : "<unknown>", "holder", "Blocked By", TEXT,
+             HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
+             "The function that held the lock and gave it up, or that signaled the condition.");
+    HP_FIELD(to, block->lock->name, "lock", "Lock", TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN);
+    HP_FIELD(to, hp_lock_kind_name(block->lock->kind), "kind", "Kind", TEXT, HP_COLUMN_SHOWN,
+             .words = HP_LOCK_KIND_WORDS);
+    HP_FIELD(to, block->count, "count", "Count", COUNT, HP_COLUMN_SHOWN,
+             "How often the holder let others wait; of conditions: waits that it ended.");
+    HP_FIELD(to, block->ns, "blocked_ns", "Time", NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
+             "Time that others waited for it: blocked_ns of the lock, divided.");
+    HP_FIELD(to, part(block->ns, block->lock->wait_ns), "percent_wait", "% of Wait", PERCENT,
+             HP_COLUMN_SHOWN | HP_COLUMN_PART, "blocked_ns as a share of all waiting for the lock.");
+    HP_FIELD(to, block->longest_ns, "blocked_max_ns", "Max", NS, HP_COLUMN_SHOWN,
+             "The most at once: when one holder gave the lock up, of all threads that waited for it.");
+}
+
+static bool has_blocks(const struct hotpath_results *results)
+{
+    return locks_of(results) != NULL && locks_of(results)->block_count > 0;
+}
+
+static bool fill_blocks(struct hotpath_results *results, struct hotpath_section *section)
+{
+    const struct hp_lock_profile *locks = locks_of(results);
+    const size_t count = locks != NULL ? locks->block_count : 0;
+    section->description = "Which function waits for which, at which lock.";
+    section->if_empty = locks != NULL ? "no thread had to wait for another" : not_counted;
+    const void **rows = hp_arena_take_array(results->model->arena, count + 1, sizeof(void *));
+    for (size_t at = 0; rows != NULL && at < count; at++)
+        rows[at] = &locks->blocks[at];
+    return rows != NULL && hp_section_begin(results, section, NULL, 0, "blocked_ns", NULL) &&
+           hp_section_fill_rows(results, section, rows, count, NULL);
+}
+
+const struct hp_section_type hp_section_blocked_by = {
+    .name = "blocked-by",
+    .is_left_out_empty = true,
+    .has_data = has_blocks,
+    .fill = fill_blocks,
+    .fields = fields_of_block,
+    .about = "Functions that waited for locks and conditions, and those that let them wait, in programs run with "
+             "--locks.",
+    .about_row = "A function that waits, one that lets it wait, and the lock.",
+    .always = "order"};

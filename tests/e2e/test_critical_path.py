@@ -1,0 +1,107 @@
+"""The critical path of programs of which it is known what decides how long they take: tests/programs/critical.c."""
+import re
+import signal
+
+import pytest
+
+from command import Cli
+from harness import BUILD, PROGRAMS, without_emulator, without_sanitizer, without_thread_sanitizer
+
+pytestmark = [without_emulator("hotpath run preloads a library of the host"),
+              without_sanitizer("the library of such a build can be preloaded into nothing else"),
+              without_thread_sanitizer("it has a thread of its own")]
+
+CRITICAL = PROGRAMS / "critical"
+
+# What the first sentence names: as in docs/critical-path.md.
+TRUTH = {"fork_join": "long_job", "pipeline2": "produce", "pipeline5": "stage_c", "server": "query_database"}
+
+
+@pytest.fixture
+def cli(box):
+    return Cli(box)
+
+
+def headline(report):
+    return report.values["meta"]["headline"]
+
+
+def path_ns(report):
+    return {row.name: row.path_ns for row in report.rows("critical-path")}
+
+
+# With wakers of locks.
+TRUTH_WITH_LOCKS = {**TRUTH, "convoy": "rebuild", "readers": "write_all"}
+
+
+def check_first_sentence(report, truth):
+    assert headline(report).startswith("main waits for "), headline(report)
+    first = headline(report).split(". The function with")[0]
+    assert re.search(rf"\b{truth}\b", first), headline(report)
+    functions = path_ns(report)
+    assert max((ns, name) for name, ns in functions.items() if name != "<wake-up>")[1] == truth, functions
+
+
+@pytest.mark.parametrize("work", ["compute", "sleep"])
+@pytest.mark.parametrize("program", TRUTH)
+def test_the_first_sentence_names_what_decides(cli, program, work):
+    check_first_sentence(cli.run("--path", "--", CRITICAL, program, work).report, TRUTH[program])
+
+
+@pytest.mark.parametrize("work", ["compute", "sleep"])
+@pytest.mark.parametrize("program", TRUTH_WITH_LOCKS)
+def test_the_same_where_locks_are_followed(cli, program, work):
+    report = cli.run("--path", "--locks", "--", CRITICAL, program, work).report
+    check_first_sentence(report, TRUTH_WITH_LOCKS[program])
+    kinds = {row.kind for row in report.rows("path-waits")}
+    assert program not in ("convoy", "server") or {"lock", "condition"} & kinds
+
+
+def test_locks_behave_as_without_it(cli):
+    """tests/programs/lock_rules prints what every function of locks returns."""
+    rules = PROGRAMS / "lock_rules"
+    assert cli("run", "--path", "--locks", "--format", "none", "--", rules).stdout == cli(
+        "run", "--no-preload", "--format", "none", "--", rules).stdout
+
+
+def test_the_path_is_exact(cli):
+    """The long job is called once, on the path: its time there is that of the call. Short jobs are beside it."""
+    report = cli.run("--path", "--", CRITICAL, "fork_join", "sleep").report
+    functions = path_ns(report)
+    assert functions["long_job"] == report.row("long_job").total_ns
+    assert "short_job" not in functions or functions["short_job"] <= report.row("short_job").max_ns
+    assert sum(functions.values()) >= report.row("main").total_ns
+    [wait] = [row for row in report.rows("path-waits") if row.kind == "thread"]
+    assert wait.waits >= 1 and wait.waited_ns <= functions["long_job"]
+
+
+def test_nothing_changes_without_it(cli):
+    report = cli.run("--", CRITICAL, "fork_join", "sleep").report
+    assert "critical-path" not in report.values["sections"] and "path-waits" not in report.values["sections"]
+    assert "critical path" not in headline(report)
+
+
+def test_threads_have_the_names_that_the_program_gives_them(cli):
+    """It names them after they have begun, and were registered."""
+    report = cli.run("--path", "--by", "thread", "--", CRITICAL, "pipeline5", "sleep").report
+    names = {row.name: row.thread["name"] for row in report.rows() if row.name.startswith("stage")}
+    assert names == {f"stage_{letter}": f"stage {at}" for at, letter in enumerate("abcde")}
+
+
+def test_other_sections_are_those_without_it(cli):
+    """examples/orders has a bit of everything."""
+    command = ["--timeout", "1000", "--", BUILD / "examples/orders"]
+    plain, found = cli.run(*command).report, cli.run("--path", *command).report
+    sections = {name for name, section in found.values["sections"].items() if section["rows"]}
+    assert sections - {"critical-path", "path-waits"} >= {
+        name for name, section in plain.values["sections"].items() if section["rows"]} >= {"tasks", "channels"}
+    assert {row.name.split()[0] for row in found.rows("threads")} == {
+        row.name.split()[0] for row in plain.rows("threads")}
+
+
+def test_the_path_survives_the_program(cli):
+    """main kills the process halfway, after 20 of 40 requests."""
+    done = cli.run("--path", "--", CRITICAL, "server", "sleep", "killed", status=-signal.SIGKILL)
+    functions = path_ns(done.report)
+    assert functions["query_database"] == done.report.row("query_database").total_ns, functions
+    assert done.report.row("query_database").calls == 20

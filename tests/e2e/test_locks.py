@@ -1,0 +1,151 @@
+"""Locks of unmodified programs, with `hotpath run --locks`: numbers that the program knows itself, and functions
+that behave as without hotpath. `lock_truth` prints how often its locks were used and waited for, and for how long
+by its own clock; `lock_rules` prints a line for each function, type of lock and situation."""
+import json
+import re
+import subprocess
+from ctypes.util import find_library
+
+import pytest
+
+from harness import BUILD, HOTPATH, PROGRAMS, WITHOUT_PERF, Report, near, without_emulator, without_sanitizer
+
+pytestmark = [without_emulator("it has other thread pointers"),
+              without_sanitizer("the library of such a build can be preloaded into nothing else")]
+
+LIBRARY = BUILD / "lib" / "libhotpath_locks.so.0"
+WITHOUT = BUILD / "lib" / "libhotpath_preload.so.0"
+
+
+def run(box, program, *options, env=None, before=(), arguments=()):
+    report = box.folder() / "report.json"
+    return box.run(HOTPATH, "run", "-f", "json", "-o", report, "--section", "locks,blocked-by", "--limit", "0",
+                   *options, "--", PROGRAMS / program, *arguments, env=env, before=list(before)), report
+
+
+def truth_of(text):
+    return {name: (int(locked), int(contended), float(ms) * 1e6)
+            for name, locked, contended, ms in (line.split() for line in text.splitlines())}
+
+
+def rows_of(box, report, section="locks"):
+    return Report(json.loads(report.read_text())).rows(section)
+
+
+@pytest.fixture
+def truth(box):
+    result, report = run(box, "lock_truth", "--locks")
+    rows = {row.name: row for row in rows_of(box, report)}
+    return truth_of(result.stdout), rows, rows_of(box, report, "blocked-by")
+
+
+def test_counts_and_waits_are_those_of_the_program(truth):
+    told, rows, _ = truth
+    made = [name for name in rows if name.startswith("made in make_lock")]
+    assert len(made) == 1
+    rows["make_lock"] = rows[made[0]]
+    for name, (locked, contended, ns) in told.items():
+        row = rows[name]
+        if name == "ready":
+            assert (row.kind, row.locked, row.waits) == ("condition", None, contended), name
+        else:
+            assert row.locked == locked, name
+            assert row.contended == contended or contended < 0, name  # -1: as it happens
+        if contended >= 0:
+            assert near(row.wait_ns, ns, 2), f"{name}: {row.wait_ns} ns, by the program's clock {ns} ns"
+    assert rows["make_lock"].instances == 1000
+    assert rows["limited"].timeouts == rows["limited"].waits > 0
+    assert rows["guard"].queue_max == 3
+
+
+def test_a_wait_is_blamed_or_latency(truth):
+    _, rows, blocks = truth
+    for name in ("forced", "modern", "shelf", "guard", "limited", "ready", "tickets"):
+        row = rows[name]
+        assert near(row.blocked_ns + row.wakeup_ns + row.unknown_ns, row.wait_ns, 1), row
+        assert near(sum(block.blocked_ns for block in blocks if block.lock == name), row.blocked_ns, 1), name
+        assert row.blocked_ns > row.wait_ns / 2, row  # each was held, or not signaled, for twenty milliseconds
+    assert rows["limited"].wakeup_ns == 0
+
+
+def test_functions_that_wait_and_those_that_block(truth):
+    _, rows, blocks = truth
+    found = {(block.name, block.holder, block.lock) for block in blocks}
+    assert {("wait_forced", "give_forced", "forced"), ("write_shelf", "give_shelf", "shelf"),
+            ("wait_limited", "give_limited", "limited"), ("wait_modern", "give_modern", "modern"),
+            ("wait_ready", "signal_ready", "ready"), ("wait_ticket", "post_ticket", "tickets"),
+            ("join_queue", "join_queue", "guard")} <= found
+    assert rows["forced"].held_by == "give_forced" and rows["forced"].waited_in == "wait_forced"
+
+
+def test_every_hold_is_timed(box):
+    result, report = run(box, "lock_truth", "--locks", "--lock-holds")
+    row = {row.name: row for row in rows_of(box, report)}["counted"]
+    assert row.holds == row.locked == truth_of(result.stdout)["counted"][0]
+
+
+def plain(box, program, *arguments):
+    return box.run(PROGRAMS / program, *arguments, env={"HOTPATH_DIR": None}).stdout
+
+
+@pytest.mark.parametrize("options", [["--locks"], ["--locks", "--lock-holds"]], ids=["sampled", "every"])
+@pytest.mark.parametrize("before", [[], WITHOUT_PERF], ids=["perf", "refused"])
+def test_same_as_the_plain_functions(box, options, before):
+    expected = plain(box, "lock_rules").splitlines()
+    found = run(box, "lock_rules", *options, before=before)[0].stdout.splitlines()
+    differences = [f"{b}, without hotpath: {a}" for a, b in zip(expected, found) if a != b]
+    assert len(expected) > 1000 and not differences and len(expected) == len(found), "\n".join(differences[:20])
+
+
+def exported(library):
+    text = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True,
+                          check=True).stdout
+    return {line.split()[2].split("@")[0] for line in text.splitlines() if line.split()[1] in "TWi"}
+
+
+def test_every_lock_function_is_called(box):
+    called = set(re.findall(r": (\w+)\(", plain(box, "lock_rules"))) | {"mtx_destroy", "cnd_destroy", "cnd_wait"}
+    missing = exported(LIBRARY) - exported(WITHOUT) - called
+    assert not missing, f"add calls to tests/programs/lock_rules.c of: {', '.join(sorted(missing))}"
+
+
+def test_without_the_option_nothing_is_in_the_way(box):
+    maps = run(box, "lock_rules", arguments=["maps"])[0].stdout
+    assert "libhotpath_preload" in maps and "libhotpath_locks" not in maps
+    maps = run(box, "lock_rules", "--locks", arguments=["maps"])[0].stdout
+    assert "libhotpath_locks" in maps and "libhotpath_preload" not in maps
+
+
+@pytest.mark.parametrize("allocator", ["jemalloc", "tcmalloc_minimal", "mimalloc"])
+def test_other_allocators(box, allocator):
+    library = find_library(allocator)
+    if library is None:
+        pytest.skip(f"no {allocator} here")
+    result, report = run(box, "lock_truth", "--locks", env={"LD_PRELOAD": library})
+    rows = {row.name: row for row in rows_of(box, report)}
+    for name, (locked, _, _) in truth_of(result.stdout).items():
+        if name in rows and name != "ready":
+            assert rows[name].locked == locked, name
+
+
+def test_report_of_a_stored_run(box):
+    result, report = run(box, "lock_truth", "--locks", env={"HOTPATH_DIR": str(box.path)})
+    stored = max(box.path.glob("*.run"), key=lambda path: path.stat().st_mtime)
+    again = box.run(HOTPATH, "report", "-f", "json", "--section", "locks", "--limit", "0", stored).stdout
+    rows = {row["name"]: row for row in json.loads(again)["sections"]["locks"]["rows"]}
+    for row in rows_of(box, report):
+        assert rows[row.name]["locked"] == row.locked
+    assert result.status == 0
+
+
+def test_broken_files_are_no_harm(box):
+    run(box, "lock_truth", "--locks", env={"HOTPATH_DIR": str(box.path)})
+    stored = max(box.path.glob("*.run"), key=lambda path: path.stat().st_mtime)
+    file = next(stored.glob("*.locks"))
+    whole = file.read_bytes()
+    for size in (0, 100, 4096, 5000, len(whole) // 2):
+        file.write_bytes(whole[:size])
+        box.run(HOTPATH, "report", "--section", "locks,blocked-by", stored)
+    noise = bytes((byte * 7 + at) % 256 for at, byte in enumerate(whole[4096:200000]))
+    file.write_bytes(whole[:4096] + noise + whole[200000:])
+    box.run(HOTPATH, "report", "--section", "locks,blocked-by", stored)
