@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What locks cost with `hotpath run --locks`, beside the same program without it: the least of several runs that take
-turns, so that all see the same machine.
+"""What locks cost with `hotpath run --locks`, beside the same program without it: the least of several runs that
+take turns, so that all see the same machine.
 
 usage: locks.py BUILD [RUNS]
 """
