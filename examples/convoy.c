@@ -1,7 +1,7 @@
 /*
- * A convoy: four threads append to a journal, each with the lock held until its record is on the disk. So they go one
- * behind the other, and each waits for the three in front of it. `hotpath run --locks` shows the queue: three threads
- * at once wait in append for append, at the lock journal_lock.
+ * A convoy: four threads append to a journal, each with the lock held until its record is on the disk. So they go
+ * one behind the other, and each waits for the three in front of it. `hotpath run --locks` shows the queue: three
+ * threads at once wait in append for append, at the lock journal_lock.
  *
  *     hotpath run --locks --section locks,blocked-by build/release/examples/convoy
  */

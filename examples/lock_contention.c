@@ -1,7 +1,7 @@
 /*
  * Two threads look things up in a table, and a third rebuilds it now and then with the same lock held. The lock is
- * free most of the time, but when it is not, it is held for long: `hotpath run --locks` says that find_item waits for
- * rebuild, at the lock table_lock.
+ * free most of the time, but when it is not, it is held for long: `hotpath run --locks` says that find_item waits
+ * for rebuild, at the lock table_lock.
  *
  *     hotpath run --locks --section locks,blocked-by build/release/examples/lock_contention
  */
