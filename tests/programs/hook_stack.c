@@ -188,6 +188,8 @@ static void fill_list(int unused, ...) { va_start(list, unused); }
     CALL(syscall, syscall(SYS_getppid))                                                                            \
     CALL(pthread_create, pthread_create(&its.thread, &its.detached, do_nothing, NULL))                             \
     CALL(thrd_create, thrd_create(&its.thrd, do_nothing_else, NULL))                                               \
+    CALL(pthread_join, pthread_join(pthread_self(), NULL)) /* refused */                                           \
+    CALL(thrd_join, thrd_join(thrd_current(), NULL))                                                               \
     CALL(sigaltstack, sigaltstack(NULL, &its.stack))                                                               \
     CALL(chroot, (void)!chroot("/"))                                                                               \
     CALL(initgroups, (void)!initgroups("root", getgid()))                                                          \
