@@ -575,11 +575,15 @@ static void keep_rule(struct hp_lock_step_rule *to, uintptr_t pc, const struct h
     __atomic_store_n(&to->sequence, (uint8_t)(sequence + 2), __ATOMIC_RELEASE);
 }
 
-/* False: unknown, which is kept, too. */
-static bool rule_at(struct hp_locks *locks, uintptr_t pc, struct hp_lock_step_rule *ret_rule)
+/* False: unknown, which is kept, too; or it was not looked up yet. */
+static bool rule_at(struct hp_locks *locks, uintptr_t pc, struct hp_lock_step_rule *ret_rule, bool *ret_is_missing)
 {
     struct hp_lock_step_rule *kept = &locks->rules[hp_lock_hash(pc, 0, 0) % HP_LOCK_RULES];
     if (!read_rule(kept, pc, ret_rule)) {
+        if (ret_is_missing != NULL) {
+            *ret_is_missing = find_image(locks, pc) != NULL;
+            return false;
+        }
         struct question question = {.locks = locks, .pc = pc};
         if (find_image(locks, pc) == NULL || !hp_aside(ask, &question))
             return false;
@@ -590,11 +594,11 @@ static bool rule_at(struct hp_locks *locks, uintptr_t pc, struct hp_lock_step_ru
 }
 
 /* Moves to the caller. */
-static bool step(struct hp_locks *locks, struct hp_lock_caller *at)
+static bool step(struct hp_locks *locks, struct hp_lock_caller *at, bool *ret_is_missing)
 {
     struct hp_lock_step_rule rule;
     /* A call may be the last instruction of its function, so the address before it counts. */
-    if (!rule_at(locks, at->pc - 1, &rule))
+    if (!rule_at(locks, at->pc - 1, &rule, ret_is_missing))
         return false;
     const uintptr_t cfa = (rule.is_by_frame ? at->frame : at->stack) + (uintptr_t)rule.cfa;
     if (cfa <= at->stack || cfa - at->stack > MOST_FRAME || cfa % sizeof(uintptr_t) != 0)
@@ -606,9 +610,9 @@ static bool step(struct hp_locks *locks, struct hp_lock_caller *at)
     return at->pc != 0;
 }
 #else
-static bool step(struct hp_locks *locks, struct hp_lock_caller *at)
+static bool step(struct hp_locks *locks, struct hp_lock_caller *at, bool *ret_is_missing)
 {
-    (void)locks, (void)at;
+    (void)locks, (void)at, (void)ret_is_missing;
     return false;
 }
 #endif
@@ -621,40 +625,92 @@ static bool is_site(uint32_t number, const void *wanted)
     return memcmp(site->pc, wanted, sizeof site->pc) == 0;
 }
 
-static void find_callers(struct hp_locks *locks, const struct hp_lock_caller *caller, uint64_t pc[HP_LOCK_FRAMES])
+/* Code that is in no known image, or libraries were closed since these were read. */
+static bool are_images_old(const struct hp_locks *locks, uintptr_t pc)
+{
+    return __atomic_load_n(&locks->readings, __ATOMIC_RELAXED) < MOST_READINGS &&
+           (find_image(locks, pc) == NULL || __atomic_load_n(&locks->closed, __ATOMIC_RELAXED) !=
+                                                 __atomic_load_n(&hp_closed_libraries, __ATOMIC_RELAXED));
+}
+
+/* With `ret_is_missing` only what was looked up before is used; it is set if that is not enough. */
+static void find_callers(struct hp_locks *locks, const struct hp_lock_caller *caller, uint64_t pc[HP_LOCK_FRAMES],
+                         bool *ret_is_missing)
 {
     struct hp_lock_caller at = *caller;
-    if (find_image(locks, at.pc) == NULL || __atomic_load_n(&locks->closed, __ATOMIC_RELAXED) !=
-                                                __atomic_load_n(&hp_closed_libraries, __ATOMIC_RELAXED))
-        renew_images(locks);
+    memset(pc, 0, HP_LOCK_FRAMES * sizeof *pc);
     pc[0] = at.pc;
-    for (unsigned frame = 1; frame < HP_LOCK_FRAMES && step(locks, &at); frame++)
+    if (are_images_old(locks, at.pc)) {
+        if (ret_is_missing != NULL) {
+            *ret_is_missing = true;
+            return;
+        }
+        renew_images(locks);
+    }
+    for (unsigned frame = 1; frame < HP_LOCK_FRAMES && step(locks, &at, ret_is_missing); frame++)
         pc[frame] = at.pc;
 }
 
-__attribute__((noinline)) uint32_t hp_lock_site(struct hp_locks *locks, const struct hp_lock_caller *caller)
+static uint32_t find_site(struct hp_locks *locks, const uint64_t pc[HP_LOCK_FRAMES], uint32_t **ret_free)
 {
-    uint64_t pc[HP_LOCK_FRAMES] = {0};
+    return hp_lock_index_find(locks->site_index, HP_LOCK_SITE_INDEX, hp_lock_hash(pc[0], pc[1], pc[2]), is_site, pc,
+                              ret_free);
+}
+
+/* A site that is met for the first time. */
+static uint32_t make_site(struct hp_locks *locks, const uint64_t pc[HP_LOCK_FRAMES])
+{
     uint32_t *free;
-    find_callers(locks, caller, pc);
-    const uint64_t hash = hp_lock_hash(pc[0], pc[1], pc[2]);
-    uint32_t number = hp_lock_index_find(locks->site_index, HP_LOCK_SITE_INDEX, hash, is_site, pc, &free);
-    if (number != 0 || free == NULL)
-        return number;
-    const uint32_t made = hp_lock_claim(locks, HP_LOCK_SITES);
+    uint32_t number = find_site(locks, pc, &free), none = 0;
+    const uint32_t made = number == 0 && free != NULL ? hp_lock_claim(locks, HP_LOCK_SITES) : HP_LOCK_NO_ITEM;
     if (made == HP_LOCK_NO_ITEM)
-        return 0;
+        return number;
     struct hp_lock_site *site = hp_lock_item(locks, HP_LOCK_SITES, made);
     site->pc[1] = pc[1];
     site->pc[2] = pc[2];
     __atomic_store_n(&site->pc[0], pc[0], __ATOMIC_RELEASE);
-    uint32_t none = 0;
     while (free != NULL &&
            !__atomic_compare_exchange_n(free, &none, made + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
-        number = hp_lock_index_find(locks->site_index, HP_LOCK_SITE_INDEX, hash, is_site, pc, &free);
+        number = find_site(locks, pc, &free);
         if (number != 0)
             return number;
         none = 0;
     }
     return made + 1;
+}
+
+struct site_request {
+    struct hp_locks *locks;
+    const struct hp_lock_caller *caller;
+    uint32_t number;
+};
+
+static void find_aside(void *context)
+{
+    struct site_request *request = context;
+    uint64_t pc[HP_LOCK_FRAMES];
+    find_callers(request->locks, request->caller, pc, NULL);
+    request->number = make_site(request->locks, pc);
+}
+
+/* Where one was met before, with little of the program's stack. */
+static __attribute__((noinline)) uint32_t find_known(struct hp_locks *locks, const struct hp_lock_caller *caller)
+{
+    uint64_t pc[HP_LOCK_FRAMES];
+    uint32_t *free;
+    bool is_missing = false;
+    find_callers(locks, caller, pc, &is_missing);
+    return is_missing ? 0 : find_site(locks, pc, &free);
+}
+
+uint32_t hp_lock_site(struct hp_locks *locks, const struct hp_lock_caller *caller)
+{
+    const uint32_t known = find_known(locks, caller);
+    struct site_request request = {locks, caller, known};
+    const int saved = errno;
+    const bool is_full = HOTPATH_GET_(hp_locks_header(locks)->counts[HP_LOCK_SITES]) >= HP_LOCK_MOST_SITES;
+    if (known == 0 && !is_full && !hp_aside(find_aside, &request))
+        request.number = 0;
+    errno = saved;
+    return request.number;
 }

@@ -19,6 +19,7 @@
 
 #include "lock_sites.h"
 #include "memory.h"
+#include "preload.h"
 #include "process.h"
 #include "range.h"
 #include "raw_call.h"
@@ -285,6 +286,9 @@ void hp_locks_prepare(void)
 {
     const char *folder = getenv("HOTPATH_DIR");
     const uint64_t bytes = HP_LOCKS_BYTES + sizeof(struct hp_locks);
+    /* Helgrind does not know atomics, and would report what threads share here. */
+    if (hp_preload_has_valgrind())
+        return;
     /* The recorder's page tells of sandboxes: without it nothing is recorded anyway. */
     if (hp_locks != NULL || hp_page() == NULL || !is_set("HOTPATH_LOCKS") || !is_set("HOTPATH_RUN") ||
         folder == NULL || folder[0] != '/' || strlen(folder) >= sizeof made.folder || bytes > hp_memory_allowance())

@@ -3,12 +3,14 @@ that behave as without hotpath. `lock_truth` prints how often its locks were use
 by its own clock; `lock_rules` prints a line for each function, type of lock and situation."""
 import json
 import re
+import shutil
 import subprocess
 from ctypes.util import find_library
 
 import pytest
 
-from harness import BUILD, HOTPATH, PROGRAMS, WITHOUT_PERF, Report, near, without_emulator, without_sanitizer
+from harness import (BUILD, EXAMPLES, HOTPATH, PROGRAMS, TIMEOUT, WITHOUT_PERF, Report, near,
+                     without_emulator, without_sanitizer)
 
 pytestmark = [without_emulator("it has other thread pointers"),
               without_sanitizer("the library of such a build can be preloaded into nothing else")]
@@ -149,3 +151,24 @@ def test_broken_files_are_no_harm(box):
     noise = bytes((byte * 7 + at) % 256 for at, byte in enumerate(whole[4096:200000]))
     file.write_bytes(whole[:4096] + noise + whole[200000:])
     box.run(HOTPATH, "report", "--section", "locks,blocked-by", stored)
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+def test_helgrind_finds_nothing_new(box):
+    """A program of conditions and mutexes that is right; nothing of ours is reported either."""
+    done = subprocess.run([HOTPATH, "run", "-f", "none", "--locks", "--", "valgrind", "--tool=helgrind", "-q",
+                           PROGRAMS / "lock_truth"], capture_output=True, text=True, timeout=TIMEOUT,
+                          env=box.environment(box.folder(), {"HOTPATH_OUTPUT_PATH": None}))
+    assert done.returncode == 0
+    assert "libhotpath" not in done.stderr and "hp_lock" not in done.stderr
+
+
+@pytest.mark.parametrize("example, lock, waiter, holder, queue", [
+    ("lock_contention", "table_lock", "find_item", "rebuild", 1),
+    ("convoy", "journal_lock", "append", "append", 3)])
+def test_examples_name_the_lock(box, example, lock, waiter, holder, queue):
+    _, report = run(box, EXAMPLES / example, "--locks")
+    row = {row.name: row for row in rows_of(box, report)}[lock]
+    assert (row.waited_in, row.held_by) == (waiter, holder) and row.queue_max >= queue
+    first = rows_of(box, report, "blocked-by")[0]
+    assert (first.name, first.holder, first.lock) == (waiter, holder, lock)

@@ -229,6 +229,7 @@ static void name_site(struct hp_lock_names *names, const struct file *file, cons
 static bool is_of_cxx_library(const char *name)
 {
     return strncmp(name, "std::", 5) == 0 || strncmp(name, "__gthread", 9) == 0 ||
+           strncmp(name, "__glibcxx_", 10) == 0 || strncmp(name, "__shared_", 9) == 0 ||
            strncmp(name, "__gnu_cxx::", 11) == 0;
 }
 
