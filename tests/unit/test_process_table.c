@@ -271,7 +271,7 @@ static void cpu_time_is_at_most_the_lifetime(void **state)
     check_sums(table);
 }
 
-/* Processes of many lengths, some of which waited less than it seems: as long as there is room, nothing is left over. */
+/* Of many lengths, and one that waited less than it seems: as long as there is room, nothing is left over. */
 static void all_cpu_time_is_in_some_process(void **state)
 {
     enum { CHILDREN = 12 };
