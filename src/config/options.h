@@ -110,7 +110,7 @@ struct hp_show_settings {
     bool alloc_cumulative;
     bool cpu_inclusive;
     bool debuginfod;   /* names may be fetched from servers */
-    char report[256];  /* as in hotpath.h, without blanks; not checked against existing sections */
+    char report[512];  /* as in hotpath.h, without blanks; not checked against existing sections */
     char columns[256]; /* likewise; empty: the default ones */
     char sort[64];     /* likewise one column, with an optional minus; empty: the default order */
     char slowest[256]; /* accepted by hp_pattern_compile; empty: no slowest call is shown */
