@@ -229,11 +229,21 @@ const struct hp_run_waits *hp_model_waits(struct hp_model *model)
     return model->waits;
 }
 
+/* Without samples nothing says where CPU time was used: all of it may have been outside. */
+static double cpu_outside(struct hp_model *model)
+{
+    const struct hp_cpu *cpu = hp_run_has_cpu(&model->run) ? hp_model_cpu(model) : NULL;
+    double all_ns = 0;
+    for (size_t at = 0; at < model->run.count; at++)
+        all_ns += (double)hp_snapshot_cpu_ns(model->run.sessions[at]);
+    return cpu != NULL ? (double)hp_cpu_ns(&cpu->outside) : all_ns;
+}
+
 const struct hp_run_path *hp_model_path(struct hp_model *model)
 {
     const struct hp_run_waits *waits = hp_run_has_waits(&model->run) ? hp_model_waits(model) : NULL;
     if (model->path == NULL)
-        model->path = hp_path_of_run(model->arena, model->profile, waits);
+        model->path = hp_path_of_run(model->arena, model->profile, waits, cpu_outside(model));
     return model->path;
 }
 

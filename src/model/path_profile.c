@@ -13,6 +13,7 @@ struct reading {
     struct hp_arena *arena;
     const struct hp_profile *profile;
     const struct hp_run_waits *waits; /* NULL: not watched */
+    double outside_cpu_ns;
     const struct hp_snapshot *session;
     struct hp_path_counts counts;
     struct hp_path_key *keys;
@@ -123,7 +124,7 @@ static struct seen see(const struct reading *reading, const struct hp_site_sums 
     struct hp_site_waits waits = {0};
     struct seen seen = {0};
     double longest = 0;
-    if (reading->waits == NULL || site == NULL)
+    if (reading->waits == NULL)
         return seen;
     hp_waits_of_site(reading->waits, site, &waits);
     for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
@@ -139,7 +140,9 @@ static struct seen see(const struct reading *reading, const struct hp_site_sums 
         }
     }
     const double known_ns = hp_run_ns(reading->profile->run, known);
-    seen.own_ns = hp_run_ns(reading->profile->run, hp_sums_self(&site->sums)) - known_ns;
+    const double whole_ns = site != NULL ? hp_run_ns(reading->profile->run, hp_sums_self(&site->sums))
+                                         : (double)waits.ns + reading->outside_cpu_ns;
+    seen.own_ns = whole_ns - known_ns;
     seen.unknown_ns = seen.unknown_ns > known_ns ? seen.unknown_ns - known_ns : 0;
     return seen;
 }
@@ -160,13 +163,14 @@ static struct hp_path_function judge(const struct reading *reading, const struct
                                   : NULL;
     const uint64_t ticks = hp_not_negative(sum->ticks);
     const struct seen seen = see(reading, site, key->known);
-    const double part = part_of(seen.unknown_ns, &seen);
+    /* Outside of all functions, threads that wait for different things are one row: most are not on the path. */
+    const double part = site != NULL ? part_of(seen.unknown_ns, &seen) : 0;
     const uint64_t probed = part >= LEAST_UNKNOWN ? (uint64_t)(part * (double)ticks) : 0;
     const uint64_t more = sum->more < ticks ? sum->more : ticks;
     struct hp_path_function function = {.site = site, .ticks = ticks, .unknown = more > probed ? more : probed};
     if (2 * function.unknown > ticks)
         function.time = HP_PATH_UNKNOWN;
-    else if (part_of(seen.waiting_ns, &seen) > 0.5) {
+    else if (seen.waiting_ns > 0 && part_of(seen.waiting_ns + (site == NULL ? seen.unknown_ns : 0), &seen) > 0.5) {
         function.time = HP_PATH_WAITING;
         function.cause = hp_wait_cause_name(seen.cause);
     }
@@ -297,15 +301,19 @@ static bool read_session(struct reading *reading)
 }
 
 const struct hp_run_path *hp_path_of_run(struct hp_arena *arena, const struct hp_profile *profile,
-                                         const struct hp_run_waits *waits)
+                                         const struct hp_run_waits *waits, double outside_cpu_ns)
 {
     struct hp_run_path *path = hp_arena_take(arena, sizeof *path);
     if (path == NULL)
         return NULL;
     *path = (struct hp_run_path){0};
     for (size_t at = 0; at < profile->run->count && !path->is_followed; at++) {
-        struct reading reading = {
-            .arena = arena, .profile = profile, .waits = waits, .session = profile->run->sessions[at], .to = path};
+        struct reading reading = {.arena = arena,
+                                  .profile = profile,
+                                  .waits = waits,
+                                  .outside_cpu_ns = outside_cpu_ns,
+                                  .session = profile->run->sessions[at],
+                                  .to = path};
         path->session = at;
         if (!read_session(&reading))
             return NULL;

@@ -55,9 +55,9 @@ struct hp_run_path {
     uint64_t lost;          /* hand-overs that were not recorded */
 };
 
-/* NULL: no memory. `waits` may be NULL. */
+/* NULL: no memory. `waits` may be NULL. `outside_cpu_ns`: used outside of all measured functions. */
 const struct hp_run_path *hp_path_of_run(struct hp_arena *arena, const struct hp_profile *profile,
-                                         const struct hp_run_waits *waits);
+                                         const struct hp_run_waits *waits, double outside_cpu_ns);
 
 bool hp_run_has_path(const struct hp_run *run);
 

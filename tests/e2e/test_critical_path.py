@@ -97,6 +97,8 @@ def test_other_sections_are_those_without_it(cli):
         name for name, section in plain.values["sections"].items() if section["rows"]} >= {"tasks", "channels"}
     assert {row.name.split()[0] for row in found.rows("threads")} == {
         row.name.split()[0] for row in plain.rows("threads")}
+    outside, = (row for row in found.rows("critical-path") if row.name == "<outside>")
+    assert outside.kind == "waiting" and outside.waits_for == "sleep", outside  # between two compactions
 
 
 def test_the_path_survives_the_program(cli):
