@@ -119,10 +119,12 @@ static void fields(struct hp_fields *to, void *of, const void *what)
                 .shown_by = PIPES);
     HP_FIELD_IF(to, view->channel.has_area && view->channel.active > 0,
                 view->channel.area / (double)view->channel.active, "queue_mean", "Avg Queue", VALUE,
-                HP_COLUMN_SHOWN, "Average queue length while the channel was in use.", .shown_by = QUEUES);
+                HP_COLUMN_SHOWN,
+                "Average queue length while the channel was in use; of several channels, of all together.",
+                .shown_by = QUEUES);
     HP_FIELD_IF(to, entry->sums.count[HP_CHANNEL_MOST_INSIDE] != 0, entry->sums.count[HP_CHANNEL_MOST_INSIDE],
                 "queue_max", "Max Queue", COUNT, HP_COLUMN_SHOWN,
-                "The longest queue length that was reported; null: none was.", .shown_by = QUEUES);
+                "The longest queue length that was reported, of one channel; null: none was.", .shown_by = QUEUES);
     HP_FIELD_IF(to, entry->sums.count[HP_CHANNEL_CAPACITY] != 0, entry->sums.count[HP_CHANNEL_CAPACITY], "capacity",
                 "Capacity", COUNT, 0, "Capacity; of several channels the largest; null: it was not reported.");
     HP_FIELD_IF(to, view->channel.has_area,
