@@ -390,7 +390,7 @@ static void sections_are_selected_by_the_report_option(void **state)
         strcat(known, ", ");
         strcat(known, hp_section_types[at]->name);
     }
-    assert_non_null(strstr(known, "bottlenecks, functions, timing, alloc-bytes, "));
+    assert_non_null(strstr(known, "bottlenecks, functions, critical-path, path-waits, timing, alloc-bytes, "));
     assert_string_equal(results->warnings[0], known);
 }
 
