@@ -147,22 +147,21 @@ struct hp_thread_context {
     uint32_t asked_if_left;  /* consecutive checks, all negative, whether a jump has left it busy */
     uint32_t skip_runs;      /* how many of the following are in use */
     struct hp_skip_run skips[HP_SKIP_RUNS];
-    struct hp_call_notes *kept;           /* NULL until needed: see call_log.h */
-    uint32_t *parts;                      /* offsets of its parts of objects, by number: see objects.c */
-    uint32_t part_places;                 /* size of `parts` */
-    struct hp_cached_instance *instances; /* NULL, or HP_CACHED_INSTANCES: see instances.c */
-    uintptr_t loop_wait;                  /* stack address of the waiting loop; 0: none. See loops.c */
-    uint32_t transfer;             /* offset of the part of the channel it waits for; 0: none. See channels.c */
-    struct hp_alloc_thread *alloc; /* in the session; NULL until the first allocation or free */
-    uintptr_t alloc_frames;        /* added to twice the address of a frame gives its hp_alloc_frame; wraps */
-    uintptr_t owner_leaf_number;   /* the owner table it used last: its index plus 1 ... */
-    uint16_t **owner_leaf;         /* ... and the pointer to it, if it exists */
-    struct hp_heap *heap;          /* NULL: allocations are not sampled; see heap_samples.h */
+    struct hp_call_notes *kept;       /* NULL until needed: see call_log.h */
+    uint32_t *parts;                  /* offsets of its parts of objects, by number: see objects.c */
+    uint32_t part_places;             /* size of `parts` */
+    struct hp_cached_instance *ready; /* `instances`, if an event of theirs is only counted; else NULL */
+    uintptr_t loop_wait;              /* stack address of the waiting loop; 0: none. See loops.c */
+    uint32_t transfer;                /* offset of the part of the channel it waits for; 0: none. See channels.c */
+    struct hp_alloc_thread *alloc;    /* in the session; NULL until the first allocation or free */
+    uintptr_t alloc_frames;           /* added to twice the address of a frame gives its hp_alloc_frame; wraps */
+    uintptr_t owner_leaf_number;      /* the owner table it used last: its index plus 1 ... */
+    uint16_t **owner_leaf;            /* ... and the pointer to it, if it exists */
+    struct hp_heap *heap;             /* NULL: allocations are not sampled; see heap_samples.h */
     struct hp_heap_countdown heap_countdown;
     uint32_t owner;             /* the thread's number as block owner: see block_owners.h */
     struct hp_sampler sampler;  /* see sampler.h */
     bool is_handler;            /* belongs to signal handlers of a thread, not to the thread itself */
-    bool is_named_early;        /* see hp_thread_note_name */
     bool is_blind;              /* the thread must not read the time stamp counter any more */
     bool index_is_complete;     /* every node and stat of the record is in the slots */
     bool index_is_filled;       /* the same, but some nodes may be in slots that inline code does not find */
@@ -177,7 +176,9 @@ struct hp_thread_context {
     uint64_t poll_look; /* when the end of a poll is examined again, in ticks */
     uint64_t turn_look; /* the same for turns of event loops: see loops.c */
     struct hp_turn_sums *turn_sums;
-    uint32_t folds; /* how often recursion was found in its tree: frames of lanes may not know yet */
+    uint32_t folds;      /* how often recursion was found in its tree: frames of lanes may not know yet */
+    bool is_named_early; /* see hp_thread_note_name */
+    struct hp_cached_instance *instances; /* NULL, or HP_CACHED_INSTANCES: see instances.c */
     struct hp_stack_registers registers; /* of the allocation that is being sampled: the program's stack is small */
 };
 

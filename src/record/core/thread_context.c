@@ -112,8 +112,15 @@ void hp_slow_way_timed(struct hp_thread_context *context, uint64_t from)
 
 #define FIRST_PARTS 64u
 
+/* Where paths are followed, each event of a channel may also hand one over. */
+static void set_ready(struct hp_thread_context *context)
+{
+    context->ready = HOTPATH_GET_(hp_runtime->live_settings.path) == 0 ? context->instances : NULL;
+}
+
 void hp_parts_forget(struct hp_thread_context *context)
 {
+    set_ready(context);
     if (context->parts != NULL)
         memset(context->parts, 0, context->part_places * sizeof *context->parts);
     if (context->instances != NULL)
@@ -129,6 +136,7 @@ bool hp_parts_make_cache(struct hp_thread_context *context)
         return false;
     memset(instances, 0xff, HP_CACHED_INSTANCES * sizeof *instances);
     context->instances = instances;
+    set_ready(context);
     return true;
 }
 

@@ -246,6 +246,7 @@ static inline __attribute__((always_inline)) void record(const struct hp_instanc
     hp_object_end(class_);
 }
 
+/* Also wherever paths are followed: `ready` of a context. */
 static __attribute__((noinline)) void record_otherwise(struct hotpath_site *site, const void *address,
                                                        const struct event *event)
 {
@@ -275,11 +276,9 @@ void hotpath_v1_channel_sent(struct hotpath_site *site, const void *channel_, ui
                              int64_t length, uint64_t id)
 {
     struct hp_instance_use use;
-    if (HOTPATH_LIKELY_(hp_instance_begin_cached(site, channel_, &use))) {
-        if (hp_paths_are_on())
-            leave_path(use.class_.context, site, channel_, HP_CHANNEL_SENT, use.class_.now);
+    if (HOTPATH_LIKELY_(hp_instance_begin_cached(site, channel_, &use)))
         record(&use, &(struct event){items, bytes, length, id, HP_CHANNEL_SENT});
-    } else
+    else
         send_otherwise(site, channel_, items, bytes, length, id);
 }
 
@@ -287,11 +286,9 @@ void hotpath_v1_channel_received(struct hotpath_site *site, const void *channel_
                                  int64_t length, uint64_t id)
 {
     struct hp_instance_use use;
-    if (HOTPATH_LIKELY_(hp_instance_begin_cached(site, channel_, &use))) {
-        if (hp_paths_are_on())
-            leave_path(use.class_.context, site, channel_, HP_CHANNEL_RECEIVED, use.class_.now);
+    if (HOTPATH_LIKELY_(hp_instance_begin_cached(site, channel_, &use)))
         record(&use, &(struct event){items, bytes, length, id, HP_CHANNEL_RECEIVED});
-    } else
+    else
         receive_otherwise(site, channel_, items, bytes, length, id);
 }
 

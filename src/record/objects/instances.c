@@ -235,14 +235,14 @@ static void remember(const struct hp_object_use *use, uint32_t class_, const voi
 {
     struct hp_thread_context *context = use->context;
     if (hp_parts_make_cache(context))
-        *hp_instance_entry(context, address, class_) = (struct hp_cached_instance){
+        *hp_instance_entry(context->instances, address, class_) = (struct hp_cached_instance){
             .address = (uintptr_t)address, .part = part, .class_part = use->part, .class_ = class_};
 }
 
 static struct hp_part *find_part(const struct hp_object_use *use, uint32_t class_, const void *address)
 {
     if (use->context->instances != NULL) {
-        const struct hp_cached_instance *entry = hp_instance_entry(use->context, address, class_);
+        const struct hp_cached_instance *entry = hp_instance_entry(use->context->instances, address, class_);
         if (hp_instance_is_cached(use->context, entry, address, class_))
             return entry->part;
     }
@@ -356,7 +356,7 @@ bool hp_instance_begin_known(const struct hotpath_site *site, const void *addres
         return false;
     if (context->instances != NULL) {
         const uint32_t class_ = HOTPATH_GET_(site->log);
-        const struct hp_cached_instance *entry = hp_instance_entry(context, address, class_);
+        const struct hp_cached_instance *entry = hp_instance_entry(context->instances, address, class_);
         if (hp_instance_is_cached(context, entry, address, class_)) {
             *ret_use = (struct hp_instance_use){{context, entry->class_part, hp_object_now()}, entry->part};
             return true;

@@ -37,10 +37,10 @@ static inline uint64_t hp_instance_hash(const void *address, uint32_t class_)
     return ((uint64_t)(uintptr_t)address ^ class_) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static inline struct hp_cached_instance *hp_instance_entry(const struct hp_thread_context *context,
-                                                           const void *address, uint32_t class_)
+static inline struct hp_cached_instance *hp_instance_entry(struct hp_cached_instance *cache, const void *address,
+                                                           uint32_t class_)
 {
-    return &context->instances[hp_instance_hash(address, class_) >> 58];
+    return &cache[hp_instance_hash(address, class_) >> 58];
 }
 
 /*
@@ -71,9 +71,9 @@ hp_instance_begin_cached(const struct hotpath_site *site, const void *address, s
     if (__builtin_expect(hp_context_is_held(&context->hot), 0))
         return false;
     hp_context_hold(&context->hot);
-    if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(&context->hot) == context->hot.epoch && context->instances != NULL)) {
+    if (HOTPATH_LIKELY_(HOTPATH_GATE_OF_(&context->hot) == context->hot.epoch && context->ready != NULL)) {
         const uint64_t now = hotpath_ticks_();
-        const struct hp_cached_instance *entry = hp_instance_entry(context, address, class_);
+        const struct hp_cached_instance *entry = hp_instance_entry(context->ready, address, class_);
         if (HOTPATH_LIKELY_(hp_instance_is_cached(context, entry, address, class_))) {
             *ret_use = (struct hp_instance_use){{context, entry->class_part, now}, entry->part};
             return true;
