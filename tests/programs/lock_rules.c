@@ -95,8 +95,10 @@ static bool make_mutex(pthread_mutex_t *mutex, const struct kind *kind)
     MUST(pthread_mutexattr_init(&attributes) == 0);
     pthread_mutexattr_settype(&attributes, kind->type);
     pthread_mutexattr_setprotocol(&attributes, kind->protocol);
+#ifdef __GLIBC__ /* musl knows no ceilings: it refuses the protocol */
     if (kind->protocol == PTHREAD_PRIO_PROTECT)
         pthread_mutexattr_setprioceiling(&attributes, 50);
+#endif
     pthread_mutexattr_setrobust(&attributes, kind->robust);
     pthread_mutexattr_setpshared(&attributes, kind->shared);
     const int result = pthread_mutex_init(mutex, &attributes);
