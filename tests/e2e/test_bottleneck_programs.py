@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import headlines
-from harness import BUILD, HOTPATH, full
+from harness import BUILD, HOTPATH, full, without_emulator
+
+pytestmark = without_emulator("hotpath run starts programs of the machine below")
 
 SHORT = ["recursion", "one_byte_writes", "periodic_pauses"]  # those of ./dev test
 

@@ -10,6 +10,7 @@ from command import Cli
 from harness import PROGRAMS, SOURCE, WITHOUT_PERF, perf_is_allowed, with_glibc, without_emulator, \
     without_sanitizer
 
+pytestmark = without_emulator("commands are started without it")
 SCHEMA = json.loads((SOURCE / "docs" / "diff.schema.json").read_text())
 OLD_REPORT = SOURCE / "fuzz" / "corpus" / "read_json" / "report"  # without typical calls and a call tree
 NS = {"main": 1, "step": 1000, "parse": 20000, "encode": 60000, "pack": 40000, "load": 30000, "tiny": 300}

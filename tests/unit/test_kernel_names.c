@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include <stdio.h>
 
@@ -94,7 +95,8 @@ static void make_stacks(void)
     memset(&stacks, 0, sizeof stacks);
     const uint32_t process = below(HP_STACK_ROOT, HP_STACK_PROCESS, 7),
                    user = below(process, HP_STACK_NO_IMAGE, 0x50);
-    const uint32_t other = below(user, HP_STACK_KERNEL, HP_KERNEL_NO_CALL), call = below(user, HP_STACK_KERNEL, 1);
+    const uint32_t other = below(user, HP_STACK_KERNEL, HP_KERNEL_NO_CALL),
+                   call = below(user, HP_STACK_KERNEL, SYS_read + 1);
     const uint64_t at[] = {0xffff000000002010, 0xffff000000002090, 0xffff000000002050};
     const uint64_t first = 0xffff000000001230;
     weigh(below(below(other, HP_STACK_KERNEL_CODE, at[0]), HP_STACK_KERNEL_CODE, first), 50);
