@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from command import Cli
-from harness import BUILD, PROGRAMS, without_emulator, without_sanitizer, without_thread_sanitizer
+from harness import BUILD, PROGRAMS, crossed, without_emulator, without_sanitizer, without_thread_sanitizer
 
 pytestmark = [without_emulator("hotpath run preloads a library of the host"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
@@ -42,14 +42,12 @@ def check_first_sentence(report, truth):
     assert max((ns, name) for name, ns in functions.items() if name != "<wake-up>")[1] == truth, functions
 
 
-@pytest.mark.parametrize("work", ["compute", "sleep"])
-@pytest.mark.parametrize("program", TRUTH)
+@pytest.mark.parametrize("program, work", crossed(list(TRUTH), ["sleep", "compute"]))
 def test_the_first_sentence_names_what_decides(cli, program, work):
     check_first_sentence(cli.run("--path", "--", CRITICAL, program, work).report, TRUTH[program])
 
 
-@pytest.mark.parametrize("work", ["compute", "sleep"])
-@pytest.mark.parametrize("program", TRUTH_WITH_LOCKS)
+@pytest.mark.parametrize("program, work", crossed(list(TRUTH_WITH_LOCKS), ["compute", "sleep"]))
 def test_the_same_where_locks_are_followed(cli, program, work):
     report = cli.run("--path", "--locks", "--", CRITICAL, program, work).report
     check_first_sentence(report, TRUTH_WITH_LOCKS[program])

@@ -9,7 +9,7 @@ from ctypes.util import find_library
 
 import pytest
 
-from harness import (BUILD, EXAMPLES, HOTPATH, PROGRAMS, TIMEOUT, WITHOUT_PERF, Report, near,
+from harness import (BUILD, EXAMPLES, HOTPATH, PROGRAMS, TIMEOUT, WITHOUT_PERF, Report, crossed, near,
                      without_emulator, without_sanitizer)
 
 pytestmark = [without_emulator("it has other thread pointers"),
@@ -90,11 +90,14 @@ def plain(box, program, *arguments):
     return box.run(PROGRAMS / program, *arguments, env={"HOTPATH_DIR": None}).stdout
 
 
-@pytest.mark.parametrize("options", [["--locks"], ["--locks", "--lock-holds"]], ids=["sampled", "every"])
-@pytest.mark.parametrize("before", [[], WITHOUT_PERF], ids=["perf", "refused"])
-def test_same_as_the_plain_functions(box, options, before):
+HOLDS = {"sampled": ["--locks"], "every": ["--locks", "--lock-holds"]}
+PERF = {"perf": [], "refused": WITHOUT_PERF}
+
+
+@pytest.mark.parametrize("holds, perf", crossed(list(HOLDS), list(PERF)))
+def test_same_as_the_plain_functions(box, holds, perf):
     expected = plain(box, "lock_rules").splitlines()
-    found = run(box, "lock_rules", *options, before=before)[0].stdout.splitlines()
+    found = run(box, "lock_rules", *HOLDS[holds], before=PERF[perf])[0].stdout.splitlines()
     differences = [f"{b}, without hotpath: {a}" for a, b in zip(expected, found) if a != b]
     assert len(expected) > 1000 and not differences and len(expected) == len(found), "\n".join(differences[:20])
 
