@@ -23,7 +23,7 @@ struct hp_thread_stack {
     const struct hp_live_thread *thread;
     const char *zone, *task; /* NULL: none is known */
     bool is_waiting;
-    uint32_t samples;            /* of a running thread, of which this stack is the most common; 0: it has none */
+    uint32_t samples;            /* of a running thread: all of them; its most common stack is shown. 0: none */
     bool is_whole;               /* the stack begins where the thread does */
     struct hp_stack_line *lines; /* the innermost first */
     size_t line_count;

@@ -54,9 +54,4 @@ struct hp_lock_profile {
     bool times_every_hold;
 };
 
-/* A percentile of its waits, in nanoseconds. */
-double hp_lock_percentile(const struct hp_lock_row *row, double percentile);
-const char *hp_lock_kind_name(uint32_t kind);
-#define HP_LOCK_KIND_WORDS "mutex|rwlock|spinlock|condition|semaphore|barrier|others"
-
 #endif

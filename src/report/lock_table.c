@@ -17,6 +17,36 @@ static const struct hp_lock_profile *locks_of(const struct hotpath_results *resu
     return results->model->locks;
 }
 
+#define KIND_WORDS "mutex|rwlock|spinlock|condition|semaphore|barrier|others"
+
+static const char *kind_name(uint32_t kind)
+{
+    static const char *const names[HP_LOCK_KINDS] = {
+        [HP_LOCK_MUTEX] = "mutex",         [HP_LOCK_RWLOCK] = "rwlock",       [HP_LOCK_SPIN] = "spinlock",
+        [HP_LOCK_CONDITION] = "condition", [HP_LOCK_SEMAPHORE] = "semaphore", [HP_LOCK_BARRIER] = "barrier",
+        [HP_LOCK_OTHERS] = "others"};
+    return kind < HP_LOCK_KINDS && names[kind] != NULL ? names[kind] : "others";
+}
+
+/* Of its waits, in nanoseconds. */
+static double percentile_of(const struct hp_lock_row *row, double percentile)
+{
+    uint64_t all = 0, below = 0;
+    for (size_t at = 0; at < sizeof row->steps / sizeof row->steps[0]; at++)
+        all += row->steps[at];
+    if (percentile >= 100)
+        return row->wait_longest_ns;
+    const double wanted = (double)all * percentile / 100;
+    for (uint32_t at = 0; at < sizeof row->steps / sizeof row->steps[0]; at++) {
+        below += row->steps[at];
+        if (row->steps[at] != 0 && (double)below >= wanted) {
+            const double ns = hp_lock_step_ticks(at);
+            return ns < row->wait_longest_ns ? ns : row->wait_longest_ns;
+        }
+    }
+    return 0;
+}
+
 static bool is_condition(const struct hp_lock_row *row) { return row->kind == HP_LOCK_CONDITION; }
 
 static double part(double ns, double of) { return of > 0 ? 100 * (ns < of ? ns / of : 1) : 0; }
@@ -51,7 +81,7 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
     HP_FIELD(to, row->name, "name", "Lock", TEXT, HP_COLUMN_FIRST,
              "The global variable; for others the function that made it, or that used it first; <other>: locks "
              "without a row of their own.");
-    HP_FIELD(to, hp_lock_kind_name(row->kind), "kind", "Kind", TEXT, HP_COLUMN_SHOWN, .words = HP_LOCK_KIND_WORDS);
+    HP_FIELD(to, kind_name(row->kind), "kind", "Kind", TEXT, HP_COLUMN_SHOWN, .words = KIND_WORDS);
     HP_FIELD_IF(to, !is_condition(row), row->locked, "locked", "Locked", COUNT, HP_COLUMN_SHOWN,
                 "How often it was locked, also after waiting for a condition; semaphores: taken; barriers: passed; "
                 "conditions: null.");
@@ -67,7 +97,7 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
              "Time that threads waited, all together.");
     HP_FIELD_IF(to, row->waits > 0, row->wait_ns / (double)row->waits, "wait_mean_ns", "Avg Wait", NS,
                 HP_COLUMN_SHOWN);
-    HP_FIELD_FAMILY(to, percentile, row->waits > 0, hp_lock_percentile(row, percentile), "_ns", "", NS, 0,
+    HP_FIELD_FAMILY(to, percentile, row->waits > 0, percentile_of(row, percentile), "_ns", "", NS, 0,
                     "A percentile of waits, within 4 %.", .before = "wait", .title_before = "Wait");
     HP_FIELD_IF(to, row->waits > 0, row->wait_longest_ns, "wait_max_ns", "Max Wait", NS, HP_COLUMN_SHOWN);
     HP_FIELD(
@@ -164,8 +194,7 @@ static void fields_of_block(struct hp_fields *to, void *view, const void *entry)
              HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
              "The function that held the lock and gave it up, or that signaled the condition.");
     HP_FIELD(to, block->lock->name, "lock", "Lock", TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN);
-    HP_FIELD(to, hp_lock_kind_name(block->lock->kind), "kind", "Kind", TEXT, HP_COLUMN_SHOWN,
-             .words = HP_LOCK_KIND_WORDS);
+    HP_FIELD(to, kind_name(block->lock->kind), "kind", "Kind", TEXT, HP_COLUMN_SHOWN, .words = KIND_WORDS);
     HP_FIELD(to, block->count, "count", "Count", COUNT, HP_COLUMN_SHOWN,
              "How often the holder let others wait; of conditions: waits that it ended.");
     HP_FIELD(to, block->ns, "blocked_ns", "Time", NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
