@@ -323,7 +323,9 @@ static bool has_excess(const struct hp_object_record *row, uint64_t in, uint64_t
 
 /*
  * Sums the time that items were inside: each item that came out from its entry to its exit, each other one until
- * now. The sums of timestamps wrap, but their difference is right. A torn read would make it absurd.
+ * now. The sums of timestamps wrap, but their difference is right. A torn read would make it absurd. Of a system
+ * object both are told after their call: a sender that loses its CPU in between can be later than the receiver, and
+ * the sum below 0. Its items then were inside for next to no time.
  */
 static void set_area(struct hp_channel *channel, const struct hp_object_record *row, const uint64_t *count,
                      uint64_t end, bool is_torn)
@@ -334,9 +336,10 @@ static void set_area(struct hp_channel *channel, const struct hp_object_record *
     set_known(channel, row, count);
     set_inside(channel, row, count);
     channel->has_excess = !(row->kind.flags & HP_KIND_BYTES) && has_excess(row, count[HP_CHANNEL_SENT], gone);
-    channel->has_area = count[HP_CHANNEL_SENT] > 0 && area >= 0 && !channel->has_excess && !is_torn &&
-                        channel->has_receivers && !(row->kind.flags & HP_KIND_BYTES);
-    channel->area = channel->has_area ? (double)area : 0;
+    channel->has_area = count[HP_CHANNEL_SENT] > 0 && (area >= 0 || row->kind.flags & HP_KIND_OF_RUN) &&
+                        !channel->has_excess && !is_torn && channel->has_receivers &&
+                        !(row->kind.flags & HP_KIND_BYTES);
+    channel->area = channel->has_area && area > 0 ? (double)area : 0;
 }
 
 static void set_blocked_part(struct hp_channel_side *side, uint64_t active)

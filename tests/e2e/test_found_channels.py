@@ -165,6 +165,27 @@ def test_eventfd_counts(run):
 
 
 @of_preload
+def test_a_sender_that_loses_its_cpu_before_it_can_tell(run, box, monkeypatch):
+    """Its receiver tells first. Nothing stays inside for less than no time."""
+    need("cc")
+    late = box.path / "late.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", late, "-xc", "-"], text=True, check=True, input="""
+        #include <stdint.h>
+        #include <sys/syscall.h>
+        #include <time.h>
+        #include <unistd.h>
+        int eventfd_write(int file, uint64_t value)
+        {
+            const int result = syscall(SYS_write, file, &value, sizeof value) == sizeof value ? 0 : -1;
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+            return result;
+        }""")
+    monkeypatch.setenv("LD_PRELOAD", str(late))
+    row = the_channel(plain(run, "counts"))
+    assert row["delay_mean_ns"] == 0 and row["queue"] == 0
+
+
+@of_preload
 def test_full_message_queue(run):
     result = plain(run, "queue")
     row = the_channel(result)
