@@ -53,6 +53,11 @@ struct hp_lock_loaded {
     const uint8_t *frames; /* .eh_frame_hdr; NULL: none */
 };
 
+struct hp_lock_images {
+    uint32_t count;
+    struct hp_lock_loaded all[HP_LOCK_MOST_IMAGES];
+};
+
 /* How to get from a return address to the caller. */
 struct hp_lock_step_rule {
     uintptr_t pc;        /* 0: free */
@@ -74,13 +79,13 @@ struct hp_locks {
     uint32_t long_hold; /* ... or if the mean is at least this many ticks */
     char *base;         /* of the file */
     enum hp_counter counter;
-    uint32_t backed[HP_LOCK_TABLES]; /* atomic: items that have memory */
-    uint32_t is_full;                /* atomic: no lock was forgotten since one found no room */
-    uint32_t is_reading_images;      /* atomic */
-    uint32_t readings;               /* of the list of images */
-    uint32_t closed;                 /* libraries that had been closed then */
-    uint32_t loaded_count;           /* atomic */
-    struct hp_lock_loaded loaded[HP_LOCK_MOST_IMAGES];
+    uint32_t backed[HP_LOCK_TABLES];         /* atomic: items that have memory */
+    uint32_t is_full;                        /* atomic: no lock was forgotten since one found no room */
+    uint32_t is_reading_images;              /* atomic */
+    uint32_t readings;                       /* of the list of images */
+    uint32_t closed;                         /* libraries that had been closed then */
+    struct hp_lock_images lists[2];          /* of images: that in use and the next one */
+    struct hp_lock_images *images;           /* atomic: that in use; NULL: not known now */
     uint32_t site_index[HP_LOCK_SITE_INDEX]; /* numbers; 0: free */
     uint32_t pair_index[HP_LOCK_PAIR_INDEX];
     uint32_t place_index[HP_LOCK_PLACE_INDEX];
@@ -95,6 +100,8 @@ extern struct hp_locks *hp_locks __attribute__((visibility("hidden")));
 
 /* At process start, from the environment. */
 void hp_locks_prepare(void);
+/* Reads what is loaded now, unless another thread is doing it. */
+void hp_lock_read_images(struct hp_locks *locks);
 /* Makes the file, if that was not done. NULL: it is not possible, or another thread is doing it. */
 struct hp_locks *hp_locks_begin(void);
 

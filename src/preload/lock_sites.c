@@ -163,11 +163,11 @@ static void begin_image(struct current *current, const struct mapping *mapping, 
 }
 
 /* The pieces of an image know where all of it ends. */
-static void extend(struct hp_locks *locks, struct current *current, uintptr_t end, uint32_t count)
+static void extend(struct hp_lock_images *images, struct current *current, uintptr_t end)
 {
     current->end = end;
-    for (uint32_t at = current->first; at < count; at++)
-        locks->loaded[at].high = end;
+    for (uint32_t at = current->first; at < images->count; at++)
+        images->all[at].high = end;
 }
 
 static bool is_of_current(const struct current *current, const struct mapping *mapping)
@@ -176,44 +176,44 @@ static bool is_of_current(const struct current *current, const struct mapping *m
            mapping->start - current->end < 1u << 22;
 }
 
-static uint32_t take_mapping(struct hp_locks *locks, struct current *current, const struct mapping *mapping,
-                             uint32_t count)
+static void take_mapping(struct hp_locks *locks, struct hp_lock_images *images, struct current *current,
+                         const struct mapping *mapping)
 {
     if (mapping->path[0] == '\0') { /* zeroed data follows the file's */
         if (current->path[0] != '\0' && mapping->start == current->end)
-            extend(locks, current, mapping->end, count);
+            extend(images, current, mapping->end);
         current->path[0] = '\0';
-        return count;
+        return;
     }
     if (mapping->path[0] != '/') {
         current->path[0] = '\0';
-        return count;
+        return;
     }
     if (current->path[0] == '\0' || !is_of_current(current, mapping))
-        begin_image(current, mapping, count);
-    if (mapping->is_code && count < HP_LOCK_MOST_IMAGES) {
-        locks->loaded[count++] = (struct hp_lock_loaded){
+        begin_image(current, mapping, images->count);
+    if (mapping->is_code && images->count < HP_LOCK_MOST_IMAGES) {
+        images->all[images->count++] = (struct hp_lock_loaded){
             .low = current->low, .start = mapping->start, .end = mapping->end, .frames = current->frames};
         add_to_file(locks, mapping);
     }
-    extend(locks, current, mapping->end, count);
-    return count;
+    extend(images, current, mapping->end);
 }
 
 static void read_images(struct hp_locks *locks)
 {
     struct reading reading = {.fd = hp_raw(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC)};
+    struct hp_lock_images *images = &locks->lists[locks->readings & 1];
     struct current current = {.path = ""};
     struct mapping mapping;
-    uint32_t count = 0;
     if (reading.fd < 0)
         return;
+    images->count = 0;
     while (next_line(&reading)) {
         parse(reading.line, &mapping);
-        count = take_mapping(locks, &current, &mapping, count);
+        take_mapping(locks, images, &current, &mapping);
     }
     hp_raw(SYS_close, reading.fd);
-    __atomic_store_n(&locks->loaded_count, count, __ATOMIC_RELEASE);
+    __atomic_store_n(&locks->images, images, __ATOMIC_RELEASE);
 }
 
 static void read_images_aside(void *context)
@@ -225,8 +225,11 @@ static void read_images_aside(void *context)
     hp_calls_end();
 }
 
-/* The list is being changed for a moment: readers find nothing then. Done by one thread; others do without. */
-static void renew_images(struct hp_locks *locks)
+/*
+ * Done by one thread. Others go on with the list before. After a library was closed they do without: what is in its
+ * place may look different.
+ */
+void hp_lock_read_images(struct hp_locks *locks)
 {
     const uint32_t closed = __atomic_load_n(&hp_closed_libraries, __ATOMIC_SEQ_CST);
     const int saved = errno;
@@ -234,10 +237,11 @@ static void renew_images(struct hp_locks *locks)
         __atomic_exchange_n(&locks->is_reading_images, 1, __ATOMIC_ACQUIRE) != 0)
         return;
     __atomic_fetch_add(&locks->readings, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&locks->loaded_count, 0, __ATOMIC_RELEASE);
-    if (closed != locks->closed)
+    if (closed != locks->closed) {
+        __atomic_store_n(&locks->images, NULL, __ATOMIC_RELEASE);
         for (size_t at = 0; at < HP_LOCK_RULES; at++)
             __atomic_store_n(&locks->rules[at].pc, 0, __ATOMIC_RELAXED);
+    }
     hp_aside(read_images_aside, locks);
     __atomic_store_n(&locks->closed, closed, __ATOMIC_RELAXED);
     __atomic_store_n(&locks->is_reading_images, 0, __ATOMIC_RELEASE);
@@ -247,18 +251,18 @@ static void renew_images(struct hp_locks *locks)
 /* NULL: unknown. */
 static const struct hp_lock_loaded *find_image(const struct hp_locks *locks, uintptr_t pc)
 {
-    const uint32_t count = __atomic_load_n(&locks->loaded_count, __ATOMIC_ACQUIRE);
-    for (uint32_t at = 0; at < count; at++)
-        if (pc - locks->loaded[at].start < locks->loaded[at].end - locks->loaded[at].start)
-            return &locks->loaded[at];
+    const struct hp_lock_images *images = __atomic_load_n(&locks->images, __ATOMIC_ACQUIRE);
+    for (uint32_t at = 0; images != NULL && at < images->count; at++)
+        if (pc - images->all[at].start < images->all[at].end - images->all[at].start)
+            return &images->all[at];
     return NULL;
 }
 
 bool hp_lock_is_static(const struct hp_locks *locks, uintptr_t address)
 {
-    const uint32_t count = __atomic_load_n(&locks->loaded_count, __ATOMIC_ACQUIRE);
-    for (uint32_t at = 0; at < count; at++)
-        if (address - locks->loaded[at].low < locks->loaded[at].high - locks->loaded[at].low)
+    const struct hp_lock_images *images = __atomic_load_n(&locks->images, __ATOMIC_ACQUIRE);
+    for (uint32_t at = 0; images != NULL && at < images->count; at++)
+        if (address - images->all[at].low < images->all[at].high - images->all[at].low)
             return true;
     return false;
 }
@@ -645,7 +649,7 @@ static void find_callers(struct hp_locks *locks, const struct hp_lock_caller *ca
             *ret_is_missing = true;
             return;
         }
-        renew_images(locks);
+        hp_lock_read_images(locks);
     }
     for (unsigned frame = 1; frame < HP_LOCK_FRAMES && step(locks, &at, ret_is_missing); frame++)
         pc[frame] = at.pc;

@@ -23,6 +23,7 @@
 #include "process.h"
 #include "range.h"
 #include "raw_call.h"
+#include "text.h"
 
 struct hp_locks *hp_locks;
 __thread char hp_lock_thread;
@@ -127,32 +128,19 @@ uint32_t hp_lock_claim(struct hp_locks *locks, enum hp_lock_table table)
 
 /* ----------------------------------------------------------------------------------------------------- the file */
 
-static char *put_text(char *to, const char *text)
-{
-    while (*text != '\0')
-        *to++ = *text++;
-    return to;
-}
-
-static char *put_number(char *to, uint64_t number)
-{
-    char digits[20];
-    unsigned count = 0;
-    do
-        digits[count++] = (char)('0' + number % 10);
-    while ((number /= 10) != 0);
-    while (count > 0)
-        *to++ = digits[--count];
-    return to;
-}
-
 /* Closed again at once. -1: not possible. */
 static int make_file(uint32_t pid)
 {
     char path[MOST_FOLDER + 64];
-    char *end = put_number(put_text(put_text(path, made.folder), "/"), pid);
-    end = put_number(put_text(end, "-"), hp_raw_clock(CLOCK_MONOTONIC));
-    *put_text(end, HP_LOCKS_SUFFIX) = '\0';
+    struct hp_text text;
+    hp_text_init(&text, path, sizeof path);
+    hp_text_string(&text, made.folder);
+    hp_text_char(&text, '/');
+    hp_text_u64(&text, pid);
+    hp_text_char(&text, '-');
+    hp_text_u64(&text, hp_raw_clock(CLOCK_MONOTONIC));
+    hp_text_string(&text, HP_LOCKS_SUFFIX);
+    hp_text_end(&text);
     if (HP_LOCKS_BYTES > hp_raw_limit(RLIMIT_FSIZE))
         return -1; /* a file that grows beyond the limit gets its process a signal */
     const long fd = hp_raw(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -247,6 +235,7 @@ static bool make(struct hp_locks *locks)
     made.before = locks->base;
     made.pid = pid;
     fill_header(locks, pid);
+    hp_lock_read_images(locks); /* before threads compete for their first locks */
     return claim_others(locks);
 }
 
