@@ -162,6 +162,8 @@ def test_helgrind_finds_nothing_new(box):
     done = subprocess.run([HOTPATH, "run", "-f", "none", "--locks", "--", "valgrind", "--tool=helgrind", "-q",
                            PROGRAMS / "lock_truth"], capture_output=True, text=True, timeout=TIMEOUT,
                           env=box.environment(box.folder(), {"HOTPATH_OUTPUT_PATH": None}))
+    if "debuginfo reader: Possibly corrupted debuginfo file" in done.stderr:
+        pytest.skip("this valgrind cannot read what this compiler wrote for debuggers")
     assert done.returncode == 0
     assert "libhotpath" not in done.stderr and "hp_lock" not in done.stderr
 

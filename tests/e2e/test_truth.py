@@ -261,7 +261,7 @@ def test_sampling_is_not_in_step_with_the_program(box, first):
     row = box.run("rarely", "long", str(first), env={"HOTPATH_TIME_SAMPLING_RATE": "1/16",
                                                      "HOTPATH_PERCENTILES": "50,99"}).row("put")
     assert row.calls == 6400 and 300 <= row.timed <= 500
-    assert row.p50_ns < 50_000 <= row.p99_ns
+    assert row.p50_ns < 49_000 < row.p99_ns  # percentiles are those of steps of 1 %
 
 
 def test_late_long_calls_do_not_inflate_earlier_short_ones(box):

@@ -196,6 +196,9 @@ def test_verdict_from_allocations_alone(box):
 
 # Typical programs, and how the first line must begin. A busy function may be starved by others on the machine.
 BUSY_WORDS = r": \d+ % of the time( that is not idle)?, (cpu-bound|starved for CPU time|busy and waiting)"
+# The child sleeps as long as its parent waits for it: either may be said first.
+CHILD_SLEEPS = (r"The bottleneck is (outside of all measured functions: threads waited there [\d.]+ ms, "
+                r"mainly for sleep\. Among measured functions it is )?")
 SCENES = {
     "log": "The bottleneck is parse_line" + BUSY_WORDS,
     "pages": "The bottleneck is render_page" + BUSY_WORDS,
@@ -211,11 +214,8 @@ SCENES = {
              + ("child processes" if SANITIZER else "the processes of (sh|dash)")  # into which it is not preloaded
              + r", with \d+ % of the CPU time",
     "batch": "The bottleneck is resize in a child process" + BUSY_WORDS,
-    "client": r"The bottleneck is fetch: \d+ % of the time, waiting \(socket: unix socket\)",
-    # The child sleeps as long as read_line waits for it: either may be said first.
-    "filter": r"The bottleneck is (outside of all measured functions: threads waited there [\d.]+ ms, "
-              r"mainly for sleep\. Among measured functions it is )?read_line: \d+ % of the time"
-              r"(?: that is not idle)?, waiting \(pipe: read\)",
+    "client": CHILD_SLEEPS + r"fetch: \d+ % of the time(?: that is not idle)?, waiting \(socket: unix socket\)",
+    "filter": CHILD_SLEEPS + r"read_line: \d+ % of the time(?: that is not idle)?, waiting \(pipe: read\)",
     "simulation": "The bottleneck is move_particles" + BUSY_WORDS,
     "downloads": r"The bottleneck is download: \d+ % of the time that is not idle, waiting \(sleep\)",
     "ticker": "The bottleneck is compute" + BUSY_WORDS,
