@@ -48,9 +48,9 @@ struct hp_lock_bucket {
 
 /* A program or library in memory. */
 struct hp_lock_loaded {
-    uintptr_t low, high;   /* with its data */
-    uintptr_t start, end;  /* of its code */
-    const uint8_t *frames; /* .eh_frame_hdr; NULL: none */
+    uintptr_t start, end;     /* of its code */
+    uintptr_t data, data_end; /* its variables; malloc of musl uses what is left of their pages */
+    const uint8_t *frames;    /* .eh_frame_hdr; NULL: none */
 };
 
 struct hp_lock_images {

@@ -26,7 +26,7 @@
 /* A line of /proc/self/maps. */
 struct mapping {
     uintptr_t start, end, offset, inode;
-    bool is_code;
+    bool is_readable, is_code;
     const char *path;
 };
 
@@ -97,6 +97,7 @@ static void parse(const char *line, struct mapping *ret_mapping)
     at += *at == '-';
     ret_mapping->end = take_number(&at, 16);
     at = skip(at);
+    ret_mapping->is_readable = *at == 'r';
     ret_mapping->is_code = strnlen(at, 3) == 3 && at[2] == 'x';
     at = skip(at);
     ret_mapping->offset = take_number(&at, 16);
@@ -105,30 +106,38 @@ static void parse(const char *line, struct mapping *ret_mapping)
     ret_mapping->path = skip(at);
 }
 
-/* The tables for exceptions of an image whose headers are mapped there. NULL: none. */
-static const uint8_t *frames_of(uintptr_t low)
+/* What its headers tell, mapped at `low`: where an image has its tables for exceptions and its variables. */
+static void read_headers(uintptr_t low, struct hp_lock_loaded *image)
 {
     const ElfW(Ehdr) *header = (const void *)low;
     if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(ElfW(Phdr)) ||
         header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > 4096)
-        return NULL;
-    const ElfW(Phdr) *parts = (const void *)(low + header->e_phoff);
-    uintptr_t linked = UINTPTR_MAX, frames = 0;
-    for (unsigned at = 0; at < header->e_phnum; at++) {
-        if (parts[at].p_type == PT_LOAD && parts[at].p_offset == 0)
-            linked = parts[at].p_vaddr;
-        if (parts[at].p_type == PT_GNU_EH_FRAME)
-            frames = parts[at].p_vaddr;
+        return;
+    const ElfW(Phdr) *parts = (const void *)(low + header->e_phoff), *first = NULL, *frames = NULL, *data = NULL;
+    for (const ElfW(Phdr) *part = parts; part < parts + header->e_phnum; part++) {
+        if (part->p_type == PT_LOAD && part->p_offset == 0)
+            first = part;
+        if (part->p_type == PT_LOAD && part->p_flags & PF_W)
+            data = part;
+        if (part->p_type == PT_GNU_EH_FRAME)
+            frames = part;
     }
-    return linked != UINTPTR_MAX && frames != 0 ? (const uint8_t *)(low + (frames - linked)) : NULL;
+    if (first == NULL)
+        return;
+    const uintptr_t moved = low - first->p_vaddr;
+    if (frames != NULL)
+        image->frames = (const uint8_t *)(moved + frames->p_vaddr);
+    if (data != NULL) {
+        image->data = moved + data->p_vaddr;
+        image->data_end = image->data + data->p_memsz;
+    }
 }
 
-/* The image that is being read: its mappings follow one another. */
+/* The file that is being read: its mappings follow one another. */
 struct current {
     char path[sizeof((struct hp_lock_image *)0)->path];
-    uintptr_t low, end;
-    const uint8_t *frames;
-    uint32_t first; /* of its pieces in the list */
+    uintptr_t headers; /* where its first bytes are; 0: not seen */
+    uintptr_t end;
 };
 
 static void add_to_file(struct hp_locks *locks, const struct mapping *mapping)
@@ -152,22 +161,12 @@ static void add_to_file(struct hp_locks *locks, const struct mapping *mapping)
     __atomic_store_n(&image->start, mapping->start, __ATOMIC_RELEASE);
 }
 
-static void begin_image(struct current *current, const struct mapping *mapping, uint32_t count)
+static void begin_file(struct current *current, const struct mapping *mapping)
 {
     const size_t length = strnlen(mapping->path, sizeof current->path - 1);
     memcpy(current->path, mapping->path, length);
     current->path[length] = '\0';
-    current->low = mapping->start;
-    current->frames = mapping->offset == 0 && !mapping->is_code ? frames_of(mapping->start) : NULL;
-    current->first = count;
-}
-
-/* The pieces of an image know where all of it ends. */
-static void extend(struct hp_lock_images *images, struct current *current, uintptr_t end)
-{
-    current->end = end;
-    for (uint32_t at = current->first; at < images->count; at++)
-        images->all[at].high = end;
+    current->headers = mapping->offset == 0 && mapping->is_readable ? mapping->start : 0;
 }
 
 static bool is_of_current(const struct current *current, const struct mapping *mapping)
@@ -176,27 +175,31 @@ static bool is_of_current(const struct current *current, const struct mapping *m
            mapping->start - current->end < 1u << 22;
 }
 
+/* Only a file with code is looked into: another may be a device, or have been cut off. */
+static void add_image(struct hp_locks *locks, struct hp_lock_images *images, const struct current *current,
+                      const struct mapping *mapping)
+{
+    if (images->count == HP_LOCK_MOST_IMAGES)
+        return;
+    struct hp_lock_loaded *image = &images->all[images->count++];
+    *image = (struct hp_lock_loaded){.start = mapping->start, .end = mapping->end};
+    if (current->headers != 0)
+        read_headers(current->headers, image);
+    add_to_file(locks, mapping);
+}
+
 static void take_mapping(struct hp_locks *locks, struct hp_lock_images *images, struct current *current,
                          const struct mapping *mapping)
 {
-    if (mapping->path[0] == '\0') { /* zeroed data follows the file's */
-        if (current->path[0] != '\0' && mapping->start == current->end)
-            extend(images, current, mapping->end);
-        current->path[0] = '\0';
-        return;
-    }
     if (mapping->path[0] != '/') {
         current->path[0] = '\0';
         return;
     }
     if (current->path[0] == '\0' || !is_of_current(current, mapping))
-        begin_image(current, mapping, images->count);
-    if (mapping->is_code && images->count < HP_LOCK_MOST_IMAGES) {
-        images->all[images->count++] = (struct hp_lock_loaded){
-            .low = current->low, .start = mapping->start, .end = mapping->end, .frames = current->frames};
-        add_to_file(locks, mapping);
-    }
-    extend(images, current, mapping->end);
+        begin_file(current, mapping);
+    if (mapping->is_code)
+        add_image(locks, images, current, mapping);
+    current->end = mapping->end;
 }
 
 static void read_images(struct hp_locks *locks)
@@ -262,7 +265,7 @@ bool hp_lock_is_static(const struct hp_locks *locks, uintptr_t address)
 {
     const struct hp_lock_images *images = __atomic_load_n(&locks->images, __ATOMIC_ACQUIRE);
     for (uint32_t at = 0; images != NULL && at < images->count; at++)
-        if (address - images->all[at].low < images->all[at].high - images->all[at].low)
+        if (address - images->all[at].data < images->all[at].data_end - images->all[at].data)
             return true;
     return false;
 }
