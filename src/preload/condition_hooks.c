@@ -14,9 +14,10 @@
 #include "real_functions.h"
 
 /* Missing in older headers, and in musl. */
-HP_PUBLIC int clock_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t clock,
-                         const struct timespec *limit) __asm__("pthread_cond_clockwait");
-HP_PUBLIC int clock_sem(sem_t *semaphore, clockid_t clock, const struct timespec *limit) __asm__("sem_clockwait");
+HP_PUBLIC_IN_GLIBC int clock_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t clock,
+                                  const struct timespec *limit) __asm__("pthread_cond_clockwait");
+HP_PUBLIC_IN_GLIBC int clock_sem(sem_t *semaphore, clockid_t clock,
+                                 const struct timespec *limit) __asm__("sem_clockwait");
 
 /* glibc has two kinds of conditions; all programs since 2003 have the one that is the default version. */
 /* clang-format off */
@@ -168,8 +169,8 @@ HP_PUBLIC int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread
     return timed_slowly(condition, mutex, limit);
 }
 
-HP_PUBLIC int clock_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t clock,
-                         const struct timespec *limit)
+HP_PUBLIC_IN_GLIBC int clock_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t clock,
+                                  const struct timespec *limit)
 {
     HP_NEED(pthread_cond_clockwait);
     struct hp_locks *locks = hp_locks_on();
@@ -333,7 +334,7 @@ HP_PUBLIC int sem_timedwait(sem_t *restrict semaphore, const struct timespec *re
     WAIT_SEM(sem_timedwait, timed_sem_slowly, semaphore, limit);
 }
 
-HP_PUBLIC int clock_sem(sem_t *semaphore, clockid_t clock, const struct timespec *limit)
+HP_PUBLIC_IN_GLIBC int clock_sem(sem_t *semaphore, clockid_t clock, const struct timespec *limit)
 {
     const bool is_valid = HP_CLOCK_IS_USUAL(clock) && HP_LIMIT_IS_VALID(limit);
     WAIT_SEM(sem_clockwait, clock_sem_slowly, semaphore, clock, limit);

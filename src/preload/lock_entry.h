@@ -25,6 +25,13 @@
 #include "lock_layout.h"
 #include "runtime.h"
 
+/* A program may look for a function that only glibc has: it must not find ours alone. */
+#ifdef __GLIBC__
+#define HP_PUBLIC_IN_GLIBC HP_PUBLIC
+#else
+#define HP_PUBLIC_IN_GLIBC __attribute__((visibility("hidden")))
+#endif
+
 /* A limit that the C library refuses even if it need not wait. */
 #define HP_LIMIT_IS_VALID(limit) ((limit)->tv_nsec >= 0 && (limit)->tv_nsec < 1000000000)
 /* A clock that does not exist is an error even for a lock that is free. */

@@ -16,12 +16,12 @@
 #include "real_functions.h"
 
 /* Missing in older headers, and in musl. */
-HP_PUBLIC int clock_lock(pthread_mutex_t *mutex, clockid_t clock,
-                         const struct timespec *limit) __asm__("pthread_mutex_clocklock");
-HP_PUBLIC int clock_read(pthread_rwlock_t *lock, clockid_t clock,
-                         const struct timespec *limit) __asm__("pthread_rwlock_clockrdlock");
-HP_PUBLIC int clock_write(pthread_rwlock_t *lock, clockid_t clock,
-                          const struct timespec *limit) __asm__("pthread_rwlock_clockwrlock");
+HP_PUBLIC_IN_GLIBC int clock_lock(pthread_mutex_t *mutex, clockid_t clock,
+                                  const struct timespec *limit) __asm__("pthread_mutex_clocklock");
+HP_PUBLIC_IN_GLIBC int clock_read(pthread_rwlock_t *lock, clockid_t clock,
+                                  const struct timespec *limit) __asm__("pthread_rwlock_clockrdlock");
+HP_PUBLIC_IN_GLIBC int clock_write(pthread_rwlock_t *lock, clockid_t clock,
+                                   const struct timespec *limit) __asm__("pthread_rwlock_clockwrlock");
 
 /* clang-format off */
 #define EACH(DO, AS)                                                                                               \
@@ -216,7 +216,7 @@ HP_PUBLIC int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct times
     return tried == EBUSY ? timed_mutex_slowly(mutex, limit, tried) : try_mutex_slowly(mutex, tried);
 }
 
-HP_PUBLIC int clock_lock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *limit)
+HP_PUBLIC_IN_GLIBC int clock_lock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *limit)
 {
     HP_NEED(pthread_mutex_clocklock);
     if (!HP_IS_THERE(pthread_mutex_clocklock))
@@ -509,7 +509,7 @@ HP_PUBLIC int pthread_rwlock_timedrdlock(pthread_rwlock_t *restrict lock, const 
     return timed_read_slowly(lock, limit, tried == 0 ? 0 : EBUSY);
 }
 
-HP_PUBLIC int clock_read(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *limit)
+HP_PUBLIC_IN_GLIBC int clock_read(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *limit)
 {
     HP_NEED(pthread_rwlock_clockrdlock);
     if (!HP_IS_THERE(pthread_rwlock_clockrdlock))
@@ -550,7 +550,7 @@ HP_PUBLIC int pthread_rwlock_timedwrlock(pthread_rwlock_t *restrict lock, const 
     return timed_write_slowly(lock, limit, tried == 0 ? 0 : EBUSY);
 }
 
-HP_PUBLIC int clock_write(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *limit)
+HP_PUBLIC_IN_GLIBC int clock_write(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *limit)
 {
     HP_NEED(pthread_rwlock_clockwrlock);
     if (!HP_IS_THERE(pthread_rwlock_clockwrlock))

@@ -10,7 +10,7 @@ from ctypes.util import find_library
 import pytest
 
 from harness import (BUILD, EXAMPLES, HOTPATH, PROGRAMS, TIMEOUT, WITHOUT_PERF, Report, crossed, near,
-                     without_emulator, without_sanitizer)
+                     with_glibc, without_emulator, without_sanitizer)
 
 pytestmark = [without_emulator("it has other thread pointers"),
               without_sanitizer("the library of such a build can be preloaded into nothing else")]
@@ -168,6 +168,7 @@ def test_helgrind_finds_nothing_new(box):
     assert "libhotpath" not in done.stderr and "hp_lock" not in done.stderr
 
 
+@with_glibc("libdw, which names inlined functions, is for it")
 @pytest.mark.parametrize("example, lock, waiter, holder, queue", [
     ("lock_contention", "table_lock", "find_item", "rebuild", 1),
     ("convoy", "journal_lock", "append", "append", 3)])

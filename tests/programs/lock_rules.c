@@ -274,7 +274,11 @@ static void try_kind(const struct kind *kind)
     }
     if (kind->robust == PTHREAD_MUTEX_ROBUST)
         abandon(kind);
-    if (kind->shared == PTHREAD_PROCESS_SHARED && kind->protocol != PTHREAD_PRIO_PROTECT)
+    bool can_share = kind->shared == PTHREAD_PROCESS_SHARED && kind->protocol != PTHREAD_PRIO_PROTECT;
+#ifndef __GLIBC__ /* with inheritance, musl waits for ever for the lock of a process that died */
+    can_share &= kind->protocol != PTHREAD_PRIO_INHERIT;
+#endif
+    if (can_share)
         share(kind);
 }
 
