@@ -141,7 +141,7 @@ static void functions_are_below_why_they_ran(void **state)
     const uint64_t first = hp_kernel_names_find(&names, 0xffff000000001230);
     PLACES(50, first, hp_kernel_names_find(&names, 0xffff000000002010), HP_KERNEL_FAULT);
     PLACES(20, first, hp_kernel_names_find(&names, 0xffff000000002090), HP_KERNEL_INTERRUPT);
-    PLACES(30, first, hp_kernel_names_find(&names, 0xffff000000002050), 1);
+    PLACES(30, first, hp_kernel_names_find(&names, 0xffff000000002050), SYS_read + 1);
     free_stacks();
 }
 
@@ -151,7 +151,7 @@ static void without_names_there_are_no_functions(void **state)
     make_stacks();
     assert_true(hp_program_stacks_make(&program_stacks, &stacks));
     PLACES(70, HP_KERNEL_NO_CALL);
-    PLACES(30, 1);
+    PLACES(30, SYS_read + 1);
     free_stacks();
 }
 
