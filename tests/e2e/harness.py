@@ -56,10 +56,13 @@ def pytest_collection_modifyitems(config, items):
 
 
 def crossed(*lists):
-    """Parameters for every combination of values. Without --full only as many as show each value once."""
+    """Parameters for every combination of values. Without --full only as many as show each value once. A value that
+    is there twice is shown more often."""
     longest = max(map(len, lists))
     shown = [tuple(values[at % len(values)] for values in lists) for at in range(longest)]
-    return [pytest.param(*some, marks=[] if some in shown else full) for some in itertools.product(*lists)]
+    every = list(itertools.product(*lists))
+    return [pytest.param(*some, marks=[] if some in shown else full)
+            for at, some in enumerate(every) if some not in every[:at]]
 
 
 def without_sanitizer(reason):
