@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import headlines
-from harness import BUILD, HOTPATH, full, with_glibc, without_emulator
+from harness import BUILD, HOTPATH, full, with_glibc, without_emulator, without_sanitizer
 
 pytestmark = without_emulator("hotpath run starts programs of the machine below")
 
@@ -66,6 +66,7 @@ def headline(box, name, disk):
     return result.report.values["meta"]["headline"], neighbours.are_busy
 
 
+@without_sanitizer("it has functions of its own, which take long to load")
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in SHORT else full) for name in TRUTH])
 @pytest.mark.parametrize("is_measured", [
     pytest.param(False, marks=with_glibc("stacks end in Debian's musl, which cannot be unwound"), id="unmodified"),

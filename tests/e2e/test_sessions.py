@@ -12,7 +12,7 @@ import pytest
 
 from command import GUEST, cli, wait_until  # noqa: F401 (a fixture)
 from harness import (EMULATOR, HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, needs_root,
-                     perf_is_allowed)
+                     perf_is_allowed, without_sanitizer)
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
 
@@ -118,6 +118,7 @@ def test_name_of_a_program(cli):
     assert "no session, process, program or file 'host'" in cli("report", "host", status=1).stderr
 
 
+@without_sanitizer("the library of such a build is not preloaded into a shell")
 def test_program_of_a_script(cli):
     """A run has the name of the program that it started, and of the one that used most CPU time."""
     cli.run("sh", "-c", f"{PROGRAMS / 'crew'}; true")
