@@ -12,7 +12,6 @@
 #include "raw_call.h"
 
 /* musl-gcc has no linux/futex.h; these numbers are kernel ABI. */
-enum { FREE, TAKEN, AWAITED };
 enum { WAIT_PRIVATE = 0 | 128, WAKE_PRIVATE = 1 | 128 };
 
 #define SECOND UINT64_C(1000000000)
@@ -25,55 +24,31 @@ struct kernel_time {
 
 static uint64_t now_ns(void) { return hp_clock_ticks_raw(HP_COUNTER_NONE); }
 
-static void wait_for(uint32_t *state, uint64_t ns)
+bool hp_mutex_wait(struct hp_mutex *mutex, uint64_t *since, uint64_t ns)
 {
-    const uint64_t most = ns < LONGEST_WAIT ? ns : LONGEST_WAIT;
+    const uint64_t now = now_ns();
+    *since = *since == 0 ? now : *since;
+    const uint64_t passed = now - *since;
+    if (passed >= ns)
+        return false;
+    const uint64_t most = ns - passed < LONGEST_WAIT ? ns - passed : LONGEST_WAIT;
     const struct kernel_time time = {0, (long)most};
 #ifdef SYS_futex
-    if (hp_raw(SYS_futex, state, WAIT_PRIVATE, AWAITED, &time) == 0)
-        return;
+    if (hp_raw(SYS_futex, &mutex->state, WAIT_PRIVATE, HP_MUTEX_AWAITED, &time) == 0)
+        return true;
 #else
-    (void)state, (void)time;
+    (void)mutex, (void)time;
 #endif
     hp_raw(SYS_sched_yield, 0); /* woken, changed, or forbidden: the caller checks again */
-}
-
-bool hp_mutex_try(struct hp_mutex *mutex)
-{
-    uint32_t state = FREE;
-    return __atomic_compare_exchange_n(&mutex->state, &state, TAKEN, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
-}
-
-/*
- * Acquire pairs with the release in hp_mutex_give. A thread that has waited leaves the mark set for others still
- * waiting.
- */
-bool hp_mutex_take_within(struct hp_mutex *mutex, uint64_t ns)
-{
-    if (hp_mutex_try(mutex))
-        return true;
-    const uint64_t from = now_ns();
-    while (__atomic_exchange_n(&mutex->state, AWAITED, __ATOMIC_ACQUIRE) != FREE) {
-        const uint64_t passed = now_ns() - from;
-        if (passed >= ns)
-            return false;
-        wait_for(&mutex->state, ns - passed);
-    }
     return true;
 }
 
-void hp_mutex_take(struct hp_mutex *mutex)
+void hp_mutex_wake(struct hp_mutex *mutex)
 {
-    while (!hp_mutex_take_within(mutex, UINT64_MAX))
-        ;
-}
-
-void hp_mutex_give(struct hp_mutex *mutex)
-{
-    if (__atomic_exchange_n(&mutex->state, FREE, __ATOMIC_RELEASE) != AWAITED)
-        return;
 #ifdef SYS_futex
     hp_raw(SYS_futex, &mutex->state, WAKE_PRIVATE, 1);
+#else
+    (void)mutex;
 #endif
 }
 

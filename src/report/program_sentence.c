@@ -397,7 +397,7 @@ static void put_sharers(struct sentence *sentence)
         hp_text_string(sentence->line, " (");
         put_share(sentence, hp_part_of((double)program->cpu_ns, (double)state->used_ns));
         hp_text_char(sentence->line, ')');
-        named += program->processes;
+        named += (size_t)program->processes;
     }
     hp_text_string(sentence->line, " share the CPU time");
     if (state->processes > named) {
