@@ -42,7 +42,8 @@ function(hotpath_add_test name)
 ;HOTPATH_SANITIZER=${HOTPATH_SANITIZE};HOTPATH_EMULATOR=${emulator};HOTPATH_IS_GLIBC=${HOTPATH_IS_GLIBC}\
 ;HOTPATH_IS_OPTIMISED=${is_optimised}\
 ;PYTHONPYCACHEPREFIX=${PROJECT_BINARY_DIR}/pycache;LC_ALL=C.UTF-8\
-;ASAN_OPTIONS=detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1")
+;ASAN_OPTIONS=detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1\
+;TSAN_OPTIONS=halt_on_error=1:print_suppressions=0:suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
 endfunction()
 
 # hotpath_add_unit_test(name [TSAN] [SLOW] [LONG] [SOURCES more.c...]): tests/unit/name.c, with access to

@@ -89,10 +89,8 @@ static bool is_only_thread(void) { return &__libc_single_threaded != NULL && __l
  */
 static void find_before_fork(void)
 {
-    static bool is_done;
-    if (!is_only_thread() && !is_done)
+    if (!is_only_thread())
         hp_resolve_all(find_each);
-    is_done = is_done || !is_only_thread();
 }
 
 __attribute__((constructor)) static void prepare_for_fork(void) { pthread_atfork(find_before_fork, NULL, NULL); }
@@ -114,6 +112,8 @@ static __attribute__((noinline, cold)) void find(hp_any_function **function, con
 #define NEED(name)                                                                                                 \
     if (__builtin_expect(!HP_IS_THERE(name), 0))                                                                   \
     find((hp_any_function **)(void *)&next.name, #name)
+/* Threads that make the first calls at once all write it, and the same. */
+#define REAL(name) __atomic_load_n(&next.name, __ATOMIC_RELAXED)
 
 /* ------------------------------------------------------------------------------------------ buffers of streams */
 
@@ -266,14 +266,14 @@ static ssize_t taken_line(const struct use *use, const char *line)
         struct use use;                                                                                            \
         type result;                                                                                               \
         if (!begin(&use, stream_, way))                                                                            \
-            return __atomic_load_n(&next.name, __ATOMIC_RELAXED) arguments;                                        \
+            return REAL(name) arguments;                                                                           \
         const bool is_moving = expect(&use, needed);                                                               \
         if (((way) == READS || (way) == WRITES) && use.is_locked && is_moving) {                                   \
             pthread_cleanup_push(leave, &use);                                                                     \
-            result = __atomic_load_n(&next.name, __ATOMIC_RELAXED) arguments;                                      \
+            result = REAL(name) arguments;                                                                         \
             pthread_cleanup_pop(0);                                                                                \
         } else {                                                                                                   \
-            result = __atomic_load_n(&next.name, __ATOMIC_RELAXED) arguments;                                      \
+            result = REAL(name) arguments;                                                                         \
         }                                                                                                          \
         if (is_moving)                                                                                             \
             end(&use, passed);                                                                                     \
@@ -284,8 +284,7 @@ static ssize_t taken_line(const struct use *use, const char *line)
     static inline __attribute__((always_inline)) type on_##name parameters                                         \
     {                                                                                                              \
         NEED(name);                                                                                                \
-        return __builtin_expect(is_plain(stream_), 1) ? __atomic_load_n(&next.name, __ATOMIC_RELAXED) arguments    \
-                                                      : through_##name arguments;                                  \
+        return __builtin_expect(is_plain(stream_), 1) ? REAL(name) arguments : through_##name arguments;           \
     }
 #define HOOK_AS(public_name, type, name, parameters, arguments, ...)                                               \
     ON(type, name, parameters, arguments, __VA_ARGS__)                                                             \
@@ -336,7 +335,7 @@ HOOK(int, __vfprintf_chk, (FILE * stream, int flag, const char *format, va_list 
         struct hotpath_transfer_ transfer;                                                                         \
         NEED(name);                                                                                                \
         const bool is_known = hp_transfer_begin(fd, HP_SENDING, &transfer);                                        \
-        const int result = __atomic_load_n(&next.name, __ATOMIC_RELAXED) arguments;                                \
+        const int result = REAL(name) arguments;                                                                   \
         if (is_known)                                                                                              \
             hotpath_v1_transferred(&transfer, result > 0, result > 0 ? (uint64_t)result : 0,                       \
                                    result < 0 && errno == EAGAIN);                                                 \
@@ -458,7 +457,7 @@ static int flush_all(int (*flush)(FILE *stream))
     HP_PUBLIC int name(FILE *stream)                                                                               \
     {                                                                                                              \
         NEED(name);                                                                                                \
-        return stream != NULL ? on_##name(stream) : flush_all(next.name);                                          \
+        return stream != NULL ? on_##name(stream) : flush_all(REAL(name));                                         \
     }
 
 FLUSH(fflush, WRITES)
@@ -491,7 +490,7 @@ HP_PUBLIC int fclose(FILE *stream)
     struct closing closing;
     NEED(fclose);
     begin_closing(&closing, stream, true);
-    const int result = next.fclose(stream);
+    const int result = REAL(fclose)(stream);
     end_closing(&closing, result == 0);
     return result;
 }
@@ -502,7 +501,7 @@ HP_PUBLIC int pclose(FILE *stream)
     struct closing closing;
     NEED(pclose);
     begin_closing(&closing, stream, false);
-    const int result = next.pclose(stream);
+    const int result = REAL(pclose)(stream);
     end_closing(&closing, true);
     return result;
 }
@@ -513,7 +512,7 @@ HP_PUBLIC int pclose(FILE *stream)
         struct closing closing;                                                                                    \
         NEED(name);                                                                                                \
         begin_closing(&closing, stream, true);                                                                     \
-        FILE *const result = next.name(path, mode, stream);                                                        \
+        FILE *const result = REAL(name)(path, mode, stream);                                                       \
         end_closing(&closing, true);                                                                               \
         if (result != NULL)                                                                                        \
             hp_descriptor_forget(result->_fileno);                                                                 \

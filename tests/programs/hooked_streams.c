@@ -513,6 +513,39 @@ static void tell_opening(void)
     TELL("fflush", "all streams", named_fflush(NULL));
 }
 
+/* Streams that are there before, as opening one would put the threads in an order. */
+struct prepared {
+    FILE *streams[200];
+    size_t taken;
+};
+
+static FILE *take(const struct hooked_call *call)
+{
+    struct prepared *prepared = (struct prepared *)(uintptr_t)call->what;
+    return prepared->streams[__atomic_fetch_add(&prepared->taken, 1, __ATOMIC_RELAXED)];
+}
+
+static long close_prepared(const struct hooked_call *call) { return fclose(take(call)) == 0; }
+static long flush_prepared(const struct hooked_call *call) { return named_fflush(take(call)) == 0; }
+static long reopen_prepared(const struct hooked_call *call)
+{
+    return named_freopen("/dev/null", "w", take(call)) != NULL;
+}
+
+/* The first calls of these functions in the process, which look up the real ones, are made by several threads. */
+static void tell_first_calls(void)
+{
+    static struct prepared prepared;
+    const size_t count = sizeof prepared.streams / sizeof prepared.streams[0];
+    for (size_t at = 0; at < count; at++)
+        MUST((prepared.streams[at] = fopen("/dev/null", "w")) != NULL);
+    hooked_tell_together("fflush", &(struct hooked_call){.run = flush_prepared, .what = &prepared});
+    prepared.taken = 0;
+    hooked_tell_together("freopen", &(struct hooked_call){.run = reopen_prepared, .what = &prepared});
+    prepared.taken = 0;
+    hooked_tell_together("fclose", &(struct hooked_call){.run = close_prepared, .what = &prepared});
+}
+
 /* Some use stdin or stdout, of which there is one. */
 static void tell_all(const struct function *functions, size_t count, void (*tell)(const struct function *function),
                      long (*pass)(const struct hooked_call *call), bool is_crowd)
@@ -530,7 +563,9 @@ static void tell_all(const struct function *functions, size_t count, void (*tell
 
 void hooked_streams(bool is_crowd)
 {
-    if (!is_crowd)
+    if (is_crowd)
+        tell_first_calls();
+    else
         tell_opening();
     tell_all(writers, sizeof writers / sizeof writers[0], tell_writer, pass_out, is_crowd);
     tell_all(readers, sizeof readers / sizeof readers[0], tell_reader, pass_in, is_crowd);
