@@ -77,6 +77,35 @@ def test_estimates_are_marked(cli, browser):
     browser.check()
 
 
+def test_sampled_times_are_marked_in_the_panel(cli, browser):
+    """As in the tables below it: the times of a function of whose calls only some were timed, and what that means."""
+    cli("run", "--format", "none", "--", EXAMPLES / "basic", env={"HOTPATH_TIME_SAMPLING_RATE": "1/2"})
+    page = page_of(cli)
+    notes = [note for note in page.data["sections"]["timing"]["notes"] if note.startswith("^ ")]
+    browser.open(cli.folder / "page.html", "#f=sync_function")
+    quantiles = browser.texts("#panel-body .quantiles > span")
+    assert quantiles[-1].startswith("max ^") and all(NONE in one or " ^" in one for one in quantiles)
+    assert all(text.startswith("^") for text in browser.texts("#panel-body .parts td.number:nth-child(2)"))
+    assert browser.texts("#panel-body .plain-list li span.second")[0].startswith("^")
+    said = browser.texts("#panel-body .note")
+    assert notes and said[:len(notes)] == notes
+    assert browser.texts("#functions-rows tr.selected td.number .amount")[0].startswith("^")
+    cli("run", "--format", "none", "--", EXAMPLES / "basic")
+    page_of(cli)
+    browser.open(cli.folder / "page.html", "#f=sync_function")
+    assert "^" not in browser.text("#panel-body")
+    browser.check()
+
+
+def test_estimated_bytes_are_marked_in_the_panel(cli, browser):
+    """Of functions that samples found, allocated bytes are estimates, and are no times."""
+    cli("run", "--format", "none", "--", PROGRAMS / "allocating", "plain")
+    page_of(cli)
+    browser.open(cli.folder / "page.html", "#f=churn_small")
+    assert re.fullmatch(r"Allocated [0-9.]+ .B.* \(estimated from samples\)", browser.text("#panel-body .estimate"))
+    browser.check()
+
+
 def test_tasks_in_a_time_range(cli, browser):
     """Calls are tasks, and in a time range only their polls are known."""
     cli("run", "--format", "none", "--", PROGRAMS / "tasks", "served")

@@ -2,6 +2,7 @@
 the code around a function."""
 import json
 import platform
+import re
 
 import pytest
 
@@ -197,6 +198,43 @@ def test_a_time_range_has_its_own_functions(cli, browser):
     assert cells("light")["Change"] == "+75.0 pts" and cells("heavy")["Change"] == "\u221275.0 pts"
     assert "blue: less, orange: more than in" in browser.text("#flame-about")
     browser.picture("ranges.png")
+    browser.check()
+
+
+def with_cpu_by_halves(cli, page, halves):
+    """The page again, with this CPU time of nodes in the two halves of the run."""
+    elapsed = page.data["elapsed_ns"]
+    none = {"unit": 1000, "slot_ns": elapsed // 2, "count": 2, "counts": column([0, 0]), "nodes": "", "amounts": "",
+            "parts": ""}
+    page.data["stacks"]["slots"] = {"from_ns": 0, "to_ns": elapsed, "waits": none, "alloc": none,
+                                    "cpu": slots_of(halves, None, elapsed, "cpu")}
+    path = cli.folder / "page.html"
+    path.write_text(page.head + '<script id="data" type="application/json">' +
+                    json.dumps(page.data).replace("<", "\\u003c") + "</script>" + page.tail)
+    return path, elapsed // 10 ** 6
+
+
+@pytest.mark.parametrize("others", ["", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; "],
+                         ids=["one program", "several"])
+def test_ranges_with_other_processes_are_compared_by_program(cli, browser, others):
+    """Two processes of a program, one after the other: in the flame graph of both ranges they are one frame."""
+    cli("run", "--format", "none", "sh", "-c", f"{others}{STACKED} split 60; exec {STACKED} split 60")
+    page = page_of(cli)
+    browser.open(cli.folder / "page.html", "#theme=light")
+    nodes = paths(browser)
+    first, second = (at for at, path in enumerate(nodes) if re.search(r";stacked \d+;main;.*;heavy$", path))
+    path, ms = with_cpu_by_halves(cli, page, [{first: 400_000_000}, {second: 400_000_000}])
+    browser.open(path, f"#theme=light&t={ms // 2 + 20}-{ms}&before=20-{ms // 2}")
+    browser.driver.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 30))")
+    depth = len(nodes[first].split(";")) - 2  # without the process
+    frames = [told_at(browser, 3, 5 + 22 * (at + 1)) for at in range(depth)]
+    assert [frame[0].split(" ")[0] for frame in frames[:2]] == ["stacked", "main"], frames
+    for frame in frames:
+        assert frame[1].endswith(", 100 %") and frame[2].startswith("before: ") and frame[2].endswith(", 100 %")
+    # Of one range, processes are told apart.
+    browser.run("location.hash = arguments[0]", f"#theme=light&t={ms // 2 + 20}-{ms}")
+    browser.driver.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 30))")
+    assert any(told_at(browser, 3, 5 + 22 * at)[0] == nodes[second].split(";")[-depth] for at in (1, 2))
     browser.check()
 
 

@@ -142,6 +142,29 @@ static void several_processes_begin_with_their_programs(void **state)
     hp_function_sums_free(&one.functions);
 }
 
+/* Of a window with one process and one with several, of other numbers: programs are compared. */
+static void processes_that_come_and_go_are_compared_by_program(void **state)
+{
+    struct hp_named_node before[] = {{0},
+                                     {PROCESS(10, 0)},
+                                     {NODE(1, 1, MAIN), CPU(100)},
+                                     {PROCESS(11, 1)},
+                                     {NODE(3, 2, MAIN), CPU(500)},
+                                     {PROCESS(12, 1)},
+                                     {NODE(5, 3, MAIN), CPU(400)}};
+    struct hp_named_node after[] = {{0}, {PROCESS(13, 1)}, {NODE(1, 1, MAIN), CPU(1000)}};
+    struct hp_found_part first = PART(before), second = PART(after);
+    struct hp_flame flame = {0};
+    (void)state;
+    assert_true(hp_flame_make(&flame, &second, &first));
+    assert_int_equal(cpu_at(&flame, "cc/main"), 1000);
+    assert_int_equal(flame.nodes[frame_at(&flame, "cc/main")].before[HP_MEASURE_CPU], 900);
+    assert_int_equal(flame.nodes[frame_at(&flame, "make/main")].before[HP_MEASURE_CPU], 100);
+    hp_flame_free(&flame);
+    hp_function_sums_free(&first.functions);
+    hp_function_sums_free(&second.functions);
+}
+
 /* Frames have other numbers then. */
 static void zoom_and_cursor_stay_when_stacks_change(void **state)
 {
@@ -205,6 +228,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_function_is_one_frame_below_a_caller),
                                        cmocka_unit_test(several_processes_begin_with_their_programs),
+                                       cmocka_unit_test(processes_that_come_and_go_are_compared_by_program),
                                        cmocka_unit_test(zoom_and_cursor_stay_when_stacks_change),
                                        cmocka_unit_test(changes_are_more_than_chance)};
     return cmocka_run_group_tests(tests, NULL, NULL);

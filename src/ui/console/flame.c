@@ -89,12 +89,13 @@ static bool has_several_processes(const struct hp_named_stacks *stacks)
 }
 
 /* False: no memory. */
-static bool begin_naming(struct hp_flame *flame, const struct hp_found_part *part, struct naming *naming)
+static bool begin_naming(struct hp_flame *flame, const struct hp_found_part *part, bool has_programs,
+                         struct naming *naming)
 {
     const struct hp_named_stacks *stacks = &part->stacks;
     *naming = (struct naming){.stacks = stacks,
                               .names = calloc(stacks->function_count + 1, sizeof *naming->names),
-                              .has_programs = has_several_processes(stacks)};
+                              .has_programs = has_programs};
     const char **shown = calloc(stacks->function_count + 1, sizeof *shown);
     bool is_done = naming->names != NULL && shown != NULL;
     for (size_t at = 0; is_done && at < part->functions.count; at++)
@@ -164,12 +165,12 @@ static bool place_of(struct hp_flame *flame, const struct naming *naming, const 
 }
 
 /* The places of all nodes of stacks, to be freed. NULL: no memory. */
-static uint32_t *merge(struct hp_flame *flame, const struct hp_found_part *part)
+static uint32_t *merge(struct hp_flame *flame, const struct hp_found_part *part, bool has_programs)
 {
     const struct hp_named_stacks *stacks = &part->stacks;
     struct naming naming;
     uint32_t *places = calloc(stacks->node_count + 1, sizeof *places);
-    bool is_done = begin_naming(flame, part, &naming) && places != NULL;
+    bool is_done = begin_naming(flame, part, has_programs, &naming) && places != NULL;
     if (is_done)
         places[0] = flame->only != 0 ? NOWHERE : 0;
     for (size_t at = 1; is_done && at < stacks->node_count; at++) {
@@ -252,7 +253,11 @@ static double length_of(const struct hp_found_part *part)
 static bool make(struct hp_flame *flame, const struct hp_found_part *now, const struct hp_found_part *before)
 {
     const bool has_before = before != NULL && before->is_known;
-    uint32_t *places = merge(flame, now), *places_before = has_before ? merge(flame, before) : NULL;
+    /* Of both alike: one of them may have a single process of those that come and go. */
+    const bool has_programs =
+        has_several_processes(&now->stacks) || (has_before && has_several_processes(&before->stacks));
+    uint32_t *places = merge(flame, now, has_programs);
+    uint32_t *places_before = has_before ? merge(flame, before, has_programs) : NULL;
     const bool is_done = places != NULL && (!has_before || places_before != NULL) && make_nodes(flame);
     if (is_done) {
         flame->has_before = has_before;

@@ -85,7 +85,9 @@ function functionsOf() {
       verdict: verdict ? verdict.verdict : null, work: verdict ? verdict.work_ns : row.self_ns,
       share: verdict ? verdict.percent_own : null, why: verdict ? verdict.why : null,
       cause: verdict ? verdict.waits_for : null, samples: cpu ? cpu.samples : 0,
-      allocations: alloc ? alloc.own_count : null};
+      allocations: alloc ? alloc.own_count : null,
+      marks: {own: row.marks.self_ns, total: row.marks.total_ns, durations: row.marks.max_ns,
+        cpu: cpu ? cpu.marks.cpu_ns : undefined}};
   });
 }
 
@@ -141,6 +143,11 @@ function foundFunctions() {
       allWaiting: row.total_waiting_ns || 0, isGroup: row.isGroup === true};
   });
 }
+/* The mark of a function's numbers that are extrapolated, or from few samples, as its tables have it; "": none. */
+export const markOf = (one, what) => (one.marks || {})[what] || "";
+/* What the tables say about such marks. */
+export const notesAbout = marks => [...new Set(["timing", "calltree", "cpu"].flatMap(name =>
+  (report.sections[name] || {notes: []}).notes.filter(note => /^[~^] /.test(note) && marks.includes(note[0]))))];
 /* The function that a sentence names, which may leave out what compilers add: "copy" of copy.part.0. */
 export const functionNamed = name =>
   functionOf.get(name) ?? functions.find(one => one.name.startsWith(name + ".")) ?? null;

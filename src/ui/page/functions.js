@@ -1,5 +1,5 @@
 /* The table of functions. SPDX-License-Identifier: MIT */
-import {functions, isMeasured, ROLES, ROLE_TITLES, whenLoaded} from "./data.js";
+import {functions, isMeasured, markOf, notesAbout, ROLES, ROLE_TITLES, whenLoaded} from "./data.js";
 import {color, el, fill, find, pen} from "./dom.js";
 import {count, NONE, percent, percentNumber, shortened, sizeParts, time, timeParts, whole} from "./format.js";
 import {change, isComparing, isWhole, state} from "./state.js";
@@ -11,7 +11,12 @@ let shownRows = FEW;
 
 /* ---- cells */
 export const amount = ([number, unit], exact) => el("span.amount", {title: exact}, number, el("small", null, unit));
-export const timeCell = ns => ns === null || ns === undefined ? NONE : amount(timeParts(ns), whole(ns) + " ns");
+export const timeCell = (ns, mark = "") => {
+  if (ns === null || ns === undefined)
+    return NONE;
+  const [number, unit] = timeParts(ns);
+  return amount([mark + number, unit], [whole(ns) + " ns", ...notesAbout(mark)].join("\n"));
+};
 export const sizeCell = bytes => bytes === null || bytes === undefined ? NONE
   : amount(sizeParts(bytes), whole(bytes) + " bytes");
 
@@ -91,7 +96,8 @@ const timeColumns = [
       ? splitBar(row.parts, most > 0 ? Math.min(1, row.own / most) : 0, false)
       : splitBar({...Object.fromEntries(ROLES.map(role => [role, 0])), unseen: 1},
         most > 0 ? Math.min(1, row.total / most) : 0, false))},
-  {key: "value", title: "", kind: "number", cell: row => timeCell(timeOf(row))}];
+  {key: "value", title: "", kind: "number",
+    cell: row => timeCell(timeOf(row), markOf(row.one, state.mode === "own" ? "own" : "total"))}];
 /* Of two ranges: percentage points of the share that the table shows. */
 const changeColumn = {key: "change", title: "Change", kind: "number", by: row => row.change ?? 0,
   isShown: isComparing,
@@ -113,9 +119,9 @@ const COLUMNS = [
     cell: row => row.calls === null ? NONE : el("span", {title: whole(row.calls)}, count(row.calls))},
   {key: "duration", title: axisLabels, kind: "histogram", cell: row => el("canvas", {"aria-hidden": "true"})},
   {key: "p50", title: "p50", kind: "number.wide", by: row => percentile(row.one, row.one.p50) ?? -1,
-    cell: row => timeCell(percentile(row.one, row.one.p50))},
+    cell: row => timeCell(percentile(row.one, row.one.p50), markOf(row.one, "durations"))},
   {key: "p99", title: "p99", kind: "number", by: row => percentile(row.one, row.one.p99) ?? -1,
-    cell: row => timeCell(percentile(row.one, row.one.p99))},
+    cell: row => timeCell(percentile(row.one, row.one.p99), markOf(row.one, "durations"))},
   {key: "allocated", title: "Allocated", kind: "number.wide", by: row => row.bytes ?? -1,
     cell: row => row.bytes ? sizeCell(row.bytes) : NONE},
   {key: "polls", title: "Polls", kind: "number.wide", by: row => row.polls ?? -1, isShown: hasTasks,

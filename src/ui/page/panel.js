@@ -1,10 +1,11 @@
 /* The function that is selected. SPDX-License-Identifier: MIT */
-import {functionOf, isMeasured, rows, ROLES, ROLE_TITLES, elapsed, report} from "./data.js";
+import {functionOf, isMeasured, markOf, notesAbout, rows, ROLES, ROLE_TITLES, report} from "./data.js";
 import {color, el, fill, find, pen, widthOf} from "./dom.js";
-import {count, NONE, percent, time} from "./format.js";
+import {count, NONE, percent, size, time} from "./format.js";
 import {splitBar} from "./functions.js";
 import {heatPart} from "./heat.js";
 import {sampledAround, sampledLinesOf} from "./samples.js";
+import {isOfBytes, isOfRange} from "./stacks.js";
 import {change, isWhole, state} from "./state.js";
 import {callsOf, view, wordsOf} from "./view.js";
 
@@ -46,29 +47,39 @@ function drawDurations(canvas, one) {
   }
 }
 
-/* Who calls it, and whom it calls, over all places of the call tree. */
+/* Who calls it, and whom it calls, over all places of the call tree: [[name, ns, mark], ...]. */
 function around(name) {
   const tree = rows("calltree"), callers = new Map(), callees = new Map();
+  const add = (map, key, node) => {
+    const [ns, mark] = map.get(key) || [0, ""];
+    map.set(key, [ns + node.total_ns, mark || node.marks.total_ns || ""]);
+  };
   for (const node of tree) {
     const above = node.parent >= 0 ? tree[node.parent] : null;
     if (node.name === name)
-      callers.set(above ? above.name : null, (callers.get(above ? above.name : null) || 0) + node.total_ns);
+      add(callers, above ? above.name : null, node);
     if (above && above.name === name)
-      callees.set(node.name, (callees.get(node.name) || 0) + node.total_ns);
+      add(callees, node.name, node);
   }
-  const sorted = map => [...map].sort((a, b) => b[1] - a[1]);
+  const sorted = map => [...map].map(([key, sum]) => [key, ...sum]).sort((a, b) => b[1] - a[1]);
   return {callers: sorted(callers), callees: sorted(callees)};
 }
+
+/* A time that is extrapolated, or from few samples: its mark comes first, and the tip says what it means. */
+const markedTime = (ns, mark) =>
+  el("span", mark === "" ? null : {title: notesAbout(mark).join("\n")}, mark + time(ns));
 
 /* Of samples: [title, callers, title, callees, processes]. A function without callers starts a thread. */
 function sampledLists(name) {
   const near = sampledAround(name);
   if (near === null)
     return [];
-  const of = near.measure === "cpu" ? " (CPU time)" : near.measure === "waiting" ? " (waiting)" : " (bytes)";
+  const what = near.measure === "cpu" ? "CPU time" : near.measure === "waiting" ? "waiting" : "bytes";
+  const isEstimate = isOfBytes(near.measure) || isOfRange("samples", near.measure);
+  const of = " (" + what + (isEstimate ? ", estimated)" : ")"), said = isOfBytes(near.measure) ? size : time;
   const isPlain = list => list.every(([caller]) => caller === null);
-  return [listOf("Called by" + of, isPlain(near.callers) ? [] : near.callers, "the start of a thread"),
-    listOf("Calls" + of, near.callees, ""), listOf("In processes" + of, near.processes, "")];
+  return [listOf("Called by" + of, isPlain(near.callers) ? [] : near.callers, "the start of a thread", said),
+    listOf("Calls" + of, near.callees, "", said), listOf("In processes" + of, near.processes, "", said)];
 }
 
 /* The lines of its source in which samples found it. */
@@ -91,19 +102,22 @@ function lineRows(one) {
 }
 
 const linkTo = name => el("button.link.mono", {onclick: () => change({selected: name})}, name);
-function listOf(title, list, nobody = "no measured function") {
+function listOf(title, list, nobody = "no measured function", said = markedTime) {
   if (list.length === 0)
     return null;
-  return [el("h3", null, title), el("ul.plain-list", null, list.slice(0, 8).map(([name, ns]) =>
+  return [el("h3", null, title), el("ul.plain-list", null, list.slice(0, 8).map(([name, value, mark]) =>
     el("li", null, name === null ? el("span.second", null, nobody)
-      : functionOf.has(name) ? linkTo(name) : name, " ", el("span.second", null, time(ns)))))];
+      : functionOf.has(name) ? linkTo(name) : name, " ", el("span.second", null, said(value, mark)))))];
 }
 
+/* A part of the time of its own; that on a CPU is from samples. */
+const markOfPart = (row, role) => !isWhole() ? ""
+  : markOf(row.one, "own") + (["user", "kernel"].includes(role) ? markOf(row.one, "cpu") : "");
 function partRows(row) {
   const sum = ROLES.reduce((all, role) => all + row.parts[role], 0);
   return ROLES.filter(role => row.parts[role] > 0).sort((a, b) => row.parts[b] - row.parts[a]).map(role =>
     el("tr", null, el("td", null, el("i.r-" + role), ROLE_TITLES[role]),
-      el("td.number", null, time(row.parts[role])),
+      el("td.number", null, markedTime(row.parts[role], markOfPart(row, role))),
       el("td.number.second", null, percent(100 * row.parts[role] / sum))));
 }
 
@@ -127,6 +141,15 @@ function sourceOf(one) {
       el("i", null, String(source.first + at).padStart(5) + "  "), line.replace(/\t/g, "    "))))];
 }
 
+/* Of functions that samples found. */
+function estimatedBytes(one, row) {
+  if (isMeasured || !row || !row.bytes)
+    return null;
+  const all = isWhole() ? one.allBytes : null;
+  return el("p.second.estimate", null, "Allocated " + size(row.bytes) +
+    (all ? ", " + size(all) + " with callees" : "") + " (estimated from samples)");
+}
+
 export function drawPanel() {
   const body = find("panel-body"), button = find("aside-button");
   const row = state.selected === null ? null : view().byName.get(state.selected);
@@ -140,8 +163,9 @@ export function drawPanel() {
   button.setAttribute("aria-pressed", String(state.aside.has(one.name)));
   const where = one.location ? one.location.file.split("/").pop() + ":" + one.location.line + " \u00b7 " : "";
   const isRange = !isWhole() && row && row.samples === null;
-  const found = (one.samples > 0 && !isRange ? "found by " + count(one.samples) + " samples \u00b7 " : "") +
-    time(isRange ? row.total : one.total) + " with callees";
+  const found = (isRange ? "found by samples, estimated for the time range \u00b7 " : one.samples > 0
+    ? "found by " + count(one.samples) + " samples \u00b7 " : "") + time(isRange ? row.total : one.total) +
+    " with callees";
   const about = where + (one.calls === null && !one.isTask ? found
     : row ? callsOf(row).join(" ") : "no calls") +
     (one.library ? " \u00b7 in " + one.library : "") + (one.program && one.program !== one.library ? " \u00b7 " +
@@ -159,12 +183,15 @@ export function drawPanel() {
     one.bars.length === 0 ? null : [el("h3", null, "Duration of calls (log scale, whole run)"), canvas,
     el("p.quantiles", null, [["p50", one.calls < 20 ? null : one.p50], ["p95", one.calls < 20 ? null : one.p95],
       ["p99", one.calls < 20 ? null : one.p99], ["max", one.max]].map(([name, ns]) =>
-      el("span", null, el("span.second", null, name + " "), ns === null || ns === undefined ? NONE : time(ns))))]);
+      el("span", null, el("span.second", null, name + " "), ns === null || ns === undefined ? NONE
+        : markedTime(ns, markOf(one, "durations")))))], estimatedBytes(one, row));
   const near = around(one.name);
   const lists = isMeasured ? [listOf("Called by", near.callers), listOf("Calls", near.callees)]
     : sampledLists(one.name);
   for (const part of [heatPart(one.name), ...lists, waitRows(one), lineRows(one), sourceOf(one)])
     if (part)
       body.append(...part);
+  const said = notesAbout(body.textContent.replace(/[^~^]/g, ""));
+  body.append(...said.map(note => el("p.second.note", null, note)));
   drawDurations(canvas, one);
 }

@@ -4,7 +4,7 @@
 import {functions, report, whenLoaded} from "./data.js";
 import {smallNumbersOf, numbersOf} from "./columns.js";
 import {ownBetween} from "./slots.js";
-import {isOfRange, sampledTree} from "./stacks.js";
+import {isOfRange, isProcessFrame, sampledTree} from "./stacks.js";
 import {state} from "./state.js";
 
 /* Sums of the tree by measure, made when they are first needed. */
@@ -23,10 +23,9 @@ function valuesOf(tree, measure) {
   return sampledSums.get(key);
 }
 
-/* Frames of programs and processes are on top, and are in no library. */
-export const isProcess = (tree, node) => {
+const isProcess = (tree, node) => {
   for (; node !== 0; node = tree.parent[node])
-    if (tree.library(node) !== "" || /^[<[]/.test(tree.name(node)))
+    if (!isProcessFrame(tree, node))
       return false;
   return true;
 };
@@ -62,9 +61,11 @@ export function sampledAround(name) {
   const tree = sampledTree(), nodes = tree === null ? [] : outermost(tree, name);
   if (nodes.length === 0)
     return null;
-  const cpu = tree.measures.includes("cpu") ? valuesOf(tree, "cpu") : null;
-  const isOfCpu = cpu !== null && nodes.some(node => cpu[node] > 0);
-  const measure = isOfCpu ? "cpu" : tree.measures.includes("waiting") ? "waiting" : tree.measures[0];
+  const isSeen = measure => {
+    const value = tree.measures.includes(measure) ? valuesOf(tree, measure) : null;
+    return value !== null && nodes.some(node => value[node] > 0);
+  };
+  const measure = ["cpu", "waiting", "allocated"].find(isSeen) ?? tree.measures[0];
   const value = valuesOf(tree, measure), callers = new Map(), callees = new Map(), processes = new Map();
   for (const node of nodes) {
     const above = tree.parent[node];

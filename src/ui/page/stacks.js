@@ -6,7 +6,7 @@
 import {idleOf, report, roleOf, ROLES, rows, whenLoaded} from "./data.js";
 import {numbersOf, smallNumbersOf} from "./columns.js";
 import {hasSlots, ownBetween} from "./slots.js";
-import {isFlameFirst, isWhole, state} from "./state.js";
+import {isComparing, isFlameFirst, isWhole, state} from "./state.js";
 import {chosenThreads, rowsOfThreads} from "./tree_threads.js";
 
 /* ---- children as linked lists in the order of their numbers: first child and next sibling; 0: none */
@@ -100,21 +100,23 @@ export const isOfRange = (kind, measure) => !isWhole() && hasSlots() && kind ===
   WEIGHTS.samples[measure].every(key => BY_TIME[key] !== undefined);
 
 function summedUp(tree, keys, which, range = null) {
-  const sums = new Float64Array(tree.nodes);
+  const sums = new Float64Array(tree.nodes), {places} = tree, count = places ? places.length : tree.nodes;
+  const add = own => {
+    for (let node = 1; node < count; node++)
+      sums[places ? places[node] : node] += own[node];
+  };
   for (const key of keys) {
     const column = tree.weights.get(key);
     if (range !== null) {
-      const [measure, part] = BY_TIME[key], own = ownBetween(measure, tree.nodes, range.from, range.to)[part];
-      for (let node = 1; node < tree.nodes; node++)
-        sums[node] += own[node];
+      const [measure, part] = BY_TIME[key];
+      add(ownBetween(measure, count, range.from, range.to)[part]);
       continue;
     }
     if (!column || !column[which])
       continue;
     if (typeof column[which] === "string")
-      column[which] = numbersOf(column[which], tree.nodes);
-    for (let node = 1; node < tree.nodes; node++)
-      sums[node] += column[which][node];
+      column[which] = numbersOf(column[which], count);
+    add(column[which]);
   }
   for (let node = tree.nodes - 1; node > 0; node--)
     sums[tree.parent[node]] += sums[node];
@@ -154,18 +156,57 @@ function stacksTree(kind) {
       isCompared: data.compared_with !== null,
       name: node => node === 0 ? ALL_THREADS : data.names[function_[node]],
       library: node => node === 0 ? "" : data.libraries[function_[node]],
-      weights: new Map(data.weights.map(column => [column.key, {...column}]))});
+      places: null, weights: new Map(data.weights.map(column => [column.key, {...column}]))});
   }
   const hasWall = kind === "zones" || stacks.weights.has(measures.waiting[0]);
   const known = Object.keys(measures).filter(measure =>
     measures[measure].some(key => stacks.weights.has(key)) && (measure !== "wall" || hasWall));
-  const sum = measure => sumStacks(stacks, kind, measures, measure);
-  return known.length === 0 ? null : {...stacks, measures: known, sum};
+  const summed = tree => Object.assign(tree, {sum: measure => sumStacks(tree, kind, measures, measure)});
+  return known.length === 0 ? null : summed({...stacks, measures: known, summed});
+}
+
+/* ---- ranges compared: each has other processes, so those of a program are one */
+/* "cc1 4242", as src/export/weight_sources.c names them; null: another frame. */
+const programOf = name => / \d+$/.test(name) ? name.replace(/ \d+$/, "") : null;
+
+/* Frames of programs and processes are on top, and are in no library. */
+export const isProcessFrame = (tree, node) => tree.library(node) === "" && !/^[<[]/.test(tree.name(node));
+
+/* The tree without processes; `places` has the node there of each node of the other tree. */
+function programsTree(tree) {
+  const isTop = new Uint8Array(tree.nodes), places = new Uint32Array(tree.nodes);
+  const made = {parent: [0], from: [0], name: [ALL_THREADS]}, known = new Map();
+  isTop[0] = 1;
+  for (let node = 1; node < tree.nodes; node++) {
+    const above = places[tree.parent[node]];
+    isTop[node] = isTop[tree.parent[node]] === 1 && isProcessFrame(tree, node) ? 1 : 0;
+    const program = isTop[node] === 1 ? programOf(tree.name(node)) : null;
+    const key = above + " " + (program ?? tree.function_[node]);
+    if (program !== null && above !== 0 && program === made.name[above])
+      places[node] = above;
+    else if (known.has(key))
+      places[node] = known.get(key);
+    else {
+      places[node] = made.parent.length;
+      known.set(key, places[node]);
+      made.parent.push(above);
+      made.from.push(node);
+      made.name.push(program ?? tree.name(node));
+    }
+  }
+  return withChildren({...tree, nodes: made.parent.length, parent: Uint32Array.from(made.parent), places,
+    function_: null, name: node => made.name[node], library: node => tree.library(made.from[node]),
+    isSystem: node => tree.isSystem(made.from[node])});
 }
 
 /* ---- all trees; each is made when it is first shown */
 const comparedTree = () => report.stacks && report.stacks.compared_with !== null ? stacksTree("zones") : null;
 const MAKERS = {zones: zonesTree, samples: () => stacksTree("samples"), "zones, compared": comparedTree};
+const PROGRAMS = "samples, by program";
+function samplesByProgram() {
+  const tree = treeOf("samples");
+  return tree.summed(programsTree(tree));
+}
 const made = new Map();
 whenLoaded(() => {
   stacks = null;
@@ -173,7 +214,7 @@ whenLoaded(() => {
 });
 function treeOf(kind) {
   if (!made.has(kind))
-    made.set(kind, MAKERS[kind]());
+    made.set(kind, kind === PROGRAMS ? samplesByProgram() : MAKERS[kind]());
   return made.get(kind);
 }
 export const treeKinds = () => Object.keys(MAKERS).filter(kind => treeOf(kind) !== null);
@@ -181,5 +222,6 @@ export const treeKinds = () => Object.keys(MAKERS).filter(kind => treeOf(kind) !
 export const chosenKind = () =>
   [state.tree, ...(isFlameFirst || (!isWhole() && hasSlots()) ? ["samples", "zones"] : ["zones", "samples"])]
     .find(kind => kind !== "" && treeOf(kind) !== null) ?? "samples";
-export const chosenTree = () => treeOf(chosenKind());
+export const chosenTree = () =>
+  treeOf(chosenKind() === "samples" && isComparing() && hasSlots() ? PROGRAMS : chosenKind());
 export const sampledTree = () => treeOf("samples");
