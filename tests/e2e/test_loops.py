@@ -194,6 +194,24 @@ def test_the_table(box):
 
 
 @of_preload
+@pytest.mark.parametrize("has_symbols", [True, False], ids=["symbols", "stripped"])
+def test_a_program_that_is_started_by_a_link_has_its_name(box, run, has_symbols):
+    """As redis-server, which is a link to redis-check-rdb. Another program's link or a script is not its name."""
+    folder = box.folder()
+    program, link, script = folder / "check", folder / "served", folder / "script"
+    shutil.copy(PROGRAMS / "loop_by_hand", program)
+    if not has_symbols:
+        subprocess.run(["strip", program], check=True)
+    link.symlink_to("check")
+    script.write_text(f"#!{program} poll\n")
+    script.chmod(0o755)
+    for started, name in ((link, "served"), (program, "check"), (script, "check")):
+        loop = the_loop(run(started, *([] if started == script else ["poll"])))
+        assert loop.place == name, started
+        assert loop.name == "poll in by_poll" if has_symbols else loop.name.startswith(f"poll in {name}+0x"), loop
+
+
+@of_preload
 def test_redis(box):
     """A third-party server, with symbols in its dynamic table, under load."""
     if shutil.which("redis-benchmark") is None:
@@ -204,7 +222,7 @@ def test_redis(box):
     loops = [row for row in Report(json.loads(report.read_text())).rows("loops")
              if row.name.startswith("epoll_wait in ")]
     busiest = max(loops, key=lambda row: row.events)
-    assert busiest.place.startswith("redis-") and busiest.events >= 10000
+    assert busiest.place == "redis-server" and busiest.events >= 10000
     assert busiest.waits - busiest.turns in (0, 1)
 
 

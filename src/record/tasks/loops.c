@@ -8,6 +8,9 @@
  * loss. SPDX-License-Identifier: MIT
  */
 #include <errno.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
 
 #include "arith.h"
 #include "guards.h"
@@ -438,6 +441,27 @@ static void put_offset(struct hp_text *text, uint64_t offset)
     hp_text_hex(text, (uint32_t)offset, digits);
 }
 
+/*
+ * What users call an image: its file without folders, or the link to that file by which the program was started.
+ * The path that a program was started by may not be its file's at all: that of a script is not.
+ */
+static const char *name_of_image(const char *path)
+{
+    static char link[512];
+    struct stat of_file, of_link;
+    struct hp_text text;
+    const char *name = hp_text_base_name(path);
+    const char *start = (const char *)getauxval(AT_EXECFN); /* NOLINT(performance-no-int-to-ptr) */
+    if (start == NULL || strcmp(hp_text_base_name(start), name) == 0)
+        return name;
+    hp_text_init(&text, link, sizeof link);
+    hp_text_bytes(&text, path, (size_t)(name - path));
+    hp_text_string(&text, hp_text_base_name(start));
+    const bool is_link = stat(path, &of_file) == 0 && stat(hp_text_end(&text), &of_link) == 0 &&
+                         of_file.st_ino == of_link.st_ino && of_file.st_dev == of_link.st_dev;
+    return is_link ? hp_text_base_name(link) : name;
+}
+
 /* Reads a file, which is not possible if system calls may be fatal. */
 static void put_function(struct hp_text *text, struct place *place, uintptr_t caller)
 {
@@ -450,7 +474,7 @@ static void put_function(struct hp_text *text, struct place *place, uintptr_t ca
     const bool has_name = hp_symbol_find(caller - 1, &symbol);
     const bool has_image = hp_symbol_image(caller - 1, &path, &offset);
     hp_text_init(&image, place->image, sizeof place->image);
-    hp_text_string(&image, has_image ? hp_text_base_name(path) : "");
+    hp_text_string(&image, has_image ? name_of_image(path) : "");
     hp_text_end(&image);
     if (!has_name && !has_image)
         return;
