@@ -41,7 +41,7 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
     HP_FIELD(to, thread->totals.freed_bytes, "freed_usable_bytes", "Freed", BYTES, HP_COLUMN_SHOWN);
     HP_FIELD(to, thread->totals.live_bytes, "live_usable_bytes", "Net", SIGNED_BYTES,
              HP_COLUMN_LATE | HP_COLUMN_SHOWN,
-             "Allocated minus freed by this thread; negative if it frees blocks of other threads.");
+             "Usable bytes of what it allocated, minus Freed; negative if it frees blocks of other threads.");
     HP_FIELD_IF(to, thread->label != NULL, thread->totals.peak_bytes, "peak_usable_bytes", "Peak", SIGNED_BYTES,
                 HP_COLUMN_LATE | HP_COLUMN_SHOWN);
     HP_FIELD(to, thread->totals.foreign_count, "foreign_freed_blocks", "Freed for Others", COUNT, HP_COLUMN_SHOWN,

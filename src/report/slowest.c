@@ -569,6 +569,8 @@ static const char *if_empty(const struct view *view)
     if (name[0] == '\0')
         return "no function was named: --slowest NAME or HOTPATH_SLOWEST=NAME shows its slowest call and the calls "
                "inside";
+    if (view->results->model->profile->site_count == 0)
+        return "no function was measured: macros, or -finstrument-functions, measure calls";
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_string(&line, "no called function matches '");
     put_name(&line, name);

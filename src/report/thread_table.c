@@ -116,7 +116,7 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
                 .shown_by = HP_FACT_ALLOCS);
     HP_FIELD_IF(to, member->has_allocs, member->live_bytes, "live_usable_bytes", "Net", SIGNED_BYTES,
                 HP_COLUMN_SHOWN,
-                "Allocated minus freed by this thread; negative if it frees blocks of other threads.",
+                "Usable bytes of what it allocated, minus Freed; negative if it frees blocks of other threads.",
                 .shown_by = HP_FACT_ALLOCS);
     HP_FIELD(to, place_of(member), "current", "In", TEXT,
              HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,

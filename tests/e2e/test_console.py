@@ -323,6 +323,25 @@ def test_threads_have_what_they_did_over_time(ended):
     assert any(re.match(r"│ ▒ lock +[▁-█]+ +\d", line) for line in page)
 
 
+def test_a_page_that_is_longer_than_the_screen_scrolls(ended):
+    """What a thread did, and all columns with what they mean, in a few lines; another row begins at its top."""
+    script = "6 / type worker\n Enter Enter screen PageDown screen PageUp screen PageDown Down screen"
+    first, further, back, other = screens(ended, script, size=(100, 18))
+    assert any(re.search(r"┌ worker \d+ ─+ 1 to \d+ of \d+, PgDn scrolls, Esc closes ┐", line) for line in first)
+    assert any(line.startswith("│ Last 60 s") for line in first) and first == back
+    assert not any(line.startswith("│ Last 60 s") for line in further)
+    assert any(line.startswith("│ Last 60 s") for line in other) and other != first
+    (all_of_it,) = screens(ended, "6 / type worker\n Enter Enter screen", size=(100, 60))
+    assert any("─ Esc closes ┐" in line for line in all_of_it) and not any("…" in line for line in all_of_it)
+
+
+def test_charts_of_the_timeline_are_not_cut(ended):
+    for columns in (80, 100):
+        (screen,) = screens(ended, "8 8 8 screen", size=(columns, 30))
+        charts = [line for line in screen if re.search(r"[▁-█·]{10}", line)]
+        assert len(charts) >= 3 and not any("…" in line for line in charts), columns
+
+
 def test_threads_of_one_name_are_one_row(ended):
     single, grouped = screens(ended, "6 screen b screen", size=(160, 50))
     workers = [line for line in single if "worker" in line]

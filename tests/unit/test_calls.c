@@ -351,6 +351,16 @@ static void slowest_takes_a_name_or_a_pattern(void **state)
     assert_string_equal(section_named("slowest")->if_empty, "no called function matches 'no\\x1bbody'");
 }
 
+/* It is no question of the name, which is a pattern for all of them in the console. */
+static void slowest_of_a_program_without_zones(void **state)
+{
+    (void)state;
+    strcpy(settings.show.slowest, "/./");
+    fixture_build();
+    assert_string_equal(section_named("slowest")->if_empty,
+                        "no function was measured: macros, or -finstrument-functions, measure calls");
+}
+
 static void slowest_call_of_all_threads_and_processes(void **state)
 {
     (void)state;
@@ -553,6 +563,7 @@ int main(void)
         TEST(the_slowest_call_is_a_tree),
         TEST(naming_a_function_adds_the_section),
         TEST(slowest_takes_a_name_or_a_pattern),
+        TEST(slowest_of_a_program_without_zones),
         TEST(slowest_call_of_all_threads_and_processes),
         TEST(slowest_call_without_details_is_noted),
         TEST(rows_that_were_left_out_are_counted),

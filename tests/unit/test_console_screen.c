@@ -196,6 +196,38 @@ static void columns_are_dropped_in_order(void **state)
     hp_screen_free(&screen);
 }
 
+/* A history as text keeps its start, its end and its peaks, however narrow its column is. */
+static void charts_are_not_cut(void **state)
+{
+    static const struct hp_table_column name = {.key = "name", .title = "Name", .kind = HP_CELL_NAME, .width = 16},
+                                        line = {.key = "line",
+                                                .title = "Over Time",
+                                                .kind = HP_CELL_TEXT,
+                                                .width = 40,
+                                                .rank = 1,
+                                                .is_chart = true};
+    struct hp_table table = {.key = "test"};
+    struct hp_table_view view = {0};
+    struct hp_hidden_columns hidden;
+    struct hp_screen screen = {0};
+    (void)state;
+    hp_table_add(&table, &name);
+    hp_table_add(&table, &line);
+    struct hp_table_row *row = hp_table_make_rows(&table, &arena, 1);
+    assert_non_null(row);
+    row->cells[0] = hp_table_text("process");
+    row->cells[1] = hp_table_text("▃··▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁▁▁▁▅");
+    for (unsigned width = 60; width >= 40; width -= 20) {
+        assert_true(hp_screen_resize(&screen, width, 3));
+        draw(&table, &view, &screen, &hidden);
+        assert_null(strstr(print(&screen), "…"));
+        assert_non_null(strstr(printed, "█"));
+        assert_non_null(strstr(printed, "▅\n"));
+        assert_non_null(strstr(printed, " ▃"));
+    }
+    hp_screen_free(&screen);
+}
+
 static void unknown_is_not_shown_as_zero(void **state)
 {
     struct hp_screen screen = {0};
@@ -402,6 +434,7 @@ int main(void)
         cmocka_unit_test(figures_have_three_digits),
         cmocka_unit_test(figures_fit_seven_columns),
         cmocka_unit_test(columns_are_dropped_in_order),
+        cmocka_unit_test(charts_are_not_cut),
         cmocka_unit_test(unknown_is_not_shown_as_zero),
         cmocka_unit_test(rows_keep_their_order_until_they_may_move),
         cmocka_unit_test(rows_are_filtered_and_sorted),

@@ -1,8 +1,10 @@
 /* Draws a table: the widths of its columns, and which ones are dropped. SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include <string.h>
 
 #include "screen_table.h"
 #include "text.h"
+#include "utf8.h"
 
 #define MARGIN 3u     /* before names, for the cursor */
 #define NOT_KNOWN "–" /* unknown, as opposed to 0 */
@@ -313,6 +315,22 @@ static double highest_of(const double *values, unsigned count)
     return highest;
 }
 
+/* A chart that is too long for its column: of the steps that share a place, the highest, which is the last sign. */
+static void draw_chart(struct hp_screen *screen, unsigned line, unsigned column, unsigned width, const char *text)
+{
+    const char *at = text, *end = text + strlen(text);
+    const unsigned steps = hp_screen_width(text), columns = smaller(width, steps);
+    unsigned step = 0;
+    for (unsigned place = 0; place < columns; place++) {
+        uint32_t highest = ' ';
+        for (; step < (place + 1) * steps / columns && at < end; step++) {
+            const uint32_t sign = hp_utf8_next(&at, end);
+            highest = sign != HP_UTF8_INVALID ? larger(highest, sign) : highest;
+        }
+        hp_screen_glyph(screen, line, column + place, HP_INK_PLAIN, highest);
+    }
+}
+
 static void draw_cell(struct hp_screen *screen, const struct hp_table_column *about,
                       const struct hp_table_cell *cell, unsigned line, unsigned column, unsigned width,
                       double longest)
@@ -332,6 +350,10 @@ static void draw_cell(struct hp_screen *screen, const struct hp_table_column *ab
     if (about->kind == HP_CELL_LANE) {
         if (cell->values != NULL)
             hp_draw_lane(screen, line, column, width, cell->values);
+        return;
+    }
+    if (about->is_chart && cell->text != NULL) {
+        draw_chart(screen, line, column, width, cell->text);
         return;
     }
     if (about->kind == HP_CELL_TEXT) {

@@ -58,14 +58,6 @@ static void put_fills(struct part *part)
     part->row++;
 }
 
-static void copy_rows(const struct part *part, unsigned top, struct hp_screen *screen, const struct hp_area *area)
-{
-    for (unsigned row = 0; row < area->rows && top + row < part->row; row++)
-        for (unsigned column = 0; column < area->columns; column++)
-            screen->spots[(size_t)(area->row + row) * screen->columns + area->column + column] =
-                part->screen.spots[(size_t)(top + row) * part->screen.columns + column];
-}
-
 static void draw_box(const struct hp_console *console, struct hp_screen *screen, const struct hp_area *area,
                      unsigned rows)
 {
@@ -96,8 +88,9 @@ void hp_draw_help(struct hp_console *console, struct hp_screen *screen)
     const unsigned rows = left.row > right.row ? left.row : right.row, most = rows > inside ? rows - inside : 0;
     console->help_top = console->help_top < most ? console->help_top : most;
     draw_box(console, screen, &box, rows);
-    copy_rows(&left, console->help_top, screen, &(struct hp_area){box.row + 1, inside, 2, width});
-    copy_rows(&right, console->help_top, screen, &(struct hp_area){box.row + 1, inside, 4 + width, width});
+    hp_screen_copy(&left.screen, console->help_top, screen, &(struct hp_area){box.row + 1, inside, 2, width});
+    hp_screen_copy(&right.screen, console->help_top, screen,
+                   &(struct hp_area){box.row + 1, inside, 4 + width, width});
     hp_screen_free(&left.screen);
     hp_screen_free(&right.screen);
 }

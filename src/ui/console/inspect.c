@@ -481,6 +481,31 @@ void hp_console_describe(const struct hp_watched_function *function, char *text,
     hp_text_end(&to);
 }
 
+#define MOST_LINES 200u
+
+/* The page about a row may be longer than the screen: then it scrolls. */
+static void draw_page_of_row(struct hp_details *page, const struct hp_table_row *row, const struct hp_area *box)
+{
+    struct hp_console *console = page->console;
+    struct hp_screen screen = {.is_ascii = page->screen->is_ascii};
+    const struct hp_area area = {page->row, page->bottom - page->row, page->column, page->columns};
+    char about[80] = "Esc closes";
+    if (!hp_screen_resize(&screen, page->columns, MOST_LINES))
+        return;
+    struct hp_details all = {.console = console, .screen = &screen, .bottom = MOST_LINES, .columns = page->columns};
+    draw_row(&all, row);
+    const unsigned most = all.row > area.rows ? all.row - area.rows : 0;
+    console->page_top = row->id != console->page_of ? 0 : console->page_top < most ? console->page_top : most;
+    console->page_of = row->id;
+    console->page_has_more = most > 0;
+    if (most > 0)
+        snprintf(about, sizeof about, "%u to %u of %u, PgDn scrolls, Esc closes", console->page_top + 1,
+                 console->page_top + area.rows, all.row);
+    hp_draw_box(page->screen, box, hp_table_row_name(row), console->overlay == HP_OVERLAY_INSPECT ? about : "");
+    hp_screen_copy(&screen, console->page_top, page->screen, &area);
+    hp_screen_free(&screen);
+}
+
 void hp_draw_inspect(struct hp_console *console, struct hp_screen *screen, const struct hp_area *area)
 {
     const struct hp_watched_function *function = hp_console_function(console);
@@ -495,17 +520,17 @@ void hp_draw_inspect(struct hp_console *console, struct hp_screen *screen, const
                               .columns = area->columns > 4 ? area->columns - 4 : 1};
     if (function == NULL && row == NULL)
         return;
-    if (function != NULL)
-        hp_console_describe(function, title, sizeof title);
-    else
-        snprintf(title, sizeof title, "%s", hp_table_row_name(row));
+    console->page_has_more = false;
+    if (function == NULL) {
+        draw_page_of_row(&page, row, area);
+        return;
+    }
+    hp_console_describe(function, title, sizeof title);
     hp_draw_box(screen, area, title, console->overlay == HP_OVERLAY_INSPECT ? "Esc closes" : "");
-    if (function != NULL && function->found != NULL)
+    if (function->found != NULL)
         hp_details_of_sampled(&page, function);
-    else if (function != NULL)
-        draw_function(&page, function);
     else
-        draw_row(&page, row);
+        draw_function(&page, function);
 }
 
 #define COLUMN_NAMES 20u /* width of a mark and a title */

@@ -663,7 +663,7 @@ static const struct binding bindings[] = {
     {{HP_KEY_PAGE_DOWN}, BY(move_by_pages, 1)},
     {{HP_KEY_HOME, 'g'}, DO(move_to_first)},
     {{'G'}, DO(move_to_last)},
-    HELP("Enter, i", "details of a row; Esc goes back"),
+    HELP("Enter, i", "details of a row; PgDn scrolls, Esc goes back"),
     {{HP_KEY_ENTER, 'i'}, DO(enter), IF(has_rows), .hint = "Enter inspect"},
     {{HP_KEY_ENTER}, DO(enter), IF(has_rows), .hint = "Enter watch it", .only = 1u << LIST},
     {{HP_KEY_ESCAPE}, DO(escape), .hint = "Esc close"},
@@ -840,6 +840,22 @@ static bool scroll_help(struct hp_console *console, uint32_t code)
     return true;
 }
 
+/* The page about a row, if it is longer than the screen. False: the key does not scroll it. */
+static bool scroll_page(struct hp_console *console, uint32_t code)
+{
+    const unsigned page = console->rows > 8 ? console->rows - 8 : 1;
+    const unsigned by = code == HP_KEY_PAGE_DOWN || code == HP_KEY_PAGE_UP ? page : 3;
+    if (console->overlay != HP_OVERLAY_INSPECT || !console->page_has_more)
+        return false;
+    if (code == HP_KEY_PAGE_DOWN || code == HP_KEY_WHEEL_DOWN)
+        console->page_top += by;
+    else if (code == HP_KEY_PAGE_UP || code == HP_KEY_WHEEL_UP)
+        console->page_top -= console->page_top < by ? console->page_top : by;
+    else
+        return false;
+    return true;
+}
+
 /* ----------------------------------------------------------------------------------------------- input */
 
 static void type_filter(struct hp_console *console, uint32_t code)
@@ -928,7 +944,7 @@ void hp_console_key(struct hp_console *console, const struct hp_key *key, uint64
         choose_columns(console, key->code);
     else if (key->code == HP_KEY_CLICK || key->code == HP_KEY_DOUBLE_CLICK)
         click(console, key);
-    else if (key->code == HP_KEY_ENTER && follow_restarted(console))
+    else if ((key->code == HP_KEY_ENTER && follow_restarted(console)) || scroll_page(console, key->code))
         ;
     else if ((binding = binding_of(key->code, place_of(console))) != NULL && binding->act != NULL)
         binding->act(console);

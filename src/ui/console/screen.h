@@ -69,6 +69,12 @@ struct hp_screen {
     struct hp_spot *spots;
 };
 
+/* Where a table is on the screen. */
+struct hp_area {
+    unsigned row, rows; /* the heading is the first */
+    unsigned column, columns;
+};
+
 /* Also clears it. False: no memory, and it is unchanged. */
 bool hp_screen_resize(struct hp_screen *screen, unsigned columns, unsigned rows);
 void hp_screen_clear(struct hp_screen *screen);
@@ -90,6 +96,10 @@ unsigned hp_screen_lines(const char *text, unsigned width);
 /* Right-aligned: ends before column `end`. */
 void hp_screen_put_right(struct hp_screen *screen, unsigned row, unsigned end, enum hp_ink ink, const char *text);
 void hp_screen_glyph(struct hp_screen *screen, unsigned row, unsigned column, enum hp_ink ink, uint32_t glyph);
+
+/* Copies the rows from `top` on, as many as there are and as fit into the area. */
+void hp_screen_copy(const struct hp_screen *from, unsigned top, struct hp_screen *screen,
+                    const struct hp_area *area);
 
 /* Sets attributes from one column up to before another. */
 void hp_screen_look(struct hp_screen *screen, unsigned row, unsigned from, unsigned to, enum hp_look look);

@@ -46,6 +46,7 @@ struct hp_table_column {
     const char *about; /* a sentence, or NULL */
     unsigned gap;      /* blanks before it; 0: two */
     unsigned from;     /* minimum width of the screen */
+    bool is_chart;     /* a text with a character for each step of time */
 };
 
 struct hp_table_cell {
@@ -182,12 +183,6 @@ struct hp_shown_rows {
  */
 bool hp_table_arrange(const struct hp_table *table, struct hp_table_view *view, struct hp_arena *arena,
                       bool may_sort, struct hp_shown_rows *ret_rows);
-
-/* Where a table is on the screen. */
-struct hp_area {
-    unsigned row, rows; /* the heading is the first */
-    unsigned column, columns;
-};
 
 /* Columns that did not fit. */
 struct hp_hidden_columns {

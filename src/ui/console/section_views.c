@@ -49,6 +49,9 @@ static bool is_listed(const struct hp_column *column)
 /* A tid or pid is a name, not an amount. */
 static bool is_number_of_task(const char *key) { return strcmp(key, "tid") == 0 || strcmp(key, "pid") == 0; }
 
+/* A history as text, of the timeline. */
+static bool is_chart(const char *key) { return strcmp(key, "line") == 0; }
+
 /* Whether a column has a value in some row that says more than that there is nothing. */
 static bool has_values(const struct hotpath_section *section, size_t column)
 {
@@ -59,6 +62,22 @@ static bool has_values(const struct hotpath_section *section, size_t column)
             return true;
     }
     return section->row_count == 0;
+}
+
+/*
+ * Names of sections stay the same while the program runs, so there is room for them before there is for the last
+ * columns: "epoll_wait in aeMain". A tree indents them, and scrolls.
+ */
+static unsigned width_of_names(const struct hotpath_section *section, size_t name)
+{
+    enum { LEAST = 16, MOST = 28 };
+    unsigned width = LEAST;
+    for (size_t row = 0; !section->is_tree && name < section->column_count && row < section->row_count; row++) {
+        const char *text = section->rows[row].cells[name].text;
+        const unsigned its = text != NULL ? hp_screen_width(text) : 0;
+        width = its > width ? its : width;
+    }
+    return width < MOST ? width : MOST;
 }
 
 static void add_section_columns(struct hp_table *table, const struct hotpath_section *section, size_t *columns)
@@ -82,11 +101,12 @@ static void add_section_columns(struct hp_table *table, const struct hotpath_sec
                                                               : is_text ? HP_CELL_TEXT
                                                                         : HP_CELL_FIGURE,
                                                       .figure = figure,
-                                                      .width = step == 0                            ? 16
-                                                               : !is_text                           ? 5
+                                                      .width = step == 0  ? width_of_names(section, name)
+                                                               : !is_text ? 5
                                                                : column->traits & HP_COLUMN_ELASTIC ? 24
                                                                                                     : 40,
                                                       .rank = rank_of(column, step),
+                                                      .is_chart = is_chart(column->shown.key),
                                                       .about = column->about});
     }
 }

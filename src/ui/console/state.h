@@ -67,6 +67,9 @@ struct hp_console {
     uint64_t inspected_id;
     size_t chosen_column;
     unsigned help_top;    /* the first line of the help on the screen */
+    unsigned page_top;    /* that of the page about a row ... */
+    uint64_t page_of;     /* ... with this identity */
+    bool page_has_more;   /* than there is room for */
     size_t ended_threads; /* that are not shown */
     enum hp_measure measure;
     char message[300]; /* shown until the next key */
