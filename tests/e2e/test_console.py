@@ -335,13 +335,6 @@ def test_a_page_that_is_longer_than_the_screen_scrolls(ended):
     assert any("─ Esc closes ┐" in line for line in all_of_it) and not any("…" in line for line in all_of_it)
 
 
-def test_charts_of_the_timeline_are_not_cut(ended):
-    for columns in (80, 100):
-        (screen,) = screens(ended, "8 8 8 screen", size=(columns, 30))
-        charts = [line for line in screen if re.search(r"[▁-█·]{10}", line)]
-        assert len(charts) >= 3 and not any("…" in line for line in charts), columns
-
-
 def test_threads_of_one_name_are_one_row(ended):
     single, grouped = screens(ended, "6 screen b screen", size=(160, 50))
     workers = [line for line in single if "worker" in line]

@@ -147,8 +147,9 @@ unsigned hp_screen_put_wrapped(struct hp_screen *screen, unsigned row, unsigned 
 void hp_screen_copy(const struct hp_screen *from, unsigned top, struct hp_screen *screen,
                     const struct hp_area *area)
 {
-    for (unsigned row = 0; row < area->rows && top + row < from->rows; row++)
-        for (unsigned column = 0; column < area->columns && column < from->columns; column++)
+    for (unsigned row = 0; row < area->rows && top + row < from->rows && area->row + row < screen->rows; row++)
+        for (unsigned column = 0;
+             column < area->columns && column < from->columns && area->column + column < screen->columns; column++)
             *spot_at(screen, area->row + row, area->column + column) =
                 from->spots[(size_t)(top + row) * from->columns + column];
 }
