@@ -602,21 +602,70 @@ static bool put_channel(struct sentence *sentence)
     return true;
 }
 
-/* Fewer samples than name a function. A program that hardly ran still waited for something. */
-static bool put_short(struct sentence *sentence)
+/* How much of the run is left to a thread that had to wait for a CPU: that makes no program less idle. */
+static double own_time_ns(const struct sentence *sentence, const struct hp_thread_usage_member *thread)
 {
-    const struct hp_thread_usage_member *thread, *longest = NULL;
-    uint32_t cause = 0;
-    if (!sentence->has_stacks || (double)sentence->functions->counts.samples >= HP_VERDICT_LEAST_SAMPLES)
-        return false;
+    const double rest = sentence->elapsed_ns - (double)thread->waited_ns[HP_WAIT_RUN_QUEUE];
+    const double least = DEVICE_PART * sentence->elapsed_ns;
+    return rest > least ? rest : least;
+}
+
+static bool is_outer_event(uint32_t cause)
+{
+    return cause == HP_WAIT_POLL || cause == HP_WAIT_SLEEP || cause == HP_WAIT_PIPE || cause == HP_WAIT_CLIENT ||
+           cause == HP_WAIT_TERMINAL || cause == HP_WAIT_SOCKET;
+}
+
+/* The busiest thread that waits for events from outside; NULL: none. */
+static const struct hp_thread_usage_member *idle_thread(const struct sentence *sentence, uint32_t *ret_cause)
+{
+    const struct hp_thread_usage_member *thread, *busiest = NULL;
+    for (size_t at = 0; (thread = next_waiter(sentence, &at)) != NULL;) {
+        uint64_t sum = 0;
+        uint32_t longest = HP_WAIT_POLL;
+        for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++)
+            if (is_outer_event(cause)) {
+                sum += thread->waited_ns[cause];
+                longest = thread->waited_ns[cause] > thread->waited_ns[longest] ? cause : longest;
+            }
+        const uint64_t cpu_ns = hp_thread_usage_cpu_ns(thread);
+        if ((double)sum <= NAMED_WAIT_PART * own_time_ns(sentence, thread) || cpu_ns == 0 ||
+            (busiest != NULL && cpu_ns <= hp_thread_usage_cpu_ns(busiest)))
+            continue;
+        busiest = thread;
+        *ret_cause = longest;
+    }
+    return busiest;
+}
+
+/*
+ * The thread that has waited for longest, for the cause of most of that; NULL: none has. What the program does is up
+ * to a thread that serves, not to one in the background, which may have waited longer.
+ */
+static const struct hp_thread_usage_member *named_waiter(const struct sentence *sentence, uint32_t *ret_cause)
+{
+    const struct hp_thread_usage_member *longest = idle_thread(sentence, ret_cause), *thread;
+    if (longest != NULL && (double)longest->waited_ns[*ret_cause] > NAMED_WAIT_PART * sentence->elapsed_ns)
+        return longest;
+    longest = NULL;
     for (size_t at = 0; (thread = next_waiter(sentence, &at)) != NULL;) {
         const uint32_t its = longest_cause(thread);
         if (its < HP_THREAD_USAGE_CAUSES &&
-            (longest == NULL || thread->waited_ns[its] > longest->waited_ns[cause])) {
+            (longest == NULL || thread->waited_ns[its] > longest->waited_ns[*ret_cause])) {
             longest = thread;
-            cause = its;
+            *ret_cause = its;
         }
     }
+    return longest;
+}
+
+/* Fewer samples than name a function. A program that hardly ran still waited for something. */
+static bool put_short(struct sentence *sentence)
+{
+    uint32_t cause = 0;
+    if (!sentence->has_stacks || (double)sentence->functions->counts.samples >= HP_VERDICT_LEAST_SAMPLES)
+        return false;
+    const struct hp_thread_usage_member *longest = named_waiter(sentence, &cause);
     const double used = sentence->cpu_ns > 0 ? sentence->cpu_ns : (double)sentence->state.used_ns;
     if (longest != NULL && used < HARDLY_BUSY_PART * sentence->elapsed_ns &&
         (double)longest->waited_ns[cause] > NAMED_WAIT_PART * sentence->elapsed_ns) {
@@ -628,7 +677,7 @@ static bool put_short(struct sentence *sentence)
         put_wait(sentence, &waiter, longest, cause);
         hp_text_string(sentence->line, ") for ");
         put_share(sentence, hp_part_of((double)longest->waited_ns[cause], sentence->elapsed_ns));
-        hp_text_string(sentence->line, " of the run");
+        hp_text_string(sentence->line, sentence->model->run.range != NULL ? " of that time" : " of the run");
         return true;
     }
     const char *child = used < HARDLY_BUSY_PART * sentence->elapsed_ns ? idle_child(sentence) : NULL;
@@ -760,14 +809,6 @@ static const struct {
     const char *words;
 } devices[] = {{HP_WAIT_DISK, "the disk"}, {HP_WAIT_SOCKET, "a socket"}, {HP_WAIT_FAULT, "pages from disk"}};
 
-/* How much of the run is left to a thread that had to wait for a CPU: that makes no program less idle. */
-static double own_time_ns(const struct sentence *sentence, const struct hp_thread_usage_member *thread)
-{
-    const double rest = sentence->elapsed_ns - (double)thread->waited_ns[HP_WAIT_RUN_QUEUE];
-    const double least = DEVICE_PART * sentence->elapsed_ns;
-    return rest > least ? rest : least;
-}
-
 /* The thread that waits longest for a device, and long enough to matter; NULL: none. */
 static const struct hp_thread_usage_member *device_waiter(const struct sentence *sentence, uint32_t cause)
 {
@@ -808,34 +849,6 @@ static bool put_device(struct sentence *sentence)
         return true;
     }
     return false;
-}
-
-static bool is_outer_event(uint32_t cause)
-{
-    return cause == HP_WAIT_POLL || cause == HP_WAIT_SLEEP || cause == HP_WAIT_PIPE || cause == HP_WAIT_CLIENT ||
-           cause == HP_WAIT_TERMINAL || cause == HP_WAIT_SOCKET;
-}
-
-/* The busiest thread that waits for events from outside; NULL: none. */
-static const struct hp_thread_usage_member *idle_thread(const struct sentence *sentence, uint32_t *ret_cause)
-{
-    const struct hp_thread_usage_member *thread, *busiest = NULL;
-    for (size_t at = 0; (thread = next_waiter(sentence, &at)) != NULL;) {
-        uint64_t sum = 0;
-        uint32_t longest = HP_WAIT_POLL;
-        for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++)
-            if (is_outer_event(cause)) {
-                sum += thread->waited_ns[cause];
-                longest = thread->waited_ns[cause] > thread->waited_ns[longest] ? cause : longest;
-            }
-        const uint64_t cpu_ns = hp_thread_usage_cpu_ns(thread);
-        if ((double)sum <= NAMED_WAIT_PART * own_time_ns(sentence, thread) || cpu_ns == 0 ||
-            (busiest != NULL && cpu_ns <= hp_thread_usage_cpu_ns(busiest)))
-            continue;
-        busiest = thread;
-        *ret_cause = longest;
-    }
-    return busiest;
 }
 
 /* "Idle for 65 % of 1.10 s: serve waits (poll: epoll_wait). When it works, parse takes 70 % of the CPU time" */

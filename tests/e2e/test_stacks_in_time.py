@@ -214,7 +214,8 @@ def test_reports_of_a_part(cli, run):
     report = cli.read("--from", begin, "--to", end)
     length = int(end[:-2]) * 1_000_000 - int(begin[:-2]) * 1_000_000
     assert 0.9 * length <= waiting(report, "nap") <= length
-    assert "nap" in report.values["meta"]["headline"]
+    headline = report.values["meta"]["headline"]
+    assert "nap" in headline and headline.endswith(" of that time"), headline
 
 
 def test_parts_are_the_whole(cli, run):

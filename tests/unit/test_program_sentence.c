@@ -209,6 +209,19 @@ static void too_short_to_tell(void **state)
     assert_said("Too short to tell: 15 CPU samples (15.00 ms of CPU time in 90.00 ms)");
 }
 
+/* A thread in the background has waited a little longer: the one that serves is named. */
+static void hardly_any_cpu_time_beside_the_background(void **state)
+{
+    (void)state;
+    add_program(&builder, "/usr/bin/demo", 4 * MS);
+    add_thread(&builder, "demo", 3 * MS)->waited_ns[HP_WAIT_POLL] = 980 * MS;
+    add_thread(&builder, "saver", MS)->waited_ns[HP_WAIT_CONDITION] = 998 * MS;
+    tree_add(&tree, "main;load", 3);
+    tree_wait(&tree, "save;pthread_cond_wait@libc.so.6", HP_WAIT_CONDITION, "condition", 998);
+    tree_wait(&tree, "main;serve;epoll_wait@libc.so.6", HP_WAIT_POLL, "poll: epoll_wait", 980);
+    assert_said("Idle: 3.00 ms of CPU time in 1.00 s; serve waits (poll: epoll_wait) for 98 % of the run");
+}
+
 /* A program that hardly runs waits: for what is known even so. */
 static void hardly_any_cpu_time(void **state)
 {
@@ -558,6 +571,7 @@ int main(void)
         TEST(few_samples_are_said),
         TEST(too_short_to_tell),
         TEST(hardly_any_cpu_time),
+        TEST(hardly_any_cpu_time_beside_the_background),
         TEST(idle_most_of_the_time),
         TEST(idle_on_a_busy_machine),
         TEST(busy_for_a_part),
