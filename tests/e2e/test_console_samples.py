@@ -318,6 +318,23 @@ def test_a_recording_says_so(cli):
         program.wait()
 
 
+def test_the_share_of_the_busiest_program_is_that_of_the_report(cli):
+    """Of short processes, most CPU time is used before and after what their sessions see."""
+    cli("run", "--format", "none", "--", "sh", "-c", "for each in 1 2 3 4 5 6 7 8 9; do /bin/true; done; exit 0")
+    rows = json.loads(cli("report", "--format", "json", "--section", "processes", "--limit", "0",
+                          "sh").stdout)["sections"]["processes"]["rows"]
+    used = {}
+    for row in rows:
+        program = re.sub(r"^\d+ ", "", row["name"]).split()[0].split("/")[-1]
+        used[program] = used.get(program, 0) + row["cpu_ns"]
+    assert set(used) == {"sh", "true"}
+    busiest = max(used, key=used.get)
+    share = 100 * used[busiest] / sum(used.values())
+    line = cli("console", "--once", "--size", "100x30", "sh").stdout.splitlines()[0]
+    said = re.match(rf" sh \d+: {busiest} (\d+) %  ", line)
+    assert said and abs(int(said[1]) - share) <= 0.51, (line, used)
+
+
 def test_the_busiest_program_is_named(cli):
     """Of a run with several: the flame graph begins with them, and the list says which one a function is of."""
     cli("run", "--format", "none", "--", "sh", "-c",

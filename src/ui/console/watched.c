@@ -462,7 +462,7 @@ static void find_busiest(struct hp_watched *watched)
     for (size_t at = 0; at < run->count; at++) {
         const struct hp_snapshot *session = run->sessions[at];
         const char *file = hp_snapshot_text(session, session->header.executable);
-        const uint64_t cpu_ns = hp_less(session->header.cpu_latest_ns, session->header.cpu_start_ns);
+        const uint64_t cpu_ns = hp_snapshot_cpu_ns(session); /* as the first sentence has it */
         size_t place = 0;
         while (place < count && strcmp(programs[place].file, file) != 0)
             place++;
