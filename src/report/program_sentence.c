@@ -639,8 +639,8 @@ static const struct hp_thread_usage_member *idle_thread(const struct sentence *s
 }
 
 /*
- * The thread that has waited for longest, for the cause of most of that; NULL: none has. What the program does is up
- * to a thread that serves, not to one in the background, which may have waited longer.
+ * The thread that has waited for longest, for the cause of most of that; NULL: none has. What the program does is
+ * up to a thread that serves, not to one in the background, which may have waited longer.
  */
 static const struct hp_thread_usage_member *named_waiter(const struct sentence *sentence, uint32_t *ret_cause)
 {

@@ -78,7 +78,7 @@ def test_estimates_are_marked(cli, browser):
 
 
 def test_sampled_times_are_marked_in_the_panel(cli, browser):
-    """As in the tables below it: the times of a function of whose calls only some were timed, and what that means."""
+    """As in the tables below it: the times of a function if only some calls were timed, and what that means."""
     cli("run", "--format", "none", "--", EXAMPLES / "basic", env={"HOTPATH_TIME_SAMPLING_RATE": "1/2"})
     page = page_of(cli)
     notes = [note for note in page.data["sections"]["timing"]["notes"] if note.startswith("^ ")]
