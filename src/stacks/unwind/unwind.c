@@ -656,7 +656,7 @@ static bool recover_pointer(struct walk *walk)
 #define MOST_WORDS_OF_ASSEMBLY 256u     /* of its frame */
 #define LARGEST_ASSEMBLY UINT64_C(4096) /* from its start to the place in it */
 
-/* As if a function returned to the word at that address. Registers that it changed may be wrong. */
+/* As if a function returned to the word at that address. */
 static bool return_from(struct walk *walk, uint64_t at, uint64_t word)
 {
     struct hp_registers caller = walk->registers;
@@ -674,37 +674,71 @@ static bool walk_reaches_start(const struct walk *from)
     return end == HP_UNWIND_START;
 }
 
-/* After a call of code that is just before the pc, in the same file. */
-static bool is_call_of_this(const struct walk *walk, uint64_t word)
+/* The code that was called before the word, if it is just before the pc and in the same file; 0: it is not. */
+static uint64_t called_here(const struct walk *walk, uint64_t word)
 {
     uint64_t target;
     const uint64_t pc = walk->registers.value[walk->machine->pc];
     if (hp_call_before(walk->space, word, &target) != HP_CALL_DIRECT || target > pc ||
         pc - target > LARGEST_ASSEMBLY)
-        return false;
+        return 0;
     const struct hp_mapping *here = hp_space_find(walk->space, pc), *there = hp_space_find(walk->space, target);
-    return here != NULL && there != NULL && here->image == there->image;
+    return here != NULL && there != NULL && here->image == there->image ? target : 0;
+}
+
+/* Where this function begins, as far as calls show: the called code that is nearest to the pc. 0: unknown. */
+static uint64_t start_of_assembly(const struct walk *walk)
+{
+    const uint64_t sp = walk->registers.value[walk->machine->sp];
+    uint64_t start = 0, word;
+    for (uint64_t at = sp; at < sp + UINT64_C(8) * MOST_WORDS_OF_ASSEMBLY && load(walk, at, &word); at += 8) {
+        const uint64_t target = called_here(walk, word);
+        start = target > start ? target : start;
+    }
+    return start;
+}
+
+/* Registers that a function changed may be wrong; the frame pointer is searched, too, if its caller is known. */
+static bool returns_from(struct walk *walk, uint64_t at, uint64_t word, bool is_certain)
+{
+    const struct walk here = *walk;
+    if (return_from(walk, at, word) && walk_reaches_start(walk))
+        return true;
+    *walk = here;
+    walk->registers.known &= ~(UINT64_C(1) << walk->machine->fp);
+    if (is_certain && return_from(walk, at, word) && walk_reaches_start(walk))
+        return true;
+    *walk = here;
+    return false;
+}
+
+/* The innermost return address from which the start is reached: after a call of this function; 0: after any call. */
+static bool search_return(struct walk *walk, uint64_t start)
+{
+    const uint64_t sp = walk->registers.value[walk->machine->sp];
+    unsigned trials = 0;
+    uint64_t word, target;
+    for (uint64_t at = sp; at < sp + UINT64_C(8) * MOST_WORDS_OF_ASSEMBLY && trials < MOST_TRIALS; at += 8) {
+        if (!load(walk, at, &word) || hp_call_before(walk->space, word, &target) == HP_CALL_NONE ||
+            (start != 0 && called_here(walk, word) != start))
+            continue;
+        trials++;
+        if (returns_from(walk, at, word, start != 0))
+            return true;
+    }
+    return false;
 }
 
 static bool step_out_of_assembly(struct walk *walk)
 {
     const uint64_t sp = walk->registers.value[walk->machine->sp];
-    unsigned trials = 0;
-    uint64_t word, target;
-    if (load(walk, sp, &word) && is_call_of_this(walk, word))
+    uint64_t word;
+    if (load(walk, sp, &word) && called_here(walk, word) != 0)
         return return_from(walk, sp, word);
     if (walk->registers.value[walk->machine->fp] != 0 && walk_reaches_start(walk))
         return false; /* by frame pointers */
-    for (uint64_t at = sp; at < sp + UINT64_C(8) * MOST_WORDS_OF_ASSEMBLY && trials < MOST_TRIALS; at += 8) {
-        struct walk trial = *walk;
-        if (!load(walk, at, &word) || hp_call_before(walk->space, word, &target) == HP_CALL_NONE)
-            continue;
-        trials++;
-        if (!return_from(&trial, at, word) || !walk_reaches_start(&trial))
-            continue;
-        return return_from(walk, at, word);
-    }
-    return false;
+    const uint64_t start = start_of_assembly(walk);
+    return (start != 0 && search_return(walk, start)) || search_return(walk, 0);
 }
 
 static bool may_be_assembly(const struct walk *walk, const struct hp_unwind_rule *rule)
