@@ -33,7 +33,7 @@ static inline bool hp_mutex_try(struct hp_mutex *mutex)
 }
 
 /*
- * False: not free within `ns` nanoseconds. Acquire pairs with the release in hp_mutex_give. A thread that has waited
+ * False: not free within `ns` nanoseconds. Acquire pairs with the release in hp_mutex_give. A thread that waited
  * leaves the mark set for others still waiting.
  */
 static inline bool hp_mutex_take_within(struct hp_mutex *mutex, uint64_t ns)

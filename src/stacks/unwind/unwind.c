@@ -712,7 +712,7 @@ static bool returns_from(struct walk *walk, uint64_t at, uint64_t word, bool is_
     return false;
 }
 
-/* The innermost return address from which the start is reached: after a call of this function; 0: after any call. */
+/* The innermost return address from which the start is reached: after a call of this function; 0: after any. */
 static bool search_return(struct walk *walk, uint64_t start)
 {
     const uint64_t sp = walk->registers.value[walk->machine->sp];
