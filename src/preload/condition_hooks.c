@@ -62,25 +62,34 @@ static void count_passage(const struct sleep *sleep)
         __atomic_fetch_add(&place->contended, 1, __ATOMIC_RELAXED);
 }
 
-static void begin_sleep(struct sleep *sleep, const void *object, enum hp_lock_kind kind, const void *mutex)
+/* Apart: takes no stack while the entry is made. */
+static __attribute__((noinline)) void give_up_mutex(struct sleep *sleep, const void *mutex)
 {
-    struct hp_locks *locks = sleep->locks;
     struct hp_lock_charge charge;
-    sleep->entry = hp_lock_meet(locks, object, kind, &sleep->caller, false);
-    sleep->mutex = mutex != NULL ? hp_lock_find(locks, mutex) : NULL;
-    if (sleep->entry != NULL)
-        hp_lock_sleep(locks, sleep->entry, sleep->mutex, &sleep->wait);
-    if (sleep->mutex == NULL || !hp_lock_is_own(sleep->mutex))
-        return;
-    if (hp_lock_released(sleep->mutex)) {
-        hp_lock_release(locks, sleep->mutex, &charge);
-        hp_lock_charge(locks, &charge, &sleep->caller);
+    if (hp_lock_released(sleep->mutex, mutex, HP_LOCK_MUTEX)) {
+        hp_lock_release(sleep->locks, sleep->mutex, &charge);
+        hp_lock_charge(sleep->locks, &charge, &sleep->caller);
     }
     sleep->has_given_up = true;
 }
 
-static void end_sleep(struct sleep *sleep, enum hp_lock_outcome outcome)
+static __attribute__((noinline)) void begin_sleep(struct sleep *sleep, const void *object, enum hp_lock_kind kind,
+                                                  const void *mutex)
 {
+    struct hp_locks *locks = sleep->locks;
+    sleep->wait.pid = locks->pid;
+    sleep->entry = hp_lock_meet(locks, object, kind, &sleep->caller, false);
+    sleep->mutex = mutex != NULL ? hp_lock_find(locks, mutex, HP_LOCK_MUTEX) : NULL;
+    if (sleep->entry != NULL)
+        hp_lock_sleep(locks, sleep->entry, sleep->mutex, &sleep->wait);
+    if (sleep->mutex != NULL && hp_lock_is_own(sleep->mutex))
+        give_up_mutex(sleep, mutex);
+}
+
+static __attribute__((noinline)) void end_sleep(struct sleep *sleep, enum hp_lock_outcome outcome)
+{
+    if (!hp_lock_is_same_process(sleep->locks, sleep->wait.pid))
+        return; /* a handler has forked: this is the child */
     if (sleep->is_passage && outcome == HP_LOCK_GOT)
         count_passage(sleep);
     if (sleep->entry != NULL)
@@ -205,10 +214,10 @@ HP_PUBLIC int cnd_timedwait(cnd_t *restrict condition, mtx_t *restrict mutex, co
     hp_lock_signal(hp_locks, entry, &caller);                                                                      \
     return __VA_ARGS__
 
-#define SIGNAL(object, slowly, name)                                                                               \
+#define SIGNAL(kind, object, slowly, name)                                                                         \
     HP_NEED(name);                                                                                                 \
     struct hp_locks *locks = hp_locks_on();                                                                        \
-    struct hp_lock_entry *entry = locks != NULL ? hp_lock_find(locks, object) : NULL;                              \
+    struct hp_lock_entry *entry = locks != NULL ? hp_lock_find(locks, object, kind) : NULL;                        \
     if (entry != NULL && hp_lock_is_awaited(entry))                                                                \
         return slowly(object, entry);                                                                              \
     return next.name(object)
@@ -232,14 +241,17 @@ SLOWLY int broadcast_cnd_slowly(cnd_t *condition, struct hp_lock_entry *entry)
 
 HP_PUBLIC int pthread_cond_signal(pthread_cond_t *condition)
 {
-    SIGNAL(condition, signal_slowly, pthread_cond_signal);
+    SIGNAL(HP_LOCK_CONDITION, condition, signal_slowly, pthread_cond_signal);
 }
 HP_PUBLIC int pthread_cond_broadcast(pthread_cond_t *condition)
 {
-    SIGNAL(condition, broadcast_slowly, pthread_cond_broadcast);
+    SIGNAL(HP_LOCK_CONDITION, condition, broadcast_slowly, pthread_cond_broadcast);
 }
-HP_PUBLIC int cnd_signal(cnd_t *condition) { SIGNAL(condition, signal_cnd_slowly, cnd_signal); }
-HP_PUBLIC int cnd_broadcast(cnd_t *condition) { SIGNAL(condition, broadcast_cnd_slowly, cnd_broadcast); }
+HP_PUBLIC int cnd_signal(cnd_t *condition) { SIGNAL(HP_LOCK_CONDITION, condition, signal_cnd_slowly, cnd_signal); }
+HP_PUBLIC int cnd_broadcast(cnd_t *condition)
+{
+    SIGNAL(HP_LOCK_CONDITION, condition, broadcast_cnd_slowly, cnd_broadcast);
+}
 
 HP_PUBLIC int pthread_cond_init(pthread_cond_t *restrict condition, const pthread_condattr_t *restrict attributes)
 {
@@ -316,7 +328,7 @@ static int try_sem(sem_t *semaphore)
     if (locks == NULL || !is_valid)                                                                                \
         return next.name(__VA_ARGS__);                                                                             \
     const int tried = try_sem(semaphore);                                                                          \
-    struct hp_lock_entry *entry = tried == 0 ? hp_lock_find(locks, semaphore) : NULL;                              \
+    struct hp_lock_entry *entry = tried == 0 ? hp_lock_find(locks, semaphore, HP_LOCK_SEMAPHORE) : NULL;           \
     if (__builtin_expect(entry == NULL, 0))                                                                        \
         return tried == 0 ? try_sem_slowly(semaphore) : slowly(__VA_ARGS__);                                       \
     count_passed(entry);                                                                                           \
@@ -347,7 +359,7 @@ HP_PUBLIC int sem_trywait(sem_t *semaphore)
     const int tried = next.sem_trywait(semaphore);
     if (locks == NULL || tried != 0)
         return tried;
-    struct hp_lock_entry *entry = hp_lock_find(locks, semaphore);
+    struct hp_lock_entry *entry = hp_lock_find(locks, semaphore, HP_LOCK_SEMAPHORE);
     if (__builtin_expect(entry == NULL, 0))
         return try_sem_slowly(semaphore);
     count_passed(entry);
@@ -357,7 +369,7 @@ HP_PUBLIC int sem_trywait(sem_t *semaphore)
 SLOWLY int post_slowly(sem_t *semaphore, struct hp_lock_entry *entry) { SIGNAL_SLOWLY(next.sem_post(semaphore)); }
 
 /* Also in signal handlers. */
-HP_PUBLIC int sem_post(sem_t *semaphore) { SIGNAL(semaphore, post_slowly, sem_post); }
+HP_PUBLIC int sem_post(sem_t *semaphore) { SIGNAL(HP_LOCK_SEMAPHORE, semaphore, post_slowly, sem_post); }
 
 HP_PUBLIC int sem_init(sem_t *semaphore, int shared, unsigned value)
 {
@@ -380,22 +392,22 @@ static enum hp_lock_outcome outcome_of_barrier(int result)
 }
 
 /* Each that arrives may be the last one, which wakes the others. */
-static void arrive(struct hp_locks *locks, const void *barrier, const struct hp_lock_caller *caller)
+static __attribute__((noinline)) void arrive(struct hp_locks *locks, const void *barrier,
+                                             const struct hp_lock_caller *caller)
 {
-    struct hp_lock_entry *entry = hp_lock_find(locks, barrier);
+    struct hp_lock_entry *entry = hp_lock_find(locks, barrier, HP_LOCK_BARRIER);
     if (entry != NULL)
         hp_lock_signal(locks, entry, caller);
 }
 
-static int wait_at_barrier(pthread_barrier_t *barrier, const struct hp_lock_caller *caller)
-{
-    arrive(hp_locks, barrier, caller);
-    return next.pthread_barrier_wait(barrier);
-}
-
+/* No cancellation point. */
 SLOWLY int barrier_slowly(pthread_barrier_t *barrier)
 {
-    SLEEP(HP_LOCK_BARRIER, barrier, NULL, outcome_of_barrier, wait_at_barrier(barrier, &sleep.caller));
+    struct sleep sleep = {.locks = hp_locks, .caller = HP_LOCK_CALLER(), .is_passage = true};
+    begin_sleep(&sleep, barrier, HP_LOCK_BARRIER, NULL);
+    arrive(hp_locks, barrier, &sleep.caller);
+    const int result = next.pthread_barrier_wait(barrier);
+    end_sleep(&sleep, outcome_of_barrier(result));
     return result;
 }
 

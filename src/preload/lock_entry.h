@@ -2,8 +2,8 @@
  * The locks of this process, for the hooks of `hotpath run --locks`: an entry per lock, found by its address
  * (lock_layout.h has what is stored). Nothing here takes a lock, allocates from the heap or waits.
  *
- *     struct hp_locks *locks = hp_locks_on();                   NULL: nothing is recorded
- *     struct hp_lock_entry *entry = hp_lock_find(locks, lock);  NULL: not known yet, or no room
+ *     struct hp_locks *locks = hp_locks_on();                                  NULL: nothing is recorded
+ *     struct hp_lock_entry *entry = hp_lock_find(locks, lock, HP_LOCK_MUTEX);  NULL: not known yet, or no room
  *
  * Blame needs no time of acquisition. A thread that has to wait adds the time of its arrival to the sum S in
  * `waiting` and 1 to the number W. A holder that gives the lock up and sees that the word is not 0 has let others
@@ -43,9 +43,12 @@
 #define HP_LOCK_WAYS 4u
 #define HP_LOCK_OTHER_ENTRIES 256u /* the first ones: for locks without an entry, one per group of threads */
 
-/* A slot that was used once keeps its entry. */
+/*
+ * A slot that was used once keeps its entry. Memory that had a lock of one kind may have one of another without a
+ * call that tells of it: so the kind is part of the key.
+ */
 struct hp_lock_slot {
-    uintptr_t address; /* of the lock; 0: free */
+    uintptr_t key; /* hp_lock_key; 0: free */
     struct hp_lock_entry *entry;
 };
 
@@ -85,6 +88,7 @@ struct hp_locks {
     uint32_t hold_mask; /* a hold is timed if none of these bits is set in the count of locks, ... */
     uint32_t long_hold; /* ... or if the mean is at least this many ticks */
     char *base;         /* of the file */
+    uint32_t pid;       /* whose it is; 0: nobody's yet */
     enum hp_counter counter;
     uint32_t backed[HP_LOCK_TABLES];         /* atomic: items that have memory */
     uint32_t is_full;                        /* atomic: no lock was forgotten since one found no room */
@@ -125,35 +129,47 @@ static inline __attribute__((always_inline)) struct hp_locks *hp_locks_on(void)
                                                                                                 : hp_locks_begin();
 }
 
+/* All locks are at multiples of 4. Those of the last kinds are always made by a call, which forgets what was there. */
+static inline uintptr_t hp_lock_key(const void *lock, enum hp_lock_kind kind)
+{
+    return (uintptr_t)lock | (kind == HP_LOCK_MUTEX       ? 0
+                              : kind == HP_LOCK_CONDITION ? 1
+                              : kind == HP_LOCK_RWLOCK    ? 2
+                                                          : 3);
+}
+
+static inline uintptr_t hp_lock_of_key(uintptr_t key) { return key & ~(uintptr_t)3; }
+
 /*
  * Locks that lie side by side are in neighbouring buckets: few pages are touched. Those within 2 MB are in
  * different ones, as far as they are in different cache lines.
  */
-static inline uint32_t hp_lock_bucket_of(uintptr_t address)
+static inline uint32_t hp_lock_bucket_of(uintptr_t key)
 {
-    const uint64_t wide = address;
+    const uint64_t wide = key;
     return (uint32_t)((wide ^ wide >> 15 ^ wide >> 30) >> 6) & (HP_LOCK_BUCKETS - 1);
 }
 
-static inline struct hp_lock_entry *hp_lock_find_in(const struct hp_lock_bucket *bucket, uintptr_t address)
+static inline struct hp_lock_entry *hp_lock_find_in(const struct hp_lock_bucket *bucket, uintptr_t key)
 {
     for (unsigned way = 0; way < HP_LOCK_WAYS; way++)
-        if (__atomic_load_n(&bucket->slots[way].address, __ATOMIC_RELAXED) == address)
+        if (__atomic_load_n(&bucket->slots[way].key, __ATOMIC_RELAXED) == key)
             return __atomic_load_n(&bucket->slots[way].entry, __ATOMIC_ACQUIRE);
     return NULL;
 }
 
 /* A lock that found no room in its bucket is in the next one. */
-struct hp_lock_entry *hp_lock_find_further(struct hp_locks *locks, uint32_t bucket, uintptr_t address);
+struct hp_lock_entry *hp_lock_find_further(struct hp_locks *locks, uint32_t bucket, uintptr_t key);
 
-static inline __attribute__((always_inline)) struct hp_lock_entry *hp_lock_find(struct hp_locks *locks,
-                                                                                const void *lock)
+static inline __attribute__((always_inline)) struct hp_lock_entry *
+hp_lock_find(struct hp_locks *locks, const void *lock, enum hp_lock_kind kind)
 {
-    const uint32_t at = hp_lock_bucket_of((uintptr_t)lock);
+    const uintptr_t key = hp_lock_key(lock, kind);
+    const uint32_t at = hp_lock_bucket_of(key);
     const struct hp_lock_slot *first = &locks->buckets[at].slots[0];
-    if (__builtin_expect(__atomic_load_n(&first->address, __ATOMIC_RELAXED) == (uintptr_t)lock, 1))
+    if (__builtin_expect(__atomic_load_n(&first->key, __ATOMIC_RELAXED) == key, 1))
         return __atomic_load_n(&first->entry, __ATOMIC_ACQUIRE);
-    return hp_lock_find_further(locks, at, (uintptr_t)lock);
+    return hp_lock_find_further(locks, at, key);
 }
 
 /* Where the program has called us: the registers of the calling function. */
@@ -180,7 +196,7 @@ static inline struct hp_lock_entry *hp_lock_meet_missing(struct hp_locks *locks,
         return NULL;
     return hp_lock_meet(locks, lock, kind, caller, false);
 }
-/* It is gone: its numbers are added to its place. */
+/* What was there is gone, of any kind: its numbers are added to its place. */
 void hp_lock_forget(struct hp_locks *locks, const void *lock);
 /* After a lock was made or destroyed with this result, which is returned: 0 is success. */
 int hp_lock_made(int result, const void *lock, enum hp_lock_kind kind, const struct hp_lock_caller *caller);
@@ -253,21 +269,23 @@ static inline __attribute__((always_inline)) void hp_lock_taken(const struct hp_
 }
 
 /* The lock was had several times, or by another thread, or is awaited by those whom a signal woke. */
-bool hp_lock_released_slowly(struct hp_lock_entry *entry);
+bool hp_lock_released_slowly(struct hp_lock_entry *entry, const void *lock, enum hp_lock_kind kind);
 
 /*
  * The calling thread gives the lock up, while it still has it. True: there is more to do, by hp_lock_release and
  * hp_lock_charge.
  */
-static inline __attribute__((always_inline)) bool hp_lock_released(struct hp_lock_entry *entry)
+static inline __attribute__((always_inline)) bool hp_lock_released(struct hp_lock_entry *entry, const void *lock,
+                                                                   enum hp_lock_kind kind)
 {
     if (__builtin_expect(HOTPATH_GET_(entry->held) != (hp_lock_self() | 1), 0))
-        return hp_lock_released_slowly(entry);
+        return hp_lock_released_slowly(entry, lock, kind);
     HOTPATH_PUT_(entry->held, 0);
     return __builtin_expect((entry->since | __atomic_load_n(&entry->waiting, __ATOMIC_RELAXED)) != 0, 0);
 }
 
 struct hp_lock_charge {
+    uint32_t pid;    /* the process that counts it */
     uint32_t place;  /* of the lock, which may be gone as soon as it is given up */
     uint32_t waiter; /* site of those who waited */
     uint64_t ticks;  /* 0: nobody */
@@ -284,7 +302,15 @@ void hp_lock_release_shared(struct hp_locks *locks, struct hp_lock_entry *entry,
 struct hp_lock_wait {
     uint64_t since; /* 0: not recorded */
     uint32_t place; /* of the lock or condition, which may be gone when its thread wakes up */
+    uint32_t pid;   /* in which it began: a handler may fork meanwhile, and in the child the table is another one */
+    bool is_foreign; /* nobody in this process was known to have the lock */
+    bool is_open;    /* known to its thread as one that it is in */
 };
+/* Whether all that a hook knew before it waited is still so. */
+static inline bool hp_lock_is_same_process(const struct hp_locks *locks, uint32_t pid)
+{
+    return HOTPATH_GET_(locks->pid) == pid;
+}
 void hp_lock_wait(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_caller *caller,
                   struct hp_lock_wait *ret_wait);
 enum hp_lock_outcome { HP_LOCK_GOT, HP_LOCK_TIMED_OUT, HP_LOCK_FAILED };

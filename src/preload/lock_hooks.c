@@ -86,6 +86,13 @@ static enum hp_lock_outcome outcome_of_thrd(int result)
     return has_got_thrd(result) ? HP_LOCK_GOT : result == thrd_timedout ? HP_LOCK_TIMED_OUT : HP_LOCK_FAILED;
 }
 
+/* A thread that died with it, perhaps one at the same address. */
+static void forget_holder(struct hp_lock_entry *entry)
+{
+    entry->held = 0;
+    entry->since = 0;
+}
+
 /* After a lock was tried with this result: the whole rest of a call. `count` is for one that was got. */
 #define ACQUIRE_SLOWLY(kind, lock, tried, busy, outcome_of_, count, ...)                                           \
     const struct hp_lock_caller caller = HP_LOCK_CALLER();                                                         \
@@ -98,20 +105,22 @@ static enum hp_lock_outcome outcome_of_thrd(int result)
         struct hp_lock_wait wait;                                                                                  \
         hp_lock_wait(locks, entry, &caller, &wait);                                                                \
         result = __VA_ARGS__;                                                                                      \
+        if (!hp_lock_is_same_process(locks, wait.pid))                                                             \
+            return result; /* a handler has forked: this is the child */                                           \
         end_wait(locks, entry, &wait, outcome_of_(result));                                                        \
     }                                                                                                              \
     if (result == EOWNERDEAD && entry != NULL)                                                                     \
-        entry->held = 0; /* a thread that died, perhaps at the same address */                                     \
+        forget_holder(entry);                                                                                      \
     if (outcome_of_(result) == HP_LOCK_GOT)                                                                        \
         count(locks, entry);                                                                                       \
     return result
 
 /* The usual case: it is free, and known. */
-#define TRY_FAST(lock, try, take)                                                                                  \
+#define TRY_FAST(kind, lock, try, take)                                                                            \
     const int tried = next.try(lock);                                                                              \
     if (__builtin_expect(tried == 0, 1)) {                                                                         \
         struct hp_locks *known = hp_locks;                                                                         \
-        struct hp_lock_entry *entry = hp_lock_find(known, lock);                                                   \
+        struct hp_lock_entry *entry = hp_lock_find(known, lock, kind);                                             \
         if (__builtin_expect(entry != NULL, 1)) {                                                                  \
             take(known, entry);                                                                                    \
             return tried;                                                                                          \
@@ -149,7 +158,7 @@ static inline bool may_be_tried(const pthread_mutex_t *mutex)
 static __attribute__((noinline)) bool has_holder(const pthread_mutex_t *mutex)
 {
     struct hp_locks *locks = hp_locks_on();
-    const struct hp_lock_entry *entry = locks != NULL ? hp_lock_find(locks, mutex) : NULL;
+    const struct hp_lock_entry *entry = locks != NULL ? hp_lock_find(locks, mutex, HP_LOCK_MUTEX) : NULL;
     return entry != NULL && HOTPATH_GET_(entry->held) != 0 && !hp_lock_is_own(entry);
 }
 
@@ -169,7 +178,7 @@ SLOWLY int try_mutex_slowly(pthread_mutex_t *mutex, int tried)
     struct hp_lock_entry *entry = tried == 0 ? hp_lock_meet_missing(locks, mutex, HP_LOCK_MUTEX, &caller)
                                              : hp_lock_meet(locks, mutex, HP_LOCK_MUTEX, &caller, false);
     if (tried == EOWNERDEAD && entry != NULL)
-        entry->held = 0;
+        forget_holder(entry);
     count_taken(locks, entry);
     return tried;
 }
@@ -190,7 +199,7 @@ HP_PUBLIC int pthread_mutex_trylock(pthread_mutex_t *mutex)
         HP_NEED(pthread_mutex_trylock);
         return next.pthread_mutex_trylock(mutex);
     }
-    TRY_FAST(mutex, pthread_mutex_trylock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_MUTEX, mutex, pthread_mutex_trylock, hp_lock_taken)
     return try_mutex_slowly(mutex, tried);
 }
 
@@ -201,7 +210,7 @@ HP_PUBLIC int pthread_mutex_lock(pthread_mutex_t *mutex)
         return next.pthread_mutex_lock(mutex);
     }
     IF_ROBUST(lock_mutex_slowly, next.pthread_mutex_lock(mutex), mutex)
-    TRY_FAST(mutex, pthread_mutex_trylock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_MUTEX, mutex, pthread_mutex_trylock, hp_lock_taken)
     return tried == EBUSY ? lock_mutex_slowly(mutex, tried) : try_mutex_slowly(mutex, tried);
 }
 
@@ -212,7 +221,7 @@ HP_PUBLIC int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct times
         return next.pthread_mutex_timedlock(mutex, limit);
     }
     IF_ROBUST(timed_mutex_slowly, next.pthread_mutex_timedlock(mutex, limit), mutex, limit)
-    TRY_FAST(mutex, pthread_mutex_trylock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_MUTEX, mutex, pthread_mutex_trylock, hp_lock_taken)
     return tried == EBUSY ? timed_mutex_slowly(mutex, limit, tried) : try_mutex_slowly(mutex, tried);
 }
 
@@ -224,7 +233,7 @@ HP_PUBLIC_IN_GLIBC int clock_lock(pthread_mutex_t *mutex, clockid_t clock, const
     if (hp_locks == NULL || !HP_CLOCK_IS_USUAL(clock))
         return next.pthread_mutex_clocklock(mutex, clock, limit);
     IF_ROBUST(clock_mutex_slowly, next.pthread_mutex_clocklock(mutex, clock, limit), mutex, clock, limit)
-    TRY_FAST(mutex, pthread_mutex_trylock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_MUTEX, mutex, pthread_mutex_trylock, hp_lock_taken)
     return tried == EBUSY ? clock_mutex_slowly(mutex, clock, limit, tried) : try_mutex_slowly(mutex, tried);
 }
 
@@ -240,8 +249,8 @@ HP_PUBLIC int pthread_mutex_unlock(pthread_mutex_t *mutex)
         HP_NEED(pthread_mutex_unlock);
         return next.pthread_mutex_unlock(mutex);
     }
-    struct hp_lock_entry *entry = hp_lock_find(locks, mutex);
-    if (entry != NULL && hp_lock_released(entry))
+    struct hp_lock_entry *entry = hp_lock_find(locks, mutex, HP_LOCK_MUTEX);
+    if (entry != NULL && hp_lock_released(entry, mutex, HP_LOCK_MUTEX))
         return unlock_mutex_slowly(mutex, entry);
     return next.pthread_mutex_unlock(mutex);
 }
@@ -285,7 +294,7 @@ HP_PUBLIC int mtx_trylock(mtx_t *mutex)
         HP_NEED(mtx_trylock);
         return next.mtx_trylock(mutex);
     }
-    TRY_FAST(mutex, mtx_trylock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_MUTEX, mutex, mtx_trylock, hp_lock_taken)
     return try_mtx_slowly(mutex, tried);
 }
 
@@ -295,7 +304,7 @@ HP_PUBLIC int mtx_lock(mtx_t *mutex)
         HP_NEED(mtx_lock);
         return next.mtx_lock(mutex);
     }
-    TRY_FAST(mutex, mtx_trylock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_MUTEX, mutex, mtx_trylock, hp_lock_taken)
     return tried == thrd_busy ? lock_mtx_slowly(mutex, tried) : try_mtx_slowly(mutex, tried);
 }
 
@@ -305,7 +314,7 @@ HP_PUBLIC int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restri
         HP_NEED(mtx_timedlock);
         return next.mtx_timedlock(mutex, limit);
     }
-    TRY_FAST(mutex, mtx_trylock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_MUTEX, mutex, mtx_trylock, hp_lock_taken)
     return tried == thrd_busy ? timed_mtx_slowly(mutex, limit, tried) : try_mtx_slowly(mutex, tried);
 }
 
@@ -321,8 +330,8 @@ HP_PUBLIC int mtx_unlock(mtx_t *mutex)
         HP_NEED(mtx_unlock);
         return next.mtx_unlock(mutex);
     }
-    struct hp_lock_entry *entry = hp_lock_find(locks, mutex);
-    if (entry != NULL && hp_lock_released(entry))
+    struct hp_lock_entry *entry = hp_lock_find(locks, mutex, HP_LOCK_MUTEX);
+    if (entry != NULL && hp_lock_released(entry, mutex, HP_LOCK_MUTEX))
         return unlock_mtx_slowly(mutex, entry);
     return next.mtx_unlock(mutex);
 }
@@ -369,7 +378,7 @@ HP_PUBLIC int pthread_spin_trylock(pthread_spinlock_t *lock)
         return next.pthread_spin_trylock(lock);
     }
     const int tried = next.pthread_spin_trylock(lock);
-    struct hp_lock_entry *entry = tried == 0 ? hp_lock_find(locks, address_of(lock)) : NULL;
+    struct hp_lock_entry *entry = tried == 0 ? hp_lock_find(locks, address_of(lock), HP_LOCK_SPIN) : NULL;
     if (__builtin_expect(entry == NULL, 0))
         return try_spin_slowly(lock, tried);
     hp_lock_taken(locks, entry);
@@ -384,7 +393,7 @@ HP_PUBLIC int pthread_spin_lock(pthread_spinlock_t *lock)
         return next.pthread_spin_lock(lock);
     }
     const int tried = next.pthread_spin_trylock(lock);
-    struct hp_lock_entry *entry = tried == 0 ? hp_lock_find(locks, address_of(lock)) : NULL;
+    struct hp_lock_entry *entry = tried == 0 ? hp_lock_find(locks, address_of(lock), HP_LOCK_SPIN) : NULL;
     if (__builtin_expect(entry == NULL, 0))
         return tried == EBUSY ? lock_spin_slowly(lock, tried) : try_spin_slowly(lock, tried);
     hp_lock_taken(locks, entry);
@@ -403,8 +412,8 @@ HP_PUBLIC int pthread_spin_unlock(pthread_spinlock_t *lock)
         HP_NEED(pthread_spin_unlock);
         return next.pthread_spin_unlock(lock);
     }
-    struct hp_lock_entry *entry = hp_lock_find(locks, address_of(lock));
-    if (entry != NULL && hp_lock_released(entry))
+    struct hp_lock_entry *entry = hp_lock_find(locks, address_of(lock), HP_LOCK_SPIN);
+    if (entry != NULL && hp_lock_released(entry, address_of(lock), HP_LOCK_SPIN))
         return unlock_spin_slowly(lock, entry);
     return next.pthread_spin_unlock(lock);
 }
@@ -485,7 +494,7 @@ HP_PUBLIC int pthread_rwlock_tryrdlock(pthread_rwlock_t *lock)
         HP_NEED(pthread_rwlock_tryrdlock);
         return next.pthread_rwlock_tryrdlock(lock);
     }
-    TRY_FAST(lock, pthread_rwlock_tryrdlock, count_read)
+    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_tryrdlock, count_read)
     return try_read_slowly(lock, tried);
 }
 
@@ -495,7 +504,7 @@ HP_PUBLIC int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
         HP_NEED(pthread_rwlock_rdlock);
         return next.pthread_rwlock_rdlock(lock);
     }
-    TRY_FAST(lock, pthread_rwlock_tryrdlock, count_read)
+    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_tryrdlock, count_read)
     return read_slowly(lock, tried == 0 ? 0 : EBUSY);
 }
 
@@ -505,7 +514,7 @@ HP_PUBLIC int pthread_rwlock_timedrdlock(pthread_rwlock_t *restrict lock, const 
         HP_NEED(pthread_rwlock_timedrdlock);
         return next.pthread_rwlock_timedrdlock(lock, limit);
     }
-    TRY_FAST(lock, pthread_rwlock_tryrdlock, count_read)
+    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_tryrdlock, count_read)
     return timed_read_slowly(lock, limit, tried == 0 ? 0 : EBUSY);
 }
 
@@ -516,7 +525,7 @@ HP_PUBLIC_IN_GLIBC int clock_read(pthread_rwlock_t *lock, clockid_t clock, const
         return MISSING;
     if (hp_locks == NULL || !HP_CLOCK_IS_USUAL(clock) || !HP_LIMIT_IS_VALID(limit))
         return next.pthread_rwlock_clockrdlock(lock, clock, limit);
-    TRY_FAST(lock, pthread_rwlock_tryrdlock, count_read)
+    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_tryrdlock, count_read)
     return clock_read_slowly(lock, clock, limit, tried == 0 ? 0 : EBUSY);
 }
 
@@ -526,7 +535,7 @@ HP_PUBLIC int pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
         HP_NEED(pthread_rwlock_trywrlock);
         return next.pthread_rwlock_trywrlock(lock);
     }
-    TRY_FAST(lock, pthread_rwlock_trywrlock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_trywrlock, hp_lock_taken)
     return try_write_slowly(lock, tried);
 }
 
@@ -536,7 +545,7 @@ HP_PUBLIC int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
         HP_NEED(pthread_rwlock_wrlock);
         return next.pthread_rwlock_wrlock(lock);
     }
-    TRY_FAST(lock, pthread_rwlock_trywrlock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_trywrlock, hp_lock_taken)
     return write_slowly(lock, tried == 0 ? 0 : EBUSY);
 }
 
@@ -546,7 +555,7 @@ HP_PUBLIC int pthread_rwlock_timedwrlock(pthread_rwlock_t *restrict lock, const 
         HP_NEED(pthread_rwlock_timedwrlock);
         return next.pthread_rwlock_timedwrlock(lock, limit);
     }
-    TRY_FAST(lock, pthread_rwlock_trywrlock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_trywrlock, hp_lock_taken)
     return timed_write_slowly(lock, limit, tried == 0 ? 0 : EBUSY);
 }
 
@@ -557,7 +566,7 @@ HP_PUBLIC_IN_GLIBC int clock_write(pthread_rwlock_t *lock, clockid_t clock, cons
         return MISSING;
     if (hp_locks == NULL || !HP_CLOCK_IS_USUAL(clock) || !HP_LIMIT_IS_VALID(limit))
         return next.pthread_rwlock_clockwrlock(lock, clock, limit);
-    TRY_FAST(lock, pthread_rwlock_trywrlock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_trywrlock, hp_lock_taken)
     return clock_write_slowly(lock, clock, limit, tried == 0 ? 0 : EBUSY);
 }
 
@@ -578,11 +587,11 @@ HP_PUBLIC int pthread_rwlock_unlock(pthread_rwlock_t *lock)
         HP_NEED(pthread_rwlock_unlock);
         return next.pthread_rwlock_unlock(lock);
     }
-    struct hp_lock_entry *entry = hp_lock_find(locks, lock);
+    struct hp_lock_entry *entry = hp_lock_find(locks, lock, HP_LOCK_RWLOCK);
     if (entry == NULL)
         return next.pthread_rwlock_unlock(lock);
     if (HOTPATH_GET_(entry->held) != 0) {
-        if (hp_lock_released(entry))
+        if (hp_lock_released(entry, lock, HP_LOCK_RWLOCK))
             return unlock_write_slowly(lock, entry);
     } else if (__builtin_expect(__atomic_load_n(&entry->waiting, __ATOMIC_RELAXED) != 0, 0)) {
         return unlock_read_slowly(lock, entry);

@@ -20,6 +20,7 @@
 
 #define MOST_READINGS 64u   /* of the list of images: code that is in none would make us read it again and again */
 #define MOST_FRAME 1048576u /* bytes of a frame on the stack */
+#define ALWAYS_INLINE inline __attribute__((always_inline)) /* takes less stack than a call */
 
 /* ------------------------------------------------------------------------------------------------------- images */
 
@@ -548,8 +549,6 @@ struct question {
     uintptr_t pc;
 };
 
-/* The list of images may be changing just now: then nothing is known, but may be soon. */
-
 static void ask(void *context)
 {
     struct question *question = context;
@@ -582,8 +581,21 @@ static void keep_rule(struct hp_lock_step_rule *to, uintptr_t pc, const struct h
     __atomic_store_n(&to->sequence, (uint8_t)(sequence + 2), __ATOMIC_RELEASE);
 }
 
+static __attribute__((noinline)) bool look_up_rule(struct hp_locks *locks, uintptr_t pc,
+                                                   struct hp_lock_step_rule *kept,
+                                                   struct hp_lock_step_rule *ret_rule)
+{
+    struct question question = {.locks = locks, .pc = pc};
+    if (find_image(locks, pc) == NULL || !hp_aside(ask, &question))
+        return false;
+    *ret_rule = question.rule;
+    keep_rule(kept, pc, ret_rule);
+    return true;
+}
+
 /* False: unknown, which is kept, too; or it was not looked up yet. */
-static bool rule_at(struct hp_locks *locks, uintptr_t pc, struct hp_lock_step_rule *ret_rule, bool *ret_is_missing)
+static ALWAYS_INLINE bool rule_at(struct hp_locks *locks, uintptr_t pc, struct hp_lock_step_rule *ret_rule,
+                                  bool *ret_is_missing)
 {
     struct hp_lock_step_rule *kept = &locks->rules[hp_lock_hash(pc, 0, 0) % HP_LOCK_RULES];
     if (!read_rule(kept, pc, ret_rule)) {
@@ -591,17 +603,14 @@ static bool rule_at(struct hp_locks *locks, uintptr_t pc, struct hp_lock_step_ru
             *ret_is_missing = find_image(locks, pc) != NULL;
             return false;
         }
-        struct question question = {.locks = locks, .pc = pc};
-        if (find_image(locks, pc) == NULL || !hp_aside(ask, &question))
+        if (!look_up_rule(locks, pc, kept, ret_rule))
             return false;
-        *ret_rule = question.rule;
-        keep_rule(kept, pc, ret_rule);
     }
     return ret_rule->cfa != 0;
 }
 
 /* Moves to the caller. */
-static bool step(struct hp_locks *locks, struct hp_lock_caller *at, bool *ret_is_missing)
+static ALWAYS_INLINE bool step(struct hp_locks *locks, struct hp_lock_caller *at, bool *ret_is_missing)
 {
     struct hp_lock_step_rule rule;
     /* A call may be the last instruction of its function, so the address before it counts. */
@@ -617,7 +626,7 @@ static bool step(struct hp_locks *locks, struct hp_lock_caller *at, bool *ret_is
     return at->pc != 0;
 }
 #else
-static bool step(struct hp_locks *locks, struct hp_lock_caller *at, bool *ret_is_missing)
+static ALWAYS_INLINE bool step(struct hp_locks *locks, struct hp_lock_caller *at, bool *ret_is_missing)
 {
     (void)locks, (void)at, (void)ret_is_missing;
     return false;
@@ -641,8 +650,8 @@ static bool are_images_old(const struct hp_locks *locks, uintptr_t pc)
 }
 
 /* With `ret_is_missing` only what was looked up before is used; it is set if that is not enough. */
-static void find_callers(struct hp_locks *locks, const struct hp_lock_caller *caller, uint64_t pc[HP_LOCK_FRAMES],
-                         bool *ret_is_missing)
+static ALWAYS_INLINE void find_callers(struct hp_locks *locks, const struct hp_lock_caller *caller,
+                                       uint64_t pc[HP_LOCK_FRAMES], bool *ret_is_missing)
 {
     struct hp_lock_caller at = *caller;
     memset(pc, 0, HP_LOCK_FRAMES * sizeof *pc);
@@ -710,14 +719,19 @@ static __attribute__((noinline)) uint32_t find_known(struct hp_locks *locks, con
     return is_missing ? 0 : find_site(locks, pc, &free);
 }
 
-uint32_t hp_lock_site(struct hp_locks *locks, const struct hp_lock_caller *caller)
+static __attribute__((noinline)) uint32_t find_new(struct hp_locks *locks, const struct hp_lock_caller *caller)
 {
-    const uint32_t known = find_known(locks, caller);
-    struct site_request request = {locks, caller, known};
+    struct site_request request = {locks, caller, 0};
     const int saved = errno;
     const bool is_full = HOTPATH_GET_(hp_locks_header(locks)->counts[HP_LOCK_SITES]) >= HP_LOCK_MOST_SITES;
-    if (known == 0 && !is_full && !hp_aside(find_aside, &request))
+    if (!is_full && !hp_aside(find_aside, &request))
         request.number = 0;
     errno = saved;
     return request.number;
+}
+
+uint32_t hp_lock_site(struct hp_locks *locks, const struct hp_lock_caller *caller)
+{
+    const uint32_t known = find_known(locks, caller);
+    return known != 0 ? known : find_new(locks, caller);
 }

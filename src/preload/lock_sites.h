@@ -22,9 +22,30 @@ void hp_lock_lose(const struct hp_locks *locks, enum hp_lock_loss loss);
 void hp_locks_note_time(const struct hp_locks *locks);
 
 typedef bool hp_lock_is_item(uint32_t number, const void *wanted);
-/* The number of an item, from 1; 0: it is not in the index. Then `ret_free` is where to put it; NULL: no room. */
-uint32_t hp_lock_index_find(uint32_t *index, uint32_t size, uint64_t hash, hp_lock_is_item *is_item,
-                            const void *wanted, uint32_t **ret_free);
+/*
+ * An index is a table of numbers, found by a hash and searched from there. Numbers are only added. Two threads
+ * that add the same item at once: the second takes that of the first, and its own stays unused.
+ *
+ * The number of an item, from 1; 0: it is not in the index. Then `ret_free` is where to put it; NULL: no room.
+ * Inline: takes less stack.
+ */
+static inline __attribute__((always_inline)) uint32_t hp_lock_index_find(uint32_t *index, uint32_t size,
+                                                                         uint64_t hash, hp_lock_is_item *is_item,
+                                                                         const void *wanted, uint32_t **ret_free)
+{
+    *ret_free = NULL;
+    for (uint32_t step = 0; step < 32; step++) {
+        uint32_t *at = &index[(hash + step) % size];
+        const uint32_t number = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+        if (number == 0) {
+            *ret_free = at;
+            return 0;
+        }
+        if (is_item(number, wanted))
+            return number;
+    }
+    return 0;
+}
 uint64_t hp_lock_hash(uint64_t a, uint64_t b, uint64_t c);
 /* Atomic maximum. */
 void hp_lock_raise(uint64_t *highest, uint64_t value);

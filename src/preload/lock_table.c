@@ -36,7 +36,6 @@ static struct {
     char folder[MOST_FOLDER];
     bool times_every_hold;
     char *before; /* the file that is mapped; in a forked child the parent's */
-    uint32_t pid; /* whose that is */
 } made;
 
 static const struct {
@@ -153,9 +152,14 @@ static int make_file(uint32_t pid)
     return -1;
 }
 
-static char *map_file(int fd)
+/*
+ * A forked child has the parent's file mapped, and maps its own in its place: a handler may have forked while its
+ * thread was in a hook, which goes on in the child with an entry at an address there.
+ */
+static char *map_file(int fd, char *before)
 {
-    void *memory = mmap(NULL, HP_LOCKS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    const int flags = MAP_SHARED | MAP_NORESERVE | (before != NULL ? MAP_FIXED : 0);
+    void *memory = mmap(before, HP_LOCKS_BYTES, PROT_READ | PROT_WRITE, flags, fd, 0);
     return memory != MAP_FAILED ? memory : NULL;
 }
 
@@ -217,13 +221,11 @@ static bool claim_others(struct hp_locks *locks)
 static bool make(struct hp_locks *locks)
 {
     const uint32_t pid = hp_sys_process_id();
-    if (made.before != NULL && made.pid != pid)
-        hp_raw(SYS_munmap, made.before, HP_LOCKS_BYTES);
-    made.before = NULL;
     const int fd = make_file(pid);
     if (fd < 0)
         return false;
-    locks->base = map_file(fd);
+    locks->base = map_file(fd, made.before);
+    made.before = locks->base;
     hp_runtime_choose_counter();
     locks->counter = hp_runtime->counter;
     locks->hold_mask = made.times_every_hold ? 0 : 63;
@@ -232,9 +234,8 @@ static bool make(struct hp_locks *locks)
     hp_raw(SYS_close, fd);
     if (!is_ready)
         return false;
-    made.before = locks->base;
-    made.pid = pid;
     fill_header(locks, pid);
+    locks->pid = pid;
     hp_lock_read_images(locks); /* before threads compete for their first locks */
     return claim_others(locks);
 }
@@ -316,27 +317,6 @@ __attribute__((destructor)) static void note_end(void)
 
 /* ------------------------------------------------------------------------------------------------------ indexes */
 
-/*
- * An index is a table of numbers, found by a hash and searched from there. Numbers are only added. Two threads
- * that add the same item at once: the second takes that of the first, and its own stays unused.
- */
-uint32_t hp_lock_index_find(uint32_t *index, uint32_t size, uint64_t hash, hp_lock_is_item *is_item,
-                            const void *wanted, uint32_t **ret_free)
-{
-    *ret_free = NULL;
-    for (uint32_t step = 0; step < 32; step++) {
-        uint32_t *at = &index[(hash + step) % size];
-        const uint32_t number = __atomic_load_n(at, __ATOMIC_ACQUIRE);
-        if (number == 0) {
-            *ret_free = at;
-            return 0;
-        }
-        if (is_item(number, wanted))
-            return number;
-    }
-    return 0;
-}
-
 uint64_t hp_lock_hash(uint64_t a, uint64_t b, uint64_t c)
 {
     uint64_t hash = a * UINT64_C(0x9e3779b97f4a7c15);
@@ -349,6 +329,7 @@ uint64_t hp_lock_hash(uint64_t a, uint64_t b, uint64_t c)
 
 struct wanted_place {
     uint32_t kind, site, is_made;
+    uint32_t number; /* of the one that was found */
     uint64_t address;
     uint64_t key;
 };
@@ -361,11 +342,15 @@ static bool is_place(uint32_t number, const void *wanted_)
            (place->address != 0 || (place->site == wanted->site && place->is_made == wanted->is_made));
 }
 
-static uint32_t place_of(struct hp_locks *locks, const struct wanted_place *wanted)
+static uint32_t find_place(struct hp_locks *locks, const struct wanted_place *wanted, uint32_t **ret_free)
+{
+    return hp_lock_index_find(locks->place_index, HP_LOCK_PLACE_INDEX, wanted->key, is_place, wanted, ret_free);
+}
+
+static uint32_t make_place(struct hp_locks *locks, const struct wanted_place *wanted)
 {
     uint32_t *free;
-    uint32_t number =
-        hp_lock_index_find(locks->place_index, HP_LOCK_PLACE_INDEX, wanted->key, is_place, wanted, &free);
+    uint32_t number = find_place(locks, wanted, &free);
     if (number != 0 || free == NULL)
         return number;
     const uint32_t made_ = hp_lock_claim(locks, HP_LOCK_PLACES);
@@ -380,7 +365,7 @@ static uint32_t place_of(struct hp_locks *locks, const struct wanted_place *want
     uint32_t none = 0;
     while (free != NULL &&
            !__atomic_compare_exchange_n(free, &none, made_ + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
-        number = hp_lock_index_find(locks->place_index, HP_LOCK_PLACE_INDEX, wanted->key, is_place, wanted, &free);
+        number = find_place(locks, wanted, &free);
         if (number != 0)
             return number;
         none = 0;
@@ -388,28 +373,39 @@ static uint32_t place_of(struct hp_locks *locks, const struct wanted_place *want
     return free != NULL ? made_ + 1 : 0;
 }
 
-static uint32_t choose_place(struct hp_locks *locks, const void *lock, enum hp_lock_kind kind,
-                             const struct hp_lock_caller *caller, bool is_made)
+static void make_place_aside(void *context)
 {
-    struct wanted_place wanted = {.kind = kind, .site = hp_lock_site(locks, caller), .is_made = is_made};
+    struct wanted_place *wanted = context;
+    wanted->number = make_place(hp_locks, wanted);
+}
+
+static __attribute__((noinline)) uint32_t choose_place(struct hp_locks *locks, const void *lock,
+                                                       enum hp_lock_kind kind, uint32_t site, bool is_made)
+{
+    struct wanted_place wanted = {.kind = kind, .site = site, .is_made = is_made};
+    uint32_t *free;
+    const int saved = errno;
     if (hp_lock_is_static(locks, (uintptr_t)lock))
         wanted.address = (uintptr_t)lock;
     wanted.key = wanted.address != 0 ? hp_lock_hash(kind, wanted.address, 1)
                                      : hp_lock_hash(kind, wanted.site, 2 + wanted.is_made);
     wanted.key |= wanted.key == 0;
-    const uint32_t place = place_of(locks, &wanted);
-    if (place == 0)
+    wanted.number = find_place(locks, &wanted, &free);
+    if (wanted.number == 0 && free != NULL)
+        hp_aside(make_place_aside, &wanted);
+    errno = saved;
+    if (wanted.number == 0)
         hp_lock_lose(locks, HP_LOCK_LOST_PLACES);
-    return place != 0 ? place : 1;
+    return wanted.number != 0 ? wanted.number : 1;
 }
 
 /* ------------------------------------------------------------------------------------------------------ entries */
 
 __attribute__((noinline)) struct hp_lock_entry *hp_lock_find_further(struct hp_locks *locks, uint32_t bucket,
-                                                                     uintptr_t address)
+                                                                     uintptr_t key)
 {
-    struct hp_lock_entry *entry = hp_lock_find_in(&locks->buckets[bucket], address);
-    return entry != NULL ? entry : hp_lock_find_in(&locks->buckets[bucket ^ 1], address);
+    struct hp_lock_entry *entry = hp_lock_find_in(&locks->buckets[bucket], key);
+    return entry != NULL ? entry : hp_lock_find_in(&locks->buckets[bucket ^ 1], key);
 }
 
 /* Several threads may share one of these, but few do. */
@@ -421,11 +417,11 @@ void hp_lock_taken_among_others(struct hp_locks *locks)
 }
 
 /* Another thread has just claimed the slot, and gives it an entry. */
-static struct hp_lock_entry *entry_soon(struct hp_lock_slot *slot, uintptr_t address)
+static struct hp_lock_entry *entry_soon(struct hp_lock_slot *slot, uintptr_t key)
 {
     for (unsigned tries = 0; tries < 1000; tries++) {
         struct hp_lock_entry *entry = __atomic_load_n(&slot->entry, __ATOMIC_ACQUIRE);
-        if (entry != NULL || __atomic_load_n(&slot->address, __ATOMIC_RELAXED) != address)
+        if (entry != NULL || __atomic_load_n(&slot->key, __ATOMIC_RELAXED) != key)
             return entry;
     }
     return NULL;
@@ -453,47 +449,27 @@ static bool has_room(const struct hp_locks *locks, const struct hp_lock_bucket *
 {
     const bool are_all = HOTPATH_GET_(hp_locks_header(locks)->counts[HP_LOCK_ENTRIES]) >= HP_LOCK_MOST_ENTRIES;
     for (unsigned way = 0; way < HP_LOCK_WAYS; way++)
-        if (HOTPATH_GET_(bucket->slots[way].address) == 0 && (!are_all || bucket->slots[way].entry != NULL))
+        if (HOTPATH_GET_(bucket->slots[way].key) == 0 && (!are_all || bucket->slots[way].entry != NULL))
             return true;
     return false;
 }
 
-static struct hp_lock_entry *put_in(struct hp_locks *locks, struct hp_lock_bucket *bucket, uintptr_t address,
+static struct hp_lock_entry *put_in(struct hp_locks *locks, struct hp_lock_bucket *bucket, uintptr_t key,
                                     uint32_t place)
 {
     for (unsigned way = 0; way < HP_LOCK_WAYS; way++) {
         struct hp_lock_slot *slot = &bucket->slots[way];
         uintptr_t found = 0;
-        if (__atomic_compare_exchange_n(&slot->address, &found, address, false, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_ACQUIRE)) {
+        if (__atomic_compare_exchange_n(&slot->key, &found, key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
             if (give_entry(locks, slot, place))
                 return slot->entry;
-            __atomic_store_n(&slot->address, 0, __ATOMIC_RELEASE);
+            __atomic_store_n(&slot->key, 0, __ATOMIC_RELEASE);
             return NULL;
         }
-        if (found == address)
-            return entry_soon(slot, address);
+        if (found == key)
+            return entry_soon(slot, key);
     }
     return NULL;
-}
-
-__attribute__((noinline)) struct hp_lock_entry *hp_lock_meet(struct hp_locks *locks, const void *lock,
-                                                             enum hp_lock_kind kind,
-                                                             const struct hp_lock_caller *caller, bool is_made)
-{
-    struct hp_lock_entry *entry = hp_lock_find(locks, lock);
-    const uint32_t at = hp_lock_bucket_of((uintptr_t)lock);
-    struct hp_lock_bucket *first = &locks->buckets[at], *second = &locks->buckets[at ^ 1];
-    if (entry != NULL)
-        return entry;
-    if (!has_room(locks, first) && !has_room(locks, second)) {
-        const bool are_all = HOTPATH_GET_(hp_locks_header(locks)->counts[HP_LOCK_ENTRIES]) >= HP_LOCK_MOST_ENTRIES;
-        __atomic_store_n(&locks->is_full, are_all, __ATOMIC_RELAXED);
-        return NULL;
-    }
-    const uint32_t place = choose_place(locks, lock, kind, caller, is_made);
-    entry = put_in(locks, first, (uintptr_t)lock, place);
-    return entry != NULL ? entry : put_in(locks, second, (uintptr_t)lock, place);
 }
 
 static void add(uint64_t *to, uint64_t number)
@@ -516,20 +492,56 @@ static void fold(struct hp_locks *locks, struct hp_lock_entry *entry)
 }
 
 /* A condition may be destroyed while those whom it woke are still about to count: then the entry stays. */
-void hp_lock_forget(struct hp_locks *locks, const void *lock)
+static __attribute__((noinline)) void forget_but(struct hp_locks *locks, const void *lock, uintptr_t kept)
 {
     const uint32_t at = hp_lock_bucket_of((uintptr_t)lock);
     for (unsigned slot = 0; slot < 2 * HP_LOCK_WAYS; slot++) {
         struct hp_lock_slot *its = &locks->buckets[at ^ slot / HP_LOCK_WAYS].slots[slot % HP_LOCK_WAYS];
-        if (__atomic_load_n(&its->address, __ATOMIC_RELAXED) != (uintptr_t)lock || its->entry == NULL ||
+        const uintptr_t key = __atomic_load_n(&its->key, __ATOMIC_RELAXED);
+        if (hp_lock_of_key(key) != (uintptr_t)lock || key == kept || its->entry == NULL ||
             hp_lock_is_awaited(its->entry))
             continue;
         fold(locks, its->entry);
-        __atomic_store_n(&its->address, 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&its->key, 0, __ATOMIC_RELEASE);
         if (__atomic_load_n(&locks->is_full, __ATOMIC_RELAXED) != 0)
             __atomic_store_n(&locks->is_full, 0, __ATOMIC_RELAXED);
     }
 }
+
+static __attribute__((noinline)) bool is_room_for(struct hp_locks *locks, uintptr_t key)
+{
+    const uint32_t at = hp_lock_bucket_of(key);
+    if (has_room(locks, &locks->buckets[at]) || has_room(locks, &locks->buckets[at ^ 1]))
+        return true;
+    const bool are_all = HOTPATH_GET_(hp_locks_header(locks)->counts[HP_LOCK_ENTRIES]) >= HP_LOCK_MOST_ENTRIES;
+    __atomic_store_n(&locks->is_full, are_all, __ATOMIC_RELAXED);
+    return false;
+}
+
+static __attribute__((noinline)) struct hp_lock_entry *put(struct hp_locks *locks, uintptr_t key, uint32_t place)
+{
+    const uint32_t at = hp_lock_bucket_of(key);
+    struct hp_lock_entry *entry = put_in(locks, &locks->buckets[at], key, place);
+    return entry != NULL ? entry : put_in(locks, &locks->buckets[at ^ 1], key, place);
+}
+
+/* One thing after another, each with the stack for itself. */
+__attribute__((noinline)) struct hp_lock_entry *hp_lock_meet(struct hp_locks *locks, const void *lock,
+                                                             enum hp_lock_kind kind,
+                                                             const struct hp_lock_caller *caller, bool is_made)
+{
+    struct hp_lock_entry *entry = hp_lock_find(locks, lock, kind);
+    const uintptr_t key = hp_lock_key(lock, kind);
+    if (entry != NULL)
+        return entry;
+    if (!is_room_for(locks, key))
+        return NULL;
+    forget_but(locks, lock, key); /* of another kind */
+    const uint32_t site = hp_lock_site(locks, caller);
+    return put(locks, key, choose_place(locks, lock, kind, site, is_made));
+}
+
+void hp_lock_forget(struct hp_locks *locks, const void *lock) { forget_but(locks, lock, 0); }
 
 /* Many are made and never used: these do not take the last room. */
 int hp_lock_made(int result, const void *lock, enum hp_lock_kind kind, const struct hp_lock_caller *caller)
@@ -555,6 +567,8 @@ int hp_lock_gone(int result, const void *lock)
 
 struct wanted_pair {
     uint32_t place, waiter, holder;
+    uint32_t *free;            /* where to put a new one in the index */
+    struct hp_lock_pair *made; /* NULL: no room */
 };
 
 static bool is_pair(uint32_t number, const void *wanted_)
@@ -564,24 +578,33 @@ static bool is_pair(uint32_t number, const void *wanted_)
     return pair->place == wanted->place && pair->waiter == wanted->waiter && pair->holder == wanted->holder;
 }
 
-static struct hp_lock_pair *pair_of(struct hp_locks *locks, const struct wanted_pair *wanted)
+static void make_pair_aside(void *context)
 {
-    uint32_t *free;
+    struct wanted_pair *wanted = context;
+    const uint32_t number = hp_lock_claim(hp_locks, HP_LOCK_PAIRS);
+    uint32_t none = 0;
+    if (number == HP_LOCK_NO_ITEM)
+        return;
+    wanted->made = hp_lock_item(hp_locks, HP_LOCK_PAIRS, number);
+    wanted->made->waiter = wanted->waiter;
+    wanted->made->holder = wanted->holder;
+    __atomic_store_n(&wanted->made->place, wanted->place, __ATOMIC_RELEASE);
+    /* If another thread was first there, this one counts beside it: the report adds up equal pairs. */
+    __atomic_compare_exchange_n(wanted->free, &none, number + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+static struct hp_lock_pair *pair_of(struct hp_locks *locks, struct wanted_pair *wanted)
+{
     const uint64_t hash = hp_lock_hash(wanted->place, wanted->waiter, wanted->holder);
-    uint32_t number = hp_lock_index_find(locks->pair_index, HP_LOCK_PAIR_INDEX, hash, is_pair, wanted, &free);
+    const int saved = errno;
+    const uint32_t number =
+        hp_lock_index_find(locks->pair_index, HP_LOCK_PAIR_INDEX, hash, is_pair, wanted, &wanted->free);
     if (number != 0)
         return hp_lock_item(locks, HP_LOCK_PAIRS, number - 1);
-    const uint32_t made_ = free != NULL ? hp_lock_claim(locks, HP_LOCK_PAIRS) : HP_LOCK_NO_ITEM;
-    if (made_ == HP_LOCK_NO_ITEM)
-        return NULL;
-    struct hp_lock_pair *pair = hp_lock_item(locks, HP_LOCK_PAIRS, made_);
-    pair->waiter = wanted->waiter;
-    pair->holder = wanted->holder;
-    __atomic_store_n(&pair->place, wanted->place, __ATOMIC_RELEASE);
-    uint32_t none = 0;
-    /* If another thread was first there, this one counts beside it: the report adds up equal pairs. */
-    __atomic_compare_exchange_n(free, &none, made_ + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-    return pair;
+    if (wanted->free != NULL)
+        hp_aside(make_pair_aside, wanted);
+    errno = saved;
+    return wanted->made;
 }
 
 void hp_lock_raise(uint64_t *highest, uint64_t value)
@@ -598,7 +621,8 @@ void hp_lock_pair(struct hp_locks *locks, uint32_t place, uint32_t waiter, uint3
     if (its == NULL)
         return;
     add(&its->blame_ticks, ticks);
-    struct hp_lock_pair *pair = pair_of(locks, &(struct wanted_pair){place, waiter, holder});
+    struct hp_lock_pair *pair =
+        pair_of(locks, &(struct wanted_pair){.place = place, .waiter = waiter, .holder = holder});
     if (pair == NULL) {
         hp_lock_lose(locks, HP_LOCK_LOST_PAIRS);
         return;

@@ -9,6 +9,9 @@
  * Threads often wait for a condition in a loop with a timeout. That is one wait: the parts are added up.
  * SPDX-License-Identifier: MIT
  */
+#include <pthread.h>
+#include <string.h>
+
 #include "hook_entries.h"
 #include "lock_sites.h"
 
@@ -89,6 +92,7 @@ static void charge_waiters(struct hp_lock_entry *entry, uint64_t now, struct hp_
 {
     uint64_t word = __atomic_load_n(&entry->waiting, __ATOMIC_ACQUIRE), sum;
     HOTPATH_PUT_(entry->charged, now);
+    ret_charge->pid = hp_locks->pid;
     ret_charge->place = HOTPATH_GET_(entry->place);
     ret_charge->waiter = HOTPATH_GET_(entry->site);
     leave_path(entry, word);
@@ -102,17 +106,40 @@ static void charge_waiters(struct hp_lock_entry *entry, uint64_t now, struct hp_
 
 void hp_lock_taken_again(struct hp_lock_entry *entry)
 {
-    if (hp_lock_is_own(entry))
-        HOTPATH_PUT_(entry->held, entry->held + 1);
-    else
+    if (hp_lock_is_own(entry)) {
+        if ((entry->held & HP_LOCK_DEPTH) != HP_LOCK_DEPTH)
+            HOTPATH_PUT_(entry->held, entry->held + 1);
+    } else {
+        HOTPATH_PUT_(entry->since, 0);
         HOTPATH_PUT_(entry->held, hp_lock_self() | 1);
+    }
 }
 
-bool hp_lock_released_slowly(struct hp_lock_entry *entry)
+/* Whether a thread can give it up that has not locked it: as programs do that pass a lock on. */
+static bool has_no_owner(const void *lock, enum hp_lock_kind kind)
+{
+    int type; /* the C library's, in a mutex of C11, too */
+    if (kind != HP_LOCK_MUTEX)
+        return kind == HP_LOCK_SPIN;
+#ifdef __GLIBC__
+    enum { RECURSIVE = 1, CHECKING = 2, TYPE = 3, ROBUST = 16, INHERITS = 32 };
+    memcpy(&type, (const char *)lock + offsetof(pthread_mutex_t, __data.__kind), sizeof type);
+    return (type & TYPE) != RECURSIVE && (type & TYPE) != CHECKING && !(type & (ROBUST | INHERITS));
+#else
+    memcpy(&type, lock, sizeof type); /* musl: 0 is a normal one */
+    return type == 0;
+#endif
+}
+
+bool hp_lock_released_slowly(struct hp_lock_entry *entry, const void *lock, enum hp_lock_kind kind)
 {
     const uint64_t held = entry->held;
-    if (!hp_lock_is_own(entry))
-        return false; /* it was locked before this began, or by another thread */
+    if (!hp_lock_is_own(entry)) {
+        if (!has_no_owner(lock, kind))
+            return false; /* the C library refuses, or the lock was taken before this began */
+        HOTPATH_PUT_(entry->held, 0);
+        return (entry->since | __atomic_load_n(&entry->waiting, __ATOMIC_RELAXED)) != 0;
+    }
     HOTPATH_PUT_(entry->held, (held & HP_LOCK_DEPTH) > 1 ? held - 1 : 0);
     return (held & HP_LOCK_DEPTH) <= 1;
 }
@@ -153,8 +180,86 @@ __attribute__((noinline)) void hp_lock_release_shared(struct hp_locks *locks, st
 void hp_lock_charge(struct hp_locks *locks, const struct hp_lock_charge *charge,
                     const struct hp_lock_caller *caller)
 {
-    if (charge->ticks != 0)
+    if (charge->ticks != 0 && hp_lock_is_same_process(locks, charge->pid))
         hp_lock_pair(locks, charge->place, charge->waiter, hp_lock_site(locks, caller), charge->ticks);
+}
+
+/* ------------------------------------------------------------------------------------------- waits that are left */
+
+/*
+ * A handler that interrupts a wait may leave it by longjmp: then its thread waits no longer, but nothing tells of
+ * that. So each thread knows the waits that it is in: that of a handler lies deeper in the stack than the one that
+ * it has interrupted, and what does not has been left. If a handler has a stack of its own above the other, the
+ * interrupted wait is forgotten early, and counts for its thread, but not for others.
+ */
+#define MOST_OPEN 4u
+static __thread struct {
+    struct {
+        const struct hp_lock_wait *wait; /* only an address: it may be gone */
+        struct hp_lock_entry *entry;
+        uint64_t since; /* of the wait for a lock; 0: of another */
+        uint32_t pid;
+    } all[MOST_OPEN];
+    uint32_t count;
+} open_waits __attribute__((tls_model("initial-exec")));
+
+/* From when on nobody can be charged any more for a wait that ends now. */
+static uint64_t mark_of(const struct hp_lock_entry *entry, uint64_t since, uint64_t now,
+                        enum hp_lock_outcome outcome)
+{
+    if (outcome != HP_LOCK_GOT)
+        return outcome == HP_LOCK_FAILED ? since : now;
+    const uint64_t charged = HOTPATH_GET_(entry->charged), mark = charged > since ? charged : since;
+    return mark < now ? mark : now;
+}
+
+/* The entry is still that of this lock: nobody forgets one that is awaited. */
+static void abandon(const struct hp_locks *locks, uint32_t number)
+{
+    struct hp_lock_entry *entry = open_waits.all[number].entry;
+    const uint64_t since = open_waits.all[number].since;
+    if (!hp_lock_is_same_process(locks, open_waits.all[number].pid))
+        return;
+    if (since != 0)
+        leave(entry, mark_of(entry, since, UINT64_MAX, HP_LOCK_GOT));
+    else
+        __atomic_fetch_sub(&entry->waiting, 1, __ATOMIC_ACQ_REL);
+}
+
+/* Before another wait begins. */
+static void end_left(const struct hp_locks *locks, const struct hp_lock_wait *wait)
+{
+    for (uint32_t count = open_waits.count;
+         count > 0 && (uintptr_t)open_waits.all[count - 1].wait <= (uintptr_t)wait; count--) {
+        HOTPATH_PUT_(open_waits.count, count - 1);
+        abandon(locks, count - 1);
+    }
+}
+
+static void open_wait(struct hp_lock_wait *wait, struct hp_lock_entry *entry, uint64_t since)
+{
+    const uint32_t count = open_waits.count;
+    wait->is_open = count < MOST_OPEN;
+    if (!wait->is_open)
+        return;
+    open_waits.all[count].wait = wait;
+    open_waits.all[count].entry = entry;
+    open_waits.all[count].since = since;
+    open_waits.all[count].pid = wait->pid;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* a handler finds it whole */
+    HOTPATH_PUT_(open_waits.count, count + 1);
+}
+
+/* False: another wait took it for one that was left. */
+static bool close_wait(const struct hp_locks *locks, const struct hp_lock_wait *wait)
+{
+    for (uint32_t count = open_waits.count; wait->is_open && count > 0; count--) {
+        HOTPATH_PUT_(open_waits.count, count - 1);
+        if (open_waits.all[count - 1].wait == wait)
+            return true;
+        abandon(locks, count - 1);
+    }
+    return !wait->is_open;
 }
 
 /* ------------------------------------------------------------------------------------------------------ waiting */
@@ -163,11 +268,15 @@ void hp_lock_wait(struct hp_locks *locks, struct hp_lock_entry *entry, const str
                   struct hp_lock_wait *ret_wait)
 {
     const uint64_t now = hp_lock_now(locks);
-    *ret_wait = (struct hp_lock_wait){now, entry != NULL ? HOTPATH_GET_(entry->place) : 1};
+    *ret_wait = (struct hp_lock_wait){
+        .since = now, .place = entry != NULL ? HOTPATH_GET_(entry->place) : 1, .pid = locks->pid};
     struct hp_lock_place *place = hp_lock_place_at(locks, ret_wait->place);
     if (now == 0 || entry == NULL)
         return;
+    ret_wait->is_foreign = HOTPATH_GET_(entry->held) == 0;
+    end_left(locks, ret_wait);
     const uint32_t length = arrive(entry, now);
+    open_wait(ret_wait, entry, now);
     note_waiter(entry, hp_lock_site(locks, caller), length == 1);
     if (place != NULL)
         raise_queue(place, length);
@@ -183,16 +292,6 @@ static void count_wait(struct hp_locks *locks, struct hp_lock_place *place, uint
     note_time(locks, now);
 }
 
-/* From when on nobody can be charged any more for a wait that ends now. */
-static uint64_t mark_of(const struct hp_lock_entry *entry, uint64_t since, uint64_t now,
-                        enum hp_lock_outcome outcome)
-{
-    if (outcome != HP_LOCK_GOT)
-        return outcome == HP_LOCK_FAILED ? since : now;
-    const uint64_t charged = HOTPATH_GET_(entry->charged), mark = charged > since ? charged : since;
-    return mark < now ? mark : now;
-}
-
 void hp_lock_waited(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_wait *wait,
                     enum hp_lock_outcome outcome)
 {
@@ -203,10 +302,12 @@ void hp_lock_waited(struct hp_locks *locks, struct hp_lock_entry *entry, const s
     const uint64_t mark = mark_of(entry, since, now, outcome);
     if (outcome == HP_LOCK_GOT && hotpath_v1_path_is_on())
         take_path(entry, NULL, HP_LOCK_MUTEX, since);
-    leave(entry, mark);
+    if (close_wait(locks, wait))
+        leave(entry, mark);
     if (place == NULL || outcome == HP_LOCK_FAILED)
         return;
-    add(&place->latency_ticks, now - mark);
+    /* Another process had it, if nobody here did, neither before nor meanwhile. */
+    add(wait->is_foreign && mark == since ? &place->unknown_ticks : &place->latency_ticks, now - mark);
     count_wait(locks, place, now - since, now, outcome);
 }
 
@@ -240,13 +341,16 @@ static void finish(struct hp_locks *locks)
 void hp_lock_sleep(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_entry *mutex,
                    struct hp_lock_wait *ret_wait)
 {
-    *ret_wait = (struct hp_lock_wait){hp_lock_now(locks), HOTPATH_GET_(entry->place)};
+    *ret_wait =
+        (struct hp_lock_wait){.since = hp_lock_now(locks), .place = HOTPATH_GET_(entry->place), .pid = locks->pid};
     struct hp_lock_place *place = hp_lock_place_at(locks, ret_wait->place);
     if (ret_wait->since == 0)
         return;
     if (mutex != NULL)
         HOTPATH_PUT_(entry->charged, (uint64_t)((const char *)mutex - locks->base));
+    end_left(locks, ret_wait);
     const uint64_t waiting = __atomic_add_fetch(&entry->waiting, 1, __ATOMIC_ACQ_REL);
+    open_wait(ret_wait, entry, 0);
     if (unfinished.place != ret_wait->place)
         finish(locks);
     if (place == NULL)
@@ -291,7 +395,8 @@ void hp_lock_slept(struct hp_locks *locks, struct hp_lock_entry *entry, const st
     if (outcome == HP_LOCK_GOT && place != NULL && hotpath_v1_path_is_on())
         take_path(entry, mutex, place->kind, since);
     /* The last use of the entry: the condition may be gone. */
-    __atomic_fetch_sub(&entry->waiting, 1, __ATOMIC_ACQ_REL);
+    if (close_wait(locks, wait))
+        __atomic_fetch_sub(&entry->waiting, 1, __ATOMIC_ACQ_REL);
     if (place == NULL)
         return;
     add(&place->wait_ticks, now - since);

@@ -38,17 +38,19 @@ def rows_of(box, report, section="locks"):
 def truth(box):
     result, report = run(box, "lock_truth", "--locks")
     rows = {row.name: row for row in rows_of(box, report)}
+    for place in ("make_lock", "reuse_memory", "wait_for_child"):
+        made = [row for row in rows.values() if re.match(rf"(made|used) in {place}\b", row.name) and
+                (row.kind == "condition") == (place == "reuse_memory")]
+        assert len(made) == 1, place
+        rows[place] = made[0]
     return truth_of(result.stdout), rows, rows_of(box, report, "blocked-by")
 
 
 def test_counts_and_waits_are_those_of_the_program(truth):
     told, rows, _ = truth
-    made = [name for name in rows if name.startswith("made in make_lock")]
-    assert len(made) == 1
-    rows["make_lock"] = rows[made[0]]
     for name, (locked, contended, ns) in told.items():
         row = rows[name]
-        if name == "ready":
+        if name in ("ready", "reuse_memory"):
             assert (row.kind, row.locked, row.waits) == ("condition", None, contended), name
         else:
             assert row.locked == locked, name
@@ -62,7 +64,7 @@ def test_counts_and_waits_are_those_of_the_program(truth):
 
 def test_a_wait_is_blamed_or_latency(truth):
     _, rows, blocks = truth
-    for name in ("forced", "modern", "shelf", "guard", "limited", "ready", "tickets"):
+    for name in ("forced", "modern", "shelf", "guard", "limited", "ready", "tickets", "passed"):
         row = rows[name]
         assert near(row.blocked_ns + row.wakeup_ns + row.unknown_ns, row.wait_ns, 1), row
         assert near(sum(block.blocked_ns for block in blocks if block.lock == name), row.blocked_ns, 1), name
@@ -76,8 +78,16 @@ def test_functions_that_wait_and_those_that_block(truth):
     assert {("wait_forced", "give_forced", "forced"), ("write_shelf", "give_shelf", "shelf"),
             ("wait_limited", "give_limited", "limited"), ("wait_modern", "give_modern", "modern"),
             ("wait_ready", "signal_ready", "ready"), ("wait_ticket", "post_ticket", "tickets"),
-            ("join_queue", "join_queue", "guard")} <= found
+            ("join_queue", "join_queue", "guard"), ("wait_passed", "pass_on", "passed")} <= found
     assert rows["forced"].held_by == "give_forced" and rows["forced"].waited_in == "wait_forced"
+
+
+def test_unusual_waits(truth):
+    told, rows, _ = truth
+    assert rows["left"].queue_max == 1  # a wait that was left by a jump is none any more
+    assert (rows["of_child"].waits, rows["of_child"].wait_ns) == (0, 0)  # a handler forked while its thread waited
+    other = rows["wait_for_child"]  # held by another process
+    assert near(other.unknown_ns, told["wait_for_child"][2], 5) and other.wakeup_ns < other.unknown_ns / 10
 
 
 def test_every_hold_is_timed(box):

@@ -18,6 +18,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -66,13 +67,126 @@ static struct {
     thrd_t thrd;
     stack_t stack;
     wordexp_t words;
+    pthread_mutex_t open, mutex, busy, awaited, checking, room;
+    pthread_rwlock_t shelf, full, lent;
+    pthread_spinlock_t spin;
+    pthread_cond_t bell, quiet;
+    sem_t tickets, none;
+    pthread_barrier_t barrier;
+    union {
+        pthread_mutex_t mutex;
+        mtx_t mtx;
+        pthread_rwlock_t rwlock;
+        pthread_spinlock_t spin;
+        pthread_cond_t condition;
+        cnd_t cnd;
+        sem_t semaphore;
+        pthread_barrier_t barrier;
+    } made;
 } its;
 
+static const struct timespec long_ago = {.tv_sec = 1};
 static const struct timespec at_once, later = {.tv_sec = (time_t)1 << 32};
 static char no_word[] = "none", *const no_words[] = {no_word, NULL};
 
 static void *do_nothing(void *unused) { return unused; }
 static int do_nothing_else(void *unused) { return unused != NULL; }
+
+/* Another thread, which has what a call waits for, or waits for what a call gives up. */
+static struct {
+    pthread_t thread;
+    bool is_there;
+    int is_ready, is_done; /* atomic */
+} helper;
+
+static void *give_soon(void *name)
+{
+    pthread_rwlock_wrlock(&its.shelf);
+    __atomic_store_n(&helper.is_ready, 1, __ATOMIC_SEQ_CST);
+    usleep(3000);
+    if (strstr(name, "rwlock") != NULL)
+        pthread_rwlock_unlock(&its.shelf);
+    else if (strstr(name, "sem") != NULL)
+        sem_post(&its.tickets);
+    else
+        pthread_mutex_unlock(&its.mutex);
+    __atomic_store_n(&helper.is_done, 1, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+static void *await(void *name)
+{
+    __atomic_store_n(&helper.is_ready, 1, __ATOMIC_SEQ_CST);
+    if (strstr(name, "mutex") != NULL || strstr(name, "mtx") != NULL) {
+        pthread_mutex_lock(&its.awaited);
+    } else if (strstr(name, "rwlock") != NULL) {
+        pthread_rwlock_wrlock(&its.lent);
+    } else if (strstr(name, "sem") != NULL) {
+        sem_wait(&its.none);
+    } else {
+        pthread_mutex_lock(&its.room);
+        pthread_cond_wait(&its.bell, &its.room);
+    }
+    __atomic_store_n(&helper.is_done, 1, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+/* The call may have come before the other thread waited for a signal. */
+static void end_helper(void)
+{
+    while (helper.is_there && __atomic_load_n(&helper.is_done, __ATOMIC_SEQ_CST) == 0) {
+        pthread_cond_broadcast(&its.bell);
+        usleep(1000);
+    }
+    if (helper.is_there)
+        pthread_join(helper.thread, NULL);
+    helper.is_there = helper.is_ready = helper.is_done = false;
+}
+
+static void begin_helper(void *routine(void *), const char *name)
+{
+    if (pthread_create(&helper.thread, NULL, routine, (void *)name) != 0)
+        exit(3);
+    helper.is_there = true;
+    while (__atomic_load_n(&helper.is_ready, __ATOMIC_SEQ_CST) == 0)
+        usleep(100);
+    usleep(routine == await ? 3000 : 0);
+}
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+    while (*names != NULL && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
+/* Some locks are busy, and given up soon, or awaited; but not in children, which have no other threads. */
+static void prepare_locks(const char *name, bool has_threads)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK);
+    pthread_mutex_init(&its.checking, &attributes);
+    pthread_spin_init(&its.spin, 0);
+    sem_init(&its.tickets, 0, !has_threads);
+    sem_init(&its.none, 0, 0);
+    pthread_barrier_init(&its.barrier, NULL, 1);
+    pthread_mutex_lock(&its.busy);
+    pthread_mutex_lock(&its.awaited);
+    pthread_rwlock_wrlock(&its.full);
+    pthread_rwlock_rdlock(&its.lent);
+    static const char *const waiting[] = {"pthread_mutex_lock",    "mtx_lock", "pthread_rwlock_rdlock",
+                                          "pthread_rwlock_wrlock", "sem_wait", NULL};
+    static const char *const giving[] = {"pthread_mutex_unlock",   "mtx_unlock", "pthread_rwlock_unlock",
+                                         "pthread_cond_signal",    "cnd_signal", "cnd_broadcast",
+                                         "pthread_cond_broadcast", "sem_post",   NULL};
+    if (has_threads && is_one_of(name, waiting)) {
+        pthread_mutex_lock(&its.mutex);
+        begin_helper(give_soon, name);
+    }
+    if (has_threads && is_one_of(name, giving))
+        begin_helper(await, name);
+}
 
 /* New descriptors, which nothing hooked has seen. */
 static void prepare(const char *name)
@@ -355,6 +469,61 @@ static void fill_list(int unused, ...) { va_start(list, unused); }
     CALL(__isoc23_vscanf, __isoc23_vscanf("1", list))                                                              \
     CALL(__isoc23_vfscanf, __isoc23_vfscanf(its.in, "1", list))
 
+/* On locks that are free, busy, or awaited by other threads: prepare_locks. */
+#define LOCK_CALLS(CALL)                                                                                           \
+    CALL(pthread_mutex_trylock, pthread_mutex_trylock(&its.open))                                                  \
+    CALL(pthread_mutex_lock, pthread_mutex_lock(&its.mutex))                                                       \
+    CALL(pthread_mutex_timedlock, pthread_mutex_timedlock(&its.busy, &long_ago))                                   \
+    CALL(pthread_mutex_clocklock, pthread_mutex_clocklock(&its.busy, CLOCK_REALTIME, &long_ago))                   \
+    CALL(pthread_mutex_unlock, pthread_mutex_unlock(&its.awaited))                                                 \
+    CALL(pthread_mutex_init, pthread_mutex_init(&its.made.mutex, NULL))                                            \
+    CALL(pthread_mutex_destroy, pthread_mutex_destroy(&its.open))                                                  \
+    CALL(mtx_trylock, mtx_trylock((mtx_t *)&its.open))                                                             \
+    CALL(mtx_lock, mtx_lock((mtx_t *)&its.mutex))                                                                  \
+    CALL(mtx_timedlock, mtx_timedlock((mtx_t *)&its.busy, &long_ago))                                              \
+    CALL(mtx_unlock, mtx_unlock((mtx_t *)&its.awaited))                                                            \
+    CALL(mtx_init, mtx_init(&its.made.mtx, mtx_plain))                                                             \
+    CALL(mtx_destroy, mtx_destroy((mtx_t *)&its.open))                                                             \
+    CALL(pthread_rwlock_tryrdlock, pthread_rwlock_tryrdlock(&its.shelf))                                           \
+    CALL(pthread_rwlock_trywrlock, pthread_rwlock_trywrlock(&its.shelf))                                           \
+    CALL(pthread_rwlock_rdlock, pthread_rwlock_rdlock(&its.shelf))                                                 \
+    CALL(pthread_rwlock_wrlock, pthread_rwlock_wrlock(&its.shelf))                                                 \
+    CALL(pthread_rwlock_timedrdlock, pthread_rwlock_timedrdlock(&its.full, &long_ago))                             \
+    CALL(pthread_rwlock_timedwrlock, pthread_rwlock_timedwrlock(&its.full, &long_ago))                             \
+    CALL(pthread_rwlock_clockrdlock, pthread_rwlock_clockrdlock(&its.full, CLOCK_REALTIME, &long_ago))             \
+    CALL(pthread_rwlock_clockwrlock, pthread_rwlock_clockwrlock(&its.full, CLOCK_REALTIME, &long_ago))             \
+    CALL(pthread_rwlock_unlock, pthread_rwlock_unlock(&its.lent))                                                  \
+    CALL(pthread_rwlock_init, pthread_rwlock_init(&its.made.rwlock, NULL))                                         \
+    CALL(pthread_rwlock_destroy, pthread_rwlock_destroy(&its.shelf))                                               \
+    CALL(pthread_spin_trylock, pthread_spin_trylock(&its.spin))                                                    \
+    CALL(pthread_spin_lock, pthread_spin_lock(&its.spin))                                                          \
+    CALL(pthread_spin_unlock, pthread_spin_unlock(&its.spin))                                                      \
+    CALL(pthread_spin_init, pthread_spin_init(&its.made.spin, 0))                                                  \
+    CALL(pthread_spin_destroy, pthread_spin_destroy(&its.spin))                                                    \
+    CALL(pthread_cond_wait, pthread_cond_wait(&its.bell, &its.checking))                                           \
+    CALL(pthread_cond_timedwait, pthread_cond_timedwait(&its.bell, &its.busy, &long_ago))                          \
+    CALL(pthread_cond_clockwait, pthread_cond_clockwait(&its.bell, &its.busy, CLOCK_REALTIME, &long_ago))          \
+    CALL(pthread_cond_signal, pthread_cond_signal(&its.bell))                                                      \
+    CALL(pthread_cond_broadcast, pthread_cond_broadcast(&its.bell))                                                \
+    CALL(pthread_cond_init, pthread_cond_init(&its.made.condition, NULL))                                          \
+    CALL(pthread_cond_destroy, pthread_cond_destroy(&its.quiet))                                                   \
+    CALL(cnd_wait, cnd_wait((cnd_t *)&its.bell, (mtx_t *)&its.checking))                                           \
+    CALL(cnd_timedwait, cnd_timedwait((cnd_t *)&its.bell, (mtx_t *)&its.busy, &long_ago))                          \
+    CALL(cnd_signal, cnd_signal((cnd_t *)&its.bell))                                                               \
+    CALL(cnd_broadcast, cnd_broadcast((cnd_t *)&its.bell))                                                         \
+    CALL(cnd_init, cnd_init(&its.made.cnd))                                                                        \
+    CALL(cnd_destroy, cnd_destroy((cnd_t *)&its.quiet))                                                            \
+    CALL(sem_trywait, sem_trywait(&its.tickets))                                                                   \
+    CALL(sem_wait, sem_wait(&its.tickets))                                                                         \
+    CALL(sem_timedwait, sem_timedwait(&its.none, &long_ago))                                                       \
+    CALL(sem_clockwait, sem_clockwait(&its.none, CLOCK_REALTIME, &long_ago))                                       \
+    CALL(sem_post, sem_post(&its.none))                                                                            \
+    CALL(sem_init, sem_init(&its.made.semaphore, 0, 0))                                                            \
+    CALL(sem_destroy, sem_destroy(&its.tickets))                                                                   \
+    CALL(pthread_barrier_wait, pthread_barrier_wait(&its.barrier))                                                 \
+    CALL(pthread_barrier_init, pthread_barrier_init(&its.made.barrier, NULL, 1))                                   \
+    CALL(pthread_barrier_destroy, pthread_barrier_destroy(&its.barrier))
+
 #define DEFINE(name, ...)                                                                                          \
     static void call_##name(void) { __VA_ARGS__; }
 #define DEFINE_NEW(name) DEFINE(name, its.block = name(100, 16, 16))
@@ -362,12 +531,13 @@ static void fill_list(int unused, ...) { va_start(list, unused); }
 #define LIST(name, ...) {#name, call_##name, (uintptr_t)name},
 CALLS(DEFINE)
 STREAM_CALLS(DEFINE)
+LOCK_CALLS(DEFINE)
 CXX(DEFINE_NEW, DEFINE_DELETE)
 static const struct call {
     const char *name;
     void (*function)(void);
     uintptr_t called; /* 0: the C library has no such function */
-} calls[] = {CALLS(LIST) STREAM_CALLS(LIST) CXX(LIST, LIST)};
+} calls[] = {CALLS(LIST) STREAM_CALLS(LIST) LOCK_CALLS(LIST) CXX(LIST, LIST)};
 
 /* ------------------------------------------------------------------------------------------- painted stacks */
 
@@ -447,6 +617,7 @@ static long measure(const char *way, const struct call *call)
 {
     FILE *const out = stdout, *const in = stdin;
     prepare(call->name);
+    prepare_locks(call->name, strcmp(way, "thread") == 0 || strcmp(way, "handler") == 0);
     if (call->called == 0 || (its.queue < 0 && strncmp(call->name, "mq_", 3) == 0))
         return -1;
     function = call->function;
@@ -458,6 +629,7 @@ static long measure(const char *way, const struct call *call)
         run_thread(strcmp(way, "handler") == 0 ? in_handler : on_thread);
     stdout = out;
     stdin = in;
+    end_helper();
     return used();
 }
 

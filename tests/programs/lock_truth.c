@@ -5,11 +5,15 @@
 #define _GNU_SOURCE 1
 #include <pthread.h>
 #include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,10 +23,11 @@
 #define NOINLINE __attribute__((noinline))
 
 pthread_mutex_t counted = PTHREAD_MUTEX_INITIALIZER, forced = PTHREAD_MUTEX_INITIALIZER,
-                limited = PTHREAD_MUTEX_INITIALIZER, guard = PTHREAD_MUTEX_INITIALIZER;
+                limited = PTHREAD_MUTEX_INITIALIZER, guard = PTHREAD_MUTEX_INITIALIZER,
+                passed = PTHREAD_MUTEX_INITIALIZER, of_child = PTHREAD_MUTEX_INITIALIZER;
 pthread_rwlock_t shelf = PTHREAD_RWLOCK_INITIALIZER;
 pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
-sem_t tickets;
+sem_t tickets, left, forked;
 pthread_spinlock_t spun;
 mtx_t modern;
 static double waited_ms;
@@ -240,6 +245,154 @@ static NOINLINE void wait_ticket(void)
     end_wait();
 }
 
+/* ----------------------------------------------------------------------------------------------- unusual waits */
+
+/* It is given up by a thread that has not locked it, which glibc and musl allow for plain mutexes. */
+static NOINLINE void *pass_on(void *unused)
+{
+    pthread_mutex_unlock(&passed);
+    return unused;
+}
+static NOINLINE void hold_passed(void) { pthread_mutex_lock(&passed); }
+static NOINLINE void give_passed(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, pass_on, NULL);
+    pthread_join(thread, NULL);
+}
+static NOINLINE void wait_passed(void)
+{
+    begin_wait();
+    pthread_mutex_lock(&passed);
+    end_wait();
+    pthread_mutex_unlock(&passed);
+    __asm__ volatile("");
+}
+
+/* Handlers leave waits by a jump: none of them waits after that. */
+static sigjmp_buf outside;
+static void jump_out(int number)
+{
+    (void)number;
+    siglongjmp(outside, 1);
+}
+
+static void leave_waits(void)
+{
+    const struct sigaction action = {.sa_handler = jump_out};
+    sigaction(SIGALRM, &action, NULL);
+    for (volatile int round = 0; round < WAITS; round++)
+        if (sigsetjmp(outside, 1) == 0) {
+            ualarm(2000, 0);
+            sem_wait(&left);
+        }
+    sem_post(&left);
+    sem_wait(&left);
+}
+
+/* A handler forks while its thread waits: the child has no waits of its parent. */
+static void fork_here(int number)
+{
+    (void)number;
+    const pid_t child = fork();
+    if (child == 0)
+        for (int at = 0; at < 3; at++) {
+            pthread_mutex_lock(&of_child);
+            pthread_mutex_unlock(&of_child);
+        }
+    else if (waitpid(child, NULL, 0) != child)
+        abort();
+    sem_post(&forked);
+}
+
+static void fork_in_handler(void)
+{
+    const struct sigaction action = {.sa_handler = fork_here, .sa_flags = SA_RESTART};
+    const pid_t parent = getpid();
+    sigaction(SIGALRM, &action, NULL);
+    ualarm(2000, 0);
+    while (sem_wait(&forked) != 0)
+        ;
+    if (getpid() != parent)
+        _exit(0);
+}
+
+/* Memory that had a mutex has a condition, and no call tells of that. */
+static union {
+    pthread_mutex_t mutex;
+    pthread_cond_t condition;
+} * reused;
+
+static NOINLINE void *use_mutex_there(void *unused)
+{
+    pthread_mutex_lock(&reused->mutex);
+    pthread_mutex_unlock(&reused->mutex);
+    return unused;
+}
+
+static NOINLINE void *signal_there(void *unused)
+{
+    usleep(HOLD_US);
+    pthread_mutex_lock(&counted);
+    pthread_cond_signal(&reused->condition);
+    pthread_mutex_unlock(&counted);
+    return unused;
+}
+
+static NOINLINE void reuse_memory(void)
+{
+    pthread_t thread;
+    reused = calloc(1, sizeof *reused);
+    if (reused == NULL)
+        abort();
+    pthread_mutex_lock(&reused->mutex);
+    pthread_create(&thread, NULL, use_mutex_there, NULL);
+    usleep(HOLD_US);
+    pthread_mutex_unlock(&reused->mutex);
+    pthread_join(thread, NULL);
+    const pthread_cond_t fresh = PTHREAD_COND_INITIALIZER;
+    memcpy(&reused->condition, &fresh, sizeof fresh);
+    pthread_mutex_lock(&counted);
+    pthread_create(&thread, NULL, signal_there, NULL);
+    begin_wait();
+    pthread_cond_wait(&reused->condition, &counted);
+    end_wait();
+    pthread_mutex_unlock(&counted);
+    pthread_join(thread, NULL);
+}
+
+/* A child has it. */
+static NOINLINE void hold_in_child(pthread_mutex_t *mutex, int told)
+{
+    pthread_mutex_lock(mutex);
+    if (write(told, "x", 1) != 1)
+        abort();
+    usleep(HOLD_US);
+    pthread_mutex_unlock(mutex);
+    _exit(0);
+}
+
+static NOINLINE void wait_for_child(void)
+{
+    int told[2];
+    char byte;
+    pthread_mutexattr_t attributes;
+    pthread_mutex_t *mutex = mmap(NULL, sizeof *mutex, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    if (mutex == MAP_FAILED || pthread_mutex_init(mutex, &attributes) != 0 || pipe(told) != 0)
+        abort();
+    if (fork() == 0)
+        hold_in_child(mutex, told[1]);
+    if (read(told[0], &byte, 1) != 1)
+        abort();
+    begin_wait();
+    pthread_mutex_lock(mutex);
+    end_wait();
+    pthread_mutex_unlock(mutex);
+    wait(NULL);
+}
+
 /* --------------------------------------------------------------------------------------------------------- main */
 
 #define MANY 10007
@@ -298,12 +451,14 @@ int main(void)
     pthread_t threads[2];
     pthread_barrier_init(&both, NULL, 2);
     sem_init(&tickets, 0, 0);
+    sem_init(&left, 0, 0);
+    sem_init(&forked, 0, 0);
     pthread_spin_init(&spun, PTHREAD_PROCESS_PRIVATE);
     mtx_init(&modern, mtx_plain);
     use_alone();
     run_play(&(struct play){hold_nothing, wait_ready, signal_ready});
     tell("ready", 0, WAITS);
-    tell("counted", MANY + 3 * WAITS, 0); /* waiting gives it up and takes it again */
+    tell("counted", MANY + 3 * WAITS + 3, 0); /* waiting gives it up and takes it again; reuse_memory */
     run_play(&(struct play){hold_forced, wait_forced, give_forced});
     tell("forced", 2 * WAITS, WAITS);
     run_play(&(struct play){hold_limited, wait_limited, give_limited});
@@ -323,5 +478,15 @@ int main(void)
     tell("guard", 4, waits);
     use_many();
     tell("make_lock", 3000, 0);
+    run_play(&(struct play){hold_passed, wait_passed, give_passed});
+    tell("passed", 2 * WAITS, WAITS);
+    leave_waits();
+    tell("left", 1, -1);
+    fork_in_handler();
+    tell("of_child", 3, 0);
+    reuse_memory();
+    tell("reuse_memory", 0, 1);
+    wait_for_child();
+    tell("wait_for_child", 1, 1);
     return 0;
 }
