@@ -1,7 +1,7 @@
 /*
  * Two threads look things up in a table, and a third rebuilds it now and then with the same lock held. The lock is
  * free most of the time, but when it is not, it is held for long: `hotpath run --locks` says that find_item waits
- * for rebuild, at the lock table_lock.
+ * for rebuild, at the lock "table".
  *
  *     hotpath run --locks --section locks,blocked-by build/release/examples/lock_contention
  */
@@ -61,6 +61,7 @@ static void *keeper(void *unused)
 int main(void)
 {
     HOTPATH_MAIN(.cpu = 1);
+    HOTPATH_LOCK_NAME(&table_lock, "table"); /* else it is table_lock, if the program has symbols */
     pthread_t threads[3];
     for (int at = 0; at < 3; at++)
         if (pthread_create(&threads[at], NULL, at < 2 ? reader : keeper, NULL) != 0)

@@ -44,6 +44,11 @@
  *   HOTPATH_STREAM_ITEM("label", stream, ...)       expression  ... and yields items
  *   HOTPATH_STREAM_TEXT("label", stream, ...)       expression  describes an item, if HOTPATH_LOG selects the label
  *   HOTPATH_STREAM_END("label", stream)             expression  the stream was destroyed
+ * Locks, with `hotpath run --locks`
+ *   HOTPATH_LOCK_NAME(lock, "name")                 expression  names a lock of any kind, of pthread, too
+ *   HOTPATH_LOCK_WAIT(lock, "name")                 expression  a lock of one's own is not free: the thread waits ...
+ *   HOTPATH_LOCK_TAKEN(lock)                        expression  ... and has it ...
+ *   HOTPATH_LOCK_RELEASED(lock)                     expression  ... and is about to give it up
  * Tasks: operations that begin at one place and end at another
  *   HOTPATH_JOB, HOTPATH_RUN_JOB                    of hotpath/pool.h: a callback or job, by any address
  *   HOTPATH_FIELD(hotpath_task, task)               declaration last member of a struct; no bytes without -DHOTPATH
@@ -220,6 +225,20 @@
          : (void)0)
 #define HOTPATH_STREAM_END(label, stream)                                                                          \
     hotpath_v1_stream_end(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), stream)
+
+/*
+ * Locks. `hotpath run --locks` knows those of pthread, C11 and C++; these macros name them, and tell it of others,
+ * made of atomics or futexes. `lock` is an address that identifies the lock.
+ *
+ * HOTPATH_LOCK_NAME comes after the function that makes the lock, if there is one, and before its first use. Locks of
+ * one name and kind share a row. HOTPATH_LOCK_WAIT is for a thread that finds the lock busy, before it waits; if it
+ * goes on without the lock, HOTPATH_LOCK_RELEASED ends the wait. HOTPATH_LOCK_TAKEN comes after each acquisition, also
+ * without waiting; HOTPATH_LOCK_RELEASED before the lock is free for others: it charges the caller with their waits.
+ */
+#define HOTPATH_LOCK_NAME(lock, name) hotpath_v1_lock_name(lock, "" name "")
+#define HOTPATH_LOCK_WAIT(lock, name) hotpath_v1_lock_wait(lock, "" name "")
+#define HOTPATH_LOCK_TAKEN(lock) hotpath_v1_lock_taken(lock)
+#define HOTPATH_LOCK_RELEASED(lock) hotpath_v1_lock_released(lock)
 
 /*
  * Tasks: operations that begin at one place and end at another: a request, a pending callback, a coroutine, a

@@ -258,6 +258,11 @@ HOTPATH_API_ void hotpath_v1_stream_text(struct hotpath_site *site, const void *
     __attribute__((format(printf, 3, 4)));
 HOTPATH_API_ void hotpath_v1_stream_end(struct hotpath_site *site, const void *stream);
 HOTPATH_API_ void hotpath_v1_channel_end(struct hotpath_site *site, const void *channel);
+/* Locks: recorded by `hotpath run --locks`; else these do nothing. */
+HOTPATH_API_ void hotpath_v1_lock_name(const volatile void *lock, const char *name);
+HOTPATH_API_ void hotpath_v1_lock_wait(const volatile void *lock, const char *name);
+HOTPATH_API_ void hotpath_v1_lock_taken(const volatile void *lock);
+HOTPATH_API_ void hotpath_v1_lock_released(const volatile void *lock);
 
 /*
  * A poll: a task runs. The library fills it in place, word by word: a copy would cost as much as everything else.

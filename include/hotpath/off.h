@@ -74,6 +74,10 @@ extern "C" {
 #define HOTPATH_CHANNEL_FULL(label, channel) HOTPATH_NOTHING_(sizeof("" label "") > 0 && sizeof(channel) > 0)
 #define HOTPATH_CHANNEL_EMPTY(label, channel) HOTPATH_NOTHING_(sizeof("" label "") > 0 && sizeof(channel) > 0)
 #define HOTPATH_CHANNEL_END(label, channel) HOTPATH_UNUSED_(label, channel)
+#define HOTPATH_LOCK_NAME(lock, name) HOTPATH_UNUSED_(name, lock)
+#define HOTPATH_LOCK_WAIT(lock, name) HOTPATH_UNUSED_(name, lock)
+#define HOTPATH_LOCK_TAKEN(lock) HOTPATH_UNUSED_("", lock)
+#define HOTPATH_LOCK_RELEASED(lock) HOTPATH_UNUSED_("", lock)
 #define HOTPATH_STREAM_NEXT(label, stream) HOTPATH_NOTHING_(sizeof("" label "") > 0 && sizeof(stream) > 0)
 #define HOTPATH_STREAM_ITEM(label, stream, items, bytes)                                                           \
     HOTPATH_UNUSED_(label, ((void)(stream), (void)(items), (bytes)))

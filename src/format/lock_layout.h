@@ -74,6 +74,7 @@ enum hp_lock_kind {
     HP_LOCK_SEMAPHORE,
     HP_LOCK_BARRIER,
     HP_LOCK_OTHERS, /* those without room for an entry of their own */
+    HP_LOCK_OWN,    /* made by the program itself: HOTPATH_LOCK_TAKEN */
     HP_LOCK_KINDS
 };
 

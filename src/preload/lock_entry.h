@@ -101,6 +101,8 @@ struct hp_locks {
     uint32_t pair_index[HP_LOCK_PAIR_INDEX];
     uint32_t place_index[HP_LOCK_PLACE_INDEX];
     struct hp_lock_step_rule rules[HP_LOCK_RULES];
+    uint8_t
+        crowded[HP_LOCK_BUCKETS / 8]; /* bits: a lock of this bucket found no room, and is, or was, in the next */
     struct hp_lock_bucket buckets[HP_LOCK_BUCKETS];
 };
 
@@ -129,9 +131,13 @@ static inline __attribute__((always_inline)) struct hp_locks *hp_locks_on(void)
                                                                                                 : hp_locks_begin();
 }
 
-/* All locks are at multiples of 4. Those of the last kinds are always made by a call, which forgets what was there. */
+#define HP_LOCK_OWN_KEY ((uintptr_t)1 << (sizeof(uintptr_t) * 8 - 1)) /* no lock of others is there */
+
+/* All locks but a program's own are at multiples of 4. Those of the last kinds are always made by a call, which forgets what was there. */
 static inline uintptr_t hp_lock_key(const void *lock, enum hp_lock_kind kind)
 {
+    if (kind == HP_LOCK_OWN)
+        return HP_LOCK_OWN_KEY | (uintptr_t)lock << 2 | 3;
     return (uintptr_t)lock | (kind == HP_LOCK_MUTEX       ? 0
                               : kind == HP_LOCK_CONDITION ? 1
                               : kind == HP_LOCK_RWLOCK    ? 2
@@ -139,6 +145,18 @@ static inline uintptr_t hp_lock_key(const void *lock, enum hp_lock_kind kind)
 }
 
 static inline uintptr_t hp_lock_of_key(uintptr_t key) { return key & ~(uintptr_t)3; }
+
+/*
+ * Names that the program gives (own_lock_hooks.c), known in forked children, too. A number from 1; 0: none. A lock
+ * that is made or destroyed has no name any more.
+ */
+uint32_t hp_lock_name_of(const void *lock);
+const char *hp_lock_name_text(uint32_t name);
+void hp_lock_unname(const void *lock);
+/* A lock in use has a name now. */
+void hp_lock_rename(struct hp_locks *locks, const void *lock);
+/* What the macros call. */
+extern const struct hotpath_lock_hooks_ hp_own_lock_hooks __attribute__((visibility("hidden")));
 
 /*
  * Locks that lie side by side are in neighbouring buckets: few pages are touched. Those within 2 MB are in
@@ -156,6 +174,11 @@ static inline struct hp_lock_entry *hp_lock_find_in(const struct hp_lock_bucket 
         if (__atomic_load_n(&bucket->slots[way].key, __ATOMIC_RELAXED) == key)
             return __atomic_load_n(&bucket->slots[way].entry, __ATOMIC_ACQUIRE);
     return NULL;
+}
+
+static inline bool hp_lock_is_crowded(const struct hp_locks *locks, uint32_t bucket)
+{
+    return __atomic_load_n(&locks->crowded[bucket / 8], __ATOMIC_ACQUIRE) >> bucket % 8 & 1;
 }
 
 /* A lock that found no room in its bucket is in the next one. */
@@ -214,6 +237,14 @@ uint32_t hp_lock_site(struct hp_locks *locks, const struct hp_lock_caller *calle
 void hp_lock_pair(struct hp_locks *locks, uint32_t place, uint32_t waiter, uint32_t holder, uint64_t ticks);
 
 /* ----------------------------------------------------------------------------------------------------- a thread */
+
+/* Whether the C library knows that this is the only thread. */
+#if defined __GLIBC__ && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 32)
+extern char __libc_single_threaded __attribute__((weak));
+static inline bool hp_lock_is_alone(void) { return &__libc_single_threaded != NULL && __libc_single_threaded; }
+#else
+static inline bool hp_lock_is_alone(void) { return false; }
+#endif
 
 static inline uint64_t hp_lock_now(const struct hp_locks *locks)
 {
@@ -313,6 +344,9 @@ static inline bool hp_lock_is_same_process(const struct hp_locks *locks, uint32_
 }
 void hp_lock_wait(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_caller *caller,
                   struct hp_lock_wait *ret_wait);
+/* The same where `ret_wait` is not on the stack: the wait lasts at most until the stack is popped up to `frame`. */
+void hp_lock_wait_at(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_caller *caller,
+                     uintptr_t frame, struct hp_lock_wait *ret_wait);
 enum hp_lock_outcome { HP_LOCK_GOT, HP_LOCK_TIMED_OUT, HP_LOCK_FAILED };
 void hp_lock_waited(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_wait *wait,
                     enum hp_lock_outcome outcome);

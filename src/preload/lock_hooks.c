@@ -118,6 +118,8 @@ static void forget_holder(struct hp_lock_entry *entry)
 /* The usual case: it is free, and known. */
 #define TRY_FAST(kind, lock, try, take)                                                                            \
     const int tried = next.try(lock);                                                                              \
+    TAKE_FAST(kind, lock, take)
+#define TAKE_FAST(kind, lock, take)                                                                                \
     if (__builtin_expect(tried == 0, 1)) {                                                                         \
         struct hp_locks *known = hp_locks;                                                                         \
         struct hp_lock_entry *entry = hp_lock_find(known, lock, kind);                                             \
@@ -166,6 +168,23 @@ static __attribute__((noinline)) bool has_holder(const pthread_mutex_t *mutex)
     if (__builtin_expect(!may_be_tried(mutex), 0))                                                                 \
         return slowly(__VA_ARGS__, has_holder(mutex) ? EBUSY : (call));
 
+/*
+ * A plain mutex of a process with one thread is not busy. glibc's lock knows that, too, and then costs less than half
+ * of its trylock.
+ */
+#ifdef __GLIBC__
+static inline bool need_not_try(const pthread_mutex_t *mutex)
+{
+    return mutex->__data.__kind == PTHREAD_MUTEX_NORMAL && hp_lock_is_alone();
+}
+#else
+static inline bool need_not_try(const pthread_mutex_t *mutex)
+{
+    (void)mutex;
+    return false;
+}
+#endif
+
 #define MUTEX_SLOWLY(...) ACQUIRE_SLOWLY(HP_LOCK_MUTEX, mutex, tried, EBUSY, outcome_of, count_taken, __VA_ARGS__)
 
 /* The rest of a try: it is not waited for. */
@@ -210,7 +229,8 @@ HP_PUBLIC int pthread_mutex_lock(pthread_mutex_t *mutex)
         return next.pthread_mutex_lock(mutex);
     }
     IF_ROBUST(lock_mutex_slowly, next.pthread_mutex_lock(mutex), mutex)
-    TRY_FAST(HP_LOCK_MUTEX, mutex, pthread_mutex_trylock, hp_lock_taken)
+    const int tried = (need_not_try(mutex) ? next.pthread_mutex_lock : next.pthread_mutex_trylock)(mutex);
+    TAKE_FAST(HP_LOCK_MUTEX, mutex, hp_lock_taken)
     return tried == EBUSY ? lock_mutex_slowly(mutex, tried) : try_mutex_slowly(mutex, tried);
 }
 

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hook_entries.h"
 #include "lock_sites.h"
 #include "memory.h"
 #include "preload.h"
@@ -286,8 +287,10 @@ void hp_locks_prepare(void)
     strcpy(made.folder, folder);
     made.times_every_hold = is_set("HOTPATH_LOCK_HOLDS");
     struct hp_locks *locks = hp_memory_map(sizeof *locks);
-    if (locks != NULL && hp_memory_wipe_on_fork(locks, sizeof *locks))
-        __atomic_store_n(&hp_locks, locks, __ATOMIC_RELEASE);
+    if (locks == NULL || !hp_memory_wipe_on_fork(locks, sizeof *locks))
+        return;
+    __atomic_store_n(&hp_locks, locks, __ATOMIC_RELEASE);
+    __atomic_store_n(&hp_runtime->lock_hooks, &hp_own_lock_hooks, __ATOMIC_RELEASE);
 }
 
 /* So that ticks are converted by the whole time of the process. */
@@ -329,6 +332,7 @@ uint64_t hp_lock_hash(uint64_t a, uint64_t b, uint64_t c)
 
 struct wanted_place {
     uint32_t kind, site, is_made;
+    uint32_t name;   /* by the program; 0: none */
     uint32_t number; /* of the one that was found */
     uint64_t address;
     uint64_t key;
@@ -338,6 +342,9 @@ static bool is_place(uint32_t number, const void *wanted_)
 {
     const struct wanted_place *wanted = wanted_;
     const struct hp_lock_place *place = hp_lock_item(hp_locks, HP_LOCK_PLACES, number - 1);
+    if (wanted->name != 0)
+        return place->key == wanted->key && place->kind == wanted->kind &&
+               strncmp(place->name, hp_lock_name_text(wanted->name), sizeof place->name - 1) == 0;
     return place->key == wanted->key && place->kind == wanted->kind && place->address == wanted->address &&
            (place->address != 0 || (place->site == wanted->site && place->is_made == wanted->is_made));
 }
@@ -361,6 +368,8 @@ static uint32_t make_place(struct hp_locks *locks, const struct wanted_place *wa
     place->site = wanted->site;
     place->is_made = wanted->is_made;
     place->address = wanted->address;
+    if (wanted->name != 0)
+        strncpy(place->name, hp_lock_name_text(wanted->name), sizeof place->name - 1);
     __atomic_store_n(&place->key, wanted->key, __ATOMIC_RELEASE);
     uint32_t none = 0;
     while (free != NULL &&
@@ -385,10 +394,12 @@ static __attribute__((noinline)) uint32_t choose_place(struct hp_locks *locks, c
     struct wanted_place wanted = {.kind = kind, .site = site, .is_made = is_made};
     uint32_t *free;
     const int saved = errno;
-    if (hp_lock_is_static(locks, (uintptr_t)lock))
+    wanted.name = hp_lock_name_of(lock);
+    if (wanted.name == 0 && hp_lock_is_static(locks, (uintptr_t)lock))
         wanted.address = (uintptr_t)lock;
-    wanted.key = wanted.address != 0 ? hp_lock_hash(kind, wanted.address, 1)
-                                     : hp_lock_hash(kind, wanted.site, 2 + wanted.is_made);
+    wanted.key = wanted.name != 0      ? hp_lock_hash(kind, wanted.name, 0)
+                 : wanted.address != 0 ? hp_lock_hash(kind, wanted.address, 1)
+                                       : hp_lock_hash(kind, wanted.site, 2 + wanted.is_made);
     wanted.key |= wanted.key == 0;
     wanted.number = find_place(locks, &wanted, &free);
     if (wanted.number == 0 && free != NULL)
@@ -405,7 +416,9 @@ __attribute__((noinline)) struct hp_lock_entry *hp_lock_find_further(struct hp_l
                                                                      uintptr_t key)
 {
     struct hp_lock_entry *entry = hp_lock_find_in(&locks->buckets[bucket], key);
-    return entry != NULL ? entry : hp_lock_find_in(&locks->buckets[bucket ^ 1], key);
+    if (entry != NULL || !hp_lock_is_crowded(locks, bucket))
+        return entry;
+    return hp_lock_find_in(&locks->buckets[bucket ^ 1], key);
 }
 
 /* Several threads may share one of these, but few do. */
@@ -413,7 +426,10 @@ void hp_lock_taken_among_others(struct hp_locks *locks)
 {
     struct hp_lock_entry *others =
         hp_lock_item(locks, HP_LOCK_ENTRIES, (hp_lock_self() >> 24) % HP_LOCK_OTHER_ENTRIES);
-    __atomic_fetch_add(&others->locked, 1, __ATOMIC_RELAXED);
+    if (hp_lock_is_alone())
+        HOTPATH_PUT_(others->locked, others->locked + 1);
+    else
+        __atomic_fetch_add(&others->locked, 1, __ATOMIC_RELAXED);
 }
 
 /* Another thread has just claimed the slot, and gives it an entry. */
@@ -522,7 +538,10 @@ static __attribute__((noinline)) struct hp_lock_entry *put(struct hp_locks *lock
 {
     const uint32_t at = hp_lock_bucket_of(key);
     struct hp_lock_entry *entry = put_in(locks, &locks->buckets[at], key, place);
-    return entry != NULL ? entry : put_in(locks, &locks->buckets[at ^ 1], key, place);
+    if (entry != NULL)
+        return entry;
+    __atomic_fetch_or(&locks->crowded[at / 8], (uint8_t)(1u << at % 8), __ATOMIC_RELEASE);
+    return put_in(locks, &locks->buckets[at ^ 1], key, place);
 }
 
 /* One thing after another, each with the stack for itself. */
@@ -541,7 +560,27 @@ __attribute__((noinline)) struct hp_lock_entry *hp_lock_meet(struct hp_locks *lo
     return put(locks, key, choose_place(locks, lock, kind, site, is_made));
 }
 
-void hp_lock_forget(struct hp_locks *locks, const void *lock) { forget_but(locks, lock, 0); }
+void hp_lock_forget(struct hp_locks *locks, const void *lock)
+{
+    forget_but(locks, lock, 0);
+    hp_lock_unname(lock);
+}
+
+void hp_lock_rename(struct hp_locks *locks, const void *lock)
+{
+    static const enum hp_lock_kind kinds[] = {HP_LOCK_MUTEX, HP_LOCK_CONDITION, HP_LOCK_RWLOCK, HP_LOCK_SPIN,
+                                              HP_LOCK_OWN}; /* SPIN: also for the others of its key */
+    for (size_t at = 0; at < sizeof kinds / sizeof kinds[0]; at++) {
+        struct hp_lock_entry *entry = hp_lock_find(locks, lock, kinds[at]);
+        struct hp_lock_place *before = entry != NULL ? hp_lock_place_at(locks, HOTPATH_GET_(entry->place)) : NULL;
+        if (before == NULL)
+            continue;
+        const uint32_t number = choose_place(locks, lock, before->kind, before->site, before->is_made != 0);
+        __atomic_fetch_sub(&before->instances, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&hp_lock_place_at(locks, number)->instances, 1, __ATOMIC_RELAXED);
+        HOTPATH_PUT_(entry->place, number);
+    }
+}
 
 /* Many are made and never used: these do not take the last room. */
 int hp_lock_made(int result, const void *lock, enum hp_lock_kind kind, const struct hp_lock_caller *caller)

@@ -120,7 +120,7 @@ static bool has_no_owner(const void *lock, enum hp_lock_kind kind)
 {
     int type; /* the C library's, in a mutex of C11, too */
     if (kind != HP_LOCK_MUTEX)
-        return kind == HP_LOCK_SPIN;
+        return kind == HP_LOCK_SPIN || kind == HP_LOCK_OWN;
 #ifdef __GLIBC__
     enum { RECURSIVE = 1, CHECKING = 2, TYPE = 3, ROBUST = 16, INHERITS = 32 };
     memcpy(&type, (const char *)lock + offsetof(pthread_mutex_t, __data.__kind), sizeof type);
@@ -196,6 +196,7 @@ void hp_lock_charge(struct hp_locks *locks, const struct hp_lock_charge *charge,
 static __thread struct {
     struct {
         const struct hp_lock_wait *wait; /* only an address: it may be gone */
+        uintptr_t frame;                 /* where it is on the stack */
         struct hp_lock_entry *entry;
         uint64_t since; /* of the wait for a lock; 0: of another */
         uint32_t pid;
@@ -227,22 +228,22 @@ static void abandon(const struct hp_locks *locks, uint32_t number)
 }
 
 /* Before another wait begins. */
-static void end_left(const struct hp_locks *locks, const struct hp_lock_wait *wait)
+static void end_left(const struct hp_locks *locks, uintptr_t frame)
 {
-    for (uint32_t count = open_waits.count;
-         count > 0 && (uintptr_t)open_waits.all[count - 1].wait <= (uintptr_t)wait; count--) {
+    for (uint32_t count = open_waits.count; count > 0 && open_waits.all[count - 1].frame <= frame; count--) {
         HOTPATH_PUT_(open_waits.count, count - 1);
         abandon(locks, count - 1);
     }
 }
 
-static void open_wait(struct hp_lock_wait *wait, struct hp_lock_entry *entry, uint64_t since)
+static void open_wait(struct hp_lock_wait *wait, uintptr_t frame, struct hp_lock_entry *entry, uint64_t since)
 {
     const uint32_t count = open_waits.count;
     wait->is_open = count < MOST_OPEN;
     if (!wait->is_open)
         return;
     open_waits.all[count].wait = wait;
+    open_waits.all[count].frame = frame;
     open_waits.all[count].entry = entry;
     open_waits.all[count].since = since;
     open_waits.all[count].pid = wait->pid;
@@ -267,6 +268,12 @@ static bool close_wait(const struct hp_locks *locks, const struct hp_lock_wait *
 void hp_lock_wait(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_caller *caller,
                   struct hp_lock_wait *ret_wait)
 {
+    hp_lock_wait_at(locks, entry, caller, (uintptr_t)ret_wait, ret_wait);
+}
+
+void hp_lock_wait_at(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_caller *caller,
+                     uintptr_t frame, struct hp_lock_wait *ret_wait)
+{
     const uint64_t now = hp_lock_now(locks);
     *ret_wait = (struct hp_lock_wait){
         .since = now, .place = entry != NULL ? HOTPATH_GET_(entry->place) : 1, .pid = locks->pid};
@@ -274,9 +281,9 @@ void hp_lock_wait(struct hp_locks *locks, struct hp_lock_entry *entry, const str
     if (now == 0 || entry == NULL)
         return;
     ret_wait->is_foreign = HOTPATH_GET_(entry->held) == 0;
-    end_left(locks, ret_wait);
+    end_left(locks, frame);
     const uint32_t length = arrive(entry, now);
-    open_wait(ret_wait, entry, now);
+    open_wait(ret_wait, frame, entry, now);
     note_waiter(entry, hp_lock_site(locks, caller), length == 1);
     if (place != NULL)
         raise_queue(place, length);
@@ -348,9 +355,9 @@ void hp_lock_sleep(struct hp_locks *locks, struct hp_lock_entry *entry, const st
         return;
     if (mutex != NULL)
         HOTPATH_PUT_(entry->charged, (uint64_t)((const char *)mutex - locks->base));
-    end_left(locks, ret_wait);
+    end_left(locks, (uintptr_t)ret_wait);
     const uint64_t waiting = __atomic_add_fetch(&entry->waiting, 1, __ATOMIC_ACQ_REL);
-    open_wait(ret_wait, entry, 0);
+    open_wait(ret_wait, (uintptr_t)ret_wait, entry, 0);
     if (unfinished.place != ret_wait->place)
         finish(locks);
     if (place == NULL)

@@ -17,14 +17,15 @@ static const struct hp_lock_profile *locks_of(const struct hotpath_results *resu
     return results->model->locks;
 }
 
-#define KIND_WORDS "mutex|rwlock|spinlock|condition|semaphore|barrier|others"
+#define KIND_WORDS "mutex|rwlock|spinlock|condition|semaphore|barrier|others|own"
 
 static const char *kind_name(uint32_t kind)
 {
     static const char *const names[HP_LOCK_KINDS] = {
-        [HP_LOCK_MUTEX] = "mutex",         [HP_LOCK_RWLOCK] = "rwlock",       [HP_LOCK_SPIN] = "spinlock",
-        [HP_LOCK_CONDITION] = "condition", [HP_LOCK_SEMAPHORE] = "semaphore", [HP_LOCK_BARRIER] = "barrier",
-        [HP_LOCK_OTHERS] = "others"};
+        [HP_LOCK_MUTEX] = "mutex",         [HP_LOCK_RWLOCK] = "rwlock",
+        [HP_LOCK_SPIN] = "spinlock",       [HP_LOCK_CONDITION] = "condition",
+        [HP_LOCK_SEMAPHORE] = "semaphore", [HP_LOCK_BARRIER] = "barrier",
+        [HP_LOCK_OTHERS] = "others",       [HP_LOCK_OWN] = "own"};
     return kind < HP_LOCK_KINDS && names[kind] != NULL ? names[kind] : "others";
 }
 
@@ -79,7 +80,8 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
     if (to->row != NULL)
         to->row->id = hp_identity_with_number(hp_identity_with_text(0, row->name), row->kind);
     HP_FIELD(to, row->name, "name", "Lock", TEXT, HP_COLUMN_FIRST,
-             "The global variable; for others the function that made it, or that used it first; <other>: locks "
+             "Its name by HOTPATH_LOCK_NAME; the global variable; for others the function that made it, or that "
+             "used it first; <other>: locks "
              "without a row of their own.");
     HP_FIELD(to, kind_name(row->kind), "kind", "Kind", TEXT, HP_COLUMN_SHOWN, .words = KIND_WORDS);
     HP_FIELD_IF(to, !is_condition(row), row->locked, "locked", "Locked", COUNT, HP_COLUMN_SHOWN,

@@ -178,9 +178,31 @@ def test_helgrind_finds_nothing_new(box):
     assert "libhotpath" not in done.stderr and "hp_lock" not in done.stderr
 
 
+def test_macros(box):
+    """Locks that the program names, and one that it makes itself: in a program with libhotpath, and its child."""
+    result, report = run(box, "own_locks", "--locks")
+    told, rows = truth_of(result.stdout), {(row.name, row.kind): row for row in rows_of(box, report)}
+    for name, kind in (("jobs", "mutex"), ("late", "mutex"), ("own", "own"), ("byte", "own"), ("tickets", "semaphore")):
+        row = rows[name, kind]
+        assert (row.locked, row.contended) == told[name][:2], name
+    own = rows["own", "own"]
+    assert near(own.wait_ns, told["own"][2], 2) and near(own.blocked_ns + own.wakeup_ns + own.unknown_ns, own.wait_ns, 1)
+    assert (own.held_by, own.waited_in) == ("hold_own", "wait_own") and own.blocked_ns > own.wait_ns / 2
+    assert rows["jobs", "mutex"].instances == 4  # three, one of them in the child, too
+    assert rows["gave_up", "own"].timeouts == rows["gave_up", "own"].waits == 1
+    assert rows["bell", "condition"].waits == 1
+    assert not any(name == "gone" for name, _ in rows)
+
+
+def test_macros_without_locks(box):
+    result, report = run(box, "own_locks")
+    assert json.loads(report.read_text())["sections"].get("locks", {}).get("rows", []) == []
+    assert truth_of(result.stdout).keys() == truth_of(plain(box, "own_locks")).keys()
+
+
 @with_glibc("libdw, which names inlined functions, is for it")
 @pytest.mark.parametrize("example, lock, waiter, holder, queue", [
-    ("lock_contention", "table_lock", "find_item", "rebuild", 1),
+    ("lock_contention", "table", "find_item", "rebuild", 1),
     ("convoy", "journal_lock", "append", "append", 3)])
 def test_examples_name_the_lock(box, example, lock, waiter, holder, queue):
     _, report = run(box, EXAMPLES / example, "--locks")

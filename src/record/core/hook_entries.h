@@ -101,6 +101,20 @@ HOTPATH_API_ void hotpath_v1_path_begin(uint32_t created);
 HOTPATH_API_ void hotpath_v1_path_drop(uint32_t created);
 
 /*
+ * What the macros of locks do. Set in hp_runtime by the library that counts locks. The caller is the function of the
+ * program: its return address, its stack pointer before the call and its frame register.
+ */
+struct hotpath_lock_caller_ {
+    uintptr_t pc, stack, frame;
+};
+struct hotpath_lock_hooks_ {
+    void (*name)(const void *lock, const char *name);
+    void (*wait)(const void *lock, const char *name, const struct hotpath_lock_caller_ *caller);
+    void (*taken)(const void *lock, const struct hotpath_lock_caller_ *caller);
+    void (*released)(const void *lock, const struct hotpath_lock_caller_ *caller);
+};
+
+/*
  * Calls `work` on a stack of the library, since that of an interposed function may be small, with signals blocked.
  * 0: not called, since there is no memory or no system call may be made. The work must return.
  */

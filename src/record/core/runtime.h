@@ -309,6 +309,7 @@ struct hp_recorder {
     uint32_t alloc_reading; /* enum reading of allocations.c */
     /* Callbacks that tell interposing libraries whether anyone counts. */
     void (*alloc_switches[HP_COPIES])(int is_on);
+    const struct hotpath_lock_hooks_ *lock_hooks; /* atomic: of `hotpath run --locks`; NULL: nobody counts locks */
     struct hp_sampling sampling; /* of CPU time: sampler.h */
     void (*leave_stacks)(void);  /* atomic: see sample_handler.h */
     struct hp_unrecorded unrecorded;

@@ -269,7 +269,7 @@ static int by_function(const void *a, const void *b)
 static bool has_sides(const struct file *file, uint32_t place)
 {
     const uint32_t kind = place - 1 < file->header.counts[HP_LOCK_PLACES] ? file->places[place - 1].kind : 0;
-    return kind == HP_LOCK_MUTEX || kind == HP_LOCK_RWLOCK || kind == HP_LOCK_SPIN;
+    return kind == HP_LOCK_MUTEX || kind == HP_LOCK_RWLOCK || kind == HP_LOCK_SPIN || kind == HP_LOCK_OWN;
 }
 
 static bool gather_uses(struct uses *uses, const struct file *file)
