@@ -115,19 +115,16 @@ static void forget_holder(struct hp_lock_entry *entry)
         count(locks, entry);                                                                                       \
     return result
 
-/* The usual case: it is free, and known. */
+/*
+ * The usual case: it is free, and known. There is no call behind that of the C library, but one jump to what does all
+ * of the rest, so hardly a register is saved.
+ */
 #define TRY_FAST(kind, lock, try, take)                                                                            \
     const int tried = next.try(lock);                                                                              \
     TAKE_FAST(kind, lock, take)
 #define TAKE_FAST(kind, lock, take)                                                                                \
-    if (__builtin_expect(tried == 0, 1)) {                                                                         \
-        struct hp_locks *known = hp_locks;                                                                         \
-        struct hp_lock_entry *entry = hp_lock_find(known, lock, kind);                                             \
-        if (__builtin_expect(entry != NULL, 1)) {                                                                  \
-            take(known, entry);                                                                                    \
-            return tried;                                                                                          \
-        }                                                                                                          \
-    }
+    if (__builtin_expect(tried == 0, 1) && take(hp_locks, lock, kind))                                             \
+        return 0;
 
 /* Gives it up, and charges the caller with what others waited. */
 #define RELEASE_SLOWLY(lock, release, unlock)                                                                      \
@@ -194,8 +191,7 @@ SLOWLY int try_mutex_slowly(pthread_mutex_t *mutex, int tried)
     struct hp_locks *locks = has_got(tried) ? hp_locks_on() : NULL;
     if (locks == NULL)
         return tried;
-    struct hp_lock_entry *entry = tried == 0 ? hp_lock_meet_missing(locks, mutex, HP_LOCK_MUTEX, &caller)
-                                             : hp_lock_meet(locks, mutex, HP_LOCK_MUTEX, &caller, false);
+    struct hp_lock_entry *entry = hp_lock_find_or_meet(locks, mutex, HP_LOCK_MUTEX, &caller);
     if (tried == EOWNERDEAD && entry != NULL)
         forget_holder(entry);
     count_taken(locks, entry);
@@ -218,7 +214,7 @@ HP_PUBLIC int pthread_mutex_trylock(pthread_mutex_t *mutex)
         HP_NEED(pthread_mutex_trylock);
         return next.pthread_mutex_trylock(mutex);
     }
-    TRY_FAST(HP_LOCK_MUTEX, mutex, pthread_mutex_trylock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_MUTEX, mutex, pthread_mutex_trylock, hp_lock_take_fast)
     return try_mutex_slowly(mutex, tried);
 }
 
@@ -230,7 +226,7 @@ HP_PUBLIC int pthread_mutex_lock(pthread_mutex_t *mutex)
     }
     IF_ROBUST(lock_mutex_slowly, next.pthread_mutex_lock(mutex), mutex)
     const int tried = (need_not_try(mutex) ? next.pthread_mutex_lock : next.pthread_mutex_trylock)(mutex);
-    TAKE_FAST(HP_LOCK_MUTEX, mutex, hp_lock_taken)
+    TAKE_FAST(HP_LOCK_MUTEX, mutex, hp_lock_take_fast)
     return tried == EBUSY ? lock_mutex_slowly(mutex, tried) : try_mutex_slowly(mutex, tried);
 }
 
@@ -241,7 +237,7 @@ HP_PUBLIC int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct times
         return next.pthread_mutex_timedlock(mutex, limit);
     }
     IF_ROBUST(timed_mutex_slowly, next.pthread_mutex_timedlock(mutex, limit), mutex, limit)
-    TRY_FAST(HP_LOCK_MUTEX, mutex, pthread_mutex_trylock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_MUTEX, mutex, pthread_mutex_trylock, hp_lock_take_fast)
     return tried == EBUSY ? timed_mutex_slowly(mutex, limit, tried) : try_mutex_slowly(mutex, tried);
 }
 
@@ -253,12 +249,15 @@ HP_PUBLIC_IN_GLIBC int clock_lock(pthread_mutex_t *mutex, clockid_t clock, const
     if (hp_locks == NULL || !HP_CLOCK_IS_USUAL(clock))
         return next.pthread_mutex_clocklock(mutex, clock, limit);
     IF_ROBUST(clock_mutex_slowly, next.pthread_mutex_clocklock(mutex, clock, limit), mutex, clock, limit)
-    TRY_FAST(HP_LOCK_MUTEX, mutex, pthread_mutex_trylock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_MUTEX, mutex, pthread_mutex_trylock, hp_lock_take_fast)
     return tried == EBUSY ? clock_mutex_slowly(mutex, clock, limit, tried) : try_mutex_slowly(mutex, tried);
 }
 
-SLOWLY int unlock_mutex_slowly(pthread_mutex_t *mutex, struct hp_lock_entry *entry)
+SLOWLY int unlock_mutex_slowly(pthread_mutex_t *mutex)
 {
+    struct hp_lock_entry *entry = hp_lock_find(hp_locks, mutex, HP_LOCK_MUTEX);
+    if (entry == NULL || !hp_lock_released(entry, mutex, HP_LOCK_MUTEX))
+        return next.pthread_mutex_unlock(mutex);
     RELEASE_SLOWLY(mutex, hp_lock_release, pthread_mutex_unlock);
 }
 
@@ -269,10 +268,9 @@ HP_PUBLIC int pthread_mutex_unlock(pthread_mutex_t *mutex)
         HP_NEED(pthread_mutex_unlock);
         return next.pthread_mutex_unlock(mutex);
     }
-    struct hp_lock_entry *entry = hp_lock_find(locks, mutex, HP_LOCK_MUTEX);
-    if (entry != NULL && hp_lock_released(entry, mutex, HP_LOCK_MUTEX))
-        return unlock_mutex_slowly(mutex, entry);
-    return next.pthread_mutex_unlock(mutex);
+    if (__builtin_expect(hp_lock_release_fast(locks, mutex, HP_LOCK_MUTEX), 1))
+        return next.pthread_mutex_unlock(mutex);
+    return unlock_mutex_slowly(mutex);
 }
 
 HP_PUBLIC int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes)
@@ -298,7 +296,7 @@ SLOWLY int try_mtx_slowly(mtx_t *mutex, int tried)
     const struct hp_lock_caller caller = HP_LOCK_CALLER();
     struct hp_locks *locks = has_got_thrd(tried) ? hp_locks_on() : NULL;
     if (locks != NULL)
-        count_taken(locks, hp_lock_meet(locks, mutex, HP_LOCK_MUTEX, &caller, false));
+        count_taken(locks, hp_lock_find_or_meet(locks, mutex, HP_LOCK_MUTEX, &caller));
     return tried;
 }
 
@@ -314,7 +312,7 @@ HP_PUBLIC int mtx_trylock(mtx_t *mutex)
         HP_NEED(mtx_trylock);
         return next.mtx_trylock(mutex);
     }
-    TRY_FAST(HP_LOCK_MUTEX, mutex, mtx_trylock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_MUTEX, mutex, mtx_trylock, hp_lock_take_fast)
     return try_mtx_slowly(mutex, tried);
 }
 
@@ -324,7 +322,7 @@ HP_PUBLIC int mtx_lock(mtx_t *mutex)
         HP_NEED(mtx_lock);
         return next.mtx_lock(mutex);
     }
-    TRY_FAST(HP_LOCK_MUTEX, mutex, mtx_trylock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_MUTEX, mutex, mtx_trylock, hp_lock_take_fast)
     return tried == thrd_busy ? lock_mtx_slowly(mutex, tried) : try_mtx_slowly(mutex, tried);
 }
 
@@ -334,12 +332,15 @@ HP_PUBLIC int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restri
         HP_NEED(mtx_timedlock);
         return next.mtx_timedlock(mutex, limit);
     }
-    TRY_FAST(HP_LOCK_MUTEX, mutex, mtx_trylock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_MUTEX, mutex, mtx_trylock, hp_lock_take_fast)
     return tried == thrd_busy ? timed_mtx_slowly(mutex, limit, tried) : try_mtx_slowly(mutex, tried);
 }
 
-SLOWLY int unlock_mtx_slowly(mtx_t *mutex, struct hp_lock_entry *entry)
+SLOWLY int unlock_mtx_slowly(mtx_t *mutex)
 {
+    struct hp_lock_entry *entry = hp_lock_find(hp_locks, mutex, HP_LOCK_MUTEX);
+    if (entry == NULL || !hp_lock_released(entry, mutex, HP_LOCK_MUTEX))
+        return next.mtx_unlock(mutex);
     RELEASE_SLOWLY(mutex, hp_lock_release, mtx_unlock);
 }
 
@@ -350,10 +351,9 @@ HP_PUBLIC int mtx_unlock(mtx_t *mutex)
         HP_NEED(mtx_unlock);
         return next.mtx_unlock(mutex);
     }
-    struct hp_lock_entry *entry = hp_lock_find(locks, mutex, HP_LOCK_MUTEX);
-    if (entry != NULL && hp_lock_released(entry, mutex, HP_LOCK_MUTEX))
-        return unlock_mtx_slowly(mutex, entry);
-    return next.mtx_unlock(mutex);
+    if (__builtin_expect(hp_lock_release_fast(locks, mutex, HP_LOCK_MUTEX), 1))
+        return next.mtx_unlock(mutex);
+    return unlock_mtx_slowly(mutex);
 }
 
 HP_PUBLIC int mtx_init(mtx_t *mutex, int type)
@@ -380,7 +380,7 @@ SLOWLY int try_spin_slowly(pthread_spinlock_t *lock, int tried)
     const struct hp_lock_caller caller = HP_LOCK_CALLER();
     struct hp_locks *locks = has_got(tried) ? hp_locks_on() : NULL;
     if (locks != NULL)
-        count_taken(locks, hp_lock_meet(locks, address_of(lock), HP_LOCK_SPIN, &caller, false));
+        count_taken(locks, hp_lock_find_or_meet(locks, address_of(lock), HP_LOCK_SPIN, &caller));
     return tried;
 }
 
@@ -392,36 +392,31 @@ SLOWLY int lock_spin_slowly(pthread_spinlock_t *lock, int tried)
 
 HP_PUBLIC int pthread_spin_trylock(pthread_spinlock_t *lock)
 {
-    struct hp_locks *locks = hp_locks;
-    if (__builtin_expect(locks == NULL, 0)) {
+    if (__builtin_expect(hp_locks == NULL, 0)) {
         HP_NEED(pthread_spin_trylock);
         return next.pthread_spin_trylock(lock);
     }
     const int tried = next.pthread_spin_trylock(lock);
-    struct hp_lock_entry *entry = tried == 0 ? hp_lock_find(locks, address_of(lock), HP_LOCK_SPIN) : NULL;
-    if (__builtin_expect(entry == NULL, 0))
-        return try_spin_slowly(lock, tried);
-    hp_lock_taken(locks, entry);
-    return tried;
+    TAKE_FAST(HP_LOCK_SPIN, address_of(lock), hp_lock_take_fast)
+    return try_spin_slowly(lock, tried);
 }
 
 HP_PUBLIC int pthread_spin_lock(pthread_spinlock_t *lock)
 {
-    struct hp_locks *locks = hp_locks;
-    if (__builtin_expect(locks == NULL, 0)) {
+    if (__builtin_expect(hp_locks == NULL, 0)) {
         HP_NEED(pthread_spin_lock);
         return next.pthread_spin_lock(lock);
     }
     const int tried = next.pthread_spin_trylock(lock);
-    struct hp_lock_entry *entry = tried == 0 ? hp_lock_find(locks, address_of(lock), HP_LOCK_SPIN) : NULL;
-    if (__builtin_expect(entry == NULL, 0))
-        return tried == EBUSY ? lock_spin_slowly(lock, tried) : try_spin_slowly(lock, tried);
-    hp_lock_taken(locks, entry);
-    return tried;
+    TAKE_FAST(HP_LOCK_SPIN, address_of(lock), hp_lock_take_fast)
+    return tried == EBUSY ? lock_spin_slowly(lock, tried) : try_spin_slowly(lock, tried);
 }
 
-SLOWLY int unlock_spin_slowly(pthread_spinlock_t *lock, struct hp_lock_entry *entry)
+SLOWLY int unlock_spin_slowly(pthread_spinlock_t *lock)
 {
+    struct hp_lock_entry *entry = hp_lock_find(hp_locks, address_of(lock), HP_LOCK_SPIN);
+    if (entry == NULL || !hp_lock_released(entry, address_of(lock), HP_LOCK_SPIN))
+        return next.pthread_spin_unlock(lock);
     RELEASE_SLOWLY(lock, hp_lock_release, pthread_spin_unlock);
 }
 
@@ -432,10 +427,9 @@ HP_PUBLIC int pthread_spin_unlock(pthread_spinlock_t *lock)
         HP_NEED(pthread_spin_unlock);
         return next.pthread_spin_unlock(lock);
     }
-    struct hp_lock_entry *entry = hp_lock_find(locks, address_of(lock), HP_LOCK_SPIN);
-    if (entry != NULL && hp_lock_released(entry, address_of(lock), HP_LOCK_SPIN))
-        return unlock_spin_slowly(lock, entry);
-    return next.pthread_spin_unlock(lock);
+    if (__builtin_expect(hp_lock_release_fast(locks, address_of(lock), HP_LOCK_SPIN), 1))
+        return next.pthread_spin_unlock(lock);
+    return unlock_spin_slowly(lock);
 }
 
 HP_PUBLIC int pthread_spin_init(pthread_spinlock_t *lock, int shared)
@@ -454,16 +448,23 @@ HP_PUBLIC int pthread_spin_destroy(pthread_spinlock_t *lock)
 /* --------------------------------------------------------------------------------------------- read-write locks */
 
 /* Several threads may read at once. */
-static inline void count_read(const struct hp_locks *locks, struct hp_lock_entry *entry)
+static inline void count_read(struct hp_lock_entry *entry)
 {
-    (void)locks;
     __atomic_fetch_add(&entry->locked, 1, __ATOMIC_RELAXED);
+}
+
+static inline bool count_read_fast(struct hp_locks *locks, const void *lock, enum hp_lock_kind kind)
+{
+    struct hp_lock_entry *entry = hp_lock_find_first(locks, lock, kind);
+    if (entry != NULL)
+        count_read(entry);
+    return entry != NULL;
 }
 
 static void count_reader(struct hp_locks *locks, struct hp_lock_entry *entry)
 {
     if (entry != NULL)
-        count_read(locks, entry);
+        count_read(entry);
     else
         hp_lock_taken_among_others(locks);
 }
@@ -476,7 +477,7 @@ SLOWLY int try_read_slowly(pthread_rwlock_t *lock, int tried)
     const struct hp_lock_caller caller = HP_LOCK_CALLER();
     struct hp_locks *locks = tried == 0 ? hp_locks_on() : NULL;
     if (locks != NULL)
-        count_reader(locks, hp_lock_meet(locks, lock, HP_LOCK_RWLOCK, &caller, false));
+        count_reader(locks, hp_lock_find_or_meet(locks, lock, HP_LOCK_RWLOCK, &caller));
     return tried;
 }
 
@@ -485,7 +486,7 @@ SLOWLY int try_write_slowly(pthread_rwlock_t *lock, int tried)
     const struct hp_lock_caller caller = HP_LOCK_CALLER();
     struct hp_locks *locks = tried == 0 ? hp_locks_on() : NULL;
     if (locks != NULL)
-        count_taken(locks, hp_lock_meet(locks, lock, HP_LOCK_RWLOCK, &caller, false));
+        count_taken(locks, hp_lock_find_or_meet(locks, lock, HP_LOCK_RWLOCK, &caller));
     return tried;
 }
 
@@ -514,7 +515,7 @@ HP_PUBLIC int pthread_rwlock_tryrdlock(pthread_rwlock_t *lock)
         HP_NEED(pthread_rwlock_tryrdlock);
         return next.pthread_rwlock_tryrdlock(lock);
     }
-    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_tryrdlock, count_read)
+    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_tryrdlock, count_read_fast)
     return try_read_slowly(lock, tried);
 }
 
@@ -524,7 +525,7 @@ HP_PUBLIC int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
         HP_NEED(pthread_rwlock_rdlock);
         return next.pthread_rwlock_rdlock(lock);
     }
-    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_tryrdlock, count_read)
+    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_tryrdlock, count_read_fast)
     return read_slowly(lock, tried == 0 ? 0 : EBUSY);
 }
 
@@ -534,7 +535,7 @@ HP_PUBLIC int pthread_rwlock_timedrdlock(pthread_rwlock_t *restrict lock, const 
         HP_NEED(pthread_rwlock_timedrdlock);
         return next.pthread_rwlock_timedrdlock(lock, limit);
     }
-    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_tryrdlock, count_read)
+    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_tryrdlock, count_read_fast)
     return timed_read_slowly(lock, limit, tried == 0 ? 0 : EBUSY);
 }
 
@@ -545,7 +546,7 @@ HP_PUBLIC_IN_GLIBC int clock_read(pthread_rwlock_t *lock, clockid_t clock, const
         return MISSING;
     if (hp_locks == NULL || !HP_CLOCK_IS_USUAL(clock) || !HP_LIMIT_IS_VALID(limit))
         return next.pthread_rwlock_clockrdlock(lock, clock, limit);
-    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_tryrdlock, count_read)
+    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_tryrdlock, count_read_fast)
     return clock_read_slowly(lock, clock, limit, tried == 0 ? 0 : EBUSY);
 }
 
@@ -555,7 +556,7 @@ HP_PUBLIC int pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
         HP_NEED(pthread_rwlock_trywrlock);
         return next.pthread_rwlock_trywrlock(lock);
     }
-    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_trywrlock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_trywrlock, hp_lock_take_fast)
     return try_write_slowly(lock, tried);
 }
 
@@ -565,7 +566,7 @@ HP_PUBLIC int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
         HP_NEED(pthread_rwlock_wrlock);
         return next.pthread_rwlock_wrlock(lock);
     }
-    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_trywrlock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_trywrlock, hp_lock_take_fast)
     return write_slowly(lock, tried == 0 ? 0 : EBUSY);
 }
 
@@ -575,7 +576,7 @@ HP_PUBLIC int pthread_rwlock_timedwrlock(pthread_rwlock_t *restrict lock, const 
         HP_NEED(pthread_rwlock_timedwrlock);
         return next.pthread_rwlock_timedwrlock(lock, limit);
     }
-    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_trywrlock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_trywrlock, hp_lock_take_fast)
     return timed_write_slowly(lock, limit, tried == 0 ? 0 : EBUSY);
 }
 
@@ -586,7 +587,7 @@ HP_PUBLIC_IN_GLIBC int clock_write(pthread_rwlock_t *lock, clockid_t clock, cons
         return MISSING;
     if (hp_locks == NULL || !HP_CLOCK_IS_USUAL(clock) || !HP_LIMIT_IS_VALID(limit))
         return next.pthread_rwlock_clockwrlock(lock, clock, limit);
-    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_trywrlock, hp_lock_taken)
+    TRY_FAST(HP_LOCK_RWLOCK, lock, pthread_rwlock_trywrlock, hp_lock_take_fast)
     return clock_write_slowly(lock, clock, limit, tried == 0 ? 0 : EBUSY);
 }
 

@@ -166,7 +166,7 @@ static void take(const void *lock, const struct hotpath_lock_caller_ *from)
         end_wait(locks, HP_LOCK_GOT);
     if (entry == NULL) {
         const struct hp_lock_caller caller = caller_of(from);
-        entry = hp_lock_meet_missing(locks, lock, HP_LOCK_OWN, &caller);
+        entry = hp_lock_find_or_meet(locks, lock, HP_LOCK_OWN, &caller);
     }
     if (entry != NULL)
         hp_lock_taken(locks, entry);
