@@ -165,7 +165,7 @@ extern const struct hotpath_lock_hooks_ hp_own_lock_hooks __attribute__((visibil
 static inline uint32_t hp_lock_bucket_of(uintptr_t key)
 {
     const uint64_t wide = key;
-    return (uint32_t)((wide ^ wide >> 15 ^ wide >> 30) >> 6) & (HP_LOCK_BUCKETS - 1);
+    return (uint32_t)((wide ^ wide >> 15) >> 6) & (HP_LOCK_BUCKETS - 1);
 }
 
 static inline struct hp_lock_entry *hp_lock_find_in(const struct hp_lock_bucket *bucket, uintptr_t key)
@@ -204,7 +204,7 @@ hp_lock_find_first(struct hp_locks *locks, const void *lock, enum hp_lock_kind k
 {
     const uintptr_t key = hp_lock_key(lock, kind);
     const uint64_t wide = key;
-    const size_t bytes = (wide ^ wide >> 15 ^ wide >> 30) & (HP_LOCK_BUCKETS - 1) * sizeof(struct hp_lock_bucket);
+    const size_t bytes = (wide ^ wide >> 15) & (HP_LOCK_BUCKETS - 1) * sizeof(struct hp_lock_bucket);
     const struct hp_lock_bucket *bucket = (const void *)((const char *)locks->buckets + bytes);
     if (__builtin_expect(__atomic_load_n(&bucket->slots[0].key, __ATOMIC_RELAXED) != key, 0))
         return NULL;
@@ -256,12 +256,8 @@ void hp_lock_pair(struct hp_locks *locks, uint32_t place, uint32_t waiter, uint3
 /* ----------------------------------------------------------------------------------------------------- a thread */
 
 /* Whether the C library knows that this is the only thread. */
-#if defined __GLIBC__ && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 32)
-extern char __libc_single_threaded __attribute__((weak));
-static inline bool hp_lock_is_alone(void) { return &__libc_single_threaded != NULL && __libc_single_threaded; }
-#else
-static inline bool hp_lock_is_alone(void) { return false; }
-#endif
+extern const char *hp_lock_alone __attribute__((visibility("hidden"))); /* that of the C library, or a zero */
+static inline bool hp_lock_is_alone(void) { return HOTPATH_GET_(*hp_lock_alone) != 0; }
 
 static inline uint64_t hp_lock_now(const struct hp_locks *locks)
 {
@@ -289,13 +285,19 @@ static inline uint64_t hp_lock_self(void)
 /* ------------------------------------------------------------------------------------------------------ a lock */
 
 #define HP_LOCK_WAITERS ((UINT64_C(1) << HP_LOCK_WAITERS_BITS) - 1)
-/* In `held`: how often its thread has the lock; and that who wakes up wants to know when it was given up. */
-#define HP_LOCK_DEPTH UINT64_C(0x7fff)
+/*
+ * In `held`, below its thread: how often that has the lock; that this hold is timed, or who wakes up wants to know
+ * when it ends; and, also while nobody has the lock, that it is held for long on average, so every hold is timed. So
+ * one comparison finds all that is unusual.
+ */
+#define HP_LOCK_DEPTH UINT64_C(0x3fff)
+#define HP_LOCK_LONG UINT64_C(0x4000)
 #define HP_LOCK_STAMP UINT64_C(0x8000)
+static inline uint64_t hp_lock_holder(uint64_t held) { return held & ~UINT64_C(0xffff); }
 
 static inline bool hp_lock_is_own(const struct hp_lock_entry *entry)
 {
-    return (HOTPATH_GET_(entry->held) & ~(HP_LOCK_DEPTH | HP_LOCK_STAMP)) == hp_lock_self();
+    return hp_lock_holder(HOTPATH_GET_(entry->held)) == hp_lock_self();
 }
 
 /* Once more, or of a thread that has not told us that it gave it up. */
@@ -304,15 +306,16 @@ void hp_lock_taken_again(struct hp_lock_entry *entry);
 /* The calling thread has the lock now. */
 static inline void hp_lock_taken(const struct hp_locks *locks, struct hp_lock_entry *entry)
 {
-    const uint64_t locked = entry->locked;
+    const uint64_t locked = entry->locked, held = HOTPATH_GET_(entry->held);
     HOTPATH_PUT_(entry->locked, locked + 1);
-    if (__builtin_expect(HOTPATH_GET_(entry->held) != 0, 0)) {
+    if (__builtin_expect(hp_lock_holder(held) != 0, 0)) {
         hp_lock_taken_again(entry);
         return;
     }
-    HOTPATH_PUT_(entry->held, hp_lock_self() | 1);
-    if (__builtin_expect((locked & locks->hold_mask) == 0 || entry->mean >= locks->long_hold, 0))
+    const bool is_timed = (locked & locks->hold_mask) == 0 || held == HP_LOCK_LONG;
+    if (is_timed)
         HOTPATH_PUT_(entry->since, hp_lock_now(locks));
+    HOTPATH_PUT_(entry->held, hp_lock_self() | (is_timed ? HP_LOCK_STAMP : 0) | 1);
 }
 
 /*
@@ -326,9 +329,7 @@ static inline __attribute__((always_inline)) bool hp_lock_take_fast(struct hp_lo
     if (__builtin_expect(entry == NULL, 0))
         return false;
     const uint64_t locked = entry->locked;
-    if (__builtin_expect(HOTPATH_GET_(entry->held) != 0 || (locked & locks->hold_mask) == 0 ||
-                             entry->mean >= locks->long_hold,
-                         0))
+    if (__builtin_expect(HOTPATH_GET_(entry->held) != 0 || (locked & locks->hold_mask) == 0, 0))
         return false;
     HOTPATH_PUT_(entry->locked, locked + 1);
     HOTPATH_PUT_(entry->held, hp_lock_self() | 1);
@@ -341,7 +342,7 @@ static inline __attribute__((always_inline)) bool hp_lock_release_fast(struct hp
     struct hp_lock_entry *entry = hp_lock_find_first(locks, lock, kind);
     if (__builtin_expect(entry == NULL || HOTPATH_GET_(entry->held) != (hp_lock_self() | 1), 0))
         return false;
-    if (__builtin_expect((entry->since | __atomic_load_n(&entry->waiting, __ATOMIC_RELAXED)) != 0, 0))
+    if (__builtin_expect(__atomic_load_n(&entry->waiting, __ATOMIC_RELAXED) != 0, 0))
         return false;
     HOTPATH_PUT_(entry->held, 0);
     return true;
@@ -359,7 +360,7 @@ static inline bool hp_lock_released(struct hp_lock_entry *entry, const void *loc
     if (__builtin_expect(HOTPATH_GET_(entry->held) != (hp_lock_self() | 1), 0))
         return hp_lock_released_slowly(entry, lock, kind);
     HOTPATH_PUT_(entry->held, 0);
-    return __builtin_expect((entry->since | __atomic_load_n(&entry->waiting, __ATOMIC_RELAXED)) != 0, 0);
+    return __builtin_expect(__atomic_load_n(&entry->waiting, __ATOMIC_RELAXED) != 0, 0);
 }
 
 struct hp_lock_charge {

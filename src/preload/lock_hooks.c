@@ -158,7 +158,7 @@ static __attribute__((noinline)) bool has_holder(const pthread_mutex_t *mutex)
 {
     struct hp_locks *locks = hp_locks_on();
     const struct hp_lock_entry *entry = locks != NULL ? hp_lock_find(locks, mutex, HP_LOCK_MUTEX) : NULL;
-    return entry != NULL && HOTPATH_GET_(entry->held) != 0 && !hp_lock_is_own(entry);
+    return entry != NULL && hp_lock_holder(HOTPATH_GET_(entry->held)) != 0 && !hp_lock_is_own(entry);
 }
 
 #define IF_ROBUST(slowly, call, ...)                                                                               \
@@ -198,6 +198,16 @@ SLOWLY int try_mutex_slowly(pthread_mutex_t *mutex, int tried)
     return tried;
 }
 
+/* It was got, and is most likely a hold to be timed. */
+SLOWLY int take_mutex(pthread_mutex_t *mutex)
+{
+    struct hp_lock_entry *entry = hp_lock_find(hp_locks, mutex, HP_LOCK_MUTEX);
+    if (entry == NULL)
+        return try_mutex_slowly(mutex, 0);
+    hp_lock_taken(hp_locks, entry);
+    return 0;
+}
+
 SLOWLY int lock_mutex_slowly(pthread_mutex_t *mutex, int tried) { MUTEX_SLOWLY(next.pthread_mutex_lock(mutex)); }
 SLOWLY int timed_mutex_slowly(pthread_mutex_t *mutex, const struct timespec *limit, int tried)
 {
@@ -227,6 +237,8 @@ HP_PUBLIC int pthread_mutex_lock(pthread_mutex_t *mutex)
     IF_ROBUST(lock_mutex_slowly, next.pthread_mutex_lock(mutex), mutex)
     const int tried = (need_not_try(mutex) ? next.pthread_mutex_lock : next.pthread_mutex_trylock)(mutex);
     TAKE_FAST(HP_LOCK_MUTEX, mutex, hp_lock_take_fast)
+    if (tried == 0)
+        return take_mutex(mutex);
     return tried == EBUSY ? lock_mutex_slowly(mutex, tried) : try_mutex_slowly(mutex, tried);
 }
 
@@ -611,7 +623,7 @@ HP_PUBLIC int pthread_rwlock_unlock(pthread_rwlock_t *lock)
     struct hp_lock_entry *entry = hp_lock_find(locks, lock, HP_LOCK_RWLOCK);
     if (entry == NULL)
         return next.pthread_rwlock_unlock(lock);
-    if (HOTPATH_GET_(entry->held) != 0) {
+    if (hp_lock_holder(HOTPATH_GET_(entry->held)) != 0) {
         if (hp_lock_released(entry, lock, HP_LOCK_RWLOCK))
             return unlock_write_slowly(lock, entry);
     } else if (__builtin_expect(__atomic_load_n(&entry->waiting, __ATOMIC_RELAXED) != 0, 0)) {

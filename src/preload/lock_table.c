@@ -27,6 +27,10 @@
 #include "text.h"
 
 struct hp_locks *hp_locks;
+/* In glibc since 2.32. */
+extern const char __libc_single_threaded __attribute__((weak));
+static const char nobody_knows;
+const char *hp_lock_alone = &nobody_knows;
 __thread char hp_lock_thread;
 
 #define MOST_FOLDER 1200u
@@ -284,6 +288,8 @@ void hp_locks_prepare(void)
     if (hp_locks != NULL || hp_page() == NULL || !is_set("HOTPATH_LOCKS") || !is_set("HOTPATH_RUN") ||
         folder == NULL || folder[0] != '/' || strlen(folder) >= sizeof made.folder || bytes > hp_memory_allowance())
         return;
+    if (&__libc_single_threaded != NULL)
+        hp_lock_alone = &__libc_single_threaded;
     strcpy(made.folder, folder);
     made.times_every_hold = is_set("HOTPATH_LOCK_HOLDS");
     struct hp_locks *locks = hp_memory_map(sizeof *locks);

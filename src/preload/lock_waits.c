@@ -151,6 +151,8 @@ static void count_hold(struct hp_locks *locks, struct hp_lock_entry *entry, uint
     HOTPATH_PUT_(entry->mean, (uint32_t)(mean == 0 ? capped : mean - mean / 4 + capped / 4));
     HOTPATH_PUT_(entry->hold_ticks, entry->hold_ticks + ticks);
     HOTPATH_PUT_(entry->holds, entry->holds + 1);
+    if (entry->mean >= locks->long_hold && hp_lock_holder(HOTPATH_GET_(entry->held)) == 0)
+        HOTPATH_PUT_(entry->held, HP_LOCK_LONG);
     if (place != NULL && ticks > HOTPATH_GET_(place->hold_longest))
         hp_lock_raise(&place->hold_longest, ticks);
 }
@@ -165,7 +167,10 @@ __attribute__((noinline)) void hp_lock_release(struct hp_locks *locks, struct hp
     HOTPATH_PUT_(entry->since, 0);
     if (since != 0)
         count_hold(locks, entry, now > since ? now - since : 0);
-    charge_waiters(entry, now, ret_charge);
+    if (__atomic_load_n(&entry->waiting, __ATOMIC_RELAXED) != 0)
+        charge_waiters(entry, now, ret_charge);
+    else
+        HOTPATH_PUT_(entry->charged, now);
 }
 
 __attribute__((noinline)) void hp_lock_release_shared(struct hp_locks *locks, struct hp_lock_entry *entry,
@@ -280,7 +285,7 @@ void hp_lock_wait_at(struct hp_locks *locks, struct hp_lock_entry *entry, const 
     struct hp_lock_place *place = hp_lock_place_at(locks, ret_wait->place);
     if (now == 0 || entry == NULL)
         return;
-    ret_wait->is_foreign = HOTPATH_GET_(entry->held) == 0;
+    ret_wait->is_foreign = hp_lock_holder(HOTPATH_GET_(entry->held)) == 0;
     end_left(locks, frame);
     const uint32_t length = arrive(entry, now);
     open_wait(ret_wait, frame, entry, now);
