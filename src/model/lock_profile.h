@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "lock_layout.h"
 
@@ -53,5 +54,14 @@ struct hp_lock_profile {
     uint64_t unnamed; /* uses of locks without a row of their own, for lack of space */
     bool times_every_hold;
 };
+
+/* What a function waited for most, of locks: blocks are sorted. NULL: nothing. */
+static inline const struct hp_lock_block *hp_lock_block_of(const struct hp_lock_profile *locks, const char *waiter)
+{
+    for (size_t at = 0; locks != NULL && at < locks->block_count; at++)
+        if (locks->blocks[at].waiter != NULL && strcmp(locks->blocks[at].waiter, waiter) == 0)
+            return &locks->blocks[at];
+    return NULL;
+}
 
 #endif

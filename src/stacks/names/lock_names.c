@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "arena.h"
+#include "clock.h"
 #include "demangle.h"
 #include "elf_file.h"
 #include "files.h"
@@ -672,4 +673,27 @@ void hp_named_locks_free(struct hp_named_locks *locks)
     hp_arena_release(&locks->names->arena);
     free(locks->names);
     *locks = (struct hp_named_locks){0};
+}
+
+/* ----------------------------------------------------------------------------------------------- while it goes on */
+
+#define SHORTEST_NS UINT64_C(1000000000)
+#define COST_PART 50u
+
+const struct hp_lock_profile *hp_lock_watch_look(struct hp_lock_watch *watch, const char *folder, uint32_t pid)
+{
+    const uint64_t now_ns = hp_clock_monotonic_ns();
+    if (now_ns < watch->due_ns)
+        return watch->is_known ? &watch->locks.profile : NULL;
+    hp_lock_watch_free(watch);
+    watch->is_known = hp_locks_read(folder, &pid, pid != 0, &watch->locks);
+    const uint64_t then_ns = hp_clock_monotonic_ns(), pause_ns = COST_PART * (then_ns - now_ns);
+    watch->due_ns = then_ns + (pause_ns > SHORTEST_NS ? pause_ns : SHORTEST_NS);
+    return watch->is_known ? &watch->locks.profile : NULL;
+}
+
+void hp_lock_watch_free(struct hp_lock_watch *watch)
+{
+    hp_named_locks_free(&watch->locks);
+    *watch = (struct hp_lock_watch){0};
 }

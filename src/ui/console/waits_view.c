@@ -37,12 +37,30 @@ static const char *keep(const struct waits *waits, const struct hp_text *text)
     return hp_arena_copy(&waits->console->arena, text->bytes, text->length);
 }
 
-/* The file, or the function of the thread that holds the lock or is waited for. */
+/* The lock that this function waited for most, if locks were counted. NULL: unknown. */
+static const struct hp_lock_block *lock_of(const struct waits *waits)
+{
+    const struct hp_wait_sums *wait = waits->wait;
+    return wait->cause == HP_WAIT_LOCK && wait->site != NULL
+               ? hp_lock_block_of(waits->console->watched.locks, wait->site->name)
+               : NULL;
+}
+
+/* The file, or the lock, or the function of the thread that holds the lock or is waited for. */
 static const char *what_of(const struct waits *waits)
 {
     const struct hp_wait_sums *wait = waits->wait;
+    const struct hp_lock_block *block = lock_of(waits);
     char bytes[300];
     struct hp_text text;
+    if (block != NULL) {
+        hp_text_init(&text, bytes, sizeof bytes);
+        hp_text_string(&text, block->lock->name);
+        if (block->holder != NULL)
+            hp_text_format(&text, ", held in %s", block->holder);
+        hp_text_end(&text);
+        return keep(waits, &text);
+    }
     if (wait->what[0] != '\0' || wait->other == NULL)
         return wait->what;
     hp_text_init(&text, bytes, sizeof bytes);
@@ -88,7 +106,8 @@ static void show_wait(struct hp_table_fields *to, const struct waits *waits)
     SHOW_AMOUNTS(to, (double)wait->ns, idle_ns(wait), waits->blocked_ns, waits->window_ns);
     if (waits->has_what)
         HP_SHOW(to, what_of(waits), "what", "What", HP_CELL_TEXT, HP_FIGURE_TEXT, 24, 4,
-                "The file, socket, pipe or child; of locks and threads, where the other thread is.");
+                "The file, socket, pipe or child; the lock, with --locks; of locks and threads, where the other "
+                "thread is.");
     if (waits->has_holders)
         HP_SHOW(to, holder_of(waits), "held_by", "Held by", HP_CELL_TEXT, HP_FIGURE_TEXT, 24, 3,
                 "The thread that held the lock at the latest look, and what such threads mostly did.");
@@ -125,7 +144,7 @@ void hp_view_waits(struct hp_console *console)
         waits.blocked_ns += (double)waits.wait->ns - idle_ns(waits.wait);
         waits.has_holders |= waits.wait->holder != NULL;
         waits.has_ends |= waits.wait->end != NULL;
-        waits.has_what |= waits.wait->what[0] != '\0' || waits.wait->other != NULL;
+        waits.has_what |= waits.wait->what[0] != '\0' || waits.wait->other != NULL || lock_of(&waits) != NULL;
     }
     console->table.sort = "waiting";
     console->table.if_empty = watched->knows_waits
@@ -160,7 +179,7 @@ struct waiters {
     struct waiter *all; /* by pair */
     const struct waiter *waiter;
     double window_ns, blocked_ns;
-    bool has_held;
+    bool has_held, has_locks;
 };
 
 /* Names the pairs of waiters and causes. False: no memory. */
@@ -194,6 +213,30 @@ static void add_up(struct waiters *waiters)
     }
 }
 
+static const struct hp_lock_block *lock_awaited(const struct waiters *waiters, const struct waiter *waiter)
+{
+    const bool is_lock = hp_text_begins(waiter->cause, hp_wait_cause_name(HP_WAIT_LOCK));
+    return is_lock && waiter->found != NULL
+               ? hp_lock_block_of(waiters->console->watched.locks, waiter->found->shown)
+               : NULL;
+}
+
+static const char *lock_name(const struct waiters *waiters, const struct waiter *waiter)
+{
+    const struct hp_lock_block *block = lock_awaited(waiters, waiter);
+    return block != NULL ? block->lock->name : NULL;
+}
+
+/* Counted, or by samples. */
+static const char *held_in(const struct waiters *waiters, const struct waiter *waiter)
+{
+    const bool is_lock = hp_text_begins(waiter->cause, hp_wait_cause_name(HP_WAIT_LOCK));
+    const struct hp_lock_block *block = lock_awaited(waiters, waiter);
+    if (block != NULL && block->holder != NULL)
+        return block->holder;
+    return is_lock && waiter->found != NULL ? waiter->found->held_in : NULL;
+}
+
 /* "[waiting: pipe]" is "pipe". */
 static void name_waiters(struct waiters *waiters)
 {
@@ -209,14 +252,9 @@ static void name_waiters(struct waiters *waiters)
             if (waiters->part->functions.all[found].number == waiters->pairs.all[at].first)
                 waiter->found = &waiters->part->functions.all[found];
         waiter->id = hp_identity_with_text(waiter->found != NULL ? hp_found_identity(waiter->found) : 1, name);
-        waiters->has_held |= waiter->found != NULL && waiter->found->held_in != NULL;
+        waiters->has_held |= held_in(waiters, waiter) != NULL;
+        waiters->has_locks |= lock_awaited(waiters, waiter) != NULL;
     }
-}
-
-static const char *held_in(const struct waiter *waiter)
-{
-    const bool is_lock = hp_text_begins(waiter->cause, hp_wait_cause_name(HP_WAIT_LOCK));
-    return is_lock && waiter->found != NULL ? waiter->found->held_in : NULL;
 }
 
 static void show_waiter(struct hp_table_fields *to, const struct waiters *waiters)
@@ -227,8 +265,11 @@ static void show_waiter(struct hp_table_fields *to, const struct waiters *waiter
     HP_SHOW(to, hp_arena_copy(&waiters->console->arena, waiter->cause, waiter->cause_length), "cause", "Waits for",
             HP_CELL_TEXT, HP_FIGURE_TEXT, 30, 0, "The cause, and the file, socket or pipe if it is known.");
     SHOW_AMOUNTS(to, (double)waiter->ns, (double)waiter->idle_ns, waiters->blocked_ns, waiters->window_ns);
+    if (waiters->has_locks)
+        HP_SHOW(to, lock_name(waiters, waiter), "lock", "Lock", HP_CELL_TEXT, HP_FIGURE_TEXT, 16, 3,
+                "The lock that it waited for most, with --locks.");
     if (waiters->has_held)
-        HP_SHOW(to, held_in(waiter), "held_in", "Held in", HP_CELL_TEXT, HP_FIGURE_TEXT, 24, 3,
+        HP_SHOW(to, held_in(waiters, waiter), "held_in", "Held in", HP_CELL_TEXT, HP_FIGURE_TEXT, 24, 3,
                 "The function in which the lock was held for most of that time.");
     HP_SHOW(to, waiter->times, "waits", "Waits", HP_CELL_FIGURE, HP_FIGURE_COUNT, 5, 6,
             "How many waits were seen.");

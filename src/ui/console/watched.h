@@ -13,6 +13,7 @@
 
 #include "found.h"
 #include "history.h"
+#include "lock_names.h"
 #include "options.h"
 #include "reader.h"
 #include "section.h"
@@ -88,6 +89,8 @@ struct hp_watched {
     char problem[400]; /* why there are no data, or the last error; "": none */
     struct hp_reader reader;
     struct hp_found found; /* sampled functions */
+    struct hp_lock_watch lock_watch;
+    const struct hp_lock_profile *locks; /* of the whole run; NULL: not counted */
     struct hp_settings whole_settings, range_settings;
     /* Results of the latest refresh. */
     bool has_data;

@@ -11,6 +11,7 @@
 #include "function_sums.h"
 #include "growing_array.h"
 #include "page.h"
+#include "session_dirs.h"
 #include "text.h"
 #include "weight_sources.h"
 
@@ -55,6 +56,7 @@ static void close_one(struct hp_served *served)
         return;
     hp_reader_close(&served->reader);
     forget_stacks(served);
+    hp_lock_watch_free(&served->locks);
     hp_body_free(&served->data);
     served->is_open = false;
 }
@@ -115,6 +117,21 @@ static bool read_stacks(struct hp_served *served)
     return served->has_stacks;
 }
 
+/* Locks are counted in files that are read at any time. */
+static void read_locks(struct hp_served *served)
+{
+    struct hp_model *model = hp_reader_model(&served->reader);
+    char folder[sizeof served->path];
+    const bool is_run = hp_text_has_suffix(served->path, HP_RUN_SUFFIX);
+    memcpy(folder, served->path, sizeof folder);
+    char *slash = strrchr(folder, '/');
+    if (!is_run && slash != NULL)
+        *slash = '\0';
+    if (hp_text_has_suffix(folder, HP_RUN_SUFFIX))
+        model->locks =
+            hp_lock_watch_look(&served->locks, folder, is_run ? 0 : model->run.sessions[0]->header.pid);
+}
+
 /* False: *ret_problem says why. */
 static bool read_all(struct hp_served *served, const char **ret_problem)
 {
@@ -154,6 +171,7 @@ bool hp_served_refresh(struct hp_serving *serving, struct hp_served *served, con
     }
     if (!is_first && !served->is_live && !read_from_the_beginning(serving, served, ret_problem))
         return false;
+    read_locks(served);
     const uint64_t now = hp_clock_monotonic_ns();
     served->ended_ns = served->is_live ? 0 : was_live ? now : served->ended_ns;
     const bool is_settling = served->ended_ns != 0 && now - served->ended_ns < SETTLING_NS;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "function_profile.h"
+#include "lock_names.h"
 #include "named_stacks.h"
 #include "options.h"
 #include "programs.h"
@@ -46,6 +47,7 @@ struct hp_served {
     struct hp_function_profile functions;
     struct hp_weighted weighted; /* the same, for the page */
     bool has_stacks;
+    struct hp_lock_watch locks;
     bool is_live;
     uint64_t generation;      /* 0: not read yet; changes when there are new data */
     uint64_t ended_ns;        /* when its end was noticed; 0: it runs, or had ended before */
