@@ -6,11 +6,14 @@ import re
 import shutil
 import subprocess
 from ctypes.util import find_library
+from pathlib import Path
 
 import pytest
 
+from command import Cli, wait_until
 from harness import (BUILD, EXAMPLES, HOTPATH, PROGRAMS, TIMEOUT, WITHOUT_PERF, Report, crossed, near,
                      with_glibc, without_emulator, without_sanitizer)
+from test_serve import Server
 
 pytestmark = [without_emulator("it has other thread pointers"),
               without_sanitizer("the library of such a build can be preloaded into nothing else")]
@@ -151,6 +154,33 @@ def test_report_of_a_stored_run(box):
     for row in rows_of(box, report):
         assert rows[row.name]["locked"] == row.locked
     assert result.status == 0
+
+
+def test_locks_of_a_program_that_runs(box):
+    """The server's answers change while it runs; the console names the lock and who holds it."""
+    cli = Cli(box)
+    program = cli.start("run", "--format", "none", "--locks", "--", PROGRAMS / "lock_truth", "live",
+                        stdin=subprocess.PIPE)
+    server = None
+
+    def waits():
+        answer = server.get("/report.json", section="locks")
+        rows = json.loads(answer.text)["sections"]["locks"]["rows"] if answer.status == 200 else []
+        return sum(row["waits"] for row in rows if row["name"] == "forced")
+
+    try:
+        wait_until(lambda: list(Path(cli.folder).glob("**/*.locks")))
+        server = Server(cli)
+        wait_until(lambda: waits() > 0)
+        before = waits()
+        wait_until(lambda: waits() > before)
+        wait_until(lambda: re.search(r"wait_forced .*lock .*forced +give_forced",
+                                     cli("console", "--script", "-", "--size", "140x30", "lock_truth",
+                                         input="7 screen").stdout))
+    finally:
+        program.communicate("\n", timeout=TIMEOUT)
+        if server is not None:
+            server.end()
 
 
 def test_broken_files_are_no_harm(box):

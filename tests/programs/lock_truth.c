@@ -1,8 +1,12 @@
 /*
  * Locks that are used a known number of times, and waited for a known number of times and by the program's own
  * clock: prints these numbers. A thread that is to wait is seen to sleep before the lock is given up.
+ *
+ *     lock_truth         does it once
+ *     lock_truth live    waits for one lock again and again, until its input ends
  */
 #define _GNU_SOURCE 1
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
@@ -446,10 +450,20 @@ static void use_many(void)
     }
 }
 
-int main(void)
+static int live(void)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    while (poll(&input, 1, 0) == 0)
+        run_play(&(struct play){hold_forced, wait_forced, give_forced});
+    return 0;
+}
+
+int main(int count, char **arguments)
 {
     pthread_t threads[2];
     pthread_barrier_init(&both, NULL, 2);
+    if (count > 1 && strcmp(arguments[1], "live") == 0)
+        return live();
     sem_init(&tickets, 0, 0);
     sem_init(&left, 0, 0);
     sem_init(&forked, 0, 0);

@@ -682,13 +682,13 @@ void hp_named_locks_free(struct hp_named_locks *locks)
 
 const struct hp_lock_profile *hp_lock_watch_look(struct hp_lock_watch *watch, const char *folder, uint32_t pid)
 {
-    const uint64_t now_ns = hp_clock_monotonic_ns();
+    const uint64_t now_ns = hp_clock_monotonic_ns(), before_ns = hp_clock_thread_ns();
     if (now_ns < watch->due_ns)
         return watch->is_known ? &watch->locks.profile : NULL;
     hp_lock_watch_free(watch);
     watch->is_known = hp_locks_read(folder, &pid, pid != 0, &watch->locks);
-    const uint64_t then_ns = hp_clock_monotonic_ns(), pause_ns = COST_PART * (then_ns - now_ns);
-    watch->due_ns = then_ns + (pause_ns > SHORTEST_NS ? pause_ns : SHORTEST_NS);
+    const uint64_t pause_ns = COST_PART * (hp_clock_thread_ns() - before_ns);
+    watch->due_ns = now_ns + (pause_ns > SHORTEST_NS ? pause_ns : SHORTEST_NS);
     return watch->is_known ? &watch->locks.profile : NULL;
 }
 
