@@ -46,7 +46,7 @@
  *   HOTPATH_STREAM_END("label", stream)             expression  the stream was destroyed
  * Locks, with `hotpath run --locks`
  *   HOTPATH_LOCK_NAME(lock, "name")                 expression  names a lock of any kind, of pthread, too
- *   HOTPATH_LOCK_WAIT(lock, "name")                 expression  a lock of one's own is not free: the thread waits ...
+ *   HOTPATH_LOCK_WAIT(lock, "name")                 expression  a the program's own lock is busy: it waits ...
  *   HOTPATH_LOCK_TAKEN(lock)                        expression  ... and has it ...
  *   HOTPATH_LOCK_RELEASED(lock)                     expression  ... and is about to give it up
  * Tasks: operations that begin at one place and end at another
@@ -230,10 +230,11 @@
  * Locks. `hotpath run --locks` knows those of pthread, C11 and C++; these macros name them, and tell it of others,
  * made of atomics or futexes. `lock` is an address that identifies the lock.
  *
- * HOTPATH_LOCK_NAME comes after the function that makes the lock, if there is one, and before its first use. Locks of
- * one name and kind share a row. HOTPATH_LOCK_WAIT is for a thread that finds the lock busy, before it waits; if it
- * goes on without the lock, HOTPATH_LOCK_RELEASED ends the wait. HOTPATH_LOCK_TAKEN comes after each acquisition, also
- * without waiting; HOTPATH_LOCK_RELEASED before the lock is free for others: it charges the caller with their waits.
+ * HOTPATH_LOCK_NAME comes after the function that makes the lock, if there is one, and before its first use. Locks
+ * of one name and kind share a row. HOTPATH_LOCK_WAIT is for a thread that finds the lock busy, before it waits; if
+ * it goes on without the lock, HOTPATH_LOCK_RELEASED ends the wait. HOTPATH_LOCK_TAKEN comes after each
+ * acquisition, also without waiting; HOTPATH_LOCK_RELEASED before the lock is free for others, since it charges the
+ * caller with their waits.
  */
 #define HOTPATH_LOCK_NAME(lock, name) hotpath_v1_lock_name(lock, "" name "")
 #define HOTPATH_LOCK_WAIT(lock, name) hotpath_v1_lock_wait(lock, "" name "")

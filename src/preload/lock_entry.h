@@ -133,7 +133,10 @@ static inline __attribute__((always_inline)) struct hp_locks *hp_locks_on(void)
 
 #define HP_LOCK_OWN_KEY ((uintptr_t)1 << (sizeof(uintptr_t) * 8 - 1)) /* no lock of others is there */
 
-/* All locks but a program's own are at multiples of 4. Those of the last kinds are always made by a call, which forgets what was there. */
+/*
+ * All locks but a program's own are at multiples of 4. Those of the last kinds are always made by a call, which
+ * forgets what was there.
+ */
 static inline uintptr_t hp_lock_key(const void *lock, enum hp_lock_kind kind)
 {
     if (kind == HP_LOCK_OWN)
@@ -196,8 +199,8 @@ hp_lock_find(struct hp_locks *locks, const void *lock, enum hp_lock_kind kind)
 }
 
 /*
- * The entry, if it is where nearly all are: first in its bucket. NULL: it is elsewhere, or there is none. A bucket is
- * found by the bytes to it, which takes two instructions less than by its number.
+ * The entry, if it is where nearly all are: first in its bucket. NULL: it is elsewhere, or there is none. A bucket
+ * is found by the bytes to it, which takes two instructions less than by its number.
  */
 static inline __attribute__((always_inline)) struct hp_lock_entry *
 hp_lock_find_first(struct hp_locks *locks, const void *lock, enum hp_lock_kind kind)
@@ -287,8 +290,8 @@ static inline uint64_t hp_lock_self(void)
 #define HP_LOCK_WAITERS ((UINT64_C(1) << HP_LOCK_WAITERS_BITS) - 1)
 /*
  * In `held`, below its thread: how often that has the lock; that this hold is timed, or who wakes up wants to know
- * when it ends; and, also while nobody has the lock, that it is held for long on average, so every hold is timed. So
- * one comparison finds all that is unusual.
+ * when it ends; and, also while nobody has the lock, that it is held for long on average, so every hold is timed.
+ * So one comparison finds all that is unusual.
  */
 #define HP_LOCK_DEPTH UINT64_C(0x3fff)
 #define HP_LOCK_LONG UINT64_C(0x4000)

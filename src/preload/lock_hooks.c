@@ -116,8 +116,8 @@ static void forget_holder(struct hp_lock_entry *entry)
     return result
 
 /*
- * The usual case: it is free, and known. There is no call behind that of the C library, but one jump to what does all
- * of the rest, so hardly a register is saved.
+ * The usual case: it is free, and known. There is no call behind that of the C library, but one jump to what does
+ * all of the rest, so hardly a register is saved.
  */
 #define TRY_FAST(kind, lock, try, take)                                                                            \
     const int tried = next.try(lock);                                                                              \
@@ -166,8 +166,8 @@ static __attribute__((noinline)) bool has_holder(const pthread_mutex_t *mutex)
         return slowly(__VA_ARGS__, has_holder(mutex) ? EBUSY : (call));
 
 /*
- * A plain mutex of a process with one thread is not busy. glibc's lock knows that, too, and then costs less than half
- * of its trylock.
+ * A plain mutex of a process with one thread is not busy. glibc's lock knows that, too, and then costs less than
+ * half of its trylock.
  */
 #ifdef __GLIBC__
 static inline bool need_not_try(const pthread_mutex_t *mutex)

@@ -189,7 +189,7 @@ void hp_lock_charge(struct hp_locks *locks, const struct hp_lock_charge *charge,
         hp_lock_pair(locks, charge->place, charge->waiter, hp_lock_site(locks, caller), charge->ticks);
 }
 
-/* ------------------------------------------------------------------------------------------- waits that are left */
+/* ------------------------------------------------------------------------------------------ waits that are left */
 
 /*
  * A handler that interrupts a wait may leave it by longjmp: then its thread waits no longer, but nothing tells of

@@ -2,8 +2,8 @@
  * What the macros of locks do (hotpath.h): names for locks of any kind, and locks that a program makes itself of
  * atomics or futexes, which are counted like those of pthread.
  *
- * Names are not in the table of locks, which is empty in a forked child. The index has the address of each lock that
- * has a name; it is searched only when a lock is met for the first time. SPDX-License-Identifier: MIT
+ * Names are not in the table of locks, which is empty in a forked child. The index has the address of each lock
+ * that has a name; it is searched only when a lock is met for the first time. SPDX-License-Identifier: MIT
  */
 #include <string.h>
 

@@ -212,11 +212,13 @@ def test_macros(box):
     """Locks that the program names, and one that it makes itself: in a program with libhotpath, and its child."""
     result, report = run(box, "own_locks", "--locks")
     told, rows = truth_of(result.stdout), {(row.name, row.kind): row for row in rows_of(box, report)}
-    for name, kind in (("jobs", "mutex"), ("late", "mutex"), ("own", "own"), ("byte", "own"), ("tickets", "semaphore")):
+    for name, kind in (("jobs", "mutex"), ("late", "mutex"), ("own", "own"), ("byte", "own"),
+                       ("tickets", "semaphore")):
         row = rows[name, kind]
         assert (row.locked, row.contended) == told[name][:2], name
     own = rows["own", "own"]
-    assert near(own.wait_ns, told["own"][2], 2) and near(own.blocked_ns + own.wakeup_ns + own.unknown_ns, own.wait_ns, 1)
+    assert near(own.wait_ns, told["own"][2], 2)
+    assert near(own.blocked_ns + own.wakeup_ns + own.unknown_ns, own.wait_ns, 1)
     assert (own.held_by, own.waited_in) == ("hold_own", "wait_own") and own.blocked_ns > own.wait_ns / 2
     assert rows["jobs", "mutex"].instances == 4  # three, one of them in the child, too
     assert rows["gave_up", "own"].timeouts == rows["gave_up", "own"].waits == 1

@@ -101,8 +101,8 @@ HOTPATH_API_ void hotpath_v1_path_begin(uint32_t created);
 HOTPATH_API_ void hotpath_v1_path_drop(uint32_t created);
 
 /*
- * What the macros of locks do. Set in hp_runtime by the library that counts locks. The caller is the function of the
- * program: its return address, its stack pointer before the call and its frame register.
+ * What the macros of locks do. Set in hp_runtime by the library that counts locks. The caller is the function of
+ * the program: its return address, its stack pointer before the call and its frame register.
  */
 struct hotpath_lock_caller_ {
     uintptr_t pc, stack, frame;

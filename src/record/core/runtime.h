@@ -310,8 +310,8 @@ struct hp_recorder {
     /* Callbacks that tell interposing libraries whether anyone counts. */
     void (*alloc_switches[HP_COPIES])(int is_on);
     const struct hotpath_lock_hooks_ *lock_hooks; /* atomic: of `hotpath run --locks`; NULL: nobody counts locks */
-    struct hp_sampling sampling; /* of CPU time: sampler.h */
-    void (*leave_stacks)(void);  /* atomic: see sample_handler.h */
+    struct hp_sampling sampling;                  /* of CPU time: sampler.h */
+    void (*leave_stacks)(void);                   /* atomic: see sample_handler.h */
     struct hp_unrecorded unrecorded;
     struct hp_taken_signal signals[HP_PRIVATE_SIGNALS];
     void *owner_branches[HP_OWNER_BRANCHES];

@@ -1,7 +1,7 @@
 /*
- * HOTPATH_LOCK_NAME and its siblings: names of locks, and locks that a program makes itself. They are counted by the
- * hooks of `hotpath run --locks`, which are in another library than a program with libhotpath.a; so all copies find
- * them in the state that they share. SPDX-License-Identifier: MIT
+ * HOTPATH_LOCK_NAME and its siblings: names of locks, and locks that a program makes itself. They are counted by
+ * the hooks of `hotpath run --locks`, which are in another library than a program with libhotpath.a; so all copies
+ * find them in the state that they share. SPDX-License-Identifier: MIT
  */
 #include "hook_entries.h"
 #include "runtime.h"

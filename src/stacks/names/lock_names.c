@@ -27,6 +27,7 @@
 #include "image_set.h"
 #include "layout.h"
 #include "memory.h"
+#include "session_dirs.h"
 #include "symbolizer.h"
 #include "text.h"
 
@@ -675,7 +676,7 @@ void hp_named_locks_free(struct hp_named_locks *locks)
     *locks = (struct hp_named_locks){0};
 }
 
-/* ----------------------------------------------------------------------------------------------- while it goes on */
+/* --------------------------------------------------------------------------------------------- while it goes on */
 
 #define SHORTEST_NS UINT64_C(1000000000)
 #define COST_PART 50u
@@ -690,6 +691,17 @@ const struct hp_lock_profile *hp_lock_watch_look(struct hp_lock_watch *watch, co
     const uint64_t pause_ns = COST_PART * (hp_clock_thread_ns() - before_ns);
     watch->due_ns = now_ns + (pause_ns > SHORTEST_NS ? pause_ns : SHORTEST_NS);
     return watch->is_known ? &watch->locks.profile : NULL;
+}
+
+const struct hp_lock_profile *hp_lock_watch_look_at(struct hp_lock_watch *watch, const char *path, uint32_t pid)
+{
+    char folder[2048];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    const bool is_run = hp_text_has_suffix(path, HP_RUN_SUFFIX);
+    if (!is_run && slash != NULL)
+        *slash = '\0';
+    return hp_text_has_suffix(folder, HP_RUN_SUFFIX) ? hp_lock_watch_look(watch, folder, is_run ? 0 : pid) : NULL;
 }
 
 void hp_lock_watch_free(struct hp_lock_watch *watch)

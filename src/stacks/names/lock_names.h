@@ -33,6 +33,8 @@ struct hp_lock_watch {
 
 /* `pid`: only this process of the run; 0: all. NULL: nothing is known. What was returned before may be gone. */
 const struct hp_lock_profile *hp_lock_watch_look(struct hp_lock_watch *watch, const char *folder, uint32_t pid);
+/* The same for the folder of a run, or a session in one, whose process this is. */
+const struct hp_lock_profile *hp_lock_watch_look_at(struct hp_lock_watch *watch, const char *path, uint32_t pid);
 void hp_lock_watch_free(struct hp_lock_watch *watch);
 
 #endif

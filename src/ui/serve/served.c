@@ -11,7 +11,6 @@
 #include "function_sums.h"
 #include "growing_array.h"
 #include "page.h"
-#include "session_dirs.h"
 #include "text.h"
 #include "weight_sources.h"
 
@@ -121,15 +120,7 @@ static bool read_stacks(struct hp_served *served)
 static void read_locks(struct hp_served *served)
 {
     struct hp_model *model = hp_reader_model(&served->reader);
-    char folder[sizeof served->path];
-    const bool is_run = hp_text_has_suffix(served->path, HP_RUN_SUFFIX);
-    memcpy(folder, served->path, sizeof folder);
-    char *slash = strrchr(folder, '/');
-    if (!is_run && slash != NULL)
-        *slash = '\0';
-    if (hp_text_has_suffix(folder, HP_RUN_SUFFIX))
-        model->locks =
-            hp_lock_watch_look(&served->locks, folder, is_run ? 0 : model->run.sessions[0]->header.pid);
+    model->locks = hp_lock_watch_look_at(&served->locks, served->path, model->run.sessions[0]->header.pid);
 }
 
 /* False: *ret_problem says why. */
