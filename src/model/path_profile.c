@@ -5,16 +5,16 @@
 
 #include "arena.h"
 #include "arith.h"
+#include "lock_profile.h"
 #include "sort.h"
 #include "wait_profile.h"
 
 /* A session's path while it is added up. */
 struct reading {
     struct hp_arena *arena;
-    const struct hp_profile *profile;
-    const struct hp_run_waits *waits; /* NULL: not watched */
-    double outside_cpu_ns;
+    const struct hp_path_sources *from;
     const struct hp_snapshot *session;
+    const struct hp_lock_process *locks; /* of the session's process; NULL: unknown */
     struct hp_path_counts counts;
     struct hp_path_key *keys;
     struct hp_path_thread *path;
@@ -124,9 +124,9 @@ static struct seen see(const struct reading *reading, const struct hp_site_sums 
     struct hp_site_waits waits = {0};
     struct seen seen = {0};
     double longest = 0;
-    if (reading->waits == NULL)
+    if (reading->from->waits == NULL)
         return seen;
-    hp_waits_of_site(reading->waits, site, &waits);
+    hp_waits_of_site(reading->from->waits, site, &waits);
     for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
         const double ns = cause == HP_WAIT_RUN_QUEUE ? 0 : (double)waits.by_cause[cause];
         if (is_for_waker(cause)) {
@@ -139,9 +139,9 @@ static struct seen see(const struct reading *reading, const struct hp_site_sums 
             seen.cause = cause;
         }
     }
-    const double known_ns = hp_run_ns(reading->profile->run, known);
-    const double whole_ns = site != NULL ? hp_run_ns(reading->profile->run, hp_sums_self(&site->sums))
-                                         : (double)waits.ns + reading->outside_cpu_ns;
+    const double known_ns = hp_run_ns(reading->from->profile->run, known);
+    const double whole_ns = site != NULL ? hp_run_ns(reading->from->profile->run, hp_sums_self(&site->sums))
+                                         : (double)waits.ns + reading->from->outside_cpu_ns;
     seen.own_ns = whole_ns - known_ns;
     seen.unknown_ns = seen.unknown_ns > known_ns ? seen.unknown_ns - known_ns : 0;
     return seen;
@@ -159,8 +159,9 @@ static struct hp_path_function judge(const struct reading *reading, const struct
                                      const struct hp_path_sum *sum)
 {
     const struct hp_site_sums *site =
-        key->site != HP_SITE_ROOT ? hp_profile_site(reading->profile, (uint32_t)reading->to->session, key->site)
-                                  : NULL;
+        key->site != HP_SITE_ROOT
+            ? hp_profile_site(reading->from->profile, (uint32_t)reading->to->session, key->site)
+            : NULL;
     const uint64_t ticks = hp_not_negative(sum->ticks);
     const struct seen seen = see(reading, site, key->known);
     /* Outside of all functions, threads that wait for different things are one row: most are not on the path. */
@@ -198,10 +199,12 @@ static bool add_wait(const struct reading *reading, const struct hp_path_key *ke
     struct hp_path_for *kept = sum->more != 0 ? hp_arena_take(reading->arena, sizeof *kept) : NULL;
     if (kept == NULL)
         return sum->more == 0;
+    const struct hp_lock_row *lock = hp_lock_of_place(reading->locks, key->place);
     *kept = (struct hp_path_for){
         .kind = key->wait,
-        .name = hp_snapshot_text(reading->session, key->name),
-        .holder = is_outside ? NULL : hp_profile_site(reading->profile, (uint32_t)to->session, key->site),
+        .name = lock != NULL ? lock->name : hp_snapshot_text(reading->session, key->name),
+        .caller = hp_lock_function_of(reading->locks, key->caller),
+        .holder = is_outside ? NULL : hp_profile_site(reading->from->profile, (uint32_t)to->session, key->site),
         .ticks = hp_not_negative(sum->ticks),
         .count = sum->more};
     to->known += kept->ticks;
@@ -231,6 +234,22 @@ static bool find_first_thread(const struct reading *reading, struct hp_thread *r
         if (ret_thread->tid == reading->session->header.pid && ret_thread->path != 0)
             return true;
     return false;
+}
+
+/* Segments are parts of the time outside of all functions. */
+static void join_segments(const struct reading *reading)
+{
+    uint32_t outside = HP_PATH_OTHER;
+    for (uint32_t number = 0; number < reading->counts.keys; number++)
+        if (reading->keys[number].kind == HP_PATH_KEY_SITE && reading->keys[number].site == HP_SITE_ROOT)
+            outside = number;
+    for (uint32_t number = 0; number < reading->counts.keys; number++) {
+        if (reading->keys[number].kind != HP_PATH_KEY_SEGMENT)
+            continue;
+        reading->path->sums[outside].ticks += reading->path->sums[number].ticks;
+        reading->path->sums[outside].more += reading->path->sums[number].more;
+        reading->keys[outside].known += reading->keys[number].known;
+    }
 }
 
 static bool add_rows(const struct reading *reading)
@@ -290,6 +309,7 @@ static bool read_session(struct reading *reading)
     if (!hp_snapshot_path(reading->session, &thread, reading->path))
         return true;
     add_tree(reading, &thread, reading->session->now_ticks);
+    join_segments(reading);
     if (!add_rows(reading))
         return false;
     note_end(reading);
@@ -300,19 +320,18 @@ static bool read_session(struct reading *reading)
     return to->end_waker != NULL;
 }
 
-const struct hp_run_path *hp_path_of_run(struct hp_arena *arena, const struct hp_profile *profile,
-                                         const struct hp_run_waits *waits, double outside_cpu_ns)
+const struct hp_run_path *hp_path_of_run(struct hp_arena *arena, const struct hp_path_sources *sources)
 {
+    const struct hp_run *run = sources->profile->run;
     struct hp_run_path *path = hp_arena_take(arena, sizeof *path);
     if (path == NULL)
         return NULL;
     *path = (struct hp_run_path){0};
-    for (size_t at = 0; at < profile->run->count && !path->is_followed; at++) {
+    for (size_t at = 0; at < run->count && !path->is_followed; at++) {
         struct reading reading = {.arena = arena,
-                                  .profile = profile,
-                                  .waits = waits,
-                                  .outside_cpu_ns = outside_cpu_ns,
-                                  .session = profile->run->sessions[at],
+                                  .from = sources,
+                                  .session = run->sessions[at],
+                                  .locks = hp_lock_process_of(sources->locks, run->sessions[at]->header.pid),
                                   .to = path};
         path->session = at;
         if (!read_session(&reading))

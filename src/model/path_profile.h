@@ -8,6 +8,8 @@
 
 #include "profile.h"
 
+struct hp_function_profile;
+struct hp_lock_profile;
 struct hp_run_waits;
 
 /* What the time of a function on the path is. */
@@ -33,6 +35,7 @@ struct hp_path_for {
     uint32_t kind;                     /* enum hp_path_kind */
     const char *name;                  /* "": unknown */
     const struct hp_site_sums *holder; /* where the waker was when it released it; NULL: outside */
+    const char *caller;                /* ... and the function outside of all measured ones; NULL: unknown */
     uint64_t ticks;
     uint64_t count;
 };
@@ -55,9 +58,17 @@ struct hp_run_path {
     uint64_t lost;          /* hand-overs that were not recorded */
 };
 
-/* NULL: no memory. `waits` may be NULL. `outside_cpu_ns`: used outside of all measured functions. */
-const struct hp_run_path *hp_path_of_run(struct hp_arena *arena, const struct hp_profile *profile,
-                                         const struct hp_run_waits *waits, double outside_cpu_ns);
+/* What else is known of the run. */
+struct hp_path_sources {
+    const struct hp_profile *profile;
+    const struct hp_run_waits *waits;            /* NULL: not watched */
+    const struct hp_function_profile *functions; /* NULL: no stacks */
+    const struct hp_lock_profile *locks;         /* NULL: none */
+    double outside_cpu_ns;                       /* used outside of all measured functions */
+};
+
+/* NULL: no memory. */
+const struct hp_run_path *hp_path_of_run(struct hp_arena *arena, const struct hp_path_sources *sources);
 
 bool hp_run_has_path(const struct hp_run *run);
 

@@ -72,7 +72,7 @@ static void begin_sleep(struct sleep *sleep, const void *object, enum hp_lock_ki
     if (sleep->mutex == NULL || !hp_lock_is_own(sleep->mutex))
         return;
     if (hp_lock_released(sleep->mutex)) {
-        hp_lock_release(locks, sleep->mutex, &charge);
+        hp_lock_release(locks, sleep->mutex, &sleep->caller, &charge);
         hp_lock_charge(locks, &charge, &sleep->caller);
     }
     sleep->has_given_up = true;

@@ -123,7 +123,7 @@ static enum hp_lock_outcome outcome_of_thrd(int result)
     const struct hp_lock_caller caller = HP_LOCK_CALLER();                                                         \
     struct hp_locks *locks = hp_locks;                                                                             \
     struct hp_lock_charge charge;                                                                                  \
-    release(locks, entry, &charge);                                                                                \
+    release(locks, entry, &caller, &charge);                                                                       \
     const int result = next.unlock(lock);                                                                          \
     hp_lock_charge(locks, &charge, &caller);                                                                       \
     return result

@@ -92,9 +92,10 @@ static void put_holder(struct hp_text *line, const struct hotpath_results *resul
         [HP_PATH_FOR_THREAD] = ", at the end of ",    [HP_PATH_FOR_LOCK] = ", held by ",
         [HP_PATH_FOR_CONDITION] = ", signalled by ",  [HP_PATH_FOR_SEMAPHORE] = ", posted by ",
         [HP_PATH_FOR_BARRIER] = ", reached last by ", [HP_PATH_FOR_CHANNEL] = ", used at the other end by "};
-    if (wait->holder != NULL) {
+    const char *holder = wait->holder != NULL ? wait->holder->name : wait->caller;
+    if (holder != NULL) {
         hp_text_string(line, verbs[wait->kind < HP_PATH_KINDS ? wait->kind : HP_PATH_FOR_CHANNEL]);
-        hp_name_put_marked(line, wait->holder->name);
+        hp_name_put_marked(line, holder);
     }
     hp_text_format(line, " (%s at a time)",
                    hp_ns_text(hp_run_ns(&results->model->run, wait->ticks) / (double)wait->count).bytes);

@@ -143,10 +143,15 @@ static void wait_fields(struct hp_fields *to, void *about, const void *entry)
 {
     const struct view *view = about;
     const struct hp_path_for *wait = entry;
-    const char *holder = wait != NULL && wait->holder != NULL ? wait->holder->name : HP_OUTSIDE;
+    const char *holder = wait == NULL           ? NULL
+                         : wait->holder != NULL ? wait->holder->name
+                         : wait->caller != NULL ? wait->caller
+                                                : HP_OUTSIDE;
     if (to->row != NULL)
         to->row->id = hp_identity_with_text(hp_identity_with_number(hp_identity_of_site(wait->holder), wait->kind),
                                             wait->name);
+    if (to->row != NULL && wait->caller != NULL)
+        to->row->id = hp_identity_with_text(to->row->id, wait->caller);
     HP_FIELD(to, hp_path_for_name(wait), "name", "Waited For", TEXT, HP_COLUMN_FIRST, "Its name, or what it is.");
     HP_FIELD(to, hp_path_kind_name(wait->kind), "kind", "Kind", TEXT, HP_COLUMN_SHOWN, .words = HP_PATH_KIND_WORDS);
     HP_FIELD(to, holder, "held_by", "Released In", TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN,

@@ -20,12 +20,15 @@
 
 /* The key of a site, made if missing; HP_PATH_OTHER: there is no more room. */
 uint32_t hp_path_site_key(struct hp_paths *paths, uint32_t site);
+/* The same of segments that end there: with something of that kind (enum hp_path_kind), at that caller. */
+uint32_t hp_path_segment_key(struct hp_paths *paths, uint32_t kind, uint32_t caller);
 
 /* What was waited for, and where its waker was. */
 struct hp_path_waited {
     uint32_t kind; /* enum hp_path_kind */
     uint32_t site;
-    const char *name; /* "": unknown */
+    uint32_t place, caller; /* in the file of locks; 0: unknown */
+    const char *name;       /* "": unknown */
 };
 /* `base` is that of the session. 0: there is none yet. */
 uint32_t hp_path_find_wait(const struct hp_paths *paths, const char *base, const struct hp_path_waited *waited);
@@ -52,7 +55,7 @@ void hp_path_give_trace(struct hp_paths *paths, uint64_t object);
 /* What a trace says, without the lock. False: there is none. */
 struct hp_path_peek {
     uint64_t left;
-    uint32_t site, tid;
+    uint32_t site, tid, caller;
 };
 bool hp_path_peek(const struct hp_paths *paths, const char *base, uint64_t object, struct hp_path_peek *ret_peek);
 /* Whether anyone waits for it: hp_path_await. Likewise. */
@@ -62,9 +65,13 @@ bool hp_path_has_room(const struct hp_paths *paths, uint64_t object);
 
 /* ---------------------------------------------------------------------------------------------------- the steps */
 
+/* The thread's segment ends, with this key: its time outside of all zones since the last one ended. */
+void hp_path_end_segment(struct hp_paths *paths, struct hp_path_thread *thread, uint32_t tid, uint32_t key,
+                         uint64_t now);
+
 /* Who left it. */
 struct hp_path_waker {
-    uint32_t site, tid;
+    uint32_t site, tid, caller;
     const char *name; /* 16 bytes */
 };
 
@@ -75,9 +82,9 @@ void hp_path_leave(const struct hp_paths *paths, const struct hp_path_thread *th
 /* A wait that ends now, at `site`. */
 struct hp_path_wait {
     uint64_t since, now;
-    uint32_t site;
-    uint32_t key;  /* of what was waited for; 0: none */
-    uint32_t kind; /* enum hp_path_kind */
+    uint32_t site_key; /* of the site; if that is outside of all zones, of the segment that ended with the wait */
+    uint32_t key;      /* of what was waited for; 0: none */
+    uint32_t kind;     /* enum hp_path_kind */
 };
 
 /* Whether the thread came to know a path during the wait that is at least as new as one left then. */

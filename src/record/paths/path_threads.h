@@ -43,8 +43,19 @@ void hp_path_count_own(const struct hp_thread_context *context, struct hp_path_t
 /* The trace of an object, made if there is none; as hp_path_take_trace. */
 struct hp_path_trace *hp_path_trace_to_write(struct hp_thread_context *context, struct hp_paths *paths,
                                              uint64_t object);
+/* The thread's segment ends, if it is outside of all zones; its own time was counted. Returns its key, or that of
+ * the innermost zone. */
+uint32_t hp_path_end_here(const struct hp_thread_context *context, struct hp_path_thread *path, uint32_t kind,
+                          uint32_t caller, uint64_t now);
+
+/* Something that others wait for: where it is, what it is (enum hp_path_kind), and who releases it. */
+struct hp_path_release {
+    uint64_t object, now;
+    uint32_t kind;
+    uint32_t caller; /* site in the file of locks; 0: unknown */
+};
 /* Leaves the path of the thread at an object. */
-void hp_path_leave_at(struct hp_thread_context *context, uint64_t object, uint64_t now);
+void hp_path_leave_at(struct hp_thread_context *context, const struct hp_path_release *release);
 
 /* ------------------------------------------------------------------------------------ the beginning and the end */
 
