@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "arith.h"
+#include "function_profile.h"
 #include "lock_profile.h"
 #include "sort.h"
 #include "wait_profile.h"
@@ -153,7 +154,8 @@ static double part_of(double ns, const struct seen *seen)
     return seen->own_ns <= 0 || ns <= 0 ? 0 : ns >= seen->own_ns ? 1 : ns / seen->own_ns;
 }
 
-#define LEAST_UNKNOWN 0.1 /* of a function's time, found by probes: less is the error of probing */
+#define LEAST_SHARED_NS 2e6 /* that stacks know of segments: two samples; less names no function */
+#define LEAST_UNKNOWN 0.1   /* of a function's time, found by probes: less is the error of probing */
 
 static struct hp_path_function judge(const struct reading *reading, const struct hp_path_key *key,
                                      const struct hp_path_sum *sum)
@@ -236,20 +238,188 @@ static bool find_first_thread(const struct reading *reading, struct hp_thread *r
     return false;
 }
 
+/* ------------------------------------------------------------------------------------------------- segments */
+
+/*
+ * Without measured functions, samples and probed waits say what threads did in the segments that end in the same
+ * way, on the path or beside it: the path's are taken to be like all of them.
+ */
+
+static uint32_t outside_key(const struct reading *reading)
+{
+    for (uint32_t number = 0; number < reading->counts.keys; number++)
+        if (reading->keys[number].kind == HP_PATH_KEY_SITE && reading->keys[number].site == HP_SITE_ROOT)
+            return number;
+    return HP_PATH_OTHER;
+}
+
+/* Nothing is measured, but there are stacks. */
+static bool is_unmeasured(const struct reading *reading)
+{
+    const struct hp_function_profile *functions = reading->from->functions;
+    for (uint32_t number = 0; number < reading->counts.keys; number++)
+        if (reading->keys[number].kind == HP_PATH_KEY_SITE && reading->keys[number].site != HP_SITE_ROOT)
+            return false;
+    return functions != NULL && functions->path_count > 0;
+}
+
+/* What is known of segments with one key, in nanoseconds. */
+struct segments {
+    const struct hp_function_profile *functions;
+    uint32_t pid, key;
+    double worked_ns, awaited_ns; /* all but waits for wakers; these */
+    double unknown_part;          /* of the latter: nobody was recorded who ended them */
+    double worked, unknown;       /* time on the path for each nanosecond of these two, in ticks */
+};
+
+static bool is_in(const struct segments *segments, const struct hp_found_path *path)
+{
+    return path->pid == segments->pid && path->key == segments->key;
+}
+
+static bool is_awaited(const struct segments *segments, const struct hp_found_path *path)
+{
+    return path->waited_ns > 0 && is_for_waker(segments->functions->nodes[path->node].cause);
+}
+
+static void sum_segments(const struct reading *reading, uint32_t number, struct segments *ret_segments)
+{
+    const struct hp_function_profile *functions = reading->from->functions;
+    const uint32_t pid = reading->session->header.pid;
+    const bool is_open = reading->keys[number].kind == HP_PATH_KEY_SITE;
+    *ret_segments =
+        (struct segments){.functions = functions, .pid = pid, .key = is_open ? HP_PATH_OPEN_KEY : number};
+    for (size_t at = 0; at < functions->path_count; at++) {
+        const struct hp_found_path *path = &functions->paths[at];
+        if (!is_in(ret_segments, path))
+            continue;
+        ret_segments->worked_ns += (double)path->cpu_ns;
+        *(is_awaited(ret_segments, path) ? &ret_segments->awaited_ns : &ret_segments->worked_ns) +=
+            (double)path->waited_ns;
+    }
+    const double known_ns = hp_run_ns(reading->from->profile->run, reading->keys[number].known);
+    const double unknown_ns = ret_segments->awaited_ns - known_ns;
+    const double all_ns = ret_segments->worked_ns + (unknown_ns > 0 ? unknown_ns : 0);
+    if (unknown_ns > LEAST_UNKNOWN * all_ns)
+        ret_segments->unknown_part = unknown_ns / ret_segments->awaited_ns;
+}
+
+/* A function on the path, while it is added up; by its index in the profile, the last one being unknown code. */
+struct found_sum {
+    double ticks, unknown, waited;
+    double longest; /* of waits for one cause */
+    uint32_t cause;
+};
+
+static void add_share(const struct reading *reading, const struct segments *segments,
+                      const struct hp_found_path *path, struct found_sum *sums)
+{
+    const struct hp_function_profile *functions = segments->functions;
+    struct found_sum *sum = &sums[path->function < functions->count ? path->function : functions->count];
+    const bool awaits = is_awaited(segments, path);
+    const double waited = (double)path->waited_ns * (awaits ? segments->unknown : segments->worked);
+    const double ticks = (double)path->cpu_ns * segments->worked + waited;
+    sum->ticks += ticks;
+    sum->unknown += awaits ? waited : 0;
+    sum->waited += awaits ? 0 : waited;
+    if (!awaits && waited > sum->longest) {
+        sum->longest = waited;
+        sum->cause = functions->nodes[path->node].cause;
+    }
+    reading->to->node_ns[path->node] += (uint64_t)(ticks * reading->from->profile->run->ns_per_tick);
+}
+
+/*
+ * Waits for unknown wakers are those that were recorded, or what probes saw and nobody recorded. Returns the time that
+ * functions get; of the rest no stack is known.
+ */
+static struct hp_path_sum divide(const struct hp_path_sum *sum, struct segments *segments)
+{
+    const double ticks = (double)hp_not_negative(sum->ticks), recorded = (double)hp_not_negative(sum->more);
+    const double all_ns = segments->worked_ns + segments->awaited_ns * segments->unknown_part;
+    double unknown = all_ns > 0 ? segments->awaited_ns * segments->unknown_part / all_ns * ticks : 0;
+    if (segments->worked_ns + segments->awaited_ns < LEAST_SHARED_NS)
+        return (struct hp_path_sum){0};
+    if (unknown < recorded)
+        unknown = recorded < ticks ? recorded : ticks;
+    if (segments->worked_ns > 0)
+        segments->worked = (ticks - unknown) / segments->worked_ns;
+    if (segments->awaited_ns > 0)
+        segments->unknown = unknown / segments->awaited_ns;
+    return (struct hp_path_sum){(segments->worked_ns > 0 ? (uint64_t)(ticks - unknown) : 0) +
+                                    (segments->awaited_ns > 0 ? (uint64_t)unknown : 0),
+                                segments->awaited_ns > 0 ? hp_not_negative(sum->more) : 0};
+}
+
+static void share_out(const struct reading *reading, uint32_t number, struct found_sum *sums)
+{
+    struct hp_path_sum *sum = &reading->path->sums[number];
+    struct segments segments;
+    sum_segments(reading, number, &segments);
+    const struct hp_path_sum shared = divide(sum, &segments);
+    for (size_t at = 0; shared.ticks > 0 && at < segments.functions->path_count; at++)
+        if (is_in(&segments, &segments.functions->paths[at]))
+            add_share(reading, &segments, &segments.functions->paths[at], sums);
+    sum->ticks -= shared.ticks;
+    sum->more -= shared.more;
+}
+
+static bool add_found(const struct reading *reading, const struct found_sum *sum,
+                      const struct hp_found_function *found)
+{
+    struct hp_path_function function = {
+        .found = found, .ticks = (uint64_t)sum->ticks, .unknown = (uint64_t)sum->unknown};
+    if (2 * sum->unknown > sum->ticks)
+        function.time = HP_PATH_UNKNOWN;
+    else if (2 * sum->waited > sum->ticks) {
+        function.time = HP_PATH_WAITING;
+        function.cause = hp_wait_cause_name(sum->cause);
+    }
+    return add_function(reading, &function);
+}
+
+/* What no stack is known of stays outside of all functions. */
+static bool add_segments(const struct reading *reading)
+{
+    const struct hp_function_profile *functions = reading->from->functions;
+    struct hp_run_path *to = reading->to;
+    struct found_sum *sums = hp_arena_take_array(reading->arena, functions->count + 1, sizeof *sums);
+    to->node_ns = hp_arena_take_array(reading->arena, functions->node_count + 1, sizeof *to->node_ns);
+    if (sums == NULL || to->node_ns == NULL)
+        return false;
+    for (uint32_t number = 0; number < reading->counts.keys; number++) {
+        const struct hp_path_key *key = &reading->keys[number];
+        if (key->kind == HP_PATH_KEY_SEGMENT || (key->kind == HP_PATH_KEY_SITE && key->site == HP_SITE_ROOT))
+            share_out(reading, number, sums);
+    }
+    bool is_added = true;
+    for (size_t at = 0; is_added && at <= functions->count; at++)
+        is_added = add_found(reading, &sums[at], at < functions->count ? &functions->all[at] : NULL);
+    return is_added;
+}
+
 /* Segments are parts of the time outside of all functions. */
 static void join_segments(const struct reading *reading)
 {
-    uint32_t outside = HP_PATH_OTHER;
-    for (uint32_t number = 0; number < reading->counts.keys; number++)
-        if (reading->keys[number].kind == HP_PATH_KEY_SITE && reading->keys[number].site == HP_SITE_ROOT)
-            outside = number;
+    const uint32_t outside = outside_key(reading);
     for (uint32_t number = 0; number < reading->counts.keys; number++) {
         if (reading->keys[number].kind != HP_PATH_KEY_SEGMENT)
             continue;
         reading->path->sums[outside].ticks += reading->path->sums[number].ticks;
         reading->path->sums[outside].more += reading->path->sums[number].more;
         reading->keys[outside].known += reading->keys[number].known;
+        reading->path->sums[number] = (struct hp_path_sum){0};
     }
+}
+
+static bool add_row(const struct reading *reading, const struct hp_path_key *key, const struct hp_path_sum *sum)
+{
+    if (key->kind == HP_PATH_KEY_WAIT)
+        return add_wait(reading, key, sum);
+    if (key->kind != HP_PATH_KEY_SITE)
+        return true;
+    const struct hp_path_function function = judge(reading, key, sum);
+    return add_function(reading, &function);
 }
 
 static bool add_rows(const struct reading *reading)
@@ -259,15 +429,11 @@ static bool add_rows(const struct reading *reading)
     const struct hp_path_function rest = {.time = HP_PATH_REST,
                                           .ticks = hp_not_negative(reading->path->sums[HP_PATH_OTHER].ticks)};
     bool is_added = add_function(reading, &waking) && add_function(reading, &rest);
-    for (uint32_t number = 0; is_added && number < reading->counts.keys; number++) {
-        const struct hp_path_key *key = &reading->keys[number];
-        const struct hp_path_sum *sum = &reading->path->sums[number];
-        if (key->kind == HP_PATH_KEY_SITE) {
-            const struct hp_path_function function = judge(reading, key, sum);
-            is_added = add_function(reading, &function);
-        } else if (key->kind == HP_PATH_KEY_WAIT)
-            is_added = add_wait(reading, key, sum);
-    }
+    if (is_added && is_unmeasured(reading))
+        is_added = add_segments(reading);
+    join_segments(reading);
+    for (uint32_t number = 0; is_added && number < reading->counts.keys; number++)
+        is_added = add_row(reading, &reading->keys[number], &reading->path->sums[number]);
     reading->to->waking = waking.ticks;
     return is_added;
 }
@@ -276,7 +442,9 @@ static bool read_keys(struct reading *reading)
 {
     reading->keys = hp_arena_take_array(reading->arena, HP_PATH_KEYS, sizeof *reading->keys);
     reading->path = hp_arena_take(reading->arena, sizeof *reading->path);
-    reading->to->functions = hp_arena_take_array(reading->arena, HP_PATH_KEYS, sizeof *reading->to->functions);
+    const size_t found = reading->from->functions != NULL ? reading->from->functions->count + 1 : 0;
+    reading->to->functions =
+        hp_arena_take_array(reading->arena, HP_PATH_KEYS + found, sizeof *reading->to->functions);
     reading->to->waits = hp_arena_take_array(reading->arena, HP_PATH_KEYS, sizeof *reading->to->waits);
     if (reading->keys == NULL || reading->path == NULL || reading->to->functions == NULL ||
         reading->to->waits == NULL)
@@ -309,7 +477,6 @@ static bool read_session(struct reading *reading)
     if (!hp_snapshot_path(reading->session, &thread, reading->path))
         return true;
     add_tree(reading, &thread, reading->session->now_ticks);
-    join_segments(reading);
     if (!add_rows(reading))
         return false;
     note_end(reading);

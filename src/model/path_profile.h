@@ -23,9 +23,10 @@ enum hp_path_time {
 };
 
 struct hp_path_function {
-    const struct hp_site_sums *site; /* NULL: outside of all measured functions, or none of them */
-    enum hp_path_time time;          /* what most of it is */
-    const char *cause;               /* what it waits for, if it is HP_PATH_WAITING; NULL: not known */
+    const struct hp_site_sums *site;       /* NULL: outside of all measured functions, or none of them */
+    const struct hp_found_function *found; /* the same of programs without measured functions; NULL: unknown */
+    enum hp_path_time time;                /* what most of it is */
+    const char *cause;                     /* what it waits for, if it is HP_PATH_WAITING; NULL: not known */
     uint64_t ticks;
     uint64_t unknown; /* of that, waits whose waker is unknown */
 };
@@ -51,6 +52,7 @@ struct hp_run_path {
     size_t function_count;
     struct hp_path_for **waits; /* the longest first */
     size_t wait_count;
+    uint64_t *node_ns;      /* by node of the function profile: time on the path; NULL: functions are measured */
     uint64_t end_waited;    /* how long the thread at its end waited for known wakers itself */
     uint32_t end_kind;      /* what it waited for when the path last came to it: enum hp_path_kind */
     uint32_t end_waker_tid; /* from this thread; 0: it never did */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bottleneck.h"
+#include "path_owner.h"
 #include "units.h"
 #include "utf8.h"
 
@@ -20,7 +21,9 @@ const char *hp_path_function_name(const struct hp_path_function *function)
         return "<wake-up>";
     if (function->time == HP_PATH_REST)
         return "<other>";
-    return function->site != NULL ? function->site->name : HP_OUTSIDE;
+    return function->site != NULL    ? function->site->name
+           : function->found != NULL ? function->found->shown
+                                     : HP_OUTSIDE;
 }
 
 const char *hp_path_for_name(const struct hp_path_for *wait)
@@ -113,15 +116,56 @@ static void put_wait(struct hp_text *line, const struct hotpath_results *results
     put_holder(line, results, waited->longest);
 }
 
-static void put_function(struct hp_text *line, const struct hp_run_path *path,
-                         const struct hp_path_function *function)
+/* What the path is in. */
+struct owner {
+    const char *name, *inner; /* inner: that has most of it, called by the other; NULL: none */
+    double share;
+    const char *waits_for; /* NULL: it does not */
+};
+
+static void put_function(struct hp_text *line, const struct owner *owner)
 {
     hp_text_string(line, "of the critical path, ");
-    hp_bottleneck_put_share(line, hp_path_share(path, function->ticks));
+    hp_bottleneck_put_share(line, owner->share);
     hp_text_string(line, " is in ");
-    hp_name_put_marked(line, function->site->name);
-    if (function->time == HP_PATH_WAITING && function->cause != NULL)
-        hp_text_format(line, " (%s)", function->cause);
+    hp_name_put_marked(line, owner->name);
+    if (owner->inner != NULL) {
+        hp_text_string(line, ", most of it in ");
+        hp_name_put_marked(line, owner->inner);
+    }
+    if (owner->waits_for != NULL)
+        hp_text_format(line, " (%s)", owner->waits_for);
+}
+
+/* By stacks. False: they name none, or there is no memory. */
+static bool find_unmeasured(const struct hotpath_results *results, const struct hp_run_path *path,
+                            struct owner *ret_owner)
+{
+    const struct hp_model *model = results->model;
+    struct hp_path_owner found;
+    if (path->node_ns == NULL || !hp_path_find_owner(model->arena, model->functions, path, &found) ||
+        found.function == NULL)
+        return false;
+    *ret_owner =
+        (struct owner){.name = found.function->shown,
+                       .inner = found.inner != NULL ? found.inner->shown : NULL,
+                       .share = hp_part_of((double)found.ns, hp_run_ns(&model->run, path->ticks - path->waking)),
+                       .waits_for = found.waits_for};
+    return true;
+}
+
+static bool find_owner(const struct hotpath_results *results, const struct hp_run_path *path,
+                       struct owner *ret_owner)
+{
+    const struct hp_path_function *function = path != NULL ? first_function(path) : NULL;
+    if (path == NULL || find_unmeasured(results, path, ret_owner))
+        return path != NULL;
+    if (function == NULL || function->site == NULL) /* nothing is known of what is not measured */
+        return false;
+    *ret_owner = (struct owner){.name = function->site->name,
+                                .share = hp_path_share(path, function->ticks),
+                                .waits_for = function->time == HP_PATH_WAITING ? function->cause : NULL};
+    return true;
 }
 
 static void put_unknown(struct hp_text *line, const struct hp_run_path *path)
@@ -155,8 +199,8 @@ static bool is_for_other(const struct hp_run_path *path, const struct waited *wa
 bool hp_path_sentence_put(struct hp_text *line, const struct hotpath_results *results)
 {
     const struct hp_run_path *path = deciding_path(results);
-    const struct hp_path_function *function = path != NULL ? first_function(path) : NULL;
-    if (function == NULL || function->site == NULL) /* nothing is known of what is not measured */
+    struct owner owner;
+    if (!find_owner(results, path, &owner))
         return false;
     const struct waited waited = most_waited(path);
     const struct hp_snapshot *session = results->model->run.sessions[path->session];
@@ -172,7 +216,7 @@ bool hp_path_sentence_put(struct hp_text *line, const struct hotpath_results *re
     } else if (!has_end)
         hp_text_string(line, "The program waits for its threads");
     hp_text_string(line, has_other ? "; " : ": ");
-    put_function(line, path, function);
+    put_function(line, &owner);
     put_unknown(line, path);
     return true;
 }

@@ -6,6 +6,7 @@
 #ifndef HP_REPORT_PATH_SENTENCE_H
 #define HP_REPORT_PATH_SENTENCE_H
 
+#include "function_profile.h"
 #include "path_profile.h"
 #include "section.h"
 

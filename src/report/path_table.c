@@ -88,9 +88,12 @@ static void path_fields(struct hp_fields *to, void *about, const void *entry)
     const struct view *view = about;
     const struct hp_path_function *function = entry;
     if (to->row != NULL)
-        to->row->id = function->site != NULL
-                          ? hp_identity_of_site(function->site)
-                          : hp_identity_with_text(hp_identity_of_site(NULL), hp_path_function_name(function));
+        to->row->id =
+            function->found != NULL
+                ? hp_identity_of_found(function->found->name, function->found->library, function->found->file)
+            : function->site != NULL
+                ? hp_identity_of_site(function->site)
+                : hp_identity_with_text(hp_identity_of_site(NULL), hp_path_function_name(function));
     HP_FIELD(
         to, hp_path_function_name(function), "name", "Function", TEXT, HP_COLUMN_FIRST,
         "The function, or <outside>: outside of measured functions; <wake-up>: between the release of something "

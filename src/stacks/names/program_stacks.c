@@ -270,6 +270,18 @@ static bool move_holds(struct cleaning *cleaning)
     return true;
 }
 
+static bool move_paths(struct cleaning *cleaning)
+{
+    const struct hp_path_shares *from = &cleaning->from->paths;
+    for (size_t at = 0; at < from->count; at++) {
+        struct hp_path_share share = from->all[at];
+        share.node = target_of(cleaning, share.node);
+        if (!hp_path_shares_add(&cleaning->to->paths, &share))
+            return false;
+    }
+    return true;
+}
+
 /* Slots have the nodes that were found. */
 static bool move_slots(struct cleaning *cleaning)
 {
@@ -305,6 +317,7 @@ static void free_shares(struct hp_stacks *stacks)
 {
     hp_zone_shares_free(&stacks->shares);
     hp_lock_holds_free(&stacks->holds);
+    hp_path_shares_free(&stacks->paths);
     free(stacks->slot_nodes);
     stacks->slot_nodes = NULL;
 }
@@ -320,6 +333,7 @@ static void begin_again(struct hp_stacks *stacks, const struct hp_stacks *found)
     stacks->tree = tree;
     memset(&stacks->shares, 0, sizeof stacks->shares);
     memset(&stacks->holds, 0, sizeof stacks->holds);
+    memset(&stacks->paths, 0, sizeof stacks->paths);
     stacks->slot_nodes = NULL;
 }
 
@@ -334,7 +348,8 @@ bool hp_program_stacks_make(struct hp_program_stacks *program, const struct hp_s
     bool is_done = begin(&cleaning);
     for (size_t at = 1; is_done && at < found->tree.count; at++)
         move_node(&cleaning, (uint32_t)at);
-    is_done = is_done && move_shares(&cleaning) && move_holds(&cleaning) && move_slots(&cleaning);
+    is_done = is_done && move_shares(&cleaning) && move_holds(&cleaning) && move_paths(&cleaning) &&
+              move_slots(&cleaning);
     end(&cleaning);
     return is_done;
 }
