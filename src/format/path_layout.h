@@ -21,8 +21,9 @@
 
 #include <stdint.h>
 
-#define HP_PATH_SITES 256u /* functions and blocks with a sum of their own */
-#define HP_PATH_WAITS 62u  /* things waited for, by the function that held or sent them */
+#define HP_PATH_SITES 256u       /* functions and blocks with a sum of their own */
+#define HP_PATH_THREAD_KEYS 128u /* beyond so many of sites and segments, segments of all threads share theirs */
+#define HP_PATH_WAITS 62u        /* things waited for, by the function that held or sent them */
 #define HP_PATH_KEYS (2u + HP_PATH_SITES + HP_PATH_WAITS)
 #define HP_PATH_BUCKETS 1024u /* a power of two */
 #define HP_PATH_SETS 64u      /* of traces; a power of two */
@@ -63,6 +64,8 @@ struct hp_path_key {
      * probes found beyond that was waiting for unknown wakers. Atomic.
      */
     uint64_t known;
+    uint32_t tid; /* of segments of one thread only; 0: of all threads without such a key */
+    uint32_t reserved;
 };
 
 struct hp_path_sum {
@@ -138,7 +141,7 @@ struct hp_paths {
     struct hp_path_segment segments[HP_PATH_SEGMENTS]; /* by their count, modulo */
 };
 
-_Static_assert(sizeof(struct hp_path_key) == 32 && sizeof(struct hp_path_sum) == 16, "part of the file");
+_Static_assert(sizeof(struct hp_path_key) == 40 && sizeof(struct hp_path_sum) == 16, "part of the file");
 _Static_assert(sizeof(struct hp_path_thread) == 104 + HP_PATH_KEYS * 24, "part of the file");
 _Static_assert(sizeof(struct hp_path_segment) == 24, "part of the file");
 _Static_assert(sizeof(struct hp_paths) % 8 == 0, "part of the file");

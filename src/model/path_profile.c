@@ -94,8 +94,7 @@ static void add_tree(const struct reading *reading, const struct hp_thread *thre
 
 /* ------------------------------------------------------------------------------------------------------- rows */
 
-/* Whether such a wait ends because another thread or process does something. */
-static bool is_for_waker(uint32_t cause)
+bool hp_path_is_for_waker(uint32_t cause)
 {
     switch (cause) {
     case HP_WAIT_LOCK:
@@ -130,7 +129,7 @@ static struct seen see(const struct reading *reading, const struct hp_site_sums 
     hp_waits_of_site(reading->from->waits, site, &waits);
     for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
         const double ns = cause == HP_WAIT_RUN_QUEUE ? 0 : (double)waits.by_cause[cause];
-        if (is_for_waker(cause)) {
+        if (hp_path_is_for_waker(cause)) {
             seen.unknown_ns += ns;
             continue;
         }
@@ -279,7 +278,7 @@ static bool is_in(const struct segments *segments, const struct hp_found_path *p
 
 static bool is_awaited(const struct segments *segments, const struct hp_found_path *path)
 {
-    return path->waited_ns > 0 && is_for_waker(segments->functions->nodes[path->node].cause);
+    return path->waited_ns > 0 && hp_path_is_for_waker(segments->functions->nodes[path->node].cause);
 }
 
 static void sum_segments(const struct reading *reading, uint32_t number, struct segments *ret_segments)

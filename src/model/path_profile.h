@@ -72,6 +72,9 @@ struct hp_path_sources {
 /* NULL: no memory. */
 const struct hp_run_path *hp_path_of_run(struct hp_arena *arena, const struct hp_path_sources *sources);
 
+/* Whether such a wait (enum hp_wait_cause) ends because another thread or process does something. */
+bool hp_path_is_for_waker(uint32_t cause);
+
 bool hp_run_has_path(const struct hp_run *run);
 
 /* "lock", "channel" */

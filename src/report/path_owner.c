@@ -32,7 +32,9 @@ static bool begin(struct walk *walk, struct hp_arena *arena, const struct hp_run
     for (size_t at = functions->node_count; at-- > 0;) {
         const struct hp_found_node *node = &functions->nodes[at];
         walk->path_ns[at] += path->node_ns[at];
-        walk->all_ns[at] += node->user_ns + node->kernel_ns + node->waited_ns;
+        walk->all_ns[at] += node->user_ns + node->kernel_ns;
+        if (!hp_path_is_for_waker(node->cause))
+            walk->all_ns[at] += node->waited_ns;
         if (at > 0) {
             walk->path_ns[node->parent] += walk->path_ns[at];
             walk->all_ns[node->parent] += walk->all_ns[at];
@@ -79,13 +81,19 @@ static uint32_t next_function(const struct walk *walk, uint64_t *ret_ns)
     return next;
 }
 
+/* Of an incomplete stack it is not known who calls it. */
+static bool has_caller(const struct walk *walk, const struct hp_found_node *node)
+{
+    return walk->functions->nodes[node->parent].function != HP_NO_FOUND || walk->is_here[node->parent];
+}
+
 /* Whether others than the present step call it for a part of its time that matters. */
 static bool is_helper(const struct walk *walk, uint32_t function)
 {
     uint64_t here_ns = 0, all_ns = 0;
     for (size_t at = 1; at < walk->functions->node_count; at++) {
         const struct hp_found_node *node = &walk->functions->nodes[at];
-        if (node->function != function || node->is_inner)
+        if (node->function != function || node->is_inner || !has_caller(walk, node))
             continue;
         all_ns += walk->all_ns[at];
         here_ns += walk->is_here[node->parent] ? walk->all_ns[at] : 0;

@@ -14,7 +14,7 @@
 struct hp_arena;
 
 #define HP_OWNER_PART 0.5   /* of the path: it has at least this */
-#define HP_OWNER_SHARED 0.1 /* of a function's time, for other callers than that on the path: it is a helper */
+#define HP_OWNER_SHARED 0.03 /* of a function's time, for other callers than that on the path: it is a helper */
 #define HP_OWNER_INNER 0.75 /* of the owner's time on the path, in one function below it: that one is named, too */
 
 struct hp_path_owner {

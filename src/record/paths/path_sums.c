@@ -86,36 +86,48 @@ uint32_t hp_path_site_key(struct hp_paths *paths, uint32_t site)
 
 /* ---------------------------------------------------------------------------------------- keys of segments */
 
-static uint32_t hash_segment(uint32_t kind, uint32_t caller)
+static uint32_t hash_segment(const struct hp_path_ending *ending)
 {
-    return mix(UINT64_C(0x3333) << 40 | caller << 3 | kind);
+    return mix((UINT64_C(0x3333) << 44 | (uint64_t)ending->caller << 3 | ending->kind) * 31 + ending->tid);
 }
 
-static uint32_t find_segment(const struct hp_paths *paths, uint32_t kind, uint32_t caller)
+static uint32_t find_segment(const struct hp_paths *paths, const struct hp_path_ending *ending)
 {
-    uint32_t walk = 0, key;
-    while (next_key(paths, hash_segment(kind, caller), &walk, &key))
-        if (paths->keys[key].kind == HP_PATH_KEY_SEGMENT && paths->keys[key].wait == kind &&
-            paths->keys[key].caller == caller)
-            return key;
+    uint32_t walk = 0, number;
+    while (next_key(paths, hash_segment(ending), &walk, &number)) {
+        const struct hp_path_key *key = &paths->keys[number];
+        if (key->kind == HP_PATH_KEY_SEGMENT && key->wait == ending->kind && key->caller == ending->caller &&
+            key->tid == ending->tid)
+            return number;
+    }
     return HP_PATH_OTHER;
 }
 
-/* They share the room of sites: a program has many of one of both. */
-uint32_t hp_path_segment_key(struct hp_paths *paths, uint32_t kind, uint32_t caller)
+static uint32_t make_segment(struct hp_paths *paths, const struct hp_path_ending *ending, uint32_t most)
 {
-    uint32_t key = find_segment(paths, kind, caller);
-    if (key != HP_PATH_OTHER || GET(paths->sites) >= HP_PATH_SITES || !try_lock(&paths->lock))
+    uint32_t key = find_segment(paths, ending);
+    if (key != HP_PATH_OTHER || GET(paths->sites) >= most || !try_lock(&paths->lock))
         return key;
-    key = find_segment(paths, kind, caller);
-    if (key == HP_PATH_OTHER && paths->sites < HP_PATH_SITES) {
-        key = add_key(paths, hash_segment(kind, caller),
-                      &(struct hp_path_key){
-                          .kind = HP_PATH_KEY_SEGMENT, .site = HP_SITE_ROOT, .wait = kind, .caller = caller});
+    key = find_segment(paths, ending);
+    if (key == HP_PATH_OTHER && paths->sites < most) {
+        key = add_key(paths, hash_segment(ending),
+                      &(struct hp_path_key){.kind = HP_PATH_KEY_SEGMENT,
+                                            .site = HP_SITE_ROOT,
+                                            .wait = ending->kind,
+                                            .caller = ending->caller,
+                                            .tid = ending->tid});
         PUT(paths->sites, paths->sites + 1);
     }
     unlock(&paths->lock);
     return key;
+}
+
+uint32_t hp_path_segment_key(struct hp_paths *paths, const struct hp_path_ending *ending)
+{
+    const uint32_t own = make_segment(paths, ending, HP_PATH_THREAD_KEYS);
+    return HOTPATH_LIKELY_(own != HP_PATH_OTHER)
+               ? own
+               : make_segment(paths, &(struct hp_path_ending){ending->kind, ending->caller, 0}, HP_PATH_SITES);
 }
 
 /* ------------------------------------------------------------------------------------------- keys of waits */

@@ -20,8 +20,14 @@
 
 /* The key of a site, made if missing; HP_PATH_OTHER: there is no more room. */
 uint32_t hp_path_site_key(struct hp_paths *paths, uint32_t site);
-/* The same of segments that end there: with something of that kind (enum hp_path_kind), at that caller. */
-uint32_t hp_path_segment_key(struct hp_paths *paths, uint32_t kind, uint32_t caller);
+/*
+ * The same of segments of a thread that end there: with something of that kind (enum hp_path_kind), at that caller.
+ * Threads do different things before they call the same function of a queue; if there are many, they are alike.
+ */
+struct hp_path_ending {
+    uint32_t kind, caller, tid;
+};
+uint32_t hp_path_segment_key(struct hp_paths *paths, const struct hp_path_ending *ending);
 
 /* What was waited for, and where its waker was. */
 struct hp_path_waited {

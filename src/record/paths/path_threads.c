@@ -129,7 +129,7 @@ uint32_t hp_path_end_here(const struct hp_thread_context *context, struct hp_pat
     const uint32_t site = innermost_site(context);
     if (site != HP_SITE_ROOT || path->last_node != 0)
         return hp_path_site_key(paths, site);
-    const uint32_t key = hp_path_segment_key(paths, kind, caller);
+    const uint32_t key = hp_path_segment_key(paths, &(struct hp_path_ending){kind, caller, context->thread_id});
     hp_path_end_segment(paths, path, context->thread_id, key, now);
     return key != HP_PATH_OTHER ? key : hp_path_site_key(paths, site);
 }

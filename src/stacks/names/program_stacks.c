@@ -14,6 +14,7 @@
 #include "fileless_code.h"
 #include "function_role.h"
 #include "growing_array.h"
+#include "layout.h"
 #include "symbol_tables.h"
 #include "text.h"
 
@@ -162,6 +163,15 @@ struct cleaning {
     bool *is_own;      /* by node: it is hotpath's work */
 };
 
+/*
+ * pthread_join of glibc goes on by a jump in a function that is not exported, so its frame is not known as that of a
+ * hooked function. We join no threads of the program.
+ */
+static bool is_join(const struct hp_stack_node *node)
+{
+    return node->image == HP_STACK_WAITING && node->place >> 32 == HP_WAIT_THREAD;
+}
+
 /* Of a node that our code called: a call that is passed on, or a function of the program, such as a handler. */
 static bool is_for_program(struct cleaning *cleaning, const struct hp_stack_node *node)
 {
@@ -232,7 +242,8 @@ static void move_node(struct cleaning *cleaning, uint32_t number)
     struct hp_stack_tree *tree = &cleaning->to->tree;
     const struct hp_stack_node *node = &cleaning->from->tree.nodes[number];
     cleaning->is_own[number] =
-        is_in_our_library(cleaning, node) || (cleaning->is_own[node->parent] && !is_for_program(cleaning, node));
+        is_in_our_library(cleaning, node) ||
+        (cleaning->is_own[node->parent] && !is_for_program(cleaning, node) && !is_join(node));
     cleaning->process[number] = cleaning->process[node->parent];
     cleaning->moved[number] = moved_of(cleaning, node, cleaning->is_own[number]);
     if (!cleaning->is_own[number])
