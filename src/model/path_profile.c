@@ -153,6 +153,7 @@ static double part_of(double ns, const struct seen *seen)
     return seen->own_ns <= 0 || ns <= 0 ? 0 : ns >= seen->own_ns ? 1 : ns / seen->own_ns;
 }
 
+#define MOST_SEEN 1.3       /* times as much time on the path as stacks have seen, since they are samples */
 #define LEAST_SHARED_NS 2e6 /* that stacks know of segments: two samples; less names no function */
 #define LEAST_UNKNOWN 0.1   /* of a function's time, found by probes: less is the error of probing */
 
@@ -269,6 +270,7 @@ struct segments {
     double worked_ns, awaited_ns; /* all but waits for wakers; these */
     double unknown_part;          /* of the latter: nobody was recorded who ended them */
     double worked, unknown;       /* time on the path for each nanosecond of these two, in ticks */
+    double most;                  /* of either: more than stacks have seen is time in the run queue, say */
 };
 
 static bool is_in(const struct segments *segments, const struct hp_found_path *path)
@@ -286,8 +288,10 @@ static void sum_segments(const struct reading *reading, uint32_t number, struct 
     const struct hp_function_profile *functions = reading->from->functions;
     const uint32_t pid = reading->session->header.pid;
     const bool is_open = reading->keys[number].kind == HP_PATH_KEY_SITE;
-    *ret_segments =
-        (struct segments){.functions = functions, .pid = pid, .key = is_open ? HP_PATH_OPEN_KEY : number};
+    *ret_segments = (struct segments){.functions = functions,
+                                      .pid = pid,
+                                      .key = is_open ? HP_PATH_OPEN_KEY : number,
+                                      .most = MOST_SEEN / reading->from->profile->run->ns_per_tick};
     for (size_t at = 0; at < functions->path_count; at++) {
         const struct hp_found_path *path = &functions->paths[at];
         if (!is_in(ret_segments, path))
@@ -328,6 +332,11 @@ static void add_share(const struct reading *reading, const struct segments *segm
     reading->to->node_ns[path->node] += (uint64_t)(ticks * reading->from->profile->run->ns_per_tick);
 }
 
+static double rate(double ticks, double ns, double most)
+{
+    return ns <= 0 ? 0 : ticks / ns < most ? ticks / ns : most;
+}
+
 /*
  * Waits for unknown wakers are those that were recorded, or what probes saw and nobody recorded. Returns the time that
  * functions get; of the rest no stack is known.
@@ -341,12 +350,10 @@ static struct hp_path_sum divide(const struct hp_path_sum *sum, struct segments 
         return (struct hp_path_sum){0};
     if (unknown < recorded)
         unknown = recorded < ticks ? recorded : ticks;
-    if (segments->worked_ns > 0)
-        segments->worked = (ticks - unknown) / segments->worked_ns;
-    if (segments->awaited_ns > 0)
-        segments->unknown = unknown / segments->awaited_ns;
-    return (struct hp_path_sum){(segments->worked_ns > 0 ? (uint64_t)(ticks - unknown) : 0) +
-                                    (segments->awaited_ns > 0 ? (uint64_t)unknown : 0),
+    segments->worked = rate(ticks - unknown, segments->worked_ns, segments->most);
+    segments->unknown = rate(unknown, segments->awaited_ns, segments->most);
+    return (struct hp_path_sum){(uint64_t)(segments->worked * segments->worked_ns) +
+                                    (uint64_t)(segments->unknown * segments->awaited_ns),
                                 segments->awaited_ns > 0 ? hp_not_negative(sum->more) : 0};
 }
 

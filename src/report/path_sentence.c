@@ -203,6 +203,9 @@ bool hp_path_sentence_put(struct hp_text *line, const struct hotpath_results *re
     if (!find_owner(results, path, &owner))
         return false;
     const struct waited waited = most_waited(path);
+    const bool has_owner = path->node_ns == NULL || owner.share >= HP_OWNER_PART;
+    if (!has_owner && !is_for_other(path, &waited))
+        return false;
     const struct hp_snapshot *session = results->model->run.sessions[path->session];
     const char *program = hp_text_base_name(hp_snapshot_text(session, session->header.executable));
     const bool has_end = ends_in_wait(path), has_other = is_for_other(path, &waited);
@@ -215,8 +218,10 @@ bool hp_path_sentence_put(struct hp_text *line, const struct hotpath_results *re
         put_wait(line, results, path, &waited);
     } else if (!has_end)
         hp_text_string(line, "The program waits for its threads");
-    hp_text_string(line, has_other ? "; " : ": ");
-    put_function(line, &owner);
+    if (has_owner) {
+        hp_text_string(line, has_other ? "; " : ": ");
+        put_function(line, &owner);
+    }
     put_unknown(line, path);
     return true;
 }

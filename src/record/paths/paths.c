@@ -107,7 +107,11 @@ static bool adopt(struct hp_thread_context *context, struct hp_paths *paths, str
     struct hp_path_trace *trace = hp_path_take_trace(paths, context->hot.base, object);
     if (trace == NULL)
         return false;
-    const bool is_there = trace->left >= end->since && trace->left <= end->now;
+    const bool is_there = trace->left >= end->since;
+    if (is_there && trace->left > wait->now) { /* another one came meanwhile: the path cannot lead back in time */
+        wait->now = trace->left;
+        hp_path_count_own(context, path, wait->now);
+    }
     if (is_there)
         hp_path_adopt(paths, path, trace, wait);
     hp_path_give_trace(paths, object);
