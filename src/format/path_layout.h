@@ -66,6 +66,7 @@ struct hp_path_key {
     uint64_t known;
     uint32_t tid; /* of segments of one thread only; 0: of all threads without such a key */
     uint32_t reserved;
+    uint64_t latency; /* as `known`: from a release to the moment at which the woken thread ran */
 };
 
 struct hp_path_sum {
@@ -141,7 +142,7 @@ struct hp_paths {
     struct hp_path_segment segments[HP_PATH_SEGMENTS]; /* by their count, modulo */
 };
 
-_Static_assert(sizeof(struct hp_path_key) == 40 && sizeof(struct hp_path_sum) == 16, "part of the file");
+_Static_assert(sizeof(struct hp_path_key) == 48 && sizeof(struct hp_path_sum) == 16, "part of the file");
 _Static_assert(sizeof(struct hp_path_thread) == 104 + HP_PATH_KEYS * 24, "part of the file");
 _Static_assert(sizeof(struct hp_path_segment) == 24, "part of the file");
 _Static_assert(sizeof(struct hp_paths) % 8 == 0, "part of the file");

@@ -113,13 +113,23 @@ bool hp_path_is_for_waker(uint32_t cause)
     }
 }
 
+/* NULL: outside of all functions. */
+static const struct hp_site_sums *site_of(const struct reading *reading, const struct hp_path_key *key)
+{
+    return key->site != HP_SITE_ROOT
+               ? hp_profile_site(reading->from->profile, (uint32_t)reading->to->session, key->site)
+               : NULL;
+}
+
 /* What probes found of a function, without the waits that the path has left. */
 struct seen {
     double own_ns, unknown_ns, waiting_ns;
-    uint32_t cause; /* the longest of the latter */
+    uint32_t cause;                   /* the longest of the latter */
+    double queued_ns, wake_queued_ns; /* in the run queue; after the release of what it waited for */
 };
 
-static struct seen see(const struct reading *reading, const struct hp_site_sums *site, uint64_t known)
+static struct seen see(const struct reading *reading, const struct hp_site_sums *site,
+                       const struct hp_path_key *key)
 {
     struct hp_site_waits waits = {0};
     struct seen seen = {0};
@@ -139,7 +149,11 @@ static struct seen see(const struct reading *reading, const struct hp_site_sums 
             seen.cause = cause;
         }
     }
-    const double known_ns = hp_run_ns(reading->from->profile->run, known);
+    const double queued_ns = (double)waits.by_cause[HP_WAIT_RUN_QUEUE];
+    const double latency_ns = hp_run_ns(reading->from->profile->run, key->latency);
+    seen.wake_queued_ns = queued_ns < latency_ns ? queued_ns : latency_ns;
+    seen.queued_ns = queued_ns - seen.wake_queued_ns;
+    const double known_ns = hp_run_ns(reading->from->profile->run, key->known);
     const double whole_ns = site != NULL ? hp_run_ns(reading->from->profile->run, hp_sums_self(&site->sums))
                                          : (double)waits.ns + reading->from->outside_cpu_ns;
     seen.own_ns = whole_ns - known_ns;
@@ -157,20 +171,35 @@ static double part_of(double ns, const struct seen *seen)
 #define LEAST_SHARED_NS 2e6 /* that stacks know of segments: two samples; less names no function */
 #define LEAST_UNKNOWN 0.1   /* of a function's time, found by probes: less is the error of probing */
 
+/*
+ * The part of a function's time on the path that it was in the run queue: as of all of its time. Outside of all
+ * functions, where they are measured, it is not known; where nothing is, it is what stacks do not explain.
+ */
+static uint64_t take_queued(const struct reading *reading, const struct seen *seen, uint64_t ticks)
+{
+    const bool is_rest = reading->to->node_ns != NULL;
+    const double part = part_of(seen->queued_ns, seen),
+                 most = seen->queued_ns / reading->from->profile->run->ns_per_tick;
+    const uint64_t queued = is_rest                 ? (uint64_t)(most < (double)ticks ? most : (double)ticks)
+                            : part >= LEAST_UNKNOWN ? (uint64_t)(part * (double)ticks)
+                                                    : 0;
+    reading->to->queued += queued;
+    return queued;
+}
+
 static struct hp_path_function judge(const struct reading *reading, const struct hp_path_key *key,
                                      const struct hp_path_sum *sum)
 {
-    const struct hp_site_sums *site =
-        key->site != HP_SITE_ROOT
-            ? hp_profile_site(reading->from->profile, (uint32_t)reading->to->session, key->site)
-            : NULL;
+    const struct hp_site_sums *site = site_of(reading, key);
     const uint64_t ticks = hp_not_negative(sum->ticks);
-    const struct seen seen = see(reading, site, key->known);
+    const struct seen seen = see(reading, site, key);
     /* Outside of all functions, threads that wait for different things are one row: most are not on the path. */
     const double part = site != NULL ? part_of(seen.unknown_ns, &seen) : 0;
     const uint64_t probed = part >= LEAST_UNKNOWN ? (uint64_t)(part * (double)ticks) : 0;
     const uint64_t more = sum->more < ticks ? sum->more : ticks;
-    struct hp_path_function function = {.site = site, .ticks = ticks, .unknown = more > probed ? more : probed};
+    const uint64_t queued = take_queued(reading, &seen, ticks);
+    struct hp_path_function function = {
+        .site = site, .ticks = ticks - queued, .unknown = more > probed ? more : probed};
     if (2 * function.unknown > ticks)
         function.time = HP_PATH_UNKNOWN;
     else if (seen.waiting_ns > 0 && part_of(seen.waiting_ns + (site == NULL ? seen.unknown_ns : 0), &seen) > 0.5) {
@@ -414,6 +443,7 @@ static void join_segments(const struct reading *reading)
         reading->path->sums[outside].ticks += reading->path->sums[number].ticks;
         reading->path->sums[outside].more += reading->path->sums[number].more;
         reading->keys[outside].known += reading->keys[number].known;
+        reading->keys[outside].latency += reading->keys[number].latency;
         reading->path->sums[number] = (struct hp_path_sum){0};
     }
 }
@@ -428,20 +458,42 @@ static bool add_row(const struct reading *reading, const struct hp_path_key *key
     return add_function(reading, &function);
 }
 
+/* The part of the time between releases and running that woken threads were in the run queue. */
+static double queued_part_of_waking(const struct reading *reading)
+{
+    double latency_ns = 0, queued_ns = 0;
+    for (uint32_t number = 0; number < reading->counts.keys; number++) {
+        const struct hp_path_key *key = &reading->keys[number];
+        if (key->kind != HP_PATH_KEY_SITE || key->latency == 0)
+            continue;
+        latency_ns += hp_run_ns(reading->from->profile->run, key->latency);
+        queued_ns += see(reading, site_of(reading, key), key).wake_queued_ns;
+    }
+    return latency_ns > 0 ? queued_ns / latency_ns : 0;
+}
+
+static bool add_fixed(const struct reading *reading)
+{
+    struct hp_run_path *to = reading->to;
+    const uint64_t latency = hp_not_negative(reading->path->sums[HP_PATH_WAKE_UP].ticks);
+    const uint64_t queued = (uint64_t)(queued_part_of_waking(reading) * (double)latency);
+    to->queued += queued;
+    to->waking = latency - queued;
+    to->latency = latency;
+    const struct hp_path_function rows[] = {
+        {.time = HP_PATH_WAKING, .ticks = to->waking},
+        {.time = HP_PATH_QUEUED, .ticks = to->queued},
+        {.time = HP_PATH_REST, .ticks = hp_not_negative(reading->path->sums[HP_PATH_OTHER].ticks)}};
+    return add_function(reading, &rows[0]) && add_function(reading, &rows[1]) && add_function(reading, &rows[2]);
+}
+
 static bool add_rows(const struct reading *reading)
 {
-    const struct hp_path_function waking = {.time = HP_PATH_WAKING,
-                                            .ticks = hp_not_negative(reading->path->sums[HP_PATH_WAKE_UP].ticks)};
-    const struct hp_path_function rest = {.time = HP_PATH_REST,
-                                          .ticks = hp_not_negative(reading->path->sums[HP_PATH_OTHER].ticks)};
-    bool is_added = add_function(reading, &waking) && add_function(reading, &rest);
-    if (is_added && is_unmeasured(reading))
-        is_added = add_segments(reading);
+    bool is_added = !is_unmeasured(reading) || add_segments(reading);
     join_segments(reading);
     for (uint32_t number = 0; is_added && number < reading->counts.keys; number++)
         is_added = add_row(reading, &reading->keys[number], &reading->path->sums[number]);
-    reading->to->waking = waking.ticks;
-    return is_added;
+    return is_added && add_fixed(reading);
 }
 
 static bool read_keys(struct reading *reading)

@@ -18,6 +18,7 @@ enum hp_path_time {
     HP_PATH_WAITING, /* for something that no thread of the process releases: a disk, a timer, another process */
     HP_PATH_UNKNOWN, /* for another thread: which one is not known */
     HP_PATH_WAKING,  /* between the release of something and the moment at which the woken thread ran */
+    HP_PATH_QUEUED,  /* ready to run, without a CPU: estimated from probes */
     HP_PATH_REST,    /* functions beyond the number that is told apart */
     HP_PATH_TIMES
 };
@@ -43,10 +44,12 @@ struct hp_path_for {
 
 struct hp_run_path {
     bool is_followed;
-    size_t session;  /* of the run */
-    uint64_t ticks;  /* of all functions, in all */
-    uint64_t waking; /* of that */
-    uint64_t known;  /* time along the path that was waited for, and with whose waker it goes on */
+    size_t session;   /* of the run */
+    uint64_t ticks;   /* of all functions, in all */
+    uint64_t waking;  /* of that; without the run queue */
+    uint64_t queued;  /* of that, in the run queue */
+    uint64_t latency; /* of that, between releases and running, with the run queue */
+    uint64_t known;   /* time along the path that was waited for, and with whose waker it goes on */
     uint64_t unknown;
     struct hp_path_function **functions; /* the longest first */
     size_t function_count;

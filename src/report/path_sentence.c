@@ -10,15 +10,25 @@
 
 /* A known share of the path's waits below this is said. */
 #define NEARLY_ALL 0.95
+
+/* What others waited for went on while it was in the run queue. */
+static double waited_share(const struct hp_run_path *path, uint64_t ticks)
+{
+    const double share = hp_part_of((double)ticks, (double)(path->ticks - path->latency));
+    return share < 1 ? share : 1;
+}
+
 double hp_path_share(const struct hp_run_path *path, uint64_t ticks)
 {
-    return hp_part_of((double)ticks, (double)(path->ticks - path->waking));
+    return hp_part_of((double)ticks, (double)(path->ticks - path->waking - path->queued));
 }
 
 const char *hp_path_function_name(const struct hp_path_function *function)
 {
     if (function->time == HP_PATH_WAKING)
         return "<wake-up>";
+    if (function->time == HP_PATH_QUEUED)
+        return "<run queue>";
     if (function->time == HP_PATH_REST)
         return "<other>";
     return function->site != NULL    ? function->site->name
@@ -67,7 +77,8 @@ static struct waited most_waited(const struct hp_run_path *path)
 static const struct hp_path_function *first_function(const struct hp_run_path *path)
 {
     for (size_t at = 0; at < path->function_count; at++)
-        if (path->functions[at]->time != HP_PATH_WAKING && path->functions[at]->time != HP_PATH_REST)
+        if (path->functions[at]->time != HP_PATH_WAKING && path->functions[at]->time != HP_PATH_QUEUED &&
+            path->functions[at]->time != HP_PATH_REST)
             return path->functions[at];
     return NULL;
 }
@@ -77,7 +88,7 @@ static const struct hp_path_function *first_function(const struct hp_run_path *p
 /* Whether the thread at the end did little but wait. */
 static bool ends_in_wait(const struct hp_run_path *path)
 {
-    return path->end_waker_tid != 0 && hp_path_share(path, path->end_waited) >= HP_PATH_WAITED_PART;
+    return path->end_waker_tid != 0 && waited_share(path, path->end_waited) >= HP_PATH_WAITED_PART;
 }
 
 /* "worker 3", or "a thread", if it has the name of the program. */
@@ -110,7 +121,7 @@ static void put_wait(struct hp_text *line, const struct hotpath_results *results
 {
     const char *name = hp_path_for_name(waited->longest);
     hp_text_string(line, "waits ");
-    hp_bottleneck_put_share(line, hp_path_share(path, waited->ticks));
+    hp_bottleneck_put_share(line, waited_share(path, waited->ticks));
     hp_text_string(line, " of the time for ");
     hp_utf8_put_safe(line, name, strlen(name));
     put_holder(line, results, waited->longest);
@@ -146,11 +157,11 @@ static bool find_unmeasured(const struct hotpath_results *results, const struct 
     if (path->node_ns == NULL || !hp_path_find_owner(model->arena, model->functions, path, &found) ||
         found.function == NULL)
         return false;
-    *ret_owner =
-        (struct owner){.name = found.function->shown,
-                       .inner = found.inner != NULL ? found.inner->shown : NULL,
-                       .share = hp_part_of((double)found.ns, hp_run_ns(&model->run, path->ticks - path->waking)),
-                       .waits_for = found.waits_for};
+    *ret_owner = (struct owner){
+        .name = found.function->shown,
+        .inner = found.inner != NULL ? found.inner->shown : NULL,
+        .share = hp_part_of((double)found.ns, hp_run_ns(&model->run, path->ticks - path->waking - path->queued)),
+        .waits_for = found.waits_for};
     return true;
 }
 
@@ -185,7 +196,7 @@ static const struct hp_run_path *deciding_path(const struct hotpath_results *res
         return NULL;
     const struct hp_run_path *path = hp_model_path(results->model);
     const bool is_deciding = path != NULL && path->is_followed && hp_path_known_part(path) >= HP_PATH_KNOWN_PART &&
-                             (ends_in_wait(path) || hp_path_share(path, path->known) >= HP_PATH_WAITED_PART);
+                             (ends_in_wait(path) || waited_share(path, path->known) >= HP_PATH_WAITED_PART);
     return is_deciding ? path : NULL;
 }
 
@@ -193,7 +204,7 @@ static const struct hp_run_path *deciding_path(const struct hotpath_results *res
 static bool is_for_other(const struct hp_run_path *path, const struct waited *waited)
 {
     return waited->longest != NULL && waited->longest->kind != HP_PATH_FOR_THREAD &&
-           hp_path_share(path, waited->ticks) >= HP_PATH_SAID_PART;
+           waited_share(path, waited->ticks) >= HP_PATH_SAID_PART;
 }
 
 bool hp_path_sentence_put(struct hp_text *line, const struct hotpath_results *results)

@@ -371,6 +371,7 @@ static void note_wait(struct hp_paths *paths, struct hp_path_thread *thread, con
 {
     const uint64_t ticks = uncovered(thread, wait);
     ADD(paths->keys[wait->site_key].known, ticks);
+    ADD(paths->keys[wait->site_key].latency, wait->now > trace->left ? wait->now - trace->left : 0);
     PUT(thread->known, thread->known + ticks);
     PUT(thread->waker_tid, trace->tid);
     PUT(thread->waker_kind, wait->kind);
