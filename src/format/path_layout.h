@@ -91,7 +91,7 @@ struct hp_path_thread {
     uint64_t judged;     /* until when its waits are in one of these: waits may be inside others */
     uint64_t segment;    /* where the present segment began: what the call tree had outside of all zones then */
     uint32_t waker_kind; /* enum hp_path_kind: what was waited for then */
-    uint32_t reserved;
+    uint32_t left;       /* how often it has woken others; may wrap */
     char waker_name[16];
     struct hp_path_sum sums[HP_PATH_KEYS];
     uint64_t own[HP_PATH_KEYS]; /* private to the thread: what its call tree has for each key */
@@ -109,6 +109,7 @@ struct hp_path_trace {
     uint32_t tid;
     uint32_t caller; /* as in keys */
     uint32_t reserved;
+    uint64_t period; /* of the end of a thread that slept again and again, of its own: how long each time; else 0 */
     char name[16];
     struct hp_path_sum sums[HP_PATH_KEYS];
 };

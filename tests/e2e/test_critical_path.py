@@ -47,6 +47,32 @@ def test_the_first_sentence_names_what_decides(cli, program, work):
     check_first_sentence(cli.run("--path", "--", CRITICAL, program, work).report, TRUTH[program])
 
 
+# Closer to real programs. The lock of `log` is held while the disk is waited for.
+REAL = {"handover": "scan_table", "housekeeper": "compress", "pool": "fetch",
+        "dependency": "look_up_price|ask_price", "log": "flush_log"}
+CRITICAL_OFF = PROGRAMS / "critical_off"
+
+
+def check_names(report, truth):
+    """Of an unmodified program: names the function, and none that is beside the path."""
+    first = headline(report)
+    assert re.search(rf"\b({truth})\b", first), first
+    assert not re.search(r"housekeeper|short_job|prepare|look_up\b|open_table|use_table|sweep|render\b", first), first
+
+
+@pytest.mark.parametrize("program, work", crossed(list(TRUTH_WITH_LOCKS), ["sleep", "compute"]))
+def test_the_first_sentence_of_an_unmodified_program_names_it(cli, program, work):
+    report = cli.run("--path", "--locks", "--", CRITICAL_OFF, program, work).report
+    assert headline(report).startswith("main waits for "), headline(report)
+    check_names(report, TRUTH_WITH_LOCKS[program])
+    assert program != "convoy" or "for cache_lock, held by rebuild" in headline(report)
+
+
+@pytest.mark.parametrize("program, work, command", crossed(list(REAL), ["compute", "sleep"], [CRITICAL_OFF, CRITICAL]))
+def test_programs_closer_to_real_ones(cli, box, program, work, command):
+    check_names(cli.run("--path", "--locks", "--", command, program, work).report, REAL[program])
+
+
 @pytest.mark.parametrize("program, work", crossed(list(TRUTH_WITH_LOCKS), ["compute", "sleep"]))
 def test_the_same_where_locks_are_followed(cli, program, work):
     report = cli.run("--path", "--locks", "--", CRITICAL, program, work).report

@@ -336,6 +336,7 @@ void hp_path_leave(const struct hp_paths *paths, const struct hp_path_thread *th
     PUT(trace->site, waker->site);
     PUT(trace->tid, waker->tid);
     PUT(trace->caller, waker->caller);
+    PUT(trace->period, waker->period);
     PUT(trace->left, now); /* hp_path_peek reads it without the lock, and then again with it */
     memcpy(trace->name, waker->name, sizeof trace->name);
 }
@@ -396,6 +397,22 @@ void hp_path_adopt(struct hp_paths *paths, struct hp_path_thread *thread, const 
     thread->arrived = thread->judged = wait->now;
     thread->taken = trace->left;
     __atomic_store_n(&thread->sequence, thread->sequence + 1, __ATOMIC_RELEASE);
+    ADD(paths->taken, 1);
+}
+
+#define PERIODS_TO_END 2u
+
+bool hp_path_was_asked(const struct hp_path_trace *trace, const struct hp_path_wait *wait)
+{
+    return trace->period != 0 && trace->left - wait->since <= PERIODS_TO_END * trace->period;
+}
+
+void hp_path_stay(struct hp_paths *paths, struct hp_path_thread *thread, const struct hp_path_wait *wait)
+{
+    const uint64_t ticks = uncovered(thread, wait);
+    ADD(paths->keys[wait->site_key].known, ticks);
+    PUT(thread->known, thread->known + ticks);
+    thread->judged = wait->now;
     ADD(paths->taken, 1);
 }
 

@@ -78,6 +78,7 @@ void hp_path_end_segment(struct hp_paths *paths, struct hp_path_thread *thread, 
 /* Who left it. */
 struct hp_path_waker {
     uint32_t site, tid, caller;
+    uint64_t period;  /* as in struct hp_path_trace */
     const char *name; /* 16 bytes */
 };
 
@@ -98,6 +99,13 @@ bool hp_path_is_known(const struct hp_path_thread *thread, const struct hp_path_
 /* The thread takes the path of the trace, which is taken. */
 void hp_path_adopt(struct hp_paths *paths, struct hp_path_thread *thread, const struct hp_path_trace *trace,
                    const struct hp_path_wait *wait);
+/*
+ * Whether the trace is of a thread that slept all the time, and ended because it was asked to: it ended soon, for one
+ * that looks around that often. Its path was not what the waiting thread waited for.
+ */
+bool hp_path_was_asked(const struct hp_path_trace *trace, const struct hp_path_wait *wait);
+/* The waker is known, but the thread stays on its own path. */
+void hp_path_stay(struct hp_paths *paths, struct hp_path_thread *thread, const struct hp_path_wait *wait);
 /* Nothing was left for it. */
 void hp_path_adopt_none(struct hp_paths *paths, struct hp_path_thread *thread, const struct hp_path_wait *wait);
 

@@ -149,10 +149,12 @@ void hp_path_leave_at(struct hp_thread_context *context, const struct hp_path_re
                   &(struct hp_path_waker){.site = innermost_site(context),
                                           .tid = context->thread_id,
                                           .caller = release->caller,
+                                          .period = release->period,
                                           .name = context->record->name},
                   release->now);
     hp_path_give_trace(paths, release->object);
     __atomic_fetch_add(&paths->left, 1, __ATOMIC_RELAXED);
+    path->left++;
 }
 
 /* ---------------------------------------------------------------------------------------------------- beginning */
@@ -282,17 +284,31 @@ void hp_path_begin_created(struct hp_thread_context *context, uint32_t created, 
 
 /* ------------------------------------------------------------------------------------------------------- ending */
 
+#define LEAST_SLEEPS 4u /* fewer may be its work */
+#define IDLE_PART 10u   /* it used less than this part of its life */
+
+/* 0: it woke others, or was woken, or worked. */
+static uint64_t period_of(const struct hp_thread_context *context, const struct hp_path_thread *path,
+                          const struct hp_cpu_time *used, uint64_t now)
+{
+    const uint64_t lived = now - path->arrived, ticks = used->ns * hp_ticks_per_ms(context) / 1000000;
+    const bool is_alone = path->waker_tid == 0 && path->left == 0 && used->waits >= LEAST_SLEEPS;
+    return is_alone && ticks < lived / IDLE_PART ? lived / used->waits : 0;
+}
+
 /* Who waits for the end of this thread takes its path. The program may have named it since it was registered. */
-void hp_path_end_thread(struct hp_thread_context *context, uint64_t now)
+void hp_path_end_thread(struct hp_thread_context *context, const struct hp_cpu_time *used, uint64_t now)
 {
     struct hp_paths *paths = context->record != NULL ? hp_paths_of(context) : NULL;
-    if (paths == NULL || hp_path_of(context) == NULL || hp_context_is_of_first_thread(context))
+    const struct hp_path_thread *path = paths != NULL ? hp_path_of(context) : NULL;
+    if (path == NULL || hp_context_is_of_first_thread(context))
         return;
     hp_thread_note_name(context);
     hp_path_leave_at(context, &(struct hp_path_release){
                                   .object = hp_path_object((const void *)(uintptr_t)pthread_self(), HP_PATH_THREAD),
                                   .now = now,
-                                  .kind = HP_PATH_FOR_THREAD});
+                                  .kind = HP_PATH_FOR_THREAD,
+                                  .period = period_of(context, path, used, now)});
     const uint32_t offset = context->record->path;
     __atomic_store_n(&context->record->path, 0, __ATOMIC_RELEASE);
     give_back(context, paths, offset);

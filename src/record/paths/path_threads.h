@@ -5,6 +5,7 @@
 #ifndef HP_PATHS_PATH_THREADS_H
 #define HP_PATHS_PATH_THREADS_H
 
+#include "cpu.h"
 #include "path_sums.h"
 #include "runtime.h"
 
@@ -53,6 +54,7 @@ struct hp_path_release {
     uint64_t object, now;
     uint32_t kind;
     uint32_t caller; /* site in the file of locks; 0: unknown */
+    uint64_t period; /* as in struct hp_path_trace */
 };
 /* Leaves the path of the thread at an object. */
 void hp_path_leave_at(struct hp_thread_context *context, const struct hp_path_release *release);
@@ -68,7 +70,7 @@ void hp_path_begin_created(struct hp_thread_context *context, uint32_t created, 
 
 /* A thread gets a record: its path begins there, as long as nothing is known of its creator. Under the lock. */
 void hp_path_begin_thread(struct hp_thread_context *context, uint64_t now);
-/* The calling thread ends, after its last zone. Under the lock. */
-void hp_path_end_thread(struct hp_thread_context *context, uint64_t now);
+/* The calling thread ends, after its last zone; what it used, all 0: unknown. Under the lock. */
+void hp_path_end_thread(struct hp_thread_context *context, const struct hp_cpu_time *used, uint64_t now);
 
 #endif

@@ -112,7 +112,9 @@ static bool adopt(struct hp_thread_context *context, struct hp_paths *paths, str
         wait->now = trace->left;
         hp_path_count_own(context, path, wait->now);
     }
-    if (is_there)
+    if (is_there && hp_path_was_asked(trace, wait))
+        hp_path_stay(paths, path, wait);
+    else if (is_there)
         hp_path_adopt(paths, path, trace, wait);
     hp_path_give_trace(paths, object);
     return is_there;
