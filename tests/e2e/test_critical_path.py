@@ -26,6 +26,12 @@ def headline(report):
     return report.values["meta"]["headline"]
 
 
+def check_has_all_of(report, name):
+    """All calls of the function are on the path, but for time in the run queue, which is estimated."""
+    functions, total_ns = path_ns(report), report.row(name).total_ns
+    assert functions[name] <= total_ns <= functions[name] + functions.get("<run queue>", 0) + 1000, functions
+
+
 def path_ns(report):
     return {row.name: row.path_ns for row in report.rows("critical-path")}
 
@@ -39,7 +45,8 @@ def check_first_sentence(report, truth):
     first = headline(report).split(". The function with")[0]
     assert re.search(rf"\b{truth}\b", first), headline(report)
     functions = path_ns(report)
-    assert max((ns, name) for name, ns in functions.items() if name != "<wake-up>")[1] == truth, functions
+    waking = ("<wake-up>", "<run queue>")
+    assert max((ns, name) for name, ns in functions.items() if name not in waking)[1] == truth, functions
 
 
 @pytest.mark.parametrize("program, work", crossed(list(TRUTH), ["sleep", "compute"]))
@@ -92,11 +99,11 @@ def test_the_path_is_exact(cli):
     """The long job is called once, on the path: its time there is that of the call. Short jobs are beside it."""
     report = cli.run("--path", "--", CRITICAL, "fork_join", "sleep").report
     functions = path_ns(report)
-    assert functions["long_job"] == report.row("long_job").total_ns
+    check_has_all_of(report, "long_job")
     assert "short_job" not in functions or functions["short_job"] <= report.row("short_job").max_ns
     assert sum(functions.values()) >= report.row("main").total_ns
     [wait] = [row for row in report.rows("path-waits") if row.kind == "thread"]
-    assert wait.waits >= 1 and wait.waited_ns <= functions["long_job"]
+    assert wait.waits >= 1 and wait.waited_ns <= report.row("long_job").total_ns
 
 
 def test_nothing_changes_without_it(cli):
@@ -128,6 +135,5 @@ def test_other_sections_are_those_without_it(cli):
 def test_the_path_survives_the_program(cli):
     """main kills the process halfway, after 20 of 40 requests."""
     done = cli.run("--path", "--", CRITICAL, "server", "sleep", "killed", status=-signal.SIGKILL)
-    functions = path_ns(done.report)
-    assert functions["query_database"] == done.report.row("query_database").total_ns, functions
+    check_has_all_of(done.report, "query_database")
     assert done.report.row("query_database").calls == 20
