@@ -48,17 +48,29 @@ double hp_path_known_part(const struct hp_run_path *path)
 
 /* ---------------------------------------------------------------------------------------- the thread's own tree */
 
-static void add_own(const struct reading *reading, uint32_t site, uint64_t ticks)
+/* The recorder makes a key when it first meets a site: what was called since then has none yet. */
+static uint32_t key_of_site(struct reading *reading, uint32_t site)
 {
-    uint32_t key = HP_PATH_OTHER;
-    for (uint32_t number = 0; number < reading->counts.keys && site != HP_SITE_OTHER; number++)
+    uint32_t sites = 0;
+    for (uint32_t number = 0; number < reading->counts.keys && site != HP_SITE_OTHER; number++) {
+        sites +=
+            reading->keys[number].kind == HP_PATH_KEY_SITE || reading->keys[number].kind == HP_PATH_KEY_SEGMENT;
         if (reading->keys[number].kind == HP_PATH_KEY_SITE && reading->keys[number].site == site)
-            key = number;
-    reading->path->sums[key].ticks += ticks;
+            return number;
+    }
+    if (site == HP_SITE_OTHER || sites >= HP_PATH_SITES || reading->counts.keys >= HP_PATH_KEYS)
+        return HP_PATH_OTHER;
+    reading->keys[reading->counts.keys] = (struct hp_path_key){.kind = HP_PATH_KEY_SITE, .site = site};
+    return reading->counts.keys++;
+}
+
+static void add_own(struct reading *reading, uint32_t site, uint64_t ticks)
+{
+    reading->path->sums[key_of_site(reading, site)].ticks += ticks;
 }
 
 /* As hp_path_count_own of the recorder, up to `now`: see there. */
-static void add_tree(const struct reading *reading, const struct hp_thread *thread, uint64_t now)
+static void add_tree(struct reading *reading, const struct hp_thread *thread, uint64_t now)
 {
     const uint32_t last = reading->path->last_node != 0 ? reading->path->last_node : UINT32_MAX;
     struct hp_walk nodes = {0}, opens = {0};

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from command import Cli
-from harness import BUILD, PROGRAMS, crossed, without_emulator, without_sanitizer, without_thread_sanitizer
+from harness import BUILD, EXAMPLES, PROGRAMS, crossed, without_emulator, without_sanitizer, without_thread_sanitizer
 
 pytestmark = [without_emulator("hotpath run preloads a library of the host"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
@@ -104,6 +104,15 @@ def test_the_path_is_exact(cli):
     assert sum(functions.values()) >= report.row("main").total_ns
     [wait] = [row for row in report.rows("path-waits") if row.kind == "thread"]
     assert wait.waits >= 1 and wait.waited_ns <= report.row("long_job").total_ns
+
+
+def test_the_example(cli):
+    """Most time is in compile, but generate_large and link_all decide; link_all is first called after the last wait."""
+    report = cli.run("--path", "--", EXAMPLES / "critical_path").report
+    assert headline(report).startswith("main waits for ") and "is in generate_large" in headline(report)
+    functions = path_ns(report)
+    assert functions["generate_large"] >= 150e6 and functions["link_all"] > 0, functions
+    assert functions.get("compile", 0) <= report.row("compile").total_ns / 4 and "<other>" not in functions, functions
 
 
 def test_nothing_changes_without_it(cli):
