@@ -193,7 +193,7 @@ struct hp_function_profile {
     size_t node_count;
     struct hp_found_hold *holds; /* sorted by function */
     size_t hold_count;
-    struct hp_found_path *paths;
+    struct hp_found_path *paths; /* sorted by process and key */
     size_t path_count;
     struct hp_found_process *processes;
     size_t process_count;

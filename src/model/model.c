@@ -9,7 +9,7 @@
 #include "cpu_profile.h"
 #include "floors.h"
 #include "object_profile.h"
-#include "path_profile.h"
+#include "path_processes.h"
 #include "profile.h"
 #include "task_profile.h"
 #include "thread_usage_profile.h"

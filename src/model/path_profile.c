@@ -138,6 +138,7 @@ struct seen {
     double own_ns, unknown_ns, waiting_ns;
     uint32_t cause;                   /* the longest of the latter */
     double queued_ns, wake_queued_ns; /* in the run queue; after the release of what it waited for */
+    double child_ns, message_ns;      /* waits for children; for other processes of the run at pipes and sockets */
 };
 
 static struct seen see(const struct reading *reading, const struct hp_site_sums *site,
@@ -161,6 +162,7 @@ static struct seen see(const struct reading *reading, const struct hp_site_sums 
             seen.cause = cause;
         }
     }
+    seen.child_ns = (double)waits.by_cause[HP_WAIT_CHILD];
     const double queued_ns = (double)waits.by_cause[HP_WAIT_RUN_QUEUE];
     const double latency_ns = hp_run_ns(reading->from->profile->run, key->latency);
     seen.wake_queued_ns = queued_ns < latency_ns ? queued_ns : latency_ns;
@@ -199,6 +201,27 @@ static uint64_t take_queued(const struct reading *reading, const struct seen *se
     return queued;
 }
 
+static uint64_t limited(double ticks, uint64_t most) { return ticks < (double)most ? (uint64_t)ticks : most; }
+
+/* Waits of a site at pipes and sockets whose other end is in another process of the run. */
+static double message_ns(const struct reading *reading, const struct hp_site_sums *site)
+{
+    const struct hp_run_waits *waits = reading->from->waits;
+    uint64_t ns = 0, longest = 0;
+    for (size_t at = 0; waits != NULL && at < waits->count; at++) {
+        const struct hp_wait_sums *wait = waits->all[at];
+        if (wait->site != site || (wait->cause != HP_WAIT_PIPE && wait->cause != HP_WAIT_SOCKET) ||
+            wait->end == NULL || wait->end->is_own || wait->end->pid == reading->session->header.pid)
+            continue;
+        ns += wait->ns;
+        if (wait->ns > longest) {
+            longest = wait->ns;
+            reading->to->peer = wait->end->pid;
+        }
+    }
+    return (double)ns;
+}
+
 static struct hp_path_function judge(const struct reading *reading, const struct hp_path_key *key,
                                      const struct hp_path_sum *sum)
 {
@@ -210,8 +233,13 @@ static struct hp_path_function judge(const struct reading *reading, const struct
     const uint64_t probed = part >= LEAST_UNKNOWN ? (uint64_t)(part * (double)ticks) : 0;
     const uint64_t more = sum->more < ticks ? sum->more : ticks;
     const uint64_t queued = take_queued(reading, &seen, ticks);
-    struct hp_path_function function = {
-        .site = site, .ticks = ticks - queued, .unknown = more > probed ? more : probed};
+    const uint64_t awaited = more > probed ? more : probed, rest = ticks - queued;
+    struct hp_path_function function = {.site = site, .ticks = rest, .unknown = awaited < rest ? awaited : rest};
+    if (seen.unknown_ns > 0) {
+        const double unknown = (double)function.unknown / seen.unknown_ns;
+        function.by_child = limited(unknown * seen.child_ns, function.unknown);
+        function.by_message = limited(unknown * message_ns(reading, site), function.unknown - function.by_child);
+    }
     if (2 * function.unknown > ticks)
         function.time = HP_PATH_UNKNOWN;
     else if (seen.waiting_ns > 0 && part_of(seen.waiting_ns + (site == NULL ? seen.unknown_ns : 0), &seen) > 0.5) {
@@ -314,9 +342,23 @@ struct segments {
     double most;                  /* of either: more than stacks have seen is time in the run queue, say */
 };
 
-static bool is_in(const struct segments *segments, const struct hp_found_path *path)
+/* The first of them; they are in order of process and key. */
+static size_t first_of(const struct segments *segments)
 {
-    return path->pid == segments->pid && path->key == segments->key;
+    size_t low = 0, high = segments->functions->path_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const struct hp_found_path *path = &segments->functions->paths[middle];
+        const bool is_before = path->pid != segments->pid ? path->pid < segments->pid : path->key < segments->key;
+        *(is_before ? &low : &high) = is_before ? middle + 1 : middle;
+    }
+    return low;
+}
+
+static bool is_in(const struct segments *segments, size_t at)
+{
+    return at < segments->functions->path_count && segments->functions->paths[at].pid == segments->pid &&
+           segments->functions->paths[at].key == segments->key;
 }
 
 static bool is_awaited(const struct segments *segments, const struct hp_found_path *path)
@@ -333,10 +375,8 @@ static void sum_segments(const struct reading *reading, uint32_t number, struct 
                                       .pid = pid,
                                       .key = is_open ? HP_PATH_OPEN_KEY : number,
                                       .most = MOST_SEEN / reading->from->profile->run->ns_per_tick};
-    for (size_t at = 0; at < functions->path_count; at++) {
+    for (size_t at = first_of(ret_segments); is_in(ret_segments, at); at++) {
         const struct hp_found_path *path = &functions->paths[at];
-        if (!is_in(ret_segments, path))
-            continue;
         ret_segments->worked_ns += (double)path->cpu_ns;
         *(is_awaited(ret_segments, path) ? &ret_segments->awaited_ns : &ret_segments->worked_ns) +=
             (double)path->waited_ns;
@@ -350,7 +390,7 @@ static void sum_segments(const struct reading *reading, uint32_t number, struct 
 
 /* A function on the path, while it is added up; by its index in the profile, the last one being unknown code. */
 struct found_sum {
-    double ticks, unknown, waited;
+    double ticks, unknown, waited, by_child, by_message;
     double longest; /* of waits for one cause */
     uint32_t cause;
 };
@@ -364,7 +404,10 @@ static void add_share(const struct reading *reading, const struct segments *segm
     const double waited = (double)path->waited_ns * (awaits ? segments->unknown : segments->worked);
     const double ticks = (double)path->cpu_ns * segments->worked + waited;
     sum->ticks += ticks;
+    const uint32_t cause = functions->nodes[path->node].cause;
     sum->unknown += awaits ? waited : 0;
+    sum->by_child += awaits && cause == HP_WAIT_CHILD ? waited : 0;
+    sum->by_message += awaits && (cause == HP_WAIT_PIPE || cause == HP_WAIT_SOCKET) ? waited : 0;
     sum->waited += awaits ? 0 : waited;
     if (!awaits && waited > sum->longest) {
         sum->longest = waited;
@@ -404,9 +447,8 @@ static void share_out(const struct reading *reading, uint32_t number, struct fou
     struct segments segments;
     sum_segments(reading, number, &segments);
     const struct hp_path_sum shared = divide(sum, &segments);
-    for (size_t at = 0; shared.ticks > 0 && at < segments.functions->path_count; at++)
-        if (is_in(&segments, &segments.functions->paths[at]))
-            add_share(reading, &segments, &segments.functions->paths[at], sums);
+    for (size_t at = first_of(&segments); shared.ticks > 0 && is_in(&segments, at); at++)
+        add_share(reading, &segments, &segments.functions->paths[at], sums);
     sum->ticks -= shared.ticks;
     sum->more -= shared.more;
 }
@@ -414,8 +456,12 @@ static void share_out(const struct reading *reading, uint32_t number, struct fou
 static bool add_found(const struct reading *reading, const struct found_sum *sum,
                       const struct hp_found_function *found)
 {
-    struct hp_path_function function = {
-        .found = found, .ticks = (uint64_t)sum->ticks, .unknown = (uint64_t)sum->unknown};
+    struct hp_path_function function = {.found = found,
+                                        .ticks = (uint64_t)sum->ticks,
+                                        .unknown = (uint64_t)sum->unknown,
+                                        .by_child = (uint64_t)sum->by_child,
+                                        .by_message =
+                                            message_ns(reading, NULL) > 0 ? (uint64_t)sum->by_message : 0};
     if (2 * sum->unknown > sum->ticks)
         function.time = HP_PATH_UNKNOWN;
     else if (2 * sum->waited > sum->ticks) {
@@ -552,27 +598,25 @@ static bool read_session(struct reading *reading)
     note_end(reading);
     struct hp_run_path *to = reading->to;
     to->is_followed = true;
-    hp_sort(to->functions, to->function_count, compare_functions);
-    hp_sort(to->waits, to->wait_count, compare_waits);
+    hp_path_sort(to);
     return to->end_waker != NULL;
 }
 
-const struct hp_run_path *hp_path_of_run(struct hp_arena *arena, const struct hp_path_sources *sources)
+void hp_path_sort(struct hp_run_path *path)
 {
-    const struct hp_run *run = sources->profile->run;
-    struct hp_run_path *path = hp_arena_take(arena, sizeof *path);
-    if (path == NULL)
-        return NULL;
-    *path = (struct hp_run_path){0};
-    for (size_t at = 0; at < run->count && !path->is_followed; at++) {
-        struct reading reading = {.arena = arena,
-                                  .from = sources,
-                                  .session = run->sessions[at],
-                                  .locks = hp_lock_process_of(sources->locks, run->sessions[at]->header.pid),
-                                  .to = path};
-        path->session = at;
-        if (!read_session(&reading))
-            return NULL;
-    }
-    return path;
+    hp_sort(path->functions, path->function_count, compare_functions);
+    hp_sort(path->waits, path->wait_count, compare_waits);
+}
+
+bool hp_path_of_session(struct hp_arena *arena, const struct hp_path_sources *sources, size_t session,
+                        struct hp_run_path *ret_path)
+{
+    const struct hp_snapshot *snapshot = sources->profile->run->sessions[session];
+    struct reading reading = {.arena = arena,
+                              .from = sources,
+                              .session = snapshot,
+                              .locks = hp_lock_process_of(sources->locks, snapshot->header.pid),
+                              .to = ret_path};
+    *ret_path = (struct hp_run_path){.session = session};
+    return read_session(&reading);
 }

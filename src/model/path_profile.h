@@ -29,7 +29,8 @@ struct hp_path_function {
     enum hp_path_time time;                /* what most of it is */
     const char *cause;                     /* what it waits for, if it is HP_PATH_WAITING; NULL: not known */
     uint64_t ticks;
-    uint64_t unknown; /* of that, waits whose waker is unknown */
+    uint64_t unknown;              /* of that, waits whose waker is unknown */
+    uint64_t by_child, by_message; /* of these: for children; for what other processes of the run send or receive */
 };
 
 /* Time on the path in which a thread further along it waited for that. */
@@ -55,12 +56,14 @@ struct hp_run_path {
     size_t function_count;
     struct hp_path_for **waits; /* the longest first */
     size_t wait_count;
-    uint64_t *node_ns;      /* by node of the function profile: time on the path; NULL: functions are measured */
-    uint64_t end_waited;    /* how long the thread at its end waited for known wakers itself */
-    uint32_t end_kind;      /* what it waited for when the path last came to it: enum hp_path_kind */
-    uint32_t end_waker_tid; /* from this thread; 0: it never did */
-    const char *end_waker;  /* its name */
-    uint64_t lost;          /* hand-overs that were not recorded */
+    uint64_t *node_ns;       /* by node of the function profile: time on the path; NULL: functions are measured */
+    uint64_t end_waited;     /* how long the thread at its end waited for known wakers itself */
+    uint32_t end_kind;       /* what it waited for when the path last came to it: enum hp_path_kind */
+    uint32_t end_waker_tid;  /* from this thread; 0: it never did */
+    const char *end_waker;   /* its name */
+    const char *end_program; /* the process that it waited for most of the time instead; NULL: none */
+    uint64_t lost;           /* hand-overs that were not recorded */
+    uint32_t peer;           /* private: the process at the other end of most of by_message */
 };
 
 /* What else is known of the run. */
@@ -72,8 +75,11 @@ struct hp_path_sources {
     double outside_cpu_ns;                       /* used outside of all measured functions */
 };
 
-/* NULL: no memory. */
-const struct hp_run_path *hp_path_of_run(struct hp_arena *arena, const struct hp_path_sources *sources);
+/* That of one session of the run, by its number. False: no memory. */
+bool hp_path_of_session(struct hp_arena *arena, const struct hp_path_sources *sources, size_t session,
+                        struct hp_run_path *ret_path);
+/* Sorts functions and waits. */
+void hp_path_sort(struct hp_run_path *path);
 
 /* Whether such a wait (enum hp_wait_cause) ends because another thread or process does something. */
 bool hp_path_is_for_waker(uint32_t cause);

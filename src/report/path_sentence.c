@@ -220,14 +220,17 @@ bool hp_path_sentence_put(struct hp_text *line, const struct hotpath_results *re
     const struct hp_snapshot *session = results->model->run.sessions[path->session];
     const char *program = hp_text_base_name(hp_snapshot_text(session, session->header.executable));
     const bool has_end = ends_in_wait(path), has_other = is_for_other(path, &waited);
-    if (has_end) {
+    const bool has_program = !has_end && path->end_program != NULL;
+    if (has_end || has_program)
         hp_text_string(line, "main waits for ");
+    if (has_end)
         put_waker(line, path, program);
-    }
+    else if (has_program)
+        hp_utf8_put_safe(line, path->end_program, strlen(path->end_program));
     if (has_other) {
-        hp_text_string(line, has_end ? ", which " : "The program ");
+        hp_text_string(line, has_end || has_program ? ", which " : "The program ");
         put_wait(line, results, path, &waited);
-    } else if (!has_end)
+    } else if (!has_end && !has_program)
         hp_text_string(line, "The program waits for its threads");
     if (has_owner) {
         hp_text_string(line, has_other ? "; " : ": ");

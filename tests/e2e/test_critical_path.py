@@ -56,7 +56,7 @@ def test_the_first_sentence_names_what_decides(cli, program, work):
 
 # Closer to real programs. The lock of `log` is held while the disk is waited for.
 REAL = {"handover": "scan_table", "housekeeper": "compress", "pool": "fetch",
-        "dependency": "look_up_price|ask_price", "log": "flush_log"}
+        "dependency": "look_up_price", "log": "flush_log"}
 CRITICAL_OFF = PROGRAMS / "critical_off"
 
 
@@ -104,6 +104,25 @@ def test_the_path_is_exact(cli):
     assert sum(functions.values()) >= report.row("main").total_ns
     [wait] = [row for row in report.rows("path-waits") if row.kind == "thread"]
     assert wait.waits >= 1 and wait.waited_ns <= report.row("long_job").total_ns
+
+
+@pytest.mark.parametrize("shell", ["exec {0} fork_join sleep", "{0} fork_join sleep; true"])
+def test_the_path_goes_on_in_the_program_that_is_waited_for(cli, shell):
+    """After exec, and in a child."""
+    report = cli.run("--path", "--locks", "--", "sh", "-c", shell.format(CRITICAL_OFF)).report
+    assert re.search(r"main waits for .*is in long_job", headline(report)), headline(report)
+    rows = report.rows("critical-path")
+    assert sum(row.path_ns for row in rows) >= 400e6 and len({(row.name, row.kind) for row in rows}) == len(rows)
+    assert sum(row.unknown_ns for row in rows) <= 50e6, rows
+
+
+def test_the_path_goes_on_in_the_process_that_is_asked(cli):
+    """By a socket, 40 times for 12 ms."""
+    report = cli.run("--path", "--locks", "--", CRITICAL, "dependency", "sleep").report
+    functions = path_ns(report)
+    assert functions["look_up_price"] >= 0.7 * report.row("look_up_price").total_ns, functions
+    assert functions["ask_price"] <= 0.5 * report.row("ask_price").total_ns, functions
+    assert sum(functions.values()) <= report.values["meta"]["total_elapsed_ns"] * 1.01, functions
 
 
 def test_the_example(cli):

@@ -698,6 +698,14 @@ static void add_zones(const struct walk *walk, struct hp_function_profile *profi
     }
 }
 
+static int by_segment(const void *a, const void *b)
+{
+    const struct hp_found_path *x = a, *y = b;
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+
 /* As what waits: the nearest function outside of the C library. */
 static bool add_paths(const struct walk *walk, struct hp_function_profile *profile)
 {
@@ -715,6 +723,8 @@ static bool add_paths(const struct walk *walk, struct hp_function_profile *profi
                                    .cpu_ns = share->cpu_ns > 0 ? (uint64_t)share->cpu_ns : 0,
                                    .waited_ns = share->waited_ns > 0 ? (uint64_t)share->waited_ns : 0};
     }
+    if (profile->path_count > 1)
+        qsort(profile->paths, profile->path_count, sizeof *profile->paths, by_segment);
     return true;
 }
 
