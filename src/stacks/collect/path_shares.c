@@ -1,6 +1,6 @@
 /*
  * What threads did in the segments of critical paths. Samples wait until the end of their segment is known, however
- * long that takes: if there are many, each second one goes and the others count twice. SPDX-License-Identifier: MIT
+ * long that takes: if there are many, one of two goes, and the other one counts for both. SPDX-License-Identifier: MIT
  */
 #include "path_shares.h"
 
@@ -53,13 +53,19 @@ static struct hp_path_thread_samples *thread_of(struct hp_path_shares *shares, u
     return number != HP_NO_PAIR ? &shares->threads[number] : NULL;
 }
 
-static void thin(struct hp_path_thread_samples *thread)
+/* Of each pair one has the weight of both; which one does not depend on what the thread does in turns. */
+static void thin(struct hp_path_thread_samples *thread, uint64_t *seed)
 {
     size_t kept = 0;
     for (size_t at = 0; at < thread->count; at += 2) {
-        thread->samples[kept] = thread->samples[at];
-        thread->samples[kept].cpu_ns *= 2;
-        thread->samples[kept++].waited_ns *= 2;
+        const struct pending *first = &thread->samples[at], *second = first + (at + 1 < thread->count);
+        *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        struct pending one = *seed >> 63 ? *first : *second;
+        if (first != second) {
+            one.cpu_ns = first->cpu_ns + second->cpu_ns;
+            one.waited_ns = first->waited_ns + second->waited_ns;
+        }
+        thread->samples[kept++] = one;
     }
     thread->count = kept;
 }
@@ -70,7 +76,7 @@ void hp_path_shares_sample(struct hp_path_shares *shares, const struct hp_path_s
     if (thread == NULL || !HP_MAKE_ROOM(thread->samples, thread->count + 1, thread->room))
         return;
     if (thread->count >= MOST_PENDING)
-        thin(thread);
+        thin(thread, &shares->seed);
     size_t at = thread->count++;
     for (; at > 0 && thread->samples[at - 1].ns > sample->ns; at--)
         thread->samples[at] = thread->samples[at - 1];

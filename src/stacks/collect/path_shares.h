@@ -48,6 +48,7 @@ struct hp_path_shares {
     struct hp_pair_table tids;  /* process, thread */
     struct hp_path_thread_samples *threads;
     size_t thread_room;
+    uint64_t seed; /* of random choices */
 };
 
 void hp_path_shares_sample(struct hp_path_shares *shares, const struct hp_path_sample *sample);
