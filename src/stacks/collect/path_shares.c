@@ -8,7 +8,7 @@
 
 #include "growing_array.h"
 
-#define MOST_PENDING 8192u /* samples of a thread */
+#define MOST_PENDING 8192u /* samples of a thread; an even number */
 
 struct pending {
     uint64_t ns;
@@ -26,6 +26,7 @@ struct hp_path_thread_samples {
     struct pending *samples;
     struct end *ends;
     size_t count, room, end_count, end_room;
+    uint32_t group, in_group; /* how many are joined in one; so many are in the last one, unless it is full: 0 */
 };
 
 bool hp_path_shares_add(struct hp_path_shares *shares, const struct hp_path_share *share)
@@ -53,34 +54,55 @@ static struct hp_path_thread_samples *thread_of(struct hp_path_shares *shares, u
     return number != HP_NO_PAIR ? &shares->threads[number] : NULL;
 }
 
-/* Of each pair one has the weight of both; which one does not depend on what the thread does in turns. */
-static void thin(struct hp_path_thread_samples *thread, uint64_t *seed)
+/* One of the two has the weight of both: the second with a chance of one in `of`. */
+static void join(struct hp_path_shares *shares, struct pending *first, const struct pending *second, uint32_t of)
+{
+    const int64_t cpu_ns = first->cpu_ns + second->cpu_ns, waited_ns = first->waited_ns + second->waited_ns;
+    shares->seed = shares->seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    if ((shares->seed >> 33) % of == 0)
+        *first = *second;
+    first->cpu_ns = cpu_ns;
+    first->waited_ns = waited_ns;
+}
+
+/* All remaining ones stand for equally many. */
+static void thin(struct hp_path_shares *shares, struct hp_path_thread_samples *thread)
 {
     size_t kept = 0;
-    for (size_t at = 0; at < thread->count; at += 2) {
-        const struct pending *first = &thread->samples[at], *second = first + (at + 1 < thread->count);
-        *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        struct pending one = *seed >> 63 ? *first : *second;
-        if (first != second) {
-            one.cpu_ns = first->cpu_ns + second->cpu_ns;
-            one.waited_ns = first->waited_ns + second->waited_ns;
-        }
-        thread->samples[kept++] = one;
+    for (size_t at = 0; at + 1 < thread->count; at += 2) {
+        join(shares, &thread->samples[at], &thread->samples[at + 1], 2);
+        thread->samples[kept++] = thread->samples[at];
     }
     thread->count = kept;
+    thread->group *= 2;
+    thread->in_group = 0;
+}
+
+static void insert(struct hp_path_thread_samples *thread, const struct pending *sample)
+{
+    size_t at = thread->count++;
+    for (; at > 0 && thread->samples[at - 1].ns > sample->ns; at--)
+        thread->samples[at] = thread->samples[at - 1];
+    thread->samples[at] = *sample;
 }
 
 void hp_path_shares_sample(struct hp_path_shares *shares, const struct hp_path_sample *sample)
 {
+    const struct pending pending = {sample->ns, sample->node, sample->cpu_ns, sample->waited_ns};
     struct hp_path_thread_samples *thread = thread_of(shares, sample->pid, sample->tid);
     if (thread == NULL || !HP_MAKE_ROOM(thread->samples, thread->count + 1, thread->room))
         return;
-    if (thread->count >= MOST_PENDING)
-        thin(thread, &shares->seed);
-    size_t at = thread->count++;
-    for (; at > 0 && thread->samples[at - 1].ns > sample->ns; at--)
-        thread->samples[at] = thread->samples[at - 1];
-    thread->samples[at] = (struct pending){sample->ns, sample->node, sample->cpu_ns, sample->waited_ns};
+    if (thread->count == 0) {
+        thread->group = 1;
+        thread->in_group = 0;
+    }
+    if (thread->count == MOST_PENDING && thread->in_group == 0)
+        thin(shares, thread);
+    if (thread->in_group == 0)
+        insert(thread, &pending);
+    else
+        join(shares, &thread->samples[thread->count - 1], &pending, thread->in_group + 1);
+    thread->in_group = (thread->in_group + 1) % thread->group;
 }
 
 void hp_path_shares_end(struct hp_path_shares *shares, uint32_t pid, uint32_t tid, uint32_t key, uint64_t ns)
