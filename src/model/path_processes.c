@@ -78,7 +78,7 @@ static void add_nodes(const struct following *following, struct hp_run_path *pat
             path->node_ns[at] += scaled(other->node_ns[at], by);
 }
 
-/* -------------------------------------------------------------------------------------------------- substituting */
+/* ------------------------------------------------------------------------------------------------- substituting */
 
 /* What of a path is to be replaced. */
 struct replaced {
@@ -133,7 +133,7 @@ static uint64_t sum_of(const struct hp_run_path *path, bool is_of_message)
     return sum;
 }
 
-/* ------------------------------------------------------------------------------------------------------ children */
+/* ----------------------------------------------------------------------------------------------------- children */
 
 static uint64_t began_at(const struct following *following, size_t session)
 {
@@ -199,7 +199,7 @@ static bool follow_children(const struct following *following, size_t session, u
     return true;
 }
 
-/* ------------------------------------------------------------------------------------------------------ messages */
+/* ----------------------------------------------------------------------------------------------------- messages */
 
 /* The last session of a process. SIZE_MAX: it has none. */
 static size_t session_of(const struct following *following, uint32_t pid)
@@ -232,7 +232,7 @@ static bool follow_messages(const struct following *following, size_t session, s
     return true;
 }
 
-/* ------------------------------------------------------------------------------------------------------ together */
+/* ----------------------------------------------------------------------------------------------------- together */
 
 static bool follow(const struct following *following, size_t session, unsigned depth, struct hp_run_path *path)
 {

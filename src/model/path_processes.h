@@ -1,8 +1,8 @@
 /*
  * The critical path of a run of several processes: that of its first one, in which waits for other processes are
  * replaced by what these did meanwhile. For the end of children, that is their own paths. For messages at pipes and
- * sockets it is what the process at the other end did while it did not wait for messages itself: it is taken to have
- * worked on what is waited for. SPDX-License-Identifier: MIT
+ * sockets it is what the process at the other end did while it did not wait for messages itself: it is taken to
+ * have worked on what is waited for. SPDX-License-Identifier: MIT
  */
 #ifndef HP_MODEL_PATH_PROCESSES_H
 #define HP_MODEL_PATH_PROCESSES_H

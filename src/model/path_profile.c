@@ -422,8 +422,8 @@ static double rate(double ticks, double ns, double most)
 }
 
 /*
- * Waits for unknown wakers are those that were recorded, or what probes saw and nobody recorded. Returns the time that
- * functions get; of the rest no stack is known.
+ * Waits for unknown wakers are those that were recorded, or what probes saw and nobody recorded. Returns the time
+ * that functions get; of the rest no stack is known.
  */
 static struct hp_path_sum divide(const struct hp_path_sum *sum, struct segments *segments)
 {

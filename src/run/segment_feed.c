@@ -17,7 +17,7 @@ static bool read_at(int session, uint64_t offset, void *to, size_t bytes)
     return pread(session, to, bytes, (off_t)offset) == (ssize_t)bytes;
 }
 
-/* From the counter of the session to CLOCK_MONOTONIC: by its beginning and now, by the clock that it was begun with. */
+/* From the counter of the session to CLOCK_MONOTONIC: by its beginning, and now. */
 struct rate {
     struct hp_clock_pair from;
     double ns_per_tick;

@@ -5,7 +5,8 @@ import signal
 import pytest
 
 from command import Cli
-from harness import BUILD, EXAMPLES, PROGRAMS, crossed, without_emulator, without_sanitizer, without_thread_sanitizer
+from harness import (BUILD, EXAMPLES, PROGRAMS, crossed, without_emulator, without_sanitizer,
+                     without_thread_sanitizer)
 
 pytestmark = [without_emulator("hotpath run preloads a library of the host"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
@@ -64,7 +65,8 @@ def check_names(report, truth):
     """Of an unmodified program: names the function, and none that is beside the path."""
     first = headline(report)
     assert re.search(rf"\b({truth})\b", first), first
-    assert not re.search(r"housekeeper|short_job|prepare|look_up\b|open_table|use_table|sweep|render\b", first), first
+    beside = r"housekeeper|short_job|prepare|look_up\b|open_table|use_table|sweep|render\b"
+    assert not re.search(beside, first), first
 
 
 @pytest.mark.parametrize("program, work", crossed(list(TRUTH_WITH_LOCKS), ["sleep", "compute"]))
@@ -75,7 +77,8 @@ def test_the_first_sentence_of_an_unmodified_program_names_it(cli, program, work
     assert program != "convoy" or "for cache_lock, held by rebuild" in headline(report)
 
 
-@pytest.mark.parametrize("program, work, command", crossed(list(REAL), ["compute", "sleep"], [CRITICAL_OFF, CRITICAL]))
+@pytest.mark.parametrize("program, work, command",
+                         crossed(list(REAL), ["compute", "sleep"], [CRITICAL_OFF, CRITICAL]))
 def test_programs_closer_to_real_ones(cli, box, program, work, command):
     check_names(cli.run("--path", "--locks", "--", command, program, work).report, REAL[program])
 
@@ -126,12 +129,13 @@ def test_the_path_goes_on_in_the_process_that_is_asked(cli):
 
 
 def test_the_example(cli):
-    """Most time is in compile, but generate_large and link_all decide; link_all is first called after the last wait."""
+    """Most time is in compile, but generate_large and link_all decide; the latter is called after the last wait."""
     report = cli.run("--path", "--", EXAMPLES / "critical_path").report
     assert headline(report).startswith("main waits for ") and "is in generate_large" in headline(report)
     functions = path_ns(report)
     assert functions["generate_large"] >= 100e6 and functions["link_all"] > 0, functions
-    assert functions.get("compile", 0) <= report.row("compile").total_ns / 2 and "<other>" not in functions, functions
+    assert functions.get("compile", 0) <= report.row("compile").total_ns / 2, functions
+    assert "<other>" not in functions, functions
 
 
 def test_nothing_changes_without_it(cli):

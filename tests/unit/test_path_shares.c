@@ -1,4 +1,7 @@
-/* What threads did in segments of critical paths, from samples and ends that are made up. SPDX-License-Identifier: MIT */
+/*
+ * What threads did in segments of critical paths, from samples and ends that are made up.
+ * SPDX-License-Identifier: MIT
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

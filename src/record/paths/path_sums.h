@@ -100,8 +100,8 @@ bool hp_path_is_known(const struct hp_path_thread *thread, const struct hp_path_
 void hp_path_adopt(struct hp_paths *paths, struct hp_path_thread *thread, const struct hp_path_trace *trace,
                    const struct hp_path_wait *wait);
 /*
- * Whether the trace is of a thread that slept all the time, and ended because it was asked to: it ended soon, for one
- * that looks around that often. Its path was not what the waiting thread waited for.
+ * Whether the trace is of a thread that slept all the time, and ended because it was asked to: it ended soon, for
+ * one that looks around that often. Its path was not what the waiting thread waited for.
  */
 bool hp_path_was_asked(const struct hp_path_trace *trace, const struct hp_path_wait *wait);
 /* The waker is known, but the thread stays on its own path. */

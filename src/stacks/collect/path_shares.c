@@ -1,6 +1,7 @@
 /*
  * What threads did in the segments of critical paths. Samples wait until the end of their segment is known, however
- * long that takes: if there are many, one of two goes, and the other one counts for both. SPDX-License-Identifier: MIT
+ * long that takes: if there are many, one of two goes, and the other one counts for both.
+ * SPDX-License-Identifier: MIT
  */
 #include "path_shares.h"
 

@@ -164,8 +164,8 @@ struct cleaning {
 };
 
 /*
- * pthread_join of glibc goes on by a jump in a function that is not exported, so its frame is not known as that of a
- * hooked function. We join no threads of the program.
+ * pthread_join of glibc goes on by a jump in a function that is not exported, so its frame is not known as that of
+ * a hooked function. We join no threads of the program.
  */
 static bool is_join(const struct hp_stack_node *node)
 {
