@@ -128,6 +128,17 @@ def test_the_path_goes_on_in_the_process_that_is_asked(cli):
     assert sum(functions.values()) <= report.values["elapsed_ns"] * 1.01, functions
 
 
+@pytest.mark.parametrize("program", [CRITICAL, CRITICAL_OFF])
+def test_it_is_a_flame_graph(cli, program):
+    """Of the page and of exports: all of the path, and most of it below the function that decides."""
+    report = cli.run("--path", "--locks", "--", program, "server", "sleep").report
+    stacks = [line.rsplit(" ", 1) for line in cli("export", "-f", "folded", "--of", "path").stdout.splitlines()]
+    all_ns, path = sum(int(ns) for _, ns in stacks), sum(path_ns(report).values())
+    assert abs(all_ns - path) <= 0.01 * path, (all_ns, path)
+    assert sum(int(ns) for names, ns in stacks if "query_database" in names) >= 0.5 * all_ns, stacks
+    assert '"key":"path"' in re.sub(r"\s", "", cli("report", "--format", "html").stdout)
+
+
 def test_the_example(cli):
     """Most time is in compile, but generate_large and link_all decide; the latter is called after the last wait."""
     report = cli.run("--path", "--", EXAMPLES / "critical_path").report
