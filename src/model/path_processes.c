@@ -63,6 +63,8 @@ static bool add_functions(const struct following *following, struct hp_run_path 
         }
         path->ticks += row.ticks;
         path->unknown += row.unknown;
+        path->queued += row.time == HP_PATH_QUEUED ? row.ticks : 0;
+        path->waking += row.time == HP_PATH_WAKING ? row.ticks : 0;
     }
     return true;
 }

@@ -623,10 +623,8 @@ static void flush_log(void)
 static void *run_logger(void *number)
 {
     (void)number;
-    for (int turn = 0; turn < 15; turn++) {
-        prepare();
+    for (int turn = 0; turn < 15; turn++)
         flush_log();
-    }
     return NULL;
 }
 
