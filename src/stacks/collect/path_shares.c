@@ -126,6 +126,14 @@ static void add(struct hp_path_shares *shares, const struct pending *sample, uin
                                                        .waited_ns = sample->waited_ns});
 }
 
+/* A run may have very many threads, one after the other. */
+static void forget(struct hp_path_thread_samples *thread)
+{
+    free(thread->samples);
+    free(thread->ends);
+    *thread = (struct hp_path_thread_samples){.count = 0};
+}
+
 static void settle(struct hp_path_shares *shares, struct hp_path_thread_samples *thread, uint32_t pid,
                    uint64_t until_ns)
 {
@@ -139,6 +147,8 @@ static void settle(struct hp_path_shares *shares, struct hp_path_thread_samples 
         thread->ends[at - end] = thread->ends[at];
     thread->count -= taken;
     thread->end_count -= end;
+    if (thread->count == 0 && thread->end_count == 0)
+        forget(thread);
 }
 
 void hp_path_shares_settle(struct hp_path_shares *shares, uint64_t until_ns)
@@ -162,10 +172,8 @@ void hp_path_shares_finish(struct hp_path_shares *shares)
 
 void hp_path_shares_free(struct hp_path_shares *shares)
 {
-    for (size_t at = 0; shares->threads != NULL && at < shares->tids.count; at++) {
-        free(shares->threads[at].samples);
-        free(shares->threads[at].ends);
-    }
+    for (size_t at = 0; shares->threads != NULL && at < shares->tids.count; at++)
+        forget(&shares->threads[at]);
     free(shares->threads);
     free(shares->all);
     hp_pair_table_free(&shares->keys);
