@@ -209,7 +209,7 @@ complete -c hotpath -n '__fish_seen_subcommand_from diff' -l help -s h -d 'Print
 complete -c hotpath -n __fish_use_subcommand -a export -d 'Exports the stacks of a run for other viewers.'
 complete -c hotpath -n '__fish_seen_subcommand_from export' -F -a '(hotpath ls -a 2> /dev/null | awk "NR > 1 { print \$1 }")'
 complete -c hotpath -n '__fish_seen_subcommand_from export' -l format -s f -x -d 'One of these: firefox pprof speedscope folded flamegraph perfetto dhat.'
-complete -c hotpath -n '__fish_seen_subcommand_from export' -l of -x -d 'What to export, one of cpu, wall, waits, zones, zone-cpu, zone-waits, zone-alloc, alloc, alloc-peak, alloc-left. Default: all that the format can hold; if that is one, the first one available.'
+complete -c hotpath -n '__fish_seen_subcommand_from export' -l of -x -d 'What to export, one of cpu, wall, waits, zones, zone-cpu, zone-waits, zone-alloc, alloc, alloc-peak, alloc-left, path. Default: all that the format can hold; if that is one, the first one available.'
 complete -c hotpath -n '__fish_seen_subcommand_from export' -l by-zone -d 'Begin each stack with the measured function it was in: [zone: NAME].'
 complete -c hotpath -n '__fish_seen_subcommand_from export' -l by-process -d 'Begin each stack with its process: "cc1 4242". Default: if the run has several programs, with its program.'
 complete -c hotpath -n '__fish_seen_subcommand_from export' -l merge-programs -d 'Merge the stacks of all programs.'

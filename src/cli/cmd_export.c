@@ -12,7 +12,9 @@
 
 #define NAME(name, about) " " #name
 #define LINE(name, about) "  " #name ": " about "\n"
-#define DIMENSIONS "cpu, wall, waits, zones, zone-cpu, zone-waits, zone-alloc, alloc, alloc-peak, alloc-left"
+#define DIMENSIONS                                                                                                 \
+    "cpu, wall, waits, zones, zone-cpu, zone-waits, zone-alloc, alloc, alloc-peak, alloc-left, "                   \
+    "path"
 
 struct task {
     const struct hp_arguments *arguments;

@@ -288,6 +288,8 @@ static void watch(const void *context, pid_t pid)
         hp_collector_want_heap(run->folder);
     if (takes_stacks || has_heap)
         hp_live_stacks_begin(run->folder, 0);
+    if (run->settings.record.path)
+        hp_collector_follow_paths();
     const bool has_collector =
         (takes_stacks || has_heap) && hp_collector_begin((uint32_t)pid, takes_stacks ? HP_STACK_PERIOD_NS : 0,
                                                          folder_of_rings(run), wants_zones(run));

@@ -139,6 +139,8 @@ static bool weigh(struct showing *showing, const struct hp_show_page *page, stru
     weighted->is_before = false;
     if (showing->stacks.named.node_count > 0 && !hp_stack_weights_add(weighted, &showing->stacks.named))
         return false;
+    if (!weighted->is_compared && !hp_path_weights_add(weighted, hp_reader_model(&showing->reader)))
+        return false;
     return !(page->is_flame || page->against != NULL) ||
            hp_zone_weights_add(weighted, hp_reader_model(&showing->reader));
 }

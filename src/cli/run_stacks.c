@@ -150,7 +150,10 @@ static bool add_all(struct hp_run_weights *run, struct hp_weighted *weighted)
 {
     if (hp_run_stacks_read(&run->sessions, &run->stacks) && !hp_stack_weights_add(weighted, &run->stacks.named))
         return explain_memory(false);
-    return explain_memory(hp_zone_weights_add(weighted, hp_reader_model(&run->reader)));
+    struct hp_model *model = hp_reader_model(&run->reader);
+    if (run->stacks.named.node_count > 0)
+        model->functions = &run->stacks.functions;
+    return explain_memory(hp_zone_weights_add(weighted, model) && hp_path_weights_add(weighted, model));
 }
 
 /* The call tree of measured functions has no history. */

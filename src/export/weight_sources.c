@@ -10,8 +10,10 @@
 #include "arena.h"
 #include "arith.h"
 #include "cpu_profile.h"
+#include "function_profile.h"
 #include "function_role.h"
 #include "labels.h"
+#include "path_processes.h"
 #include "profile.h"
 #include "text.h"
 #include "units.h"
@@ -181,6 +183,87 @@ bool hp_zone_weights_add(struct hp_weighted *weighted, struct hp_model *model)
     const bool has_memory = !weighted->lacks_memory && (!hp_run_has_cpu(run) || add_cpu(&zones)) &&
                             (!hp_run_has_waits(run) || add_waits(&zones)) &&
                             (!hp_run_has_allocs(run) || add_allocs(&zones));
+    free(zones.nodes);
+    return has_memory && !weighted->lacks_memory;
+}
+
+/* ---------------------------------------------------------------------------------------------- critical path */
+
+static uint32_t path_frame(const struct zones *zones, uint32_t parent, const char *name, const char *file)
+{
+    return hp_weighted_below(zones->weighted, parent,
+                             hp_weighted_function(zones->weighted, name, file, HP_NO_LIBRARY), 0, false);
+}
+
+/* What is no function, and functions whose callers are not known. */
+static const char *path_row_name(const struct hp_path_function *function)
+{
+    static const char *const others[HP_PATH_TIMES] = {
+        [HP_PATH_WAKING] = "<wake-up>", [HP_PATH_QUEUED] = "<run queue>", [HP_PATH_REST] = "<other>"};
+    if (function->site != NULL)
+        return function->site->name;
+    return others[function->time] != NULL ? others[function->time] : HP_OUTSIDE;
+}
+
+static bool add_path_rows(const struct zones *zones, const struct hp_run_path *path)
+{
+    bool has_memory = true;
+    for (size_t at = 0; has_memory && at < path->function_count; at++) {
+        const struct hp_path_function *function = path->functions[at];
+        char label[80];
+        if (function->found != NULL)
+            continue;
+        const char *file =
+            function->site != NULL && function->site->location.file != NULL ? function->site->location.file : "";
+        uint32_t place = path_frame(zones, HP_WEIGHTED_ROOT, path_row_name(function), file);
+        if (function->time == HP_PATH_WAITING && function->cause != NULL) {
+            const int length = snprintf(label, sizeof label, "[waiting: %s]", function->cause);
+            const char *kept = hp_arena_copy(zones->model->arena, label, (size_t)length);
+            has_memory = kept != NULL;
+            place = has_memory ? label_below(zones, place, kept) : place;
+        }
+        hp_weighted_add(zones->weighted, HP_OF_PATH, place, ns_of(zones, function->ticks), 0);
+    }
+    return has_memory;
+}
+
+/* Parents come before their callees. What starts threads says nothing. */
+static bool add_path_stacks(const struct zones *zones, const struct hp_run_path *path)
+{
+    const struct hp_function_profile *functions = zones->model->functions;
+    bool has_memory = true;
+    for (size_t at = 1; has_memory && at < functions->node_count; at++) {
+        const struct hp_found_node *node = &functions->nodes[at];
+        const struct hp_found_function *function =
+            node->function != HP_NO_FOUND ? &functions->all[node->function] : NULL;
+        uint32_t place = zones->nodes[node->parent];
+        if (function != NULL && hp_function_role(function->name, function->library) != HP_ROLE_START)
+            place = path_frame(zones, place, function->shown, function->file);
+        zones->nodes[at] = place;
+        if (path->node_ns[at] == 0)
+            continue;
+        if (node->waits.text != NULL) {
+            char label[80];
+            const int length = snprintf(label, sizeof label, "[waiting: %s]", hp_wait_cause_name(node->cause));
+            const char *kept = hp_arena_copy(zones->model->arena, label, (size_t)length);
+            has_memory = kept != NULL;
+            place = has_memory ? label_below(zones, place, kept) : place;
+        }
+        hp_weighted_add(zones->weighted, HP_OF_PATH, place, path->node_ns[at], 0);
+    }
+    return has_memory;
+}
+
+bool hp_path_weights_add(struct hp_weighted *weighted, struct hp_model *model)
+{
+    struct zones zones = {.weighted = weighted, .model = model};
+    const struct hp_run_path *path = hp_run_has_path(&model->run) ? hp_model_path(model) : NULL;
+    if (path == NULL || !path->is_followed)
+        return !hp_run_has_path(&model->run) || path != NULL;
+    if (!add_path_rows(&zones, path))
+        return false;
+    zones.nodes = path->node_ns != NULL ? calloc(model->functions->node_count + 1, sizeof *zones.nodes) : NULL;
+    const bool has_memory = path->node_ns == NULL || (zones.nodes != NULL && add_path_stacks(&zones, path));
     free(zones.nodes);
     return has_memory && !weighted->lacks_memory;
 }

@@ -13,6 +13,11 @@
 /* The model must outlive the result unchanged. False: no memory. */
 bool hp_zone_weights_add(struct hp_weighted *weighted, struct hp_model *model);
 
+/*
+ * The critical path, if it was followed: by stacks, if nothing is measured, else by function. Likewise.
+ */
+bool hp_path_weights_add(struct hp_weighted *weighted, struct hp_model *model);
+
 /* Converts the stacks of a run. */
 
 /* The stacks must outlive the result. False: no memory. */

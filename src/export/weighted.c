@@ -14,6 +14,7 @@ const struct hp_dimension_type hp_dimension_types[HP_DIMENSIONS] = {
     [HP_OF_ALLOC] = {"alloc", "Bytes allocated", HP_WEIGHT_BYTES, "alloc-blocks"},
     [HP_OF_ALLOC_PEAK] = {"alloc-peak", "Bytes at the heap's peak", HP_WEIGHT_BYTES, "alloc-peak-blocks"},
     [HP_OF_ALLOC_LEFT] = {"alloc-left", "Bytes never freed", HP_WEIGHT_BYTES, "alloc-left-blocks"},
+    [HP_OF_PATH] = {"path", "Critical path", HP_WEIGHT_NS, NULL},
     [HP_OF_ZONES] = {"zones", "Zones: time", HP_WEIGHT_NS, "calls"},
     [HP_OF_ZONE_CPU] = {"zone-cpu", "Zones: CPU time", HP_WEIGHT_NS, "zone-samples"},
     [HP_OF_ZONE_WAITS] = {"zone-waits", "Zones: waiting", HP_WEIGHT_NS, NULL},

@@ -39,6 +39,7 @@ enum hp_dimension {
     HP_OF_ALLOC,
     HP_OF_ALLOC_PEAK,
     HP_OF_ALLOC_LEFT,
+    HP_OF_PATH, /* time on the critical path */
     HP_DIMENSIONS
 };
 

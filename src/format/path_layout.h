@@ -2,12 +2,16 @@
  * The critical path in the session file: for each thread, where the time went on the path that leads to it.
  *
  *   header ─▶ hp_paths ─▶ keys: what a path's time is divided by, the same numbers in all tables below
- *                     └▶ traces (atomic offsets): what wakers left for those that they wake
+ *                     ├▶ traces (atomic offsets): what wakers left for those that they wake
+ *                     └▶ segments: when threads came to the end of one lately, and its key
  *   thread ─▶ hp_path_thread: the sums of the path that leads to the thread
  *
  * All tables of sums have the same size, so a path is handed over by copying the keys in use. `sums` of a thread
  * are not times: the time of a key is its sum plus what the thread's call tree has for that site now (all own time
  * of its nodes, open calls included; the rest of the time for the root's key). So zones do nothing for the path.
+ *
+ * Time outside of all zones is divided into segments: each ends where the thread waits for another one or wakes it,
+ * and counts for the place in the code that does so. What the root's key has is of segments that have not ended.
  *
  * Writers: keys under `lock`, before `used` is raised; a thread's sums by the thread alone (those of a thread that
  * was not begun yet by its creator); a trace under the lock of its set. SPDX-License-Identifier: MIT
@@ -17,12 +21,14 @@
 
 #include <stdint.h>
 
-#define HP_PATH_SITES 256u /* functions and blocks with a sum of their own */
-#define HP_PATH_WAITS 62u  /* things waited for, by the function that held or sent them */
+#define HP_PATH_SITES 256u       /* functions and blocks with a sum of their own */
+#define HP_PATH_THREAD_KEYS 128u /* beyond so many of sites and segments, segments of all threads share theirs */
+#define HP_PATH_WAITS 62u        /* things waited for, by the function that held or sent them */
 #define HP_PATH_KEYS (2u + HP_PATH_SITES + HP_PATH_WAITS)
 #define HP_PATH_BUCKETS 1024u /* a power of two */
 #define HP_PATH_SETS 64u      /* of traces; a power of two */
 #define HP_PATH_WAYS 4u
+#define HP_PATH_SEGMENTS 4096u /* that readers can look back; a power of two */
 
 /* Keys that are always there. */
 #define HP_PATH_OTHER 0u   /* sites without a key */
@@ -40,26 +46,33 @@ enum hp_path_kind {
 };
 
 enum hp_path_key_kind {
-    HP_PATH_KEY_FIXED, /* of the two above */
-    HP_PATH_KEY_SITE,  /* time in a function or block; site: its id */
-    HP_PATH_KEY_WAIT   /* time that was waited for; site: where the waker was when it released */
+    HP_PATH_KEY_FIXED,  /* of the two above */
+    HP_PATH_KEY_SITE,   /* time in a function or block; site: its id */
+    HP_PATH_KEY_WAIT,   /* time that was waited for; site, caller: where the waker was when it released */
+    HP_PATH_KEY_SEGMENT /* time outside of all zones up to a wait or release there; wait, caller */
 };
 
 struct hp_path_key {
-    uint32_t kind; /* enum hp_path_key_kind */
-    uint32_t site; /* id; HP_SITE_ROOT: outside of all zones */
-    uint32_t wait; /* HP_PATH_KEY_WAIT: enum hp_path_kind */
-    uint32_t name; /* offset of a string: its name; 0: none */
+    uint32_t kind;   /* enum hp_path_key_kind */
+    uint32_t site;   /* id; HP_SITE_ROOT: outside of all zones */
+    uint32_t wait;   /* enum hp_path_kind: what is waited for, or ends the segment */
+    uint32_t name;   /* offset of a string: its name; 0: none */
+    uint32_t place;  /* of the lock, in the file of locks (lock_layout.h); 0: unknown */
+    uint32_t caller; /* site there, of the call that released or ends the segment; 0: unknown */
     /*
      * HP_PATH_KEY_SITE: how long all threads waited there for something whose waker is known, in ticks; what
      * probes found beyond that was waiting for unknown wakers. Atomic.
      */
     uint64_t known;
+    uint32_t tid; /* of segments of one thread only; 0: of all threads without such a key */
+    uint32_t reserved;
+    uint64_t latency; /* as `known`: from a release to the moment at which the woken thread ran */
 };
 
 struct hp_path_sum {
     uint64_t ticks; /* may wrap: see above */
-    uint64_t more;  /* of a site: waits there for unknown wakers, in ticks. Of a wait: how often. Else 0 */
+    uint64_t
+        more; /* of a site, a segment: waits there for unknown wakers, in ticks. Of a wait: how often. Else 0 */
 };
 
 /* The path of a thread, and what it waited for itself. */
@@ -76,8 +89,9 @@ struct hp_path_thread {
     uint64_t known;      /* how long the thread waited for known wakers */
     uint64_t unknown;    /* ... and for unknown ones */
     uint64_t judged;     /* until when its waits are in one of these: waits may be inside others */
+    uint64_t segment;    /* where the present segment began: what the call tree had outside of all zones then */
     uint32_t waker_kind; /* enum hp_path_kind: what was waited for then */
-    uint32_t reserved;
+    uint32_t left;       /* how often it has woken others; may wrap */
     char waker_name[16];
     struct hp_path_sum sums[HP_PATH_KEYS];
     uint64_t own[HP_PATH_KEYS]; /* private to the thread: what its call tree has for each key */
@@ -93,8 +107,20 @@ struct hp_path_trace {
     uint32_t keys;    /* how many sums are valid */
     uint32_t site;    /* innermost open zone of the waker */
     uint32_t tid;
+    uint32_t caller; /* as in keys */
+    uint32_t reserved;
+    uint64_t period; /* of the end of a thread that slept again and again, of its own: how long each time; else 0 */
     char name[16];
     struct hp_path_sum sums[HP_PATH_KEYS];
+};
+
+/* The end of a segment. Valid if `number`, read before and after it, is that of its turn plus 1. */
+struct hp_path_segment {
+    uint64_t end; /* ticks */
+    uint32_t number;
+    uint32_t tid;
+    uint32_t key;
+    uint32_t reserved;
 };
 
 struct hp_paths {
@@ -112,10 +138,14 @@ struct hp_paths {
     struct hp_path_key keys[HP_PATH_KEYS];
     uint32_t set_locks[HP_PATH_SETS];
     uint32_t traces[HP_PATH_SETS][HP_PATH_WAYS]; /* atomic: offsets; 0: none yet */
+    uint32_t segment_count;                      /* atomic: ends of segments ever; may wrap */
+    uint32_t reserved;
+    struct hp_path_segment segments[HP_PATH_SEGMENTS]; /* by their count, modulo */
 };
 
-_Static_assert(sizeof(struct hp_path_key) == 24 && sizeof(struct hp_path_sum) == 16, "part of the file");
-_Static_assert(sizeof(struct hp_path_thread) == 96 + HP_PATH_KEYS * 24, "part of the file");
+_Static_assert(sizeof(struct hp_path_key) == 48 && sizeof(struct hp_path_sum) == 16, "part of the file");
+_Static_assert(sizeof(struct hp_path_thread) == 104 + HP_PATH_KEYS * 24, "part of the file");
+_Static_assert(sizeof(struct hp_path_segment) == 24, "part of the file");
 _Static_assert(sizeof(struct hp_paths) % 8 == 0, "part of the file");
 
 #endif

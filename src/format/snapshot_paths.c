@@ -26,7 +26,7 @@ bool hp_snapshot_path_key(const struct hp_snapshot *snapshot, uint32_t number, s
     const uint64_t offset =
         (uint64_t)snapshot->header.paths + offsetof(struct hp_paths, keys) + number * sizeof *ret_key;
     hp_copy_words(ret_key, hp_snapshot_number_bytes(snapshot) + offset, sizeof *ret_key,
-                  HP_BIT_OF(struct hp_path_key, known));
+                  HP_BIT_OF(struct hp_path_key, known) | HP_BIT_OF(struct hp_path_key, latency));
     return true;
 }
 

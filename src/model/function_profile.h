@@ -118,6 +118,16 @@ struct hp_found_hold {
     uint64_t ns, samples;
 };
 
+#define HP_PATH_OPEN_KEY UINT32_MAX /* of the first thread's segment that had not ended */
+
+/* What a stack had in segments of critical paths (path_profile.h), of those with one key in one process. */
+struct hp_found_path {
+    uint32_t node;     /* where it ends */
+    uint32_t function; /* that it counts for: outside of the C library and the kernel; HP_NO_FOUND: unknown */
+    uint32_t pid, key;
+    uint64_t cpu_ns, waited_ns;
+};
+
 #define HP_LEAST_HOLDS 5u /* samples of holders: fewer name no function */
 
 /* A process that has stacks, while it ran one program. */
@@ -183,6 +193,8 @@ struct hp_function_profile {
     size_t node_count;
     struct hp_found_hold *holds; /* sorted by function */
     size_t hold_count;
+    struct hp_found_path *paths; /* sorted by process and key */
+    size_t path_count;
     struct hp_found_process *processes;
     size_t process_count;
     char *shown_names; /* of all functions: their memory */

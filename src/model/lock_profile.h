@@ -45,11 +45,21 @@ struct hp_lock_block {
     double ns, longest_ns;
 };
 
+/* The tables of one process, by which others refer to its locks and calls. */
+struct hp_lock_process {
+    uint32_t pid;
+    uint32_t place_count, site_count;
+    struct hp_lock_row *const *places; /* NULL: none */
+    const struct hp_lock_function *sites;
+};
+
 struct hp_lock_profile {
     struct hp_lock_row **rows; /* the most time waited first */
     size_t row_count;
     struct hp_lock_block *blocks; /* the most time first */
     size_t block_count;
+    struct hp_lock_process *tables;
+    size_t table_count;
     uint64_t processes;
     uint64_t unnamed; /* uses of locks without a row of their own, for lack of space */
     bool times_every_hold;
@@ -62,6 +72,30 @@ static inline const struct hp_lock_block *hp_lock_block_of(const struct hp_lock_
         if (locks->blocks[at].waiter != NULL && strcmp(locks->blocks[at].waiter, waiter) == 0)
             return &locks->blocks[at];
     return NULL;
+}
+
+/* The tables of a process; NULL: there are none, or several, since it executed another program. */
+static inline const struct hp_lock_process *hp_lock_process_of(const struct hp_lock_profile *profile, uint32_t pid)
+{
+    const struct hp_lock_process *found = NULL;
+    for (size_t at = 0; profile != NULL && at < profile->table_count; at++) {
+        if (profile->tables[at].pid != pid)
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = &profile->tables[at];
+    }
+    return found;
+}
+
+/* The lock of a place, and the function of a site, by their numbers there. NULL: unknown. */
+static inline const struct hp_lock_row *hp_lock_of_place(const struct hp_lock_process *process, uint32_t place)
+{
+    return process != NULL && place != 0 && place <= process->place_count ? process->places[place - 1] : NULL;
+}
+static inline const char *hp_lock_function_of(const struct hp_lock_process *process, uint32_t site)
+{
+    return process != NULL && site != 0 && site <= process->site_count ? process->sites[site - 1].name : NULL;
 }
 
 #endif

@@ -9,7 +9,7 @@
 #include "cpu_profile.h"
 #include "floors.h"
 #include "object_profile.h"
-#include "path_profile.h"
+#include "path_processes.h"
 #include "profile.h"
 #include "task_profile.h"
 #include "thread_usage_profile.h"
@@ -243,7 +243,11 @@ const struct hp_run_path *hp_model_path(struct hp_model *model)
 {
     const struct hp_run_waits *waits = hp_run_has_waits(&model->run) ? hp_model_waits(model) : NULL;
     if (model->path == NULL)
-        model->path = hp_path_of_run(model->arena, model->profile, waits, cpu_outside(model));
+        model->path = hp_path_of_run(model->arena, &(struct hp_path_sources){.profile = model->profile,
+                                                                             .waits = waits,
+                                                                             .functions = model->functions,
+                                                                             .locks = model->locks,
+                                                                             .outside_cpu_ns = cpu_outside(model)});
     return model->path;
 }
 

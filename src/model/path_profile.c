@@ -5,16 +5,17 @@
 
 #include "arena.h"
 #include "arith.h"
+#include "function_profile.h"
+#include "lock_profile.h"
 #include "sort.h"
 #include "wait_profile.h"
 
 /* A session's path while it is added up. */
 struct reading {
     struct hp_arena *arena;
-    const struct hp_profile *profile;
-    const struct hp_run_waits *waits; /* NULL: not watched */
-    double outside_cpu_ns;
+    const struct hp_path_sources *from;
     const struct hp_snapshot *session;
+    const struct hp_lock_process *locks; /* of the session's process; NULL: unknown */
     struct hp_path_counts counts;
     struct hp_path_key *keys;
     struct hp_path_thread *path;
@@ -47,17 +48,29 @@ double hp_path_known_part(const struct hp_run_path *path)
 
 /* ---------------------------------------------------------------------------------------- the thread's own tree */
 
-static void add_own(const struct reading *reading, uint32_t site, uint64_t ticks)
+/* The recorder makes a key when it first meets a site: what was called since then has none yet. */
+static uint32_t key_of_site(struct reading *reading, uint32_t site)
 {
-    uint32_t key = HP_PATH_OTHER;
-    for (uint32_t number = 0; number < reading->counts.keys && site != HP_SITE_OTHER; number++)
+    uint32_t sites = 0;
+    for (uint32_t number = 0; number < reading->counts.keys && site != HP_SITE_OTHER; number++) {
+        sites +=
+            reading->keys[number].kind == HP_PATH_KEY_SITE || reading->keys[number].kind == HP_PATH_KEY_SEGMENT;
         if (reading->keys[number].kind == HP_PATH_KEY_SITE && reading->keys[number].site == site)
-            key = number;
-    reading->path->sums[key].ticks += ticks;
+            return number;
+    }
+    if (site == HP_SITE_OTHER || sites >= HP_PATH_SITES || reading->counts.keys >= HP_PATH_KEYS)
+        return HP_PATH_OTHER;
+    reading->keys[reading->counts.keys] = (struct hp_path_key){.kind = HP_PATH_KEY_SITE, .site = site};
+    return reading->counts.keys++;
+}
+
+static void add_own(struct reading *reading, uint32_t site, uint64_t ticks)
+{
+    reading->path->sums[key_of_site(reading, site)].ticks += ticks;
 }
 
 /* As hp_path_count_own of the recorder, up to `now`: see there. */
-static void add_tree(const struct reading *reading, const struct hp_thread *thread, uint64_t now)
+static void add_tree(struct reading *reading, const struct hp_thread *thread, uint64_t now)
 {
     const uint32_t last = reading->path->last_node != 0 ? reading->path->last_node : UINT32_MAX;
     struct hp_walk nodes = {0}, opens = {0};
@@ -93,8 +106,7 @@ static void add_tree(const struct reading *reading, const struct hp_thread *thre
 
 /* ------------------------------------------------------------------------------------------------------- rows */
 
-/* Whether such a wait ends because another thread or process does something. */
-static bool is_for_waker(uint32_t cause)
+bool hp_path_is_for_waker(uint32_t cause)
 {
     switch (cause) {
     case HP_WAIT_LOCK:
@@ -113,23 +125,34 @@ static bool is_for_waker(uint32_t cause)
     }
 }
 
+/* NULL: outside of all functions. */
+static const struct hp_site_sums *site_of(const struct reading *reading, const struct hp_path_key *key)
+{
+    return key->site != HP_SITE_ROOT
+               ? hp_profile_site(reading->from->profile, (uint32_t)reading->to->session, key->site)
+               : NULL;
+}
+
 /* What probes found of a function, without the waits that the path has left. */
 struct seen {
     double own_ns, unknown_ns, waiting_ns;
-    uint32_t cause; /* the longest of the latter */
+    uint32_t cause;                   /* the longest of the latter */
+    double queued_ns, wake_queued_ns; /* in the run queue; after the release of what it waited for */
+    double child_ns, message_ns;      /* waits for children; for other processes of the run at pipes and sockets */
 };
 
-static struct seen see(const struct reading *reading, const struct hp_site_sums *site, uint64_t known)
+static struct seen see(const struct reading *reading, const struct hp_site_sums *site,
+                       const struct hp_path_key *key)
 {
     struct hp_site_waits waits = {0};
     struct seen seen = {0};
     double longest = 0;
-    if (reading->waits == NULL)
+    if (reading->from->waits == NULL)
         return seen;
-    hp_waits_of_site(reading->waits, site, &waits);
+    hp_waits_of_site(reading->from->waits, site, &waits);
     for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
         const double ns = cause == HP_WAIT_RUN_QUEUE ? 0 : (double)waits.by_cause[cause];
-        if (is_for_waker(cause)) {
+        if (hp_path_is_for_waker(cause)) {
             seen.unknown_ns += ns;
             continue;
         }
@@ -139,9 +162,14 @@ static struct seen see(const struct reading *reading, const struct hp_site_sums 
             seen.cause = cause;
         }
     }
-    const double known_ns = hp_run_ns(reading->profile->run, known);
-    const double whole_ns = site != NULL ? hp_run_ns(reading->profile->run, hp_sums_self(&site->sums))
-                                         : (double)waits.ns + reading->outside_cpu_ns;
+    seen.child_ns = (double)waits.by_cause[HP_WAIT_CHILD];
+    const double queued_ns = (double)waits.by_cause[HP_WAIT_RUN_QUEUE];
+    const double latency_ns = hp_run_ns(reading->from->profile->run, key->latency);
+    seen.wake_queued_ns = queued_ns < latency_ns ? queued_ns : latency_ns;
+    seen.queued_ns = queued_ns - seen.wake_queued_ns;
+    const double known_ns = hp_run_ns(reading->from->profile->run, key->known);
+    const double whole_ns = site != NULL ? hp_run_ns(reading->from->profile->run, hp_sums_self(&site->sums))
+                                         : (double)waits.ns + reading->from->outside_cpu_ns;
     seen.own_ns = whole_ns - known_ns;
     seen.unknown_ns = seen.unknown_ns > known_ns ? seen.unknown_ns - known_ns : 0;
     return seen;
@@ -153,21 +181,65 @@ static double part_of(double ns, const struct seen *seen)
     return seen->own_ns <= 0 || ns <= 0 ? 0 : ns >= seen->own_ns ? 1 : ns / seen->own_ns;
 }
 
-#define LEAST_UNKNOWN 0.1 /* of a function's time, found by probes: less is the error of probing */
+#define MOST_SEEN 1.3       /* times as much time on the path as stacks have seen, since they are samples */
+#define LEAST_SHARED_NS 2e6 /* that stacks know of segments: two samples; less names no function */
+#define LEAST_UNKNOWN 0.1   /* of a function's time, found by probes: less is the error of probing */
+
+/*
+ * The part of a function's time on the path that it was in the run queue: as of all of its time. Outside of all
+ * functions, where they are measured, it is not known; where nothing is, it is what stacks do not explain.
+ */
+static uint64_t take_queued(const struct reading *reading, const struct seen *seen, uint64_t ticks)
+{
+    const bool is_rest = reading->to->node_ns != NULL;
+    const double part = part_of(seen->queued_ns, seen),
+                 most = seen->queued_ns / reading->from->profile->run->ns_per_tick;
+    const uint64_t queued = is_rest                 ? (uint64_t)(most < (double)ticks ? most : (double)ticks)
+                            : part >= LEAST_UNKNOWN ? (uint64_t)(part * (double)ticks)
+                                                    : 0;
+    reading->to->queued += queued;
+    return queued;
+}
+
+static uint64_t limited(double ticks, uint64_t most) { return ticks < (double)most ? (uint64_t)ticks : most; }
+
+/* Waits of a site at pipes and sockets whose other end is in another process of the run. */
+static double message_ns(const struct reading *reading, const struct hp_site_sums *site)
+{
+    const struct hp_run_waits *waits = reading->from->waits;
+    uint64_t ns = 0, longest = 0;
+    for (size_t at = 0; waits != NULL && at < waits->count; at++) {
+        const struct hp_wait_sums *wait = waits->all[at];
+        if (wait->site != site || (wait->cause != HP_WAIT_PIPE && wait->cause != HP_WAIT_SOCKET) ||
+            wait->end == NULL || wait->end->is_own || wait->end->pid == reading->session->header.pid)
+            continue;
+        ns += wait->ns;
+        if (wait->ns > longest) {
+            longest = wait->ns;
+            reading->to->peer = wait->end->pid;
+        }
+    }
+    return (double)ns;
+}
 
 static struct hp_path_function judge(const struct reading *reading, const struct hp_path_key *key,
                                      const struct hp_path_sum *sum)
 {
-    const struct hp_site_sums *site =
-        key->site != HP_SITE_ROOT ? hp_profile_site(reading->profile, (uint32_t)reading->to->session, key->site)
-                                  : NULL;
+    const struct hp_site_sums *site = site_of(reading, key);
     const uint64_t ticks = hp_not_negative(sum->ticks);
-    const struct seen seen = see(reading, site, key->known);
+    const struct seen seen = see(reading, site, key);
     /* Outside of all functions, threads that wait for different things are one row: most are not on the path. */
     const double part = site != NULL ? part_of(seen.unknown_ns, &seen) : 0;
     const uint64_t probed = part >= LEAST_UNKNOWN ? (uint64_t)(part * (double)ticks) : 0;
     const uint64_t more = sum->more < ticks ? sum->more : ticks;
-    struct hp_path_function function = {.site = site, .ticks = ticks, .unknown = more > probed ? more : probed};
+    const uint64_t queued = take_queued(reading, &seen, ticks);
+    const uint64_t awaited = more > probed ? more : probed, rest = ticks - queued;
+    struct hp_path_function function = {.site = site, .ticks = rest, .unknown = awaited < rest ? awaited : rest};
+    if (seen.unknown_ns > 0) {
+        const double unknown = (double)function.unknown / seen.unknown_ns;
+        function.by_child = limited(unknown * seen.child_ns, function.unknown);
+        function.by_message = limited(unknown * message_ns(reading, site), function.unknown - function.by_child);
+    }
     if (2 * function.unknown > ticks)
         function.time = HP_PATH_UNKNOWN;
     else if (seen.waiting_ns > 0 && part_of(seen.waiting_ns + (site == NULL ? seen.unknown_ns : 0), &seen) > 0.5) {
@@ -198,10 +270,12 @@ static bool add_wait(const struct reading *reading, const struct hp_path_key *ke
     struct hp_path_for *kept = sum->more != 0 ? hp_arena_take(reading->arena, sizeof *kept) : NULL;
     if (kept == NULL)
         return sum->more == 0;
+    const struct hp_lock_row *lock = hp_lock_of_place(reading->locks, key->place);
     *kept = (struct hp_path_for){
         .kind = key->wait,
-        .name = hp_snapshot_text(reading->session, key->name),
-        .holder = is_outside ? NULL : hp_profile_site(reading->profile, (uint32_t)to->session, key->site),
+        .name = lock != NULL ? lock->name : hp_snapshot_text(reading->session, key->name),
+        .caller = hp_lock_function_of(reading->locks, key->caller),
+        .holder = is_outside ? NULL : hp_profile_site(reading->from->profile, (uint32_t)to->session, key->site),
         .ticks = hp_not_negative(sum->ticks),
         .count = sum->more};
     to->known += kept->ticks;
@@ -233,31 +307,260 @@ static bool find_first_thread(const struct reading *reading, struct hp_thread *r
     return false;
 }
 
+/* ------------------------------------------------------------------------------------------------- segments */
+
+/*
+ * Without measured functions, samples and probed waits say what threads did in the segments that end in the same
+ * way, on the path or beside it: the path's are taken to be like all of them.
+ */
+
+static uint32_t outside_key(const struct reading *reading)
+{
+    for (uint32_t number = 0; number < reading->counts.keys; number++)
+        if (reading->keys[number].kind == HP_PATH_KEY_SITE && reading->keys[number].site == HP_SITE_ROOT)
+            return number;
+    return HP_PATH_OTHER;
+}
+
+/* Nothing is measured, but there are stacks. */
+static bool is_unmeasured(const struct reading *reading)
+{
+    const struct hp_function_profile *functions = reading->from->functions;
+    for (uint32_t number = 0; number < reading->counts.keys; number++)
+        if (reading->keys[number].kind == HP_PATH_KEY_SITE && reading->keys[number].site != HP_SITE_ROOT)
+            return false;
+    return functions != NULL && functions->path_count > 0;
+}
+
+/* What is known of segments with one key, in nanoseconds. */
+struct segments {
+    const struct hp_function_profile *functions;
+    uint32_t pid, key;
+    double worked_ns, awaited_ns; /* all but waits for wakers; these */
+    double unknown_part;          /* of the latter: nobody was recorded who ended them */
+    double worked, unknown;       /* time on the path for each nanosecond of these two, in ticks */
+    double most;                  /* of either: more than stacks have seen is time in the run queue, say */
+};
+
+/* The first of them; they are in order of process and key. */
+static size_t first_of(const struct segments *segments)
+{
+    size_t low = 0, high = segments->functions->path_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const struct hp_found_path *path = &segments->functions->paths[middle];
+        const bool is_before = path->pid != segments->pid ? path->pid < segments->pid : path->key < segments->key;
+        *(is_before ? &low : &high) = is_before ? middle + 1 : middle;
+    }
+    return low;
+}
+
+static bool is_in(const struct segments *segments, size_t at)
+{
+    return at < segments->functions->path_count && segments->functions->paths[at].pid == segments->pid &&
+           segments->functions->paths[at].key == segments->key;
+}
+
+static bool is_awaited(const struct segments *segments, const struct hp_found_path *path)
+{
+    return path->waited_ns > 0 && hp_path_is_for_waker(segments->functions->nodes[path->node].cause);
+}
+
+static void sum_segments(const struct reading *reading, uint32_t number, struct segments *ret_segments)
+{
+    const struct hp_function_profile *functions = reading->from->functions;
+    const uint32_t pid = reading->session->header.pid;
+    const bool is_open = reading->keys[number].kind == HP_PATH_KEY_SITE;
+    *ret_segments = (struct segments){.functions = functions,
+                                      .pid = pid,
+                                      .key = is_open ? HP_PATH_OPEN_KEY : number,
+                                      .most = MOST_SEEN / reading->from->profile->run->ns_per_tick};
+    for (size_t at = first_of(ret_segments); is_in(ret_segments, at); at++) {
+        const struct hp_found_path *path = &functions->paths[at];
+        ret_segments->worked_ns += (double)path->cpu_ns;
+        *(is_awaited(ret_segments, path) ? &ret_segments->awaited_ns : &ret_segments->worked_ns) +=
+            (double)path->waited_ns;
+    }
+    const double known_ns = hp_run_ns(reading->from->profile->run, reading->keys[number].known);
+    const double unknown_ns = ret_segments->awaited_ns - known_ns;
+    const double all_ns = ret_segments->worked_ns + (unknown_ns > 0 ? unknown_ns : 0);
+    if (unknown_ns > LEAST_UNKNOWN * all_ns)
+        ret_segments->unknown_part = unknown_ns / ret_segments->awaited_ns;
+}
+
+/* A function on the path, while it is added up; by its index in the profile, the last one being unknown code. */
+struct found_sum {
+    double ticks, unknown, waited, by_child, by_message;
+    double longest; /* of waits for one cause */
+    uint32_t cause;
+};
+
+static void add_share(const struct reading *reading, const struct segments *segments,
+                      const struct hp_found_path *path, struct found_sum *sums)
+{
+    const struct hp_function_profile *functions = segments->functions;
+    struct found_sum *sum = &sums[path->function < functions->count ? path->function : functions->count];
+    const bool awaits = is_awaited(segments, path);
+    const double waited = (double)path->waited_ns * (awaits ? segments->unknown : segments->worked);
+    const double ticks = (double)path->cpu_ns * segments->worked + waited;
+    sum->ticks += ticks;
+    const uint32_t cause = functions->nodes[path->node].cause;
+    sum->unknown += awaits ? waited : 0;
+    sum->by_child += awaits && cause == HP_WAIT_CHILD ? waited : 0;
+    sum->by_message += awaits && (cause == HP_WAIT_PIPE || cause == HP_WAIT_SOCKET) ? waited : 0;
+    sum->waited += awaits ? 0 : waited;
+    if (!awaits && waited > sum->longest) {
+        sum->longest = waited;
+        sum->cause = functions->nodes[path->node].cause;
+    }
+    reading->to->node_ns[path->node] += (uint64_t)(ticks * reading->from->profile->run->ns_per_tick);
+}
+
+static double rate(double ticks, double ns, double most)
+{
+    return ns <= 0 ? 0 : ticks / ns < most ? ticks / ns : most;
+}
+
+/*
+ * Waits for unknown wakers are those that were recorded, or what probes saw and nobody recorded. Returns the time
+ * that functions get; of the rest no stack is known.
+ */
+static struct hp_path_sum divide(const struct hp_path_sum *sum, struct segments *segments)
+{
+    const double ticks = (double)hp_not_negative(sum->ticks), recorded = (double)hp_not_negative(sum->more);
+    const double all_ns = segments->worked_ns + segments->awaited_ns * segments->unknown_part;
+    double unknown = all_ns > 0 ? segments->awaited_ns * segments->unknown_part / all_ns * ticks : 0;
+    if (segments->worked_ns + segments->awaited_ns < LEAST_SHARED_NS)
+        return (struct hp_path_sum){0};
+    if (unknown < recorded)
+        unknown = recorded < ticks ? recorded : ticks;
+    segments->worked = rate(ticks - unknown, segments->worked_ns, segments->most);
+    segments->unknown = rate(unknown, segments->awaited_ns, segments->most);
+    return (struct hp_path_sum){(uint64_t)(segments->worked * segments->worked_ns) +
+                                    (uint64_t)(segments->unknown * segments->awaited_ns),
+                                segments->awaited_ns > 0 ? hp_not_negative(sum->more) : 0};
+}
+
+static void share_out(const struct reading *reading, uint32_t number, struct found_sum *sums)
+{
+    struct hp_path_sum *sum = &reading->path->sums[number];
+    struct segments segments;
+    sum_segments(reading, number, &segments);
+    const struct hp_path_sum shared = divide(sum, &segments);
+    for (size_t at = first_of(&segments); shared.ticks > 0 && is_in(&segments, at); at++)
+        add_share(reading, &segments, &segments.functions->paths[at], sums);
+    sum->ticks -= shared.ticks;
+    sum->more -= shared.more;
+}
+
+static bool add_found(const struct reading *reading, const struct found_sum *sum,
+                      const struct hp_found_function *found)
+{
+    struct hp_path_function function = {.found = found,
+                                        .ticks = (uint64_t)sum->ticks,
+                                        .unknown = (uint64_t)sum->unknown,
+                                        .by_child = (uint64_t)sum->by_child,
+                                        .by_message =
+                                            message_ns(reading, NULL) > 0 ? (uint64_t)sum->by_message : 0};
+    if (2 * sum->unknown > sum->ticks)
+        function.time = HP_PATH_UNKNOWN;
+    else if (2 * sum->waited > sum->ticks) {
+        function.time = HP_PATH_WAITING;
+        function.cause = hp_wait_cause_name(sum->cause);
+    }
+    return add_function(reading, &function);
+}
+
+/* What no stack is known of stays outside of all functions. */
+static bool add_segments(const struct reading *reading)
+{
+    const struct hp_function_profile *functions = reading->from->functions;
+    struct hp_run_path *to = reading->to;
+    struct found_sum *sums = hp_arena_take_array(reading->arena, functions->count + 1, sizeof *sums);
+    to->node_ns = hp_arena_take_array(reading->arena, functions->node_count + 1, sizeof *to->node_ns);
+    if (sums == NULL || to->node_ns == NULL)
+        return false;
+    for (uint32_t number = 0; number < reading->counts.keys; number++) {
+        const struct hp_path_key *key = &reading->keys[number];
+        if (key->kind == HP_PATH_KEY_SEGMENT || (key->kind == HP_PATH_KEY_SITE && key->site == HP_SITE_ROOT))
+            share_out(reading, number, sums);
+    }
+    bool is_added = true;
+    for (size_t at = 0; is_added && at <= functions->count; at++)
+        is_added = add_found(reading, &sums[at], at < functions->count ? &functions->all[at] : NULL);
+    return is_added;
+}
+
+/* Segments are parts of the time outside of all functions. */
+static void join_segments(const struct reading *reading)
+{
+    const uint32_t outside = outside_key(reading);
+    for (uint32_t number = 0; number < reading->counts.keys; number++) {
+        if (reading->keys[number].kind != HP_PATH_KEY_SEGMENT)
+            continue;
+        reading->path->sums[outside].ticks += reading->path->sums[number].ticks;
+        reading->path->sums[outside].more += reading->path->sums[number].more;
+        reading->keys[outside].known += reading->keys[number].known;
+        reading->keys[outside].latency += reading->keys[number].latency;
+        reading->path->sums[number] = (struct hp_path_sum){0};
+    }
+}
+
+static bool add_row(const struct reading *reading, const struct hp_path_key *key, const struct hp_path_sum *sum)
+{
+    if (key->kind == HP_PATH_KEY_WAIT)
+        return add_wait(reading, key, sum);
+    if (key->kind != HP_PATH_KEY_SITE)
+        return true;
+    const struct hp_path_function function = judge(reading, key, sum);
+    return add_function(reading, &function);
+}
+
+/* The part of the time between releases and running that woken threads were in the run queue. */
+static double queued_part_of_waking(const struct reading *reading)
+{
+    double latency_ns = 0, queued_ns = 0;
+    for (uint32_t number = 0; number < reading->counts.keys; number++) {
+        const struct hp_path_key *key = &reading->keys[number];
+        if (key->kind != HP_PATH_KEY_SITE || key->latency == 0)
+            continue;
+        latency_ns += hp_run_ns(reading->from->profile->run, key->latency);
+        queued_ns += see(reading, site_of(reading, key), key).wake_queued_ns;
+    }
+    return latency_ns > 0 ? queued_ns / latency_ns : 0;
+}
+
+static bool add_fixed(const struct reading *reading)
+{
+    struct hp_run_path *to = reading->to;
+    const uint64_t latency = hp_not_negative(reading->path->sums[HP_PATH_WAKE_UP].ticks);
+    const uint64_t queued = (uint64_t)(queued_part_of_waking(reading) * (double)latency);
+    to->queued += queued;
+    to->waking = latency - queued;
+    to->latency = latency;
+    const struct hp_path_function rows[] = {
+        {.time = HP_PATH_WAKING, .ticks = to->waking},
+        {.time = HP_PATH_QUEUED, .ticks = to->queued},
+        {.time = HP_PATH_REST, .ticks = hp_not_negative(reading->path->sums[HP_PATH_OTHER].ticks)}};
+    return add_function(reading, &rows[0]) && add_function(reading, &rows[1]) && add_function(reading, &rows[2]);
+}
+
 static bool add_rows(const struct reading *reading)
 {
-    const struct hp_path_function waking = {.time = HP_PATH_WAKING,
-                                            .ticks = hp_not_negative(reading->path->sums[HP_PATH_WAKE_UP].ticks)};
-    const struct hp_path_function rest = {.time = HP_PATH_REST,
-                                          .ticks = hp_not_negative(reading->path->sums[HP_PATH_OTHER].ticks)};
-    bool is_added = add_function(reading, &waking) && add_function(reading, &rest);
-    for (uint32_t number = 0; is_added && number < reading->counts.keys; number++) {
-        const struct hp_path_key *key = &reading->keys[number];
-        const struct hp_path_sum *sum = &reading->path->sums[number];
-        if (key->kind == HP_PATH_KEY_SITE) {
-            const struct hp_path_function function = judge(reading, key, sum);
-            is_added = add_function(reading, &function);
-        } else if (key->kind == HP_PATH_KEY_WAIT)
-            is_added = add_wait(reading, key, sum);
-    }
-    reading->to->waking = waking.ticks;
-    return is_added;
+    bool is_added = !is_unmeasured(reading) || add_segments(reading);
+    join_segments(reading);
+    for (uint32_t number = 0; is_added && number < reading->counts.keys; number++)
+        is_added = add_row(reading, &reading->keys[number], &reading->path->sums[number]);
+    return is_added && add_fixed(reading);
 }
 
 static bool read_keys(struct reading *reading)
 {
     reading->keys = hp_arena_take_array(reading->arena, HP_PATH_KEYS, sizeof *reading->keys);
     reading->path = hp_arena_take(reading->arena, sizeof *reading->path);
-    reading->to->functions = hp_arena_take_array(reading->arena, HP_PATH_KEYS, sizeof *reading->to->functions);
+    const size_t found = reading->from->functions != NULL ? reading->from->functions->count + 1 : 0;
+    reading->to->functions =
+        hp_arena_take_array(reading->arena, HP_PATH_KEYS + found, sizeof *reading->to->functions);
     reading->to->waits = hp_arena_take_array(reading->arena, HP_PATH_KEYS, sizeof *reading->to->waits);
     if (reading->keys == NULL || reading->path == NULL || reading->to->functions == NULL ||
         reading->to->waits == NULL)
@@ -295,28 +598,25 @@ static bool read_session(struct reading *reading)
     note_end(reading);
     struct hp_run_path *to = reading->to;
     to->is_followed = true;
-    hp_sort(to->functions, to->function_count, compare_functions);
-    hp_sort(to->waits, to->wait_count, compare_waits);
+    hp_path_sort(to);
     return to->end_waker != NULL;
 }
 
-const struct hp_run_path *hp_path_of_run(struct hp_arena *arena, const struct hp_profile *profile,
-                                         const struct hp_run_waits *waits, double outside_cpu_ns)
+void hp_path_sort(struct hp_run_path *path)
 {
-    struct hp_run_path *path = hp_arena_take(arena, sizeof *path);
-    if (path == NULL)
-        return NULL;
-    *path = (struct hp_run_path){0};
-    for (size_t at = 0; at < profile->run->count && !path->is_followed; at++) {
-        struct reading reading = {.arena = arena,
-                                  .profile = profile,
-                                  .waits = waits,
-                                  .outside_cpu_ns = outside_cpu_ns,
-                                  .session = profile->run->sessions[at],
-                                  .to = path};
-        path->session = at;
-        if (!read_session(&reading))
-            return NULL;
-    }
-    return path;
+    hp_sort(path->functions, path->function_count, compare_functions);
+    hp_sort(path->waits, path->wait_count, compare_waits);
+}
+
+bool hp_path_of_session(struct hp_arena *arena, const struct hp_path_sources *sources, size_t session,
+                        struct hp_run_path *ret_path)
+{
+    const struct hp_snapshot *snapshot = sources->profile->run->sessions[session];
+    struct reading reading = {.arena = arena,
+                              .from = sources,
+                              .session = snapshot,
+                              .locks = hp_lock_process_of(sources->locks, snapshot->header.pid),
+                              .to = ret_path};
+    *ret_path = (struct hp_run_path){.session = session};
+    return read_session(&reading);
 }

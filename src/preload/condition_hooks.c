@@ -67,7 +67,7 @@ static __attribute__((noinline)) void give_up_mutex(struct sleep *sleep, const v
 {
     struct hp_lock_charge charge;
     if (hp_lock_released(sleep->mutex, mutex, HP_LOCK_MUTEX)) {
-        hp_lock_release(sleep->locks, sleep->mutex, &charge);
+        hp_lock_release(sleep->locks, sleep->mutex, &sleep->caller, &charge);
         hp_lock_charge(sleep->locks, &charge, &sleep->caller);
     }
     sleep->has_given_up = true;

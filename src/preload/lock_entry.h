@@ -374,16 +374,19 @@ struct hp_lock_charge {
 };
 
 /* The rest of that: before the lock is given up, and after that. */
-void hp_lock_release(struct hp_locks *locks, struct hp_lock_entry *entry, struct hp_lock_charge *ret_charge);
+void hp_lock_release(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_caller *caller,
+                     struct hp_lock_charge *ret_charge);
 void hp_lock_charge(struct hp_locks *locks, const struct hp_lock_charge *charge,
                     const struct hp_lock_caller *caller);
 /* The same for a lock that several may hold: one of them gives it up. */
-void hp_lock_release_shared(struct hp_locks *locks, struct hp_lock_entry *entry, struct hp_lock_charge *ret_charge);
+void hp_lock_release_shared(struct hp_locks *locks, struct hp_lock_entry *entry,
+                            const struct hp_lock_caller *caller, struct hp_lock_charge *ret_charge);
 
 /* A wait. */
 struct hp_lock_wait {
     uint64_t since; /* 0: not recorded */
     uint32_t place; /* of the lock or condition, which may be gone when its thread wakes up */
+    uint32_t site;  /* that waits for a lock; 0: unknown */
     uint32_t pid;   /* in which it began: a handler may fork meanwhile, and in the child the table is another one */
     bool is_foreign; /* nobody in this process was known to have the lock */
     bool is_open;    /* known to its thread as one that it is in */

@@ -131,7 +131,7 @@ static void forget_holder(struct hp_lock_entry *entry)
     const struct hp_lock_caller caller = HP_LOCK_CALLER();                                                         \
     struct hp_locks *locks = hp_locks;                                                                             \
     struct hp_lock_charge charge;                                                                                  \
-    release(locks, entry, &charge);                                                                                \
+    release(locks, entry, &caller, &charge);                                                                       \
     const int result = next.unlock(lock);                                                                          \
     hp_lock_charge(locks, &charge, &caller);                                                                       \
     return result

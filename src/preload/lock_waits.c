@@ -69,33 +69,40 @@ static void leave(struct hp_lock_entry *entry, uint64_t mark)
 
 /* What waits for a lock, condition, semaphore or barrier takes the path of the one that lets it go on. */
 
-static inline void leave_path(const struct hp_lock_entry *entry, uint64_t waiting)
+static inline void leave_path(struct hp_locks *locks, const struct hp_lock_entry *entry, uint64_t waiting,
+                              uint32_t kind, const struct hp_lock_caller *caller)
 {
     if (__builtin_expect((waiting & HP_LOCK_WAITERS) != 0, 0) && hotpath_v1_path_is_on())
-        hotpath_v1_path_leave(entry);
+        hotpath_v1_path_leave(entry, kind, hp_lock_site(locks, caller));
 }
 
-static __attribute__((noinline)) void
-take_path(const struct hp_lock_entry *entry, const struct hp_lock_entry *mutex, uint32_t place_kind, uint64_t since)
+static __attribute__((noinline)) void take_path(const struct hp_lock_entry *entry,
+                                                const struct hp_lock_entry *mutex, uint32_t place_kind,
+                                                const struct hp_lock_wait *wait, uint32_t caller)
 {
     const uint32_t kind = place_kind == HP_LOCK_CONDITION   ? HOTPATH_PATH_CONDITION_
                           : place_kind == HP_LOCK_SEMAPHORE ? HOTPATH_PATH_SEMAPHORE_
                           : place_kind == HP_LOCK_BARRIER   ? HOTPATH_PATH_BARRIER_
                                                             : HOTPATH_PATH_LOCK_;
-    hotpath_v1_path_take(
-        &(struct hotpath_path_wait_){.object = entry, .second = mutex, .since = since, .kind = kind});
+    hotpath_v1_path_take(&(struct hotpath_path_wait_){.object = entry,
+                                                      .second = mutex,
+                                                      .since = wait->since,
+                                                      .kind = kind,
+                                                      .place = wait->place,
+                                                      .caller = caller});
 }
 
 /* ------------------------------------------------------------------------------------------------------ holders */
 
-static void charge_waiters(struct hp_lock_entry *entry, uint64_t now, struct hp_lock_charge *ret_charge)
+static void charge_waiters(struct hp_locks *locks, struct hp_lock_entry *entry, uint64_t now,
+                           const struct hp_lock_caller *caller, struct hp_lock_charge *ret_charge)
 {
     uint64_t word = __atomic_load_n(&entry->waiting, __ATOMIC_ACQUIRE), sum;
     HOTPATH_PUT_(entry->charged, now);
     ret_charge->pid = hp_locks->pid;
     ret_charge->place = HOTPATH_GET_(entry->place);
     ret_charge->waiter = HOTPATH_GET_(entry->site);
-    leave_path(entry, word);
+    leave_path(locks, entry, word, HOTPATH_PATH_LOCK_, caller);
     /* Durations are positive: a sum that is not was made of a time that another CPU read earlier. */
     do
         sum = ((word & HP_LOCK_WAITERS) * now - (word >> HP_LOCK_WAITERS_BITS)) & SUM_MASK;
@@ -158,6 +165,7 @@ static void count_hold(struct hp_locks *locks, struct hp_lock_entry *entry, uint
 }
 
 __attribute__((noinline)) void hp_lock_release(struct hp_locks *locks, struct hp_lock_entry *entry,
+                                               const struct hp_lock_caller *caller,
                                                struct hp_lock_charge *ret_charge)
 {
     const uint64_t now = hp_lock_now(locks), since = entry->since;
@@ -168,18 +176,19 @@ __attribute__((noinline)) void hp_lock_release(struct hp_locks *locks, struct hp
     if (since != 0)
         count_hold(locks, entry, now > since ? now - since : 0);
     if (__atomic_load_n(&entry->waiting, __ATOMIC_RELAXED) != 0)
-        charge_waiters(entry, now, ret_charge);
+        charge_waiters(locks, entry, now, caller, ret_charge);
     else
         HOTPATH_PUT_(entry->charged, now);
 }
 
 __attribute__((noinline)) void hp_lock_release_shared(struct hp_locks *locks, struct hp_lock_entry *entry,
+                                                      const struct hp_lock_caller *caller,
                                                       struct hp_lock_charge *ret_charge)
 {
     const uint64_t now = hp_lock_now(locks);
     *ret_charge = (struct hp_lock_charge){0};
     if (now != 0 && __atomic_load_n(&entry->waiting, __ATOMIC_RELAXED) != 0)
-        charge_waiters(entry, now, ret_charge);
+        charge_waiters(locks, entry, now, caller, ret_charge);
 }
 
 void hp_lock_charge(struct hp_locks *locks, const struct hp_lock_charge *charge,
@@ -289,7 +298,8 @@ void hp_lock_wait_at(struct hp_locks *locks, struct hp_lock_entry *entry, const 
     end_left(locks, frame);
     const uint32_t length = arrive(entry, now);
     open_wait(ret_wait, frame, entry, now);
-    note_waiter(entry, hp_lock_site(locks, caller), length == 1);
+    ret_wait->site = hp_lock_site(locks, caller);
+    note_waiter(entry, ret_wait->site, length == 1);
     if (place != NULL)
         raise_queue(place, length);
 }
@@ -313,7 +323,7 @@ void hp_lock_waited(struct hp_locks *locks, struct hp_lock_entry *entry, const s
         return;
     const uint64_t mark = mark_of(entry, since, now, outcome);
     if (outcome == HP_LOCK_GOT && hotpath_v1_path_is_on())
-        take_path(entry, NULL, HP_LOCK_MUTEX, since);
+        take_path(entry, NULL, HP_LOCK_MUTEX, wait, wait->site);
     if (close_wait(locks, wait))
         leave(entry, mark);
     if (place == NULL || outcome == HP_LOCK_FAILED)
@@ -405,7 +415,7 @@ void hp_lock_slept(struct hp_locks *locks, struct hp_lock_entry *entry, const st
     const uint64_t woken = outcome == HP_LOCK_GOT ? woken_at(entry, mutex, since, now) : 0;
     const uint32_t signaler = HOTPATH_GET_(entry->site);
     if (outcome == HP_LOCK_GOT && place != NULL && hotpath_v1_path_is_on())
-        take_path(entry, mutex, place->kind, since);
+        take_path(entry, mutex, place->kind, wait, hp_lock_site(locks, caller));
     /* The last use of the entry: the condition may be gone. */
     if (close_wait(locks, wait))
         __atomic_fetch_sub(&entry->waiting, 1, __ATOMIC_ACQ_REL);
@@ -435,7 +445,7 @@ void hp_lock_signal(struct hp_locks *locks, struct hp_lock_entry *entry, const s
         return;
     HOTPATH_PUT_(entry->site, hp_lock_site(locks, caller));
     HOTPATH_PUT_(entry->since, now);
-    leave_path(entry, __atomic_load_n(&entry->waiting, __ATOMIC_RELAXED));
+    leave_path(locks, entry, __atomic_load_n(&entry->waiting, __ATOMIC_RELAXED), HOTPATH_PATH_CONDITION_, caller);
     if (of_mutex == 0)
         return;
     struct hp_lock_entry *mutex = (struct hp_lock_entry *)(void *)(locks->base + of_mutex);

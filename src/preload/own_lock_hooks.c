@@ -183,7 +183,7 @@ static void release(const void *lock, const struct hotpath_lock_caller_ *from)
     if (locks != NULL && waiting.lock == lock)
         end_wait(locks, HP_LOCK_TIMED_OUT);
     else if (entry != NULL && hp_lock_released(entry, lock, HP_LOCK_OWN)) {
-        hp_lock_release(locks, entry, &charge);
+        hp_lock_release(locks, entry, &caller, &charge);
         hp_lock_charge(locks, &charge, &caller);
     }
 }

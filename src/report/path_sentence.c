@@ -4,23 +4,36 @@
 #include <string.h>
 
 #include "bottleneck.h"
+#include "path_owner.h"
 #include "units.h"
 #include "utf8.h"
 
 /* A known share of the path's waits below this is said. */
 #define NEARLY_ALL 0.95
+
+/* What others waited for went on while it was in the run queue. */
+static double waited_share(const struct hp_run_path *path, uint64_t ticks)
+{
+    const double share = hp_part_of((double)ticks, (double)(path->ticks - path->latency));
+    return share < 1 ? share : 1;
+}
+
 double hp_path_share(const struct hp_run_path *path, uint64_t ticks)
 {
-    return hp_part_of((double)ticks, (double)(path->ticks - path->waking));
+    return hp_part_of((double)ticks, (double)(path->ticks - path->waking - path->queued));
 }
 
 const char *hp_path_function_name(const struct hp_path_function *function)
 {
     if (function->time == HP_PATH_WAKING)
         return "<wake-up>";
+    if (function->time == HP_PATH_QUEUED)
+        return "<run queue>";
     if (function->time == HP_PATH_REST)
         return "<other>";
-    return function->site != NULL ? function->site->name : HP_OUTSIDE;
+    return function->site != NULL    ? function->site->name
+           : function->found != NULL ? function->found->shown
+                                     : HP_OUTSIDE;
 }
 
 const char *hp_path_for_name(const struct hp_path_for *wait)
@@ -64,7 +77,8 @@ static struct waited most_waited(const struct hp_run_path *path)
 static const struct hp_path_function *first_function(const struct hp_run_path *path)
 {
     for (size_t at = 0; at < path->function_count; at++)
-        if (path->functions[at]->time != HP_PATH_WAKING && path->functions[at]->time != HP_PATH_REST)
+        if (path->functions[at]->time != HP_PATH_WAKING && path->functions[at]->time != HP_PATH_QUEUED &&
+            path->functions[at]->time != HP_PATH_REST)
             return path->functions[at];
     return NULL;
 }
@@ -74,7 +88,7 @@ static const struct hp_path_function *first_function(const struct hp_run_path *p
 /* Whether the thread at the end did little but wait. */
 static bool ends_in_wait(const struct hp_run_path *path)
 {
-    return path->end_waker_tid != 0 && hp_path_share(path, path->end_waited) >= HP_PATH_WAITED_PART;
+    return path->end_waker_tid != 0 && waited_share(path, path->end_waited) >= HP_PATH_WAITED_PART;
 }
 
 /* "worker 3", or "a thread", if it has the name of the program. */
@@ -92,9 +106,10 @@ static void put_holder(struct hp_text *line, const struct hotpath_results *resul
         [HP_PATH_FOR_THREAD] = ", at the end of ",    [HP_PATH_FOR_LOCK] = ", held by ",
         [HP_PATH_FOR_CONDITION] = ", signalled by ",  [HP_PATH_FOR_SEMAPHORE] = ", posted by ",
         [HP_PATH_FOR_BARRIER] = ", reached last by ", [HP_PATH_FOR_CHANNEL] = ", used at the other end by "};
-    if (wait->holder != NULL) {
+    const char *holder = wait->holder != NULL ? wait->holder->name : wait->caller;
+    if (holder != NULL) {
         hp_text_string(line, verbs[wait->kind < HP_PATH_KINDS ? wait->kind : HP_PATH_FOR_CHANNEL]);
-        hp_name_put_marked(line, wait->holder->name);
+        hp_name_put_marked(line, holder);
     }
     hp_text_format(line, " (%s at a time)",
                    hp_ns_text(hp_run_ns(&results->model->run, wait->ticks) / (double)wait->count).bytes);
@@ -106,21 +121,62 @@ static void put_wait(struct hp_text *line, const struct hotpath_results *results
 {
     const char *name = hp_path_for_name(waited->longest);
     hp_text_string(line, "waits ");
-    hp_bottleneck_put_share(line, hp_path_share(path, waited->ticks));
+    hp_bottleneck_put_share(line, waited_share(path, waited->ticks));
     hp_text_string(line, " of the time for ");
     hp_utf8_put_safe(line, name, strlen(name));
     put_holder(line, results, waited->longest);
 }
 
-static void put_function(struct hp_text *line, const struct hp_run_path *path,
-                         const struct hp_path_function *function)
+/* What the path is in. */
+struct owner {
+    const char *name, *inner; /* inner: that has most of it, called by the other; NULL: none */
+    double share;
+    const char *waits_for; /* NULL: it does not */
+};
+
+static void put_function(struct hp_text *line, const struct owner *owner)
 {
     hp_text_string(line, "of the critical path, ");
-    hp_bottleneck_put_share(line, hp_path_share(path, function->ticks));
+    hp_bottleneck_put_share(line, owner->share);
     hp_text_string(line, " is in ");
-    hp_name_put_marked(line, function->site->name);
-    if (function->time == HP_PATH_WAITING && function->cause != NULL)
-        hp_text_format(line, " (%s)", function->cause);
+    hp_name_put_marked(line, owner->name);
+    if (owner->inner != NULL) {
+        hp_text_string(line, ", most of it in ");
+        hp_name_put_marked(line, owner->inner);
+    }
+    if (owner->waits_for != NULL)
+        hp_text_format(line, " (%s)", owner->waits_for);
+}
+
+/* By stacks. False: they name none, or there is no memory. */
+static bool find_unmeasured(const struct hotpath_results *results, const struct hp_run_path *path,
+                            struct owner *ret_owner)
+{
+    const struct hp_model *model = results->model;
+    struct hp_path_owner found;
+    if (path->node_ns == NULL || !hp_path_find_owner(model->arena, model->functions, path, &found) ||
+        found.function == NULL)
+        return false;
+    *ret_owner = (struct owner){
+        .name = found.function->shown,
+        .inner = found.inner != NULL ? found.inner->shown : NULL,
+        .share = hp_part_of((double)found.ns, hp_run_ns(&model->run, path->ticks - path->waking - path->queued)),
+        .waits_for = found.waits_for};
+    return true;
+}
+
+static bool find_owner(const struct hotpath_results *results, const struct hp_run_path *path,
+                       struct owner *ret_owner)
+{
+    const struct hp_path_function *function = path != NULL ? first_function(path) : NULL;
+    if (path == NULL || find_unmeasured(results, path, ret_owner))
+        return path != NULL;
+    if (function == NULL || function->site == NULL) /* nothing is known of what is not measured */
+        return false;
+    *ret_owner = (struct owner){.name = function->site->name,
+                                .share = hp_path_share(path, function->ticks),
+                                .waits_for = function->time == HP_PATH_WAITING ? function->cause : NULL};
+    return true;
 }
 
 static void put_unknown(struct hp_text *line, const struct hp_run_path *path)
@@ -140,7 +196,7 @@ static const struct hp_run_path *deciding_path(const struct hotpath_results *res
         return NULL;
     const struct hp_run_path *path = hp_model_path(results->model);
     const bool is_deciding = path != NULL && path->is_followed && hp_path_known_part(path) >= HP_PATH_KNOWN_PART &&
-                             (ends_in_wait(path) || hp_path_share(path, path->known) >= HP_PATH_WAITED_PART);
+                             (ends_in_wait(path) || waited_share(path, path->known) >= HP_PATH_WAITED_PART);
     return is_deciding ? path : NULL;
 }
 
@@ -148,30 +204,38 @@ static const struct hp_run_path *deciding_path(const struct hotpath_results *res
 static bool is_for_other(const struct hp_run_path *path, const struct waited *waited)
 {
     return waited->longest != NULL && waited->longest->kind != HP_PATH_FOR_THREAD &&
-           hp_path_share(path, waited->ticks) >= HP_PATH_SAID_PART;
+           waited_share(path, waited->ticks) >= HP_PATH_SAID_PART;
 }
 
 bool hp_path_sentence_put(struct hp_text *line, const struct hotpath_results *results)
 {
     const struct hp_run_path *path = deciding_path(results);
-    const struct hp_path_function *function = path != NULL ? first_function(path) : NULL;
-    if (function == NULL || function->site == NULL) /* nothing is known of what is not measured */
+    struct owner owner;
+    if (!find_owner(results, path, &owner))
         return false;
     const struct waited waited = most_waited(path);
+    const bool has_owner = path->node_ns == NULL || owner.share >= HP_OWNER_PART;
+    if (!has_owner && !is_for_other(path, &waited))
+        return false;
     const struct hp_snapshot *session = results->model->run.sessions[path->session];
     const char *program = hp_text_base_name(hp_snapshot_text(session, session->header.executable));
     const bool has_end = ends_in_wait(path), has_other = is_for_other(path, &waited);
-    if (has_end) {
+    const bool has_program = !has_end && path->end_program != NULL;
+    if (has_end || has_program)
         hp_text_string(line, "main waits for ");
+    if (has_end)
         put_waker(line, path, program);
-    }
+    else if (has_program)
+        hp_utf8_put_safe(line, path->end_program, strlen(path->end_program));
     if (has_other) {
-        hp_text_string(line, has_end ? ", which " : "The program ");
+        hp_text_string(line, has_end || has_program ? ", which " : "The program ");
         put_wait(line, results, path, &waited);
-    } else if (!has_end)
+    } else if (!has_end && !has_program)
         hp_text_string(line, "The program waits for its threads");
-    hp_text_string(line, has_other ? "; " : ": ");
-    put_function(line, path, function);
+    if (has_owner) {
+        hp_text_string(line, has_other ? "; " : ": ");
+        put_function(line, &owner);
+    }
     put_unknown(line, path);
     return true;
 }

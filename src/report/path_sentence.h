@@ -6,6 +6,7 @@
 #ifndef HP_REPORT_PATH_SENTENCE_H
 #define HP_REPORT_PATH_SENTENCE_H
 
+#include "function_profile.h"
 #include "path_profile.h"
 #include "section.h"
 
@@ -19,7 +20,7 @@
 /* False: the path does not decide; nothing is put. */
 bool hp_path_sentence_put(struct hp_text *line, const struct hotpath_results *results);
 
-/* A share of the path, without the time between waking and running. */
+/* A share of the path, without the time between waking and running, and that in the run queue. */
 double hp_path_share(const struct hp_run_path *path, uint64_t ticks);
 /* The name of a function on the path: "<wake-up>" and the like if it is none. */
 const char *hp_path_function_name(const struct hp_path_function *function);

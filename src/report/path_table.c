@@ -63,11 +63,9 @@ static bool begin(struct view *view, const char *usual, const char *share)
 
 static const char *time_name(enum hp_path_time time)
 {
-    static const char *const names[HP_PATH_TIMES] = {[HP_PATH_RUNNING] = "running",
-                                                     [HP_PATH_WAITING] = "waiting",
-                                                     [HP_PATH_UNKNOWN] = "unknown-waker",
-                                                     [HP_PATH_WAKING] = "wake-up",
-                                                     [HP_PATH_REST] = "other"};
+    static const char *const names[HP_PATH_TIMES] = {
+        [HP_PATH_RUNNING] = "running", [HP_PATH_WAITING] = "waiting",  [HP_PATH_UNKNOWN] = "unknown-waker",
+        [HP_PATH_WAKING] = "wake-up",  [HP_PATH_QUEUED] = "run-queue", [HP_PATH_REST] = "other"};
     return names[time];
 }
 
@@ -88,17 +86,21 @@ static void path_fields(struct hp_fields *to, void *about, const void *entry)
     const struct view *view = about;
     const struct hp_path_function *function = entry;
     if (to->row != NULL)
-        to->row->id = function->site != NULL
-                          ? hp_identity_of_site(function->site)
-                          : hp_identity_with_text(hp_identity_of_site(NULL), hp_path_function_name(function));
+        to->row->id =
+            function->found != NULL
+                ? hp_identity_of_found(function->found->name, function->found->library, function->found->file)
+            : function->site != NULL
+                ? hp_identity_of_site(function->site)
+                : hp_identity_with_text(hp_identity_of_site(NULL), hp_path_function_name(function));
     HP_FIELD(
         to, hp_path_function_name(function), "name", "Function", TEXT, HP_COLUMN_FIRST,
         "The function, or <outside>: outside of measured functions; <wake-up>: between the release of something "
-        "and the moment at which the woken thread ran; <other>: functions beyond the first 256.");
+        "and the moment at which the woken thread ran; <run queue>: ready to run, without a CPU, estimated from "
+        "probes; <other>: functions beyond the first 256.");
     HP_FIELD(to, time_name(function->time), "kind", "Kind", TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
              "What most of the time is. waiting: for something that no thread of the program releases; "
              "unknown-waker: for another thread, which is not known.",
-             .words = "running|waiting|unknown-waker|wake-up|other");
+             .words = "running|waiting|unknown-waker|wake-up|run-queue|other");
     HP_FIELD(to, function->cause, "waits_for", "For", TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
              "What it waits for, if the kind is waiting.");
     HP_FIELD(to, ns_of(view, function->ticks), "path_ns", "Time", NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
@@ -143,10 +145,15 @@ static void wait_fields(struct hp_fields *to, void *about, const void *entry)
 {
     const struct view *view = about;
     const struct hp_path_for *wait = entry;
-    const char *holder = wait != NULL && wait->holder != NULL ? wait->holder->name : HP_OUTSIDE;
+    const char *holder = wait == NULL           ? NULL
+                         : wait->holder != NULL ? wait->holder->name
+                         : wait->caller != NULL ? wait->caller
+                                                : HP_OUTSIDE;
     if (to->row != NULL)
         to->row->id = hp_identity_with_text(hp_identity_with_number(hp_identity_of_site(wait->holder), wait->kind),
                                             wait->name);
+    if (to->row != NULL && wait->caller != NULL)
+        to->row->id = hp_identity_with_text(to->row->id, wait->caller);
     HP_FIELD(to, hp_path_for_name(wait), "name", "Waited For", TEXT, HP_COLUMN_FIRST, "Its name, or what it is.");
     HP_FIELD(to, hp_path_kind_name(wait->kind), "kind", "Kind", TEXT, HP_COLUMN_SHOWN, .words = HP_PATH_KIND_WORDS);
     HP_FIELD(to, holder, "held_by", "Released In", TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN,

@@ -31,6 +31,7 @@
 #include "process.h"
 #include "process_table.h"
 #include "quiet_thread.h"
+#include "segment_feed.h"
 #include "session_dirs.h"
 #include "session_file.h"
 #include "sources.h"
@@ -55,6 +56,7 @@ struct process {
     struct hp_wait_listener listener;
     struct hp_proc_sampler watch;
     struct hp_axis_feed axis;
+    struct hp_segment_feed segments;
 };
 
 /* Sessions already examined, by the hash of their names; open addressing, 0 is free. */
@@ -183,9 +185,16 @@ static void note_unwatched(int fd, uint32_t waits, enum hp_unwatched reason)
         write_at(fd, at, &why, sizeof why);
 }
 
+static void look_at_segments(struct process *process)
+{
+    if (watcher.settings.has_stacks)
+        hp_segment_feed_look(&process->segments, process->fd);
+}
+
 static void end_process(size_t at)
 {
     struct process *process = watcher.processes[at];
+    look_at_segments(process);
     hp_lock_holders_forget(process->watch.target.pid);
     hp_proc_sampler_end(&process->watch);
     if (process->watch.sums.probes == 0)
@@ -490,6 +499,7 @@ static void look_at_all(void)
             continue;
         }
         hp_axis_feed_look(&watcher.processes[at]->axis, watch);
+        look_at_segments(watcher.processes[at]);
         const uint64_t now = hp_clock_thread_ns();
         hp_proc_sampler_note(watch, now - watcher.noted_ns);
         watcher.noted_ns = now;

@@ -26,6 +26,7 @@ CALLS = {
     "cpp_methods": {"main": 1, "text::Words::Words": 1000, "text::Words::add": 2900, "text::Words::longest": 900,
                     "longest word": 900},
     "convoy": {"main": 1, "append": 40},
+    "critical_path": {"main": 1, "compile": 12, "generate_large": 1, "link_all": 1},
     "csv_reporter": None,
     "early_returns": {"main": 1, "add_numbers": 2000, "word": 8000, "parse_number": 7000},
     "lock_contention": {"main": 1, "find_item": 200, "rebuild": 5},

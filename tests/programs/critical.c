@@ -9,18 +9,32 @@
  *   readers    readers look up under a read lock; write_all holds it for writing most of the time
  *   server     main sends requests to a server thread, which asks a slow dependency: query_database
  *
+ * and, closer to real ones:
+ *
+ *   handover   three threads use a table under one lock, which changes hands while they wait: scan_table has it
+ *              longest; open_table and use_table are short
+ *   housekeeper  main has a worker compress its blocks; a third thread sleeps, and sweeps now and then
+ *   pool       four workers idle, since fetch is slow; main collects what they render
+ *   dependency main has a server thread ask a child process, over a socket, which is slow: look_up_price
+ *   log        six threads write to a log in the working directory, one at a time: flush_log has the lock while it
+ *              waits for the disk
+ *
  * "sleep": all work is sleeping. Queues are mutex and condition, with channel macros, so that the same source is
  * also a program with zones and an unmodified one (critical_off).
  */
 #define _GNU_SOURCE 1
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "hotpath.h"
 
@@ -381,13 +395,259 @@ static void server(void)
     join_all();
 }
 
+/* ----------------------------------------------------------------------------------------------------- handover */
+
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void open_table(void)
+{
+    HOTPATH_MEASURE();
+    pthread_mutex_lock(&open_lock);
+    work(3);
+    pthread_mutex_unlock(&open_lock);
+}
+
+static void scan_table(void)
+{
+    HOTPATH_MEASURE();
+    pthread_mutex_lock(&open_lock);
+    work(16);
+    pthread_mutex_unlock(&open_lock);
+}
+
+static void use_table(void)
+{
+    HOTPATH_MEASURE();
+    pthread_mutex_lock(&open_lock);
+    work(1);
+    pthread_mutex_unlock(&open_lock);
+}
+
+static void *run_user(void *number)
+{
+    for (int turn = 0; turn < 25; turn++)
+        (intptr_t) number == 1 ? open_table() : (intptr_t)number == 2 ? scan_table() : use_table();
+    return NULL;
+}
+
+static void handover(void)
+{
+    for (int at = 1; at <= 3; at++)
+        start(run_user, at, "user");
+    join_all();
+}
+
+/* -------------------------------------------------------------------------------------------------- housekeeper */
+
+static bool is_closing;
+
+static void compress(void)
+{
+    HOTPATH_MEASURE();
+    work(12);
+}
+
+static void sweep(void)
+{
+    HOTPATH_MEASURE();
+    pthread_mutex_lock(&open_lock);
+    pthread_mutex_unlock(&open_lock);
+}
+
+static void *run_housekeeper(void *number)
+{
+    (void)number;
+    while (!__atomic_load_n(&is_closing, __ATOMIC_RELAXED)) {
+        nanosleep(&(struct timespec){0, 20000000}, NULL);
+        sweep();
+    }
+    return NULL;
+}
+
+static void *run_compressor(void *number)
+{
+    int block;
+    (void)number;
+    while ((block = get(&requests)) < ITEMS) {
+        compress();
+        put(&answers, block);
+    }
+    return NULL;
+}
+
+static void housekeeper(void)
+{
+    start(run_compressor, 1, "compressor");
+    start(run_housekeeper, 1, "housekeeper");
+    for (int block = 0; block < ITEMS; block++) {
+        work(1);
+        put(&requests, block);
+        get(&answers);
+    }
+    put(&requests, ITEMS);
+    __atomic_store_n(&is_closing, true, __ATOMIC_RELAXED);
+    join_all();
+}
+
+/* --------------------------------------------------------------------------------------------------------- pool */
+
+#define WORKERS 4
+
+static void fetch(void)
+{
+    HOTPATH_MEASURE();
+    work(12);
+}
+
+static void render(void)
+{
+    HOTPATH_MEASURE();
+    work(2);
+}
+
+static void *run_fetcher(void *number)
+{
+    (void)number;
+    for (int page = 0; page < ITEMS; page++) {
+        fetch();
+        put(&requests, page);
+    }
+    for (int at = 0; at < WORKERS; at++)
+        put(&requests, ITEMS);
+    return NULL;
+}
+
+static void *run_pool_worker(void *number)
+{
+    int page;
+    (void)number;
+    while ((page = get(&requests)) < ITEMS) {
+        render();
+        put(&answers, page);
+    }
+    return NULL;
+}
+
+static void pool(void)
+{
+    start(run_fetcher, 1, "fetcher");
+    for (int at = 1; at <= WORKERS; at++)
+        start(run_pool_worker, at, "renderer");
+    for (int page = 0; page < ITEMS; page++)
+        get(&answers);
+    join_all();
+}
+
+/* --------------------------------------------------------------------------------------------------- dependency */
+
+static int prices; /* the parent's end of the socket */
+
+static void look_up_price(void)
+{
+    HOTPATH_MEASURE();
+    work(12);
+}
+
+static void run_prices(int socket)
+{
+    char item;
+    while (read(socket, &item, 1) == 1) {
+        look_up_price();
+        if (write(socket, &item, 1) != 1)
+            abort();
+    }
+}
+
+static void ask_price(void)
+{
+    HOTPATH_MEASURE();
+    char item = 1;
+    work(1);
+    if (write(prices, &item, 1) != 1 || read(prices, &item, 1) != 1)
+        abort();
+}
+
+static void *run_shop(void *number)
+{
+    int request;
+    (void)number;
+    while ((request = get(&requests)) < ITEMS) {
+        ask_price();
+        put(&answers, request);
+    }
+    return NULL;
+}
+
+static void dependency(void)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
+        abort();
+    const pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        run_prices(ends[1]);
+        exit(0);
+    }
+    close(ends[1]);
+    prices = ends[0];
+    start(run_shop, 1, "shop");
+    for (int request = 0; request < ITEMS; request++) {
+        put(&requests, request);
+        get(&answers);
+    }
+    put(&requests, ITEMS);
+    join_all();
+    close(prices);
+    waitpid(child, NULL, 0);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- log */
+
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+static int log_file;
+
+/* However fast the disk is, it takes 5 ms. */
+static void flush_log(void)
+{
+    HOTPATH_MEASURE();
+    pthread_mutex_lock(&log_lock);
+    const int64_t end = now_ns(CLOCK_MONOTONIC) + 5000000;
+    do {
+        if (write(log_file, "entry\n", 6) != 6 || fdatasync(log_file) != 0)
+            abort();
+    } while (now_ns(CLOCK_MONOTONIC) < end);
+    pthread_mutex_unlock(&log_lock);
+}
+
+static void *run_logger(void *number)
+{
+    (void)number;
+    for (int turn = 0; turn < 15; turn++)
+        flush_log();
+    return NULL;
+}
+
+static void write_log(void)
+{
+    log_file = open("critical.log", O_CREAT | O_WRONLY | O_APPEND, 0600);
+    for (int at = 1; at <= 6; at++)
+        start(run_logger, at, "logger");
+    join_all();
+    unlink("critical.log");
+}
+
 int main(int count, char **arguments)
 {
     static const struct {
         const char *name;
         void (*run)(void);
-    } programs[] = {{"fork_join", fork_join}, {"pipeline2", pipeline2}, {"pipeline5", pipeline5},
-                    {"convoy", convoy},       {"readers", readers},     {"server", server}};
+    } programs[] = {{"fork_join", fork_join}, {"pipeline2", pipeline2},
+                    {"pipeline5", pipeline5}, {"convoy", convoy},
+                    {"readers", readers},     {"server", server},
+                    {"handover", handover},   {"housekeeper", housekeeper},
+                    {"pool", pool},           {"dependency", dependency},
+                    {"log", write_log}};
     HOTPATH_MAIN();
     sleeps = count > 2 && strcmp(arguments[2], "sleep") == 0;
     is_killed = count > 3 && strcmp(arguments[3], "killed") == 0;

@@ -24,11 +24,12 @@
 #define DEPTH 3u
 #define OBJECTS 7u
 #define EVENTS 4000u
+#define CALLERS 4u /* 0: creates a thread */
 #define BYTES (16u << 20)
 #define NODES (1u + SITES * DEPTH)
 #define OUTSIDE SITES /* in tables by site */
 
-enum what { ENTER, LEAVE, ARRIVE, ARRIVE_UNKNOWN, LEFT };
+enum what { ENTER, LEAVE, ARRIVE, ARRIVE_UNKNOWN, LEFT, CREATED };
 
 /* What happened on a thread. */
 struct event {
@@ -37,6 +38,7 @@ struct event {
     uint32_t site;        /* ENTER, LEAVE: the innermost one from then on; LEFT, ARRIVE: at that time */
     uint32_t object;      /* LEFT, ARRIVE */
     uint32_t waker;       /* ARRIVE: a thread, ... */
+    uint32_t caller;      /* all but ENTER and LEAVE: ends a segment, if that is outside of all functions */
     uint64_t left, since; /* ... when it left its path, and when this one began to wait */
 };
 
@@ -87,6 +89,8 @@ static struct event *note(struct thread *thread, enum what what)
     assert_true(thread->count < EVENTS * 4);
     struct event *event = &thread->events[thread->count++];
     *event = (struct event){.at = now, .what = what, .site = innermost(thread)};
+    if (what != CREATED)
+        event->caller = 1 + random_below(CALLERS - 1);
     return event;
 }
 
@@ -157,10 +161,18 @@ static uint64_t object_of(uint32_t object)
     return hp_path_object((const void *)(uintptr_t)(4096 + 64 * object), HP_PATH_OBJECT);
 }
 
+static void leave_by(struct hp_thread_context *context, uint64_t object, uint32_t caller)
+{
+    const struct hp_path_release release = {
+        .object = object, .now = now, .kind = HP_PATH_FOR_LOCK, .caller = caller};
+    hp_path_leave_at(context, &release);
+}
+
 static void release(struct thread *thread, uint32_t object)
 {
-    note(thread, LEFT)->object = object;
-    hp_path_leave_at(&thread->context, object_of(object), now);
+    struct event *event = note(thread, LEFT);
+    event->object = object;
+    leave_by(&thread->context, object_of(object), event->caller);
     for (uint32_t other = 0; other < thread_count; other++)
         if (threads[other].lives && threads[other].waits && threads[other].object == object &&
             threads[other].wakes == 0 && &threads[other] != thread && random_below(3) != 0)
@@ -173,8 +185,9 @@ static void end(struct thread *thread, uint32_t number)
         leave(thread);
     thread->lives = false;
     thread->has_ended = true;
-    note(thread, LEFT)->object = OBJECTS + number;
-    hp_path_leave_at(&thread->context, object_of(OBJECTS + number), now);
+    struct event *event = note(thread, LEFT);
+    event->object = OBJECTS + number;
+    leave_by(&thread->context, object_of(OBJECTS + number), event->caller);
     for (uint32_t other = 0; other < thread_count; other++)
         if (threads[other].waits && threads[other].object == OBJECTS + number)
             threads[other].wakes = now + 1 + random_below(5);
@@ -185,6 +198,7 @@ static void create(struct thread *thread)
     struct thread *made = &threads[thread_count];
     const uint32_t created = hp_path_create(&thread->context, now);
     assert_true(created != 0);
+    note(thread, CREATED);
     struct event *event = note(made, ARRIVE);
     event->waker = (uint32_t)(thread - threads);
     event->left = event->since = now;
@@ -240,6 +254,7 @@ static void wake(struct thread *thread)
                                                          .since = thread->since,
                                                          .now = now,
                                                          .kind = is_end ? HP_PATH_FOR_THREAD : HP_PATH_FOR_LOCK,
+                                                         .caller = event->caller,
                                                          .name = is_end ? "" : "some lock"});
 }
 
@@ -309,7 +324,24 @@ static void step(void)
 struct truth {
     uint64_t sites[SITES + 1], unknown[SITES + 1], wake_up;
     uint64_t waits[2][SITES + 1], counts[2][SITES + 1]; /* for locks and ends, by the site of the waker */
+    uint64_t segments[CALLERS], open;                   /* outside, by what ends the segment; open: nothing yet */
 };
+
+/* Outside of all functions, from one moment to another: a path that goes on elsewhere at `until`. */
+static void add_outside(struct truth *truth, const struct thread *thread, uint64_t from, uint64_t to,
+                        uint64_t until)
+{
+    for (size_t i = 0; i < thread->count && from < to; i++) {
+        const struct event *event = &thread->events[i];
+        if (event->what == ENTER || event->what == LEAVE || event->site != OUTSIDE || event->at <= from ||
+            event->at > until)
+            continue;
+        const uint64_t end = event->at < to ? event->at : to;
+        truth->segments[event->caller] += end - from;
+        from = end;
+    }
+    truth->open += from < to ? to - from : 0;
+}
 
 /* The time of a thread between two moments, by function. */
 static void add_time(struct truth *truth, const struct thread *thread, uint64_t from, uint64_t to)
@@ -323,6 +355,8 @@ static void add_time(struct truth *truth, const struct thread *thread, uint64_t 
         const uint64_t stop = is_end ? to : thread->events[i].at;
         const uint64_t a = begin > from ? begin : from, b = stop < to ? stop : to;
         truth->sites[site] += b > a ? b - a : 0;
+        if (site == OUTSIDE)
+            add_outside(truth, thread, a, b, to);
         if (is_end)
             break;
         begin = stop;
@@ -378,30 +412,55 @@ static void walk_back(struct truth *truth)
     }
 }
 
-static void compare(const struct truth *truth)
+/* What the path has, in the form of what it should have. */
+static void gather(struct truth *ret_found)
 {
     const struct hp_thread_context *context = &threads[0].context;
     struct hp_paths *paths = hp_paths_of(context);
     struct hp_path_thread *path = hp_path_of(context);
-    uint64_t all = 0;
     hp_path_count_own(context, path, now);
+    memset(ret_found, 0, sizeof *ret_found);
     assert_int_equal(paths->lost, 0);
     for (uint32_t key = 0; key < paths->used; key++) {
         const struct hp_path_key *is = &paths->keys[key];
         const uint64_t ticks = path->sums[key].ticks + path->own[key], more = path->sums[key].more;
         const uint32_t site = is->site == HP_SITE_ROOT ? OUTSIDE : is->site;
-        if (is->kind == HP_PATH_KEY_SITE) {
-            assert_int_equal(ticks, truth->sites[site]);
-            assert_int_equal(more, truth->unknown[site]);
-        } else if (is->kind == HP_PATH_KEY_WAIT) {
-            const bool is_end = is->wait == HP_PATH_FOR_THREAD;
-            assert_int_equal(ticks, truth->waits[is_end][site]);
-            assert_int_equal(more, truth->counts[is_end][site]);
+        if (is->kind == HP_PATH_KEY_WAIT) {
+            ret_found->waits[is->wait == HP_PATH_FOR_THREAD][site] += ticks;
+            ret_found->counts[is->wait == HP_PATH_FOR_THREAD][site] += more;
             continue;
-        } else
-            assert_int_equal(ticks, key == HP_PATH_WAKE_UP ? truth->wake_up : 0);
-        all += ticks;
+        }
+        if (is->kind == HP_PATH_KEY_FIXED) {
+            ret_found->wake_up += ticks;
+            continue;
+        }
+        ret_found->sites[site] += ticks;
+        ret_found->unknown[site] += more;
+        if (is->kind == HP_PATH_KEY_SEGMENT)
+            ret_found->segments[is->caller] += ticks;
+        else if (site == OUTSIDE)
+            ret_found->open += ticks;
     }
+}
+
+static void compare(const struct truth *truth)
+{
+    struct truth found;
+    gather(&found);
+    uint64_t all = found.wake_up;
+    assert_int_equal(found.wake_up, truth->wake_up);
+    for (uint32_t site = 0; site <= SITES; site++) {
+        assert_int_equal(found.sites[site], truth->sites[site]);
+        assert_int_equal(found.unknown[site], truth->unknown[site]);
+        for (unsigned kind = 0; kind < 2; kind++) {
+            assert_int_equal(found.waits[kind][site], truth->waits[kind][site]);
+            assert_int_equal(found.counts[kind][site], truth->counts[kind][site]);
+        }
+        all += found.sites[site];
+    }
+    for (uint32_t caller = 0; caller < CALLERS; caller++)
+        assert_int_equal(found.segments[caller], truth->segments[caller]);
+    assert_int_equal(found.open, truth->open);
     assert_int_equal(all, now - header()->clock_start.ticks);
 }
 
@@ -465,7 +524,7 @@ static void waits_beyond_the_limit_have_no_key(void **state)
     (void)state;
     struct hp_paths *paths = setup_one();
     for (uint32_t site = 0; site < 2 * HP_PATH_WAITS; site++) {
-        const struct hp_path_waited waited = {HP_PATH_FOR_LOCK, site, ""};
+        const struct hp_path_waited waited = {.kind = HP_PATH_FOR_LOCK, .site = site, .name = ""};
         assert_int_equal(hp_path_find_wait(paths, base, &waited), 0);
         const uint32_t key = hp_path_make_wait(paths, base, &waited, 0);
         assert_int_equal(key == 0, site >= HP_PATH_WAITS);
@@ -484,7 +543,7 @@ static void old_traces_give_way(void **state)
     hp_path_await(context, awaited);
     for (uint32_t object = 1; object < 5000; object++) {
         now += 10;
-        hp_path_leave_at(context, object_of(object), now);
+        leave_by(context, object_of(object), 0);
         assert_true(hp_path_peek(paths, base, object_of(object), &peek));
         assert_int_equal(peek.left, now);
     }
@@ -503,7 +562,7 @@ static void a_trace_in_use_is_not_waited_for(void **state)
     struct hp_thread_context *context = &threads[0].context;
     for (uint32_t set = 0; set < HP_PATH_SETS; set++)
         paths->set_locks[set] = 1;
-    hp_path_leave_at(context, object_of(1), now + 10);
+    leave_by(context, object_of(1), 0);
     assert_true(paths->lost > 0);
     assert_int_equal(paths->left, 0);
 }

@@ -77,9 +77,9 @@ HOTPATH_API_ int hotpath_v1_path_is_on(void);
 HOTPATH_API_ uint64_t hotpath_v1_path_clock(void);
 /*
  * The calling thread is about to release, signal or post the object at this address, and other threads wait for it:
- * leaves its path there.
+ * leaves its path there. `caller`: the site of the call in the file of locks (lock_layout.h), or 0.
  */
-HOTPATH_API_ void hotpath_v1_path_leave(const void *object);
+HOTPATH_API_ void hotpath_v1_path_leave(const void *object, uint32_t kind, uint32_t caller);
 /*
  * The calling thread has waited for the object since then, and goes on now: takes the newest path left there since.
  * If there is none, what woke it is unknown. A wait for a condition has the mutex as second object: its waker is
@@ -90,6 +90,7 @@ struct hotpath_path_wait_ {
     uint64_t since;
     struct hotpath_site *site; /* its name is that of the object; NULL: only the kind is known */
     uint32_t kind;             /* HOTPATH_PATH_... */
+    uint32_t place, caller;    /* of the lock, and of this call, in the file of locks; 0: unknown */
 };
 HOTPATH_API_ void hotpath_v1_path_take(const struct hotpath_path_wait_ *wait);
 /*

@@ -133,10 +133,10 @@ static struct hp_cpu_time used_by_now(void)
 }
 
 /* Before its record is free. */
-static void end_path(struct hp_thread_context *context)
+static void end_path(struct hp_thread_context *context, const struct hp_cpu_time *used)
 {
     if (hp_paths_are_on() && context->hot.epoch == hp_epoch() && hp_runtime->gate != 0)
-        hp_path_end_thread(context, hp_now());
+        hp_path_end_thread(context, used, hp_now());
 }
 
 /* The last of the copies of the library that know the thread ends it. */
@@ -155,7 +155,7 @@ static void end_exit_rounds(struct hp_thread_context *context)
     if (context->thread_id != 0 && --context->copies == 0) {
         if (used.ns != 0)
             life_end(context, &used);
-        end_path(context);
+        end_path(context, &used);
         thread_release(context);
     }
     hp_unlock(&held);

@@ -84,9 +84,58 @@ uint32_t hp_path_site_key(struct hp_paths *paths, uint32_t site)
     return HOTPATH_LIKELY_(key != HP_PATH_OTHER) ? key : add_site(paths, site);
 }
 
+/* ---------------------------------------------------------------------------------------- keys of segments */
+
+static uint32_t hash_segment(const struct hp_path_ending *ending)
+{
+    return mix((UINT64_C(0x3333) << 44 | (uint64_t)ending->caller << 3 | ending->kind) * 31 + ending->tid);
+}
+
+static uint32_t find_segment(const struct hp_paths *paths, const struct hp_path_ending *ending)
+{
+    uint32_t walk = 0, number;
+    while (next_key(paths, hash_segment(ending), &walk, &number)) {
+        const struct hp_path_key *key = &paths->keys[number];
+        if (key->kind == HP_PATH_KEY_SEGMENT && key->wait == ending->kind && key->caller == ending->caller &&
+            key->tid == ending->tid)
+            return number;
+    }
+    return HP_PATH_OTHER;
+}
+
+static uint32_t make_segment(struct hp_paths *paths, const struct hp_path_ending *ending, uint32_t most)
+{
+    uint32_t key = find_segment(paths, ending);
+    if (key != HP_PATH_OTHER || GET(paths->sites) >= most || !try_lock(&paths->lock))
+        return key;
+    key = find_segment(paths, ending);
+    if (key == HP_PATH_OTHER && paths->sites < most) {
+        key = add_key(paths, hash_segment(ending),
+                      &(struct hp_path_key){.kind = HP_PATH_KEY_SEGMENT,
+                                            .site = HP_SITE_ROOT,
+                                            .wait = ending->kind,
+                                            .caller = ending->caller,
+                                            .tid = ending->tid});
+        PUT(paths->sites, paths->sites + 1);
+    }
+    unlock(&paths->lock);
+    return key;
+}
+
+uint32_t hp_path_segment_key(struct hp_paths *paths, const struct hp_path_ending *ending)
+{
+    const uint32_t own = make_segment(paths, ending, HP_PATH_THREAD_KEYS);
+    return HOTPATH_LIKELY_(own != HP_PATH_OTHER)
+               ? own
+               : make_segment(paths, &(struct hp_path_ending){ending->kind, ending->caller, 0}, HP_PATH_SITES);
+}
+
+/* ------------------------------------------------------------------------------------------- keys of waits */
+
 static uint32_t hash_wait(const struct hp_path_waited *waited)
 {
     uint64_t hash = (uint64_t)waited->site << 8 | waited->kind;
+    hash = (hash * 31 + waited->place) * 31 + waited->caller;
     for (const char *at = waited->name; *at != '\0'; at++)
         hash = hash * 31 + (unsigned char)*at;
     return mix(hash ^ UINT64_C(0x5555) << 40);
@@ -104,7 +153,7 @@ uint32_t hp_path_find_wait(const struct hp_paths *paths, const char *base, const
     while (next_key(paths, hash_wait(waited), &walk, &number)) {
         const struct hp_path_key *key = &paths->keys[number];
         if (key->kind == HP_PATH_KEY_WAIT && key->site == waited->site && key->wait == waited->kind &&
-            has_name(base, key->name, waited->name))
+            key->place == waited->place && key->caller == waited->caller && has_name(base, key->name, waited->name))
             return number;
     }
     return 0;
@@ -118,8 +167,12 @@ uint32_t hp_path_make_wait(struct hp_paths *paths, const char *base, const struc
     uint32_t key = hp_path_find_wait(paths, base, waited);
     if (key == 0 && paths->waits < HP_PATH_WAITS) {
         key = add_key(paths, hash_wait(waited),
-                      &(struct hp_path_key){
-                          .kind = HP_PATH_KEY_WAIT, .site = waited->site, .wait = waited->kind, .name = name});
+                      &(struct hp_path_key){.kind = HP_PATH_KEY_WAIT,
+                                            .site = waited->site,
+                                            .wait = waited->kind,
+                                            .name = name,
+                                            .place = waited->place,
+                                            .caller = waited->caller});
         PUT(paths->waits, paths->waits + 1);
     }
     unlock(&paths->lock);
@@ -192,7 +245,7 @@ bool hp_path_peek(const struct hp_paths *paths, const char *base, uint64_t objec
     const struct hp_path_trace *trace = see_trace(paths, base, object);
     if (trace == NULL || GET(trace->left) == 0)
         return false;
-    *ret_peek = (struct hp_path_peek){GET(trace->left), GET(trace->site), GET(trace->tid)};
+    *ret_peek = (struct hp_path_peek){GET(trace->left), GET(trace->site), GET(trace->tid), GET(trace->caller)};
     return true;
 }
 
@@ -241,6 +294,33 @@ void hp_path_give_trace(struct hp_paths *paths, uint64_t object) { unlock(&paths
 
 /* ----------------------------------------------------------------------------------------------------- steps */
 
+/* The turns of others may be overwritten while a reader looks at them: `number` tells. */
+static void note_segment(struct hp_paths *paths, uint32_t tid, uint32_t key, uint64_t now)
+{
+    const uint32_t turn = ADD(paths->segment_count, 1);
+    struct hp_path_segment *segment = &paths->segments[turn & (HP_PATH_SEGMENTS - 1)];
+    PUT(segment->number, 0);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    PUT(segment->end, now);
+    PUT(segment->tid, tid);
+    PUT(segment->key, key);
+    __atomic_store_n(&segment->number, turn + 1, __ATOMIC_RELEASE);
+}
+
+/* Of a thread with too many nodes it is not known what is outside of all zones: nothing, then. */
+void hp_path_end_segment(struct hp_paths *paths, struct hp_path_thread *thread, uint32_t tid, uint32_t key,
+                         uint64_t now)
+{
+    const uint32_t outside = hp_path_site_key(paths, HP_SITE_ROOT);
+    const uint64_t ticks = thread->own[outside] - thread->segment;
+    if (key == HP_PATH_OTHER || outside == HP_PATH_OTHER || thread->last_node != 0)
+        return;
+    thread->segment = thread->own[outside];
+    PUT(thread->sums[outside].ticks, thread->sums[outside].ticks - ticks);
+    PUT(thread->sums[key].ticks, thread->sums[key].ticks + ticks);
+    note_segment(paths, tid, key, now);
+}
+
 /* A copy of the keys in use. Those that are new since then are 0 in it. */
 void hp_path_leave(const struct hp_paths *paths, const struct hp_path_thread *thread, struct hp_path_trace *trace,
                    const struct hp_path_waker *waker, uint64_t now)
@@ -255,6 +335,8 @@ void hp_path_leave(const struct hp_paths *paths, const struct hp_path_thread *th
     trace->began = thread->began;
     PUT(trace->site, waker->site);
     PUT(trace->tid, waker->tid);
+    PUT(trace->caller, waker->caller);
+    PUT(trace->period, waker->period);
     PUT(trace->left, now); /* hp_path_peek reads it without the lock, and then again with it */
     memcpy(trace->name, waker->name, sizeof trace->name);
 }
@@ -289,7 +371,8 @@ static void note_wait(struct hp_paths *paths, struct hp_path_thread *thread, con
                       const struct hp_path_wait *wait)
 {
     const uint64_t ticks = uncovered(thread, wait);
-    ADD(paths->keys[hp_path_site_key(paths, wait->site)].known, ticks);
+    ADD(paths->keys[wait->site_key].known, ticks);
+    ADD(paths->keys[wait->site_key].latency, wait->now > trace->left ? wait->now - trace->left : 0);
     PUT(thread->known, thread->known + ticks);
     PUT(thread->waker_tid, trace->tid);
     PUT(thread->waker_kind, wait->kind);
@@ -307,6 +390,7 @@ void hp_path_adopt(struct hp_paths *paths, struct hp_path_thread *thread, const 
         PUT(thread->sums[key].ticks, (is_in ? trace->sums[key].ticks : 0) - thread->own[key]);
         PUT(thread->sums[key].more, is_in ? trace->sums[key].more : 0);
     }
+    thread->segment = thread->own[hp_path_site_key(paths, HP_SITE_ROOT)]; /* what was before is not on the path */
     count_wait(thread, trace, wait);
     note_wait(paths, thread, trace, wait);
     PUT(thread->began, trace->began);
@@ -316,10 +400,26 @@ void hp_path_adopt(struct hp_paths *paths, struct hp_path_thread *thread, const 
     ADD(paths->taken, 1);
 }
 
+#define PERIODS_TO_END 2u
+
+bool hp_path_was_asked(const struct hp_path_trace *trace, const struct hp_path_wait *wait)
+{
+    return trace->period != 0 && trace->left - wait->since <= PERIODS_TO_END * trace->period;
+}
+
+void hp_path_stay(struct hp_paths *paths, struct hp_path_thread *thread, const struct hp_path_wait *wait)
+{
+    const uint64_t ticks = uncovered(thread, wait);
+    ADD(paths->keys[wait->site_key].known, ticks);
+    PUT(thread->known, thread->known + ticks);
+    thread->judged = wait->now;
+    ADD(paths->taken, 1);
+}
+
 void hp_path_adopt_none(struct hp_paths *paths, struct hp_path_thread *thread, const struct hp_path_wait *wait)
 {
     const uint64_t ticks = uncovered(thread, wait);
-    struct hp_path_sum *sum = &thread->sums[hp_path_site_key(paths, wait->site)];
+    struct hp_path_sum *sum = &thread->sums[wait->site_key];
     if (ticks == 0)
         return;
     PUT(sum->more, sum->more + ticks);

@@ -122,20 +122,39 @@ struct hp_path_trace *hp_path_trace_to_write(struct hp_thread_context *context, 
     return hp_path_make_trace(paths, context->hot.base, object, spare);
 }
 
-void hp_path_leave_at(struct hp_thread_context *context, uint64_t object, uint64_t now)
+uint32_t hp_path_end_here(const struct hp_thread_context *context, struct hp_path_thread *path, uint32_t kind,
+                          uint32_t caller, uint64_t now)
+{
+    struct hp_paths *paths = hp_paths_of(context);
+    const uint32_t site = innermost_site(context);
+    if (site != HP_SITE_ROOT || path->last_node != 0)
+        return hp_path_site_key(paths, site);
+    const uint32_t key = hp_path_segment_key(paths, &(struct hp_path_ending){kind, caller, context->thread_id});
+    hp_path_end_segment(paths, path, context->thread_id, key, now);
+    return key != HP_PATH_OTHER ? key : hp_path_site_key(paths, site);
+}
+
+void hp_path_leave_at(struct hp_thread_context *context, const struct hp_path_release *release)
 {
     struct hp_paths *paths = hp_paths_of(context);
     struct hp_path_thread *path = paths != NULL ? hp_path_of(context) : NULL;
     if (path == NULL)
         return;
-    hp_path_count_own(context, path, now);
-    struct hp_path_trace *trace = hp_path_trace_to_write(context, paths, object);
+    hp_path_count_own(context, path, release->now);
+    hp_path_end_here(context, path, release->kind, release->caller, release->now);
+    struct hp_path_trace *trace = hp_path_trace_to_write(context, paths, release->object);
     if (trace == NULL)
         return;
     hp_path_leave(paths, path, trace,
-                  &(struct hp_path_waker){innermost_site(context), context->thread_id, context->record->name}, now);
-    hp_path_give_trace(paths, object);
+                  &(struct hp_path_waker){.site = innermost_site(context),
+                                          .tid = context->thread_id,
+                                          .caller = release->caller,
+                                          .period = release->period,
+                                          .name = context->record->name},
+                  release->now);
+    hp_path_give_trace(paths, release->object);
     __atomic_fetch_add(&paths->left, 1, __ATOMIC_RELAXED);
+    path->left++;
 }
 
 /* ---------------------------------------------------------------------------------------------------- beginning */
@@ -198,6 +217,7 @@ uint32_t hp_path_create(struct hp_thread_context *context, uint64_t now)
         return 0;
     struct hp_path_thread *path = path_at(context, offset);
     hp_path_count_own(context, creator, now);
+    hp_path_end_here(context, creator, HP_PATH_FOR_THREAD, 0, now);
     for (uint32_t key = 0; key < HP_PATH_KEYS; key++) {
         path->sums[key].ticks = creator->sums[key].ticks + creator->own[key];
         path->sums[key].more = creator->sums[key].more;
@@ -220,7 +240,9 @@ static void begin_at(const struct hp_thread_context *context, struct hp_path_thr
     hp_path_count_own(context, path, now);
     for (uint32_t key = 0; key < HP_PATH_KEYS; key++)
         path->sums[key].ticks -= path->own[key];
-    path->sums[hp_path_site_key(hp_paths_of(context), HP_SITE_ROOT)].ticks += now - path->arrived;
+    const uint32_t outside = hp_path_site_key(hp_paths_of(context), HP_SITE_ROOT);
+    path->sums[outside].ticks += now - path->arrived;
+    path->segment = path->own[outside] - (now - path->arrived);
     path->generation = context->generation;
 }
 
@@ -262,14 +284,31 @@ void hp_path_begin_created(struct hp_thread_context *context, uint32_t created, 
 
 /* ------------------------------------------------------------------------------------------------------- ending */
 
+#define LEAST_SLEEPS 4u /* fewer may be its work */
+#define IDLE_PART 10u   /* it used less than this part of its life */
+
+/* 0: it woke others, or was woken, or worked. */
+static uint64_t period_of(const struct hp_thread_context *context, const struct hp_path_thread *path,
+                          const struct hp_cpu_time *used, uint64_t now)
+{
+    const uint64_t lived = now - path->arrived, ticks = used->ns * hp_ticks_per_ms(context) / 1000000;
+    const bool is_alone = path->waker_tid == 0 && path->left == 0 && used->waits >= LEAST_SLEEPS;
+    return is_alone && ticks < lived / IDLE_PART ? lived / used->waits : 0;
+}
+
 /* Who waits for the end of this thread takes its path. The program may have named it since it was registered. */
-void hp_path_end_thread(struct hp_thread_context *context, uint64_t now)
+void hp_path_end_thread(struct hp_thread_context *context, const struct hp_cpu_time *used, uint64_t now)
 {
     struct hp_paths *paths = context->record != NULL ? hp_paths_of(context) : NULL;
-    if (paths == NULL || hp_path_of(context) == NULL || hp_context_is_of_first_thread(context))
+    const struct hp_path_thread *path = paths != NULL ? hp_path_of(context) : NULL;
+    if (path == NULL || hp_context_is_of_first_thread(context))
         return;
     hp_thread_note_name(context);
-    hp_path_leave_at(context, hp_path_object((const void *)(uintptr_t)pthread_self(), HP_PATH_THREAD), now);
+    hp_path_leave_at(context, &(struct hp_path_release){
+                                  .object = hp_path_object((const void *)(uintptr_t)pthread_self(), HP_PATH_THREAD),
+                                  .now = now,
+                                  .kind = HP_PATH_FOR_THREAD,
+                                  .period = period_of(context, path, used, now)});
     const uint32_t offset = context->record->path;
     __atomic_store_n(&context->record->path, 0, __ATOMIC_RELEASE);
     give_back(context, paths, offset);

@@ -5,6 +5,7 @@
 #ifndef HP_PATHS_PATH_THREADS_H
 #define HP_PATHS_PATH_THREADS_H
 
+#include "cpu.h"
 #include "path_sums.h"
 #include "runtime.h"
 
@@ -43,8 +44,20 @@ void hp_path_count_own(const struct hp_thread_context *context, struct hp_path_t
 /* The trace of an object, made if there is none; as hp_path_take_trace. */
 struct hp_path_trace *hp_path_trace_to_write(struct hp_thread_context *context, struct hp_paths *paths,
                                              uint64_t object);
+/* The thread's segment ends, if it is outside of all zones; its own time was counted. Returns its key, or that of
+ * the innermost zone. */
+uint32_t hp_path_end_here(const struct hp_thread_context *context, struct hp_path_thread *path, uint32_t kind,
+                          uint32_t caller, uint64_t now);
+
+/* Something that others wait for: where it is, what it is (enum hp_path_kind), and who releases it. */
+struct hp_path_release {
+    uint64_t object, now;
+    uint32_t kind;
+    uint32_t caller; /* site in the file of locks; 0: unknown */
+    uint64_t period; /* as in struct hp_path_trace */
+};
 /* Leaves the path of the thread at an object. */
-void hp_path_leave_at(struct hp_thread_context *context, uint64_t object, uint64_t now);
+void hp_path_leave_at(struct hp_thread_context *context, const struct hp_path_release *release);
 
 /* ------------------------------------------------------------------------------------ the beginning and the end */
 
@@ -57,7 +70,7 @@ void hp_path_begin_created(struct hp_thread_context *context, uint32_t created, 
 
 /* A thread gets a record: its path begins there, as long as nothing is known of its creator. Under the lock. */
 void hp_path_begin_thread(struct hp_thread_context *context, uint64_t now);
-/* The calling thread ends, after its last zone. Under the lock. */
-void hp_path_end_thread(struct hp_thread_context *context, uint64_t now);
+/* The calling thread ends, after its last zone; what it used, all 0: unknown. Under the lock. */
+void hp_path_end_thread(struct hp_thread_context *context, const struct hp_cpu_time *used, uint64_t now);
 
 #endif

@@ -47,7 +47,8 @@ void hp_path_leave_if_awaited(struct hp_thread_context *context, uint64_t object
 {
     struct hp_paths *paths = hp_paths_of(context);
     if (paths != NULL && hp_path_is_awaited(paths, context->hot.base, object))
-        hp_path_leave_at(context, object, now);
+        hp_path_leave_at(context,
+                         &(struct hp_path_release){.object = object, .now = now, .kind = HP_PATH_FOR_CHANNEL});
 }
 
 /* The key of a wait that ends with this trace. 0: there is no room. */
@@ -97,12 +98,23 @@ static bool adopt(struct hp_thread_context *context, struct hp_paths *paths, str
         return hp_path_is_known(path, wait, 0);
     if (hp_path_is_known(path, wait, peek.left))
         return true;
-    wait->key = wait_key(context, paths, &(struct hp_path_waited){end->kind, peek.site, end->name});
+    wait->key = wait_key(context, paths,
+                         &(struct hp_path_waited){.kind = end->kind,
+                                                  .site = peek.site,
+                                                  .place = end->place,
+                                                  .caller = peek.site == HP_SITE_ROOT ? peek.caller : 0,
+                                                  .name = end->name});
     struct hp_path_trace *trace = hp_path_take_trace(paths, context->hot.base, object);
     if (trace == NULL)
         return false;
-    const bool is_there = trace->left >= end->since && trace->left <= end->now;
-    if (is_there)
+    const bool is_there = trace->left >= end->since;
+    if (is_there && trace->left > wait->now) { /* another one came meanwhile: the path cannot lead back in time */
+        wait->now = trace->left;
+        hp_path_count_own(context, path, wait->now);
+    }
+    if (is_there && hp_path_was_asked(trace, wait))
+        hp_path_stay(paths, path, wait);
+    else if (is_there)
         hp_path_adopt(paths, path, trace, wait);
     hp_path_give_trace(paths, object);
     return is_there;
@@ -114,11 +126,9 @@ void hp_path_take(struct hp_thread_context *context, const struct hp_path_end *e
     struct hp_path_thread *path = paths != NULL ? hp_path_of(context) : NULL;
     if (path == NULL)
         return;
-    struct hp_path_wait wait = {.since = end->since,
-                                .now = end->now,
-                                .site = hp_node_at(context, context->hot.top->node)->site,
-                                .kind = end->kind};
+    struct hp_path_wait wait = {.since = end->since, .now = end->now, .kind = end->kind};
     hp_path_count_own(context, path, end->now);
+    wait.site_key = hp_path_end_here(context, path, end->kind, end->caller, end->now);
     if (!adopt(context, paths, path, end, &wait))
         hp_path_adopt_none(paths, path, &wait);
 }
@@ -146,12 +156,15 @@ uint64_t hotpath_v1_path_clock(void)
     return now;
 }
 
-void hotpath_v1_path_leave(const void *object)
+void hotpath_v1_path_leave(const void *object, uint32_t kind, uint32_t caller)
 {
     const int saved = errno;
     struct hp_thread_context *context = hold();
     if (context != NULL) {
-        hp_path_leave_at(context, hp_path_object(object, HP_PATH_OBJECT), hp_now());
+        hp_path_leave_at(context, &(struct hp_path_release){.object = hp_path_object(object, HP_PATH_OBJECT),
+                                                            .now = hp_now(),
+                                                            .kind = kind,
+                                                            .caller = caller});
         hp_context_let_go(&context->hot);
     }
     errno = saved;
@@ -176,6 +189,8 @@ void hotpath_v1_path_take(const struct hotpath_path_wait_ *wait)
                                                     .since = wait->since,
                                                     .now = hp_now(),
                                                     .kind = wait->kind,
+                                                    .place = wait->place,
+                                                    .caller = wait->caller,
                                                     .name = name});
         hp_context_let_go(&context->hot);
     }

@@ -15,7 +15,8 @@ void hp_path_leave_if_awaited(struct hp_thread_context *context, uint64_t object
 /* The thread has waited for an object; its name may be "". `second`: another one, or 0. */
 struct hp_path_end {
     uint64_t object, second, since, now;
-    uint32_t kind; /* enum hp_path_kind */
+    uint32_t kind;          /* enum hp_path_kind */
+    uint32_t place, caller; /* of the lock, and of this wait, in the file of locks; 0: unknown */
     const char *name;
 };
 void hp_path_take(struct hp_thread_context *context, const struct hp_path_end *end);

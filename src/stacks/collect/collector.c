@@ -79,9 +79,10 @@ void hp_sample_window_end(struct hp_sample_window *window, const struct hp_sampl
 #define SETTLED_NS UINT64_C(20000000) /* another CPU may still deliver an earlier event */
 #define AGAIN_NS UINT64_C(1000000000) /* between two readings of a process's mappings */
 #define MOST_TEXTS 4096u
-#define RUN_BESIDE_NS UINT64_C(100000000) /* samples from inside arrive this late at most */
-#define MOST_PERIODS 4u                   /* at most per sample, if samples are missing */
-#define SLOT_OPEN_NS UINT64_C(2000000000) /* what comes later than that is rare */
+#define RUN_BESIDE_NS UINT64_C(100000000)  /* samples from inside arrive this late at most */
+#define PATH_BESIDE_NS UINT64_C(500000000) /* ends of segments arrive this late at most */
+#define MOST_PERIODS 4u                    /* at most per sample, if samples are missing */
+#define SLOT_OPEN_NS UINT64_C(2000000000)  /* what comes later than that is rare */
 #define SLOT_SEED 1u
 
 /* A node of the tree, and a zone. */
@@ -90,11 +91,18 @@ struct place {
     uint32_t zone; /* among those of the stacks; HP_NO_PAIR: unknown */
 };
 
+/* A waiting thread. */
+struct waiting {
+    struct place place;
+    uint32_t pid, tid;
+    uint64_t found_ns;
+};
+
 static struct {
     struct hp_stacks stacks;
     struct hp_unwinder unwinder;
     struct hp_space_table spaces;
-    struct place *waits; /* of waiting threads, by number */
+    struct waiting *waits; /* by number */
     size_t wait_room;
     struct hp_heap_live *heaps; /* by number */
     size_t heap_count, heap_room;
@@ -106,7 +114,7 @@ static struct {
     uint64_t now_ns;       /* when events are taken */
     uint64_t maps_read_ns; /* when maps of generated code were last read */
     bool has_perf;
-    bool keeps_threads;
+    bool keeps_threads, follows_paths;
     hp_collector_viewer *view; /* NULL: none */
     void *viewer;
 } collector;
@@ -365,6 +373,20 @@ static void add_counted(const struct hp_event *event, uint32_t node)
         put_weight(NULL, &sample, collector.stacks.counts.period_ns);
 }
 
+/* Only shares count, so it does not matter that counters will tell more exactly what a sample stands for. */
+static void add_to_path(const struct hp_event *event, uint32_t node)
+{
+    const bool has_weight = event->processor == HP_EVENT_NO_PROCESSOR;
+    hp_path_shares_sample(
+        &collector.stacks.paths,
+        &(struct hp_path_sample){.pid = event->pid,
+                                 .tid = event->tid,
+                                 .node = node,
+                                 .ns = event->ns,
+                                 .cpu_ns =
+                                     (int64_t)(has_weight ? event->weight_ns : collector.stacks.counts.period_ns)});
+}
+
 static void add_sample(const struct hp_event *event)
 {
     struct hp_process_space *process = hp_space_table_find(&collector.spaces, event->pid);
@@ -386,6 +408,8 @@ static void add_sample(const struct hp_event *event)
     hp_lock_holds_sample(&stacks->holds, event->ns, event->tid, found.node);
     add_to(&place, HP_STACK_SAMPLES, 1);
     add_to_zone(&place, event->is_kernel ? HP_STACK_KERNEL_NS : HP_STACK_USER_NS, event->weight_ns);
+    if (collector.follows_paths && place.zone == HP_NO_PAIR)
+        add_to_path(event, found.node);
     if (event->processor == HP_EVENT_NO_PROCESSOR)
         add_timed(event, &place);
     else
@@ -453,7 +477,7 @@ static void begin_wait(const struct hp_event *event)
     const uint32_t node =
         hp_stack_tree_below(&stacks->tree, found.node, HP_STACK_WAITING, place_of_text(event->cause, event->path));
     const struct place place = place_of(event, node);
-    collector.waits[event->wait] = place;
+    collector.waits[event->wait] = (struct waiting){place, event->pid, event->tid, event->ns};
     stacks->counts.waits++;
     stacks->counts.waits_whole += found.is_whole;
     stacks->counts.waits_recovered += found.is_recovered;
@@ -468,14 +492,29 @@ static struct place unknown_wait(void)
     return (struct place){hp_stack_tree_below(tree, node, HP_STACK_WAITING, place_of_text(0, "other")), HP_NO_PAIR};
 }
 
+/* It counts when the thread was seen waiting there: before that, it may have waited for other things. */
+static void add_wait_to_path(const struct hp_event *event)
+{
+    const struct waiting *wait = &collector.waits[event->wait];
+    hp_path_shares_sample(
+        &collector.stacks.paths,
+        &(struct hp_path_sample){.pid = wait->pid,
+                                 .tid = wait->tid,
+                                 .node = wait->place.node,
+                                 .ns = event->from_ns > wait->found_ns ? event->from_ns : wait->found_ns,
+                                 .waited_ns = event->waited_ns});
+}
+
 /* What is taken back was added before, to the same place. */
 static void add_waited(const struct hp_event *event)
 {
     struct place place = {0, HP_NO_PAIR};
     if (event->wait < collector.wait_room)
-        place = collector.waits[event->wait];
+        place = collector.waits[event->wait].place;
     if (place.node == 0)
         place = unknown_wait();
+    else if (collector.follows_paths && place.zone == HP_NO_PAIR)
+        add_wait_to_path(event);
     const struct hp_slot_weight weight = {place.node, event->waited_ns, event->idle_ns};
     add_to(&place, HP_STACK_WAITED_NS, (uint64_t)event->waited_ns);
     add_to(&place, HP_STACK_IDLE_NS, (uint64_t)event->idle_ns);
@@ -487,11 +526,14 @@ static void add_waited(const struct hp_event *event)
 static void end_wait(const struct hp_event *event)
 {
     if (event->wait < collector.wait_room)
-        collector.waits[event->wait].node = 0;
+        collector.waits[event->wait].place.node = 0;
 }
 
 /* The node of a wait that goes on; 0: unknown. */
-static uint32_t waiting_at(uint32_t wait) { return wait < collector.wait_room ? collector.waits[wait].node : 0; }
+static uint32_t waiting_at(uint32_t wait)
+{
+    return wait < collector.wait_room ? collector.waits[wait].place.node : 0;
+}
 
 static void add_hold(const struct hp_event *event)
 {
@@ -675,6 +717,9 @@ static void take(const struct hp_event *event)
     case HP_EVENT_FREED:
         end_allocation(event);
         break;
+    case HP_EVENT_SEGMENT:
+        hp_path_shares_end(&collector.stacks.paths, event->pid, event->tid, event->key, event->to_ns);
+        break;
     case HP_EVENT_MET:
         meet(event);
         break;
@@ -699,6 +744,7 @@ static void take_all(bool is_last)
     }
     read_maps(now);
     hp_lock_holds_settle(&collector.stacks.holds, is_last ? UINT64_MAX : now - RUN_BESIDE_NS);
+    hp_path_shares_settle(&collector.stacks.paths, is_last ? UINT64_MAX : now - PATH_BESIDE_NS);
     hp_timed_samples_take(&collector.timed, is_last ? UINT64_MAX : now - RUN_BESIDE_NS, put_timed, NULL);
     hp_switches_forget(hp_perf_source_switches(), is_last ? UINT64_MAX >> 1 : now - settled);
     if (collector.stacks.slots != NULL)
@@ -804,6 +850,8 @@ enum hp_stack_source hp_collector_source(void) { return collector.stacks.counts.
 
 void hp_collector_keep_threads(void) { collector.keeps_threads = true; }
 
+void hp_collector_follow_paths(void) { collector.follows_paths = true; }
+
 /* The kernel does not report existing mappings; and of existing threads, only their end. */
 static void meet_running(uint32_t pid)
 {
@@ -859,6 +907,7 @@ const struct hp_stacks *hp_collector_end(void)
     }
     end_heaps();
     hp_lock_holds_end(&collector.stacks.holds);
+    hp_path_shares_finish(&collector.stacks.paths);
     hp_perf_maps_read(&collector.stacks.maps);
     collector.stacks.counts.failed = hp_failed_rings();
     return settled();
@@ -870,7 +919,7 @@ void hp_collector_free(void)
     hp_switches_free(hp_perf_source_switches());
     hp_timed_samples_free(&collector.timed);
     collector.cpu_ns = collector.wall_ns = 0;
-    collector.keeps_threads = false;
+    collector.keeps_threads = collector.follows_paths = false;
     hp_collector_show_to(NULL, NULL);
     free(collector.waits);
     collector.waits = NULL;
@@ -883,6 +932,7 @@ void hp_collector_free(void)
     hp_pair_table_free(&collector.stacks.zones);
     hp_zone_shares_free(&collector.stacks.shares);
     hp_lock_holds_free(&collector.stacks.holds);
+    hp_path_shares_free(&collector.stacks.paths);
     free_slots();
     hp_session_numbers_free();
     hp_failed_rings_free();

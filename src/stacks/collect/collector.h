@@ -12,6 +12,7 @@
 #include "function_profile.h"
 #include "image_set.h"
 #include "lock_holds.h"
+#include "path_shares.h"
 #include "perf_map.h"
 #include "sources.h"
 #include "space_table.h"
@@ -29,6 +30,7 @@ struct hp_stacks {
     struct hp_pair_table zones;           /* by session (event_queue.h) and site, plus 1 */
     struct hp_zone_shares shares;         /* of the tree, by these */
     struct hp_lock_holds holds;           /* of its waits */
+    struct hp_path_shares paths;          /* what its stacks had in segments of critical paths */
     struct hp_perf_maps maps;             /* names of code in no file */
     const struct hp_kernel_names *kernel; /* while it is named; NULL: functions of the kernel have no names */
     const struct hp_process_program *programs; /* by number: the upper half of a process's place has it, plus 1 */
@@ -70,6 +72,9 @@ bool hp_collector_attach(const struct hp_attached *tasks, size_t count, uint64_t
  * Requests that stacks be kept apart by thread, each below a node of HP_STACK_THREAD. Call it before the start.
  */
 void hp_collector_keep_threads(void);
+
+/* Requests what stacks had in segments of critical paths. Call it before the start. */
+void hp_collector_follow_paths(void);
 
 /*
  * Somebody who looks at the stacks while they are collected: called by the collector's thread, some fifty times a

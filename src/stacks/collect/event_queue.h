@@ -29,6 +29,7 @@ enum hp_event_kind {
     HP_EVENT_MAPS,      /* the current code mappings of `pid`, from /proc, in `path` */
     HP_EVENT_ALLOCATED, /* a sampled block, of `heap` */
     HP_EVENT_FREED,     /* the same */
+    HP_EVENT_SEGMENT,   /* a segment of the critical path of `tid` ended at `to_ns`; `key`: its number */
     HP_EVENT_MET        /* `pid` is watched from now on; without kernel events, it may run another program now */
 };
 
@@ -63,6 +64,7 @@ struct hp_event {
     int64_t waited_ns, idle_ns; /* negative: less than was told before */
     uint32_t holder_wait;       /* of a lock: the wait of the thread that holds it; 0: that runs */
     uint64_t held_ns;           /* ... and has held it since then, all the time; 0: not known */
+    uint32_t key;               /* of a segment */
     /* Of allocations. */
     uint32_t heap;  /* number of the process, one for each program that it executed */
     uint32_t block; /* its number there; 0: its free will not be reported */

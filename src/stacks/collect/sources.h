@@ -135,4 +135,11 @@ void hp_wait_source_add(uint32_t wait, uint64_t from_ns, uint64_t to_ns, int64_t
 /* The wait has ended; its number is free. */
 void hp_wait_source_end(uint32_t wait);
 
+/* A segment of a thread's critical path ended at that moment; its number in the session. */
+struct hp_ended_segment {
+    uint32_t pid, tid, key;
+    uint64_t ns;
+};
+void hp_wait_source_segment(const struct hp_ended_segment *segment);
+
 #endif

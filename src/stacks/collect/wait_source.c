@@ -130,3 +130,15 @@ void hp_wait_source_end(uint32_t wait)
     }
     give_number_back(wait);
 }
+
+void hp_wait_source_segment(const struct hp_ended_segment *segment)
+{
+    struct hp_event *event = hp_event_new(HP_EVENT_SEGMENT, hp_clock_monotonic_ns(), 0);
+    if (event == NULL)
+        return;
+    event->pid = segment->pid;
+    event->tid = segment->tid;
+    event->key = segment->key;
+    event->to_ns = segment->ns;
+    hp_event_put(HP_EVENT_BY_LOOKS, event);
+}

@@ -698,6 +698,36 @@ static void add_zones(const struct walk *walk, struct hp_function_profile *profi
     }
 }
 
+static int by_segment(const void *a, const void *b)
+{
+    const struct hp_found_path *x = a, *y = b;
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* As what waits: the nearest function outside of the C library. */
+static bool add_paths(const struct walk *walk, struct hp_function_profile *profile)
+{
+    const struct hp_named_stacks *stacks = walk->stacks;
+    profile->paths = calloc(stacks->path_count + 1, sizeof *profile->paths);
+    if (profile->paths == NULL)
+        return false;
+    for (size_t at = 0; at < stacks->path_count; at++) {
+        const struct hp_path_share *share = &stacks->paths[at];
+        profile->paths[profile->path_count++] =
+            (struct hp_found_path){.node = walk->found[share->node],
+                                   .function = hp_user_of(stacks, share->node),
+                                   .pid = share->pid,
+                                   .key = share->key,
+                                   .cpu_ns = share->cpu_ns > 0 ? (uint64_t)share->cpu_ns : 0,
+                                   .waited_ns = share->waited_ns > 0 ? (uint64_t)share->waited_ns : 0};
+    }
+    if (profile->path_count > 1)
+        qsort(profile->paths, profile->path_count, sizeof *profile->paths, by_segment);
+    return true;
+}
+
 /* Functions have got other places since the tree was made. */
 static bool renumber_tree(const struct walk *walk, struct hp_function_profile *profile)
 {
@@ -711,6 +741,9 @@ static bool renumber_tree(const struct walk *walk, struct hp_function_profile *p
             profile->nodes[at].function = place_of[profile->nodes[at].function];
     for (size_t at = 0; at < profile->hold_count; at++)
         profile->holds[at].function = place_of[profile->holds[at].function];
+    for (size_t at = 0; at < profile->path_count; at++)
+        if (profile->paths[at].function != HP_NO_FUNCTION)
+            profile->paths[at].function = place_of[profile->paths[at].function];
     free(place_of);
     return true;
 }
@@ -857,7 +890,7 @@ bool hp_function_sums_make(const struct hp_named_stacks *stacks, struct hp_funct
         add_zones(&walk, ret_profile);
     }
     if (!has_tree || !find_nameless(&walk, &ret_profile->nameless) ||
-        !waiting_sums_add(stacks, walk.functions, ret_profile) ||
+        !waiting_sums_add(stacks, walk.functions, ret_profile) || !add_paths(&walk, ret_profile) ||
         !hp_lock_sums_add(stacks, walk.found, walk.functions, ret_profile) ||
         !zone_sums_add(stacks, walk.functions, ret_profile) || !zone_times_add(stacks, ret_profile) ||
         !program_sums_add(stacks, walk.functions)) {
@@ -889,6 +922,7 @@ void hp_function_sums_free(struct hp_function_profile *profile)
     free((void *)(uintptr_t)profile->all);
     free(profile->nodes);
     free(profile->holds);
+    free(profile->paths);
     free(profile->processes);
     free(profile->zone_times);
     free(profile->shown_names);

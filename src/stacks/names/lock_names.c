@@ -67,7 +67,7 @@ struct hp_lock_names {
     struct hp_image_set images;
     struct hp_symbolizer symbolizer;
     struct hp_lock_profile *profile;
-    size_t row_room, block_room;
+    size_t row_room, block_room, table_room;
     const uint32_t *pids;
     size_t pid_count;
     const char *folder;
@@ -590,6 +590,25 @@ static void count_processes(struct hp_lock_names *names, const struct file *file
             }
 }
 
+/* For others that refer to its locks by number. */
+static bool keep_tables(struct hp_lock_names *names, const struct file *file)
+{
+    struct hp_lock_profile *profile = names->profile;
+    const uint32_t count = file->header.counts[HP_LOCK_SITES];
+    struct hp_lock_function *sites = hp_arena_take_array(&names->arena, count + 1, sizeof *sites);
+    if (sites == NULL || !HP_MAKE_ROOM(profile->tables, profile->table_count + 1, names->table_room))
+        return false;
+    for (uint32_t at = 0; at < count; at++)
+        sites[at] = function_of(file, at + 1);
+    profile->tables[profile->table_count++] =
+        (struct hp_lock_process){.pid = file->header.pid,
+                                 .place_count = file->header.counts[HP_LOCK_PLACES],
+                                 .site_count = count,
+                                 .places = file->row_of,
+                                 .sites = sites};
+    return true;
+}
+
 static void add_file(const char *name, void *context)
 {
     struct hp_lock_names *names = context;
@@ -599,8 +618,8 @@ static void add_file(const char *name, void *context)
         snprintf(path, sizeof path, "%s/%s", names->folder, name) >= (int)sizeof path)
         return;
     if (read_file(&file, path) && is_wanted(names, file.header.pid)) {
-        names->is_out_of_memory |=
-            !name_sites(names, &file) || !add_rows(names, &file) || !add_blocks(names, &file);
+        names->is_out_of_memory |= !name_sites(names, &file) || !add_rows(names, &file) ||
+                                   !add_blocks(names, &file) || !keep_tables(names, &file);
         if (file.row_of != NULL)
             count_processes(names, &file);
         names->profile->processes++;
@@ -669,6 +688,7 @@ void hp_named_locks_free(struct hp_named_locks *locks)
         return;
     free(locks->profile.rows);
     free(locks->profile.blocks);
+    free(locks->profile.tables);
     hp_symbolizer_free(&locks->names->symbolizer);
     hp_image_set_free(&locks->names->images);
     hp_arena_release(&locks->names->arena);

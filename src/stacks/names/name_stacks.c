@@ -401,6 +401,18 @@ static bool name_zones(struct naming *naming, const struct hp_zone_namer *namer)
 }
 
 /* Nodes keep their numbers. */
+static bool copy_paths(struct naming *naming)
+{
+    const struct hp_path_shares *paths = &naming->stacks->paths;
+    naming->named->paths = calloc(paths->count + 1, sizeof *naming->named->paths);
+    if (naming->named->paths == NULL)
+        return false;
+    if (paths->count > 0)
+        memcpy(naming->named->paths, paths->all, paths->count * sizeof *paths->all);
+    naming->named->path_count = paths->count;
+    return true;
+}
+
 static bool copy_holds(struct naming *naming)
 {
     const struct hp_lock_holds *holds = &naming->stacks->holds;
@@ -500,7 +512,7 @@ static bool name_all(struct naming *naming, const struct hp_zone_namer *zones, b
     *named = (struct hp_named_stacks){.counts = naming->stacks->counts};
     const bool is_done = hp_generated_names_make(naming->stacks, &naming->generated) && name_images(naming) &&
                          name_nodes(naming) && name_zones(naming, zones) && copy_holds(naming) &&
-                         (!is_last || name_package(naming));
+                         copy_paths(naming) && (!is_last || name_package(naming));
     hp_generated_names_free(&naming->generated);
     if (is_done)
         settle_texts(named);

@@ -94,6 +94,19 @@ static void keep_holds(struct hp_named_stacks *named, const struct kept *kept)
     named->hold_count = count;
 }
 
+static void keep_paths(struct hp_named_stacks *named, const struct kept *kept)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < named->path_count; at++) {
+        const struct kept *node = &kept[named->paths[at].node];
+        if (!node->is_kept)
+            continue;
+        named->paths[count] = named->paths[at];
+        named->paths[count++].node = node->number;
+    }
+    named->path_count = count;
+}
+
 static void keep_slots(struct hp_named_stacks *named, const struct kept *kept)
 {
     for (size_t at = 0; at < named->slot_node_count; at++) {
@@ -124,6 +137,7 @@ bool hp_named_stacks_keep(struct hp_named_stacks *named, const uint32_t *pids, s
     named->node_count = nodes;
     keep_shares(named, kept);
     keep_holds(named, kept);
+    keep_paths(named, kept);
     keep_slots(named, kept);
     free(kept);
     return hp_named_stacks_count(named);
@@ -150,6 +164,7 @@ void hp_named_stacks_free(struct hp_named_stacks *named)
     free(named->nodes);
     free(named->shares);
     free(named->holds);
+    free(named->paths);
     memset(named, 0, sizeof *named);
 }
 
@@ -224,12 +239,12 @@ static bool is_system_name(const char *name)
            is_one_of(name, names, sizeof names / sizeof names[0], false);
 }
 
-/* The caller of the library; without one, the library function itself. */
-uint32_t hp_waiter_of(const struct hp_named_stacks *stacks, uint32_t node)
+/* The caller of the library, on the stack that ends there; without one, the library function itself. */
+static uint32_t caller_of_library(const struct hp_named_stacks *stacks, uint32_t end)
 {
     uint32_t innermost = HP_NO_FUNCTION;
     bool was_in_library = false;
-    for (uint32_t at = stacks->nodes[node].parent; at != HP_STACK_ROOT; at = stacks->nodes[at].parent) {
+    for (uint32_t at = end; at != HP_STACK_ROOT; at = stacks->nodes[at].parent) {
         const struct hp_named_node *named = &stacks->nodes[at];
         if (named->image == HP_STACK_INCOMPLETE)
             break;
@@ -244,6 +259,23 @@ uint32_t hp_waiter_of(const struct hp_named_stacks *stacks, uint32_t node)
         }
     }
     return innermost;
+}
+
+uint32_t hp_waiter_of(const struct hp_named_stacks *stacks, uint32_t node)
+{
+    return caller_of_library(stacks, stacks->nodes[node].parent);
+}
+
+static bool is_above_code(uint32_t image)
+{
+    return image == HP_STACK_WAITING || image == HP_STACK_KERNEL || image == HP_STACK_KERNEL_CODE;
+}
+
+uint32_t hp_user_of(const struct hp_named_stacks *stacks, uint32_t node)
+{
+    while (node != HP_STACK_ROOT && is_above_code(stacks->nodes[node].image))
+        node = stacks->nodes[node].parent;
+    return caller_of_library(stacks, node);
 }
 
 /* ------------------------------------------------------------------------------------------------ names to show */

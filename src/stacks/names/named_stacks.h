@@ -11,6 +11,7 @@
 
 #include "function_profile.h"
 #include "lock_holds.h"
+#include "path_shares.h"
 #include "stack_slots.h"
 #include "stack_tree.h"
 
@@ -67,6 +68,8 @@ struct hp_named_stacks {
     size_t zone_count, share_count;
     struct hp_lock_hold *holds; /* of waits for locks: nodes that end a waiting stack, and any others */
     size_t hold_count;
+    struct hp_path_share *paths; /* what stacks had in segments of critical paths */
+    size_t path_count;
     struct hp_named_program *programs;
     size_t program_count;
     char *texts; /* storage of all of them */
@@ -154,6 +157,8 @@ bool hp_is_system_library(const struct hp_named_stacks *stacks, uint32_t image);
  * The waiter on the stack that ends with a node of HP_STACK_WAITING. HP_NO_FUNCTION: nothing of the stack is known.
  */
 uint32_t hp_waiter_of(const struct hp_named_stacks *stacks, uint32_t node);
+/* The same of any stack, whether it waits or runs: what the kernel does is done by its caller. */
+uint32_t hp_user_of(const struct hp_named_stacks *stacks, uint32_t node);
 
 /* ------------------------------------------------------------------------------------------------ names to show */
 

@@ -14,6 +14,7 @@
 #include "fileless_code.h"
 #include "function_role.h"
 #include "growing_array.h"
+#include "layout.h"
 #include "symbol_tables.h"
 #include "text.h"
 
@@ -162,6 +163,15 @@ struct cleaning {
     bool *is_own;      /* by node: it is hotpath's work */
 };
 
+/*
+ * pthread_join of glibc goes on by a jump in a function that is not exported, so its frame is not known as that of
+ * a hooked function. We join no threads of the program.
+ */
+static bool is_join(const struct hp_stack_node *node)
+{
+    return node->image == HP_STACK_WAITING && node->place >> 32 == HP_WAIT_THREAD;
+}
+
 /* Of a node that our code called: a call that is passed on, or a function of the program, such as a handler. */
 static bool is_for_program(struct cleaning *cleaning, const struct hp_stack_node *node)
 {
@@ -232,7 +242,8 @@ static void move_node(struct cleaning *cleaning, uint32_t number)
     struct hp_stack_tree *tree = &cleaning->to->tree;
     const struct hp_stack_node *node = &cleaning->from->tree.nodes[number];
     cleaning->is_own[number] =
-        is_in_our_library(cleaning, node) || (cleaning->is_own[node->parent] && !is_for_program(cleaning, node));
+        is_in_our_library(cleaning, node) ||
+        (cleaning->is_own[node->parent] && !is_for_program(cleaning, node) && !is_join(node));
     cleaning->process[number] = cleaning->process[node->parent];
     cleaning->moved[number] = moved_of(cleaning, node, cleaning->is_own[number]);
     if (!cleaning->is_own[number])
@@ -265,6 +276,18 @@ static bool move_holds(struct cleaning *cleaning)
         const struct hp_lock_hold *hold = &from->all[at];
         if (!hp_lock_holds_add(&cleaning->to->holds, target_of(cleaning, hold->waiter),
                                target_of(cleaning, hold->holder), hp_lock_hold_ns(from, at), hold->samples))
+            return false;
+    }
+    return true;
+}
+
+static bool move_paths(struct cleaning *cleaning)
+{
+    const struct hp_path_shares *from = &cleaning->from->paths;
+    for (size_t at = 0; at < from->count; at++) {
+        struct hp_path_share share = from->all[at];
+        share.node = target_of(cleaning, share.node);
+        if (!hp_path_shares_add(&cleaning->to->paths, &share))
             return false;
     }
     return true;
@@ -305,6 +328,7 @@ static void free_shares(struct hp_stacks *stacks)
 {
     hp_zone_shares_free(&stacks->shares);
     hp_lock_holds_free(&stacks->holds);
+    hp_path_shares_free(&stacks->paths);
     free(stacks->slot_nodes);
     stacks->slot_nodes = NULL;
 }
@@ -320,6 +344,7 @@ static void begin_again(struct hp_stacks *stacks, const struct hp_stacks *found)
     stacks->tree = tree;
     memset(&stacks->shares, 0, sizeof stacks->shares);
     memset(&stacks->holds, 0, sizeof stacks->holds);
+    memset(&stacks->paths, 0, sizeof stacks->paths);
     stacks->slot_nodes = NULL;
 }
 
@@ -334,7 +359,8 @@ bool hp_program_stacks_make(struct hp_program_stacks *program, const struct hp_s
     bool is_done = begin(&cleaning);
     for (size_t at = 1; is_done && at < found->tree.count; at++)
         move_node(&cleaning, (uint32_t)at);
-    is_done = is_done && move_shares(&cleaning) && move_holds(&cleaning) && move_slots(&cleaning);
+    is_done = is_done && move_shares(&cleaning) && move_holds(&cleaning) && move_paths(&cleaning) &&
+              move_slots(&cleaning);
     end(&cleaning);
     return is_done;
 }

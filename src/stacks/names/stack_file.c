@@ -14,7 +14,7 @@
 #include "files.h"
 #include "slot_records.h"
 
-#define VERSION 10u
+#define VERSION 11u
 /* flags */
 #define HAS_KERNEL 1u
 #define BY_TIMERS 2u
@@ -39,7 +39,7 @@ struct file_header {
     uint64_t slot_start_ns, slot_ns, slot_latest_ns; /* slot_ns: 0: there are no slots */
     uint64_t slot_bytes;
     uint64_t log_number, log_bytes; /* 0: there is none (slot_log.h) */
-    uint32_t slot_nodes, unused;
+    uint32_t slot_nodes, paths;
 };
 
 /* Texts are offsets into the last part of the file; each ends with a zero. */
@@ -60,7 +60,8 @@ _Static_assert(sizeof(struct file_header) == 216 && sizeof(struct file_image) ==
                "no gaps");
 _Static_assert(offsetof(struct hp_stack_counts, refused) == sizeof((struct file_header){0}.counts), "all numbers");
 _Static_assert(sizeof(struct hp_named_frame) == 8 && sizeof(struct hp_zone_share) == 8 + 8 * HP_STACK_WEIGHTS &&
-                   sizeof(struct hp_lock_hold) == 24 && sizeof(struct hp_named_node) == 24 + 8 * HP_STACK_WEIGHTS,
+                   sizeof(struct hp_lock_hold) == 24 && sizeof(struct hp_path_share) == 32 &&
+                   sizeof(struct hp_named_node) == 24 + 8 * HP_STACK_WEIGHTS,
                "these are in the file as they are in memory");
 
 /* ---------------------------------------------------------------------------------------------- writing */
@@ -110,6 +111,7 @@ static void write_tables(FILE *file, const struct hp_named_stacks *stacks)
     }
     write_table(file, stacks->shares, sizeof *stacks->shares, stacks->share_count);
     write_table(file, stacks->holds, sizeof *stacks->holds, stacks->hold_count);
+    write_table(file, stacks->paths, sizeof *stacks->paths, stacks->path_count);
     write_table(file, stacks->texts, 1, stacks->text_bytes);
 }
 
@@ -162,6 +164,7 @@ static bool write_all(FILE *file, const struct hp_named_stacks *stacks, const st
                                  .shares = (uint32_t)stacks->share_count,
                                  .programs = (uint32_t)stacks->program_count,
                                  .holds = (uint32_t)stacks->hold_count,
+                                 .paths = (uint32_t)stacks->path_count,
                                  .failed = stacks->counts.failed};
     memcpy(header.magic, magic, sizeof magic);
     memcpy(header.counts, &stacks->counts, sizeof header.counts);
@@ -304,6 +307,13 @@ static bool take_holds(struct bytes *bytes, const struct file_header *header, st
     return stacks->holds != NULL;
 }
 
+static bool take_paths(struct bytes *bytes, const struct file_header *header, struct hp_named_stacks *stacks)
+{
+    stacks->paths = take_table(bytes, header->paths, sizeof *stacks->paths);
+    stacks->path_count = stacks->paths != NULL ? header->paths : 0;
+    return stacks->paths != NULL;
+}
+
 /* The last byte is a zero, so every text ends. */
 static bool take_texts(struct bytes *bytes, const struct file_header *header, struct hp_named_stacks *stacks)
 {
@@ -430,6 +440,9 @@ static bool is_sound(const struct hp_named_stacks *stacks)
     for (size_t at = 0; at < stacks->hold_count; at++)
         if (!is_sound_hold(stacks, &stacks->holds[at]))
             return false;
+    for (size_t at = 0; at < stacks->path_count; at++)
+        if (stacks->paths[at].node >= stacks->node_count)
+            return false;
     return stacks->node_count > 0;
 }
 
@@ -449,9 +462,10 @@ static bool take_all(struct bytes *bytes, const struct file_header *header, cons
         stacks->frames = take_table(bytes, header->frames, sizeof *stacks->frames);
         stacks->nodes = stacks->frames != NULL ? take_table(bytes, header->nodes, sizeof *stacks->nodes) : NULL;
         is_done = stacks->nodes != NULL && take_zones(bytes, header, stacks, &zones, &programs) &&
-                  take_holds(bytes, header, stacks) && take_texts(bytes, header, stacks) &&
-                  settle_names(stacks, images, functions) && settle_zones(stacks, zones) &&
-                  settle_programs(stacks, programs) && is_sound(stacks) && take_slots(bytes, header, log, stacks);
+                  take_holds(bytes, header, stacks) && take_paths(bytes, header, stacks) &&
+                  take_texts(bytes, header, stacks) && settle_names(stacks, images, functions) &&
+                  settle_zones(stacks, zones) && settle_programs(stacks, programs) && is_sound(stacks) &&
+                  take_slots(bytes, header, log, stacks);
     }
     free(images);
     free(functions);

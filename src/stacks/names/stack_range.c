@@ -170,6 +170,8 @@ static bool copy_tree(const struct hp_named_stacks *whole, struct hp_named_stack
     range->nodes = copy_of(whole->nodes, whole->node_count, sizeof *whole->nodes);
     range->shares = copy_of(whole->shares, whole->share_count, sizeof *whole->shares);
     range->holds = copy_of(whole->holds, whole->hold_count, sizeof *whole->holds);
+    range->paths = NULL; /* they have no history */
+    range->path_count = 0;
     return range->nodes != NULL && range->shares != NULL && range->holds != NULL;
 }
 

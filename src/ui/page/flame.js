@@ -11,8 +11,8 @@ import {childrenIn, chosenKind, chosenTree, isOfRange, treeKinds} from "./stacks
 import {change, isFlameFirst, isWhole, state} from "./state.js";
 import {chosenThreads, threadChoices} from "./tree_threads.js";
 
-const MEASURE_TITLES = {wall: "wall", cpu: "CPU", share: "wall share", waiting: "waiting", allocated: "allocated",
-  peak: "peak", left: "left"};
+const MEASURE_TITLES = {wall: "wall", cpu: "CPU", share: "wall share", waiting: "waiting", path: "critical path",
+  allocated: "allocated", peak: "peak", left: "left"};
 const tallest = () => isFlameFirst ? Math.max(410, window.innerHeight - 120) : 410;
 
 /* ---- what is shown: a tree, its sums, the node that it is zoomed to, and a part of the width */
@@ -78,8 +78,8 @@ function drawCrumbs() {
 
 function aboutWords() {
   const measure = shownMeasure(), unit = {allocated: "allocated bytes", cpu: "CPU time",
-    share: "CPU time, divided by the threads that ran then,", peak: "bytes live at the peak",
-    left: "bytes never freed"}[measure] ?? "time";
+    share: "CPU time, divided by the threads that ran then,", path: "time on the critical path",
+    peak: "bytes live at the peak", left: "bytes never freed"}[measure] ?? "time";
   const words = ["width shows ", unit, " of ", tree.name(0)];
   if (chosenKind() === "samples")
     words.push(", from stack samples");

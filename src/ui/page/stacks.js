@@ -89,7 +89,8 @@ export const isOfBytes = measure => ["allocated", "peak", "left"].includes(measu
  * by the threads that ran then.
  */
 const WEIGHTS = {samples: {wall: ["cpu", "waits"], cpu: ["cpu"], share: ["wall"], waiting: ["waits"],
-  allocated: ["alloc"], peak: ["alloc-peak"], left: ["alloc-left"]},
+  allocated: ["alloc"], peak: ["alloc-peak"], left: ["alloc-left"],
+  path: ["path"]},
   zones: {wall: ["zones"], cpu: ["zone-cpu"], waiting: ["zone-waits"], allocated: ["zone-alloc"]}};
 
 /* Which of them are known by time, and from which numbers of a slot. */

@@ -10,7 +10,7 @@ export const isFlameFirst = report.view === "flame";
 export const state = {from: null, to: null, before: null, selected: null, aside: new Set(), measure: "",
   sort: "-own", query: "", theme: "", mode: "own", tree: "", thread: "", isLatest: false};
 const TREES = ["zones", "samples", "zones, compared"];
-export const MEASURES = ["wall", "cpu", "share", "waiting", "allocated", "peak", "left"];
+export const MEASURES = ["wall", "cpu", "share", "waiting", "allocated", "peak", "left", "path"];
 const listeners = [];
 export const whenChanged = listener => listeners.push(listener);
 export const isWhole = () => state.from === null;
