@@ -131,6 +131,8 @@ _hotpath()
         annotate:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         diff:--against) return ;;
         diff:--format | diff:-f) COMPREPLY=($(compgen -W 'text json markdown' -- "$word")); return ;;
+        diff:--from) return ;;
+        diff:--to) return ;;
         diff:--output | diff:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         diff:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         export:--format | export:-f) return ;;
@@ -157,7 +159,7 @@ _hotpath()
         open) COMPREPLY=($(compgen -W '--view --output -o --source --against --by-zone --no-open --dir --help -h' -- "$word")) ;;
         serve) COMPREPLY=($(compgen -W '--address --port --every --token-file --open --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         annotate) COMPREPLY=($(compgen -W '--assembly -a --waiting -w --debuginfod --dir --help -h' -- "$word")) ;;
-        diff) COMPREPLY=($(compgen -W '--against --format -f --output -o --dir --help -h' -- "$word")) ;;
+        diff) COMPREPLY=($(compgen -W '--against --format -f --from --to --output -o --dir --help -h' -- "$word")) ;;
         export) COMPREPLY=($(compgen -W '--format -f --of --by-zone --by-process --merge-programs --libraries --from --to --output -o --dir --help -h' -- "$word")) ;;
         ls) COMPREPLY=($(compgen -W '--all -a --json --dir --help -h' -- "$word")) ;;
         clean) COMPREPLY=($(compgen -W '--keep --dry-run -n --elsewhere --dir --help -h' -- "$word")) ;;

@@ -203,6 +203,8 @@ complete -c hotpath -n __fish_use_subcommand -a diff -d 'Says which functions ha
 complete -c hotpath -n '__fish_seen_subcommand_from diff' -F -a '(hotpath ls -a 2> /dev/null | awk "NR > 1 { print \$1 }")'
 complete -c hotpath -n '__fish_seen_subcommand_from diff' -l against -x -d 'What to compare with: the runs before. More of them may follow.'
 complete -c hotpath -n '__fish_seen_subcommand_from diff' -l format -s f -x -a 'text json markdown' -d 'What to write: lines for people (default), JSON, or a table in Markdown.'
+complete -c hotpath -n '__fish_seen_subcommand_from diff' -l from -x -d 'Start of the time range of each run: 2s, 1m30s, 80%, or -10s before its end.'
+complete -c hotpath -n '__fish_seen_subcommand_from diff' -l to -x -d 'End of the time range, in the same form.'
 complete -c hotpath -n '__fish_seen_subcommand_from diff' -l output -s o -r -F -d 'Output file (default: standard output).'
 complete -c hotpath -n '__fish_seen_subcommand_from diff' -l dir -r -F -d 'Directory for session files.'
 complete -c hotpath -n '__fish_seen_subcommand_from diff' -l help -s h -d 'Print help.'

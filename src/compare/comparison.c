@@ -153,12 +153,12 @@ static bool has_value(const struct hp_comparison *comparison, size_t number, siz
     return function != NULL && hp_measured_has(function, metric);
 }
 
-/* Any difference is one. */
+/* Any difference is one. In a time range, the machine decides how much is done. */
 static enum hp_exact judge_exact(const struct hp_comparison *comparison, size_t number, enum hp_metric metric)
 {
     const size_t before = comparison->before_count, runs = run_count(comparison);
     for (size_t run = 0; run < runs; run++)
-        if (!has_value(comparison, number, run, metric))
+        if (comparison->runs[run].is_part || !has_value(comparison, number, run, metric))
             return HP_EXACT_UNKNOWN;
     for (size_t run = 0; run < runs; run++) {
         const size_t first = run < before ? 0 : before;

@@ -273,12 +273,12 @@ static void put_note(struct hp_text *text, size_t count, const char *what, bool 
 
 static void put_notes(const struct hp_comparison *comparison, struct hp_text *text, bool is_markdown)
 {
-    size_t unfinished = 0, cut = 0;
+    size_t running = 0, cut = 0;
     for (size_t run = 0; run < comparison->before_count + comparison->now_count; run++) {
-        unfinished += comparison->runs[run].is_unfinished;
+        running += comparison->runs[run].is_running;
         cut += comparison->runs[run].is_cut;
     }
-    put_note(text, unfinished, " had not finished", is_markdown);
+    put_note(text, running, running == 1 ? " was still running" : " were still running", is_markdown);
     put_note(text, cut, " by a report that leaves functions out; make reports with --limit 0", is_markdown);
 }
 

@@ -402,9 +402,11 @@ static void read_key(struct reading *reading)
     else if (hp_json_is(json, "meta"))
         read_meta(reading);
     else if (hp_json_is(json, "state"))
-        reading->run->is_unfinished = !next_is(reading, "finished");
+        reading->run->is_running = next_is(reading, "running");
     else if (hp_json_is(json, "by"))
         reading->is_by_thread = next_is(reading, "thread");
+    else if (hp_json_is(json, "stretch"))
+        reading->run->is_part = hp_json_skip(&reading->json);
     else if (hp_json_is(json, "elapsed_ns"))
         reading->run->elapsed_ns = next_number(reading);
     else if (hp_json_is(json, "sections"))

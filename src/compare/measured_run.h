@@ -49,7 +49,8 @@ struct hp_measured_run {
     const char *command, *system, *clock, *library;
     double hz, cores;
     double elapsed_ns, cpu_ns; /* 0: unknown */
-    bool is_unfinished;        /* it was still running, or was killed */
+    bool is_running;           /* it had not ended. One that has may lack an end: of exec or _exit, say */
+    bool is_part;              /* a time range of a run */
     struct hp_measured_function *functions;
     size_t count, room;
     struct hp_hash_index index;   /* of functions */

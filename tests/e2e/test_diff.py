@@ -164,6 +164,14 @@ def test_new_and_gone(cli, maker):
     assert "gone" not in done.stdout and "leaves functions out" in done.stdout
 
 
+def test_a_run_that_goes_on_is_named_but_not_one_without_an_end(cli, maker):
+    """As one has that executed another program, or left by _exit."""
+    report = maker.file(maker.report())
+    for state, is_named in (("ended", False), ("running", True), ("finished", False)):
+        done = cli("diff", maker.file(dict(maker.report(), state=state)), "--against", report)
+        assert ("1 run was still running" in done.stdout) == is_named
+
+
 def test_lines_do_not_matter(cli, maker):
     before, now = maker.report(), maker.report()
     for row in now["sections"]["timing"]["rows"]:
@@ -224,6 +232,8 @@ def test_misuse(cli, maker):
     assert "before --against" in cli("diff", "--against", report, status=2).stderr
     assert "not text, json or markdown" in cli("diff", report, "--against", report, "-f", "x", status=2).stderr
     cli("diff", report, "--against", report, "--output", "/dev/full", status=2)
+    assert "--from 'x' is not a time" in cli("diff", report, "--against", report, "--from", "x", status=2).stderr
+    assert "has no history" in cli("diff", report, "--against", report, "--to", "50%", status=2).stderr
 
 
 def test_reports_of_before_are_read(cli, maker):
@@ -265,3 +275,6 @@ def test_unmodified_programs_are_compared_by_samples(cli):
     found = diff(cli, [run], [run])
     assert found["of"] == "samples" and found["common"] is None
     assert any(row["time"]["by"] == "samples" for row in found["rows"] if row["time"])
+    part = diff(cli, [run, "--from", "40%", "--to", "60%"], [run])
+    whole, within = (sum(row["metrics"]["samples"]["now"] for row in of["rows"]) for of in (found, part))
+    assert 0.1 * whole < within < 0.4 * whole, (whole, within)
