@@ -449,6 +449,19 @@ static bool sort_functions(struct hp_comparison *comparison)
     return false;
 }
 
+double hp_comparison_own_time(const struct hp_comparison *comparison, size_t function)
+{
+    const size_t number = comparison->numbers[function], count = comparison->now_count;
+    double *values = malloc((count + 1) * sizeof *values);
+    if (values == NULL)
+        return 0;
+    memcpy(values, comparison->values + number * run_count(comparison) + comparison->before_count,
+           count * sizeof *values);
+    const double middle = hp_median(values, count);
+    free(values);
+    return middle;
+}
+
 bool hp_comparison_value(const struct hp_comparison *comparison, size_t function, enum hp_metric metric,
                          bool is_now, double *ret_value)
 {

@@ -34,6 +34,7 @@ struct hp_compared_function {
 struct hp_comparison {
     struct hp_measured_run *runs; /* those before first */
     size_t before_count, now_count;
+    size_t pairs; /* they were recorded in turns, in random order; 0: not known */
     struct hp_compared_function *functions; /* changed rows first, the heaviest change on top; then by share */
     size_t count;
     bool is_sampled; /* of functions found in stacks: nothing is measured */
@@ -56,6 +57,9 @@ const char *hp_comparison_refusal(const struct hp_comparison *comparison, char *
 /* Compares the runs. False: no memory. Free it in either case; the runs stay the caller's. */
 bool hp_comparison_make(struct hp_comparison *comparison);
 void hp_comparison_free(struct hp_comparison *comparison);
+
+/* The middle of what a function is judged by, over the runs now: nanoseconds, or samples. */
+double hp_comparison_own_time(const struct hp_comparison *comparison, size_t function);
 
 /* The middle of a number over the runs of one side. False: not all of them have it. */
 bool hp_comparison_value(const struct hp_comparison *comparison, size_t function, enum hp_metric metric,

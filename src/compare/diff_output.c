@@ -89,6 +89,7 @@ static void put_runs(const struct hp_comparison *comparison, struct hp_text *tex
     put_count(text, comparison->before_count, "run");
     hp_text_string(text, " of ");
     put_name(text, comparison->runs[0].command);
+    hp_text_string(text, comparison->pairs > 0 ? ", in turns" : "");
 }
 
 static void put_total(const struct hp_comparison *comparison, struct hp_text *text)
@@ -313,6 +314,68 @@ void hp_diff_put_text(const struct hp_comparison *comparison, struct hp_text *te
     put_all(comparison, text, false);
 }
 
+/* ------------------------------------------------------------------------------------------------- of one side */
+
+static void put_scatter_row(const struct hp_comparison *comparison, size_t at, struct hp_text *text)
+{
+    const struct hp_compared_function *function = &comparison->functions[at];
+    double value = 0;
+    begin_line(text, "time", function->name, false);
+    if (comparison->is_sampled) {
+        hp_comparison_value(comparison, at, HP_METRIC_SAMPLES, true, &value);
+        hp_text_format(text, "%.0f samples, ", value);
+    } else {
+        hp_text_format(text, "own time %s, ", hp_ns_text(hp_comparison_own_time(comparison, at)).bytes);
+    }
+    hp_text_format(text, "%.0f %% of the time", 100 * function->judged.share);
+    if (has_enough_runs(comparison)) {
+        const double least = fmax(hp_percent_of_change(function->judged.least), 100 * HP_JUDGE_LEAST_CHANGE);
+        hp_text_string(text, least < 1e6 ? "; a change of " : "; no change");
+        if (least < 1e6)
+            hp_text_fixed(text, least, least < 10 ? 1 : 0);
+        hp_text_string(text, least < 1e6 ? " % or more shows" : " shows");
+    }
+    end_line(text, false);
+}
+
+static void put_scatter_total(const struct hp_comparison *comparison, struct hp_text *text)
+{
+    double low = INFINITY, high = 0;
+    for (size_t run = 0; run < comparison->before_count; run++) {
+        low = fmin(low, comparison->totals[run]);
+        high = fmax(high, comparison->totals[run]);
+    }
+    begin_line(text, "total", NULL, false);
+    hp_text_format(text, "%s ", comparison->is_of_cpu ? "CPU time" : "time from start to end");
+    hp_text_string(text, hp_ns_text(low).bytes);
+    hp_text_format(text, " to %s", hp_ns_text(high).bytes);
+    end_line(text, false);
+}
+
+void hp_diff_put_scatter(const struct hp_comparison *comparison, struct hp_text *text)
+{
+    size_t shown = 0, equal = 0;
+    put_count(text, comparison->now_count, "run");
+    hp_text_string(text, " of ");
+    put_name(text, comparison->runs[0].command);
+    hp_text_char(text, '\n');
+    put_scatter_total(comparison, text);
+    for (size_t at = 0; at < comparison->count && shown < MOST_LINES; at++)
+        if (comparison->functions[at].is_row) {
+            put_scatter_row(comparison, at, text);
+            shown++;
+        }
+    for (size_t at = 0; at < comparison->count; at++)
+        for (enum hp_metric metric = 0; metric < HP_METRICS; metric++)
+            equal += comparison->functions[at].exact[metric] == HP_EXACT_EQUAL;
+    if (equal + comparison->unsteady_count == 0)
+        return;
+    begin_line(text, "exact", NULL, false);
+    hp_text_format(text, "calls, allocations, bytes, peak: %zu equal in all runs, %zu not repeatable", equal,
+                   comparison->unsteady_count);
+    end_line(text, false);
+}
+
 void hp_diff_put_markdown(const struct hp_comparison *comparison, struct hp_text *text)
 {
     hp_text_string(text, "**hotpath diff:** ");
@@ -407,6 +470,10 @@ void hp_diff_put_json(const struct hp_comparison *comparison, struct hp_text *te
     hp_json_put_u64(&json, "version", DIFF_VERSION);
     put_json_runs(comparison, false, &json);
     put_json_runs(comparison, true, &json);
+    if (comparison->pairs > 0) {
+        hp_json_put_u64(&json, "pairs", comparison->pairs);
+        hp_json_put_string(&json, "order", "random");
+    }
     hp_json_put_string(&json, "of", comparison->is_sampled ? "samples" : "zones");
     hp_json_key(&json, "total");
     hp_json_begin_object(&json);
