@@ -5,7 +5,7 @@ _hotpath()
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} at
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'demo run record console stacks report open serve annotate diff bench export ls clean on off doctor help --help --version' -- "$word") $(compgen -f -X '!*/*' -- "$word"))
+        COMPREPLY=($(compgen -W 'demo run record console stacks report open serve annotate diff bench check export ls clean on off doctor help --help --version' -- "$word") $(compgen -f -X '!*/*' -- "$word"))
         return
     fi
     # What follows the program of run is the program's.
@@ -155,6 +155,12 @@ _hotpath()
         bench:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         bench:--max-bytes) return ;;
         bench:--keep) return ;;
+        check:--policy) return ;;
+        check:--baseline) return ;;
+        check:--gate) return ;;
+        check:--format | check:-f) COMPREPLY=($(compgen -W 'text github gitlab json' -- "$word")); return ;;
+        check:--output | check:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        check:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         export:--format | export:-f) return ;;
         export:--of) return ;;
         export:--from) return ;;
@@ -181,6 +187,7 @@ _hotpath()
         annotate) COMPREPLY=($(compgen -W '--assembly -a --waiting -w --debuginfod --dir --help -h' -- "$word")) ;;
         diff) COMPREPLY=($(compgen -W '--against --format -f --from --to --output -o --dir --help -h' -- "$word")) ;;
         bench) COMPREPLY=($(compgen -W '--pairs -n --against --save --ignore-failure -i --format -f --output -o --only --cpu --cpu-rate --cpu-engine --alloc-stacks --filter --skip --log --sampling --measuring-bound --keys-limit --logs-limit --timeout --dir --max-bytes --reserve --path --locks --lock-holds --keep --help -h' -- "$word")) ;;
+        check) COMPREPLY=($(compgen -W '--policy --baseline --gate --exact-only --format -f --output -o --dir --help -h' -- "$word")) ;;
         export) COMPREPLY=($(compgen -W '--format -f --of --by-zone --by-process --merge-programs --libraries --from --to --output -o --dir --help -h' -- "$word")) ;;
         ls) COMPREPLY=($(compgen -W '--all -a --json --dir --help -h' -- "$word")) ;;
         clean) COMPREPLY=($(compgen -W '--keep --dry-run -n --elsewhere --dir --help -h' -- "$word")) ;;
@@ -203,13 +210,14 @@ _hotpath()
         annotate) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         diff) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         bench) COMPREPLY=($(compgen -c -f -- "$word")) ;;
+        check) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         export) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         ls) : ;;
         clean) : ;;
         on) COMPREPLY=($(compgen -W "$(hotpath ls -a 2> /dev/null | awk '$5 == "pid" && ($2 == "live" || $2 == "off") { print $6 }')" -- "$word")) ;;
         off) COMPREPLY=($(compgen -W "$(hotpath ls -a 2> /dev/null | awk '$5 == "pid" && ($2 == "live" || $2 == "off") { print $6 }')" -- "$word")) ;;
         doctor) : ;;
-        help) COMPREPLY=($(compgen -W 'demo run record console stacks report open serve annotate diff bench export ls clean on off doctor help environment' -- "$word")) ;;
+        help) COMPREPLY=($(compgen -W 'demo run record console stacks report open serve annotate diff bench check export ls clean on off doctor help environment' -- "$word")) ;;
     esac
 }
 complete -o filenames -F _hotpath hotpath

@@ -176,7 +176,7 @@ static int read_pairs(struct bench *bench)
 
 /* ------------------------------------------------------------------------------------------------------ folders */
 
-/* Where reports of a side go: in a benchmark of one command, the folder itself. Nothing that is there is mixed in. */
+/* Where reports of a side go: in a benchmark of one command, the folder itself. What is there is not mixed in. */
 static int make_save_folder(struct bench *bench, size_t number)
 {
     const char *save = hp_arguments_flag(bench->arguments, "save");
@@ -404,14 +404,14 @@ static bool are_comparable(struct bench *bench, size_t other)
         return hp_fail("not enough memory for the comparison"), false;
     memcpy(both.runs, bench->sides[other].runs.all, count * sizeof *both.runs);
     memcpy(both.runs + count, bench->sides[0].runs.all, count * sizeof *both.runs);
-    const bool are = hp_comparison_refusal(&both, refusal, sizeof refusal) == NULL;
+    const bool are = hp_comparison_refusal(&both, false, refusal, sizeof refusal) == NULL;
     if (!are)
         hp_fail("%s", refusal);
     free(both.runs);
     return are;
 }
 
-/* ---------------------------------------------------------------------------------------------- before it starts */
+/* --------------------------------------------------------------------------------------------- before it starts */
 
 static size_t planned(const struct bench *bench) { return bench->pairs > 0 ? bench->pairs : USUAL_PAIRS; }
 

@@ -46,7 +46,7 @@ static int compare(struct hp_compared_runs *runs, struct hp_comparison *comparis
         return EXIT_UNJUDGED;
     comparison->now_count = runs->count - comparison->before_count;
     comparison->runs = runs->all;
-    if (hp_comparison_refusal(comparison, refusal, sizeof refusal) != NULL) {
+    if (hp_comparison_refusal(comparison, false, refusal, sizeof refusal) != NULL) {
         hp_fail("%s", refusal);
         return EXIT_UNJUDGED;
     }

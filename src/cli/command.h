@@ -57,6 +57,7 @@ struct hp_command {
     COMMAND(annotate)                                                                                              \
     COMMAND(diff)                                                                                                  \
     COMMAND(bench)                                                                                                 \
+    COMMAND(check)                                                                                                 \
     COMMAND(export)                                                                                                \
     COMMAND(ls)                                                                                                    \
     COMMAND(clean)                                                                                                 \

@@ -37,8 +37,8 @@ static bool is_measured(const struct hp_measured_run *run)
     return false;
 }
 
-static const char *difference(const struct hp_measured_run *a, const struct hp_measured_run *b, char *text,
-                              size_t size)
+static const char *difference_of_machines(const struct hp_measured_run *a, const struct hp_measured_run *b,
+                                          char *text, size_t size)
 {
     const bool have_hz = a->hz > 0 && b->hz > 0;
     if (strcmp(a->system, b->system) != 0)
@@ -53,20 +53,28 @@ static const char *difference(const struct hp_measured_run *a, const struct hp_m
     else if (strcmp(compiler_of(a), compiler_of(b)) != 0)
         snprintf(text, size, "was measured by a library of another build ('%.60s', not '%.60s')", b->library,
                  a->library);
-    else if (is_measured(a) != is_measured(b))
-        snprintf(text, size, "%s",
-                 is_measured(b) ? "has measured functions, the other has none"
-                                : "has no measured functions, the other has");
     else
         return NULL;
     return text;
 }
 
-const char *hp_comparison_refusal(const struct hp_comparison *comparison, char *text, size_t size)
+static const char *difference(const struct hp_measured_run *a, const struct hp_measured_run *b, bool is_exact_only,
+                              char *text, size_t size)
+{
+    if (is_measured(a) == is_measured(b))
+        return is_exact_only ? NULL : difference_of_machines(a, b, text, size);
+    snprintf(text, size, "%s",
+             is_measured(b) ? "has measured functions, the other has none"
+                            : "has no measured functions, the other has");
+    return text;
+}
+
+const char *hp_comparison_refusal(const struct hp_comparison *comparison, bool is_exact_only, char *text,
+                                  size_t size)
 {
     char what[300];
     for (size_t at = 1; at < run_count(comparison); at++)
-        if (difference(&comparison->runs[0], &comparison->runs[at], what, sizeof what) != NULL) {
+        if (difference(&comparison->runs[0], &comparison->runs[at], is_exact_only, what, sizeof what) != NULL) {
             snprintf(text, size, "cannot compare with '%.300s': '%.300s' %s", comparison->runs[0].path,
                      comparison->runs[at].path, what);
             return text;
@@ -150,7 +158,7 @@ static const enum hp_metric exact_metrics[] = {HP_METRIC_CALLS, HP_METRIC_ALLOCA
 static bool has_value(const struct hp_comparison *comparison, size_t number, size_t run, enum hp_metric metric)
 {
     const struct hp_measured_function *function = cell(comparison, number, run);
-    return function != NULL && hp_measured_has(function, metric);
+    return function != NULL && hp_measured_knows(&comparison->runs[run], function, metric);
 }
 
 /* Any difference is one. In a time range, the machine decides how much is done. */
@@ -460,6 +468,46 @@ double hp_comparison_own_time(const struct hp_comparison *comparison, size_t fun
     const double middle = hp_median(values, count);
     free(values);
     return middle;
+}
+
+bool hp_comparison_most(const struct hp_comparison *comparison, size_t function, enum hp_metric metric,
+                        double *ret_value)
+{
+    const size_t number = comparison->numbers[function];
+    bool is_known = false;
+    *ret_value = 0;
+    for (size_t run = comparison->before_count; run < run_count(comparison); run++)
+        if (has_value(comparison, number, run, metric)) {
+            is_known = true;
+            *ret_value = fmax(*ret_value, cell(comparison, number, run)->values[metric]);
+        }
+    return is_known;
+}
+
+const struct hp_measured_function *hp_comparison_now(const struct hp_comparison *comparison, size_t function)
+{
+    const struct hp_measured_function *found = NULL;
+    for (size_t run = comparison->before_count; run < run_count(comparison) && found == NULL; run++)
+        found = cell(comparison, comparison->numbers[function], run);
+    return found;
+}
+
+bool hp_comparison_range(const struct hp_comparison *comparison, size_t function, enum hp_metric metric,
+                         double *ret_most_before, double *ret_least_now)
+{
+    const size_t number = comparison->numbers[function];
+    *ret_most_before = 0;
+    *ret_least_now = INFINITY;
+    for (size_t run = 0; run < run_count(comparison); run++) {
+        if (!has_value(comparison, number, run, metric))
+            return false;
+        const double value = cell(comparison, number, run)->values[metric];
+        if (run < comparison->before_count)
+            *ret_most_before = fmax(*ret_most_before, value);
+        else
+            *ret_least_now = fmin(*ret_least_now, value);
+    }
+    return true;
 }
 
 bool hp_comparison_value(const struct hp_comparison *comparison, size_t function, enum hp_metric metric,

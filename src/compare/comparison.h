@@ -34,7 +34,7 @@ struct hp_compared_function {
 struct hp_comparison {
     struct hp_measured_run *runs; /* those before first */
     size_t before_count, now_count;
-    size_t pairs; /* they were recorded in turns, in random order; 0: not known */
+    size_t pairs;                           /* they were recorded in turns, in random order; 0: not known */
     struct hp_compared_function *functions; /* changed rows first, the heaviest change on top; then by share */
     size_t count;
     bool is_sampled; /* of functions found in stacks: nothing is measured */
@@ -51,8 +51,12 @@ struct hp_comparison {
     double *totals;
 };
 
-/* A line on why they cannot be compared; NULL: they can. `text` is room for it. */
-const char *hp_comparison_refusal(const struct hp_comparison *comparison, char *text, size_t size);
+/*
+ * A line on why they cannot be compared; NULL: they can. `text` is room for it. `is_exact_only`: numbers that do
+ * not depend on the machine can.
+ */
+const char *hp_comparison_refusal(const struct hp_comparison *comparison, bool is_exact_only, char *text,
+                                  size_t size);
 
 /* Compares the runs. False: no memory. Free it in either case; the runs stay the caller's. */
 bool hp_comparison_make(struct hp_comparison *comparison);
@@ -64,5 +68,16 @@ double hp_comparison_own_time(const struct hp_comparison *comparison, size_t fun
 /* The middle of a number over the runs of one side. False: not all of them have it. */
 bool hp_comparison_value(const struct hp_comparison *comparison, size_t function, enum hp_metric metric,
                          bool is_now, double *ret_value);
+
+/* The most that any of the runs now has. False: none knows it. */
+bool hp_comparison_most(const struct hp_comparison *comparison, size_t function, enum hp_metric metric,
+                        double *ret_value);
+
+/* The most of the runs before, and the least of those now. False: not all runs know it. */
+bool hp_comparison_range(const struct hp_comparison *comparison, size_t function, enum hp_metric metric,
+                         double *ret_most_before, double *ret_least_now);
+
+/* The function in one of the runs now. NULL: it is gone. */
+const struct hp_measured_function *hp_comparison_now(const struct hp_comparison *comparison, size_t function);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "metric_types.h"
 #include "units.h"
 #include "utf8.h"
 
@@ -12,24 +13,6 @@
 #define MOST_LINES 10u /* of one kind; the rest is counted */
 
 /* -------------------------------------------------------------------------------------------------------- words */
-
-static const struct metric_type {
-    const char *key, *name;
-    bool is_bytes, is_exact;
-} metric_types[HP_METRICS] = {
-    [HP_METRIC_CALLS] = {"calls", "calls", false, true},
-    [HP_METRIC_TYPICAL] = {"typical_ns", "typical call", false, false},
-    [HP_METRIC_QUARTER] = {"quarter_ns", "fastest quarter", false, false},
-    [HP_METRIC_P95] = {"p95_ns", "P95", false, false},
-    [HP_METRIC_SELF] = {"self_ns", "self", false, false},
-    [HP_METRIC_TOTAL] = {"total_ns", "total", false, false},
-    [HP_METRIC_CPU] = {"own_cpu_ns", "CPU", false, false},
-    [HP_METRIC_WAITING] = {"waited_ns", "waiting", false, false},
-    [HP_METRIC_ALLOCATIONS] = {"own_count", "allocations", false, true},
-    [HP_METRIC_BYTES] = {"own_bytes", "allocated bytes", true, true},
-    [HP_METRIC_PEAK] = {"peak_usable_bytes", "peak", true, true},
-    [HP_METRIC_SAMPLES] = {"samples", "samples", false, false},
-};
 
 static const char *verdict_name(enum hp_verdict verdict)
 {
@@ -138,24 +121,16 @@ static void put_least(const struct hp_comparison *comparison, struct hp_text *te
     hp_text_string(text, " would have shown");
 }
 
-static void put_value(struct hp_text *text, enum hp_metric metric, double value)
-{
-    if (metric_types[metric].is_bytes)
-        hp_units_bytes(text, hp_units_round(value));
-    else
-        hp_text_u64(text, hp_units_round(value));
-}
-
 static void put_exact(const struct hp_comparison *comparison, size_t at, enum hp_metric metric,
                       struct hp_text *text)
 {
     double before, now;
     hp_comparison_value(comparison, at, metric, false, &before);
     hp_comparison_value(comparison, at, metric, true, &now);
-    hp_text_format(text, "%s ", metric_types[metric].name);
-    put_value(text, metric, before);
+    hp_text_format(text, "%s ", hp_metric_types[metric].name);
+    hp_metric_put(text, metric, before);
     hp_text_string(text, " -> ");
-    put_value(text, metric, now);
+    hp_metric_put(text, metric, now);
     if (before > 0) {
         hp_text_string(text, " (");
         put_percent(text, 100 * (now / before - 1));
@@ -412,11 +387,11 @@ static void put_json_metric(const struct hp_comparison *comparison, size_t at, e
     const bool has_now = hp_comparison_value(comparison, at, metric, true, &now);
     if (!has_before && !has_now)
         return;
-    hp_json_key(json, metric_types[metric].key);
+    hp_json_key(json, hp_metric_types[metric].key);
     hp_json_begin_object(json);
     put_number(json, "before", has_before ? before : NAN);
     put_number(json, "now", has_now ? now : NAN);
-    if (metric_types[metric].is_exact)
+    if (hp_metric_types[metric].is_exact)
         hp_json_put_string(json, "exact", names[comparison->functions[at].exact[metric]]);
     hp_json_end_object(json);
 }

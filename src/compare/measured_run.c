@@ -10,6 +10,7 @@
 
 #define NONE UINT32_MAX
 #define NAME_BYTES 2048u
+#define MOST_COLUMNS 12u
 
 struct reading {
     struct hp_measured_run *run;
@@ -89,6 +90,7 @@ static uint32_t number_of(struct reading *reading, const char *name, const char 
     *function = (struct hp_measured_function){.name = hp_arena_copy(&run->arena, name, strlen(name)),
                                               .library = hp_arena_copy(&run->arena, library, strlen(library)),
                                               .file = "",
+                                              .path = "",
                                               .is_sampled = is_sampled};
     if (function->name == NULL || function->library == NULL) {
         reading->has_no_memory = true;
@@ -107,13 +109,14 @@ static void set_metric(struct row *row, enum hp_metric metric, double value)
 /* Metrics that rows of different sections have are added: a function has a row in `waits` for each cause. */
 static void add_row(struct reading *reading, const struct row *row, bool is_sampled)
 {
-    static const uint32_t per_call = 1u << HP_METRIC_TYPICAL | 1u << HP_METRIC_QUARTER | 1u << HP_METRIC_P95;
+    static const uint32_t per_call = 1u << HP_METRIC_TYPICAL | 1u << HP_METRIC_QUARTER | 1u << HP_METRIC_P50 |
+                                     1u << HP_METRIC_P90 | 1u << HP_METRIC_P95 | 1u << HP_METRIC_P99 |
+                                     1u << HP_METRIC_P99_9 | 1u << HP_METRIC_MAX;
     const uint32_t number = number_of(reading, row->name, is_sampled ? row->library : "", is_sampled);
     struct hp_measured_run *run = reading->run;
     if (number == NONE)
         return;
     struct hp_measured_function *function = &run->functions[number];
-    const char *file = hp_text_base_name(row->file);
     uint32_t known = row->known;
     if ((function->known & known & 1u << HP_METRIC_CALLS) != 0) { /* two functions that only lines tell apart */
         function->known &= ~per_call;
@@ -123,10 +126,11 @@ static void add_row(struct reading *reading, const struct row *row, bool is_samp
         function->values[metric] += (known >> metric & 1) != 0 ? row->values[metric] : 0;
     function->known |= known;
     function->line = row->line > 0 ? row->line : function->line;
-    if (file[0] != '\0')
-        function->file = hp_arena_copy(&run->arena, file, strlen(file));
-    if (function->file == NULL) {
-        function->file = "";
+    if (row->file[0] != '\0')
+        function->path = hp_arena_copy(&run->arena, row->file, strlen(row->file));
+    function->file = function->path != NULL ? hp_text_base_name(function->path) : "";
+    if (function->path == NULL) {
+        function->path = "";
         reading->has_no_memory = true;
     }
 }
@@ -142,14 +146,19 @@ struct column {
 static const struct section {
     const char *name;
     bool is_sampled;
-    struct column columns[8];
+    struct column columns[MOST_COLUMNS];
 } sections[] = {
     {"timing",
      false,
      {{"calls", HP_METRIC_CALLS},
       {"typical_ns", HP_METRIC_TYPICAL},
       {"quarter_ns", HP_METRIC_QUARTER},
+      {"p50_ns", HP_METRIC_P50},
+      {"p90_ns", HP_METRIC_P90},
       {"p95_ns", HP_METRIC_P95},
+      {"p99_ns", HP_METRIC_P99},
+      {"p99_9_ns", HP_METRIC_P99_9},
+      {"max_ns", HP_METRIC_MAX},
       {"self_ns", HP_METRIC_SELF},
       {"total_ns", HP_METRIC_TOTAL}}},
     {"cpu", false, {{"own_cpu_ns", HP_METRIC_CPU}}},
@@ -186,7 +195,7 @@ static void read_text(struct reading *reading, char *text, size_t size)
 
 static void read_cell(struct reading *reading, const struct section *section, struct row *row)
 {
-    for (size_t at = 0; at < 8 && section->columns[at].key != NULL; at++)
+    for (size_t at = 0; at < MOST_COLUMNS && section->columns[at].key != NULL; at++)
         if (hp_json_is(&reading->json, section->columns[at].key)) {
             set_metric(row, section->columns[at].metric, next_number(reading));
             return;
@@ -253,6 +262,9 @@ static void read_section(struct reading *reading, const struct section *section)
             hp_json_skip(&reading->json);
     if (strcmp(section->name, "timing") == 0)
         reading->run->is_cut = shown_rows < total_rows;
+    else if (shown_rows >= total_rows)
+        for (size_t at = 0; at < MOST_COLUMNS && section->columns[at].key != NULL; at++)
+            reading->run->known |= section->is_sampled ? 0 : 1u << section->columns[at].metric;
 }
 
 /* --------------------------------------------------------------------------------------------------- call tree */

@@ -20,7 +20,12 @@ enum hp_metric {
     HP_METRIC_CALLS,
     HP_METRIC_TYPICAL, /* nanoseconds, as all times */
     HP_METRIC_QUARTER, /* a quarter of the calls took less */
+    HP_METRIC_P50,     /* percentiles that the report has */
+    HP_METRIC_P90,
     HP_METRIC_P95,
+    HP_METRIC_P99,
+    HP_METRIC_P99_9,
+    HP_METRIC_MAX,
     HP_METRIC_SELF,
     HP_METRIC_TOTAL,
     HP_METRIC_CPU,
@@ -35,6 +40,7 @@ enum hp_metric {
 struct hp_measured_function {
     const char *name;    /* without the line, if the report has it there */
     const char *file;    /* the last part of its path, or "" */
+    const char *path;    /* all of it */
     const char *library; /* of a sampled function, or "" */
     uint32_t line;
     uint32_t known; /* a bit per metric */
@@ -57,6 +63,7 @@ struct hp_measured_run {
     struct hp_pair_table callees; /* caller and callee, by number */
     double *calls;                /* of each pair */
     size_t calls_room;
+    uint32_t known; /* a bit per metric whose section it has: a function without a row there has none of it */
     bool has_tree;
     bool is_cut; /* the report shows some of the measured functions only */
 };
@@ -68,6 +75,13 @@ struct hp_measured_run {
 bool hp_measured_run_read(struct hp_measured_run *run, const char *path, const char *bytes, size_t length,
                           char *problem, size_t size);
 void hp_measured_run_free(struct hp_measured_run *run);
+
+/* Whether a number is known of a function in this run: of one without allocations, that there are none. */
+static inline bool hp_measured_knows(const struct hp_measured_run *run, const struct hp_measured_function *function,
+                                     enum hp_metric metric)
+{
+    return ((function->known | run->known) >> metric & 1) != 0;
+}
 
 static inline bool hp_measured_has(const struct hp_measured_function *function, enum hp_metric metric)
 {

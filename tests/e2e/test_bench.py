@@ -110,7 +110,8 @@ def is_over(pid):
 def test_an_interrupted_command_does_not_go_on(cli):
     """It heeds no signal, and neither do its children."""
     pids = cli.folder / "pids"
-    bench = cli.start("bench", "-n", "1", "--", "sh", "-c", f"trap '' TERM INT; sleep 1000 & echo $$ $! >{pids}; wait")
+    script = f"trap '' TERM INT; sleep 1000 & echo $$ $! >{pids}; wait"
+    bench = cli.start("bench", "-n", "1", "--", "sh", "-c", script)
     wait_until(lambda: pids.exists() and pids.read_text().endswith("\n"))
     bench.send_signal(signal.SIGTERM)
     stdout, stderr = bench.communicate(timeout=TIMEOUT)
