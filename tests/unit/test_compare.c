@@ -309,16 +309,18 @@ static void pick(const double of_a[], const double of_a2[], size_t runs, const s
     }
 }
 
-#define DEALS 2000u
+/* docs/compare.md has what 2000 give. */
+static unsigned how_often(void) { return getenv("HOTPATH_TEST_LONG") != NULL ? 2000 : 150; }
 
-/* How many of DEALS comparisons of a program with itself name a function, the total, or what all have in common. */
+/* How many comparisons of a program with itself name a function, the total, or what all have in common. */
 static void deal_often(const char *name, bool is_timed, size_t runs)
 {
     static double before[MAX_ROWS + 1][MAX_ROUNDS], now[MAX_ROWS + 1][MAX_ROUNDS];
     struct recorded *recorded = read_recorded(name, is_timed);
     unsigned alarms = 0, totals = 0, commons = 0;
+    const unsigned deals = how_often();
     uint64_t state = runs;
-    for (unsigned trial = 0; trial < DEALS; trial++) {
+    for (unsigned trial = 0; trial < deals; trial++) {
         struct hp_judged_row rows[MAX_ROWS];
         size_t rounds[MAX_ROUNDS], count = 0;
         bool swapped[MAX_ROUNDS], is_alarm = false;
@@ -345,15 +347,15 @@ static void deal_often(const char *name, bool is_timed, size_t runs)
         commons += judgement.has_common && judgement.common.verdict > HP_VERDICT_SAME;
     }
     print_message("%s, %zu runs: of %u comparisons without a change %u name a function, %u the total, %u all\n",
-                  name, runs, DEALS, alarms, totals, commons);
+                  name, runs, deals, alarms, totals, commons);
     free(recorded);
-    assert_true(alarms <= DEALS / 40 && totals <= DEALS / 10 && commons <= DEALS / 10);
+    assert_true(alarms <= deals / 40 && totals <= deals / 10 && commons <= deals / 10);
 }
 
 static void says_no_change_where_there_is_none(void **state)
 {
     (void)state;
-    for (size_t runs = 5; runs <= 20; runs *= 2) {
+    for (size_t runs = 5; runs <= 10; runs *= 2) {
         deal_often("zones", true, runs);
         deal_often("sqlite", false, runs);
         deal_often("perl", false, runs);
