@@ -46,7 +46,7 @@ _hotpath()
         run:--logs-limit) return ;;
         run:--min-percent) return ;;
         run:--alloc-metric) COMPREPLY=($(compgen -W 'bytes-total bytes-max count-total count-max' -- "$word")); return ;;
-        run:--format | run:-f) COMPREPLY=($(compgen -W 'table json json-pretty html none' -- "$word")); return ;;
+        run:--format | run:-f) COMPREPLY=($(compgen -W 'table json json-pretty csv markdown html none' -- "$word")); return ;;
         run:--output | run:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         run:--label) return ;;
         run:--metadata) return ;;
@@ -69,7 +69,7 @@ _hotpath()
         record:--logs-limit) return ;;
         record:--min-percent) return ;;
         record:--alloc-metric) COMPREPLY=($(compgen -W 'bytes-total bytes-max count-total count-max' -- "$word")); return ;;
-        record:--format | record:-f) COMPREPLY=($(compgen -W 'table json json-pretty html none' -- "$word")); return ;;
+        record:--format | record:-f) COMPREPLY=($(compgen -W 'table json json-pretty csv markdown html none' -- "$word")); return ;;
         record:--output | record:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         record:--label) return ;;
         record:--metadata) return ;;
@@ -99,7 +99,7 @@ _hotpath()
         report:--logs-limit) return ;;
         report:--min-percent) return ;;
         report:--alloc-metric) COMPREPLY=($(compgen -W 'bytes-total bytes-max count-total count-max' -- "$word")); return ;;
-        report:--format | report:-f) COMPREPLY=($(compgen -W 'table json json-pretty html none' -- "$word")); return ;;
+        report:--format | report:-f) COMPREPLY=($(compgen -W 'table json json-pretty csv markdown html none' -- "$word")); return ;;
         report:--output | report:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         report:--label) return ;;
         report:--metadata) return ;;
@@ -130,7 +130,7 @@ _hotpath()
         serve:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         annotate:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         diff:--against) return ;;
-        diff:--format | diff:-f) COMPREPLY=($(compgen -W 'text json markdown' -- "$word")); return ;;
+        diff:--format | diff:-f) COMPREPLY=($(compgen -W 'text json markdown html' -- "$word")); return ;;
         diff:--from) return ;;
         diff:--to) return ;;
         diff:--output | diff:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
