@@ -23,8 +23,10 @@
 #include "diff_output.h"
 #include "process.h"
 #include "report_output.h"
+#include "run_folder.h"
 #include "session_dirs.h"
 #include "sessions.h"
+#include "source_facts.h"
 #include "text.h"
 #include "units.h"
 
@@ -582,6 +584,7 @@ static void say_where(const struct bench *bench)
 static int measure(struct bench *bench)
 {
     hp_bench_hold_signals();
+    hp_stack_cost_say(&bench->sides[0].runs.settings);
     const bool is_done = warm_up(bench) && run_all(bench);
     const int signal = hp_bench_interruption();
     clear_progress(bench);
@@ -611,6 +614,9 @@ static int prepare(struct bench *bench)
                          format);
     for (size_t at = 0; at < bench->side_count; at++)
         hp_compared_runs_begin(&bench->sides[at].runs, arguments);
+    struct hp_record_settings *recorded =
+        &bench->sides[0].runs.settings.record; /* the others are of other sources */
+    hp_source_facts_add(recorded->metadata, sizeof recorded->metadata);
     const uint32_t limit_ms = bench->sides[0].runs.settings.record.shutdown_ms;
     bench->limit_ms = limit_ms > 0 ? limit_ms : USUAL_LIMIT_MS;
     bench->ignores_failure = hp_arguments_flag(arguments, "ignore-failure") != NULL;

@@ -9,6 +9,7 @@
 #include "comparison.h"
 #include "diff_output.h"
 #include "report_output.h"
+#include "sessions.h"
 #include "text.h"
 
 typedef void put_function(const struct hp_comparison *comparison, struct hp_text *text);
@@ -33,6 +34,30 @@ static int write_to(const struct hp_comparison *comparison, put_function *put, F
     return EXIT_UNJUDGED;
 }
 
+/*
+ * The page of the first run of each side, with the differential flame graph; stacks of several runs are not added.
+ * The lines for people go to standard error.
+ */
+static int write_page(const struct hp_compared_runs *runs, const struct hp_comparison *comparison,
+                      const char *output)
+{
+    static struct hp_settings settings;
+    struct hp_sessions parts = {0};
+    const char *now = comparison->runs[comparison->before_count].path;
+    const struct hp_show_page page = {.is_flame = true, .against = comparison->runs[0].path};
+    if (hp_text_has_suffix(now, ".json") || hp_text_has_suffix(page.against, ".json"))
+        return hp_fail("--format html shows stacks, which reports do not have: name sessions or runs"),
+               EXIT_UNJUDGED;
+    settings = runs->settings;
+    settings.output.format = HP_FORMAT_HTML;
+    snprintf(settings.show.report, sizeof settings.show.report, "auto");
+    snprintf(settings.output.output_path, sizeof settings.output.output_path, "%s", output != NULL ? output : "");
+    const bool is_written =
+        hp_session_choose(&parts, &settings, now) && hp_show_page(&parts, &settings, stdout, &page) == EXIT_DONE;
+    hp_sessions_free(&parts);
+    return is_written ? write_to(comparison, hp_diff_put_text, stderr) : EXIT_UNJUDGED;
+}
+
 static int compare(struct hp_compared_runs *runs, struct hp_comparison *comparison,
                    const struct hp_arguments *arguments, put_function *put)
 {
@@ -54,6 +79,8 @@ static int compare(struct hp_compared_runs *runs, struct hp_comparison *comparis
         hp_fail("not enough memory for the comparison");
         return EXIT_UNJUDGED;
     }
+    if (put == NULL)
+        return write_page(runs, comparison, path);
     FILE *stream = path != NULL ? hp_output_open(path) : stdout;
     if (stream == NULL)
         return EXIT_UNJUDGED;
@@ -67,8 +94,9 @@ static int run(const struct hp_arguments *arguments)
     struct hp_comparison comparison = {0};
     const char *format = hp_arguments_flag(arguments, "format");
     put_function *put = writer_of(format);
-    if (put == NULL)
-        return hp_misuse(arguments->command, "--format '%s' is not text, json or markdown", format);
+    const bool is_page = format != NULL && strcmp(format, "html") == 0;
+    if (put == NULL && !is_page)
+        return hp_misuse(arguments->command, "--format '%s' is not text, json, markdown or html", format);
     if (hp_arguments_flag(arguments, "against") == NULL)
         return hp_misuse(arguments->command, "--against is missing: what to compare with");
     if (arguments->divided_at == 0)
@@ -76,6 +104,8 @@ static int run(const struct hp_arguments *arguments)
     if (!hp_arguments_timestamp(arguments, "from", &runs.limits.from) ||
         !hp_arguments_timestamp(arguments, "to", &runs.limits.to))
         return EXIT_USAGE;
+    if (is_page && hp_has_time_limits(&runs.limits))
+        return hp_misuse(arguments->command, "--format html shows whole runs: it takes no --from and --to");
     hp_compared_runs_begin(&runs, arguments);
     const int status = compare(&runs, &comparison, arguments, put);
     hp_comparison_free(&comparison);
@@ -85,8 +115,9 @@ static int run(const struct hp_arguments *arguments)
 
 static const struct hp_flag flags[] = {
     {"against", 0, "RUN", "What to compare with: the runs before. More of them may follow."},
-    {"format", 'f', "text|json|markdown",
-     "What to write: lines for people (default), JSON, or a table in Markdown."},
+    {"format", 'f', "text|json|markdown|html",
+     "What to write: lines for people (default), JSON, a table in Markdown, or a page with the differential flame "
+     "graph of the first run of each side."},
     {"from", 0, "TIME", "Start of the time range of each run: 2s, 1m30s, 80%, or -10s before its end."},
     {"to", 0, "TIME", "End of the time range, in the same form."},
     {"output", 'o', "PATH", "Output file (default: standard output)."},

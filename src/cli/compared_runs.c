@@ -184,7 +184,7 @@ void hp_compared_runs_begin(struct hp_compared_runs *runs, const struct hp_argum
 {
     hp_arguments_settle(arguments, &runs->settings);
     struct hp_show_settings *show = &runs->settings.show;
-    snprintf(show->report, sizeof show->report, "timing,cpu,alloc-bytes,waits,functions,calltree");
+    snprintf(show->report, sizeof show->report, "timing,cpu,alloc-bytes,waits,locks,functions,calltree");
     show->functions_limit = show->calltree_limit = HOTPATH_NO_LIMIT;
     show->functions_limit_is_given = true;
     show->percentile_count = 1;

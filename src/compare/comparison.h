@@ -31,6 +31,15 @@ struct hp_compared_function {
     enum hp_exact exact[HP_METRICS];
 };
 
+/* Locks are matched by name. Waiting is judged by ranks, as samples are. */
+struct hp_compared_lock {
+    const char *name;
+    bool is_in_all;           /* the runs; else it is not judged */
+    double before[3], now[3]; /* the middle of locked, contended and wait_ns, of runs that have it */
+    enum hp_exact locked;
+    struct hp_judged_row waiting; /* its share is that of the waiting for all locks */
+};
+
 struct hp_comparison {
     struct hp_measured_run *runs; /* those before first */
     size_t before_count, now_count;
@@ -42,13 +51,19 @@ struct hp_comparison {
     struct hp_judged_row total;
     bool has_common;
     struct hp_judged_row common; /* of measured functions: what all have in common */
+    bool has_rest;               /* functions that are no rows, together */
+    size_t rest_count;
+    struct hp_judged_row rest;
+    struct hp_compared_lock *locks; /* changed ones first, then by share */
+    size_t lock_count;
     size_t row_count, unsteady_count;
     size_t largest, worst; /* rows: the one with the largest share, and the one with the largest `least` */
     /* Inside: */
     const struct hp_measured_function **cells; /* [number][run]; NULL: the run does not have it */
     size_t *numbers;                           /* of functions before they were sorted */
     double *values;                            /* of rows, [row][run] */
-    double *totals;
+    double *totals, *rests;
+    double *lock_waits; /* [lock][run] */
 };
 
 /*

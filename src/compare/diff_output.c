@@ -258,6 +258,45 @@ static void put_notes(const struct hp_comparison *comparison, struct hp_text *te
     put_note(text, cut, " by a report that leaves functions out; make reports with --limit 0", is_markdown);
 }
 
+/* Of small functions together. */
+static void put_rest(const struct hp_comparison *comparison, struct hp_text *text, bool is_markdown)
+{
+    if (!comparison->has_rest || comparison->rest.verdict == HP_VERDICT_SAME)
+        return;
+    begin_line(text, verdict_name(comparison->rest.verdict), "rest", is_markdown);
+    hp_text_string(text, comparison->is_sampled ? "samples " : "own time ");
+    put_interval(text, &comparison->rest);
+    hp_text_format(text, ", %.0f %% of the time, in %zu functions that are not judged by themselves",
+                   100 * comparison->rest.share, comparison->rest_count);
+    end_line(text, is_markdown);
+}
+
+static void put_lock(const struct hp_compared_lock *lock, bool is_waiting, struct hp_text *text, bool is_markdown)
+{
+    begin_line(text, "lock", lock->name, is_markdown);
+    if (lock->locked == HP_EXACT_CHANGED)
+        hp_text_format(text, "locked %.0f -> %.0f%s", lock->before[0], lock->now[0], is_waiting ? ", " : "");
+    if (is_waiting) {
+        hp_text_string(text, "waiting ");
+        put_interval(text, &lock->waiting);
+        hp_text_format(text, ": %s -> ", hp_ns_text(lock->before[2]).bytes);
+        hp_text_string(text, hp_ns_text(lock->now[2]).bytes);
+    }
+    end_line(text, is_markdown);
+}
+
+static void put_locks(const struct hp_comparison *comparison, struct hp_text *text, bool is_markdown)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < comparison->lock_count; at++) {
+        const struct hp_compared_lock *lock = &comparison->locks[at];
+        const bool is_waiting = lock->is_in_all && lock->waiting.verdict > HP_VERDICT_SAME;
+        if ((is_waiting || lock->locked == HP_EXACT_CHANGED) && count++ < MOST_LINES)
+            put_lock(lock, is_waiting, text, is_markdown);
+    }
+    put_left_out(text, "lock", count, is_markdown);
+}
+
 static void put_all(const struct hp_comparison *comparison, struct hp_text *text, bool is_markdown)
 {
     begin_line(text, "total", NULL, is_markdown);
@@ -271,6 +310,8 @@ static void put_all(const struct hp_comparison *comparison, struct hp_text *text
         end_line(text, is_markdown);
     }
     put_rows(comparison, text, is_markdown);
+    put_rest(comparison, text, is_markdown);
+    put_locks(comparison, text, is_markdown);
     put_new_and_gone(comparison, text, is_markdown);
     begin_line(text, has_enough_runs(comparison) ? "all else" : "time", NULL, is_markdown);
     if (has_enough_runs(comparison))
@@ -378,10 +419,11 @@ static void put_json_change(struct hp_json *json, const struct hp_judged_row *ro
     hp_json_put_string(json, "verdict", verdict_name(row->verdict));
 }
 
+static const char *const exact_names[] = {"unknown", "equal", "changed", "not_repeatable"};
+
 static void put_json_metric(const struct hp_comparison *comparison, size_t at, enum hp_metric metric,
                             struct hp_json *json)
 {
-    static const char *const names[] = {"unknown", "equal", "changed", "not_repeatable"};
     double before, now;
     const bool has_before = hp_comparison_value(comparison, at, metric, false, &before);
     const bool has_now = hp_comparison_value(comparison, at, metric, true, &now);
@@ -392,7 +434,7 @@ static void put_json_metric(const struct hp_comparison *comparison, size_t at, e
     put_number(json, "before", has_before ? before : NAN);
     put_number(json, "now", has_now ? now : NAN);
     if (hp_metric_types[metric].is_exact)
-        hp_json_put_string(json, "exact", names[comparison->functions[at].exact[metric]]);
+        hp_json_put_string(json, "exact", exact_names[comparison->functions[at].exact[metric]]);
     hp_json_end_object(json);
 }
 
@@ -423,6 +465,37 @@ static void put_json_row(const struct hp_comparison *comparison, size_t at, stru
         put_json_metric(comparison, at, metric, json);
     hp_json_end_object(json);
     hp_json_end_object(json);
+}
+
+static void put_json_locks(const struct hp_comparison *comparison, struct hp_json *json)
+{
+    static const char *const keys[] = {"locked", "contended", "wait_ns"};
+    hp_json_key(json, "locks");
+    hp_json_begin_array(json);
+    for (size_t at = 0; at < comparison->lock_count; at++) {
+        const struct hp_compared_lock *lock = &comparison->locks[at];
+        hp_json_begin_object(json);
+        hp_json_put_string(json, "name", lock->name);
+        for (size_t what = 0; what < 3; what++) {
+            hp_json_key(json, keys[what]);
+            hp_json_begin_object(json);
+            put_number(json, "before", lock->before[what]);
+            put_number(json, "now", lock->now[what]);
+            if (what == 0)
+                hp_json_put_string(json, "exact", exact_names[lock->locked]);
+            hp_json_end_object(json);
+        }
+        hp_json_key(json, "waiting");
+        if (lock->is_in_all) {
+            hp_json_begin_object(json);
+            put_json_change(json, &lock->waiting);
+            hp_json_end_object(json);
+        } else {
+            hp_json_null(json);
+        }
+        hp_json_end_object(json);
+    }
+    hp_json_end_array(json);
 }
 
 static void put_json_runs(const struct hp_comparison *comparison, bool are_now, struct hp_json *json)
@@ -463,6 +536,17 @@ void hp_diff_put_json(const struct hp_comparison *comparison, struct hp_text *te
     } else {
         hp_json_null(&json);
     }
+    hp_json_key(&json, "rest");
+    if (comparison->has_rest) {
+        hp_json_begin_object(&json);
+        hp_json_put_u64(&json, "functions", comparison->rest_count);
+        put_number(&json, "share_percent", 100 * comparison->rest.share);
+        put_json_change(&json, &comparison->rest);
+        hp_json_end_object(&json);
+    } else {
+        hp_json_null(&json);
+    }
+    put_json_locks(comparison, &json);
     hp_json_key(&json, "rows");
     hp_json_begin_array(&json);
     for (size_t at = 0; at < comparison->count; at++)

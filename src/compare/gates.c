@@ -93,7 +93,7 @@ static void judge_budget_of(struct judging *judging, const struct hp_budget *bud
     double most;
     if (!hp_comparison_most(judging->comparison, function, budget->metric, &most) ||
         (budget->is_instructions && !has_instructions(judging->comparison))) {
-        hp_text_format(text, "%s are not in the reports%s", what,
+        hp_text_format(text, "no %s in the reports%s", what,
                        budget->is_instructions ? ": they need a clock that counts them" : "");
         find(judging, HP_FINDING_UNJUDGED, rule, compared->name, function);
     } else if (most > budget->most) {

@@ -30,6 +30,7 @@ enum hp_metric {
     HP_METRIC_TOTAL,
     HP_METRIC_CPU,
     HP_METRIC_WAITING, /* without waiting for a CPU */
+    HP_METRIC_LOCKS,   /* the part of it for locks */
     HP_METRIC_ALLOCATIONS,
     HP_METRIC_BYTES,
     HP_METRIC_PEAK,
@@ -49,6 +50,12 @@ struct hp_measured_function {
     bool is_nested;  /* calls itself, directly or not */
 };
 
+/* A lock, or all of one name. */
+struct hp_measured_lock {
+    const char *name;
+    double locked, contended, wait_ns;
+};
+
 struct hp_measured_run {
     struct hp_arena arena;
     const char *path; /* as the user named it */
@@ -59,11 +66,13 @@ struct hp_measured_run {
     bool is_part;              /* a time range of a run */
     struct hp_measured_function *functions;
     size_t count, room;
+    struct hp_measured_lock *locks;
+    size_t lock_count, lock_room;
     struct hp_hash_index index;   /* of functions */
     struct hp_pair_table callees; /* caller and callee, by number */
     double *calls;                /* of each pair */
     size_t calls_room;
-    uint32_t known; /* a bit per metric whose section it has: a function without a row there has none of it */
+    uint32_t known; /* a bit per metric that a function without it has none of: allocations, if they were counted */
     bool has_tree;
     bool is_cut; /* the report shows some of the measured functions only */
 };

@@ -17,6 +17,7 @@ const struct hp_metric_type hp_metric_types[HP_METRICS] = {
     [HP_METRIC_TOTAL] = {"total_ns", "total time", .is_time = true},
     [HP_METRIC_CPU] = {"own_cpu_ns", "CPU time", .is_time = true},
     [HP_METRIC_WAITING] = {"waited_ns", "waiting", .is_time = true},
+    [HP_METRIC_LOCKS] = {"lock_ns", "waiting for locks", .is_time = true},
     [HP_METRIC_ALLOCATIONS] = {"own_count", "allocations", .is_exact = true},
     [HP_METRIC_BYTES] = {"own_bytes", "allocated bytes", .is_bytes = true, .is_exact = true},
     [HP_METRIC_PEAK] = {"peak_usable_bytes", "peak", .is_bytes = true, .is_exact = true},

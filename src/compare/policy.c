@@ -88,7 +88,7 @@ static bool read_percent(const char *text, size_t length, double *ret_percent)
     return hp_number_decimal(text, length, ret_percent);
 }
 
-/* --------------------------------------------------------------------------------------------------- its entries */
+/* -------------------------------------------------------------------------------------------------- its entries */
 
 static bool add_limit(struct hp_policy *policy, const char *pattern, enum hp_limited what, double percent)
 {
