@@ -2,6 +2,7 @@
 import json
 import re
 import signal
+import subprocess
 from pathlib import Path
 
 import jsonschema
@@ -48,6 +49,26 @@ def test_order_is_random_and_warm_up_does_not_count(cli):
     pairs = ["".join(letters[at:at + 2]) for at in range(0, len(letters), 2)]
     assert len(pairs) == 13 and set(pairs) == {"ab", "ba"}, pairs  # by chance alike: once in 4096 times
     assert done.stdout.startswith("12 runs of ")
+
+
+def test_kept_reports_say_where_they_come_from(cli):
+    """Of a worktree, whose branch is packed; in CI as the job knows it. The other command is of other sources."""
+    def facts(folder, name="now", **env):
+        cli("bench", "-n", "1", "--save", cli.folder / name, "--against", COUNTS, COUNTS, cwd=folder, env=env)
+        return [json.loads((cli.folder / name / side / "1.json").read_text()).get("user_metadata")
+                for side in ("now", "before")]
+    quiet = dict.fromkeys(("CI", "GITHUB_ACTIONS", "GITLAB_CI"))
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", cli.folder / "one"]
+    subprocess.run(["git", "init", "-q", "-b", "some/branch", cli.folder / "one"], check=True)
+    for words in (["commit", "-q", "--allow-empty", "-m", "x"], ["pack-refs", "--all"],
+                  ["worktree", "add", "-q", "-b", "two", cli.folder / "two"]):
+        subprocess.run([*git, *words], check=True)
+    commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    assert facts(cli.folder / "one", "a", **quiet) == [{"commit": commit, "branch": "some/branch"}, None]
+    assert facts(cli.folder / "two", "b", **quiet)[0] == {"commit": commit, "branch": "two"}
+    job = {"GITHUB_ACTIONS": "true", "GITHUB_SHA": "5" * 40, "GITHUB_REF_NAME": "a,b", "GITHUB_RUN_ID": "77"}
+    assert facts(cli.folder / "one", "c", **quiet | job)[0] == {"commit": "5" * 40, "branch": "a_b", "ci": "github",
+                                                                "job": "77"}
 
 
 def test_one_command_tells_how_its_runs_scatter(cli):

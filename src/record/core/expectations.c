@@ -1,6 +1,7 @@
 /*
- * HOTPATH_EXPECT_ALLOCS and HOTPATH_EXPECT_CALLS: limits for a scope, for tests of the program. Both compare what the
- * calling thread has counted at the end of the scope with what it had at its beginning. SPDX-License-Identifier: MIT
+ * HOTPATH_EXPECT_ALLOCS and HOTPATH_EXPECT_CALLS: limits for a scope, for tests of the program. Both compare what
+ * the calling thread has counted at the end of the scope with what it had at its beginning.
+ * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
 #include <inttypes.h>
