@@ -290,7 +290,7 @@ static bool read_runs(struct check *check)
     return true;
 }
 
-/* --------------------------------------------------------------------------------------------------- the command */
+/* -------------------------------------------------------------------------------------------------- the command */
 
 static int judge(struct check *check, put_function *put)
 {

@@ -289,8 +289,9 @@ static void watch(const void *context, pid_t pid)
     if (takes_stacks || has_heap)
         hp_live_stacks_begin(run->folder, 0);
     const bool has_collector =
-        (takes_stacks || has_heap) && hp_collector_begin((uint32_t)pid, takes_stacks ? hp_stack_period_ns(&run->settings) : 0,
-                                                         folder_of_rings(run), wants_zones(run));
+        (takes_stacks || has_heap) &&
+        hp_collector_begin((uint32_t)pid, takes_stacks ? hp_stack_period_ns(&run->settings) : 0,
+                           folder_of_rings(run), wants_zones(run));
     const bool has_stacks = takes_stacks && has_collector;
     if (run->agreed != NULL) {
         run->agreed->has_stacks = has_stacks;

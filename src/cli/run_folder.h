@@ -11,8 +11,8 @@
 #define HP_RUN_FOLDER 1000u /* the limit of HOTPATH_DIR */
 
 /*
- * Interval between stack samples, of CPU time: HOTPATH_CPU_RATE. By default 997 per second, a prime, so that sampling
- * does not fall into step with periodic work.
+ * Interval between stack samples, of CPU time: HOTPATH_CPU_RATE. By default 997 per second, a prime, so that
+ * sampling does not fall into step with periodic work.
  */
 uint64_t hp_stack_period_ns(const struct hp_settings *settings);
 

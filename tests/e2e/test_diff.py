@@ -210,6 +210,19 @@ def test_misuse(cli, maker):
     assert "has no history" in cli("diff", report, "--against", report, "--to", "50%", status=2).stderr
 
 
+FROZEN = sorted((SOURCE / "tests" / "e2e" / "frozen").glob("report-*.json"))
+
+
+@pytest.mark.parametrize("path", FROZEN, ids=lambda path: path.stem)
+def test_frozen_reports_are_baselines(cli, path):
+    """Of each version that was released, as it was written then: an upgrade does not lose a baseline."""
+    found = {row["name"]: row for row in diff(cli, [path], [path])["rows"]}
+    calls = {name: row["metrics"]["calls"] for name, row in found.items()}
+    assert calls["encode"] == {"before": 30, "now": 30, "exact": "equal"} and calls["lookup"]["now"] == 90
+    assert found["encode"]["time"]["by"] == "typical" and found["encode"]["file"] == "zones.c"
+    assert cli("check", "--baseline", path, path).stdout.startswith("fine")
+
+
 def test_reports_of_before_are_read(cli, maker):
     path = cli.folder / "old.json"
     path.write_bytes(OLD_REPORT.read_bytes())

@@ -53,7 +53,8 @@ def check_same(cli, session, sections):
                 if key in ("section", "depth"):
                     continue
                 value = flat(original[key])
-                assert text == ("" if value is None else str(value)) or float(text) == value, (name, key, text, value)
+                same = text == ("" if value is None else str(value)) or float(text) == value
+                assert same, (name, key, text, value)
                 compared += 1
     return found, compared
 
@@ -73,7 +74,8 @@ def test_names_that_need_quotes(cli):
     session, = cli.folder.glob("*.run")
     found, _ = check_same(cli, session, "timing")
     assert any(set(row["name"]) & set(",\"") for row in found["timing"])
-    lines = cli("report", session, "--section", "timing", "--limit", "0", "--format", "markdown").stdout.splitlines()
+    words = ("report", session, "--section", "timing", "--limit", "0", "--format", "markdown")
+    lines = cli(*words).stdout.splitlines()
     table = [line for line in lines if line.startswith("|")]
     bars = {line.replace("\\\\", "").replace("\\|", "").count("|") for line in table}
     assert len(bars) == 1 and len(table) == 2 + len(found["timing"]), table
