@@ -1,6 +1,6 @@
 /*
- * Policies of `hotpath check`, on any bytes: reading ends, errors have a line and a reason, and what is accepted can be
- * asked. SPDX-License-Identifier: MIT
+ * Policies of `hotpath check`, on any bytes: reading ends, errors have a line and a reason, and what is accepted
+ * can be asked. SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 #include <string.h>

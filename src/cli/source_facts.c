@@ -1,6 +1,6 @@
 /*
- * Reads what git keeps in .git, without git. In CI, the variables of the job come first: what is checked out there may
- * be a merge that nobody else has. SPDX-License-Identifier: MIT
+ * Reads what git keeps in .git, without git. In CI, the variables of the job come first: what is checked out there
+ * may be a merge that nobody else has. SPDX-License-Identifier: MIT
  */
 #include "source_facts.h"
 
