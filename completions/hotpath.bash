@@ -5,7 +5,7 @@ _hotpath()
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} at
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'demo run record console stacks report open serve annotate diff export ls clean on off doctor help --help --version' -- "$word") $(compgen -f -X '!*/*' -- "$word"))
+        COMPREPLY=($(compgen -W 'demo run record console stacks report open serve annotate diff bench check export ls clean on off doctor help --help --version' -- "$word") $(compgen -f -X '!*/*' -- "$word"))
         return
     fi
     # What follows the program of run is the program's.
@@ -46,7 +46,7 @@ _hotpath()
         run:--logs-limit) return ;;
         run:--min-percent) return ;;
         run:--alloc-metric) COMPREPLY=($(compgen -W 'bytes-total bytes-max count-total count-max' -- "$word")); return ;;
-        run:--format | run:-f) COMPREPLY=($(compgen -W 'table json json-pretty html none' -- "$word")); return ;;
+        run:--format | run:-f) COMPREPLY=($(compgen -W 'table json json-pretty csv markdown html none' -- "$word")); return ;;
         run:--output | run:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         run:--label) return ;;
         run:--metadata) return ;;
@@ -69,7 +69,7 @@ _hotpath()
         record:--logs-limit) return ;;
         record:--min-percent) return ;;
         record:--alloc-metric) COMPREPLY=($(compgen -W 'bytes-total bytes-max count-total count-max' -- "$word")); return ;;
-        record:--format | record:-f) COMPREPLY=($(compgen -W 'table json json-pretty html none' -- "$word")); return ;;
+        record:--format | record:-f) COMPREPLY=($(compgen -W 'table json json-pretty csv markdown html none' -- "$word")); return ;;
         record:--output | record:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         record:--label) return ;;
         record:--metadata) return ;;
@@ -99,7 +99,7 @@ _hotpath()
         report:--logs-limit) return ;;
         report:--min-percent) return ;;
         report:--alloc-metric) COMPREPLY=($(compgen -W 'bytes-total bytes-max count-total count-max' -- "$word")); return ;;
-        report:--format | report:-f) COMPREPLY=($(compgen -W 'table json json-pretty html none' -- "$word")); return ;;
+        report:--format | report:-f) COMPREPLY=($(compgen -W 'table json json-pretty csv markdown html none' -- "$word")); return ;;
         report:--output | report:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         report:--label) return ;;
         report:--metadata) return ;;
@@ -130,9 +130,37 @@ _hotpath()
         serve:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         annotate:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         diff:--against) return ;;
-        diff:--format | diff:-f) COMPREPLY=($(compgen -W 'text json markdown' -- "$word")); return ;;
+        diff:--format | diff:-f) COMPREPLY=($(compgen -W 'text json markdown html' -- "$word")); return ;;
+        diff:--from) return ;;
+        diff:--to) return ;;
         diff:--output | diff:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
         diff:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        bench:--pairs | bench:-n) COMPREPLY=($(compgen -W 'PAIRS auto' -- "$word")); return ;;
+        bench:--against) return ;;
+        bench:--save) return ;;
+        bench:--format | bench:-f) COMPREPLY=($(compgen -W 'text json markdown' -- "$word")); return ;;
+        bench:--output | bench:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        bench:--only) return ;;
+        bench:--cpu-rate) return ;;
+        bench:--cpu-engine) COMPREPLY=($(compgen -W 'auto timers' -- "$word")); return ;;
+        bench:--alloc-stacks) return ;;
+        bench:--filter) return ;;
+        bench:--skip) return ;;
+        bench:--log) return ;;
+        bench:--sampling) return ;;
+        bench:--measuring-bound) return ;;
+        bench:--keys-limit) return ;;
+        bench:--logs-limit) return ;;
+        bench:--timeout) return ;;
+        bench:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        bench:--max-bytes) return ;;
+        bench:--keep) return ;;
+        check:--policy) return ;;
+        check:--baseline) return ;;
+        check:--gate) return ;;
+        check:--format | check:-f) COMPREPLY=($(compgen -W 'text github gitlab json' -- "$word")); return ;;
+        check:--output | check:-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        check:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         export:--format | export:-f) return ;;
         export:--of) return ;;
         export:--from) return ;;
@@ -157,7 +185,9 @@ _hotpath()
         open) COMPREPLY=($(compgen -W '--view --output -o --source --against --by-zone --no-open --dir --help -h' -- "$word")) ;;
         serve) COMPREPLY=($(compgen -W '--address --port --every --token-file --open --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         annotate) COMPREPLY=($(compgen -W '--assembly -a --waiting -w --debuginfod --dir --help -h' -- "$word")) ;;
-        diff) COMPREPLY=($(compgen -W '--against --format -f --output -o --dir --help -h' -- "$word")) ;;
+        diff) COMPREPLY=($(compgen -W '--against --format -f --from --to --output -o --dir --help -h' -- "$word")) ;;
+        bench) COMPREPLY=($(compgen -W '--pairs -n --against --save --ignore-failure -i --format -f --output -o --only --cpu --cpu-rate --cpu-engine --alloc-stacks --filter --skip --log --sampling --measuring-bound --keys-limit --logs-limit --timeout --dir --max-bytes --reserve --path --locks --lock-holds --keep --help -h' -- "$word")) ;;
+        check) COMPREPLY=($(compgen -W '--policy --baseline --gate --exact-only --format -f --output -o --dir --help -h' -- "$word")) ;;
         export) COMPREPLY=($(compgen -W '--format -f --of --by-zone --by-process --merge-programs --libraries --from --to --output -o --dir --help -h' -- "$word")) ;;
         ls) COMPREPLY=($(compgen -W '--all -a --json --dir --help -h' -- "$word")) ;;
         clean) COMPREPLY=($(compgen -W '--keep --dry-run -n --elsewhere --dir --help -h' -- "$word")) ;;
@@ -179,13 +209,15 @@ _hotpath()
         serve) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         annotate) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         diff) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
+        bench) COMPREPLY=($(compgen -c -f -- "$word")) ;;
+        check) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         export) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         ls) : ;;
         clean) : ;;
         on) COMPREPLY=($(compgen -W "$(hotpath ls -a 2> /dev/null | awk '$5 == "pid" && ($2 == "live" || $2 == "off") { print $6 }')" -- "$word")) ;;
         off) COMPREPLY=($(compgen -W "$(hotpath ls -a 2> /dev/null | awk '$5 == "pid" && ($2 == "live" || $2 == "off") { print $6 }')" -- "$word")) ;;
         doctor) : ;;
-        help) COMPREPLY=($(compgen -W 'demo run record console stacks report open serve annotate diff export ls clean on off doctor help environment' -- "$word")) ;;
+        help) COMPREPLY=($(compgen -W 'demo run record console stacks report open serve annotate diff bench check export ls clean on off doctor help environment' -- "$word")) ;;
     esac
 }
 complete -o filenames -F _hotpath hotpath

@@ -22,6 +22,7 @@
  *   HOTPATH_EXPR("label", expr)                     expression  measures one expression and yields its value
  *   HOTPATH_NOTE("format", ...)                     expression  attaches printf-style text to the innermost zone
  *   HOTPATH_EXPECT_ALLOCS(most)                     declaration allocation limit from here to the end of the braces
+ *   HOTPATH_EXPECT_CALLS("name", most)              declaration limit of calls from here to the end of the braces
  *   HOTPATH_NO_MEASURE                              attribute   keeps a function out of -finstrument-functions
  * Values
  *   HOTPATH_VALUE("key", x)                         expression  records a number, bool, pointer or text
@@ -156,6 +157,12 @@
  * stderr and calls abort(), or calls the function set by hotpath_set_on_unexpected. Needs no session.
  */
 #define HOTPATH_EXPECT_ALLOCS(most) HOTPATH_EXPECTED_(HOTPATH_NAME_(__COUNTER__), most)
+
+/*
+ * The same for calls of a measured function, or runs of a block, of that name or label: in the scope, this thread
+ * may finish at most `most` of them. Needs a session. A name that is never measured has no calls.
+ */
+#define HOTPATH_EXPECT_CALLS(name, most) HOTPATH_EXPECTED_CALLS_(HOTPATH_NAME_(__COUNTER__), name, most)
 
 /*
  * Values: for each key the report shows the last, minimum, maximum and mean value, percentiles, the count, and the
@@ -350,21 +357,22 @@ struct hotpath_alloc_counts {
  */
 HOTPATH_API_ int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts);
 
-/* A scope that allocated more often than HOTPATH_EXPECT_ALLOCS permits. */
+/* A scope that did more than HOTPATH_EXPECT_ALLOCS or HOTPATH_EXPECT_CALLS permits. */
 struct hotpath_unexpected {
     const char *file;
     const char *function;
     uint32_t line;
-    uint32_t is_counted; /* 0: allocations could not be counted, so the result is unknown */
+    uint32_t is_counted; /* 0: they could not be counted, so the result is unknown */
     uint64_t expected;
-    uint64_t count;
-    uint64_t bytes;
+    uint64_t count;     /* of allocations, or of calls */
+    uint64_t bytes;     /* of allocations */
+    const char *called; /* the name in HOTPATH_EXPECT_CALLS; NULL: allocations */
 };
 
 /* Called instead of abort(), with no message on stderr. May return, or leave by longjmp. */
 typedef void hotpath_on_unexpected(const struct hotpath_unexpected *unexpected, void *context);
 
-/* Sets the function that HOTPATH_EXPECT_ALLOCS calls when a limit is exceeded; NULL restores the default. */
+/* Sets the function that these two macros call when a limit is exceeded; NULL restores the default. */
 HOTPATH_API_ void hotpath_set_on_unexpected(hotpath_on_unexpected *on_unexpected, void *context);
 
 /*

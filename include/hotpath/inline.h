@@ -304,18 +304,24 @@ HOTPATH_API_ void hotpath_v1_loop_wait(struct hotpath_loop_wait_ *ret_wait, stru
 HOTPATH_API_ void hotpath_v1_loop_waited(const struct hotpath_loop_wait_ *wait);
 HOTPATH_API_ void hotpath_v1_loop_end(struct hotpath_site *site, const void *loop);
 
-/* A scope of HOTPATH_EXPECT_ALLOCS. */
+/* A scope of HOTPATH_EXPECT_ALLOCS or HOTPATH_EXPECT_CALLS. */
 struct hotpath_expected_ {
     struct hotpath_alloc_counts begin;
     const char *file;
     const char *function;
+    const char *called; /* whose calls are limited; NULL: allocations */
+    uint64_t calls;     /* of it before */
     uint64_t most;
     uint64_t mark; /* private to the library */
     uint32_t line;
     int32_t status; /* result of the reading at its start */
+    uint32_t session;
 };
 HOTPATH_API_ struct hotpath_expected_ *hotpath_v1_expect(struct hotpath_expected_ *ret_expected, uint64_t most,
                                                          const char *file, uint32_t line, const char *function);
+HOTPATH_API_ struct hotpath_expected_ *hotpath_v1_expect_calls(struct hotpath_expected_ *ret_expected,
+                                                               const char *called, uint64_t most, const char *file,
+                                                               uint32_t line, const char *function);
 HOTPATH_API_ void hotpath_v1_expect_end(struct hotpath_expected_ *expected);
 
 /* The gate of a session. 0: recording is off; equal to the context's epoch: on; otherwise: take the slow path. */
@@ -948,6 +954,11 @@ hotpath_of_double_(double real)
 #define HOTPATH_EXPECTED_NAMED_(scope, most)                                                                       \
     HOTPATH_GUARD_(struct hotpath_expected_, scope, hotpath_v1_expect_end) =                                       \
         hotpath_v1_expect(&scope, (uint64_t)(most), __FILE__, __LINE__, __func__)
+
+#define HOTPATH_EXPECTED_CALLS_(scope, name, most) HOTPATH_EXPECTED_CALLS_NAMED_(scope, name, most)
+#define HOTPATH_EXPECTED_CALLS_NAMED_(scope, name, most)                                                           \
+    HOTPATH_GUARD_(struct hotpath_expected_, scope, hotpath_v1_expect_end) =                                       \
+        hotpath_v1_expect_calls(&scope, "" name "", (uint64_t)(most), __FILE__, __LINE__, __func__)
 
 #define HOTPATH_KEYED_(zone, label, key) HOTPATH_KEYED_NAMED_(zone, label, key)
 #define HOTPATH_KEYED_NAMED_(zone, label, key)                                                                     \

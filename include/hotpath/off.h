@@ -41,6 +41,7 @@ extern "C" {
 #define HOTPATH_EXPR(label, ...) (__VA_ARGS__)
 #define HOTPATH_NO_MEASURE
 #define HOTPATH_EXPECT_ALLOCS(most) HOTPATH_NOTHING_(sizeof((uint64_t)(most)) > 0)
+#define HOTPATH_EXPECT_CALLS(name, most) HOTPATH_NOTHING_(sizeof("" name "") > 0 && sizeof((uint64_t)(most)) > 0)
 #define HOTPATH_FIELD(type, name) __extension__ type name[0]
 #define HOTPATH_TASK(task, ...) HOTPATH_TASK_(task, __VA_ARGS__, )
 #define HOTPATH_TASK_(task, label, ...) HOTPATH_UNUSED_(label, task)

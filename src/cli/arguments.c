@@ -257,7 +257,13 @@ static int take(struct hp_arguments *arguments, const struct grammar *grammar, i
     }
     if (what >= SHARED)
         return take_option(arguments, (size_t)(what - SHARED), optarg);
+    const char *name = arguments->command->flags[what - OWN].name, *repeatable = arguments->command->repeatable;
     arguments->flags[what - OWN] = optarg != NULL ? optarg : "";
+    if (repeatable == NULL || strcmp(name, repeatable) != 0)
+        return -1;
+    if (arguments->repeated_count == HP_MAX_REPEATED)
+        return hp_misuse(arguments->command, "--%s is given more than %u times", name, HP_MAX_REPEATED);
+    arguments->repeated[arguments->repeated_count++] = optarg;
     return -1;
 }
 

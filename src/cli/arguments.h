@@ -7,12 +7,15 @@
 #include "timestamp.h"
 
 #define HP_MAX_FLAGS 16u
+#define HP_MAX_REPEATED 16u
 
 struct hp_arguments {
     const struct hp_command *command;
     const char
         *flags[HP_MAX_FLAGS]; /* by index in the command's flags: the value, "" without one, NULL: not given */
     const char *options[HP_MAX_OPTIONS]; /* likewise, by index in hp_options */
+    const char *repeated[HP_MAX_REPEATED]; /* values of the command's repeatable flag, in their order */
+    size_t repeated_count;
     char **operands;
     int operand_count;
     int divided_at; /* operands before the command's divider; the others begin there */

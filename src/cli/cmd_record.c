@@ -158,7 +158,7 @@ static bool attach(const struct recording *recording)
         if (!hp_process_is_of_another_user(pids[at]))
             tasks[kept++] = (struct hp_attached){.pid = pids[at]};
     hp_live_stacks_begin(recording->folder, recording->is_alone ? recording->pid : 0);
-    const bool has_samples = hp_collector_attach(tasks, kept, HP_STACK_PERIOD_NS, NULL);
+    const bool has_samples = hp_collector_attach(tasks, kept, hp_stack_period_ns(&recording->settings), NULL);
     for (size_t at = 0; at < count; at++)
         hp_attached_meet(pids[at]);
     return has_samples;
@@ -213,6 +213,7 @@ static int start(const struct hp_arguments *arguments)
         return status;
     hp_arguments_settle(arguments, &recording.settings);
     hp_debug_servers_allow(&recording.settings);
+    hp_stack_cost_say(&recording.settings);
     if (recording.settings.output.format == HP_FORMAT_NONE)
         recording.settings.output.format = HP_FORMAT_TABLE;
     if (kill((pid_t)recording.pid, 0) != 0 && errno == ESRCH)

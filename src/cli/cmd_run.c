@@ -217,7 +217,7 @@ static void pass_streams(const struct run *run)
 static void pass_stack_period(const struct run *run)
 {
     char text[32];
-    snprintf(text, sizeof text, "%" PRIu64, HP_STACK_PERIOD_NS);
+    snprintf(text, sizeof text, "%" PRIu64, hp_stack_period_ns(&run->settings));
     if (run->agreed != NULL && run->agreed->has_timers)
         setenv(HP_RUN_STACK_PERIOD, text, 1);
     else
@@ -291,8 +291,9 @@ static void watch(const void *context, pid_t pid)
     if (run->settings.record.path)
         hp_collector_follow_paths();
     const bool has_collector =
-        (takes_stacks || has_heap) && hp_collector_begin((uint32_t)pid, takes_stacks ? HP_STACK_PERIOD_NS : 0,
-                                                         folder_of_rings(run), wants_zones(run));
+        (takes_stacks || has_heap) &&
+        hp_collector_begin((uint32_t)pid, takes_stacks ? hp_stack_period_ns(&run->settings) : 0,
+                           folder_of_rings(run), wants_zones(run));
     const bool has_stacks = takes_stacks && has_collector;
     if (run->agreed != NULL) {
         run->agreed->has_stacks = has_stacks;
@@ -507,6 +508,8 @@ static int execute(struct run *run)
     run->has_zones = hp_program_has_zones(run->arguments->operands[0]);
     run->agreed = share_agreed();
     hp_lender_name(run->lender);
+    if (wants_stacks(run))
+        hp_stack_cost_say(&run->settings);
     hp_clock_pair(hp_clock_counter(), &run->began.ticks, &run->began.ns);
     const bool is_started = hp_launch(&launch);
     hp_run_observer_end();

@@ -23,6 +23,21 @@
 #include "stack_watch.h"
 #include "zone_names.h"
 
+#define USUAL_RATE 997u
+#define SAMPLE_NS 7000.0 /* what one takes: docs/overhead.md */
+
+uint64_t hp_stack_period_ns(const struct hp_settings *settings)
+{
+    return UINT64_C(1000000000) / (settings->record.cpu_rate > 0 ? settings->record.cpu_rate : USUAL_RATE);
+}
+
+void hp_stack_cost_say(const struct hp_settings *settings)
+{
+    const uint32_t rate = settings->record.cpu_rate;
+    if (rate > USUAL_RATE)
+        hp_fail("%u samples a second take about %.1f %% of the CPU time", (unsigned)rate, rate * SAMPLE_NS / 1e7);
+}
+
 /* Held as long as we live: it tells others, even in other containers, that this run goes on. */
 static bool lock_folder(const char *folder)
 {

@@ -11,10 +11,13 @@
 #define HP_RUN_FOLDER 1000u /* the limit of HOTPATH_DIR */
 
 /*
- * Interval between stack samples: 997 per second, a prime, so that sampling does not fall into step with periodic
- * work.
+ * Interval between stack samples, of CPU time: HOTPATH_CPU_RATE. By default 997 per second, a prime, so that
+ * sampling does not fall into step with periodic work.
  */
-#define HP_STACK_PERIOD_NS UINT64_C(1003009)
+uint64_t hp_stack_period_ns(const struct hp_settings *settings);
+
+/* If the user has asked for more samples than usual, says on stderr what they cost. */
+void hp_stack_cost_say(const struct hp_settings *settings);
 
 /* Creates one and holds its lock as long as we live. False, with errno: not possible, and the text is empty. */
 bool hp_run_folder_make(const struct hp_settings *settings, char folder[HP_RUN_FOLDER]);

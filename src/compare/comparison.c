@@ -37,8 +37,8 @@ static bool is_measured(const struct hp_measured_run *run)
     return false;
 }
 
-static const char *difference(const struct hp_measured_run *a, const struct hp_measured_run *b, char *text,
-                              size_t size)
+static const char *difference_of_machines(const struct hp_measured_run *a, const struct hp_measured_run *b,
+                                          char *text, size_t size)
 {
     const bool have_hz = a->hz > 0 && b->hz > 0;
     if (strcmp(a->system, b->system) != 0)
@@ -53,20 +53,28 @@ static const char *difference(const struct hp_measured_run *a, const struct hp_m
     else if (strcmp(compiler_of(a), compiler_of(b)) != 0)
         snprintf(text, size, "was measured by a library of another build ('%.60s', not '%.60s')", b->library,
                  a->library);
-    else if (is_measured(a) != is_measured(b))
-        snprintf(text, size, "%s",
-                 is_measured(b) ? "has measured functions, the other has none"
-                                : "has no measured functions, the other has");
     else
         return NULL;
     return text;
 }
 
-const char *hp_comparison_refusal(const struct hp_comparison *comparison, char *text, size_t size)
+static const char *difference(const struct hp_measured_run *a, const struct hp_measured_run *b, bool is_exact_only,
+                              char *text, size_t size)
+{
+    if (is_measured(a) == is_measured(b))
+        return is_exact_only ? NULL : difference_of_machines(a, b, text, size);
+    snprintf(text, size, "%s",
+             is_measured(b) ? "has measured functions, the other has none"
+                            : "has no measured functions, the other has");
+    return text;
+}
+
+const char *hp_comparison_refusal(const struct hp_comparison *comparison, bool is_exact_only, char *text,
+                                  size_t size)
 {
     char what[300];
     for (size_t at = 1; at < run_count(comparison); at++)
-        if (difference(&comparison->runs[0], &comparison->runs[at], what, sizeof what) != NULL) {
+        if (difference(&comparison->runs[0], &comparison->runs[at], is_exact_only, what, sizeof what) != NULL) {
             snprintf(text, size, "cannot compare with '%.300s': '%.300s' %s", comparison->runs[0].path,
                      comparison->runs[at].path, what);
             return text;
@@ -150,15 +158,15 @@ static const enum hp_metric exact_metrics[] = {HP_METRIC_CALLS, HP_METRIC_ALLOCA
 static bool has_value(const struct hp_comparison *comparison, size_t number, size_t run, enum hp_metric metric)
 {
     const struct hp_measured_function *function = cell(comparison, number, run);
-    return function != NULL && hp_measured_has(function, metric);
+    return function != NULL && hp_measured_knows(&comparison->runs[run], function, metric);
 }
 
-/* Any difference is one. */
+/* Any difference is one. In a time range, the machine decides how much is done. */
 static enum hp_exact judge_exact(const struct hp_comparison *comparison, size_t number, enum hp_metric metric)
 {
     const size_t before = comparison->before_count, runs = run_count(comparison);
     for (size_t run = 0; run < runs; run++)
-        if (!has_value(comparison, number, run, metric))
+        if (comparison->runs[run].is_part || !has_value(comparison, number, run, metric))
             return HP_EXACT_UNKNOWN;
     for (size_t run = 0; run < runs; run++) {
         const size_t first = run < before ? 0 : before;
@@ -338,11 +346,41 @@ static bool is_row(const struct hp_comparison *comparison, size_t number, const 
     return is_row && (comparison->is_sampled || is_in_all(comparison, number));
 }
 
+/*
+ * What is left beside the rows: many small functions may have changed together. Functions that are not in every run
+ * are in it, too.
+ */
+static bool find_rest(struct hp_comparison *comparison)
+{
+    const size_t runs = run_count(comparison), before = comparison->before_count;
+    double share = 0;
+    bool is_everywhere = true;
+    comparison->rests = calloc(runs + 1, sizeof *comparison->rests);
+    if (comparison->rests == NULL)
+        return false;
+    for (size_t number = 0; number < comparison->count; number++) {
+        if (comparison->functions[number].is_row)
+            continue;
+        comparison->rest_count++;
+        share += comparison->functions[number].judged.share;
+        for (size_t run = 0; run < runs; run++)
+            comparison->rests[run] += fmax(comparison->values[number * runs + run], 0);
+    }
+    for (size_t run = 0; run < runs; run++)
+        is_everywhere = is_everywhere && comparison->rests[run] > 0;
+    comparison->has_rest = is_everywhere && comparison->rest_count > 1 && share >= HP_JUDGE_LEAST_SHARE;
+    comparison->rest = (struct hp_judged_row){.before = comparison->rests,
+                                              .now = comparison->rests + before,
+                                              .grain = comparison->is_sampled ? 0 : HP_TYPICAL_GRAIN,
+                                              .share = share};
+    return true;
+}
+
 static bool judge_rows(struct hp_comparison *comparison)
 {
     const size_t runs = run_count(comparison);
     struct hp_judgement judgement = {.before_count = comparison->before_count, .now_count = comparison->now_count};
-    judgement.rows = calloc(comparison->count + 1, sizeof *judgement.rows);
+    judgement.rows = calloc(comparison->count + 2, sizeof *judgement.rows);
     if (judgement.rows == NULL)
         return false;
     for (size_t number = 0; number < comparison->count; number++)
@@ -355,15 +393,151 @@ static bool judge_rows(struct hp_comparison *comparison)
                                        .grain = comparison->functions[number].judged.grain,
                                        .share = comparison->functions[number].judged.share};
         }
-    const bool is_judged = (comparison->is_sampled ? hp_judge_sampled : hp_judge_timed)(&judgement);
     comparison->row_count = judgement.row_count;
+    if (!find_rest(comparison)) {
+        free(judgement.rows);
+        return false;
+    }
+    if (comparison->has_rest)
+        judgement.rows[judgement.row_count++] = comparison->rest;
+    const bool is_judged = (comparison->is_sampled ? hp_judge_sampled : hp_judge_timed)(&judgement);
     comparison->has_common = judgement.has_common;
     comparison->common = judgement.common;
     for (size_t number = 0, row = 0; number < comparison->count && is_judged; number++)
         if (comparison->functions[number].is_row)
             comparison->functions[number].judged = judgement.rows[row++];
+    if (comparison->has_rest)
+        comparison->rest = judgement.rows[judgement.row_count - 1];
     free(judgement.rows);
     return is_judged;
+}
+
+/* ------------------------------------------------------------------------------------------------------- locks */
+
+static const struct hp_measured_lock *lock_of(const struct hp_measured_run *run, const char *name)
+{
+    for (size_t at = 0; at < run->lock_count; at++)
+        if (strcmp(run->locks[at].name, name) == 0)
+            return &run->locks[at];
+    return NULL;
+}
+
+/* The locks of all runs, each once. */
+static bool list_locks(struct hp_comparison *comparison)
+{
+    size_t room = 0;
+    for (size_t run = 0; run < run_count(comparison); run++)
+        for (size_t at = 0; at < comparison->runs[run].lock_count; at++) {
+            const char *name = comparison->runs[run].locks[at].name;
+            size_t known = 0;
+            while (known < comparison->lock_count && strcmp(comparison->locks[known].name, name) != 0)
+                known++;
+            if (known < comparison->lock_count)
+                continue;
+            if (!HP_MAKE_ROOM(comparison->locks, comparison->lock_count + 1, room))
+                return false;
+            comparison->locks[comparison->lock_count++] = (struct hp_compared_lock){.name = name};
+        }
+    return true;
+}
+
+static void middle_of_lock(const struct hp_comparison *comparison, struct hp_compared_lock *lock, bool is_now,
+                           double *scratch)
+{
+    const size_t from = is_now ? comparison->before_count : 0;
+    const size_t to = is_now ? run_count(comparison) : comparison->before_count;
+    for (size_t what = 0; what < 3; what++) {
+        size_t count = 0;
+        for (size_t run = from; run < to; run++) {
+            const struct hp_measured_lock *found = lock_of(&comparison->runs[run], lock->name);
+            if (found != NULL)
+                scratch[count++] = what == 0 ? found->locked : what == 1 ? found->contended : found->wait_ns;
+        }
+        (is_now ? lock->now : lock->before)[what] = hp_median(scratch, count);
+    }
+}
+
+static enum hp_exact judge_locked(const struct hp_comparison *comparison, const char *name)
+{
+    double first[2] = {0};
+    for (size_t run = 0; run < run_count(comparison); run++) {
+        const struct hp_measured_lock *lock = lock_of(&comparison->runs[run], name);
+        const bool is_now = run >= comparison->before_count;
+        if (lock == NULL || comparison->runs[run].is_part)
+            return HP_EXACT_UNKNOWN;
+        if (run == 0 || run == comparison->before_count)
+            first[is_now] = lock->locked;
+        if (lock->locked != first[is_now])
+            return HP_EXACT_UNSTEADY;
+    }
+    return first[0] == first[1] ? HP_EXACT_EQUAL : HP_EXACT_CHANGED;
+}
+
+static int compare_locks(const void *a, const void *b)
+{
+    const struct hp_compared_lock *x = a, *y = b;
+    const bool is_x = x->waiting.verdict > HP_VERDICT_SAME, is_y = y->waiting.verdict > HP_VERDICT_SAME;
+    if (is_x != is_y)
+        return is_x ? -1 : 1;
+    if (x->waiting.share != y->waiting.share)
+        return x->waiting.share > y->waiting.share ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* Those that all runs have and wait for. */
+static bool judge_lock_waits(struct hp_comparison *comparison)
+{
+    struct hp_judgement judgement = {.before_count = comparison->before_count, .now_count = comparison->now_count};
+    judgement.rows = calloc(comparison->lock_count + 1, sizeof *judgement.rows);
+    if (judgement.rows == NULL)
+        return false;
+    for (size_t at = 0; at < comparison->lock_count; at++)
+        if (comparison->locks[at].is_in_all && comparison->locks[at].waiting.share >= HP_JUDGE_LEAST_SHARE)
+            judgement.rows[judgement.row_count++] = comparison->locks[at].waiting;
+    const bool is_judged = hp_judge_sampled(&judgement);
+    for (size_t at = 0, row = 0; at < comparison->lock_count && is_judged; at++)
+        if (comparison->locks[at].is_in_all && comparison->locks[at].waiting.share >= HP_JUDGE_LEAST_SHARE)
+            comparison->locks[at].waiting = judgement.rows[row++];
+        else
+            comparison->locks[at].is_in_all = false;
+    free(judgement.rows);
+    return is_judged;
+}
+
+static bool compare_all_locks(struct hp_comparison *comparison)
+{
+    const size_t runs = run_count(comparison);
+    double whole = 0;
+    if (!list_locks(comparison))
+        return false;
+    comparison->lock_waits = calloc(comparison->lock_count * runs + runs + 1, sizeof *comparison->lock_waits);
+    if (comparison->lock_waits == NULL)
+        return false;
+    double *scratch = comparison->lock_waits + comparison->lock_count * runs;
+    for (size_t at = 0; at < comparison->lock_count; at++) {
+        struct hp_compared_lock *lock = &comparison->locks[at];
+        double *waits = comparison->lock_waits + at * runs;
+        lock->is_in_all = true;
+        for (size_t run = 0; run < runs; run++) {
+            const struct hp_measured_lock *found = lock_of(&comparison->runs[run], lock->name);
+            lock->is_in_all = lock->is_in_all && found != NULL;
+            waits[run] = found != NULL ? found->wait_ns : 0;
+            whole += waits[run];
+        }
+        lock->locked = judge_locked(comparison, lock->name);
+        middle_of_lock(comparison, lock, false, scratch);
+        middle_of_lock(comparison, lock, true, scratch);
+        lock->waiting.share = hp_mean(waits, runs) * (double)runs;
+        lock->waiting.before = waits;
+        lock->waiting.now = waits + comparison->before_count;
+    }
+    for (size_t at = 0; at < comparison->lock_count; at++)
+        comparison->locks[at].waiting.share /= whole > 0 ? whole : 1;
+    if (!judge_lock_waits(comparison))
+        return false;
+    if (comparison->lock_count > 1)
+        qsort(comparison->locks, comparison->lock_count, sizeof *comparison->locks, compare_locks);
+    return true;
 }
 
 static bool judge_whole(struct hp_comparison *comparison)
@@ -449,6 +623,59 @@ static bool sort_functions(struct hp_comparison *comparison)
     return false;
 }
 
+double hp_comparison_own_time(const struct hp_comparison *comparison, size_t function)
+{
+    const size_t number = comparison->numbers[function], count = comparison->now_count;
+    double *values = malloc((count + 1) * sizeof *values);
+    if (values == NULL)
+        return 0;
+    memcpy(values, comparison->values + number * run_count(comparison) + comparison->before_count,
+           count * sizeof *values);
+    const double middle = hp_median(values, count);
+    free(values);
+    return middle;
+}
+
+bool hp_comparison_most(const struct hp_comparison *comparison, size_t function, enum hp_metric metric,
+                        double *ret_value)
+{
+    const size_t number = comparison->numbers[function];
+    bool is_known = false;
+    *ret_value = 0;
+    for (size_t run = comparison->before_count; run < run_count(comparison); run++)
+        if (has_value(comparison, number, run, metric)) {
+            is_known = true;
+            *ret_value = fmax(*ret_value, cell(comparison, number, run)->values[metric]);
+        }
+    return is_known;
+}
+
+const struct hp_measured_function *hp_comparison_now(const struct hp_comparison *comparison, size_t function)
+{
+    const struct hp_measured_function *found = NULL;
+    for (size_t run = comparison->before_count; run < run_count(comparison) && found == NULL; run++)
+        found = cell(comparison, comparison->numbers[function], run);
+    return found;
+}
+
+bool hp_comparison_range(const struct hp_comparison *comparison, size_t function, enum hp_metric metric,
+                         double *ret_most_before, double *ret_least_now)
+{
+    const size_t number = comparison->numbers[function];
+    *ret_most_before = 0;
+    *ret_least_now = INFINITY;
+    for (size_t run = 0; run < run_count(comparison); run++) {
+        if (!has_value(comparison, number, run, metric))
+            return false;
+        const double value = cell(comparison, number, run)->values[metric];
+        if (run < comparison->before_count)
+            *ret_most_before = fmax(*ret_most_before, value);
+        else
+            *ret_least_now = fmin(*ret_least_now, value);
+    }
+    return true;
+}
+
 bool hp_comparison_value(const struct hp_comparison *comparison, size_t function, enum hp_metric metric,
                          bool is_now, double *ret_value)
 {
@@ -484,7 +711,7 @@ static bool make(struct matching *matching)
     for (size_t number = 0; number < comparison->count; number++)
         judge_exact_numbers(comparison, number);
     find_shares(comparison, comparison->values);
-    if (!judge_rows(comparison) || !judge_whole(comparison))
+    if (!judge_rows(comparison) || !judge_whole(comparison) || !compare_all_locks(comparison))
         return false;
     for (size_t at = 0; at < comparison->count; at++)
         for (enum hp_metric metric = 0; metric < HP_METRICS; metric++)
@@ -514,4 +741,7 @@ void hp_comparison_free(struct hp_comparison *comparison)
     free(comparison->numbers);
     free(comparison->values);
     free(comparison->totals);
+    free(comparison->rests);
+    free(comparison->locks);
+    free(comparison->lock_waits);
 }

@@ -31,9 +31,19 @@ struct hp_compared_function {
     enum hp_exact exact[HP_METRICS];
 };
 
+/* Locks are matched by name. Waiting is judged by ranks, as samples are. */
+struct hp_compared_lock {
+    const char *name;
+    bool is_in_all;           /* the runs; else it is not judged */
+    double before[3], now[3]; /* the middle of locked, contended and wait_ns, of runs that have it */
+    enum hp_exact locked;
+    struct hp_judged_row waiting; /* its share is that of the waiting for all locks */
+};
+
 struct hp_comparison {
     struct hp_measured_run *runs; /* those before first */
     size_t before_count, now_count;
+    size_t pairs;                           /* they were recorded in turns, in random order; 0: not known */
     struct hp_compared_function *functions; /* changed rows first, the heaviest change on top; then by share */
     size_t count;
     bool is_sampled; /* of functions found in stacks: nothing is measured */
@@ -41,24 +51,48 @@ struct hp_comparison {
     struct hp_judged_row total;
     bool has_common;
     struct hp_judged_row common; /* of measured functions: what all have in common */
+    bool has_rest;               /* functions that are no rows, together */
+    size_t rest_count;
+    struct hp_judged_row rest;
+    struct hp_compared_lock *locks; /* changed ones first, then by share */
+    size_t lock_count;
     size_t row_count, unsteady_count;
     size_t largest, worst; /* rows: the one with the largest share, and the one with the largest `least` */
     /* Inside: */
     const struct hp_measured_function **cells; /* [number][run]; NULL: the run does not have it */
     size_t *numbers;                           /* of functions before they were sorted */
     double *values;                            /* of rows, [row][run] */
-    double *totals;
+    double *totals, *rests;
+    double *lock_waits; /* [lock][run] */
 };
 
-/* A line on why they cannot be compared; NULL: they can. `text` is room for it. */
-const char *hp_comparison_refusal(const struct hp_comparison *comparison, char *text, size_t size);
+/*
+ * A line on why they cannot be compared; NULL: they can. `text` is room for it. `is_exact_only`: numbers that do
+ * not depend on the machine can.
+ */
+const char *hp_comparison_refusal(const struct hp_comparison *comparison, bool is_exact_only, char *text,
+                                  size_t size);
 
 /* Compares the runs. False: no memory. Free it in either case; the runs stay the caller's. */
 bool hp_comparison_make(struct hp_comparison *comparison);
 void hp_comparison_free(struct hp_comparison *comparison);
 
+/* The middle of what a function is judged by, over the runs now: nanoseconds, or samples. */
+double hp_comparison_own_time(const struct hp_comparison *comparison, size_t function);
+
 /* The middle of a number over the runs of one side. False: not all of them have it. */
 bool hp_comparison_value(const struct hp_comparison *comparison, size_t function, enum hp_metric metric,
                          bool is_now, double *ret_value);
+
+/* The most that any of the runs now has. False: none knows it. */
+bool hp_comparison_most(const struct hp_comparison *comparison, size_t function, enum hp_metric metric,
+                        double *ret_value);
+
+/* The most of the runs before, and the least of those now. False: not all runs know it. */
+bool hp_comparison_range(const struct hp_comparison *comparison, size_t function, enum hp_metric metric,
+                         double *ret_most_before, double *ret_least_now);
+
+/* The function in one of the runs now. NULL: it is gone. */
+const struct hp_measured_function *hp_comparison_now(const struct hp_comparison *comparison, size_t function);
 
 #endif

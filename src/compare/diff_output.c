@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "metric_types.h"
 #include "units.h"
 #include "utf8.h"
 
@@ -12,24 +13,6 @@
 #define MOST_LINES 10u /* of one kind; the rest is counted */
 
 /* -------------------------------------------------------------------------------------------------------- words */
-
-static const struct metric_type {
-    const char *key, *name;
-    bool is_bytes, is_exact;
-} metric_types[HP_METRICS] = {
-    [HP_METRIC_CALLS] = {"calls", "calls", false, true},
-    [HP_METRIC_TYPICAL] = {"typical_ns", "typical call", false, false},
-    [HP_METRIC_QUARTER] = {"quarter_ns", "fastest quarter", false, false},
-    [HP_METRIC_P95] = {"p95_ns", "P95", false, false},
-    [HP_METRIC_SELF] = {"self_ns", "self", false, false},
-    [HP_METRIC_TOTAL] = {"total_ns", "total", false, false},
-    [HP_METRIC_CPU] = {"own_cpu_ns", "CPU", false, false},
-    [HP_METRIC_WAITING] = {"waited_ns", "waiting", false, false},
-    [HP_METRIC_ALLOCATIONS] = {"own_count", "allocations", false, true},
-    [HP_METRIC_BYTES] = {"own_bytes", "allocated bytes", true, true},
-    [HP_METRIC_PEAK] = {"peak_usable_bytes", "peak", true, true},
-    [HP_METRIC_SAMPLES] = {"samples", "samples", false, false},
-};
 
 static const char *verdict_name(enum hp_verdict verdict)
 {
@@ -89,6 +72,7 @@ static void put_runs(const struct hp_comparison *comparison, struct hp_text *tex
     put_count(text, comparison->before_count, "run");
     hp_text_string(text, " of ");
     put_name(text, comparison->runs[0].command);
+    hp_text_string(text, comparison->pairs > 0 ? ", in turns" : "");
 }
 
 static void put_total(const struct hp_comparison *comparison, struct hp_text *text)
@@ -137,24 +121,16 @@ static void put_least(const struct hp_comparison *comparison, struct hp_text *te
     hp_text_string(text, " would have shown");
 }
 
-static void put_value(struct hp_text *text, enum hp_metric metric, double value)
-{
-    if (metric_types[metric].is_bytes)
-        hp_units_bytes(text, hp_units_round(value));
-    else
-        hp_text_u64(text, hp_units_round(value));
-}
-
 static void put_exact(const struct hp_comparison *comparison, size_t at, enum hp_metric metric,
                       struct hp_text *text)
 {
     double before, now;
     hp_comparison_value(comparison, at, metric, false, &before);
     hp_comparison_value(comparison, at, metric, true, &now);
-    hp_text_format(text, "%s ", metric_types[metric].name);
-    put_value(text, metric, before);
+    hp_text_format(text, "%s ", hp_metric_types[metric].name);
+    hp_metric_put(text, metric, before);
     hp_text_string(text, " -> ");
-    put_value(text, metric, now);
+    hp_metric_put(text, metric, now);
     if (before > 0) {
         hp_text_string(text, " (");
         put_percent(text, 100 * (now / before - 1));
@@ -273,13 +249,52 @@ static void put_note(struct hp_text *text, size_t count, const char *what, bool 
 
 static void put_notes(const struct hp_comparison *comparison, struct hp_text *text, bool is_markdown)
 {
-    size_t unfinished = 0, cut = 0;
+    size_t running = 0, cut = 0;
     for (size_t run = 0; run < comparison->before_count + comparison->now_count; run++) {
-        unfinished += comparison->runs[run].is_unfinished;
+        running += comparison->runs[run].is_running;
         cut += comparison->runs[run].is_cut;
     }
-    put_note(text, unfinished, " had not finished", is_markdown);
+    put_note(text, running, running == 1 ? " was still running" : " were still running", is_markdown);
     put_note(text, cut, " by a report that leaves functions out; make reports with --limit 0", is_markdown);
+}
+
+/* Of small functions together. */
+static void put_rest(const struct hp_comparison *comparison, struct hp_text *text, bool is_markdown)
+{
+    if (!comparison->has_rest || comparison->rest.verdict == HP_VERDICT_SAME)
+        return;
+    begin_line(text, verdict_name(comparison->rest.verdict), "rest", is_markdown);
+    hp_text_string(text, comparison->is_sampled ? "samples " : "own time ");
+    put_interval(text, &comparison->rest);
+    hp_text_format(text, ", %.0f %% of the time, in %zu functions that are not judged by themselves",
+                   100 * comparison->rest.share, comparison->rest_count);
+    end_line(text, is_markdown);
+}
+
+static void put_lock(const struct hp_compared_lock *lock, bool is_waiting, struct hp_text *text, bool is_markdown)
+{
+    begin_line(text, "lock", lock->name, is_markdown);
+    if (lock->locked == HP_EXACT_CHANGED)
+        hp_text_format(text, "locked %.0f -> %.0f%s", lock->before[0], lock->now[0], is_waiting ? ", " : "");
+    if (is_waiting) {
+        hp_text_string(text, "waiting ");
+        put_interval(text, &lock->waiting);
+        hp_text_format(text, ": %s -> ", hp_ns_text(lock->before[2]).bytes);
+        hp_text_string(text, hp_ns_text(lock->now[2]).bytes);
+    }
+    end_line(text, is_markdown);
+}
+
+static void put_locks(const struct hp_comparison *comparison, struct hp_text *text, bool is_markdown)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < comparison->lock_count; at++) {
+        const struct hp_compared_lock *lock = &comparison->locks[at];
+        const bool is_waiting = lock->is_in_all && lock->waiting.verdict > HP_VERDICT_SAME;
+        if ((is_waiting || lock->locked == HP_EXACT_CHANGED) && count++ < MOST_LINES)
+            put_lock(lock, is_waiting, text, is_markdown);
+    }
+    put_left_out(text, "lock", count, is_markdown);
 }
 
 static void put_all(const struct hp_comparison *comparison, struct hp_text *text, bool is_markdown)
@@ -295,6 +310,8 @@ static void put_all(const struct hp_comparison *comparison, struct hp_text *text
         end_line(text, is_markdown);
     }
     put_rows(comparison, text, is_markdown);
+    put_rest(comparison, text, is_markdown);
+    put_locks(comparison, text, is_markdown);
     put_new_and_gone(comparison, text, is_markdown);
     begin_line(text, has_enough_runs(comparison) ? "all else" : "time", NULL, is_markdown);
     if (has_enough_runs(comparison))
@@ -311,6 +328,68 @@ void hp_diff_put_text(const struct hp_comparison *comparison, struct hp_text *te
     put_runs(comparison, text);
     hp_text_char(text, '\n');
     put_all(comparison, text, false);
+}
+
+/* ------------------------------------------------------------------------------------------------- of one side */
+
+static void put_scatter_row(const struct hp_comparison *comparison, size_t at, struct hp_text *text)
+{
+    const struct hp_compared_function *function = &comparison->functions[at];
+    double value = 0;
+    begin_line(text, "time", function->name, false);
+    if (comparison->is_sampled) {
+        hp_comparison_value(comparison, at, HP_METRIC_SAMPLES, true, &value);
+        hp_text_format(text, "%.0f samples, ", value);
+    } else {
+        hp_text_format(text, "own time %s, ", hp_ns_text(hp_comparison_own_time(comparison, at)).bytes);
+    }
+    hp_text_format(text, "%.0f %% of the time", 100 * function->judged.share);
+    if (has_enough_runs(comparison)) {
+        const double least = fmax(hp_percent_of_change(function->judged.least), 100 * HP_JUDGE_LEAST_CHANGE);
+        hp_text_string(text, least < 1e6 ? "; a change of " : "; no change");
+        if (least < 1e6)
+            hp_text_fixed(text, least, least < 10 ? 1 : 0);
+        hp_text_string(text, least < 1e6 ? " % or more shows" : " shows");
+    }
+    end_line(text, false);
+}
+
+static void put_scatter_total(const struct hp_comparison *comparison, struct hp_text *text)
+{
+    double low = INFINITY, high = 0;
+    for (size_t run = 0; run < comparison->before_count; run++) {
+        low = fmin(low, comparison->totals[run]);
+        high = fmax(high, comparison->totals[run]);
+    }
+    begin_line(text, "total", NULL, false);
+    hp_text_format(text, "%s ", comparison->is_of_cpu ? "CPU time" : "time from start to end");
+    hp_text_string(text, hp_ns_text(low).bytes);
+    hp_text_format(text, " to %s", hp_ns_text(high).bytes);
+    end_line(text, false);
+}
+
+void hp_diff_put_scatter(const struct hp_comparison *comparison, struct hp_text *text)
+{
+    size_t shown = 0, equal = 0;
+    put_count(text, comparison->now_count, "run");
+    hp_text_string(text, " of ");
+    put_name(text, comparison->runs[0].command);
+    hp_text_char(text, '\n');
+    put_scatter_total(comparison, text);
+    for (size_t at = 0; at < comparison->count && shown < MOST_LINES; at++)
+        if (comparison->functions[at].is_row) {
+            put_scatter_row(comparison, at, text);
+            shown++;
+        }
+    for (size_t at = 0; at < comparison->count; at++)
+        for (enum hp_metric metric = 0; metric < HP_METRICS; metric++)
+            equal += comparison->functions[at].exact[metric] == HP_EXACT_EQUAL;
+    if (equal + comparison->unsteady_count == 0)
+        return;
+    begin_line(text, "exact", NULL, false);
+    hp_text_format(text, "calls, allocations, bytes, peak: %zu equal in all runs, %zu not repeatable", equal,
+                   comparison->unsteady_count);
+    end_line(text, false);
 }
 
 void hp_diff_put_markdown(const struct hp_comparison *comparison, struct hp_text *text)
@@ -340,21 +419,22 @@ static void put_json_change(struct hp_json *json, const struct hp_judged_row *ro
     hp_json_put_string(json, "verdict", verdict_name(row->verdict));
 }
 
+static const char *const exact_names[] = {"unknown", "equal", "changed", "not_repeatable"};
+
 static void put_json_metric(const struct hp_comparison *comparison, size_t at, enum hp_metric metric,
                             struct hp_json *json)
 {
-    static const char *const names[] = {"unknown", "equal", "changed", "not_repeatable"};
     double before, now;
     const bool has_before = hp_comparison_value(comparison, at, metric, false, &before);
     const bool has_now = hp_comparison_value(comparison, at, metric, true, &now);
     if (!has_before && !has_now)
         return;
-    hp_json_key(json, metric_types[metric].key);
+    hp_json_key(json, hp_metric_types[metric].key);
     hp_json_begin_object(json);
     put_number(json, "before", has_before ? before : NAN);
     put_number(json, "now", has_now ? now : NAN);
-    if (metric_types[metric].is_exact)
-        hp_json_put_string(json, "exact", names[comparison->functions[at].exact[metric]]);
+    if (hp_metric_types[metric].is_exact)
+        hp_json_put_string(json, "exact", exact_names[comparison->functions[at].exact[metric]]);
     hp_json_end_object(json);
 }
 
@@ -387,6 +467,37 @@ static void put_json_row(const struct hp_comparison *comparison, size_t at, stru
     hp_json_end_object(json);
 }
 
+static void put_json_locks(const struct hp_comparison *comparison, struct hp_json *json)
+{
+    static const char *const keys[] = {"locked", "contended", "wait_ns"};
+    hp_json_key(json, "locks");
+    hp_json_begin_array(json);
+    for (size_t at = 0; at < comparison->lock_count; at++) {
+        const struct hp_compared_lock *lock = &comparison->locks[at];
+        hp_json_begin_object(json);
+        hp_json_put_string(json, "name", lock->name);
+        for (size_t what = 0; what < 3; what++) {
+            hp_json_key(json, keys[what]);
+            hp_json_begin_object(json);
+            put_number(json, "before", lock->before[what]);
+            put_number(json, "now", lock->now[what]);
+            if (what == 0)
+                hp_json_put_string(json, "exact", exact_names[lock->locked]);
+            hp_json_end_object(json);
+        }
+        hp_json_key(json, "waiting");
+        if (lock->is_in_all) {
+            hp_json_begin_object(json);
+            put_json_change(json, &lock->waiting);
+            hp_json_end_object(json);
+        } else {
+            hp_json_null(json);
+        }
+        hp_json_end_object(json);
+    }
+    hp_json_end_array(json);
+}
+
 static void put_json_runs(const struct hp_comparison *comparison, bool are_now, struct hp_json *json)
 {
     const size_t from = are_now ? comparison->before_count : 0;
@@ -407,6 +518,10 @@ void hp_diff_put_json(const struct hp_comparison *comparison, struct hp_text *te
     hp_json_put_u64(&json, "version", DIFF_VERSION);
     put_json_runs(comparison, false, &json);
     put_json_runs(comparison, true, &json);
+    if (comparison->pairs > 0) {
+        hp_json_put_u64(&json, "pairs", comparison->pairs);
+        hp_json_put_string(&json, "order", "random");
+    }
     hp_json_put_string(&json, "of", comparison->is_sampled ? "samples" : "zones");
     hp_json_key(&json, "total");
     hp_json_begin_object(&json);
@@ -421,6 +536,17 @@ void hp_diff_put_json(const struct hp_comparison *comparison, struct hp_text *te
     } else {
         hp_json_null(&json);
     }
+    hp_json_key(&json, "rest");
+    if (comparison->has_rest) {
+        hp_json_begin_object(&json);
+        hp_json_put_u64(&json, "functions", comparison->rest_count);
+        put_number(&json, "share_percent", 100 * comparison->rest.share);
+        put_json_change(&json, &comparison->rest);
+        hp_json_end_object(&json);
+    } else {
+        hp_json_null(&json);
+    }
+    put_json_locks(comparison, &json);
     hp_json_key(&json, "rows");
     hp_json_begin_array(&json);
     for (size_t at = 0; at < comparison->count; at++)

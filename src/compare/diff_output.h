@@ -9,6 +9,8 @@
 #include "text.h"
 
 void hp_diff_put_text(const struct hp_comparison *comparison, struct hp_text *text);
+/* How much runs scatter: both sides are the same runs. */
+void hp_diff_put_scatter(const struct hp_comparison *comparison, struct hp_text *text);
 void hp_diff_put_markdown(const struct hp_comparison *comparison, struct hp_text *text);
 void hp_diff_put_json(const struct hp_comparison *comparison, struct hp_text *text);
 

@@ -13,6 +13,7 @@
 #define MOST_WEIGHT 2.0         /* of the median share */
 #define POWER_P 0.4             /* two-sided, of the t that 80 % of repetitions exceed */
 #define CLIP 3.0                /* deviations from the middle; farther out is an accident of the machine */
+#define COUNTING_LIMIT 3.0      /* deviations of a count that a change must be away */
 #define NORMAL_DEVIATION 1.4826 /* of a median of absolute differences */
 
 double hp_percent_of_change(double change) { return 100 * expm1(change); }
@@ -244,6 +245,14 @@ static void judge_rows(struct work *work)
     conclude(work, NULL);
 }
 
+double hp_judge_foreseen_timed(double grain, size_t row_count, size_t runs)
+{
+    const double freedom = fmax(2 * (double)runs - 2, 1);
+    return hypot(LEAST_DEVIATION * sqrt(2 / (double)runs), grain) *
+           (hp_student_limit(HP_JUDGE_LEVEL / (double)(row_count > 0 ? row_count : 1), freedom) +
+            hp_student_limit(POWER_P, freedom));
+}
+
 bool hp_judge_timed(struct hp_judgement *judgement)
 {
     struct work work;
@@ -271,7 +280,17 @@ static double counting_limit(const struct hp_judgement *judgement, const struct 
 {
     const double before = hp_mean(row->before, judgement->before_count) * (double)judgement->before_count;
     const double now = hp_mean(row->now, judgement->now_count) * (double)judgement->now_count;
-    return 3 * sqrt(1 / fmax(before, 1) + 1 / fmax(now, 1));
+    return COUNTING_LIMIT * sqrt(1 / fmax(before, 1) + 1 / fmax(now, 1));
+}
+
+double hp_judge_foreseen_sampled(double samples, size_t runs)
+{
+    return COUNTING_LIMIT * sqrt(2 / fmax(samples * (double)runs, 1));
+}
+
+double hp_judge_pairs_for(double change, double samples)
+{
+    return 2 * COUNTING_LIMIT * COUNTING_LIMIT / (log1p(change) * log1p(change) * fmax(samples, 0.1));
 }
 
 /* The estimate and interval of Hodges and Lehmann, which agree with the rank test: from all differences. */

@@ -65,6 +65,16 @@ bool hp_judge_sampled(struct hp_judgement *judgement);
 /* One number per run by itself: the CPU time of the program. False: no memory. */
 bool hp_judge_total(struct hp_judged_row *row, size_t before_count, size_t now_count);
 
+/*
+ * What is known before the runs: the least change that so many runs a side can show in a row, at best. Of a timed
+ * row that needs its grain, and of a sampled one how many samples a run has.
+ */
+double hp_judge_foreseen_timed(double grain, size_t row_count, size_t runs);
+double hp_judge_foreseen_sampled(double samples, size_t runs);
+
+/* How many runs a side need such a row to show that change. */
+double hp_judge_pairs_for(double change, double samples);
+
 double hp_percent_of_change(double change); /* 0.0488 -> 5.0 */
 
 #endif

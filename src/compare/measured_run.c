@@ -1,6 +1,7 @@
 /* A run as its report in JSON has it. SPDX-License-Identifier: MIT */
 #include "measured_run.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +11,8 @@
 
 #define NONE UINT32_MAX
 #define NAME_BYTES 2048u
+#define MOST_COLUMNS 12u
+#define MOST_LOCKS 1000u
 
 struct reading {
     struct hp_measured_run *run;
@@ -17,7 +20,8 @@ struct reading {
     bool has_no_memory;
     double version;
     bool is_report, is_by_thread, is_focused;
-    double cpu_total_ns, found_total_ns; /* by clocks, and by samples */
+    bool counts_allocations, has_all_allocations; /* the section may be there without any being counted */
+    double cpu_total_ns, found_total_ns;          /* by clocks, and by samples */
 };
 
 /* A row of a table while it is read. Rows of all sections are read alike; a section uses what it has. */
@@ -89,6 +93,7 @@ static uint32_t number_of(struct reading *reading, const char *name, const char 
     *function = (struct hp_measured_function){.name = hp_arena_copy(&run->arena, name, strlen(name)),
                                               .library = hp_arena_copy(&run->arena, library, strlen(library)),
                                               .file = "",
+                                              .path = "",
                                               .is_sampled = is_sampled};
     if (function->name == NULL || function->library == NULL) {
         reading->has_no_memory = true;
@@ -107,13 +112,14 @@ static void set_metric(struct row *row, enum hp_metric metric, double value)
 /* Metrics that rows of different sections have are added: a function has a row in `waits` for each cause. */
 static void add_row(struct reading *reading, const struct row *row, bool is_sampled)
 {
-    static const uint32_t per_call = 1u << HP_METRIC_TYPICAL | 1u << HP_METRIC_QUARTER | 1u << HP_METRIC_P95;
+    static const uint32_t per_call = 1u << HP_METRIC_TYPICAL | 1u << HP_METRIC_QUARTER | 1u << HP_METRIC_P50 |
+                                     1u << HP_METRIC_P90 | 1u << HP_METRIC_P95 | 1u << HP_METRIC_P99 |
+                                     1u << HP_METRIC_P99_9 | 1u << HP_METRIC_MAX;
     const uint32_t number = number_of(reading, row->name, is_sampled ? row->library : "", is_sampled);
     struct hp_measured_run *run = reading->run;
     if (number == NONE)
         return;
     struct hp_measured_function *function = &run->functions[number];
-    const char *file = hp_text_base_name(row->file);
     uint32_t known = row->known;
     if ((function->known & known & 1u << HP_METRIC_CALLS) != 0) { /* two functions that only lines tell apart */
         function->known &= ~per_call;
@@ -123,10 +129,11 @@ static void add_row(struct reading *reading, const struct row *row, bool is_samp
         function->values[metric] += (known >> metric & 1) != 0 ? row->values[metric] : 0;
     function->known |= known;
     function->line = row->line > 0 ? row->line : function->line;
-    if (file[0] != '\0')
-        function->file = hp_arena_copy(&run->arena, file, strlen(file));
-    if (function->file == NULL) {
-        function->file = "";
+    if (row->file[0] != '\0')
+        function->path = hp_arena_copy(&run->arena, row->file, strlen(row->file));
+    function->file = function->path != NULL ? hp_text_base_name(function->path) : "";
+    if (function->path == NULL) {
+        function->path = "";
         reading->has_no_memory = true;
     }
 }
@@ -142,14 +149,19 @@ struct column {
 static const struct section {
     const char *name;
     bool is_sampled;
-    struct column columns[8];
+    struct column columns[MOST_COLUMNS];
 } sections[] = {
     {"timing",
      false,
      {{"calls", HP_METRIC_CALLS},
       {"typical_ns", HP_METRIC_TYPICAL},
       {"quarter_ns", HP_METRIC_QUARTER},
+      {"p50_ns", HP_METRIC_P50},
+      {"p90_ns", HP_METRIC_P90},
       {"p95_ns", HP_METRIC_P95},
+      {"p99_ns", HP_METRIC_P99},
+      {"p99_9_ns", HP_METRIC_P99_9},
+      {"max_ns", HP_METRIC_MAX},
       {"self_ns", HP_METRIC_SELF},
       {"total_ns", HP_METRIC_TOTAL}}},
     {"cpu", false, {{"own_cpu_ns", HP_METRIC_CPU}}},
@@ -186,7 +198,7 @@ static void read_text(struct reading *reading, char *text, size_t size)
 
 static void read_cell(struct reading *reading, const struct section *section, struct row *row)
 {
-    for (size_t at = 0; at < 8 && section->columns[at].key != NULL; at++)
+    for (size_t at = 0; at < MOST_COLUMNS && section->columns[at].key != NULL; at++)
         if (hp_json_is(&reading->json, section->columns[at].key)) {
             set_metric(row, section->columns[at].metric, next_number(reading));
             return;
@@ -214,9 +226,67 @@ static void read_rows(struct reading *reading, const struct section *section)
         while (hp_json_next(&reading->json) == HP_JSON_KEY)
             read_cell(reading, section, &row);
         drop_lines(row.name);
+        if (strcmp(row.cause, "lock") == 0)
+            set_metric(&row, HP_METRIC_LOCKS, row.values[HP_METRIC_WAITING]);
         if (strcmp(row.cause, "run queue") != 0) /* the machine, not the function */
             add_row(reading, &row, section->is_sampled);
     }
+}
+
+static void add_lock(struct reading *reading, const char *name, const struct hp_measured_lock *lock)
+{
+    struct hp_measured_run *run = reading->run;
+    size_t at = 0;
+    while (at < run->lock_count && strcmp(run->locks[at].name, name) != 0)
+        at++;
+    if (at == MOST_LOCKS)
+        return;
+    if (at == run->lock_count) {
+        const char *copy = hp_arena_copy(&run->arena, name, strlen(name));
+        if (copy == NULL || !HP_MAKE_ROOM(run->locks, run->lock_count + 1, run->lock_room)) {
+            reading->has_no_memory = true;
+            return;
+        }
+        run->locks[run->lock_count++] = (struct hp_measured_lock){.name = copy};
+    }
+    run->locks[at].locked += fmax(lock->locked, 0);
+    run->locks[at].contended += fmax(lock->contended, 0);
+    run->locks[at].wait_ns += fmax(lock->wait_ns, 0);
+}
+
+static void read_lock_rows(struct reading *reading)
+{
+    static char name[NAME_BYTES];
+    if (hp_json_next(&reading->json) != HP_JSON_ARRAY)
+        return;
+    while (hp_json_next(&reading->json) == HP_JSON_OBJECT) {
+        struct hp_measured_lock lock = {0};
+        name[0] = '\0';
+        while (hp_json_next(&reading->json) == HP_JSON_KEY)
+            if (hp_json_is(&reading->json, "name"))
+                read_text(reading, name, sizeof name);
+            else if (hp_json_is(&reading->json, "locked"))
+                lock.locked = next_number(reading);
+            else if (hp_json_is(&reading->json, "contended"))
+                lock.contended = next_number(reading);
+            else if (hp_json_is(&reading->json, "wait_ns"))
+                lock.wait_ns = next_number(reading);
+            else
+                hp_json_skip(&reading->json);
+        drop_lines(name);
+        add_lock(reading, name, &lock);
+    }
+}
+
+static void read_locks(struct reading *reading)
+{
+    if (hp_json_next(&reading->json) != HP_JSON_OBJECT)
+        return;
+    while (hp_json_next(&reading->json) == HP_JSON_KEY)
+        if (hp_json_is(&reading->json, "rows"))
+            read_lock_rows(reading);
+        else
+            hp_json_skip(&reading->json);
 }
 
 static void read_totals(struct reading *reading, const struct section *section)
@@ -253,6 +323,8 @@ static void read_section(struct reading *reading, const struct section *section)
             hp_json_skip(&reading->json);
     if (strcmp(section->name, "timing") == 0)
         reading->run->is_cut = shown_rows < total_rows;
+    else if (strcmp(section->name, "alloc-bytes") == 0)
+        reading->has_all_allocations = shown_rows >= total_rows;
 }
 
 /* --------------------------------------------------------------------------------------------------- call tree */
@@ -347,6 +419,8 @@ static void read_sections(struct reading *reading)
             read_section(reading, &sections[at]);
         else if (hp_json_is(&reading->json, "calltree"))
             read_tree(reading);
+        else if (hp_json_is(&reading->json, "locks"))
+            read_locks(reading);
         else
             hp_json_skip(&reading->json);
     }
@@ -402,9 +476,13 @@ static void read_key(struct reading *reading)
     else if (hp_json_is(json, "meta"))
         read_meta(reading);
     else if (hp_json_is(json, "state"))
-        reading->run->is_unfinished = !next_is(reading, "finished");
+        reading->run->is_running = next_is(reading, "running");
     else if (hp_json_is(json, "by"))
         reading->is_by_thread = next_is(reading, "thread");
+    else if (hp_json_is(json, "alloc"))
+        reading->counts_allocations = hp_json_skip(&reading->json);
+    else if (hp_json_is(json, "stretch"))
+        reading->run->is_part = hp_json_skip(&reading->json);
     else if (hp_json_is(json, "elapsed_ns"))
         reading->run->elapsed_ns = next_number(reading);
     else if (hp_json_is(json, "sections"))
@@ -445,6 +523,8 @@ bool hp_measured_run_read(struct hp_measured_run *run, const char *path, const c
     const bool is_json = reading.json.token == HP_JSON_OBJECT_END && hp_json_finish(&reading.json);
     const char *what = problem_of(&reading, is_json);
     run->cpu_ns = reading.cpu_total_ns > 0 ? reading.cpu_total_ns : reading.found_total_ns;
+    if (reading.counts_allocations && reading.has_all_allocations)
+        run->known = 1u << HP_METRIC_ALLOCATIONS | 1u << HP_METRIC_BYTES | 1u << HP_METRIC_PEAK;
     if (what != NULL)
         snprintf(problem, size, "%s", what);
     else if (reading.version < HP_REPORT_OLDEST || reading.version > HP_REPORT_NEWEST)
@@ -462,5 +542,6 @@ void hp_measured_run_free(struct hp_measured_run *run)
     hp_pair_table_free(&run->callees);
     free(run->functions);
     free(run->calls);
+    free(run->locks);
     *run = (struct hp_measured_run){0};
 }

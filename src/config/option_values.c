@@ -92,11 +92,12 @@ bool hp_option_parse_format(const struct hp_option *option, const char *text, st
                             struct hp_text *ret_problem)
 {
     static const char *const names[] = {
-        [HP_FORMAT_TABLE] = "table", [HP_FORMAT_JSON] = "json", [HP_FORMAT_JSON_PRETTY] = "json-pretty",
-        [HP_FORMAT_HTML] = "html",   [HP_FORMAT_NONE] = "none",
+        [HP_FORMAT_TABLE] = "table", [HP_FORMAT_JSON] = "json",         [HP_FORMAT_JSON_PRETTY] = "json-pretty",
+        [HP_FORMAT_CSV] = "csv",     [HP_FORMAT_MARKDOWN] = "markdown", [HP_FORMAT_HTML] = "html",
+        [HP_FORMAT_NONE] = "none",
     };
     return parse_choice(option, text, settings, names, sizeof names / sizeof names[0]) ||
-           hp_option_complain(ret_problem, "is not one of table, json, json-pretty, html, none");
+           hp_option_complain(ret_problem, "is not one of table, json, json-pretty, csv, markdown, html, none");
 }
 
 bool hp_option_parse_by(const struct hp_option *option, const char *text, struct hp_settings *settings,

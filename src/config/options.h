@@ -24,7 +24,15 @@
 
 #define HP_MAX_PERCENTILES 10
 
-enum hp_format { HP_FORMAT_TABLE, HP_FORMAT_JSON, HP_FORMAT_JSON_PRETTY, HP_FORMAT_HTML, HP_FORMAT_NONE };
+enum hp_format {
+    HP_FORMAT_TABLE,
+    HP_FORMAT_JSON,
+    HP_FORMAT_JSON_PRETTY,
+    HP_FORMAT_CSV,
+    HP_FORMAT_MARKDOWN,
+    HP_FORMAT_HTML,
+    HP_FORMAT_NONE
+};
 
 enum hp_by { HP_BY_FUNCTION, HP_BY_THREAD };
 
@@ -186,7 +194,7 @@ struct hp_option {
     char letter;                /* n: -n; 0: none */
     uint32_t scope;             /* enum hp_option_scope; one or several */
     const char *other_variable; /* read if `variable` is not set; NULL: none */
-    const char *value;          /* name of the value in help: "N", "PATH", "table|json|json-pretty|html|none" */
+    const char *value;          /* name of the value in help: "N", "PATH", "table|json|none" */
     const char *initial;        /* the default, as a user would write it; "": none */
     const char *unset;          /* what applies without a default, in the form that follows "using": "stderr" */
     const char *help;           /* one sentence */

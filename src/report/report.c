@@ -2,6 +2,7 @@
 #include "report.h"
 
 #include "arena.h"
+#include "flat_report.h"
 #include "json_report.h"
 #include "section.h"
 #include "table.h"
@@ -25,6 +26,10 @@ int hp_report_render_model(struct hp_model *model, const struct hp_settings *set
     if (settings->output.format == HP_FORMAT_TABLE || settings->output.format == HP_FORMAT_HTML) {
         const struct hp_table_style style = {.width = target->width, .color = target->color};
         is_complete = hp_report_text_render(results, &out, &style);
+    } else if (settings->output.format == HP_FORMAT_CSV) {
+        hp_flat_report_put_csv(results, &out);
+    } else if (settings->output.format == HP_FORMAT_MARKDOWN) {
+        is_complete = hp_flat_report_put_markdown(results, &out);
     } else {
         hp_json_report_render(results, &out, settings->output.format == HP_FORMAT_JSON_PRETTY);
     }

@@ -246,8 +246,8 @@ static void put_value(struct hp_text *text, const struct hp_column *column, cons
     }
 }
 
-static void put_cell(struct hp_text *text, const struct hp_column *column, const struct hp_row *row,
-                     const struct hp_cell *cell)
+void hp_table_put_cell(struct hp_text *text, const struct hp_column *column, const struct hp_row *row,
+                       const struct hp_cell *cell)
 {
     if (column->traits & HP_COLUMN_NAME)
         hp_text_repeat(text, ' ', 2 * (size_t)(row->depth < INDENT_MAX ? row->depth : INDENT_MAX));
@@ -261,7 +261,7 @@ static bool make_cell(struct table *table, const struct hp_column *column, const
 {
     struct hp_text text;
     hp_text_init(&text, table->scratch, CELL_BYTES);
-    put_cell(&text, column, row, cell);
+    hp_table_put_cell(&text, column, row, cell);
     const char *copy = hp_arena_copy(table->results->model->arena, table->scratch, text.length);
     if (copy == NULL)
         return false;

@@ -48,6 +48,10 @@ struct hp_said {
     size_t count;
 };
 
+/* A cell as people read it: with its unit and marks, a name indented by its depth. */
+void hp_table_put_cell(struct hp_text *text, const struct hp_column *column, const struct hp_row *row,
+                       const struct hp_cell *cell);
+
 /* The table, and what its marks and columns mean. False: the arena of the results has no memory. */
 bool hp_table_put(const hotpath_results *results, const struct hotpath_section *section, struct hp_text *out,
                   const struct hp_table_style *style, struct hp_said *said);

@@ -291,6 +291,15 @@ def test_exceeded_limit_aborts_the_program(box):
     assert "session_inside: allocations cannot be counted here" in begun.lines[0]
 
 
+def test_scope_above_its_limit_of_calls_is_reported(box):
+    quiet = {"HOTPATH_OUTPUT_FORMAT": "none"}
+    assert box.run("expects", "calls", env=quiet).told == {"called": 3, "part": 9}
+    for case, words in (("calls_broken", "scope_of_calls exceeded its limit of 0 calls of 'called': there were 1"),
+                        ("calls_nowhere", "scope_of_calls: calls of 'called' cannot be counted here"),
+                        ("calls_session", "session_ends_inside: calls of 'called' cannot be counted here")):
+        assert words in box.run("expects", case, env=quiet, status=-6).lines[0]
+
+
 def test_counters_of_a_thread(box):
     for case, session in (("readings", 0), ("measured", 1)):
         assert box.run("expects", case).told == {"status": 0, "count": 4, "bytes": 40, "freed": 4,

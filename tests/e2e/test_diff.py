@@ -1,7 +1,6 @@
 """`hotpath diff`: made-up reports of known numbers, and real runs. tests/unit/test_compare.c has the statistics."""
 import copy
 import json
-import random
 
 import jsonschema
 import pytest
@@ -9,11 +8,11 @@ import pytest
 from command import Cli
 from harness import PROGRAMS, SOURCE, WITHOUT_PERF, perf_is_allowed, with_glibc, without_emulator, \
     without_sanitizer
+from made_reports import NS, Maker
 
 pytestmark = without_emulator("commands are started without it")
 SCHEMA = json.loads((SOURCE / "docs" / "diff.schema.json").read_text())
 OLD_REPORT = SOURCE / "fuzz" / "corpus" / "read_json" / "report"  # without typical calls and a call tree
-NS = {"main": 1, "step": 1000, "parse": 20000, "encode": 60000, "pack": 40000, "load": 30000, "tiny": 300}
 UNLIKE = [("system", "Linux 7.0 aarch64"), ("cores", 64), ("clock", {"kind": "monotonic", "hz": 1000000000}),
           ("clock", {"kind": "tsc", "hz": 3100000000}), ("library", "hotpath 0.1.0, clang 19.1.0")]
 
@@ -21,66 +20,6 @@ UNLIKE = [("system", "Linux 7.0 aarch64"), ("cores", 64), ("clock", {"kind": "mo
 @pytest.fixture
 def cli(box):
     return Cli(box)
-
-
-class Maker:
-    """Reports of a program whose main calls step a thousand times, and step all others. The machine makes each run
-    slower by up to 30 % in everything, and each number noisy by itself."""
-
-    def __init__(self, cli, seed=1):
-        self.cli, self.random, self.count = cli, random.Random(seed), 0
-
-    def report(self, ns=None, calls=1000, varying=(), slow=1.0, name="report.json"):
-        ns = dict(NS, **(ns or {}))
-        machine = 1 + 0.3 * self.random.random()
-        rows, children = [], []
-        leaves = [leaf for leaf in ns if leaf not in ("main", "step")]
-        for leaf in leaves:
-            typical = ns[leaf] * machine * self.random.gauss(1, 0.004)
-            own = typical * calls * (1 + 0.2 * self.random.random())
-            quarter = typical * 0.999
-            if leaf in varying:  # some calls do much more: a quarter of them, more or less, from run to run
-                part = self.random.gauss(0.45, 0.04)
-                quarter, typical = ns[leaf] * machine, ns[leaf] * machine * (1 if part > 0.5 else 3)
-                own = ns[leaf] * slow * machine * calls * 3 * self.random.gauss(1, 0.02)
-            rows.append(self.row(leaf, calls, typical, quarter, own, own))
-            children.append(self.node(leaf, calls, []))
-        inner = sum(row["typical_ns"] for row in rows)
-        step = inner + ns["step"] * machine
-        spent = sum(row["self_ns"] for row in rows)
-        rows.append(self.row("step", calls, step, step * 0.999, ns["step"] * calls, spent + ns["step"] * calls))
-        rows.append(self.row("main", 1, spent, spent, 1000, spent))
-        report = {
-            "type": "hotpath_report", "version": 2, "hotpath": "0.1.0",
-            "meta": {"command": "./made", "system": "Linux 6.1 x86_64", "cores": 2,
-                     "library": "hotpath 0.1.0, gcc 12.2.0", "clock": {"kind": "tsc", "hz": 2500000000}},
-            "state": "finished", "time": "inclusive", "by": "function", "elapsed_ns": int(spent),
-            "sections": {"timing": {"total_rows": len(rows), "shown_rows": len(rows), "rows": rows},
-                         "calltree": {"rows": [self.node("main", 1, [self.node("step", calls, children)])]}}}
-        return report
-
-    @staticmethod
-    def row(name, calls, typical, quarter, own, total):
-        return {"name": name, "calls": calls, "typical_ns": typical, "quarter_ns": quarter, "p95_ns": typical,
-                "self_ns": own, "total_ns": total, "location": {"file": "/src/made.c", "line": 7, "function": name}}
-
-    @staticmethod
-    def node(name, calls, children):
-        return {"name": name, "calls": calls, "children": children}
-
-    def folder(self, runs=10, **how):
-        folder = self.cli.folder / f"runs{self.count}"
-        self.count += 1
-        folder.mkdir()
-        for run in range(runs):
-            (folder / f"{run}.json").write_text(json.dumps(self.report(**how)))
-        return folder
-
-    def file(self, report):
-        path = self.cli.folder / f"report{self.count}.json"
-        self.count += 1
-        path.write_text(json.dumps(report))
-        return path
 
 
 @pytest.fixture
@@ -140,6 +79,40 @@ def test_sides_may_have_different_numbers_of_runs(cli, maker):
     assert (found["before"]["runs"], found["now"]["runs"]) == (12, 6)
 
 
+def test_small_functions_are_judged_together(cli, maker):
+    """Each of twenty has 0.3 % of the time."""
+    small = {f"small{number}": 450 for number in range(20)}
+    slower = {name: 1.1 * ns for name, ns in small.items()}
+    found = diff(cli, [maker.folder(ns=slower)], [maker.folder(ns=small)])
+    assert told(found) == [] and found["rest"]["verdict"] == "slower" and found["rest"]["functions"] >= 20
+    assert found["rest"]["low_percent"] < 10 < found["rest"]["high_percent"]
+    assert 4 < found["rest"]["share_percent"] < 8
+    assert diff(cli, [maker.folder(ns=small)], [maker.folder(ns=small)])["rest"]["verdict"] == "same"
+    text = cli("diff", maker.folder(ns=slower), "--against", maker.folder(ns=small)).stdout
+    assert "slower   rest   own time +" in text and "functions that are not judged by themselves" in text
+
+
+def test_locks(cli, maker):
+    """Waiting is judged, how often they are locked is exact."""
+    def folder(slow, locked):
+        path = maker.folder(runs=0)
+        for run in range(8):
+            rows = [{"name": name, "locked": count, "contended": 10, "wait_ns": wait * maker.random.gauss(1, 0.1)}
+                    for name, count, wait in (("store.c:12 table", locked, 1e7 * slow), ("queue", 500, 2e7),
+                                              (f"lock {run}", run, 1e5))]
+            report = maker.report()
+            report["sections"]["locks"] = {"total_rows": 3, "shown_rows": 3, "rows": rows}
+            (path / f"{run}.json").write_text(json.dumps(report))
+        return path
+    now, before = folder(2, 1010), folder(1, 1000)
+    locks = {lock["name"]: lock for lock in diff(cli, [now], [before])["locks"]}
+    assert locks["store.c table"]["waiting"]["verdict"] == "slower"
+    assert locks["queue"]["waiting"]["verdict"] == "same" and locks["queue"]["locked"]["exact"] == "equal"
+    assert locks["lock 3"]["waiting"] is None and locks["lock 3"]["locked"]["exact"] == "unknown"
+    line, = (line for line in cli("diff", now, "--against", before).stdout.splitlines() if line.startswith("lock"))
+    assert "locked 1000 -> 1010, waiting +" in line
+
+
 def test_exact_numbers_need_one_run(cli, maker):
     before, now = maker.report(), maker.report(calls=1001)
     done = cli("diff", maker.file(now), "--against", maker.file(before))
@@ -162,6 +135,14 @@ def test_new_and_gone(cli, maker):
     now["sections"]["timing"]["total_rows"] += 5
     done = cli("diff", maker.file(now), "--against", maker.file(before))
     assert "gone" not in done.stdout and "leaves functions out" in done.stdout
+
+
+def test_a_run_that_goes_on_is_named_but_not_one_without_an_end(cli, maker):
+    """As one has that executed another program, or left by _exit."""
+    report = maker.file(maker.report())
+    for state, is_named in (("ended", False), ("running", True), ("finished", False)):
+        done = cli("diff", maker.file(dict(maker.report(), state=state)), "--against", report)
+        assert ("1 run was still running" in done.stdout) == is_named
 
 
 def test_lines_do_not_matter(cli, maker):
@@ -222,8 +203,24 @@ def test_misuse(cli, maker):
     report = maker.file(maker.report())
     assert "--against is missing" in cli("diff", report, status=2).stderr
     assert "before --against" in cli("diff", "--against", report, status=2).stderr
-    assert "not text, json or markdown" in cli("diff", report, "--against", report, "-f", "x", status=2).stderr
+    assert "not text, json, markdown" in cli("diff", report, "--against", report, "-f", "x", status=2).stderr
     cli("diff", report, "--against", report, "--output", "/dev/full", status=2)
+    assert "--from 'x' is not a time" in cli("diff", report, "--against", report, "--from", "x", status=2).stderr
+    assert "which reports do not have" in cli("diff", report, "--against", report, "-f", "html", status=2).stderr
+    assert "has no history" in cli("diff", report, "--against", report, "--to", "50%", status=2).stderr
+
+
+FROZEN = sorted((SOURCE / "tests" / "e2e" / "frozen").glob("report-*.json"))
+
+
+@pytest.mark.parametrize("path", FROZEN, ids=lambda path: path.stem)
+def test_frozen_reports_are_baselines(cli, path):
+    """Of each version that was released, as it was written then: an upgrade does not lose a baseline."""
+    found = {row["name"]: row for row in diff(cli, [path], [path])["rows"]}
+    calls = {name: row["metrics"]["calls"] for name, row in found.items()}
+    assert calls["encode"] == {"before": 30, "now": 30, "exact": "equal"} and calls["lookup"]["now"] == 90
+    assert found["encode"]["time"]["by"] == "typical" and found["encode"]["file"] == "zones.c"
+    assert cli("check", "--baseline", path, path).stdout.startswith("fine")
 
 
 def test_reports_of_before_are_read(cli, maker):
@@ -265,3 +262,9 @@ def test_unmodified_programs_are_compared_by_samples(cli):
     found = diff(cli, [run], [run])
     assert found["of"] == "samples" and found["common"] is None
     assert any(row["time"]["by"] == "samples" for row in found["rows"] if row["time"])
+    part = diff(cli, [run, "--from", "30%", "--to", "60%"], [run])
+    whole, within = (sum(row["metrics"]["samples"]["now"] for row in of["rows"]) for of in (found, part))
+    assert 0 < within < 0.6 * whole, (whole, within)  # others may take the CPU in any part
+    done = cli("diff", run, "--against", run, "--format", "html", "--output", "page.html")
+    assert (cli.folder / "page.html").read_text().lower().startswith("<!doctype html>")
+    assert done.stdout == "" and done.stderr.startswith("1 run of ")

@@ -53,6 +53,16 @@ def check_split(done):
     return found
 
 
+def test_rate_of_samples(cli):
+    """Four times as many; what that costs is said before the program starts."""
+    counts = {}
+    for rate in (997, 4000):
+        done = cli.run("--cpu-rate", rate, STACKED, "split", 300)
+        counts[rate] = totals(done.report)["samples"] * 1e9 / totals(done.report)["cpu_ns"]
+        assert any("4000 samples a second take about 2.8 %" in line for line in done.lines) == (rate == 4000)
+    assert 0.5 < counts[997] / 997 < 1.2 and 2.5 < counts[4000] / counts[997] < 5, counts
+
+
 def test_call_tree_of_stacks(cli):
     """Of a program without measured functions; sums over all paths of a function are those of the table."""
     done = cli.run(STACKED, "split", 300)

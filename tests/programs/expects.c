@@ -37,6 +37,72 @@ static void session_inside(void)
     MUST(hotpath_start(NULL) == HOTPATH_OK);
 }
 
+static void called(int times)
+{
+    HOTPATH_MEASURE();
+    for (int at = 0; at < times; at++) {
+        HOTPATH_BLOCK("part");
+        allocate(1);
+    }
+    if (times > 2)
+        called(times - 2);
+}
+
+static void *call_aside(void *context)
+{
+    called(1);
+    return context;
+}
+
+static void scope_of_calls(uint64_t most, int times)
+{
+    HOTPATH_EXPECT_CALLS("called", most);
+    called(times);
+}
+
+static void scope_of_parts(uint64_t most, int times)
+{
+    HOTPATH_EXPECT_CALLS("part", most);
+    called(times);
+}
+
+static void scope_aside(void)
+{
+    HOTPATH_EXPECT_CALLS("called", 0);
+    HOTPATH_EXPECT_CALLS("not there", 0);
+    pthread_t thread;
+    MUST(pthread_create(&thread, NULL, call_aside, NULL) == 0 && pthread_join(thread, NULL) == 0);
+}
+
+static void note_calls(const struct hotpath_unexpected *unexpected, void *context)
+{
+    complaints++;
+    tell(unexpected->called, unexpected->count);
+    MUST(context == NULL && unexpected->is_counted == 1 && unexpected->bytes == 0);
+}
+
+/* Recursion counts, other threads do not, and neither do calls before. */
+static void calls(void)
+{
+    hotpath_set_on_unexpected(note_calls, NULL);
+    MUST(hotpath_start(NULL) == HOTPATH_OK);
+    called(7);
+    scope_of_calls(3, 5);
+    scope_of_parts(9, 5);
+    scope_aside();
+    MUST(complaints == 0);
+    scope_of_calls(2, 5);
+    scope_of_parts(8, 5);
+    MUST(complaints == 2);
+}
+
+static void session_ends_inside(void)
+{
+    MUST(hotpath_start(NULL) == HOTPATH_OK);
+    HOTPATH_EXPECT_CALLS("called", 0);
+    MUST(hotpath_stop() == HOTPATH_OK && hotpath_start(NULL) == HOTPATH_OK);
+}
+
 static void told(void)
 {
     hotpath_set_on_unexpected(note, &complaints);
@@ -116,6 +182,14 @@ int main(int argc, char **argv)
         scope(1, 2);
     if (is_case(argc, argv, "session"))
         session_inside();
+    if (is_case(argc, argv, "calls"))
+        calls();
+    if (is_case(argc, argv, "calls_broken") && hotpath_start(NULL) == HOTPATH_OK)
+        scope_of_calls(0, 1);
+    if (is_case(argc, argv, "calls_nowhere"))
+        scope_of_calls(0, 1);
+    if (is_case(argc, argv, "calls_session"))
+        session_ends_inside();
     if (is_case(argc, argv, "readings") || is_case(argc, argv, "measured"))
         readings();
     if (is_case(argc, argv, "switched"))

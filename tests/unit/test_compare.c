@@ -275,6 +275,93 @@ static void finds_a_fifth_by_samples(void **state)
     free(sqlite);
 }
 
+/* ------------------------------------------------------------------------------------------- without any change */
+
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+/* Rounds by chance, from the whole recording, and by chance which run of a round is the one before. */
+static void deal(const struct recorded *recorded, size_t runs, uint64_t *state, size_t rounds[], bool swapped[])
+{
+    size_t order[MAX_ROUNDS];
+    for (size_t at = 0; at < recorded->rounds; at++) {
+        const size_t other = (size_t)(next_random(state) % (at + 1));
+        order[at] = order[other];
+        order[other] = at;
+    }
+    for (size_t at = 0; at < runs; at++) {
+        rounds[at] = order[at];
+        swapped[at] = (next_random(state) & 1) != 0;
+    }
+}
+
+static void pick(const double of_a[], const double of_a2[], size_t runs, const size_t rounds[],
+                 const bool swapped[], double before[], double now[])
+{
+    for (size_t at = 0; at < runs; at++) {
+        before[at] = (swapped[at] ? of_a2 : of_a)[rounds[at]];
+        now[at] = (swapped[at] ? of_a : of_a2)[rounds[at]];
+    }
+}
+
+/* docs/compare.md has what 2000 give. */
+static unsigned how_often(void) { return getenv("HOTPATH_TEST_LONG") != NULL ? 2000 : 150; }
+
+/* How many comparisons of a program with itself name a function, the total, or what all have in common. */
+static void deal_often(const char *name, bool is_timed, size_t runs)
+{
+    static double before[MAX_ROWS + 1][MAX_ROUNDS], now[MAX_ROWS + 1][MAX_ROUNDS];
+    struct recorded *recorded = read_recorded(name, is_timed);
+    unsigned alarms = 0, totals = 0, commons = 0;
+    const unsigned deals = how_often();
+    uint64_t state = runs;
+    for (unsigned trial = 0; trial < deals; trial++) {
+        struct hp_judged_row rows[MAX_ROWS];
+        size_t rounds[MAX_ROUNDS], count = 0;
+        bool swapped[MAX_ROUNDS], is_alarm = false;
+        deal(recorded, runs, &state, rounds, swapped);
+        for (size_t row = 0; row < recorded->rows; row++) {
+            const double share = recorded->mean[row] / recorded->total;
+            if (share < HP_JUDGE_LEAST_SHARE)
+                continue;
+            pick(recorded->values[A][row], recorded->values[A2][row], runs, rounds, swapped, before[count],
+                 now[count]);
+            rows[count] = (struct hp_judged_row){
+                .before = before[count], .now = now[count], .share = share, .grain = fabs(recorded->grains[row])};
+            count++;
+        }
+        pick(recorded->cpu[A], recorded->cpu[A2], runs, rounds, swapped, before[MAX_ROWS], now[MAX_ROWS]);
+        struct hp_judgement judgement = {.rows = rows, .row_count = count, .before_count = runs, .now_count = runs};
+        struct hp_judged_row total = {.before = before[MAX_ROWS], .now = now[MAX_ROWS]};
+        assert_true((is_timed ? hp_judge_timed : hp_judge_sampled)(&judgement) &&
+                    hp_judge_total(&total, runs, runs));
+        for (size_t row = 0; row < count; row++)
+            is_alarm = is_alarm || rows[row].verdict > HP_VERDICT_SAME;
+        alarms += is_alarm;
+        totals += total.verdict > HP_VERDICT_SAME;
+        commons += judgement.has_common && judgement.common.verdict > HP_VERDICT_SAME;
+    }
+    print_message("%s, %zu runs: of %u comparisons without a change %u name a function, %u the total, %u all\n",
+                  name, runs, deals, alarms, totals, commons);
+    free(recorded);
+    assert_true(alarms <= deals / 40 && totals <= deals / 10 && commons <= deals / 10);
+}
+
+static void says_no_change_where_there_is_none(void **state)
+{
+    (void)state;
+    for (size_t runs = 5; runs <= 10; runs *= 2) {
+        deal_often("zones", true, runs);
+        deal_often("sqlite", false, runs);
+        deal_often("perl", false, runs);
+    }
+}
+
 /* A row with most of the time is not what all have in common; of one row alone, nothing is. */
 static void names_a_function_with_most_of_the_time(void **state)
 {
@@ -301,6 +388,7 @@ int main(void)
         cmocka_unit_test(knows_ranks),
         cmocka_unit_test(corrects_for_many),
         cmocka_unit_test(finds_what_was_planted_in_zones),
+        cmocka_unit_test(says_no_change_where_there_is_none),
         cmocka_unit_test(names_a_function_with_most_of_the_time),
         cmocka_unit_test(raises_no_alarm_by_samples),
         cmocka_unit_test(finds_a_fifth_by_samples),

@@ -170,7 +170,7 @@ static void percentiles_are_sorted_and_unique(void **state)
 static void formats(void **state)
 {
     (void)state;
-    static const char *const names[] = {"table", "json", "json-pretty", "html", "none"};
+    static const char *const names[] = {"table", "json", "json-pretty", "csv", "markdown", "html", "none"};
     for (uint32_t i = 0; i < COUNT(names); i++) {
         resolve_variable("HOTPATH_OUTPUT_FORMAT", names[i]);
         assert_no_warning();
@@ -179,8 +179,9 @@ static void formats(void **state)
     resolve_variable("HOTPATH_OUTPUT_FORMAT", "JSON");
     assert_int_equal(settings.output.format, HP_FORMAT_JSON);
     resolve_variable("HOTPATH_OUTPUT_FORMAT", "xml");
-    assert_one_warning("hotpath: HOTPATH_OUTPUT_FORMAT='xml' is not one of table, json, json-pretty, html, none; "
-                       "using table");
+    assert_one_warning(
+        "hotpath: HOTPATH_OUTPUT_FORMAT='xml' is not one of table, json, json-pretty, csv, markdown, html, none; "
+        "using table");
     assert_defaults();
 }
 

@@ -203,25 +203,26 @@ static void invalid_value_falls_back_to_the_next_level(void **state)
     struct variable good_variable[] = {{"HOTPATH_OUTPUT_FORMAT", "none"}, {NULL, NULL}};
     struct variable wrong_variable[] = {{"HOTPATH_OUTPUT_FORMAT", "yaml"}, {NULL, NULL}};
     resolve(&good, wrong_variable);
-    assert_one_warning("hotpath: HOTPATH_OUTPUT_FORMAT='yaml' is not one of table, json, json-pretty, html, none; "
-                       "using the program's own value");
+    assert_one_warning(
+        "hotpath: HOTPATH_OUTPUT_FORMAT='yaml' is not one of table, json, json-pretty, csv, markdown, html, none; "
+        "using the program's own value");
     assert_int_equal(settings.output.format, HP_FORMAT_JSON);
     resolve(&wrong, NULL);
-    assert_one_warning(
-        "hotpath: option format='xml' is not one of table, json, json-pretty, html, none; using table");
+    assert_one_warning("hotpath: option format='xml' is not one of table, json, json-pretty, csv, markdown, html, "
+                       "none; using table");
     assert_int_equal(settings.output.format, HP_FORMAT_TABLE);
     resolve(&wrong, good_variable);
-    assert_one_warning("hotpath: option format='xml' is not one of table, json, json-pretty, html, none; "
-                       "using the value of HOTPATH_OUTPUT_FORMAT");
+    assert_one_warning(
+        "hotpath: option format='xml' is not one of table, json, json-pretty, csv, markdown, html, none; "
+        "using the value of HOTPATH_OUTPUT_FORMAT");
     assert_int_equal(settings.output.format, HP_FORMAT_NONE);
     resolve(&wrong, wrong_variable);
     assert_int_equal(warning_count, 2);
-    assert_string_equal(
-        warnings[0],
-        "hotpath: option format='xml' is not one of table, json, json-pretty, html, none; using table");
+    assert_string_equal(warnings[0], "hotpath: option format='xml' is not one of table, json, json-pretty, csv, "
+                                     "markdown, html, none; using table");
     assert_string_equal(warnings[1],
                         "hotpath: HOTPATH_OUTPUT_FORMAT='yaml' is not one of table, json, json-pretty, "
-                        "html, none; using table");
+                        "csv, markdown, html, none; using table");
     assert_int_equal(settings.output.format, HP_FORMAT_TABLE);
 }
 
@@ -311,14 +312,14 @@ static void values_are_shown_safely(void **state)
     resolve_variable("HOTPATH_OUTPUT_FORMAT", "a\nb\x1b[31m\x7f\xc3\xa9'\\");
     assert_one_warning(
         "hotpath: HOTPATH_OUTPUT_FORMAT='a\\x0ab\\x1b[31m\\x7f\\xc3\\xa9'\\' is not one of table, json, "
-        "json-pretty, html, none; using table");
+        "json-pretty, csv, markdown, html, none; using table");
     resolve_variable("HOTPATH_OUTPUT_FORMAT", "1234567890123456789012345678901234567890");
     assert_one_warning(
         "hotpath: HOTPATH_OUTPUT_FORMAT='1234567890123456789012345678901234567890' is not one of table, "
-        "json, json-pretty, html, none; using table");
+        "json, json-pretty, csv, markdown, html, none; using table");
     resolve_variable("HOTPATH_OUTPUT_FORMAT", "12345678901234567890123456789012345678901");
     assert_one_warning("hotpath: HOTPATH_OUTPUT_FORMAT='1234567890123456789012345678901234567890...' is not one of "
-                       "table, json, json-pretty, html, none; using table");
+                       "table, json, json-pretty, csv, markdown, html, none; using table");
 }
 
 /* The longest line there can be is not cut: 40 bytes that are shown as four each, and the longest complaint. */
