@@ -22,8 +22,8 @@ struct hp_bench_run {
     /* What became of it: */
     int status; /* of `hotpath run`, from waitpid */
     uint64_t took_ns;
-    bool is_late;     /* it was ended by us */
-    char path[1200];  /* of its run; "": it left none */
+    bool is_late;      /* it was ended by us */
+    char path[1200];   /* of its run; "": it left none */
     char output[1100]; /* the file with its output */
 };
 

@@ -65,15 +65,6 @@ struct hp_lock_profile {
     bool times_every_hold;
 };
 
-/* What a function waited for most, of locks: blocks are sorted. NULL: nothing. */
-static inline const struct hp_lock_block *hp_lock_block_of(const struct hp_lock_profile *locks, const char *waiter)
-{
-    for (size_t at = 0; locks != NULL && at < locks->block_count; at++)
-        if (locks->blocks[at].waiter != NULL && strcmp(locks->blocks[at].waiter, waiter) == 0)
-            return &locks->blocks[at];
-    return NULL;
-}
-
 /* The tables of a process; NULL: there are none, or several, since it executed another program. */
 static inline const struct hp_lock_process *hp_lock_process_of(const struct hp_lock_profile *profile, uint32_t pid)
 {

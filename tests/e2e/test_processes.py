@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+import headlines
 from command import Cli
 from harness import (IS_ROOT, PROGRAMS, WITHOUT_PERF, between, needs_root, perf_is_allowed, with_glibc,
                      without_emulator, without_sanitizer)
@@ -394,8 +395,11 @@ def test_functions_need_perf_or_the_library(cli):
 
 @told_by_the_kernel
 def test_short_processes_are_the_cost_without_stacks(cli):
-    done = cli.run("--no-stacks", "sh", "-c", "for i in $(seq 40); do expr $i + 1; done")
-    assert "Starting processes is the cost: " in done.report.values["meta"]["headline"]
+    """How long brief processes were ready without a CPU is unknown: beside others they seem to be waited for."""
+    with headlines.Neighbours() as neighbours:
+        done = cli.run("--no-stacks", "sh", "-c", "for i in $(seq 40); do expr $i + 1; done")
+    line = done.report.values["meta"]["headline"]
+    assert "Starting processes is the cost: " in line or neighbours.are_busy and "(child: expr (busy))" in line
 
 
 def test_process_that_ran_between_two_polls(cli):

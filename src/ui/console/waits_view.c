@@ -37,12 +37,21 @@ static const char *keep(const struct waits *waits, const struct hp_text *text)
     return hp_arena_copy(&waits->console->arena, text->bytes, text->length);
 }
 
+/* What a function waited for most, of locks: blocks are sorted. NULL: nothing. */
+static const struct hp_lock_block *block_of(const struct hp_lock_profile *locks, const char *waiter)
+{
+    for (size_t at = 0; locks != NULL && at < locks->block_count; at++)
+        if (locks->blocks[at].waiter != NULL && strcmp(locks->blocks[at].waiter, waiter) == 0)
+            return &locks->blocks[at];
+    return NULL;
+}
+
 /* The lock that this function waited for most, if locks were counted. NULL: unknown. */
 static const struct hp_lock_block *lock_of(const struct waits *waits)
 {
     const struct hp_wait_sums *wait = waits->wait;
     return wait->cause == HP_WAIT_LOCK && wait->site != NULL
-               ? hp_lock_block_of(waits->console->watched.locks, wait->site->name)
+               ? block_of(waits->console->watched.locks, wait->site->name)
                : NULL;
 }
 
@@ -216,9 +225,8 @@ static void add_up(struct waiters *waiters)
 static const struct hp_lock_block *lock_awaited(const struct waiters *waiters, const struct waiter *waiter)
 {
     const bool is_lock = hp_text_begins(waiter->cause, hp_wait_cause_name(HP_WAIT_LOCK));
-    return is_lock && waiter->found != NULL
-               ? hp_lock_block_of(waiters->console->watched.locks, waiter->found->shown)
-               : NULL;
+    return is_lock && waiter->found != NULL ? block_of(waiters->console->watched.locks, waiter->found->shown)
+                                            : NULL;
 }
 
 static const char *lock_name(const struct waiters *waiters, const struct waiter *waiter)
