@@ -687,7 +687,7 @@ static uint64_t called_here(const struct walk *walk, uint64_t word)
 }
 
 /* Where this function begins, as far as calls show: the called code that is nearest to the pc. 0: unknown. */
-static uint64_t start_of_assembly(const struct walk *walk)
+static uint64_t start_of_assembly(struct walk *walk)
 {
     const uint64_t sp = walk->registers.value[walk->machine->sp];
     uint64_t start = 0, word;
