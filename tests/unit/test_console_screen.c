@@ -225,6 +225,7 @@ static void charts_are_not_cut(void **state)
         assert_non_null(strstr(printed, "▅\n"));
         assert_non_null(strstr(printed, " ▃"));
     }
+    hp_table_view_free(&view);
     hp_screen_free(&screen);
 }
 
