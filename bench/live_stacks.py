@@ -8,9 +8,10 @@ is as the program sees it (bench/pauses.c): the longest time between two reading
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
+
+import standalone
 
 PAIRS = 9
 WAITING, MS = 100, 3000
@@ -58,13 +59,5 @@ def rows(build, gate, count=PAIRS):
     return found
 
 
-class NoGate:
-    def verdict(self, name, value, must, goal):
-        return "ok" if value <= must else "over"
-
-
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
-        raise SystemExit(__doc__)
-    for line in rows(sys.argv[1], NoGate(), int(sys.argv[2]) if len(sys.argv) > 2 else PAIRS):
-        print(" | ".join(line))
+    standalone.main(__doc__, rows)

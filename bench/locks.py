@@ -18,11 +18,8 @@ def run(command):
     return {name: float(ns) for name, ns in (line.split() for line in done.stdout.splitlines())}
 
 
-def main():
-    build, runs = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 5
-    program, hotpath = os.path.join(build, "bench", "lock_cost"), os.path.join(build, "bin", "hotpath")
-    ways = {"plain": [program], "--locks": [hotpath, "run", "-f", "none", "--locks", "--", program],
-            "--lock-holds": [hotpath, "run", "-f", "none", "--locks", "--lock-holds", "--", program]}
+def least_of(ways, runs):
+    """The least of each way and case; and of two reads of the counter."""
     least = {}
     for _ in range(runs):
         for way, command in ways.items():
@@ -30,6 +27,15 @@ def main():
                 least[way, case] = min(ns, least.get((way, case), ns))
     reads = min(least[way, "reads"] for way in ways)
     print(f"two reads of the counter: {reads:.1f} ns")
+    return least, reads
+
+
+def main():
+    build, runs = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    program, hotpath = os.path.join(build, "bench", "lock_cost"), os.path.join(build, "bin", "hotpath")
+    ways = {"plain": [program], "--locks": [hotpath, "run", "-f", "none", "--locks", "--", program],
+            "--lock-holds": [hotpath, "run", "-f", "none", "--locks", "--lock-holds", "--", program]}
+    least, reads = least_of(ways, runs)
     print("| | plain | --locks | more | --lock-holds | more | of two reads |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for case, title in CASES.items():

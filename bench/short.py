@@ -12,6 +12,8 @@ import random
 import statistics
 import sys
 
+import standalone
+
 FORKS = "for i in {1..400}; do /bin/true; done"
 COUNT = "n = %d\nwhile n: n -= 1"
 PYTHON = os.path.realpath(sys.executable)  # what is in PATH may be a script that starts it
@@ -63,20 +65,5 @@ def rows(build, gate, pairs=None):
     return found
 
 
-class NoGate:
-    """For short.py alone."""
-
-    @staticmethod
-    def verdict(_title, value, must, goal):
-        return "goal" if goal and value <= goal else "ok" if value <= must else "over"
-
-
-def main():
-    if len(sys.argv) not in (2, 3):
-        raise SystemExit(__doc__)
-    for row in rows(sys.argv[1], NoGate, int(sys.argv[2]) if len(sys.argv) == 3 else None):
-        print(" | ".join(row))
-
-
 if __name__ == "__main__":
-    main()
+    standalone.main(__doc__, rows)

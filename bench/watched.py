@@ -11,10 +11,11 @@ import http.client
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import threading
 import urllib.parse
+
+import standalone
 
 PAIRS = 11
 REPEATS = "20000000"  # two or three seconds
@@ -144,13 +145,5 @@ def rows(build, gate, count=PAIRS):
             row(build, gate, "hotpath serve, with one page", page, count)]
 
 
-class NoGate:
-    def verdict(self, name, value, must, goal):
-        return "ok" if value <= must else "over"
-
-
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
-        raise SystemExit(__doc__)
-    for line in rows(sys.argv[1], NoGate(), int(sys.argv[2]) if len(sys.argv) > 2 else PAIRS):
-        print(" | ".join(line))
+    standalone.main(__doc__, rows)

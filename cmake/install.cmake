@@ -4,15 +4,18 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS hotpath_shared hotpath_static hotpath_alloc_shared hotpath_alloc_linked hotpath_alloc_static
-  hotpath_alloc_wrap_static hotpath_program EXPORT hotpath
+  hotpath_alloc_wrap_static hotpath_locks_wrap_static hotpath_program EXPORT hotpath
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS hotpath_preload hotpath_locks LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_SKIP)
+install(TARGETS hotpath_preload hotpath_locks hotpath_io hotpath_locks_io
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_SKIP)
+install(TARGETS hotpath_qemu LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/hotpath)
 install(TARGETS hotpath_demo RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/hotpath)
 install(FILES include/hotpath.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/hotpath DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright) # where Debian wants it
+install(FILES docs/agents.md DESTINATION ${CMAKE_INSTALL_DOCDIR}) # the workflow, for agents that need no server
 
 foreach(section 1 3 5 7)
   file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/man/*.${section}")
@@ -46,7 +49,8 @@ else()
   set(hotpath_pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
 list(JOIN hotpath_wrap_flags " " hotpath_pc_wrap_flags)
-foreach(module hotpath hotpath_alloc hotpath_alloc_wrap)
+list(JOIN hotpath_locks_wrap_flags " " hotpath_pc_locks_wrap_flags)
+foreach(module hotpath hotpath_alloc hotpath_alloc_wrap hotpath_locks_wrap)
   configure_file(cmake/${module}.pc.in ${module}.pc @ONLY)
   install(FILES "${CMAKE_CURRENT_BINARY_DIR}/${module}.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()

@@ -17,7 +17,7 @@ function(hotpath_folder_is_needed_by group)
   hotpath_needed_by(${group} ${targets})
 endfunction()
 
-# hotpath_add_program(name [CXX] [STATIC] [OFF] [MODULE] [ALLOC] [QUICK] [TSAN] [PLAIN] [LIBRARIES lib...]
+# hotpath_add_program(name [CXX] [STATIC] [OFF] [MODULE] [ALLOC] [QUICK] [ASAN] [LIBRARIES lib...]
 #   [OPTIONS flag...])
 #
 # Builds name.c (CXX: name.cc) of the current folder into <build>/<folder>/name, measured, with libhotpath.so.
@@ -26,10 +26,9 @@ endfunction()
 #   ALLOC    with libhotpath_alloc.so, too: allocations are counted
 #   MODULE   a shared object name.so to dlopen instead of a program
 #   QUICK    ./dev test --quick runs it, too
-#   TSAN     ./dev test runs it with ThreadSanitizer, too
-#   PLAIN    ./dev test runs it without sanitizers only
+#   ASAN     ./dev test runs it with AddressSanitizer, too
 function(hotpath_add_program name)
-  cmake_parse_arguments(arg "CXX;STATIC;OFF;MODULE;ALLOC;QUICK;TSAN;PLAIN" "" "LIBRARIES;OPTIONS" ${ARGN})
+  cmake_parse_arguments(arg "CXX;STATIC;OFF;MODULE;ALLOC;QUICK;ASAN" "" "LIBRARIES;OPTIONS" ${ARGN})
   if(arg_CXX AND NOT HOTPATH_CXX)
     return()
   endif()
@@ -56,11 +55,8 @@ function(hotpath_build_program name suffix library)
   if(arg_QUICK)
     hotpath_needed_by(quick ${target})
   endif()
-  if(arg_TSAN)
-    hotpath_needed_by(tsan ${target})
-  endif()
-  if(arg_PLAIN)
-    set_property(DIRECTORY APPEND PROPERTY hotpath_plain_programs ${target})
+  if(arg_ASAN)
+    hotpath_needed_by(asan ${target})
   endif()
   hotpath_flags(${target})
   target_compile_options(${target} PRIVATE ${arg_OPTIONS})

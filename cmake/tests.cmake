@@ -35,19 +35,21 @@ function(hotpath_add_test name)
   if(CMAKE_C_FLAGS_RELWITHDEBINFO MATCHES "-O0")
     set(is_optimised)
   endif()
+  # Python compiles what a hundred tests import once, even where PYTHONDONTWRITEBYTECODE is set.
   set_tests_properties(${name} PROPERTIES
     PROCESSORS ${processors}
     SKIP_RETURN_CODE 77 LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT "HOTPATH_BUILD_DIR=${PROJECT_BINARY_DIR};HOTPATH_SOURCE_DIR=${PROJECT_SOURCE_DIR}\
 ;HOTPATH_SANITIZER=${HOTPATH_SANITIZE};HOTPATH_EMULATOR=${emulator};HOTPATH_IS_GLIBC=${HOTPATH_IS_GLIBC}\
 ;HOTPATH_IS_OPTIMISED=${is_optimised}\
-;PYTHONPYCACHEPREFIX=${PROJECT_BINARY_DIR}/pycache;LC_ALL=C.UTF-8\
+;PYTHONPYCACHEPREFIX=${PROJECT_BINARY_DIR}/pycache;PYTHONDONTWRITEBYTECODE=;LC_ALL=C.UTF-8\
 ;ASAN_OPTIONS=detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1\
 ;TSAN_OPTIONS=halt_on_error=1:print_suppressions=0:suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
 endfunction()
 
 # hotpath_add_unit_test(name [TSAN] [SLOW] [LONG] [SOURCES more.c...]): tests/unit/name.c, with access to
-# all internal names. LONG: too long for ./dev test --quick.
+# all internal names. LONG: too long for ./dev test --quick. TSAN: without those of the program, which ./dev test
+# then need not compile with ThreadSanitizer; SOURCES has what such a test needs of them.
 function(hotpath_add_unit_test name)
   cmake_parse_arguments(arg "TSAN;SLOW;LONG" "" "SOURCES" ${ARGN})
   add_executable(unit_${name} ${name}.c ${arg_SOURCES})
@@ -59,10 +61,11 @@ function(hotpath_add_unit_test name)
   if(arg_TSAN)
     hotpath_needed_by(tsan unit_${name})
   endif()
+  set(internal $<IF:$<BOOL:${arg_TSAN}>,hotpath_library_internal,hotpath_internal>)
   hotpath_flags(unit_${name})
   hotpath_internal_headers(unit_${name})
   target_compile_definitions(unit_${name} PRIVATE HOTPATH=1 _FILE_OFFSET_BITS=64) # as in the program
-  target_link_libraries(unit_${name} PRIVATE hotpath_unit_support hotpath_internal hotpath_cmocka)
+  target_link_libraries(unit_${name} PRIVATE hotpath_unit_support ${internal} hotpath_cmocka)
   set_target_properties(unit_${name} PROPERTIES
     OUTPUT_NAME ${name} C_STANDARD 11 RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/unit")
   hotpath_labels(labels unit)
@@ -73,12 +76,12 @@ function(hotpath_add_unit_test name)
   hotpath_add_test(unit.${name} COMMAND ${command} LABELS ${labels})
 endfunction()
 
-# hotpath_add_e2e_test(name [TSAN] [SLOW] [QUICK] [PLAIN] [WAITS] [NOPERF] [NOPERF_QUICK]): tests/e2e/name.py, run
+# hotpath_add_e2e_test(name [SLOW] [QUICK] [PLAIN] [WAITS] [NOPERF] [NOPERF_QUICK]): tests/e2e/name.py, run
 # by pytest. PLAIN: ./dev test runs it without sanitizers only, as they find little there. NOPERF: ./dev test --full
 # also runs it as e2e.name.noperf, where the kernel refuses perf_event_open to the test and to all that it starts,
 # as in most containers; NOPERF_QUICK: so does ./dev test.
 function(hotpath_add_e2e_test name)
-  cmake_parse_arguments(arg "TSAN;SLOW;QUICK;PLAIN;WAITS;NOPERF;NOPERF_QUICK" "" "" ${ARGN})
+  cmake_parse_arguments(arg "SLOW;QUICK;PLAIN;WAITS;NOPERF;NOPERF_QUICK" "" "" ${ARGN})
   set(waits)
   if(arg_WAITS)
     set(waits WAITS)

@@ -5,7 +5,7 @@ _hotpath()
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} at
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'demo run record console stacks report open serve annotate diff bench check export ls clean on off doctor help --help --version' -- "$word") $(compgen -f -X '!*/*' -- "$word"))
+        COMPREPLY=($(compgen -W 'demo run record console stacks report open serve mcp annotate diff bench check export ls clean on off doctor help --help --version' -- "$word") $(compgen -f -X '!*/*' -- "$word"))
         return
     fi
     # What follows the program of run is the program's.
@@ -53,6 +53,7 @@ _hotpath()
         run:--timeout) return ;;
         run:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         run:--max-bytes) return ;;
+        run:--clock) COMPREPLY=($(compgen -W 'time instructions' -- "$word")); return ;;
         run:--keep) return ;;
         record:--pid | record:-p) return ;;
         record:--for) return ;;
@@ -128,6 +129,8 @@ _hotpath()
         serve:--label) return ;;
         serve:--metadata) return ;;
         serve:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        mcp:--allow-run) return ;;
+        mcp:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         annotate:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         diff:--against) return ;;
         diff:--format | diff:-f) COMPREPLY=($(compgen -W 'text json markdown html' -- "$word")); return ;;
@@ -154,6 +157,7 @@ _hotpath()
         bench:--timeout) return ;;
         bench:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         bench:--max-bytes) return ;;
+        bench:--clock) COMPREPLY=($(compgen -W 'time instructions' -- "$word")); return ;;
         bench:--keep) return ;;
         check:--policy) return ;;
         check:--baseline) return ;;
@@ -177,16 +181,17 @@ _hotpath()
     if [[ $word == -* ]]; then
         case $command in
         demo) COMPREPLY=($(compgen -W '--once --seconds --dir --help -h' -- "$word")) ;;
-        run) COMPREPLY=($(compgen -W '--console --end-with-console --verbose -v --tree -t --cold --safe --no-preload --no-children --no-cpu --stacks --zone-stacks --no-stacks --no-alloc-stacks --no-waits --no-channels --alloc-library --only --cpu --cpu-rate --cpu-engine --alloc-stacks --filter --skip --log --sampling --measuring-bound --keys-limit --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --debuginfod --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --path --locks --lock-holds --keep --no-color --help -h' -- "$word")) ;;
+        run) COMPREPLY=($(compgen -W '--console --end-with-console --verbose -v --tree -t --cold --safe --no-preload --no-children --no-cpu --stacks --zone-stacks --no-stacks --no-alloc-stacks --no-waits --no-channels --alloc-library --only --cpu --cpu-rate --cpu-engine --alloc-stacks --filter --skip --log --sampling --measuring-bound --keys-limit --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --debuginfod --exclude-wrapper --format -f --output -o --label --metadata --timeout --dir --max-bytes --reserve --path --clock --locks --lock-holds --io --keep --no-color --help -h' -- "$word")) ;;
         record) COMPREPLY=($(compgen -W '--pid -p --for --no-children --verbose -v --tree -t --section -s --focus --slowest --columns -c --sort --by --percentiles --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --debuginfod --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         console) COMPREPLY=($(compgen -W '--once --script --size --every --tab --totals --from --to --ascii --dir --help -h' -- "$word")) ;;
         stacks) COMPREPLY=($(compgen -W '--recursive -r --format -f --debuginfod --dir --help -h' -- "$word")) ;;
         report) COMPREPLY=($(compgen -W '--verbose -v --tree -t --cold --from --to --source --against --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         open) COMPREPLY=($(compgen -W '--view --output -o --source --against --by-zone --no-open --dir --help -h' -- "$word")) ;;
         serve) COMPREPLY=($(compgen -W '--address --port --every --token-file --open --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --label --metadata --dir --no-color --help -h' -- "$word")) ;;
+        mcp) COMPREPLY=($(compgen -W '--allow-run --dir --help -h' -- "$word")) ;;
         annotate) COMPREPLY=($(compgen -W '--assembly -a --waiting -w --debuginfod --dir --help -h' -- "$word")) ;;
         diff) COMPREPLY=($(compgen -W '--against --format -f --from --to --output -o --dir --help -h' -- "$word")) ;;
-        bench) COMPREPLY=($(compgen -W '--pairs -n --against --save --ignore-failure -i --format -f --output -o --only --cpu --cpu-rate --cpu-engine --alloc-stacks --filter --skip --log --sampling --measuring-bound --keys-limit --logs-limit --timeout --dir --max-bytes --reserve --path --locks --lock-holds --keep --help -h' -- "$word")) ;;
+        bench) COMPREPLY=($(compgen -W '--pairs -n --against --save --instructions --ignore-failure -i --format -f --output -o --only --cpu --cpu-rate --cpu-engine --alloc-stacks --filter --skip --log --sampling --measuring-bound --keys-limit --logs-limit --timeout --dir --max-bytes --reserve --path --clock --locks --lock-holds --io --keep --help -h' -- "$word")) ;;
         check) COMPREPLY=($(compgen -W '--policy --baseline --gate --exact-only --format -f --output -o --dir --help -h' -- "$word")) ;;
         export) COMPREPLY=($(compgen -W '--format -f --of --by-zone --by-process --merge-programs --libraries --from --to --output -o --dir --help -h' -- "$word")) ;;
         ls) COMPREPLY=($(compgen -W '--all -a --json --dir --help -h' -- "$word")) ;;
@@ -207,6 +212,7 @@ _hotpath()
         report) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         open) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         serve) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
+        mcp) : ;;
         annotate) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         diff) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         bench) COMPREPLY=($(compgen -c -f -- "$word")) ;;
@@ -217,7 +223,7 @@ _hotpath()
         on) COMPREPLY=($(compgen -W "$(hotpath ls -a 2> /dev/null | awk '$5 == "pid" && ($2 == "live" || $2 == "off") { print $6 }')" -- "$word")) ;;
         off) COMPREPLY=($(compgen -W "$(hotpath ls -a 2> /dev/null | awk '$5 == "pid" && ($2 == "live" || $2 == "off") { print $6 }')" -- "$word")) ;;
         doctor) : ;;
-        help) COMPREPLY=($(compgen -W 'demo run record console stacks report open serve annotate diff bench check export ls clean on off doctor help environment' -- "$word")) ;;
+        help) COMPREPLY=($(compgen -W 'demo run record console stacks report open serve mcp annotate diff bench check export ls clean on off doctor help environment agents' -- "$word")) ;;
     esac
 }
 complete -o filenames -F _hotpath hotpath

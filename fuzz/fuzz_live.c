@@ -21,9 +21,8 @@ struct written {
 
 static struct session_builder builder;
 static struct written logged, slow;
-static struct hp_call_log *call_log;
+static struct hp_log *call_log;
 static struct hp_slowest *slowest;
-static uint32_t notes[LOGGED + 1];
 
 static uint64_t ticks_of(uint64_t number) { return number * 7 + 1; }
 static uint32_t note_length_of(uint64_t number) { return (uint32_t)(number % 3 * 16); }
@@ -35,10 +34,21 @@ static struct hp_call call_of(uint64_t number)
                             .ticks = ticks_of(number),
                             .node = 8,
                             .tid = (uint32_t)number,
-                            .note = notes[number % (LOGGED + 1)],
-                            .note_length = note_length_of(number),
                             .alloc_bytes = number * 3,
                             .alloc_count = number * 5};
+}
+
+/* As it is before its number is set. */
+static struct hp_log_record record_of(uint64_t number)
+{
+    return (struct hp_log_record){.tick = number + ticks_of(number),
+                                  .ticks = ticks_of(number),
+                                  .bytes = number * 3,
+                                  .count = number * 5,
+                                  .node = 8,
+                                  .tid = (uint32_t)number,
+                                  .what = HP_RECORD_CALL,
+                                  .text_length = note_length_of(number)};
 }
 
 static void put_word(void *to, const void *from, size_t word)
@@ -46,22 +56,27 @@ static void put_word(void *to, const void *from, size_t word)
     memcpy((char *)to + 8 * word, (const char *)from + 8 * word, 8);
 }
 
-/* The note first, then the call, then the number, as in log_call of src/record/zones/call_log.c. */
+/* The place is marked, then the text, the record, its number, and the count, as in src/record/core/logs.c. */
 static void write_logged(void)
 {
-    const struct hp_call call = call_of(logged.number);
-    const size_t note_words = call.note_length / 8, words = note_words + sizeof call / 8;
-    char note[HP_NOTE_BYTES];
-    memset(note, letter_of(logged.number), sizeof note);
-    if (logged.at < note_words)
-        put_word(builder_at(&builder, call.note), note, logged.at);
+    const struct hp_log_record record = record_of(logged.number);
+    const uint64_t place = logged.number % call_log->capacity, number = logged.number + 1;
+    const size_t text_words = record.text_length / 8, words = text_words + sizeof record / 8;
+    char text[HP_LOG_TEXT];
+    memset(text, letter_of(logged.number), sizeof text);
+    if (logged.at == 0)
+        call_log->records[place].number = 0;
+    else if (logged.at <= text_words)
+        put_word((char *)builder_at(&builder, call_log->texts) + place * HP_LOG_TEXT, text, logged.at - 1);
     else if (logged.at < words)
-        put_word(&call_log->calls[logged.number % call_log->capacity], &call, logged.at - note_words);
+        put_word(&call_log->records[place], &record, logged.at - text_words);
+    else if (logged.at == words)
+        call_log->records[place].number = number;
     else
-        call_log->count = logged.number + 1;
+        call_log->count = number;
     logged.at++;
-    if (logged.at > words)
-        logged = (struct written){logged.number + 1, 0};
+    if (logged.at > words + 1)
+        logged = (struct written){number, 0};
 }
 
 /* A slow call with rows and a note, all of which follow from its number. */
@@ -77,7 +92,6 @@ static size_t make_slow(uint64_t number, struct slow_image *ret_image)
     const uint32_t rows = (uint32_t)(number % 4);
     memset(ret_image, 0, sizeof *ret_image);
     ret_image->head.call = call_of(number);
-    ret_image->head.call.note = 0;
     ret_image->head.call.note_length = ret_image->head.note_bytes = 16;
     ret_image->head.self = number;
     ret_image->head.row_count = rows;
@@ -207,8 +221,9 @@ static struct hotpath_stat_ *build_kept(void)
     const uint32_t thread = builder_thread(&builder), site = builder_site(&builder, "parse", "parse.c", 1);
     const uint32_t node = builder_node(&builder, thread, 0, site);
     call_log = builder_at(&builder, builder_log(&builder, thread, site, LOGGED));
-    for (size_t at = 0; at <= LOGGED; at++)
-        notes[at] = builder_text(&builder, "................................................") + 8;
+    builder_logged_call(&builder, node, 0, 0, 0, ""); /* makes the space of texts */
+    memset(call_log->records, 0, sizeof call_log->records[0]);
+    call_log->count = 0;
     for (int place = 0; place < 2; place++)
         builder_slow_call(&builder, node, 0, 0, 0, 3, 16);
     struct hotpath_stat_ *stat = builder_stat(&builder, thread, site);

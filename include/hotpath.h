@@ -23,6 +23,7 @@
  *   HOTPATH_NOTE("format", ...)                     expression  attaches printf-style text to the innermost zone
  *   HOTPATH_EXPECT_ALLOCS(most)                     declaration allocation limit from here to the end of the braces
  *   HOTPATH_EXPECT_CALLS("name", most)              declaration limit of calls from here to the end of the braces
+ *   HOTPATH_EXPECT_INSTRUCTIONS(most)               declaration limit of instructions from here to their end
  *   HOTPATH_NO_MEASURE                              attribute   keeps a function out of -finstrument-functions
  * Values
  *   HOTPATH_VALUE("key", x)                         expression  records a number, bool, pointer or text
@@ -50,6 +51,10 @@
  *   HOTPATH_LOCK_WAIT(lock, "name")                 expression  a the program's own lock is busy: it waits ...
  *   HOTPATH_LOCK_TAKEN(lock)                        expression  ... and has it ...
  *   HOTPATH_LOCK_RELEASED(lock)                     expression  ... and is about to give it up
+ *
+ * I/O, with `hotpath run --io`
+ *   HOTPATH_IO_NAME(fd, "label")                    expression  names a descriptor
+ *   HOTPATH_IO_OP("label", "kind", bytes)           expression  counts an operation that cannot be seen
  * Tasks: operations that begin at one place and end at another
  *   HOTPATH_JOB, HOTPATH_RUN_JOB                    of hotpath/pool.h: a callback or job, by any address
  *   HOTPATH_FIELD(hotpath_task, task)               declaration last member of a struct; no bytes without -DHOTPATH
@@ -165,6 +170,13 @@
 #define HOTPATH_EXPECT_CALLS(name, most) HOTPATH_EXPECTED_CALLS_(HOTPATH_NAME_(__COUNTER__), name, most)
 
 /*
+ * The same for the instructions that this thread executes in the scope, under `hotpath run --clock instructions`;
+ * those of hotpath do not count. Elsewhere nothing is checked, and the first such scope says so on stderr. Needs no
+ * session.
+ */
+#define HOTPATH_EXPECT_INSTRUCTIONS(most) HOTPATH_EXPECTED_INSTRUCTIONS_(HOTPATH_NAME_(__COUNTER__), most)
+
+/*
  * Values: for each key the report shows the last, minimum, maximum and mean value, percentiles, the count, and the
  * latest values. Keys are string literals; uses with the same key share one row. For keys known only at run time,
  * HOTPATH_VALUE_KEY("label", key, x) and its siblings make a row label[key] for each text, up to
@@ -202,11 +214,12 @@
     HOTPATH_PASSED_(hotpath_received_, HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel,           \
                     __VA_ARGS__, 0, )
 #define HOTPATH_CHANNEL_REFUSED(label, channel, items)                                                             \
-    hotpath_lost_(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, (uint64_t)(items), 0)
+    hotpath_lost_(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, HOTPATH_AS_(uint64_t, items), 0)
 #define HOTPATH_CHANNEL_DROPPED(label, channel, items)                                                             \
-    hotpath_lost_(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, (uint64_t)(items), 1)
+    hotpath_lost_(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, HOTPATH_AS_(uint64_t, items), 1)
 #define HOTPATH_CHANNEL_CAPACITY(label, channel, items)                                                            \
-    hotpath_v1_channel_capacity(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, (uint64_t)(items))
+    hotpath_v1_channel_capacity(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel,                  \
+                                HOTPATH_AS_(uint64_t, items))
 #define HOTPATH_CHANNEL_TEXT(label, channel, ...)                                                                  \
     (HOTPATH_GET_(hotpath_v1_context->skip) == 0                                                                   \
          ? hotpath_v1_channel_text(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), channel, __VA_ARGS__)  \
@@ -224,8 +237,8 @@
  */
 #define HOTPATH_STREAM_NEXT(label, stream) HOTPATH_NEXT_(HOTPATH_NAME_(__COUNTER__), "" label "", stream)
 #define HOTPATH_STREAM_ITEM(label, stream, items, bytes)                                                           \
-    hotpath_yielded_(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), stream, (uint64_t)(items),           \
-                     (uint64_t)(bytes))
+    hotpath_yielded_(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), stream,                              \
+                     HOTPATH_AS_(uint64_t, items), HOTPATH_AS_(uint64_t, bytes))
 #define HOTPATH_STREAM_TEXT(label, stream, ...)                                                                    \
     (HOTPATH_GET_(hotpath_v1_context->skip) == 0                                                                   \
          ? hotpath_v1_stream_text(HOTPATH_STATIC_SITE_(HOTPATH_KIND_OBJECT_, "" label ""), stream, __VA_ARGS__)    \
@@ -247,6 +260,17 @@
 #define HOTPATH_LOCK_WAIT(lock, name) hotpath_v1_lock_wait(lock, "" name "")
 #define HOTPATH_LOCK_TAKEN(lock) hotpath_v1_lock_taken(lock)
 #define HOTPATH_LOCK_RELEASED(lock) hotpath_v1_lock_released(lock)
+
+/*
+ * I/O. `hotpath run --io` counts what is read and written through the C library; these macros name a descriptor,
+ * and tell of what it cannot see: memory-mapped files, io_uring and the like.
+ *
+ * HOTPATH_IO_NAME gives a descriptor's row a label instead of a path or address, until it is closed; descriptors of
+ * one label share a row. HOTPATH_IO_OP counts one operation with these bytes for a label. Its kind is "read",
+ * "write", "sync" or one of the others that the section io has.
+ */
+#define HOTPATH_IO_NAME(fd, label) hotpath_v1_io_name(fd, "" label "")
+#define HOTPATH_IO_OP(label, kind, bytes) hotpath_v1_io_op("" label "", "" kind "", bytes)
 
 /*
  * Tasks: operations that begin at one place and end at another: a request, a pending callback, a coroutine, a
@@ -357,22 +381,23 @@ struct hotpath_alloc_counts {
  */
 HOTPATH_API_ int hotpath_read_allocs(struct hotpath_alloc_counts *ret_counts);
 
-/* A scope that did more than HOTPATH_EXPECT_ALLOCS or HOTPATH_EXPECT_CALLS permits. */
+/* A scope that did more than a macro HOTPATH_EXPECT_... permits. */
 struct hotpath_unexpected {
     const char *file;
     const char *function;
     uint32_t line;
     uint32_t is_counted; /* 0: they could not be counted, so the result is unknown */
     uint64_t expected;
-    uint64_t count;     /* of allocations, or of calls */
+    uint64_t count;     /* of `what` */
     uint64_t bytes;     /* of allocations */
-    const char *called; /* the name in HOTPATH_EXPECT_CALLS; NULL: allocations */
+    const char *called; /* the name in HOTPATH_EXPECT_CALLS, else NULL */
+    const char *what;   /* "allocations", "calls" or "instructions" */
 };
 
 /* Called instead of abort(), with no message on stderr. May return, or leave by longjmp. */
 typedef void hotpath_on_unexpected(const struct hotpath_unexpected *unexpected, void *context);
 
-/* Sets the function that these two macros call when a limit is exceeded; NULL restores the default. */
+/* Sets the function that these macros call when a limit is exceeded; NULL restores the default. */
 HOTPATH_API_ void hotpath_set_on_unexpected(hotpath_on_unexpected *on_unexpected, void *context);
 
 /*
@@ -436,7 +461,7 @@ struct hotpath_options {
     const char *slowest;      /* HOTPATH_SLOWEST         function whose slowest call is shown: name, "/regex/" */
     const char *filter;       /* HOTPATH_FILTER          sites to record: such a list */
     const char *skip;         /* HOTPATH_SKIP            sites not to record: such a list */
-    const char *log;          /* HOTPATH_LOG             sites whose latest calls are kept: such a list */
+    const char *log;          /* HOTPATH_LOG             what is kept one by one: such a list */
     const char *label;        /* HOTPATH_REPORT_LABEL    a name for this run */
     const char *metadata;     /* HOTPATH_USER_METADATA   "key=value,key=value", stored in the report */
     const char *dir;          /* HOTPATH_DIR             directory of the session file */
@@ -449,7 +474,7 @@ struct hotpath_options {
     uint32_t limit;           /* HOTPATH_LIMIT           rows per section; HOTPATH_NO_LIMIT for all */
     uint32_t functions_limit; /* HOTPATH_FUNCTIONS_LIMIT rows in the function sections (default 15) */
     uint32_t calltree_limit;  /* HOTPATH_CALLTREE_LIMIT  rows in the call tree (default 50) */
-    uint32_t logs_limit;      /* HOTPATH_LOGS_LIMIT      latest calls kept and shown per function (default 50) */
+    uint32_t logs_limit;      /* HOTPATH_LOGS_LIMIT      latest calls, messages ... kept of each (default 50) */
     uint32_t keys_limit;      /* HOTPATH_KEYS_LIMIT      distinct keys per HOTPATH_BLOCK_KEY (default 256) */
     uint32_t measuring_bound; /* HOTPATH_MEASURING_BOUND percent: if timing a compiler-instrumented function costs
                                                          more, only some calls are timed (default 50) */

@@ -15,6 +15,7 @@ needs it. In one unit names have to be unique and should not clash with those of
     in front: `fail` of json.c becomes `hp_json_fail`;
   - functions that files share (hp_text_add) become static, by their prototypes; variables that they share
     (hp_runtime) get the library's name (hotpath_runtime_) and are hidden;
+  - functions get a section of their own;
   - includes of our own go, those of the system move to the top, once each.
 
 A list that is included with a macro for its lines (sections.def) is written out. What overrides the malloc family
@@ -70,6 +71,7 @@ TOP = """\
 #endif
 #undef HOTPATH /* the library itself is never compiled out */
 #define HOTPATH 1
+#define HOTPATH_IN_ONE_FILE 1
 
 {includes}
 
@@ -78,6 +80,8 @@ TOP = """\
 /* Only what hotpath.h declares is seen from outside; functions that the library does not need are left out. */
 #define HP_PRIVATE static __attribute__((unused))
 #define HP_SHARED extern __attribute__((visibility("hidden")))
+/* A section of its own, so that a clock of instructions can leave this code out. */
+#define HP_CODE __attribute__((section("hotpath_text")))
 
 /* In one unit gcc looks through more calls than it understands: where a bound was checked, it no longer knows. */
 #pragma GCC diagnostic push
@@ -222,6 +226,10 @@ def declared_names(head):
     return [name for name in names if name is not None]
 
 
+def is_function(head):
+    return len(head) > 2 and head[-1][0] == "{" and head[-2][0] == "("
+
+
 def is_prototype(head):
     return len(head) > 2 and head[-1][1] == ";" and head[-2][0] == "("
 
@@ -239,6 +247,7 @@ class Unit:
         self.tags = set()       # of struct, union, enum
         self.shared = set()     # variables with external linkage
         self.marked = []        # (token, what it becomes): prototypes and `extern` of shared variables
+        self.functions = []     # the first token of each
         self.read_code(code_of(self.tokens))
         self.read_macros()
 
@@ -248,6 +257,8 @@ class Unit:
             head = head_of(declaration)
             words = {value for kind, value in head if kind == "word"}
             names = declared_names(head)
+            if is_function(head):
+                self.functions.append(declaration[0])
             if "typedef" in words or "static" in words:
                 self.ordinary.update(names)
             elif names and all(name.startswith("hp_") for name in names):
@@ -512,6 +523,8 @@ def body_of(unit):
     """The text of a unit without what stands at the top of the single file, and the includes that move there."""
     for token, text in unit.marked:
         token.text = text
+    for token in unit.functions:
+        token.text = "HP_CODE " + token.text
     text = "".join(token.text for token in unit.tokens)
     text = OWN_INCLUDE.sub("", text)
     text = re.sub(r"^#define _GNU_SOURCE.*\n", "", text, flags=re.M)

@@ -16,6 +16,11 @@
 #ifndef HOTPATH_ADAPTER_H
 #define HOTPATH_ADAPTER_H
 
+#ifdef __cplusplus /* C, not C++ as some like it */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
 #include <hotpath.h>
 
 #if HOTPATH_ON_
@@ -388,4 +393,8 @@ HOTPATH_ADAPTER_ struct hotpath_turn_ *hotpath_work_begin_(struct hotpath_turn_ 
     HOTPATH_AS_TURN_(hotpath_turn_now_) = hotpath_work_begin_(&hotpath_turn_now_, wait, how)
 
 #endif /* HOTPATH_ON_ */
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
+
 #endif

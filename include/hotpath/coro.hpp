@@ -2,7 +2,7 @@
  * C++20 coroutines as tasks: make hotpath::traced a base of the promise type and call it in three functions.
  *
  *   struct promise_type : hotpath::traced {
- *       promise_type(std::source_location at = std::source_location::current()) : traced(at) {}
+ *       promise_type(hotpath::source_location at = hotpath::source_location::current()) : traced(at) {}
  *       auto initial_suspend() { return begins(std::suspend_always{}); }
  *       auto final_suspend() noexcept { return ends(std::suspend_always{}); }
  *       ...
@@ -10,7 +10,8 @@
  * Each coroutine of that type is a task, named after its function or by `traced("label")`. It is created by the
  * call, polled from each resume to the next co_await that suspends, ready at its end, and cancelled if destroyed
  * earlier. co_await goes through traced::await_transform; a promise with its own await_transform or yield_value
- * returns `rests(awaiter)` there. It does not matter which thread resumes a coroutine, or from where. Without
+ * returns `rests(awaiter)` there. hotpath::source_location is std::source_location, or stands for it where the
+ * compiler has none (clang before 16). It does not matter which thread resumes a coroutine, or from where. Without
  * -DHOTPATH, awaiters are passed through and traced is empty.
  *
  * SPDX-License-Identifier: MIT
@@ -25,12 +26,42 @@
 #endif
 
 #include <coroutine>
-#include <source_location>
 #include <type_traits>
 #include <utility>
+#include <version>
+
+#if defined(__cpp_lib_source_location)
+#include <source_location>
+#endif
 
 namespace hotpath
 {
+
+#if defined(__cpp_lib_source_location)
+using std::source_location;
+#else
+class source_location
+{
+  public:
+    static constexpr source_location current(const char *file = __builtin_FILE(),
+                                             const char *function = __builtin_FUNCTION(),
+                                             unsigned line = __builtin_LINE()) noexcept
+    {
+        source_location at;
+        at.file_ = file;
+        at.function_ = function;
+        at.line_ = line;
+        return at;
+    }
+    constexpr const char *file_name() const noexcept { return file_; }
+    constexpr const char *function_name() const noexcept { return function_; }
+    constexpr unsigned line() const noexcept { return line_; }
+
+  private:
+    const char *file_ = "", *function_ = "";
+    unsigned line_ = 0;
+};
+#endif
 
 #if HOTPATH_ON_
 
@@ -38,10 +69,10 @@ namespace hotpath
 class traced_sites
 {
   public:
-    static struct hotpath_site *find(const char *name, const std::source_location &at)
+    static struct hotpath_site *find(const char *name, const source_location &at)
     {
         static struct slot slots[count];
-        const uint64_t hash = (uint64_t)(uintptr_t)name * UINT64_C(0x9e3779b97f4a7c15);
+        const uint64_t hash = uint64_t(reinterpret_cast<uintptr_t>(name)) * UINT64_C(0x9e3779b97f4a7c15);
         for (unsigned step = 0; step < count; step++) {
             struct slot *slot = &slots[((hash >> 40) + step) % count];
             const char *none = nullptr;
@@ -87,7 +118,7 @@ class traced_sites
 
     static const char *filling() { return ""; }
 
-    static struct hotpath_site *fill(struct slot *slot, const char *name, const std::source_location &at)
+    static struct hotpath_site *fill(struct slot *slot, const char *name, const source_location &at)
     {
         if (name == at.function_name())
             shorten(name, slot->text, sizeof slot->text);
@@ -106,11 +137,8 @@ class traced_sites
 class traced
 {
   public:
-    explicit traced(std::source_location at) { create(at.function_name(), at); }
-    explicit traced(const char *label, std::source_location at = std::source_location::current())
-    {
-        create(label, at);
-    }
+    explicit traced(source_location at) { create(at.function_name(), at); }
+    explicit traced(const char *label, source_location at = source_location::current()) { create(label, at); }
     traced(const traced &) = delete;
     traced &operator=(const traced &) = delete;
 
@@ -159,7 +187,7 @@ class traced
     hotpath_task task_;
     struct hotpath_poll_ poll_ = {};
 
-    void create(const char *name, const std::source_location &at)
+    void create(const char *name, const source_location &at)
     {
         struct hotpath_site *site = traced_sites::find(name, at);
         task_.id_ = 0;
@@ -235,8 +263,8 @@ class traced
 class traced
 {
   public:
-    explicit traced(std::source_location) {}
-    explicit traced(const char *, std::source_location = std::source_location::current()) {}
+    explicit traced(source_location) {}
+    explicit traced(const char *, source_location = source_location::current()) {}
 
     template <class Awaiter> Awaiter begins(Awaiter awaiter) { return awaiter; }
     template <class Awaiter> Awaiter ends(Awaiter awaiter) noexcept { return awaiter; }

@@ -15,6 +15,11 @@
 #ifndef HOTPATH_EVENT2_H
 #define HOTPATH_EVENT2_H
 
+#ifdef __cplusplus /* C, not C++ as some like it */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 
@@ -223,4 +228,8 @@ HOTPATH_ADAPTER_ void hotpath_bufferevent_free_(struct bufferevent *buffer)
 #define bufferevent_free(...) hotpath_bufferevent_free_(__VA_ARGS__)
 
 #endif /* HOTPATH_ON_ */
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
+
 #endif

@@ -16,6 +16,11 @@
 #ifndef HOTPATH_GLIB_H
 #define HOTPATH_GLIB_H
 
+#ifdef __cplusplus /* C, not C++ as some like it */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
 #include <gio/gio.h>
 
 #include <hotpath/adapter.h>
@@ -225,4 +230,8 @@ HOTPATH_ADAPTER_ void hotpath_g_task_run_in_thread_(struct hotpath_site *queued,
     hotpath_g_task_run_in_thread_(HOTPATH_TASK_SITE_("g_task_run_in_thread, queued"), __VA_ARGS__)
 
 #endif /* HOTPATH_ON_ */
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
+
 #endif

@@ -14,6 +14,11 @@
 #ifndef HOTPATH_INLINE_H
 #define HOTPATH_INLINE_H
 
+#ifdef __cplusplus /* C, not C++ as some like it */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
 #ifndef HOTPATH_H
 #error "include <hotpath.h>, which includes this"
 #endif
@@ -263,6 +268,9 @@ HOTPATH_API_ void hotpath_v1_lock_name(const volatile void *lock, const char *na
 HOTPATH_API_ void hotpath_v1_lock_wait(const volatile void *lock, const char *name);
 HOTPATH_API_ void hotpath_v1_lock_taken(const volatile void *lock);
 HOTPATH_API_ void hotpath_v1_lock_released(const volatile void *lock);
+/* I/O: recorded by `hotpath run --io`; else these do nothing. */
+HOTPATH_API_ void hotpath_v1_io_name(int descriptor, const char *label);
+HOTPATH_API_ void hotpath_v1_io_op(const char *label, const char *kind, uint64_t bytes);
 
 /*
  * A poll: a task runs. The library fills it in place, word by word: a copy would cost as much as everything else.
@@ -282,10 +290,11 @@ HOTPATH_API_ uint64_t hotpath_v1_task(struct hotpath_site *site);
  * not run.
  */
 HOTPATH_API_ uint64_t hotpath_v1_task_with(struct hotpath_site *site, hotpath_task waiting, int has_lane);
-#define HOTPATH_LAST_POLL_ 1   /* the task ends with this poll */
-#define HOTPATH_MAY_BE_OVER_ 2 /* a poll of a task that has ended is ignored, not misuse: adapters cannot know */
-#define HOTPATH_ON_LANE_ 4     /* the task has a lane; set by the library */
-#define HOTPATH_CANCELLED_ 8   /* with HOTPATH_LAST_POLL_: the task ends without a result */
+#define HOTPATH_LAST_POLL_ 1    /* the task ends with this poll */
+#define HOTPATH_MAY_BE_OVER_ 2  /* a poll of a task that has ended is ignored, not misuse: adapters cannot know */
+#define HOTPATH_ON_LANE_ 4      /* the task has a lane; set by the library */
+#define HOTPATH_CANCELLED_ 8    /* with HOTPATH_LAST_POLL_: the task ends without a result */
+#define HOTPATH_LOGGED_POLL_ 16 /* the task is logged; set by the library */
 HOTPATH_API_ void hotpath_v1_poll(struct hotpath_poll_ *ret_poll, uint64_t id, int how);
 HOTPATH_API_ void hotpath_v1_poll_end(struct hotpath_poll_ *poll);
 HOTPATH_API_ void hotpath_v1_task_end(hotpath_task *task, int is_cancelled);
@@ -304,24 +313,29 @@ HOTPATH_API_ void hotpath_v1_loop_wait(struct hotpath_loop_wait_ *ret_wait, stru
 HOTPATH_API_ void hotpath_v1_loop_waited(const struct hotpath_loop_wait_ *wait);
 HOTPATH_API_ void hotpath_v1_loop_end(struct hotpath_site *site, const void *loop);
 
-/* A scope of HOTPATH_EXPECT_ALLOCS or HOTPATH_EXPECT_CALLS. */
+/* A scope with a limit. */
+enum hotpath_limited_ { HOTPATH_LIMITED_ALLOCS_, HOTPATH_LIMITED_CALLS_, HOTPATH_LIMITED_INSTRUCTIONS_ };
 struct hotpath_expected_ {
     struct hotpath_alloc_counts begin;
     const char *file;
     const char *function;
-    const char *called; /* whose calls are limited; NULL: allocations */
-    uint64_t calls;     /* of it before */
+    const char *called; /* whose calls are limited */
+    uint64_t before;    /* calls of it, or instructions */
     uint64_t most;
     uint64_t mark; /* private to the library */
     uint32_t line;
     int32_t status; /* result of the reading at its start */
     uint32_t session;
+    uint32_t limited; /* one of enum hotpath_limited_ */
 };
 HOTPATH_API_ struct hotpath_expected_ *hotpath_v1_expect(struct hotpath_expected_ *ret_expected, uint64_t most,
                                                          const char *file, uint32_t line, const char *function);
 HOTPATH_API_ struct hotpath_expected_ *hotpath_v1_expect_calls(struct hotpath_expected_ *ret_expected,
                                                                const char *called, uint64_t most, const char *file,
                                                                uint32_t line, const char *function);
+HOTPATH_API_ struct hotpath_expected_ *hotpath_v1_expect_instructions(struct hotpath_expected_ *ret_expected,
+                                                                      uint64_t most, const char *file,
+                                                                      uint32_t line, const char *function);
 HOTPATH_API_ void hotpath_v1_expect_end(struct hotpath_expected_ *expected);
 
 /* The gate of a session. 0: recording is off; equal to the context's epoch: on; otherwise: take the slow path. */
@@ -906,6 +920,13 @@ hotpath_of_double_(double real)
 #define HOTPATH_LANGUAGE_ 0u
 #endif
 
+/* A conversion in code of the program, which may be compiled with -Wold-style-cast. */
+#ifdef __cplusplus
+#define HOTPATH_AS_(type, value) type(value)
+#else
+#define HOTPATH_AS_(type, value) ((type)(value))
+#endif
+
 #define HOTPATH_PASTE_(a, b) a##b
 #define HOTPATH_NAME_(counter) HOTPATH_PASTE_(hotpath_zone_, counter)
 #define HOTPATH_SCOPE_ __attribute__((unused))
@@ -953,12 +974,17 @@ hotpath_of_double_(double real)
 #define HOTPATH_EXPECTED_(scope, most) HOTPATH_EXPECTED_NAMED_(scope, most)
 #define HOTPATH_EXPECTED_NAMED_(scope, most)                                                                       \
     HOTPATH_GUARD_(struct hotpath_expected_, scope, hotpath_v1_expect_end) =                                       \
-        hotpath_v1_expect(&scope, (uint64_t)(most), __FILE__, __LINE__, __func__)
+        hotpath_v1_expect(&scope, HOTPATH_AS_(uint64_t, most), __FILE__, __LINE__, __func__)
 
 #define HOTPATH_EXPECTED_CALLS_(scope, name, most) HOTPATH_EXPECTED_CALLS_NAMED_(scope, name, most)
 #define HOTPATH_EXPECTED_CALLS_NAMED_(scope, name, most)                                                           \
     HOTPATH_GUARD_(struct hotpath_expected_, scope, hotpath_v1_expect_end) =                                       \
-        hotpath_v1_expect_calls(&scope, "" name "", (uint64_t)(most), __FILE__, __LINE__, __func__)
+        hotpath_v1_expect_calls(&scope, "" name "", HOTPATH_AS_(uint64_t, most), __FILE__, __LINE__, __func__)
+
+#define HOTPATH_EXPECTED_INSTRUCTIONS_(scope, most) HOTPATH_EXPECTED_INSTRUCTIONS_NAMED_(scope, most)
+#define HOTPATH_EXPECTED_INSTRUCTIONS_NAMED_(scope, most)                                                          \
+    HOTPATH_GUARD_(struct hotpath_expected_, scope, hotpath_v1_expect_end) =                                       \
+        hotpath_v1_expect_instructions(&scope, HOTPATH_AS_(uint64_t, most), __FILE__, __LINE__, __func__)
 
 #define HOTPATH_KEYED_(zone, label, key) HOTPATH_KEYED_NAMED_(zone, label, key)
 #define HOTPATH_KEYED_NAMED_(zone, label, key)                                                                     \
@@ -972,7 +998,8 @@ hotpath_of_double_(double real)
     HOTPATH_SCOPE_ struct hotpath_stream_next_ next HOTPATH_AT_END_(hotpath_end_next_) = {                         \
         hotpath_begin_next_(&next, &next##_site, stream)}
 #define HOTPATH_PASSED_(tell, site, channel, items, bytes, length, id, ...)                                        \
-    tell(site, channel, (uint64_t)(items), (uint64_t)(bytes), (int64_t)(length), (uint64_t)(id))
+    tell(site, channel, HOTPATH_AS_(uint64_t, items), HOTPATH_AS_(uint64_t, bytes), HOTPATH_AS_(int64_t, length),  \
+         HOTPATH_AS_(uint64_t, id))
 #define HOTPATH_WAIT_(wait, label, channel, is_full) HOTPATH_WAIT_NAMED_(wait, label, channel, is_full)
 #define HOTPATH_WAIT_NAMED_(wait, label, channel, is_full)                                                         \
     HOTPATH_SITE_(wait##_site, HOTPATH_KIND_OBJECT_, label, );                                                     \
@@ -1373,6 +1400,10 @@ hotpath_debugged_(struct hotpath_site *site, uint32_t type, size_t size, const v
 
 #ifdef __cplusplus
 } /* extern "C" */
+#endif
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
 #endif
 
 #endif /* HOTPATH_INLINE_H */

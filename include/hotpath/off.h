@@ -7,12 +7,24 @@
 #ifndef HOTPATH_OFF_H
 #define HOTPATH_OFF_H
 
+#ifdef __cplusplus /* C, not C++ as some like it */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
 #ifndef HOTPATH_H
 #error "include <hotpath.h>, which includes this"
 #endif
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+
+/* A conversion in code of the program, which may be compiled with -Wold-style-cast. */
+#ifdef __cplusplus
+#define HOTPATH_AS_(type, value) type(value)
+#else
+#define HOTPATH_AS_(type, value) ((type)(value))
 #endif
 
 #ifdef __cplusplus
@@ -40,8 +52,10 @@ extern "C" {
 #define HOTPATH_END(zone) ((void)0)
 #define HOTPATH_EXPR(label, ...) (__VA_ARGS__)
 #define HOTPATH_NO_MEASURE
-#define HOTPATH_EXPECT_ALLOCS(most) HOTPATH_NOTHING_(sizeof((uint64_t)(most)) > 0)
-#define HOTPATH_EXPECT_CALLS(name, most) HOTPATH_NOTHING_(sizeof("" name "") > 0 && sizeof((uint64_t)(most)) > 0)
+#define HOTPATH_EXPECT_ALLOCS(most) HOTPATH_NOTHING_(sizeof(HOTPATH_AS_(uint64_t, most)) > 0)
+#define HOTPATH_EXPECT_CALLS(name, most)                                                                           \
+    HOTPATH_NOTHING_(sizeof("" name "") > 0 && sizeof(HOTPATH_AS_(uint64_t, most)) > 0)
+#define HOTPATH_EXPECT_INSTRUCTIONS(most) HOTPATH_NOTHING_(sizeof(HOTPATH_AS_(uint64_t, most)) > 0)
 #define HOTPATH_FIELD(type, name) __extension__ type name[0]
 #define HOTPATH_TASK(task, ...) HOTPATH_TASK_(task, __VA_ARGS__, )
 #define HOTPATH_TASK_(task, label, ...) HOTPATH_UNUSED_(label, task)
@@ -79,6 +93,8 @@ extern "C" {
 #define HOTPATH_LOCK_WAIT(lock, name) HOTPATH_UNUSED_(name, lock)
 #define HOTPATH_LOCK_TAKEN(lock) HOTPATH_UNUSED_("", lock)
 #define HOTPATH_LOCK_RELEASED(lock) HOTPATH_UNUSED_("", lock)
+#define HOTPATH_IO_NAME(fd, label) HOTPATH_UNUSED_(label, fd)
+#define HOTPATH_IO_OP(label, kind, bytes) HOTPATH_UNUSED_(label, ((void)sizeof("" kind ""), (bytes)))
 #define HOTPATH_STREAM_NEXT(label, stream) HOTPATH_NOTHING_(sizeof("" label "") > 0 && sizeof(stream) > 0)
 #define HOTPATH_STREAM_ITEM(label, stream, items, bytes)                                                           \
     HOTPATH_UNUSED_(label, ((void)(stream), (void)(items), (bytes)))
@@ -216,6 +232,10 @@ HOTPATH_API_ int hotpath_section_series(const hotpath_section *section, size_t r
 
 #ifdef __cplusplus
 } /* extern "C" */
+#endif
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
 #endif
 
 #endif /* HOTPATH_OFF_H */

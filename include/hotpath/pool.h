@@ -17,6 +17,11 @@
 #ifndef HOTPATH_POOL_H
 #define HOTPATH_POOL_H
 
+#ifdef __cplusplus /* C, not C++ as some like it */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
 #include <hotpath/adapter.h>
 
 #if HOTPATH_ON_
@@ -54,4 +59,8 @@ HOTPATH_ADAPTER_ struct hotpath_turn_ *hotpath_job_begin_(struct hotpath_turn_ *
 #define HOTPATH_DROP_JOB(job) HOTPATH_UNUSED_("", job)
 
 #endif /* HOTPATH_ON_ */
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
+
 #endif

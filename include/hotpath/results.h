@@ -26,12 +26,13 @@ enum hotpath_unit {
     HOTPATH_UNIT_NUMBER = 5,  /* a count with decimals: an average */
     HOTPATH_UNIT_SIGNED_COUNT = 6,
     HOTPATH_UNIT_SIGNED_BYTES = 7,
-    HOTPATH_UNIT_RATE = 8,       /* per second */
-    HOTPATH_UNIT_INSTANT = 9,    /* nanoseconds since 1970, in UTC */
-    HOTPATH_UNIT_STATE = 10,     /* one of a few fixed words */
-    HOTPATH_UNIT_HISTOGRAM = 11, /* see hotpath_section_histogram */
-    HOTPATH_UNIT_SERIES = 12,    /* see hotpath_section_series */
-    HOTPATH_UNIT_VALUE = 13      /* a number from the program: integer or not, of any sign */
+    HOTPATH_UNIT_RATE = 8,         /* per second */
+    HOTPATH_UNIT_INSTANT = 9,      /* nanoseconds since 1970, in UTC */
+    HOTPATH_UNIT_STATE = 10,       /* one of a few fixed words */
+    HOTPATH_UNIT_HISTOGRAM = 11,   /* see hotpath_section_histogram */
+    HOTPATH_UNIT_SERIES = 12,      /* see hotpath_section_series */
+    HOTPATH_UNIT_VALUE = 13,       /* a number from the program: integer or not, of any sign */
+    HOTPATH_UNIT_INSTRUCTIONS = 14 /* where durations are counted in instructions; else they are in NS */
 };
 
 struct hotpath_column {
@@ -45,7 +46,8 @@ struct hotpath_column {
 struct hotpath_cell {
     uint32_t unit; /* enum hotpath_unit */
     uint32_t has_value;
-    uint64_t count;   /* COUNT, NS and NUMBER (rounded), BYTES, INSTANT; for SIGNED units cast it to int64_t */
+    /* COUNT, BYTES, INSTANT; NS, INSTRUCTIONS and NUMBER (rounded); for SIGNED units cast it to int64_t */
+    uint64_t count;
     double number;    /* the same unrounded; also PERCENT, RATE and VALUE */
     const char *text; /* TEXT, STATE; otherwise NULL */
 };

@@ -18,6 +18,11 @@
 #ifndef HOTPATH_UV_H
 #define HOTPATH_UV_H
 
+#ifdef __cplusplus /* C, not C++ as some like it */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
 #include <uv.h>
 
 #include <hotpath/adapter.h>
@@ -417,4 +422,8 @@ HOTPATH_ADAPTER_ void hotpath_uv_close_(struct hotpath_site *site, uv_handle_t *
 #define uv_timer_again(...) hotpath_uv_timer_again_(__VA_ARGS__)
 
 #endif /* HOTPATH_ON_ */
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
+
 #endif

@@ -20,6 +20,14 @@ static inline uint64_t hp_reduced(uint64_t number, double part)
 /* For hp_sort: negative, zero or positive; smaller numbers first. */
 static inline int hp_by_number(uint64_t x, uint64_t y) { return x == y ? 0 : x < y ? -1 : 1; }
 
+/* The finaliser of splitmix64: each bit of the number changes half of those of the result. */
+static inline uint64_t hp_mixed(uint64_t number)
+{
+    number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
+    return number ^ number >> 31;
+}
+
 /* Square root without libm: each step doubles the number of correct digits. */
 static inline double hp_root(double number)
 {

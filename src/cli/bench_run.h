@@ -2,7 +2,7 @@
  * Runs a command under `hotpath run` for a benchmark: its output goes to a file, its run to a folder, and it is
  * ended if it takes too long or the user has had enough.
  *
- *     uint64_t held = hp_bench_hold_signals();
+ *     hp_bench_hold_signals();
  *     struct hp_bench_run run = {.command = words, .recording = flags, .folder = "/dev/shm/bench-1"};
  *     if (hp_bench_run(&run) && run.status == 0) ... run.path is its run
  *

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "annotate.h"
 #include "arguments.h"
 #include "command.h"
 #include "debug_servers.h"
@@ -91,6 +92,8 @@ static char *annotated_read(int fd)
 
 /* ------------------------------------------------------------------------------------------------- print */
 
+static FILE *out; /* standard output, or what a caller reads */
+
 struct printing {
     const struct hp_annotated *text;
     const struct hp_line_sums *sums;
@@ -107,9 +110,9 @@ static double percent_of(const struct printing *printing, uint64_t ns)
 static void print_share(const struct printing *printing, uint64_t ns)
 {
     if (ns > 0)
-        printf("%7.2f%%", percent_of(printing, ns));
+        fprintf(out, "%7.2f%%", percent_of(printing, ns));
     else
-        printf("%8s", "");
+        fprintf(out, "%8s", "");
 }
 
 /* Prints a line without tabs and without terminal control characters. */
@@ -128,19 +131,19 @@ static void print_text(const char *line)
     }
     plain[length] = '\0';
     hp_copy_printable(safe, sizeof safe, plain);
-    fputs(safe, stdout);
+    fputs(safe, out);
 }
 
 static void print_line(const struct printing *printing, const struct hp_annotated_line *line,
                        const struct hp_line_sum *sum)
 {
     const bool is_hot = printing->has_color && sum != NULL && percent_of(printing, sum->own_ns) >= HOT_PERCENT;
-    fputs(is_hot ? "\033[31m" : "", stdout);
+    fputs(is_hot ? "\033[31m" : "", out);
     print_share(printing, sum != NULL ? sum->own_ns : 0);
     print_share(printing, sum != NULL ? sum->all_ns : 0);
-    printf(printing->is_code ? "  %8" PRIx64 "  " : "  %6" PRIu64 "  ", line->at);
+    fprintf(out, printing->is_code ? "  %8" PRIx64 "  " : "  %6" PRIu64 "  ", line->at);
     print_text(line->text);
-    puts(is_hot ? "\033[0m" : "");
+    fprintf(out, "%s\n", is_hot ? "\033[0m" : "");
 }
 
 /* Prints the samples that belong to no line of the text, such as lines of another file. */
@@ -150,7 +153,7 @@ static void print_rest(const struct printing *printing, const struct hp_line_sum
         return;
     print_share(printing, rest->own_ns);
     print_share(printing, rest->all_ns);
-    puts(printing->is_code ? "  inlined into other functions" : "  unknown lines");
+    fprintf(out, "%s\n", printing->is_code ? "  inlined into other functions" : "  unknown lines");
 }
 
 static void add_sum(struct hp_line_sum *sum, struct hp_line_sum more)
@@ -200,7 +203,7 @@ static void print_lines(const struct printing *printing)
         const size_t from = at > around ? at - around : 0;
         if (last > 0 && from > last + around) {
             print_between(printing, printed, last + around);
-            puts("     ...");
+            fputs("     ...\n", out);
             printed = from;
         }
         print_between(printing, last > 0 ? printed : from, at);
@@ -224,8 +227,8 @@ static void annotated_print(const struct hp_annotated *text, const struct hp_lin
                                       .table = is_code ? &sums->places : &sums->lines,
                                       .around = is_code ? INSTRUCTIONS_AROUND : LINES_AROUND,
                                       .is_code = is_code,
-                                      .has_color = hp_terminal_of(STDOUT_FILENO).has_color};
-    printf(is_code ? "    Self   Total   Address  Instruction\n" : "    Self   Total    Line  Source\n");
+                                      .has_color = out == stdout && hp_terminal_of(STDOUT_FILENO).has_color};
+    fprintf(out, is_code ? "    Self   Total   Address  Instruction\n" : "    Self   Total    Line  Source\n");
     print_lines(&printing);
 }
 
@@ -586,10 +589,11 @@ static void print_heading(const struct task *task)
         hp_text_string(&text, " in the function itself");
     }
     hp_copy_printable(safe, sizeof safe, hp_text_end(&text));
-    printf("%s\n"
-           "100 %% is the %s of this function. Self: on the line itself; Total: including calls made from it.\n"
-           "\n",
-           safe, task->measure == HP_LINES_CPU ? "CPU time" : "waiting");
+    fprintf(out,
+            "%s\n"
+            "100 %% is the %s of this function. Self: on the line itself; Total: including calls made from it.\n"
+            "\n",
+            safe, task->measure == HP_LINES_CPU ? "CPU time" : "waiting");
 }
 
 static int show(struct task *task)
@@ -601,7 +605,7 @@ static int show(struct task *task)
         return hp_fail("%s has no %s in this run", function_of(task)->name,
                        task->measure == HP_LINES_CPU ? "CPU time; --waiting shows where it waited" : "waiting");
     print_heading(task);
-    fflush(stdout);
+    fflush(out);
     return is_code ? show_code(task) : show_source(task);
 }
 
@@ -620,6 +624,28 @@ static int annotate(struct task *task, const struct hp_settings *settings)
     return show(task);
 }
 
+static int annotate_to(FILE *stream, struct task *task, const struct hp_settings *settings)
+{
+    out = stream;
+    const int status = annotate(task, settings);
+    hp_line_sums_free(&task->sums);
+    hp_run_stacks_free(&task->stacks);
+    hp_sessions_free(&task->sessions);
+    return status;
+}
+
+int hp_annotate_to(FILE *stream, const struct hp_settings *settings, const char *function, const char *session)
+{
+    static struct task task;
+    char *operands[] = {(char *)(uintptr_t)function, (char *)(uintptr_t)session, NULL};
+    const struct hp_arguments arguments = {
+        .command = &hp_command_annotate, .operands = operands, .operand_count = 2};
+    memset(&task, 0, sizeof task);
+    task.arguments = &arguments;
+    task.measure = HP_LINES_CPU;
+    return annotate_to(stream, &task, settings);
+}
+
 static int run(const struct hp_arguments *arguments)
 {
     static struct hp_settings settings;
@@ -633,11 +659,7 @@ static int run(const struct hp_arguments *arguments)
                          arguments->operands[2]);
     hp_arguments_settle(arguments, &settings);
     hp_debug_servers_allow(&settings);
-    const int status = annotate(&task, &settings);
-    hp_line_sums_free(&task.sums);
-    hp_run_stacks_free(&task.stacks);
-    hp_sessions_free(&task.sessions);
-    return status;
+    return annotate_to(stdout, &task, &settings);
 }
 
 static const struct hp_flag flags[] = {

@@ -23,14 +23,15 @@
 #include "diff_output.h"
 #include "process.h"
 #include "report_output.h"
+#include "run_facts.h"
 #include "run_folder.h"
 #include "session_dirs.h"
 #include "sessions.h"
-#include "source_facts.h"
 #include "text.h"
 #include "units.h"
 
 #define USUAL_PAIRS 10u
+#define COUNTED_PAIRS 2u /* of instructions: the second shows which rows differ from run to run */
 #define MOST_PAIRS 1000u
 #define MOST_USUAL_PAIRS 50u
 #define LEAST_TOTAL_NS UINT64_C(5000000000) /* of all runs, unless the user says how many */
@@ -58,6 +59,7 @@ struct bench {
     size_t recording_count;
     size_t pairs, done; /* 0 pairs: -n auto */
     bool are_chosen;    /* by the user */
+    bool is_counted;    /* instructions are, and not time */
     bool ignores_failure;
     uint64_t limit_ms;
     char folder[1000]; /* ours, for the runs */
@@ -139,7 +141,18 @@ static int read_sides(struct bench *bench)
     return EXIT_DONE;
 }
 
-/* Flags about recording go to `hotpath run`. */
+/* False: not enough memory, or too many. */
+static bool add_recording(struct bench *bench, const char *word)
+{
+    char *copy = bench->recording_count < MOST_FLAGS ? strdup(word) : NULL;
+    if (copy != NULL)
+        bench->recording[bench->recording_count++] = copy;
+    else
+        hp_fail("not enough memory for the commands");
+    return copy != NULL;
+}
+
+/* Flags about recording go to `hotpath run`. --instructions, as the last, is stronger than --clock. */
 static int read_recording(struct bench *bench)
 {
     const struct hp_arguments *arguments = bench->arguments;
@@ -154,18 +167,18 @@ static int read_recording(struct bench *bench)
             snprintf(word, sizeof word, "--%s", option->flag);
         else if (snprintf(word, sizeof word, "--%s=%s", option->flag, value) >= (int)sizeof word)
             return hp_misuse(arguments->command, "--%s is too long", option->flag);
-        if (bench->recording_count == MOST_FLAGS ||
-            (bench->recording[bench->recording_count] = strdup(word)) == NULL)
-            return hp_fail("not enough memory for the commands"), EXIT_UNJUDGED;
-        bench->recording_count++;
+        if (!add_recording(bench, word))
+            return EXIT_UNJUDGED;
     }
+    if (hp_arguments_flag(arguments, "instructions") != NULL && !add_recording(bench, "--clock=instructions"))
+        return EXIT_UNJUDGED;
     return EXIT_DONE;
 }
 
 static int read_pairs(struct bench *bench)
 {
     const char *text = hp_arguments_flag(bench->arguments, "pairs");
-    uint64_t count = USUAL_PAIRS;
+    uint64_t count = bench->is_counted ? COUNTED_PAIRS : USUAL_PAIRS;
     bench->are_chosen = text != NULL;
     if (text != NULL && strcmp(text, "auto") == 0)
         count = 0;
@@ -295,21 +308,35 @@ static void explain_failure(const struct bench *bench, const struct side *side, 
     hp_bench_show_output(run);
 }
 
-/* Reads the report of a run, and saves it where it is to be kept. */
-static bool take(struct side *side, const struct hp_bench_run *run)
+/* Reads the report of a run, and keeps it if that is wanted. */
+static bool take(struct side *side, const struct hp_bench_run *run, bool is_warm_up)
 {
     char path[sizeof side->folder + 40], *name = (char *)(uintptr_t)run->path;
     bool is_taken;
-    if (side->folder[0] != '\0') {
+    if (side->folder[0] != '\0' && !is_warm_up) {
         snprintf(path, sizeof path, "%s/%zu.json", side->folder, side->runs.count + 1);
         is_taken =
             hp_compared_runs_write(&side->runs, run->path, path) && hp_compared_runs_add_report(&side->runs, path);
+        if (!is_taken)
+            unlink(path); /* part of a report would make all the others unreadable */
     } else {
         is_taken = hp_compared_runs_add(&side->runs, &name, 1);
     }
     if (is_taken)
         side->runs.all[side->runs.count - 1].path = side->text;
     return is_taken;
+}
+
+/* Where they cannot be, `hotpath run` measures time and says why. */
+static bool has_counted(struct bench *bench, const struct side *side, const struct hp_bench_run *run)
+{
+    const bool has = hp_text_begins(side->runs.all[side->runs.count - 1].clock, "instructions");
+    if (!has) {
+        clear_progress(bench);
+        hp_fail("the instructions of '%s' were not counted", side->text);
+        hp_bench_show_output(run);
+    }
+    return has;
 }
 
 /* A warm-up is run alike and forgotten, but for what it says of the size of things. */
@@ -330,13 +357,10 @@ static bool run_side(struct bench *bench, size_t number, bool is_warm_up)
         hp_bench_show_output(&run);
         is_done = false;
     }
-    if (is_done && (!is_warm_up || number == 0)) {
-        char folder[sizeof side->folder];
-        memcpy(folder, side->folder, sizeof folder);
-        side->folder[0] = is_warm_up ? '\0' : side->folder[0];
-        is_done = take(side, &run);
-        side->folder[0] = folder[0];
-    }
+    if (number > 0 && run.path[0] != '\0') /* the sources here are those of the command itself */
+        hp_run_source_forget(run.path);
+    if (is_done && (!is_warm_up || number == 0))
+        is_done = take(side, &run, is_warm_up) && (!bench->is_counted || has_counted(bench, side, &run));
     if (run.path[0] != '\0')
         hp_run_remove(run.path);
     bench->spent_ns += run.took_ns;
@@ -374,16 +398,19 @@ static bool run_round(struct bench *bench, bool is_warm_up)
  * The runs of two sides, which may be the same: then it tells how much the runs scatter. Only complete pairs: the
  * last one may have been interrupted.
  */
-static bool compare(struct bench *bench, size_t other, struct hp_comparison *comparison)
+static bool join(const struct bench *bench, size_t other, struct hp_comparison *ret_comparison)
 {
     const size_t count = bench->done > 0 ? bench->done : 1;
-    *comparison = (struct hp_comparison){.before_count = count, .now_count = count, .pairs = bench->done};
-    comparison->runs = calloc(2 * count, sizeof *comparison->runs);
-    if (comparison->runs != NULL) {
-        memcpy(comparison->runs, bench->sides[other].runs.all, count * sizeof *comparison->runs);
-        memcpy(comparison->runs + count, bench->sides[0].runs.all, count * sizeof *comparison->runs);
-    }
-    if (comparison->runs != NULL && hp_comparison_make(comparison))
+    return hp_compared_runs_join(ret_comparison, bench->sides[other].runs.all, count, bench->sides[0].runs.all,
+                                 count);
+}
+
+static bool compare(struct bench *bench, size_t other, struct hp_comparison *comparison)
+{
+    if (!join(bench, other, comparison))
+        return false;
+    comparison->pairs = bench->done;
+    if (hp_comparison_make(comparison))
         return true;
     hp_fail("not enough memory for the comparison");
     return false;
@@ -399,13 +426,9 @@ static void free_comparison(struct hp_comparison *comparison)
 static bool are_comparable(struct bench *bench, size_t other)
 {
     char refusal[1200];
-    const size_t count = bench->done;
-    struct hp_comparison both = {.before_count = count, .now_count = count};
-    both.runs = calloc(2 * count + 1, sizeof *both.runs);
-    if (both.runs == NULL)
-        return hp_fail("not enough memory for the comparison"), false;
-    memcpy(both.runs, bench->sides[other].runs.all, count * sizeof *both.runs);
-    memcpy(both.runs + count, bench->sides[0].runs.all, count * sizeof *both.runs);
+    struct hp_comparison both;
+    if (!join(bench, other, &both))
+        return false;
     const bool are = hp_comparison_refusal(&both, false, refusal, sizeof refusal) == NULL;
     if (!are)
         hp_fail("%s", refusal);
@@ -440,9 +463,9 @@ static void say_what_can_show(struct bench *bench)
         fprintf(
             stderr,
             "%zu %ss can show %.0f %% at best in %s (%.0f %% of the time, %.0f samples a run); for 5 %% measure "
-            "the function%s",
-            pairs, what, hp_percent_of_change(least), largest->name, 100 * largest->judged.share, samples, "");
-        fprintf(stderr, ", or use -n %.0f\n", ceil(hp_judge_pairs_for(0.05, samples)));
+            "the function, or use -n %.0f\n",
+            pairs, what, hp_percent_of_change(least), largest->name, 100 * largest->judged.share, samples,
+            ceil(hp_judge_pairs_for(0.05, samples)));
     }
     free_comparison(&comparison);
 }
@@ -473,9 +496,11 @@ static void say_plan(struct bench *bench)
 
 static bool warm_up(struct bench *bench)
 {
+    bench->start_ns = bench->shown_ns = hp_clock_monotonic_ns();
+    if (bench->is_counted)
+        return true; /* the first run counts as the others do */
     if (bench->is_live)
         fprintf(stderr, "warm-up");
-    bench->start_ns = bench->shown_ns = hp_clock_monotonic_ns();
     if (!run_round(bench, true))
         return false;
     clear_progress(bench);
@@ -529,44 +554,29 @@ static bool run_all(struct bench *bench)
     return true;
 }
 
-typedef void put_function(const struct hp_comparison *comparison, struct hp_text *text);
-
-static put_function *writer_of(const struct bench *bench)
+static hp_diff_put *writer_of(const struct bench *bench)
 {
-    const char *format = hp_arguments_flag(bench->arguments, "format");
-    return format == NULL || strcmp(format, "text") == 0
-               ? (is_alone(bench) ? hp_diff_put_scatter : hp_diff_put_text)
-           : strcmp(format, "markdown") == 0 ? hp_diff_put_markdown
-           : strcmp(format, "json") == 0     ? hp_diff_put_json
-                                             : NULL;
+    hp_diff_put *put = hp_diff_put_of(hp_arguments_flag(bench->arguments, "format"));
+    return put == hp_diff_put_text && is_alone(bench) ? hp_diff_put_scatter : put;
 }
 
-static bool write_all(struct bench *bench, FILE *stream)
+static bool put_all(void *context, struct hp_text *text)
 {
-    char buffer[4096];
-    struct hp_text text;
-    hp_text_init_stream(&text, buffer, sizeof buffer, hp_write_to_stream, stream);
+    struct bench *bench = context;
     for (size_t other = is_alone(bench) ? 0 : 1; other < bench->side_count; other++) {
         struct hp_comparison comparison;
         if (!compare(bench, other, &comparison))
             return false;
-        writer_of(bench)(&comparison, &text);
+        writer_of(bench)(&comparison, text);
         free_comparison(&comparison);
     }
-    if (hp_text_finish(&text) && fflush(stream) == 0)
-        return true;
-    hp_fail("cannot write the comparison: %s", strerror(errno));
-    return false;
+    return true;
 }
 
 static int conclude(struct bench *bench)
 {
     const char *path = hp_arguments_flag(bench->arguments, "output");
-    FILE *stream = path != NULL ? hp_output_open(path) : stdout;
-    if (stream == NULL)
-        return EXIT_UNJUDGED;
-    const int status = write_all(bench, stream) ? EXIT_DONE : EXIT_UNJUDGED;
-    return path == NULL || hp_output_close(stream, path, status) == EXIT_DONE ? status : EXIT_UNJUDGED;
+    return hp_output_put_to(path, "the comparison", put_all, bench) ? EXIT_DONE : EXIT_UNJUDGED;
 }
 
 static void say_where(const struct bench *bench)
@@ -603,8 +613,13 @@ static int prepare(struct bench *bench)
     int status;
     if (arguments->operand_count == 0)
         return hp_misuse(arguments->command, "missing command");
-    if ((status = read_sides(bench)) != EXIT_DONE || (status = read_pairs(bench)) != EXIT_DONE ||
-        (status = read_recording(bench)) != EXIT_DONE)
+    if ((status = read_sides(bench)) != EXIT_DONE || (status = read_recording(bench)) != EXIT_DONE)
+        return status;
+    for (size_t at = 0; at < bench->side_count; at++)
+        hp_compared_runs_begin(&bench->sides[at].runs, arguments);
+    bench->is_counted = hp_arguments_flag(arguments, "instructions") != NULL ||
+                        bench->sides[0].runs.settings.record.clock == HP_CLOCK_OF_INSTRUCTIONS;
+    if ((status = read_pairs(bench)) != EXIT_DONE)
         return status;
     const char *format = hp_arguments_flag(arguments, "format");
     if (writer_of(bench) == NULL)
@@ -612,11 +627,6 @@ static int prepare(struct bench *bench)
     if (is_alone(bench) && format != NULL && strcmp(format, "text") != 0)
         return hp_misuse(arguments->command, "--format %s requires --against; --save keeps the reports in JSON",
                          format);
-    for (size_t at = 0; at < bench->side_count; at++)
-        hp_compared_runs_begin(&bench->sides[at].runs, arguments);
-    struct hp_record_settings *recorded =
-        &bench->sides[0].runs.settings.record; /* the others are of other sources */
-    hp_source_facts_add(recorded->metadata, sizeof recorded->metadata);
     const uint32_t limit_ms = bench->sides[0].runs.settings.record.shutdown_ms;
     bench->limit_ms = limit_ms > 0 ? limit_ms : USUAL_LIMIT_MS;
     bench->ignores_failure = hp_arguments_flag(arguments, "ignore-failure") != NULL;
@@ -647,16 +657,17 @@ static int run(const struct hp_arguments *arguments)
 
 static const struct hp_flag flags[] = {
     {"pairs", 'n', "PAIRS|auto",
-     "Number of pairs, or of runs of one command (default: 10, more if that takes less than 5 seconds). auto goes "
-     "on "
-     "until the total is known within 1 %, for three minutes at most."},
+     "Number of pairs, or of runs of one command (default: 10, more if that takes less than 5 seconds; 2 of "
+     "instructions). auto goes on until the total is known within 1 %, for three minutes at most."},
     {"against", 0, "COMMAND",
      "The command to compare with, as one argument: its words are split as by a shell, nothing else is done. May "
-     "be "
-     "given several times."},
+     "be given several times."},
     {"save", 0, "DIR",
      "Keep the reports of all runs in JSON, for 'hotpath diff' and 'hotpath check': in DIR, or with --against in "
      "DIR/now and DIR/before."},
+    {"instructions", 0, NULL,
+     "Count instructions (--clock instructions): two pairs, or -n 1, show a change of 1 %, on a busy machine, "
+     "too."},
     {"ignore-failure", 'i', NULL, "Accept exit statuses other than 0."},
     {"format", 'f', "text|json|markdown",
      "What to write: lines for people (default), JSON, or a table in Markdown."},

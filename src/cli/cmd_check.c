@@ -189,6 +189,11 @@ static void put_json(const struct check *check, struct hp_text *text)
 
 typedef void put_function(const struct check *check, struct hp_text *text);
 
+struct written {
+    const struct check *check;
+    put_function *put;
+};
+
 static put_function *writer_of(const char *format)
 {
     return format == NULL || strcmp(format, "text") == 0 ? put_text
@@ -198,29 +203,20 @@ static put_function *writer_of(const char *format)
                                                          : NULL;
 }
 
-static bool write_by(const struct check *check, put_function *put, FILE *stream)
+static bool put_result(void *context, struct hp_text *text)
 {
-    char buffer[4096];
-    struct hp_text text;
-    hp_text_init_stream(&text, buffer, sizeof buffer, hp_write_to_stream, stream);
-    put(check, &text);
-    if (hp_text_finish(&text) && fflush(stream) == 0)
-        return true;
-    hp_fail("cannot write the result: %s", strerror(errno));
-    return false;
+    const struct written *written = context;
+    written->put(written->check, text);
+    return true;
 }
 
 /* What is for machines leaves the lines for people to standard error. */
 static bool write_all(const struct check *check, put_function *put)
 {
     const char *path = hp_arguments_flag(check->arguments, "output");
-    FILE *stream = path != NULL ? hp_output_open(path) : stdout;
-    if (stream == NULL)
-        return false;
-    bool is_written = write_by(check, put, stream);
-    if (path != NULL)
-        is_written = hp_output_close(stream, path, is_written ? EXIT_DONE : EXIT_FAILED) == EXIT_DONE;
-    return is_written && ((put == put_text && path == NULL) || write_by(check, put_text, stderr));
+    struct written wanted = {check, put}, lines = {check, put_text};
+    return hp_output_put_to(path, "the result", put_result, &wanted) &&
+           ((put == put_text && path == NULL) || hp_output_put(stderr, "the result", put_result, &lines));
 }
 
 /* ------------------------------------------------------------------------------------------------------ reading */
@@ -280,14 +276,7 @@ static bool read_runs(struct check *check)
         return false;
     const size_t now = runs->count - before;
     before = baseline != NULL ? before : now;
-    check->comparison.runs = calloc(before + now + 1, sizeof *check->comparison.runs);
-    if (check->comparison.runs == NULL)
-        return hp_fail("not enough memory for the runs"), false;
-    memcpy(check->comparison.runs, runs->all, before * sizeof *runs->all);
-    memcpy(check->comparison.runs + before, runs->all + runs->count - now, now * sizeof *runs->all);
-    check->comparison.before_count = before;
-    check->comparison.now_count = now;
-    return true;
+    return hp_compared_runs_join(&check->comparison, runs->all, before, runs->all + runs->count - now, now);
 }
 
 /* -------------------------------------------------------------------------------------------------- the command */

@@ -1,6 +1,6 @@
 /* hotpath diff: what has changed between runs. SPDX-License-Identifier: MIT */
-#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "arguments.h"
@@ -12,31 +12,43 @@
 #include "sessions.h"
 #include "text.h"
 
-typedef void put_function(const struct hp_comparison *comparison, struct hp_text *text);
+struct written {
+    const struct hp_comparison *comparison;
+    hp_diff_put *put;
+};
 
-static put_function *writer_of(const char *format)
+static bool put_comparison(void *context, struct hp_text *text)
 {
-    return format == NULL || strcmp(format, "text") == 0 ? hp_diff_put_text
-           : strcmp(format, "markdown") == 0             ? hp_diff_put_markdown
-           : strcmp(format, "json") == 0                 ? hp_diff_put_json
-                                                         : NULL;
+    const struct written *written = context;
+    written->put(written->comparison, text);
+    return true;
 }
 
-static int write_to(const struct hp_comparison *comparison, put_function *put, FILE *stream)
+static bool put_refusal(void *refusal, struct hp_text *text)
 {
-    char buffer[4096];
-    struct hp_text text;
-    hp_text_init_stream(&text, buffer, sizeof buffer, hp_write_to_stream, stream);
-    put(comparison, &text);
-    if (hp_text_finish(&text) && fflush(stream) == 0)
-        return EXIT_DONE;
-    hp_fail("cannot write the comparison: %s", strerror(errno));
-    return EXIT_UNJUDGED;
+    hp_diff_put_json_refusal(refusal, EXIT_UNJUDGED, text);
+    return true;
+}
+
+/* The lines for people, in memory, which the caller frees; NULL: there is none left. */
+static char *lines_of(const struct hp_comparison *comparison)
+{
+    char *lines = NULL;
+    size_t length;
+    struct written written = {comparison, hp_diff_put_text};
+    FILE *stream = open_memstream(&lines, &length);
+    const bool is_written = stream != NULL && hp_output_put(stream, "the comparison", put_comparison, &written);
+    if (stream != NULL)
+        fclose(stream);
+    if (is_written)
+        return lines;
+    free(lines);
+    return NULL;
 }
 
 /*
  * The page of the first run of each side, with the differential flame graph; stacks of several runs are not added.
- * The lines for people go to standard error.
+ * What the comparison of all runs says is above it, and on standard error.
  */
 static int write_page(const struct hp_compared_runs *runs, const struct hp_comparison *comparison,
                       const char *output)
@@ -44,7 +56,7 @@ static int write_page(const struct hp_compared_runs *runs, const struct hp_compa
     static struct hp_settings settings;
     struct hp_sessions parts = {0};
     const char *now = comparison->runs[comparison->before_count].path;
-    const struct hp_show_page page = {.is_flame = true, .against = comparison->runs[0].path};
+    struct hp_show_page page = {.is_flame = true, .against = comparison->runs[0].path};
     if (hp_text_has_suffix(now, ".json") || hp_text_has_suffix(page.against, ".json"))
         return hp_fail("--format html shows stacks, which reports do not have: name sessions or runs"),
                EXIT_UNJUDGED;
@@ -52,14 +64,20 @@ static int write_page(const struct hp_compared_runs *runs, const struct hp_compa
     settings.output.format = HP_FORMAT_HTML;
     snprintf(settings.show.report, sizeof settings.show.report, "auto");
     snprintf(settings.output.output_path, sizeof settings.output.output_path, "%s", output != NULL ? output : "");
+    char *lines = lines_of(comparison);
+    if (lines == NULL)
+        return hp_fail("not enough memory for the comparison"), EXIT_UNJUDGED;
+    fputs(lines, stderr);
+    page.changes = lines;
     const bool is_written =
         hp_session_choose(&parts, &settings, now) && hp_show_page(&parts, &settings, stdout, &page) == EXIT_DONE;
     hp_sessions_free(&parts);
-    return is_written ? write_to(comparison, hp_diff_put_text, stderr) : EXIT_UNJUDGED;
+    free(lines);
+    return is_written ? EXIT_DONE : EXIT_UNJUDGED;
 }
 
 static int compare(struct hp_compared_runs *runs, struct hp_comparison *comparison,
-                   const struct hp_arguments *arguments, put_function *put)
+                   const struct hp_arguments *arguments, hp_diff_put *put)
 {
     const char *path = hp_arguments_flag(arguments, "output");
     const int others = arguments->operand_count - arguments->divided_at;
@@ -73,6 +91,8 @@ static int compare(struct hp_compared_runs *runs, struct hp_comparison *comparis
     comparison->runs = runs->all;
     if (hp_comparison_refusal(comparison, false, refusal, sizeof refusal) != NULL) {
         hp_fail("%s", refusal);
+        if (put == hp_diff_put_json)
+            hp_output_put_to(path, "the comparison", put_refusal, refusal);
         return EXIT_UNJUDGED;
     }
     if (!hp_comparison_make(comparison)) {
@@ -81,11 +101,8 @@ static int compare(struct hp_compared_runs *runs, struct hp_comparison *comparis
     }
     if (put == NULL)
         return write_page(runs, comparison, path);
-    FILE *stream = path != NULL ? hp_output_open(path) : stdout;
-    if (stream == NULL)
-        return EXIT_UNJUDGED;
-    const int status = write_to(comparison, put, stream);
-    return path == NULL || hp_output_close(stream, path, status) == EXIT_DONE ? status : EXIT_UNJUDGED;
+    struct written written = {comparison, put};
+    return hp_output_put_to(path, "the comparison", put_comparison, &written) ? EXIT_DONE : EXIT_UNJUDGED;
 }
 
 static int run(const struct hp_arguments *arguments)
@@ -93,7 +110,7 @@ static int run(const struct hp_arguments *arguments)
     static struct hp_compared_runs runs;
     struct hp_comparison comparison = {0};
     const char *format = hp_arguments_flag(arguments, "format");
-    put_function *put = writer_of(format);
+    hp_diff_put *put = hp_diff_put_of(format);
     const bool is_page = format != NULL && strcmp(format, "html") == 0;
     if (put == NULL && !is_page)
         return hp_misuse(arguments->command, "--format '%s' is not text, json, markdown or html", format);

@@ -6,7 +6,7 @@
 #include "command.h"
 #include "json.h"
 #include "process.h"
-#include "run_facts.h"
+#include "session_words.h"
 #include "sessions.h"
 #include "text.h"
 #include "timestamp.h"
@@ -15,59 +15,12 @@
 
 /* ------------------------------------------------------------------------------------------------ a table */
 
-/* The name without its suffix, which is enough to find the session again. */
-static void put_name(char text[64], const struct hp_stored_session *session)
-{
-    char name[64];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(hp_session_name(session), "."), hp_session_name(session));
-    hp_copy_printable(text, 64, name);
-}
-
-/* "running", "finished", "exit 3", "killed: SIGSEGV": how the program ended is known of a run. */
-static void put_state(char text[32], const struct hp_stored_session *session)
-{
-    char ending[24];
-    const bool is_over = session->state == HP_SESSION_FINISHED || session->state == HP_SESSION_CRASHED;
-    const bool is_known = is_over && session->is_run && hp_run_ending_read(session->path, ending, sizeof ending);
-    if (session->is_paused)
-        snprintf(text, 32, "paused");
-    else if (session->state == HP_SESSION_LIVE)
-        snprintf(text, 32, "running");
-    else if (is_known && strcmp(ending, "exit 0") == 0)
-        snprintf(text, 32, "finished");
-    else if (is_known && strncmp(ending, "exit ", 5) == 0)
-        snprintf(text, 32, "%s", ending);
-    else if (is_known)
-        snprintf(text, 32, "killed: %s", ending);
-    else
-        snprintf(text, 32, "%s",
-                 session->state == HP_SESSION_CRASHED ? "unfinished" : hp_session_state_name(session->state));
-}
-
 static void put_size(char text[16], uint64_t bytes)
 {
     struct hp_text size;
     hp_text_init(&size, text, 16);
     hp_units_bytes(&size, bytes);
     hp_text_end(&size);
-}
-
-#define PROCESSES_BYTES 112
-
-/* "pid 1234", "pid 1234 and 2 more", "pid 1234 and 2 more, mostly xz" for a script */
-static void put_processes(char text[PROCESSES_BYTES], const struct hp_stored_session *session)
-{
-    const char *first;
-    const size_t length = hp_text_program(session->command, &first);
-    const bool is_of_first = strlen(session->program) == length && memcmp(session->program, first, length) == 0;
-    if (session->processes == 0)
-        snprintf(text, PROCESSES_BYTES, "none");
-    else if (session->processes == 1)
-        snprintf(text, PROCESSES_BYTES, "pid %u", (unsigned)session->pid);
-    else
-        snprintf(text, PROCESSES_BYTES, "pid %u and %u more%s%s", (unsigned)session->pid,
-                 (unsigned)session->processes - 1, is_of_first || session->cpu_ns == 0 ? "" : ", mostly ",
-                 is_of_first || session->cpu_ns == 0 ? "" : session->program);
 }
 
 static void print_line(const char *line, size_t columns)
@@ -83,7 +36,7 @@ enum { NAME, STATE, STARTED, DISK, PROCESSES, COMMAND, FIELDS };
 
 /* What a line has, in columns of their own; the command is the last and may be long. */
 struct line {
-    char name[64], state[32], started[24], disk[16], processes[PROCESSES_BYTES];
+    char name[64], state[32], started[24], disk[16], processes[HP_SESSION_PROCESSES_BYTES];
     const char *command;
 };
 
@@ -96,11 +49,11 @@ static const char *field_of(const struct line *line, int field)
 
 static void describe(struct line *line, const struct hp_stored_session *session)
 {
-    put_name(line->name, session);
-    put_state(line->state, session);
+    hp_session_put_name(line->name, session);
+    hp_session_put_state(line->state, session);
     hp_put_age(line->started, sizeof line->started, session->began_ns);
     put_size(line->disk, session->disk_bytes);
-    put_processes(line->processes, session);
+    hp_session_put_processes(line->processes, session);
     line->command = session->command;
 }
 

@@ -22,6 +22,7 @@
 #include "command.h"
 #include "cpu.h"
 #include "debug_servers.h"
+#include "instruction_engine.h"
 #include "launch.h"
 #include "lender.h"
 #include "live_stacks.h"
@@ -34,6 +35,7 @@
 #include "run_folder.h"
 #include "run_observer.h"
 #include "sessions.h"
+#include "source_facts.h"
 #include "stack_ring.h"
 #include "text.h"
 
@@ -54,8 +56,9 @@ struct run {
     bool has_zones;               /* the program has measured functions */
     struct agreed *agreed;        /* shared with the child that becomes the program; NULL: no memory */
     struct hp_clock_pair began;
-    char lender[HP_LENDER_NAME];    /* the name of its socket */
-    struct sigaction on_file_limit; /* SIGXFSZ, as the program is to have it */
+    char lender[HP_LENDER_NAME];          /* the name of its socket */
+    struct sigaction on_file_limit;       /* SIGXFSZ, as the program is to have it */
+    struct hp_instruction_engine *engine; /* with --clock instructions; NULL: time is measured */
 };
 
 /* ---------------------------------------------------------------------------------------------- folder */
@@ -83,16 +86,19 @@ static bool is_left_to_us(const struct run *run)
 /* Everything is seen from outside; the program runs as without us. */
 static bool is_safe(const struct run *run) { return hp_arguments_flag(run->arguments, "safe") != NULL; }
 
+/* Under the emulator nothing but instructions is worth measuring, and no signal of a sampler may come. */
+static bool counts_instructions(const struct run *run) { return run->engine != NULL; }
+
 /* Needs the sessions of the run: they count the allocations. */
 static bool wants_alloc_stacks(const struct run *run)
 {
-    return !is_safe(run) && hp_arguments_flag(run->arguments, "no-stacks") == NULL &&
+    return !is_safe(run) && !counts_instructions(run) && hp_arguments_flag(run->arguments, "no-stacks") == NULL &&
            hp_arguments_flag(run->arguments, "no-alloc-stacks") == NULL && run->settings.record.alloc_stacks > 0;
 }
 
 static void choose_recording(const struct run *run)
 {
-    if (hp_arguments_flag(run->arguments, "no-cpu") != NULL)
+    if (hp_arguments_flag(run->arguments, "no-cpu") != NULL || counts_instructions(run))
         setenv("HOTPATH_CPU", "0", 1);
     if (!wants_alloc_stacks(run))
         setenv("HOTPATH_ALLOC_STACKS", "0", 1);
@@ -121,14 +127,15 @@ static bool wants_zones(const struct run *run)
 /* From inside only with our library preloaded: without it nothing tells us of a sandbox in time. */
 static bool wants_stacks(const struct run *run)
 {
-    return hp_arguments_flag(run->arguments, "no-stacks") == NULL &&
+    return !counts_instructions(run) && hp_arguments_flag(run->arguments, "no-stacks") == NULL &&
            hp_arguments_flag(run->arguments, "no-cpu") == NULL && (run->is_preloaded || !wants_zones(run));
 }
 
 static bool wants_allocations(const struct run *run)
 {
     return !is_safe(run) && run->folder[0] != '\0' && hp_arguments_flag(run->arguments, "no-preload") == NULL &&
-           (is_left_to_us(run) || (run->settings.record.kinds & HP_RECORD_ALLOC) || run->settings.record.locks);
+           (is_left_to_us(run) || (run->settings.record.kinds & HP_RECORD_ALLOC) || run->settings.record.locks ||
+            run->settings.record.io);
 }
 
 /* Without the library the program is run all the same. */
@@ -137,14 +144,12 @@ static void find_alloc_library(struct run *run)
     const char *given = hp_arguments_flag(run->arguments, "alloc-library"), *program = run->arguments->operands[0];
     if (!wants_allocations(run))
         return;
-    if (!hp_alloc_library_find(given, run->settings.record.locks, run->alloc_library, sizeof run->alloc_library)) {
+    if (!hp_alloc_library_find(given, run->settings.record.locks, run->settings.record.io, run->alloc_library,
+                               sizeof run->alloc_library)) {
         run->alloc_library[0] = '\0';
         hp_fail("allocations of '%s' are not counted, unless it is linked with hotpath_alloc: %s was not found; "
                 "give its path with --alloc-library",
-                program,
-                given != NULL                ? given
-                : run->settings.record.locks ? "libhotpath_locks.so"
-                                             : "libhotpath_preload.so");
+                program, given != NULL ? given : "the library for that");
         return;
     }
     char problem[PATH_MAX + 100];
@@ -155,6 +160,34 @@ static void find_alloc_library(struct run *run)
         run->alloc_library[0] = '\0';
     if (obstacle != NULL && obstacle[0] != '\0')
         hp_fail("allocations of '%s' are not counted: %s", program, obstacle);
+    const char *of_locks = run->settings.record.locks ? hp_program_lock_obstacle(obstacle, program) : NULL;
+    if (of_locks != NULL)
+        hp_fail("locks of '%s' are not counted: %s", program, of_locks);
+}
+
+/* Without it the program is run all the same. */
+static void find_engine(struct run *run)
+{
+    static struct hp_instruction_engine engine;
+    char problem[PATH_MAX];
+    if (run->settings.record.clock != HP_CLOCK_OF_INSTRUCTIONS)
+        return;
+    const char *obstacle = run->alloc_library[0] == '\0'
+                               ? "no library of hotpath is in it, and none can be preloaded"
+                               : hp_program_obstacle(run->alloc_library, run->arguments->operands[0]);
+    if (is_safe(run))
+        snprintf(problem, sizeof problem, "--safe loads nothing into the program");
+    else if (!run->has_zones && obstacle != NULL && obstacle[0] != '\0')
+        snprintf(problem, sizeof problem, "%s", obstacle);
+    else if (hp_instruction_engine_find(&engine, run->arguments->operands, run->alloc_library, run->folder, problem,
+                                        sizeof problem))
+        run->engine = &engine;
+    if (!counts_instructions(run))
+        hp_fail("instructions of '%s' are not counted, but its time: %s", run->arguments->operands[0], problem);
+    else if (run->settings.record.locks || run->settings.record.io || run->settings.record.path) {
+        hp_fail("waiting takes no instructions: --locks, --io and --path do nothing with this clock");
+        run->settings.record.locks = run->settings.record.io = run->settings.record.path = false;
+    }
 }
 
 /* With @FILE items already replaced by the files: processes of the program may be in other folders. */
@@ -179,7 +212,10 @@ static void pass_options(const struct run *run)
     for (size_t at = 0; at < hp_option_count && at < HP_MAX_OPTIONS; at++)
         if (run->arguments->options[at] != NULL && (hp_options[at].scope & HP_SCOPE_RECORD))
             setenv(hp_options[at].variable, run->arguments->options[at], 1);
+    if (counts_instructions(run))
+        unsetenv("HOTPATH_PATH");
     pass_flag("HOTPATH_LOCKS", run->settings.record.locks);
+    pass_flag("HOTPATH_IO", run->settings.record.io);
     pass_flag("HOTPATH_LOCK_HOLDS", run->settings.record.locks && run->settings.record.lock_holds);
     pass_list("HOTPATH_FILTER", run->settings.record.filter);
     pass_list("HOTPATH_SKIP", run->settings.record.skip);
@@ -235,12 +271,17 @@ static void pass_program(const struct run *run)
         unsetenv(HP_RUN_PROGRAM);
 }
 
-static void prepare(const void *context)
+/* Under its name; options are already passed on. */
+static void pass_clock(const struct run *run)
 {
-    const struct run *run = context;
-    sigaction(SIGXFSZ, &run->on_file_limit, NULL);
-    if (is_safe(run) || run->folder[0] == '\0')
-        return;
+    if (counts_instructions(run))
+        hp_instruction_engine_prepare(run->engine);
+    else
+        unsetenv("HOTPATH_CLOCK");
+}
+
+static void pass_everything(const struct run *run)
+{
     choose_recording(run);
     pass_options(run);
     if (run->is_preloaded)
@@ -253,6 +294,15 @@ static void prepare(const void *context)
     pass_stack_period(run);
     pass_program(run);
     pass_streams(run);
+}
+
+static void prepare(const void *context)
+{
+    const struct run *run = context;
+    sigaction(SIGXFSZ, &run->on_file_limit, NULL);
+    if (!is_safe(run) && run->folder[0] != '\0')
+        pass_everything(run);
+    pass_clock(run);
 }
 
 /* The folder where processes may put their stack rings; NULL: no library of ours is in them that could. */
@@ -268,15 +318,15 @@ static const char *folder_of_rings(const struct run *run)
  */
 static bool may_defer(const struct run *run)
 {
-    return run->is_preloaded && !run->agreed->has_timers && !run->settings.record.reserve &&
-           hp_process_table_is_exact() && hp_cpu_timers_are_harmless();
+    return run->is_preloaded && !counts_instructions(run) && !run->agreed->has_timers &&
+           !run->settings.record.reserve && hp_process_table_is_exact() && hp_cpu_timers_are_harmless();
 }
 
 /* Observes the program from outside, without its help. */
 static void watch(const void *context, pid_t pid)
 {
     const struct run *run = context;
-    const bool has_waits = hp_arguments_flag(run->arguments, "no-waits") == NULL;
+    const bool has_waits = !counts_instructions(run) && hp_arguments_flag(run->arguments, "no-waits") == NULL;
     hp_inherited_let_go(run->settings.output.output_path);
     if (run->folder[0] == '\0')
         return;
@@ -301,7 +351,10 @@ static void watch(const void *context, pid_t pid)
         run->agreed->defers = may_defer(run);
     }
     hp_run_observer_start(run->folder,
-                          &(struct hp_run_observer_settings){.has_waits = has_waits, .has_stacks = has_stacks});
+                          &(struct hp_run_observer_settings){.has_waits = has_waits,
+                                                             .has_stacks = has_stacks,
+                                                             .has_locks = run->settings.record.locks,
+                                                             .follows_paths = run->settings.record.path});
 }
 
 /* ---------------------------------------------------------------------------------------------- report */
@@ -437,7 +490,8 @@ static void report(struct run *run, pid_t program)
         return;
     }
     const enum hp_stack_source source = hp_collector_source(); /* the collector forgets it */
-    const bool has_stacks = hp_run_folder_keep_stacks(run->folder, 0);
+    const bool has_stacks = counts_instructions(run) ? hp_run_folder_keep_counts(run->folder)
+                                                     : hp_run_folder_keep_stacks(run->folder, 0);
     const bool is_explained = !has_stacks && errno != 0;
     const struct hp_lender_sums lent = hp_lender_end(); /* what is read below is in files */
     add_from_outside(run);
@@ -454,7 +508,7 @@ static void report(struct run *run, pid_t program)
         name_refusal(run, source);
         name_survivors(run, &sessions);
         name_cut_off(&lent);
-        if (has_stacks)
+        if (has_stacks && !counts_instructions(run))
             name_flame(run);
     }
     hp_sessions_free(&sessions);
@@ -494,18 +548,29 @@ static struct agreed *share_agreed(void)
     return agreed != MAP_FAILED ? agreed : NULL;
 }
 
+/* Before the program starts: readers of a live run see it, and the program may change the sources. */
+static void write_source(const char *folder)
+{
+    char facts[HP_RUN_SOURCE];
+    hp_source_facts_find(facts, sizeof facts);
+    hp_run_source_write(folder, facts);
+}
+
 static int execute(struct run *run)
 {
-    struct hp_launch launch = {.argv = run->arguments->operands,
-                               .timeout_ms = run->settings.record.shutdown_ms,
+    struct hp_launch launch = {.timeout_ms = run->settings.record.shutdown_ms,
                                .prepare = prepare,
                                .context = run,
                                .is_starting = watch,
                                .is_stopping = hp_run_observer_sample_now};
     if (run->folder[0] == '\0')
         make_folder(run);
+    if (run->folder[0] != '\0')
+        write_source(run->folder);
     find_alloc_library(run);
     run->has_zones = hp_program_has_zones(run->arguments->operands[0]);
+    find_engine(run);
+    launch.argv = counts_instructions(run) ? run->engine->command : run->arguments->operands;
     run->agreed = share_agreed();
     hp_lender_name(run->lender);
     if (wants_stacks(run))
@@ -591,7 +656,8 @@ static const struct hp_flag flags[] = {
     {"no-channels", 0, NULL,
      "Do not detect pipes, sockets and queues; count only channels that the program records itself."},
     {"alloc-library", 0, "PATH",
-     "Path of libhotpath_preload.so, or with --locks of libhotpath_locks.so, if it is not installed with "
+     "Path of libhotpath_preload.so, with --locks or --io of libhotpath_locks.so, libhotpath_io.so or "
+     "libhotpath_locks_io.so, if it is not installed with "
      "hotpath."},
 };
 

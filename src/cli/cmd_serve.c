@@ -199,8 +199,9 @@ const struct hp_command hp_command_serve = {
     .summary = "Serves live pages of sessions to a browser, and metrics to Prometheus.",
     .details = "Prints the URL to open, and serves until Ctrl-C. Without an argument the page lists\n"
                "all sessions. /report.json?section=LIST is the report as JSON, /metrics has metrics\n"
-               "for Prometheus. Requests need the token in the URL. Without --address, only this\n"
-               "machine can connect. The server writes nothing.\n",
+               "for Prometheus, /debug/pprof/profile?seconds=N a profile of the next seconds.\n"
+               "Requests need the token in the URL. Without --address, only this machine can connect.\n"
+               "The server writes nothing.\n",
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_SHOW | HP_SCOPE_FOLDER,

@@ -13,6 +13,7 @@
 #include "live_zones.h"
 #include "name_stacks.h"
 #include "process.h"
+#include "session_dirs.h"
 #include "thread_stacks.h"
 #include "write_stacks.h"
 
@@ -86,7 +87,7 @@ static void set_zones(const struct view *view)
 /* The folder of the run that the process is in; NULL: of none. */
 static const char *folder_of(const struct view *view, char *folder, size_t size)
 {
-    return hp_live_zones_run(&view->zones[0], folder, size) ? folder : NULL;
+    return hp_session_dir_find_run(view->zones[0].path, folder, size) ? folder : NULL;
 }
 
 static void look(struct view *view)

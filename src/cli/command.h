@@ -54,6 +54,7 @@ struct hp_command {
     COMMAND(report)                                                                                                \
     COMMAND(open)                                                                                                  \
     COMMAND(serve)                                                                                                 \
+    COMMAND(mcp)                                                                                                   \
     COMMAND(annotate)                                                                                              \
     COMMAND(diff)                                                                                                  \
     COMMAND(bench)                                                                                                 \
@@ -87,6 +88,9 @@ void hp_help_environment(void);
 /* Print "hotpath: " and one line on stderr. Return EXIT_FAILED and EXIT_USAGE. */
 int hp_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int hp_misuse(const struct hp_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The latest of these lines, without "hotpath: "; "": none. `hotpath mcp` tells it its client. */
+const char *hp_failure(void);
 
 /* Copies a text from an untrusted source, without terminal control characters. */
 void hp_copy_printable(char *copy, size_t size, const char *from);

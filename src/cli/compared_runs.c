@@ -197,6 +197,20 @@ void hp_compared_runs_begin(struct hp_compared_runs *runs, const struct hp_argum
     runs->settings.output.output_path[0] = '\0';
 }
 
+bool hp_compared_runs_join(struct hp_comparison *ret_comparison, const struct hp_measured_run *before,
+                           size_t before_count, const struct hp_measured_run *now, size_t now_count)
+{
+    struct hp_measured_run *all = calloc(before_count + now_count + 1, sizeof *all);
+    if (all == NULL) {
+        hp_fail("not enough memory for the comparison");
+        return false;
+    }
+    memcpy(all, before, before_count * sizeof *all);
+    memcpy(all + before_count, now, now_count * sizeof *all);
+    *ret_comparison = (struct hp_comparison){.runs = all, .before_count = before_count, .now_count = now_count};
+    return true;
+}
+
 void hp_compared_runs_free(struct hp_compared_runs *runs)
 {
     for (size_t at = 0; at < runs->count; at++)

@@ -6,7 +6,7 @@
 #define HP_CLI_COMPARED_RUNS_H
 
 #include "arguments.h"
-#include "measured_run.h"
+#include "comparison.h"
 #include "timestamp.h"
 
 #define EXIT_UNJUDGED 2 /* nothing could be compared */
@@ -29,6 +29,13 @@ bool hp_compared_runs_add_report(struct hp_compared_runs *runs, const char *path
 
 /* Writes the report of a run, by which it is compared, to a file. */
 bool hp_compared_runs_write(struct hp_compared_runs *runs, const char *run, const char *path);
+
+/*
+ * A comparison of the first `before_count` runs of one and the first `now_count` of another, which may be the same;
+ * free its `runs`. False, with a line on stderr: no memory.
+ */
+bool hp_compared_runs_join(struct hp_comparison *ret_comparison, const struct hp_measured_run *before,
+                           size_t before_count, const struct hp_measured_run *now, size_t now_count);
 
 void hp_compared_runs_free(struct hp_compared_runs *runs);
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agents_page.h"
 #include "arguments.h"
 #include "command.h"
 #include "options.h"
@@ -159,12 +160,16 @@ void hp_copy_printable(char *copy, size_t size, const char *from)
     hp_text_end(&text);
 }
 
+static char latest_failure[4096];
+
+const char *hp_failure(void) { return latest_failure; }
+
 __attribute__((format(printf, 1, 0))) static void say(const char *format, va_list values)
 {
-    char line[2048], safe[4096];
+    char line[2048];
     vsnprintf(line, sizeof line, format, values);
-    hp_copy_printable(safe, sizeof safe, line);
-    fprintf(stderr, "hotpath: %s", safe);
+    hp_copy_printable(latest_failure, sizeof latest_failure, line);
+    fprintf(stderr, "hotpath: %s", latest_failure);
 }
 
 int hp_fail(const char *format, ...)
@@ -195,6 +200,15 @@ bool hp_write_to_stream(void *stream, const char *bytes, size_t length)
 
 /* ------------------------------------------------------------------------------------------ the command */
 
+static void print_agents_page(void)
+{
+    char buffer[4096];
+    struct hp_text text;
+    hp_text_init_stream(&text, buffer, sizeof buffer, hp_write_to_stream, stdout);
+    hp_agents_page_put(&text);
+    hp_text_finish(&text);
+}
+
 static int help(const struct hp_arguments *arguments)
 {
     if (arguments->operand_count > 1)
@@ -207,6 +221,8 @@ static int help(const struct hp_arguments *arguments)
     const struct hp_command *command = hp_command_find(topic);
     if (strcmp(topic, "environment") == 0)
         hp_help_environment();
+    else if (strcmp(topic, "agents") == 0)
+        print_agents_page();
     else if (command != NULL)
         hp_help_command(command);
     else
@@ -217,9 +233,9 @@ static int help(const struct hp_arguments *arguments)
 const struct hp_command hp_command_help = {
     .name = "help",
     .group = HP_GROUP_CONTROL,
-    .operands = "[COMMAND|environment]",
+    .operands = "[COMMAND|environment|agents]",
     .operand = HP_OPERAND_TOPIC,
-    .summary = "Explains a command or the environment variables.",
+    .summary = "Explains a command, the environment variables, or the workflow for agents.",
     .details = "",
     .run = help,
 };

@@ -9,9 +9,7 @@
 #include "model.h"
 #include "object_snapshot.h"
 #include "profile.h"
-#include "session_dirs.h"
 #include "sessions.h"
-#include "text.h"
 
 bool hp_live_zones_open(struct hp_live_zones *zones, const struct hp_settings *settings, uint32_t pid)
 {
@@ -24,15 +22,6 @@ bool hp_live_zones_open(struct hp_live_zones *zones, const struct hp_settings *s
         return false;
     memcpy(zones->path, session.path, strlen(session.path) + 1);
     return true;
-}
-
-bool hp_live_zones_run(const struct hp_live_zones *zones, char *folder, size_t size)
-{
-    const char *slash = strrchr(zones->path, '/');
-    if (slash == NULL || (size_t)(slash - zones->path) >= size)
-        return false;
-    snprintf(folder, size, "%.*s", (int)(slash - zones->path), zones->path);
-    return hp_text_has_suffix(folder, HP_RUN_SUFFIX);
 }
 
 /* ---------------------------------------------------------------------------------------------------- threads */

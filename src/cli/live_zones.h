@@ -31,9 +31,6 @@ struct hp_live_zones {
 /* Finds the session of the process. False: it has none. */
 bool hp_live_zones_open(struct hp_live_zones *zones, const struct hp_settings *settings, uint32_t pid);
 
-/* The folder of the run that it is in. False: it is in none. */
-bool hp_live_zones_run(const struct hp_live_zones *zones, char *folder, size_t size);
-
 /* Reads them. What was read before is void. */
 void hp_live_zones_read(struct hp_live_zones *zones);
 

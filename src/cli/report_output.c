@@ -12,6 +12,7 @@
 #include "cold.h"
 #include "command.h"
 #include "demangle.h"
+#include "file_stream.h"
 #include "files.h"
 #include "instrumented.h"
 #include "page.h"
@@ -34,10 +35,7 @@ static FILE *open_output(const char *path)
     const int flags = fd >= 0 ? fcntl(fd, F_GETFL) : -1;
     if (flags >= 0)
         fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
-    FILE *stream = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (stream == NULL && fd >= 0)
-        close(fd);
-    return stream;
+    return hp_file_stream(fd, "w");
 }
 
 FILE *hp_output_open(const char *path)
@@ -67,6 +65,30 @@ int hp_output_close(FILE *stream, const char *path, int status)
     return status;
 }
 
+bool hp_output_put(FILE *stream, const char *what, hp_output_writer *put, void *context)
+{
+    char buffer[4096];
+    struct hp_text text;
+    hp_text_init_stream(&text, buffer, sizeof buffer, hp_write_to_stream, stream);
+    if (!put(context, &text))
+        return false;
+    if (hp_text_finish(&text) && fflush(stream) == 0)
+        return true;
+    hp_fail("cannot write %s: %s", what, strerror(errno));
+    return false;
+}
+
+bool hp_output_put_to(const char *path, const char *what, hp_output_writer *put, void *context)
+{
+    FILE *stream = path != NULL ? hp_output_open(path) : stdout;
+    if (stream == NULL)
+        return false;
+    const bool is_written = hp_output_put(stream, what, put, context);
+    if (path == NULL)
+        return is_written;
+    return hp_output_close(stream, path, is_written ? EXIT_DONE : EXIT_FAILED) == EXIT_DONE;
+}
+
 FILE *hp_output_temporary(const char *program, char *path, size_t size)
 {
     static const char end[] = ".html";
@@ -75,11 +97,7 @@ FILE *hp_output_temporary(const char *program, char *path, size_t size)
         snprintf(path, size, "%s/hotpath-%.60s%sXXXXXX%s", folder != NULL && folder[0] == '/' ? folder : "/tmp",
                  program, program[0] != '\0' ? "-" : "", end);
     errno = ENAMETOOLONG;
-    const int fd = length < (int)size ? mkostemps(path, (int)sizeof end - 1, O_CLOEXEC) : -1;
-    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (fd >= 0 && file == NULL)
-        close(fd);
-    return file;
+    return hp_file_stream(length < (int)size ? mkostemps(path, (int)sizeof end - 1, O_CLOEXEC) : -1, "w");
 }
 
 /* --------------------------------------------------------------------------------------------------- reports */
@@ -109,14 +127,11 @@ static void print_origin(struct hp_reader *reader, FILE *stream)
 
 /* What to show, and how. */
 struct showing {
-    struct hp_reader reader;
-    struct hp_run_stacks stacks;
-    struct hp_named_locks locks;
+    struct hp_opened_run run;
     const struct hp_settings *settings;
     bool is_named;
     const struct hp_time_limits *range; /* NULL: the whole run */
     const struct hp_show_page *page;    /* NULL: as the settings say */
-    char ending[32];                    /* the model keeps a pointer to it */
 };
 
 /* Returns the result of hp_report_render_model. */
@@ -125,7 +140,7 @@ static int write_page(struct showing *showing, const struct hp_page_content *con
     static char buffer[1 << 16];
     struct hp_text text;
     hp_text_init_stream(&text, buffer, sizeof buffer, hp_write_to_stream, stream);
-    const bool has_memory = hp_page_write(hp_reader_model(&showing->reader), showing->settings, content, &text);
+    const bool has_memory = hp_page_write(hp_reader_model(&showing->run.reader), showing->settings, content, &text);
     const bool is_written = hp_text_finish(&text);
     return !has_memory ? HOTPATH_E_SPACE : is_written ? HOTPATH_OK : HOTPATH_E_OUTPUT;
 }
@@ -137,12 +152,12 @@ static int write_page(struct showing *showing, const struct hp_page_content *con
 static bool weigh(struct showing *showing, const struct hp_show_page *page, struct hp_weighted *weighted)
 {
     weighted->is_before = false;
-    if (showing->stacks.named.node_count > 0 && !hp_stack_weights_add(weighted, &showing->stacks.named))
+    if (showing->run.stacks.named.node_count > 0 && !hp_stack_weights_add(weighted, &showing->run.stacks.named))
         return false;
-    if (!weighted->is_compared && !hp_path_weights_add(weighted, hp_reader_model(&showing->reader)))
+    if (!weighted->is_compared && !hp_path_weights_add(weighted, hp_reader_model(&showing->run.reader)))
         return false;
     return !(page->is_flame || page->against != NULL) ||
-           hp_zone_weights_add(weighted, hp_reader_model(&showing->reader));
+           hp_zone_weights_add(weighted, hp_reader_model(&showing->run.reader));
 }
 
 static int render_page(struct showing *showing, FILE *stream)
@@ -151,9 +166,10 @@ static int render_page(struct showing *showing, FILE *stream)
     const struct hp_show_page page = showing->page != NULL ? *showing->page : (struct hp_show_page){0};
     struct hp_weighted weighted = hp_page_weighted();
     const struct hp_page_content content = {.weighted = &weighted,
-                                            .named = &showing->stacks.named,
+                                            .named = &showing->run.stacks.named,
                                             .has_sources = page.has_sources,
                                             .is_flame = page.is_flame,
+                                            .changes = page.changes,
                                             .compared_with = page.against != NULL ? other.command : NULL};
     int status = HOTPATH_E_SPACE;
     weighted.is_before = true;
@@ -181,10 +197,10 @@ static int render(struct showing *showing, FILE *stream)
     const struct hp_settings *settings = showing->settings;
     const struct hp_report_target target = target_of(stream, settings);
     if (showing->is_named && settings->output.format == HP_FORMAT_TABLE && showing->page == NULL)
-        print_origin(&showing->reader, stream);
+        print_origin(&showing->run.reader, stream);
     const int status = settings->output.format == HP_FORMAT_HTML || showing->page != NULL
                            ? render_page(showing, stream)
-                           : hp_report_render_model(hp_reader_model(&showing->reader), settings, &target);
+                           : hp_report_render_model(hp_reader_model(&showing->run.reader), settings, &target);
     if (status == HOTPATH_E_INACTIVE)
         return EXIT_FAILED;
     if (status == HOTPATH_E_SPACE)
@@ -200,7 +216,7 @@ static int render_to_file(struct showing *showing)
 {
     char path[1200];
     const char *pattern = showing->settings->output.output_path;
-    if (!hp_session_dir_of_report(pattern, showing->reader.sessions[0]->file.snapshot.header.pid, path,
+    if (!hp_session_dir_of_report(pattern, showing->run.reader.sessions[0]->file.snapshot.header.pid, path,
                                   sizeof path))
         return hp_fail("the output path is too long: '%s'", pattern);
     FILE *stream = hp_output_open(path);
@@ -212,18 +228,27 @@ static int render_to_file(struct showing *showing)
 /* ---------------------------------------------------------------------------------------------- reading */
 
 /* False, with one line on stderr: there is no such part of the run. */
-static bool cut(struct showing *showing, const struct hp_time_limits *range)
+static bool cut(struct hp_opened_run *run, const struct hp_time_limits *range)
 {
-    struct hp_model *model = hp_reader_model(&showing->reader);
+    struct hp_model *model = hp_reader_model(&run->reader);
     uint64_t from_ns, to_ns;
     if (!hp_run_limits(&model->run, range, &from_ns, &to_ns))
         return false;
-    const bool has_stacks = hp_run_stacks_cut(&showing->stacks, &model->run, from_ns, to_ns);
+    const bool has_stacks = hp_run_stacks_cut(&run->stacks, &model->run, from_ns, to_ns);
     const char *problem = hp_model_cut(model, from_ns, to_ns);
     if (problem != NULL)
         hp_fail("%s", problem);
-    model->functions = has_stacks ? &showing->stacks.range_functions : NULL;
+    model->functions = has_stacks ? &run->stacks.range_functions : NULL;
     return problem == NULL;
+}
+
+/* The folder that the first session is in; that of a run has facts about it. False: it has no path. */
+static bool find_folder(const struct hp_sessions *sessions, char *folder, size_t size)
+{
+    const char *slash = sessions->count > 0 ? strrchr(sessions->all[0].path, '/') : NULL;
+    if (slash != NULL)
+        snprintf(folder, size, "%.*s", (int)(slash - sessions->all[0].path), sessions->all[0].path);
+    return slash != NULL;
 }
 
 /*
@@ -231,50 +256,73 @@ static bool cut(struct showing *showing, const struct hp_time_limits *range)
  * only the program itself is a child of 'hotpath run', whose process id begins the folder's name. NULL: none, or
  * unknown.
  */
-static const char *killed_by(const struct hp_sessions *sessions, uint32_t parent, char *text, size_t size)
+static const char *killed_by(const char *folder, uint32_t parent, char *text, size_t size)
 {
-    char folder[sizeof sessions->all->path];
-    const char *slash = sessions->count > 0 ? strrchr(sessions->all[0].path, '/') : NULL;
-    if (slash == NULL)
-        return NULL;
-    snprintf(folder, sizeof folder, "%.*s", (int)(slash - sessions->all[0].path), sessions->all[0].path);
     const char *name = strrchr(folder, '/');
     if (name == NULL || strtoul(name + 1, NULL, 10) != parent)
         return NULL;
     return hp_run_ending_read(folder, text, size) && strncmp(text, "exit ", 5) != 0 ? text : NULL;
 }
 
-static int show_model(const struct hp_sessions *sessions, struct showing *showing, FILE *stream)
+static void take_facts(struct hp_model *model, const char *folder, struct hp_program_facts *facts)
 {
-    struct hp_model *model = hp_reader_model(&showing->reader);
-    showing->stacks.named.began_ns = model->run.start_ns;
+    _Static_assert(sizeof facts->source >= HP_RUN_SOURCE, "all that a folder may say");
+    if (!hp_text_has_suffix(folder, HP_RUN_SUFFIX))
+        return;
     model->killed_by =
-        killed_by(sessions, model->run.sessions[0]->header.parent_pid, showing->ending, sizeof showing->ending);
-    if (showing->range != NULL && !cut(showing, showing->range))
-        return EXIT_FAILED;
-    return showing->settings->output.output_path[0] != '\0' ? render_to_file(showing) : render(showing, stream);
+        killed_by(folder, model->run.sessions[0]->header.parent_pid, facts->ending, sizeof facts->ending);
+    if (hp_run_source_read(folder, facts->source))
+        model->source = facts->source;
+}
+
+static bool open_model(struct hp_opened_run *run, const struct hp_sessions *sessions,
+                       const struct hp_time_limits *range)
+{
+    struct hp_model *model = hp_reader_model(&run->reader);
+    char folder[sizeof sessions->all->path];
+    run->stacks.named.began_ns = model->run.start_ns;
+    if (find_folder(sessions, folder, sizeof folder))
+        take_facts(model, folder, &run->facts);
+    return range == NULL || cut(run, range);
+}
+
+bool hp_opened_run_open(struct hp_opened_run *run, const struct hp_sessions *sessions,
+                        const struct hp_time_limits *range)
+{
+    struct hp_reader *reader = &run->reader;
+    hp_cold_reader = hp_instrumented_read;
+    hp_reader_open(reader, hp_demangle);
+    if (hp_run_stacks_read(sessions, &run->stacks))
+        hp_reader_model(reader)->functions = &run->stacks.functions;
+    if (hp_run_locks_read(sessions, &run->locks))
+        hp_reader_model(reader)->locks = &run->locks.profile;
+    if (hp_run_io_read(sessions, &run->io))
+        hp_reader_model(reader)->io = &run->io.profile;
+    for (size_t at = 0; at < sessions->count; at++)
+        if (!hp_reader_add(reader, sessions->all[at].path))
+            hp_fail("%s", reader->problem);
+    if (reader->count > 0 && !hp_reader_refresh(reader)) {
+        hp_fail("%s", reader->problem);
+        return false;
+    }
+    return reader->count > 0 && open_model(run, sessions, range);
+}
+
+void hp_opened_run_close(struct hp_opened_run *run)
+{
+    hp_reader_close(&run->reader);
+    hp_named_locks_free(&run->locks);
+    hp_named_io_free(&run->io);
+    hp_run_stacks_free(&run->stacks);
 }
 
 static int show(const struct hp_sessions *sessions, struct showing *showing, FILE *stream)
 {
-    struct hp_reader *reader = &showing->reader;
     int status = EXIT_FAILED;
-    hp_cold_reader = hp_instrumented_read;
-    hp_reader_open(reader, hp_demangle);
-    if (hp_run_stacks_read(sessions, &showing->stacks))
-        hp_reader_model(reader)->functions = &showing->stacks.functions;
-    if (hp_run_locks_read(sessions, &showing->locks))
-        hp_reader_model(reader)->locks = &showing->locks.profile;
-    for (size_t at = 0; at < sessions->count; at++)
-        if (!hp_reader_add(reader, sessions->all[at].path))
-            hp_fail("%s", reader->problem);
-    if (reader->count > 0 && !hp_reader_refresh(reader))
-        hp_fail("%s", reader->problem);
-    else if (reader->count > 0)
-        status = show_model(sessions, showing, stream);
-    hp_reader_close(reader);
-    hp_named_locks_free(&showing->locks);
-    hp_run_stacks_free(&showing->stacks);
+    if (hp_opened_run_open(&showing->run, sessions, showing->range))
+        status =
+            showing->settings->output.output_path[0] != '\0' ? render_to_file(showing) : render(showing, stream);
+    hp_opened_run_close(&showing->run);
     return status;
 }
 
@@ -335,6 +383,7 @@ struct hp_program_source hp_program_source_of(const struct hp_settings *settings
     return (struct hp_program_source){.list = list,
                                       .parts = hp_sessions_at,
                                       .ending = ending,
+                                      .take_facts = take_facts,
                                       .write_page = write_temporary,
                                       .context = (void *)(uintptr_t)settings};
 }

@@ -4,8 +4,13 @@
 
 #include <stdio.h>
 
+#include "io_names.h"
+#include "lock_names.h"
 #include "options.h"
+#include "reader.h"
+#include "run_stacks.h"
 #include "sessions.h"
+#include "text.h"
 #include "timestamp.h"
 
 /* ---------------------------------------------------------------------------------------------- output files */
@@ -22,10 +27,35 @@ FILE *hp_output_open(const char *path);
 /* Closes it. Returns `status`, or EXIT_FAILED with one line on stderr: not everything could be written. */
 int hp_output_close(FILE *stream, const char *path, int status);
 
+/* Puts something; false, after a line on stderr: it is not complete. */
+typedef bool hp_output_writer(void *context, struct hp_text *text);
+
+/* False, with one line on stderr: "cannot write WHAT". */
+bool hp_output_put(FILE *stream, const char *what, hp_output_writer *put, void *context);
+/* The same to a file, or to standard output if the path is NULL. */
+bool hp_output_put_to(const char *path, const char *what, hp_output_writer *put, void *context);
+
 /* Creates a page in the temporary folder, which only we can read. NULL: see errno. */
 FILE *hp_output_temporary(const char *program, char *path, size_t size);
 
 /* --------------------------------------------------------------------------------------------------- reports */
+
+/* The sessions of a run, or a part of it, open: all that a report is made of. */
+struct hp_opened_run {
+    struct hp_reader reader;
+    struct hp_run_stacks stacks;
+    struct hp_named_locks locks;
+    struct hp_named_io io;
+    struct hp_program_facts facts;
+};
+
+/*
+ * Opens them; `range` may be NULL. Close it in either case. False, with one line on stderr: they cannot be read, or
+ * there is no such part.
+ */
+bool hp_opened_run_open(struct hp_opened_run *run, const struct hp_sessions *sessions,
+                        const struct hp_time_limits *range);
+void hp_opened_run_close(struct hp_opened_run *run);
 
 /* What a page has besides the report. */
 struct hp_show_page {
@@ -33,6 +63,7 @@ struct hp_show_page {
     bool is_flame;       /* the flame graph comes first; a run without stacks and zones is an error */
     bool is_by_zone;     /* each stack begins with the zone that it was in */
     const char *against; /* the run to compare the flame graph with, as the user named it; NULL: none */
+    const char *changes; /* what a comparison of all runs says; NULL: there was none */
 };
 
 /*

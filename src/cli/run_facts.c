@@ -13,17 +13,12 @@
 
 #define FACT_BYTES 64u
 
-static bool path_in(const char *folder, const char *name, char *path, size_t size)
-{
-    return (size_t)snprintf(path, size, "%s/%s", folder, name) < size;
-}
-
 /* A fact is written once. */
 static void write_fact(const char *folder, const char *name, const char *text)
 {
     char path[2200];
     const ssize_t length = (ssize_t)strlen(text);
-    const int fd = path_in(folder, name, path, sizeof path)
+    const int fd = hp_file_path_in(folder, name, path, sizeof path)
                        ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
                        : -1;
     if (fd < 0)
@@ -33,17 +28,24 @@ static void write_fact(const char *folder, const char *name, const char *text)
     close(fd);
 }
 
-static bool read_fact(const char *folder, const char *name, char text[FACT_BYTES])
+static bool read_fact(const char *folder, const char *name, char *text, size_t size)
 {
     char path[2200];
-    const bool is_path = path_in(folder, name, path, sizeof path);
+    const bool is_path = hp_file_path_in(folder, name, path, sizeof path);
     const int fd = is_path ? hp_regular_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW) : -1;
     if (fd < 0)
         return false;
-    const ssize_t length = read(fd, text, FACT_BYTES - 1);
+    const ssize_t length = read(fd, text, size - 1);
     close(fd);
     text[length > 0 ? length : 0] = '\0';
     return length > 0;
+}
+
+static void forget_fact(const char *folder, const char *name)
+{
+    char path[2200];
+    if (hp_file_path_in(folder, name, path, sizeof path))
+        unlink(path);
 }
 
 /* ------------------------------------------------------------------------------------- how the program ended */
@@ -80,7 +82,7 @@ bool hp_run_ending_read(const char *folder, char *text, size_t size)
 {
     char bytes[FACT_BYTES];
     int number;
-    if (!read_fact(folder, HP_RUN_ENDING_NAME, bytes))
+    if (!read_fact(folder, HP_RUN_ENDING_NAME, bytes, sizeof bytes))
         return false;
     if (sscanf(bytes, "exit %d", &number) == 1)
         snprintf(text, size, "exit %d", number);
@@ -92,6 +94,21 @@ bool hp_run_ending_read(const char *folder, char *text, size_t size)
         return false;
     return true;
 }
+
+/* ----------------------------------------------------------------------------------------------- the sources */
+
+void hp_run_source_write(const char *folder, const char *facts)
+{
+    if (facts[0] != '\0')
+        write_fact(folder, HP_RUN_SOURCE_NAME, facts);
+}
+
+bool hp_run_source_read(const char *folder, char facts[HP_RUN_SOURCE])
+{
+    return read_fact(folder, HP_RUN_SOURCE_NAME, facts, HP_RUN_SOURCE);
+}
+
+void hp_run_source_forget(const char *folder) { forget_fact(folder, HP_RUN_SOURCE_NAME); }
 
 /* ---------------------------------------------------------------------------------------------- the terminal */
 
@@ -121,19 +138,15 @@ void hp_run_terminal_write(const char *folder)
     write_fact(folder, HP_RUN_TERMINAL_NAME, text);
 }
 
-void hp_run_terminal_forget(const char *folder)
-{
-    char path[2200];
-    if (path_in(folder, HP_RUN_TERMINAL_NAME, path, sizeof path))
-        unlink(path);
-}
+void hp_run_terminal_forget(const char *folder) { forget_fact(folder, HP_RUN_TERMINAL_NAME); }
 
 bool hp_run_is_of_this_terminal(const char *folder)
 {
     char bytes[FACT_BYTES];
     unsigned leader;
     unsigned long long began;
-    return read_fact(folder, HP_RUN_TERMINAL_NAME, bytes) && sscanf(bytes, "%u %llu", &leader, &began) == 2 &&
+    return read_fact(folder, HP_RUN_TERMINAL_NAME, bytes, sizeof bytes) &&
+           sscanf(bytes, "%u %llu", &leader, &began) == 2 &&
            is_ours(&(struct terminal){.leader = leader, .began = began});
 }
 

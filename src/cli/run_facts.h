@@ -16,6 +16,18 @@ void hp_run_ending_write(const char *folder, int status);
 /* "exit 3", "SIGSEGV". False: unknown. */
 bool hp_run_ending_read(const char *folder, char *text, size_t size);
 
+/* ----------------------------------------------------------------------------------------------- the sources */
+
+#define HP_RUN_SOURCE_NAME "source"
+#define HP_RUN_SOURCE 600u /* with the zero */
+
+/* What source_facts.h knows of the sources that were run. */
+void hp_run_source_write(const char *folder, const char *facts);
+/* False: nothing is known. */
+bool hp_run_source_read(const char *folder, char facts[HP_RUN_SOURCE]);
+/* They are those of another program. */
+void hp_run_source_forget(const char *folder);
+
 /* ---------------------------------------------------------------------------------------------- the terminal */
 
 /*

@@ -13,6 +13,7 @@
 
 #include "collector.h"
 #include "command.h"
+#include "counted_blocks.h"
 #include "debug_servers.h"
 #include "live_stacks.h"
 #include "name_stacks.h"
@@ -72,10 +73,16 @@ bool hp_run_folder_make(const struct hp_settings *settings, char folder[HP_RUN_F
 
 void hp_run_folder_drop(const char *folder)
 {
+    char source[HP_RUN_SOURCE];
+    const bool has_source = hp_run_source_read(folder, source);
+    hp_run_source_forget(folder);
     hp_run_terminal_forget(folder);
     hp_stacks_withdraw(folder);
-    if (rmdir(folder) != 0)
-        hp_run_terminal_write(folder); /* it has something in it, and stays */
+    if (rmdir(folder) == 0)
+        return;
+    hp_run_terminal_write(folder); /* it has something in it, and stays */
+    if (has_source)
+        hp_run_source_write(folder, source);
 }
 
 bool hp_run_folder_keep_stacks(const char *folder, uint32_t pid)
@@ -102,5 +109,20 @@ bool hp_run_folder_keep_stacks(const char *folder, uint32_t pid)
     hp_collector_free();
     hp_live_stacks_free();
     errno = error;
+    return is_kept;
+}
+
+bool hp_run_folder_keep_counts(const char *folder)
+{
+    struct hp_stacks counted;
+    struct hp_named_stacks named;
+    const bool is_named = hp_counted_blocks_read(folder, &counted) && hp_name_stacks(&counted, NULL, &named);
+    errno = 0;
+    const bool is_kept = is_named && hp_stack_file_write(folder, &named);
+    if (is_named && !is_kept)
+        hp_fail("cannot store counts in '%s': %s", folder, strerror(errno));
+    if (is_named)
+        hp_named_stacks_free(&named);
+    hp_counted_blocks_free(&counted);
     return is_kept;
 }

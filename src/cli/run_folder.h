@@ -32,4 +32,7 @@ void hp_run_folder_drop(const char *folder);
  */
 bool hp_run_folder_keep_stacks(const char *folder, uint32_t pid);
 
+/* The same for exact counts of instructions that the plugin of QEMU left in the folder. */
+bool hp_run_folder_keep_counts(const char *folder);
+
 #endif

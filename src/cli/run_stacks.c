@@ -44,18 +44,15 @@ static bool leave_others_out(struct hp_named_stacks *named, const struct hp_sess
 /* False: they are not of a run. */
 static bool folder_of(const struct hp_sessions *sessions, char folder[sizeof sessions->all[0].path])
 {
-    if (sessions->count == 0)
-        return false;
-    memcpy(folder, sessions->all[0].path, sizeof sessions->all[0].path);
-    char *slash = strrchr(folder, '/');
-    if (slash == NULL)
-        return false;
-    *slash = '\0';
-    return hp_text_has_suffix(folder, HP_RUN_SUFFIX);
+    return sessions->count > 0 &&
+           hp_session_dir_find_run(sessions->all[0].path, folder, sizeof sessions->all[0].path);
 }
 
+/* The files that hooks have written in the folder of a run, of these processes or all. */
+typedef bool read_files(const char *folder, const uint32_t *pids, size_t pid_count, void *ret_read);
+
 /* Processes that have no session, such as very short ones, count with the whole run. */
-bool hp_run_locks_read(const struct hp_sessions *sessions, struct hp_named_locks *ret_locks)
+static bool read_of(const struct hp_sessions *sessions, read_files *read, void *ret_read)
 {
     char folder[sizeof sessions->all[0].path];
     struct hp_sessions all = {0};
@@ -66,10 +63,29 @@ bool hp_run_locks_read(const struct hp_sessions *sessions, struct hp_named_locks
     uint32_t *pids = is_part ? calloc(sessions->count, sizeof *pids) : NULL;
     for (size_t at = 0; pids != NULL && at < sessions->count; at++)
         pids[at] = sessions->all[at].pid;
-    const bool has_locks =
-        (!is_part || pids != NULL) && hp_locks_read(folder, pids, is_part ? sessions->count : 0, ret_locks);
+    const bool is_read = (!is_part || pids != NULL) && read(folder, pids, is_part ? sessions->count : 0, ret_read);
     free(pids);
-    return has_locks;
+    return is_read;
+}
+
+static bool read_locks(const char *folder, const uint32_t *pids, size_t pid_count, void *ret_read)
+{
+    return hp_locks_read(folder, pids, pid_count, ret_read);
+}
+
+bool hp_run_locks_read(const struct hp_sessions *sessions, struct hp_named_locks *ret_locks)
+{
+    return read_of(sessions, read_locks, ret_locks);
+}
+
+static bool read_io(const char *folder, const uint32_t *pids, size_t pid_count, void *ret_read)
+{
+    return hp_io_read(folder, pids, pid_count, ret_read);
+}
+
+bool hp_run_io_read(const struct hp_sessions *sessions, struct hp_named_io *ret_io)
+{
+    return read_of(sessions, read_io, ret_io);
 }
 
 bool hp_run_stacks_read(const struct hp_sessions *sessions, struct hp_run_stacks *ret_stacks)

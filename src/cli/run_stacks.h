@@ -9,6 +9,7 @@
 
 #include "export.h"
 #include "function_sums.h"
+#include "io_names.h"
 #include "lock_names.h"
 #include "named_stacks.h"
 #include "reader.h"
@@ -32,6 +33,8 @@ void hp_run_stacks_free(struct hp_run_stacks *stacks);
 
 /* The locks stored with the sessions of a run, of these processes only. False: there are none. Free them anyway. */
 bool hp_run_locks_read(const struct hp_sessions *sessions, struct hp_named_locks *ret_locks);
+/* The same for their I/O. */
+bool hp_run_io_read(const struct hp_sessions *sessions, struct hp_named_io *ret_io);
 
 /*
  * Cuts out the stacks between two moments of the run; `to_ns` may be its end. False: they are not known by time, or

@@ -19,6 +19,7 @@
 #include "command.h"
 #include "growing_array.h"
 #include "heat.h"
+#include "io_layout.h"
 #include "lock_layout.h"
 #include "process.h"
 #include "run_facts.h"
@@ -425,10 +426,11 @@ static bool remove_name(struct hp_sessions *unused, int folder, const char *path
                          hp_text_has_suffix(name, HP_HEAT_SUFFIX) ||
                          hp_text_has_suffix(name, HP_STACK_RING_SUFFIX) ||
                          hp_text_has_suffix(name, HP_HEAP_RING_SUFFIX) ||
-                         hp_text_has_suffix(name, HP_LOCKS_SUFFIX) || strcmp(name, HP_STACK_FILE_NAME) == 0 ||
-                         strcmp(name, HP_STACK_FILE_DRAFT) == 0 || strcmp(name, HP_SLOT_LOG_NAME) == 0 ||
-                         strcmp(name, HP_SLOT_LOG_DRAFT) == 0 || strcmp(name, HP_STACKS_WANTED_NAME) == 0 ||
-                         strcmp(name, HP_RUN_ENDING_NAME) == 0 || strcmp(name, HP_RUN_TERMINAL_NAME) == 0;
+                         hp_text_has_suffix(name, HP_LOCKS_SUFFIX) || hp_text_has_suffix(name, HP_IO_SUFFIX) ||
+                         strcmp(name, HP_STACK_FILE_NAME) == 0 || strcmp(name, HP_STACK_FILE_DRAFT) == 0 ||
+                         strcmp(name, HP_SLOT_LOG_NAME) == 0 || strcmp(name, HP_SLOT_LOG_DRAFT) == 0 ||
+                         strcmp(name, HP_STACKS_WANTED_NAME) == 0 || strcmp(name, HP_RUN_ENDING_NAME) == 0 ||
+                         strcmp(name, HP_RUN_TERMINAL_NAME) == 0 || strcmp(name, HP_RUN_SOURCE_NAME) == 0;
     return !is_ours || unlinkat(folder, name, 0) == 0 || errno == ENOENT;
 }
 
@@ -700,6 +702,26 @@ bool hp_session_choose(struct hp_sessions *parts, const struct hp_settings *sett
         hp_fail("no session, process, program or file '%s'; see 'hotpath ls'", name);
     }
     return false;
+}
+
+bool hp_session_find_stored(struct hp_stored_session *ret_session, const struct hp_settings *settings,
+                            const char *name)
+{
+    struct hp_sessions found = {0};
+    const struct hp_stored_session *chosen = NULL;
+    if (name != NULL && (strchr(name, '/') != NULL || hp_program_find(ret_session, settings, name)))
+        return strchr(name, '/') == NULL;
+    if (name == NULL) {
+        hp_sessions_measured(&found, &settings->record);
+        chosen = found.count > 0 ? &found.all[0] : NULL;
+    } else {
+        hp_sessions_find(&found, &settings->record, true);
+        chosen = choose(&found, name, is_number(name) ? is_of_process : is_called);
+    }
+    if (chosen != NULL)
+        *ret_session = name != NULL && is_number(name) ? *whole_recording(&found, chosen) : *chosen;
+    hp_sessions_free(&found);
+    return chosen != NULL;
 }
 
 static bool is_live_in(const struct hp_stored_session *session, const char *pid)

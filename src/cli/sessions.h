@@ -75,6 +75,13 @@ bool hp_session_choose(struct hp_sessions *parts, const struct hp_settings *sett
 bool hp_session_find(struct hp_stored_session *ret_session, const struct hp_settings *settings, const char *name);
 
 /*
+ * The same for a name from elsewhere, such as a client of `hotpath mcp`: never a path, and only sessions in the
+ * user's own folders. NULL: the newest measured one, whichever terminal it is of.
+ */
+bool hp_session_find_stored(struct hp_stored_session *ret_session, const struct hp_settings *settings,
+                            const char *name);
+
+/*
  * The session of a live process, by what it has in its memory, or by the stored ones. False: it has none, without a
  * message.
  */

@@ -13,12 +13,14 @@
 #include <unistd.h>
 
 #include "files.h"
+#include "git_index.h"
 #include "text.h"
 
 #define HASH_MOST 65u /* of SHA-256, with the zero */
 
 struct facts {
     char commit[HASH_MOST], branch[256];
+    enum hp_git_state state;
     const char *ci, *job;
 };
 
@@ -54,7 +56,8 @@ static bool find_packed(const char *git, const char *reference, char commit[HASH
 {
     char path[PATH_MAX + 32], line[512];
     snprintf(path, sizeof path, "%s/packed-refs", git);
-    FILE *file = fopen(path, "re");
+    const int fd = hp_regular_open(AT_FDCWD, path, O_RDONLY);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
     bool is_found = false;
     while (file != NULL && !is_found && fgets(line, sizeof line, file) != NULL) {
         char *blank = strchr(line, ' ');
@@ -120,6 +123,7 @@ static void read_git(struct facts *facts)
         *slash = '\0';
     }
     read_head(git, facts);
+    facts->state = hp_git_index_compare(git, folder, strlen(facts->commit) / 2);
 }
 
 /* ----------------------------------------------------------------------------------------------------------- CI */
@@ -154,38 +158,30 @@ static void read_ci(struct facts *facts)
     }
 }
 
-/* ----------------------------------------------------------------------------------------------------- metadata */
-
-static bool has_key(const char *metadata, const char *key)
-{
-    const size_t length = strlen(key);
-    size_t item_length;
-    for (const char *item; (item = hp_text_next_item(&metadata, &item_length)) != NULL;)
-        if (item_length > length && memcmp(item, key, length) == 0 && item[length] == '=')
-            return true;
-    return false;
-}
+/* --------------------------------------------------------------------------------------------------------- all */
 
 /* A comma would end the value. */
-static void add(char *metadata, size_t size, const char *key, const char *value)
+static void add(struct hp_text *text, const char *key, const char *value)
 {
-    const size_t length = strlen(metadata);
-    if (value == NULL || value[0] == '\0' || has_key(metadata, key) ||
-        length + strlen(key) + strlen(value) + 3 > size)
+    if (value == NULL || value[0] == '\0')
         return;
-    snprintf(metadata + length, size - length, "%s%s=%s", length > 0 ? "," : "", key, value);
-    for (char *at = metadata + length + 1 + strlen(key); *at != '\0'; at++)
-        if (*at == ',' || (unsigned char)*at < ' ')
-            *at = '_';
+    hp_text_format(text, "%s%s=", text->length > 0 ? "," : "", key);
+    for (; *value != '\0'; value++)
+        hp_text_char(text, *value == ',' || (unsigned char)*value < ' ' ? '_' : *value);
 }
 
-void hp_source_facts_add(char *metadata, size_t size)
+void hp_source_facts_find(char *text, size_t size)
 {
-    struct facts facts = {{0}, {0}, NULL, NULL};
+    static const char *const dirty[] = {[HP_GIT_CLEAN] = "false", [HP_GIT_DIRTY] = "true"};
+    struct facts facts = {.state = HP_GIT_UNKNOWN};
+    struct hp_text out;
     read_git(&facts);
     read_ci(&facts);
-    add(metadata, size, "commit", facts.commit);
-    add(metadata, size, "branch", facts.branch);
-    add(metadata, size, "ci", facts.ci);
-    add(metadata, size, "job", facts.job);
+    hp_text_init(&out, text, size);
+    add(&out, "commit", facts.commit);
+    add(&out, "branch", facts.branch);
+    add(&out, "dirty", dirty[facts.state]);
+    add(&out, "ci", facts.ci);
+    add(&out, "job", facts.job);
+    hp_text_end(&out);
 }

@@ -8,9 +8,9 @@
 #include <stddef.h>
 
 /*
- * Appends "commit=...,branch=...,ci=github,job=..." to a list of metadata, as far as they are known and fit. What
- * the user has set stays as it is.
+ * Writes "commit=...,branch=...,dirty=true,ci=github,job=...", as far as they are known and fit. Nothing is
+ * executed for it.
  */
-void hp_source_facts_add(char *metadata, size_t size);
+void hp_source_facts_find(char *text, size_t size);
 
 #endif

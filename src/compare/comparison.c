@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "causes.h"
 #include "growing_array.h"
 #include "probability.h"
 #include "text.h"
@@ -14,6 +15,8 @@
 #define MOST_SPREAD 1.15 /* the median by the first quartile; more, and calls differ in what they do */
 #define LEAST_REST 0.05  /* of a typical call that callees leave; less is their error */
 #define MOST_SKEW 0.005  /* of the frequency of one clock, as measured twice */
+#define MOST_SLOW 0.75   /* of a callee's calls: its typical call is that of the fastest half */
+#define SLOW_CHANCE 0.01 /* of a P95 that differs without a change */
 
 static size_t run_count(const struct hp_comparison *comparison)
 {
@@ -153,7 +156,7 @@ static const struct hp_measured_function *cell(const struct hp_comparison *compa
 /* ------------------------------------------------------------------------------------------------ exact numbers */
 
 static const enum hp_metric exact_metrics[] = {HP_METRIC_CALLS, HP_METRIC_ALLOCATIONS, HP_METRIC_BYTES,
-                                               HP_METRIC_PEAK};
+                                               HP_METRIC_PEAK, HP_METRIC_INSTRUCTIONS};
 
 static bool has_value(const struct hp_comparison *comparison, size_t number, size_t run, enum hp_metric metric)
 {
@@ -354,7 +357,7 @@ static bool find_rest(struct hp_comparison *comparison)
 {
     const size_t runs = run_count(comparison), before = comparison->before_count;
     double share = 0;
-    bool is_everywhere = true;
+    bool is_everywhere = true, is_sum = false;
     comparison->rests = calloc(runs + 1, sizeof *comparison->rests);
     if (comparison->rests == NULL)
         return false;
@@ -362,6 +365,7 @@ static bool find_rest(struct hp_comparison *comparison)
         if (comparison->functions[number].is_row)
             continue;
         comparison->rest_count++;
+        is_sum = is_sum || !comparison->functions[number].is_steady;
         share += comparison->functions[number].judged.share;
         for (size_t run = 0; run < runs; run++)
             comparison->rests[run] += fmax(comparison->values[number * runs + run], 0);
@@ -372,6 +376,7 @@ static bool find_rest(struct hp_comparison *comparison)
     comparison->rest = (struct hp_judged_row){.before = comparison->rests,
                                               .now = comparison->rests + before,
                                               .grain = comparison->is_sampled ? 0 : HP_TYPICAL_GRAIN,
+                                              .is_sum = is_sum,
                                               .share = share};
     return true;
 }
@@ -391,6 +396,7 @@ static bool judge_rows(struct hp_comparison *comparison)
                 (struct hp_judged_row){.before = of,
                                        .now = of + comparison->before_count,
                                        .grain = comparison->functions[number].judged.grain,
+                                       .is_sum = !comparison->functions[number].is_steady,
                                        .share = comparison->functions[number].judged.share};
         }
     comparison->row_count = judgement.row_count;
@@ -578,21 +584,77 @@ static void find_extremes(struct hp_comparison *comparison)
     }
 }
 
-/* ------------------------------------------------------------------------------------------------------ sorting */
+/* ------------------------------------------------------------------------------------------------------- causes */
 
-static double weight(const struct hp_compared_function *function)
+static bool is_changed(const struct hp_compared_function *function)
 {
-    return function->is_row && function->judged.verdict > HP_VERDICT_SAME
-               ? fabs(function->judged.change) * function->judged.share
-               : 0;
+    return function->is_row && function->judged.verdict > HP_VERDICT_SAME;
 }
+
+static double *slow_calls_of(const struct hp_comparison *comparison, size_t number, double *values)
+{
+    for (size_t run = 0; run < run_count(comparison); run++) {
+        if (!has_value(comparison, number, run, HP_METRIC_P95))
+            return NULL;
+        values[run] = cell(comparison, number, run)->values[HP_METRIC_P95];
+    }
+    return values;
+}
+
+/*
+ * A callee whose slow calls became slower shows in its caller: the typical call of the callee, which is taken out,
+ * is that of its fast calls. Whether those could be all of the caller's change.
+ */
+static void ask_callee(const struct hp_comparison *comparison, const struct hp_cause_call *call, double *scratch)
+{
+    const size_t before = comparison->before_count, now = comparison->now_count;
+    struct hp_compared_function *caller = &comparison->functions[call->caller];
+    const struct hp_compared_function *callee = &comparison->functions[call->callee];
+    const double *own = comparison->values + call->caller * (before + now);
+    double *slow = slow_calls_of(comparison, call->callee, scratch);
+    if (!is_changed(caller) || !caller->is_steady || is_changed(callee) || slow == NULL)
+        return;
+    const bool differs = hp_rank_p(slow, before, slow + before, now) < SLOW_CHANCE;
+    const double from = hp_median(slow, before), to = hp_median(slow + before, now);
+    const double change = expm1(caller->judged.change) * hp_mean(own, before);
+    const double most = MOST_SLOW * call->calls * (to - from);
+    if (differs && (change > 0 ? most >= change : most <= change) &&
+        (caller->slow_callee == NULL || fabs(to - from) > fabs(caller->slow_now - caller->slow_before))) {
+        caller->slow_callee = callee->name;
+        caller->slow_before = from;
+        caller->slow_now = to;
+    }
+}
+
+/* In `calls` functions have the numbers that they have before they are sorted. */
+static bool find_causes(struct hp_comparison *comparison, const struct hp_cause_call *calls, size_t call_count)
+{
+    const size_t count = comparison->count;
+    double *weights = malloc((count + 1) * sizeof *weights);
+    double *scratch = malloc((run_count(comparison) + 1) * sizeof *scratch);
+    bool is_found = weights != NULL && scratch != NULL;
+    for (size_t at = 0; at < call_count && is_found; at++)
+        ask_callee(comparison, &calls[at], scratch);
+    for (size_t at = 0; at < count && is_found; at++) {
+        const struct hp_compared_function *function = &comparison->functions[at];
+        weights[at] = is_changed(function) ? fabs(function->judged.change) * function->judged.share : 0;
+    }
+    is_found = is_found && hp_causes_put_deepest_first(weights, count, calls, call_count);
+    for (size_t at = 0; at < count && is_found; at++)
+        comparison->functions[at].weight = weights[at];
+    free(weights);
+    free(scratch);
+    return is_found;
+}
+
+/* ------------------------------------------------------------------------------------------------------ sorting */
 
 static int compare_functions(const void *a, const void *b)
 {
     const struct hp_compared_function *x = *(struct hp_compared_function *const *)a;
     const struct hp_compared_function *y = *(struct hp_compared_function *const *)b;
-    if (weight(x) != weight(y))
-        return weight(x) > weight(y) ? -1 : 1;
+    if (x->weight != y->weight)
+        return x->weight > y->weight ? -1 : 1;
     if (x->judged.share != y->judged.share)
         return x->judged.share > y->judged.share ? -1 : 1;
     return strcmp(x->name, y->name);
@@ -636,6 +698,14 @@ double hp_comparison_own_time(const struct hp_comparison *comparison, size_t fun
     return middle;
 }
 
+bool hp_comparison_counts_instructions(const struct hp_comparison *comparison)
+{
+    bool counts = true;
+    for (size_t run = comparison->before_count; run < comparison->before_count + comparison->now_count; run++)
+        counts = counts && hp_text_begins(comparison->runs[run].clock, "instructions");
+    return counts;
+}
+
 bool hp_comparison_most(const struct hp_comparison *comparison, size_t function, enum hp_metric metric,
                         double *ret_value)
 {
@@ -656,6 +726,23 @@ const struct hp_measured_function *hp_comparison_now(const struct hp_comparison 
     for (size_t run = comparison->before_count; run < run_count(comparison) && found == NULL; run++)
         found = cell(comparison, comparison->numbers[function], run);
     return found;
+}
+
+static bool is_same_source(const struct hp_measured_source *a, const struct hp_measured_source *b)
+{
+    return strcmp(a->commit, b->commit) == 0 && strcmp(a->branch, b->branch) == 0 &&
+           strcmp(a->dirty, b->dirty) == 0;
+}
+
+const struct hp_measured_source *hp_comparison_source(const struct hp_comparison *comparison, bool is_now)
+{
+    const size_t from = is_now ? comparison->before_count : 0;
+    const size_t to = is_now ? run_count(comparison) : comparison->before_count;
+    const struct hp_measured_source *first = &comparison->runs[from].source;
+    for (size_t run = from; run < to; run++)
+        if (!is_same_source(&comparison->runs[run].source, first))
+            return NULL;
+    return first;
 }
 
 bool hp_comparison_range(const struct hp_comparison *comparison, size_t function, enum hp_metric metric,
@@ -693,7 +780,54 @@ bool hp_comparison_value(const struct hp_comparison *comparison, size_t function
     return have_all;
 }
 
+/* ------------------------------------------------------------------------------------------------------ outcome */
+
+static bool is_slower(const struct hp_judged_row *row) { return row->verdict == HP_VERDICT_SLOWER; }
+
+static bool has_grown(const struct hp_comparison *comparison, size_t function)
+{
+    double before, now;
+    for (size_t at = 0; at < sizeof exact_metrics / sizeof exact_metrics[0]; at++)
+        if (comparison->functions[function].exact[exact_metrics[at]] == HP_EXACT_CHANGED &&
+            hp_comparison_value(comparison, function, exact_metrics[at], false, &before) &&
+            hp_comparison_value(comparison, function, exact_metrics[at], true, &now) && now > before)
+            return true;
+    return false;
+}
+
+enum hp_outcome hp_comparison_outcome(const struct hp_comparison *comparison)
+{
+    bool is_worse = is_slower(&comparison->total) || (comparison->has_common && is_slower(&comparison->common)) ||
+                    (comparison->has_rest && is_slower(&comparison->rest));
+    for (size_t at = 0; at < comparison->count && !is_worse; at++)
+        is_worse = is_slower(&comparison->functions[at].judged) || has_grown(comparison, at);
+    for (size_t at = 0; at < comparison->lock_count && !is_worse; at++)
+        is_worse = is_slower(&comparison->locks[at].waiting);
+    return is_worse                                           ? HP_OUTCOME_REGRESSION
+           : comparison->total.verdict == HP_VERDICT_UNJUDGED ? HP_OUTCOME_UNJUDGED
+                                                              : HP_OUTCOME_FINE;
+}
+
 /* ------------------------------------------------------------------------------------------------------- making */
+
+/* Who calls whom is as the first run now has it. */
+static bool explain(const struct matching *matching)
+{
+    struct hp_comparison *comparison = matching->comparison;
+    const size_t run = comparison->before_count;
+    const struct hp_measured_run *measured = &comparison->runs[run];
+    struct hp_cause_call *calls = calloc(measured->callees.count + 1, sizeof *calls);
+    size_t count = 0;
+    for (size_t at = 0; at < measured->callees.count && calls != NULL; at++) {
+        const struct hp_pair *pair = &measured->callees.all[at];
+        const uint32_t caller = matching->numbers[run][pair->first], callee = matching->numbers[run][pair->second];
+        if (caller != UINT32_MAX && callee != UINT32_MAX)
+            calls[count++] = (struct hp_cause_call){caller, callee, measured->calls[at]};
+    }
+    const bool is_explained = calls != NULL && find_causes(comparison, calls, count);
+    free(calls);
+    return is_explained;
+}
 
 static bool make(struct matching *matching)
 {
@@ -716,7 +850,7 @@ static bool make(struct matching *matching)
     for (size_t at = 0; at < comparison->count; at++)
         for (enum hp_metric metric = 0; metric < HP_METRICS; metric++)
             comparison->unsteady_count += comparison->functions[at].exact[metric] == HP_EXACT_UNSTEADY;
-    if (!sort_functions(comparison))
+    if (!explain(matching) || !sort_functions(comparison))
         return false;
     find_extremes(comparison);
     return true;

@@ -29,6 +29,9 @@ struct hp_compared_function {
     bool is_steady;              /* judged by its typical call; else by its self time */
     struct hp_judged_row judged; /* of a row; its share is that of any function that is in all runs */
     enum hp_exact exact[HP_METRICS];
+    double weight;                /* of a changed row: how far up it comes */
+    const char *slow_callee;      /* whose slow calls may be the reason that this row has changed; NULL: none */
+    double slow_before, slow_now; /* its P95 */
 };
 
 /* Locks are matched by name. Waiting is judged by ranks, as samples are. */
@@ -77,6 +80,14 @@ const char *hp_comparison_refusal(const struct hp_comparison *comparison, bool i
 bool hp_comparison_make(struct hp_comparison *comparison);
 void hp_comparison_free(struct hp_comparison *comparison);
 
+enum hp_outcome {
+    HP_OUTCOME_FINE,
+    HP_OUTCOME_REGRESSION, /* a time is slower, or a number that does not depend on the machine has grown */
+    HP_OUTCOME_UNJUDGED    /* no such number has grown, and there are too few runs for times */
+};
+
+enum hp_outcome hp_comparison_outcome(const struct hp_comparison *comparison);
+
 /* The middle of what a function is judged by, over the runs now: nanoseconds, or samples. */
 double hp_comparison_own_time(const struct hp_comparison *comparison, size_t function);
 
@@ -84,6 +95,8 @@ double hp_comparison_own_time(const struct hp_comparison *comparison, size_t fun
 bool hp_comparison_value(const struct hp_comparison *comparison, size_t function, enum hp_metric metric,
                          bool is_now, double *ret_value);
 
+/* Whether all runs now measured with a clock that counts instructions. */
+bool hp_comparison_counts_instructions(const struct hp_comparison *comparison);
 /* The most that any of the runs now has. False: none knows it. */
 bool hp_comparison_most(const struct hp_comparison *comparison, size_t function, enum hp_metric metric,
                         double *ret_value);
@@ -91,6 +104,9 @@ bool hp_comparison_most(const struct hp_comparison *comparison, size_t function,
 /* The most of the runs before, and the least of those now. False: not all runs know it. */
 bool hp_comparison_range(const struct hp_comparison *comparison, size_t function, enum hp_metric metric,
                          double *ret_most_before, double *ret_least_now);
+
+/* The sources of one side; NULL: they are not the same in all of its runs. */
+const struct hp_measured_source *hp_comparison_source(const struct hp_comparison *comparison, bool is_now);
 
 /* The function in one of the runs now. NULL: it is gone. */
 const struct hp_measured_function *hp_comparison_now(const struct hp_comparison *comparison, size_t function);

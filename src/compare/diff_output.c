@@ -11,6 +11,7 @@
 
 #define DIFF_VERSION 1u
 #define MOST_LINES 10u /* of one kind; the rest is counted */
+#define COMMIT_DIGITS 10u
 
 /* -------------------------------------------------------------------------------------------------------- words */
 
@@ -50,6 +51,12 @@ static void put_count(struct hp_text *text, size_t count, const char *what)
     hp_text_format(text, "%zu %s%s", count, what, count == 1 ? "" : "s");
 }
 
+/* In front of what is counted exactly in any case. */
+static const char *counted(const struct hp_comparison *comparison)
+{
+    return hp_comparison_counts_instructions(comparison) ? "instructions, " : "";
+}
+
 static const char *verdict_words(enum hp_verdict verdict)
 {
     static const char *const words[] = {"not judged", "no change that could be told", "faster", "slower"};
@@ -63,20 +70,28 @@ static bool has_enough_runs(const struct hp_comparison *comparison)
 
 /* ------------------------------------------------------------------------------------------------------ in text */
 
+/* "3 runs of ./orders"; not every report says what was run. */
+static void put_runs_of(size_t count, const struct hp_measured_run *run, struct hp_text *text)
+{
+    put_count(text, count, "run");
+    hp_text_string(text, " of ");
+    put_name(text, run->command[0] != '\0' ? run->command : "an unnamed program");
+}
+
 static void put_runs(const struct hp_comparison *comparison, struct hp_text *text)
 {
-    put_count(text, comparison->now_count, "run");
-    hp_text_string(text, " of ");
-    put_name(text, comparison->runs[comparison->before_count].command);
+    put_runs_of(comparison->now_count, &comparison->runs[comparison->before_count], text);
     hp_text_string(text, " against ");
-    put_count(text, comparison->before_count, "run");
-    hp_text_string(text, " of ");
-    put_name(text, comparison->runs[0].command);
+    put_runs_of(comparison->before_count, &comparison->runs[0], text);
     hp_text_string(text, comparison->pairs > 0 ? ", in turns" : "");
 }
 
 static void put_total(const struct hp_comparison *comparison, struct hp_text *text)
 {
+    if (hp_comparison_counts_instructions(comparison)) {
+        hp_text_string(text, "instructions are counted, not time");
+        return;
+    }
     hp_text_string(text, comparison->is_of_cpu ? "CPU time " : "time from start to end ");
     put_interval(text, &comparison->total);
     hp_text_format(text, ": %s", verdict_words(comparison->total.verdict));
@@ -90,6 +105,29 @@ static void put_row(const struct hp_comparison *comparison, const struct hp_comp
     hp_text_format(text, ", %.0f %% of the time", 100 * function->judged.share);
     if (function->exact[HP_METRIC_CALLS] == HP_EXACT_EQUAL)
         hp_text_string(text, ", calls unchanged");
+}
+
+static void put_from_to(struct hp_text *text, enum hp_metric metric, double before, double now)
+{
+    hp_text_format(text, "%s ", hp_metric_types[metric].name);
+    hp_metric_put(text, metric, before);
+    hp_text_string(text, " -> ");
+    hp_metric_put(text, metric, now);
+}
+
+/* What else is known of a function that has changed, not judged. */
+static void put_details(const struct hp_comparison *comparison, size_t at, struct hp_text *text, bool is_markdown)
+{
+    static const enum hp_metric shown[] = {HP_METRIC_TYPICAL, HP_METRIC_P95, HP_METRIC_CPU, HP_METRIC_WAITING};
+    size_t count = 0;
+    for (size_t number = 0; number < sizeof shown / sizeof shown[0]; number++) {
+        double before, now;
+        if (!hp_comparison_value(comparison, at, shown[number], false, &before) ||
+            !hp_comparison_value(comparison, at, shown[number], true, &now) || before + now <= 0)
+            continue;
+        hp_text_string(text, count++ > 0 ? ", " : is_markdown ? "; " : "\n         ");
+        put_from_to(text, shown[number], before, now);
+    }
 }
 
 /* "2.4 % or more in lookup (22 % of the time)" */
@@ -127,10 +165,7 @@ static void put_exact(const struct hp_comparison *comparison, size_t at, enum hp
     double before, now;
     hp_comparison_value(comparison, at, metric, false, &before);
     hp_comparison_value(comparison, at, metric, true, &now);
-    hp_text_format(text, "%s ", hp_metric_types[metric].name);
-    hp_metric_put(text, metric, before);
-    hp_text_string(text, " -> ");
-    hp_metric_put(text, metric, now);
+    put_from_to(text, metric, before, now);
     if (before > 0) {
         hp_text_string(text, " (");
         put_percent(text, 100 * (now / before - 1));
@@ -177,6 +212,19 @@ static void put_left_out(struct hp_text *text, const char *what, size_t count, b
     end_line(text, is_markdown);
 }
 
+/* The deepest function that explains a change comes before it. */
+static void put_slow_callee(const struct hp_compared_function *function, struct hp_text *text, bool is_markdown)
+{
+    if (function->slow_callee == NULL)
+        return;
+    begin_line(text, verdict_name(function->judged.verdict), function->slow_callee, is_markdown);
+    hp_text_string(text, "only its slow calls: ");
+    put_from_to(text, HP_METRIC_P95, function->slow_before, function->slow_now);
+    hp_text_string(text, "; this may be the change of ");
+    put_name(text, function->name);
+    end_line(text, is_markdown);
+}
+
 static void put_rows(const struct hp_comparison *comparison, struct hp_text *text, bool is_markdown)
 {
     const bool are_judged = has_enough_runs(comparison);
@@ -187,8 +235,11 @@ static void put_rows(const struct hp_comparison *comparison, struct hp_text *tex
             continue;
         if (count++ >= MOST_LINES)
             continue;
+        put_slow_callee(function, text, is_markdown);
         begin_line(text, verdict_name(function->judged.verdict), function->name, is_markdown);
         put_row(comparison, function, text);
+        if (function->judged.verdict > HP_VERDICT_SAME)
+            put_details(comparison, at, text, is_markdown);
         end_line(text, is_markdown);
     }
     put_left_out(text, are_judged ? "slower or faster" : "unjudged", count, is_markdown);
@@ -211,7 +262,8 @@ static void put_exact_rows(const struct hp_comparison *comparison, struct hp_tex
     if (known + count + comparison->unsteady_count == 0)
         return;
     begin_line(text, "exact", NULL, is_markdown);
-    hp_text_format(text, "calls, allocations, bytes, peak: %zu equal, %zu changed", known, count);
+    hp_text_format(text, "%scalls, allocations, bytes, peak: %zu equal, %zu changed", counted(comparison), known,
+                   count);
     if (comparison->unsteady_count > 0)
         hp_text_format(text, ", %zu not repeatable", comparison->unsteady_count);
     end_line(text, is_markdown);
@@ -297,8 +349,50 @@ static void put_locks(const struct hp_comparison *comparison, struct hp_text *te
     put_left_out(text, "lock", count, is_markdown);
 }
 
+/* "4741fe5a30 (main, with changes)" */
+static void put_source(const struct hp_comparison *comparison, bool is_now, struct hp_text *text)
+{
+    const struct hp_measured_source *source = hp_comparison_source(comparison, is_now);
+    if (source == NULL || source->commit[0] == '\0') {
+        hp_text_string(text, source == NULL ? "several" : "unknown");
+        return;
+    }
+    hp_utf8_put_safe(text, source->commit, strnlen(source->commit, COMMIT_DIGITS));
+    const bool is_dirty = strcmp(source->dirty, "true") == 0, has_branch = source->branch[0] != '\0';
+    if (!is_dirty && !has_branch)
+        return;
+    hp_text_string(text, " (");
+    put_name(text, source->branch);
+    hp_text_format(text, "%s%s)", is_dirty && has_branch ? ", " : "", is_dirty ? "with changes" : "");
+}
+
+static void put_sources(const struct hp_comparison *comparison, struct hp_text *text, bool is_markdown)
+{
+    bool is_known = false;
+    for (size_t run = 0; run < comparison->before_count + comparison->now_count; run++)
+        is_known = is_known || comparison->runs[run].source.commit[0] != '\0';
+    if (!is_known)
+        return;
+    begin_line(text, "commit", NULL, is_markdown);
+    put_source(comparison, true, text);
+    hp_text_string(text, " against ");
+    put_source(comparison, false, text);
+    end_line(text, is_markdown);
+}
+
+static void put_what_would_show(const struct hp_comparison *comparison, struct hp_text *text, bool is_markdown)
+{
+    begin_line(text, has_enough_runs(comparison) ? "all else" : "time", NULL, is_markdown);
+    if (has_enough_runs(comparison))
+        put_least(comparison, text);
+    else
+        hp_text_format(text, "not judged: this needs %u runs on each side", HP_JUDGE_LEAST_RUNS);
+    end_line(text, is_markdown);
+}
+
 static void put_all(const struct hp_comparison *comparison, struct hp_text *text, bool is_markdown)
 {
+    put_sources(comparison, text, is_markdown);
     begin_line(text, "total", NULL, is_markdown);
     put_total(comparison, text);
     end_line(text, is_markdown);
@@ -313,12 +407,8 @@ static void put_all(const struct hp_comparison *comparison, struct hp_text *text
     put_rest(comparison, text, is_markdown);
     put_locks(comparison, text, is_markdown);
     put_new_and_gone(comparison, text, is_markdown);
-    begin_line(text, has_enough_runs(comparison) ? "all else" : "time", NULL, is_markdown);
-    if (has_enough_runs(comparison))
-        put_least(comparison, text);
-    else
-        hp_text_format(text, "not judged: this needs %u runs on each side", HP_JUDGE_LEAST_RUNS);
-    end_line(text, is_markdown);
+    if (!hp_comparison_counts_instructions(comparison))
+        put_what_would_show(comparison, text, is_markdown);
     put_exact_rows(comparison, text, is_markdown);
     put_notes(comparison, text, is_markdown);
 }
@@ -362,6 +452,11 @@ static void put_scatter_total(const struct hp_comparison *comparison, struct hp_
         high = fmax(high, comparison->totals[run]);
     }
     begin_line(text, "total", NULL, false);
+    if (hp_comparison_counts_instructions(comparison)) {
+        hp_text_string(text, "instructions are counted, not time");
+        end_line(text, false);
+        return;
+    }
     hp_text_format(text, "%s ", comparison->is_of_cpu ? "CPU time" : "time from start to end");
     hp_text_string(text, hp_ns_text(low).bytes);
     hp_text_format(text, " to %s", hp_ns_text(high).bytes);
@@ -371,9 +466,7 @@ static void put_scatter_total(const struct hp_comparison *comparison, struct hp_
 void hp_diff_put_scatter(const struct hp_comparison *comparison, struct hp_text *text)
 {
     size_t shown = 0, equal = 0;
-    put_count(text, comparison->now_count, "run");
-    hp_text_string(text, " of ");
-    put_name(text, comparison->runs[0].command);
+    put_runs_of(comparison->now_count, &comparison->runs[0], text);
     hp_text_char(text, '\n');
     put_scatter_total(comparison, text);
     for (size_t at = 0; at < comparison->count && shown < MOST_LINES; at++)
@@ -387,8 +480,8 @@ void hp_diff_put_scatter(const struct hp_comparison *comparison, struct hp_text 
     if (equal + comparison->unsteady_count == 0)
         return;
     begin_line(text, "exact", NULL, false);
-    hp_text_format(text, "calls, allocations, bytes, peak: %zu equal in all runs, %zu not repeatable", equal,
-                   comparison->unsteady_count);
+    hp_text_format(text, "%scalls, allocations, bytes, peak: %zu equal in all runs, %zu not repeatable",
+                   counted(comparison), equal, comparison->unsteady_count);
     end_line(text, false);
 }
 
@@ -455,6 +548,8 @@ static void put_json_row(const struct hp_comparison *comparison, size_t at, stru
                            : function->is_steady  ? "typical"
                                                   : "self");
         put_json_change(json, &function->judged);
+        if (function->slow_callee != NULL)
+            hp_json_put_string(json, "slow_callee", function->slow_callee);
         hp_json_end_object(json);
     } else {
         hp_json_null(json);
@@ -498,6 +593,27 @@ static void put_json_locks(const struct hp_comparison *comparison, struct hp_jso
     hp_json_end_array(json);
 }
 
+/* As in reports. */
+static void put_json_source(const struct hp_measured_source *source, struct hp_json *json)
+{
+    hp_json_key(json, "source");
+    if (source == NULL || (source->commit[0] == '\0' && source->ci[0] == '\0')) {
+        hp_json_null(json);
+        return;
+    }
+    const char *const keys[] = {"commit", "branch", "ci", "job"};
+    const char *const values[] = {source->commit, source->branch, source->ci, source->job};
+    hp_json_begin_object(json);
+    for (size_t at = 0; at < sizeof keys / sizeof keys[0]; at++)
+        if (values[at][0] != '\0')
+            hp_json_put_string(json, keys[at], values[at]);
+    if (source->dirty[0] != '\0') {
+        hp_json_key(json, "dirty");
+        hp_json_bool(json, source->dirty[0] == 't');
+    }
+    hp_json_end_object(json);
+}
+
 static void put_json_runs(const struct hp_comparison *comparison, bool are_now, struct hp_json *json)
 {
     const size_t from = are_now ? comparison->before_count : 0;
@@ -506,16 +622,39 @@ static void put_json_runs(const struct hp_comparison *comparison, bool are_now, 
     hp_json_begin_object(json);
     hp_json_put_string(json, "command", comparison->runs[from].command);
     hp_json_put_u64(json, "runs", count);
+    put_json_source(hp_comparison_source(comparison, are_now), json);
     hp_json_end_object(json);
+}
+
+static const char *outcome_name(enum hp_outcome outcome)
+{
+    static const char *const names[] = {"fine", "regression", "unjudged"};
+    return names[outcome];
+}
+
+static void begin_json(struct hp_json *json, struct hp_text *text, enum hp_outcome outcome, uint64_t exit)
+{
+    hp_json_init(json, text, false);
+    hp_json_begin_object(json);
+    hp_json_put_string(json, "type", "hotpath_diff");
+    hp_json_put_u64(json, "version", DIFF_VERSION);
+    hp_json_put_string(json, "verdict", outcome_name(outcome));
+    hp_json_put_u64(json, "exit", exit);
+}
+
+void hp_diff_put_json_refusal(const char *problem, uint64_t exit, struct hp_text *text)
+{
+    struct hp_json json;
+    begin_json(&json, text, HP_OUTCOME_UNJUDGED, exit);
+    hp_json_put_string(&json, "problem", problem);
+    hp_json_end_object(&json);
+    hp_text_char(text, '\n');
 }
 
 void hp_diff_put_json(const struct hp_comparison *comparison, struct hp_text *text)
 {
     struct hp_json json;
-    hp_json_init(&json, text, false);
-    hp_json_begin_object(&json);
-    hp_json_put_string(&json, "type", "hotpath_diff");
-    hp_json_put_u64(&json, "version", DIFF_VERSION);
+    begin_json(&json, text, hp_comparison_outcome(comparison), 0);
     put_json_runs(comparison, false, &json);
     put_json_runs(comparison, true, &json);
     if (comparison->pairs > 0) {
@@ -554,4 +693,12 @@ void hp_diff_put_json(const struct hp_comparison *comparison, struct hp_text *te
     hp_json_end_array(&json);
     hp_json_end_object(&json);
     hp_text_char(text, '\n');
+}
+
+hp_diff_put *hp_diff_put_of(const char *format)
+{
+    return format == NULL || strcmp(format, "text") == 0 ? hp_diff_put_text
+           : strcmp(format, "markdown") == 0             ? hp_diff_put_markdown
+           : strcmp(format, "json") == 0                 ? hp_diff_put_json
+                                                         : NULL;
 }

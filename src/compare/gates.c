@@ -76,14 +76,6 @@ static void put_limit(struct hp_text *text, double percent)
 
 /* ------------------------------------------------------------------------------------------------------ budgets */
 
-static bool has_instructions(const struct hp_comparison *comparison)
-{
-    bool has = true;
-    for (size_t run = comparison->before_count; run < comparison->before_count + comparison->now_count; run++)
-        has = has && hp_text_begins(comparison->runs[run].clock, "instructions");
-    return has;
-}
-
 static void judge_budget_of(struct judging *judging, const struct hp_budget *budget, const char *rule,
                             size_t function)
 {
@@ -92,7 +84,7 @@ static void judge_budget_of(struct judging *judging, const struct hp_budget *bud
     const char *what = budget->is_instructions ? "instructions" : hp_metric_types[budget->metric].name;
     double most;
     if (!hp_comparison_most(judging->comparison, function, budget->metric, &most) ||
-        (budget->is_instructions && !has_instructions(judging->comparison))) {
+        (budget->is_instructions && !hp_comparison_counts_instructions(judging->comparison))) {
         hp_text_format(text, "no %s in the reports%s", what,
                        budget->is_instructions ? ": they need a clock that counts them" : "");
         find(judging, HP_FINDING_UNJUDGED, rule, compared->name, function);
@@ -140,7 +132,8 @@ static const struct {
 } exact_limits[] = {{HP_LIMITED_CALLS, HP_METRIC_CALLS},
                     {HP_LIMITED_ALLOCATIONS, HP_METRIC_ALLOCATIONS},
                     {HP_LIMITED_BYTES, HP_METRIC_BYTES},
-                    {HP_LIMITED_PEAK, HP_METRIC_PEAK}};
+                    {HP_LIMITED_PEAK, HP_METRIC_PEAK},
+                    {HP_LIMITED_INSTRUCTIONS, HP_METRIC_INSTRUCTIONS}};
 
 static double growth(double before, double now)
 {

@@ -13,6 +13,9 @@
 #define MOST_WEIGHT 2.0         /* of the median share */
 #define POWER_P 0.4             /* two-sided, of the t that 80 % of repetitions exceed */
 #define CLIP 3.0                /* deviations from the middle; farther out is an accident of the machine */
+#define ACCIDENTS 10            /* one run in so many can have one */
+#define LOW_SCATTER 2.0         /* of means of lower halves to that within them, and a reserve, by simulation */
+#define LOW_LEAST_RUNS 8u       /* half of fewer runs would tell too little */
 #define COUNTING_LIMIT 3.0      /* deviations of a count that a change must be away */
 #define NORMAL_DEVIATION 1.4826 /* of a median of absolute differences */
 
@@ -33,6 +36,8 @@ struct work {
     double *p, *adjusted;
     size_t *order;
     bool *is_changed; /* of each row, by the first pass */
+    bool *is_carried; /* of each row: it has what is common in it */
+    bool are_sums_left_out;
     double most_weight;
 };
 
@@ -49,11 +54,12 @@ static bool make_work(struct work *work, struct hp_judgement *judgement)
     *work = (struct work){.judgement = judgement, .runs = runs};
     work->logs = calloc(rows * runs + 5 * rows + 3 * runs + 1, sizeof *work->logs);
     work->order = calloc(rows + 1, sizeof *work->order);
-    work->is_changed = calloc(rows + 1, sizeof *work->is_changed);
+    work->is_changed = calloc(2 * rows + 1, sizeof *work->is_changed);
     if (work->logs == NULL || work->order == NULL || work->is_changed == NULL) {
         free_work(work);
         return false;
     }
+    work->is_carried = work->is_changed + rows;
     work->levels = work->logs + rows * runs;
     work->variances = work->levels + rows;
     work->p = work->variances + rows;
@@ -83,28 +89,39 @@ static double median_of(struct work *work, const double *values, size_t count)
     return hp_median(work->scratch, count);
 }
 
-/* Pulls what is far out back to the edge. */
+/*
+ * Pulls what is far out back to the edge. Accidents are few: where more runs are far out, the machine had two
+ * states, and which side met which one more often is chance, which must be seen as scatter.
+ */
 static void clip(struct work *work, double *values, size_t count)
 {
     const double middle = median_of(work, values, count);
     for (size_t at = 0; at < count; at++)
         work->scratch[at] = fabs(values[at] - middle);
-    const double most = CLIP * NORMAL_DEVIATION * hp_median(work->scratch, count);
+    const double usual = CLIP * NORMAL_DEVIATION * hp_median(work->scratch, count); /* it sorts them */
+    const double most = fmax(usual, work->scratch[count - 1 - count / ACCIDENTS]);
     for (size_t at = 0; at < count; at++)
         values[at] = fmin(fmax(values[at], middle - most), middle + most);
 }
 
 /* --------------------------------------------------------------------------------------------------- one change */
 
-static double freedom_of(const struct hp_judgement *judgement)
+/*
+ * How many of a side's runs tell of a row. Typical calls have a floor, and what the machine adds to some runs only
+ * makes them longer: the lower half of the runs is what the program takes, if half of them were spared.
+ */
+static size_t told_by(const struct hp_judged_row *row, size_t runs) { return row->is_low ? (runs + 1) / 2 : runs; }
+
+static double freedom_of(const struct hp_judgement *judgement, const struct hp_judged_row *row)
 {
-    return (double)(judgement->before_count + judgement->now_count) - 2;
+    return (double)(told_by(row, judgement->before_count) + told_by(row, judgement->now_count)) - 2;
 }
 
-static double error_of(const struct hp_judgement *judgement, double variance)
+static double error_of(const struct hp_judgement *judgement, const struct hp_judged_row *row, double variance)
 {
     const double least = LEAST_DEVIATION * LEAST_DEVIATION;
-    return sqrt(fmax(variance, least) * (1 / (double)judgement->before_count + 1 / (double)judgement->now_count));
+    return sqrt(fmax(variance, least) * (1 / (double)told_by(row, judgement->before_count) +
+                                         1 / (double)told_by(row, judgement->now_count)));
 }
 
 static bool has_enough_runs(const struct hp_judgement *judgement)
@@ -122,25 +139,32 @@ static void give_verdict(const struct hp_judgement *judgement, struct hp_judged_
                                                            : HP_VERDICT_FASTER;
 }
 
-/* The change of a series of runs, clipped side by side. Returns the larger of its scatter and `least_variance`. */
+/* The change of a series of runs, the lower half of each side or all of it, clipped. Returns its scatter. */
 static double measure_change(struct work *work, struct hp_judged_row *row, double *series)
 {
-    const size_t before = work->judgement->before_count, now = work->judgement->now_count;
-    clip(work, series, before);
-    clip(work, series + before, now);
-    row->change = hp_mean(series + before, now) - hp_mean(series, before);
-    const double freedom = freedom_of(work->judgement);
-    return freedom > 0 ? (hp_variance(series, before) * (double)(before - 1) +
-                          hp_variance(series + before, now) * (double)(now - 1)) /
-                             freedom
-                       : 0;
+    const size_t before = told_by(row, work->judgement->before_count);
+    const size_t now = told_by(row, work->judgement->now_count);
+    double *const series_now = series + work->judgement->before_count;
+    if (row->is_low) {
+        hp_median(series, work->judgement->before_count); /* it sorts them */
+        hp_median(series_now, work->judgement->now_count);
+    } else {
+        clip(work, series, before);
+        clip(work, series_now, now);
+    }
+    row->change = hp_mean(series_now, now) - hp_mean(series, before);
+    const double freedom = freedom_of(work->judgement, row);
+    const double sum =
+        hp_variance(series, before) * (double)(before - 1) + hp_variance(series_now, now) * (double)(now - 1);
+    return freedom > 0 ? (row->is_low ? LOW_SCATTER : 1) * sum / freedom : 0;
 }
 
 /* By Student's t; `tests` are made at once. Returns p. */
 static double weigh_change(const struct hp_judgement *judgement, struct hp_judged_row *row, double variance,
                            size_t tests)
 {
-    const double freedom = freedom_of(judgement), error = hypot(error_of(judgement, variance), row->grain);
+    const double freedom = freedom_of(judgement, row),
+                 error = hypot(error_of(judgement, row, variance), row->grain);
     if (freedom <= 0) {
         row->low = -INFINITY;
         row->high = row->least = INFINITY;
@@ -169,10 +193,14 @@ static void conclude(struct work *work,
 
 /* ------------------------------------------------------------------------------------------------------- timed */
 
-/* Rows that have changed say nothing about what is common, unless all have. */
+/*
+ * Rows that have changed say nothing about what is common, unless all have. Sums are noisy for reasons of their
+ * own, so they count only where there are not enough other rows.
+ */
 static bool counts(const struct work *work, size_t row, bool are_all_changed)
 {
-    return are_all_changed || !work->is_changed[row];
+    return (are_all_changed || !work->is_changed[row]) &&
+           !(work->are_sums_left_out && work->judgement->rows[row].is_sum);
 }
 
 /* A function with half of the time would be what is common by itself, and its change that of all others. */
@@ -226,22 +254,68 @@ static void find_common(struct work *work)
         work->common[run] = work->judgement->has_common ? common_of(work, run, are_all_changed) : 0;
 }
 
+/* The median variance of one kind of rows. */
+static double usual_variance(struct work *work, bool are_sums)
+{
+    size_t count = 0;
+    for (size_t row = 0; row < work->judgement->row_count; row++)
+        if (work->judgement->rows[row].is_sum == are_sums)
+            work->scratch[count++] = work->variances[row];
+    return hp_median(work->scratch, count);
+}
+
+/* The change of a row, with what is common taken out. Returns its scatter. */
+static double measure_residues(struct work *work, size_t row, double part)
+{
+    for (size_t run = 0; run < work->runs; run++)
+        work->residues[run] = work->logs[row * work->runs + run] - part * work->common[run];
+    return measure_change(work, &work->judgement->rows[row], work->residues);
+}
+
 /*
- * The variance of a row is at least the median of all: of ten numbers it is known badly, and rows that are quiet by
- * chance would give most of the false alarms.
+ * What slows most functions down need not slow down this one: a busy neighbour of the CPU hurts those that wait for
+ * memory, and leaves others alone. A row that gets noisier without what is common keeps it.
+ */
+static double measure_row(struct work *work, size_t row)
+{
+    const double own = measure_residues(work, row, 0);
+    const double rest = measure_residues(work, row, 1);
+    work->is_carried[row] = rest <= own;
+    return work->is_carried[row] ? rest : measure_residues(work, row, 0);
+}
+
+/* There is something in common if taking it out makes most of the rows quieter that told of it. */
+static bool has_common(const struct work *work)
+{
+    size_t carried = 0, counted = 0;
+    for (size_t row = 0; row < work->judgement->row_count; row++)
+        if (counts(work, row, true)) {
+            carried += work->is_carried[row];
+            counted++;
+        }
+    return 3 * carried > 2 * counted;
+}
+
+/*
+ * The variance of a row is at least the median of its kind: of ten numbers it is known badly, and rows that are
+ * quiet by chance would give most of the false alarms.
  */
 static void judge_rows(struct work *work)
 {
     struct hp_judgement *judgement = work->judgement;
     for (size_t row = 0; row < judgement->row_count; row++) {
-        for (size_t run = 0; run < work->runs; run++)
-            work->residues[run] = work->logs[row * work->runs + run] - work->common[run];
-        work->variances[row] = measure_change(work, &judgement->rows[row], work->residues);
+        work->variances[row] = measure_row(work, row);
+        work->p[row] = judgement->rows[row].is_sum
+                           ? hp_rank_p(work->residues, judgement->before_count,
+                                       work->residues + judgement->before_count, judgement->now_count)
+                           : 0;
     }
-    const double usual = median_of(work, work->variances, judgement->row_count);
+    const double usual[2] = {usual_variance(work, false), usual_variance(work, true)};
     for (size_t row = 0; row < judgement->row_count; row++)
         work->p[row] =
-            weigh_change(judgement, &judgement->rows[row], fmax(work->variances[row], usual), judgement->row_count);
+            fmax(work->p[row], weigh_change(judgement, &judgement->rows[row],
+                                            fmax(work->variances[row], usual[judgement->rows[row].is_sum]),
+                                            judgement->row_count));
     conclude(work, NULL);
 }
 
@@ -260,9 +334,17 @@ bool hp_judge_timed(struct hp_judgement *judgement)
         return false;
     take_logs(&work, 0);
     judgement->has_common = judgement->row_count >= HP_JUDGE_COMMON_ROWS;
+    const bool is_halved = judgement->before_count >= LOW_LEAST_RUNS && judgement->now_count >= LOW_LEAST_RUNS;
+    size_t others = 0;
+    for (size_t row = 0; row < judgement->row_count; row++) {
+        judgement->rows[row].is_low = is_halved && !judgement->rows[row].is_sum;
+        others += !judgement->rows[row].is_sum;
+    }
+    work.are_sums_left_out = others >= HP_JUDGE_COMMON_ROWS;
     for (int pass = 0; pass < 2; pass++) {
         find_common(&work);
         judge_rows(&work);
+        judgement->has_common = judgement->has_common && has_common(&work);
         for (size_t row = 0; row < judgement->row_count; row++)
             work.is_changed[row] = judgement->rows[row].verdict > HP_VERDICT_SAME;
     }

@@ -34,6 +34,8 @@ struct hp_judged_row {
     const double *before, *now; /* a value per run, above 0 */
     double share;               /* of the time, 0 to 1 */
     double grain; /* the error of a change that all runs share, as a deviation: more runs do not help */
+    bool is_low;  /* by the lower half of its runs */
+    bool is_sum;  /* of whole calls, with all interruptions, which single runs have far more of: by ranks, too */
     /* What is found: */
     double change;    /* the estimate */
     double low, high; /* covers the true change with a chance of 95 % */

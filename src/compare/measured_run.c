@@ -19,6 +19,7 @@ struct reading {
     struct hp_json_reader json;
     bool has_no_memory;
     double version;
+    const char *hotpath; /* that wrote it */
     bool is_report, is_by_thread, is_focused;
     bool counts_allocations, has_all_allocations; /* the section may be there without any being counted */
     double cpu_total_ns, found_total_ns;          /* by clocks, and by samples */
@@ -163,7 +164,8 @@ static const struct section {
       {"p99_9_ns", HP_METRIC_P99_9},
       {"max_ns", HP_METRIC_MAX},
       {"self_ns", HP_METRIC_SELF},
-      {"total_ns", HP_METRIC_TOTAL}}},
+      {"total_ns", HP_METRIC_TOTAL},
+      {"self_instructions", HP_METRIC_INSTRUCTIONS}}},
     {"cpu", false, {{"own_cpu_ns", HP_METRIC_CPU}}},
     {"waits", false, {{"waited_ns", HP_METRIC_WAITING}}},
     {"alloc-bytes",
@@ -171,7 +173,10 @@ static const struct section {
      {{"own_count", HP_METRIC_ALLOCATIONS}, {"own_bytes", HP_METRIC_BYTES}, {"peak_usable_bytes", HP_METRIC_PEAK}}},
     {"functions",
      true,
-     {{"samples", HP_METRIC_SAMPLES}, {"self_ns", HP_METRIC_SELF}, {"waiting_ns", HP_METRIC_WAITING}}},
+     {{"samples", HP_METRIC_SAMPLES},
+      {"self_ns", HP_METRIC_SELF},
+      {"waiting_ns", HP_METRIC_WAITING},
+      {"self_instructions", HP_METRIC_INSTRUCTIONS}}},
 };
 
 static void read_location(struct reading *reading, struct row *row)
@@ -196,11 +201,19 @@ static void read_text(struct reading *reading, char *text, size_t size)
         hp_json_copy(&reading->json, text, size);
 }
 
+/* Where instructions are counted, executions are no samples: counts are compared exactly. */
+static bool is_counted(const struct reading *reading, enum hp_metric metric)
+{
+    return metric == HP_METRIC_SAMPLES && hp_text_begins(reading->run->clock, "instructions");
+}
+
 static void read_cell(struct reading *reading, const struct section *section, struct row *row)
 {
     for (size_t at = 0; at < MOST_COLUMNS && section->columns[at].key != NULL; at++)
         if (hp_json_is(&reading->json, section->columns[at].key)) {
-            set_metric(row, section->columns[at].metric, next_number(reading));
+            const double number = next_number(reading);
+            if (!is_counted(reading, section->columns[at].metric))
+                set_metric(row, section->columns[at].metric, number);
             return;
         }
     if (hp_json_is(&reading->json, "name"))
@@ -441,6 +454,26 @@ static void read_clock(struct reading *reading)
             hp_json_skip(&reading->json);
 }
 
+static void read_source(struct reading *reading)
+{
+    struct hp_measured_source *source = &reading->run->source;
+    if (hp_json_next(&reading->json) != HP_JSON_OBJECT)
+        return;
+    while (hp_json_next(&reading->json) == HP_JSON_KEY)
+        if (hp_json_is(&reading->json, "commit"))
+            source->commit = next_text(reading);
+        else if (hp_json_is(&reading->json, "branch"))
+            source->branch = next_text(reading);
+        else if (hp_json_is(&reading->json, "ci"))
+            source->ci = next_text(reading);
+        else if (hp_json_is(&reading->json, "job"))
+            source->job = next_text(reading);
+        else if (hp_json_is(&reading->json, "dirty"))
+            source->dirty = hp_json_next(&reading->json) == HP_JSON_TRUE ? "true" : "false";
+        else
+            hp_json_skip(&reading->json);
+}
+
 static void read_meta(struct reading *reading)
 {
     struct hp_measured_run *run = reading->run;
@@ -457,6 +490,8 @@ static void read_meta(struct reading *reading)
             run->cores = next_number(reading);
         else if (hp_json_is(&reading->json, "clock"))
             read_clock(reading);
+        else if (hp_json_is(&reading->json, "source"))
+            read_source(reading);
         else
             hp_json_skip(&reading->json);
 }
@@ -473,6 +508,8 @@ static void read_key(struct reading *reading)
         reading->is_report = next_is(reading, "hotpath_report");
     else if (hp_json_is(json, "version"))
         reading->version = next_number(reading);
+    else if (hp_json_is(json, "hotpath"))
+        reading->hotpath = next_text(reading);
     else if (hp_json_is(json, "meta"))
         read_meta(reading);
     else if (hp_json_is(json, "state"))
@@ -509,11 +546,21 @@ static const char *problem_of(const struct reading *reading, bool is_json)
     return NULL;
 }
 
+/* Which versions of hotpath wrote them is in docs/compare.md. */
+static void put_version_problem(const struct reading *reading, char *problem, size_t size)
+{
+    const bool is_newer = reading->version > HP_REPORT_NEWEST;
+    snprintf(problem, size, "is a report of version %.0f, by hotpath %.20s; this hotpath reads version %u: %s",
+             reading->version, reading->hotpath, HP_REPORT_NEWEST,
+             is_newer ? "use the newer hotpath" : "record the run again");
+}
+
 bool hp_measured_run_read(struct hp_measured_run *run, const char *path, const char *bytes, size_t length,
                           char *problem, size_t size)
 {
-    struct reading reading = {.run = run, .json = hp_json_reader_of(bytes, length)};
+    struct reading reading = {.run = run, .json = hp_json_reader_of(bytes, length), .hotpath = "?"};
     *run = (struct hp_measured_run){.path = "", .command = "", .system = "", .clock = "", .library = ""};
+    run->source = (struct hp_measured_source){"", "", "", "", ""};
     const char *copy = hp_arena_copy(&run->arena, path, strlen(path));
     run->path = copy != NULL ? copy : "";
     reading.has_no_memory = copy == NULL;
@@ -528,8 +575,7 @@ bool hp_measured_run_read(struct hp_measured_run *run, const char *path, const c
     if (what != NULL)
         snprintf(problem, size, "%s", what);
     else if (reading.version < HP_REPORT_OLDEST || reading.version > HP_REPORT_NEWEST)
-        snprintf(problem, size, "is a report of version %.0f; this hotpath reads version %u", reading.version,
-                 HP_REPORT_NEWEST);
+        put_version_problem(&reading, problem, size);
     else
         return true;
     return false;

@@ -34,6 +34,7 @@ enum hp_metric {
     HP_METRIC_ALLOCATIONS,
     HP_METRIC_BYTES,
     HP_METRIC_PEAK,
+    HP_METRIC_INSTRUCTIONS, /* own ones, by a clock that counts them */
     HP_METRIC_SAMPLES,
     HP_METRICS
 };
@@ -56,10 +57,17 @@ struct hp_measured_lock {
     double locked, contended, wait_ns;
 };
 
+/* Texts; "": unknown. */
+struct hp_measured_source {
+    const char *commit, *branch, *ci, *job;
+    const char *dirty; /* "true" or "false" */
+};
+
 struct hp_measured_run {
     struct hp_arena arena;
     const char *path; /* as the user named it */
     const char *command, *system, *clock, *library;
+    struct hp_measured_source source; /* of the program */
     double hz, cores;
     double elapsed_ns, cpu_ns; /* 0: unknown */
     bool is_running;           /* it had not ended. One that has may lack an end: of exec or _exit, say */

@@ -21,7 +21,8 @@ const struct hp_metric_type hp_metric_types[HP_METRICS] = {
     [HP_METRIC_ALLOCATIONS] = {"own_count", "allocations", .is_exact = true},
     [HP_METRIC_BYTES] = {"own_bytes", "allocated bytes", .is_bytes = true, .is_exact = true},
     [HP_METRIC_PEAK] = {"peak_usable_bytes", "peak", .is_bytes = true, .is_exact = true},
-    [HP_METRIC_SAMPLES] = {"samples", "samples"},
+    [HP_METRIC_INSTRUCTIONS] = {"self_instructions", "instructions", .is_exact = true},
+    [HP_METRIC_SAMPLES] = {.key = "samples", .name = "samples"},
 };
 
 void hp_metric_put(struct hp_text *text, enum hp_metric metric, double value)

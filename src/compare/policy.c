@@ -15,6 +15,8 @@
 
 /* ------------------------------------------------------------------------------------------------------- words */
 
+#define USUAL_INSTRUCTIONS 1.0 /* percent: a caller may be laid out differently around what has changed */
+
 enum kind { KIND_COUNT, KIND_BYTES, KIND_TIME };
 
 static const struct budget_key {
@@ -30,14 +32,15 @@ static const struct budget_key {
     {"p99", HP_METRIC_P99, KIND_TIME, false},         {"p99_9", HP_METRIC_P99_9, KIND_TIME, false},
     {"max", HP_METRIC_MAX, KIND_TIME, false},         {"self", HP_METRIC_SELF, KIND_TIME, false},
     {"total", HP_METRIC_TOTAL, KIND_TIME, false},     {"cpu", HP_METRIC_CPU, KIND_TIME, false},
-    {"waiting", HP_METRIC_WAITING, KIND_TIME, false}, {"instructions", HP_METRIC_SELF, KIND_COUNT, true},
+    {"waiting", HP_METRIC_WAITING, KIND_TIME, false}, {"instructions", HP_METRIC_INSTRUCTIONS, KIND_COUNT, true},
 };
 
 #define BUDGET_KEYS (sizeof budget_keys / sizeof budget_keys[0])
 
 const char *hp_limited_name(enum hp_limited what)
 {
-    static const char *const names[HP_LIMITED] = {"calls", "allocations", "bytes", "peak", "time", "total"};
+    static const char *const names[HP_LIMITED] = {"calls",        "allocations", "bytes", "peak",
+                                                  "instructions", "time",        "total"};
     return names[what];
 }
 
@@ -102,7 +105,10 @@ bool hp_policy_begin(struct hp_policy *policy)
 {
     *policy = (struct hp_policy){0};
     for (enum hp_limited what = 0; what < HP_LIMITED; what++)
-        if (!add_limit(policy, NULL, what, what < HP_LIMITED_TIME ? 0 : INFINITY))
+        if (!add_limit(policy, NULL, what,
+                       what == HP_LIMITED_INSTRUCTIONS ? USUAL_INSTRUCTIONS
+                       : what < HP_LIMITED_TIME        ? 0
+                                                       : INFINITY))
             return false;
     return true;
 }

@@ -46,7 +46,8 @@ const struct hp_option hp_options[] = {
      "Do not record what matches this list of patterns, as for HOTPATH_FILTER.", HP_OPTION_TEXT,
      AT_BOTH(record, skip), hp_option_parse_patterns},
     {"HOTPATH_LOG", "log", FLAG("log", 0, RECORD), "LIST", "", "only what the program logs itself",
-     "Keep the latest calls, with their notes, of functions and blocks that match this list of patterns.",
+     "Keep the latest calls of functions, messages of channels, items, tasks and values that match this list of "
+     "patterns, each with its text.",
      HP_OPTION_TEXT, AT_BOTH(record, log), hp_option_parse_patterns},
     {"HOTPATH_TIME_SAMPLING_RATE", "time_sampling_rate", FLAG("sampling", 0, RECORD), "1/N|PART", "1", "",
      "Fraction of calls to time, such as 1/16 or 0.0625; all calls are counted, and times are extrapolated.",
@@ -95,8 +96,9 @@ const struct hp_option hp_options[] = {
      "Maximum number of rows of the call tree; 0 shows all.", HP_OPTION_LIMIT, AT_BOTH(show, calltree_limit),
      hp_option_parse_limit},
     {"HOTPATH_LOGS_LIMIT", "logs_limit", FLAG_OF_TWO("logs-limit", 0, RECORD, SHOW), "N", "50", "",
-     "Number of latest calls to keep and show per logged function; 0 sets no limit.", HP_OPTION_LIMIT,
-     AT_BOTH(record, logs_limit), hp_option_parse_limit},
+     "Number of latest calls, messages, items, tasks or values to keep and show of each that is logged; 0 sets no "
+     "limit: as many as fit into 4 MB.",
+     HP_OPTION_LIMIT, AT_BOTH(record, logs_limit), hp_option_parse_limit},
     {"HOTPATH_MIN_PERCENT", "min_percent", FLAG("min-percent", 0, SHOW), "P", "0", "",
      "Hide functions and call paths with a share below P percent, such as 0.5.", HP_OPTION_NUMBER,
      AT_BOTH(show, min_percent), hp_option_parse_percent},
@@ -159,6 +161,11 @@ const struct hp_option hp_options[] = {
     {"HOTPATH_PATH", "path", FLAG("path", 0, RECORD), "0|1", "0", "",
      "Follow the critical path: who waits for whom, and which functions decide how long the program takes.",
      HP_OPTION_FLAG, AT_BOTH(record, path), hp_option_parse_flag},
+    {"HOTPATH_CLOCK", NULL, FLAG("clock", 0, RECORD), "time|instructions", "time", "",
+     "For hotpath run: what durations are measured in. instructions runs the program under qemu-user and counts "
+     "the "
+     "instructions that it executes, which is the same in every run.",
+     HP_OPTION_CHOICE, AT_SETTINGS(record.clock), hp_option_parse_clock},
     {"HOTPATH_LOCKS", NULL, FLAG("locks", 0, RECORD), "0|1", "0", "",
      "For hotpath run: count locks, conditions and semaphores, how long threads wait for them, and who lets them "
      "wait.",
@@ -167,6 +174,9 @@ const struct hp_option hp_options[] = {
      "With HOTPATH_LOCKS: time every hold of a lock. By default one in 64 is timed, and every one of locks "
      "that are held for a microsecond or more.",
      HP_OPTION_FLAG, AT_SETTINGS(record.lock_holds), hp_option_parse_flag},
+    {"HOTPATH_IO", NULL, FLAG("io", 0, RECORD), "0|1", "0", "",
+     "For hotpath run: count what is read and written: files, connections and labels, and which functions do it.",
+     HP_OPTION_FLAG, AT_SETTINGS(record.io), hp_option_parse_flag},
     {"HOTPATH_KEEP", "keep", FLAG("keep", 0, RECORD), "N", "20", "",
      "Number of finished sessions to keep in the directory when a new one begins.", HP_OPTION_COUNT,
      AT_BOTH(record, keep), hp_option_parse_count},

@@ -166,6 +166,14 @@ bool hp_option_parse_engine(const struct hp_option *option, const char *text, st
            hp_option_complain(ret_problem, "is not one of auto, timers");
 }
 
+bool hp_option_parse_clock(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                           struct hp_text *ret_problem)
+{
+    static const char *const names[] = {[HP_CLOCK_OF_TIME] = "time", [HP_CLOCK_OF_INSTRUCTIONS] = "instructions"};
+    return parse_choice(option, text, settings, names, sizeof names / sizeof names[0]) ||
+           hp_option_complain(ret_problem, "is not one of time, instructions");
+}
+
 /* A flag or a list. */
 bool hp_option_parse_record(const struct hp_option *option, const char *text, struct hp_settings *settings,
                             struct hp_text *ret_problem)

@@ -39,6 +39,8 @@ bool hp_option_parse_metric(const struct hp_option *option, const char *text, st
                             struct hp_text *ret_problem);
 bool hp_option_parse_engine(const struct hp_option *option, const char *text, struct hp_settings *settings,
                             struct hp_text *ret_problem);
+bool hp_option_parse_clock(const struct hp_option *option, const char *text, struct hp_settings *settings,
+                           struct hp_text *ret_problem);
 bool hp_option_parse_record(const struct hp_option *option, const char *text, struct hp_settings *settings,
                             struct hp_text *ret_problem);
 bool hp_option_parse_count(const struct hp_option *option, const char *text, struct hp_settings *settings,

@@ -43,6 +43,7 @@ enum hp_alloc_metric { HP_ALLOC_BYTES_TOTAL, HP_ALLOC_BYTES_MAX, HP_ALLOC_COUNT_
 const char *hp_alloc_metric_name(uint32_t metric);
 
 /* How CPU time is sampled: the best available way, or timers alone. */
+enum hp_clock_choice { HP_CLOCK_OF_TIME, HP_CLOCK_OF_INSTRUCTIONS };
 enum hp_cpu_engine_choice { HP_CPU_ENGINE_AUTO, HP_CPU_ENGINE_TIMERS };
 
 /* What is recorded. Allocations are counted if malloc is interposed (src/record/alloc/allocations.h). */
@@ -70,6 +71,7 @@ enum hp_cpu_engine_choice { HP_CPU_ENGINE_AUTO, HP_CPU_ENGINE_TIMERS };
 struct hp_record_settings {
     uint32_t kinds;           /* HP_RECORD_... bits; 0: record nothing */
     uint32_t cpu_engine;      /* enum hp_cpu_engine_choice */
+    uint32_t clock;           /* enum hp_clock_choice */
     uint32_t cpu_rate;        /* from 1 to HP_MAX_CPU_RATE */
     uint32_t time_period;     /* one call in this many is timed; 1: all */
     uint32_t measuring_bound; /* percent; 0: none */
@@ -92,6 +94,7 @@ struct hp_record_settings {
     bool path; /* the critical path is followed */
     bool locks;
     bool lock_holds;
+    bool io;
     uint64_t max_bytes; /* 0: derived from free space */
     char dir[1024];
     char label[256];
@@ -117,11 +120,12 @@ struct hp_show_settings {
     bool time_exclusive;
     bool alloc_cumulative;
     bool cpu_inclusive;
-    bool debuginfod;   /* names may be fetched from servers */
-    char report[512];  /* as in hotpath.h, without blanks; not checked against existing sections */
-    char columns[256]; /* likewise; empty: the default ones */
-    char sort[64];     /* likewise one column, with an optional minus; empty: the default order */
-    char slowest[256]; /* accepted by hp_pattern_compile; empty: no slowest call is shown */
+    bool fine_histograms; /* 64 bars per power of two instead of four: for metrics, no option */
+    bool debuginfod;      /* names may be fetched from servers */
+    char report[512];     /* as in hotpath.h, without blanks; not checked against existing sections */
+    char columns[256];    /* likewise; empty: the default ones */
+    char sort[64];        /* likewise one column, with an optional minus; empty: the default order */
+    char slowest[256];    /* accepted by hp_pattern_compile; empty: no slowest call is shown */
 };
 
 /* Output format and destination. */

@@ -308,8 +308,10 @@ void hp_options_warn_unknown(char *const *environment, hp_warn *warn, void *cont
     for (; environment != NULL && *environment != NULL; environment++) {
         char bytes[LINE_BYTES];
         struct hp_text line;
+        if (!hp_text_begins(*environment, "HOTPATH_"))
+            continue;
         struct hp_spelling spelling = hp_spelling_of(*environment, strcspn(*environment, "="));
-        if (strncmp(*environment, "HOTPATH_", strlen("HOTPATH_")) != 0 || is_known_variable(&spelling))
+        if (is_known_variable(&spelling))
             continue;
         hp_text_init(&line, bytes, sizeof bytes);
         hp_text_string(&line, "hotpath: unknown variable ");

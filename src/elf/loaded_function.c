@@ -595,3 +595,15 @@ bool hp_loaded_for_call(const struct hp_loaded_call *call, struct hp_loaded_answ
     dl_iterate_phdr(answer, &request);
     return ret_answer->function.address != 0;
 }
+
+bool hp_loaded_beside(const char *name, uintptr_t code, struct hp_loaded_answer *ret_answer)
+{
+    struct image image;
+    hp_loaded_begin();
+    *ret_answer = (struct hp_loaded_answer){0};
+    if (!image_at(code, &image))
+        return false;
+    const struct dl_phdr_info info = as_info(&image);
+    ret_answer->callers = code_at(&image, code);
+    return take_from(&info, &(struct wanted){.name = name, .is_by_name = true}, &ret_answer->function);
+}

@@ -57,4 +57,7 @@ uint64_t hp_loaded_images(void);
  */
 bool hp_loaded_for_call(const struct hp_loaded_call *call, struct hp_loaded_answer *ret_answer);
 
+/* A function of the image that has this code. False: it has none of that name. */
+bool hp_loaded_beside(const char *name, uintptr_t code, struct hp_loaded_answer *ret_answer);
+
 #endif

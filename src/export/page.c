@@ -219,6 +219,7 @@ static const char *unit_name(uint32_t unit)
         [HOTPATH_UNIT_SIGNED_COUNT] = "count",
         [HOTPATH_UNIT_SIGNED_BYTES] = "bytes",
         [HOTPATH_UNIT_VALUE] = "value",
+        [HOTPATH_UNIT_INSTRUCTIONS] = "count",
     };
     return unit < sizeof names / sizeof names[0] && names[unit] != NULL ? names[unit] : "text";
 }
@@ -361,6 +362,8 @@ static bool put_data(struct hp_json *json, const hotpath_results *results, const
         hp_json_put_string(json, "session", content->session);
     if (content->is_flame)
         hp_json_put_string(json, "view", "flame");
+    if (content->changes != NULL)
+        hp_json_put_string(json, "changes", content->changes);
     hp_json_report_put_about(json, results);
     hp_json_key(json, "sections");
     hp_json_begin_object(json);

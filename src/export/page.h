@@ -24,6 +24,7 @@ struct hp_page_content {
     bool has_sources;                    /* source text of measured functions, which may be private */
     bool is_flame;                       /* the flame graph comes first: `hotpath open --view flame` */
     const char *compared_with;           /* the command of the run that they are compared with; NULL: none */
+    const char *changes;                 /* since that run, in lines (src/compare/diff_output.h); NULL: not told */
 };
 
 /* Writes the page of a run. `settings` say how a report would look; the page has all rows. False: no memory. */

@@ -89,19 +89,25 @@ static bool add_cpu(const struct zones *zones)
 
 /* ----------------------------------------------------------------------------------------------------- waits */
 
-/* The wait cause is on top of the waiting function. */
+/* A wait for a cause is on top of the function that waits. False: no memory. */
+static bool wait_below(const struct zones *zones, uint32_t parent, const char *cause, uint32_t *ret_node)
+{
+    char label[80];
+    const int length = snprintf(label, sizeof label, "[waiting: %s]", cause);
+    const char *kept = hp_arena_copy(zones->model->arena, label, (size_t)length);
+    if (kept != NULL)
+        *ret_node = label_below(zones, parent, kept);
+    return kept != NULL;
+}
+
 static bool add_wait(const struct zones *zones, uint32_t node, uint32_t cause, uint64_t ns)
 {
-    char bytes[80];
-    struct hp_text label;
     if (ns == 0)
         return true;
-    hp_text_init(&label, bytes, sizeof bytes);
-    hp_text_format(&label, "[waiting: %s]", hp_wait_cause_name(cause));
-    const char *kept = hp_arena_copy(zones->model->arena, label.bytes, label.length);
-    if (kept != NULL)
-        hp_weighted_add(zones->weighted, HP_OF_ZONE_WAITS, label_below(zones, node, kept), ns, 0);
-    return kept != NULL;
+    if (!wait_below(zones, node, hp_wait_cause_name(cause), &node))
+        return false;
+    hp_weighted_add(zones->weighted, HP_OF_ZONE_WAITS, node, ns, 0);
+    return true;
 }
 
 static bool add_waits(const struct zones *zones)
@@ -196,32 +202,18 @@ static uint32_t path_frame(const struct zones *zones, uint32_t parent, const cha
 }
 
 /* What is no function, and functions whose callers are not known. */
-static const char *path_row_name(const struct hp_path_function *function)
-{
-    static const char *const others[HP_PATH_TIMES] = {
-        [HP_PATH_WAKING] = "<wake-up>", [HP_PATH_QUEUED] = "<run queue>", [HP_PATH_REST] = "<other>"};
-    if (function->site != NULL)
-        return function->site->name;
-    return others[function->time] != NULL ? others[function->time] : HP_OUTSIDE;
-}
-
 static bool add_path_rows(const struct zones *zones, const struct hp_run_path *path)
 {
     bool has_memory = true;
     for (size_t at = 0; has_memory && at < path->function_count; at++) {
         const struct hp_path_function *function = path->functions[at];
-        char label[80];
-        if (function->found != NULL)
+        if (function->found != NULL || function->time == HP_PATH_IDLE)
             continue;
         const char *file =
             function->site != NULL && function->site->location.file != NULL ? function->site->location.file : "";
-        uint32_t place = path_frame(zones, HP_WEIGHTED_ROOT, path_row_name(function), file);
-        if (function->time == HP_PATH_WAITING && function->cause != NULL) {
-            const int length = snprintf(label, sizeof label, "[waiting: %s]", function->cause);
-            const char *kept = hp_arena_copy(zones->model->arena, label, (size_t)length);
-            has_memory = kept != NULL;
-            place = has_memory ? label_below(zones, place, kept) : place;
-        }
+        uint32_t place = path_frame(zones, HP_WEIGHTED_ROOT, hp_path_function_name(function), file);
+        if (function->time == HP_PATH_WAITING && function->cause != NULL)
+            has_memory = wait_below(zones, place, function->cause, &place);
         hp_weighted_add(zones->weighted, HP_OF_PATH, place, ns_of(zones, function->ticks), 0);
     }
     return has_memory;
@@ -242,13 +234,8 @@ static bool add_path_stacks(const struct zones *zones, const struct hp_run_path 
         zones->nodes[at] = place;
         if (path->node_ns[at] == 0)
             continue;
-        if (node->waits.text != NULL) {
-            char label[80];
-            const int length = snprintf(label, sizeof label, "[waiting: %s]", hp_wait_cause_name(node->cause));
-            const char *kept = hp_arena_copy(zones->model->arena, label, (size_t)length);
-            has_memory = kept != NULL;
-            place = has_memory ? label_below(zones, place, kept) : place;
-        }
+        if (node->waits.text != NULL)
+            has_memory = wait_below(zones, place, hp_wait_cause_name(node->cause), &place);
         hp_weighted_add(zones->weighted, HP_OF_PATH, place, path->node_ns[at], 0);
     }
     return has_memory;

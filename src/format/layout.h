@@ -10,7 +10,7 @@
  *          └▶ threads (a list) ─▶ frames (open zones, an array)
  *                              ├▶ node chunks (a list) ─▶ nodes: the call tree
  *                              └▶ stats (a list) ─▶ octaves: the histograms
- *                                               ├▶ log: the latest calls ─▶ notes
+ *                                               ├▶ log: the latest calls: log_layout.h
  *                                               ├▶ slowest: the slowest call, with everything inside
  *                                               └▶ alloc: allocations of its calls ─▶ octaves
  *                              ├▶ alloc: allocations of the thread ─▶ frames (beside those of zones)
@@ -35,6 +35,7 @@
 
 #include "clock.h"
 #include "hotpath.h"
+#include "log_layout.h"
 #include "object_layout.h"
 #include "path_layout.h"
 #include "task_layout.h"
@@ -44,7 +45,7 @@
 #define HP_LAYOUT_VERSION 9u /* readers refuse any other */
 
 #define HP_HEADER_BYTES 4096u
-#define HP_HEADER_USED 1724u /* bytes of the header in use */
+#define HP_HEADER_USED 1728u /* bytes of the header in use */
 #define HP_SITES_PER_CHUNK 1024u
 #define HP_SITE_CHUNKS 256u
 #define HP_MAX_SITES (HP_SITES_PER_CHUNK * HP_SITE_CHUNKS)
@@ -59,6 +60,7 @@
 #define HP_FEATURE_RUN 16u      /* started by `hotpath run`: what the process used before the session counts, too */
 #define HP_FEATURE_COUNTED 32u  /* malloc is interposed: allocations are counted, if anything is */
 #define HP_FEATURE_UNPASSED 64u /* stacks could not be passed on to `hotpath run`: see stack_ring.h */
+#define HP_FEATURE_LOGS 256u    /* what is logged is more than calls: see log_layout.h */
 #define HP_FEATURE_RECORDED 128u /* made by `hotpath record`; the process may live longer than that */
 /*
  * Set from outside, by an observer: the process has sandboxed itself and may be killed by a system call it did not
@@ -75,11 +77,13 @@ enum hp_clock_kind {
     HP_CLOCK_MONOTONIC = 1, /* clock_gettime: a tick is a nanosecond */
     HP_CLOCK_TSC = 2,
     HP_CLOCK_CNTVCT = 3,
-    HP_CLOCK_RDTIME = 4
+    HP_CLOCK_RDTIME = 4,
+    HP_CLOCK_INSTRUCTIONS = 5 /* not time: a tick is an instruction of the program */
 };
 /* Each clock is a counter of the CPU, or none: the two lists are parallel. */
 _Static_assert(HP_CLOCK_TSC - HP_CLOCK_MONOTONIC == HP_COUNTER_TSC && HP_COUNTER_NONE == 0, "side by side");
 _Static_assert(HP_CLOCK_RDTIME - HP_CLOCK_MONOTONIC == HP_COUNTER_RDTIME, "side by side");
+_Static_assert(HP_CLOCK_INSTRUCTIONS - HP_CLOCK_MONOTONIC == HP_COUNTER_INSTRUCTIONS, "side by side");
 static inline uint32_t hp_clock_kind_of(enum hp_counter counter) { return HP_CLOCK_MONOTONIC + (uint32_t)counter; }
 
 /* Ticks and CLOCK_MONOTONIC nanoseconds taken at the same moment. */
@@ -236,7 +240,8 @@ struct hp_header {
     struct hp_work_times work; /* from the observer: of the run, not only of this process */
     /* From outside: CPU time of the program, with what was before and after its session; 0: unknown. */
     uint64_t whole_cpu_ns;
-    uint32_t paths; /* offset of hp_paths; 0: the critical path is not followed */
+    uint32_t paths;  /* offset of hp_paths; 0: the critical path is not followed */
+    uint32_t engine; /* offset of a string: what counts the instructions of clock_kind; 0: time is measured */
     unsigned char reserved[HP_HEADER_BYTES - HP_HEADER_USED];
 };
 
@@ -358,7 +363,7 @@ struct hp_lane {
 
 /* --- more than numbers about a call */
 
-#define HP_NOTE_BYTES 200u /* maximum length of a note; it has no terminator, its length is stored beside it */
+#define HP_NOTE_BYTES HP_LOG_TEXT /* maximum length of a note */
 
 /* One finished call. */
 struct hp_call {
@@ -366,22 +371,10 @@ struct hp_call {
     uint64_t ticks; /* duration */
     uint32_t node;
     uint32_t tid;
-    uint32_t note; /* offset of HP_NOTE_BYTES bytes that belong to this entry of the log, or 0 */
+    uint32_t note; /* offset within the notes of the slow call */
     uint32_t note_length;
     uint64_t alloc_bytes; /* requested in this call and its callees */
     uint64_t alloc_count;
-};
-
-/*
- * The latest calls of a site in one thread record: call number n (from 0) is at n % capacity. There is one entry
- * more than calls requested, since the one after the latest may be half written; `count` is raised when a call is
- * complete.
- */
-struct hp_call_log {
-    uint64_t count; /* calls ever written */
-    uint32_t capacity;
-    uint32_t reserved;
-    struct hp_call calls[];
 };
 
 /* A path of calls inside a slow call: the sums over the calls of one node made within it. */
@@ -397,8 +390,8 @@ struct hp_slow_row {
 
 /* A slow call, followed by its rows, parents before children, and `note_bytes` of notes. */
 struct hp_slow_call {
-    struct hp_call call; /* `note` is an offset within the notes */
-    uint64_t self;       /* ticks outside of child zones */
+    struct hp_call call;
+    uint64_t self; /* ticks outside of child zones */
     uint32_t row_count;
     uint32_t rows_left_out; /* rows without space: the smallest ones */
     uint32_t note_bytes;
@@ -736,7 +729,7 @@ _Static_assert(sizeof(struct hp_thread) == 112 + sizeof(struct hp_thread_life), 
 _Static_assert(sizeof(struct hp_thread_life) == 64, "part of the file");
 _Static_assert(sizeof(struct hp_node_chunk) == 64, "part of the file");
 _Static_assert(sizeof(struct hp_lane) == 128, "part of the file");
-_Static_assert(sizeof(struct hp_call) == 48 && sizeof(struct hp_call_log) == 16, "part of the file");
+_Static_assert(sizeof(struct hp_call) == 48, "part of the file");
 _Static_assert(sizeof(struct hp_slow_row) == 40 && sizeof(struct hp_slow_call) == 72, "part of the file");
 _Static_assert(sizeof(struct hp_slowest) == 32, "part of the file");
 _Static_assert(sizeof(struct hp_alloc_thread) == 128 && offsetof(struct hp_alloc_thread, foreign_count) == 64,

@@ -1,19 +1,13 @@
 /*
- * Locks of a process, in a file beside its session: "PID-NANOSECONDS.locks" in the folder of the run. Written by
- * the hooks of `hotpath run --locks` (src/preload/lock_entry.h), also while others read it; readers trust
- * nothing.
+ * Locks of a process, in a file beside its session (side_layout.h): "PID-NANOSECONDS.locks". Written by the hooks
+ * of `hotpath run --locks` (src/preload/lock_entry.h).
  *
- *   header (4096 bytes) | sites | pairs | images | places | entries
- *
- * Each of these is a table of fixed capacity, filled from the front; the header has how many are in use. The file
- * is as long as all of them together, but takes space only as far as they are used. An item that is still being
- * filled in has a key of 0.
+ *   header (4096 bytes) | sites | images | pairs | places | entries
  *
  *   entry   one lock of the program that exists now: what is counted at each call
  *   place   a row of the report: a global lock, or all locks that were made at one place in the code
  *   site    a place in the code, with up to two callers
  *   pair    for a place: a site that waited, and a site that let it wait
- *   image   a part of a program or library that is mapped as code: names sites
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,22 +16,15 @@
 
 #include <stdint.h>
 
+#include "side_layout.h"
+
 #define HP_LOCKS_SUFFIX ".locks"
 #define HP_LOCKS_MAGIC "hotlock"
-#define HP_LOCKS_VERSION 1u
+#define HP_LOCKS_VERSION 2u
 
-enum hp_lock_table {
-    HP_LOCK_SITES,
-    HP_LOCK_PAIRS,
-    HP_LOCK_IMAGES,
-    HP_LOCK_PLACES,
-    HP_LOCK_ENTRIES,
-    HP_LOCK_TABLES
-};
+enum hp_lock_table { HP_LOCK_PAIRS = HP_SIDE_FIRST_OWN, HP_LOCK_PLACES, HP_LOCK_ENTRIES, HP_LOCK_TABLES };
 
-#define HP_LOCK_MOST_SITES 4096u
 #define HP_LOCK_MOST_PAIRS 8192u
-#define HP_LOCK_MOST_IMAGES 256u
 #define HP_LOCK_MOST_PLACES 1024u
 #define HP_LOCK_MOST_ENTRIES 65536u
 
@@ -49,21 +36,25 @@ enum hp_lock_loss {
     HP_LOCK_LOSSES
 };
 
-struct hp_locks_header {
-    char magic[8];
-    uint32_t byte_order; /* as in sessions */
-    uint32_t version;
-    uint32_t pid;
-    uint32_t times_every_hold;
-    uint64_t process_start;
-    uint64_t first_ticks, first_ns; /* one moment, by the counter and by CLOCK_MONOTONIC */
-    uint64_t latest_ticks, latest_ns;
-    uint64_t ticks_per_ms;    /* as the recorder knows it; 0: not yet */
-    uint32_t latest_sequence; /* odd while these are written */
-    uint32_t counts[HP_LOCK_TABLES];
-    uint64_t losses[HP_LOCK_LOSSES];
+/*
+ * Written by the observer of a run, every ten milliseconds or so; all 0: it does not, or not yet. The difference of
+ * two sums is for a wait between them: the time that went by, and how much of that a CPU was free for the process.
+ * If there was none in between, the part is that of the latest times.
+ */
+struct hp_lock_free_cpus {
+    uint64_t sum;  /* the time << 32 | the free part of it; both modulo 2^32, in units of 2^16 ns */
+    uint32_t part; /* of HP_LOCK_FREE_WHOLE */
+    uint32_t unused;
 };
-#define HP_LOCKS_HEADER_BYTES 4096u
+#define HP_LOCK_FREE_BITS 16u
+#define HP_LOCK_FREE_WHOLE 65536u
+
+struct hp_locks_header {
+    struct hp_side_header side;
+    uint64_t unused[8];
+    struct hp_lock_free_cpus free_cpus;
+};
+_Static_assert(sizeof(struct hp_locks_header) <= HP_SIDE_HEADER_BYTES, "part of the file");
 
 enum hp_lock_kind {
     HP_LOCK_NONE,
@@ -78,12 +69,6 @@ enum hp_lock_kind {
     HP_LOCK_KINDS
 };
 
-#define HP_LOCK_FRAMES 3u
-struct hp_lock_site {
-    uint64_t pc[HP_LOCK_FRAMES]; /* return addresses, the innermost first; 0: unknown */
-    uint64_t unused;
-};
-
 #define HP_LOCK_SEVERAL UINT32_MAX /* threads waited at different sites: no pair of two */
 
 /* Sites are numbers from 1; 0: unknown. */
@@ -96,16 +81,9 @@ struct hp_lock_pair {
     uint64_t unused_too[3];
 };
 
-struct hp_lock_image {
-    uint64_t start, end, offset; /* of the mapping; the offset is that in the file */
-    uint64_t inode;
-    char path[288]; /* with a final zero */
-};
-
-/*
- * A histogram of ticks: sixteen steps per octave. Index 16 * n + s has [2^n * (1 + s/16), 2^n * (1 + (s+1)/16)).
- */
-#define HP_LOCK_STEPS 16u
+/* A histogram of ticks: sixteen steps per octave (hp_step_of). */
+#define HP_LOCK_STEP_BITS 4u
+#define HP_LOCK_STEPS (1u << HP_LOCK_STEP_BITS)
 #define HP_LOCK_OCTAVES 48u
 
 #define HP_LOCK_NAME_BYTES 48u
@@ -129,7 +107,9 @@ struct hp_lock_place {
     uint32_t longest_queue;
     uint32_t unused;
     char name[HP_LOCK_NAME_BYTES]; /* by the program; "": none */
-    uint64_t unused_too[8];
+    uint64_t watched_ticks;        /* of wait_ticks: for which is known whether a CPU was free, ... */
+    uint64_t free_ticks;           /* ... and of these, one was */
+    uint64_t unused_too[6];
     uint32_t steps[HP_LOCK_OCTAVES * HP_LOCK_STEPS]; /* of waits */
 };
 
@@ -151,34 +131,25 @@ struct hp_lock_entry {
     uint32_t mean; /* of recent holds, in ticks */
 };
 
-_Static_assert(sizeof(struct hp_locks_header) <= HP_LOCKS_HEADER_BYTES && sizeof(struct hp_lock_site) == 32 &&
-                   sizeof(struct hp_lock_pair) == 64 && sizeof(struct hp_lock_image) == 320 &&
-                   sizeof(struct hp_lock_place) == 3328 && sizeof(struct hp_lock_entry) == 64,
+_Static_assert(sizeof(struct hp_lock_pair) == 64 && sizeof(struct hp_lock_place) == 3328 &&
+                   sizeof(struct hp_lock_entry) == 64,
                "part of the file");
 
-#define HP_LOCK_SITES_AT HP_LOCKS_HEADER_BYTES
-#define HP_LOCK_PAIRS_AT (HP_LOCK_SITES_AT + HP_LOCK_MOST_SITES * 32u)
-#define HP_LOCK_IMAGES_AT (HP_LOCK_PAIRS_AT + HP_LOCK_MOST_PAIRS * 64u)
-#define HP_LOCK_PLACES_AT (HP_LOCK_IMAGES_AT + HP_LOCK_MOST_IMAGES * 320u)
+#define HP_LOCK_PAIRS_AT HP_SIDE_OWN_AT
+#define HP_LOCK_PLACES_AT (HP_LOCK_PAIRS_AT + HP_LOCK_MOST_PAIRS * 64u)
 #define HP_LOCK_ENTRIES_AT (HP_LOCK_PLACES_AT + HP_LOCK_MOST_PLACES * 3328u)
 #define HP_LOCKS_BYTES (HP_LOCK_ENTRIES_AT + HP_LOCK_MOST_ENTRIES * 64u)
 
 /* The histogram's step of a duration. */
 __attribute__((unused)) static inline uint32_t hp_lock_step(uint64_t ticks)
 {
-    if (ticks < HP_LOCK_STEPS)
-        return (uint32_t)ticks;
-    const uint32_t octave = 63 - (uint32_t)__builtin_clzll(ticks);
-    const uint32_t step = (uint32_t)(ticks >> (octave - 4)) & (HP_LOCK_STEPS - 1);
-    return octave < HP_LOCK_OCTAVES ? octave * HP_LOCK_STEPS + step : HP_LOCK_OCTAVES * HP_LOCK_STEPS - 1;
+    return hp_step_of(ticks, HP_LOCK_STEP_BITS, HP_LOCK_OCTAVES);
 }
 
 /* The middle of a step, in ticks. */
 __attribute__((unused)) static inline double hp_lock_step_ticks(uint32_t step)
 {
-    const uint32_t octave = step / HP_LOCK_STEPS, part = step % HP_LOCK_STEPS;
-    return step < HP_LOCK_STEPS ? (double)step
-                                : (double)(UINT64_C(1) << octave) * (1 + ((double)part + 0.5) / HP_LOCK_STEPS);
+    return hp_step_middle(step, HP_LOCK_STEP_BITS);
 }
 
 #endif

@@ -4,7 +4,7 @@
  *   header ─▶ kinds (a list) ─▶ strings      what is counted of an object, its names, and how it is added up
  *          └▶ objects (a list) ─▶ kind, site
  *                             └▶ parts (a list, one for each thread record) ─▶ histograms ─▶ octaves
- *                                                                           └▶ ring: recent values ─▶ texts
+ *                                                                           └▶ log: log_layout.h
  *
  * A kind describes itself, so a reader can show one that it does not know, and a new kind needs no new version of
  * the format. An object is a class (a kind at a place in code) or an instance of one (a kind, a place, and an
@@ -120,7 +120,7 @@ struct hp_part {
     uint32_t sequence;   /* odd while related counters are written, see hp_part_change */
     uint32_t type;       /* enum hp_value_type */
     uint32_t flags;      /* HP_PART_SAMPLED */
-    uint32_t ring;
+    uint32_t log;        /* offset of hp_log: the latest values, messages, items or tasks; 0: none so far */
     uint32_t histograms[HP_KIND_HISTOGRAMS];
     uint32_t node; /* for kinds that show their users: offset of the call tree node that the thread was last in */
     uint64_t first_tick;
@@ -151,31 +151,9 @@ struct hp_histogram {
     uint32_t octaves[HP_MAGNITUDES]; /* offsets of uint64_t[HP_MAGNITUDE_STEPS] */
 };
 
-#define HP_MOST_RECENT 64u /* maximum entries of a ring */
-#define HP_RECENT_TEXT 48u /* longest text kept of a value, without terminator */
-
-struct hp_recent {
-    uint64_t tick;
-    uint64_t bits; /* the value, by its type; for a text its length */
-    uint32_t type; /* enum hp_value_type */
-    uint32_t reserved;
-};
-
-/*
- * The latest values of a part, as in hp_call_log: number n (from 0) is at n % capacity, and one entry is reserved
- * for the writer. The text of a value is at the same index among the texts.
- */
-struct hp_ring {
-    uint64_t count; /* values ever written */
-    uint32_t capacity;
-    uint32_t texts; /* offset of char[capacity][HP_RECENT_TEXT]; 0: no texts so far */
-    struct hp_recent values[];
-};
-
 _Static_assert(sizeof(struct hp_kind) == 304 && sizeof(struct hp_object) == 128, "part of the file");
 _Static_assert(sizeof(struct hp_part) == 192 && sizeof(struct hp_instance_part) == 320, "part of the file");
 _Static_assert(sizeof(struct hp_histogram) == 528, "part of the file");
-_Static_assert(sizeof(struct hp_recent) == 24 && sizeof(struct hp_ring) == 16, "part of the file");
 
 /* -------------------------------------------------------------------------------------------------- channels */
 
@@ -204,7 +182,8 @@ enum hp_channel_counter {
 
 enum { HP_CHANNEL_DELAYS }; /* histograms */
 
-enum { HP_CHANNEL_STAMPS }; /* shared: offset of hp_channel_stamp[HP_STAMPS]; 0: none */
+/* Shared: offsets of hp_channel_stamp[HP_STAMPS], and of a table for logged messages; 0: none. */
+enum { HP_CHANNEL_STAMPS, HP_CHANNEL_LOG_STAMPS };
 
 #define HP_STAMPS 64u
 

@@ -177,44 +177,27 @@ void hp_snapshot_add_magnitudes(const struct hp_snapshot *snapshot, uint32_t his
 
 /* ---------------------------------------------------------------------------------------------- recent values */
 
-/* A text that is broken, or newer than the snapshot, counts as empty. */
-static void copy_text(const struct hp_snapshot *snapshot, const struct hp_ring *ring, uint64_t place,
-                      struct hp_recent_copy *recent)
+/* A value, or else the text. */
+static struct hp_recent value_of(const struct hp_log_record *record)
 {
-    const uint64_t length = recent->value.bits <= HP_RECENT_TEXT ? recent->value.bits : 0;
-    memset(recent->text, 0, sizeof recent->text);
-    if (recent->value.type != HP_VALUE_TEXT || ring->texts == 0 ||
-        !hp_snapshot_copy_changing(snapshot, ring->texts + place * HP_RECENT_TEXT, recent->text, HP_RECENT_TEXT))
-        memset(recent->text, 0, sizeof recent->text);
-    recent->text[length] = '\0';
-}
-
-static bool copy_ring(const struct hp_snapshot *snapshot, uint32_t offset, struct hp_ring *ret_ring)
-{
-    return hp_snapshot_copy_changing(snapshot, offset, ret_ring, sizeof *ret_ring) && ret_ring->capacity > 0 &&
-           ret_ring->capacity <= HP_MOST_RECENT;
+    if (record->what == HP_RECORD_VALUE && record->type != HP_VALUE_TEXT)
+        return (struct hp_recent){record->tick, record->id, record->type};
+    return (struct hp_recent){record->tick, record->text_length, HP_VALUE_TEXT};
 }
 
 bool hp_snapshot_next_recent(const struct hp_snapshot *snapshot, const struct hp_part *part, struct hp_walk *walk,
                              struct hp_recent_copy *ret_recent)
 {
-    struct hp_ring ring, after;
-    if (part->ring == 0 || !copy_ring(snapshot, part->ring, &ring))
-        return walk->is_begun = false;
-    if (!walk->is_begun)
-        walk->number = ring.count;
-    while (walk->number > 0 && hp_snapshot_may_step(snapshot, walk, sizeof(struct hp_recent))) {
-        const uint64_t place = --walk->number % ring.capacity;
-        const uint64_t offset = part->ring + sizeof ring + place * sizeof(struct hp_recent);
-        const bool is_there =
-            hp_snapshot_copy_changing(snapshot, offset, &ret_recent->value, sizeof ret_recent->value);
-        if (is_there)
-            copy_text(snapshot, &ring, place, ret_recent);
-        /* One entry is reserved for the writer, which may be writing it. */
-        if (!copy_ring(snapshot, part->ring, &after) || after.count - walk->number >= ring.capacity)
-            break;
-        if (is_there && ret_recent->value.type < HP_VALUE_TYPES)
-            return walk->is_begun = true;
+    struct hp_log_copy copy;
+    while (hp_snapshot_next_record(snapshot, part->log, walk, &copy)) {
+        const struct hp_log_record *record = &copy.record;
+        if ((record->what != HP_RECORD_VALUE && record->text_length == 0) || record->type >= HP_VALUE_TYPES)
+            continue;
+        ret_recent->value = value_of(record);
+        memset(ret_recent->text, 0, sizeof ret_recent->text);
+        memcpy(ret_recent->text, copy.text,
+               record->text_length < HP_RECENT_TEXT ? record->text_length : HP_RECENT_TEXT);
+        return true;
     }
-    return walk->is_begun = false;
+    return false;
 }

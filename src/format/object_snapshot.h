@@ -30,13 +30,25 @@ struct hp_magnitudes {
 void hp_snapshot_add_magnitudes(const struct hp_snapshot *snapshot, uint32_t histogram,
                                 struct hp_magnitudes *magnitudes);
 
-/* A recent value; for a text, a copy of it, which may contain any bytes. */
+#define HP_RECENT_TEXT 48u /* longest text of a value that is shown in a list */
+
+/* A recent value. */
+struct hp_recent {
+    uint64_t tick;
+    uint64_t bits; /* the value, by its type; for a text its length */
+    uint32_t type; /* enum hp_value_type */
+};
+
+/* For a text, with a copy of it, which may contain any bytes. */
 struct hp_recent_copy {
     struct hp_recent value;
     char text[HP_RECENT_TEXT + 1];
 };
 
-/* The latest values of a part, newest first. The walk ends at values that are overwritten meanwhile. */
+/*
+ * The latest values of a part, newest first: records of its log that are values or have a text. The walk ends at
+ * those that are overwritten meanwhile.
+ */
 bool hp_snapshot_next_recent(const struct hp_snapshot *snapshot, const struct hp_part *part, struct hp_walk *walk,
                              struct hp_recent_copy *ret_recent);
 

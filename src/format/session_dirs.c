@@ -53,6 +53,22 @@ bool hp_session_dir_is_usable(const char *place)
 
 bool hp_session_dir_is_of_run(const char *folder) { return hp_text_has_suffix(folder, HP_RUN_SUFFIX); }
 
+bool hp_session_dir_find_run(const char *path, char *folder, size_t size)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t length = hp_session_dir_is_of_run(path) ? strlen(path)
+                          : slash != NULL                ? (size_t)(slash - path)
+                                                         : 0;
+    folder[0] = '\0';
+    if (length >= size)
+        return false;
+    memcpy(folder, path, length);
+    folder[length] = '\0';
+    if (!hp_session_dir_is_of_run(folder))
+        folder[0] = '\0';
+    return folder[0] != '\0';
+}
+
 /* If its parent directory is missing, too, we are in another root. */
 static bool is_removed(const char *folder)
 {

@@ -22,9 +22,12 @@ bool hp_session_dir_is_usable(const char *place);
 /* Whether it is the directory of a `hotpath run`, and not one set by someone for a process within it. */
 bool hp_session_dir_is_of_run(const char *folder);
 
+/* The directory of a run: the path itself, or what it is in. False: `folder` is "", it is of no run. */
+bool hp_session_dir_find_run(const char *path, char *folder, size_t size);
+
 /*
- * The same, and that run has ended: the directory is not locked any more, or was removed. Unknown to a process
- * that cannot see it.
+ * Whether it is the directory of a run that has ended: it is not locked any more, or was removed. Unknown to a
+ * process that cannot see it.
  */
 bool hp_session_dir_is_of_past_run(const char *folder);
 

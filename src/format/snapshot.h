@@ -178,7 +178,8 @@ struct hp_walk {
     uint32_t index;         /* in the chunk, or the stack */
     struct hp_node_run run; /* nodes: those of the chunk */
     bool is_begun;
-    uint64_t number; /* calls: number of the one just copied, from 0 */
+    uint64_t number; /* records of a log: number of the one just copied, from 0 */
+    uint64_t left;   /* places of the log that were not looked at */
     uint64_t steps;  /* taken so far; bounds every walk */
 };
 
@@ -241,6 +242,23 @@ bool hp_snapshot_node(const struct hp_snapshot *snapshot, uint32_t offset, struc
 /* Copies the stat at an offset found by a walk. */
 bool hp_snapshot_stat(const struct hp_snapshot *snapshot, uint32_t offset, struct hotpath_stat_ *ret_stat);
 
+/* --- logs */
+
+/* A record of a log, with a copy of its text, which may contain any bytes. */
+struct hp_log_copy {
+    struct hp_log_record record;
+    char text[HP_LOG_TEXT + 1];
+};
+
+/* What a log is about. False: there is none at this offset. */
+bool hp_snapshot_log(const struct hp_snapshot *snapshot, uint32_t log, struct hp_log *ret_log);
+/*
+ * The latest records of a log, newest first. The walk ends at records that are overwritten meanwhile: older ones
+ * are gone, too.
+ */
+bool hp_snapshot_next_record(const struct hp_snapshot *snapshot, uint32_t log, struct hp_walk *walk,
+                             struct hp_log_copy *ret_copy);
+
 /* A call that was kept, with a copy of its note, which may contain any bytes. */
 struct hp_logged_call {
     uint64_t start; /* ticks */
@@ -250,16 +268,14 @@ struct hp_logged_call {
     uint32_t note_length; /* 0: no note */
     uint64_t alloc_bytes; /* requested in this call and its callees */
     uint64_t alloc_count;
+    uint64_t index; /* of a logged one: its number in its thread record, from 0 */
     char note[HP_NOTE_BYTES + 1];
 };
 
 /* When it ended, in ticks. */
 uint64_t hp_logged_call_end(const struct hp_logged_call *call);
 
-/*
- * The latest calls of a stat, newest first. The walk ends at calls that are overwritten meanwhile: older ones are
- * gone, too.
- */
+/* The latest calls of a stat, likewise. */
 bool hp_snapshot_next_call(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
                            struct hp_walk *walk, struct hp_logged_call *ret_call);
 

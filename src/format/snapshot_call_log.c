@@ -6,12 +6,6 @@
 #include "arith.h"
 
 /*
- * The writer reuses entries while they are read. It raises a number when an entry is complete, and only then goes
- * on to the next one. So a reader that copies an entry and then finds the number still within bounds has copied one
- * complete call.
- */
-
-/*
  * Copies data that may change meanwhile, word by word; `offset` is a multiple of 8, and all of it within the bytes.
  */
 static bool copy_changing(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes)
@@ -27,9 +21,9 @@ static bool copy_changing(const struct hp_snapshot *snapshot, uint64_t offset, v
 }
 
 /*
- * Reads the number, before and after an entry is copied. The fences pair with the writer's: a reader that sees the
- * number sees everything written before it was raised, and a reader that sees anything written afterwards sees the
- * number raised.
+ * Reads a number before and after what it stands for is copied. The fences pair with the writer's: a reader that
+ * sees the number sees everything written before it was set, and a reader that sees anything written afterwards
+ * sees the number changed.
  */
 static bool look_at(const struct hp_snapshot *snapshot, uint64_t offset, void *to, size_t bytes)
 {
@@ -39,78 +33,126 @@ static bool look_at(const struct hp_snapshot *snapshot, uint64_t offset, void *t
     return is_there;
 }
 
+/* Whether a live session has grown to this offset since the snapshot was taken. */
+static bool is_newer(const struct hp_snapshot *snapshot, uint64_t offset)
+{
+    return snapshot->is_live && offset >= snapshot->size && offset < snapshot->header.capacity;
+}
+
+/* -------------------------------------------------------------------------------------------------------- logs */
+
+bool hp_snapshot_log(const struct hp_snapshot *snapshot, uint32_t log, struct hp_log *ret_log)
+{
+    return log != 0 && hp_snapshot_has(snapshot, log, sizeof *ret_log, 8) &&
+           look_at(snapshot, log, ret_log, sizeof *ret_log) && ret_log->capacity > 0 &&
+           ret_log->text_bytes % 8 == 0 && ret_log->text_bytes <= HP_LOG_TEXT;
+}
+
+static uint64_t number_at(const struct hp_snapshot *snapshot, uint64_t offset)
+{
+    uint64_t number;
+    return look_at(snapshot, offset + offsetof(struct hp_log_record, number), &number, sizeof number) ? number : 0;
+}
+
+/* A broken text counts as none. False: it is newer than the snapshot, so that its record is not part of that. */
+static bool copy_text(const struct hp_snapshot *snapshot, const struct hp_log *log, uint64_t place,
+                      struct hp_log_copy *copy)
+{
+    const uint64_t offset = log->texts + place * log->text_bytes;
+    const uint32_t length = copy->record.text_length;
+    copy->record.text_length = 0;
+    copy->text[0] = '\0';
+    if (length == 0)
+        return true;
+    if (length > log->text_bytes || log->texts == 0)
+        return true;
+    if (is_newer(snapshot, offset + length))
+        return false;
+    if (!hp_snapshot_has(snapshot, offset, length, 8) || !look_at(snapshot, offset, copy->text, length))
+        return true;
+    copy->record.text_length = length;
+    copy->text[length] = '\0';
+    return true;
+}
+
+enum found { IS_THERE, IS_UNREADABLE, IS_OVER };
+
+/* Copies the record with this number, unless it is overwritten before or meanwhile. */
+static enum found copy_record(const struct hp_snapshot *snapshot, const struct hp_log *log, uint64_t first,
+                              uint64_t number, struct hp_log_copy *copy)
+{
+    const uint64_t place = number % log->capacity, offset = first + place * sizeof copy->record;
+    if (!hp_snapshot_has(snapshot, offset, sizeof copy->record, 8))
+        return IS_UNREADABLE;
+    if (!look_at(snapshot, offset, &copy->record, sizeof copy->record) || copy->record.number != number + 1)
+        return IS_OVER;
+    const bool is_there = copy_text(snapshot, log, place, copy);
+    if (number_at(snapshot, offset) != number + 1)
+        return IS_OVER;
+    return is_there && copy->record.what < HP_RECORD_KINDS ? IS_THERE : IS_UNREADABLE;
+}
+
+bool hp_snapshot_next_record(const struct hp_snapshot *snapshot, uint32_t log, struct hp_walk *walk,
+                             struct hp_log_copy *ret_copy)
+{
+    struct hp_log about;
+    if (!hp_snapshot_log(snapshot, log, &about))
+        return walk->is_begun = false;
+    if (!walk->is_begun) {
+        walk->number = about.count;
+        walk->left = about.capacity - 1;
+    }
+    while (walk->number > 0 && walk->left > 0 &&
+           hp_snapshot_may_step(snapshot, walk, sizeof(struct hp_log_record))) {
+        walk->left--;
+        const enum found found =
+            copy_record(snapshot, &about, (uint64_t)log + sizeof about, --walk->number, ret_copy);
+        if (found == IS_THERE)
+            return walk->is_begun = true;
+        if (found == IS_OVER)
+            break;
+    }
+    return walk->is_begun = false;
+}
+
+/* ------------------------------------------------------------------------------------------------------- calls */
+
 uint64_t hp_logged_call_end(const struct hp_logged_call *call)
 {
     return call->ticks < UINT64_MAX - call->start ? call->start + call->ticks : UINT64_MAX;
 }
 
-static void set_call(struct hp_logged_call *call, const struct hp_call *stored)
-{
-    call->start = stored->start;
-    call->ticks = stored->ticks;
-    call->node = stored->node;
-    call->tid = stored->tid;
-    call->alloc_bytes = stored->alloc_bytes;
-    call->alloc_count = stored->alloc_count;
-    call->note_length = 0;
-    call->note[0] = '\0';
-}
-
-/* Whether a live session has grown to this offset since the snapshot was taken. */
-static bool is_newer(const struct hp_snapshot *snapshot, uint32_t offset)
-{
-    return snapshot->is_live && offset >= snapshot->size && offset < snapshot->header.capacity;
-}
-
-/*
- * Copies the call at an offset; a broken note counts as none. A call whose note is newer than the snapshot is not
- * part of it.
- */
-static bool copy_call(const struct hp_snapshot *snapshot, uint64_t offset, struct hp_logged_call *ret_call)
-{
-    struct hp_call stored;
-    if (!hp_snapshot_has(snapshot, offset, sizeof stored, 8) ||
-        !copy_changing(snapshot, offset, &stored, sizeof stored))
-        return false;
-    set_call(ret_call, &stored);
-    if (stored.note_length > 0 && is_newer(snapshot, stored.note + stored.note_length))
-        return false;
-    if (stored.note == 0 || stored.note_length > HP_NOTE_BYTES ||
-        !hp_snapshot_has(snapshot, stored.note, stored.note_length, 8) ||
-        !copy_changing(snapshot, stored.note, ret_call->note, stored.note_length))
-        return true;
-    ret_call->note[stored.note_length] = '\0';
-    ret_call->note_length = stored.note_length;
-    return true;
-}
-
-static uint64_t count_of(const struct hp_snapshot *snapshot, uint32_t log)
-{
-    uint64_t count;
-    return look_at(snapshot, log + offsetof(struct hp_call_log, count), &count, sizeof count) ? count : 0;
-}
-
 bool hp_snapshot_next_call(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat,
                            struct hp_walk *walk, struct hp_logged_call *ret_call)
 {
-    const uint32_t log = stat->log;
-    if (log == 0 || !hp_snapshot_has(snapshot, log, sizeof(struct hp_call_log), 8))
-        return walk->is_begun = false;
-    const uint32_t capacity = hp_snapshot_field32(snapshot, log, offsetof(struct hp_call_log, capacity));
-    if (!walk->is_begun)
-        walk->number = count_of(snapshot, log);
-    while (walk->number > 0 && capacity > 0 && hp_snapshot_may_step(snapshot, walk, sizeof(struct hp_call))) {
-        walk->number--;
-        const uint64_t offset =
-            (uint64_t)log + sizeof(struct hp_call_log) + walk->number % capacity * sizeof(struct hp_call);
-        const bool is_there = copy_call(snapshot, offset, ret_call);
-        /* One entry is reserved for the writer, which may be writing it. */
-        if (count_of(snapshot, log) - walk->number >= capacity)
-            break;
-        if (is_there)
-            return walk->is_begun = true;
+    struct hp_log_copy copy;
+    while (hp_snapshot_next_record(snapshot, stat->log, walk, &copy)) {
+        if (copy.record.what != HP_RECORD_CALL)
+            continue;
+        *ret_call = (struct hp_logged_call){.start = copy.record.tick - copy.record.ticks,
+                                            .ticks = copy.record.ticks,
+                                            .node = copy.record.node,
+                                            .tid = copy.record.tid,
+                                            .note_length = copy.record.text_length,
+                                            .alloc_bytes = copy.record.bytes,
+                                            .alloc_count = copy.record.count,
+                                            .index = walk->number};
+        memcpy(ret_call->note, copy.text, sizeof copy.text);
+        return true;
     }
-    return walk->is_begun = false;
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------- the slowest calls */
+
+static void set_call(struct hp_logged_call *call, const struct hp_call *stored)
+{
+    *call = (struct hp_logged_call){.start = stored->start,
+                                    .ticks = stored->ticks,
+                                    .node = stored->node,
+                                    .tid = stored->tid,
+                                    .alloc_bytes = stored->alloc_bytes,
+                                    .alloc_count = stored->alloc_count};
 }
 
 #define SLOWEST_TRIES 8u

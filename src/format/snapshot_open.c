@@ -82,7 +82,9 @@ static void set_rate(struct hp_snapshot *snapshot, const struct hp_clock_pair *e
 {
     const struct hp_clock_pair *start = &snapshot->header.clock_start;
     snapshot->ns_per_tick = 1;
-    snapshot->is_rate_known = snapshot->header.clock_kind == HP_CLOCK_MONOTONIC;
+    /* Reports of instructions show ticks: one stands where a nanosecond does. */
+    snapshot->is_rate_known =
+        snapshot->header.clock_kind == HP_CLOCK_MONOTONIC || snapshot->header.clock_kind == HP_CLOCK_INSTRUCTIONS;
     if (snapshot->is_rate_known || end->ticks <= start->ticks || end->ns <= start->ns ||
         end->ns - start->ns < SHORTEST_BASE_NS)
         return;
@@ -103,7 +105,8 @@ static uint64_t last_seen(const struct hp_snapshot *snapshot)
 {
     const struct hp_clock_pair *start = &snapshot->header.clock_start;
     struct hp_waits waits;
-    if (!snapshot->is_rate_known || !hp_snapshot_waits(snapshot, &waits) || waits.latest_ns <= start->ns ||
+    if (!snapshot->is_rate_known || snapshot->header.clock_kind == HP_CLOCK_INSTRUCTIONS ||
+        !hp_snapshot_waits(snapshot, &waits) || waits.latest_ns <= start->ns ||
         waits.latest_ns - start->ns > LONGEST_LIFE_NS)
         return 0;
     return start->ticks + hp_units_round((double)(waits.latest_ns - start->ns) / snapshot->ns_per_tick);

@@ -36,15 +36,15 @@ struct hp_task_slot {
     uint32_t object;     /* offset of its class */
     uint32_t number;     /* its class's number in the process */
     uint64_t born;
-    uint64_t busy;       /* ticks of finished polls */
-    uint64_t poll_start; /* 0: it does not run */
-    uint32_t polls;      /* finished polls */
-    uint32_t thread;     /* offset of the record of the thread that last ran it */
-    uint32_t next;       /* free slot: offset of the next one; task: id of the site of its polls */
-    uint32_t next_batch; /* first of a batch of free slots: offset of the next batch */
-    uint64_t id;         /* the id by which the program knows the task; 0: free */
-    uint32_t extras;     /* HP_TASK_..., rarely used, on its own cache line: */
-    uint32_t reserved;
+    uint64_t busy;         /* ticks of finished polls */
+    uint64_t poll_start;   /* 0: it does not run */
+    uint32_t polls;        /* finished polls */
+    uint32_t thread;       /* offset of the record of the thread that last ran it */
+    uint32_t next;         /* free slot: offset of the next one; task: id of the site of its polls */
+    uint32_t next_batch;   /* first of a batch of free slots: offset of the next batch */
+    uint64_t id;           /* the id by which the program knows the task; 0: free */
+    uint32_t extras;       /* HP_TASK_..., rarely used, on its own cache line: */
+    uint32_t allocs;       /* HP_TASK_IS_LOGGED: offset of hp_task_allocs */
     uint64_t lane;         /* lane of its polls */
     uint64_t waiting;      /* the task that waits for it: its id in the process ... */
     uint64_t waiting_busy; /* ... and its running time when this one was created */
@@ -56,6 +56,13 @@ struct hp_task_slot {
 
 #define HP_TASK_HAS_LANE 1u
 #define HP_TASK_IS_AWAITED 2u
+#define HP_TASK_IS_LOGGED 4u
+
+/* What a logged task has allocated. It belongs to its slot, also when other tasks have that. */
+struct hp_task_allocs {
+    uint64_t bytes, count;             /* in finished polls */
+    uint64_t begun_bytes, begun_count; /* what the thread had allocated when the present poll began */
+};
 
 #define HP_TASK_SLOTS 32u /* per chunk, and per batch of free ones */
 

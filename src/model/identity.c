@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "arith.h"
 #include "site_sums.h"
 #include "text.h"
 
@@ -11,10 +12,7 @@
 
 uint64_t hp_identity_with_number(uint64_t identity, uint64_t number)
 {
-    uint64_t mixed = identity * UINT64_C(0x9e3779b97f4a7c15) + number + 1;
-    mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
-    mixed ^= mixed >> 31;
+    const uint64_t mixed = hp_mixed(identity * UINT64_C(0x9e3779b97f4a7c15) + number + 1);
     return mixed != 0 ? mixed : 1;
 }
 

@@ -10,26 +10,21 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "code_place.h"
 #include "lock_layout.h"
-
-/* A place in code. */
-struct hp_lock_function {
-    const char *name; /* past wrappers */
-    const char *file; /* "": unknown */
-    uint32_t line;
-};
 
 struct hp_lock_row {
     const char *name;
     uint32_t kind; /* enum hp_lock_kind */
     bool is_made;  /* `function` made it; else it used it first */
-    struct hp_lock_function function;
+    struct hp_code_place function;
     uint64_t instances, processes;
     uint64_t locked, contended, waits, timeouts;
     /* In nanoseconds; these are all of wait_ns: holders, waking up, unknown. */
     double wait_ns, blame_ns, latency_ns, unknown_ns;
     double wait_longest_ns;
-    uint64_t holds; /* those that were timed */
+    double watched_ns, free_ns; /* of wait_ns: whether a CPU was free is known, and one was */
+    uint64_t holds;             /* those that were timed */
     double hold_ns, hold_longest_ns;
     uint32_t longest_queue;
     uint64_t steps[HP_LOCK_OCTAVES * HP_LOCK_STEPS]; /* of waits, in nanoseconds: hp_lock_step */
@@ -50,7 +45,7 @@ struct hp_lock_process {
     uint32_t pid;
     uint32_t place_count, site_count;
     struct hp_lock_row *const *places; /* NULL: none */
-    const struct hp_lock_function *sites;
+    const struct hp_code_place *sites;
 };
 
 struct hp_lock_profile {

@@ -152,14 +152,17 @@ bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapsho
     struct hp_arena *const kept = model->kept, *const arena = model->arena;
     const struct hp_function_profile *const functions = model->functions;
     const struct hp_lock_profile *const locks = model->locks;
-    const char *const killed_by = model->killed_by;
+    const struct hp_io_profile *const io = model->io;
+    const char *const killed_by = model->killed_by, *const source = model->source;
     hp_arena_reset(arena);
     memset(model, 0, sizeof *model);
     model->kept = kept;
     model->arena = arena;
     model->functions = functions;
     model->locks = locks;
+    model->io = io;
     model->killed_by = killed_by;
+    model->source = source;
     if (profile != NULL && !has_moved && hp_run_init(&model->run, arena, snapshots) &&
         hp_profile_refresh(profile, arena, &model->run)) {
         model->profile = profile;
@@ -170,7 +173,9 @@ bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapsho
     const bool is_built = hp_model_build(model, kept, arena, snapshots);
     model->functions = functions;
     model->locks = locks;
+    model->io = io;
     model->killed_by = killed_by;
+    model->source = source;
     return is_built;
 }
 
@@ -181,6 +186,7 @@ const char *hp_model_cut(struct hp_model *model, uint64_t from_ns, uint64_t to_n
         return "not enough memory for the report";
     model->functions = NULL;
     model->locks = NULL;
+    model->io = NULL;
     model->waits = NULL;
     model->usage = NULL;
     model->timeline = NULL;
@@ -229,10 +235,15 @@ const struct hp_run_waits *hp_model_waits(struct hp_model *model)
     return model->waits;
 }
 
+static const struct hp_cpu *sampled_cpu(struct hp_model *model)
+{
+    return hp_run_has_cpu(&model->run) ? hp_model_cpu(model) : NULL;
+}
+
 /* Without samples nothing says where CPU time was used: all of it may have been outside. */
 static double cpu_outside(struct hp_model *model)
 {
-    const struct hp_cpu *cpu = hp_run_has_cpu(&model->run) ? hp_model_cpu(model) : NULL;
+    const struct hp_cpu *cpu = sampled_cpu(model);
     double all_ns = 0;
     for (size_t at = 0; at < model->run.count; at++)
         all_ns += (double)hp_snapshot_cpu_ns(model->run.sessions[at]);
@@ -247,6 +258,7 @@ const struct hp_run_path *hp_model_path(struct hp_model *model)
                                                                              .waits = waits,
                                                                              .functions = model->functions,
                                                                              .locks = model->locks,
+                                                                             .cpu = sampled_cpu(model),
                                                                              .outside_cpu_ns = cpu_outside(model)});
     return model->path;
 }

@@ -16,6 +16,7 @@ struct hp_allocs;
 struct hp_arena;
 struct hp_cpu;
 struct hp_function_profile;
+struct hp_io_profile;
 struct hp_lock_profile;
 struct hp_objects;
 struct hp_profile;
@@ -33,7 +34,9 @@ struct hp_model {
     struct hp_profile *profile;                  /* functions and the call tree: always there */
     const struct hp_function_profile *functions; /* from sampled stacks; NULL: none */
     const struct hp_lock_profile *locks;         /* from hooks of locks; NULL: none */
+    const struct hp_io_profile *io;              /* from hooks of I/O; NULL: none */
     const char *killed_by; /* the signal that ended the program, where it is known; NULL: none */
+    const char *source;    /* "commit=...,branch=...", where it is known; NULL: nothing is */
     /* Private, from here on: see the functions below. */
     struct hp_profile *by_thread;
     const struct hp_allocs *allocs;

@@ -9,6 +9,8 @@
 #include "arena.h"
 #include "function_profile.h"
 #include "layout.h"
+#include "path_idle.h"
+#include "text.h"
 
 #define MOST_DEPTH 4u     /* of children of children */
 #define MOST_CHILDREN 64u /* that one process waits for, one after the other */
@@ -46,6 +48,8 @@ static bool add_functions(const struct following *following, struct hp_run_path 
         row.ticks = scaled(known_only ? row.ticks - row.unknown : row.ticks, by);
         row.unknown = known_only ? 0 : scaled(row.unknown, by);
         row.by_child = row.by_message = 0;
+        if (known_only && row.time == HP_PATH_IDLE)
+            continue;
         if (known_only && row.time == HP_PATH_UNKNOWN)
             row.time = HP_PATH_RUNNING;
         if (row.ticks == 0)
@@ -61,15 +65,13 @@ static bool add_functions(const struct following *following, struct hp_run_path 
             all[same]->ticks += row.ticks;
             all[same]->unknown += row.unknown;
         }
-        path->ticks += row.ticks;
+        *(row.time == HP_PATH_IDLE ? &path->idle : &path->ticks) += row.ticks;
         path->unknown += row.unknown;
         path->queued += row.time == HP_PATH_QUEUED ? row.ticks : 0;
         path->waking += row.time == HP_PATH_WAKING ? row.ticks : 0;
     }
     return true;
 }
-
-static bool is_message(uint32_t cause) { return cause == HP_WAIT_PIPE || cause == HP_WAIT_SOCKET; }
 
 static void add_nodes(const struct following *following, struct hp_run_path *path, const struct hp_run_path *other,
                       double by, bool known_only)
@@ -98,6 +100,7 @@ static void take_out(const struct following *following, struct hp_run_path *path
                      double part)
 {
     const struct hp_function_profile *functions = following->sources->functions;
+    const bool has_children = hp_path_has_children(following->run, following->run->sessions[path->session]);
     for (size_t at = 0; at < path->function_count; at++) {
         struct hp_path_function *function = path->functions[at];
         const uint64_t out = scaled(*part_of(function, replaced->is_message), part);
@@ -111,9 +114,9 @@ static void take_out(const struct following *following, struct hp_run_path *path
             function->time = HP_PATH_RUNNING;
     }
     for (size_t at = 0; path->node_ns != NULL && at < functions->node_count; at++) {
-        const uint32_t cause = functions->nodes[at].cause;
+        const uint32_t cause = hp_path_cause(functions->nodes[at].cause, has_children);
         if (functions->nodes[at].waited_ns > 0 &&
-            (replaced->is_message ? is_message(cause) : cause == HP_WAIT_CHILD))
+            (replaced->is_message ? hp_path_is_message(cause) : cause == HP_WAIT_CHILD))
             path->node_ns[at] -= scaled(path->node_ns[at], part);
     }
 }
@@ -122,9 +125,8 @@ static void note_program(const struct following *following, struct hp_run_path *
                          uint64_t ticks)
 {
     const struct hp_snapshot *snapshot = following->run->sessions[session];
-    const char *file = hp_snapshot_text(snapshot, snapshot->header.executable), *slash = strrchr(file, '/');
     if (2 * ticks > path->ticks && path->end_waker_tid == 0)
-        path->end_program = slash != NULL ? slash + 1 : file;
+        path->end_program = hp_text_base_name(hp_snapshot_text(snapshot, snapshot->header.executable));
 }
 
 static uint64_t sum_of(const struct hp_run_path *path, bool is_of_message)
@@ -185,7 +187,8 @@ static bool follow_children(const struct following *following, size_t session, u
             return false;
         if (!children[count].is_followed)
             continue;
-        ticks += children[count++].ticks;
+        ticks += children[count].ticks + children[count].idle;
+        count++;
     }
     if (ticks == 0)
         return true;

@@ -5,8 +5,11 @@
 
 #include "arena.h"
 #include "arith.h"
+#include "cpu_profile.h"
 #include "function_profile.h"
+#include "labels.h"
 #include "lock_profile.h"
+#include "path_idle.h"
 #include "sort.h"
 #include "wait_profile.h"
 
@@ -16,8 +19,11 @@ struct reading {
     const struct hp_path_sources *from;
     const struct hp_snapshot *session;
     const struct hp_lock_process *locks; /* of the session's process; NULL: unknown */
+    bool has_children;                   /* the session's process, in the run */
+    double queued_for_cpu;               /* time in the run queue for each nanosecond of CPU time */
     struct hp_path_counts counts;
     struct hp_path_key *keys;
+    struct hp_path_idle *idle; /* by key */
     struct hp_path_thread *path;
     struct hp_run_path *to;
 };
@@ -39,11 +45,34 @@ const char *hp_path_kind_name(uint32_t kind)
     return kind < sizeof names / sizeof names[0] ? names[kind] : "channel";
 }
 
+const char *hp_path_function_name(const struct hp_path_function *function)
+{
+    if (function->time == HP_PATH_WAKING)
+        return "<wake-up>";
+    if (function->time == HP_PATH_QUEUED)
+        return "<run queue>";
+    if (function->time == HP_PATH_IDLE)
+        return "<idle>";
+    if (function->time == HP_PATH_REST)
+        return "<other>";
+    return function->site != NULL    ? function->site->name
+           : function->found != NULL ? function->found->shown
+                                     : HP_OUTSIDE;
+}
+
 double hp_path_known_part(const struct hp_run_path *path)
 {
     const double known = (double)(path->known > path->end_waited ? path->known : path->end_waited);
     const double all = known + (double)path->unknown;
     return all > 0 ? known / all : 1;
+}
+
+uint64_t hp_path_ticks_for_lock(const struct hp_run_path *path, const struct hp_lock_row *lock)
+{
+    uint64_t ticks = 0;
+    for (size_t at = 0; at < path->wait_count; at++)
+        ticks += path->waits[at]->lock == lock ? path->waits[at]->ticks : 0;
+    return ticks;
 }
 
 /* ---------------------------------------------------------------------------------------- the thread's own tree */
@@ -125,12 +154,24 @@ bool hp_path_is_for_waker(uint32_t cause)
     }
 }
 
+bool hp_path_is_message(uint32_t cause) { return cause == HP_WAIT_PIPE || cause == HP_WAIT_SOCKET; }
+
 /* NULL: outside of all functions. */
 static const struct hp_site_sums *site_of(const struct reading *reading, const struct hp_path_key *key)
 {
     return key->site != HP_SITE_ROOT
                ? hp_profile_site(reading->from->profile, (uint32_t)reading->to->session, key->site)
                : NULL;
+}
+
+/* CPU time of the function itself, by samples. */
+static double cpu_ns_of(const struct reading *reading, const struct hp_site_sums *site)
+{
+    const struct hp_profile *profile = reading->from->profile;
+    for (size_t at = 0; reading->from->cpu != NULL && site != NULL && at < profile->site_count; at++)
+        if (profile->sites[at] == site)
+            return (double)hp_cpu_ns(&reading->from->cpu->sites[at].own);
+    return 0;
 }
 
 /* What probes found of a function, without the waits that the path has left. */
@@ -150,8 +191,14 @@ static struct seen see(const struct reading *reading, const struct hp_site_sums 
     if (reading->from->waits == NULL)
         return seen;
     hp_waits_of_site(reading->from->waits, site, &waits);
+    const struct hp_path_idle *idle = &reading->idle[key - reading->keys];
+    if (reading->has_children) {
+        waits.by_cause[HP_WAIT_CHILD] += waits.by_cause[HP_WAIT_SIGNAL];
+        waits.by_cause[HP_WAIT_SIGNAL] = 0;
+    }
     for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++) {
-        const double ns = cause == HP_WAIT_RUN_QUEUE ? 0 : (double)waits.by_cause[cause];
+        const double ns =
+            cause == HP_WAIT_RUN_QUEUE ? 0 : (double)hp_less(waits.by_cause[cause], idle->by_cause[cause]);
         if (hp_path_is_for_waker(cause)) {
             seen.unknown_ns += ns;
             continue;
@@ -170,8 +217,12 @@ static struct seen see(const struct reading *reading, const struct hp_site_sums 
     const double known_ns = hp_run_ns(reading->from->profile->run, key->known);
     const double whole_ns = site != NULL ? hp_run_ns(reading->from->profile->run, hp_sums_self(&site->sums))
                                          : (double)waits.ns + reading->from->outside_cpu_ns;
-    seen.own_ns = whole_ns - known_ns;
+    seen.own_ns = whole_ns - known_ns - (double)idle->ns;
     seen.unknown_ns = seen.unknown_ns > known_ns ? seen.unknown_ns - known_ns : 0;
+    /* Probes find a thread more often where it lost its CPU than where it has one. */
+    const double room_ns = seen.own_ns - cpu_ns_of(reading, site);
+    if (site != NULL && seen.queued_ns > room_ns)
+        seen.queued_ns = room_ns > 0 ? room_ns : 0;
     return seen;
 }
 
@@ -193,7 +244,8 @@ static uint64_t take_queued(const struct reading *reading, const struct seen *se
 {
     const bool is_rest = reading->to->node_ns != NULL;
     const double part = part_of(seen->queued_ns, seen),
-                 most = seen->queued_ns / reading->from->profile->run->ns_per_tick;
+                 most = (double)hp_less((uint64_t)(seen->queued_ns / reading->from->profile->run->ns_per_tick),
+                                        reading->to->queued);
     const uint64_t queued = is_rest                 ? (uint64_t)(most < (double)ticks ? most : (double)ticks)
                             : part >= LEAST_UNKNOWN ? (uint64_t)(part * (double)ticks)
                                                     : 0;
@@ -210,8 +262,8 @@ static double message_ns(const struct reading *reading, const struct hp_site_sum
     uint64_t ns = 0, longest = 0;
     for (size_t at = 0; waits != NULL && at < waits->count; at++) {
         const struct hp_wait_sums *wait = waits->all[at];
-        if (wait->site != site || (wait->cause != HP_WAIT_PIPE && wait->cause != HP_WAIT_SOCKET) ||
-            wait->end == NULL || wait->end->is_own || wait->end->pid == reading->session->header.pid)
+        if (wait->site != site || !hp_path_is_message(wait->cause) || wait->end == NULL || wait->end->is_own ||
+            wait->end->pid == reading->session->header.pid)
             continue;
         ns += wait->ns;
         if (wait->ns > longest) {
@@ -222,11 +274,20 @@ static double message_ns(const struct reading *reading, const struct hp_site_sum
     return (double)ns;
 }
 
+/* Takes out what the first thread waited for work from outside in the function. */
+static uint64_t without_idle(const struct reading *reading, const struct hp_path_key *key, uint64_t ticks)
+{
+    struct hp_path_idle *idle = &reading->idle[key - reading->keys];
+    const uint64_t out = limited((double)idle->ns / reading->from->profile->run->ns_per_tick, ticks);
+    reading->to->idle += out;
+    return ticks - out;
+}
+
 static struct hp_path_function judge(const struct reading *reading, const struct hp_path_key *key,
                                      const struct hp_path_sum *sum)
 {
     const struct hp_site_sums *site = site_of(reading, key);
-    const uint64_t ticks = hp_not_negative(sum->ticks);
+    const uint64_t ticks = without_idle(reading, key, hp_not_negative(sum->ticks));
     const struct seen seen = see(reading, site, key);
     /* Outside of all functions, threads that wait for different things are one row: most are not on the path. */
     const double part = site != NULL ? part_of(seen.unknown_ns, &seen) : 0;
@@ -257,7 +318,7 @@ static bool add_function(const struct reading *reading, const struct hp_path_fun
     if (kept == NULL)
         return function->ticks == 0;
     *kept = *function;
-    to->ticks += function->ticks;
+    to->ticks += function->time != HP_PATH_IDLE ? function->ticks : 0;
     to->unknown += function->unknown;
     to->functions[to->function_count++] = kept;
     return true;
@@ -273,6 +334,7 @@ static bool add_wait(const struct reading *reading, const struct hp_path_key *ke
     const struct hp_lock_row *lock = hp_lock_of_place(reading->locks, key->place);
     *kept = (struct hp_path_for){
         .kind = key->wait,
+        .lock = lock,
         .name = lock != NULL ? lock->name : hp_snapshot_text(reading->session, key->name),
         .caller = hp_lock_function_of(reading->locks, key->caller),
         .holder = is_outside ? NULL : hp_profile_site(reading->from->profile, (uint32_t)to->session, key->site),
@@ -336,9 +398,12 @@ static bool is_unmeasured(const struct reading *reading)
 struct segments {
     const struct hp_function_profile *functions;
     uint32_t pid, key;
+    bool has_children;
     double worked_ns, awaited_ns; /* all but waits for wakers; these */
+    double queued_ns;             /* in the run queue, by CPU time */
     double unknown_part;          /* of the latter: nobody was recorded who ended them */
     double worked, unknown;       /* time on the path for each nanosecond of these two, in ticks */
+    double idle_part;             /* of waits that can be for outside */
     double most;                  /* of either: more than stacks have seen is time in the run queue, say */
 };
 
@@ -361,9 +426,42 @@ static bool is_in(const struct segments *segments, size_t at)
            segments->functions->paths[at].key == segments->key;
 }
 
+static uint32_t cause_of(const struct segments *segments, const struct hp_found_path *path)
+{
+    return hp_path_cause(segments->functions->nodes[path->node].cause, segments->has_children);
+}
+
 static bool is_awaited(const struct segments *segments, const struct hp_found_path *path)
 {
-    return path->waited_ns > 0 && hp_path_is_for_waker(segments->functions->nodes[path->node].cause);
+    return path->waited_ns > 0 && hp_path_is_for_waker(cause_of(segments, path));
+}
+
+/* The part of all waits that can be for work from outside that was idle, of the first thread. */
+static double idle_part(const struct reading *reading)
+{
+    struct hp_site_waits waits = {0};
+    const uint32_t outside = outside_key(reading);
+    uint64_t ns = 0;
+    if (reading->from->waits == NULL || outside == HP_PATH_OTHER)
+        return 0;
+    hp_waits_of_site(reading->from->waits, NULL, &waits);
+    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++)
+        ns += hp_path_is_for_outside(hp_path_cause(cause, reading->has_children)) ? waits.by_cause[cause] : 0;
+    return ns > 0 && reading->idle[outside].ns < ns ? (double)reading->idle[outside].ns / (double)ns : ns > 0;
+}
+
+/* Outside of all functions, without the time in which threads woke up. */
+static double queued_for_cpu(const struct reading *reading)
+{
+    struct hp_site_waits waits = {0};
+    double latency_ns = 0;
+    if (reading->from->waits == NULL || reading->from->outside_cpu_ns <= 0)
+        return 0;
+    hp_waits_of_site(reading->from->waits, NULL, &waits);
+    for (uint32_t number = 0; number < reading->counts.keys; number++)
+        latency_ns += hp_run_ns(reading->from->profile->run, reading->keys[number].latency);
+    const double queued_ns = (double)waits.by_cause[HP_WAIT_RUN_QUEUE] - latency_ns;
+    return queued_ns > 0 ? queued_ns / reading->from->outside_cpu_ns : 0;
 }
 
 static void sum_segments(const struct reading *reading, uint32_t number, struct segments *ret_segments)
@@ -374,10 +472,13 @@ static void sum_segments(const struct reading *reading, uint32_t number, struct 
     *ret_segments = (struct segments){.functions = functions,
                                       .pid = pid,
                                       .key = is_open ? HP_PATH_OPEN_KEY : number,
-                                      .most = MOST_SEEN / reading->from->profile->run->ns_per_tick};
+                                      .most = MOST_SEEN / reading->from->profile->run->ns_per_tick,
+                                      .has_children = reading->has_children,
+                                      .idle_part = idle_part(reading)};
     for (size_t at = first_of(ret_segments); is_in(ret_segments, at); at++) {
         const struct hp_found_path *path = &functions->paths[at];
         ret_segments->worked_ns += (double)path->cpu_ns;
+        ret_segments->queued_ns += (double)path->cpu_ns * reading->queued_for_cpu;
         *(is_awaited(ret_segments, path) ? &ret_segments->awaited_ns : &ret_segments->worked_ns) +=
             (double)path->waited_ns;
     }
@@ -390,7 +491,7 @@ static void sum_segments(const struct reading *reading, uint32_t number, struct 
 
 /* A function on the path, while it is added up; by its index in the profile, the last one being unknown code. */
 struct found_sum {
-    double ticks, unknown, waited, by_child, by_message;
+    double ticks, idle, unknown, waited, by_child, by_message;
     double longest; /* of waits for one cause */
     uint32_t cause;
 };
@@ -401,17 +502,19 @@ static void add_share(const struct reading *reading, const struct segments *segm
     const struct hp_function_profile *functions = segments->functions;
     struct found_sum *sum = &sums[path->function < functions->count ? path->function : functions->count];
     const bool awaits = is_awaited(segments, path);
-    const double waited = (double)path->waited_ns * (awaits ? segments->unknown : segments->worked);
+    const uint32_t cause = cause_of(segments, path);
+    const double all = (double)path->waited_ns * (awaits ? segments->unknown : segments->worked),
+                 idle = hp_path_is_for_outside(cause) ? segments->idle_part * all : 0, waited = all - idle;
     const double ticks = (double)path->cpu_ns * segments->worked + waited;
     sum->ticks += ticks;
-    const uint32_t cause = functions->nodes[path->node].cause;
+    sum->idle += idle;
     sum->unknown += awaits ? waited : 0;
     sum->by_child += awaits && cause == HP_WAIT_CHILD ? waited : 0;
-    sum->by_message += awaits && (cause == HP_WAIT_PIPE || cause == HP_WAIT_SOCKET) ? waited : 0;
+    sum->by_message += awaits && hp_path_is_message(cause) ? waited : 0;
     sum->waited += awaits ? 0 : waited;
     if (!awaits && waited > sum->longest) {
         sum->longest = waited;
-        sum->cause = functions->nodes[path->node].cause;
+        sum->cause = cause;
     }
     reading->to->node_ns[path->node] += (uint64_t)(ticks * reading->from->profile->run->ns_per_tick);
 }
@@ -428,15 +531,15 @@ static double rate(double ticks, double ns, double most)
 static struct hp_path_sum divide(const struct hp_path_sum *sum, struct segments *segments)
 {
     const double ticks = (double)hp_not_negative(sum->ticks), recorded = (double)hp_not_negative(sum->more);
-    const double all_ns = segments->worked_ns + segments->awaited_ns * segments->unknown_part;
+    const double all_ns = segments->worked_ns + segments->queued_ns + segments->awaited_ns * segments->unknown_part;
     double unknown = all_ns > 0 ? segments->awaited_ns * segments->unknown_part / all_ns * ticks : 0;
     if (segments->worked_ns + segments->awaited_ns < LEAST_SHARED_NS)
         return (struct hp_path_sum){0};
     if (unknown < recorded)
         unknown = recorded < ticks ? recorded : ticks;
-    segments->worked = rate(ticks - unknown, segments->worked_ns, segments->most);
+    segments->worked = rate(ticks - unknown, segments->worked_ns + segments->queued_ns, segments->most);
     segments->unknown = rate(unknown, segments->awaited_ns, segments->most);
-    return (struct hp_path_sum){(uint64_t)(segments->worked * segments->worked_ns) +
+    return (struct hp_path_sum){(uint64_t)(segments->worked * (segments->worked_ns + segments->queued_ns)) +
                                     (uint64_t)(segments->unknown * segments->awaited_ns),
                                 segments->awaited_ns > 0 ? hp_not_negative(sum->more) : 0};
 }
@@ -449,19 +552,20 @@ static void share_out(const struct reading *reading, uint32_t number, struct fou
     const struct hp_path_sum shared = divide(sum, &segments);
     for (size_t at = first_of(&segments); shared.ticks > 0 && is_in(&segments, at); at++)
         add_share(reading, &segments, &segments.functions->paths[at], sums);
+    reading->to->queued += shared.ticks > 0 ? (uint64_t)(segments.worked * segments.queued_ns) : 0;
     sum->ticks -= shared.ticks;
     sum->more -= shared.more;
 }
 
+/* `has_messages`: other processes of the run are at the other ends of its pipes and sockets. */
 static bool add_found(const struct reading *reading, const struct found_sum *sum,
-                      const struct hp_found_function *found)
+                      const struct hp_found_function *found, bool has_messages)
 {
     struct hp_path_function function = {.found = found,
                                         .ticks = (uint64_t)sum->ticks,
                                         .unknown = (uint64_t)sum->unknown,
                                         .by_child = (uint64_t)sum->by_child,
-                                        .by_message =
-                                            message_ns(reading, NULL) > 0 ? (uint64_t)sum->by_message : 0};
+                                        .by_message = has_messages ? (uint64_t)sum->by_message : 0};
     if (2 * sum->unknown > sum->ticks)
         function.time = HP_PATH_UNKNOWN;
     else if (2 * sum->waited > sum->ticks) {
@@ -485,9 +589,15 @@ static bool add_segments(const struct reading *reading)
         if (key->kind == HP_PATH_KEY_SEGMENT || (key->kind == HP_PATH_KEY_SITE && key->site == HP_SITE_ROOT))
             share_out(reading, number, sums);
     }
+    const bool has_messages = message_ns(reading, NULL) > 0;
     bool is_added = true;
+    for (size_t at = 0; at <= functions->count; at++)
+        to->idle += (uint64_t)sums[at].idle;
+    struct hp_path_idle *left = &reading->idle[outside_key(reading)];
+    if (to->idle > 0) /* stacks say where it was */
+        left->ns = 0;
     for (size_t at = 0; is_added && at <= functions->count; at++)
-        is_added = add_found(reading, &sums[at], at < functions->count ? &functions->all[at] : NULL);
+        is_added = add_found(reading, &sums[at], at < functions->count ? &functions->all[at] : NULL, has_messages);
     return is_added;
 }
 
@@ -541,8 +651,12 @@ static bool add_fixed(const struct reading *reading)
     const struct hp_path_function rows[] = {
         {.time = HP_PATH_WAKING, .ticks = to->waking},
         {.time = HP_PATH_QUEUED, .ticks = to->queued},
-        {.time = HP_PATH_REST, .ticks = hp_not_negative(reading->path->sums[HP_PATH_OTHER].ticks)}};
-    return add_function(reading, &rows[0]) && add_function(reading, &rows[1]) && add_function(reading, &rows[2]);
+        {.time = HP_PATH_REST, .ticks = hp_not_negative(reading->path->sums[HP_PATH_OTHER].ticks)},
+        {.time = HP_PATH_IDLE, .ticks = to->idle}};
+    bool is_added = true;
+    for (size_t at = 0; is_added && at < sizeof rows / sizeof rows[0]; at++)
+        is_added = add_function(reading, &rows[at]);
+    return is_added;
 }
 
 static bool add_rows(const struct reading *reading)
@@ -558,11 +672,12 @@ static bool read_keys(struct reading *reading)
 {
     reading->keys = hp_arena_take_array(reading->arena, HP_PATH_KEYS, sizeof *reading->keys);
     reading->path = hp_arena_take(reading->arena, sizeof *reading->path);
+    reading->idle = hp_arena_take_array(reading->arena, HP_PATH_KEYS, sizeof *reading->idle);
     const size_t found = reading->from->functions != NULL ? reading->from->functions->count + 1 : 0;
     reading->to->functions =
         hp_arena_take_array(reading->arena, HP_PATH_KEYS + found, sizeof *reading->to->functions);
     reading->to->waits = hp_arena_take_array(reading->arena, HP_PATH_KEYS, sizeof *reading->to->waits);
-    if (reading->keys == NULL || reading->path == NULL || reading->to->functions == NULL ||
+    if (reading->keys == NULL || reading->path == NULL || reading->idle == NULL || reading->to->functions == NULL ||
         reading->to->waits == NULL)
         return false;
     for (uint32_t number = 0; number < reading->counts.keys; number++)
@@ -582,6 +697,39 @@ static void note_end(const struct reading *reading)
     to->lost = reading->counts.lost;
 }
 
+/* The part of waits for work from outside, beside work of other threads, that probes did not find too much. */
+static double beside_part(const struct reading *reading, const struct hp_path_waiter *waiter)
+{
+    const struct hp_run *run = reading->from->profile->run;
+    const struct hp_snapshot *session = waiter->session;
+    struct hp_walk walk = {0};
+    struct hp_path_idle_wait wait;
+    double all_ns = hp_run_ns(run, session->now_ticks - session->header.clock_start.ticks), beside_ns = 0;
+    while (hp_path_next_idle(waiter, &walk, &wait)) {
+        all_ns -= (double)wait.ns;
+        beside_ns += (double)wait.beside_ns;
+    }
+    const double most_ns = beside_ns > 0 ? hp_path_most_beside_ns(run, all_ns) : 0;
+    return beside_ns > most_ns ? most_ns / beside_ns : 1;
+}
+
+/* Where the functions of the thread have their keys by then. */
+static void find_idle(const struct reading *reading, const struct hp_thread *thread)
+{
+    const struct hp_path_waiter waiter = {reading->session, thread, reading->has_children};
+    const double beside = beside_part(reading, &waiter);
+    struct hp_walk walk = {0};
+    struct hp_path_idle_wait wait;
+    while (reading->from->waits != NULL && hp_path_next_idle(&waiter, &walk, &wait))
+        for (uint32_t number = 0; number < reading->counts.keys; number++) {
+            const uint64_t ns = wait.ns - (uint64_t)(beside * (double)wait.beside_ns);
+            if (reading->keys[number].kind != HP_PATH_KEY_SITE || reading->keys[number].site != wait.site)
+                continue;
+            reading->idle[number].ns += ns;
+            reading->idle[number].by_cause[wait.cause] += ns;
+        }
+}
+
 /* False: no memory. */
 static bool read_session(struct reading *reading)
 {
@@ -593,6 +741,8 @@ static bool read_session(struct reading *reading)
     if (!hp_snapshot_path(reading->session, &thread, reading->path))
         return true;
     add_tree(reading, &thread, reading->session->now_ticks);
+    find_idle(reading, &thread);
+    reading->queued_for_cpu = queued_for_cpu(reading);
     if (!add_rows(reading))
         return false;
     note_end(reading);
@@ -616,6 +766,7 @@ bool hp_path_of_session(struct hp_arena *arena, const struct hp_path_sources *so
                               .from = sources,
                               .session = snapshot,
                               .locks = hp_lock_process_of(sources->locks, snapshot->header.pid),
+                              .has_children = hp_path_has_children(sources->profile->run, snapshot),
                               .to = ret_path};
     *ret_path = (struct hp_run_path){.session = session};
     return read_session(&reading);

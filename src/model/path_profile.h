@@ -8,8 +8,10 @@
 
 #include "profile.h"
 
+struct hp_cpu;
 struct hp_function_profile;
 struct hp_lock_profile;
+struct hp_lock_row;
 struct hp_run_waits;
 
 /* What the time of a function on the path is. */
@@ -20,6 +22,7 @@ enum hp_path_time {
     HP_PATH_WAKING,  /* between the release of something and the moment at which the woken thread ran */
     HP_PATH_QUEUED,  /* ready to run, without a CPU: estimated from probes */
     HP_PATH_REST,    /* functions beyond the number that is told apart */
+    HP_PATH_IDLE,    /* the first thread waited for work from outside of the run: in no share */
     HP_PATH_TIMES
 };
 
@@ -37,6 +40,7 @@ struct hp_path_function {
 struct hp_path_for {
     uint32_t kind;                     /* enum hp_path_kind */
     const char *name;                  /* "": unknown */
+    const struct hp_lock_row *lock;    /* NULL: it is none with a row */
     const struct hp_site_sums *holder; /* where the waker was when it released it; NULL: outside */
     const char *caller;                /* ... and the function outside of all measured ones; NULL: unknown */
     uint64_t ticks;
@@ -46,10 +50,11 @@ struct hp_path_for {
 struct hp_run_path {
     bool is_followed;
     size_t session;   /* of the run */
-    uint64_t ticks;   /* of all functions, in all */
+    uint64_t ticks;   /* of all functions, in all, but not idle */
     uint64_t waking;  /* of that; without the run queue */
     uint64_t queued;  /* of that, in the run queue */
     uint64_t latency; /* of that, between releases and running, with the run queue */
+    uint64_t idle;    /* the rest of the time from its start to its end, without work from outside */
     uint64_t known;   /* time along the path that was waited for, and with whose waker it goes on */
     uint64_t unknown;
     struct hp_path_function **functions; /* the longest first */
@@ -72,6 +77,7 @@ struct hp_path_sources {
     const struct hp_run_waits *waits;            /* NULL: not watched */
     const struct hp_function_profile *functions; /* NULL: no stacks */
     const struct hp_lock_profile *locks;         /* NULL: none */
+    const struct hp_cpu *cpu;                    /* NULL: not sampled */
     double outside_cpu_ns;                       /* used outside of all measured functions */
 };
 
@@ -83,12 +89,26 @@ void hp_path_sort(struct hp_run_path *path);
 
 /* Whether such a wait (enum hp_wait_cause) ends because another thread or process does something. */
 bool hp_path_is_for_waker(uint32_t cause);
+/* Whether it may be for a message of another process of the run: a wait at a pipe or a socket. */
+bool hp_path_is_message(uint32_t cause);
 
 bool hp_run_has_path(const struct hp_run *run);
+
+/* The name of a function on the path: "<wake-up>" and the like if it is none. */
+const char *hp_path_function_name(const struct hp_path_function *function);
 
 /* "lock", "channel" */
 const char *hp_path_kind_name(uint32_t kind);
 #define HP_PATH_KIND_WORDS "thread|lock|condition|semaphore|barrier|channel"
+
+/* A share of the path. */
+static inline double hp_path_part(const struct hp_run_path *path, uint64_t ticks)
+{
+    return path->ticks > 0 ? (double)ticks / (double)path->ticks : 0;
+}
+
+/* Time on the path in which a thread further along it waited for that lock, whoever had it. */
+uint64_t hp_path_ticks_for_lock(const struct hp_run_path *path, const struct hp_lock_row *lock);
 
 /* The part of the path's waits whose wakers are known; 1 if there are no waits. */
 double hp_path_known_part(const struct hp_run_path *path);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "text.h"
+
 /* How well commands agree: 2 as a whole, as far as it is stored, 1 in the first word, 0 not at all. */
 static unsigned likeness(const struct hp_stored_session *session, const char *command)
 {
@@ -30,4 +32,11 @@ const struct hp_stored_session *hp_sessions_restarted(const struct hp_sessions *
         best = like;
     }
     return found;
+}
+
+bool hp_session_is_called(const char *path, const char *name)
+{
+    const char *base = hp_text_base_name(path);
+    const size_t stem = strcspn(base, ".");
+    return name[0] != '\0' && (strcmp(base, name) == 0 || (strlen(name) == stem && memcmp(base, name, stem) == 0));
 }

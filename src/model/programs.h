@@ -75,6 +75,17 @@ static inline void hp_sessions_free(struct hp_sessions *sessions)
 const struct hp_stored_session *hp_sessions_restarted(const struct hp_sessions *sessions, const char *path,
                                                       const char *command, uint64_t began_ns);
 
+/* Whether `hotpath ls` calls the session at a path so: with what follows the dot of its file, or without. */
+bool hp_session_is_called(const char *path, const char *name);
+
+/* What the folder of a run says of it; the model keeps pointers into it. */
+struct hp_program_facts {
+    char ending[32];
+    char source[600]; /* commit, branch and CI job */
+};
+
+struct hp_model;
+
 /* What can be shown. */
 struct hp_program_source {
     /* Adds the measured programs, the newest first. False: something is missing. */
@@ -83,6 +94,8 @@ struct hp_program_source {
     bool (*parts)(struct hp_sessions *sessions, const char *path);
     /* How the program of a run ended: "exit 0", "SIGSEGV". False: unknown; NULL: always unknown. */
     bool (*ending)(const char *path, char *text, size_t size);
+    /* Tells the model what the folder of its run says. */
+    void (*take_facts)(struct hp_model *model, const char *path, struct hp_program_facts *facts);
     /* Writes its report as a page: `text` is the path, or why there is none (false). NULL: not supported. */
     bool (*write_page)(void *context, const char *path, const char *program, char *text, size_t size);
     void *context;

@@ -140,6 +140,14 @@ static void hold_rate(struct hp_run *run)
         run->floors->ns_per_tick = run->ns_per_tick;
 }
 
+/* In ticks. Instructions do not tell when a process began. */
+static uint64_t start_of(const struct hp_run *run, const struct hp_snapshot *session)
+{
+    return hp_run_counts_instructions(run)
+               ? 0
+               : hp_units_round((double)hp_run_started_ns(run, session) / run->ns_per_tick);
+}
+
 /* The beginning of a session is known in nanoseconds, its length in ticks. */
 static void set_times(struct hp_run *run)
 {
@@ -150,7 +158,7 @@ static void set_times(struct hp_run *run)
     }
     for (size_t at = 0; at < run->count; at++) {
         const struct hp_snapshot *session = run->sessions[at];
-        uint64_t end = hp_units_round((double)hp_run_started_ns(run, session) / run->ns_per_tick);
+        uint64_t end = start_of(run, session);
         if (__builtin_add_overflow(end, hp_snapshot_elapsed(session), &end))
             end = UINT64_MAX;
         run->elapsed_ticks = end > run->elapsed_ticks ? end : run->elapsed_ticks;
@@ -311,11 +319,17 @@ bool hp_run_init(struct hp_run *run, struct hp_arena *arena, const struct hp_sna
     return count_processes(run, arena);
 }
 
+bool hp_run_counts_instructions(const struct hp_run *run)
+{
+    return run->sessions[0]->header.clock_kind == HP_CLOCK_INSTRUCTIONS;
+}
+
 double hp_run_ns(const struct hp_run *run, uint64_t ticks) { return (double)ticks * run->ns_per_tick; }
 
 uint64_t hp_run_elapsed_ns(const struct hp_run *run)
 {
-    return hp_units_round(hp_run_ns(run, run->elapsed_ticks)) + (run->range == NULL ? run->startup_ns : 0);
+    return hp_units_round(hp_run_ns(run, run->elapsed_ticks)) +
+           (run->range == NULL && !hp_run_counts_instructions(run) ? run->startup_ns : 0);
 }
 
 uint64_t hp_run_started_ns(const struct hp_run *run, const struct hp_snapshot *session)

@@ -59,6 +59,8 @@ size_t hp_run_count_processes(const struct hp_run *run, hp_is_so *is_so);
 /* Whether both are sessions of one process. */
 bool hp_run_is_one_process(const struct hp_run *run, size_t session, size_t other);
 
+/* Whether its ticks are instructions, and "ns" of them, too. */
+bool hp_run_counts_instructions(const struct hp_run *run);
 double hp_run_ns(const struct hp_run *run, uint64_t ticks);
 uint64_t hp_run_elapsed_ns(const struct hp_run *run);
 

@@ -2,7 +2,9 @@
 #include "trust.h"
 
 #include "alloc_profile.h"
+#include "arena.h"
 #include "cost.h"
+#include "text.h"
 
 const char *hp_trust_clock_name(uint32_t kind)
 {
@@ -15,9 +17,24 @@ const char *hp_trust_clock_name(uint32_t kind)
         return "cntvct";
     case HP_CLOCK_RDTIME:
         return "rdtime";
+    case HP_CLOCK_INSTRUCTIONS:
+        return "instructions";
     default:
         return "unknown";
     }
+}
+
+/* "instructions (qemu 7.2.22, cpu max,-erms, glibc 2.36)": runs of another engine do not count the same. */
+static const char *clock_of(struct hp_arena *arena, const struct hp_snapshot *session)
+{
+    const char *name = hp_trust_clock_name(session->header.clock_kind);
+    const char *engine = session->header.engine != 0 ? hp_snapshot_text(session, session->header.engine) : "";
+    char bytes[256];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_format(&text, "%s (%s)", name, engine);
+    const char *whole = engine[0] != '\0' ? hp_arena_copy(arena, bytes, text.length) : NULL;
+    return whole != NULL ? whole : name;
 }
 
 static uint32_t higher(uint32_t a, uint32_t b) { return a > b ? a : b; }
@@ -61,8 +78,8 @@ void hp_trust_of_run(struct hp_arena *arena, const struct hp_profile *profile, c
         .least_percent = 100 * cost.least,
         .is_of_cpu = cost.is_of_cpu,
         .cost_ns = cost.cpu_ns,
-        .clock = hp_trust_clock_name(run->sessions[0]->header.clock_kind),
-        .clock_hz = run->is_rate_known ? 1e9 / run->ns_per_tick : 0,
+        .clock = clock_of(arena, run->sessions[0]),
+        .clock_hz = run->is_rate_known && !hp_run_counts_instructions(run) ? 1e9 / run->ns_per_tick : 0,
         .cpu = cpu,
         .functions = functions,
         .uncounted = hp_allocs_unknown(run),

@@ -11,7 +11,7 @@
 
 /* The latest values or texts of an object, over all threads and processes. */
 
-#define HP_RECENT_SHOWN 16u
+#define HP_RECENT_SHOWN 15u
 
 struct hp_recent_list {
     struct hp_recent_copy all[HP_RECENT_SHOWN]; /* newest first */

@@ -26,6 +26,14 @@ const char *hp_wait_cause_name(uint32_t cause)
     return cause < HP_WAIT_CAUSES ? names[cause] : "other";
 }
 
+uint32_t hp_wait_cause_named(const char *name, size_t length)
+{
+    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++)
+        if (strlen(hp_wait_cause_name(cause)) == length && memcmp(hp_wait_cause_name(cause), name, length) == 0)
+            return cause;
+    return HP_WAIT_OTHER;
+}
+
 bool hp_run_has_waits(const struct hp_run *run)
 {
     struct hp_waits waits;

@@ -109,5 +109,7 @@ void hp_waits_of_site(const struct hp_run_waits *waits, const struct hp_site_sum
     "barrier|thread|lock or condition|client"
 /* "lock", "run queue" */
 const char *hp_wait_cause_name(uint32_t cause);
+/* The cause with this name, without details; HP_WAIT_OTHER: none has. */
+uint32_t hp_wait_cause_named(const char *name, size_t length);
 
 #endif

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "instruction_clock.h"
 #include "raw_call.h"
 
 static uint64_t read_clock(clockid_t id)
@@ -50,6 +51,9 @@ static inline bool read_counter(enum hp_counter counter, uint64_t *ret_ticks)
         __asm__ volatile("rdtime %0" : "=r"(*ret_ticks));
         return true;
 #endif
+    case HP_COUNTER_INSTRUCTIONS:
+        *ret_ticks = hp_instruction_clock_read();
+        return true;
     default:
         return false;
     }

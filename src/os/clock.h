@@ -3,7 +3,7 @@
  *
  * hotpath_ticks_() in hotpath/inline.h reads the time stamp counter unconditionally. Whether it may is decided
  * here, once: if not, hp_clock_kind() is HP_CLOCK_MONOTONIC, every zone takes the slow path, and ticks are
- * nanoseconds.
+ * nanoseconds. HP_COUNTER_INSTRUCTIONS is chosen on request (instruction_clock.h): ticks are instructions.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_OS_CLOCK_H
@@ -12,7 +12,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum hp_counter { HP_COUNTER_NONE, HP_COUNTER_TSC, HP_COUNTER_CNTVCT, HP_COUNTER_RDTIME };
+enum hp_counter { HP_COUNTER_NONE, HP_COUNTER_TSC, HP_COUNTER_CNTVCT, HP_COUNTER_RDTIME, HP_COUNTER_INSTRUCTIONS };
+
+/*
+ * Whether measured code reads it itself, as hotpath_ticks_() does. Else zones take the slow path. One test of two
+ * bits, as every event asks.
+ */
+static inline bool hp_counter_is_inline(enum hp_counter counter) { return (counter & 3) != 0; }
+_Static_assert((HP_COUNTER_NONE & 3) == 0 && (HP_COUNTER_INSTRUCTIONS & 3) == 0 && HP_COUNTER_RDTIME < 4,
+               "other counters have one of the two bits");
+/* Whether a tick needs no rate: it is a nanosecond, or stands for itself. */
+static inline bool hp_counter_is_its_own_unit(enum hp_counter counter) { return !hp_counter_is_inline(counter); }
 
 /*
  * False: the process has forbidden itself to read the time stamp counter (PR_SET_TSC). Most clocks of the C library

@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "raw_call.h"
 #include "signals.h"
+#include "text.h"
 
 /* On 64-bit machines the C libraries' struct is the kernel's. */
 static bool look_at(int fd, struct stat *status)
@@ -238,6 +239,19 @@ bool hp_file_write(int fd, const char *bytes, size_t length)
     hp_signals_release(&held);
     errno = error;
     return is_whole && length == 0;
+}
+
+bool hp_file_path_in(const char *folder, const char *name, char *path, size_t size)
+{
+    struct hp_text text;
+    hp_text_init(&text, path, size);
+    hp_text_string(&text, folder);
+    hp_text_char(&text, '/');
+    hp_text_string(&text, name);
+    hp_text_end(&text);
+    if (text.is_cut)
+        errno = ENAMETOOLONG;
+    return !text.is_cut;
 }
 
 bool hp_file_make_private_folder(const char *path)

@@ -61,6 +61,9 @@ bool hp_file_write(int fd, const char *bytes, size_t length);
 /* Whether a line can be written without waiting for a reader for more than a second. */
 bool hp_file_takes_line(int fd);
 
+/* The path of a file in a folder. False, with ENAMETOOLONG: it does not fit. */
+bool hp_file_path_in(const char *folder, const char *name, char *path, size_t size);
+
 /* Makes `path` a directory of ours that no other user can write to; its parents must exist. False: see errno. */
 bool hp_file_make_private_folder(const char *path);
 

@@ -323,13 +323,34 @@ extern char **environ;
 
 char *const *hp_environment_all(void) { return environ; }
 
+/* Without the C library, see hp_text_begins: it is asked for dozens of names. */
+static const char *value_of(const char *variable, const char *name)
+{
+    for (; *name != '\0'; variable++, name++)
+        if (*variable != *name)
+            return NULL;
+    return *variable == '=' ? variable + 1 : NULL;
+}
+
 const char *hp_environment(const char *name)
 {
-    const size_t length = strlen(name);
-    for (char **at = environ; at != NULL && *at != NULL; at++)
-        if (strncmp(*at, name, length) == 0 && (*at)[length] == '=')
-            return *at + length + 1;
-    return NULL;
+    const char *value = NULL;
+    for (char **at = environ; at != NULL && *at != NULL && value == NULL; at++)
+        value = value_of(*at, name);
+    return value;
+}
+
+/* It says so to all programs that it runs, static ones, too. */
+bool hp_process_has_valgrind(void)
+{
+    static uint32_t answer; /* atomic; 0: not asked yet */
+    uint32_t known = __atomic_load_n(&answer, __ATOMIC_RELAXED);
+    if (known == 0) {
+        const char *preloaded = hp_environment("LD_PRELOAD");
+        known = preloaded != NULL && strstr(preloaded, "/vgpreload_") != NULL ? 2 : 1;
+        __atomic_store_n(&answer, known, __ATOMIC_RELAXED);
+    }
+    return known == 2;
 }
 
 /* ------------------------------------------------------------------------------------------------------ counter */

@@ -52,6 +52,12 @@ const char *hp_environment(const char *name);
 char *const *hp_environment_all(void);
 
 /*
+ * Whether the process runs under valgrind, whose malloc replaces the C library's and looks like it, and whose tools
+ * do not know atomics. Answered once: programs may change their environment later.
+ */
+bool hp_process_has_valgrind(void);
+
+/*
  * Which counter is reliable on this machine: the CPU's if it exists, has a constant rate, agrees between cores and
  * may be read.
  */

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "process.h"
@@ -184,20 +183,10 @@ static __attribute__((noinline)) void give_back(uintptr_t block)
     unmap_block(block);
 }
 
-/* Programs may change their environment later. */
-static bool has_valgrind(void)
+static __attribute__((noinline)) bool is_to_run_here(uintptr_t here)
 {
-    static uint32_t answer; /* atomic; 0: not asked yet */
-    uint32_t known = __atomic_load_n(&answer, __ATOMIC_RELAXED);
-    if (known == 0) {
-        const char *preloaded = hp_environment("LD_PRELOAD");
-        known = preloaded != NULL && strstr(preloaded, "/vgpreload_") != NULL ? 2 : 1;
-        __atomic_store_n(&answer, known, __ATOMIC_RELAXED);
-    }
-    return known == 2;
+    return is_on_block(here) || hp_process_has_valgrind();
 }
-
-static __attribute__((noinline)) bool is_to_run_here(uintptr_t here) { return is_on_block(here) || has_valgrind(); }
 
 bool hp_on_scratch_stack(hp_scratch_work *work, void *context)
 {

@@ -41,7 +41,7 @@ __attribute__((constructor)) static void find_next(void) { hp_resolve_all(find_e
 struct sleep {
     struct hp_locks *locks;
     struct hp_lock_entry *entry, *mutex; /* NULL: none, or no room */
-    struct hp_lock_caller caller;
+    struct hp_caller caller;
     struct hp_lock_wait wait;
     bool has_given_up; /* the mutex */
     bool is_passage;   /* what is waited for is counted itself: a semaphore, a barrier */
@@ -77,7 +77,7 @@ static __attribute__((noinline)) void begin_sleep(struct sleep *sleep, const voi
                                                   const void *mutex)
 {
     struct hp_locks *locks = sleep->locks;
-    sleep->wait.pid = locks->pid;
+    sleep->wait.pid = locks->file.pid;
     sleep->entry = hp_lock_meet(locks, object, kind, &sleep->caller, false);
     sleep->mutex = mutex != NULL ? hp_lock_find(locks, mutex, HP_LOCK_MUTEX) : NULL;
     if (sleep->entry != NULL)
@@ -94,6 +94,8 @@ static __attribute__((noinline)) void end_sleep(struct sleep *sleep, enum hp_loc
         count_passage(sleep);
     if (sleep->entry != NULL)
         hp_lock_slept(sleep->locks, sleep->entry, sleep->mutex, &sleep->caller, &sleep->wait, outcome);
+    if (sleep->entry != NULL && outcome == HP_LOCK_GOT)
+        hp_lock_slept_path(sleep->locks, sleep->entry, sleep->mutex, &sleep->caller, &sleep->wait);
     if (!sleep->has_given_up)
         return;
     hp_lock_taken(sleep->locks, sleep->mutex);
@@ -122,8 +124,7 @@ static enum hp_lock_outcome outcome_of_thrd(int result)
 
 /* For a function that was called by the program, or jumped to: its caller is the program. */
 #define SLEEP(kind, object, mutex_, outcome_of_, ...)                                                              \
-    struct sleep sleep = {                                                                                         \
-        .locks = hp_locks, .caller = HP_LOCK_CALLER(), .is_passage = (kind) != HP_LOCK_CONDITION};                 \
+    struct sleep sleep = {.locks = hp_locks, .caller = HP_CALLER(), .is_passage = (kind) != HP_LOCK_CONDITION};    \
     int result;                                                                                                    \
     begin_sleep(&sleep, object, kind, mutex_);                                                                     \
     pthread_cleanup_push(end_cancelled, &sleep);                                                                   \
@@ -210,7 +211,7 @@ HP_PUBLIC int cnd_timedwait(cnd_t *restrict condition, mtx_t *restrict mutex, co
 
 /* A signal for somebody: the rest of the call. The condition may be gone when it is done. */
 #define SIGNAL_SLOWLY(...)                                                                                         \
-    const struct hp_lock_caller caller = HP_LOCK_CALLER();                                                         \
+    const struct hp_caller caller = HP_CALLER();                                                                   \
     hp_lock_signal(hp_locks, entry, &caller);                                                                      \
     return __VA_ARGS__
 
@@ -255,7 +256,7 @@ HP_PUBLIC int cnd_broadcast(cnd_t *condition)
 
 HP_PUBLIC int pthread_cond_init(pthread_cond_t *restrict condition, const pthread_condattr_t *restrict attributes)
 {
-    const struct hp_lock_caller caller = HP_LOCK_CALLER();
+    const struct hp_caller caller = HP_CALLER();
     HP_NEED(pthread_cond_init);
     return hp_lock_made(next.pthread_cond_init(condition, attributes), condition, HP_LOCK_CONDITION, &caller);
 }
@@ -268,7 +269,7 @@ HP_PUBLIC int pthread_cond_destroy(pthread_cond_t *condition)
 
 HP_PUBLIC int cnd_init(cnd_t *condition)
 {
-    const struct hp_lock_caller caller = HP_LOCK_CALLER();
+    const struct hp_caller caller = HP_CALLER();
     HP_NEED(cnd_init);
     return hp_lock_made(next.cnd_init(condition), condition, HP_LOCK_CONDITION, &caller);
 }
@@ -293,7 +294,7 @@ static enum hp_lock_outcome outcome_of_sem(int result)
 
 SLOWLY int try_sem_slowly(sem_t *semaphore)
 {
-    const struct hp_lock_caller caller = HP_LOCK_CALLER();
+    const struct hp_caller caller = HP_CALLER();
     count_passed(hp_lock_meet(hp_locks, semaphore, HP_LOCK_SEMAPHORE, &caller, false));
     return 0;
 }
@@ -373,7 +374,7 @@ HP_PUBLIC int sem_post(sem_t *semaphore) { SIGNAL(HP_LOCK_SEMAPHORE, semaphore, 
 
 HP_PUBLIC int sem_init(sem_t *semaphore, int shared, unsigned value)
 {
-    const struct hp_lock_caller caller = HP_LOCK_CALLER();
+    const struct hp_caller caller = HP_CALLER();
     HP_NEED(sem_init);
     return hp_lock_made(next.sem_init(semaphore, shared, value), semaphore, HP_LOCK_SEMAPHORE, &caller);
 }
@@ -393,7 +394,7 @@ static enum hp_lock_outcome outcome_of_barrier(int result)
 
 /* Each that arrives may be the last one, which wakes the others. */
 static __attribute__((noinline)) void arrive(struct hp_locks *locks, const void *barrier,
-                                             const struct hp_lock_caller *caller)
+                                             const struct hp_caller *caller)
 {
     struct hp_lock_entry *entry = hp_lock_find(locks, barrier, HP_LOCK_BARRIER);
     if (entry != NULL)
@@ -403,7 +404,7 @@ static __attribute__((noinline)) void arrive(struct hp_locks *locks, const void 
 /* No cancellation point. */
 SLOWLY int barrier_slowly(pthread_barrier_t *barrier)
 {
-    struct sleep sleep = {.locks = hp_locks, .caller = HP_LOCK_CALLER(), .is_passage = true};
+    struct sleep sleep = {.locks = hp_locks, .caller = HP_CALLER(), .is_passage = true};
     begin_sleep(&sleep, barrier, HP_LOCK_BARRIER, NULL);
     arrive(hp_locks, barrier, &sleep.caller);
     const int result = next.pthread_barrier_wait(barrier);
@@ -423,7 +424,7 @@ HP_PUBLIC int pthread_barrier_wait(pthread_barrier_t *barrier)
 HP_PUBLIC int pthread_barrier_init(pthread_barrier_t *restrict barrier,
                                    const pthread_barrierattr_t *restrict attributes, unsigned count)
 {
-    const struct hp_lock_caller caller = HP_LOCK_CALLER();
+    const struct hp_caller caller = HP_CALLER();
     HP_NEED(pthread_barrier_init);
     return hp_lock_made(next.pthread_barrier_init(barrier, attributes, count), barrier, HP_LOCK_BARRIER, &caller);
 }

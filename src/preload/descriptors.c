@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "descriptor_links.h"
+#include "io_calls.h"
 #include "raw_call.h"
 #include "stack_sampler.h"
 #include "text.h"
@@ -33,6 +34,7 @@
 #define OPEN_BUCKETS 1024u
 #define MOST_ENDED 64u
 
+bool hp_io_is_counted;
 uint64_t hp_descriptors[HP_DESCRIPTORS];
 static uint32_t highest; /* atomic: descriptors from here on are unknown */
 /* Atomic: at least as many as there are entries of channels, by a hash of the channel. */
@@ -175,6 +177,12 @@ static size_t path_of(int number, bool is_peer, struct sockaddr_un *ret_address)
     return length - before;
 }
 
+size_t hp_descriptor_local_path(int number, struct sockaddr_un *ret_address)
+{
+    const size_t length = path_of(number, false, ret_address);
+    return length != 0 ? length : path_of(number, true, ret_address);
+}
+
 /* Both ends of an unnamed socket pair are identified by the lower of their numbers. */
 static uint32_t key_of_two(uint64_t one, uint64_t other) { return (uint32_t)(one < other ? one : other); }
 
@@ -191,9 +199,7 @@ static uint32_t look_at_socket(int number, uint64_t inode, uint32_t *ret_key)
     socklen_t size = sizeof domain;
     if (getsockopt(number, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 || domain != AF_UNIX)
         return HP_NO_CHANNEL;
-    size_t length = path_of(number, false, &address);
-    if (length == 0)
-        length = path_of(number, true, &address);
+    const size_t length = hp_descriptor_local_path(number, &address);
     *ret_key = length != 0 ? 0 : key_of_socket(inode);
     return HP_FIRST_CHANNEL + (length != 0 ? site_named(SOCKET, address.sun_path, length) : SOCKET);
 }

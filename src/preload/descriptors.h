@@ -7,6 +7,7 @@
 #define HP_PRELOAD_DESCRIPTORS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "hook_entries.h"
@@ -24,6 +25,9 @@ extern uint64_t hp_descriptors[HP_DESCRIPTORS] __attribute__((visibility("hidden
 
 static inline uint32_t hp_descriptor_what(uint64_t entry) { return (uint8_t)entry; }
 
+/* How often the number was closed or replaced: another one, another descriptor. */
+static inline uint32_t hp_descriptor_generation(uint64_t entry) { return (uint32_t)(entry >> 8) & 0x7fffff; }
+
 /* Asks the kernel what it is, and returns its entry. Also HP_NO_CHANNEL if that is not allowed now. */
 uint64_t hp_descriptor_look(int number);
 uint64_t hp_descriptor_look_for_queue(int number);
@@ -35,6 +39,10 @@ uint64_t hp_descriptor_look_for_queue(int number);
 bool hp_descriptor_transfer(uint64_t entry, unsigned how, struct hotpath_transfer_ *ret_transfer);
 /* The program has made it blocking, or not. */
 void hp_descriptor_set_nonblocking(int number, bool is_nonblocking);
+
+struct sockaddr_un;
+/* The path that a local socket, or its other end, is bound to, as in `sun_path`. Returns its length; 0: none. */
+size_t hp_descriptor_local_path(int number, struct sockaddr_un *ret_address);
 
 /* Whether the user has turned channel detection off. For queues that are not descriptors. */
 bool hp_descriptors_are_off(void);

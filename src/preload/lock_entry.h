@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "clock.h"
+#include "call_sites.h"
 #include "lock_layout.h"
 #include "runtime.h"
 
@@ -32,8 +32,15 @@
 #define HP_PUBLIC_IN_GLIBC __attribute__((visibility("hidden")))
 #endif
 
-/* A limit that the C library refuses even if it need not wait. */
-#define HP_LIMIT_IS_VALID(limit) ((limit)->tv_nsec >= 0 && (limit)->tv_nsec < 1000000000)
+/* musl waits without a limit then, and calls itself so: in static programs that comes by our hooks. */
+#ifdef __GLIBC__
+#define HP_LIMIT_IS_NONE(limit) false
+#else
+#define HP_LIMIT_IS_NONE(limit) ((limit) == NULL)
+#endif
+/* Else the C library refuses it even if it need not wait. */
+#define HP_LIMIT_IS_VALID(limit)                                                                                   \
+    (!HP_LIMIT_IS_NONE(limit) && (limit)->tv_nsec >= 0 && (limit)->tv_nsec < 1000000000)
 /* A clock that does not exist is an error even for a lock that is free. */
 #define HP_CLOCK_IS_USUAL(clock) ((clock) == CLOCK_REALTIME || (clock) == CLOCK_MONOTONIC)
 
@@ -56,65 +63,29 @@ struct hp_lock_bucket {
     struct hp_lock_slot slots[HP_LOCK_WAYS];
 } __attribute__((aligned(64)));
 
-/* A program or library in memory. */
-struct hp_lock_loaded {
-    uintptr_t start, end;     /* of its code */
-    uintptr_t data, data_end; /* its variables; malloc of musl uses what is left of their pages */
-    const uint8_t *frames;    /* .eh_frame_hdr; NULL: none */
-};
-
-struct hp_lock_images {
-    uint32_t count;
-    struct hp_lock_loaded all[HP_LOCK_MOST_IMAGES];
-};
-
-/* How to get from a return address to the caller. */
-struct hp_lock_step_rule {
-    uintptr_t pc;        /* 0: free */
-    int32_t cfa;         /* offset from the register; 0: unknown */
-    int16_t saved_frame; /* offset from the CFA of the caller's frame register; 0: it is still there */
-    uint8_t is_by_frame; /* the register: the frame pointer, else the stack pointer */
-    uint8_t sequence;    /* odd: being written */
-};
-
-#define HP_LOCK_SITE_INDEX (4 * HP_LOCK_MOST_SITES)
 #define HP_LOCK_PAIR_INDEX (4 * HP_LOCK_MOST_PAIRS)
 #define HP_LOCK_PLACE_INDEX (4 * HP_LOCK_MOST_PLACES)
 #define HP_LOCK_RULES 4096u
 
 /* In memory that is wiped in a forked child. */
 struct hp_locks {
-    uint32_t state;     /* enum hp_locks_state */
+    struct hp_side_file file;
     uint32_t hold_mask; /* a hold is timed if none of these bits is set in the count of locks, ... */
     uint32_t long_hold; /* ... or if the mean is at least this many ticks */
-    char *base;         /* of the file */
-    uint32_t pid;       /* whose it is; 0: nobody's yet */
-    enum hp_counter counter;
-    uint32_t backed[HP_LOCK_TABLES];         /* atomic: items that have memory */
-    uint32_t is_full;                        /* atomic: no lock was forgotten since one found no room */
-    uint32_t is_reading_images;              /* atomic */
-    uint32_t readings;                       /* of the list of images */
-    uint32_t closed;                         /* libraries that had been closed then */
-    struct hp_lock_images lists[2];          /* of images: that in use and the next one */
-    struct hp_lock_images *images;           /* atomic: that in use; NULL: not known now */
-    uint32_t site_index[HP_LOCK_SITE_INDEX]; /* numbers; 0: free */
-    uint32_t pair_index[HP_LOCK_PAIR_INDEX];
+    uint32_t is_full;   /* atomic: no lock was forgotten since one found no room */
+    uint32_t pair_index[HP_LOCK_PAIR_INDEX]; /* numbers; 0: free */
     uint32_t place_index[HP_LOCK_PLACE_INDEX];
-    struct hp_lock_step_rule rules[HP_LOCK_RULES];
+    struct hp_call_sites sites;
     uint8_t
         crowded[HP_LOCK_BUCKETS / 8]; /* bits: a lock of this bucket found no room, and is, or was, in the next */
     struct hp_lock_bucket buckets[HP_LOCK_BUCKETS];
 };
-
-enum hp_locks_state { HP_LOCKS_NONE, HP_LOCKS_IN_THE_MAKING, HP_LOCKS_ON, HP_LOCKS_REFUSED };
 
 /* NULL: not wanted. */
 extern struct hp_locks *hp_locks __attribute__((visibility("hidden")));
 
 /* At process start, from the environment. */
 void hp_locks_prepare(void);
-/* Reads what is loaded now, unless another thread is doing it. */
-void hp_lock_read_images(struct hp_locks *locks);
 /* Makes the file, if that was not done. NULL: it is not possible, or another thread is doing it. */
 struct hp_locks *hp_locks_begin(void);
 
@@ -127,8 +98,7 @@ static inline __attribute__((always_inline)) struct hp_locks *hp_locks_on(void)
     struct hp_locks *locks = hp_locks;
     if (__builtin_expect(locks == NULL, 0))
         return NULL;
-    return __builtin_expect(__atomic_load_n(&locks->state, __ATOMIC_ACQUIRE) == HP_LOCKS_ON, 1) ? locks
-                                                                                                : hp_locks_begin();
+    return hp_side_on(&locks->file) ? locks : hp_locks_begin();
 }
 
 #define HP_LOCK_OWN_KEY ((uintptr_t)1 << (sizeof(uintptr_t) * 8 - 1)) /* no lock of others is there */
@@ -214,25 +184,17 @@ hp_lock_find_first(struct hp_locks *locks, const void *lock, enum hp_lock_kind k
     return __atomic_load_n(&bucket->slots[0].entry, __ATOMIC_ACQUIRE);
 }
 
-/* Where the program has called us: the registers of the calling function. */
-struct hp_lock_caller {
-    uintptr_t pc, stack, frame;
-};
-
-/*
- * Those of the function that calls this macro, which the program has called, or a hook by a jump at its end.
- */
-#define HP_LOCK_CALLER()                                                                                           \
-    ((struct hp_lock_caller){(uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(),             \
-                             *(const uintptr_t *)__builtin_frame_address(0)})
+static inline struct hp_locks_header *hp_locks_header(const struct hp_locks *locks)
+{
+    return (struct hp_locks_header *)(void *)locks->file.base;
+}
 
 /* The lock's entry, made now if it has none. NULL: no room. */
 struct hp_lock_entry *hp_lock_meet(struct hp_locks *locks, const void *lock, enum hp_lock_kind kind,
-                                   const struct hp_lock_caller *caller, bool is_made);
+                                   const struct hp_caller *caller, bool is_made);
 /* The same for one in use; quickly, if there is no room. */
 static inline struct hp_lock_entry *hp_lock_find_or_meet(struct hp_locks *locks, const void *lock,
-                                                         enum hp_lock_kind kind,
-                                                         const struct hp_lock_caller *caller)
+                                                         enum hp_lock_kind kind, const struct hp_caller *caller)
 {
     struct hp_lock_entry *entry = hp_lock_find(locks, lock, kind);
     if (entry != NULL || __atomic_load_n(&locks->is_full, __ATOMIC_RELAXED) != 0)
@@ -242,17 +204,16 @@ static inline struct hp_lock_entry *hp_lock_find_or_meet(struct hp_locks *locks,
 /* What was there is gone, of any kind: its numbers are added to its place. */
 void hp_lock_forget(struct hp_locks *locks, const void *lock);
 /* After a lock was made or destroyed with this result, which is returned: 0 is success. */
-int hp_lock_made(int result, const void *lock, enum hp_lock_kind kind, const struct hp_lock_caller *caller);
+int hp_lock_made(int result, const void *lock, enum hp_lock_kind kind, const struct hp_caller *caller);
 int hp_lock_gone(int result, const void *lock);
 
 /* NULL: unknown. */
 static inline struct hp_lock_place *hp_lock_place_at(const struct hp_locks *locks, uint32_t number)
 {
-    return number != 0 ? (struct hp_lock_place *)(void *)(locks->base + HP_LOCK_PLACES_AT) + (number - 1) : NULL;
+    return number != 0 ? (struct hp_lock_place *)(void *)(locks->file.base + HP_LOCK_PLACES_AT) + (number - 1)
+                       : NULL;
 }
 
-/* Numbers of sites from 1; 0: no room. */
-uint32_t hp_lock_site(struct hp_locks *locks, const struct hp_lock_caller *caller);
 /* Counts what a holder did to those who waited, or a signal for those whom it woke. */
 void hp_lock_pair(struct hp_locks *locks, uint32_t place, uint32_t waiter, uint32_t holder, uint64_t ticks);
 
@@ -261,13 +222,6 @@ void hp_lock_pair(struct hp_locks *locks, uint32_t place, uint32_t waiter, uint3
 /* Whether the C library knows that this is the only thread. */
 extern const char *hp_lock_alone __attribute__((visibility("hidden"))); /* that of the C library, or a zero */
 static inline bool hp_lock_is_alone(void) { return HOTPATH_GET_(*hp_lock_alone) != 0; }
-
-static inline uint64_t hp_lock_now(const struct hp_locks *locks)
-{
-    if (__builtin_expect(hp_runtime->is_blinded, 0))
-        return 0; /* some thread must not read the counter, perhaps this one */
-    return __builtin_expect(locks->counter != HP_COUNTER_NONE, 1) ? hotpath_ticks_() : hp_clock_monotonic_ns();
-}
 
 /*
  * What tells threads apart that exist at the same time: not 0, and its lowest 16 bits are. The thread pointer,
@@ -317,7 +271,7 @@ static inline void hp_lock_taken(const struct hp_locks *locks, struct hp_lock_en
     }
     const bool is_timed = (locked & locks->hold_mask) == 0 || held == HP_LOCK_LONG;
     if (is_timed)
-        HOTPATH_PUT_(entry->since, hp_lock_now(locks));
+        HOTPATH_PUT_(entry->since, hp_side_now(&locks->file));
     HOTPATH_PUT_(entry->held, hp_lock_self() | (is_timed ? HP_LOCK_STAMP : 0) | 1);
 }
 
@@ -374,13 +328,12 @@ struct hp_lock_charge {
 };
 
 /* The rest of that: before the lock is given up, and after that. */
-void hp_lock_release(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_caller *caller,
+void hp_lock_release(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_caller *caller,
                      struct hp_lock_charge *ret_charge);
-void hp_lock_charge(struct hp_locks *locks, const struct hp_lock_charge *charge,
-                    const struct hp_lock_caller *caller);
+void hp_lock_charge(struct hp_locks *locks, const struct hp_lock_charge *charge, const struct hp_caller *caller);
 /* The same for a lock that several may hold: one of them gives it up. */
-void hp_lock_release_shared(struct hp_locks *locks, struct hp_lock_entry *entry,
-                            const struct hp_lock_caller *caller, struct hp_lock_charge *ret_charge);
+void hp_lock_release_shared(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_caller *caller,
+                            struct hp_lock_charge *ret_charge);
 
 /* A wait. */
 struct hp_lock_wait {
@@ -394,12 +347,12 @@ struct hp_lock_wait {
 /* Whether all that a hook knew before it waited is still so. */
 static inline bool hp_lock_is_same_process(const struct hp_locks *locks, uint32_t pid)
 {
-    return HOTPATH_GET_(locks->pid) == pid;
+    return HOTPATH_GET_(locks->file.pid) == pid;
 }
-void hp_lock_wait(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_caller *caller,
+void hp_lock_wait(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_caller *caller,
                   struct hp_lock_wait *ret_wait);
 /* The same where `ret_wait` is not on the stack: the wait lasts at most until the stack is popped up to `frame`. */
-void hp_lock_wait_at(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_caller *caller,
+void hp_lock_wait_at(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_caller *caller,
                      uintptr_t frame, struct hp_lock_wait *ret_wait);
 enum hp_lock_outcome { HP_LOCK_GOT, HP_LOCK_TIMED_OUT, HP_LOCK_FAILED };
 void hp_lock_waited(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_wait *wait,
@@ -415,10 +368,13 @@ void hp_lock_taken_among_others(struct hp_locks *locks);
 void hp_lock_sleep(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_entry *mutex,
                    struct hp_lock_wait *ret_wait);
 void hp_lock_slept(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_entry *mutex,
-                   const struct hp_lock_caller *caller, const struct hp_lock_wait *wait,
-                   enum hp_lock_outcome outcome);
+                   const struct hp_caller *caller, const struct hp_lock_wait *wait, enum hp_lock_outcome outcome);
+/* After that, if a signal has ended the wait: apart, since each of both takes stack. */
+void hp_lock_slept_path(struct hp_locks *locks, const struct hp_lock_entry *entry,
+                        const struct hp_lock_entry *mutex, const struct hp_caller *caller,
+                        const struct hp_lock_wait *wait);
 /* Before a signal that somebody waits for. */
-void hp_lock_signal(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_caller *caller);
+void hp_lock_signal(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_caller *caller);
 static inline bool hp_lock_is_awaited(const struct hp_lock_entry *entry)
 {
     return (__atomic_load_n(&entry->waiting, __ATOMIC_ACQUIRE) & HP_LOCK_WAITERS) != 0;

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <threads.h>
 #include <time.h>
 
@@ -47,9 +48,17 @@ __attribute__((constructor)) static void find_next(void)
 {
     hp_resolve_all(find_each);
     hp_locks_prepare();
-    if (hp_locks != NULL)
-        hp_begin_more = begin_now;
+    if (hp_locks == NULL)
+        return;
+    hp_begin_more = begin_now;
+#ifdef HOTPATH_LOCKS_WRAP
+    begin_now(); /* nothing tells of the first thread */
+#endif
 }
+
+_Static_assert(offsetof(__typeof__(next), pthread_mutex_lock) ==
+                   offsetof(__typeof__(next), pthread_mutex_trylock) + sizeof(void *),
+               "pthread_mutex_lock chooses between both");
 
 #define SLOWLY static __attribute__((noinline))
 #define MISSING ENOSYS /* what the caller would not have found without us */
@@ -95,7 +104,7 @@ static void forget_holder(struct hp_lock_entry *entry)
 
 /* After a lock was tried with this result: the whole rest of a call. `count` is for one that was got. */
 #define ACQUIRE_SLOWLY(kind, lock, tried, busy, outcome_of_, count, ...)                                           \
-    const struct hp_lock_caller caller = HP_LOCK_CALLER();                                                         \
+    const struct hp_caller caller = HP_CALLER();                                                                   \
     struct hp_locks *locks = hp_locks_on();                                                                        \
     int result = tried;                                                                                            \
     if (locks == NULL)                                                                                             \
@@ -128,7 +137,7 @@ static void forget_holder(struct hp_lock_entry *entry)
 
 /* Gives it up, and charges the caller with what others waited. */
 #define RELEASE_SLOWLY(lock, release, unlock)                                                                      \
-    const struct hp_lock_caller caller = HP_LOCK_CALLER();                                                         \
+    const struct hp_caller caller = HP_CALLER();                                                                   \
     struct hp_locks *locks = hp_locks;                                                                             \
     struct hp_lock_charge charge;                                                                                  \
     release(locks, entry, &caller, &charge);                                                                       \
@@ -172,7 +181,7 @@ static __attribute__((noinline)) bool has_holder(const pthread_mutex_t *mutex)
 #ifdef __GLIBC__
 static inline bool need_not_try(const pthread_mutex_t *mutex)
 {
-    return mutex->__data.__kind == PTHREAD_MUTEX_NORMAL && hp_lock_is_alone();
+    return (mutex->__data.__kind == PTHREAD_MUTEX_NORMAL) & hp_lock_is_alone();
 }
 #else
 static inline bool need_not_try(const pthread_mutex_t *mutex)
@@ -187,7 +196,7 @@ static inline bool need_not_try(const pthread_mutex_t *mutex)
 /* The rest of a try: it is not waited for. */
 SLOWLY int try_mutex_slowly(pthread_mutex_t *mutex, int tried)
 {
-    const struct hp_lock_caller caller = HP_LOCK_CALLER();
+    const struct hp_caller caller = HP_CALLER();
     struct hp_locks *locks = has_got(tried) ? hp_locks_on() : NULL;
     if (locks == NULL)
         return tried;
@@ -235,7 +244,9 @@ HP_PUBLIC int pthread_mutex_lock(pthread_mutex_t *mutex)
         return next.pthread_mutex_lock(mutex);
     }
     IF_ROBUST(lock_mutex_slowly, next.pthread_mutex_lock(mutex), mutex)
-    const int tried = (need_not_try(mutex) ? next.pthread_mutex_lock : next.pthread_mutex_trylock)(mutex);
+    /* Side by side in the table, so the choice takes no branch. */
+    const size_t way = offsetof(__typeof__(next), pthread_mutex_trylock) + need_not_try(mutex) * sizeof(void *);
+    const int tried = (*(__typeof__(next.pthread_mutex_lock) *)(void *)((char *)&next + way))(mutex);
     TAKE_FAST(HP_LOCK_MUTEX, mutex, hp_lock_take_fast)
     if (tried == 0)
         return take_mutex(mutex);
@@ -287,7 +298,7 @@ HP_PUBLIC int pthread_mutex_unlock(pthread_mutex_t *mutex)
 
 HP_PUBLIC int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes)
 {
-    const struct hp_lock_caller caller = HP_LOCK_CALLER();
+    const struct hp_caller caller = HP_CALLER();
     HP_NEED(pthread_mutex_init);
     return hp_lock_made(next.pthread_mutex_init(mutex, attributes), mutex, HP_LOCK_MUTEX, &caller);
 }
@@ -305,7 +316,7 @@ HP_PUBLIC int pthread_mutex_destroy(pthread_mutex_t *mutex)
 
 SLOWLY int try_mtx_slowly(mtx_t *mutex, int tried)
 {
-    const struct hp_lock_caller caller = HP_LOCK_CALLER();
+    const struct hp_caller caller = HP_CALLER();
     struct hp_locks *locks = has_got_thrd(tried) ? hp_locks_on() : NULL;
     if (locks != NULL)
         count_taken(locks, hp_lock_find_or_meet(locks, mutex, HP_LOCK_MUTEX, &caller));
@@ -340,7 +351,7 @@ HP_PUBLIC int mtx_lock(mtx_t *mutex)
 
 HP_PUBLIC int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restrict limit)
 {
-    if (__builtin_expect(hp_locks == NULL, 0)) {
+    if (__builtin_expect(hp_locks == NULL, 0) || HP_LIMIT_IS_NONE(limit)) {
         HP_NEED(mtx_timedlock);
         return next.mtx_timedlock(mutex, limit);
     }
@@ -370,7 +381,7 @@ HP_PUBLIC int mtx_unlock(mtx_t *mutex)
 
 HP_PUBLIC int mtx_init(mtx_t *mutex, int type)
 {
-    const struct hp_lock_caller caller = HP_LOCK_CALLER();
+    const struct hp_caller caller = HP_CALLER();
     HP_NEED(mtx_init);
     return hp_lock_made(next.mtx_init(mutex, type), mutex, HP_LOCK_MUTEX, &caller);
 }
@@ -389,7 +400,7 @@ static const void *address_of(const pthread_spinlock_t *lock) { return (const vo
 
 SLOWLY int try_spin_slowly(pthread_spinlock_t *lock, int tried)
 {
-    const struct hp_lock_caller caller = HP_LOCK_CALLER();
+    const struct hp_caller caller = HP_CALLER();
     struct hp_locks *locks = has_got(tried) ? hp_locks_on() : NULL;
     if (locks != NULL)
         count_taken(locks, hp_lock_find_or_meet(locks, address_of(lock), HP_LOCK_SPIN, &caller));
@@ -446,7 +457,7 @@ HP_PUBLIC int pthread_spin_unlock(pthread_spinlock_t *lock)
 
 HP_PUBLIC int pthread_spin_init(pthread_spinlock_t *lock, int shared)
 {
-    const struct hp_lock_caller caller = HP_LOCK_CALLER();
+    const struct hp_caller caller = HP_CALLER();
     HP_NEED(pthread_spin_init);
     return hp_lock_made(next.pthread_spin_init(lock, shared), address_of(lock), HP_LOCK_SPIN, &caller);
 }
@@ -486,7 +497,7 @@ static void count_reader(struct hp_locks *locks, struct hp_lock_entry *entry)
 
 SLOWLY int try_read_slowly(pthread_rwlock_t *lock, int tried)
 {
-    const struct hp_lock_caller caller = HP_LOCK_CALLER();
+    const struct hp_caller caller = HP_CALLER();
     struct hp_locks *locks = tried == 0 ? hp_locks_on() : NULL;
     if (locks != NULL)
         count_reader(locks, hp_lock_find_or_meet(locks, lock, HP_LOCK_RWLOCK, &caller));
@@ -495,7 +506,7 @@ SLOWLY int try_read_slowly(pthread_rwlock_t *lock, int tried)
 
 SLOWLY int try_write_slowly(pthread_rwlock_t *lock, int tried)
 {
-    const struct hp_lock_caller caller = HP_LOCK_CALLER();
+    const struct hp_caller caller = HP_CALLER();
     struct hp_locks *locks = tried == 0 ? hp_locks_on() : NULL;
     if (locks != NULL)
         count_taken(locks, hp_lock_find_or_meet(locks, lock, HP_LOCK_RWLOCK, &caller));
@@ -634,7 +645,7 @@ HP_PUBLIC int pthread_rwlock_unlock(pthread_rwlock_t *lock)
 
 HP_PUBLIC int pthread_rwlock_init(pthread_rwlock_t *restrict lock, const pthread_rwlockattr_t *restrict attributes)
 {
-    const struct hp_lock_caller caller = HP_LOCK_CALLER();
+    const struct hp_caller caller = HP_CALLER();
     HP_NEED(pthread_rwlock_init);
     return hp_lock_made(next.pthread_rwlock_init(lock, attributes), lock, HP_LOCK_RWLOCK, &caller);
 }

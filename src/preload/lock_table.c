@@ -1,30 +1,13 @@
-/*
- * The table of locks: its file, its memory, and the entries.
- *
- * The file is mapped as a whole when it is made, and memory is requested piece by piece: an item is not touched
- * before the kernel has granted its page, so a full disk costs us numbers and never a signal. Kernels before 5.14
- * cannot be asked for that; there all of the file is allocated at once. SPDX-License-Identifier: MIT
- */
+/* The table of locks: its entries and places. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE 1
 #include "lock_entry.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "hook_entries.h"
-#include "lock_sites.h"
 #include "memory.h"
-#include "preload.h"
-#include "process.h"
-#include "range.h"
-#include "raw_call.h"
-#include "text.h"
 
 struct hp_locks *hp_locks;
 /* In glibc since 2.32. */
@@ -33,265 +16,68 @@ static const char nobody_knows;
 const char *hp_lock_alone = &nobody_knows;
 __thread char hp_lock_thread;
 
-#define MOST_FOLDER 1200u
-#define PIECE_BYTES 16384u /* of a table, requested at once; pages of 64 KB are requested as they are */
-#define GRANULE 65536u
-
-static struct {
-    char folder[MOST_FOLDER];
-    bool times_every_hold;
-    char *before; /* the file that is mapped; in a forked child the parent's */
-} made;
-
-static const struct {
-    uint32_t at, bytes, most;
-} tables[HP_LOCK_TABLES] = {
-    [HP_LOCK_SITES] = {HP_LOCK_SITES_AT, sizeof(struct hp_lock_site), HP_LOCK_MOST_SITES},
-    [HP_LOCK_PAIRS] = {HP_LOCK_PAIRS_AT, sizeof(struct hp_lock_pair), HP_LOCK_MOST_PAIRS},
-    [HP_LOCK_IMAGES] = {HP_LOCK_IMAGES_AT, sizeof(struct hp_lock_image), HP_LOCK_MOST_IMAGES},
-    [HP_LOCK_PLACES] = {HP_LOCK_PLACES_AT, sizeof(struct hp_lock_place), HP_LOCK_MOST_PLACES},
-    [HP_LOCK_ENTRIES] = {HP_LOCK_ENTRIES_AT, sizeof(struct hp_lock_entry), HP_LOCK_MOST_ENTRIES},
-};
-
-/* ------------------------------------------------------------------------------------------------------ memory */
-
-static struct hp_range range_of(const struct hp_locks *locks)
-{
-    return (struct hp_range){locks->base, HP_LOCKS_BYTES, getauxval(AT_PAGESZ)};
-}
-
-/* Requests bytes of the file, and the rest of their pages. */
-static bool request(const struct hp_locks *locks, uint32_t from, uint32_t to)
-{
-    const struct hp_range range = range_of(locks);
-    const uint64_t begin = from & ~(range.page - 1);
-    return hp_range_fill(&range, begin, to) == HP_FILL_DONE;
-}
-
-struct growth {
-    struct hp_locks *locks;
-    enum hp_lock_table table;
-    uint32_t number; /* this item is needed */
-    bool is_done;
-};
-
-/* Any thread may request the same piece again: that changes nothing. */
-static void grow(void *context)
-{
-    struct growth *growth = context;
-    const uint32_t size = tables[growth->table].bytes, at = tables[growth->table].at;
-    const uint32_t most = tables[growth->table].most * size;
-    const uint32_t from = growth->number * size / PIECE_BYTES * PIECE_BYTES;
-    uint32_t to = ((growth->number + 1) * size + PIECE_BYTES - 1) / PIECE_BYTES * PIECE_BYTES;
-    to = to < most ? to : most;
-    if (!hp_calls_begin())
-        return;
-    growth->is_done = request(growth->locks, at + from, at + to);
-    hp_calls_end();
-    uint32_t *backed = &growth->locks->backed[growth->table];
-    uint32_t present = __atomic_load_n(backed, __ATOMIC_RELAXED);
-    while (growth->is_done && growth->number + 1 > present && from / size <= present &&
-           !__atomic_compare_exchange_n(backed, &present, to / size, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-        ;
-}
-
-void *hp_lock_item(const struct hp_locks *locks, enum hp_lock_table table, uint32_t number)
-{
-    return locks->base + tables[table].at + (size_t)number * tables[table].bytes;
-}
-
-struct hp_locks_header *hp_locks_header(const struct hp_locks *locks)
-{
-    return (struct hp_locks_header *)(void *)locks->base;
-}
-
-void hp_lock_lose(const struct hp_locks *locks, enum hp_lock_loss loss)
-{
-    __atomic_fetch_add(&hp_locks_header(locks)->losses[loss], 1, __ATOMIC_RELAXED);
-}
-
-uint32_t hp_lock_claim(struct hp_locks *locks, enum hp_lock_table table)
-{
-    uint32_t *count = &hp_locks_header(locks)->counts[table];
-    uint32_t number = __atomic_load_n(count, __ATOMIC_RELAXED);
-    do {
-        if (number >= tables[table].most)
-            return HP_LOCK_NO_ITEM;
-        if (number >= __atomic_load_n(&locks->backed[table], __ATOMIC_ACQUIRE)) {
-            struct growth growth = {locks, table, number, false};
-            const int saved = errno;
-            if (!hp_aside(grow, &growth))
-                growth.is_done = false;
-            errno = saved;
-            if (!growth.is_done)
-                return HP_LOCK_NO_ITEM;
-        }
-    } while (!__atomic_compare_exchange_n(count, &number, number + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-    return number;
-}
-
 /* ----------------------------------------------------------------------------------------------------- the file */
 
-/* Closed again at once. -1: not possible. */
-static int make_file(uint32_t pid)
-{
-    char path[MOST_FOLDER + 64];
-    struct hp_text text;
-    hp_text_init(&text, path, sizeof path);
-    hp_text_string(&text, made.folder);
-    hp_text_char(&text, '/');
-    hp_text_u64(&text, pid);
-    hp_text_char(&text, '-');
-    hp_text_u64(&text, hp_raw_clock(CLOCK_MONOTONIC));
-    hp_text_string(&text, HP_LOCKS_SUFFIX);
-    hp_text_end(&text);
-    if (HP_LOCKS_BYTES > hp_raw_limit(RLIMIT_FSIZE))
-        return -1; /* a file that grows beyond the limit gets its process a signal */
-    const long fd = hp_raw(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return -1;
-    if (hp_raw(SYS_ftruncate, fd, HP_LOCKS_BYTES) == 0)
-        return (int)fd;
-    hp_raw(SYS_unlinkat, AT_FDCWD, path, 0);
-    hp_raw(SYS_close, fd);
-    return -1;
-}
-
-/*
- * A forked child has the parent's file mapped, and maps its own in its place: a handler may have forked while its
- * thread was in a hook, which goes on in the child with an entry at an address there.
- */
-static char *map_file(int fd, char *before)
-{
-    const int flags = MAP_SHARED | MAP_NORESERVE | (before != NULL ? MAP_FIXED : 0);
-    void *memory = mmap(before, HP_LOCKS_BYTES, PROT_READ | PROT_WRITE, flags, fd, 0);
-    return memory != MAP_FAILED ? memory : NULL;
-}
-
-/* The memory of the first page, or of everything where the kernel cannot be asked for more later. */
-static bool allocate_first(struct hp_locks *locks, int fd)
-{
-    const struct hp_range range = range_of(locks);
-    const enum hp_fill fill = hp_range_fill(&range, 0, HP_LOCKS_HEADER_BYTES);
-    if (fill == HP_FILL_UNKNOWN && hp_raw_fallocate(fd, 0, HP_LOCKS_BYTES) == 0) {
-        for (unsigned table = 0; table < HP_LOCK_TABLES; table++)
-            locks->backed[table] = tables[table].most;
-        return true;
-    }
-    return fill == HP_FILL_DONE;
-}
-
-static void fill_header(struct hp_locks *locks, uint32_t pid)
-{
-    struct hp_locks_header *header = hp_locks_header(locks);
-    header->byte_order = HP_BYTE_ORDER;
-    header->version = HP_LOCKS_VERSION;
-    header->pid = pid;
-    header->times_every_hold = made.times_every_hold;
-    header->process_start = hp_process_start_time(0);
-    hp_clock_pair(locks->counter, &header->first_ticks, &header->first_ns);
-    header->latest_ticks = header->first_ticks;
-    header->latest_ns = header->first_ns;
-    header->ticks_per_ms = HOTPATH_GET_(hp_runtime->ticks_per_ms);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    memcpy(header->magic, HP_LOCKS_MAGIC, sizeof header->magic);
-}
-
 /* Ticks of a duration, as far as two close moments tell; the least long hold need not be exact. */
-static uint32_t ticks_of_us(const struct hp_locks *locks)
+static uint32_t ticks_of_us(void)
 {
     const uint64_t per_ms = HOTPATH_GET_(hp_runtime->ticks_per_ms);
-    (void)locks;
     return per_ms != 0 ? (uint32_t)(per_ms / 1000 + 1) : 2500;
 }
 
 /* The first entries belong to no lock. */
 static bool claim_others(struct hp_locks *locks)
 {
-    const uint32_t place = hp_lock_claim(locks, HP_LOCK_PLACES);
+    const uint32_t place = hp_side_claim(&locks->file, HP_LOCK_PLACES);
     if (place != 0)
         return false;
-    struct hp_lock_place *others = hp_lock_item(locks, HP_LOCK_PLACES, place);
+    struct hp_lock_place *others = hp_side_item(&locks->file, HP_LOCK_PLACES, place);
     others->kind = HP_LOCK_OTHERS;
     others->key = 1;
     for (uint32_t at = 0; at < HP_LOCK_OTHER_ENTRIES; at++) {
-        const uint32_t number = hp_lock_claim(locks, HP_LOCK_ENTRIES);
+        const uint32_t number = hp_side_claim(&locks->file, HP_LOCK_ENTRIES);
         if (number != at)
             return false;
-        ((struct hp_lock_entry *)hp_lock_item(locks, HP_LOCK_ENTRIES, number))->place = 1;
+        ((struct hp_lock_entry *)hp_side_item(&locks->file, HP_LOCK_ENTRIES, number))->place = 1;
     }
     return true;
 }
 
-static bool make(struct hp_locks *locks)
+static bool fill_file(struct hp_side_file *file)
 {
-    const uint32_t pid = hp_sys_process_id();
-    const int fd = make_file(pid);
-    if (fd < 0)
-        return false;
-    locks->base = map_file(fd, made.before);
-    made.before = locks->base;
-    hp_runtime_choose_counter();
-    locks->counter = hp_runtime->counter;
-    locks->hold_mask = made.times_every_hold ? 0 : 63;
-    locks->long_hold = ticks_of_us(locks);
-    const bool is_ready = locks->base != NULL && allocate_first(locks, fd);
-    hp_raw(SYS_close, fd);
-    if (!is_ready)
-        return false;
-    fill_header(locks, pid);
-    locks->pid = pid;
-    hp_lock_read_images(locks); /* before threads compete for their first locks */
+    struct hp_locks *locks = hp_locks;
+    locks->hold_mask = hp_side_header(file)->flag ? 0 : 63;
+    locks->long_hold = ticks_of_us();
+    locks->sites.file = file;
+    hp_sites_read_images(&locks->sites); /* before threads compete for their first locks */
     return claim_others(locks);
 }
 
-static void begin(void *context)
-{
-    struct hp_locks *locks = context;
-    bool is_made = false;
-    if (hp_calls_begin()) {
-        is_made = !hp_runtime->is_blinded && make(locks);
-        hp_calls_end();
-    }
-    __atomic_store_n(&locks->state, is_made ? HP_LOCKS_ON : HP_LOCKS_REFUSED, __ATOMIC_RELEASE);
-}
+static struct hp_side_kind file_kind = {
+    .suffix = HP_LOCKS_SUFFIX,
+    .magic = HP_LOCKS_MAGIC,
+    .version = HP_LOCKS_VERSION,
+    .bytes = HP_LOCKS_BYTES,
+    .table_count = HP_LOCK_TABLES,
+    .tables = {HP_SIDE_COMMON_TABLES,
+               [HP_LOCK_PAIRS] = {HP_LOCK_PAIRS_AT, sizeof(struct hp_lock_pair), HP_LOCK_MOST_PAIRS},
+               [HP_LOCK_PLACES] = {HP_LOCK_PLACES_AT, sizeof(struct hp_lock_place), HP_LOCK_MOST_PLACES},
+               [HP_LOCK_ENTRIES] = {HP_LOCK_ENTRIES_AT, sizeof(struct hp_lock_entry), HP_LOCK_MOST_ENTRIES}},
+    .fill = fill_file};
 
-/* One thread makes it; what others lock meanwhile is not counted. */
 __attribute__((noinline, cold)) struct hp_locks *hp_locks_begin(void)
 {
     struct hp_locks *locks = hp_locks;
-    uint32_t none = HP_LOCKS_NONE;
-    if (!__atomic_compare_exchange_n(&locks->state, &none, HP_LOCKS_IN_THE_MAKING, false, __ATOMIC_ACQUIRE,
-                                     __ATOMIC_RELAXED))
-        return NULL;
-    const int saved = errno;
-    if (!hp_aside(begin, locks))
-        __atomic_store_n(&locks->state, HP_LOCKS_REFUSED, __ATOMIC_RELEASE);
-    errno = saved;
-    return __atomic_load_n(&locks->state, __ATOMIC_ACQUIRE) == HP_LOCKS_ON ? locks : NULL;
-}
-
-static bool is_set(const char *variable)
-{
-    const char *value = getenv(variable);
-    return value != NULL && value[0] == '1' && value[1] == '\0';
+    return hp_side_begin(&locks->file, &file_kind) ? locks : NULL;
 }
 
 void hp_locks_prepare(void)
 {
-    const char *folder = getenv("HOTPATH_DIR");
-    const uint64_t bytes = HP_LOCKS_BYTES + sizeof(struct hp_locks);
-    /* Helgrind does not know atomics, and would report what threads share here. */
-    if (hp_preload_has_valgrind())
-        return;
-    /* The recorder's page tells of sandboxes: without it nothing is recorded anyway. */
-    if (hp_locks != NULL || hp_page() == NULL || !is_set("HOTPATH_LOCKS") || !is_set("HOTPATH_RUN") ||
-        folder == NULL || folder[0] != '/' || strlen(folder) >= sizeof made.folder || bytes > hp_memory_allowance())
+    if (hp_locks != NULL || !hp_side_prepare(&file_kind, "HOTPATH_LOCKS", sizeof(struct hp_locks)))
         return;
     if (&__libc_single_threaded != NULL)
         hp_lock_alone = &__libc_single_threaded;
-    strcpy(made.folder, folder);
-    made.times_every_hold = is_set("HOTPATH_LOCK_HOLDS");
+    file_kind.flag = hp_side_is_set("HOTPATH_LOCK_HOLDS");
     struct hp_locks *locks = hp_memory_map(sizeof *locks);
     if (locks == NULL || !hp_memory_wipe_on_fork(locks, sizeof *locks))
         return;
@@ -299,39 +85,10 @@ void hp_locks_prepare(void)
     __atomic_store_n(&hp_runtime->lock_hooks, &hp_own_lock_hooks, __ATOMIC_RELEASE);
 }
 
-/* So that ticks are converted by the whole time of the process. */
-void hp_locks_note_time(const struct hp_locks *locks)
-{
-    struct hp_locks_header *header = hp_locks_header(locks);
-    uint32_t sequence = __atomic_load_n(&header->latest_sequence, __ATOMIC_RELAXED);
-    if (sequence & 1 || hp_runtime->is_blinded ||
-        !__atomic_compare_exchange_n(&header->latest_sequence, &sequence, sequence + 1, false, __ATOMIC_ACQUIRE,
-                                     __ATOMIC_RELAXED))
-        return;
-    uint64_t ticks, ns;
-    hp_clock_pair(locks->counter, &ticks, &ns);
-    HOTPATH_PUT_(header->latest_ticks, ticks);
-    HOTPATH_PUT_(header->latest_ns, ns);
-    HOTPATH_PUT_(header->ticks_per_ms, HOTPATH_GET_(hp_runtime->ticks_per_ms));
-    __atomic_store_n(&header->latest_sequence, sequence + 2, __ATOMIC_RELEASE);
-}
-
-/* No system call: a sandbox would not let us make one. */
 __attribute__((destructor)) static void note_end(void)
 {
-    const struct hp_locks *locks = hp_locks;
-    if (locks != NULL && __atomic_load_n(&locks->state, __ATOMIC_ACQUIRE) == HP_LOCKS_ON && !hp_is_sandboxed())
-        hp_locks_note_time(locks);
-}
-
-/* ------------------------------------------------------------------------------------------------------ indexes */
-
-uint64_t hp_lock_hash(uint64_t a, uint64_t b, uint64_t c)
-{
-    uint64_t hash = a * UINT64_C(0x9e3779b97f4a7c15);
-    hash = (hash ^ hash >> 29 ^ b) * UINT64_C(0xbf58476d1ce4e5b9);
-    hash = (hash ^ hash >> 32 ^ c) * UINT64_C(0x94d049bb133111eb);
-    return hash ^ hash >> 31;
+    if (hp_locks != NULL)
+        hp_side_note_end(&hp_locks->file);
 }
 
 /* ------------------------------------------------------------------------------------------------------- places */
@@ -347,7 +104,7 @@ struct wanted_place {
 static bool is_place(uint32_t number, const void *wanted_)
 {
     const struct wanted_place *wanted = wanted_;
-    const struct hp_lock_place *place = hp_lock_item(hp_locks, HP_LOCK_PLACES, number - 1);
+    const struct hp_lock_place *place = hp_side_item(&hp_locks->file, HP_LOCK_PLACES, number - 1);
     if (wanted->name != 0)
         return place->key == wanted->key && place->kind == wanted->kind &&
                strncmp(place->name, hp_lock_name_text(wanted->name), sizeof place->name - 1) == 0;
@@ -357,7 +114,7 @@ static bool is_place(uint32_t number, const void *wanted_)
 
 static uint32_t find_place(struct hp_locks *locks, const struct wanted_place *wanted, uint32_t **ret_free)
 {
-    return hp_lock_index_find(locks->place_index, HP_LOCK_PLACE_INDEX, wanted->key, is_place, wanted, ret_free);
+    return hp_side_find(locks->place_index, HP_LOCK_PLACE_INDEX, wanted->key, is_place, wanted, ret_free);
 }
 
 static uint32_t make_place(struct hp_locks *locks, const struct wanted_place *wanted)
@@ -366,10 +123,10 @@ static uint32_t make_place(struct hp_locks *locks, const struct wanted_place *wa
     uint32_t number = find_place(locks, wanted, &free);
     if (number != 0 || free == NULL)
         return number;
-    const uint32_t made_ = hp_lock_claim(locks, HP_LOCK_PLACES);
-    if (made_ == HP_LOCK_NO_ITEM)
+    const uint32_t made_ = hp_side_claim(&locks->file, HP_LOCK_PLACES);
+    if (made_ == HP_SIDE_NO_ITEM)
         return 0;
-    struct hp_lock_place *place = hp_lock_item(locks, HP_LOCK_PLACES, made_);
+    struct hp_lock_place *place = hp_side_item(&locks->file, HP_LOCK_PLACES, made_);
     place->kind = wanted->kind;
     place->site = wanted->site;
     place->is_made = wanted->is_made;
@@ -401,18 +158,18 @@ static __attribute__((noinline)) uint32_t choose_place(struct hp_locks *locks, c
     uint32_t *free;
     const int saved = errno;
     wanted.name = hp_lock_name_of(lock);
-    if (wanted.name == 0 && hp_lock_is_static(locks, (uintptr_t)lock))
+    if (wanted.name == 0 && hp_sites_is_static(&locks->sites, (uintptr_t)lock))
         wanted.address = (uintptr_t)lock;
-    wanted.key = wanted.name != 0      ? hp_lock_hash(kind, wanted.name, 0)
-                 : wanted.address != 0 ? hp_lock_hash(kind, wanted.address, 1)
-                                       : hp_lock_hash(kind, wanted.site, 2 + wanted.is_made);
+    wanted.key = wanted.name != 0      ? hp_side_hash(kind, wanted.name, 0)
+                 : wanted.address != 0 ? hp_side_hash(kind, wanted.address, 1)
+                                       : hp_side_hash(kind, wanted.site, 2 + wanted.is_made);
     wanted.key |= wanted.key == 0;
     wanted.number = find_place(locks, &wanted, &free);
     if (wanted.number == 0 && free != NULL)
         hp_aside(make_place_aside, &wanted);
     errno = saved;
     if (wanted.number == 0)
-        hp_lock_lose(locks, HP_LOCK_LOST_PLACES);
+        hp_side_lose(&locks->file, HP_LOCK_LOST_PLACES);
     return wanted.number != 0 ? wanted.number : 1;
 }
 
@@ -431,7 +188,7 @@ __attribute__((noinline)) struct hp_lock_entry *hp_lock_find_further(struct hp_l
 void hp_lock_taken_among_others(struct hp_locks *locks)
 {
     struct hp_lock_entry *others =
-        hp_lock_item(locks, HP_LOCK_ENTRIES, (hp_lock_self() >> 24) % HP_LOCK_OTHER_ENTRIES);
+        hp_side_item(&locks->file, HP_LOCK_ENTRIES, (hp_lock_self() >> 24) % HP_LOCK_OTHER_ENTRIES);
     if (hp_lock_is_alone())
         HOTPATH_PUT_(others->locked, others->locked + 1);
     else
@@ -453,10 +210,10 @@ static bool give_entry(struct hp_locks *locks, struct hp_lock_slot *slot, uint32
 {
     struct hp_lock_entry *entry = __atomic_load_n(&slot->entry, __ATOMIC_ACQUIRE);
     if (entry == NULL) {
-        const uint32_t number = hp_lock_claim(locks, HP_LOCK_ENTRIES);
-        if (number == HP_LOCK_NO_ITEM)
+        const uint32_t number = hp_side_claim(&locks->file, HP_LOCK_ENTRIES);
+        if (number == HP_SIDE_NO_ITEM)
             return false;
-        entry = hp_lock_item(locks, HP_LOCK_ENTRIES, number);
+        entry = hp_side_item(&locks->file, HP_LOCK_ENTRIES, number);
     }
     HOTPATH_PUT_(entry->place, place);
     __atomic_store_n(&slot->entry, entry, __ATOMIC_RELEASE);
@@ -469,7 +226,8 @@ static bool give_entry(struct hp_locks *locks, struct hp_lock_slot *slot, uint32
 /* Whether a lock could find room there. */
 static bool has_room(const struct hp_locks *locks, const struct hp_lock_bucket *bucket)
 {
-    const bool are_all = HOTPATH_GET_(hp_locks_header(locks)->counts[HP_LOCK_ENTRIES]) >= HP_LOCK_MOST_ENTRIES;
+    const bool are_all =
+        HOTPATH_GET_(hp_side_header(&locks->file)->counts[HP_LOCK_ENTRIES]) >= HP_LOCK_MOST_ENTRIES;
     for (unsigned way = 0; way < HP_LOCK_WAYS; way++)
         if (HOTPATH_GET_(bucket->slots[way].key) == 0 && (!are_all || bucket->slots[way].entry != NULL))
             return true;
@@ -535,7 +293,8 @@ static __attribute__((noinline)) bool is_room_for(struct hp_locks *locks, uintpt
     const uint32_t at = hp_lock_bucket_of(key);
     if (has_room(locks, &locks->buckets[at]) || has_room(locks, &locks->buckets[at ^ 1]))
         return true;
-    const bool are_all = HOTPATH_GET_(hp_locks_header(locks)->counts[HP_LOCK_ENTRIES]) >= HP_LOCK_MOST_ENTRIES;
+    const bool are_all =
+        HOTPATH_GET_(hp_side_header(&locks->file)->counts[HP_LOCK_ENTRIES]) >= HP_LOCK_MOST_ENTRIES;
     __atomic_store_n(&locks->is_full, are_all, __ATOMIC_RELAXED);
     return false;
 }
@@ -552,8 +311,8 @@ static __attribute__((noinline)) struct hp_lock_entry *put(struct hp_locks *lock
 
 /* One thing after another, each with the stack for itself. */
 __attribute__((noinline)) struct hp_lock_entry *hp_lock_meet(struct hp_locks *locks, const void *lock,
-                                                             enum hp_lock_kind kind,
-                                                             const struct hp_lock_caller *caller, bool is_made)
+                                                             enum hp_lock_kind kind, const struct hp_caller *caller,
+                                                             bool is_made)
 {
     struct hp_lock_entry *entry = hp_lock_find(locks, lock, kind);
     const uintptr_t key = hp_lock_key(lock, kind);
@@ -562,7 +321,7 @@ __attribute__((noinline)) struct hp_lock_entry *hp_lock_meet(struct hp_locks *lo
     if (!is_room_for(locks, key))
         return NULL;
     forget_but(locks, lock, key); /* of another kind */
-    const uint32_t site = hp_lock_site(locks, caller);
+    const uint32_t site = hp_sites_number(&locks->sites, caller);
     return put(locks, key, choose_place(locks, lock, kind, site, is_made));
 }
 
@@ -589,13 +348,13 @@ void hp_lock_rename(struct hp_locks *locks, const void *lock)
 }
 
 /* Many are made and never used: these do not take the last room. */
-int hp_lock_made(int result, const void *lock, enum hp_lock_kind kind, const struct hp_lock_caller *caller)
+int hp_lock_made(int result, const void *lock, enum hp_lock_kind kind, const struct hp_caller *caller)
 {
     struct hp_locks *locks = result == 0 ? hp_locks_on() : NULL;
     if (locks == NULL)
         return result;
     hp_lock_forget(locks, lock);
-    if (HOTPATH_GET_(hp_locks_header(locks)->counts[HP_LOCK_ENTRIES]) < HP_LOCK_MOST_ENTRIES / 4 * 3)
+    if (HOTPATH_GET_(hp_side_header(&locks->file)->counts[HP_LOCK_ENTRIES]) < HP_LOCK_MOST_ENTRIES / 4 * 3)
         hp_lock_meet(locks, lock, kind, caller, true);
     return result;
 }
@@ -619,18 +378,18 @@ struct wanted_pair {
 static bool is_pair(uint32_t number, const void *wanted_)
 {
     const struct wanted_pair *wanted = wanted_;
-    const struct hp_lock_pair *pair = hp_lock_item(hp_locks, HP_LOCK_PAIRS, number - 1);
+    const struct hp_lock_pair *pair = hp_side_item(&hp_locks->file, HP_LOCK_PAIRS, number - 1);
     return pair->place == wanted->place && pair->waiter == wanted->waiter && pair->holder == wanted->holder;
 }
 
 static void make_pair_aside(void *context)
 {
     struct wanted_pair *wanted = context;
-    const uint32_t number = hp_lock_claim(hp_locks, HP_LOCK_PAIRS);
+    const uint32_t number = hp_side_claim(&hp_locks->file, HP_LOCK_PAIRS);
     uint32_t none = 0;
-    if (number == HP_LOCK_NO_ITEM)
+    if (number == HP_SIDE_NO_ITEM)
         return;
-    wanted->made = hp_lock_item(hp_locks, HP_LOCK_PAIRS, number);
+    wanted->made = hp_side_item(&hp_locks->file, HP_LOCK_PAIRS, number);
     wanted->made->waiter = wanted->waiter;
     wanted->made->holder = wanted->holder;
     __atomic_store_n(&wanted->made->place, wanted->place, __ATOMIC_RELEASE);
@@ -640,24 +399,16 @@ static void make_pair_aside(void *context)
 
 static struct hp_lock_pair *pair_of(struct hp_locks *locks, struct wanted_pair *wanted)
 {
-    const uint64_t hash = hp_lock_hash(wanted->place, wanted->waiter, wanted->holder);
+    const uint64_t hash = hp_side_hash(wanted->place, wanted->waiter, wanted->holder);
     const int saved = errno;
     const uint32_t number =
-        hp_lock_index_find(locks->pair_index, HP_LOCK_PAIR_INDEX, hash, is_pair, wanted, &wanted->free);
+        hp_side_find(locks->pair_index, HP_LOCK_PAIR_INDEX, hash, is_pair, wanted, &wanted->free);
     if (number != 0)
-        return hp_lock_item(locks, HP_LOCK_PAIRS, number - 1);
+        return hp_side_item(&locks->file, HP_LOCK_PAIRS, number - 1);
     if (wanted->free != NULL)
         hp_aside(make_pair_aside, wanted);
     errno = saved;
     return wanted->made;
-}
-
-void hp_lock_raise(uint64_t *highest, uint64_t value)
-{
-    uint64_t present = __atomic_load_n(highest, __ATOMIC_RELAXED);
-    while (value > present &&
-           !__atomic_compare_exchange_n(highest, &present, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
 }
 
 void hp_lock_pair(struct hp_locks *locks, uint32_t place, uint32_t waiter, uint32_t holder, uint64_t ticks)
@@ -669,10 +420,10 @@ void hp_lock_pair(struct hp_locks *locks, uint32_t place, uint32_t waiter, uint3
     struct hp_lock_pair *pair =
         pair_of(locks, &(struct wanted_pair){.place = place, .waiter = waiter, .holder = holder});
     if (pair == NULL) {
-        hp_lock_lose(locks, HP_LOCK_LOST_PAIRS);
+        hp_side_lose(&locks->file, HP_LOCK_LOST_PAIRS);
         return;
     }
     add(&pair->count, 1);
     add(&pair->ticks, ticks);
-    hp_lock_raise(&pair->longest, ticks);
+    hp_side_raise(&pair->longest, ticks);
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "hook_entries.h"
-#include "lock_sites.h"
+#include "lock_entry.h"
 
 #define SUM_MASK (UINT64_MAX >> HP_LOCK_WAITERS_BITS)
 #define TICKS_BETWEEN_NOTES UINT64_C(1000000000)
@@ -22,16 +22,46 @@ static void add(uint64_t *to, uint64_t number) { __atomic_fetch_add(to, number, 
 
 /* ------------------------------------------------------------------------------------------------------- counts */
 
-static void note_time(const struct hp_locks *locks, uint64_t now)
+static void note_time_aside(void *file) { hp_side_note_time(file); }
+
+/* Rarely: it may cost two system calls, but not the stack of the program. */
+static void note_time(struct hp_locks *locks, uint64_t now)
 {
-    if (now - HOTPATH_GET_(hp_locks_header(locks)->latest_ticks) > TICKS_BETWEEN_NOTES)
-        hp_locks_note_time(locks);
+    if (now - HOTPATH_GET_(hp_side_header(&locks->file)->latest_ticks) > TICKS_BETWEEN_NOTES)
+        hp_aside(note_time_aside, &locks->file);
 }
 
 static void distribute(struct hp_lock_place *place, uint64_t ticks)
 {
     __atomic_fetch_add(&place->steps[hp_lock_step(ticks)], 1, __ATOMIC_RELAXED);
-    hp_lock_raise(&place->wait_longest, ticks);
+    hp_side_raise(&place->wait_longest, ticks);
+}
+
+static uint64_t free_cpus_now(const struct hp_locks *locks)
+{
+    return __atomic_load_n(&hp_locks_header(locks)->free_cpus.sum, __ATOMIC_RELAXED);
+}
+
+/* Which part of the time since then a CPU was free, of HP_LOCK_FREE_WHOLE. False: not known. */
+static bool find_free_part(const struct hp_locks *locks, uint64_t before, uint64_t ticks, uint64_t *ret_part)
+{
+    const uint64_t now = free_cpus_now(locks);
+    const uint32_t time = (uint32_t)(now >> 32) - (uint32_t)(before >> 32), free = (uint32_t)now - (uint32_t)before;
+    *ret_part = time != 0 ? ((uint64_t)free * HP_LOCK_FREE_WHOLE) / time
+                          : HOTPATH_GET_(hp_locks_header(locks)->free_cpus.part);
+    *ret_part = *ret_part < HP_LOCK_FREE_WHOLE ? *ret_part : HP_LOCK_FREE_WHOLE;
+    return before != 0 && (time != 0 || ticks < TICKS_BETWEEN_NOTES); /* else the observer is gone */
+}
+
+/* Of a wait that has ended: how much of it a thread could have run. */
+static void count_free(const struct hp_locks *locks, struct hp_lock_place *place, uint64_t before, uint64_t ticks)
+{
+    uint64_t part;
+    if (!find_free_part(locks, before, ticks, &part))
+        return;
+    add(&place->watched_ticks, ticks);
+    add(&place->free_ticks,
+        ticks / HP_LOCK_FREE_WHOLE * part + ticks % HP_LOCK_FREE_WHOLE * part / HP_LOCK_FREE_WHOLE);
 }
 
 static void raise_queue(struct hp_lock_place *place, uint32_t length)
@@ -69,12 +99,33 @@ static void leave(struct hp_lock_entry *entry, uint64_t mark)
 
 /* What waits for a lock, condition, semaphore or barrier takes the path of the one that lets it go on. */
 
+/* Both take some 500 bytes, so they are not for the stack of the program. */
+
+struct left_path {
+    const struct hp_lock_entry *entry;
+    uint32_t kind, site;
+};
+
+static void leave_path_aside(void *context)
+{
+    const struct left_path *left = context;
+    hotpath_v1_path_leave(left->entry, left->kind, left->site);
+}
+
+static __attribute__((noinline)) void leave_path_now(const struct hp_lock_entry *entry, uint32_t kind,
+                                                     uint32_t site)
+{
+    hp_aside(leave_path_aside, &(struct left_path){entry, kind, site});
+}
+
 static inline void leave_path(struct hp_locks *locks, const struct hp_lock_entry *entry, uint64_t waiting,
-                              uint32_t kind, const struct hp_lock_caller *caller)
+                              uint32_t kind, const struct hp_caller *caller)
 {
     if (__builtin_expect((waiting & HP_LOCK_WAITERS) != 0, 0) && hotpath_v1_path_is_on())
-        hotpath_v1_path_leave(entry, kind, hp_lock_site(locks, caller));
+        leave_path_now(entry, kind, hp_sites_number(&locks->sites, caller));
 }
+
+static void take_path_aside(void *wait) { hotpath_v1_path_take(wait); }
 
 static __attribute__((noinline)) void take_path(const struct hp_lock_entry *entry,
                                                 const struct hp_lock_entry *mutex, uint32_t place_kind,
@@ -84,22 +135,22 @@ static __attribute__((noinline)) void take_path(const struct hp_lock_entry *entr
                           : place_kind == HP_LOCK_SEMAPHORE ? HOTPATH_PATH_SEMAPHORE_
                           : place_kind == HP_LOCK_BARRIER   ? HOTPATH_PATH_BARRIER_
                                                             : HOTPATH_PATH_LOCK_;
-    hotpath_v1_path_take(&(struct hotpath_path_wait_){.object = entry,
-                                                      .second = mutex,
-                                                      .since = wait->since,
-                                                      .kind = kind,
-                                                      .place = wait->place,
-                                                      .caller = caller});
+    hp_aside(take_path_aside, &(struct hotpath_path_wait_){.object = entry,
+                                                           .second = mutex,
+                                                           .since = wait->since,
+                                                           .kind = kind,
+                                                           .place = wait->place,
+                                                           .caller = caller});
 }
 
 /* ------------------------------------------------------------------------------------------------------ holders */
 
 static void charge_waiters(struct hp_locks *locks, struct hp_lock_entry *entry, uint64_t now,
-                           const struct hp_lock_caller *caller, struct hp_lock_charge *ret_charge)
+                           const struct hp_caller *caller, struct hp_lock_charge *ret_charge)
 {
     uint64_t word = __atomic_load_n(&entry->waiting, __ATOMIC_ACQUIRE), sum;
     HOTPATH_PUT_(entry->charged, now);
-    ret_charge->pid = hp_locks->pid;
+    ret_charge->pid = locks->file.pid;
     ret_charge->place = HOTPATH_GET_(entry->place);
     ret_charge->waiter = HOTPATH_GET_(entry->site);
     leave_path(locks, entry, word, HOTPATH_PATH_LOCK_, caller);
@@ -161,14 +212,13 @@ static void count_hold(struct hp_locks *locks, struct hp_lock_entry *entry, uint
     if (entry->mean >= locks->long_hold && hp_lock_holder(HOTPATH_GET_(entry->held)) == 0)
         HOTPATH_PUT_(entry->held, HP_LOCK_LONG);
     if (place != NULL && ticks > HOTPATH_GET_(place->hold_longest))
-        hp_lock_raise(&place->hold_longest, ticks);
+        hp_side_raise(&place->hold_longest, ticks);
 }
 
 __attribute__((noinline)) void hp_lock_release(struct hp_locks *locks, struct hp_lock_entry *entry,
-                                               const struct hp_lock_caller *caller,
-                                               struct hp_lock_charge *ret_charge)
+                                               const struct hp_caller *caller, struct hp_lock_charge *ret_charge)
 {
-    const uint64_t now = hp_lock_now(locks), since = entry->since;
+    const uint64_t now = hp_side_now(&locks->file), since = entry->since;
     *ret_charge = (struct hp_lock_charge){0};
     if (now == 0)
         return;
@@ -182,20 +232,19 @@ __attribute__((noinline)) void hp_lock_release(struct hp_locks *locks, struct hp
 }
 
 __attribute__((noinline)) void hp_lock_release_shared(struct hp_locks *locks, struct hp_lock_entry *entry,
-                                                      const struct hp_lock_caller *caller,
+                                                      const struct hp_caller *caller,
                                                       struct hp_lock_charge *ret_charge)
 {
-    const uint64_t now = hp_lock_now(locks);
+    const uint64_t now = hp_side_now(&locks->file);
     *ret_charge = (struct hp_lock_charge){0};
     if (now != 0 && __atomic_load_n(&entry->waiting, __ATOMIC_RELAXED) != 0)
         charge_waiters(locks, entry, now, caller, ret_charge);
 }
 
-void hp_lock_charge(struct hp_locks *locks, const struct hp_lock_charge *charge,
-                    const struct hp_lock_caller *caller)
+void hp_lock_charge(struct hp_locks *locks, const struct hp_lock_charge *charge, const struct hp_caller *caller)
 {
     if (charge->ticks != 0 && hp_lock_is_same_process(locks, charge->pid))
-        hp_lock_pair(locks, charge->place, charge->waiter, hp_lock_site(locks, caller), charge->ticks);
+        hp_lock_pair(locks, charge->place, charge->waiter, hp_sites_number(&locks->sites, caller), charge->ticks);
 }
 
 /* ------------------------------------------------------------------------------------------ waits that are left */
@@ -212,7 +261,8 @@ static __thread struct {
         const struct hp_lock_wait *wait; /* only an address: it may be gone */
         uintptr_t frame;                 /* where it is on the stack */
         struct hp_lock_entry *entry;
-        uint64_t since; /* of the wait for a lock; 0: of another */
+        uint64_t since;     /* of the wait for a lock; 0: of another */
+        uint64_t free_cpus; /* the sum of hp_lock_free_cpus then: not on the program's stack */
         uint32_t pid;
     } all[MOST_OPEN];
     uint32_t count;
@@ -260,18 +310,22 @@ static void open_wait(struct hp_lock_wait *wait, uintptr_t frame, struct hp_lock
     open_waits.all[count].frame = frame;
     open_waits.all[count].entry = entry;
     open_waits.all[count].since = since;
+    open_waits.all[count].free_cpus = free_cpus_now(hp_locks);
     open_waits.all[count].pid = wait->pid;
     __atomic_signal_fence(__ATOMIC_SEQ_CST); /* a handler finds it whole */
     HOTPATH_PUT_(open_waits.count, count + 1);
 }
 
 /* False: another wait took it for one that was left. */
-static bool close_wait(const struct hp_locks *locks, const struct hp_lock_wait *wait)
+static bool close_wait(const struct hp_locks *locks, const struct hp_lock_wait *wait, uint64_t *ret_free_cpus)
 {
+    *ret_free_cpus = 0;
     for (uint32_t count = open_waits.count; wait->is_open && count > 0; count--) {
         HOTPATH_PUT_(open_waits.count, count - 1);
-        if (open_waits.all[count - 1].wait == wait)
+        if (open_waits.all[count - 1].wait == wait) {
+            *ret_free_cpus = open_waits.all[count - 1].free_cpus;
             return true;
+        }
         abandon(locks, count - 1);
     }
     return !wait->is_open;
@@ -279,18 +333,18 @@ static bool close_wait(const struct hp_locks *locks, const struct hp_lock_wait *
 
 /* ------------------------------------------------------------------------------------------------------ waiting */
 
-void hp_lock_wait(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_caller *caller,
+void hp_lock_wait(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_caller *caller,
                   struct hp_lock_wait *ret_wait)
 {
     hp_lock_wait_at(locks, entry, caller, (uintptr_t)ret_wait, ret_wait);
 }
 
-void hp_lock_wait_at(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_caller *caller,
+void hp_lock_wait_at(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_caller *caller,
                      uintptr_t frame, struct hp_lock_wait *ret_wait)
 {
-    const uint64_t now = hp_lock_now(locks);
+    const uint64_t now = hp_side_now(&locks->file);
     *ret_wait = (struct hp_lock_wait){
-        .since = now, .place = entry != NULL ? HOTPATH_GET_(entry->place) : 1, .pid = locks->pid};
+        .since = now, .place = entry != NULL ? HOTPATH_GET_(entry->place) : 1, .pid = locks->file.pid};
     struct hp_lock_place *place = hp_lock_place_at(locks, ret_wait->place);
     if (now == 0 || entry == NULL)
         return;
@@ -298,7 +352,7 @@ void hp_lock_wait_at(struct hp_locks *locks, struct hp_lock_entry *entry, const 
     end_left(locks, frame);
     const uint32_t length = arrive(entry, now);
     open_wait(ret_wait, frame, entry, now);
-    ret_wait->site = hp_lock_site(locks, caller);
+    ret_wait->site = hp_sites_number(&locks->sites, caller);
     note_waiter(entry, ret_wait->site, length == 1);
     if (place != NULL)
         raise_queue(place, length);
@@ -318,18 +372,20 @@ void hp_lock_waited(struct hp_locks *locks, struct hp_lock_entry *entry, const s
                     enum hp_lock_outcome outcome)
 {
     struct hp_lock_place *place = hp_lock_place_at(locks, wait->place);
-    const uint64_t read = hp_lock_now(locks), since = wait->since, now = read > since ? read : since;
+    const uint64_t read = hp_side_now(&locks->file), since = wait->since, now = read > since ? read : since;
     if (since == 0)
         return;
     const uint64_t mark = mark_of(entry, since, now, outcome);
     if (outcome == HP_LOCK_GOT && hotpath_v1_path_is_on())
         take_path(entry, NULL, HP_LOCK_MUTEX, wait, wait->site);
-    if (close_wait(locks, wait))
+    uint64_t free_cpus;
+    if (close_wait(locks, wait, &free_cpus))
         leave(entry, mark);
     if (place == NULL || outcome == HP_LOCK_FAILED)
         return;
     /* Another process had it, if nobody here did, neither before nor meanwhile. */
     add(wait->is_foreign && mark == since ? &place->unknown_ticks : &place->latency_ticks, now - mark);
+    count_free(locks, place, free_cpus, now - since);
     count_wait(locks, place, now - since, now, outcome);
 }
 
@@ -337,7 +393,7 @@ void hp_lock_waited_among_others(struct hp_locks *locks, const struct hp_lock_wa
                                  enum hp_lock_outcome outcome)
 {
     struct hp_lock_place *place = hp_lock_place_at(locks, wait->place);
-    const uint64_t now = hp_lock_now(locks);
+    const uint64_t now = hp_side_now(&locks->file);
     if (wait->since == 0 || now < wait->since || place == NULL || outcome == HP_LOCK_FAILED)
         return;
     add(&place->unknown_ticks, now - wait->since);
@@ -356,20 +412,20 @@ static void finish(struct hp_locks *locks)
 {
     const uint32_t number = unfinished.place;
     unfinished.place = 0;
-    if (number != 0 && unfinished.pid == hp_locks_header(locks)->pid) /* else it was the parent's */
+    if (number != 0 && unfinished.pid == hp_side_header(&locks->file)->pid) /* else it was the parent's */
         distribute(hp_lock_place_at(locks, number), unfinished.ticks);
 }
 
 void hp_lock_sleep(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_entry *mutex,
                    struct hp_lock_wait *ret_wait)
 {
-    *ret_wait =
-        (struct hp_lock_wait){.since = hp_lock_now(locks), .place = HOTPATH_GET_(entry->place), .pid = locks->pid};
+    *ret_wait = (struct hp_lock_wait){
+        .since = hp_side_now(&locks->file), .place = HOTPATH_GET_(entry->place), .pid = locks->file.pid};
     struct hp_lock_place *place = hp_lock_place_at(locks, ret_wait->place);
     if (ret_wait->since == 0)
         return;
     if (mutex != NULL)
-        HOTPATH_PUT_(entry->charged, (uint64_t)((const char *)mutex - locks->base));
+        HOTPATH_PUT_(entry->charged, (uint64_t)((const char *)mutex - locks->file.base));
     end_left(locks, (uintptr_t)ret_wait);
     const uint64_t waiting = __atomic_add_fetch(&entry->waiting, 1, __ATOMIC_ACQ_REL);
     open_wait(ret_wait, (uintptr_t)ret_wait, entry, 0);
@@ -405,23 +461,22 @@ static void count_woken(struct hp_locks *locks, struct hp_lock_place *place, uin
 }
 
 void hp_lock_slept(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_entry *mutex,
-                   const struct hp_lock_caller *caller, const struct hp_lock_wait *wait,
-                   enum hp_lock_outcome outcome)
+                   const struct hp_caller *caller, const struct hp_lock_wait *wait, enum hp_lock_outcome outcome)
 {
     struct hp_lock_place *place = hp_lock_place_at(locks, wait->place);
-    const uint64_t read = hp_lock_now(locks), since = wait->since, now = read > since ? read : since;
+    const uint64_t read = hp_side_now(&locks->file), since = wait->since, now = read > since ? read : since;
     if (since == 0)
         return;
     const uint64_t woken = outcome == HP_LOCK_GOT ? woken_at(entry, mutex, since, now) : 0;
     const uint32_t signaler = HOTPATH_GET_(entry->site);
-    if (outcome == HP_LOCK_GOT && place != NULL && hotpath_v1_path_is_on())
-        take_path(entry, mutex, place->kind, wait, hp_lock_site(locks, caller));
     /* The last use of the entry: the condition may be gone. */
-    if (close_wait(locks, wait))
+    uint64_t free_cpus;
+    if (close_wait(locks, wait, &free_cpus))
         __atomic_fetch_sub(&entry->waiting, 1, __ATOMIC_ACQ_REL);
     if (place == NULL)
         return;
     add(&place->wait_ticks, now - since);
+    count_free(locks, place, free_cpus, now - since);
     note_time(locks, now);
     if (outcome == HP_LOCK_TIMED_OUT)
         add(&place->timeouts, 1);
@@ -429,26 +484,36 @@ void hp_lock_slept(struct hp_locks *locks, struct hp_lock_entry *entry, const st
         add(&place->unknown_ticks, now - since);
     } else {
         add(&place->latency_ticks, now - woken);
-        count_woken(locks, place, wait->place, hp_lock_site(locks, caller), signaler, woken - since);
+        count_woken(locks, place, wait->place, hp_sites_number(&locks->sites, caller), signaler, woken - since);
     }
     unfinished.ticks = (unfinished.place == wait->place ? unfinished.ticks : 0) + (now - since);
     unfinished.place = wait->place;
-    unfinished.pid = hp_locks_header(locks)->pid;
+    unfinished.pid = hp_side_header(&locks->file)->pid;
     if (outcome != HP_LOCK_TIMED_OUT)
         finish(locks);
 }
 
-void hp_lock_signal(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_lock_caller *caller)
+/* Only their addresses are used: the condition may be gone. */
+void hp_lock_slept_path(struct hp_locks *locks, const struct hp_lock_entry *entry,
+                        const struct hp_lock_entry *mutex, const struct hp_caller *caller,
+                        const struct hp_lock_wait *wait)
 {
-    const uint64_t now = hp_lock_now(locks), of_mutex = HOTPATH_GET_(entry->charged);
+    const struct hp_lock_place *place = hp_lock_place_at(locks, wait->place);
+    if (wait->since != 0 && place != NULL && hotpath_v1_path_is_on())
+        take_path(entry, mutex, place->kind, wait, hp_sites_number(&locks->sites, caller));
+}
+
+void hp_lock_signal(struct hp_locks *locks, struct hp_lock_entry *entry, const struct hp_caller *caller)
+{
+    const uint64_t now = hp_side_now(&locks->file), of_mutex = HOTPATH_GET_(entry->charged);
     if (now == 0)
         return;
-    HOTPATH_PUT_(entry->site, hp_lock_site(locks, caller));
+    HOTPATH_PUT_(entry->site, hp_sites_number(&locks->sites, caller));
     HOTPATH_PUT_(entry->since, now);
     leave_path(locks, entry, __atomic_load_n(&entry->waiting, __ATOMIC_RELAXED), HOTPATH_PATH_CONDITION_, caller);
     if (of_mutex == 0)
         return;
-    struct hp_lock_entry *mutex = (struct hp_lock_entry *)(void *)(locks->base + of_mutex);
+    struct hp_lock_entry *mutex = (struct hp_lock_entry *)(void *)(locks->file.base + of_mutex);
     if (hp_lock_is_own(mutex))
         HOTPATH_PUT_(mutex->held, mutex->held | HP_LOCK_STAMP);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "hook_entries.h"
-#include "lock_sites.h"
+#include "lock_entry.h"
 
 /* -------------------------------------------------------------------------------------------------------- names */
 
@@ -48,7 +48,7 @@ static uint32_t number_of(const char *text)
 /* NULL: it has no name. */
 static uint32_t *find_name(const void *lock)
 {
-    const uint64_t hash = hp_lock_hash((uintptr_t)lock, 0, 0);
+    const uint64_t hash = hp_side_hash((uintptr_t)lock, 0, 0);
     for (uint32_t step = 0; step < MOST_STEPS; step++) {
         const size_t at = (hash + step) % MOST_NAMED;
         const uintptr_t found = __atomic_load_n(&names.named[at].lock, __ATOMIC_ACQUIRE);
@@ -62,7 +62,7 @@ static uint32_t *find_name(const void *lock)
 
 static uint32_t *add_name(const void *lock)
 {
-    const uint64_t hash = hp_lock_hash((uintptr_t)lock, 0, 0);
+    const uint64_t hash = hp_side_hash((uintptr_t)lock, 0, 0);
     for (uint32_t step = 0; step < MOST_STEPS; step++) {
         const size_t at = (hash + step) % MOST_NAMED;
         uintptr_t found = __atomic_load_n(&names.named[at].lock, __ATOMIC_ACQUIRE);
@@ -83,14 +83,18 @@ uint32_t hp_lock_name_of(const void *lock)
     return name != NULL ? __atomic_load_n(name, __ATOMIC_ACQUIRE) : 0;
 }
 
+/* A lock may be there twice, but not behind an empty place: what was taken once is GONE, and not empty again. */
 void hp_lock_unname(const void *lock)
 {
-    const uint64_t hash = hp_lock_hash((uintptr_t)lock, 0, 0);
+    const uint64_t hash = hp_side_hash((uintptr_t)lock, 0, 0);
     if (__atomic_load_n(&names.named_count, __ATOMIC_ACQUIRE) == 0)
         return;
     for (uint32_t step = 0; step < MOST_STEPS; step++) {
         const size_t at = (hash + step) % MOST_NAMED;
-        if (__atomic_load_n(&names.named[at].lock, __ATOMIC_ACQUIRE) != (uintptr_t)lock)
+        const uintptr_t found = __atomic_load_n(&names.named[at].lock, __ATOMIC_ACQUIRE);
+        if (found == 0)
+            return;
+        if (found != (uintptr_t)lock)
             continue;
         __atomic_store_n(&names.named[at].name, 0, __ATOMIC_RELAXED);
         __atomic_store_n(&names.named[at].lock, GONE, __ATOMIC_RELEASE);
@@ -122,9 +126,9 @@ static __thread struct {
     struct hp_lock_wait wait;
 } waiting __attribute__((tls_model("initial-exec")));
 
-static struct hp_lock_caller caller_of(const struct hotpath_lock_caller_ *caller)
+static struct hp_caller caller_of(const struct hotpath_lock_caller_ *caller)
 {
-    return (struct hp_lock_caller){caller->pc, caller->stack, caller->frame};
+    return (struct hp_caller){caller->pc, caller->stack, caller->frame};
 }
 
 static void end_wait(struct hp_locks *locks, enum hp_lock_outcome outcome)
@@ -140,7 +144,7 @@ static void end_wait(struct hp_locks *locks, enum hp_lock_outcome outcome)
 
 static void wait_for(const void *lock, const char *name, const struct hotpath_lock_caller_ *from)
 {
-    const struct hp_lock_caller caller = caller_of(from);
+    const struct hp_caller caller = caller_of(from);
     struct hp_locks *locks = hp_locks_on();
     if (locks == NULL)
         return;
@@ -165,7 +169,7 @@ static void take(const void *lock, const struct hotpath_lock_caller_ *from)
     if (waiting.lock == lock)
         end_wait(locks, HP_LOCK_GOT);
     if (entry == NULL) {
-        const struct hp_lock_caller caller = caller_of(from);
+        const struct hp_caller caller = caller_of(from);
         entry = hp_lock_find_or_meet(locks, lock, HP_LOCK_OWN, &caller);
     }
     if (entry != NULL)
@@ -176,7 +180,7 @@ static void take(const void *lock, const struct hotpath_lock_caller_ *from)
 
 static void release(const void *lock, const struct hotpath_lock_caller_ *from)
 {
-    const struct hp_lock_caller caller = caller_of(from);
+    const struct hp_caller caller = caller_of(from);
     struct hp_locks *locks = hp_locks_on();
     struct hp_lock_entry *entry = locks != NULL ? hp_lock_find(locks, lock, HP_LOCK_OWN) : NULL;
     struct hp_lock_charge charge;

@@ -16,9 +16,9 @@
 
 #include "raw_call.h"
 
-/* The first or the second by `hotpath run`, the others by hand. */
-static const char *const our_names[] = {"libhotpath_preload.so", "libhotpath_locks.so", "libhotpath_alloc.so",
-                                        "libhotpath.so"};
+/* One of the first four by `hotpath run`, the others by hand. */
+static const char *const our_names[] = {"libhotpath_preload.so",  "libhotpath_locks.so", "libhotpath_io.so",
+                                        "libhotpath_locks_io.so", "libhotpath_alloc.so", "libhotpath.so"};
 
 /* ------------------------------------------------------------------------------------------------------ queries */
 

@@ -83,7 +83,7 @@ static void keep(struct hp_bound_slot *slot, uint32_t now, const struct hp_loade
 /* -------------------------------------------------------------------------------------------------- finding */
 
 struct question {
-    struct hp_loaded_call call;
+    struct hp_loaded_call call; /* without an argument: the function beside the caller */
     struct hp_loaded_answer answer;
     bool is_found;
 };
@@ -91,7 +91,9 @@ struct question {
 static void ask(void *context)
 {
     struct question *question = context;
-    question->is_found = hp_loaded_for_call(&question->call, &question->answer);
+    const struct hp_loaded_call *call = &question->call;
+    question->is_found = call->argument != 0 ? hp_loaded_for_call(call, &question->answer)
+                                             : hp_loaded_beside(call->name, call->caller, &question->answer);
 }
 
 static __attribute__((noinline)) bool find_slowly(struct hp_bound_function *hooked, uint32_t now, uintptr_t caller,
@@ -107,14 +109,28 @@ static __attribute__((noinline)) bool find_slowly(struct hp_bound_function *hook
     return question.is_found;
 }
 
+#define BESIDE 0
+
 /* The number of closed libraries is read first: an answer that is older than a dlclose is out of date. */
-bool hp_bound_find(struct hp_bound_function *hooked, const void *caller, const void *argument,
-                   struct hp_loaded_function *ret_function)
+static inline bool find_bound(struct hp_bound_function *hooked, uintptr_t caller, uintptr_t argument,
+                              struct hp_loaded_function *ret_function)
 {
     const uint32_t now = __atomic_load_n(&hp_closed_libraries, __ATOMIC_SEQ_CST);
     if (__builtin_expect(__atomic_load_n(&closing, __ATOMIC_SEQ_CST) == 0, 1))
         for (size_t at = 0; at < HP_BOUND_SLOTS; at++)
-            if (is_answered(&hooked->slots[at], now, (uintptr_t)caller, ret_function))
+            if (is_answered(&hooked->slots[at], now, caller, ret_function))
                 return true;
-    return find_slowly(hooked, now, (uintptr_t)caller, (uintptr_t)argument, ret_function);
+    return find_slowly(hooked, now, caller, argument, ret_function);
+}
+
+/* NULL is no object of a library. */
+bool hp_bound_find(struct hp_bound_function *hooked, const void *caller, const void *argument,
+                   struct hp_loaded_function *ret_function)
+{
+    return find_bound(hooked, (uintptr_t)caller, argument != NULL ? (uintptr_t)argument : 1, ret_function);
+}
+
+bool hp_bound_beside(struct hp_bound_function *wanted, uintptr_t other, struct hp_loaded_function *ret_function)
+{
+    return find_bound(wanted, other, BESIDE, ret_function);
 }

@@ -26,6 +26,30 @@
 
 typedef void hp_any_function(void);
 
+#ifdef HOTPATH_LOCKS_WRAP
+/*
+ * In static programs: the linker calls them __real_NAME, if it was told to wrap NAME. All of them are in the
+ * archive of the C library, whatever the program calls itself. Other C libraries lack those that we declare; for
+ * the others a weak reference would not do: it takes nothing out of an archive.
+ */
+#ifdef __GLIBC__
+#define HP_REAL_IF_THERE_
+#else
+#define HP_REAL_IF_THERE_ __attribute__((weak))
+#endif
+#define HP_REAL_(name) extern __typeof__(name) __real_##name;
+#define HP_REAL_AS_(name, hook) extern __typeof__(hook) __real_##name HP_REAL_IF_THERE_;
+#define HP_BEHIND_US_(name) __typeof__(name) *name;
+#define HP_BEHIND_US_AS_(name, hook) __typeof__(hook) *name;
+#define HP_IS_(name) .name = __real_##name,
+#define HP_IS_AS_(name, hook) HP_IS_(name)
+#define HP_REAL_FUNCTIONS(each)                                                                                    \
+    each(HP_REAL_, HP_REAL_AS_) static struct {                                                                    \
+        each(HP_BEHIND_US_, HP_BEHIND_US_AS_)                                                                      \
+    } next = {each(HP_IS_, HP_IS_AS_)};                                                                            \
+    static void find_each(void) {}
+static inline void hp_resolve_all(void (*find)(void)) { find(); }
+#else
 /* As dlsym(RTLD_NEXT), which costs more: the library is loaded into every process of a run. */
 static inline void hp_resolve_one(hp_any_function **function, const char *name)
 {
@@ -44,6 +68,7 @@ static inline void hp_resolve_one(hp_any_function **function, const char *name)
         each(HP_BEHIND_US_, HP_BEHIND_US_AS_)                                                                      \
     } next;                                                                                                        \
     static void find_each(void) { each(HP_FIND_, HP_FIND_AS_) }
+#endif
 
 #define HP_IS_THERE(name) (__atomic_load_n(&next.name, __ATOMIC_RELAXED) != NULL)
 #define HP_NEED(name)                                                                                              \
@@ -51,6 +76,7 @@ static inline void hp_resolve_one(hp_any_function **function, const char *name)
     find_next()
 #define HP_CALL(name, ...) (HP_IS_THERE(name) ? next.name(__VA_ARGS__) : hp_no_such_function())
 
+#ifndef HOTPATH_LOCKS_WRAP
 /*
  * Calls `find`, which looks them up. Done once, by a constructor or by a hook that is called before: a handler must
  * not ask the dynamic linker, nor may a hook on a small stack, and a forked child would wait forever for a lock
@@ -71,6 +97,7 @@ static inline void hp_resolve_all(void (*find)(void))
     errno = saved;
     __atomic_store_n(&is_done, 1, __ATOMIC_RELEASE);
 }
+#endif
 
 static inline int hp_no_such_function(void)
 {
@@ -113,6 +140,8 @@ struct hp_bound_function {
  */
 bool hp_bound_find(struct hp_bound_function *hooked, const void *caller, const void *argument,
                    struct hp_loaded_function *ret_function);
+/* The function of the library that another function of it is in. */
+bool hp_bound_beside(struct hp_bound_function *wanted, uintptr_t other, struct hp_loaded_function *ret_function);
 
 /*
  * Called before a process creates threads or changes its user, root or namespaces, in addition to hotpath_v1_begin:

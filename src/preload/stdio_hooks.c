@@ -8,6 +8,9 @@
  * satisfies cost little more; others are timed. The lock of the stream is held meanwhile, as the call itself would,
  * so that no other thread changes the buffer in between.
  *
+ * With --io, all streams on descriptors are like those on channels: a call that moves bytes between the buffer and
+ * the kernel is one operation with these bytes; calls that the buffer satisfies are none.
+ *
  * What streams do when none of these functions was called stays unseen: fflush(NULL) and exit for streams other
  * than stdout, error(), wide characters. With any C library but glibc, streams are not seen at all.
  * SPDX-License-Identifier: MIT
@@ -20,6 +23,7 @@
 #include <stdio.h>
 
 #include "descriptors.h"
+#include "io_calls.h"
 #include "real_functions.h"
 
 #ifdef __GLIBC__
@@ -156,8 +160,16 @@ struct use {
     const char *place, *end; /* in the buffer for reading */
     size_t before;           /* bytes in the buffer */
     uint64_t entry;
-    bool is_sending, is_locked, is_timed;
-    struct hotpath_transfer_ transfer;
+    bool is_sending, is_locked, is_timed, is_needed;
+    int number; /* of the descriptor */
+    /* With --io the channel is told afterwards: there is little stack for both. */
+    union {
+        struct hotpath_transfer_ transfer;
+        struct {
+            struct hp_io_call io;
+            struct hp_caller caller;
+        };
+    };
 };
 
 extern struct _IO_FILE _IO_2_1_stdout_; /* stdout, unless the program has replaced it */
@@ -166,6 +178,8 @@ static bool is_over;                    /* what stdout still has was counted */
 static bool is_plain(const FILE *stream)
 {
     const int number = stream->_fileno;
+    if (__builtin_expect(hp_io_is_counted, 0))
+        return false;
     return (unsigned)number >= HP_DESCRIPTORS || hp_descriptor_what(hp_descriptor_entry(number)) == HP_NO_CHANNEL;
 }
 
@@ -178,12 +192,30 @@ static uint64_t entry_of(const FILE *stream)
     return hp_descriptor_what(entry) == HP_UNKNOWN ? hp_descriptor_look(stream->_fileno) : entry;
 }
 
+/* With --io: the buffer has what the call needs, and no other thread changes that. It moves nothing. */
+static inline bool is_satisfied(const FILE *stream, bool is_sending, size_t needed)
+{
+    const int number = stream->_fileno;
+    return is_only_thread() && needed != A_GUESS && (unsigned)number < HP_DESCRIPTORS &&
+           hp_descriptor_what(hp_descriptor_entry(number)) == HP_NO_CHANNEL &&
+           needed <= (is_sending ? room(stream) : available(stream));
+}
+
+/* Whether --io counts what it does. */
+static bool is_counted(const FILE *stream)
+{
+    return hp_io_is_counted && stream->_flags & IS_FILE && stream->_mode <= 0 && stream->_fileno >= 0 &&
+           !(is_over && stream == &_IO_2_1_stdout_);
+}
+
 /* False: it is no channel, or not recorded. */
 static bool begin(struct use *use, FILE *stream, enum way way)
 {
     const uint64_t entry = entry_of(stream);
-    if (hp_descriptor_what(entry) == HP_NO_CHANNEL)
+    if (hp_descriptor_what(entry) == HP_NO_CHANNEL && !is_counted(stream))
         return false;
+    use->number = stream->_fileno;
+    use->is_needed = false;
     const bool is_sending = way == WRITES || way == WRITES_UNLOCKED;
     use->stream = stream;
     use->entry = entry;
@@ -198,13 +230,26 @@ static bool begin(struct use *use, FILE *stream, enum way way)
     return true;
 }
 
+static void begin_transfer(struct use *use)
+{
+    if (hp_descriptor_what(use->entry) >= HP_FIRST_CHANNEL)
+        use->is_timed = hp_descriptor_transfer(use->entry, use->is_sending, &use->transfer);
+}
+
+static void begin_io(struct use *use)
+{
+    hp_io_begin(&use->io, use->is_sending ? HP_IO_WRITE : HP_IO_READ, use->number);
+}
+
 /* Times the call if it needs more bytes than the buffer has, or has room for. False: it moves nothing. */
 static bool expect(struct use *use, size_t needed)
 {
-    const bool is_needed = needed > (use->is_sending ? room(use->stream) : use->before);
-    if (is_needed)
-        use->is_timed = hp_descriptor_transfer(use->entry, use->is_sending, &use->transfer);
-    return is_needed || needed == A_GUESS;
+    use->is_needed = needed > (use->is_sending ? room(use->stream) : use->before);
+    if (use->is_needed && hp_io_is_counted)
+        begin_io(use);
+    else if (use->is_needed)
+        begin_transfer(use);
+    return use->is_needed || needed == A_GUESS;
 }
 
 /* Also if the thread is cancelled in the call. */
@@ -215,12 +260,40 @@ static void leave(void *use_)
         funlockfile(use->stream);
 }
 
-static void count(struct use *use, ssize_t moved, bool is_refused)
+/* A read at the end of a file moves nothing; a write that moved nothing was none. */
+static void count_io(struct use *use, ssize_t moved, bool has_failed)
 {
-    if (!use->is_timed && moved > 0)
-        use->is_timed = hp_descriptor_transfer(use->entry, use->is_sending, &use->transfer);
+    if (moved <= 0 && !(use->is_needed && (has_failed || !use->is_sending)))
+        return;
+    if (!use->is_needed) {
+        begin_io(use);
+        use->io.since = 0; /* the time is not known */
+    }
+    hp_io_end(&use->io, &use->caller, moved > 0 ? moved : has_failed ? -1 : 0);
+}
+
+/* With --io the caller was set. */
+static void count(struct use *use, ssize_t moved, bool has_failed)
+{
+    uint64_t since = 0;
+    if (hp_io_is_counted) {
+        count_io(use, moved, has_failed);
+        since = use->is_needed ? hp_io_began(&use->io) : 0;
+    }
+    if (!use->is_timed && (moved > 0 || since != 0))
+        begin_transfer(use);
+    if (use->is_timed && since != 0)
+        use->transfer.since = since;
     if (use->is_timed)
-        hotpath_v1_transferred(&use->transfer, moved > 0, moved > 0 ? (uint64_t)moved : 0, is_refused);
+        hotpath_v1_transferred(&use->transfer, moved > 0, moved > 0 ? (uint64_t)moved : 0,
+                               has_failed && use->is_sending && errno == EAGAIN);
+}
+
+static void count_by(struct use *use, ssize_t moved, const struct hp_caller *caller)
+{
+    if (hp_io_is_counted)
+        use->caller = *caller;
+    count(use, moved, false);
 }
 
 /* `passed`: bytes that went between the program and the stream; -1: the call failed. */
@@ -230,7 +303,7 @@ static void end(struct use *use, ssize_t passed)
     count(use,
           use->is_sending ? before + bytes - (ssize_t)pending(use->stream)
                           : bytes + (ssize_t)available(use->stream) - before,
-          passed < 0 && use->is_sending && errno == EAGAIN);
+          use->is_sending ? passed < 0 : ferror_unlocked(use->stream) != 0 && passed <= 0);
     leave(use);
 }
 
@@ -258,9 +331,21 @@ static ssize_t taken_line(const struct use *use, const char *line)
 
 /*
  * The hook of a function, and on_NAME for hooks that differ from it only in how they are called. Unlocking after
- * cancellation takes some stack, so that is left to calls that hold the lock.
+ * cancellation takes some stack, so that is left to calls that hold the lock, which a function of its own makes.
  */
-#define ON(type, name, parameters, arguments, stream_, way, needed, passed)                                        \
+#define LIST(...) __VA_ARGS__
+#define ON(type, name, parameters, arguments, ...)                                                                 \
+    ON_WITH(type, name, (struct use * use, LIST parameters), (&use, LIST arguments), parameters, arguments,        \
+            __VA_ARGS__)
+#define ON_WITH(type, name, with_use, also_use, parameters, arguments, stream_, way, needed, passed)               \
+    static __attribute__((noinline, unused)) type locked_##name with_use                                           \
+    {                                                                                                              \
+        type result;                                                                                               \
+        pthread_cleanup_push(leave, use);                                                                          \
+        result = REAL(name) arguments;                                                                             \
+        pthread_cleanup_pop(0);                                                                                    \
+        return result;                                                                                             \
+    }                                                                                                              \
     static __attribute__((noinline)) type through_##name parameters                                                \
     {                                                                                                              \
         struct use use;                                                                                            \
@@ -268,13 +353,12 @@ static ssize_t taken_line(const struct use *use, const char *line)
         if (!begin(&use, stream_, way))                                                                            \
             return REAL(name) arguments;                                                                           \
         const bool is_moving = expect(&use, needed);                                                               \
-        if (((way) == READS || (way) == WRITES) && use.is_locked && is_moving) {                                   \
-            pthread_cleanup_push(leave, &use);                                                                     \
+        if (((way) == READS || (way) == WRITES) && use.is_locked && is_moving)                                     \
+            result = locked_##name also_use;                                                                       \
+        else                                                                                                       \
             result = REAL(name) arguments;                                                                         \
-            pthread_cleanup_pop(0);                                                                                \
-        } else {                                                                                                   \
-            result = REAL(name) arguments;                                                                         \
-        }                                                                                                          \
+        if (is_moving && hp_io_is_counted)                                                                         \
+            use.caller = HP_CALLER();                                                                              \
         if (is_moving)                                                                                             \
             end(&use, passed);                                                                                     \
         else                                                                                                       \
@@ -284,7 +368,10 @@ static ssize_t taken_line(const struct use *use, const char *line)
     static inline __attribute__((always_inline)) type on_##name parameters                                         \
     {                                                                                                              \
         NEED(name);                                                                                                \
-        return __builtin_expect(is_plain(stream_), 1) ? REAL(name) arguments : through_##name arguments;           \
+        if (__builtin_expect(is_plain(stream_), 1) ||                                                              \
+            (hp_io_is_counted && is_satisfied(stream_, (way) == WRITES || (way) == WRITES_UNLOCKED, needed)))      \
+            return REAL(name) arguments;                                                                           \
+        return through_##name arguments;                                                                           \
     }
 #define HOOK_AS(public_name, type, name, parameters, arguments, ...)                                               \
     ON(type, name, parameters, arguments, __VA_ARGS__)                                                             \
@@ -330,7 +417,7 @@ HOOK(int, __vfprintf_chk, (FILE * stream, int flag, const char *format, va_list 
 
 /* It has no stream: what it prints is written at once. */
 #define WRITE_TO_NUMBER(name, parameters, arguments)                                                               \
-    static int on_##name parameters                                                                                \
+    static int plain_##name parameters                                                                             \
     {                                                                                                              \
         struct hotpath_transfer_ transfer;                                                                         \
         NEED(name);                                                                                                \
@@ -339,6 +426,17 @@ HOOK(int, __vfprintf_chk, (FILE * stream, int flag, const char *format, va_list 
         if (is_known)                                                                                              \
             hotpath_v1_transferred(&transfer, result > 0, result > 0 ? (uint64_t)result : 0,                       \
                                    result < 0 && errno == EAGAIN);                                                 \
+        return result;                                                                                             \
+    }                                                                                                              \
+    static int on_##name parameters                                                                                \
+    {                                                                                                              \
+        const struct hp_caller caller = HP_CALLER();                                                               \
+        struct hp_io_call io;                                                                                      \
+        if (!hp_io_is_counted)                                                                                     \
+            return plain_##name arguments;                                                                         \
+        hp_io_begin(&io, HP_IO_WRITE, fd);                                                                         \
+        const int result = plain_##name arguments;                                                                 \
+        hp_io_end(&io, &caller, result);                                                                           \
         return result;                                                                                             \
     }                                                                                                              \
     HP_PUBLIC int name parameters { return on_##name arguments; }
@@ -381,7 +479,9 @@ WITH_LIST(__dprintf_chk, __vdprintf_chk, (int fd, int flag, const char *format, 
     HOOK(char *, name, (char *line, size_t room_, int size, FILE *stream), (line, room_, size, stream), stream,    \
          way, LINE_NEED, taken_line(&use, result))
 #define READ_BYTE(name, way) HOOK(int, name, (FILE * stream), (stream), stream, way, 1, result != EOF)
-#define READ_BYTE_IN(name, way) HOOK(int, name, (void), (), stdin, way, 1, result != EOF)
+#define READ_BYTE_IN(name, way)                                                                                    \
+    ON_WITH(int, name, (struct use * use), (&use), (void), (), stdin, way, 1, result != EOF)                       \
+    HP_PUBLIC int name(void) { return on_##name(); }
 #define READ_DELIMITED(name)                                                                                       \
     HOOK(ssize_t, name, (char **line, size_t *size, int delimiter, FILE *stream), (line, size, delimiter, stream), \
          stream, READS, needed_for_line(stream, delimiter, SIZE_MAX), result)
@@ -433,8 +533,8 @@ WITH_LIST(__isoc23_fscanf, __isoc23_vfscanf, (FILE * stream, const char *format,
  */
 static size_t peek(struct use *use, FILE *stream)
 {
-    *use = (struct use){.stream = stream, .entry = entry_of(stream), .is_sending = true};
-    if (hp_descriptor_what(use->entry) != HP_NO_CHANNEL && ftrylockfile(stream) == 0) {
+    *use = (struct use){.stream = stream, .entry = entry_of(stream), .is_sending = true, .number = stream->_fileno};
+    if ((hp_descriptor_what(use->entry) != HP_NO_CHANNEL || is_counted(stream)) && ftrylockfile(stream) == 0) {
         use->before = pending(stream);
         funlockfile(stream);
     }
@@ -442,22 +542,27 @@ static size_t peek(struct use *use, FILE *stream)
 }
 
 /* Of all streams, only stdout is sure to be still there. */
-static int flush_all(int (*flush)(FILE *stream))
+static int flush_all(int (*flush)(FILE *stream), const struct hp_caller *caller)
 {
     struct use use;
     const bool is_seen = is_only_thread() && peek(&use, &_IO_2_1_stdout_) != 0;
     const int result = flush(NULL);
     if (is_seen)
-        count(&use, (ssize_t)(use.before - pending(&_IO_2_1_stdout_)), false);
+        count_by(&use, (ssize_t)(use.before - pending(&_IO_2_1_stdout_)), caller);
     return result;
 }
 
 #define FLUSH(name, way)                                                                                           \
-    ON(int, name, (FILE * stream), (stream), stream, way, use.before != 0 ? SIZE_MAX : 0, result == 0 ? 0 : -1)    \
+    ON(int, name, (FILE * stream), (stream), stream, way, pending(stream) != 0 ? SIZE_MAX : 0,                     \
+       result == 0 ? 0 : -1)                                                                                       \
     HP_PUBLIC int name(FILE *stream)                                                                               \
     {                                                                                                              \
         NEED(name);                                                                                                \
-        return stream != NULL ? on_##name(stream) : flush_all(REAL(name));                                         \
+        if (stream == NULL) {                                                                                      \
+            const struct hp_caller caller = HP_CALLER();                                                           \
+            return flush_all(REAL(name), &caller);                                                                 \
+        }                                                                                                          \
+        return on_##name(stream);                                                                                  \
     }
 
 FLUSH(fflush, WRITES)
@@ -478,42 +583,45 @@ static void begin_closing(struct closing *closing, FILE *stream, bool is_timed)
     closing->was = hp_descriptor_forget(closing->number);
 }
 
-static void end_closing(struct closing *closing, bool is_good)
+static void end_closing(struct closing *closing, bool is_good, const struct hp_caller *caller)
 {
-    count(&closing->use, is_good ? (ssize_t)closing->use.before : 0, false);
+    count_by(&closing->use, is_good ? (ssize_t)closing->use.before : 0, caller);
     hp_descriptor_forget(closing->number);
     hp_descriptor_closed(closing->was);
 }
 
 HP_PUBLIC int fclose(FILE *stream)
 {
+    const struct hp_caller caller = HP_CALLER();
     struct closing closing;
     NEED(fclose);
     begin_closing(&closing, stream, true);
     const int result = REAL(fclose)(stream);
-    end_closing(&closing, result == 0);
+    end_closing(&closing, result == 0, &caller);
     return result;
 }
 
 /* Not timed: it also waits for the child. */
 HP_PUBLIC int pclose(FILE *stream)
 {
+    const struct hp_caller caller = HP_CALLER();
     struct closing closing;
     NEED(pclose);
     begin_closing(&closing, stream, false);
     const int result = REAL(pclose)(stream);
-    end_closing(&closing, true);
+    end_closing(&closing, true, &caller);
     return result;
 }
 
 #define REOPEN(public_name, name)                                                                                  \
     HP_PUBLIC FILE *public_name(const char *path, const char *mode, FILE *stream)                                  \
     {                                                                                                              \
+        const struct hp_caller caller = HP_CALLER();                                                               \
         struct closing closing;                                                                                    \
         NEED(name);                                                                                                \
         begin_closing(&closing, stream, true);                                                                     \
         FILE *const result = REAL(name)(path, mode, stream);                                                       \
-        end_closing(&closing, true);                                                                               \
+        end_closing(&closing, true, &caller);                                                                      \
         if (result != NULL)                                                                                        \
             hp_descriptor_forget(result->_fileno);                                                                 \
         return result;                                                                                             \
@@ -530,9 +638,10 @@ REOPEN(reopen_large, freopen64)
  */
 __attribute__((destructor)) static void count_what_is_left(void)
 {
+    static const struct hp_caller nobody;
     struct use use;
     if (pending(&_IO_2_1_stdout_) != 0 && !is_plain(&_IO_2_1_stdout_) && peek(&use, &_IO_2_1_stdout_) != 0)
-        count(&use, (ssize_t)use.before, false);
+        count_by(&use, (ssize_t)use.before, &nobody);
     is_over = true;
 }
 #endif

@@ -11,9 +11,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <threads.h>
 
 #include "hook_entries.h"
+#include "instruction_clock.h"
 #include "real_functions.h"
 #include "resolve.h"
 #include "stack_sampler.h"
@@ -46,6 +48,12 @@ static create_thrd *next_thrd;
 static join_thread *next_join;
 static join_thrd *next_thrd_join;
 static set_alternate *next_alternate;
+
+/* With the first constructors of ours: what ran of this library before is a few instructions. */
+__attribute__((constructor(102))) static void leave_ourselves_out(void)
+{
+    hp_instruction_clock_exclude_copy(getenv("HOTPATH_CLOCK"));
+}
 
 /* Early: the dynamic linker may hold a lock that a forked child would wait for forever. */
 __attribute__((constructor)) static void find_next(void)
@@ -130,6 +138,7 @@ PUBLIC int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, s
     if (next_create == NULL)
         return ENOSYS;
     hotpath_v1_begin(); /* a process with threads is not short */
+    hp_instruction_clock_expect_thread();
     hp_begin_early();
     struct start *start = start_of_thread(argument);
     if (start == NULL)
@@ -148,6 +157,7 @@ PUBLIC int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
     if (next_thrd == NULL)
         return thrd_error;
     hotpath_v1_begin();
+    hp_instruction_clock_expect_thread();
     hp_begin_early();
     struct start *start = start_of_thread(argument);
     if (start == NULL)

@@ -1,8 +1,8 @@
 /*
  * Interposed functions that move data through descriptors, in the library that `hotpath run` preloads. They report
- * calls on channels (descriptors.h) to the recorder, and forward all calls unchanged: results, errno, signals and
- * cancellation are those of the C library. Also the functions that close or replace descriptors.
- * SPDX-License-Identifier: MIT
+ * calls on channels (descriptors.h) to the recorder, and with --io all calls (io_calls.h), and forward them
+ * unchanged: results, errno, signals and cancellation are those of the C library. Also the functions that close or
+ * replace descriptors. SPDX-License-Identifier: MIT
  */
 #undef _FORTIFY_SOURCE /* it has its own read */
 #define _GNU_SOURCE 1
@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "descriptors.h"
+#include "io_calls.h"
 #include "real_functions.h"
 
 /* Missing in some headers, ... */
@@ -94,27 +95,43 @@ static void end(const struct hotpath_transfer_ *transfer, ssize_t result, const 
 #define RECEIVE_BY(flags, fd, name, ...)                                                                           \
     MOVE_IF(!((flags)&MSG_PEEK), HP_RECEIVING | WITH(flags), fd, NULL, name, __VA_ARGS__)
 
-HP_PUBLIC ssize_t read(int fd, void *bytes, size_t size) { RECEIVE(fd, bytes, read, fd, bytes, size); }
-HP_PUBLIC ssize_t write(int fd, const void *bytes, size_t size) { SEND(fd, bytes, write, fd, bytes, size); }
-HP_PUBLIC ssize_t readv(int fd, const struct iovec *pieces, int count)
+HP_PLAIN ssize_t plain_read(int fd, void *bytes, size_t size) { RECEIVE(fd, bytes, read, fd, bytes, size); }
+HP_IO_HOOK(read, plain_read, ssize_t, HP_IO_READ, fd, (int fd, void *bytes, size_t size), (fd, bytes, size), result)
+
+HP_PLAIN ssize_t plain_write(int fd, const void *bytes, size_t size) { SEND(fd, bytes, write, fd, bytes, size); }
+HP_IO_HOOK(write, plain_write, ssize_t, HP_IO_WRITE, fd, (int fd, const void *bytes, size_t size),
+           (fd, bytes, size), result)
+
+HP_PLAIN ssize_t plain_readv(int fd, const struct iovec *pieces, int count)
 {
     RECEIVE(fd, NULL, readv, fd, pieces, count);
 }
-HP_PUBLIC ssize_t writev(int fd, const struct iovec *pieces, int count)
+HP_IO_HOOK(readv, plain_readv, ssize_t, HP_IO_READ, fd, (int fd, const struct iovec *pieces, int count),
+           (fd, pieces, count), result)
+
+HP_PLAIN ssize_t plain_writev(int fd, const struct iovec *pieces, int count)
 {
     SEND(fd, NULL, writev, fd, pieces, count);
 }
-HP_PUBLIC ssize_t sendfile(int out, int in, void *offset, size_t size)
+HP_IO_HOOK(writev, plain_writev, ssize_t, HP_IO_WRITE, fd, (int fd, const struct iovec *pieces, int count),
+           (fd, pieces, count), result)
+
+HP_PLAIN ssize_t plain_sendfile(int out, int in, void *offset, size_t size)
 {
     SEND(out, NULL, sendfile, out, in, offset, size);
 }
-HP_PUBLIC ssize_t sendfile64(int out, int in, void *offset, size_t size)
+HP_IO_HOOK(sendfile, plain_sendfile, ssize_t, HP_IO_SENDFILE, out, (int out, int in, void *offset, size_t size),
+           (out, in, offset, size), result)
+
+HP_PLAIN ssize_t plain_sendfile64(int out, int in, void *offset, size_t size)
 {
     SEND(out, NULL, sendfile64, out, in, offset, size);
 }
+HP_IO_HOOK(sendfile64, plain_sendfile64, ssize_t, HP_IO_SENDFILE, out, (int out, int in, void *offset, size_t size),
+           (out, in, offset, size), result)
 
 /* Both ends may be channels. Which one it waited for is unknown, so the wait counts for both. */
-HP_PUBLIC ssize_t splice(int from, off_t *from_offset, int to, off_t *to_offset, size_t size, unsigned flags)
+HP_PLAIN ssize_t plain_splice(int from, off_t *from_offset, int to, off_t *to_offset, size_t size, unsigned flags)
 {
     struct hotpath_transfer_ out;
     const unsigned at_once = flags & SPLICE_F_NONBLOCK ? HP_AT_ONCE : 0;
@@ -130,6 +147,49 @@ HP_PUBLIC ssize_t splice(int from, off_t *from_offset, int to, off_t *to_offset,
     return result;
 }
 
+/* A call that has begun at `since` and is over. */
+HP_PLAIN void tell_after(int number, unsigned how, uint64_t since, ssize_t result)
+{
+    struct hotpath_transfer_ transfer;
+    if (!hp_transfer_begin(number, how, &transfer))
+        return;
+    if (since != 0)
+        transfer.since = since;
+    end(&transfer, result, NULL);
+}
+
+static __attribute__((noinline)) ssize_t tell_both(int from, int to, unsigned at_once, uint64_t since,
+                                                   ssize_t result)
+{
+    tell_after(from, HP_RECEIVING | at_once, since, result);
+    tell_after(to, HP_SENDING | at_once, since, result);
+    return result;
+}
+
+/*
+ * The channels are told afterwards, by a function that it ends with: for both at once, and --io, there is too
+ * little stack.
+ */
+static __attribute__((noinline)) ssize_t counted_splice(int from, off_t *from_offset, int to, off_t *to_offset,
+                                                        size_t size, unsigned flags)
+{
+    ssize_t result;
+    uint64_t since;
+    {
+        struct hp_io_call call;
+        HP_NEED(splice);
+        hp_io_begin(&call, HP_IO_SPLICE, to);
+        result = HP_CALL(splice, from, from_offset, to, to_offset, size, flags);
+        const struct hp_caller caller = HP_CALLER();
+        hp_io_end(&call, &caller, result);
+        since = hp_io_began(&call);
+    }
+    return tell_both(from, to, flags & SPLICE_F_NONBLOCK ? HP_AT_ONCE : 0, since, result);
+}
+HP_IO_EITHER(splice, plain_splice, ssize_t,
+             (int from, off_t *from_offset, int to, off_t *to_offset, size_t size, unsigned flags),
+             (from, from_offset, to, to_offset, size, flags))
+
 /* --- eventfds: these return 0 */
 
 #define COUNT(how, name, value)                                                                                    \
@@ -141,50 +201,81 @@ HP_PUBLIC ssize_t splice(int from, off_t *from_offset, int to, off_t *to_offset,
         end(&transfer, result == 0 ? (ssize_t)sizeof(eventfd_t) : -1, counted);                                    \
     return result
 
-HP_PUBLIC int eventfd_read(int fd, eventfd_t *counted) { COUNT(HP_RECEIVING, eventfd_read, counted); }
-HP_PUBLIC int eventfd_write(int fd, eventfd_t value)
+HP_PLAIN int plain_eventfd_read(int fd, eventfd_t *counted) { COUNT(HP_RECEIVING, eventfd_read, counted); }
+HP_IO_HOOK(eventfd_read, plain_eventfd_read, int, HP_IO_READ, fd, (int fd, eventfd_t *counted), (fd, counted),
+           result == 0 ? (int64_t)sizeof(eventfd_t) : -1)
+
+HP_PLAIN int plain_eventfd_write(int fd, eventfd_t value)
 {
     const eventfd_t *counted = &value;
     COUNT(HP_SENDING, eventfd_write, value);
 }
+HP_IO_HOOK(eventfd_write, plain_eventfd_write, int, HP_IO_WRITE, fd, (int fd, eventfd_t value), (fd, value),
+           result == 0 ? (int64_t)sizeof(eventfd_t) : -1)
 
 /* ------------------------------------------------------------------------------------------------- sockets */
 
-HP_PUBLIC ssize_t send(int fd, const void *bytes, size_t size, int flags)
+HP_PLAIN ssize_t plain_send(int fd, const void *bytes, size_t size, int flags)
 {
     SEND_BY(flags, fd, send, fd, bytes, size, flags);
 }
-HP_PUBLIC ssize_t send_to(int fd, const void *bytes, size_t size, int flags, const void *to, socklen_t to_size)
+HP_IO_HOOK(send, plain_send, ssize_t, HP_IO_SEND, fd, (int fd, const void *bytes, size_t size, int flags),
+           (fd, bytes, size, flags), result)
+
+HP_PLAIN ssize_t plain_send_to(int fd, const void *bytes, size_t size, int flags, const void *to, socklen_t to_size)
 {
     SEND_BY(flags, fd, sendto, fd, bytes, size, flags, to, to_size);
 }
-HP_PUBLIC ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+HP_IO_HOOK(send_to, plain_send_to, ssize_t, HP_IO_SEND, fd,
+           (int fd, const void *bytes, size_t size, int flags, const void *to, socklen_t to_size),
+           (fd, bytes, size, flags, to, to_size), result)
+
+HP_PLAIN ssize_t plain_sendmsg(int fd, const struct msghdr *message, int flags)
 {
     SEND_BY(flags, fd, sendmsg, fd, message, flags);
 }
-HP_PUBLIC ssize_t recv(int fd, void *bytes, size_t size, int flags)
+HP_IO_HOOK(sendmsg, plain_sendmsg, ssize_t, HP_IO_SEND, fd, (int fd, const struct msghdr *message, int flags),
+           (fd, message, flags), result)
+
+HP_PLAIN ssize_t plain_recv(int fd, void *bytes, size_t size, int flags)
 {
     RECEIVE_BY(flags, fd, recv, fd, bytes, size, flags);
 }
-HP_PUBLIC ssize_t receive_from(int fd, void *bytes, size_t size, int flags, void *from, socklen_t *from_size)
+HP_IO_HOOK(recv, plain_recv, ssize_t, HP_IO_RECV, fd, (int fd, void *bytes, size_t size, int flags),
+           (fd, bytes, size, flags), result)
+
+HP_PLAIN ssize_t plain_receive_from(int fd, void *bytes, size_t size, int flags, void *from, socklen_t *from_size)
 {
     RECEIVE_BY(flags, fd, recvfrom, fd, bytes, size, flags, from, from_size);
 }
-HP_PUBLIC ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+HP_IO_HOOK(receive_from, plain_receive_from, ssize_t, HP_IO_RECV, fd,
+           (int fd, void *bytes, size_t size, int flags, void *from, socklen_t *from_size),
+           (fd, bytes, size, flags, from, from_size), result)
+
+HP_PLAIN ssize_t plain_recvmsg(int fd, struct msghdr *message, int flags)
 {
     RECEIVE_BY(flags, fd, recvmsg, fd, message, flags);
 }
+HP_IO_HOOK(recvmsg, plain_recvmsg, ssize_t, HP_IO_RECV, fd, (int fd, struct msghdr *message, int flags),
+           (fd, message, flags), result)
 
-/* Several messages in one call. */
-static void end_many(const struct hotpath_transfer_ *transfer, const struct mmsghdr *messages, int result)
+/* Several messages in one call. -1: it failed. */
+static int64_t bytes_of_many(const struct mmsghdr *messages, int result)
 {
-    uint64_t bytes = 0;
+    int64_t bytes = 0;
     for (int at = 0; at < result; at++)
         bytes += messages[at].msg_len;
-    hotpath_v1_transferred(transfer, result > 0 ? (uint64_t)result : 0, bytes, is_refused(transfer, result));
+    return result >= 0 ? bytes : -1;
 }
 
-HP_PUBLIC int send_many(int fd, struct mmsghdr *messages, unsigned count, unsigned flags)
+static void end_many(const struct hotpath_transfer_ *transfer, const struct mmsghdr *messages, int result)
+{
+    hotpath_v1_transferred(transfer, result > 0 ? (uint64_t)result : 0,
+                           result > 0 ? (uint64_t)bytes_of_many(messages, result) : 0,
+                           is_refused(transfer, result));
+}
+
+HP_PLAIN int plain_send_many(int fd, struct mmsghdr *messages, unsigned count, unsigned flags)
 {
     struct hotpath_transfer_ transfer;
     HP_NEED(sendmmsg);
@@ -194,9 +285,12 @@ HP_PUBLIC int send_many(int fd, struct mmsghdr *messages, unsigned count, unsign
         end_many(&transfer, messages, result);
     return result;
 }
+HP_IO_HOOK(send_many, plain_send_many, int, HP_IO_SEND, fd,
+           (int fd, struct mmsghdr *messages, unsigned count, unsigned flags), (fd, messages, count, flags),
+           bytes_of_many(messages, result))
 
-HP_PUBLIC int receive_many(int fd, struct mmsghdr *messages, unsigned count, unsigned flags,
-                           struct timespec *timeout)
+HP_PLAIN int plain_receive_many(int fd, struct mmsghdr *messages, unsigned count, unsigned flags,
+                                struct timespec *timeout)
 {
     struct hotpath_transfer_ transfer;
     HP_NEED(recvmmsg);
@@ -206,21 +300,34 @@ HP_PUBLIC int receive_many(int fd, struct mmsghdr *messages, unsigned count, uns
         end_many(&transfer, messages, result);
     return result;
 }
+HP_IO_HOOK(receive_many, plain_receive_many, int, HP_IO_RECV, fd,
+           (int fd, struct mmsghdr *messages, unsigned count, unsigned flags, struct timespec *timeout),
+           (fd, messages, count, flags, timeout), bytes_of_many(messages, result))
 
 #ifdef __GLIBC__
-HP_PUBLIC ssize_t __read_chk(int fd, void *bytes, size_t size, size_t room)
+HP_PLAIN ssize_t plain___read_chk(int fd, void *bytes, size_t size, size_t room)
 {
     RECEIVE(fd, bytes, __read_chk, fd, bytes, size, room);
 }
-HP_PUBLIC ssize_t __recv_chk(int fd, void *bytes, size_t size, size_t room, int flags)
+HP_IO_HOOK(__read_chk, plain___read_chk, ssize_t, HP_IO_READ, fd, (int fd, void *bytes, size_t size, size_t room),
+           (fd, bytes, size, room), result)
+
+HP_PLAIN ssize_t plain___recv_chk(int fd, void *bytes, size_t size, size_t room, int flags)
 {
     RECEIVE_BY(flags, fd, __recv_chk, fd, bytes, size, room, flags);
 }
-HP_PUBLIC ssize_t __recvfrom_chk(int fd, void *bytes, size_t size, size_t room, int flags, void *from,
-                                 socklen_t *from_size)
+HP_IO_HOOK(__recv_chk, plain___recv_chk, ssize_t, HP_IO_RECV, fd,
+           (int fd, void *bytes, size_t size, size_t room, int flags), (fd, bytes, size, room, flags), result)
+
+HP_PLAIN ssize_t plain___recvfrom_chk(int fd, void *bytes, size_t size, size_t room, int flags, void *from,
+                                      socklen_t *from_size)
 {
     RECEIVE_BY(flags, fd, __recvfrom_chk, fd, bytes, size, room, flags, from, from_size);
 }
+HP_IO_HOOK(__recvfrom_chk, plain___recvfrom_chk, ssize_t, HP_IO_RECV, fd,
+           (int fd, void *bytes, size_t size, size_t room, int flags, void *from, socklen_t *from_size),
+           (fd, bytes, size, room, flags, from, from_size), result)
+
 #endif
 
 /* --------------------------------------------------------------------------------- descriptors that change */

@@ -7,6 +7,7 @@
 #include "channel_profile.h"
 #include "function_profile.h"
 #include "hot_function.h"
+#include "io_sentence.h"
 #include "name_marks.h"
 #include "path_sentence.h"
 #include "proc_sampler.h"
@@ -343,10 +344,42 @@ static void put_waiting_main(struct hp_text *line, const struct hp_bottlenecks *
     put_cause(line, first);
 }
 
+static bool counts_instructions(const struct hp_bottlenecks *view)
+{
+    return hp_run_counts_instructions(&view->results->model->run);
+}
+
+/* "Most instructions are executed in encode: 72 %" */
+static void put_most_instructions(struct hp_text *line, const char *name, double part)
+{
+    hp_text_string(line, part > 0.5 ? "Most instructions are executed in "
+                                    : "The function that executes the most instructions is ");
+    hp_name_put_marked(line, name);
+    hp_text_string(line, ": ");
+    hp_bottleneck_put_share(line, part);
+}
+
+/* The same of a program without measured functions. */
+static bool put_counted(const struct hp_bottlenecks *view, struct hp_text *line)
+{
+    const struct hp_function_profile *functions = view->results->model->functions;
+    const struct hp_found_function *most = NULL;
+    for (size_t at = 0; functions != NULL && at < functions->count; at++)
+        if (most == NULL || functions->all[at].user_ns > most->user_ns)
+            most = &functions->all[at];
+    if (most != NULL && functions->cpu_ns > 0)
+        put_most_instructions(line, most->shown, (double)most->user_ns / (double)functions->cpu_ns);
+    return true;
+}
+
 /* "The bottleneck is async_sleep: 75 % of the time, waiting (sleep)" */
 static void put_first(struct hp_text *line, const struct hp_bottlenecks *view, const struct hp_bottleneck *first,
                       bool is_second)
 {
+    if (counts_instructions(view)) {
+        put_most_instructions(line, first->site->name, hp_part_of(first->work_ns, view->whole_ns));
+        return;
+    }
     hp_text_string(line, is_second        ? "Among measured functions it is "
                          : is_told(first) ? "The bottleneck is "
                          : hp_part_of(first->work_ns, view->whole_ns) > 0.5
@@ -449,7 +482,7 @@ static bool put_outside(struct hp_text *line, const struct hp_bottlenecks *view,
     }
     if (put_waiting_outside(line, view, outside, first))
         return true;
-    if (outside_ns > first->work_ns) {
+    if (outside_ns > first->work_ns && !counts_instructions(view)) {
         hp_bottleneck_put_share(line, hp_part_of(outside_ns, view->whole_ns));
         hp_text_string(line, " of the time is outside of all measured functions. ");
     }
@@ -644,10 +677,14 @@ bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view)
         put_most_time(&line, view);
         return keep_headline(view, &line);
     }
+    if (hp_io_sentence_put(&line, view->results))
+        return keep_headline(view, &line);
     if (view->results->model->profile->site_count == 0 &&
         (view->results->model->functions != NULL || is_jammed(view))) {
         const struct hp_found_function *function;
-        return hp_program_sentence_put(&line, view->results, &function) && keep_headline(view, &line);
+        const bool is_put = counts_instructions(view) ? put_counted(view, &line)
+                                                      : hp_program_sentence_put(&line, view->results, &function);
+        return is_put && keep_headline(view, &line);
     }
     if (put_full_channel(&line, view) || (idle_part == 0 && put_empty_channel(&line, view)) ||
         (first == NULL && hp_program_starts_put(&line, view->results)))

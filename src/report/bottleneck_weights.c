@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "lock_causes.h"
 #include "shares.h"
 #include "sort.h"
 #include "system_calls.h"
@@ -61,20 +62,33 @@ static bool has_name(const struct hp_wait_sums *wait)
     return wait->what[0] != '\0' && strstr(wait->what, ":[") == NULL;
 }
 
+/* What hooks of locks know of it. NULL: nothing. */
+static const struct hp_lock_block *block_of(const struct hp_bottlenecks *view, const struct hp_wait_sums *wait)
+{
+    return has_name(wait)
+               ? NULL
+               : hp_lock_awaited(view->results->model->locks, wait->site != NULL ? wait->site->name : NULL,
+                                 wait->cause, (double)wait->ns);
+}
+
 /*
- * "sleep", "lock held in update", "lock: holder not recorded", "disk: /data/x.db". The numbers of unnamed
- * pipes and sockets are left out, since they tell users nothing.
+ * "sleep", "lock cache held in rebuild", "lock held in update", "lock: holder not recorded", "disk: /data/x.db".
+ * The numbers of unnamed pipes and sockets are left out, since they tell users nothing.
  */
 const char *hp_bottleneck_name_cause(const struct hp_bottlenecks *view, const struct hp_wait_sums *wait)
 {
     char bytes[HP_BOTTLENECK_LINE_BYTES];
     struct hp_text line;
+    const struct hp_lock_block *block = block_of(view, wait);
     const char *call = hp_system_call_name(wait->call);
     const bool is_held = wait->cause == HP_WAIT_LOCK && call != NULL && strncmp(call, "futex", 5) == 0;
     const char *detail = has_name(wait) ? wait->what : is_held ? "holder not recorded" : call;
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_string(&line, hp_wait_cause_name(wait->cause));
-    if (wait->other != NULL) {
+    if (block != NULL) {
+        hp_text_char(&line, ' ');
+        hp_lock_put_block(&line, block, " ");
+    } else if (wait->other != NULL) {
         hp_text_string(&line, wait->cause == HP_WAIT_LOCK ? " held in " : " in ");
         hp_bottleneck_put_name(&line, wait->other);
     } else if (!is_plain(wait->cause) && detail != NULL) {
@@ -82,6 +96,13 @@ const char *hp_bottleneck_name_cause(const struct hp_bottlenecks *view, const st
         hp_utf8_put_safe(&line, detail, strlen(detail));
     }
     return hp_results_keep(view->results, &line);
+}
+
+/* The function with whose name that ends. NULL: none. */
+static const char *other_of(const struct hp_bottlenecks *view, const struct hp_wait_sums *wait)
+{
+    const struct hp_lock_block *block = block_of(view, wait);
+    return block != NULL ? block->holder : wait->other != NULL ? wait->other->name : NULL;
 }
 
 /* The sum per cause counts, not one long wait. */
@@ -122,7 +143,7 @@ static bool find_cause(const struct hp_bottlenecks *view, struct hp_bottleneck *
         entry->probes += wait->probes;
         if (entry->cause != NULL)
             continue;
-        entry->cause_function = wait->other != NULL ? wait->other->name : NULL;
+        entry->cause_function = other_of(view, wait);
         if ((entry->cause = hp_bottleneck_name_cause(view, wait)) == NULL)
             return false;
     }

@@ -40,7 +40,7 @@ static bool has_data(const struct hotpath_results *results)
 {
     const struct hp_run *run = &results->model->run;
     return hp_run_has_cpu(run) || hp_run_has_allocs(run) || hp_run_has_waits(run) ||
-           has_all_functions(results->model->profile);
+           has_all_functions(results->model->profile) || hp_run_counts_instructions(run);
 }
 
 static uint32_t facts_of(const struct hp_bottlenecks *all)
@@ -54,6 +54,8 @@ static uint32_t facts_of(const struct hp_bottlenecks *all)
 /* The main function only calls others: it has nothing to judge, unlike a function that was too short. */
 static bool has_verdict(const struct hp_bottlenecks *all, const struct hp_bottleneck *entry)
 {
+    if (hp_run_counts_instructions(&all->results->model->run))
+        return false; /* whether a function waits is not in them */
     return entry->judgement.verdict != HP_VERDICT_TOO_SHORT || !entry->site->is_main ||
            entry->work_ns > HP_VERDICT_OWN_PART * all->whole_ns;
 }
@@ -202,7 +204,7 @@ static void fields(struct hp_fields *to, void *view, const void *about)
     HP_FIELD(to, has_verdict(all, entry) ? hp_verdict_name(entry->judgement.verdict) : NULL, "verdict", "Verdict",
              TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
              "too-short: too few samples to tell; unknown: neither CPU time nor waiting was measured; null: the "
-             "main function has next to no time of its own.",
+             "main function has next to no time of its own, or instructions are counted.",
              .words = "cpu-bound|waiting|allocation-heavy|starved|idle|mixed|too-short|unknown");
     HP_FIELD_IF(to, all->whole_ns > 0, 100 * entry->work_ns / all->whole_ns, "percent_own", "Own %", PERCENT,
                 HP_COLUMN_KEEP | HP_COLUMN_SAMPLED_SELF | HP_COLUMN_SHOWN,
@@ -331,7 +333,9 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     section->main = results->model->profile->main != NULL ? results->model->profile->main->name : NULL;
     section->if_empty =
         hp_section_why_empty(section, results->model->profile->site_count,
-                             hp_bottlenecks_first_function(&all) != NULL
+                             hp_run_counts_instructions(&results->model->run)
+                                 ? "no function was measured; the next table has all functions that ran"
+                             : hp_bottlenecks_first_function(&all) != NULL
                                  ? "no function was measured; the next table has functions found by stack sampling"
                                  : "no function was measured, and there are too few stack samples to name one");
     return hp_bottlenecks_set_headline(&all) && fill_rows(&all) && add_notes(&all);
@@ -339,6 +343,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 
 const struct hp_section_type hp_section_bottlenecks = {
     .name = "bottlenecks",
+    .is_of_ticks = true,
     .in_brief = HP_BRIEF_VERDICTS,
     .has_history = true,
     .is_left_out_empty = true,

@@ -228,6 +228,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 
 const struct hp_section_type hp_section_calls = {
     .name = "calls",
+    .is_of_ticks = true,
     .has_data = has_data,
     .fill = fill,
     .fields = fields,

@@ -359,6 +359,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 static bool has_data(const struct hotpath_results *results) { return results->model->profile->node_count > 0; }
 
 const struct hp_section_type hp_section_calltree = {.name = "calltree",
+                                                    .is_of_ticks = true,
                                                     .is_on_request = true,
                                                     .has_data = has_data,
                                                     .fill = fill,

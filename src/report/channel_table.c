@@ -229,5 +229,9 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     return true;
 }
 
-const struct hp_section_type hp_section_channels = {
-    .name = "channels", .is_left_out_empty = true, .has_data = has_data, .fill = fill, .fields = fields};
+const struct hp_section_type hp_section_channels = {.name = "channels",
+                                                    .is_of_ticks = true,
+                                                    .is_left_out_empty = true,
+                                                    .has_data = has_data,
+                                                    .fill = fill,
+                                                    .fields = fields};

@@ -52,6 +52,7 @@ enum hp_column_trait {
     HP_COLUMN_SHOWN = 1 << 10,    /* visible, unless facts are missing */
     HP_COLUMN_MAYBE = 1 << 11,    /* cells may have no value */
     HP_COLUMN_PART = 1 << 12,     /* a percentage that never exceeds 100 */
+    HP_COLUMN_TICKS = 1 << 15,    /* a duration by the run's clock, in a section with other times, too */
     HP_COLUMN_ESTIMATE = 1 << 14, /* estimated from samples: rounded where it is shown; 0 is no value */
     HP_COLUMN_FIRST = HP_COLUMN_NAME | HP_COLUMN_KEEP | HP_COLUMN_SHOWN, /* the first of most sections */
 };
@@ -88,6 +89,15 @@ struct hp_column_spec {
     const char *before,
         *title_before; /* for a family: what comes before "p99": "delay" for "delay_p99"; NULL: nothing */
 };
+
+/*
+ * The key as reports have it: a duration counted in instructions has "total_instructions" for "total_ns". Inside,
+ * columns are found by the same key in every run.
+ */
+struct hp_key_text {
+    char bytes[64];
+};
+struct hp_key_text hp_column_key(const char *key, bool is_of_instructions);
 
 /* ------------------------------------------------------------------------------------------------------- fields */
 
@@ -231,10 +241,11 @@ bool hp_percentile_name(struct hp_arena *arena, double percentile, const struct 
 /* --------------------------------------------------------------------------------------------------- histograms */
 
 /*
- * Converts a distribution to bars, four per power of two; empty ones are left out. Bounds do not depend on the
- * data, so that two readings can be compared; `scale` is one tick in `unit`. NULL: no memory.
+ * Converts a distribution to bars, four per power of two, or 64 for fine histograms; empty ones are left out.
+ * Bounds do not depend on the data, so that two readings can be compared; `scale` is one tick in `unit`. NULL: no
+ * memory.
  */
-const struct hotpath_histogram *hp_histogram_of_durations(struct hp_arena *arena,
+const struct hotpath_histogram *hp_histogram_of_durations(const struct hotpath_results *results,
                                                           const struct hp_durations *durations, double scale,
                                                           enum hotpath_unit unit);
 

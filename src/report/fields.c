@@ -103,6 +103,27 @@ static uint32_t percentiles_of(const struct hotpath_results *results)
     return count < HP_MAX_PERCENTILES ? count : HP_MAX_PERCENTILES;
 }
 
+struct hp_key_text hp_column_key(const char *key, bool is_of_instructions)
+{
+    struct hp_key_text name;
+    struct hp_text text;
+    const bool is_duration = is_of_instructions && hp_text_has_suffix(key, "_ns");
+    hp_text_init(&text, name.bytes, sizeof name.bytes);
+    hp_text_bytes(&text, key, strlen(key) - (is_duration ? strlen("ns") : 0));
+    hp_text_string(&text, is_duration ? "instructions" : "");
+    hp_text_end(&text);
+    return name;
+}
+
+/* Durations are in the unit of the run's clock. */
+static uint32_t unit_of(const struct hotpath_results *results, const struct hotpath_section *section,
+                        const struct hp_column_spec *spec)
+{
+    const bool is_duration =
+        spec->unit == HOTPATH_UNIT_NS && (section->type->is_of_ticks || (spec->traits & HP_COLUMN_TICKS));
+    return is_duration && hp_run_counts_instructions(&results->model->run) ? HOTPATH_UNIT_INSTRUCTIONS : spec->unit;
+}
+
 /* Adds a column, or those of a family, and the place of each. Columns that are not present have places, too. */
 static bool add_columns(struct hotpath_results *results, struct hotpath_section *section,
                         const struct hp_column_spec *spec, size_t *place_count)
@@ -121,11 +142,12 @@ static bool add_columns(struct hotpath_results *results, struct hotpath_section 
         const bool is_visible =
             (spec->traits & HP_COLUMN_SHOWN) && (section->facts & spec->shown_by) == spec->shown_by;
         *place = (uint8_t)hp_section_add_column(
-            section,
-            &(struct hp_column){
-                .shown = {.key = names.key, .title = names.title, .unit = spec->unit, .visible = is_visible},
-                .traits = spec->traits,
-                .about = spec->about});
+            section, &(struct hp_column){.shown = {.key = names.key,
+                                                   .title = names.title,
+                                                   .unit = unit_of(results, section, spec),
+                                                   .visible = is_visible},
+                                         .traits = spec->traits,
+                                         .about = spec->about});
     }
     return true;
 }
@@ -136,6 +158,7 @@ bool hp_section_describe(struct hotpath_results *results, struct hotpath_section
     struct hp_column_list list;
     size_t places = 0;
     section->facts = facts | facts_of(results);
+    section->counts_instructions = section->type->is_of_ticks && hp_run_counts_instructions(&results->model->run);
     hp_fields_list(section->type->fields, view, &list);
     for (size_t at = 0; at < list.count; at++)
         if (!add_columns(results, section, list.specs[at], &places))
@@ -158,12 +181,13 @@ static void list_column(struct hp_column_list *list, const struct hp_column_spec
         list->specs[list->count++] = spec;
 }
 
-static struct hp_cell *add_total(struct hotpath_section *section, const struct hp_column_spec *spec)
+static struct hp_cell *add_total(struct hotpath_results *results, struct hotpath_section *section,
+                                 const struct hp_column_spec *spec)
 {
     if (section->total_count == HP_MAX_TOTALS || (section->facts & spec->needs) != spec->needs)
         return NULL;
     struct hp_total *total = &section->totals[section->total_count++];
-    *total = (struct hp_total){.key = spec->key, .unit = spec->unit};
+    *total = (struct hp_total){.key = spec->key, .unit = unit_of(results, section, spec)};
     return &total->cell;
 }
 
@@ -173,7 +197,7 @@ struct hp_cell *hp_fields_begin(struct hp_fields *to, const struct hp_column_spe
         list_column(to->list, spec);
         return NULL;
     }
-    return to->row != NULL ? hp_fields_next_cell(to) : add_total(to->section, spec);
+    return to->row != NULL ? hp_fields_next_cell(to) : add_total(to->results, to->section, spec);
 }
 
 uint32_t hp_fields_begin_family(struct hp_fields *to, const struct hp_column_spec *spec)
@@ -332,20 +356,12 @@ const char *hp_fields_copy(struct hp_fields *to, const char *text, size_t length
 
 /* --------------------------------------------------------------------------------------------------- histograms */
 
-/* Counters of a line that become one bar. */
-#define STEPS 16u
-#define BARS (HP_DURATION_LINES * 64u / STEPS)
+#define STEPS 16u /* counters of a line that become one bar */
 
-struct bars {
-    double from[BARS], to[BARS];
-    uint64_t amounts[BARS];
-    size_t count;
-};
-
-static uint64_t amount_of(const hp_duration_line line, size_t first)
+static uint64_t amount_of(const hp_duration_line line, size_t first, size_t steps)
 {
     uint64_t amount = 0;
-    for (size_t step = first; step < first + STEPS; step++)
+    for (size_t step = first; step < first + steps; step++)
         amount += line[step];
     return amount;
 }
@@ -357,40 +373,44 @@ static double bound_of(size_t line, size_t step)
     return (double)(line > 0 ? 64 + step : step) * (double)width;
 }
 
-static void gather_bars(const struct hp_durations *durations, double scale, struct bars *bars)
+/* Returns how many there are; with arrays for them, fills these. */
+static size_t put_bars(const struct hp_durations *durations, size_t steps, double scale, double *from, double *to,
+                       uint64_t *amounts)
 {
+    size_t count = 0;
     for (size_t line = 0; line < HP_DURATION_LINES; line++)
-        for (size_t step = 0; step < 64; step += STEPS) {
-            const uint64_t amount = amount_of(durations->lines[line], step);
+        for (size_t step = 0; step < 64; step += steps) {
+            const uint64_t amount = amount_of(durations->lines[line], step, steps);
             if (amount == 0)
                 continue;
-            bars->from[bars->count] = bound_of(line, step) * scale;
-            bars->to[bars->count] = bound_of(line, step + STEPS) * scale;
-            bars->amounts[bars->count++] = amount;
+            if (amounts != NULL) {
+                from[count] = bound_of(line, step) * scale;
+                to[count] = bound_of(line, step + steps) * scale;
+                amounts[count] = amount;
+            }
+            count++;
         }
+    return count;
 }
 
-const struct hotpath_histogram *hp_histogram_of_durations(struct hp_arena *arena,
+const struct hotpath_histogram *hp_histogram_of_durations(const struct hotpath_results *results,
                                                           const struct hp_durations *durations, double scale,
                                                           enum hotpath_unit unit)
 {
-    struct bars bars = {.count = 0};
-    gather_bars(durations, scale, &bars);
+    struct hp_arena *arena = results->model->arena;
+    const size_t steps = results->settings->show.fine_histograms ? 1 : STEPS;
+    const size_t count = put_bars(durations, steps, scale, NULL, NULL, NULL);
     struct hotpath_histogram *histogram = hp_arena_take(arena, sizeof *histogram);
-    double *bounds = hp_arena_take_array(arena, 2 * bars.count + 1, sizeof *bounds);
-    uint64_t *amounts = hp_arena_take_array(arena, bars.count + 1, sizeof *amounts);
+    double *bounds = hp_arena_take_array(arena, 2 * count + 1, sizeof *bounds);
+    uint64_t *amounts = hp_arena_take_array(arena, count + 1, sizeof *amounts);
     if (histogram == NULL || bounds == NULL || amounts == NULL)
         return NULL;
-    for (size_t at = 0; at < bars.count; at++) {
-        bounds[at] = bars.from[at];
-        bounds[bars.count + at] = bars.to[at];
-        amounts[at] = bars.amounts[at];
-    }
-    *histogram = (struct hotpath_histogram){.bars = bars.count,
+    put_bars(durations, steps, scale, bounds, bounds + count, amounts);
+    *histogram = (struct hotpath_histogram){.bars = count,
                                             .unit = unit,
                                             .amount_unit = HOTPATH_UNIT_COUNT,
                                             .from = bounds,
-                                            .to = bounds + bars.count,
+                                            .to = bounds + count,
                                             .amounts = amounts};
     return histogram;
 }

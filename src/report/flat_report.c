@@ -62,7 +62,10 @@ static void put_csv_section(const struct hotpath_section *section, struct hp_tex
     hp_text_string(out, section->is_tree ? "section,depth" : "section");
     for (size_t column = 0; column < section->column_count; column++)
         if (!is_picture(&section->columns[column]))
-            hp_text_format(out, ",%s", section->columns[column].shown.key);
+            hp_text_format(out, ",%s",
+                           hp_column_key(section->columns[column].shown.key,
+                                         section->columns[column].shown.unit == HOTPATH_UNIT_INSTRUCTIONS)
+                               .bytes);
     hp_text_string(out, "\r\n");
     for (size_t row = 0; row < section->row_count; row++) {
         hp_text_string(out, section->name);

@@ -11,6 +11,7 @@
 
 #include "arena.h"
 #include "identity.h"
+#include "lock_causes.h"
 #include "order.h"
 #include "proc_sampler.h"
 #include "section.h"
@@ -20,13 +21,15 @@
 #include "units.h"
 #include "utf8.h"
 #include "verdict.h"
+#include "wait_profile.h"
 
 /* Facts of this section. */
 enum {
     HAS_SAMPLES = HP_FACT_OWN,
     HAS_WAITS = HP_FACT_OWN << 1,
     HAS_ZONES = HP_FACT_OWN << 2,
-    HAS_WALL = HP_FACT_OWN << 3
+    HAS_WALL = HP_FACT_OWN << 3,
+    HAS_CALLERS = HP_FACT_OWN << 4 /* stacks are more than one function */
 };
 
 struct view {
@@ -120,20 +123,44 @@ static void put_name(struct hp_fields *to, const struct hp_found_function *funct
 
 /* ----------------------------------------------------------------------------------------------- functions */
 
-/* "disk: /data/x.db", "lock held in update_index" */
-static const char *waits_for(struct hp_fields *to, const struct hp_found_function *function)
+static uint32_t cause_of(const struct hp_found_function *function)
 {
-    static const char lock[] = "lock";
+    return hp_wait_cause_named(function->waits_for.text, function->waits_for.length);
+}
+
+/* What hooks of locks know of what it mostly waits for. NULL: nothing. */
+static const struct hp_lock_block *block_of(const struct view *view, const struct hp_found_function *function)
+{
+    return hp_lock_awaited(view->results->model->locks, function->name, cause_of(function),
+                           (double)function->waiting_ns);
+}
+
+/* "disk: /data/x.db", "lock cache held in rebuild"; by samples alone, "lock held in rebuild" */
+static const char *waits_for(struct hp_fields *to, const struct hp_found_function *function,
+                             const struct hp_lock_block *block)
+{
     const struct hp_found_cause *cause = &function->waits_for;
-    const bool is_lock = cause->length == strlen(lock) && memcmp(cause->text, lock, cause->length) == 0;
+    const bool is_held = cause_of(function) == HP_WAIT_LOCK && function->held_in != NULL;
     char bytes[256];
     struct hp_text text;
-    if (!is_lock || function->held_in == NULL)
-        return hp_fields_copy(to, cause->text, cause->length);
     hp_text_init(&text, bytes, sizeof bytes);
-    hp_text_string(&text, "lock held in ");
-    hp_utf8_put_safe(&text, function->held_in, strlen(function->held_in));
+    hp_utf8_put_safe(&text, cause->text, cause->length);
+    if (block != NULL) {
+        hp_text_char(&text, ' ');
+        hp_lock_put_block(&text, block, " ");
+    } else if (is_held) {
+        hp_text_string(&text, " held in ");
+        hp_utf8_put_safe(&text, function->held_in, strlen(function->held_in));
+    } else {
+        return hp_fields_copy(to, cause->text, cause->length);
+    }
     return hp_fields_copy(to, bytes, text.length);
+}
+
+/* By samples alone, as far as these say. */
+static const char *held_in(const struct hp_found_function *function, const struct hp_lock_block *block)
+{
+    return block != NULL && hp_lock_is_for(block->lock->kind, HP_WAIT_LOCK) ? block->holder : function->held_in;
 }
 
 /* The first of its holds; they are sorted by function. NULL: none. */
@@ -152,12 +179,16 @@ static const struct hp_found_hold *holds_of(const struct hp_function_profile *pr
 
 #define MOST_HOLDERS 64u /* functions of a stack */
 
-/* "main;worker;update_index": where the locks were held for longest that a function waited for. */
+/*
+ * "main;worker;update_index": where the locks were held for longest that a function waited for. With a name of the
+ * holder, only if that is part of it.
+ */
 static const char *held_stack(struct hp_fields *to, const struct hp_function_profile *profile,
-                              const struct hp_found_function *function)
+                              const struct hp_found_function *function, const char *holder)
 {
     const struct hp_found_hold *longest = holds_of(profile, function), *hold = longest;
     uint32_t path[MOST_HOLDERS], count = 0;
+    bool has_holder = holder == NULL;
     char bytes[2048];
     struct hp_text text;
     if (longest == NULL)
@@ -170,10 +201,11 @@ static const char *held_stack(struct hp_fields *to, const struct hp_function_pro
     hp_text_init(&text, bytes, sizeof bytes);
     for (uint32_t at = count; at-- > 0;) {
         const char *name = profile->all[path[at]].shown;
+        has_holder = has_holder || hp_lock_is_function(holder, profile->all[path[at]].name);
         hp_utf8_put_safe(&text, name, strlen(name));
         hp_text_string(&text, at > 0 ? ";" : "");
     }
-    return hp_fields_copy(to, bytes, text.length);
+    return has_holder ? hp_fields_copy(to, bytes, text.length) : NULL;
 }
 
 static uint64_t own_ns(const struct hp_found_function *function) { return function->user_ns + function->kernel_ns; }
@@ -186,9 +218,12 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
 {
     const struct hp_found_function *function = entry;
     const struct view *functions = view;
+    const struct hp_lock_block *block = to->row != NULL ? block_of(functions, function) : NULL;
     put_name(to, function);
-    HP_FIELD(to, function->samples, "samples", "Samples", COUNT, HP_COLUMN_SHOWN, "Samples that found it running.",
-             .shown_by = HAS_SAMPLES);
+    HP_FIELD(
+        to, function->samples, "samples", "Samples", COUNT, HP_COLUMN_SHOWN,
+        "Samples that found it running; if instructions are counted, how often its blocks of code were executed.",
+        .shown_by = HAS_SAMPLES | HAS_CALLERS);
     HP_FIELD(to, own_ns(function), "self_ns", "Self", NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
              "CPU time of the function itself: samples times their period.", .shown_by = HAS_SAMPLES);
     HP_FIELD(to, share(own_ns(function), cpu_ns(view)), "percent_self", "% Self", PERCENT,
@@ -196,9 +231,9 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
     HP_FIELD(to, function->user_ns, "user_ns", "User", NS, 0);
     HP_FIELD(to, function->kernel_ns, "kernel_ns", "Kernel", NS, 0);
     HP_FIELD(to, function->total_ns, "total_ns", "Total", NS, HP_COLUMN_SHOWN, "Including callees.",
-             .shown_by = HAS_SAMPLES);
+             .shown_by = HAS_SAMPLES | HAS_CALLERS);
     HP_FIELD(to, share(function->total_ns, cpu_ns(view)), "percent_total", "% Total", PERCENT,
-             HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART, .shown_by = HAS_SAMPLES);
+             HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART, .shown_by = HAS_SAMPLES | HAS_CALLERS);
     HP_FIELD(to, function->wall_ns, "self_wall_ns", "Self Wall", NS, 0,
              "self_ns, each sample divided by the number of threads of the run that ran at that time.");
     HP_FIELD(to, function->total_wall_ns, "total_wall_ns", "Total Wall", NS, 0,
@@ -214,17 +249,19 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
              "Time that it waited itself or in the C library, without time in the run queue.",
              .shown_by = HAS_WAITS);
     HP_FIELD(
-        to, waits_for(to, function), "waits_for", "For", TEXT,
+        to, waits_for(to, function, block), "waits_for", "For", TEXT,
         HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
         "The main cause of its waiting and the longest wait of that kind: \"disk: /data/x.db\", \"lock held in "
         "update\"; null: it was never seen waiting.",
         .shown_by = HAS_WAITS);
     HP_FIELD(
-        to, function->held_in, "held_in", "Held In", TEXT, HP_COLUMN_MAYBE,
-        "The innermost function in which the locks it waited for were held for half of the time; null: it waited "
-        "for none, or the holders were seen too rarely.");
+        to, held_in(function, block), "held_in", "Held In", TEXT, HP_COLUMN_MAYBE,
+        "The innermost function in which the locks it waited for were held for half of the time; with --locks, the "
+        "function that held the lock it waited for most; null: it waited for none, or the holders were seen too "
+        "rarely.");
     HP_FIELD(
-        to, held_stack(to, functions->profile, function), "held_stack", "Held By", TEXT, HP_COLUMN_MAYBE,
+        to, held_stack(to, functions->profile, function, block != NULL ? block->holder : NULL), "held_stack",
+        "Held By", TEXT, HP_COLUMN_MAYBE,
         "The stack of a thread that held such a lock, of all the one that did so for longest: the functions, with "
         "semicolons between them.");
     HP_FIELD(
@@ -331,6 +368,11 @@ static bool has_much_unsampled(const struct hp_function_profile *profile)
     return profile->counts.samples > 0 && unsampled_ns > UNSAMPLED_SAID * (double)profile->cpu_ns;
 }
 
+static bool counts_instructions(const struct view *view)
+{
+    return hp_run_counts_instructions(&view->results->model->run);
+}
+
 /* "Total: 1.20 s, 0.05 s of it in the kernel; 1197 samples, 99.8 % of them with their whole stack" */
 static bool set_summary(const struct view *view, struct hotpath_section *section)
 {
@@ -338,7 +380,11 @@ static bool set_summary(const struct view *view, struct hotpath_section *section
     struct hp_text line;
     const struct hp_function_profile *profile = view->profile;
     hp_text_init(&line, bytes, sizeof bytes);
-    if (profile->counts.samples > 0) {
+    if (counts_instructions(view)) {
+        hp_text_format(&line, "Total: %" PRIu64 " instructions, without those of hotpath", profile->cpu_ns);
+        if (profile->counts.lost > 0)
+            hp_text_format(&line, ", and without %" PRIu64 " blocks of code: no space left", profile->counts.lost);
+    } else if (profile->counts.samples > 0) {
         hp_text_format(&line, "Total: %s", hp_ns_text((double)profile->cpu_ns).bytes);
         if (profile->counts.has_kernel && !has_few_samples(view) && !has_much_unsampled(profile)) {
             hp_text_format(&line, ", %s of it in the kernel", hp_ns_text((double)profile->kernel_ns).bytes);
@@ -445,16 +491,17 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     struct view view = view_of(results);
     size_t count;
     const void **shown = choose(&view, is_shown, &count);
-    section->description = view.profile->counts.waits > 0 ? "CPU time and waiting by function, from stacks."
-                                                          : "CPU time by function, from stacks.";
+    section->description = counts_instructions(&view)       ? "Instructions by function: all of them, counted."
+                           : view.profile->counts.waits > 0 ? "CPU time and waiting by function, from stacks."
+                                                            : "CPU time by function, from stacks.";
     section->percent_of = "rows";
     section->if_empty = results->model->functions == NULL
                             ? "no stacks were sampled: 'hotpath run' samples them if the kernel allows it"
                             : "no function was found running";
-    const uint32_t facts = (view.profile->counts.samples > 0 ? HAS_SAMPLES : 0u) |
-                           (view.profile->counts.waits > 0 ? HAS_WAITS : 0u) |
-                           (view.profile->zones[HP_ZONES_OF_CPU].count > 0 ? HAS_ZONES : 0u) |
-                           (hp_found_has_wall(view.profile) ? HAS_WALL : 0u);
+    const uint32_t facts =
+        (view.profile->counts.samples > 0 ? HAS_SAMPLES : 0u) | (view.profile->counts.waits > 0 ? HAS_WAITS : 0u) |
+        (view.profile->zones[HP_ZONES_OF_CPU].count > 0 ? HAS_ZONES : 0u) |
+        (hp_found_has_wall(view.profile) ? HAS_WALL : 0u) | (counts_instructions(&view) ? 0u : HAS_CALLERS);
     if (shown == NULL || !hp_section_begin(results, section, &view, facts, "work_ns", NULL))
         return false;
     hp_section_add_totals(results, section, view.profile);
@@ -469,6 +516,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 }
 
 const struct hp_section_type hp_section_functions = {
+    .is_of_ticks = true,
     .name = "functions",
     .is_of_stacks = true,
     .in_brief = HP_BRIEF_UNMEASURED,

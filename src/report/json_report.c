@@ -68,6 +68,30 @@ static void put_headline_functions(struct hp_json *json, const hotpath_results *
     hp_json_end_array(json);
 }
 
+/* Splits "key=value" at the first "="; an item without one is a key with an empty value. */
+static size_t key_length(const char *item, size_t length)
+{
+    const char *sign = memchr(item, '=', length);
+    return sign != NULL ? (size_t)(sign - item) : length;
+}
+
+/* "commit=...,dirty=true" */
+static void put_source(struct hp_json *json, const char *facts)
+{
+    size_t length;
+    hp_json_key(json, "source");
+    hp_json_begin_object(json);
+    for (const char *item; (item = hp_text_next_item(&facts, &length)) != NULL;) {
+        const size_t key = key_length(item, length), value = key < length ? key + 1 : length;
+        hp_json_key_bytes(json, item, key);
+        if (key == 5 && memcmp(item, "dirty", 5) == 0)
+            hp_json_bool(json, item[value] == 't');
+        else
+            hp_json_string_bytes(json, item + value, length - value);
+    }
+    hp_json_end_object(json);
+}
+
 static void put_meta(struct hp_json *json, const hotpath_results *results)
 {
     const struct hp_snapshot *snapshot = results->model->run.sessions[0];
@@ -94,6 +118,8 @@ static void put_meta(struct hp_json *json, const hotpath_results *results)
         hp_json_null(json);
     hp_json_end_object(json);
     hp_json_put_u64(json, "processes", results->model->run.process_count);
+    if (results->model->source != NULL)
+        put_source(json, results->model->source);
     hp_json_key(json, "headline");
     if (results->headline != NULL)
         hp_json_string(json, results->headline);
@@ -101,13 +127,6 @@ static void put_meta(struct hp_json *json, const hotpath_results *results)
         hp_json_null(json);
     put_headline_functions(json, results);
     hp_json_end_object(json);
-}
-
-/* Splits "key=value" at the first "="; an item without one is a key with an empty value. */
-static size_t key_length(const char *item, size_t length)
-{
-    const char *sign = memchr(item, '=', length);
-    return sign != NULL ? (size_t)(sign - item) : length;
 }
 
 /* Of a repeated key only the last counts: an object has each key once. */
@@ -216,6 +235,7 @@ static void put_value(struct hp_json *json, uint32_t unit, const struct hp_cell 
         hp_json_u64(json, cell->count);
         break;
     case HOTPATH_UNIT_NS:
+    case HOTPATH_UNIT_INSTRUCTIONS:
         put_ns(json, cell->number);
         break;
     case HOTPATH_UNIT_PERCENT:
@@ -268,6 +288,12 @@ void hp_json_report_put_id(struct hp_json *json, uint64_t id)
         hp_json_null(json);
 }
 
+static struct hp_key_text key_of(const struct hotpath_section *section, size_t column)
+{
+    const struct hotpath_column *shown = &section->columns[column].shown;
+    return hp_column_key(shown->key, section->counts_instructions || shown->unit == HOTPATH_UNIT_INSTRUCTIONS);
+}
+
 static void begin_row(struct hp_json *json, const struct hotpath_section *section, const struct hp_row *row)
 {
     hp_json_begin_object(json);
@@ -278,7 +304,7 @@ static void begin_row(struct hp_json *json, const struct hotpath_section *sectio
         hp_json_report_put_id(json, row->parent > 0 ? section->rows[row->parent - 1].id : 0);
     }
     for (size_t column = 0; column < section->column_count; column++) {
-        hp_json_key(json, section->columns[column].shown.key);
+        hp_json_key(json, key_of(section, column).bytes);
         hp_json_report_put_cell(json, &section->columns[column], &row->cells[column]);
     }
 }
@@ -315,7 +341,7 @@ static void put_order(struct hp_json *json, const struct hotpath_section *sectio
 {
     hp_json_key(json, "order");
     hp_json_begin_object(json);
-    hp_json_put_string(json, "column", section->columns[section->order.column].shown.key);
+    hp_json_put_string(json, "column", key_of(section, section->order.column).bytes);
     hp_json_put_string(json, "direction", section->order.is_ascending ? "ascending" : "descending");
     hp_json_end_object(json);
 }
@@ -325,7 +351,7 @@ static void put_totals(struct hp_json *json, const struct hotpath_section *secti
     hp_json_key(json, "totals");
     hp_json_begin_object(json);
     for (size_t at = 0; at < section->total_count; at++) {
-        hp_json_key(json, section->totals[at].key);
+        hp_json_key(json, hp_column_key(section->totals[at].key, section->counts_instructions).bytes);
         if (section->totals[at].cell.has_value)
             put_value(json, section->totals[at].unit, &section->totals[at].cell);
         else
@@ -516,7 +542,8 @@ void hp_json_report_put_about(struct hp_json *json, const hotpath_results *resul
     }
     if (hp_run_has_cpu(&results->model->run))
         hp_json_put_string(json, "cpu", results->settings->show.cpu_inclusive ? "inclusive" : "exclusive");
-    hp_json_put_u64(json, "elapsed_ns", hp_run_elapsed_ns(&results->model->run));
+    hp_json_put_u64(json, hp_column_key("elapsed_ns", hp_run_counts_instructions(&results->model->run)).bytes,
+                    hp_run_elapsed_ns(&results->model->run));
     put_work(json, &results->model->run);
     if (results->model->run.range != NULL)
         put_range(json, results->model->run.range);

@@ -9,7 +9,9 @@
 #include "arena.h"
 #include "identity.h"
 #include "order.h"
+#include "path_sentence.h"
 #include "section.h"
+#include "sort.h"
 #include "text.h"
 
 static const struct hp_lock_profile *locks_of(const struct hotpath_results *results)
@@ -53,7 +55,7 @@ static bool is_condition(const struct hp_lock_row *row) { return row->kind == HP
 static double part(double ns, double of) { return of > 0 ? 100 * (ns < of ? ns / of : 1) : 0; }
 
 /* "worker (pool.c:42)" */
-static const char *place_of(struct hp_fields *to, const struct hp_lock_function *function)
+static const char *place_of(struct hp_fields *to, const struct hp_code_place *function)
 {
     char bytes[600];
     struct hp_text line;
@@ -73,12 +75,32 @@ static const char *worst_holder(const struct hp_lock_row *row)
     return row->worst != NULL ? row->worst->holder : NULL;
 }
 
+enum { HAS_PATH = HP_FACT_OWN };
+
+/* A lock in the order of the table. */
+struct shown {
+    const struct hp_lock_row *row;
+    double path_part; /* of the critical path, in which it was waited for */
+    size_t index;     /* in the order by time waited */
+};
+
+/* Samples of free CPUs cover at least half of its waiting. */
+static bool knows_free(const struct hp_lock_row *row)
+{
+    return row->watched_ns > 0 && 2 * row->watched_ns >= row->wait_ns;
+}
+
+static double free_part(const struct hp_lock_row *row) { return part(row->free_ns, row->watched_ns) / 100; }
+
 static void fields(struct hp_fields *to, void *view, const void *entry)
 {
-    const struct hp_lock_row *row = entry;
+    const struct shown *shown = entry;
+    const struct hp_lock_row *row = shown != NULL ? shown->row : NULL;
     (void)view;
-    if (to->row != NULL)
+    if (to->row != NULL) {
         to->row->id = hp_identity_with_number(hp_identity_with_text(0, row->name), row->kind);
+        to->row->is_self_sampled = knows_free(row);
+    }
     HP_FIELD(to, row->name, "name", "Lock", TEXT, HP_COLUMN_FIRST,
              "Its name by HOTPATH_LOCK_NAME; the global variable; for others the function that made it, or that "
              "used it first; <other>: locks "
@@ -97,6 +119,9 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
         "wait.");
     HP_FIELD(to, row->wait_ns, "wait_ns", "Wait", NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
              "Time that threads waited, all together.");
+    HP_FIELD(to, 100 * shown->path_part, "percent_path", "% Path", PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_PART,
+             "The part of the critical path in which a thread further along it waited for this lock.",
+             .needs = HAS_PATH);
     HP_FIELD_IF(to, row->waits > 0, row->wait_ns / (double)row->waits, "wait_mean_ns", "Avg Wait", NS,
                 HP_COLUMN_SHOWN);
     HP_FIELD_FAMILY(to, percentile, row->waits > 0, percentile_of(row, percentile), "_ns", "", NS, 0,
@@ -109,6 +134,13 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
              "The part of wait_ns after the lock was free, or the condition signaled, until the thread ran.");
     HP_FIELD(to, row->unknown_ns, "unknown_ns", "Unknown", NS, 0,
              "The part of wait_ns that no thread of the process ended: timeouts, and signals of other processes.");
+    HP_FIELD_IF(
+        to, knows_free(row), row->wait_ns * free_part(row), "free_cpu_ns", "CPU Free", NS,
+        HP_COLUMN_SHOWN | HP_COLUMN_SAMPLED_SELF,
+        "The part of wait_ns while a CPU was free, estimated from samples of the idle time of the CPUs that the "
+        "process may use; null: these were not sampled for most of it.");
+    HP_FIELD_IF(to, knows_free(row), 100 * free_part(row), "percent_free_cpu", "% CPU Free", PERCENT,
+                HP_COLUMN_SAMPLED_SELF | HP_COLUMN_PART, "free_cpu_ns as a share of wait_ns.");
     HP_FIELD(
         to, worst_holder(row), "held_by", "Held By", TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
         "The function that holds it, or signals the condition, for most of blocked_ns; null: none, or unknown.");
@@ -149,24 +181,63 @@ static bool has_locks(const struct hotpath_results *results)
 
 static const char not_counted[] = "locks were not counted: hotpath run --locks does that";
 
+static int compare_shown(const void *a, const void *b)
+{
+    const struct shown *x = a, *y = b;
+    if (x->path_part != y->path_part)
+        return x->path_part < y->path_part ? 1 : -1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Those on the critical path first. `path`: NULL: it is not known. NULL: no memory. */
+static struct shown **in_order(const struct hotpath_results *results, const struct hp_run_path *path, size_t count)
+{
+    struct hp_arena *arena = results->model->arena;
+    struct shown *all = hp_arena_take_array(arena, count + 1, sizeof *all);
+    struct shown **order = hp_arena_take_array(arena, count + 1, sizeof(void *));
+    for (size_t at = 0; all != NULL && order != NULL && at < count; at++) {
+        const struct hp_lock_row *row = locks_of(results)->rows[at];
+        const double part = path != NULL ? hp_path_part(path, hp_path_ticks_for_lock(path, row)) : 0;
+        all[at] = (struct shown){row, part, at};
+        order[at] = &all[at];
+    }
+    if (all == NULL || order == NULL)
+        return NULL;
+    hp_sort(order, count, compare_shown);
+    return order;
+}
+
+/* False: no memory. */
+static bool find_path(const struct hotpath_results *results, const struct hp_run_path **ret_path)
+{
+    const bool has_path = hp_run_has_path(&results->model->run);
+    const struct hp_run_path *path = has_path ? hp_model_path(results->model) : NULL;
+    *ret_path = path != NULL && path->is_followed ? path : NULL;
+    return !has_path || path != NULL;
+}
+
 static bool fill(struct hotpath_results *results, struct hotpath_section *section)
 {
     const struct hp_lock_profile *locks = locks_of(results);
     const size_t count = locks != NULL ? locks->row_count : 0;
+    const struct hp_run_path *path;
     section->description =
         "Locks and conditions: how often threads had to wait, for how long, and who let them wait.";
     section->if_empty = locks != NULL ? "no lock was used" : not_counted;
-    const void **rows = hp_arena_take_array(results->model->arena, count + 1, sizeof(void *));
-    for (size_t at = 0; rows != NULL && at < count; at++)
-        rows[at] = locks->rows[at];
-    if (rows == NULL || !hp_section_begin(results, section, NULL, 0, "wait_ns", NULL))
+    struct shown **rows = find_path(results, &path) ? in_order(results, path, count) : NULL;
+    if (rows == NULL || !hp_section_begin(results, section, NULL, path != NULL ? HAS_PATH : 0,
+                                          path != NULL ? "percent_path" : "wait_ns", NULL))
         return false;
     if (locks != NULL) {
         hp_section_add_totals(results, section, locks);
         if (!locks->times_every_hold)
             hp_section_note(section, "of locks held for less than a microsecond, one hold in 64 was timed");
     }
-    return hp_section_fill_rows(results, section, rows, count, NULL);
+    if (!hp_section_fill_rows(results, section, (const void *const *)rows, count, NULL))
+        return false;
+    if (hp_section_marks_of_rows(section).is_self_sampled)
+        hp_section_note(section, "^ estimated from samples of the idle time of CPUs");
+    return true;
 }
 
 const struct hp_section_type hp_section_locks = {.name = "locks",
@@ -191,7 +262,7 @@ static void fields_of_block(struct hp_fields *to, void *view, const void *entry)
         to->row->id = hp_identity_with_number(hp_identity_with_text(id, block->lock->name), block->lock->kind);
     }
     HP_FIELD(to, block->waiter != NULL ? block->waiter : "<several>", "name", "Waits In", TEXT, HP_COLUMN_FIRST,
-             "The function that waited; <several>: threads waited in different functions at once.");
+             "The function that waited; <several>: threads waited at different places at once.");
     HP_FIELD(to, block->holder != NULL ? block->holder : "<unknown>", "holder", "Blocked By", TEXT,
              HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
              "The function that held the lock and gave it up, or that signaled the condition.");

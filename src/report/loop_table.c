@@ -197,6 +197,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 }
 
 const struct hp_section_type hp_section_loops = {.name = "loops",
+                                                 .is_of_ticks = true,
                                                  .is_left_out_empty = true,
                                                  .has_data = has_data,
                                                  .fill = fill,

@@ -143,6 +143,7 @@ bool hp_path_find_owner(struct hp_arena *arena, const struct hp_function_profile
     uint32_t next = next_function(&walk, &ns);
     while (next != HP_NO_FOUND && role_of(&walk, next) == HP_ROLE_CODE && (double)ns >= HP_OWNER_PART * whole &&
            !is_helper(&walk, next)) {
+        ret_owner->caller = ret_owner->function;
         ret_owner->function = &functions->all[next];
         ret_owner->ns = ns;
         step_into(&walk, next);

@@ -20,8 +20,9 @@ struct hp_arena;
 struct hp_path_owner {
     const struct hp_found_function *function; /* NULL: there is none */
     const struct hp_found_function *inner;    /* the deepest one below it with most of its time; NULL: none */
-    uint64_t ns;                              /* on the path */
-    const char *waits_for;                    /* most of that; NULL: it does not wait */
+    const struct hp_found_function *caller; /* of `function`, on the path; NULL: what starts threads, or unknown */
+    uint64_t ns;                            /* on the path */
+    const char *waits_for;                  /* most of that; NULL: it does not wait */
 };
 
 /* False: no memory. */

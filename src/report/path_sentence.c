@@ -23,19 +23,6 @@ double hp_path_share(const struct hp_run_path *path, uint64_t ticks)
     return hp_part_of((double)ticks, (double)(path->ticks - path->waking - path->queued));
 }
 
-const char *hp_path_function_name(const struct hp_path_function *function)
-{
-    if (function->time == HP_PATH_WAKING)
-        return "<wake-up>";
-    if (function->time == HP_PATH_QUEUED)
-        return "<run queue>";
-    if (function->time == HP_PATH_REST)
-        return "<other>";
-    return function->site != NULL    ? function->site->name
-           : function->found != NULL ? function->found->shown
-                                     : HP_OUTSIDE;
-}
-
 const char *hp_path_for_name(const struct hp_path_for *wait)
 {
     static const char *const kinds[HP_PATH_KINDS] = {
@@ -77,8 +64,7 @@ static struct waited most_waited(const struct hp_run_path *path)
 static const struct hp_path_function *first_function(const struct hp_run_path *path)
 {
     for (size_t at = 0; at < path->function_count; at++)
-        if (path->functions[at]->time != HP_PATH_WAKING && path->functions[at]->time != HP_PATH_QUEUED &&
-            path->functions[at]->time != HP_PATH_REST)
+        if (path->functions[at]->time < HP_PATH_WAKING)
             return path->functions[at];
     return NULL;
 }
@@ -130,6 +116,7 @@ static void put_wait(struct hp_text *line, const struct hotpath_results *results
 /* What the path is in. */
 struct owner {
     const char *name, *inner; /* inner: that has most of it, called by the other; NULL: none */
+    const char *caller;       /* of a function that calls nothing worth a word; NULL: unknown */
     double share;
     const char *waits_for; /* NULL: it does not */
 };
@@ -143,6 +130,9 @@ static void put_function(struct hp_text *line, const struct owner *owner)
     if (owner->inner != NULL) {
         hp_text_string(line, ", most of it in ");
         hp_name_put_marked(line, owner->inner);
+    } else if (owner->caller != NULL) {
+        hp_text_string(line, ", called by ");
+        hp_name_put_marked(line, owner->caller);
     }
     if (owner->waits_for != NULL)
         hp_text_format(line, " (%s)", owner->waits_for);
@@ -160,6 +150,7 @@ static bool find_unmeasured(const struct hotpath_results *results, const struct 
     *ret_owner = (struct owner){
         .name = found.function->shown,
         .inner = found.inner != NULL ? found.inner->shown : NULL,
+        .caller = found.caller != NULL ? found.caller->shown : NULL,
         .share = hp_part_of((double)found.ns, hp_run_ns(&model->run, path->ticks - path->waking - path->queued)),
         .waits_for = found.waits_for};
     return true;
@@ -207,6 +198,17 @@ static bool is_for_other(const struct hp_run_path *path, const struct waited *wa
            waited_share(path, waited->ticks) >= HP_PATH_SAID_PART;
 }
 
+/* Of a server. */
+static void put_busy(struct hp_text *line, const struct hotpath_results *results, const struct hp_run_path *path)
+{
+    const double all = (double)(path->ticks + path->idle);
+    if ((double)path->idle < HP_PATH_SAID_PART * all)
+        return;
+    hp_text_string(line, "Busy for ");
+    hp_bottleneck_put_share(line, hp_part_of((double)path->ticks, all));
+    hp_text_format(line, " of %s: ", hp_ns_text(hp_run_ns(&results->model->run, path->ticks + path->idle)).bytes);
+}
+
 bool hp_path_sentence_put(struct hp_text *line, const struct hotpath_results *results)
 {
     const struct hp_run_path *path = deciding_path(results);
@@ -221,6 +223,7 @@ bool hp_path_sentence_put(struct hp_text *line, const struct hotpath_results *re
     const char *program = hp_text_base_name(hp_snapshot_text(session, session->header.executable));
     const bool has_end = ends_in_wait(path), has_other = is_for_other(path, &waited);
     const bool has_program = !has_end && path->end_program != NULL;
+    put_busy(line, results, path);
     if (has_end || has_program)
         hp_text_string(line, "main waits for ");
     if (has_end)

@@ -22,8 +22,6 @@ bool hp_path_sentence_put(struct hp_text *line, const struct hotpath_results *re
 
 /* A share of the path, without the time between waking and running, and that in the run queue. */
 double hp_path_share(const struct hp_run_path *path, uint64_t ticks);
-/* The name of a function on the path: "<wake-up>" and the like if it is none. */
-const char *hp_path_function_name(const struct hp_path_function *function);
 /* The name of what was waited for, or of its kind: "a lock". */
 const char *hp_path_for_name(const struct hp_path_for *wait);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "identity.h"
+#include "loop_profile.h"
 #include "order.h"
 #include "path_sentence.h"
 #include "units.h"
@@ -25,14 +26,52 @@ static const char *why_empty(const struct hp_run_path *path)
     return path->is_followed ? "nothing was waited for" : "it was not followed: 'hotpath run --path' follows it";
 }
 
+static double ns_of(const struct view *view, uint64_t ticks)
+{
+    return hp_run_ns(&view->results->model->run, ticks);
+}
+
+/* How often the event loops of the first thread waited for work. 0: it has none. False: no memory. */
+static bool count_stretches(const struct view *view, uint64_t *ret_count)
+{
+    const struct hp_snapshot *session = view->results->model->run.sessions[view->path->session];
+    struct hp_model *model = view->results->model;
+    const struct hp_objects *objects = hp_model_objects(model);
+    const struct hp_loops *loops = objects != NULL ? hp_loops_of_run(model->arena, &model->run, objects) : NULL;
+    *ret_count = 0;
+    for (size_t at = 0; loops != NULL && at < loops->count; at++)
+        if (loops->all[at].thread != NULL && loops->all[at].thread->pid == session->header.pid &&
+            loops->all[at].thread->tid == session->header.pid)
+            *ret_count += loops->all[at].waits;
+    return loops != NULL;
+}
+
+/* ", over 120 busy stretches of 30.00 s" */
+static bool put_stretches(struct view *view, struct hp_text *line)
+{
+    const struct hp_run_path *path = view->path;
+    uint64_t count;
+    if (path->idle == 0)
+        return true;
+    if (!count_stretches(view, &count))
+        return false;
+    hp_text_string(line, ", over ");
+    if (count > 0)
+        hp_text_format(line, "%" PRIu64, count);
+    hp_text_format(line, "%s busy stretches of %s", count > 0 ? "" : "the",
+                   hp_ns_text(ns_of(view, path->ticks + path->idle)).bytes);
+    return true;
+}
+
 /* "The path is 1.20 s long; who ended 3 % of its waits is unknown" */
 static bool set_summary(struct view *view)
 {
     char bytes[256];
     struct hp_text line;
-    const struct hp_run *run = &view->results->model->run;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_format(&line, "The path is %s long", hp_ns_text(hp_run_ns(run, view->path->ticks)).bytes);
+    hp_text_format(&line, "The path is %s long", hp_ns_text(ns_of(view, view->path->ticks)).bytes);
+    if (!put_stretches(view, &line))
+        return false;
     if (view->path->known + view->path->unknown > 0)
         hp_text_format(&line, "; the waker is known for %s of its waits",
                        hp_percent_text(100 * hp_path_known_part(view->path)).bytes);
@@ -65,20 +104,9 @@ static const char *time_name(enum hp_path_time time)
 {
     static const char *const names[HP_PATH_TIMES] = {
         [HP_PATH_RUNNING] = "running", [HP_PATH_WAITING] = "waiting",  [HP_PATH_UNKNOWN] = "unknown-waker",
-        [HP_PATH_WAKING] = "wake-up",  [HP_PATH_QUEUED] = "run-queue", [HP_PATH_REST] = "other"};
+        [HP_PATH_WAKING] = "wake-up",  [HP_PATH_QUEUED] = "run-queue", [HP_PATH_REST] = "other",
+        [HP_PATH_IDLE] = "idle"};
     return names[time];
-}
-
-static double ns_of(const struct view *view, uint64_t ticks)
-{
-    return hp_run_ns(&view->results->model->run, ticks);
-}
-
-/* The run is at most that much shorter, as another path may take over. */
-static double saved(const struct view *view, const struct hp_path_function *function)
-{
-    const double whole = (double)view->path->ticks;
-    return whole > 0 ? 50 * (double)function->ticks / whole : 0;
 }
 
 static void path_fields(struct hp_fields *to, void *about, const void *entry)
@@ -96,20 +124,23 @@ static void path_fields(struct hp_fields *to, void *about, const void *entry)
         to, hp_path_function_name(function), "name", "Function", TEXT, HP_COLUMN_FIRST,
         "The function, or <outside>: outside of measured functions; <wake-up>: between the release of something "
         "and the moment at which the woken thread ran; <run queue>: ready to run, without a CPU, estimated from "
-        "probes; <other>: functions beyond the first 256.");
+        "probes; <other>: functions beyond the first 256; <idle>: the first thread waited for work from outside of "
+        "the run, and no other thread of it worked.");
     HP_FIELD(to, time_name(function->time), "kind", "Kind", TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
              "What most of the time is. waiting: for something that no thread of the program releases; "
              "unknown-waker: for another thread, which is not known.",
-             .words = "running|waiting|unknown-waker|wake-up|run-queue|other");
+             .words = "running|waiting|unknown-waker|wake-up|run-queue|other|idle");
     HP_FIELD(to, function->cause, "waits_for", "For", TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
              "What it waits for, if the kind is waiting.");
     HP_FIELD(to, ns_of(view, function->ticks), "path_ns", "Time", NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
              "Time of the function itself on the path, on whichever thread.");
-    HP_FIELD(to, view->path->ticks > 0 ? 100 * (double)function->ticks / (double)view->path->ticks : 0,
-             "percent_path", "% Path", PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART);
-    HP_FIELD(to, saved(view, function), "percent_saved", "2x Saves At Most", PERCENT,
-             HP_COLUMN_SHOWN | HP_COLUMN_PART,
-             "By how much the run would be shorter at most if the function took half of its time.");
+    HP_FIELD_IF(to, function->time != HP_PATH_IDLE, 100 * hp_path_part(view->path, function->ticks), "percent_path",
+                "% Path", PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART,
+                "Its share of the path; idle time is no part of it, so it has none.");
+    HP_FIELD_IF(to, function->time != HP_PATH_IDLE, 50 * hp_path_part(view->path, function->ticks), "percent_saved",
+                "2x Saves At Most", PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_PART,
+                "By how much the run would be shorter at most if the function took half of its time: another path "
+                "may take over. Where there is idle time, by how much less of the run would be busy.");
     HP_FIELD(to, ns_of(view, function->unknown), "unknown_ns", "Unknown", NS, 0,
              "The part of path_ns in which it waited for another thread that is not known.");
     HP_FIELD(to, function->site != NULL ? &function->site->location : NULL, "location", "Location", TEXT,
@@ -163,8 +194,8 @@ static void wait_fields(struct hp_fields *to, void *about, const void *entry)
              "Time on the path in which a thread further along it waited for that.");
     HP_FIELD(to, ns_of(view, wait->ticks) / (double)(wait->count > 0 ? wait->count : 1), "avg_ns", "Avg", NS,
              HP_COLUMN_SHOWN);
-    HP_FIELD(to, view->path->ticks > 0 ? 100 * (double)wait->ticks / (double)view->path->ticks : 0, "percent_path",
-             "% Path", PERCENT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART);
+    HP_FIELD(to, 100 * hp_path_part(view->path, wait->ticks), "percent_path", "% Path", PERCENT,
+             HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_PART);
 }
 
 static bool fill_waits(struct hotpath_results *results, struct hotpath_section *section)

@@ -112,7 +112,8 @@ static void fields(struct hp_fields *to, void *of, const void *entry)
              .words = "running|finished|ended|outside");
     HP_FIELD(to, process->began_ns, "started_ns", "Started", NS, HP_COLUMN_SHOWN,
              "Time from the start of the first session to the start of this one.");
-    HP_FIELD(to, hp_fields_ns(to, process->elapsed), "elapsed_ns", "Elapsed", NS, HP_COLUMN_SHOWN);
+    HP_FIELD(to, hp_fields_ns(to, process->elapsed), "elapsed_ns", "Elapsed", NS,
+             HP_COLUMN_SHOWN | HP_COLUMN_TICKS);
     HP_FIELD_IF(to, process->snapshot->header.features & HP_FEATURE_CPU, process->cpu_ns, "cpu_ns", "CPU Time", NS,
                 HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
                 "CPU time of the program, from its start to its end; null: not requested.", .shown_by = HAS_CPU);
@@ -123,7 +124,7 @@ static void fields(struct hp_fields *to, void *of, const void *entry)
              .shown_by = HAS_POLLS);
     HP_FIELD(
         to, hp_fields_ns(to, process->measured), "total_ns", "Total", NS,
-        HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN,
+        HP_COLUMN_TICKS | HP_COLUMN_KEEP | HP_COLUMN_SAMPLED | HP_COLUMN_SHOWN,
         "Time in outermost zones, summed over threads; if the main function is excluded, without its own time.",
         .shown_by = HAS_ZONES);
     HP_FIELD(to, hp_percent_of(process->measured, view->whole), "percent_total", "% Total", PERCENT,

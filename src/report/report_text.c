@@ -291,7 +291,11 @@ static void put_groups(const hotpath_results *results, struct hp_text *line)
 
 static void put_title(const hotpath_results *results, struct hp_text *line)
 {
-    hp_text_format(line, "[hotpath] %s", hp_ns_text((double)hp_run_elapsed_ns(&results->model->run)).bytes);
+    const struct hp_run *run = &results->model->run;
+    if (hp_run_counts_instructions(run))
+        hp_text_format(line, "[hotpath] %" PRIu64 " instructions", hp_run_elapsed_ns(run));
+    else
+        hp_text_format(line, "[hotpath] %s", hp_ns_text((double)hp_run_elapsed_ns(run)).bytes);
     if (results->model->run.range != NULL)
         put_range(results->model->run.range, line);
     if (results->model->run.process_count > 1) {

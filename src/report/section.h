@@ -30,7 +30,7 @@ struct hp_site_sums;
 
 #define HP_MAX_NOTES 8u
 #define HP_MAX_TOTALS 16u
-#define HP_MAX_SECTIONS 32u
+#define HP_MAX_SECTIONS 40u
 #define HP_MAX_WARNINGS 16u
 
 struct hp_cell {
@@ -87,6 +87,7 @@ struct hotpath_section {
     const char *notes[HP_MAX_NOTES]; /* lines below the table */
     size_t note_count;
     bool is_tree;
+    bool counts_instructions; /* its durations are counted in them */
     struct hp_column columns[HP_MAX_COLUMNS];
     size_t column_count;
     uint8_t places[HP_MAX_COLUMNS]; /* the column of each cell that the fields have; HP_MAX_COLUMNS: none */
@@ -135,10 +136,11 @@ struct hp_section_type {
     bool has_history;    /* it can show a time range of the run (time_range.h) ... */
     bool is_of_stacks;   /* ... if stacks are known by time: it is made of them alone */
     bool is_of_measured; /* "auto" leaves it out if no function was measured and stacks say more */
-    bool (*is_usual)(const struct hp_settings *settings);    /* NULL: "auto" takes it */
-    bool is_left_out_empty;                                  /* "all" leaves it out if it has no data */
-    bool (*is_available)(void);                              /* NULL: always; "all" leaves it out if not */
-    const char *elsewhere;                                   /* where it is available, if not here */
+    bool (*is_usual)(const struct hp_settings *settings); /* NULL: "auto" takes it */
+    bool is_of_ticks;           /* its times are durations by the run's clock: maybe instructions */
+    bool is_left_out_empty;     /* "all" leaves it out if it has no data */
+    bool (*is_available)(void); /* NULL: always; "all" leaves it out if not */
+    const char *elsewhere;      /* where it is available, if not here */
     bool (*has_data)(const struct hotpath_results *results); /* NULL: "auto" always takes it */
     bool (*fill)(struct hotpath_results *results, struct hotpath_section *section); /* false: no memory */
     hp_put_fields *fields;                                                          /* its columns */

@@ -658,6 +658,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 
 const struct hp_section_type hp_section_slowest = {
     .name = "slowest",
+    .is_of_ticks = true,
     .is_on_request = true,
     .fill = fill,
     .in_brief = HP_BRIEF_WHOLE,

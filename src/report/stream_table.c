@@ -91,5 +91,9 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
            hp_object_rows_show(&view.rows, section, "items", &view);
 }
 
-const struct hp_section_type hp_section_streams = {
-    .name = "streams", .is_left_out_empty = true, .has_data = has_data, .fill = fill, .fields = fields};
+const struct hp_section_type hp_section_streams = {.name = "streams",
+                                                   .is_of_ticks = true,
+                                                   .is_left_out_empty = true,
+                                                   .has_data = has_data,
+                                                   .fill = fill,
+                                                   .fields = fields};

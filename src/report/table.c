@@ -206,6 +206,9 @@ static void put_value(struct hp_text *text, const struct hp_column *column, cons
     case HOTPATH_UNIT_NS:
         hp_units_ns(text, cell->number);
         break;
+    case HOTPATH_UNIT_INSTRUCTIONS:
+        hp_text_u64(text, hp_units_round(cell->number));
+        break;
     case HOTPATH_UNIT_BYTES:
         hp_units_bytes(text, cell->count);
         break;

@@ -243,6 +243,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 }
 
 const struct hp_section_type hp_section_tasks = {.name = "tasks",
+                                                 .is_of_ticks = true,
                                                  .alias = "futures",
                                                  .is_left_out_empty = true,
                                                  .has_data = has_data,
@@ -301,6 +302,7 @@ static bool fill_open(struct hotpath_results *results, struct hotpath_section *s
 }
 
 const struct hp_section_type hp_section_open_tasks = {.name = "open-tasks",
+                                                      .is_of_ticks = true,
                                                       .alias = "open-futures",
                                                       .is_left_out_empty = true,
                                                       .has_data = has_open,
@@ -393,6 +395,7 @@ static bool fill_waits(struct hotpath_results *results, struct hotpath_section *
 
 const struct hp_section_type hp_section_task_waits = {
     .name = "task-waits",
+    .is_of_ticks = true,
     .alias = "awaits",
     .is_left_out_empty = true,
     .has_data = has_waits,

@@ -278,7 +278,7 @@ static void fields(struct hp_fields *to, void *of, const void *entry)
              .needs = HP_FACT_INCLUSIVE);
     HP_FIELD_IF(
         to, view->has_durations,
-        hp_histogram_of_durations(to->results->model->arena, view->durations, to->results->model->run.ns_per_tick,
+        hp_histogram_of_durations(to->results, view->durations, to->results->model->run.ns_per_tick,
                                   HOTPATH_UNIT_NS),
         "histogram_ns", "Histogram", HISTOGRAM, 0,
         "Distribution of call durations, [from, below, calls]: timed calls only. Absent if time is exclusive.",
@@ -432,6 +432,7 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
 }
 
 const struct hp_section_type hp_section_timing = {.name = "timing",
+                                                  .is_of_ticks = true,
                                                   .in_brief = HP_BRIEF_FUNCTIONS,
                                                   .alias = "functions-timing",
                                                   .has_history = true,

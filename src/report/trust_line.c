@@ -104,8 +104,8 @@ void hp_trust_put_cut_off(const struct hp_run *run, struct hp_text *text)
 static void put_clock(const struct hp_trust *trust, struct hp_text *text)
 {
     hp_text_format(text, "clock %s", trust->clock);
-    if (strcmp(trust->clock, "monotonic") == 0)
-        return; /* it counts nanoseconds: a rate would say nothing */
+    if (strcmp(trust->clock, "monotonic") == 0 || hp_text_begins(trust->clock, "instructions"))
+        return; /* it counts nanoseconds, or no time: a rate would say nothing */
     if (trust->clock_hz > 0) {
         hp_text_string(text, " at ");
         hp_units_hz(text, trust->clock_hz);
@@ -170,6 +170,10 @@ static void put_share(const struct hp_trust *trust, struct hp_text *text)
 
 static void put_cost(const struct hp_trust *trust, struct hp_text *text)
 {
+    if (hp_text_begins(trust->clock, "instructions")) {
+        hp_text_string(text, "; those of hotpath are not counted");
+        return;
+    }
     if (!(trust->zone_cost_ns > 0)) {
         hp_text_string(text, "; zone cost unknown");
         return;
@@ -208,7 +212,7 @@ static void put_zoneless(const struct hp_trust *trust, struct hp_text *text)
 /* "; CPU time by perf and timers, 991 of 997 samples per second" */
 static void put_cpu(const struct hp_trust *trust, struct hp_text *text)
 {
-    if (put_stacks(trust, text))
+    if (hp_text_begins(trust->clock, "instructions") || put_stacks(trust, text))
         return;
     if (trust->cpu == NULL || !hp_cpu_is_sampled(trust->cpu))
         return;

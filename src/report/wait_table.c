@@ -9,6 +9,7 @@
 
 #include "arena.h"
 #include "identity.h"
+#include "lock_causes.h"
 #include "order.h"
 #include "shares.h"
 #include "system_calls.h"
@@ -123,11 +124,28 @@ static bool choose(struct view *view)
     return view->shown != NULL;
 }
 
-/* The file, or the place of the thread that holds the lock or is waited for: "held in update", "in parse". */
-static const char *what_of(struct hp_fields *to, const struct hp_wait_sums *wait)
+/* What hooks of locks know of it. NULL: nothing. */
+static const struct hp_lock_block *block_of(const struct view *view, const struct hp_wait_sums *wait)
+{
+    return wait->what[0] == '\0'
+               ? hp_lock_awaited(view->results->model->locks, wait->site != NULL ? wait->site->name : NULL,
+                                 wait->cause, (double)wait->ns)
+               : NULL;
+}
+
+/*
+ * The file, or the lock, or the place of the thread that holds it or is waited for: "cache, held in rebuild", "held
+ * in update", "in parse".
+ */
+static const char *what_of(struct hp_fields *to, const struct hp_wait_sums *wait, const struct hp_lock_block *block)
 {
     char bytes[256];
     struct hp_text line;
+    if (block != NULL) {
+        hp_text_init(&line, bytes, sizeof bytes);
+        hp_lock_put_block(&line, block, ", ");
+        return hp_fields_copy(to, bytes, line.length);
+    }
     if (wait->what[0] != '\0' || wait->other == NULL)
         return hp_text_or_none(wait->what);
     hp_text_init(&line, bytes, sizeof bytes);
@@ -161,6 +179,11 @@ static const char *holder_state(const struct hp_wait_sums *wait)
     return wait->holder->waiting > wait->holder->working ? hp_wait_cause_name(wait->holder->cause) : "running";
 }
 
+static const char *other_of(const struct hp_wait_sums *wait, const struct hp_lock_block *block)
+{
+    return block != NULL ? block->holder : wait->other != NULL ? wait->other->name : NULL;
+}
+
 static uint64_t identity_of(const struct hp_wait_sums *wait)
 {
     uint64_t id = hp_identity_with_text(hp_identity_of_site(wait->site), hp_wait_cause_name(wait->cause));
@@ -171,6 +194,7 @@ static uint64_t identity_of(const struct hp_wait_sums *wait)
 static void fields(struct hp_fields *to, void *view, const void *entry)
 {
     const struct hp_wait_sums *wait = entry;
+    const struct hp_lock_block *block = view != NULL && entry != NULL ? block_of(view, wait) : NULL;
     if (to->row != NULL)
         to->row->id = identity_of(wait);
     HP_FIELD(to, wait->site != NULL ? wait->site->name : HP_OUTSIDE, "name", "Function", TEXT, HP_COLUMN_FIRST,
@@ -179,10 +203,10 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
              .words = HP_WAIT_CAUSE_WORDS);
     HP_FIELD(to, hp_system_call_name(wait->call), "call", "Call", TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
              "The system call; null: none, or unknown.");
-    HP_FIELD(to, what_of(to, wait), "what", "What", TEXT,
+    HP_FIELD(to, what_of(to, wait, block), "what", "What", TEXT,
              HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
-             "The file, socket, pipe or child, or the end of its name; for locks and threads, where the other "
-             "thread is; null: unknown.");
+             "The file, socket, pipe or child, or the end of its name; the lock, with --locks; for locks and "
+             "threads, where the other thread is; null: unknown.");
     HP_FIELD(to, wait->probes, "looks", "Samples", COUNT, HP_COLUMN_SHOWN,
              "Number of samples that found a thread waiting here.");
     HP_FIELD(to, wait->ns, "waited_ns", "Time", NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN);
@@ -190,7 +214,7 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
              HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE);
     HP_FIELD(to, wait->beside_ns, "beside_ns", "Beside", NS, 0,
              "The part of waited_ns during which another thread of the run was working.");
-    HP_FIELD(to, wait->other != NULL ? wait->other->name : NULL, "other", "Other", TEXT, HP_COLUMN_MAYBE,
+    HP_FIELD(to, other_of(wait, block), "other", "Other", TEXT, HP_COLUMN_MAYBE,
              "The function that holds the lock or is waited for; null: unknown.");
     HP_FIELD(to, end_of(to, wait), "other_end", "Other End", TEXT, HP_COLUMN_MAYBE,
              "Pipes and sockets: the program with the other end, \"from xz\" if it was to send, or \"within the "

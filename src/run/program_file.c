@@ -156,18 +156,19 @@ static bool path_is_trusted(const char *path, char *problem, size_t size)
 
 /* -------------------------------------------------------------------------------------------------- the library */
 
-#define FILE_NAME "libhotpath_preload.so.0"
-#define WITH_LOCKS "libhotpath_locks.so.0"
+/* By what it counts besides: locks 1, I/O 2. */
+static const char *const file_names[] = {"libhotpath_preload.so.0", "libhotpath_locks.so.0", "libhotpath_io.so.0",
+                                         "libhotpath_locks_io.so.0"};
 #define APART "/libhotpath_alloc.so" /* may be given instead; it needs a partner, from its folder */
 #define PARTNER "libhotpath.so.0"
 
 /* ------------------------------------------------------------------------------------------------------- path */
 
 /* LD_PRELOAD is separated by blanks and colons, so the path must have neither. */
-bool hp_alloc_library_find(const char *given, bool has_locks, char *path, size_t size)
+bool hp_alloc_library_find(const char *given, bool has_locks, bool has_io, char *path, size_t size)
 {
     char whole[PATH_MAX];
-    const char *name = has_locks ? WITH_LOCKS : FILE_NAME;
+    const char *name = file_names[(has_locks ? 1 : 0) + (has_io ? 2 : 0)];
     if (given != NULL ? realpath(given, whole) == NULL : !hp_installed_find(name, whole, sizeof whole))
         return false;
     if (strlen(whole) >= size || strpbrk(whole, ": ") != NULL)
@@ -404,6 +405,21 @@ static const char *obstacle_in(int fd, const struct hp_linkage *library)
     return NULL;
 }
 
+const char *hp_program_lock_obstacle(const char *obstacle, const char *program)
+{
+    static const char *const hooks[] = {"__wrap_pthread_mutex_lock"};
+    struct hp_linkage linkage;
+    if (obstacle == NULL || obstacle[0] == '\0')
+        return NULL;
+    const int fd = open_program(program);
+    const bool has_hooks = fd >= 0 && hp_linkage_read(&linkage, fd) && hp_linkage_defines_any(&linkage, hooks, 1);
+    if (fd >= 0)
+        close(fd);
+    return has_hooks               ? NULL
+           : obstacle == is_static ? "it is statically linked, without libhotpath_locks_wrap.a"
+                                   : obstacle;
+}
+
 /* A sanitizer build of the library needs a runtime that other programs do not have. */
 static bool is_for_tests(const char *library)
 {
@@ -440,6 +456,31 @@ const char *hp_program_obstacle(const char *library, const char *program)
         obstacle = obstacle_at(fd, &linkage);
     if (library_fd >= 0)
         close(library_fd);
+    if (fd >= 0)
+        close(fd);
+    return obstacle;
+}
+
+static const char *emulation_obstacle_at(int fd)
+{
+    char line[SCRIPT_LINE_BYTES];
+    struct hp_linkage own = {.fd = -1}, program;
+    if (read_interpreter(fd, line) != NULL)
+        return "it is a script; run its interpreter, as in 'sh SCRIPT'";
+    if (!hp_linkage_read(&program, fd))
+        return NULL; /* the emulator says what is wrong with it */
+    const int own_fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    const bool is_other =
+        own_fd >= 0 && hp_linkage_read(&own, own_fd) && !hp_linkage_is_same_machine(&program, &own);
+    if (own_fd >= 0)
+        close(own_fd);
+    return is_other ? "it is built for another architecture" : gets_rights(fd) ? has_rights : NULL;
+}
+
+const char *hp_program_emulation_obstacle(const char *program)
+{
+    const int fd = open_program(program);
+    const char *obstacle = fd >= 0 ? emulation_obstacle_at(fd) : NULL;
     if (fd >= 0)
         close(fd);
     return obstacle;

@@ -29,10 +29,10 @@ bool hp_installed_find(const char *name, char *path, size_t size);
  */
 
 /*
- * Its full path: `given` if not NULL, else the one built or installed with this program. `has_locks`: the one that
- * has hooks for locks, too.
+ * Its full path: `given` if not NULL, else the one built or installed with this program. `has_locks`, `has_io`: the
+ * one that has hooks for these, too.
  */
-bool hp_alloc_library_find(const char *given, bool has_locks, char *path, size_t size);
+bool hp_alloc_library_find(const char *given, bool has_locks, bool has_io, char *path, size_t size);
 
 /* The path of libhotpath.so, which it looks for in its own folder. False: it is not there. */
 bool hp_alloc_library_partner(const char *library, char path[PATH_MAX]);
@@ -47,6 +47,12 @@ bool hp_alloc_library_is_trusted(const char *library, char *problem, size_t size
 
 /* Why the library must not be preloaded into the program. "": not needed, nothing to report; NULL: no obstacle. */
 const char *hp_program_obstacle(const char *library, const char *program);
+
+/* Why an emulator of this machine cannot run the program as the kernel would; NULL: it can. */
+const char *hp_program_emulation_obstacle(const char *program);
+
+/* Why its locks are not counted either, with this obstacle; NULL: they are, by itself. */
+const char *hp_program_lock_obstacle(const char *obstacle, const char *program);
 
 /* Whether a program with this obstacle may still have the library in its environment, for its children. */
 bool hp_program_may_pass(const char *obstacle);

@@ -24,6 +24,7 @@
 #include "clock.h"
 #include "event_queue.h"
 #include "files.h"
+#include "free_cpus.h"
 #include "lender.h"
 #include "lock_holders.h"
 #include "other_end.h"
@@ -187,7 +188,7 @@ static void note_unwatched(int fd, uint32_t waits, enum hp_unwatched reason)
 
 static void look_at_segments(struct process *process)
 {
-    if (watcher.settings.has_stacks)
+    if (watcher.settings.has_stacks && watcher.settings.follows_paths)
         hp_segment_feed_look(&process->segments, process->fd);
 }
 
@@ -536,6 +537,7 @@ static void *watch_run(void *context)
     while (!watcher.is_over) {
         watcher.is_asked = false;
         pthread_mutex_unlock(&watcher.lock);
+        hp_free_cpus_look();
         look_at_all();
         look_at_holders();
         pthread_mutex_lock(&watcher.lock);
@@ -552,6 +554,7 @@ static void *watch_run(void *context)
     while (watcher.count > 0)
         end_process(watcher.count - 1);
     hp_lock_holders_free();
+    hp_free_cpus_end();
     return NULL;
 }
 
@@ -574,6 +577,8 @@ void hp_run_observer_start(const char *folder, const struct hp_run_observer_sett
         return;
     memcpy(watcher.folder, folder, strlen(folder) + 1);
     watcher.settings = *settings;
+    if (settings->has_locks)
+        hp_free_cpus_begin(folder);
     watcher.is_started = hp_quiet_thread_start(&watcher.thread, watch_run);
 }
 

@@ -9,9 +9,11 @@
 #include <stdint.h>
 
 struct hp_run_observer_settings {
-    bool has_waits;   /* sample what processes wait for */
-    bool has_stacks;  /* also read the stacks of waiting threads, for the collector */
-    bool is_attached; /* the sessions are made from outside (attached.h), for all processes of the table */
+    bool has_waits;     /* sample what processes wait for */
+    bool has_stacks;    /* also read the stacks of waiting threads, for the collector */
+    bool has_locks;     /* tell those that count locks when CPUs are free */
+    bool follows_paths; /* critical paths: segments that end go to the collector */
+    bool is_attached;   /* the sessions are made from outside (attached.h), for all processes of the table */
 };
 
 /*

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from harness import full
+
 SOURCE = Path(os.environ.get("HOTPATH_SOURCE_DIR", Path(__file__).parents[2])).resolve()
 
 # A test for every way to end, and what is to be counted of it: passed, failed, skipped.
@@ -60,6 +62,7 @@ def run_ctest(folder, names):
     return tuple(map(int, done.stdout.split()))
 
 
+@full
 @pytest.mark.parametrize("name", CTESTS)
 def test_counts_cases_of_one_test(tmp_path, name):
     assert run_ctest(tmp_path, [name]) == CTESTS[name][2]

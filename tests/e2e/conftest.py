@@ -8,7 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import stolen_time  # noqa: E402
-from harness import Box, Report, pytest_collection_modifyitems, pytest_configure  # noqa: E402, F401
+from harness import Report, box, pytest_collection_modifyitems, pytest_configure  # noqa: E402, F401
 
 # A shell without job control starts what it runs in the background with SIGINT ignored, which programs inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -26,14 +26,6 @@ def pytest_runtest_protocol(item, nextitem):
 def pytest_terminal_summary(terminalreporter, config):
     for line in config.stash.get(stolen_time.tried_again, []):
         terminalreporter.write_line(f"tried again: {line}")
-
-
-@pytest.fixture
-def box():
-    """A folder for each test, for sessions, reports and whatever the test makes."""
-    box = Box()
-    yield box
-    box.remove()
 
 
 @pytest.fixture

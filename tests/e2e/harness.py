@@ -100,6 +100,12 @@ def with_glibc(reason):
 needs_root = pytest.mark.skipif(not IS_ROOT, reason="needs root (mount, chown, chroot)")
 
 
+def processes_may_be_read():
+    """If Yama restricts ptrace, only their parents may observe processes."""
+    scope = Path("/proc/sys/kernel/yama/ptrace_scope")
+    return IS_ROOT or not scope.exists() or scope.read_text().strip() == "0"
+
+
 def perf_is_allowed():
     """Whether the kernel gives this user perf's software clock for his own threads, opened as the library does."""
     number = {"x86_64": 298, "aarch64": 241}.get(platform.machine())
@@ -320,6 +326,14 @@ class Box:
                                                                "HOTPATH_OUTPUT_PATH": None}))
         assert done.returncode == status, f"hotpath report: {end(done.returncode)}: {done.stderr}"
         return Report(json.loads(done.stdout)) if status == 0 else done
+
+
+@pytest.fixture
+def box():
+    """A folder for each test, for sessions, reports and whatever the test makes."""
+    box = Box()
+    yield box
+    box.remove()
 
 
 def pairs(text):

@@ -2,6 +2,8 @@
 import json
 import random
 
+import pytest
+
 NS = {"main": 1, "step": 1000, "parse": 20000, "encode": 60000, "pack": 40000, "load": 30000, "tiny": 300}
 
 
@@ -63,3 +65,8 @@ class Maker:
         self.count += 1
         path.write_text(json.dumps(report))
         return path
+
+
+@pytest.fixture
+def maker(cli):
+    return Maker(cli)

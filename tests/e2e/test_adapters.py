@@ -16,6 +16,7 @@ def needs(program, package):
 with_uv = needs("adapter_uv", "libuv1-dev")
 with_event = needs("adapter_event", "libevent-dev")
 with_coroutines = needs("adapter_coro", "a compiler that has C++20's coroutines")
+with_asio = needs("adapter_asio", "libboost-dev")
 with_glib = needs("adapter_glib", "libglib2.0-dev")
 
 
@@ -194,17 +195,28 @@ def test_jobs(box):
     assert rows["job"].location["function"] == "main"
 
 
+@with_asio
+def test_asio(box):
+    rows = tasks_of(box, "adapter_asio")
+    timers, ticks = rows["deadline_timer.async_wait"], rows["ticks"]
+    assert (timers.calls, timers.polls, timers.cancelled, timers.open) == (9, 3, 1, 0)
+    assert (ticks.calls, ticks.polls, ticks.cancelled, ticks.open) == (1, 6, 0, 0)
+    assert ticks.waiting_ns >= 5 * 5e6
+
+
 # ---------------------------------------------------------------------------------------------------- coroutines
 
 @with_coroutines
 def test_coroutines(box):
     """On their own threads, awaiting each other, failing, destroyed in the middle and before they begin."""
     rows = tasks_of(box, "adapter_coro")
-    assert counts(rows) == {"net::read_number": (9, 15, 2, 0), "net::adder<Number>::add": (3, 9, 0, 0),
-                            "net::fails": (1, 2, 0, 0), "detached": (3, 6, 0, 0), "count_to": (1, 5, 0, 0)}
-    assert rows["net::read_number"].busy_ns >= 15 * 2e6
+    is_plain = rows["detached"].location["function"] == "promise_type"  # clang 14 tells no more of a function
+    name = lambda of: of.rsplit("::", 1)[-1] if is_plain else of
+    assert counts(rows) == {name("net::read_number"): (9, 15, 2, 0), name("net::adder<Number>::add"): (3, 9, 0, 0),
+                            name("net::fails"): (1, 2, 0, 0), "detached": (3, 6, 0, 0), "count_to": (1, 5, 0, 0)}
+    assert rows[name("net::read_number")].busy_ns >= 15 * 2e6
     assert rows["detached"].busy_ns < rows["detached"].waiting_ns
-    assert "net::fails()" in rows["net::fails"].location["function"]
+    assert is_plain or "net::fails()" in rows["net::fails"].location["function"]
 
 
 # ----------------------------------------------------------------------------------------------------------- off

@@ -300,6 +300,12 @@ def test_scope_above_its_limit_of_calls_is_reported(box):
         assert words in box.run("expects", case, env=quiet, status=-6).lines[0]
 
 
+def test_limit_of_instructions_is_not_checked_where_they_are_not_counted(box):
+    """Once for all of them, and the program goes on."""
+    lines = box.run("expects", "instructions_nowhere", env={"HOTPATH_OUTPUT_FORMAT": "none"}).lines
+    assert len(lines) == 1 and "scope_of_instructions: instructions are not counted here" in lines[0]
+
+
 def test_counters_of_a_thread(box):
     for case, session in (("readings", 0), ("measured", 1)):
         assert box.run("expects", case).told == {"status": 0, "count": 4, "bytes": 40, "freed": 4,

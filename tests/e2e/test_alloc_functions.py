@@ -7,8 +7,9 @@ import shutil
 
 import pytest
 
-from command import Cli
-from harness import HOTPATH, PROGRAMS, WITHOUT_PERF, pairs, with_glibc, without_emulator, without_sanitizer
+from command import cli  # noqa: F401 (a fixture)
+from harness import (HOTPATH, PROGRAMS, WITHOUT_PERF, full, pairs, with_glibc, without_emulator,
+                     without_sanitizer)
 from test_page import page_of
 from test_views import follows_the_schema
 
@@ -21,11 +22,6 @@ pytestmark = [without_emulator("/proc is that of the machine below"),
 ALLOCATING = PROGRAMS / "allocating"
 LARGE = ("leak_large", "hold_large", "grow_large")
 SMALL = ("churn_small", "keep_small", "hand_over", "copy_text")
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
 
 
 def functions(report):
@@ -67,7 +63,7 @@ def checked(cli, case, status=0):
     return None
 
 
-@pytest.mark.parametrize("case", ["plain", "threads", "forked", "executed"])
+@pytest.mark.parametrize("case", [pytest.param("plain", marks=full), "threads", "forked", "executed"])
 def test_bytes_per_function_match_the_program(cli, case):
     """Also if another thread frees, if a child frees what it inherited, and in an executed program."""
     found, of = checked(cli, case)
@@ -83,6 +79,7 @@ def test_bytes_per_function_match_the_program(cli, case):
     left = found["keep_small"].left_bytes + found["leak_large"].left_bytes + (
         threads.total_left_bytes or 0 if threads else 0)
     assert found["main"].total_left_bytes == left
+    assert not list(cli.folder.rglob("*.heap")), "no file of the ring is left"
 
 
 def test_bytes_per_function_of_a_killed_program(cli):
@@ -98,9 +95,8 @@ def test_exact_counts_do_not_change(cli):
     assert sampled == not_sampled and sampled["requested_bytes"] > 200 << 20
 
 
-@pytest.mark.parametrize("flags, env", [(["--no-alloc-stacks"], {}), (["--alloc-stacks", "0"], {}),
-                                        (["--no-stacks"], {}), ([], {"HOTPATH_ALLOC_STACKS": "0"}),
-                                        (["--no-preload"], {})])
+@pytest.mark.parametrize("flags, env", [(["--no-alloc-stacks"], {}), ([], {"HOTPATH_ALLOC_STACKS": "0"}), *(
+    pytest.param(flags, {}, marks=full) for flags in (["--alloc-stacks", "0"], ["--no-stacks"], ["--no-preload"]))])
 def test_switched_off(cli, flags, env):
     report = cli.run(*flags, ALLOCATING, "plain", env=env).report
     assert "alloc-functions" not in report.values["sections"]
@@ -110,11 +106,6 @@ def test_without_perf(cli):
     """Then the mappings are read from /proc; the samples are the same."""
     cli.before = WITHOUT_PERF
     checked(cli, "plain")
-
-
-def test_no_ring_file_is_left(cli):
-    cli.run("--alloc-stacks", "64KB", ALLOCATING, "executed")
-    assert not list(cli.folder.rglob("*.heap"))
 
 
 def test_report_and_export_show_the_same(cli):
@@ -147,7 +138,7 @@ def test_sqlite3(cli):
     assert of["bytes"] == pytest.approx(counted["requested_bytes"], rel=8 / math.sqrt(of["samples"]))
 
 
-@pytest.mark.parametrize("how", ["", "silent"])
+@pytest.mark.parametrize("how", [pytest.param("", marks=full), "silent"])
 def test_a_peak_before_the_second_thread(cli, how):
     """The first thread reports it when it is no longer alone; if it reports nothing more, the reader of its
     counters finds it."""

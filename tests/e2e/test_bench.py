@@ -8,19 +8,14 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from command import Cli, wait_until
-from harness import PROGRAMS, SOURCE, TIMEOUT, without_emulator, without_sanitizer
+from command import cli, wait_until  # noqa: F401 (a fixture)
+from harness import PROGRAMS, SOURCE, TIMEOUT, with_glibc, without_emulator, without_sanitizer
 
 pytestmark = [without_emulator("commands are started without it"),
               without_sanitizer("the library of such a build can be preloaded into nothing else")]
 SCHEMA = json.loads((SOURCE / "docs" / "diff.schema.json").read_text())
 COUNTS = PROGRAMS / "counts"
 WEIGHTS = PROGRAMS / "weights"
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
 
 
 def left_behind(cli):
@@ -53,22 +48,31 @@ def test_order_is_random_and_warm_up_does_not_count(cli):
 
 def test_kept_reports_say_where_they_come_from(cli):
     """Of a worktree, whose branch is packed; in CI as the job knows it. The other command is of other sources."""
+    said = {}
+
     def facts(folder, name="now", **env):
-        cli("bench", "-n", "1", "--save", cli.folder / name, "--against", COUNTS, COUNTS, cwd=folder, env=env)
-        return [json.loads((cli.folder / name / side / "1.json").read_text()).get("user_metadata")
+        done = cli("bench", "-n", "1", "--save", cli.folder / name, "--against", COUNTS, COUNTS, cwd=folder,
+                   env=env)
+        said[name] = done.stdout.splitlines()[1]
+        return [json.loads((cli.folder / name / side / "1.json").read_text())["meta"].get("source")
                 for side in ("now", "before")]
     quiet = dict.fromkeys(("CI", "GITHUB_ACTIONS", "GITLAB_CI"))
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", cli.folder / "one"]
     subprocess.run(["git", "init", "-q", "-b", "some/branch", cli.folder / "one"], check=True)
-    for words in (["commit", "-q", "--allow-empty", "-m", "x"], ["pack-refs", "--all"],
+    (cli.folder / "one" / "file").write_text("1")
+    for words in (["add", "file"], ["commit", "-q", "-m", "x"], ["pack-refs", "--all"],
                   ["worktree", "add", "-q", "-b", "two", cli.folder / "two"]):
         subprocess.run([*git, *words], check=True)
     commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-    assert facts(cli.folder / "one", "a", **quiet) == [{"commit": commit, "branch": "some/branch"}, None]
-    assert facts(cli.folder / "two", "b", **quiet)[0] == {"commit": commit, "branch": "two"}
+    known = {"commit": commit, "branch": "some/branch", "dirty": False}
+    assert facts(cli.folder / "one", "a", **quiet) == [known, None]
+    assert said["a"] == f"commit   {commit[:10]} (some/branch) against unknown"
+    (cli.folder / "two" / "file").write_text("22")
+    assert facts(cli.folder / "two", "b", **quiet)[0] == {"commit": commit, "branch": "two", "dirty": True}
+    assert said["b"] == f"commit   {commit[:10]} (two, with changes) against unknown"
     job = {"GITHUB_ACTIONS": "true", "GITHUB_SHA": "5" * 40, "GITHUB_REF_NAME": "a,b", "GITHUB_RUN_ID": "77"}
     assert facts(cli.folder / "one", "c", **quiet | job)[0] == {"commit": "5" * 40, "branch": "a_b", "ci": "github",
-                                                                "job": "77"}
+                                                                "job": "77", "dirty": False}
 
 
 def test_one_command_tells_how_its_runs_scatter(cli):
@@ -91,6 +95,7 @@ def test_other_programs_cannot_be_compared(cli):
     assert done.stdout == "" and "cannot compare with '/bin/true'" in done.stderr
 
 
+@with_glibc("the shell of this machine has it")
 @pytest.mark.parametrize("script, words", [
     ("echo one; echo two >&2; exit 3", "failed with exit status 3"),
     ("echo one; echo two >&2; kill -9 $$", "was ended by signal 9"),
@@ -102,6 +107,7 @@ def test_commands_that_fail(cli, script, words):
     assert "its output ends with:\n  one\n  two\n" in done.stderr and left_behind(cli) == []
 
 
+@with_glibc("the shell of this machine has it")
 def test_failures_in_the_middle_keep_what_was_saved(cli):
     """The shell counts its runs in a file; the first is the warm-up."""
     script = "echo >>count; test $(wc -l <count) -lt 4"

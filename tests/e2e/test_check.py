@@ -7,22 +7,12 @@ import subprocess
 import jsonschema
 import pytest
 
-from command import Cli
+from command import cli  # noqa: F401 (a fixture)
 from harness import HOTPATH, PROGRAMS, SOURCE, without_emulator, without_sanitizer
-from made_reports import NS, Maker
+from made_reports import NS, maker  # noqa: F401 (a fixture)
 
 pytestmark = without_emulator("commands are started without it")
 SCHEMA = json.loads((SOURCE / "docs" / "check.schema.json").read_text())
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
-
-
-@pytest.fixture
-def maker(cli):
-    return Maker(cli)
 
 
 def with_allocations(report, **counts):

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from harness import (BUILD, EMULATOR, HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, crossed, with_glibc,
+from harness import (BUILD, EMULATOR, HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, full, with_glibc,
                      without_emulator, without_sanitizer)
 
 ON = {"HOTPATH": "1"}
@@ -106,6 +106,10 @@ OPTIONS = [["-O0"], ["-O1"], ["-O2"], ["-O3"], ["-Os"], ["-O2", "-fno-plt"], ["-
            ["-O2", "-fomit-frame-pointer"], ["-O2", "-static"], ["-O2", "-static-pie"],
            ["-O3", "-g", "-ffunction-sections", "-Wl,--gc-sections"], ["-O2", "-flto"]]
 
+# ./dev test has the usual ones, and those in which code is placed or called in another way.
+SHOWN = [("gcc", ["-O0"]), ("clang", ["-O2", "-fno-pie", "-no-pie"]), ("gcc", ["-O2", "-static"]),
+         ("clang", ["-O2", "-static-pie"]), ("gcc", ["-O2", "-flto"]), ("clang", ["-O2", "-fno-plt"])]
+
 
 def compile_cold(folder, compiler, options):
     """The program; a static one includes the library."""
@@ -133,7 +137,9 @@ def compile_cold(folder, compiler, options):
 @with_glibc("it is compiled by the compilers of this machine")
 @without_emulator("it is compiled by the compilers of this machine")
 @without_sanitizer("the library would want its runtime")
-@pytest.mark.parametrize("compiler, options", crossed(["gcc", "clang"], OPTIONS), ids=str)
+@pytest.mark.parametrize("compiler, options", [
+    pytest.param(compiler, options, marks=[] if (compiler, options) in SHOWN else full)
+    for compiler in ("gcc", "clang") for options in OPTIONS], ids=str)
 def test_compilers_and_options(box, compiler, options):
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler} here")

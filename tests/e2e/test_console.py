@@ -453,6 +453,7 @@ class Watched:
         assert self.console.returncode == 0, err
 
 
+@full
 @without_sanitizer("so many threads take very long with one")
 def test_500_threads_start_while_watched(cli):
     watched = Watched(cli, "changing")

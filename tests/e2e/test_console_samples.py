@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from command import Cli, wait_until
+from command import Cli, cli, wait_until  # noqa: F401 (a fixture)
 from console_desk import home
 from harness import PROGRAMS, TIMEOUT, with_glibc, without_emulator, without_sanitizer
 from test_time_range import history
@@ -251,11 +251,6 @@ class Watching:
     def end(self):
         out, err = self.console.communicate(timeout=TIMEOUT)
         assert self.console.returncode == 0, err
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
 
 
 def wait_for_history(cli):

@@ -1,11 +1,15 @@
 """The critical path of programs of which it is known what decides how long they take: tests/programs/critical.c."""
+import json
+import os
 import re
 import signal
+import subprocess
+import time
 
 import pytest
 
-from command import Cli
-from harness import (BUILD, EXAMPLES, PROGRAMS, crossed, without_emulator, without_sanitizer,
+from command import cli  # noqa: F401 (a fixture)
+from harness import (BUILD, EXAMPLES, PROGRAMS, Report, crossed, full, without_emulator, without_sanitizer,
                      without_thread_sanitizer)
 
 pytestmark = [without_emulator("hotpath run preloads a library of the host"),
@@ -16,11 +20,6 @@ CRITICAL = PROGRAMS / "critical"
 
 # What the first sentence names: as in docs/critical-path.md.
 TRUTH = {"fork_join": "long_job", "pipeline2": "produce", "pipeline5": "stage_c", "server": "query_database"}
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
 
 
 def headline(report):
@@ -83,7 +82,10 @@ def test_programs_closer_to_real_ones(cli, box, program, work, command):
     check_names(cli.run("--path", "--locks", "--", command, program, work).report, REAL[program])
 
 
-@pytest.mark.parametrize("program, work", crossed(list(TRUTH_WITH_LOCKS), ["compute", "sleep"]))
+@pytest.mark.parametrize("program, work", [
+    pytest.param(program, work,
+                 marks=[] if (program, work) in (("convoy", "compute"), ("server", "sleep")) else full)
+    for program in TRUTH_WITH_LOCKS for work in ("compute", "sleep")])
 def test_the_same_where_locks_are_followed(cli, program, work):
     report = cli.run("--path", "--locks", "--", CRITICAL, program, work).report
     check_first_sentence(report, TRUTH_WITH_LOCKS[program])
@@ -91,6 +93,7 @@ def test_the_same_where_locks_are_followed(cli, program, work):
     assert program not in ("convoy", "server") or {"lock", "condition"} & kinds
 
 
+@full  # test_locks.py has it, too, with every hold timed
 def test_locks_behave_as_without_it(cli):
     """tests/programs/lock_rules prints what every function of locks returns."""
     rules = PROGRAMS / "lock_rules"
@@ -109,9 +112,11 @@ def test_the_path_is_exact(cli):
     assert wait.waits >= 1 and wait.waited_ns <= report.row("long_job").total_ns
 
 
-@pytest.mark.parametrize("shell", ["exec {0} fork_join sleep", "{0} fork_join sleep; true"])
+@pytest.mark.parametrize("shell", ["exec {0} fork_join sleep",
+                                   pytest.param("{0} fork_join sleep; true", marks=full),
+                                   "env {0} fork_join sleep & wait"])
 def test_the_path_goes_on_in_the_program_that_is_waited_for(cli, shell):
-    """After exec, and in a child."""
+    """After exec, in a child, and in one that executes another program, while the shell waits for SIGCHLD."""
     report = cli.run("--path", "--locks", "--", "sh", "-c", shell.format(CRITICAL_OFF)).report
     assert re.search(r"main waits for .*is in long_job", headline(report)), headline(report)
     rows = report.rows("critical-path")
@@ -128,7 +133,15 @@ def test_the_path_goes_on_in_the_process_that_is_asked(cli):
     assert sum(functions.values()) <= report.values["elapsed_ns"] * 1.01, functions
 
 
-@pytest.mark.parametrize("program", [CRITICAL, CRITICAL_OFF])
+def test_time_in_the_run_queue_is_told_apart(cli):
+    """On one CPU the long job, 400 ms, waits for three others, of 50 ms each. Samples alone explain 520 ms."""
+    cpu = min(os.sched_getaffinity(0))
+    report = cli.run("--path", "--locks", "--", "taskset", "-c", cpu, CRITICAL_OFF, "fork_join", "compute").report
+    functions = path_ns(report)
+    assert functions["<run queue>"] >= 0.15 * sum(functions.values()), functions
+
+
+@pytest.mark.parametrize("program", [CRITICAL, pytest.param(CRITICAL_OFF, marks=full)])
 def test_it_is_a_flame_graph(cli, program):
     """Of the page and of exports: all of the path, and most of it below the function that decides."""
     report = cli.run("--path", "--locks", "--", program, "server", "sleep").report
@@ -173,6 +186,53 @@ def test_other_sections_are_those_without_it(cli):
         row.name.split()[0] for row in plain.rows("threads")}
     outside, = (row for row in found.rows("critical-path") if row.name == "<outside>")
     assert outside.kind == "waiting" and outside.waits_for == "sleep", outside  # between two compactions
+
+
+@pytest.mark.parametrize("program", ["path_server", "path_server_off"])
+def test_of_a_server_only_busy_stretches_count(cli, program):
+    """40 requests, and 6 ms of work for each; between them nothing comes for 30 ms."""
+    server = cli.start("run", "--path", "--locks", "--format", "json", "--output", "server.json", "--section",
+                       "all", "--limit", "0", "--", PROGRAMS / program, stdin=subprocess.PIPE)
+    for _ in range(40):
+        server.stdin.write("x")
+        server.stdin.flush()
+        assert server.stdout.read(1) == "x"
+        time.sleep(0.03)
+    waited_ns = int(server.communicate()[0])
+    assert server.returncode == 0
+    report = Report(json.loads((cli.folder / "server.json").read_text()))
+    expected = r"main waits for answerer, which .*answer_came.*look_up"
+    assert re.search(expected, headline(report)), headline(report)
+    [idle] = [row for row in report.rows("critical-path") if row.kind == "idle"]
+    idle_part = idle.path_ns / sum(row.path_ns for row in report.rows("critical-path"))
+    if abs(idle_part - 0.25) > 0.01:  # on a busy machine answers take longer than nothing comes
+        says_busy = re.match(r"Busy for \d+ % of ", headline(report)) is not None
+        assert says_busy == (idle_part > 0.25), (idle_part, headline(report))
+    assert idle.name == "<idle>" and idle.percent_path is None
+    assert 0.9 * waited_ns <= idle.path_ns <= 1.05 * waited_ns
+    functions = [row for row in report.rows("critical-path") if row.kind != "idle"]
+    assert abs(sum(row.percent_path for row in functions) - 100) < 0.1
+    assert "over 41 busy stretches of " in cli("report", "--section", "critical-path").stdout
+    waits = {row.name: row.waited_ns for row in report.rows("path-waits")}
+    assert waits["request_came"] <= 0.5 * waits["answer_came"], waits  # the worker's wait for work is not that long
+    check_order_of_locks(report)
+
+
+def check_order_of_locks(report):
+    """By their share of the path, although a thread waited for each request for 30 ms and more."""
+    rows = report.rows("locks")
+    assert [row.name for row in rows][0] == "answer_came"
+    assert next(row for row in rows if row.name == "request_came").wait_ns >= 40 * 30e6 * 0.9
+    assert report.values["sections"]["locks"]["order"]["column"] == "percent_path"
+    for row in rows:
+        waits = [wait.percent_path for wait in report.rows("path-waits") if wait.name == row.name]
+        assert abs(row.percent_path - sum(waits)) < 0.1, (row, waits)
+
+
+def test_without_paths_locks_are_sorted_by_waiting(cli):
+    report = cli.run("--locks", "--", CRITICAL, "convoy", "sleep").report
+    assert report.values["sections"]["locks"]["order"]["column"] == "wait_ns"
+    assert "percent_path" not in report.section("locks")["rows"][0]
 
 
 def test_the_path_survives_the_program(cli):

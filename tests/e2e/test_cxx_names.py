@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from harness import BUILD, HOTPATH, SOURCE, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+from harness import BUILD, HOTPATH, SOURCE, full, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
 
 pytestmark = [with_glibc("it is compiled by the compilers of this machine"),
               without_emulator("it is compiled by the compilers of this machine"),
@@ -17,7 +17,7 @@ NAMES = {"square<int>", "square<double>", "square<unsigned long>", "Array<int, 3
          "ns::over(unsigned long)", "many<int, char>", "plain", "main"}
 
 
-@pytest.fixture(params=["g++", "clang++"])
+@pytest.fixture(params=["g++", pytest.param("clang++", marks=full)])
 def build(box, request):
     if shutil.which(request.param) is None:
         pytest.skip(f"no {request.param} here")

@@ -14,9 +14,8 @@ import threading
 
 import pytest
 
-from command import Cli
+from command import Cli, wait_until
 from harness import PROGRAMS, Report, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
-from test_record import until
 
 pytestmark = [without_emulator("/proc and perf are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
@@ -179,7 +178,7 @@ def test_ctrl_c_ends_only_the_download(stripped):
     finder.write_text(f"#!/bin/sh\ntrap '' INT\necho $$ >> {asked}\nexec sleep 1000\n")
     finder.chmod(0o755)
     process = stripped.start("run", "--debuginfod", stripped.hidden, env=stripped.variables, start_new_session=True)
-    until(lambda: asked.exists() and asked.read_text().endswith("\n"))
+    wait_until(lambda: asked.exists() and asked.read_text().endswith("\n"))
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 0 and "functions - " in said and "hidden+0x" in said

@@ -5,10 +5,10 @@ import json
 import jsonschema
 import pytest
 
-from command import Cli
+from command import cli  # noqa: F401 (a fixture)
 from harness import PROGRAMS, SOURCE, WITHOUT_PERF, perf_is_allowed, with_glibc, without_emulator, \
     without_sanitizer
-from made_reports import NS, Maker
+from made_reports import NS, maker  # noqa: F401 (a fixture)
 
 pytestmark = without_emulator("commands are started without it")
 SCHEMA = json.loads((SOURCE / "docs" / "diff.schema.json").read_text())
@@ -17,19 +17,10 @@ UNLIKE = [("system", "Linux 7.0 aarch64"), ("cores", 64), ("clock", {"kind": "mo
           ("clock", {"kind": "tsc", "hz": 3100000000}), ("library", "hotpath 0.1.0, clang 19.1.0")]
 
 
-@pytest.fixture
-def cli(box):
-    return Cli(box)
-
-
-@pytest.fixture
-def maker(cli):
-    return Maker(cli)
-
-
 def diff(cli, now, before, **how):
     found = json.loads(cli("diff", *now, "--against", *before, "--format", "json", **how).stdout)
     jsonschema.validate(found, SCHEMA)
+    assert found["exit"] == how.get("status", 0)
     return found
 
 
@@ -71,6 +62,49 @@ def test_what_all_have_in_common_is_judged_by_itself(cli, maker):
     found = diff(cli, [now], [maker.folder()])
     assert told(found) == [] and found["common"]["verdict"] == "slower"
     assert 80 < found["common"]["change_percent"] < 120
+
+
+def test_the_verdict_of_the_whole(cli, maker):
+    before = maker.folder()
+    assert diff(cli, [maker.folder()], [before])["verdict"] == "fine"
+    assert diff(cli, [maker.folder(ns={"encode": 72000})], [before])["verdict"] == "regression"
+    assert diff(cli, [maker.folder(ns={"encode": 48000})], [before])["verdict"] == "fine"
+    twice = maker.folder(ns={name: 2 * ns for name, ns in NS.items()})
+    assert diff(cli, [twice], [before])["verdict"] == "regression"
+    one, more = (maker.file(maker.report(calls=calls)) for calls in (1000, 1001))
+    assert [diff(cli, [now], [than])["verdict"] for now, than in ((one, one), (more, one), (one, more))] == [
+        "unjudged", "regression", "unjudged"]
+
+
+def test_a_callee_comes_before_its_caller(cli, maker):
+    """Both have changed, the caller a little more. One that has changed much less stays below."""
+    def folder(percent_of_callee, percent_of_caller):
+        ns = {"parse": NS["parse"] * (1 + percent_of_callee / 100), "step": 30000 * (1 + percent_of_caller / 100)}
+        return maker.folder(ns=ns)
+    before = folder(0, 0)
+    assert told(diff(cli, [folder(30, 30)], [before])) == [("parse", "slower"), ("step", "slower")]
+    assert told(diff(cli, [folder(8, 60)], [before])) == [("step", "slower"), ("parse", "slower")]
+
+
+def test_slow_calls_of_a_callee_are_named_before_its_caller(cli, maker):
+    """The typical call of load is that of its fast half; what the others take more is left in its caller."""
+    def folder(slow_ns):
+        path = maker.folder(runs=0)
+        for run in range(10):
+            report = maker.report(ns={"step": 20000})
+            rows = {row["name"]: row for row in report["sections"]["timing"]["rows"]}
+            rows["load"]["p95_ns"] += slow_ns * maker.random.gauss(1, 0.01)
+            for key in ("typical_ns", "quarter_ns"):
+                rows["step"][key] += 0.2 * slow_ns
+            (path / f"{run}.json").write_text(json.dumps(report))
+        return path
+    before, now = folder(0), folder(60000)
+    row, = (row for row in diff(cli, [now], [before])["rows"] if row["name"] == "step")
+    assert row["time"]["verdict"] == "slower" and row["time"]["slow_callee"] == "load"
+    text = cli("diff", now, "--against", before).stdout
+    callee, caller = (line for line in text.splitlines() if line.startswith("slower"))
+    assert callee.startswith("slower   load   only its slow calls: P95 ") and "may be the change of step" in callee
+    assert caller.startswith("slower   step   own time +")
 
 
 def test_sides_may_have_different_numbers_of_runs(cli, maker):
@@ -156,9 +190,10 @@ def test_output(cli, maker):
     before, now = maker.folder(), maker.folder(ns={"encode": 66000})
     lines = cli("diff", now, "--against", before).stdout.splitlines()
     assert lines[0] == "10 runs of ./made against 10 runs of ./made"
-    assert [line.split()[0] for line in lines[1:]] == ["total", "alike", "slower", "all", "exact"]
+    assert [line.split()[0] for line in lines[1:]] == ["total", "alike", "slower", "typical", "all", "exact"]
     assert lines[3].startswith("slower   encode   own time +") and "calls unchanged" in lines[3]
-    assert " % or more in encode (" in lines[4] and lines[4].endswith(" would have shown")
+    assert lines[4].strip().startswith("typical call ") and ", P95 " in lines[4] and lines[4].count(" -> ") == 2
+    assert " % or more in encode (" in lines[5] and lines[5].endswith(" would have shown")
     cli("diff", now, "--against", before, "--format", "markdown", "--output", "out.md")
     table = (cli.folder / "out.md").read_text().splitlines()
     assert table[2] == "| | function | change |" and all(line.count("|") == 4 for line in table[2:])
@@ -174,6 +209,8 @@ def test_unlike_runs_are_refused(cli, maker, key, value):
     done = cli("diff", maker.file(now), "--against", maker.file(maker.report()), status=2)
     assert done.stdout == "" and len(done.stderr.splitlines()) == 1
     assert "cannot compare with" in done.stderr
+    found = diff(cli, [maker.file(now)], [maker.file(maker.report())], status=2)
+    assert (found["verdict"], found["exit"]) == ("unjudged", 2) and "cannot compare with" in found["problem"]
 
 
 def change(report, **keys):
@@ -185,7 +222,9 @@ def test_what_cannot_be_read_is_named(cli, maker):
     text = json.dumps(good)
     for number, (bad, words) in enumerate((
             (json.dumps(change(good, type="other")), "is not a report"),
-            (json.dumps(change(good, version=9)), "version 9"),
+            (json.dumps(change(good, version=9)),
+             "version 9, by hotpath 0.1.0; this hotpath reads version 2: use the newer"),
+            (json.dumps(change(good, version=1)), "reads version 2: record the run again"),
             (json.dumps(change(good, by="thread")), "by thread"),
             (json.dumps(change(good, focus="x")), "part of the functions"),
             (text[:len(text) // 2], "not JSON"), (text + "x", "not JSON"), ("", "not JSON"))):
@@ -266,5 +305,6 @@ def test_unmodified_programs_are_compared_by_samples(cli):
     whole, within = (sum(row["metrics"]["samples"]["now"] for row in of["rows"]) for of in (found, part))
     assert 0 < within < 0.6 * whole, (whole, within)  # others may take the CPU in any part
     done = cli("diff", run, "--against", run, "--format", "html", "--output", "page.html")
-    assert (cli.folder / "page.html").read_text().lower().startswith("<!doctype html>")
+    page = (cli.folder / "page.html").read_text()
+    assert page.lower().startswith("<!doctype html>") and '"changes":"1 run of ' in page
     assert done.stdout == "" and done.stderr.startswith("1 run of ")

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 import exported
-from command import Cli
+from command import cli  # noqa: F401 (a fixture)
 from exported import Run, own_of_functions
 from harness import HOTPATH, PROGRAMS, TIMEOUT, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
 
@@ -25,11 +25,6 @@ needs_stacks = pytest.mark.skipif(not perf_is_allowed() or platform.machine() no
 STACKED = PROGRAMS / "stacked"
 CPU, ZONES, ZONE_CPU, ZONE_WAITS, ZONE_ALLOC = ("CPU time", "Zones: time", "Zones: CPU time", "Zones: waiting",
                                                 "Zones: bytes allocated")
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
 
 
 @pytest.fixture(scope="module")

@@ -3,15 +3,8 @@ import csv
 import io
 import json
 
-import pytest
-
-from command import Cli
+from command import cli  # noqa: F401 (a fixture)
 from harness import PROGRAMS, without_emulator
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
 
 
 def tables(path):

@@ -14,7 +14,7 @@ pytestmark = [without_sanitizer("the library is not preloaded"), without_emulato
               with_glibc("programs are preloaded into")]
 
 PRELOADED = BUILD / "lib" / "libhotpath_preload.so"
-WITH_LOCKS = BUILD / "lib" / "libhotpath_locks.so"
+WITH_ALL = BUILD / "lib" / "libhotpath_locks_io.so"
 ROUNDS, TURNS = 4, 3  # of library_host.c and library_copy.c
 FIRST_VERSION = "LIBURING_2.0 { global: io_uring_wait_cqes; };\n"
 
@@ -131,7 +131,7 @@ def hook_stack(tmp_path_factory):
 
 
 def test_the_stack_of_every_hook_is_measured(hook_stack):
-    lines = subprocess.run(["nm", "-D", "--defined-only", WITH_LOCKS], check=True, capture_output=True,
+    lines = subprocess.run(["nm", "-D", "--defined-only", WITH_ALL], check=True, capture_output=True,
                            text=True).stdout.splitlines()
     hooks = {line.split()[2].split("@")[0] for line in lines if line.split()[1] in "TWi"}
     missing = {name for name in hooks - set(hook_stack[1]) if not name.startswith(("hotpath_", "__cyg_profile_"))}
@@ -140,13 +140,14 @@ def test_the_stack_of_every_hook_is_measured(hook_stack):
 
 
 @when_optimised("frames are larger there")
+@pytest.mark.parametrize("flags", [["--locks", "--io"], ["--locks", "--io", "--path"]], ids=["locks-io", "path"])
 @pytest.mark.parametrize("way", ["thread", "handler", "child", "fork"])
-def test_hooks_need_little_stack(box, hook_stack, way):
+def test_hooks_need_little_stack(box, hook_stack, way, flags):
     """All functions are bound at the start: to do that at the first call takes 3 KB, with and without hooks."""
     program, names = hook_stack
     env = {"LD_BIND_NOW": "1", "HOTPATH_OUTPUT_FORMAT": None, "HOTPATH_OUTPUT_PATH": None}
     measured = [dict(line.split() for line in box.run(*command, way, *names, env=env).stdout.splitlines())
-                for command in ([program], [HOTPATH, "run", "--format", "none", "--locks", "--", program])]
+                for command in ([program], [HOTPATH, "run", "--format", "none", *flags, "--", program])]
     plain, hooked = ({name: int(used) for name, used in those.items() if int(used) >= 0} for those in measured)
     assert len(plain) > 100 and plain.keys() <= hooked.keys()
     excess = {name: hooked[name] - used for name, used in plain.items() if hooked[name] - used > MOST_STACK}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import (BUILD, EMULATOR, HOTPATH, PROGRAMS, SANITIZER, end, needs_root, with_cxx, with_glibc,
+from harness import (BUILD, EMULATOR, HOTPATH, PROGRAMS, SANITIZER, end, full, needs_root, with_cxx, with_glibc,
                      without_emulator, without_sanitizer, without_thread_sanitizer)
 from test_space import TABLE_ON_STDERR, check_workload, real_bytes
 
@@ -134,7 +134,8 @@ def test_coroutines(box, case):
 
 @without_emulator("timers that fast starve an emulator")
 @pytest.mark.parametrize("case, count", [
-    pytest.param("storm", 20000, marks=without_thread_sanitizer("timers that fast starve it")),
+    *(pytest.param("storm", count, marks=[*more, without_thread_sanitizer("timers that fast starve it")])
+      for count, more in ((4000, []), (20000, [full]))),
     pytest.param("nested", 2000, marks=without_thread_sanitizer(
         "now and then it leaves all signals blocked after handlers that raise others, unmeasured too"))])
 def test_zones_in_signal_handlers(contradictory, box, case, count):

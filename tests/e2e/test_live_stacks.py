@@ -12,35 +12,22 @@ import time
 import pytest
 
 import exported
-from command import Cli
-from harness import (HOTPATH, IS_ROOT, PROGRAMS, SOURCE, WITHOUT_PERF, perf_is_allowed, with_glibc,
-                     without_emulator, without_sanitizer)
+from command import cli, wait_until  # noqa: F401 (a fixture)
+from harness import (HOTPATH, IS_ROOT, PROGRAMS, SOURCE, TIMEOUT, WITHOUT_PERF, perf_is_allowed,
+                     processes_may_be_read, with_glibc, without_emulator, without_sanitizer)
 
 pytestmark = [without_emulator("/proc and perf are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
               with_glibc("the programs of this machine have it"),
               pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"),
-                                 reason="stacks of this machine cannot be unwound")]
+                                 reason="stacks of this machine cannot be unwound"),
+              pytest.mark.skipif(not processes_may_be_read(),
+                                 reason="processes of others may not be looked at here")]
 needs_perf = pytest.mark.skipif(not perf_is_allowed(), reason="the kernel lets nobody take stacks here")
 
 MEASURED, PLAIN = PROGRAMS / "standing", PROGRAMS / "standing_off"
-PATIENCE = 60
 SCHEMA = json.loads((SOURCE / "docs" / "stacks.schema.json").read_text())
 CAUSES = {"on_lock": "lock", "on_condition": "condition", "on_sleep": "sleep", "on_poll": "poll", "on_read": "pipe"}
-
-
-def may_be_read():
-    """If Yama restricts ptrace, only their parents may observe processes."""
-    scope = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
-    return IS_ROOT or not scope.exists() or scope.read_text().strip() == "0"
-
-
-pytestmark.append(pytest.mark.skipif(not may_be_read(), reason="processes of others may not be looked at here"))
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
 
 
 @pytest.fixture
@@ -63,20 +50,13 @@ def start(cli):
         process.stdout.close()
 
 
-def until(is_so):
-    end = time.monotonic() + PATIENCE
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 def settle(process, running=0):
     """All threads but so many are in a system call. -1 is none: a thread that waits for a page is not there yet."""
     def is_so():
         tasks = os.listdir(f"/proc/{process.pid}/task")
         calls = [pathlib.Path(f"/proc/{process.pid}/task/{task}/syscall").read_text() for task in tasks]
         return sum(call.startswith(("running", "-1")) for call in calls) <= running
-    until(is_so)
+    wait_until(is_so)
 
 
 def follows_the_schema(values):
@@ -171,7 +151,7 @@ def test_running_threads(cli, start):
         values.update(read(cli, program.pid))
         assert values["running_stacks_by"] == "perf" and values["processes"][0]["running"] == 2
         return all(group["stack"] for group in values["processes"][0]["groups"])
-    until(both_are_sampled)
+    wait_until(both_are_sampled)
     process = values["processes"][0]
     for function in ("spin_here", "spin_there"):
         group, = groups_in(process, function)
@@ -220,7 +200,7 @@ def test_perf_refused_in_a_run(cli):
                       if pathlib.Path(f"/proc/{child}/comm").read_text().startswith("standing") and
                       len(os.listdir(f"/proc/{child}/task")) >= 10]
         return program
-    until(has_begun)
+    wait_until(has_begun)
     seen = set()
 
     def both_are_seen():
@@ -230,8 +210,8 @@ def test_perf_refused_in_a_run(cli):
             if group["state"] == "running" and "compute" in group["functions"]:
                 seen.update({"spin_here", "spin_there"} & set(group["functions"]))
         return len(seen) == 2
-    until(both_are_seen)
-    run.communicate("", timeout=PATIENCE)
+    wait_until(both_are_seen)
+    run.communicate("", timeout=TIMEOUT)
     assert run.returncode == 0
     # Of a few samples, the section `functions` lists only the functions that ran themselves, without their callers.
     stacks = exported.folded(cli("export", "--format", "folded", "--of", "cpu").stdout)
@@ -242,7 +222,7 @@ def test_children(cli, start):
     program = start(PLAIN, "parent")
     settle(program)
     child = int(program.ready[1])
-    until(lambda: pathlib.Path(f"/proc/{child}/syscall").read_text().startswith(("0 ", "63 ")))
+    wait_until(lambda: pathlib.Path(f"/proc/{child}/syscall").read_text().startswith(("0 ", "63 ")))
     assert [process["pid"] for process in read(cli, program.pid)["processes"]] == [program.pid]
     processes = {process["pid"]: process for process in read(cli, "-r", program.pid)["processes"]}
     assert set(processes) == {program.pid, child}
@@ -278,7 +258,7 @@ def test_killed_while_it_is_read(cli, start, way):
         reading = cli.start("stacks", "-f", "json", program.pid)
         time.sleep(delay / 1000)
         program.kill()
-        stdout, stderr = reading.communicate(timeout=PATIENCE)
+        stdout, stderr = reading.communicate(timeout=TIMEOUT)
         assert reading.returncode in (0, 1), stderr
         if reading.returncode == 0:
             follows_the_schema(json.loads(stdout))
@@ -290,7 +270,7 @@ def test_a_stopped_process(cli, start):
     program = start(PLAIN, "each", 1)
     settle(program)
     os.kill(program.pid, signal.SIGSTOP)
-    until(lambda: pathlib.Path(f"/proc/{program.pid}/stat").read_text().split()[2] == "T")
+    wait_until(lambda: pathlib.Path(f"/proc/{program.pid}/stat").read_text().split()[2] == "T")
     process = read(cli, program.pid)["processes"][0]
     assert {group["cause"] for group in process["groups"]} == {"stopped"}
     os.kill(program.pid, signal.SIGCONT)
@@ -312,7 +292,7 @@ def test_it_is_not_changed(cli, start):
 
 def test_errors(cli):
     gone = subprocess.Popen(["true"])
-    until(lambda: pathlib.Path(f"/proc/{gone.pid}/stat").read_text().split()[2] == "Z")
+    wait_until(lambda: pathlib.Path(f"/proc/{gone.pid}/stat").read_text().split()[2] == "Z")
     assert "is a zombie" in cli("stacks", gone.pid, status=1).stderr
     gone.wait()
     assert cli("stacks", gone.pid, status=1).stderr == f"hotpath: there is no process {gone.pid}\n"

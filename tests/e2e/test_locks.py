@@ -2,6 +2,7 @@
 that behave as without hotpath. `lock_truth` prints how often its locks were used and waited for, and for how long
 by its own clock; `lock_rules` prints a line for each function, type of lock and situation."""
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -11,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from command import Cli, wait_until
-from harness import (BUILD, EXAMPLES, HOTPATH, PROGRAMS, TIMEOUT, WITHOUT_PERF, Report, crossed, near,
-                     with_glibc, without_emulator, without_sanitizer)
+from harness import (BUILD, EXAMPLES, HOTPATH, IS_LONG, PROGRAMS, SOURCE, TIMEOUT, WITHOUT_PERF, Box, Report,
+                     crossed, full, near, with_glibc, without_emulator, without_sanitizer)
 from test_serve import Server
 
 pytestmark = [without_emulator("it has other thread pointers"),
@@ -37,16 +38,21 @@ def rows_of(box, report, section="locks"):
     return Report(json.loads(report.read_text())).rows(section)
 
 
-@pytest.fixture
-def truth(box):
-    result, report = run(box, "lock_truth", "--locks")
-    rows = {row.name: row for row in rows_of(box, report)}
+@pytest.fixture(scope="module", params=["lock_truth", pytest.param("lock_truth_wrap", marks=with_glibc(
+    "musl calls itself by the hooks"))])
+def truth(request):
+    """One run of each program for all that is known of it."""
+    box = Box()
+    result, report = run(box, request.param, "--locks")
+    listed = rows_of(box, report)
+    rows = {row.name: row for row in listed}
     for place in ("make_lock", "reuse_memory", "wait_for_child"):
-        made = [row for row in rows.values() if re.match(rf"(made|used) in {place}\b", row.name) and
+        made = [row for row in listed if re.match(rf"(made|used) in {place}\b", row.name) and
                 (row.kind == "condition") == (place == "reuse_memory")]
         assert len(made) == 1, place
         rows[place] = made[0]
-    return truth_of(result.stdout), rows, rows_of(box, report, "blocked-by")
+    yield truth_of(result.stdout), rows, rows_of(box, report, "blocked-by")
+    box.remove()
 
 
 def test_counts_and_waits_are_those_of_the_program(truth):
@@ -93,6 +99,35 @@ def test_unusual_waits(truth):
     assert near(other.unknown_ns, told["wait_for_child"][2], 5) and other.wakeup_ns < other.unknown_ns / 10
 
 
+def idle_time(cpu):
+    """By the kernel: the idle time of a CPU, and all its time."""
+    line = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith(f"cpu{cpu} "))
+    times = [int(number) for number in line.split()[1:9]]
+    return times[3] + times[4], sum(times)
+
+
+@with_glibc("taskset of this machine has it")
+@pytest.mark.parametrize("is_busy", [False, True], ids=["quiet", "busy"])
+def test_waits_while_a_cpu_was_free(box, is_busy):
+    """A holder sleeps; the program has one CPU, which others may use meanwhile, as the kernel knows."""
+    cpu = max(os.sched_getaffinity(0))
+    spinner = subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"]) if is_busy else None
+    report, before = box.folder() / "report.json", idle_time(cpu)
+    try:
+        box.run(HOTPATH, "run", "-f", "json", "-o", report, "--section", "locks", "--locks", "--",
+                "taskset", "-c", str(cpu), PROGRAMS / "critical_off", "convoy", "sleep")
+    finally:
+        if spinner is not None:
+            spinner.kill()
+            spinner.wait()
+    idle, whole = (after - first for after, first in zip(idle_time(cpu), before))
+    row = {row.name: row for row in rows_of(box, report)}["cache_lock"]
+    assert near(row.free_cpu_ns, row.wait_ns * row.percent_free_cpu / 100, 1)
+    assert abs(row.percent_free_cpu - 100 * idle / whole) < 35, (row.percent_free_cpu, idle, whole)
+    if is_busy:
+        assert row.percent_free_cpu < 5
+
+
 def test_every_hold_is_timed(box):
     result, report = run(box, "lock_truth", "--locks", "--lock-holds")
     row = {row.name: row for row in rows_of(box, report)}["counted"]
@@ -103,16 +138,24 @@ def plain(box, program, *arguments):
     return box.run(PROGRAMS / program, *arguments, env={"HOTPATH_DIR": None}).stdout
 
 
-HOLDS = {"sampled": ["--locks"], "every": ["--locks", "--lock-holds"]}
+HOLDS = {"sampled": ["--locks"], "every": ["--locks", "--lock-holds", "--path"]}
 PERF = {"perf": [], "refused": WITHOUT_PERF}
 
 
-@pytest.mark.parametrize("holds, perf", crossed(list(HOLDS), list(PERF)))
+@pytest.mark.parametrize("holds, perf", [("every", "perf"), *(pytest.param(*both, marks=full) for both in (
+    ("sampled", "perf"), ("sampled", "refused"), ("every", "refused")))])
 def test_same_as_the_plain_functions(box, holds, perf):
     expected = plain(box, "lock_rules").splitlines()
     found = run(box, "lock_rules", *HOLDS[holds], before=PERF[perf])[0].stdout.splitlines()
     differences = [f"{b}, without hotpath: {a}" for a, b in zip(expected, found) if a != b]
     assert len(expected) > 1000 and not differences and len(expected) == len(found), "\n".join(differences[:20])
+
+
+def test_same_in_a_static_program(box):
+    """With the hooks in it, in a run and without one."""
+    expected = plain(box, "lock_rules").splitlines()
+    assert plain(box, "lock_rules_wrap").splitlines() == expected
+    assert run(box, "lock_rules_wrap", "--locks", "--path")[0].stdout.splitlines() == expected
 
 
 def exported(library):
@@ -134,7 +177,8 @@ def test_without_the_option_nothing_is_in_the_way(box):
     assert "libhotpath_locks" in maps and "libhotpath_preload" not in maps
 
 
-@pytest.mark.parametrize("allocator", ["jemalloc", "tcmalloc_minimal", "mimalloc"])
+@pytest.mark.parametrize("allocator", ["jemalloc", pytest.param("tcmalloc_minimal", marks=full),
+                                       pytest.param("mimalloc", marks=full)])
 def test_other_allocators(box, allocator):
     library = find_library(allocator)
     if library is None:
@@ -146,13 +190,37 @@ def test_other_allocators(box, allocator):
             assert rows[name].locked == locked, name
 
 
+@pytest.mark.parametrize("program", ["critical", "critical_off"])
+def test_counted_locks_stand_in_place_of_samples(box, program):
+    """In the first sentence and in all rows, with measured functions and without."""
+    report = box.folder() / "report.json"
+    box.run(HOTPATH, "run", "-f", "json", "-o", report, "--locks", "--limit", "0", "--",
+            PROGRAMS / program, "convoy", "sleep" if program == "critical" else "compute")
+    report = json.loads(report.read_text())
+    sections = {name: section["rows"] for name, section in report["sections"].items()}
+    sentence, known = report["meta"]["headline"], "cache_lock"
+    if program == "critical":
+        assert "waiting (lock cache_lock held in rebuild)" in sentence
+        row = next(row for row in sections["bottlenecks"] if row["name"] == "rebuild")
+        assert row["waits_for"] == "lock cache_lock held in rebuild" and known in row["why"]
+        row = next(row for row in sections["waits"] if row["name"] == "rebuild" and row["cause"] == "lock")
+        assert (row["what"], row["other"]) == ("cache_lock, held in rebuild", "rebuild")
+    else:
+        assert re.search(r"for cache_lock in rebuild, held by rebuild "
+                         r"\(\d+ % of that, [\d.]+ ms at a time\)", sentence)
+        assert "not recorded" not in sentence and "its holder" not in sentence
+        row = next(row for row in sections["functions"] if row["name"] == "rebuild")
+        assert (row["waits_for"], row["held_in"]) == ("lock cache_lock held in rebuild", "rebuild")
+    assert not [text for text in re.findall(r'"(?:lock )?held in [^"]*"', json.dumps(sections))]
+
+
 def test_report_of_a_stored_run(box):
     result, report = run(box, "lock_truth", "--locks", env={"HOTPATH_DIR": str(box.path)})
     stored = max(box.path.glob("*.run"), key=lambda path: path.stat().st_mtime)
     again = box.run(HOTPATH, "report", "-f", "json", "--section", "locks", "--limit", "0", stored).stdout
-    rows = {row["name"]: row for row in json.loads(again)["sections"]["locks"]["rows"]}
+    rows = {row["id"]: row for row in json.loads(again)["sections"]["locks"]["rows"]}
     for row in rows_of(box, report):
-        assert rows[row.name]["locked"] == row.locked
+        assert rows[row.id]["locked"] == row.locked
     assert result.status == 0
 
 
@@ -188,7 +256,7 @@ def test_broken_files_are_no_harm(box):
     stored = max(box.path.glob("*.run"), key=lambda path: path.stat().st_mtime)
     file = next(stored.glob("*.locks"))
     whole = file.read_bytes()
-    for size in (0, 100, 4096, 5000, len(whole) // 2):
+    for size in (0, 100, 4096, 5000, len(whole) // 2) if IS_LONG else (100, 5000):
         file.write_bytes(whole[:size])
         box.run(HOTPATH, "report", "--section", "locks,blocked-by", stored)
     noise = bytes((byte * 7 + at) % 256 for at, byte in enumerate(whole[4096:200000]))
@@ -196,16 +264,39 @@ def test_broken_files_are_no_harm(box):
     box.run(HOTPATH, "report", "--section", "locks,blocked-by", stored)
 
 
+@full
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
-def test_helgrind_finds_nothing_new(box):
+@pytest.mark.parametrize("flags", [["--locks"], ["--locks", "--path"]], ids=["locks", "path"])
+def test_helgrind_finds_nothing_new(box, flags):
     """A program of conditions and mutexes that is right; nothing of ours is reported either."""
-    done = subprocess.run([HOTPATH, "run", "-f", "none", "--locks", "--", "valgrind", "--tool=helgrind", "-q",
+    done = subprocess.run([HOTPATH, "run", "-f", "none", *flags, "--", "valgrind", "--tool=helgrind", "-q",
                            PROGRAMS / "lock_truth"], capture_output=True, text=True, timeout=TIMEOUT,
                           env=box.environment(box.folder(), {"HOTPATH_OUTPUT_PATH": None}))
     if "debuginfo reader: Possibly corrupted debuginfo file" in done.stderr:
         pytest.skip("this valgrind cannot read what this compiler wrote for debuggers")
     assert done.returncode == 0
     assert "libhotpath" not in done.stderr and "hp_lock" not in done.stderr
+
+
+@pytest.mark.full
+def test_thread_sanitizer_finds_nothing_new(box):
+    """A program that was built with it finds the same, one planted error, with hooks in front of its own."""
+    program = box.path / "lock_truth_tsan"
+    built = subprocess.run(["cc", "-fsanitize=thread", "-O1", "-g", "-pthread", "-D_GNU_SOURCE", SOURCE / "tests" /
+                            "programs" / "lock_truth.c", "-o", program], capture_output=True)
+    if built.returncode != 0 or shutil.which("setarch") is None:
+        pytest.skip("this compiler has no ThreadSanitizer")
+
+    def errors(*command):
+        done = subprocess.run(["setarch", "-R", *command, program], capture_output=True, text=True, timeout=TIMEOUT,
+                              env=box.environment(box.folder(), {"HOTPATH_OUTPUT_PATH": None}))
+        assert done.stdout.count("forced 30 15") == 1
+        return sorted(re.findall(r"^SUMMARY: .* in \w+", done.stderr, re.M))
+
+    expected = errors()
+    assert len(expected) == 1 and "in pass_on" in expected[0]
+    for flags in (["--locks"], ["--locks", "--path"]):
+        assert errors(HOTPATH, "run", "-f", "none", *flags, "--") == expected
 
 
 def test_macros(box):
@@ -224,6 +315,15 @@ def test_macros(box):
     assert rows["gave_up", "own"].timeouts == rows["gave_up", "own"].waits == 1
     assert rows["bell", "condition"].waits == 1
     assert not any(name == "gone" for name, _ in rows)
+
+
+def test_static_programs(box):
+    """Without hooks in it, macros do nothing, and hotpath says what is missing."""
+    result, report = run(box, "own_locks_static", "--locks")
+    assert "locks of" in result.stderr and "libhotpath_locks_wrap.a" in result.stderr
+    assert json.loads(report.read_text())["sections"].get("locks", {}).get("rows", []) == []
+    assert truth_of(result.stdout).keys() == truth_of(plain(box, "own_locks")).keys()
+    assert "locks of" not in run(box, "lock_truth_wrap", "--locks")[0].stderr
 
 
 def test_macros_without_locks(box):

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from command import Cli
+from command import cli  # noqa: F401 (a fixture)
 from harness import (BUILD, EXAMPLES, PROGRAMS, SOURCE, TIMEOUT, with_glibc, without_emulator, without_sanitizer,
                      without_thread_sanitizer)
 
@@ -18,11 +18,6 @@ pytestmark = [without_emulator("/proc shows the emulator"),
               without_thread_sanitizer("it has a thread of its own, which uses time, too")]
 
 SECTIONS = ("--section", "all,-timeline,-cold", "--limit", "0", "--percentiles", "50,95,99")
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
 
 
 class Page:

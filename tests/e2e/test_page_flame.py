@@ -42,7 +42,8 @@ def made_up_stacks(count):
     for node in range(count, 0, -1):
         sums[parents[node]] += sums[node]
     return {"compared_with": None, "count": count, "names": [f"function_{at}" for at in range(20000)],
-            "libraries": ["made_up.so"] * 20000,
+            "libraries": ["made_up.so"] * 20000, "system": column([0] * 20000),
+            "lines": {"count": 0},
             "parents": column(node - parents[node] for node in range(1, count + 1)),
             "functions": column(functions[1:]),
             "weights": [{"key": "cpu", "own": column(own[1:])}]}, sums, parents, functions

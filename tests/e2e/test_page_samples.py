@@ -218,7 +218,7 @@ def with_cpu_by_halves(cli, page, halves):
                          ids=["one program", "several"])
 def test_ranges_with_other_processes_are_compared_by_program(cli, browser, others):
     """Two processes of a program, one after the other: in the flame graph of both ranges they are one frame."""
-    cli("run", "--format", "none", "sh", "-c", f"{others}{STACKED} split 60; exec {STACKED} split 60")
+    cli("run", "--format", "none", "sh", "-c", f"{others}{STACKED} split 400; exec {STACKED} split 400")
     page = page_of(cli)
     browser.open(cli.folder / "page.html", "#theme=light")
     nodes = paths(browser)

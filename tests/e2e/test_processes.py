@@ -11,7 +11,7 @@ import pytest
 
 import headlines
 from command import Cli
-from harness import (IS_ROOT, PROGRAMS, WITHOUT_PERF, between, needs_root, perf_is_allowed, with_glibc,
+from harness import (IS_ROOT, PROGRAMS, WITHOUT_PERF, between, full, needs_root, perf_is_allowed, with_glibc,
                      without_emulator, without_sanitizer)
 
 pytestmark = [without_emulator("/proc shows the emulator"), with_glibc("the programs of this machine have it"),
@@ -125,7 +125,8 @@ SHIMS = {
 }
 
 
-@pytest.mark.parametrize("shim", SHIMS)
+@pytest.mark.parametrize("shim", [
+    pytest.param(shim, marks=full if shim in ("shell", "nohup", "shell in shell") else []) for shim in SHIMS])
 def test_processes_started_through_wrappers(cli, shim):
     done = cli.run(*(word.format(KIN) for word in SHIMS[shim]))
     found = rows(done, KIN)

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from command import Cli
+from command import cli  # noqa: F401 (a fixture)
 from harness import (BUILD, PROGRAMS, SOURCE, WITHOUT_PERF, perf_is_allowed, with_glibc, without_emulator,
                      without_sanitizer)
 
@@ -13,11 +13,6 @@ pytestmark = [without_emulator("/proc shows the emulator"), with_glibc("the prog
               without_sanitizer("the library of such a build can be preloaded into nothing else")]
 
 PAGE = (SOURCE / "docs/production.md").read_text()
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
 
 
 def exported():

@@ -12,9 +12,9 @@ import time
 
 import pytest
 
-from command import Cli
-from harness import (HOTPATH, IS_ROOT, PROGRAMS, WITHOUT_PERF, Report, perf_is_allowed, with_glibc,
-                     without_emulator, without_sanitizer)
+from command import cli, wait_until  # noqa: F401 (a fixture)
+from harness import (HOTPATH, IS_ROOT, PROGRAMS, TIMEOUT, WITHOUT_PERF, Report, full, perf_is_allowed,
+                     processes_may_be_read, with_glibc, without_emulator, without_sanitizer)
 
 pytestmark = [without_emulator("/proc and perf are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
@@ -24,18 +24,6 @@ pytestmark = [without_emulator("/proc and perf are those of the machine below"),
 needs_perf = pytest.mark.skipif(not perf_is_allowed(), reason="the kernel lets nobody take stacks here")
 
 WAITERS, STACKED = PROGRAMS / "waiters", PROGRAMS / "stacked"
-PATIENCE = 60
-
-
-def may_be_read():
-    """If Yama restricts ptrace, only their parents may observe processes."""
-    scope = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
-    return IS_ROOT or not scope.exists() or scope.read_text().strip() == "0"
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
 
 
 @pytest.fixture
@@ -55,20 +43,13 @@ def start():
         process.stdin.close()
 
 
-def until(is_so):
-    end = time.monotonic() + PATIENCE
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 def threads_wait(process, count):
     """All of them are there, and are in a system call."""
     def is_so():
         tasks = os.listdir(f"/proc/{process.pid}/task")
         calls = [open(f"/proc/{process.pid}/task/{task}/syscall").read() for task in tasks]
         return len(tasks) == count and not any(call.startswith("running") for call in calls)
-    until(is_so)
+    wait_until(is_so)
 
 
 def record(cli, *args, **how):
@@ -84,7 +65,7 @@ def rows(report, program):
 
 def test_waiting_threads(cli, start):
     process = start(WAITERS, "all", 600_000)
-    if not may_be_read():
+    if not processes_may_be_read():
         pytest.skip("processes of others may not be looked at here")
     threads_wait(process, 4)
     report = record(cli, "-p", process.pid, "--for", "500ms").report
@@ -101,8 +82,8 @@ def test_waiting_threads(cli, start):
 @needs_perf
 def test_computing_threads(cli, start):
     """Threads that exist already, until the process ends."""
-    process = start(STACKED, "threads", 500)
-    until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) > 1)
+    process = start(STACKED, "threads", 300)
+    wait_until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) > 1)
     report = record(cli, "--pid", process.pid).report
     process.wait()
     found = rows(report, STACKED)
@@ -123,9 +104,9 @@ def used_ns(process):
 def test_idle_and_busy_shares(cli, start, ms, is_idle):
     """Computing is not idle, although the program waits for events again and again."""
     process = start(WAITERS, "idle", ms)
-    if not may_be_read():
+    if not processes_may_be_read():
         pytest.skip("processes of others may not be looked at here")
-    until(lambda: used_ns(process) > 2 * ms * 1_000_000)
+    wait_until(lambda: used_ns(process) > 2 * ms * 1_000_000)
     begin, used = time.monotonic_ns(), used_ns(process)
     report = record(cli, "-p", process.pid, "--for", "2s").report
     work = report.values["work"]  # the looks at the session of the process must not undo each other
@@ -146,9 +127,9 @@ def test_idle_and_busy_shares(cli, start, ms, is_idle):
 def test_what_it_did_before_does_not_count(cli, start):
     """Of a process that has used CPU time, threads and history have only what it used while it was recorded."""
     process = start(WAITERS, "idle", 150)
-    if not may_be_read():
+    if not processes_may_be_read():
         pytest.skip("processes of others may not be looked at here")
-    until(lambda: used_ns(process) > 500_000_000)
+    wait_until(lambda: used_ns(process) > 500_000_000)
     before = used_ns(process)
     report = record(cli, "-p", process.pid, "--for", "800ms").report
     most = used_ns(process) - before
@@ -162,7 +143,7 @@ def test_what_it_did_before_does_not_count(cli, start):
 def test_without_perf(cli, start):
     """The report says so, with a remedy, and the rest is recorded."""
     process = start(WAITERS, "input")
-    if not may_be_read():
+    if not processes_may_be_read():
         pytest.skip("processes of others may not be looked at here")
     threads_wait(process, 1)
     cli.before = WITHOUT_PERF
@@ -175,9 +156,9 @@ def test_records_until_interrupted(cli, start):
     process = start(WAITERS, "input")
     threads_wait(process, 1)
     recording = cli.start("record", "-p", process.pid)
-    until(lambda: list(cli.folder.rglob(f"{process.pid}-*")))
+    wait_until(lambda: list(cli.folder.rglob(f"{process.pid}-*")))
     recording.send_signal(signal.SIGINT)
-    stdout, stderr = recording.communicate(timeout=PATIENCE)
+    stdout, stderr = recording.communicate(timeout=TIMEOUT)
     assert recording.returncode == 0, stderr
     assert stdout.startswith(f"pid {process.pid}: {WAITERS} input, started ")
     assert process.poll() is None
@@ -191,10 +172,10 @@ def test_the_console_shows_it_as_live(cli, start):
 
     def first_line():
         return cli("console", "--once", str(process.pid), env={"LC_ALL": "C.UTF-8"}).stdout.split("\n")[0]
-    until(lambda: [path for path in cli.folder.rglob(f"{process.pid}-*") if path.stat().st_size > 0])
+    wait_until(lambda: [path for path in cli.folder.rglob(f"{process.pid}-*") if path.stat().st_size > 0])
     assert "● recording" in first_line()
     recording.kill()
-    recording.communicate(timeout=PATIENCE)
+    recording.communicate(timeout=TIMEOUT)
     assert "■ recording broken off after 0:" in first_line()  # the process goes on
     assert process.poll() is None
     cli("record", "-p", process.pid, "--for", "100ms")
@@ -235,7 +216,7 @@ class Brood:
         self.recording = cli.start("record", "--format", "json", "--output", self.path, "--section", "all",
                                    "--limit", "0", "-p", self.program.pid, *options)
         expected = 1 if "--no-children" in options else 3
-        until(lambda: len([path for path in cli.folder.rglob("*.hotpath")
+        wait_until(lambda: len([path for path in cli.folder.rglob("*.hotpath")
                            if path.stat().st_size > 0]) >= expected)
 
     def work(self):
@@ -244,12 +225,12 @@ class Brood:
         self.later, self.executing, self.brief = map(int, self.program.stdout.readline().split())
         pids = [*self.existing, self.later, self.executing]
         self.used = {}
-        until(lambda: all(clock_ns(pid) >= 1e6 * WORK_MS and waits(pid) for pid in pids))
+        wait_until(lambda: all(clock_ns(pid) >= 1e6 * WORK_MS and waits(pid) for pid in pids))
         time.sleep(0.5)  # for the observer, whose samples may be 200 ms apart
 
     def end(self):
         self.recording.send_signal(signal.SIGINT)
-        stdout, self.stderr = self.recording.communicate(timeout=PATIENCE)
+        stdout, self.stderr = self.recording.communicate(timeout=TIMEOUT)
         assert self.recording.returncode == 0, self.stderr
         self.report = Report(json.loads(self.path.read_text()))
         self.program.stdin.close()
@@ -280,9 +261,10 @@ def processor_times(report):
     return times
 
 
-@pytest.mark.parametrize("way", [pytest.param("perf", marks=needs_perf), "refused"])
+@pytest.mark.parametrize("way", [
+    pytest.param("perf", marks=needs_perf), pytest.param("refused", marks=full if perf_is_allowed() else [])])
 def test_children_that_exist_and_that_come(cli, start, way):
-    if not may_be_read():
+    if not processes_may_be_read():
         pytest.skip("processes of others may not be looked at here")
     if way == "refused":
         cli.before = WITHOUT_PERF
@@ -312,7 +294,7 @@ def test_without_children(cli, start):
 
 
 def test_a_live_recording_can_be_read(cli, start):
-    if not may_be_read():
+    if not processes_may_be_read():
         pytest.skip("processes of others may not be looked at here")
     brood = Brood(cli, start)
     brood.work()
@@ -329,18 +311,18 @@ def test_a_live_recording_can_be_read(cli, start):
 def test_a_process_that_executes_another_program(cli, start):
     """It is one process, with a session for each program, and the recording goes on."""
     program = start("sh", "-c", f"read line; exec {WAITERS} input")
-    until(lambda: pathlib.Path(f"/proc/{program.pid}/comm").read_text() in ("sh\n", "dash\n", "bash\n"))
+    wait_until(lambda: pathlib.Path(f"/proc/{program.pid}/comm").read_text() in ("sh\n", "dash\n", "bash\n"))
     path = cli.folder / "record.json"
     recording = cli.start("record", "--format", "json", "--output", path, "--section", "all", "-p", program.pid)
 
     def sessions():
         return [path for path in cli.folder.rglob(f"{program.pid}-*.hotpath") if path.stat().st_size > 0]
-    until(lambda: len(sessions()) == 1)
+    wait_until(lambda: len(sessions()) == 1)
     program.stdin.write(b"go\n")
     program.stdin.flush()
-    until(lambda: len(sessions()) == 2)
+    wait_until(lambda: len(sessions()) == 2)
     recording.send_signal(signal.SIGINT)
-    recording.communicate(timeout=PATIENCE)
+    recording.communicate(timeout=TIMEOUT)
     report = json.loads(path.read_text())
     assert report["meta"].get("processes", 1) == 1
     assert program.poll() is None
@@ -354,14 +336,14 @@ def test_a_process_id_that_is_used_again(cli, start):
     """Another process has the number of one that was recorded: it is not part of the recording."""
     shell = start("sh", "-c", "read line; sleep 0.3; read line; read line")
     recording = cli.start("record", "--format", "none", "-p", shell.pid)
-    until(lambda: list(cli.folder.rglob(f"{shell.pid}-*.hotpath")))
+    wait_until(lambda: list(cli.folder.rglob(f"{shell.pid}-*.hotpath")))
     shell.stdin.write(b"go\n")
     shell.stdin.flush()
     children = pathlib.Path(f"/proc/{shell.pid}/task/{shell.pid}/children")
-    until(children.read_text)
+    wait_until(children.read_text)
     child = int(children.read_text())
-    until(lambda: list(cli.folder.rglob(f"{child}-*.hotpath")))
-    until(lambda: not children.read_text())
+    wait_until(lambda: list(cli.folder.rglob(f"{child}-*.hotpath")))
+    wait_until(lambda: not children.read_text())
     for _ in range(100):  # others take numbers, too
         LAST_PID.write_text(str(child - 1))
         other = subprocess.Popen(["sleep", "60"])
@@ -371,7 +353,7 @@ def test_a_process_id_that_is_used_again(cli, start):
         other.wait()
     time.sleep(0.5)
     recording.send_signal(signal.SIGINT)
-    recording.communicate(timeout=PATIENCE)
+    recording.communicate(timeout=TIMEOUT)
     starts = {path.name.split("-")[1] for path in cli.folder.rglob(f"{child}-*.hotpath")}
     is_same, start_time = other.pid == child, pathlib.Path(f"/proc/{other.pid}/stat").read_text().split()[21]
     other.kill()
@@ -398,7 +380,7 @@ def test_a_child_of_another_user_is_named(cli, start):
     os.chown(cli.folder, nobody, -1)
     cli.program = cli.box.for_everyone(HOTPATH)
     parent = start(sys.executable, "-c", MIXED % nobody)
-    until(lambda: pathlib.Path(f"/proc/{parent.pid}/cmdline").read_bytes().startswith(b"sh\0-c\0"))
+    wait_until(lambda: pathlib.Path(f"/proc/{parent.pid}/cmdline").read_bytes().startswith(b"sh\0-c\0"))
     child = int(pathlib.Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text())
     done = cli("record", "-p", parent.pid, "--for", "300ms", user=nobody)
     comm = pathlib.Path(f"/proc/{child}/comm").read_text().strip()

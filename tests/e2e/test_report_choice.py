@@ -4,18 +4,13 @@ import re
 
 import pytest
 
-from command import Cli
+from command import cli  # noqa: F401 (a fixture)
 from harness import HOTPATH, PROGRAMS, without_emulator
 from terminal import Terminal
 
 pytestmark = without_emulator("it would have to start another")
 
 GUEST = PROGRAMS / "guest"
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
 
 
 @pytest.fixture

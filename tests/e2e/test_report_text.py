@@ -9,17 +9,12 @@ import termios
 
 import pytest
 
-from command import Cli
+from command import Cli, cli  # noqa: F401 (a fixture)
 from harness import BUILD, HOTPATH, PROGRAMS, Box, with_glibc, without_emulator, without_sanitizer
 from terminal import plain
 
 pytestmark = [without_emulator("programs of this machine are run, too"),
               without_sanitizer("they are not built with it"), with_glibc("the programs of this machine have it")]
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
 
 
 # ---------------------------------------------------------------------------------------------- how processes ended

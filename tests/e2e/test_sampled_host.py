@@ -43,7 +43,7 @@ def test_masks_through_exec(box):
     assert "SigIgn" in result.stdout
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ["auto", pytest.param("timers", marks=full)])
 def test_cancellation(box, engine):
     result = same(box, "cancel", engine=engine)
     assert result.told == {"cancelled": 600, "cleaned": 600} and is_sampled(result)

@@ -3,7 +3,7 @@ import pytest
 
 from command import cli  # noqa: F401 (a fixture)
 from test_loops import of_preload
-from harness import EMULATOR, IS_GLIBC, PROGRAMS, crossed, with_glibc, without_sanitizer
+from harness import EMULATOR, IS_GLIBC, PROGRAMS, crossed, full, with_glibc, without_sanitizer
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
 
@@ -90,7 +90,8 @@ def assert_is_sampled(row):
     assert row.cpu_ns > 20e6 and row.samples > row.cpu_ns / 10e6
 
 
-@pytest.mark.parametrize("program", ["sandboxed_threads", "sandboxed_threads_static"])
+@pytest.mark.parametrize("program", ["sandboxed_threads",
+                                     pytest.param("sandboxed_threads_static", marks=full)])
 @without_sanitizer("it makes system calls of its own")
 def test_threads_refused_a_common_sandbox(cli, program):
     """They have samples as before."""

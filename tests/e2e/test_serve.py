@@ -13,8 +13,9 @@ import urllib.parse
 
 import pytest
 
-from command import Cli, wait_until
-from harness import EXAMPLES, IS_LONG, PROGRAMS, TIMEOUT, without_emulator, without_thread_sanitizer
+from command import Cli, cli, wait_until  # noqa: F401 (a fixture)
+from harness import (EXAMPLES, IS_LONG, PROGRAMS, TIMEOUT, without_emulator, without_sanitizer,
+                     without_thread_sanitizer)
 from test_page import Page, page_of
 
 pytestmark = [without_emulator("/proc shows the emulator"),
@@ -76,11 +77,6 @@ class Server:
         self.process.send_signal(number)
         _, said = self.process.communicate(timeout=TIMEOUT)
         return self.process.returncode, said
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
 
 
 @pytest.fixture
@@ -201,8 +197,14 @@ NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
 SAMPLE = re.compile(rf'({NAME})(?:\{{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)*)\}})? (\S+)')
 
 
+PARTS = {"counter": {"_total"}, "gauge": {""}, "info": {"_info"}, "histogram": {"_bucket", "_sum", "_count"}}
+
+
 def read_metrics(text):
-    """Checks the rules of OpenMetrics 1.0: {family: (type, {labels: value})}."""
+    """
+    Checks the rules of OpenMetrics 1.0: {family: {"TYPE": type, "samples": {labels: value}}}. Samples of a
+    histogram have their part before the labels, as in _count{...}.
+    """
     lines = text.split("\n")
     assert lines[-2:] == ["# EOF", ""] and "" not in lines[:-1]
     families, name = {}, None
@@ -220,8 +222,11 @@ def read_metrics(text):
         match = SAMPLE.fullmatch(line)
         assert match, line
         family = families[name]
-        assert match[1] == name + {"counter": "_total", "gauge": "", "info": "_info"}[family["TYPE"]], line
+        part = match[1].removeprefix(name)
+        assert match[1].startswith(name) and part in PARTS[family["TYPE"]], line
         labels = match[2] or ""
+        if family["TYPE"] == "histogram":
+            labels = f"{part}{{{labels}}}"
         assert labels not in family["samples"], line
         family["samples"][labels] = float(match[3])
         if family["TYPE"] == "counter":
@@ -231,7 +236,7 @@ def read_metrics(text):
 
 
 def test_metrics_are_valid_and_match_the_report(cli, serve, finished):
-    server = serve()
+    server = serve("orders")
     answer = server.get("/metrics", headers=OPENMETRICS)
     assert answer.headers["Content-Type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
     families = read_metrics(answer.text)
@@ -246,16 +251,47 @@ def test_metrics_are_valid_and_match_the_report(cli, serve, finished):
             assert section == "alloc-bytes" and "hotpath_function_" + family not in families
             continue
         samples = families["hotpath_function_" + family]["samples"]
-        assert set(samples) == {f'function="{name}"' for name in rows["timing"]}, family
-        for name in rows["timing"]:
-            assert samples[f'function="{name}"'] == pytest.approx(
-                (rows[section].get(name, {}).get(key) or 0) * scale, rel=1e-6, abs=1e-8), (family, name)
+        assert samples == pytest.approx({f'function="{name}"': row[key] * scale for name, row in
+                                         rows[section].items()}, rel=1e-6, abs=1e-8), family
     waited = {}
     for row in report["sections"]["waits"]["rows"]:
         waited[f'cause="{row["cause"]}"'] = waited.get(f'cause="{row["cause"]}"', 0) + row["waited_ns"] * 1e-9
     assert families["hotpath_waiting_seconds"]["samples"] == pytest.approx(waited, rel=1e-6)
     assert families["hotpath_running"]["samples"] == {"": 0}
     assert families["hotpath_elapsed_seconds"]["samples"][""] == pytest.approx(report["elapsed_ns"] * 1e-9)
+
+
+@without_sanitizer("locks are not counted there")
+def test_metrics_of_locks(cli, serve):
+    """The numbers of the section `locks`, in both formats; a condition has waits alone."""
+    cli("run", "--locks", "--format", "none", "--", PROGRAMS / "lock_truth")
+    server = serve("lock_truth")
+    families = read_metrics(server.get("/metrics", headers=OPENMETRICS).text)
+    report = json.loads(cli("report", "--format", "json", "--limit", "0", "--section", "locks").stdout)
+    rows = {f'lock="{row["name"]}",kind="{row["kind"]}"': row for row in report["sections"]["locks"]["rows"]}
+    assert len(rows) > 10 and 'lock="ready",kind="condition"' in rows
+    for family, key in (("acquisitions", "locked"), ("contended", "contended"), ("waits", "waits"),
+                        ("wait_seconds", "wait_ns"), ("timed_holds", "holds")):
+        assert families["hotpath_lock_" + family]["samples"] == pytest.approx(
+            {labels: row[key] * (1e-9 if family == "wait_seconds" else 1) for labels, row in rows.items()
+             if row[key] is not None}, rel=1e-6), family
+    held = families["hotpath_lock_timed_hold_seconds"]["samples"]['lock="forced",kind="mutex"']
+    row = rows['lock="forced",kind="mutex"']
+    assert held == pytest.approx(row["hold_mean_ns"] * row["holds"] * 1e-9) and held > 0
+    assert families["hotpath_locks_without_metrics"]["samples"] == {"": 0}
+    older = server.get("/metrics").text
+    assert "# TYPE hotpath_lock_acquisitions_total counter" in older
+    if PROMTOOL:
+        check_by_prometheus(older)
+
+
+PROMTOOL = shutil.which("promtool")
+
+
+def check_by_prometheus(text):
+    done = subprocess.run([PROMTOOL, "check", "metrics"], input=text, capture_output=True, text=True,
+                          timeout=TIMEOUT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 @pytest.mark.parametrize("accepted", [None, "*/*", "text/html,*/*;q=0.8",
@@ -265,27 +301,26 @@ def test_metrics_in_the_older_text_format(serve, finished, accepted):
     answer = serve().get("/metrics", headers={"Accept": accepted} if accepted else {})
     assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
     assert "# TYPE hotpath_function_calls_total counter" in answer.text and "# EOF" not in answer.text
-    promtool = shutil.which("promtool")
-    if not promtool:
+    if not PROMTOOL:
         pytest.skip("the rest needs promtool, of Debian's package prometheus")
-    done = subprocess.run([promtool, "check", "metrics"], input=answer.text, capture_output=True, text=True,
-                          timeout=TIMEOUT)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    check_by_prometheus(answer.text)
 
 
 def test_labels_are_limited(cli, serve):
-    """A thousand functions have only two hundred series: those with the most time."""
+    """A thousand functions have only two hundred series, those with the most time, and one for all the others."""
     cli("run", "--format", "none", "--", PROGRAMS / "odd_names", "1000", "50", "1500",
         env={"HOTPATH_MEASURING_BOUND": "0"})
-    server = serve()
+    server = serve("odd_names")
     first, second = (read_metrics(server.get("/metrics", headers=OPENMETRICS).text) for _ in range(2))
     functions = set(first["hotpath_function_calls"]["samples"])
-    assert len(functions) == 200 and functions == set(second["hotpath_function_calls"]["samples"])
+    assert len(functions) == 201 and functions == set(second["hotpath_function_calls"]["samples"])
     rows = json.loads(cli("report", "--format", "json", "--section", "timing", "--limit",
                           "0").stdout)["sections"]["timing"]["rows"]
     assert len(rows) > 250 and first["hotpath_functions_without_metrics"]["samples"][""] == len(rows) - 200
+    assert sum(first["hotpath_function_calls"]["samples"].values()) == sum(row["calls"] for row in rows)
     # Those without a series have less time than all that have one; names are distinguished by what needs no escape.
-    least = min(first["hotpath_function_self_seconds"]["samples"].values())
+    least = min(seconds for function, seconds in first["hotpath_function_self_seconds"]["samples"].items()
+                if function != 'function="[other]"')
     left_out = [row for row in rows if row["name"].startswith("function ") and
                 f'function="{row["name"]}"' not in functions]
     assert len(left_out) > 40 and all(row["self_ns"] * 1e-9 <= least * (1 + 1e-6) for row in left_out)
@@ -431,13 +466,15 @@ def test_fifty_clients_at_once(serve, finished):
 # ------------------------------------------------------------------------------------------------------------- live
 
 def test_numbers_rise_while_the_program_runs(cli, serve):
-    run = cli.start("run", "--format", "none", "--", EXAMPLES / "orders", "600")
+    in_ci = {"CI": "true", "GITHUB_ACTIONS": None, "GITLAB_CI": None}
+    run = cli.start("run", "--format", "none", "--", EXAMPLES / "orders", "600", env=in_ci)
     wait_until(lambda: list(cli.folder.glob("*.run/*.hotpath")))
     server = serve("--every", "0.1")
     wait_until(lambda: server.get("/report.json").status == 200)  # a new session cannot be read yet
     events = Events(server)
     event, data = events.next()
     assert event == "report" and data["is_live"]
+    assert json.loads(server.get("/report.json").text)["meta"]["source"]["ci"] == "other"
     timing = lambda: json.loads(server.get("/report.json", section="timing").text)["sections"]["timing"]
     calls = lambda: sum(row["calls"] for row in timing()["rows"])
     before, generations = calls(), [data["generation"]]
@@ -447,7 +484,8 @@ def test_numbers_rise_while_the_program_runs(cli, serve):
         generations.append(data["generation"])
     assert generations == sorted(set(generations))
     wait_until(lambda: calls() > before)
-    counted = [read_metrics(server.get("/metrics", headers=OPENMETRICS).text)["hotpath_function_calls"]["samples"]
+    counted = [read_metrics(server.get("/metrics", headers=OPENMETRICS, session=next(cli.folder.glob("*.run")).name)
+                            .text)["hotpath_function_calls"]["samples"]
                for _ in range(3)]
     for early, late in zip(counted, counted[1:]):
         assert all(early[label] <= late[label] for label in early)

@@ -83,7 +83,7 @@ def test_single_calls_follow_the_schema(cli):
     validator = jsonschema.validators.validator_for(schema)(schema)
     for name in ("parse", "eval", "/./", "nobody"):
         values = json.loads(cli("report", KEPT, "--slowest", name, "--section", "all", "-f", "json").stdout)
-        assert {"timing", "calltree", "calls", "slowest", "processes", "cold"} == set(values["sections"])
+        assert {"timing", "calltree", "calls", "recent", "slowest", "processes", "cold"} == set(values["sections"])
         assert list(validator.iter_errors(values)) == []
     values = json.loads(cli("report", KEPT, "--slowest", "parse", "-f", "json").stdout)
     for section, key in (("calls", "ago_ns"), ("slowest", "percent_call")):

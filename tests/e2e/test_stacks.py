@@ -7,8 +7,9 @@ import re
 
 import pytest
 
-from command import Cli
-from harness import PROGRAMS, WITHOUT_PERF, pairs, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+from command import cli  # noqa: F401 (a fixture)
+from harness import (PROGRAMS, WITHOUT_PERF, full, pairs, perf_is_allowed, with_glibc, without_emulator,
+                     without_sanitizer)
 
 pytestmark = [without_emulator("/proc and perf are those of the machine below"),
               without_sanitizer("the library of such a build can be preloaded into nothing else"),
@@ -19,11 +20,6 @@ pytestmark = [without_emulator("/proc and perf are those of the machine below"),
 
 STACKED = PROGRAMS / "stacked"
 MS = 1_000_000
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
 
 
 def functions(report):
@@ -105,7 +101,7 @@ def test_stacks_of_one_process(cli):
     assert "outer" in screen and "read_on" not in screen
 
 
-@pytest.mark.parametrize("case", ["split", "threads", "deep", "forked", "handler"])
+@pytest.mark.parametrize("case", [pytest.param("split", marks=full), "threads", "deep", "forked", "handler"])
 def test_cpu_time_matches_the_clocks_of_functions(cli, case):
     done = cli.run(STACKED, case, 400)
     found = check_split(done)

@@ -12,8 +12,8 @@ import time
 import pytest
 
 from command import Cli, wait_until
-from harness import (IS_ROOT, PROGRAMS, TIMEOUT, WITHOUT_PERF, Box, Report, perf_is_allowed, with_glibc,
-                     without_emulator, without_sanitizer)
+from harness import (PROGRAMS, TIMEOUT, WITHOUT_PERF, Box, Report, full, perf_is_allowed, processes_may_be_read,
+                     with_glibc, without_emulator, without_sanitizer)
 from test_serve import Server
 
 pytestmark = [without_emulator("/proc and perf are those of the machine below"),
@@ -26,7 +26,7 @@ ACTS = PROGRAMS / "acts_off"
 SLOT_NS = 250_000_000
 ENOUGH_S = 0.3
 WAYS = [pytest.param([], id="perf", marks=pytest.mark.skipif(not perf_is_allowed(), reason="perf is not allowed")),
-        pytest.param(WITHOUT_PERF, id="timers")]
+        pytest.param(WITHOUT_PERF, id="timers", marks=full if perf_is_allowed() else [])]
 
 
 class Acts:
@@ -272,13 +272,7 @@ def test_the_server_has_them_while_it_runs(box):
             server.end()
 
 
-def may_be_read():
-    """If Yama restricts ptrace, only their parents may observe processes."""
-    scope = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
-    return IS_ROOT or not scope.exists() or scope.read_text().strip() == "0"
-
-
-@pytest.mark.skipif(not may_be_read(), reason="processes of others may not be looked at here")
+@pytest.mark.skipif(not processes_may_be_read(), reason="processes of others may not be looked at here")
 @pytest.mark.skipif(not perf_is_allowed(), reason="the kernel lets nobody take stacks here")
 def test_a_recording(box):
     """Of a process that hotpath has not started, while the recording goes on."""

@@ -3,7 +3,7 @@ import subprocess
 
 import pytest
 
-from command import Cli, wait_until
+from command import cli, wait_until  # noqa: F401 (a fixture)
 from harness import PROGRAMS, without_emulator, without_sanitizer, without_thread_sanitizer
 
 pytestmark = [without_emulator("/proc shows the emulator"),
@@ -11,11 +11,6 @@ pytestmark = [without_emulator("/proc shows the emulator"),
 
 CREW = PROGRAMS / "crew"
 END_NS = 2_000_000  # CPU time a thread may use after its exit record
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
 
 
 def told(text):

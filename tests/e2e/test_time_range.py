@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from command import Cli, wait_until
+from command import cli, wait_until  # noqa: F401 (a fixture)
 from harness import PROGRAMS, TIMEOUT, pairs, without_emulator, without_thread_sanitizer
 from test_views import follows_the_schema
 
@@ -14,11 +14,6 @@ pytestmark = [without_emulator("/proc shows the emulator"),
               without_thread_sanitizer("it has a thread of its own, which uses time, too")]
 
 SLOT_MS = 250
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
 
 
 def history(cli):

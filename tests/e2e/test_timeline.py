@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from command import Cli, wait_until
+from command import cli, wait_until  # noqa: F401 (a fixture)
 from harness import PROGRAMS, TIMEOUT, with_glibc, without_emulator, without_sanitizer, without_thread_sanitizer
 from test_threads_section import told
 
@@ -16,11 +16,6 @@ CREW = PROGRAMS / "crew"
 SLOTS, SERIES = 512, 960
 CPU, KERNEL, RESIDENT, LIVE, ALLOCATED, THREAD, WAIT, CALLS, TICKS = range(1, 10)
 CAUSE = 19
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
 
 
 class Axis:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from command import Cli
+from command import cli  # noqa: F401 (a fixture)
 from harness import (EMULATOR, EXAMPLES, IS_GLIBC, IS_OPTIMISED, PROGRAMS, SANITIZER, Box, full, pairs,
                      without_sanitizer, without_thread_sanitizer)
 from test_views import follows_the_schema, table
@@ -28,11 +28,6 @@ BUSY = {"busy": "cpu-bound", "alloc": "allocation-heavy", "starved": "cpu-bound"
 
 
 MANY_SAMPLES_NS = 500_000_000
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
 
 
 def shares(truth):
@@ -351,7 +346,8 @@ def waits_for_the_disk(program):
     return wall - ran - was_ready > max((0.6 + MARGIN) * wall, MANY_SAMPLES_NS / 2)
 
 
-@pytest.mark.parametrize("name", EXAMPLE_VERDICTS)
+@pytest.mark.parametrize("name", [  # those that compute are like the natures above
+    pytest.param(name, marks=full if name in ("cpu", "alloc", "starved") else []) for name in EXAMPLE_VERDICTS])
 def test_examples(cli, name):
     if name == "alloc":
         skip_other_malloc()

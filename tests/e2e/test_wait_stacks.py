@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from command import Cli
+from command import cli  # noqa: F401 (a fixture)
 from harness import PROGRAMS, WITHOUT_PERF, Report, with_glibc, without_emulator, without_sanitizer
 
 pytestmark = [without_emulator("/proc is that of the machine below"),
@@ -21,11 +21,6 @@ MS = 1_000_000
 # What each waits for, and whether that is idle; None: while others work.
 CAUSES = {"on_pipe": ("pipe", None), "on_mutex": ("lock", False), "on_condition": ("condition", True),
           "on_sleep": ("sleep", None)}
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
 
 
 def functions(report):

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from command import Cli, wait_until
+from command import cli, wait_until  # noqa: F401 (a fixture)
 from harness import (BUILD, HOTPATH, IS_ROOT, PROGRAMS, Report, between, with_glibc, without_emulator,
                      without_sanitizer, without_thread_sanitizer)
 
@@ -19,11 +19,6 @@ pytestmark = [without_emulator("/proc shows the emulator"),
 WAITS = PROGRAMS / "waits"
 THREAD = PROGRAMS / "waits_thread"
 MANY_LOOKS_NS = 200_000_000
-
-
-@pytest.fixture
-def cli(box):
-    return Cli(box)
 
 
 def told(done):

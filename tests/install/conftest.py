@@ -10,15 +10,8 @@ import pytest
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "e2e")]
 
-from harness import BUILD, Box, full, pytest_collection_modifyitems, pytest_configure  # noqa: E402, F401
+from harness import BUILD, box, full, pytest_collection_modifyitems, pytest_configure  # noqa: E402, F401
 from workshop import SINGLE, Installation, Workshop, do  # noqa: E402
-
-
-@pytest.fixture
-def box():
-    box = Box()
-    yield box
-    box.remove()
 
 
 @pytest.fixture

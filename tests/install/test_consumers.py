@@ -1,6 +1,7 @@
 """An installed hotpath can be used: with a compiler alone, pkg-config, CMake, Meson and make; shared, static and in
 programs that are static as a whole; C and C++; gcc and clang; from a prefix that has been moved. The recipes are
 those of docs/building.md."""
+import json
 import re
 import shutil
 
@@ -30,7 +31,7 @@ def source(request, workshop):
 def test_everything_is_installed(installed):
     files = {str(path.relative_to(installed.prefix)) for path in installed.prefix.rglob("*") if not path.is_dir()}
     expected = {"bin/hotpath", "include/hotpath.h", "share/hotpath/hotpath.c", "share/hotpath/hotpath.h",
-                "share/doc/hotpath/copyright"}
+                "share/doc/hotpath/copyright", "share/doc/hotpath/agents.md"}
     expected |= {f"include/hotpath/{header.name}" for header in (SOURCE / "include/hotpath").iterdir()}
     expected |= {f"share/man/man{page.suffix[1:]}/{page.name}" for page in (SOURCE / "man").glob("*.[1357]")}
     for name, place in (("hotpath.bash", "share/bash-completion/completions/hotpath"),
@@ -41,11 +42,16 @@ def test_everything_is_installed(installed):
     version = installed.pkg_config("--modversion")[0]
     libraries = installed.libraries.relative_to(installed.prefix)
     expected |= {f"{libraries}/{name}" for name in (
-        "hotpath/orders", "libhotpath.a", "libhotpath.so", "libhotpath.so.0", f"libhotpath.so.{version}",
+        "hotpath/orders", "hotpath/hotpath_qemu.so",
+        "libhotpath.a", "libhotpath.so", "libhotpath.so.0", f"libhotpath.so.{version}",
         "libhotpath_alloc.a", "libhotpath_alloc.so", "libhotpath_alloc.so.0", f"libhotpath_alloc.so.{version}",
-        "libhotpath_alloc_wrap.a", "libhotpath_preload.so.0", f"libhotpath_preload.so.{version}",
+        "libhotpath_alloc_wrap.a", "libhotpath_locks_wrap.a",
+        "libhotpath_preload.so.0", f"libhotpath_preload.so.{version}",
         "libhotpath_locks.so.0", f"libhotpath_locks.so.{version}",
+        "libhotpath_io.so.0", f"libhotpath_io.so.{version}",
+        "libhotpath_locks_io.so.0", f"libhotpath_locks_io.so.{version}",
         "pkgconfig/hotpath.pc", "pkgconfig/hotpath_alloc.pc", "pkgconfig/hotpath_alloc_wrap.pc",
+        "pkgconfig/hotpath_locks_wrap.pc",
         "cmake/hotpath/hotpath-config.cmake", "cmake/hotpath/hotpath-config-version.cmake",
         "cmake/hotpath/hotpath-targets.cmake")}
     by_build_type = {name for name in files if re.search(r"/hotpath-targets-\w+\.cmake$", name)}
@@ -154,6 +160,39 @@ def test_allocations_of_libraries_alone(workshop, installed, compiler, module, f
                  env=installed.env).split()
     workshop.do(compiler, "-fno-builtin", "-DHOTPATH", "-Wl,--as-needed", *flags, "strdup.c", *options, "-o", "it")
     workshop.box.run(workshop.folder / "it", env=installed.env)
+
+
+@pytest.mark.parametrize("modules", [["hotpath_locks_wrap"], ["hotpath_locks_wrap", "hotpath_alloc_wrap"]])
+def test_locks_of_a_static_program(workshop, installed, compiler, modules):
+    """With zones, and with allocations counted, too."""
+    need("pkg-config")
+    workshop.write("locks.c", """#include <hotpath.h>
+        #include <pthread.h>
+        #include <stdlib.h>
+        static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+        static void work(void)
+        {
+            HOTPATH_MEASURE();
+            pthread_mutex_lock(&lock);
+            pthread_mutex_unlock(&lock);
+        }
+        int main(void)
+        {
+            HOTPATH_MAIN();
+            for (int turn = 0; turn < 70; turn++)
+                work();
+            free(malloc(1));
+            return 0;
+        }""")
+    options = do("pkg-config", "--cflags", "--libs", "--static", *modules, env=installed.env).split()
+    workshop.do(compiler, "-O1", "-DHOTPATH", "-static", "locks.c", *options, "-o", "it")
+    report = workshop.folder / "report.json"
+    said = workshop.box.run(installed.prefix / "bin/hotpath", "run", "--locks", "-f", "json", "-o", report, "--",
+                            workshop.folder / "it", env=installed.env).stderr
+    sections = json.loads(report.read_text())["sections"]
+    assert ("lock", 70) in [(row["name"], row["locked"]) for row in sections["locks"]["rows"]]  # libgcc has others
+    assert next(row for row in sections["timing"]["rows"] if row["name"] == "work")["calls"] == 70
+    assert "locks of" not in said and ("allocations of" in said) == (len(modules) == 1)
 
 
 # -------------------------------------------------------------------------------------------------- build systems

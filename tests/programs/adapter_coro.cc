@@ -25,14 +25,14 @@ void spin(int ms)
 /* Begins when it is awaited, and continues its awaiter. */
 template <class Result> struct task {
     struct promise_type : hotpath::traced {
-        promise_type(std::source_location at = std::source_location::current()) : traced(at) {}
+        promise_type(hotpath::source_location at = hotpath::source_location::current()) : traced(at) {}
         task get_return_object() { return task(std::coroutine_handle<promise_type>::from_promise(*this)); }
         auto initial_suspend() { return begins(std::suspend_always{}); }
         struct go_back {
             bool await_ready() noexcept { return false; }
-            std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> handle) noexcept
+            std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> done) noexcept
             {
-                return handle.promise().awaits ? handle.promise().awaits : std::noop_coroutine();
+                return done.promise().awaits ? done.promise().awaits : std::noop_coroutine();
             }
             void await_resume() noexcept {}
         };
@@ -150,7 +150,7 @@ struct detached {
 /* It yields, and is resumed for each. */
 struct numbers {
     struct promise_type : hotpath::traced {
-        promise_type(std::source_location at = std::source_location::current()) : traced(at) {}
+        promise_type(hotpath::source_location at = hotpath::source_location::current()) : traced(at) {}
         numbers get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
         auto initial_suspend() { return begins(std::suspend_always{}); }
         auto final_suspend() noexcept { return ends(std::suspend_always{}); }

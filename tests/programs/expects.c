@@ -103,6 +103,63 @@ static void session_ends_inside(void)
     MUST(hotpath_stop() == HOTPATH_OK && hotpath_start(NULL) == HOTPATH_OK);
 }
 
+/* Each step is the same number of instructions. */
+__attribute__((noinline)) static void spin(int steps)
+{
+    for (int step = 0; step < steps; step++)
+        __asm__ volatile("" : "+r"(step));
+}
+
+static void *spin_aside(void *context)
+{
+    spin(100000);
+    return context;
+}
+
+static void scope_of_instructions(uint64_t most, int steps)
+{
+    HOTPATH_EXPECT_INSTRUCTIONS(most);
+    spin(steps);
+}
+
+static void scope_beside_a_thread(uint64_t most)
+{
+    HOTPATH_EXPECT_INSTRUCTIONS(most);
+    pthread_t thread;
+    MUST(pthread_create(&thread, NULL, spin_aside, NULL) == 0 && pthread_join(thread, NULL) == 0);
+}
+
+static uint64_t instructions;
+
+static void note_instructions(const struct hotpath_unexpected *unexpected, void *context)
+{
+    complaints++;
+    instructions = unexpected->count;
+    MUST(context == NULL && unexpected->is_counted == 1 && strcmp(unexpected->what, "instructions") == 0 &&
+         unexpected->called == NULL && strcmp(unexpected->function, "scope_of_instructions") == 0);
+}
+
+static uint64_t instructions_of(int steps)
+{
+    scope_of_instructions(0, steps);
+    return instructions;
+}
+
+/* Those of other threads and of the library do not count, and the limit itself is permitted. */
+static void limit_instructions(void)
+{
+    hotpath_set_on_unexpected(note_instructions, NULL);
+    instructions_of(1); /* names are bound at the first call */
+    const uint64_t few = instructions_of(1000), many = instructions_of(3000);
+    MUST(complaints == 3 && many > few && (many - few) % 2000 == 0);
+    scope_of_instructions(few, 1000);
+    scope_beside_a_thread(100000);
+    MUST(complaints == 3);
+    scope_of_instructions(few - 1, 1000);
+    MUST(complaints == 4 && instructions == few);
+    tell("around", few - 1000 * (many - few) / 2000);
+}
+
 static void told(void)
 {
     hotpath_set_on_unexpected(note, &complaints);
@@ -190,6 +247,14 @@ int main(int argc, char **argv)
         scope_of_calls(0, 1);
     if (is_case(argc, argv, "calls_session"))
         session_ends_inside();
+    if (is_case(argc, argv, "instructions"))
+        limit_instructions();
+    if (is_case(argc, argv, "instructions_broken"))
+        scope_of_instructions(100, 1000);
+    if (is_case(argc, argv, "instructions_nowhere")) {
+        scope_of_instructions(0, 1);
+        scope_of_instructions(0, 1);
+    }
     if (is_case(argc, argv, "readings") || is_case(argc, argv, "measured"))
         readings();
     if (is_case(argc, argv, "switched"))

@@ -15,6 +15,8 @@
 #include <grp.h>
 #include <malloc.h>
 #include <mqueue.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -49,7 +51,8 @@ static struct {
     int pipe[2];  /* with a line in it */
     int other[2]; /* empty */
     int pair[2];
-    int alone; /* a socket */
+    int alone, network; /* sockets */
+    struct addrinfo *addresses;
     int events, epoll, file;
     mqd_t queue;
     FILE *out, *in, *process; /* streams without buffer: on `other`, on `pipe` */
@@ -99,11 +102,29 @@ static struct {
     int is_ready, is_done; /* atomic */
 } helper;
 
+/* The thread that calls, from just before it does; 0: none yet. */
+static int caller; /* atomic */
+
+/* It sleeps in the call: else it would not have to wait, which takes less stack. */
+static bool is_caller_asleep(void)
+{
+    char path[64], line[256] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", __atomic_load_n(&caller, __ATOMIC_SEQ_CST));
+    const int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY);
+    if (file < 0)
+        return false;
+    syscall(SYS_read, file, line, sizeof line - 1);
+    syscall(SYS_close, file);
+    const char *end = strrchr(line, ')');
+    return end != NULL && end[1] == ' ' && end[2] == 'S';
+}
+
 static void *give_soon(void *name)
 {
     pthread_rwlock_wrlock(&its.shelf);
     __atomic_store_n(&helper.is_ready, 1, __ATOMIC_SEQ_CST);
-    usleep(3000);
+    while (!is_caller_asleep())
+        usleep(100);
     if (strstr(name, "rwlock") != NULL)
         pthread_rwlock_unlock(&its.shelf);
     else if (strstr(name, "sem") != NULL)
@@ -201,6 +222,7 @@ static void prepare(const char *name)
         exit(3);
     syscall(SYS_sendto, its.pair[0], "x", 1, 0, NULL, 0);
     its.alone = socket(AF_UNIX, SOCK_DGRAM, 0);
+    its.network = (int)syscall(SYS_socket, AF_INET, SOCK_DGRAM, 0);
     its.events = (int)syscall(SYS_eventfd2, 1, 0);
     its.epoll = epoll_create1(0);
     its.file = open("/proc/self/exe", O_RDONLY);
@@ -280,6 +302,18 @@ WEAK ssize_t __getdelim(char **, size_t *, int, FILE *);
 SCANF(__isoc99_)
 SCANF(__isoc23_)
 SCANF()
+
+WEAK int __open_2(const char *, int), __open64_2(const char *, int);
+WEAK int __openat_2(int, const char *, int), __openat64_2(int, const char *, int);
+WEAK ssize_t __pread_chk(int, void *, size_t, off_t, size_t), __pread64_chk(int, void *, size_t, off64_t, size_t);
+WEAK ssize_t preadv64v2(int, const struct iovec *, int, off64_t, int);
+WEAK ssize_t pwritev64v2(int, const struct iovec *, int, off64_t, int);
+extern int SSL_read(void *, void *, int), SSL_write(void *, const void *, int);
+extern int SSL_read_ex(void *, void *, size_t, size_t *), SSL_write_ex(void *, const void *, size_t, size_t *);
+
+static const char path[] = "/proc/self/exe";
+static const struct addrinfo numeric = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
+static const struct sockaddr_in local = {.sin_family = AF_INET, .sin_port = 0x3930, .sin_addr = {0x0100007f}};
 
 static va_list list;
 static void fill_list(int unused, ...) { va_start(list, unused); }
@@ -524,6 +558,50 @@ static void fill_list(int unused, ...) { va_start(list, unused); }
     CALL(pthread_barrier_init, pthread_barrier_init(&its.made.barrier, NULL, 1))                                   \
     CALL(pthread_barrier_destroy, pthread_barrier_destroy(&its.barrier))
 
+/* Those that only --io counts. Open ones are left open: there are few. */
+#define IO_CALLS(CALL)                                                                                             \
+    CALL(open, open(path, O_RDONLY))                                                                               \
+    CALL(open64, open64(path, O_RDONLY))                                                                           \
+    CALL(openat, openat(AT_FDCWD, path, O_RDONLY))                                                                 \
+    CALL(openat64, openat64(AT_FDCWD, path, O_RDONLY))                                                             \
+    CALL(__open_2, __open_2(path, O_RDONLY))                                                                       \
+    CALL(__open64_2, __open64_2(path, O_RDONLY))                                                                   \
+    CALL(__openat_2, __openat_2(AT_FDCWD, path, O_RDONLY))                                                         \
+    CALL(__openat64_2, __openat64_2(AT_FDCWD, path, O_RDONLY))                                                     \
+    CALL(creat, creat("/dev/null", 0600))                                                                          \
+    CALL(creat64, creat64("/dev/null", 0600))                                                                      \
+    CALL(fopen, fopen(path, "r"))                                                                                  \
+    CALL(fopen64, fopen64(path, "r"))                                                                              \
+    CALL(pread, (void)!pread(its.file, its.bytes, 1, 0))                                                           \
+    CALL(pread64, (void)!pread64(its.file, its.bytes, 1, 0))                                                       \
+    CALL(__pread_chk, __pread_chk(its.file, its.bytes, 1, 0, sizeof its.bytes))                                    \
+    CALL(__pread64_chk, __pread64_chk(its.file, its.bytes, 1, 0, sizeof its.bytes))                                \
+    CALL(pwrite, (void)!pwrite(its.file, "x", 1, 0))                                                               \
+    CALL(pwrite64, (void)!pwrite64(its.file, "x", 1, 0))                                                           \
+    CALL(preadv, (void)!preadv(its.file, &its.piece, 1, 0))                                                        \
+    CALL(preadv64, (void)!preadv64(its.file, &its.piece, 1, 0))                                                    \
+    CALL(preadv2, (void)!preadv2(its.file, &its.piece, 1, 0, 0))                                                   \
+    CALL(preadv64v2, (void)!preadv64v2(its.file, &its.piece, 1, 0, 0))                                             \
+    CALL(pwritev, (void)!pwritev(its.file, &its.piece, 1, 0))                                                      \
+    CALL(pwritev64, (void)!pwritev64(its.file, &its.piece, 1, 0))                                                  \
+    CALL(pwritev2, (void)!pwritev2(its.file, &its.piece, 1, 0, 0))                                                 \
+    CALL(pwritev64v2, (void)!pwritev64v2(its.file, &its.piece, 1, 0, 0))                                           \
+    CALL(copy_file_range, copy_file_range(its.file, NULL, its.other[1], NULL, 1, 0))                               \
+    CALL(fsync, fsync(its.file))                                                                                   \
+    CALL(fdatasync, fdatasync(its.file))                                                                           \
+    CALL(sync_file_range, sync_file_range(its.file, 0, 1, 0))                                                      \
+    CALL(syncfs, syncfs(-1)) /* not all of the disk */                                                             \
+    CALL(connect, connect(its.network, (void *)&local, sizeof local))                                              \
+    CALL(accept, accept(its.network, NULL, NULL))                                                                  \
+    CALL(accept4, accept4(its.network, NULL, NULL, 0))                                                             \
+    CALL(socket, socket(AF_UNIX, SOCK_DGRAM, 0))                                                                   \
+    CALL(dup, dup(its.file))                                                                                       \
+    CALL(getaddrinfo, getaddrinfo("127.0.0.1", NULL, &numeric, &its.addresses))                                    \
+    CALL(SSL_read, SSL_read(its.bytes, its.bytes, 1))                                                              \
+    CALL(SSL_write, SSL_write(its.bytes, its.bytes, 1))                                                            \
+    CALL(SSL_read_ex, SSL_read_ex(its.bytes, its.bytes, 1, &its.size))                                             \
+    CALL(SSL_write_ex, SSL_write_ex(its.bytes, its.bytes, 1, &its.size))
+
 #define DEFINE(name, ...)                                                                                          \
     static void call_##name(void) { __VA_ARGS__; }
 #define DEFINE_NEW(name) DEFINE(name, its.block = name(100, 16, 16))
@@ -532,12 +610,13 @@ static void fill_list(int unused, ...) { va_start(list, unused); }
 CALLS(DEFINE)
 STREAM_CALLS(DEFINE)
 LOCK_CALLS(DEFINE)
+IO_CALLS(DEFINE)
 CXX(DEFINE_NEW, DEFINE_DELETE)
 static const struct call {
     const char *name;
     void (*function)(void);
     uintptr_t called; /* 0: the C library has no such function */
-} calls[] = {CALLS(LIST) STREAM_CALLS(LIST) LOCK_CALLS(LIST) CXX(LIST, LIST)};
+} calls[] = {CALLS(LIST) STREAM_CALLS(LIST) LOCK_CALLS(LIST) IO_CALLS(LIST) CXX(LIST, LIST)};
 
 /* ------------------------------------------------------------------------------------------- painted stacks */
 
@@ -556,9 +635,12 @@ static long used(void)
     return (long)(STACK_BYTES - at);
 }
 
+static void note_caller(void) { __atomic_store_n(&caller, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST); }
+
 static void call_on_stack(void)
 {
     memset(stack, PAINT, STACK_BYTES);
+    note_caller();
     getcontext(&inside);
     inside.uc_stack.ss_sp = stack;
     inside.uc_stack.ss_size = STACK_BYTES;
@@ -585,6 +667,7 @@ static void *in_handler(void *unused)
     const stack_t none = {.ss_flags = SS_DISABLE};
     memset(stack, PAINT, STACK_BYTES);
     syscall(SYS_sigaltstack, &alternate, NULL);
+    note_caller();
     raise(SIGUSR1);
     syscall(SYS_sigaltstack, &none, NULL);
     return unused;
@@ -629,6 +712,7 @@ static long measure(const char *way, const struct call *call)
         run_thread(strcmp(way, "handler") == 0 ? in_handler : on_thread);
     stdout = out;
     stdin = in;
+    __atomic_store_n(&caller, 0, __ATOMIC_SEQ_CST);
     end_helper();
     return used();
 }

@@ -98,9 +98,10 @@ JUMPS(over_empty, HOTPATH_CHANNEL_EMPTY("channel", &polled))
 JUMPS(over_loop, HOTPATH_LOOP_WAIT("loop"))
 JUMPS(over_expected, HOTPATH_EXPECT_ALLOCS(1000000))
 JUMPS(over_calls, HOTPATH_EXPECT_CALLS("block", 1000000))
+JUMPS(over_instructions, HOTPATH_EXPECT_INSTRUCTIONS(1000000))
 
-static int (*const jumps[])(int n) = {over_block, over_key,   over_poll, over_run,      over_next,
-                                      over_full,  over_empty, over_loop, over_expected, over_calls};
+static int (*const jumps[])(int n) = {over_block, over_key,  over_poll,     over_run,   over_next,        over_full,
+                                      over_empty, over_loop, over_expected, over_calls, over_instructions};
 
 /* goto out of nested zones, and backwards over one: these are plain C, and counted. */
 static int leaves(int n)

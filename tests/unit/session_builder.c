@@ -249,12 +249,39 @@ void builder_open(struct session_builder *builder, uint32_t thread, uint32_t nod
 
 /* -------------------------------------------------------------------------------- calls that are kept */
 
+static uint32_t take_log(struct session_builder *builder, uint32_t records, uint32_t text_bytes, uint32_t flags)
+{
+    const uint32_t offset = take(builder, sizeof(struct hp_log) + (records + 1) * sizeof(struct hp_log_record), 64);
+    *(struct hp_log *)builder_at(builder, offset) =
+        (struct hp_log){.capacity = records + 1, .text_bytes = text_bytes, .flags = flags};
+    return offset;
+}
+
+struct hp_log_record *builder_record(struct session_builder *builder, uint32_t log,
+                                     const struct hp_log_record *record, const char *text)
+{
+    struct hp_log *to = builder_at(builder, log);
+    const uint64_t place = to->count % to->capacity;
+    if (text != NULL && to->texts == 0) {
+        const uint32_t texts = take(builder, to->capacity * to->text_bytes, 8);
+        to = builder_at(builder, log);
+        to->texts = texts;
+    }
+    struct hp_log_record *at = &to->records[place];
+    *at = *record;
+    at->number = ++to->count;
+    at->text_length = text != NULL ? (uint32_t)strlen(text) : 0;
+    assert(at->text_length <= to->text_bytes);
+    if (text != NULL)
+        memcpy((char *)builder_at(builder, to->texts) + place * to->text_bytes, text, at->text_length);
+    return at;
+}
+
 uint32_t builder_log(struct session_builder *builder, uint32_t thread, uint32_t site, uint32_t calls)
 {
-    const uint32_t offset = take(builder, sizeof(struct hp_call_log) + (calls + 1) * sizeof(struct hp_call), 8);
-    ((struct hp_call_log *)builder_at(builder, offset))->capacity = calls + 1;
+    const uint32_t offset = take_log(builder, calls, HP_LOG_TEXT, HP_LOG_CHOSEN);
     builder_stat(builder, thread, site)->log = offset;
-    builder_header(builder)->features |= HP_FEATURE_CALLS;
+    builder_header(builder)->features |= HP_FEATURE_CALLS | HP_FEATURE_LOGS;
     return offset;
 }
 
@@ -263,20 +290,16 @@ static struct hotpath_stat_ *stat_of(struct session_builder *builder, uint32_t n
     return builder_at(builder, ((struct hotpath_node_ *)builder_at(builder, node))->stat);
 }
 
-struct hp_call *builder_logged_call(struct session_builder *builder, uint32_t node, uint64_t start, uint64_t ticks,
-                                    uint32_t tid, const char *note)
+struct hp_log_record *builder_logged_call(struct session_builder *builder, uint32_t node, uint64_t start,
+                                          uint64_t ticks, uint32_t tid, const char *note)
 {
-    const uint32_t bytes = note != NULL ? take(builder, HP_NOTE_BYTES, 8) : 0;
-    struct hp_call_log *log = builder_at(builder, stat_of(builder, node)->log);
-    struct hp_call *call = &log->calls[log->count++ % log->capacity];
-    *call =
-        (struct hp_call){.start = BUILDER_START + start, .ticks = ticks, .node = node, .tid = tid, .note = bytes};
-    if (note != NULL) {
-        call->note_length = (uint32_t)strlen(note);
-        assert(call->note_length <= HP_NOTE_BYTES);
-        memcpy(builder_at(builder, bytes), note, call->note_length);
-    }
-    return call;
+    return builder_record(builder, stat_of(builder, node)->log,
+                          &(struct hp_log_record){.what = HP_RECORD_CALL,
+                                                  .tick = BUILDER_START + start + ticks,
+                                                  .ticks = ticks,
+                                                  .node = node,
+                                                  .tid = tid},
+                          note);
 }
 
 uint32_t builder_slow_call(struct session_builder *builder, uint32_t node, uint64_t start, uint64_t ticks,
@@ -503,7 +526,7 @@ uint32_t builder_object(struct session_builder *builder, const char *kind, const
 uint32_t builder_part(struct session_builder *builder, uint32_t object, uint32_t thread)
 {
     const uint32_t offset = take(builder, sizeof(struct hp_instance_part), 64);
-    const uint32_t ring = take(builder, sizeof(struct hp_ring) + 4 * sizeof(struct hp_recent), 64);
+    const uint32_t log = take_log(builder, 3, 48, 0);
     const uint32_t histograms[] = {take(builder, sizeof(struct hp_histogram), 64),
                                    take(builder, sizeof(struct hp_histogram), 64)};
     struct hp_object *of = builder_at(builder, object);
@@ -512,8 +535,7 @@ uint32_t builder_part(struct session_builder *builder, uint32_t object, uint32_t
                                                                       .thread = thread,
                                                                       .type = HP_VALUE_SIGNED,
                                                                       .histograms = {histograms[0], histograms[1]},
-                                                                      .ring = ring};
-    ((struct hp_ring *)builder_at(builder, ring))->capacity = 4;
+                                                                      .log = log};
     of->parts = offset;
     return offset;
 }
@@ -532,14 +554,14 @@ void builder_open_task(struct session_builder *builder, uint32_t object, uint32_
     builder_header(builder)->tasks = offset;
 }
 
-static void remember(struct session_builder *builder, struct hp_part *part, const struct hp_recent *recent)
+static void remember(struct session_builder *builder, struct hp_part *part, const struct hp_log_record *value,
+                     const char *text)
 {
-    struct hp_ring *ring = builder_at(builder, part->ring);
-    ring->values[ring->count++ % ring->capacity] = *recent;
+    builder_record(builder, part->log, value, text);
     part->count[HP_VALUE_UPDATES]++;
-    part->last_tick = recent->tick;
+    part->last_tick = value->tick;
     if (part->first_tick == 0)
-        part->first_tick = recent->tick;
+        part->first_tick = value->tick;
 }
 
 static void distribute(struct session_builder *builder, uint32_t histogram, uint64_t magnitude)
@@ -575,20 +597,20 @@ void builder_update(struct session_builder *builder, uint32_t part, uint64_t tic
         count[HP_VALUE_MOST] = (uint64_t)value;
     count[HP_VALUE_NUMBERS]++;
     distribute(builder, to->histograms[value < 0], value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
-    remember(builder, to,
-             &(struct hp_recent){.tick = BUILDER_START + tick, .bits = (uint64_t)value, .type = HP_VALUE_SIGNED});
+    remember(
+        builder, to,
+        &(struct hp_log_record){
+            .what = HP_RECORD_VALUE, .tick = BUILDER_START + tick, .id = (uint64_t)value, .type = HP_VALUE_SIGNED},
+        NULL);
 }
 
 void builder_update_text(struct session_builder *builder, uint32_t part, uint64_t tick, const char *text)
 {
     struct hp_part *to = builder_at(builder, part);
-    struct hp_ring *ring = builder_at(builder, to->ring);
-    const size_t length = strlen(text);
-    assert(length <= HP_RECENT_TEXT);
-    if (ring->texts == 0)
-        ring->texts = take(builder, ring->capacity * HP_RECENT_TEXT, 64);
-    memcpy((char *)builder_at(builder, ring->texts) + ring->count % ring->capacity * HP_RECENT_TEXT, text, length);
-    remember(builder, to, &(struct hp_recent){.tick = BUILDER_START + tick, .bits = length, .type = HP_VALUE_TEXT});
+    remember(builder, to,
+             &(struct hp_log_record){
+                 .what = HP_RECORD_VALUE, .tick = BUILDER_START + tick, .id = strlen(text), .type = HP_VALUE_TEXT},
+             text);
 }
 
 struct hp_cpu_thread *builder_cpu_thread(struct session_builder *builder, uint32_t thread, uint32_t places)

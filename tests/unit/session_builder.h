@@ -64,12 +64,15 @@ struct hotpath_stat_ *builder_stat(struct session_builder *builder, uint32_t thr
 
 /* Makes the log of a site on a thread, with room for so many calls and the one that is being written. */
 uint32_t builder_log(struct session_builder *builder, uint32_t thread, uint32_t site, uint32_t calls);
+/* Adds a record to the log at that offset. `text` may be NULL. */
+struct hp_log_record *builder_record(struct session_builder *builder, uint32_t log,
+                                     const struct hp_log_record *record, const char *text);
 /*
  * Writes a call of a node, which began `start` ticks after the start of the session, into the log of its site; the
  * note may be NULL. It is not counted.
  */
-struct hp_call *builder_logged_call(struct session_builder *builder, uint32_t node, uint64_t start, uint64_t ticks,
-                                    uint32_t tid, const char *note);
+struct hp_log_record *builder_logged_call(struct session_builder *builder, uint32_t node, uint64_t start,
+                                          uint64_t ticks, uint32_t tid, const char *note);
 
 /*
  * Makes a call of a node the slowest one of its site, with room for rows and for bytes of notes. The offset of its

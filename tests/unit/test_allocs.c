@@ -721,9 +721,9 @@ static void logged_calls_have_their_allocations(void **state)
     const uint32_t thread = builder_thread(&builder), node = node_of(&builder, thread, 0, "f");
     builder_call(&builder, thread, node, 100, 0);
     builder_log(&builder, thread, 0, 2);
-    struct hp_call *kept = builder_logged_call(&builder, node, 5, 100, 4242, NULL);
-    kept->alloc_bytes = 4096;
-    kept->alloc_count = 3;
+    struct hp_log_record *kept = builder_logged_call(&builder, node, 5, 100, 4242, NULL);
+    kept->bytes = 4096;
+    kept->count = 3;
     const uint32_t slow = builder_slow_call(&builder, node, 5, 100, 90, 1, 0);
     builder_slow_row(&builder, slow, node, 1, 10, 10);
     ((struct hp_slow_call *)builder_at(&builder, slow))->call.alloc_bytes = 512;

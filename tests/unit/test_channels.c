@@ -19,6 +19,7 @@
 #include "object_layout.h"
 #include "object_snapshot.h"
 #include "process.h"
+#include "report_cells.h"
 #include "sanitizer.h"
 #include "scratch_folder.h"
 #include "thread_context.h"
@@ -80,21 +81,6 @@ struct row {
 static struct row rows[MOST_ROWS];
 static size_t row_count;
 
-static size_t column_named(const hotpath_section *section, const char *key)
-{
-    for (size_t at = 0; at < hotpath_section_columns(section); at++)
-        if (strcmp(hotpath_section_column(section, at)->key, key) == 0)
-            return at;
-    return SIZE_MAX;
-}
-
-static void copy_text(const hotpath_section *section, size_t row, const char *key, char *to, size_t size)
-{
-    struct hotpath_cell cell;
-    hotpath_section_cell(section, row, column_named(section, key), &cell);
-    snprintf(to, size, "%s", cell.has_value ? cell.text : "-");
-}
-
 static void take_rows(const hotpath_results *results, void *context)
 {
     (void)context;
@@ -112,11 +98,7 @@ static void take_rows(const hotpath_results *results, void *context)
             struct hotpath_row shown = {.size = sizeof shown};
             assert_int_equal(hotpath_section_row(section, index, &shown), HOTPATH_OK);
             row->is_open = shown.flags & HOTPATH_ROW_OPEN;
-            for (size_t column = 0; column < COLUMNS; column++) {
-                struct hotpath_cell cell;
-                hotpath_section_cell(section, index, column_named(section, keys[column]), &cell);
-                row->number[column] = cell.has_value ? cell.number : -1;
-            }
+            copy_numbers(section, index, keys, COLUMNS, row->number);
         }
     }
 }
@@ -493,8 +475,8 @@ static void reused_address_is_another_channel(void **state)
 
 /* ------------------------------------------------------------------------------------------------- many */
 
-/* Where threads are watched each takes ten times as long. */
-#define MANY (HP_THREAD_SANITIZER ? 20000u : 1000000u)
+/* Where threads or memory are watched each takes ten times as long. */
+#define MANY (HP_THREAD_SANITIZER ? 20000u : HP_ADDRESS_SANITIZER ? 100000u : 1000000u)
 
 static void assert_small(void)
 {
@@ -636,7 +618,7 @@ static void threads_add_up(void **state)
 
 /* ------------------------------------------------------------------------------------------------- live */
 
-#define READINGS (HP_THREAD_SANITIZER ? 2000u : 100000u)
+#define READINGS (HP_THREAD_SANITIZER ? 2000u : HP_ADDRESS_SANITIZER ? 20000u : 100000u)
 
 static uint64_t is_read; /* atomic */
 

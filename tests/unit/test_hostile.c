@@ -53,7 +53,8 @@ static void many_sites_with_one_log(void **state)
         stat_at(at)->log = log;
     strcpy(settings.show.report, "calls");
     fixture_build();
-    assert_true(rows_of("calls") >= SHARED && rows_of("calls") <= builder_size(&builder) / sizeof(struct hp_call));
+    assert_true(rows_of("calls") >= SHARED &&
+                rows_of("calls") <= builder_size(&builder) / sizeof(struct hp_log_record));
 }
 
 static void many_sites_with_one_slow_call(void **state)
@@ -114,7 +115,7 @@ static void counts_out_of_bounds(void **state)
     waits->used = waits->capacity = UINT32_MAX;
     struct hp_node_chunk *chunk = builder_at(&builder, record->node_chunks);
     chunk->used = chunk->capacity = UINT32_MAX;
-    struct hp_call_log *log = builder_at(&builder, stat_at(0)->log);
+    struct hp_log *log = builder_at(&builder, stat_at(0)->log);
     log->capacity = UINT32_MAX;
     log->count = UINT64_MAX;
     struct hp_slowest *slowest = builder_at(&builder, stat_at(0)->slowest);
@@ -128,7 +129,7 @@ static void counts_out_of_bounds(void **state)
     assert_true(rows_of("timing") <= SITES + 1);
     assert_true(rows_of("waits") <= builder_size(&builder) / sizeof(struct hp_wait));
     assert_true(rows_of("threads") <= builder_size(&builder) / sizeof(struct hp_thread_usage_row) + 1);
-    assert_true(rows_of("calls") <= builder_size(&builder) / sizeof(struct hp_call));
+    assert_true(rows_of("calls") <= builder_size(&builder) / sizeof(struct hp_log_record));
 }
 
 int main(void)

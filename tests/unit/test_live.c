@@ -20,6 +20,7 @@
 
 #include "clock.h"
 #include "hotpath.h"
+#include "object_snapshot.h"
 #include "process.h"
 #include "report.h"
 #include "snapshot.h"
@@ -45,6 +46,8 @@ static void outer(uint32_t number)
 {
     HOTPATH_MEASURE(.log = 1);
     HOTPATH_NOTE("%08x %08x, of those outside", number, ~number);
+    HOTPATH_CHANNEL_SENT("messages", NULL, number, ~number, -1, number + UINT64_C(1));
+    HOTPATH_CHANNEL_TEXT("messages", NULL, "%08x %08x", number, ~number);
     for (uint32_t calls = 0; calls < 1 + number / 4096 % 8; calls++)
         inner(number);
 }
@@ -122,6 +125,37 @@ static void check_calls(const struct hp_snapshot *snapshot, const struct hotpath
     }
 }
 
+/* All of a message follows from its number, which is in its items; it may not have its text yet. */
+static void check_message(const struct hp_log_copy *copy, uint64_t index)
+{
+    const struct hp_log_record *record = &copy->record;
+    const uint32_t number = (uint32_t)record->count;
+    char text[32];
+    snprintf(text, sizeof text, "%08x %08x", number, ~number);
+    assert_int_equal(record->what, HP_RECORD_SENT);
+    assert_true(record->id == number + UINT64_C(1) && record->bytes == (uint32_t)~number);
+    assert_int_equal(number, index); /* the writer's only log */
+    if (record->text_length > 0)
+        assert_string_equal(copy->text, text);
+}
+
+static void check_messages(const struct hp_snapshot *snapshot)
+{
+    struct hp_walk objects = {0}, parts = {0}, records = {0};
+    struct hp_object object;
+    struct hp_instance_part part;
+    struct hp_log_copy copy;
+    while (hp_snapshot_next_object(snapshot, &objects, &object)) {
+        hp_walk_rewind(&parts);
+        while (hp_snapshot_next_part(snapshot, &object, &parts, &part))
+            for (unsigned round = 0; round < 200; round++) { /* again and again: it is written all the time */
+                hp_walk_rewind(&records);
+                while (hp_snapshot_next_record(snapshot, part.part.log, &records, &copy))
+                    check_message(&copy, records.number);
+            }
+    }
+}
+
 static void check_slowest(const struct hp_snapshot *snapshot, const struct hotpath_stat_ *stat)
 {
     static _Alignas(8) unsigned char memory[1 << 16];
@@ -144,6 +178,7 @@ static uint64_t check_snapshot(const struct hp_snapshot *snapshot)
     struct hp_node node;
     struct hotpath_stat_ stat;
     uint64_t calls = 0;
+    check_messages(snapshot);
     while (hp_snapshot_next_thread(snapshot, &threads, &thread)) {
         hp_walk_rewind(&nodes);
         while (hp_snapshot_next_node(snapshot, &thread, &nodes, &node))
@@ -217,6 +252,7 @@ static void live_session_is_read_consistently(void **state)
                                             .dir = folder,
                                             .max_bytes = 4u << 20,
                                             .logs_limit = 10,
+                                            .log = "messages",
                                             .keep = 1};
     assert_int_equal(hotpath_start(&options), HOTPATH_OK);
     for (size_t at = 0; at < WRITERS; at++)

@@ -17,6 +17,7 @@
 #include "hook_entries.h"
 #include "objects.h"
 #include "process.h"
+#include "report_cells.h"
 #include "scratch_folder.h"
 
 #define MS UINT64_C(1000000)
@@ -68,22 +69,6 @@ struct row {
 static struct row rows[MOST_ROWS];
 static size_t row_count;
 
-static size_t column_named(const hotpath_section *section, const char *key)
-{
-    for (size_t at = 0; at < hotpath_section_columns(section); at++)
-        if (strcmp(hotpath_section_column(section, at)->key, key) == 0)
-            return at;
-    fail_msg("there is no column %s", key);
-    return 0;
-}
-
-static void copy_text(const hotpath_section *section, size_t row, const char *key, char *to, size_t size)
-{
-    struct hotpath_cell cell;
-    hotpath_section_cell(section, row, column_named(section, key), &cell);
-    snprintf(to, size, "%s", cell.has_value ? cell.text : "-");
-}
-
 static void take_rows(const hotpath_results *results, void *context)
 {
     (void)context;
@@ -95,11 +80,7 @@ static void take_rows(const hotpath_results *results, void *context)
             copy_text(section, index, "name", row->name, sizeof row->name);
             copy_text(section, index, "place", row->place, sizeof row->place);
             copy_text(section, index, "callback", row->callback, sizeof row->callback);
-            for (size_t column = 0; column < COLUMNS; column++) {
-                struct hotpath_cell cell;
-                hotpath_section_cell(section, index, column_named(section, keys[column]), &cell);
-                row->number[column] = cell.has_value ? cell.number : -1;
-            }
+            copy_numbers(section, index, keys, COLUMNS, row->number);
         }
     }
 }

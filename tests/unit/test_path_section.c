@@ -15,7 +15,7 @@
 
 #define MS UINT64_C(1000000)
 
-static uint32_t thread, main_site, main_node, job_site, job_node, main_key, job_key, lock_key;
+static uint32_t thread, worker, main_site, main_node, job_site, job_node, main_key, job_key, lock_key;
 static struct hp_path_thread *path;
 
 /* A second: 700 ms in job on another thread, 600 of it waited for; 200 in main; 100 from waking to running. */
@@ -28,7 +28,7 @@ static int set_up(void **state)
     job_site = builder_site(&builder, "job", "a.c", 9);
     main_node = builder_node(&builder, thread, 0, main_site);
     builder_call(&builder, thread, main_node, 1000 * MS, 0);
-    const uint32_t worker = builder_thread(&builder);
+    worker = builder_thread(&builder);
     job_node = builder_node(&builder, worker, 0, job_site);
     builder_call(&builder, worker, job_node, 700 * MS, 0);
     builder_elapse(&builder, 1000 * MS, 1);
@@ -137,6 +137,40 @@ static void waiting_that_no_thread_ends_is_named(void **state)
     assert_string_equal(text("critical-path", 0, "waits_for"), "sleep");
 }
 
+/* For half a second the first thread waited for work, in main, which has 200 ms besides on the path. */
+static void waiting_for_work_is_no_part_of_the_path(void **state)
+{
+    (void)state;
+    path->sums[main_key].ticks = 700 * MS - 1000 * MS;
+    builder_waits(&builder, 4)->watched_ns = 2000 * MS;
+    builder_wait(&builder, main_node, HP_WAIT_POLL, SYS_poll, "", 500 * MS)->probes = 50;
+    assert_memory_equal(headline(), "Busy for 67 % of 1.50 s: main waits for worker 3, which waits 67 % of", 67);
+    assert_string_equal(text("critical-path", 1, "name"), "<idle>");
+    assert_string_equal(text("critical-path", 1, "kind"), "idle");
+    assert_true(number("critical-path", 1, "path_ns") == 500e6);
+    assert_false(cell_of(section_named("critical-path"), 1, "percent_path").has_value);
+    assert_string_equal(text("critical-path", 2, "name"), "main");
+    assert_true(number("critical-path", 2, "path_ns") == 200e6 && number("critical-path", 2, "unknown_ns") == 0);
+    assert_true(number("critical-path", 0, "percent_path") == 70);
+}
+
+/* The same, but another thread worked meanwhile, besides what it has on the path: who let main go on is unknown. */
+static void waiting_beside_work_of_others_is_not_idle(void **state)
+{
+    (void)state;
+    path->sums[main_key].ticks = 700 * MS - 1000 * MS;
+    builder_waits(&builder, 4)->watched_ns = 2000 * MS;
+    struct hp_wait *wait = builder_wait(&builder, main_node, HP_WAIT_POLL, SYS_poll, "", 600 * MS);
+    wait->probes = 60;
+    wait->beside_ns = 600 * MS;
+    path->sums[main_key].ticks += 10 * MS;
+    builder_cpu(&builder, worker, job_node, 500, 500 * MS, 0);
+    fixture_build();
+    assert_string_equal(text("critical-path", 0, "name"), "main");
+    assert_string_equal(text("critical-path", 0, "kind"), "unknown-waker");
+    assert_true(number("critical-path", 0, "path_ns") == 710e6);
+}
+
 static void work_of_main_itself_leaves_the_sentence_to_the_rules(void **state)
 {
     (void)state;
@@ -182,6 +216,8 @@ int main(void)
                                        TEST(unknown_wakers_are_said_and_decide_nothing_from_a_third_on),
                                        TEST(what_probes_find_and_nobody_recorded_is_unknown),
                                        TEST(waiting_that_no_thread_ends_is_named),
+                                       TEST(waiting_for_work_is_no_part_of_the_path),
+                                       TEST(waiting_beside_work_of_others_is_not_idle),
                                        TEST(work_of_main_itself_leaves_the_sentence_to_the_rules),
                                        TEST(a_path_that_is_being_replaced_is_not_read),
                                        TEST(the_path_of_an_earlier_thread_of_the_record_is_not_read),

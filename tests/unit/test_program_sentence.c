@@ -14,6 +14,7 @@
 
 #include "arena.h"
 #include "found_tree.h"
+#include "lock_profile.h"
 #include "model.h"
 #include "report_fixture.h"
 
@@ -57,11 +58,14 @@ static void observe_work(uint64_t worked_ns, uint64_t blocked_ns, uint64_t idle_
     work->blocked_ns = blocked_ns;
 }
 
+static const struct hp_lock_profile *counted; /* NULL: no hooks counted locks */
+
 static int set_up(void **state)
 {
     fixture_set_up(state);
     elapsed = SECOND;
     next_thread = 7000;
+    counted = NULL;
     tree_begin(&tree);
     tree_process(&tree, builder_header(&builder)->pid, "demo", "/usr/bin/demo");
     return 0;
@@ -80,6 +84,7 @@ static const char *sentence(void)
     memset(&model, 0, sizeof model);
     assert_true(hp_model_build(&model, &model_arena, &model_arena, fixture_open(NULL)));
     model.functions = &tree.profile;
+    model.locks = counted;
     const hotpath_results *made = hp_results_of_model(&model, &settings);
     assert_non_null(made);
     return hotpath_results_headline(made);
@@ -398,6 +403,51 @@ static void holder_of_a_lock_is_told(void **state)
         "meanwhile (disk): mix takes 92 % of that time, called by update");
 }
 
+/* What hooks counted stands in place of what samples found. */
+static void counted_locks_are_named(void **state)
+{
+    (void)state;
+    struct hp_lock_row lock = {.name = "index_lock", .kind = HP_LOCK_MUTEX, .wait_ns = 1.8e9, .blame_ns = 1.71e9};
+    struct hp_lock_row other = {.name = "log_lock", .kind = HP_LOCK_MUTEX, .wait_ns = 4e8, .blame_ns = 4e8};
+    struct hp_lock_block blocks[] = {{.lock = &lock, .waiter = "publish", .holder = "update", .ns = 1.71e9},
+                                     {.lock = &other, .waiter = "publish", .holder = "note", .ns = 4e8}};
+    struct hp_lock_row *rows[] = {&lock, &other};
+    const struct hp_lock_profile profile = {.rows = rows, .row_count = 2, .blocks = blocks, .block_count = 2};
+    lock.worst = &blocks[0];
+    lock.holds = 10;
+    lock.hold_ns = 3e7;
+    holder_of_a_lock_is_told(state);
+    counted = &profile;
+    assert_said(
+        "Lock contention: 3 threads wait 60 % of their time for index_lock in publish, held by update (95 % of "
+        "that, 3.00 ms at a time): mix takes 92 % of that time, called by update");
+    blocks[0].holder = "mix"; /* stacks add nothing to that */
+    assert_said(
+        "Lock contention: 3 threads wait 60 % of their time for index_lock in publish, held by mix (95 % of "
+        "that, 3.00 ms at a time). Of what runs, count takes 67 % of the CPU time, nearly all in its own "
+        "code");
+    blocks[0].holder = "count";
+    blocks[0].waiter = NULL; /* several */
+    lock.holds = 0;
+    assert_said(
+        "Lock contention: 3 threads wait 60 % of their time for index_lock, held by count (95 % of that). Of "
+        "what runs, count takes 67 % of the CPU time, nearly all in its own code");
+    other.wait_ns = 1.7e9;
+    lock.worst = NULL;
+    lock.kind = HP_LOCK_OWN;
+    rows[1] = &(struct hp_lock_row){.name = "a", .kind = HP_LOCK_RWLOCK, .wait_ns = 1.9e9};
+    assert_said(
+        "Lock contention: 3 threads wait 60 % of their time for a. Of what runs, count takes 67 % of the CPU "
+        "time, nearly all in its own code");
+    lock.wait_ns = 8e8; /* with the other, less than half: the rest is waiting for locks that are not seen */
+    lock.kind = HP_LOCK_CONDITION;
+    rows[1] = &other;
+    other.wait_ns = 8e8;
+    assert_string_not_equal(sentence(), "");
+    assert_null(strstr(sentence(), "index_lock"));
+    assert_null(strstr(sentence(), "log_lock"));
+}
+
 static void a_pipeline(void **state)
 {
     (void)state;
@@ -582,6 +632,7 @@ int main(void)
         TEST(locks_on_a_busy_machine),
         TEST(short_processes_on_a_busy_machine),
         TEST(holder_of_a_lock_is_told),
+        TEST(counted_locks_are_named),
         TEST(a_pipeline),
         TEST(a_pipeline_of_many),
         TEST(other_end_of_an_idle_wait),

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "sanitizer.h"
 #include "scratch_folder.h"
 #include "stack_file.h"
 #include "stack_range.h"
@@ -339,9 +340,10 @@ static void a_day_is_small_and_its_ranges_are_right(void **state)
     assert_int_equal(slots.slot_ns, LAST_SLOT_NS);
     assert_int_equal(slots.all[HP_SLOT_CPU][100].count, HP_SLOT_ENTRIES);
     double of_one = 0, of_thirty = 0;
-    for (size_t slot = 0; slot + 2 < LAST_SLOTS; slot += 5)
+    const size_t fewer = HP_ADDRESS_SANITIZER ? 10 : 1; /* it finds in some ranges what it finds in many */
+    for (size_t slot = 0; slot + 2 < LAST_SLOTS; slot += 5 * fewer)
         of_one = fmax(of_one, worst_error(&whole, slot, slot + 1));
-    for (size_t slot = 0; slot + 31 < LAST_SLOTS; slot += 10)
+    for (size_t slot = 0; slot + 31 < LAST_SLOTS; slot += 10 * fewer)
         of_thirty = fmax(of_thirty, worst_error(&whole, slot, slot + 30));
     print_message("worst error of one slot %.2f points, of thirty %.2f; %zu bytes at most\n", of_one, of_thirty,
                   most_bytes);

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "session_dirs.h"
 #include "store.h"
 
 #define KIB 1024u
@@ -275,6 +276,21 @@ static void old_sessions_are_removed(void **state)
     assert_true(is_there("notes.hotpath"));
 }
 
+static void the_folder_of_a_run_is_found(void **state)
+{
+    char run[32], small[4];
+    (void)state;
+    assert_true(hp_session_dir_find_run("/tmp/a.run/b.1.hotpath", run, sizeof run));
+    assert_string_equal(run, "/tmp/a.run");
+    assert_true(hp_session_dir_find_run("/tmp/a.run", run, sizeof run));
+    assert_string_equal(run, "/tmp/a.run");
+    assert_false(hp_session_dir_find_run("/tmp/b.1.hotpath", run, sizeof run));
+    assert_string_equal(run, "");
+    assert_false(hp_session_dir_find_run("b.1.hotpath", run, sizeof run));
+    assert_false(hp_session_dir_find_run("/tmp/a.run/b.1.hotpath", small, sizeof small));
+    assert_string_equal(small, "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -293,6 +309,7 @@ int main(void)
         TEST(losses_add_up),
         TEST(without_a_folder_sessions_are_in_memory),
         TEST(old_sessions_are_removed),
+        TEST(the_folder_of_a_run_is_found),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
 }

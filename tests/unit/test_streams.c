@@ -19,6 +19,7 @@
 #include "object_layout.h"
 #include "object_snapshot.h"
 #include "process.h"
+#include "report_cells.h"
 #include "runtime.h"
 #include "sanitizer.h"
 #include "scratch_folder.h"
@@ -54,21 +55,6 @@ struct row {
 static struct row rows[MOST_ROWS];
 static size_t row_count;
 
-static size_t column_named(const hotpath_section *section, const char *key)
-{
-    for (size_t at = 0; at < hotpath_section_columns(section); at++)
-        if (strcmp(hotpath_section_column(section, at)->key, key) == 0)
-            return at;
-    return SIZE_MAX;
-}
-
-static void copy_text(const hotpath_section *section, size_t row, const char *key, char *to, size_t size)
-{
-    struct hotpath_cell cell;
-    hotpath_section_cell(section, row, column_named(section, key), &cell);
-    snprintf(to, size, "%s", cell.has_value ? cell.text : "-");
-}
-
 static void take_row(const hotpath_section *section, size_t index, struct row *row)
 {
     copy_text(section, index, "name", row->name, sizeof row->name);
@@ -76,11 +62,7 @@ static void take_row(const hotpath_section *section, size_t index, struct row *r
     copy_text(section, index, "state", row->state, sizeof row->state);
     copy_text(section, index, "producers", row->producers, sizeof row->producers);
     copy_text(section, index, "recent", row->recent, sizeof row->recent);
-    for (size_t column = 0; column < COLUMNS; column++) {
-        struct hotpath_cell cell;
-        hotpath_section_cell(section, index, column_named(section, keys[column]), &cell);
-        row->number[column] = cell.has_value ? cell.number : -1;
-    }
+    copy_numbers(section, index, keys, COLUMNS, row->number);
 }
 
 static void take_rows(const hotpath_results *results, void *context)

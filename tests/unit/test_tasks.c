@@ -984,7 +984,7 @@ static uint64_t used(void) { return hp_store_header(hp_runtime->store)->used; }
 static void a_million_consecutive_tasks(void **state)
 {
     (void)state;
-    enum { MANY = HP_THREAD_SANITIZER ? 100000 : 1000000 };
+    enum { MANY = HP_THREAD_SANITIZER || HP_ADDRESS_SANITIZER ? 100000 : 1000000 };
     hotpath_task task;
     start();
     HOTPATH_TASK(&task, "short");
@@ -1001,7 +1001,7 @@ static void a_million_consecutive_tasks(void **state)
 
 /* ------------------------------------------------------------------------------------------------- threads */
 
-enum { HANDED = HP_THREAD_SANITIZER ? 20000 : 200000, RING = 64 };
+enum { HANDED = HP_THREAD_SANITIZER ? 20000 : HP_ADDRESS_SANITIZER ? 50000 : 200000, RING = 64 };
 static hotpath_task handed[RING];
 static uint32_t written, taken;
 

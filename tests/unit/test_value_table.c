@@ -143,12 +143,12 @@ static void broken_records(void **state)
     struct hp_object *of = builder_at(&builder, object);
     struct hp_part *in = builder_at(&builder, part);
     struct hp_kind *kind = builder_at(&builder, of->kind);
-    struct hp_ring *ring = builder_at(&builder, in->ring);
+    struct hp_log *log = builder_at(&builder, in->log);
     struct hp_histogram *histogram = builder_at(&builder, in->histograms[0]);
     uint32_t *const links[] = {
         &of->next,       &of->kind,         &of->site,   &of->parts,
-        &in->sibling,    &in->ring,         &kind->name, &kind->counter_count,
-        &ring->capacity, &ring->texts,      &in->type,   &histogram->octaves[HP_MAGNITUDE_ONE + 2],
+        &in->sibling,    &in->log,          &kind->name, &kind->counter_count,
+        &log->capacity,  &log->texts,       &in->type,   &histogram->octaves[HP_MAGNITUDE_ONE + 2],
         &of->generation, &in->histograms[1]};
     const uint32_t wrong[] = {1,      8,    0xffffffff, 0xfffffff8,
                               object, part, 100,        (uint32_t)builder_size(&builder) - 8};

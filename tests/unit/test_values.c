@@ -20,6 +20,7 @@
 
 #include "hotpath.h"
 #include "process.h"
+#include "report_cells.h"
 #include "scratch_folder.h"
 #include "thread_context.h"
 
@@ -47,21 +48,6 @@ struct row {
 static struct row rows[MOST_ROWS];
 static size_t row_count;
 
-static size_t column_named(const hotpath_section *section, const char *key)
-{
-    for (size_t at = 0; at < hotpath_section_columns(section); at++)
-        if (strcmp(hotpath_section_column(section, at)->key, key) == 0)
-            return at;
-    return SIZE_MAX;
-}
-
-static void copy_text(const hotpath_section *section, size_t row, const char *key, char *to, size_t size)
-{
-    struct hotpath_cell cell;
-    hotpath_section_cell(section, row, column_named(section, key), &cell);
-    snprintf(to, size, "%s", cell.has_value ? cell.text : "-");
-}
-
 static void copy_row(const hotpath_section *section, size_t at, struct row *row)
 {
     copy_text(section, at, "name", row->name, sizeof row->name);
@@ -70,8 +56,7 @@ static void copy_row(const hotpath_section *section, size_t at, struct row *row)
     copy_text(section, at, "recent", row->recent, sizeof row->recent);
     copy_text(section, at, "sampled", row->sampled, sizeof row->sampled);
     for (size_t column = 0; column < COLUMNS; column++) {
-        struct hotpath_cell cell;
-        hotpath_section_cell(section, at, column_named(section, keys[column]), &cell);
+        const struct hotpath_cell cell = cell_at(section, at, keys[column]);
         row->number[column] = cell.number;
         row->has[column] = cell.has_value;
     }

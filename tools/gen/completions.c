@@ -75,7 +75,7 @@ static void put_bash_operand(FILE *out, const struct hp_command *command)
     case HP_OPERAND_TOPIC:
         fputs("COMPREPLY=($(compgen -W '", out);
         put_commands(out);
-        fputs(" environment' -- \"$word\"))", out);
+        fputs(" environment agents' -- \"$word\"))", out);
         break;
     case HP_OPERAND_NONE:
         fputs(":", out);
@@ -212,7 +212,7 @@ void gen_zsh(FILE *out)
           "\n_hotpath_topics() { compadd -- ",
           out);
     put_commands(out);
-    fputs(" environment }\n\n_hotpath() {\n", out);
+    fputs(" environment agents }\n\n_hotpath() {\n", out);
     put_zsh_commands(out);
     fputs("    if ((CURRENT == 2)); then\n"
           "        _describe command commands\n        _files\n        return\n    fi\n"
@@ -258,7 +258,8 @@ static void put_fish_operand(FILE *out, const struct hp_command *command)
         [HP_OPERAND_SESSION] = "-F -a '(hotpath ls -a 2> /dev/null | awk \"NR > 1 { print \\$1 }\")'",
         [HP_OPERAND_PROCESS] = "-f -a '(hotpath ls -a 2> /dev/null | awk \"\\$5 == \\\"pid\\\" { print \\$6 }\")'",
         [HP_OPERAND_PROGRAM] = "-F -a '(__fish_complete_subcommand --fcs-skip=2)'",
-        [HP_OPERAND_TOPIC] = "-f -a '(hotpath help 2> /dev/null | string match -rg \"^  (\\w+) \") environment'",
+        [HP_OPERAND_TOPIC] =
+            "-f -a '(hotpath help 2> /dev/null | string match -rg \"^  (\\w+) \") environment agents'",
     };
     fprintf(out, "complete -c hotpath -n '__fish_seen_subcommand_from %s' %s\n", command->name,
             actions[command->operand]);

@@ -1,8 +1,8 @@
 /*
  * Writes documentation and completions from the tables in src/config/option_table.c, src/report and src/cli.
  *
- *     gen_docs --write ROOT     writes docs/environment.md, completions/, the lists of options in man/, and the
- *                               sections in docs/report.schema.json
+ *     gen_docs --write ROOT     writes docs/environment.md, docs/agents.md, completions/, the lists of options in
+ *                               man/, and the sections in docs/report.schema.json
  *     gen_docs --check ROOT     changes nothing; fails if one of them is not up to date
  *
  * SPDX-License-Identifier: MIT
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agents_page.h"
 #include "gen.h"
 #include "options.h"
 
@@ -75,6 +76,15 @@ static bool settle(const char *path, const struct buffer *wanted, bool is_check)
     }
     printf("%s\n", path);
     return true;
+}
+
+static void gen_agents(FILE *out)
+{
+    char buffer[4096];
+    struct hp_text text;
+    hp_text_init_stream(&text, buffer, sizeof buffer, hp_write_to_stream, out);
+    hp_agents_page_put(&text);
+    hp_text_finish(&text);
 }
 
 static bool make_file(const char *root, const char *name, void (*write)(FILE *out), bool is_check)
@@ -181,6 +191,7 @@ int main(int count, char **arguments)
     }
     const char *root = arguments[2];
     bool is_done = make_file(root, "docs/environment.md", gen_environment, is_check);
+    is_done &= make_file(root, "docs/agents.md", gen_agents, is_check);
     is_done &= make_file(root, "completions/hotpath.bash", gen_bash, is_check);
     is_done &= make_file(root, "completions/_hotpath", gen_zsh, is_check);
     is_done &= make_file(root, "completions/hotpath.fish", gen_fish, is_check);

@@ -7,6 +7,7 @@
 
 #include "gen.h"
 #include "section.h"
+#include "text.h"
 
 static void put_text(FILE *out, const char *text)
 {
@@ -91,6 +92,7 @@ static void put_type(FILE *out, const struct hp_column_spec *spec)
         put_plain(out, "integer", "", may_be_null);
         break;
     case HOTPATH_UNIT_NS:
+    case HOTPATH_UNIT_INSTRUCTIONS:
     case HOTPATH_UNIT_RATE:
     case HOTPATH_UNIT_NUMBER:
         put_plain(out, "number", ", \"minimum\": 0", may_be_null);
@@ -153,41 +155,75 @@ static const char *about_of(const struct hp_column_list *table, size_t at)
     return NULL;
 }
 
+/* A duration has another key if it is counted in instructions. */
+static bool has_two_keys(const struct hp_column_list *table, size_t at, bool is_of_ticks)
+{
+    const struct hp_column_spec *spec = table->specs[at];
+    return (is_of_ticks || (spec->traits & HP_COLUMN_TICKS)) && hp_text_has_suffix(spec->key, "_ns");
+}
+
 static bool is_family(const struct hp_column_list *table, size_t at) { return table->specs[at]->is_family; }
 
-static void put_required(FILE *out, const struct hp_column_list *table, const char *before)
+enum keys { OF_BOTH, OF_TIME, OF_INSTRUCTIONS };
+
+static void put_required_keys(FILE *out, const struct hp_column_list *table, bool is_of_ticks, enum keys keys,
+                              const char *before)
 {
     fputs("\"required\": [", out);
     for (size_t at = 0; at < table->count; at++)
-        if (!is_family(table, at) && is_first(table, at) && is_always_there(table, at)) {
-            fprintf(out, "%s\"%s\"", before, table->specs[at]->key);
+        if (!is_family(table, at) && is_first(table, at) && is_always_there(table, at) &&
+            has_two_keys(table, at, is_of_ticks) == (keys != OF_BOTH)) {
+            const struct hp_key_text key = hp_column_key(table->specs[at]->key, keys == OF_INSTRUCTIONS);
+            fprintf(out, "%s\"%s\"", before, key.bytes);
             before = ", ";
         }
     fputs("]", out);
 }
 
-static void put_column(FILE *out, const struct hp_column_list *table, size_t at, const char *indent,
-                       const char *before)
+static bool has_durations(const struct hp_column_list *table, bool is_of_ticks)
+{
+    for (size_t at = 0; at < table->count; at++)
+        if (!is_family(table, at) && is_always_there(table, at) && has_two_keys(table, at, is_of_ticks))
+            return true;
+    return false;
+}
+
+static void put_required(FILE *out, const struct hp_column_list *table, bool is_of_ticks, const char *before)
+{
+    put_required_keys(out, table, is_of_ticks, OF_BOTH, before);
+    if (!has_durations(table, is_of_ticks))
+        return;
+    fputs(",\n      \"anyOf\": [{ ", out);
+    put_required_keys(out, table, is_of_ticks, OF_TIME, "");
+    fputs(" }, { ", out);
+    put_required_keys(out, table, is_of_ticks, OF_INSTRUCTIONS, "");
+    fputs(" }]", out);
+}
+
+static void put_column(FILE *out, const struct hp_column_list *table, size_t at, const char *key,
+                       const char *indent, const char *before)
 {
     fprintf(out, "%s%s", before, indent);
     if (is_family(table, at))
         fprintf(out, "\"^%s%s(p[0-9]{1,2}(_[0-9]{1,3})?|min|max)%s$\": { ", text_before(table->specs[at]),
-                table->specs[at]->before != NULL ? "_" : "", table->specs[at]->key);
+                table->specs[at]->before != NULL ? "_" : "", key);
     else
-        fprintf(out, "\"%s\": { ", table->specs[at]->key);
+        fprintf(out, "\"%s\": { ", key);
     put_description(out, about_of(table, at));
     put_type(out, table->specs[at]);
     fputs(" }", out);
 }
 
 /* Either families of columns, or single ones. */
-static void put_columns(FILE *out, const struct hp_column_list *table, bool are_families, const char *indent,
-                        const char *before)
+static void put_columns(FILE *out, const struct hp_column_list *table, bool are_families, bool is_of_ticks,
+                        const char *indent, const char *before)
 {
     for (size_t at = 0; at < table->count; at++)
         if (is_family(table, at) == are_families && is_first(table, at)) {
-            put_column(out, table, at, indent, before);
+            put_column(out, table, at, table->specs[at]->key, indent, before);
             before = ",\n";
+            if (has_two_keys(table, at, is_of_ticks))
+                put_column(out, table, at, hp_column_key(table->specs[at]->key, true).bytes, indent, before);
         }
 }
 
@@ -201,12 +237,12 @@ static bool has_family(const struct hp_column_list *table)
 
 /* --------------------------------------------------------------------------------------------- sections */
 
-static void put_totals(FILE *out, const struct hp_column_list *totals)
+static void put_totals(FILE *out, const struct hp_column_list *totals, bool is_of_ticks)
 {
     fputs("        \"totals\": {\n          \"type\": \"object\",\n          ", out);
-    put_required(out, totals, "");
+    put_required(out, totals, is_of_ticks, "");
     fputs(",\n          \"properties\": {", out);
-    put_columns(out, totals, false, "            ", "\n");
+    put_columns(out, totals, false, is_of_ticks, "            ", "\n");
     fputs("\n          },\n          \"additionalProperties\": false\n        },\n", out);
 }
 
@@ -229,7 +265,7 @@ static void put_section(FILE *out, const struct hp_section_type *type)
     }
     fputs("      \"properties\": {\n", out);
     if (totals.count > 0)
-        put_totals(out, &totals);
+        put_totals(out, &totals, type->is_of_ticks);
     fputs("        \"rows\": { \"items\": { \"$ref\": \"#/$defs/", out);
     put_name(out, type);
     fputs("_row\" } }\n      }\n    }", out);
@@ -247,7 +283,7 @@ static void put_row(FILE *out, const struct hp_section_type *type)
         fputs("\n      ", out);
     }
     fputs("\"type\": \"object\",\n      ", out);
-    put_required(out, &table, type->is_tree ? "\"id\", \"parent\", \"children\", " : "\"id\", ");
+    put_required(out, &table, type->is_of_ticks, type->is_tree ? "\"id\", \"parent\", \"children\", " : "\"id\", ");
     fputs(",\n      \"properties\": {\n        \"id\": { \"$ref\": \"#/$defs/id\" },\n", out);
     if (type->is_tree) {
         fputs("        \"parent\": { \"description\": \"The parent row; null at the top.\", "
@@ -257,11 +293,11 @@ static void put_row(FILE *out, const struct hp_section_type *type)
         put_name(out, type);
         fputs("_row\" } },\n", out);
     }
-    put_columns(out, &table, false, "        ", "");
+    put_columns(out, &table, false, type->is_of_ticks, "        ", "");
     fputs("\n      },\n", out);
     if (has_family(&table)) {
         fputs("      \"patternProperties\": {\n", out);
-        put_columns(out, &table, true, "        ", "");
+        put_columns(out, &table, true, type->is_of_ticks, "        ", "");
         fputs("\n      },\n", out);
     }
     fputs(type->has_own_columns ? "      \"additionalProperties\": { \"description\": \"The counters of the kind, "

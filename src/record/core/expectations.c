@@ -1,6 +1,6 @@
 /*
- * HOTPATH_EXPECT_ALLOCS and HOTPATH_EXPECT_CALLS: limits for a scope, for tests of the program. Both compare what
- * the calling thread has counted at the end of the scope with what it had at its beginning.
+ * HOTPATH_EXPECT_ALLOCS and its siblings: limits for a scope, for tests of the program. All compare what the
+ * calling thread has counted at the end of the scope with what it had at its beginning.
  * SPDX-License-Identifier: MIT
  */
 #include <errno.h>
@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arith.h"
 #include "guards.h"
 #include "hotpath.h"
+#include "instruction_clock.h"
 #include "lifecycle.h"
 #include "runtime.h"
 #include "sites.h"
@@ -70,19 +72,53 @@ static bool read_calls(const char *name, uint64_t *ret_calls, uint32_t *ret_sess
     return is_counted;
 }
 
+/* ------------------------------------------------------------------------------------------------- instructions */
+
+/* The library calls functions of libc, which count, so `now` is read before anything else is done. */
+static bool read_instructions(uint64_t *ret_instructions)
+{
+    const bool is_counting = hp_instruction_clock_is_counting();
+    *ret_instructions = is_counting ? hp_instruction_clock_read() : 0;
+    return is_counting;
+}
+
+/* Not a failure: the same tests run under other clocks, too. */
+static void note_unchecked(const struct hotpath_unexpected *unexpected)
+{
+    static bool is_said;
+    char bytes[512];
+    struct hp_text line;
+    if (__atomic_exchange_n(&is_said, true, __ATOMIC_RELAXED))
+        return;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_format(&line,
+                   "hotpath: %s:%u: %s: instructions are not counted here, so no limit of them is checked; "
+                   "hotpath run --clock instructions counts them",
+                   unexpected->file, unexpected->line, unexpected->function);
+    hp_print_line(hp_text_end(&line));
+}
+
 /* ------------------------------------------------------------------------------------------------------- scopes */
 
 static struct hotpath_expected_ *begin(struct hotpath_expected_ *expected)
 {
     static uint64_t marks;
     const int saved = errno;
+    bool is_read;
     expected->mark = __atomic_add_fetch(&marks, 1, __ATOMIC_RELAXED);
     hp_guard_open(expected, expected->mark);
-    if (expected->called == NULL)
-        expected->status = hotpath_read_allocs(&expected->begin);
-    else
-        expected->status =
-            read_calls(expected->called, &expected->calls, &expected->session) ? HOTPATH_OK : HOTPATH_E_INACTIVE;
+    switch (expected->limited) {
+    case HOTPATH_LIMITED_CALLS_:
+        is_read = read_calls(expected->called, &expected->before, &expected->session);
+        break;
+    case HOTPATH_LIMITED_INSTRUCTIONS_:
+        is_read = read_instructions(&expected->before);
+        break;
+    default:
+        is_read = hotpath_read_allocs(&expected->begin) == HOTPATH_OK;
+        break;
+    }
+    expected->status = is_read ? HOTPATH_OK : HOTPATH_E_INACTIVE;
     errno = saved;
     return expected;
 }
@@ -90,7 +126,8 @@ static struct hotpath_expected_ *begin(struct hotpath_expected_ *expected)
 struct hotpath_expected_ *hotpath_v1_expect(struct hotpath_expected_ *ret_expected, uint64_t most, const char *file,
                                             uint32_t line, const char *function)
 {
-    *ret_expected = (struct hotpath_expected_){.file = file, .function = function, .most = most, .line = line};
+    *ret_expected = (struct hotpath_expected_){
+        .file = file, .function = function, .most = most, .line = line, .limited = HOTPATH_LIMITED_ALLOCS_};
     return begin(ret_expected);
 }
 
@@ -98,8 +135,20 @@ struct hotpath_expected_ *hotpath_v1_expect_calls(struct hotpath_expected_ *ret_
                                                   uint64_t most, const char *file, uint32_t line,
                                                   const char *function)
 {
+    *ret_expected = (struct hotpath_expected_){.file = file,
+                                               .function = function,
+                                               .called = called,
+                                               .most = most,
+                                               .line = line,
+                                               .limited = HOTPATH_LIMITED_CALLS_};
+    return begin(ret_expected);
+}
+
+struct hotpath_expected_ *hotpath_v1_expect_instructions(struct hotpath_expected_ *ret_expected, uint64_t most,
+                                                         const char *file, uint32_t line, const char *function)
+{
     *ret_expected = (struct hotpath_expected_){
-        .file = file, .function = function, .called = called, .most = most, .line = line};
+        .file = file, .function = function, .most = most, .line = line, .limited = HOTPATH_LIMITED_INSTRUCTIONS_};
     return begin(ret_expected);
 }
 
@@ -120,6 +169,9 @@ static void say(const struct hotpath_unexpected *unexpected)
     } else if (unexpected->called != NULL) {
         hp_text_format(&line, " exceeded its limit of %" PRIu64 " calls of '%s': there were %" PRIu64,
                        unexpected->expected, unexpected->called, unexpected->count);
+    } else if (strcmp(unexpected->what, "instructions") == 0) {
+        hp_text_format(&line, " exceeded its limit of %" PRIu64 " instructions: there were %" PRIu64,
+                       unexpected->expected, unexpected->count);
     } else {
         hp_text_format(&line,
                        " exceeded its allocation limit of %" PRIu64 ": it allocated %" PRIu64 "%s%" PRIu64 "%s",
@@ -143,6 +195,7 @@ static void complain(const struct hotpath_unexpected *unexpected)
 static void count_allocations(const struct hotpath_expected_ *expected, struct hotpath_unexpected *unexpected)
 {
     struct hotpath_alloc_counts now = {0};
+    unexpected->what = "allocations";
     const int status = hotpath_read_allocs(&now);
     unexpected->is_counted =
         expected->status == HOTPATH_OK && status == HOTPATH_OK && now.session == expected->begin.session;
@@ -154,21 +207,38 @@ static void count_calls_since(const struct hotpath_expected_ *expected, struct h
 {
     uint64_t calls;
     uint32_t session;
+    unexpected->what = "calls";
     unexpected->called = expected->called;
     unexpected->is_counted = expected->status == HOTPATH_OK && read_calls(expected->called, &calls, &session) &&
                              session == expected->session;
-    unexpected->count = unexpected->is_counted ? calls - expected->calls : 0;
+    unexpected->count = unexpected->is_counted ? calls - expected->before : 0;
+}
+
+static void count_instructions(const struct hotpath_expected_ *expected, uint64_t now,
+                               struct hotpath_unexpected *unexpected)
+{
+    unexpected->what = "instructions";
+    unexpected->is_counted = expected->status == HOTPATH_OK && hp_instruction_clock_is_counting();
+    unexpected->count = unexpected->is_counted ? hp_less(now, expected->before) : 0;
 }
 
 void hotpath_v1_expect_end(struct hotpath_expected_ *expected)
 {
+    uint64_t now;
+    read_instructions(&now);
     if (!hp_guard_close(expected, expected->mark))
         return; /* jumped over */
     const int saved = errno;
+    const bool may_be_uncounted = expected->limited == HOTPATH_LIMITED_INSTRUCTIONS_;
     struct hotpath_unexpected unexpected = {
         .file = expected->file, .function = expected->function, .line = expected->line, .expected = expected->most};
-    (expected->called != NULL ? count_calls_since : count_allocations)(expected, &unexpected);
-    if (!unexpected.is_counted || unexpected.count > unexpected.expected)
+    if (expected->limited == HOTPATH_LIMITED_INSTRUCTIONS_)
+        count_instructions(expected, now, &unexpected);
+    else
+        (expected->called != NULL ? count_calls_since : count_allocations)(expected, &unexpected);
+    if (may_be_uncounted && !unexpected.is_counted)
+        note_unchecked(&unexpected);
+    else if (!unexpected.is_counted || unexpected.count > unexpected.expected)
         complain(&unexpected);
     errno = saved;
 }

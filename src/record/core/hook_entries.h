@@ -115,6 +115,15 @@ struct hotpath_lock_hooks_ {
     void (*released)(const void *lock, const struct hotpath_lock_caller_ *caller);
 };
 
+/* The same for the macros of I/O, and the library that counts it. */
+struct hotpath_io_hooks_ {
+    void (*name)(int descriptor, const char *label);
+    void (*op)(const char *label, const char *kind, uint64_t bytes, const struct hotpath_lock_caller_ *caller);
+};
+/* The innermost zone of the calling thread, a number from 1; 0: none. Its name stays valid. */
+HOTPATH_API_ uint32_t hotpath_v1_zone(void);
+HOTPATH_API_ const char *hotpath_v1_zone_name(uint32_t zone);
+
 /*
  * Calls `work` on a stack of the library, since that of an interposed function may be small, with signals blocked.
  * 0: not called, since there is no memory or no system call may be made. The work must return.

@@ -15,7 +15,9 @@
 #include "runtime.h"
 
 #include "images.h"
+#include "instruction_clock.h"
 #include "no_session.h"
+#include "process.h"
 #include "shared_layout.h"
 
 /* The target of a note. The first two members never move, in any version, so that copies can compare them. */
@@ -43,6 +45,7 @@ void hp_library_join(void)
 {
     if (hp_here.state != NULL)
         return;
+    hp_instruction_clock_exclude_copy(hp_environment("HOTPATH_CLOCK"));
     hp_images_each_note(meet, &hp_runtime);
     hp_image_stay_loaded(&hp_here);
     size_t copy = 0;

@@ -9,6 +9,7 @@
 #include "arith.h"
 #include "cpu.h"
 #include "hook_entries.h"
+#include "instruction_clock.h"
 #include "no_session.h"
 #include "objects.h"
 #include "path_threads.h"
@@ -264,6 +265,7 @@ static void fill_header(struct hp_session *session)
 {
     struct hp_store *store = &session->store;
     struct hp_header *header = hp_store_header(store);
+    const char *engine = hp_environment(HP_RUN_ENGINE);
     header->features = HP_FEATURE_TIMING |
                        (__atomic_load_n(&hp_runtime->alloc_is_watched, __ATOMIC_RELAXED) ? HP_FEATURE_COUNTED : 0);
     header->state = HP_STATE_LIVE;
@@ -282,6 +284,8 @@ static void fill_header(struct hp_session *session)
     header->executable = described(store, hp_process_executable);
     header->host = described(store, hp_process_host);
     header->system = described(store, hp_process_system);
+    if (hp_runtime->counter == HP_COUNTER_INSTRUCTIONS)
+        header->engine = hp_store_text(store, engine != NULL ? engine : "");
     header->label = hp_store_text(store, session->settings.record.label);
     header->metadata = hp_store_text(store, session->settings.record.metadata);
     header->time_period = session->settings.record.time_period;
@@ -324,7 +328,8 @@ void hp_zone_cost_measure(bool is_quick)
 {
     struct hp_signals held;
     const uint32_t wanted = is_quick ? 1 : 2;
-    if (__atomic_load_n(&hp_runtime->calibrated, __ATOMIC_RELAXED) >= wanted ||
+    if (hp_runtime->counter == HP_COUNTER_INSTRUCTIONS || /* its own are not counted */
+        __atomic_load_n(&hp_runtime->calibrated, __ATOMIC_RELAXED) >= wanted ||
         __atomic_exchange_n(&hp_runtime->calibrated, wanted, __ATOMIC_RELAXED) >= wanted)
         return;
     hp_signals_hold(&held);
@@ -353,14 +358,16 @@ static void reserve_everything(void)
 void hp_session_use_settings(const struct hp_settings *settings)
 {
     struct hp_live_settings *live_settings = &hp_runtime->live_settings;
+    const bool is_of_time = hp_runtime->counter != HP_COUNTER_INSTRUCTIONS; /* else measuring costs nothing */
     hp_settings_copy(&hp_runtime->settings, settings);
     HOTPATH_PUT_(live_settings->record, settings->record.kinds);
     HOTPATH_PUT_(live_settings->time_period, settings->record.time_period);
-    HOTPATH_PUT_(live_settings->measuring_bound, settings->record.measuring_bound);
+    HOTPATH_PUT_(live_settings->measuring_bound, is_of_time ? settings->record.measuring_bound : 0);
     HOTPATH_PUT_(live_settings->logs_limit, settings->record.logs_limit);
     HOTPATH_PUT_(live_settings->reserve, settings->record.reserve);
     HOTPATH_PUT_(live_settings->alloc_stacks, settings->record.is_run ? settings->record.alloc_stacks : 0);
-    HOTPATH_PUT_(live_settings->path, settings->record.path && !settings->record.reserve);
+    HOTPATH_PUT_(live_settings->path,
+                 settings->record.path && !settings->record.reserve && !hp_process_has_valgrind());
 }
 
 /* Tells zones and malloc whether anything is recorded. */
@@ -386,7 +393,7 @@ void hp_session_open(struct hp_session *session)
     hp_deferral_backdate(header);
     if (hp_runtime->settings.record.reserve)
         hp_store_reserve_all(hp_runtime->store);
-    header->gate = hp_epoch() | (hp_runtime->counter == HP_COUNTER_NONE ? HP_GATE_OUT_OF_LINE : 0);
+    header->gate = hp_epoch() | (hp_counter_is_inline(hp_runtime->counter) ? 0 : HP_GATE_OUT_OF_LINE);
     /* The magic makes the file a session. Release: a reader that sees the magic sees the rest. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     memcpy(header->magic, HP_MAGIC, sizeof header->magic);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hook_entries.h"
+#include "instruction_clock.h"
 #include "memory.h"
 #include "process.h"
 #include "raw_call.h"
@@ -58,22 +59,27 @@ void hp_skip_zones(bool is_off)
         HOTPATH_PUT_(context->hot.skip, is_off);
 }
 
+static enum hp_counter counter_of(bool is_of_instructions)
+{
+    return is_of_instructions && hp_instruction_clock_begin() ? HP_COUNTER_INSTRUCTIONS : hp_clock_counter();
+}
+
 /*
  * Runs once. Concurrent callers wait, but not forever, since one may be the child of a process whose first caller
  * was in here.
  */
-void hp_runtime_choose_counter(void)
+void hp_runtime_choose_counter(bool is_of_instructions)
 {
     enum { NOT_YET, UNDER_WAY, DONE };
     uint32_t none = NOT_YET, *state = &hp_runtime->counter_state;
     if (__atomic_compare_exchange_n(state, &none, UNDER_WAY, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
-        hp_runtime->counter = hp_clock_counter();
+        hp_runtime->counter = counter_of(is_of_instructions);
         __atomic_store_n(state, DONE, __ATOMIC_RELEASE);
         return;
     }
     for (uint32_t tries = 0; __atomic_load_n(state, __ATOMIC_ACQUIRE) != DONE; tries++) {
         if (tries == 1000) {
-            hp_runtime->counter = hp_clock_counter();
+            hp_runtime->counter = counter_of(is_of_instructions);
             return;
         }
         hp_pause_ns(100000);

@@ -310,6 +310,7 @@ struct hp_recorder {
     /* Callbacks that tell interposing libraries whether anyone counts. */
     void (*alloc_switches[HP_COPIES])(int is_on);
     const struct hotpath_lock_hooks_ *lock_hooks; /* atomic: of `hotpath run --locks`; NULL: nobody counts locks */
+    const struct hotpath_io_hooks_ *io_hooks;     /* atomic: of `hotpath run --io`; NULL: nobody counts I/O */
     struct hp_sampling sampling;                  /* of CPU time: sampler.h */
     void (*leave_stacks)(void);                   /* atomic: see sample_handler.h */
     struct hp_unrecorded unrecorded;
@@ -379,8 +380,8 @@ void hp_skip_idle(bool is_off);
  */
 bool hp_runtime_prepare(void (*before_fork)(void), void (*in_child)(void));
 void hp_runtime_empty(void);
-/* Before a session: chooses the clock. */
-void hp_runtime_choose_counter(void);
+/* Before a session: chooses the clock; `is_of_instructions`: if instructions are counted, their number. */
+void hp_runtime_choose_counter(bool is_of_instructions);
 /*
  * Brackets system calls that threads make for the recorder; hp_lock and hp_unlock do so. False: no more system
  * calls are allowed, since everything is reserved or the process is entering a sandbox; the thread that enters it

@@ -199,7 +199,7 @@ struct hp_clock_pair hp_session_touch(struct hp_store *store)
 
 static uint64_t guess(void)
 {
-    if (hp_runtime->counter == HP_COUNTER_NONE)
+    if (hp_counter_is_its_own_unit(hp_runtime->counter))
         return 1000000;
     return hp_runtime->counter == HP_COUNTER_TSC ? USUAL : USUAL_ELSEWHERE;
 }

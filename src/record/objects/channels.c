@@ -13,6 +13,7 @@
 #include "guards.h"
 #include "hook_entries.h"
 #include "instances.h"
+#include "logs.h"
 #include "no_session.h"
 #include "object_layout.h"
 #include "objects.h"
@@ -64,13 +65,13 @@ static struct hp_channel_stamp *stamps_at(const struct hp_instance_use *use, uin
     return (struct hp_channel_stamp *)(void *)(use->class_.context->hot.base + offset);
 }
 
-/* The channel's table, made by the first caller. NULL: no space. */
-static struct hp_channel_stamp *stamps_of(const struct hp_instance_use *use)
+/* One of the channel's tables, made by the first caller. NULL: no space. */
+static struct hp_channel_stamp *stamps_of(const struct hp_instance_use *use, uint32_t which, uint32_t count)
 {
-    uint64_t *place = &hp_instance_object(use)->shared[HP_CHANNEL_STAMPS];
+    uint64_t *place = &hp_instance_object(use)->shared[which];
     uint64_t offset = __atomic_load_n(place, __ATOMIC_ACQUIRE), none = 0;
     if (__builtin_expect(offset == 0, 0)) {
-        offset = hp_thread_allocate(use->class_.context, HP_STAMPS * sizeof(struct hp_channel_stamp), 64);
+        offset = hp_thread_allocate(use->class_.context, count * sizeof(struct hp_channel_stamp), 64);
         if (offset == 0)
             return NULL;
         if (!__atomic_compare_exchange_n(place, &none, offset, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
@@ -97,7 +98,7 @@ static bool is_of_another(const struct hp_instance_use *use, uint64_t sent)
 /* A stamp that still waits for its item stays, unless it is very old: then the item was lost. */
 static void put_stamp(const struct hp_instance_use *use, uint64_t id)
 {
-    struct hp_channel_stamp *stamps = stamps_of(use);
+    struct hp_channel_stamp *stamps = stamps_of(use, HP_CHANNEL_STAMPS, HP_STAMPS);
     if (stamps == NULL)
         return;
     const uint64_t key = key_of(id), now = use->class_.now;
@@ -246,7 +247,121 @@ static inline __attribute__((always_inline)) void record(const struct hp_instanc
     hp_object_end(class_);
 }
 
-/* Also wherever paths are followed: `ready` of a context. */
+/* ----------------------------------------------------------------------------------------------------- logging */
+
+/*
+ * The delay of each message of a logged label. Send times are in a table of the class, by id and channel, in sets
+ * of WAYS: when more messages are inside than there is room for, the oldest are forgotten, and have no delay in the
+ * log.
+ */
+#define LOG_STAMPS 4096u
+#define WAYS 8u
+
+static uint64_t log_key_of(uint64_t id, const void *address)
+{
+    return key_of(id ^ (uint64_t)(uintptr_t)address * UINT64_C(0xd6e8feb86659fd93));
+}
+
+/* The first place of a set. NULL: no space. */
+static struct hp_channel_stamp *stamp_set(const struct hp_object_use *class_, uint64_t key)
+{
+    const struct hp_instance_use of_class = {*class_, class_->part};
+    struct hp_channel_stamp *stamps = stamps_of(&of_class, HP_CHANNEL_LOG_STAMPS, LOG_STAMPS);
+    return stamps != NULL ? &stamps[(key >> 32) % (LOG_STAMPS / WAYS) * WAYS] : NULL;
+}
+
+/* What is taken first: a free place, then the oldest message; never what is being written. */
+static uint64_t rank_of(const struct hp_channel_stamp *place)
+{
+    const uint64_t key = HOTPATH_GET_(place->key);
+    return key == 0 ? 0 : key == BUSY ? UINT64_MAX : HOTPATH_GET_(place->sent);
+}
+
+/* The place of this message, if it has one. */
+static struct hp_channel_stamp *choose_place(struct hp_channel_stamp *set, uint64_t key)
+{
+    struct hp_channel_stamp *best = set;
+    for (struct hp_channel_stamp *at = set; at < set + WAYS; at++) {
+        if (HOTPATH_GET_(at->key) == key)
+            return at;
+        if (rank_of(at) < rank_of(best))
+            best = at;
+    }
+    return best;
+}
+
+static void put_log_stamp(const struct hp_object_use *class_, uint64_t key)
+{
+    struct hp_channel_stamp *set = stamp_set(class_, key);
+    struct hp_channel_stamp *place = set != NULL ? choose_place(set, key) : NULL;
+    uint64_t found = place != NULL ? HOTPATH_GET_(place->key) : BUSY;
+    if (found == BUSY ||
+        !__atomic_compare_exchange_n(&place->key, &found, BUSY, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return;
+    HOTPATH_PUT_(place->sent, class_->now);
+    __atomic_store_n(&place->key, key, __ATOMIC_RELEASE); /* pairs with take_log_stamp */
+}
+
+/* The message's delay, once. */
+static uint64_t take_log_stamp(const struct hp_object_use *class_, uint64_t key)
+{
+    struct hp_channel_stamp *set = stamp_set(class_, key);
+    for (struct hp_channel_stamp *at = set; set != NULL && at < set + WAYS; at++) {
+        uint64_t found = __atomic_load_n(&at->key, __ATOMIC_ACQUIRE);
+        if (found != key)
+            continue;
+        const uint64_t sent = HOTPATH_GET_(at->sent);
+        if (__atomic_compare_exchange_n(&at->key, &found, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return class_->now > sent ? class_->now - sent : 0;
+    }
+    return HP_UNKNOWN_TICKS;
+}
+
+static uint64_t delay_of(const struct hp_object_use *class_, const void *address, const struct event *event)
+{
+    if (event->id == 0)
+        return HP_UNKNOWN_TICKS;
+    const uint64_t key = log_key_of(event->id, address);
+    if (event->what == HP_CHANNEL_RECEIVED || event->what == HP_CHANNEL_DROPPED)
+        return take_log_stamp(class_, key);
+    if (event->what == HP_CHANNEL_SENT)
+        put_log_stamp(class_, key);
+    return HP_UNKNOWN_TICKS;
+}
+
+static enum hp_record_what record_of(const struct event *event)
+{
+    switch (event->what) {
+    case HP_CHANNEL_SENT:
+        return HP_RECORD_SENT;
+    case HP_CHANNEL_RECEIVED:
+        return HP_RECORD_RECEIVED;
+    case HP_CHANNEL_DROPPED:
+        return HP_RECORD_DROPPED;
+    default:
+        return HP_RECORD_REFUSED;
+    }
+}
+
+static __attribute__((noinline)) void log_event(const struct hp_object_use *class_, const void *address,
+                                                const struct event *event)
+{
+    struct hp_log *log = hp_log_chosen(class_->context, &class_->part->log);
+    const uint64_t delay = delay_of(class_, address, event);
+    if (log != NULL)
+        hp_log_put(class_->context, log,
+                   &(struct hp_log_record){.what = (uint16_t)record_of(event),
+                                           .tick = class_->now,
+                                           .ticks = delay,
+                                           .id = event->id,
+                                           .key = (uintptr_t)address,
+                                           .bytes = event->bytes,
+                                           .count = event->items,
+                                           .node = class_->context->hot.top->node},
+                   NULL, 0);
+}
+
+/* Also wherever paths are followed: `ready` of a context. And what is logged: remember() of instances.c. */
 static __attribute__((noinline)) void record_otherwise(struct hotpath_site *site, const void *address,
                                                        const struct event *event)
 {
@@ -255,6 +370,8 @@ static __attribute__((noinline)) void record_otherwise(struct hotpath_site *site
         return;
     if (hp_paths_are_on() && (event->what == HP_CHANNEL_SENT || event->what == HP_CHANNEL_RECEIVED))
         leave_path(use.class_.context, site, address, event->what, use.class_.now);
+    if (hp_object_is_logged(HOTPATH_GET_(site->log)) && !hp_object_is_paused(&use.class_))
+        log_event(&use.class_, address, event);
     record(&use, event);
 }
 
@@ -310,9 +427,8 @@ void hotpath_v1_channel_capacity(struct hotpath_site *site, const void *channel_
 void hotpath_v1_channel_text(struct hotpath_site *site, const void *channel_, const char *format, ...)
 {
     va_list arguments;
-    (void)channel_;
     va_start(arguments, format);
-    hp_object_tell(site, &channel, format, arguments);
+    hp_object_tell(site, &channel, channel_, format, arguments);
     va_end(arguments);
 }
 
@@ -413,31 +529,64 @@ static uint64_t transfer_object(const struct hotpath_transfer_ *transfer, bool i
     return path_object(transfer->site, transfer->channel, is_room ? HP_PATH_TRANSFER_ROOM : HP_PATH_TRANSFER);
 }
 
-/* What the other side waits for is there soon after this, and before the call returns. */
+/* What takes hundreds of bytes of stack, where threads wait for each other: not for the stack of the program. */
+struct transfer_path {
+    struct hp_thread_context *context;
+    const struct hotpath_transfer_ *transfer;
+    uint64_t now;
+};
+
+static void leave_aside(void *path)
+{
+    const struct transfer_path *leaving = path;
+    const struct hotpath_transfer_ *transfer = leaving->transfer;
+    hp_path_leave_if_awaited(leaving->context, transfer_object(transfer, !transfer->is_sending), leaving->now);
+}
+
+static void take_aside(void *path)
+{
+    const struct transfer_path *taking = path;
+    const struct hotpath_transfer_ *transfer = taking->transfer;
+    take_path(taking->context, transfer->site, transfer_object(transfer, transfer->is_sending), transfer->since,
+              taking->now);
+}
+
+static __attribute__((noinline)) void leave_transfer(struct hp_thread_context *context,
+                                                     const struct hotpath_transfer_ *transfer)
+{
+    hp_aside(leave_aside, &(struct transfer_path){context, transfer, transfer->since});
+}
+
+/* What the other side waits for is there soon after this, and before the call returns. Releases the context. */
 static __attribute__((noinline)) void begin_on_path(struct hp_thread_context *context,
                                                     const struct hotpath_transfer_ *transfer)
 {
-    hp_path_leave_if_awaited(context, transfer_object(transfer, !transfer->is_sending), transfer->since);
+    if (hp_path_is_awaited_by_others(context, transfer_object(transfer, !transfer->is_sending)))
+        leave_transfer(context, transfer);
     if (!transfer->never_waits)
         hp_path_await(context, transfer_object(transfer, transfer->is_sending));
+    hp_context_let_go(&context->hot);
 }
 
-static __attribute__((noinline)) void
-end_on_path(struct hp_thread_context *context, const struct hotpath_transfer_ *transfer, bool is_wait, uint64_t now)
+/* The call has waited until then; 0: not at all. Releases the context. */
+static __attribute__((noinline)) void end_on_path(struct hp_thread_context *context,
+                                                  const struct hotpath_transfer_ *transfer, uint64_t waited_until)
 {
-    const uint64_t object = transfer_object(transfer, transfer->is_sending);
-    if (is_wait)
-        take_path(context, transfer->site, object, transfer->since, now);
+    if (waited_until != 0)
+        hp_aside(take_aside, &(struct transfer_path){context, transfer, waited_until});
     else if (!transfer->never_waits)
-        hp_path_awaited(context, object);
+        hp_path_awaited(context, transfer_object(transfer, transfer->is_sending));
+    hp_context_let_go(&context->hot);
 }
 
-void hotpath_v1_transfer(struct hotpath_transfer_ *transfer)
+/* The context, still held. NULL: nothing is recorded. */
+static inline __attribute__((always_inline)) struct hp_thread_context *
+begin_transfer(struct hotpath_transfer_ *transfer)
 {
     struct hp_instance_use use;
     transfer->since = 0;
     if (!begin(transfer, &use))
-        return;
+        return NULL;
     transfer->since = use.class_.now;
     transfer->context = use.class_.context;
     transfer->epoch = use.class_.context->hot.epoch;
@@ -450,9 +599,31 @@ void hotpath_v1_transfer(struct hotpath_transfer_ *transfer)
         use.class_.context->transfer = transfer->part;
     }
     hp_part_changed(use.part, sequence);
-    if (hp_paths_are_on())
-        begin_on_path(use.class_.context, transfer);
-    hp_object_end(&use.class_);
+    return use.class_.context;
+}
+
+/* The stack of what is apart is free again while the path is left. */
+static __attribute__((noinline)) struct hp_thread_context *begin_transfer_apart(struct hotpath_transfer_ *transfer)
+{
+    return begin_transfer(transfer);
+}
+
+static __attribute__((noinline)) void transfer_on_path(struct hotpath_transfer_ *transfer)
+{
+    struct hp_thread_context *context = begin_transfer_apart(transfer);
+    if (context != NULL)
+        begin_on_path(context, transfer); /* a jump */
+}
+
+void hotpath_v1_transfer(struct hotpath_transfer_ *transfer)
+{
+    if (hp_paths_are_on()) {
+        transfer_on_path(transfer);
+        return;
+    }
+    struct hp_thread_context *context = begin_transfer(transfer);
+    if (context != NULL)
+        hp_context_let_go(&context->hot);
 }
 
 /* Where it began, unless the session or the owner of the instance's record has changed. */
@@ -495,16 +666,22 @@ static inline void count_transfer(struct hp_part *part, const struct hotpath_tra
         HOTPATH_ADD_(part->count[is_sending ? HP_CHANNEL_IN_TICKS : HP_CHANNEL_OUT_TICKS], moment * items);
 }
 
+/* A transfer that was counted: its context, still held (NULL: it was not), and until when it waited, else 0. */
+struct counted_transfer {
+    struct hp_thread_context *context;
+    uint64_t waited_until;
+};
+
 /*
  * What is sent can be received before the call returns, so it counts as sent at the call's start; if the call had
  * to wait for room, at its end.
  */
-void hotpath_v1_transferred(const struct hotpath_transfer_ *transfer, uint64_t items, uint64_t bytes,
-                            int is_refused)
+static inline __attribute__((always_inline)) struct counted_transfer
+count_ended(const struct hotpath_transfer_ *transfer, uint64_t items, uint64_t bytes, int is_refused)
 {
     struct hp_instance_use use;
     if (transfer->since == 0 || !begin_again(transfer, &use))
-        return;
+        return (struct counted_transfer){NULL, 0};
     struct hp_part *part = use.part;
     const uint64_t now = use.class_.now, took = now > transfer->since ? now - transfer->since : 0;
     const bool is_wait =
@@ -520,9 +697,33 @@ void hotpath_v1_transferred(const struct hotpath_transfer_ *transfer, uint64_t i
         HOTPATH_ADD_(part->count[HP_CHANNEL_REFUSED], 1);
     hp_part_changed(part, sequence);
     use.class_.context->transfer = 0;
-    if (hp_paths_are_on())
-        end_on_path(use.class_.context, transfer, is_wait, now);
-    hp_object_end(&use.class_);
+    return (struct counted_transfer){use.class_.context, is_wait ? now : 0};
+}
+
+static __attribute__((noinline)) struct counted_transfer
+count_ended_apart(const struct hotpath_transfer_ *transfer, uint64_t items, uint64_t bytes, int is_refused)
+{
+    return count_ended(transfer, items, bytes, is_refused);
+}
+
+static __attribute__((noinline)) void transferred_on_path(const struct hotpath_transfer_ *transfer, uint64_t items,
+                                                          uint64_t bytes, int is_refused)
+{
+    const struct counted_transfer counted = count_ended_apart(transfer, items, bytes, is_refused);
+    if (counted.context != NULL)
+        end_on_path(counted.context, transfer, counted.waited_until); /* a jump */
+}
+
+void hotpath_v1_transferred(const struct hotpath_transfer_ *transfer, uint64_t items, uint64_t bytes,
+                            int is_refused)
+{
+    if (hp_paths_are_on()) {
+        transferred_on_path(transfer, items, bytes, is_refused);
+        return;
+    }
+    const struct counted_transfer counted = count_ended(transfer, items, bytes, is_refused);
+    if (counted.context != NULL)
+        hp_context_let_go(&counted.context->hot);
 }
 
 void hotpath_v1_transfer_over(struct hotpath_site *site, const void *channel_, int kind, uint64_t ns)

@@ -231,10 +231,14 @@ static struct hp_part *own_part(const struct hp_object_use *class_, uint32_t num
     return is_it ? part : NULL;
 }
 
+/*
+ * Instances of a logged class are never in the cache: so whatever happens to them takes the slow path, which writes
+ * the log, and the fast path need not ask.
+ */
 static void remember(const struct hp_object_use *use, uint32_t class_, const void *address, struct hp_part *part)
 {
     struct hp_thread_context *context = use->context;
-    if (hp_parts_make_cache(context))
+    if (hp_parts_make_cache(context) && !hp_object_is_logged(class_))
         *hp_instance_entry(context->instances, address, class_) = (struct hp_cached_instance){
             .address = (uintptr_t)address, .part = part, .class_part = use->part, .class_ = class_};
 }
@@ -349,19 +353,30 @@ bool hp_instance_begin_out_of_line(struct hotpath_site *site, const struct hp_ki
     return (kind->goes_on || !hp_objects_are_paused()) && begin_slowly(site, kind, address, ret_use);
 }
 
+/* Searches in the cache, or for a logged class, which is not there, in the tables. */
+static bool find_known(struct hp_thread_context *context, uint32_t class_, const void *address,
+                       struct hp_instance_use *ret_use)
+{
+    const struct hp_cached_instance *entry = hp_instance_entry(context->instances, address, class_);
+    if (hp_instance_is_cached(context, entry, address, class_)) {
+        *ret_use = (struct hp_instance_use){{context, entry->class_part, hp_object_now()}, entry->part};
+        return true;
+    }
+    struct hp_part *class_part = hp_object_is_logged(class_) ? hp_object_part_at(context, class_) : NULL;
+    if (class_part == NULL)
+        return false;
+    ret_use->class_ = (struct hp_object_use){context, class_part, hp_object_now()};
+    ret_use->part = find_part(&ret_use->class_, class_, address);
+    return ret_use->part != NULL;
+}
+
 bool hp_instance_begin_known(const struct hotpath_site *site, const void *address, struct hp_instance_use *ret_use)
 {
     struct hp_thread_context *context = hp_objects_hold();
     if (context == NULL)
         return false;
-    if (context->instances != NULL) {
-        const uint32_t class_ = HOTPATH_GET_(site->log);
-        const struct hp_cached_instance *entry = hp_instance_entry(context->instances, address, class_);
-        if (hp_instance_is_cached(context, entry, address, class_)) {
-            *ret_use = (struct hp_instance_use){{context, entry->class_part, hp_object_now()}, entry->part};
-            return true;
-        }
-    }
+    if (context->instances != NULL && find_known(context, HOTPATH_GET_(site->log), address, ret_use))
+        return true;
     hp_context_let_go(&context->hot);
     return false;
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "holding.h"
+#include "logs.h"
 #include "memory.h"
 #include "no_session.h"
 #include "sites.h"
@@ -29,28 +30,31 @@
  * Texts that describe items going through objects.
  */
 
-/* Texts belong to the class, as histograms do: records of instances are reused. */
-static void remember(struct hotpath_site *site, const struct hp_kind_type *kind, const char *text, size_t length)
+/* Logs belong to the class, as histograms do: records of instances are reused. */
+static void describe(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address,
+                     const char *text, size_t length)
 {
     struct hp_object_use use;
     if (!hp_object_begin(site, kind, &use))
         return;
-    if (!hp_object_is_paused(&use))
-        hp_object_remember(&use, &(struct hp_recent){.tick = use.now, .bits = length, .type = HP_VALUE_TEXT}, text);
+    struct hp_log *log = hp_object_is_paused(&use) ? NULL : hp_log_chosen(use.context, &use.part->log);
+    if (log != NULL)
+        hp_log_add_text(use.context, log, (uintptr_t)address, use.now, text, length);
     hp_object_end(&use);
 }
 
 /* Formats the text with nothing held, since formatting may run zones itself. */
-__attribute__((format(printf, 3, 0))) void
-hp_object_tell(struct hotpath_site *site, const struct hp_kind_type *kind, const char *format, va_list arguments)
+__attribute__((format(printf, 4, 0))) void hp_object_tell(struct hotpath_site *site,
+                                                          const struct hp_kind_type *kind, const void *address,
+                                                          const char *format, va_list arguments)
 {
     const int saved = errno;
     const uint32_t id = hp_page() != NULL ? hp_site_id(site) : HOTPATH_IDS_;
     if (id < HOTPATH_IDS_ && hp_site_is_logged(id)) {
-        char text[HP_RECENT_TEXT + 1];
+        char text[HP_LOG_TEXT + 1];
         const int length = vsnprintf(text, sizeof text, format, arguments);
         if (length >= 0)
-            remember(site, kind, text, (size_t)length < HP_RECENT_TEXT ? (size_t)length : HP_RECENT_TEXT);
+            describe(site, kind, address, text, (size_t)length < HP_LOG_TEXT ? (size_t)length : HP_LOG_TEXT);
     }
     errno = saved;
 }
@@ -58,7 +62,6 @@ hp_object_tell(struct hotpath_site *site, const struct hp_kind_type *kind, const
 /* ------------------------------------------------------------------------------------------------------ objects */
 
 #define MAX_OBJECTS (HP_OBJECTS_PER_CHUNK * HP_OBJECT_CHUNKS)
-#define RECENT_VALUES 16u /* one slot is reserved for the writer */
 
 /* ----------------------------------------------------------------------------------- process-wide table */
 
@@ -202,6 +205,7 @@ static bool write_object(uint32_t number, const struct hp_kind_type *type)
     object->site = known->site;
     object->state = HP_OBJECT_LIVE;
     object->born = hp_now();
+    __atomic_store_n(&known->is_logged, hp_site_is_logged(known->site), __ATOMIC_RELAXED);
     link_object(known, object, offset);
     return true;
 }
@@ -494,7 +498,7 @@ bool hp_object_use_known(struct hp_thread_context *context, uint32_t number, str
     return true;
 }
 
-/* --------------------------------------------------------------------------------- histograms and recent values */
+/* -------------------------------------------------------------------------------- histograms and latest values */
 
 static void *at(const struct hp_object_use *use, uint32_t offset) { return use->context->hot.base + offset; }
 
@@ -551,53 +555,31 @@ void hp_object_distribute(const struct hp_object_use *use, uint32_t histogram, d
     HOTPATH_ADD_(steps[step], 1);
 }
 
-static struct hp_ring *make_ring(const struct hp_object_use *use)
+static __attribute__((noinline)) struct hp_log *make_log(const struct hp_object_use *use)
 {
-    const uint32_t bytes = (uint32_t)(sizeof(struct hp_ring) + RECENT_VALUES * sizeof(struct hp_recent));
-    const uint32_t offset = allocate(use, bytes);
-    if (offset == 0)
-        return NULL;
-    struct hp_ring *ring = at(use, offset);
-    ring->capacity = RECENT_VALUES;
-    __atomic_store_n(&use->part->ring, offset, __ATOMIC_RELEASE);
-    return ring;
+    const int saved = errno;
+    struct hp_log *log = hp_site_is_logged(hp_object_of(use)->site)
+                             ? hp_log_chosen(use->context, &use->part->log)
+                             : hp_log_of_value(use->context, &use->part->log);
+    errno = saved;
+    return log;
 }
 
-/* Word by word, since a reader may be active. */
-static void put_text(char *to, const char *text, size_t length)
+/* Fields that values do not have stay 0 in their log. */
+void hp_object_remember(const struct hp_object_use *use, const struct hp_reported_value *value)
 {
-    uint64_t words[HP_RECENT_TEXT / sizeof(uint64_t)] = {0};
-    memcpy(words, text, length);
-    for (size_t word = 0; word < sizeof words / sizeof words[0]; word++)
-        HOTPATH_PUT_(((uint64_t *)(void *)to)[word], words[word]);
-}
-
-static void keep_text(const struct hp_object_use *use, struct hp_ring *ring, uint64_t place, const char *text,
-                      size_t length)
-{
-    if (ring->texts == 0)
-        __atomic_store_n(&ring->texts, allocate(use, RECENT_VALUES * HP_RECENT_TEXT), __ATOMIC_RELEASE);
-    if (ring->texts != 0)
-        put_text((char *)at(use, ring->texts) + place * HP_RECENT_TEXT, text, length);
-}
-
-void hp_object_remember(const struct hp_object_use *use, const struct hp_recent *value, const char *text)
-{
-    const uint32_t offset = use->part->ring;
-    struct hp_ring *ring = offset != 0 ? at(use, offset) : make_ring(use);
-    if (ring == NULL)
+    struct hp_log *log = hp_log_at(use->context, use->part->log);
+    if (__builtin_expect(log == NULL, 0) && (log = make_log(use)) == NULL)
         return;
-    const uint64_t place = ring->count % RECENT_VALUES;
-    struct hp_recent *to = &ring->values[place];
-    /*
-     * After the count of the previous value, which says that this slot is being written. Pairs with the reader's
-     * fences.
-     */
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    if (text != NULL)
-        keep_text(use, ring, place, text, (size_t)value->bits);
-    HOTPATH_PUT_(to->tick, value->tick);
-    HOTPATH_PUT_(to->bits, value->bits);
-    HOTPATH_PUT_(to->type, value->type);
-    __atomic_store_n(&ring->count, ring->count + 1, __ATOMIC_RELEASE);
+    struct hp_log_record *record = hp_log_begin(log);
+    HOTPATH_PUT_(record->tick, use->now);
+    HOTPATH_PUT_(record->id, value->bits);
+    HOTPATH_PUT_(record->tid, use->context->thread_id);
+    HOTPATH_PUT_(record->what, HP_RECORD_VALUE);
+    HOTPATH_PUT_(record->type, (uint16_t)value->type);
+    if (__builtin_expect(value->type == HP_VALUE_TEXT, 0))
+        HOTPATH_PUT_(record->text_length, hp_log_put_text(use->context, log, value->text, (size_t)value->bits));
+    else
+        HOTPATH_PUT_(record->text_length, 0);
+    hp_log_end(log, record);
 }

@@ -53,6 +53,7 @@ struct hp_known_object {
     struct hotpath_site *poll_site;  /* atomic: of a class of tasks: see tasks.c */
     struct hotpath_site *await_site; /* atomic: the same, for tasks that others wait for */
     uint32_t full;                   /* atomic: of a class: the session that has no space for another instance */
+    bool is_logged;                  /* atomic: of a class: chosen by the program or HOTPATH_LOG, in this session */
 };
 
 /* An object in use. The context is held, so the session stays mapped. */
@@ -65,7 +66,7 @@ struct hp_object_use {
 /* A thread that must not read the time stamp counter never gets here: its gate is closed. */
 static inline uint64_t hp_object_now(void)
 {
-    return HOTPATH_LIKELY_(hp_runtime->counter != HP_COUNTER_NONE) ? hotpath_ticks_() : hp_now();
+    return HOTPATH_LIKELY_(hp_counter_is_inline(hp_runtime->counter)) ? hotpath_ticks_() : hp_now();
 }
 
 /*
@@ -191,6 +192,11 @@ static inline void hp_part_changed(struct hp_part *part, uint32_t sequence)
 
 /* An object by its number. */
 struct hp_known_object *hp_object_known(uint32_t number);
+/* Whether the program or HOTPATH_LOG chose the class with this number. 0: none. */
+static inline bool hp_object_is_logged(uint32_t number)
+{
+    return number != 0 && __atomic_load_n(&hp_object_known(number)->is_logged, __ATOMIC_RELAXED);
+}
 /* A new number without a site. 0: no space. Under the lock. */
 uint32_t hp_object_new(uint32_t site, const struct hp_kind_type *kind);
 /*
@@ -227,18 +233,25 @@ static inline uint64_t *hp_object_step(const struct hp_object_use *use, uint32_t
     return HOTPATH_LIKELY_(octave != 0) ? &steps[number << (63 ^ highest) >> 57 & (HP_MAGNITUDE_STEPS - 1)] : NULL;
 }
 
-/* Adds a value to the recent ones. `text` is set for texts, else NULL. */
-void hp_object_remember(const struct hp_object_use *use, const struct hp_recent *value, const char *text);
+/* A value that was reported; for a text, `text` is set, and `bits` is its length. */
+struct hp_reported_value {
+    uint64_t bits;
+    uint32_t type; /* enum hp_value_type */
+    const char *text;
+};
+
+/* Adds a value to the log of its object: every value has the latest ones. */
+void hp_object_remember(const struct hp_object_use *use, const struct hp_reported_value *value);
 
 /* ------------------------------------------------------------------------------------------------- object texts */
 
 /* Texts that describe items going through objects, such as items of a channel. */
 
 /*
- * Adds a text to the recent ones of the site's object if its label is logged; otherwise formats nothing. Preserves
- * errno.
+ * Describes the message or item of the instance at `address` that the thread reported last, if the label is logged;
+ * otherwise formats nothing. Preserves errno.
  */
-void hp_object_tell(struct hotpath_site *site, const struct hp_kind_type *kind, const char *format,
-                    va_list arguments);
+void hp_object_tell(struct hotpath_site *site, const struct hp_kind_type *kind, const void *address,
+                    const char *format, va_list arguments);
 
 #endif

@@ -8,6 +8,7 @@
  */
 #include "arith.h"
 #include "instances.h"
+#include "logs.h"
 #include "object_layout.h"
 #include "objects.h"
 
@@ -152,12 +153,34 @@ static inline __attribute__((always_inline)) bool record_quickly(const struct hp
     return true;
 }
 
+static __attribute__((noinline)) void log_item(const struct hp_instance_use *use, const void *stream_,
+                                               uint64_t items, uint64_t bytes)
+{
+    struct hp_thread_context *context = use->class_.context;
+    struct hp_log *log = hp_log_chosen(context, &use->class_.part->log);
+    const uint64_t latest = moment(hp_instance_object(use), HP_STREAM_LATEST);
+    if (log != NULL)
+        hp_log_put(
+            context, log,
+            &(struct hp_log_record){.what = HP_RECORD_ITEM,
+                                    .tick = use->class_.now,
+                                    .ticks = latest != 0 ? hp_less(use->class_.now, latest) : HP_UNKNOWN_TICKS,
+                                    .key = (uintptr_t)stream_,
+                                    .bytes = bytes,
+                                    .count = items,
+                                    .node = context->hot.top->node},
+            NULL, 0);
+}
+
 static __attribute__((noinline)) void record_otherwise(struct hotpath_site *site, const void *stream_,
                                                        uint64_t items, uint64_t bytes)
 {
     struct hp_instance_use use;
-    if (!hp_instance_begin_out_of_line(site, &stream, stream_, &use) || forget(&use) ||
-        record_quickly(&use, items, bytes))
+    if (!hp_instance_begin_out_of_line(site, &stream, stream_, &use) || forget(&use))
+        return;
+    if (hp_object_is_logged(HOTPATH_GET_(site->log)))
+        log_item(&use, stream_, items, bytes);
+    if (record_quickly(&use, items, bytes))
         return;
     struct hp_object *object = hp_instance_object(&use);
     const uint64_t now = use.class_.now, begun = moment(object, HP_STREAM_BEGUN),
@@ -286,9 +309,8 @@ void hotpath_v1_stream_item(struct hotpath_site *site, const void *stream_, uint
 void hotpath_v1_stream_text(struct hotpath_site *site, const void *stream_, const char *format, ...)
 {
     va_list arguments;
-    (void)stream_;
     va_start(arguments, format);
-    hp_object_tell(site, &stream, format, arguments);
+    hp_object_tell(site, &stream, stream_, format, arguments);
     va_end(arguments);
 }
 

@@ -210,9 +210,9 @@ static void remember(const struct hp_object_use *use, struct hotpath_scalar_ val
     const char *text = NULL;
     if (value.type == HP_VALUE_TEXT) {
         text = value.bits != 0 ? (const char *)(uintptr_t)value.bits : "(null)";
-        value.bits = strnlen(text, HP_RECENT_TEXT);
+        value.bits = strnlen(text, HP_LOG_TEXT);
     }
-    hp_object_remember(use, &(struct hp_recent){.tick = use->now, .bits = value.bits, .type = value.type}, text);
+    hp_object_remember(use, &(struct hp_reported_value){value.bits, value.type, text});
 }
 
 static void record(const struct hp_object_use *use, const struct hp_kind_type *kind, struct hotpath_scalar_ value)

@@ -59,6 +59,9 @@ struct hp_path_release {
 /* Leaves the path of the thread at an object. */
 void hp_path_leave_at(struct hp_thread_context *context, const struct hp_path_release *release);
 
+/* An event loop of the thread gets work: who waited for the thread before waited for that, which is on no path. */
+void hp_path_arrive(const struct hp_thread_context *context, uint64_t now);
+
 /* ------------------------------------------------------------------------------------ the beginning and the end */
 
 /* The path of a thread that is about to be created, as it is now; its offset in the session. 0: none. */

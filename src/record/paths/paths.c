@@ -43,10 +43,15 @@ void hp_path_awaited(struct hp_thread_context *context, uint64_t object)
     hp_path_give_trace(paths, object);
 }
 
+bool hp_path_is_awaited_by_others(const struct hp_thread_context *context, uint64_t object)
+{
+    const struct hp_paths *paths = hp_paths_of(context);
+    return paths != NULL && hp_path_is_awaited(paths, context->hot.base, object);
+}
+
 void hp_path_leave_if_awaited(struct hp_thread_context *context, uint64_t object, uint64_t now)
 {
-    struct hp_paths *paths = hp_paths_of(context);
-    if (paths != NULL && hp_path_is_awaited(paths, context->hot.base, object))
+    if (hp_path_is_awaited_by_others(context, object))
         hp_path_leave_at(context,
                          &(struct hp_path_release){.object = object, .now = now, .kind = HP_PATH_FOR_CHANNEL});
 }

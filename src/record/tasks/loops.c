@@ -19,6 +19,7 @@
 #include "instances.h"
 #include "no_session.h"
 #include "object_layout.h"
+#include "path_threads.h"
 #include "runtime.h"
 #include "text.h"
 #include "thread_context.h"
@@ -298,6 +299,8 @@ void hotpath_v1_loop_waited(const struct hotpath_loop_wait_ *wait)
         return;
     use.context->loop_wait = 0;
     leave_wait(&use, 0);
+    if (hp_paths_are_on())
+        hp_path_arrive(use.context, use.now);
     hp_object_end(&use);
 }
 
@@ -369,6 +372,8 @@ void hotpath_v1_loop_woke(struct hotpath_loop_ *loop, uint64_t events)
         return;
     use.context->loop_wait = 0;
     leave_wait(&use, events);
+    if (events > 0 && hp_paths_are_on())
+        hp_path_arrive(use.context, use.now);
     hp_object_end(&use);
 }
 

@@ -13,8 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arith.h"
 #include "call_log.h"
 #include "guards.h"
+#include "logs.h"
 #include "memory.h"
 #include "objects.h"
 #include "sites.h"
@@ -127,6 +129,81 @@ static void count_ended(const struct hp_object_use *use, uint64_t born, bool is_
         hp_object_distribute(use, HP_TASK_WALLS, (double)wall);
 }
 
+/* ----------------------------------------------------------------------------------------------------- logging */
+
+static struct hp_task_allocs *allocs_of(const struct hp_thread_context *context, const struct hp_task_slot *slot)
+{
+    return (struct hp_task_allocs *)(void *)(context->hot.base + slot->allocs);
+}
+
+/*
+ * A logged task has no site in its slot, so its polls take the slow path; it notes what the thread had allocated
+ * when a poll began.
+ */
+static void begin_logging(struct hp_thread_context *context, struct hp_task_slot *slot)
+{
+    if (slot->allocs == 0)
+        HOTPATH_PUT_(slot->allocs, hp_log_space(context, sizeof(struct hp_task_allocs), 8));
+    struct hp_task_allocs *allocs = slot->allocs != 0 ? allocs_of(context, slot) : NULL;
+    if (allocs == NULL) {
+        hp_lose(context, HP_LOSS_CALLS);
+        return;
+    }
+    *allocs = (struct hp_task_allocs){0};
+    HOTPATH_PUT_(slot->extras, slot->extras | HP_TASK_IS_LOGGED);
+    HOTPATH_PUT_(slot->next, HOTPATH_ID_NEW_);
+}
+
+static void begin_logged_poll(const struct hp_thread_context *context, const struct hp_task_slot *slot)
+{
+    struct hp_task_allocs *allocs = allocs_of(context, slot);
+    allocs->begun_bytes = context->alloc != NULL ? context->alloc->bytes : 0;
+    allocs->begun_count = context->alloc != NULL ? context->alloc->count : 0;
+}
+
+static void add_allocs(const struct hp_thread_context *context, const struct hp_task_slot *slot)
+{
+    struct hp_task_allocs *allocs = allocs_of(context, slot);
+    if (context->alloc == NULL)
+        return;
+    allocs->bytes += context->alloc->bytes - allocs->begun_bytes;
+    allocs->count += context->alloc->count - allocs->begun_count;
+}
+
+/* The poll has just ended on this thread, not its task. */
+static void end_logged_poll(uint64_t id)
+{
+    struct hp_thread_context *context = hp_objects_hold();
+    struct hp_task_slot *slot;
+    if (context == NULL)
+        return;
+    if (hp_task_slot_find(context, id, &slot) && slot->extras & HP_TASK_IS_LOGGED)
+        add_allocs(context, slot);
+    hp_context_let_go(&context->hot);
+}
+
+/* What the log will say of a task that ends now; `poll_ticks`: of the poll in which it ends, 0: it does not run. */
+static struct hp_log_record draft_record(const struct hp_object_use *use, const struct hp_task_slot *slot,
+                                         uint64_t poll_ticks, bool is_cancelled)
+{
+    const struct hp_task_allocs *allocs = allocs_of(use->context, slot);
+    return (struct hp_log_record){.what = is_cancelled ? HP_RECORD_CANCELLED : HP_RECORD_READY,
+                                  .tick = use->now,
+                                  .ticks = hp_less(use->now, HOTPATH_GET_(slot->born)),
+                                  .busy = HOTPATH_GET_(slot->busy) + poll_ticks,
+                                  .polls = HOTPATH_GET_(slot->polls) + (poll_ticks != 0),
+                                  .bytes = allocs->bytes,
+                                  .count = allocs->count,
+                                  .node = use->context->hot.top->node};
+}
+
+static void log_task(const struct hp_object_use *use, const struct hp_log_record *record, const char *result)
+{
+    struct hp_log *log = hp_log_chosen(use->context, &use->part->log);
+    if (log != NULL)
+        hp_log_put(use->context, log, record, result, result != NULL ? strnlen(result, HP_LOG_TEXT) : 0);
+}
+
 /* ---------------------------------------------------------------------------------------------------- beginning */
 
 uint64_t hotpath_v1_task(struct hotpath_site *site)
@@ -137,9 +214,12 @@ uint64_t hotpath_v1_task(struct hotpath_site *site)
     const uint32_t number = HOTPATH_GET_(site->log);
     const bool has_site = __atomic_load_n(&hp_object_known(number)->poll_site, __ATOMIC_ACQUIRE) != NULL;
     uint64_t id, born = use.now;
-    const bool has_slot = hp_task_slot_take(&use, number, &id) != NULL;
+    struct hp_task_slot *slot = hp_task_slot_take(&use, number, &id);
+    const bool has_slot = slot != NULL;
     if (__builtin_expect(!has_slot, 0))
         id = hp_task_slotless(&use, number, &born);
+    else if (__builtin_expect(hp_object_is_logged(number), 0))
+        begin_logging(use.context, slot);
     if (id != 0)
         count_created(&use, born, has_slot);
     else
@@ -231,15 +311,6 @@ static void examine(struct hp_thread_context *context, const struct hotpath_fram
 
 /* ------------------------------------------------------------------------------------------------------- ending */
 
-static void keep_result(const struct hp_object_use *use, const char *result)
-{
-    if (result == NULL)
-        return;
-    const size_t length = strnlen(result, HP_RECENT_TEXT);
-    const struct hp_recent recent = {.tick = use->now, .bits = length, .type = HP_VALUE_TEXT};
-    hp_object_remember(use, &recent, result);
-}
-
 /* What is left to do, with nothing held, after a task has ended. */
 struct after_end {
     struct hp_task_wait wait;
@@ -272,7 +343,9 @@ static struct running running_of(const struct hp_thread_context *context, const 
     return (struct running){.id = HOTPATH_GET_(slot->id),
                             .start = start,
                             .inside = HOTPATH_GET_(slot->inside_since) == start ? HOTPATH_GET_(slot->inside) : 0,
-                            .site = HOTPATH_GET_(slot->next),
+                            .site = slot->extras & HP_TASK_IS_LOGGED
+                                        ? hp_object_known(HOTPATH_GET_(slot->number))->site
+                                        : HOTPATH_GET_(slot->next),
                             .is_here = HOTPATH_GET_(slot->thread) == context->record_offset};
 }
 
@@ -342,13 +415,22 @@ static void end_slot(struct hp_thread_context *context, struct hp_task_slot *slo
     if (__builtin_expect(HOTPATH_GET_(slot->extras) != 0, 0))
         *ret_after = extras_of(context, slot, use.now);
     const struct running poll = running_of(context, slot);
+    const bool is_logged = (slot->extras & HP_TASK_IS_LOGGED) != 0;
+    struct hp_log_record record;
+    if (__builtin_expect(is_logged, 0)) {
+        if (poll.is_here && poll.start != 0)
+            add_allocs(context, slot);
+        record =
+            draft_record(&use, slot, poll.start != 0 ? end_of_poll(&poll, use.now) - poll.start : 0, is_cancelled);
+    }
     if (!hp_task_slot_end(context, slot, poll.start != 0 && !poll.is_here ? end_of_poll(&poll, use.now) : 0)) {
         HOTPATH_ADD_(use.part->count[HP_TASK_MISUSED], 1);
         *ret_after = (struct after_end){.lane = 0};
         return;
     }
     count_ended(&use, born, is_cancelled);
-    keep_result(&use, result);
+    if (__builtin_expect(is_logged, 0))
+        log_task(&use, &record, result);
     if (poll.start != 0)
         end_running(&use, &poll);
 }
@@ -401,7 +483,7 @@ void hotpath_v1_task_end(hotpath_task *task, int is_cancelled)
 void hotpath_v1_task_result(hotpath_task *task, const char *format, ...)
 {
     const uint64_t id = take_id(task);
-    char text[HP_RECENT_TEXT + 1];
+    char text[HP_LOG_TEXT + 1];
     va_list arguments;
     const int saved = errno;
     va_start(arguments, format);
@@ -479,6 +561,10 @@ static void begin_poll(struct hp_thread_context *context, struct hotpath_poll_ *
     struct hp_task_slot *slot;
     if (hp_task_slot_find(context, poll->id, &slot)) {
         begin_in_slot(context, slot, start);
+        if (slot->extras & HP_TASK_IS_LOGGED) {
+            poll->how |= HOTPATH_LOGGED_POLL_;
+            begin_logged_poll(context, slot);
+        }
         if (slot->extras & HP_TASK_HAS_LANE) {
             poll->lane = HOTPATH_GET_(slot->lane);
             poll->how |= HOTPATH_ON_LANE_;
@@ -623,6 +709,8 @@ static __attribute__((noinline)) void end_specially(const struct hotpath_poll_ *
 {
     if (ticks != 0)
         look_at_ended(poll->id, ticks, now);
+    if (poll->how & HOTPATH_LOGGED_POLL_)
+        end_logged_poll(poll->id);
     if (poll->how & HOTPATH_LAST_POLL_)
         end_task(poll->id, (poll->how & HOTPATH_CANCELLED_) != 0, NULL);
 }
@@ -776,7 +864,7 @@ void hotpath_v1_poll_end(struct hotpath_poll_ *poll)
             context->task = poll->before;
             hp_context_let_go(hot);
             if (__builtin_expect(ticks >> SURELY_SHORT_BITS != 0 || now > context->poll_look ||
-                                     (poll->how & HOTPATH_LAST_POLL_),
+                                     (poll->how & (HOTPATH_LAST_POLL_ | HOTPATH_LOGGED_POLL_)),
                                  0))
                 end_specially(poll, ticks, now);
             return;

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "holding.h"
+#include "logs.h"
 #include "marks.h"
 #include "thread_context.h"
 #include "tree.h"
@@ -133,7 +134,6 @@ void hotpath_v1_note(const char *format, ...)
 #define FIRST_CALLS 8u        /* calls of a node that are followed regardless of cost */
 #define CALLS_UNTIL_ASKED 16u /* after those: calls between checks whether it is worth the cost */
 #define WORTH 64u             /* a call must take this many times as long as following it */
-#define LONGEST_LOG 100000u   /* calls per site and thread if no limit is set */
 
 static struct hp_following *following_of(struct hp_call_notes *kept) { return &kept->following[kept->half]; }
 
@@ -163,67 +163,33 @@ static struct hp_call describe(const struct hp_thread_context *context, const st
                             .alloc_count = allocated.count};
 }
 
-/* Numbers come first: single calls get no space once half of the session is used. */
-static uint32_t take(struct hp_thread_context *context, uint32_t size, uint32_t align)
-{
-    const uint64_t used = __atomic_load_n(&hp_store_header(context->store)->used, __ATOMIC_RELAXED);
-    return used + size <= context->store->capacity / 2 ? hp_thread_allocate(context, size, align) : 0;
-}
-
-/* Word by word, since a reader may be active; both addresses and the size are multiples of 8. */
-static void put_words(void *to, const void *from, size_t bytes)
-{
-    for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
-        uint64_t word;
-        memcpy(&word, (const char *)from + at, sizeof word);
-        HOTPATH_PUT_(*(uint64_t *)(void *)((char *)to + at), word);
-    }
-}
-
-/* Release: a reader that sees any new word also sees the previous count. */
-static void begin_writing(void) { __atomic_thread_fence(__ATOMIC_RELEASE); }
-
 /* ---------------------------------------------------------------------------------------- the latest calls */
 
-static struct hp_call_log *log_of(struct hp_thread_context *context, struct hotpath_stat_ *stat)
+static struct hp_log *log_of(struct hp_thread_context *context, struct hotpath_stat_ *stat)
 {
-    if (stat->log == 0) {
-        const uint32_t limit = HOTPATH_GET_(hp_runtime->live_settings.logs_limit);
-        const uint32_t capacity = (limit < LONGEST_LOG ? limit : LONGEST_LOG) + 1;
-        const size_t bytes = sizeof(struct hp_call_log) + capacity * sizeof(struct hp_call);
-        const uint32_t offset = take(context, (uint32_t)bytes, 64);
-        if (offset == 0)
-            return NULL;
-        struct hp_call_log *log = hp_store_at(context->store, offset);
-        log->capacity = capacity;
-        __atomic_store_n(&stat->log, offset, __ATOMIC_RELEASE);
+    const bool is_first = stat->log == 0;
+    struct hp_log *log = hp_log_chosen(context, &stat->log);
+    if (is_first && log != NULL)
         __atomic_fetch_or(&hp_store_header(context->store)->features, HP_FEATURE_CALLS, __ATOMIC_RELAXED);
-    }
-    return hp_store_at(context->store, stat->log);
+    return log;
 }
 
 static void log_call(struct hp_thread_context *context, struct hotpath_stat_ *stat,
                      const struct hotpath_frame_ *frame, uint64_t ticks)
 {
     const struct hp_note *note = note_of(context, frame);
-    struct hp_call_log *log = log_of(context, stat);
-    if (log == NULL) {
-        hp_lose(context, HP_LOSS_CALLS);
+    struct hp_log *log = log_of(context, stat);
+    if (log == NULL)
         return;
-    }
-    struct hp_call *place = &log->calls[log->count % log->capacity];
-    struct hp_call call = describe(context, frame, ticks);
-    call.note = place->note;
-    if (note != NULL && call.note == 0)
-        call.note = take(context, HP_NOTE_BYTES, 8);
-    begin_writing();
-    if (note != NULL && call.note != 0) {
-        call.note_length = note->length;
-        put_words(hp_store_at(context->store, call.note), note->text, (note->length + 7) & ~(size_t)7);
-    }
-    put_words(place, &call, sizeof call);
-    /* Release pairs with the reader's acquire: a counted call is complete. */
-    __atomic_store_n(&log->count, log->count + 1, __ATOMIC_RELEASE);
+    const struct hp_alloc_sums allocated = hp_alloc_of_call(context, frame);
+    hp_log_put(context, log,
+               &(struct hp_log_record){.what = HP_RECORD_CALL,
+                                       .tick = frame->start + ticks,
+                                       .ticks = ticks,
+                                       .node = frame->node,
+                                       .bytes = allocated.bytes,
+                                       .count = allocated.count},
+               note != NULL ? note->text : NULL, note != NULL ? note->length : 0);
 }
 
 /* --------------------------------------------------------------------------------------- gains of a call */
@@ -391,20 +357,28 @@ static uint64_t least_total_kept(const struct hp_call_notes *kept, uint32_t coun
 }
 
 /* The note of the last logged call of a node inside the slow call. */
-static const struct hp_call *noted_call(const struct hp_thread_context *context, uint32_t node, uint64_t since)
+static const struct hp_log_record *noted_call(const struct hp_thread_context *context, uint32_t node,
+                                              uint64_t since)
 {
-    const struct hotpath_stat_ *stat = hp_stat_at(context, hp_node_at(context, node)->stat);
-    if (stat->log == 0)
+    const struct hp_log *log = hp_log_at(context, hp_stat_at(context, hp_node_at(context, node)->stat)->log);
+    if (log == NULL)
         return NULL;
-    const struct hp_call_log *log = hp_store_at(context->store, stat->log);
     for (uint64_t back = 1; back < log->capacity && back <= log->count; back++) {
-        const struct hp_call *call = &log->calls[(log->count - back) % log->capacity];
-        if (call->start < since)
+        const struct hp_log_record *record = &log->records[(log->count - back) % log->capacity];
+        if (record->tick - record->ticks < since)
             return NULL;
-        if (call->node == node && call->note_length > 0)
-            return call;
+        if (record->node == node && record->text_length > 0)
+            return record;
     }
     return NULL;
+}
+
+/* The text of a record in the log of the node's site. */
+static const char *text_of(const struct hp_thread_context *context, uint32_t node,
+                           const struct hp_log_record *record)
+{
+    const struct hp_log *log = hp_log_at(context, hp_stat_at(context, hp_node_at(context, node)->stat)->log);
+    return context->hot.base + log->texts + (size_t)(record - log->records) * log->text_bytes;
 }
 
 /* Adds a text to the notes of the slow call. Returns its length, or 0 if it does not fit. */
@@ -426,9 +400,9 @@ static void add_row(const struct hp_thread_context *context, struct hp_slow_draf
                               .calls = gain->calls,
                               .total = gain->total,
                               .self = gain->self};
-    const struct hp_call *noted = noted_call(context, gain->node, draft->call.call.start);
+    const struct hp_log_record *noted = noted_call(context, gain->node, draft->call.call.start);
     if (noted != NULL)
-        row.note_length = add_note(draft, hp_store_at(context->store, noted->note), noted->note_length, &row.note);
+        row.note_length = add_note(draft, text_of(context, gain->node, noted), noted->text_length, &row.note);
     draft->rows[draft->call.row_count++] = row;
 }
 
@@ -438,7 +412,7 @@ static char *next_place(struct hp_thread_context *context, struct hp_slowest *sl
     const uint32_t place = (slowest->number + 1) % 2;
     if (slowest->bytes[place] < bytes) {
         const uint32_t roomy = (uint32_t)(bytes + bytes / 2);
-        const uint32_t offset = take(context, roomy, 64);
+        const uint32_t offset = hp_log_space(context, roomy, 64);
         if (offset == 0)
             return NULL;
         HOTPATH_PUT_(slowest->bytes[place], roomy);
@@ -450,7 +424,7 @@ static char *next_place(struct hp_thread_context *context, struct hp_slowest *sl
 static struct hp_slowest *slowest_of(struct hp_thread_context *context, struct hotpath_stat_ *stat)
 {
     if (stat->slowest == 0) {
-        const uint32_t offset = take(context, sizeof(struct hp_slowest), 8);
+        const uint32_t offset = hp_log_space(context, sizeof(struct hp_slowest), 8);
         if (offset == 0)
             return NULL;
         __atomic_store_n(&stat->slowest, offset, __ATOMIC_RELEASE);
@@ -514,10 +488,10 @@ static void keep_slowest(struct hp_thread_context *context, struct hotpath_stat_
         hp_lose(context, HP_LOSS_CALLS);
         return;
     }
-    begin_writing();
-    put_words(place, &draft->call, sizeof draft->call);
-    put_words(place + sizeof draft->call, draft->rows, rows);
-    put_words(place + sizeof draft->call + rows, draft->notes, notes);
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* a reader that sees any new word also sees the previous number */
+    hp_log_put_words(place, &draft->call, sizeof draft->call);
+    hp_log_put_words(place + sizeof draft->call, draft->rows, rows);
+    hp_log_put_words(place + sizeof draft->call + rows, draft->notes, notes);
     __atomic_store_n(&slowest->number, slowest->number + 1, __ATOMIC_RELEASE);
 }
 

@@ -74,7 +74,7 @@ WITHIN bool is_of(const struct entry *entry, uintptr_t function)
 }
 
 /* The site id of a function; HOTPATH_ID_NEW_ if it has none yet. */
-static uint32_t find_id(table_word in, uintptr_t function)
+WITHIN uint32_t look_up(table_word in, uintptr_t function)
 {
     if (in == 0)
         return HOTPATH_ID_NEW_;
@@ -86,6 +86,8 @@ static uint32_t find_id(table_word in, uintptr_t function)
             return HOTPATH_ID_NEW_;
     }
 }
+
+static uint32_t find_id(table_word in, uintptr_t function) { return look_up(in, function); }
 
 static inline table_word table_at(const table_word *in) { return __atomic_load_n(in, __ATOMIC_ACQUIRE); }
 
@@ -272,6 +274,16 @@ APART void enter_otherwise(uint32_t id, uintptr_t place_of_hook)
         hp_zone_skip();
 }
 
+/* The gate is not that of the running session, or the clock is not read in line. The context is held. */
+APART void enter_off_line(struct hotpath_context_ *context, uint64_t id, uintptr_t place_of_hook)
+{
+    const bool is_open = hp_zone_is_off_line(context) &&
+                         hp_zone_open_off_line(context, (uint32_t)id, place_below(context->top, place_of_hook));
+    hp_context_let_go(context);
+    if (!is_open)
+        enter_otherwise((uint32_t)id, place_of_hook);
+}
+
 /*
  * Opens the zone of a call that is only counted, and releases the context. False: the call may be timed, or it
  * recurses; nothing was done.
@@ -324,8 +336,7 @@ WITHIN void enter_known(struct hotpath_context_ *context, uint64_t id, uintptr_t
     }
     hp_context_hold(context);
     if (__builtin_expect(HOTPATH_GATE_OF_(context) != context->epoch, 0)) {
-        hp_context_let_go(context);
-        enter_otherwise((uint32_t)id, place_of_hook);
+        enter_off_line(context, id, place_of_hook);
         return;
     }
     struct hotpath_frame_ *frame = context->top;
@@ -434,6 +445,20 @@ APART void leave_otherwise(const struct hotpath_context_ *context, const table_w
     leave_unheld(context, find_id(table_at(in), function));
 }
 
+/* The session has ended or is paused, or the clock is not read in line. The context is held. */
+APART void leave_off_line(struct hotpath_context_ *context, const table_word *in, uintptr_t function)
+{
+    struct hp_thread_context *owner = (struct hp_thread_context *)(void *)context;
+    const uint32_t id = look_up(table_at(in), function);
+    const bool is_usual = hp_zone_is_off_line(context) && id < HOTPATH_IDS_ && owner->skip_runs == 0 &&
+                          site_of(context, context->top) == id;
+    if (is_usual)
+        hp_zone_close_quickly(owner, context->top, hp_zone_now_off_line());
+    hp_context_let_go(context);
+    if (!is_usual)
+        leave_unheld(context, id);
+}
+
 /* A timed call, or one that is not simply the innermost. The context is held. */
 APART void leave_held(struct hotpath_context_ *context, const table_word *in, uintptr_t function)
 {
@@ -442,9 +467,7 @@ APART void leave_held(struct hotpath_context_ *context, const table_word *in, ui
     struct hotpath_frame_ *frame = context->top;
     uint64_t now = 0;
     /* Ids that are not of a site have other meanings in a node. */
-    if (__builtin_expect(id >= HOTPATH_IDS_ || has_skipped || HOTPATH_GATE_OF_(context) != context->epoch ||
-                             site_of(context, frame) != id,
-                         0)) {
+    if (__builtin_expect(id >= HOTPATH_IDS_ || has_skipped || site_of(context, frame) != id, 0)) {
         hp_context_let_go(context);
         leave_unheld(context, id);
     } else if (__builtin_expect(!count(context, frame, &now), 0)) {
@@ -469,7 +492,11 @@ WITHIN void leave_function(struct hotpath_context_ *context, const table_word *i
     }
     hp_context_hold(context);
     struct hotpath_frame_ *frame = context->top;
-    if (HOTPATH_GATE_OF_(context) != context->epoch || !is_counted_only(frame, function)) {
+    if (HOTPATH_GATE_OF_(context) != context->epoch) {
+        leave_off_line(context, in, function);
+        return;
+    }
+    if (!is_counted_only(frame, function)) {
         leave_held(context, in, function);
         return;
     }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "instruction_clock.h"
 #include "marks.h"
 #include "runtime.h"
 #include "thread_context.h"
@@ -77,6 +78,43 @@ static inline __attribute__((always_inline)) void hp_zone_close_quickly(struct h
     hp_zone_count(frame, node, stat, ticks);
     HOTPATH_PUT_(frame->child, now);
     hp_zone_pop(context, frame);
+}
+
+/* ----------------------------------------------------------------------------- clocks that are read out of line */
+
+/*
+ * Where the clock is not the time stamp counter, every zone takes the slow path. In the usual case it does no more
+ * there than measured code would do in line. The caller holds the context.
+ */
+
+/* Whether the gate keeps zones on the slow path for the clock alone. */
+static inline bool hp_zone_is_off_line(const struct hotpath_context_ *hot)
+{
+    return HOTPATH_GATE_OF_(hot) == (hot->epoch | HP_GATE_OUT_OF_LINE);
+}
+
+static inline uint64_t hp_zone_now_off_line(void)
+{
+    return hp_runtime->counter == HP_COUNTER_INSTRUCTIONS ? hp_instruction_clock_read() : hp_now();
+}
+
+/* Opens a zone that was here before. False: it is none, or not the usual case; nothing was done. */
+static inline bool hp_zone_open_off_line(struct hotpath_context_ *hot, uint32_t id, uintptr_t zone)
+{
+    if (!hp_zone_is_off_line(hot)) /* the stack may be that of no session */
+        return false;
+    struct hotpath_frame_ *frame = hot->top;
+    const uint64_t key = (uint64_t)frame->node << 32 | id;
+    const struct hotpath_slot_ *slot = hotpath_slot_of_(hot, frame->node, id);
+    if (slot->key != key)
+        slot = hotpath_second_slot_of_(hot, key);
+    if (slot->key != key || zone >= frame->zone || frame == hot->last)
+        return false;
+    hotpath_push_(hot, frame + 1, slot, (const struct hotpath_zone *)zone);
+    if (slot->stat & HOTPATH_RECURSIVE_)
+        hotpath_open_call_(hot, frame + 1);
+    HOTPATH_PUT_(frame[1].start, hp_zone_now_off_line());
+    return true;
 }
 
 /* ------------------------------------------------------------------------------------------------ the slow path */

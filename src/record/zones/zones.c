@@ -220,10 +220,27 @@ static uintptr_t enter_out_of_line(struct hotpath_zone *zone, struct hotpath_sit
     return state;
 }
 
+/* HOTPATH_SKIPPED_: not the usual case. */
+static uintptr_t enter_off_line(struct hotpath_zone *zone, const struct hotpath_site *site)
+{
+    struct hotpath_context_ *hot = hotpath_v1_context;
+    const uint32_t id = HOTPATH_GET_(site->id);
+    if (id >= HOTPATH_GET_(hot->id_limit))
+        return HOTPATH_SKIPPED_;
+    hp_context_hold(hot);
+    const bool is_open = hp_zone_open_off_line(hot, id, (uintptr_t)zone);
+    hp_context_let_go(hot);
+    return is_open ? (uintptr_t)hot : HOTPATH_SKIPPED_;
+}
+
 HP_REALIGNED uintptr_t hotpath_v1_enter(struct hotpath_zone *zone, struct hotpath_site *site)
 {
     const int saved = errno;
-    const uintptr_t state = enter_out_of_line(zone, site);
+    uintptr_t state = HOTPATH_SKIPPED_;
+    if (!hp_counter_is_inline(hp_runtime->counter))
+        state = enter_off_line(zone, site);
+    if (state == HOTPATH_SKIPPED_)
+        state = enter_out_of_line(zone, site);
     errno = saved;
     return state;
 }
@@ -298,6 +315,20 @@ static bool leave(struct hp_thread_context *context, const struct hotpath_zone *
     }
     hp_context_put_back(&context->hot, frame != NULL ? HOTPATH_IDS_ : before);
     return frame != NULL;
+}
+
+/* False: not the usual case. */
+static bool leave_off_line(const struct hotpath_zone *zone, uint64_t now)
+{
+    struct hotpath_context_ *hot = hotpath_v1_context;
+    if (hp_context_is_held(hot))
+        return false;
+    hp_context_hold(hot);
+    const bool is_top = hp_zone_is_off_line(hot) && hot->top->zone == (uintptr_t)zone;
+    if (is_top)
+        hp_zone_close_quickly((struct hp_thread_context *)(void *)hot, hot->top, now);
+    hp_context_let_go(hot);
+    return is_top;
 }
 
 static void leave_out_of_line(const struct hotpath_zone *zone, uint64_t now)
@@ -415,8 +446,10 @@ HP_REALIGNED void hp_zone_leave_site(uint32_t site, uint64_t now)
 HP_REALIGNED void hp_zone_leave(struct hotpath_zone *zone, uint64_t now)
 {
     const int saved = errno;
-    if (hp_runtime->counter == HP_COUNTER_NONE)
-        now = hp_now();
-    leave_out_of_line(zone, now);
+    const bool is_off_line = !hp_counter_is_inline(hp_runtime->counter);
+    if (is_off_line)
+        now = hp_zone_now_off_line();
+    if (!is_off_line || !leave_off_line(zone, now))
+        leave_out_of_line(zone, now);
     errno = saved;
 }

@@ -48,10 +48,8 @@ struct hp_open_slots {
 /* splitmix64; from 0 to 1. */
 static double random_part(uint64_t *random)
 {
-    uint64_t mixed = *random += UINT64_C(0x9e3779b97f4a7c15);
-    mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (double)((mixed ^ mixed >> 31) >> 11) * 0x1p-53;
+    *random += UINT64_C(0x9e3779b97f4a7c15);
+    return (double)(hp_mixed(*random) >> 11) * 0x1p-53;
 }
 
 /* As `part` is to `whole`. */

@@ -400,28 +400,27 @@ static bool name_zones(struct naming *naming, const struct hp_zone_namer *namer)
     return is_done;
 }
 
-/* Nodes keep their numbers. */
-static bool copy_paths(struct naming *naming)
+/* A copy of an array, never NULL for an empty one. NULL: no memory. */
+static void *copy_of(const void *all, size_t count, size_t size)
 {
-    const struct hp_path_shares *paths = &naming->stacks->paths;
-    naming->named->paths = calloc(paths->count + 1, sizeof *naming->named->paths);
-    if (naming->named->paths == NULL)
-        return false;
-    if (paths->count > 0)
-        memcpy(naming->named->paths, paths->all, paths->count * sizeof *paths->all);
-    naming->named->path_count = paths->count;
-    return true;
+    void *copy = calloc(count + 1, size);
+    if (copy != NULL && count > 0)
+        memcpy(copy, all, count * size);
+    return copy;
 }
 
-static bool copy_holds(struct naming *naming)
+/* Nodes keep their numbers. */
+static bool copy_paths_and_holds(struct naming *naming)
 {
+    const struct hp_path_shares *paths = &naming->stacks->paths;
     const struct hp_lock_holds *holds = &naming->stacks->holds;
-    naming->named->holds = calloc(holds->count + 1, sizeof *naming->named->holds);
-    if (naming->named->holds == NULL)
+    struct hp_named_stacks *named = naming->named;
+    named->paths = copy_of(paths->all, paths->count, sizeof *named->paths);
+    named->holds = copy_of(holds->all, holds->count, sizeof *named->holds);
+    if (named->paths == NULL || named->holds == NULL)
         return false;
-    if (holds->count > 0)
-        memcpy(naming->named->holds, holds->all, holds->count * sizeof *holds->all);
-    naming->named->hold_count = holds->count;
+    named->path_count = paths->count;
+    named->hold_count = holds->count;
     return true;
 }
 
@@ -511,8 +510,8 @@ static bool name_all(struct naming *naming, const struct hp_zone_namer *zones, b
     struct hp_named_stacks *named = naming->named;
     *named = (struct hp_named_stacks){.counts = naming->stacks->counts};
     const bool is_done = hp_generated_names_make(naming->stacks, &naming->generated) && name_images(naming) &&
-                         name_nodes(naming) && name_zones(naming, zones) && copy_holds(naming) &&
-                         copy_paths(naming) && (!is_last || name_package(naming));
+                         name_nodes(naming) && name_zones(naming, zones) && copy_paths_and_holds(naming) &&
+                         (!is_last || name_package(naming));
     hp_generated_names_free(&naming->generated);
     if (is_done)
         settle_texts(named);

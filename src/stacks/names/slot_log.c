@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file_stream.h"
 #include "files.h"
 #include "slot_records.h"
 
@@ -26,14 +27,6 @@ _Static_assert(sizeof(struct log_header) == HP_SLOT_LOG_HEADER, "no gaps");
 #define GROWTH                                                                                                     \
     2u /* a slot that was written and then changed is in it twice: when it is so much larger, it is made anew */
 #define LEAST_BYTES (UINT64_C(1) << 20)
-
-static bool path_in(const char *folder, const char *name, char path[PATH_MAX])
-{
-    if (snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX)
-        return true;
-    errno = ENAMETOOLONG;
-    return false;
-}
 
 static bool has_ended(const struct hp_stack_slots *slots, uint32_t slot, uint64_t before_ns)
 {
@@ -59,13 +52,11 @@ static uint64_t write_changed(struct hp_slot_log *log, FILE *file, const struct 
 static bool add(struct hp_slot_log *log, const char *folder, const struct hp_stack_slots *slots, uint64_t before_ns)
 {
     char path[PATH_MAX];
-    const int fd = path_in(folder, HP_SLOT_LOG_NAME, path) ? open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
-    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (file == NULL) {
-        if (fd >= 0)
-            close(fd);
+    if (!hp_file_path_in(folder, HP_SLOT_LOG_NAME, path, sizeof path))
         return false;
-    }
+    FILE *file = hp_file_stream(open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW), "w");
+    if (file == NULL)
+        return false;
     const bool is_there = fseeko(file, (off_t)log->bytes, SEEK_SET) == 0;
     const uint64_t bytes = is_there ? write_changed(log, file, slots, before_ns) : 0;
     const bool is_written = is_there && !ferror(file);
@@ -78,15 +69,12 @@ static bool make(struct hp_slot_log *log, const char *folder, const struct hp_st
 {
     char path[PATH_MAX], draft[PATH_MAX];
     struct log_header header = {.number = log->number + 1};
-    if (!path_in(folder, HP_SLOT_LOG_NAME, path) || !path_in(folder, HP_SLOT_LOG_DRAFT, draft))
+    if (!hp_file_path_in(folder, HP_SLOT_LOG_NAME, path, sizeof path) ||
+        !hp_file_path_in(folder, HP_SLOT_LOG_DRAFT, draft, sizeof draft))
         return false;
-    const int fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (file == NULL) {
-        if (fd >= 0)
-            close(fd);
+    FILE *file = hp_file_stream(open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600), "w");
+    if (file == NULL)
         return false;
-    }
     memcpy(header.magic, magic, sizeof magic);
     memset(log->logged, 0, sizeof log->logged);
     fwrite(&header, sizeof header, 1, file);
@@ -122,7 +110,8 @@ char *hp_slot_log_read(const char *folder, uint64_t number, uint64_t bytes)
     char path[PATH_MAX];
     struct log_header header;
     errno = EINVAL;
-    if (bytes < sizeof header || bytes > MOST_BYTES || !path_in(folder, HP_SLOT_LOG_NAME, path))
+    if (bytes < sizeof header || bytes > MOST_BYTES ||
+        !hp_file_path_in(folder, HP_SLOT_LOG_NAME, path, sizeof path))
         return NULL;
     const int fd = hp_regular_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW);
     const size_t size = (size_t)bytes - sizeof header;
@@ -141,8 +130,8 @@ char *hp_slot_log_read(const char *folder, uint64_t number, uint64_t bytes)
 void hp_slot_log_remove(const char *folder)
 {
     char path[PATH_MAX];
-    if (path_in(folder, HP_SLOT_LOG_NAME, path))
+    if (hp_file_path_in(folder, HP_SLOT_LOG_NAME, path, sizeof path))
         unlink(path);
-    if (path_in(folder, HP_SLOT_LOG_DRAFT, path))
+    if (hp_file_path_in(folder, HP_SLOT_LOG_DRAFT, path, sizeof path))
         unlink(path);
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file_stream.h"
 #include "files.h"
 #include "slot_records.h"
 
@@ -175,28 +176,16 @@ static bool write_all(FILE *file, const struct hp_named_stacks *stacks, const st
     return fseek(file, 0, SEEK_SET) == 0 && fwrite(&header, sizeof header, 1, file) == 1 && !ferror(file);
 }
 
-static bool path_in(const char *folder, const char *name, char *path, size_t size)
-{
-    if (snprintf(path, size, "%s/%s", folder, name) < (int)size)
-        return true;
-    errno = ENAMETOOLONG;
-    return false;
-}
-
 /* Written under another name first: a concurrent reader sees all of the old file or all of the new one. */
 static bool write_file(const char *folder, const struct hp_named_stacks *stacks, const struct hp_slot_log *log)
 {
     char path[PATH_MAX], draft[PATH_MAX];
-    if (!path_in(folder, HP_STACK_FILE_NAME, path, sizeof path) ||
-        !path_in(folder, HP_STACK_FILE_DRAFT, draft, sizeof draft))
+    if (!hp_file_path_in(folder, HP_STACK_FILE_NAME, path, sizeof path) ||
+        !hp_file_path_in(folder, HP_STACK_FILE_DRAFT, draft, sizeof draft))
         return false;
-    const int fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (file == NULL) {
-        if (fd >= 0)
-            close(fd);
+    FILE *file = hp_file_stream(open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600), "w");
+    if (file == NULL)
         return false;
-    }
     bool is_written = write_all(file, stacks, log);
     is_written = fclose(file) == 0 && is_written && rename(draft, path) == 0;
     if (!is_written) {
@@ -539,7 +528,7 @@ static char *read_all(int fd, size_t *ret_size)
 static char *read_bytes(const char *folder, size_t *ret_size)
 {
     char path[PATH_MAX];
-    if (!path_in(folder, HP_STACK_FILE_NAME, path, sizeof path))
+    if (!hp_file_path_in(folder, HP_STACK_FILE_NAME, path, sizeof path))
         return NULL;
     const int fd = hp_regular_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW);
     char *bytes = fd >= 0 ? read_all(fd, ret_size) : NULL;

@@ -4,21 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "files.h"
 #include "stack_file.h"
 
 #define PATIENCE_NS UINT64_C(4000000000)
 #define STEP_US 10000u
-
-static bool path_in(const char *folder, const char *name, char path[PATH_MAX])
-{
-    return snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX;
-}
 
 static uint64_t ns_of(const struct timespec *time)
 {
@@ -31,7 +26,7 @@ static uint64_t ns_of(const struct timespec *time)
 static bool ask(const char *folder)
 {
     char path[PATH_MAX];
-    return path_in(folder, HP_STACKS_WANTED_NAME, path) &&
+    return hp_file_path_in(folder, HP_STACKS_WANTED_NAME, path, sizeof path) &&
            utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
@@ -49,7 +44,7 @@ static bool goes_on(const char *folder)
 static bool has_news(const struct hp_stack_watch *watch, const char *folder, struct stat *ret_status)
 {
     char path[PATH_MAX];
-    return path_in(folder, HP_STACK_FILE_NAME, path) && lstat(path, ret_status) == 0 &&
+    return hp_file_path_in(folder, HP_STACK_FILE_NAME, path, sizeof path) && lstat(path, ret_status) == 0 &&
            (ret_status->st_ino != watch->inode || ret_status->st_mtim.tv_sec != watch->changed.tv_sec ||
             ret_status->st_mtim.tv_nsec != watch->changed.tv_nsec);
 }
@@ -91,7 +86,7 @@ void hp_stacks_offer(const char *folder)
 {
     char path[PATH_MAX];
     static const struct timespec never[2] = {{0}, {0}};
-    if (!path_in(folder, HP_STACKS_WANTED_NAME, path))
+    if (!hp_file_path_in(folder, HP_STACKS_WANTED_NAME, path, sizeof path))
         return;
     const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
@@ -104,7 +99,7 @@ void hp_stacks_withdraw(const char *folder)
 {
     char path[PATH_MAX];
     const int error = errno;
-    if (path_in(folder, HP_STACKS_WANTED_NAME, path))
+    if (hp_file_path_in(folder, HP_STACKS_WANTED_NAME, path, sizeof path))
         unlink(path);
     errno = error;
 }
@@ -113,7 +108,7 @@ bool hp_stacks_are_wanted(const char *folder)
 {
     char path[PATH_MAX];
     struct stat status;
-    if (!path_in(folder, HP_STACKS_WANTED_NAME, path) || lstat(path, &status) != 0)
+    if (!hp_file_path_in(folder, HP_STACKS_WANTED_NAME, path, sizeof path) || lstat(path, &status) != 0)
         return false;
     const uint64_t asked_ns = ns_of(&status.st_mtim), now_ns = hp_clock_wall_ns();
     /* The clock may have been set back: a question of the future is none, or it would be answered until then. */

@@ -138,7 +138,8 @@ static inline uint8_t hp_bytes_u8(struct hp_bytes *bytes)
     return *bytes->at++;
 }
 
-static inline uint64_t hp_bytes_uleb(struct hp_bytes *bytes)
+/* LEB128: seven bits per byte, the lowest first. `is_signed`: the highest one is the sign. */
+static inline uint64_t hp_bytes_leb(struct hp_bytes *bytes, bool is_signed)
 {
     uint64_t number = 0;
     unsigned shift = 0;
@@ -149,24 +150,14 @@ static inline uint64_t hp_bytes_uleb(struct hp_bytes *bytes)
             number |= (uint64_t)(byte & 127) << shift;
         shift += 7;
     } while (byte & 128);
+    if (is_signed && shift < 64 && (byte & 64))
+        number |= ~UINT64_C(0) << shift;
     return number;
 }
 
-static inline int64_t hp_bytes_sleb(struct hp_bytes *bytes)
-{
-    uint64_t number = 0;
-    unsigned shift = 0;
-    uint8_t byte;
-    do {
-        byte = hp_bytes_u8(bytes);
-        if (shift < 64)
-            number |= (uint64_t)(byte & 127) << shift;
-        shift += 7;
-    } while (byte & 128);
-    if (shift < 64 && (byte & 64))
-        number |= ~UINT64_C(0) << shift;
-    return (int64_t)number;
-}
+static inline uint64_t hp_bytes_uleb(struct hp_bytes *bytes) { return hp_bytes_leb(bytes, false); }
+
+static inline int64_t hp_bytes_sleb(struct hp_bytes *bytes) { return (int64_t)hp_bytes_leb(bytes, true); }
 
 /* ------------------------------------------------------------------------------------------------- its programs */
 

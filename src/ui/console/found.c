@@ -1,14 +1,10 @@
 /* The sampled functions of the watched program. SPDX-License-Identifier: MIT */
 #include "found.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "identity.h"
 #include "proc_sampler.h"
 #include "session_dirs.h"
 #include "stack_range.h"
-#include "text.h"
 
 static void forget(struct hp_found_part *part)
 {
@@ -30,13 +26,8 @@ static void know(struct hp_found_part *part)
 void hp_found_open(struct hp_found *found, const char *path)
 {
     hp_found_close(found);
-    snprintf(found->folder, sizeof found->folder, "%s", path);
-    found->is_of_run = hp_text_has_suffix(path, HP_RUN_SUFFIX);
-    char *slash = strrchr(found->folder, '/');
-    if (!found->is_of_run && slash != NULL)
-        *slash = '\0';
-    if (!hp_text_has_suffix(found->folder, HP_RUN_SUFFIX))
-        found->folder[0] = '\0';
+    found->is_of_run = hp_session_dir_is_of_run(path);
+    hp_session_dir_find_run(path, found->folder, sizeof found->folder);
 }
 
 /* A run writes them while it goes on, and for the last time some time after the program has ended. */

@@ -331,38 +331,62 @@ static void draw_history(struct hp_details *page, const struct hp_watched_functi
     page->row++;
 }
 
+static void draw_section_row(struct hp_details *page, const struct hotpath_section *section,
+                             const struct hp_row *row)
+{
+    char bytes[500], figure[HP_FIGURE_BYTES];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    hp_text_repeat(&text, ' ', (size_t)2 * row->depth);
+    for (size_t at = 0; at < section->column_count; at++) {
+        const struct hp_cell *cell = &row->cells[at];
+        const struct hp_column *column = &section->columns[at];
+        if (!cell->has_value || !column->shown.visible)
+            continue;
+        if (hp_unit_is_text(column->shown.unit)) {
+            hp_text_string(&text, cell->text != NULL ? cell->text : "");
+        } else {
+            hp_text_format(&text, "%s %s", column->shown.title,
+                           hp_figure(figure,
+                                     column->shown.unit == HOTPATH_UNIT_NS        ? HP_FIGURE_NS
+                                     : column->shown.unit == HOTPATH_UNIT_BYTES   ? HP_FIGURE_BYTES_
+                                     : column->shown.unit == HOTPATH_UNIT_PERCENT ? HP_FIGURE_PERCENT
+                                                                                  : HP_FIGURE_COUNT,
+                                     hp_cell_number(cell, column->shown.unit)));
+        }
+        hp_text_string(&text, "  ");
+    }
+    hp_details_put_fitted(page, hp_text_end(&text));
+}
+
 static void draw_section_rows(struct hp_details *page, const char *name)
 {
     const struct hotpath_section *section = hp_watched_section(page->console->watched.whole, name);
-    char bytes[500], figure[HP_FIGURE_BYTES];
     if (section == NULL || section->row_count == 0) {
         hp_details_put(page,
                        section != NULL && section->if_empty[0] != '\0' ? section->if_empty : "no calls were kept");
         return;
     }
-    for (size_t row = 0; row < section->row_count && page->row < page->bottom; row++) {
-        struct hp_text text;
-        hp_text_init(&text, bytes, sizeof bytes);
-        hp_text_repeat(&text, ' ', (size_t)2 * section->rows[row].depth);
-        for (size_t at = 0; at < section->column_count; at++) {
-            const struct hp_cell *cell = &section->rows[row].cells[at];
-            const struct hp_column *column = &section->columns[at];
-            if (!cell->has_value || !column->shown.visible)
-                continue;
-            if (hp_unit_is_text(column->shown.unit)) {
-                hp_text_string(&text, cell->text != NULL ? cell->text : "");
-            } else {
-                hp_text_format(&text, "%s %s", column->shown.title,
-                               hp_figure(figure,
-                                         column->shown.unit == HOTPATH_UNIT_NS        ? HP_FIGURE_NS
-                                         : column->shown.unit == HOTPATH_UNIT_BYTES   ? HP_FIGURE_BYTES_
-                                         : column->shown.unit == HOTPATH_UNIT_PERCENT ? HP_FIGURE_PERCENT
-                                                                                      : HP_FIGURE_COUNT,
-                                         hp_cell_number(cell, column->shown.unit)));
-            }
-            hp_text_string(&text, "  ");
+    for (size_t row = 0; row < section->row_count && page->row < page->bottom; row++)
+        draw_section_row(page, section, &section->rows[row]);
+}
+
+/* The latest messages, items, tasks or values of that name, if they are logged. */
+static void draw_log(struct hp_details *page, const char *name)
+{
+    const struct hotpath_section *section = hp_watched_section(page->console->watched.whole, "recent");
+    const size_t names = section != NULL ? hp_section_name_column(section) : 0;
+    bool is_begun = false;
+    for (size_t row = 0; section != NULL && row < section->row_count && page->row < page->bottom; row++) {
+        const char *its = section->rows[row].cells[names].text;
+        if (its == NULL || strcmp(its, name) != 0)
+            continue;
+        if (!is_begun) {
+            page->row++;
+            hp_details_put(page, "Latest, newest first");
         }
-        hp_details_put_fitted(page, hp_text_end(&text));
+        is_begun = true;
+        draw_section_row(page, section, &section->rows[row]);
     }
 }
 
@@ -461,6 +485,8 @@ static void draw_row(struct hp_details *page, const struct hp_table_row *row)
         if (kind == HP_CELL_NAME || kind == HP_CELL_TEXT || kind == HP_CELL_FIGURE)
             draw_value(page, &table->columns[at], &row->cells[at]);
     }
+    if (page->console->tab == HP_TAB_FLOW)
+        draw_log(page, hp_table_row_name(row));
 }
 
 void hp_console_describe(const struct hp_watched_function *function, char *text, size_t size)

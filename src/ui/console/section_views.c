@@ -13,6 +13,7 @@ static enum hp_figure figure_of(const struct hp_column *column)
     case HOTPATH_UNIT_COUNT:
         return column->traits & HP_COLUMN_ESTIMATE ? HP_FIGURE_ABOUT : HP_FIGURE_COUNT;
     case HOTPATH_UNIT_SIGNED_COUNT:
+    case HOTPATH_UNIT_INSTRUCTIONS:
         return HP_FIGURE_COUNT;
     case HOTPATH_UNIT_NS:
         return HP_FIGURE_NS;

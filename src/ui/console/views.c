@@ -34,12 +34,15 @@ static const struct {
     {"open-tasks", HP_TAB_FLOW, false},
     {"streams", HP_TAB_FLOW, false},
     {"loops", HP_TAB_FLOW, false},
+    {"io", HP_TAB_FLOW, false},
+    {"io-by", HP_TAB_FLOW, false},
     {"threads", HP_TAB_THREADS, false},
     {"alloc-threads", HP_TAB_THREADS, false},
     {"processes", HP_TAB_THREADS, false},
     {"waiters", HP_TAB_WAITS, true},
     {"waits", HP_TAB_WAITS, true},
     {"calls", HP_TAB_CALLS, false},
+    {"recent", HP_TAB_CALLS, false},
     {"slowest", HP_TAB_CALLS, false},
     {"timeline", HP_TAB_CALLS, false},
     {"cold", HP_TAB_CALLS, false},
@@ -110,6 +113,8 @@ static bool has_data(const struct hp_console *console, const struct hp_section_t
         return has_sampled(console, type->name);
     if (strcmp(type->name, "calltree") == 0)
         return console->watched.has_measured;
+    if (strcmp(type->name, "io") == 0 || strcmp(type->name, "io-by") == 0) /* of the whole run only */
+        return console->watched.side_watch.io != NULL && console->watched.side_watch.io->row_count > 0;
     return type->has_data == NULL || console->watched.range == NULL || type->has_data(console->watched.range);
 }
 
@@ -203,9 +208,11 @@ void hp_console_sections(const struct hp_console *console, char *whole, char *ra
         snprintf(whole, size, "slowest");
     else if (console->overlay == HP_OVERLAY_INSPECT && console->inspected == HP_INSPECTED_CALLS)
         snprintf(whole, size, "calls");
-    else if (console->tab == HP_TAB_FLOW)
+    else if (console->tab == HP_TAB_FLOW) {
         request_all(console, whole, range, size);
-    else if (type != NULL)
+        if (console->overlay == HP_OVERLAY_INSPECT) /* the log of the row */
+            snprintf(whole + strlen(whole), size - strlen(whole), "%srecent", whole[0] != '\0' ? "," : "");
+    } else if (type != NULL)
         snprintf(is_of_window(type) ? range : whole, size, "%s", sub);
 }
 

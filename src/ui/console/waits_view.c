@@ -8,6 +8,7 @@
 #include "arith.h"
 #include "hash_index.h"
 #include "identity.h"
+#include "lock_causes.h"
 #include "system_calls.h"
 #include "views.h"
 #include "wait_cause.h"
@@ -37,21 +38,13 @@ static const char *keep(const struct waits *waits, const struct hp_text *text)
     return hp_arena_copy(&waits->console->arena, text->bytes, text->length);
 }
 
-/* What a function waited for most, of locks: blocks are sorted. NULL: nothing. */
-static const struct hp_lock_block *block_of(const struct hp_lock_profile *locks, const char *waiter)
-{
-    for (size_t at = 0; locks != NULL && at < locks->block_count; at++)
-        if (locks->blocks[at].waiter != NULL && strcmp(locks->blocks[at].waiter, waiter) == 0)
-            return &locks->blocks[at];
-    return NULL;
-}
-
 /* The lock that this function waited for most, if locks were counted. NULL: unknown. */
 static const struct hp_lock_block *lock_of(const struct waits *waits)
 {
     const struct hp_wait_sums *wait = waits->wait;
-    return wait->cause == HP_WAIT_LOCK && wait->site != NULL
-               ? block_of(waits->console->watched.locks, wait->site->name)
+    return wait->what[0] == '\0'
+               ? hp_lock_awaited(waits->console->watched.locks, wait->site != NULL ? wait->site->name : NULL,
+                                 wait->cause, (double)wait->ns)
                : NULL;
 }
 
@@ -64,9 +57,7 @@ static const char *what_of(const struct waits *waits)
     struct hp_text text;
     if (block != NULL) {
         hp_text_init(&text, bytes, sizeof bytes);
-        hp_text_string(&text, block->lock->name);
-        if (block->holder != NULL)
-            hp_text_format(&text, ", held in %s", block->holder);
+        hp_lock_put_block(&text, block, ", ");
         hp_text_end(&text);
         return keep(waits, &text);
     }
@@ -224,9 +215,10 @@ static void add_up(struct waiters *waiters)
 
 static const struct hp_lock_block *lock_awaited(const struct waiters *waiters, const struct waiter *waiter)
 {
-    const bool is_lock = hp_text_begins(waiter->cause, hp_wait_cause_name(HP_WAIT_LOCK));
-    return is_lock && waiter->found != NULL ? block_of(waiters->console->watched.locks, waiter->found->shown)
-                                            : NULL;
+    const uint32_t cause = hp_wait_cause_named(waiter->cause, waiter->cause_length);
+    return waiter->found != NULL
+               ? hp_lock_awaited(waiters->console->watched.locks, waiter->found->name, cause, (double)waiter->ns)
+               : NULL;
 }
 
 static const char *lock_name(const struct waiters *waiters, const struct waiter *waiter)

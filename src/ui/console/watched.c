@@ -54,7 +54,7 @@ void hp_watched_close(struct hp_watched *watched)
 {
     hp_reader_close(&watched->reader);
     hp_found_close(&watched->found);
-    hp_lock_watch_free(&watched->lock_watch);
+    hp_side_watch_free(&watched->side_watch);
     watched->locks = NULL;
     watched->is_open = watched->has_data = false;
 }
@@ -606,10 +606,11 @@ bool hp_watched_refresh(struct hp_watched *watched, const struct hp_request *req
         return fail(watched, "not enough memory to show it");
     choose_range(watched, &request->window);
     choose_found(watched);
-    watched->locks = watched->found.folder[0] != '\0'
-                         ? hp_lock_watch_look(&watched->lock_watch, watched->found.folder,
-                                              watched->found.is_of_run ? 0 : watched->pid)
-                         : NULL;
+    if (watched->found.folder[0] != '\0')
+        hp_side_watch_look(&watched->side_watch, watched->found.folder,
+                           watched->found.is_of_run ? 0 : watched->pid);
+    watched->locks = watched->side_watch.locks;
+    model->io = watched->side_watch.io;
     model->functions = functions_of(hp_found_shown(&watched->found));
     if (request->whole[0] != '\0')
         watched->whole = make(watched, &watched->whole_settings, "", request->whole, request);

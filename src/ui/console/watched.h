@@ -13,10 +13,10 @@
 
 #include "found.h"
 #include "history.h"
-#include "lock_names.h"
 #include "options.h"
 #include "reader.h"
 #include "section.h"
+#include "side_watch.h"
 #include "wait_profile.h"
 
 /* A function in the window, measured or sampled. Times are in threads: how many were in it on average. */
@@ -89,7 +89,7 @@ struct hp_watched {
     char problem[400]; /* why there are no data, or the last error; "": none */
     struct hp_reader reader;
     struct hp_found found; /* sampled functions */
-    struct hp_lock_watch lock_watch;
+    struct hp_side_watch side_watch;
     const struct hp_lock_profile *locks; /* of the whole run; NULL: not counted */
     struct hp_settings whole_settings, range_settings;
     /* Results of the latest refresh. */

@@ -84,6 +84,12 @@ function drawVerdict() {
         el("button.link", {onclick: () => change({from: null, to: null})}, "whole run (Esc)")));
 }
 
+/* ---- since other runs: hotpath diff */
+function drawChanges() {
+  find("changes").hidden = !report.changes;
+  fill(find("changes-lines"), report.changes || null);
+}
+
 /* ---- header and end */
 function drawHeader() {
   const meta = report.meta, command = meta.command.split("/").pop();
@@ -95,7 +101,7 @@ function drawHeader() {
   find("about").title = "";
   const links = [["functions", "Functions"], ...(hasFlame() ? [["flame", "Flame"]] : []),
     ...(find("threads").hidden ? [] : [["threads", "Threads"]]),
-    ...madeGroups.filter(group => ["flow", "locks", "memory", "calls", "processes"].includes(group.id))
+    ...madeGroups.filter(group => ["flow", "locks", "files", "memory", "calls", "processes"].includes(group.id))
       .map(group => [group.id, group.title])];
   fill(find("links"), links.map(([id, title]) =>
     el("button", {onclick: () => { find(id).scrollIntoView(); }}, title)));
@@ -205,6 +211,7 @@ beginFlame();
 beginKeys();
 drawHeader();
 drawTrust();
+drawChanges();
 fill(find("keys-list"), KEYS.map(([key, words]) => el("tr", null,
   el("td", null, key.split(" ")
     .map(one => one.length > 6 || ["and", "a"].includes(one) ? " " + one + " " : el("kbd", null, one))),

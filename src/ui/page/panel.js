@@ -78,8 +78,8 @@ function sampledLists(name) {
   const isEstimate = isOfBytes(near.measure) || isOfRange("samples", near.measure);
   const of = " (" + what + (isEstimate ? ", estimated)" : ")"), said = isOfBytes(near.measure) ? size : time;
   const isPlain = list => list.every(([caller]) => caller === null);
-  return [listOf("Called by" + of, isPlain(near.callers) ? [] : near.callers, "the start of a thread", said),
-    listOf("Calls" + of, near.callees, "", said), listOf("In processes" + of, near.processes, "", said)];
+  return [listOf("Called by" + of, isPlain(near.callers) ? [] : near.callers, said, "the start of a thread"),
+    listOf("Calls" + of, near.callees, said), listOf("In processes" + of, near.processes, said)];
 }
 
 /* The lines of its source in which samples found it. */
@@ -102,7 +102,7 @@ function lineRows(one) {
 }
 
 const linkTo = name => el("button.link.mono", {onclick: () => change({selected: name})}, name);
-function listOf(title, list, nobody = "no measured function", said = markedTime) {
+function listOf(title, list, said = markedTime, nobody = "no measured function") {
   if (list.length === 0)
     return null;
   return [el("h3", null, title), el("ul.plain-list", null, list.slice(0, 8).map(([name, value, mark]) =>

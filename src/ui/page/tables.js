@@ -6,10 +6,14 @@ import {change} from "./state.js";
 
 const FIRST = 50, FURTHER = 200;
 
-/* The sections below the first view, in this order; all others follow. */
+/*
+ * The sections below the first view, in this order; all others follow. A group that makes its own table shows that
+ * if it has none of its sections: what samples found of locks gives way to what was counted.
+ */
 const GROUPS = [
-  {id: "flow", title: "Data flow", sections: ["channels", "streams", "tasks", "open-tasks", "loops", "values"]},
-  {id: "locks", title: "Locks", make: () => waitTable(
+  {id: "flow", title: "Data flow",
+    sections: ["channels", "streams", "tasks", "open-tasks", "loops", "values", "recent"]},
+  {id: "locks", title: "Locks", sections: ["locks", "blocked-by"], make: () => waitTable(
     row => row.cause === "lock" || row.cause === "lock or condition",
     ["Waits", "Lock", "Held in", "Waited", "Samples"],
     row => [nameCell(row.name), row.what || row.call || NONE, row.other ? nameCell(row.other) : NONE])},
@@ -17,6 +21,7 @@ const GROUPS = [
     row => ["disk", "socket", "pipe", "terminal", "client", "page fault", "poll"].includes(row.cause),
     ["Function", "Cause", "Call", "What", "Waited", "Samples"],
     row => [nameCell(row.name), row.cause, row.call || NONE, row.what || NONE])},
+  {id: "files", title: "Files and peers", sections: ["io", "io-by"]},
   {id: "waits", title: "Waits", sections: ["waits"]},
   {id: "memory", title: "Memory", sections: ["alloc-bytes", "alloc-count", "alloc-threads", "alloc-functions"]},
   {id: "calls", title: "Calls", sections: ["calls", "slowest"]},
@@ -185,8 +190,9 @@ export function drawTables() {
   const others = Object.keys(report.sections).filter(name => !used.has(name) && rows(name).length > 0);
   holder.replaceChildren();
   for (const group of [...GROUPS, {id: "others", title: "Sections of the report", sections: others}]) {
-    const parts = group.make ? [group.make()] : group.sections.filter(name => rows(name).length > 0)
-      .map(sectionTable);
+    const parts = (group.sections || []).filter(name => rows(name).length > 0).map(sectionTable);
+    if (group.make && parts.length === 0)
+      parts.push(group.make());
     if (group.id === "flow")
       parts.unshift(flowGraph());
     const made = parts.filter(part => part !== null);

@@ -5,6 +5,8 @@
 #include <time.h>
 
 #include "json.h"
+#include "metric_protobuf.h"
+#include "metric_text.h"
 #include "metrics.h"
 #include "page.h"
 #include "programs.h"
@@ -103,6 +105,7 @@ static void session_list_write(const struct hp_sessions *programs, const char *t
 #define TYPE_HTML "text/html; charset=utf-8"
 #define TYPE_JSON "application/json"
 #define TYPE_OPENMETRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
+#define TYPE_PROTOBUF "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"
 #define TYPE_PROMETHEUS "text/plain; version=0.0.4; charset=utf-8"
 
 void hp_answer_problem(struct hp_answer *ret_answer, unsigned status, const char *problem)
@@ -155,16 +158,66 @@ static void write_report(struct hp_serving *serving, struct hp_served *served, c
         answer->status = 0;
 }
 
-static void write_metrics(struct hp_serving *serving, struct hp_served *served, bool is_openmetrics,
-                          struct hp_answer *answer)
+/* OpenMetrics is for those that ask for it; all others, such as curl, get the older text. */
+static bool asks_for_openmetrics(const char *accept)
+{
+    return accept != NULL && strstr(accept, "application/openmetrics-text") != NULL;
+}
+
+static void write_metrics(const struct hp_metric_text *metrics, const char *accept, struct hp_answer *answer)
 {
     char buffer[BUFFER_BYTES];
     struct hp_text text;
     hp_text_init_stream(&text, buffer, sizeof buffer, hp_body_add, &answer->body);
-    const bool has_memory = hp_metrics_write(serving, served, is_openmetrics, &text);
-    answer->type = is_openmetrics ? TYPE_OPENMETRICS : TYPE_PROMETHEUS;
+    const bool is_native = hp_metric_protobuf_is_wanted(accept);
+    bool has_memory = true;
+    if (is_native)
+        has_memory = hp_metric_protobuf_write(metrics, &text);
+    else
+        hp_metric_text_write(metrics, &text);
+    answer->type = is_native ? TYPE_PROTOBUF : metrics->is_openmetrics ? TYPE_OPENMETRICS : TYPE_PROMETHEUS;
     if (!hp_text_finish(&text) || !has_memory)
         answer->status = 0;
+}
+
+static void write_session_metrics(struct hp_serving *serving, struct hp_served *served, const char *accept,
+                                  struct hp_answer *answer)
+{
+    char program[256];
+    struct hp_metric_points fresh = {0};
+    struct hp_model *model = hp_reader_model(&served->reader);
+    const struct hp_snapshot *first = model->run.sessions[0];
+    const uint32_t service = hp_metric_sums_service(&served->metric_sums, "");
+    const bool has_memory =
+        service != 0 && hp_metrics_read(model, serving->settings, true, &served->metric_sums, service, &fresh) &&
+        hp_metric_sums_update(&served->metric_sums, &served->metric_points, &fresh);
+    hp_metric_points_free(&fresh);
+    hp_metrics_program(program, sizeof program, hp_snapshot_text(first, first->header.command));
+    const struct hp_metric_text metrics = {.sums = &served->metric_sums,
+                                           .is_of_one = true,
+                                           .is_openmetrics = asks_for_openmetrics(accept),
+                                           .program = program};
+    if (has_memory)
+        write_metrics(&metrics, accept, answer);
+    else
+        answer->status = 0;
+}
+
+static void write_host_metrics(struct hp_serving *serving, const char *name, const char *accept,
+                               struct hp_answer *answer)
+{
+    struct hp_host_metrics *host = &serving->host_metrics;
+    const bool has_memory = hp_host_metrics_refresh(host, serving->source, serving->settings);
+    const struct hp_metric_text metrics = {.sums = &host->sums,
+                                           .service = name[0] != '\0' ? hp_host_metrics_service(host, name) : 0,
+                                           .is_openmetrics = asks_for_openmetrics(accept),
+                                           .left_out = host->left_out};
+    if (!has_memory)
+        answer->status = 0;
+    else if (name[0] != '\0' && metrics.service == 0)
+        hp_answer_problem(answer, 404, "no service or session of that name; see / for a list");
+    else
+        write_metrics(&metrics, accept, answer);
 }
 
 /* {"session": "4711-1.run", "pid": 4711}, or null. */
@@ -194,6 +247,42 @@ static bool is_section_list(const char *text)
     return text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-,")] == '\0';
 }
 
+/* Of all sessions, unless the request or the server is for one. */
+static bool is_of_host(const struct hp_serving *serving, const struct hp_request *request)
+{
+    return request->route == HP_ROUTE_METRICS && request->session[0] == '\0' &&
+           (serving->usual == NULL || request->service[0] != '\0');
+}
+
+/* In the format of Prometheus' HTTP discovery: a target for each service. */
+static void write_targets(struct hp_serving *serving, const char *host, struct hp_answer *answer)
+{
+    char buffer[BUFFER_BYTES];
+    struct hp_text text;
+    struct hp_json json;
+    struct hp_host_metrics *metrics = &serving->host_metrics;
+    const bool has_memory = hp_host_metrics_refresh(metrics, serving->source, serving->settings);
+    hp_text_init_stream(&text, buffer, sizeof buffer, hp_body_add, &answer->body);
+    hp_json_init(&json, &text, false);
+    hp_json_begin_array(&json);
+    for (uint32_t service = 1; service < metrics->sums.service_count; service++) {
+        hp_json_begin_object(&json);
+        hp_json_key(&json, "targets");
+        hp_json_begin_array(&json);
+        hp_json_string(&json, host != NULL ? host : "localhost");
+        hp_json_end_array(&json);
+        hp_json_key(&json, "labels");
+        hp_json_begin_object(&json);
+        hp_json_put_string(&json, "__param_service", hp_metric_service_name(&metrics->sums, service));
+        hp_json_end_object(&json);
+        hp_json_end_object(&json);
+    }
+    hp_json_end_array(&json);
+    answer->type = TYPE_JSON;
+    if (!hp_text_finish(&text) || !has_memory)
+        answer->status = 0;
+}
+
 static void answer_session(struct hp_serving *serving, const struct hp_request *request, const char *accept,
                            struct hp_answer *answer)
 {
@@ -201,6 +290,10 @@ static void answer_session(struct hp_serving *serving, const struct hp_request *
     if (!is_section_list(request->section)) {
         hp_answer_problem(answer, 400,
                           "section is a list of names, such as timing,waits; see 'hotpath report --help'");
+        return;
+    }
+    if (request->service[0] != '\0') {
+        hp_answer_problem(answer, 400, "service is for /metrics and profiles, without session");
         return;
     }
     struct hp_served *served = hp_serving_find(serving, request->session, &problem);
@@ -214,9 +307,7 @@ static void answer_session(struct hp_serving *serving, const struct hp_request *
         answer->type = TYPE_JSON;
         write_report(serving, served, request->section, answer);
     } else if (request->route == HP_ROUTE_METRICS) {
-        /* OpenMetrics is for those that ask for it; all others, such as curl, get the older text. */
-        write_metrics(serving, served, accept != NULL && strstr(accept, "application/openmetrics-text") != NULL,
-                      answer);
+        write_session_metrics(serving, served, accept, answer);
     } else if (request->route == HP_ROUTE_RESTARTED) {
         answer->type = TYPE_JSON;
         write_restarted(serving, served, answer);
@@ -229,13 +320,17 @@ static void answer_session(struct hp_serving *serving, const struct hp_request *
 }
 
 void hp_answer_make(struct hp_serving *serving, const struct hp_request *request, const char *token,
-                    const char *accept, struct hp_answer *ret_answer)
+                    const struct hp_asked *asked, struct hp_answer *ret_answer)
 {
     *ret_answer = (struct hp_answer){.status = 200, .type = TYPE_HTML};
     if (request->route == HP_ROUTE_SESSIONS)
         list_sessions(serving, token, ret_answer);
+    else if (request->route == HP_ROUTE_TARGETS)
+        write_targets(serving, asked->host, ret_answer);
+    else if (is_of_host(serving, request))
+        write_host_metrics(serving, request->service, asked->accept, ret_answer);
     else
-        answer_session(serving, request, accept, ret_answer);
+        answer_session(serving, request, asked->accept, ret_answer);
     if (ret_answer->status == 0)
         hp_answer_problem(ret_answer, 503, "hotpath serve is out of memory");
 }

@@ -11,9 +11,14 @@ struct hp_answer {
     struct hp_body body; /* to be freed */
 };
 
-/* All but HP_ROUTE_EVENTS. `accept` is the header of that name; NULL: none. */
+/* Headers of a request; NULL: none. */
+struct hp_asked {
+    const char *accept, *host;
+};
+
+/* All but HP_ROUTE_EVENTS and profiles. */
 void hp_answer_make(struct hp_serving *serving, const struct hp_request *request, const char *token,
-                    const char *accept, struct hp_answer *ret_answer);
+                    const struct hp_asked *asked, struct hp_answer *ret_answer);
 
 /* One line of text that says what is wrong. */
 void hp_answer_problem(struct hp_answer *ret_answer, unsigned status, const char *problem);

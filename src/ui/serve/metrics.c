@@ -1,46 +1,37 @@
-/* Writes the numbers of a session for metrics collectors. SPDX-License-Identifier: MIT */
+/* The numbers of sessions for metrics collectors. SPDX-License-Identifier: MIT */
 #include "metrics.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
+#include "demangle.h"
+#include "growing_array.h"
 #include "hotpath.h"
+#include "reader.h"
 #include "section.h"
-#include "thread_usage_profile.h"
+#include "text.h"
 #include "trust.h"
-#include "utf8.h"
 
-#define LONGEST_NAME 200u /* of a label, in bytes */
-#define MOST_CAUSES 32u
+/* ------------------------------------------------------------------------------------------------- one session */
 
-/* A function as one series: rows of the same name are added up, since a series must be unique. */
-struct function {
-    const char *name;
-    uint64_t hash;
-    bool is_chosen;
-    double values[6];
+/* One session that is read. */
+struct reading {
+    struct hp_model *model;
+    const hotpath_results *results;
+    struct hp_metric_sums *sums;
+    uint32_t service;
+    bool is_of_one;
+    struct hp_metric_points *points;
+    /* Names of the rows of a section, which many families have in common. */
+    struct {
+        const struct hotpath_section *section;
+        uint8_t kind;
+        size_t column;
+        uint32_t *numbers;
+    } rows;
 };
-
-enum value { CALLS, TOTAL, SELF, USER, KERNEL, BYTES, VALUES };
-
-struct cause {
-    const char *name;
-    double ns;
-};
-
-struct metrics {
-    struct hp_text *out;
-    bool is_openmetrics;
-    struct function *functions;
-    size_t function_count;
-    uint32_t *index; /* by hash: the number of a function from 1; 0: a free slot */
-    size_t index_mask;
-    bool has_values[VALUES];
-    struct cause causes[MOST_CAUSES];
-    size_t cause_count;
-};
-
-/* --------------------------------------------------------------------------------------------- collecting */
 
 static const struct hotpath_section *find_section(const hotpath_results *results, const char *name)
 {
@@ -50,302 +41,421 @@ static const struct hotpath_section *find_section(const hotpath_results *results
     return NULL;
 }
 
-static double number_of(const struct hotpath_section *section, const struct hp_row *row, size_t column)
+static size_t column_of(const struct hotpath_section *section, const char *key)
 {
-    const struct hp_cell *cell = &row->cells[column];
-    if (!cell->has_value)
-        return 0;
-    const uint32_t unit = section->columns[column].shown.unit;
-    return unit == HOTPATH_UNIT_COUNT || unit == HOTPATH_UNIT_BYTES ? (double)cell->count : cell->number;
+    return hp_section_find_column(section, key, strlen(key));
 }
 
-static struct function *function_of(struct metrics *metrics, const char *name, bool may_be_new)
+/* Rows of single instances are in that of their class. */
+static bool is_part(const struct hotpath_section *section, const struct hp_row *row, size_t instance)
 {
-    const uint64_t hash = hp_text_hash(name, strlen(name));
-    size_t at = (size_t)hash & metrics->index_mask;
-    for (; metrics->index[at] != 0; at = (at + 1) & metrics->index_mask) {
-        struct function *function = &metrics->functions[metrics->index[at] - 1];
-        if (function->hash == hash && strcmp(function->name, name) == 0)
-            return function;
-    }
-    if (!may_be_new)
-        return NULL;
-    struct function *function = &metrics->functions[metrics->function_count++];
-    *function = (struct function){.name = name, .hash = hash};
-    metrics->index[at] = (uint32_t)metrics->function_count;
-    return function;
+    return row->depth > 0 || (instance < section->column_count && row->cells[instance].has_value);
 }
 
-/* For this many functions. False: no memory. */
-static bool make_room(struct metrics *metrics, struct hp_arena *arena, size_t count)
+static uint32_t name_of(struct reading *reading, const struct hp_row *row, size_t column, enum hp_metric_kind kind)
 {
-    size_t places = 16;
-    while (places < 2 * count)
-        places *= 2;
-    metrics->functions = hp_arena_take_array(arena, count + 1, sizeof *metrics->functions);
-    metrics->index = hp_arena_take_array(arena, places, sizeof *metrics->index);
-    metrics->index_mask = places - 1;
-    if (metrics->functions == NULL || metrics->index == NULL)
+    const char *text = row->cells[column].text;
+    return hp_metric_sums_name(reading->sums, reading->service, kind, text != NULL ? text : "");
+}
+
+/* False: the section lacks the column of a label, or there is no memory. */
+static bool name_rows(struct reading *reading, const struct hotpath_section *section,
+                      const struct hp_metric_label *label)
+{
+    const size_t column = label->column != NULL ? column_of(section, label->column) : 0;
+    if (reading->rows.section == section && reading->rows.kind == label->kind && reading->rows.column == column &&
+        label->column != NULL)
+        return true;
+    if (column >= section->column_count)
         return false;
-    memset(metrics->index, 0, places * sizeof *metrics->index);
+    reading->rows.numbers = hp_arena_take_array(reading->model->arena, section->row_count + 1, sizeof(uint32_t));
+    if (reading->rows.numbers == NULL) {
+        reading->sums->is_out_of_memory = true;
+        return false;
+    }
+    reading->rows.section = section;
+    reading->rows.kind = label->kind;
+    reading->rows.column = column;
+    for (size_t at = 0; at < section->row_count && label->kind != HP_METRIC_NO_KIND; at++)
+        reading->rows.numbers[at] =
+            label->column == NULL ? hp_metric_sums_name(reading->sums, reading->service, label->kind, label->always)
+                                  : name_of(reading, &section->rows[at], column, label->kind);
     return true;
 }
 
-/*
- * Adds a column of a section to a value of its functions. Timing must come first: other sections have rows that are
- * not functions.
- */
-static void add(struct metrics *metrics, const hotpath_results *results, const char *name, const char *column,
-                enum value value)
+static void add_point(struct reading *reading, uint32_t series, uint32_t bucket, double value)
 {
-    const struct hotpath_section *section = find_section(results, name);
-    if (section == NULL || section->row_count == 0)
+    if (series == 0 || !isfinite(value))
         return;
-    const size_t at = hp_section_find_column(section, column, strlen(column));
-    const size_t named = hp_section_find_column(section, "name", 4);
-    if (at >= section->column_count || named >= section->column_count)
-        return;
-    metrics->has_values[value] = true;
-    for (size_t row = 0; row < section->row_count; row++) {
-        const char *text = section->rows[row].cells[named].text;
-        struct function *function = text != NULL ? function_of(metrics, text, value == CALLS) : NULL;
-        if (function != NULL)
-            function->values[value] += number_of(section, &section->rows[row], at);
-    }
+    if (!hp_metric_points_add(reading->points, series, bucket, value))
+        reading->sums->is_out_of_memory = true;
 }
 
-static void add_causes(struct metrics *metrics, const hotpath_results *results)
+/* The sum is that of the mean, which is exact; the bars say it within a hundredth. */
+static void add_histogram(struct reading *reading, uint32_t series, const struct hotpath_histogram *histogram,
+                          const struct hp_cell *mean)
 {
-    const struct hotpath_section *section = find_section(results, "waits");
-    const size_t cause = section != NULL ? hp_section_find_column(section, "cause", 5) : 0;
-    const size_t waited = section != NULL ? hp_section_find_column(section, "waited_ns", 9) : 0;
-    if (section == NULL || cause >= section->column_count || waited >= section->column_count)
+    double calls = 0;
+    for (size_t at = 0; at < histogram->bars; at++) {
+        const double middle = (histogram->from[at] + histogram->to[at]) / 2 * 1e-9;
+        const double amount = (double)histogram->amounts[at];
+        add_point(reading, series, hp_metric_bound_of(middle), amount);
+        add_point(reading, series, hp_metric_power_of(middle), amount);
+        calls += amount;
+    }
+    add_point(reading, series, 0, mean->has_value ? mean->number * calls : 0);
+}
+
+static void add_cell(struct reading *reading, uint32_t family, const struct hotpath_section *section,
+                     const struct hp_row *row, size_t column, const uint32_t labels[HP_METRIC_LABELS])
+{
+    const struct hp_cell *cell = &row->cells[column];
+    const uint32_t unit = section->columns[column].shown.unit;
+    const uint32_t series = hp_metric_sums_series(reading->sums, family, reading->service, labels);
+    const char *times = hp_metric_families[family].times;
+    const size_t mean = column_of(section, "avg_ns");
+    const size_t factor = times != NULL ? column_of(section, times) : section->column_count;
+    const double number = factor < section->column_count
+                              ? hp_cell_number(&row->cells[factor], section->columns[factor].shown.unit)
+                              : 1;
+    if (unit != HOTPATH_UNIT_HISTOGRAM)
+        add_point(reading, series, 0, hp_cell_number(cell, unit) * number);
+    else if (mean < section->column_count)
+        add_histogram(reading, series, cell->histogram, &row->cells[mean]);
+}
+
+static void add_rows(struct reading *reading, uint32_t number, const struct hotpath_section *section)
+{
+    const struct hp_metric_family *family = &hp_metric_families[number];
+    const struct hp_metric_label *second = &family->labels[1];
+    const size_t column = column_of(section, family->column), instance = column_of(section, "instance");
+    const size_t other = second->column != NULL ? column_of(section, second->column) : 0;
+    if (column >= section->column_count || other >= section->column_count ||
+        !name_rows(reading, section, &family->labels[0]))
         return;
-    for (size_t row = 0; row < section->row_count; row++) {
-        const char *name = section->rows[row].cells[cause].text;
-        size_t at = 0;
-        while (name != NULL && at < metrics->cause_count && strcmp(metrics->causes[at].name, name) != 0)
-            at++;
-        if (name == NULL || at == MOST_CAUSES)
+    for (size_t at = 0; at < section->row_count; at++) {
+        const struct hp_row *row = &section->rows[at];
+        uint32_t labels[HP_METRIC_LABELS] = {reading->rows.numbers[at]};
+        if (!row->cells[column].has_value || is_part(section, row, instance))
             continue;
-        if (at == metrics->cause_count)
-            metrics->causes[metrics->cause_count++] = (struct cause){.name = name};
-        metrics->causes[at].ns += number_of(section, &section->rows[row], waited);
+        if (second->column != NULL)
+            labels[1] = name_of(reading, row, other, second->kind);
+        else if (second->always != NULL)
+            labels[1] = hp_metric_sums_name(reading->sums, reading->service, second->kind, second->always);
+        add_cell(reading, number, section, row, column, labels);
     }
 }
 
-static int most_time_first(const void *a, const void *b)
+static void add_total(struct reading *reading, uint32_t number, const struct hotpath_section *section)
 {
-    const struct function *x = a, *y = b;
-    if (x->values[SELF] != y->values[SELF])
-        return x->values[SELF] < y->values[SELF] ? 1 : -1;
-    return strcmp(x->name, y->name);
-}
-
-/* A series that a collector has seen must stay. */
-static void choose(struct metrics *metrics, struct hp_served *served)
-{
-    if (metrics->function_count > 1)
-        qsort(metrics->functions, metrics->function_count, sizeof *metrics->functions, most_time_first);
-    for (size_t at = 0; at < metrics->function_count; at++) {
-        struct function *function = &metrics->functions[at];
-        for (size_t known = 0; known < served->metric_name_count && !function->is_chosen; known++)
-            function->is_chosen = served->metric_names[known] == function->hash;
-    }
-    for (size_t at = 0; at < metrics->function_count && served->metric_name_count < HP_SERVED_METRIC_NAMES; at++) {
-        struct function *function = &metrics->functions[at];
-        if (!function->is_chosen)
-            served->metric_names[served->metric_name_count++] = function->hash;
-        function->is_chosen = true;
+    static const uint32_t none[HP_METRIC_LABELS];
+    for (size_t at = 0; at < section->total_count; at++) {
+        const struct hp_total *total = &section->totals[at];
+        if (strcmp(total->key, hp_metric_families[number].column) == 0 && total->cell.has_value)
+            add_point(reading, hp_metric_sums_series(reading->sums, number, reading->service, none), 0,
+                      hp_cell_number(&total->cell, total->unit));
     }
 }
 
-/* ------------------------------------------------------------------------------------------------ writing */
-
-/* The head of a family. In OpenMetrics the name of a counter lacks the _total of its samples. */
-static void put_head(const struct metrics *metrics, const char *name, const char *type, const char *unit,
-                     const char *help)
+static double fact_of(struct hp_model *model, enum hp_metric_fact fact)
 {
-    struct hp_text *out = metrics->out;
-    const bool is_counter = strcmp(type, "counter") == 0, is_info = strcmp(type, "info") == 0;
-    const char *suffix = metrics->is_openmetrics ? "" : is_counter ? "_total" : is_info ? "_info" : "";
-    const char *const lines[][2] = {
-        {"HELP", help}, {"TYPE", is_info && !metrics->is_openmetrics ? "gauge" : type}, {"UNIT", unit}};
-    for (size_t at = 0; at < (metrics->is_openmetrics && unit != NULL ? 3 : 2); at++) {
-        hp_text_format(out, "# %s %s%s %s\n", lines[at][0], name, suffix, lines[at][1]);
+    const struct hp_trust *trust;
+    double lost = 0;
+    switch (fact) {
+    case HP_METRIC_RUNNING:
+        return hp_run_state(&model->run) == HP_SNAPSHOT_RUNNING;
+    case HP_METRIC_ELAPSED:
+        return (double)hp_run_elapsed_ns(&model->run);
+    case HP_METRIC_PROCESSES:
+    case HP_METRIC_STARTS:
+        return (double)model->run.process_count;
+    default:
+        trust = hp_model_trust(model);
+        for (size_t at = 0; trust != NULL && at < HP_LOSSES; at++)
+            lost += (double)trust->lost[at];
+        return lost;
     }
 }
 
-/*
- * The value of a label: invalid UTF-8 and control characters are replaced; a long value is cut, but stays unique.
- */
-static void put_label(const struct metrics *metrics, const char *label, const char *value)
+static void add_family(struct reading *reading, uint32_t number)
 {
-    char safe[8 * LONGEST_NAME];
+    static const uint32_t none[HP_METRIC_LABELS];
+    const struct hp_metric_family *family = &hp_metric_families[number];
+    const struct hotpath_section *section =
+        family->section != NULL ? find_section(reading->results, family->section) : NULL;
+    if (family->is_of_one && !reading->is_of_one)
+        return;
+    if (family->section == NULL)
+        add_point(reading, hp_metric_sums_series(reading->sums, number, reading->service, none), 0,
+                  fact_of(reading->model, family->fact));
+    else if (section != NULL && family->is_total)
+        add_total(reading, number, section);
+    else if (section != NULL && section->row_count > 0)
+        add_rows(reading, number, section);
+}
+
+/* The sections of all families, as in --section. */
+static void name_sections(char *names, size_t size)
+{
     struct hp_text text;
-    const bool is_long = strlen(value) > LONGEST_NAME;
-    size_t length = is_long ? LONGEST_NAME - 10 : strlen(value);
-    while (is_long && length > 0 && ((unsigned char)value[length] & 0xc0) == 0x80)
-        length--; /* not inside a character */
-    hp_text_init(&text, safe, sizeof safe);
-    hp_utf8_put_safe(&text, value, length);
-    if (is_long) {
-        hp_text_char(&text, '~');
-        hp_text_hex(&text, (uint32_t)hp_text_hash(value, strlen(value)), 8);
+    hp_text_init(&text, names, size);
+    for (size_t at = 0; at < hp_metric_family_count; at++) {
+        const char *section = hp_metric_families[at].section;
+        bool is_new = section != NULL;
+        for (size_t other = 0; other < at && is_new; other++)
+            is_new = hp_metric_families[other].section == NULL ||
+                     strcmp(hp_metric_families[other].section, section) != 0;
+        if (is_new)
+            hp_text_format(&text, "%s%s", text.length > 0 ? "," : "", section);
     }
     hp_text_end(&text);
-    hp_text_format(metrics->out, "%s=\"", label);
-    for (const char *at = safe; *at != '\0'; at++) {
-        if (*at == '"' || *at == '\\')
-            hp_text_char(metrics->out, '\\');
-        hp_text_char(metrics->out, *at);
-    }
-    hp_text_char(metrics->out, '"');
 }
 
-static void put_sample(const struct metrics *metrics, const char *name, const char *suffix, const char *label,
-                       const char *value, double number)
-{
-    struct hp_text *out = metrics->out;
-    hp_text_format(out, "%s%s", name, suffix);
-    if (label != NULL) {
-        hp_text_char(out, '{');
-        put_label(metrics, label, value);
-        hp_text_char(out, '}');
-    }
-    hp_text_char(out, ' ');
-    hp_text_real(out, number, 15);
-    hp_text_char(out, '\n');
-}
-
-static void put_gauge(const struct metrics *metrics, const char *name, const char *unit, const char *help,
-                      double number)
-{
-    put_head(metrics, name, "gauge", unit, help);
-    put_sample(metrics, name, "", NULL, NULL, number);
-}
-
-static void put_functions(const struct metrics *metrics)
-{
-    static const struct {
-        const char *name, *unit, *help;
-        double scale;
-    } families[VALUES] = {
-        [CALLS] = {"hotpath_function_calls", NULL, "Calls of a measured function.", 1},
-        [TOTAL] = {"hotpath_function_seconds", "seconds", "Time in a function and its callees, over all threads.",
-                   1e-9},
-        [SELF] = {"hotpath_function_self_seconds", "seconds", "Time in a function itself, over all threads.", 1e-9},
-        [USER] = {"hotpath_function_cpu_user_seconds", "seconds", "CPU time of a function itself in user mode.",
-                  1e-9},
-        [KERNEL] = {"hotpath_function_cpu_kernel_seconds", "seconds",
-                    "CPU time of a function itself in the kernel.", 1e-9},
-        [BYTES] = {"hotpath_function_allocated_bytes", "bytes", "Bytes that a function itself allocated.", 1},
-    };
-    for (unsigned value = 0; value < VALUES; value++) {
-        if (!metrics->has_values[value])
-            continue;
-        put_head(metrics, families[value].name, "counter", families[value].unit, families[value].help);
-        for (size_t at = 0; at < metrics->function_count; at++)
-            if (metrics->functions[at].is_chosen)
-                put_sample(metrics, families[value].name, "_total", "function", metrics->functions[at].name,
-                           metrics->functions[at].values[value] * families[value].scale);
-    }
-}
-
-static void put_waits(const struct metrics *metrics)
-{
-    if (metrics->cause_count == 0)
-        return;
-    put_head(metrics, "hotpath_waiting_seconds", "counter", "seconds", "Time that threads waited, by cause.");
-    for (size_t at = 0; at < metrics->cause_count; at++)
-        put_sample(metrics, "hotpath_waiting_seconds", "_total", "cause", metrics->causes[at].name,
-                   metrics->causes[at].ns * 1e-9);
-}
-
-static void put_about(const struct metrics *metrics, struct hp_model *model)
-{
-    const struct hp_snapshot *first = model->run.sessions[0];
-    const struct hp_trust *trust = hp_model_trust(model);
-    const char *command = hp_snapshot_text(first, first->header.command);
-    char program[256];
-    struct hp_text text;
-    uint64_t lost = 0;
-    hp_text_init(&text, program, sizeof program);
-    hp_text_bytes(&text, command, strcspn(command, " "));
-    hp_text_end(&text);
-    put_head(metrics, "hotpath_session", "info", NULL, "The program that is measured.");
-    hp_text_string(metrics->out, "hotpath_session_info{");
-    put_label(metrics, "program", hp_text_base_name(program));
-    hp_text_char(metrics->out, ',');
-    put_label(metrics, "version", HOTPATH_VERSION);
-    hp_text_string(metrics->out, "} 1\n");
-    put_gauge(metrics, "hotpath_running", NULL, "1 while the program runs, 0 after its end.",
-              hp_run_state(&model->run) == HP_SNAPSHOT_RUNNING);
-    put_gauge(metrics, "hotpath_elapsed_seconds", "seconds", "How long the program has run.",
-              (double)hp_run_elapsed_ns(&model->run) * 1e-9);
-    put_gauge(metrics, "hotpath_processes", NULL, "Processes of the run.", (double)model->run.process_count);
-    const struct hp_run_thread_usage *usage =
-        hp_run_has_thread_usage(&model->run) ? hp_model_thread_usage(model) : NULL;
-    if (usage != NULL) {
-        put_gauge(metrics, "hotpath_threads", NULL, "Running threads.", (double)usage->threads);
-        put_gauge(metrics, "hotpath_resident_bytes", "bytes", "Resident memory of running processes.",
-                  (double)usage->rss_bytes);
-    }
-    for (size_t at = 0; trust != NULL && at < HP_LOSSES; at++)
-        lost += trust->lost[at];
-    put_head(metrics, "hotpath_lost_records", "counter", NULL, "Records that were lost.");
-    put_sample(metrics, "hotpath_lost_records", "_total", NULL, NULL, (double)lost);
-}
-
-static void put_left_out(const struct metrics *metrics)
-{
-    size_t left_out = 0;
-    for (size_t at = 0; at < metrics->function_count; at++)
-        left_out += !metrics->functions[at].is_chosen;
-    put_gauge(metrics, "hotpath_functions_without_metrics", NULL,
-              "Functions without metrics, because too many have metrics already.", (double)left_out);
-}
-
-/* All rows, whatever a report would show. */
+/* All rows, whatever a report would show; functions with most time of their own come first. */
 static const hotpath_results *results_of(struct hp_model *model, const struct hp_settings *settings)
 {
-    static const char sections[] = "timing,cpu,alloc-bytes,waits";
     struct hp_settings *ours = hp_arena_take(model->arena, sizeof *ours);
     if (ours == NULL)
         return NULL;
     hp_settings_copy(ours, settings);
-    memcpy(ours->show.report, sections, sizeof sections);
+    name_sections(ours->show.report, sizeof ours->show.report);
     ours->show.functions_limit = HOTPATH_NO_LIMIT;
     ours->show.functions_limit_is_given = true;
-    ours->show.columns[0] = ours->show.sort[0] = '\0';
+    ours->show.columns[0] = '\0';
+    memcpy(ours->show.sort, "self_ns", sizeof "self_ns");
     ours->show.by = HP_BY_FUNCTION;
     ours->show.min_percent = 0;
+    ours->show.fine_histograms = true;
     ours->show.cpu_inclusive = ours->show.alloc_cumulative = ours->show.time_exclusive = false;
     return hp_results_of_model(model, ours);
 }
 
-bool hp_metrics_write(struct hp_serving *serving, struct hp_served *served, bool is_openmetrics,
-                      struct hp_text *out)
+bool hp_metrics_read(struct hp_model *model, const struct hp_settings *settings, bool is_of_one,
+                     struct hp_metric_sums *sums, uint32_t service, struct hp_metric_points *ret_points)
 {
-    struct hp_model *model = hp_reader_model(&served->reader);
-    const hotpath_results *results = results_of(model, serving->settings);
-    const struct hotpath_section *timing = results != NULL ? find_section(results, "timing") : NULL;
-    struct metrics metrics = {.out = out, .is_openmetrics = is_openmetrics};
-    if (results == NULL || !make_room(&metrics, model->arena, timing != NULL ? timing->row_count : 0))
-        return false;
-    add(&metrics, results, "timing", "calls", CALLS);
-    add(&metrics, results, "timing", "total_ns", TOTAL);
-    add(&metrics, results, "timing", "self_ns", SELF);
-    add(&metrics, results, "cpu", "user_ns", USER);
-    add(&metrics, results, "cpu", "kernel_ns", KERNEL);
-    add(&metrics, results, "alloc-bytes", "own_bytes", BYTES);
-    add_causes(&metrics, results);
-    choose(&metrics, served);
-    put_about(&metrics, model);
-    put_functions(&metrics);
-    put_waits(&metrics);
-    put_left_out(&metrics);
-    if (is_openmetrics)
-        hp_text_string(out, "# EOF\n");
-    return true;
+    struct reading reading = {.model = model,
+                              .results = results_of(model, settings),
+                              .sums = sums,
+                              .service = service,
+                              .is_of_one = is_of_one,
+                              .points = ret_points};
+    sums->is_out_of_memory = reading.results == NULL;
+    ret_points->count = 0;
+    for (uint32_t at = 0; at < hp_metric_family_count && !sums->is_out_of_memory; at++)
+        add_family(&reading, at);
+    return !sums->is_out_of_memory;
+}
+
+void hp_metrics_program(char *name, size_t size, const char *command)
+{
+    const char *begin;
+    struct hp_text text;
+    const size_t length = hp_text_program(command, &begin);
+    hp_text_init(&text, name, size);
+    hp_text_bytes(&text, begin, length);
+    hp_text_end(&text);
+}
+
+/* ------------------------------------------------------------------------------------- all sessions of the host */
+
+#define MOST_SESSIONS 10000u
+#define USUAL_REFRESH_NS UINT64_C(1000000000)
+#define SETTLING_NS UINT64_C(3000000000)    /* after its end, numbers of a program may still be written */
+#define FORGOTTEN_NS UINT64_C(600000000000) /* one that is not listed any more may come back until then */
+
+struct hp_metric_session {
+    char *path;
+    uint64_t began_ns;
+    uint32_t service;
+    struct hp_metric_points points;
+    struct hp_side_watch sides;
+    uint64_t ended_ns; /* when its end was noticed; 0: it goes on */
+    uint64_t seen_ns;  /* when it was listed last */
+    bool is_settled;   /* it is not read again */
+};
+
+static void forget(struct hp_metric_session *session)
+{
+    free(session->path);
+    hp_metric_points_free(&session->points);
+    hp_side_watch_free(&session->sides);
+}
+
+void hp_host_metrics_free(struct hp_host_metrics *host)
+{
+    for (size_t at = 0; at < host->count; at++)
+        forget(&host->sessions[at]);
+    free(host->sessions);
+    hp_hash_free(&host->index);
+    hp_metric_points_free(&host->fresh);
+    hp_metric_sums_free(&host->sums);
+    *host = (struct hp_host_metrics){0};
+}
+
+/* The session that is listed, known or new. NULL: there are too many, or there is no memory. */
+static struct hp_metric_session *take_session(struct hp_host_metrics *host, const struct hp_stored_session *stored)
+{
+    if (!hp_hash_make_room(&host->index) || !HP_MAKE_ROOM(host->sessions, host->count + 1, host->room))
+        return NULL;
+    const uint32_t hash =
+        hp_hash_with_text(&host->index, hp_hash_with(&host->index, 0, stored->began_ns), stored->path);
+    size_t slot = HP_HASH_BEGIN;
+    for (uint32_t number; (number = hp_hash_next(&host->index, hash, &slot)) != 0;) {
+        struct hp_metric_session *session = &host->sessions[number - 1];
+        if (session->began_ns == stored->began_ns && strcmp(session->path, stored->path) == 0)
+            return session;
+    }
+    char *path = host->count < MOST_SESSIONS ? strdup(stored->path) : NULL;
+    if (path == NULL)
+        return NULL;
+    struct hp_metric_session *session = &host->sessions[host->count++];
+    *session = (struct hp_metric_session){.path = path, .began_ns = stored->began_ns};
+    hp_hash_put(&host->index, slot, hash, (uint32_t)host->count);
+    return session;
+}
+
+/* After some were taken out. */
+static void index_again(struct hp_host_metrics *host)
+{
+    hp_hash_free(&host->index);
+    for (size_t at = 0; at < host->count && hp_hash_make_room(&host->index); at++) {
+        const struct hp_metric_session *session = &host->sessions[at];
+        const uint32_t hash =
+            hp_hash_with_text(&host->index, hp_hash_with(&host->index, 0, session->began_ns), session->path);
+        size_t slot = HP_HASH_BEGIN;
+        while (hp_hash_next(&host->index, hash, &slot) != 0) {
+        }
+        hp_hash_put(&host->index, slot, hash, (uint32_t)at + 1);
+    }
+}
+
+/* The label of the run, else the name of its program: it stays what it was when the session was first read. */
+static uint32_t service_of(struct hp_host_metrics *host, const struct hp_model *model)
+{
+    char program[256];
+    const struct hp_snapshot *first = model->run.sessions[0];
+    const char *label = hp_snapshot_text(first, first->header.label);
+    hp_metrics_program(program, sizeof program, hp_snapshot_text(first, first->header.command));
+    return hp_metric_sums_service(&host->sums, label[0] != '\0' ? label : program);
+}
+
+static bool read_model(struct hp_host_metrics *host, struct hp_metric_session *session, struct hp_model *model,
+                       const struct hp_settings *settings)
+{
+    hp_side_watch_look_at(&session->sides, session->path, model->run.sessions[0]->header.pid);
+    model->locks = session->sides.locks;
+    model->io = session->sides.io;
+    if (session->service == 0)
+        session->service = service_of(host, model);
+    return session->service != 0 &&
+           hp_metrics_read(model, settings, false, &host->sums, session->service, &host->fresh) &&
+           hp_metric_sums_update(&host->sums, &session->points, &host->fresh);
+}
+
+/*
+ * A reader for as long as it takes: what stays are the sums. Its floors, which keep the numbers of a live program
+ * from falling, are not missed: the sums do not fall either. False: it cannot be read.
+ */
+static bool read_session(struct hp_host_metrics *host, struct hp_metric_session *session,
+                         const struct hp_program_source *source, const struct hp_settings *settings, uint64_t now)
+{
+    struct hp_reader reader;
+    struct hp_sessions parts = {0};
+    hp_reader_open(&reader, hp_demangle);
+    if (source->parts(&parts, session->path))
+        for (size_t at = 0; at < parts.count; at++)
+            hp_reader_add(&reader, parts.all[at].path);
+    hp_sessions_free(&parts);
+    const bool is_read = reader.count > 0 && hp_reader_refresh(&reader) &&
+                         read_model(host, session, hp_reader_model(&reader), settings);
+    const bool is_live = is_read && hp_run_state(&hp_reader_model(&reader)->run) == HP_SNAPSHOT_RUNNING;
+    if (is_live)
+        session->ended_ns = 0;
+    else if (is_read && session->ended_ns == 0)
+        session->ended_ns = now;
+    hp_reader_close(&reader);
+    return is_read;
+}
+
+/* Those that go on first: names of theirs get series before the limits are reached. */
+static void read_listed(struct hp_host_metrics *host, const struct hp_sessions *listed, bool is_of_ended,
+                        const struct hp_program_source *source, const struct hp_settings *settings, uint64_t now)
+{
+    for (size_t at = 0; at < listed->count; at++) {
+        const struct hp_stored_session *stored = &listed->all[at];
+        if ((stored->state == HP_SESSION_FINISHED || stored->state == HP_SESSION_CRASHED) != is_of_ended)
+            continue;
+        struct hp_metric_session *session = take_session(host, stored);
+        if (session != NULL)
+            session->seen_ns = now;
+        const bool is_read =
+            session != NULL && (session->is_settled || read_session(host, session, source, settings, now));
+        host->left_out += !is_read;
+        if (!is_read || session->is_settled || session->ended_ns == 0)
+            continue;
+        hp_metric_sums_end(&host->sums, &session->points);
+        session->is_settled = now - session->ended_ns > SETTLING_NS;
+        if (session->is_settled)
+            hp_side_watch_free(&session->sides);
+    }
+}
+
+/* What they had counted stays in the sums. */
+static void leave_behind(struct hp_host_metrics *host, uint64_t now, bool is_complete)
+{
+    size_t kept = 0;
+    for (size_t at = 0; at < host->count; at++) {
+        struct hp_metric_session *session = &host->sessions[at];
+        const bool is_gone = is_complete && session->seen_ns != now;
+        if (is_gone)
+            hp_metric_sums_end(&host->sums, &session->points);
+        if (is_gone && now - session->seen_ns > FORGOTTEN_NS)
+            forget(session);
+        else
+            host->sessions[kept++] = *session;
+    }
+    if (kept < host->count) {
+        host->count = kept;
+        index_again(host);
+    }
+}
+
+bool hp_host_metrics_refresh(struct hp_host_metrics *host, const struct hp_program_source *source,
+                             const struct hp_settings *settings)
+{
+    struct hp_sessions listed = {0};
+    const uint64_t now = hp_clock_monotonic_ns();
+    if (host->listed_ns != 0 && now - host->listed_ns < USUAL_REFRESH_NS)
+        return true;
+    host->listed_ns = now;
+    host->left_out = 0;
+    host->sums.is_out_of_memory = false;
+    const bool is_complete = source->list(source->context, &listed);
+    read_listed(host, &listed, false, source, settings, now);
+    read_listed(host, &listed, true, source, settings, now);
+    leave_behind(host, now, is_complete);
+    hp_sessions_free(&listed);
+    return !host->sums.is_out_of_memory;
+}
+
+uint32_t hp_host_metrics_service(const struct hp_host_metrics *host, const char *name)
+{
+    for (uint32_t at = 1; at < host->sums.service_count; at++)
+        if (strcmp(hp_metric_service_name(&host->sums, at), name) == 0)
+            return at;
+    for (size_t at = 0; at < host->count; at++)
+        if (hp_session_is_called(host->sessions[at].path, name))
+            return host->sessions[at].service;
+    return 0;
+}
+
+size_t hp_host_metrics_live(const struct hp_host_metrics *host, uint32_t service,
+                            const char *ret_paths[HP_HOST_METRICS_LIVE])
+{
+    size_t count = 0;
+    for (size_t at = 0; at < host->count && count < HP_HOST_METRICS_LIVE; at++)
+        if (host->sessions[at].service == service && host->sessions[at].ended_ns == 0 &&
+            host->sessions[at].seen_ns == host->listed_ns)
+            ret_paths[count++] = host->sessions[at].path;
+    return count;
 }

@@ -1,16 +1,57 @@
-/* The numbers of a session for Prometheus and other collectors. SPDX-License-Identifier: MIT */
+/*
+ * The numbers of sessions for Prometheus and other collectors: of one session, or of all of the host, added up by
+ * service. SPDX-License-Identifier: MIT
+ */
 #ifndef HP_SERVE_METRICS_H
 #define HP_SERVE_METRICS_H
 
-#include "served.h"
-#include "text.h"
+#include "metric_sums.h"
+#include "model.h"
+#include "options.h"
+#include "programs.h"
+#include "side_watch.h"
+
+/* Reads what the series of a session have. False: no memory. */
+bool hp_metrics_read(struct hp_model *model, const struct hp_settings *settings, bool is_of_one,
+                     struct hp_metric_sums *sums, uint32_t service, struct hp_metric_points *ret_points);
+
+/* The first word of a command, without folders. */
+void hp_metrics_program(char *name, size_t size, const char *command);
+
+/* ------------------------------------------------------------------------------------- all sessions of the host */
+
+/* A session that was read, and may have ended since. */
+struct hp_metric_session;
+
+/* Zeroed at first. */
+struct hp_host_metrics {
+    struct hp_metric_sums sums;
+    struct hp_metric_session *sessions;
+    size_t count, room;
+    struct hp_hash_index index; /* of the sessions */
+    struct hp_metric_points fresh;
+    size_t left_out;    /* sessions that were not read */
+    uint64_t listed_ns; /* when it was brought up to date */
+};
 
 /*
- * Writes them as OpenMetrics 1.0, or in the older text format of Prometheus (0.0.4). The number of label values is
- * limited: functions to HP_SERVED_METRIC_NAMES, those with most time first; a function that was once included
- * stays. False: no memory.
+ * Reads what is new, unless that was done less than a second ago. Sessions are listed once, and only those that go
+ * on are read again. False: no memory.
  */
-bool hp_metrics_write(struct hp_serving *serving, struct hp_served *served, bool is_openmetrics,
-                      struct hp_text *out);
+bool hp_host_metrics_refresh(struct hp_host_metrics *host, const struct hp_program_source *source,
+                             const struct hp_settings *settings);
+
+/*
+ * The service of that name, or that of the session which `hotpath ls` lists by that name, with or without what
+ * follows the dot. 0: there is none.
+ */
+uint32_t hp_host_metrics_service(const struct hp_host_metrics *host, const char *name);
+
+/* The running sessions of a service. Returns how many there are, at most HP_HOST_METRICS_LIVE. */
+#define HP_HOST_METRICS_LIVE 8u
+size_t hp_host_metrics_live(const struct hp_host_metrics *host, uint32_t service,
+                            const char *ret_paths[HP_HOST_METRICS_LIVE]);
+
+void hp_host_metrics_free(struct hp_host_metrics *host);
 
 #endif

@@ -16,6 +16,12 @@ static const char *const paths[HP_ROUTES] = {
     [HP_ROUTE_REPORT] = "/report.json",
     [HP_ROUTE_METRICS] = "/metrics",
     [HP_ROUTE_RESTARTED] = "/restarted.json",
+    [HP_ROUTE_TARGETS] = "/targets",
+    [HP_ROUTE_PULL_CPU] = "/debug/pprof/profile",
+    [HP_ROUTE_PULL_WAITS] = "/debug/pprof/waits",
+    [HP_ROUTE_PULL_ALLOCS] = "/debug/pprof/allocs",
+    [HP_ROUTE_PULL_HEAP] = "/debug/pprof/heap",
+    [HP_ROUTE_PULL_ZONES] = "/debug/pprof/zones",
 };
 
 static bool find_route(const char *path, size_t length, enum hp_route *ret_route)
@@ -86,12 +92,14 @@ static const char *read_query(struct hp_request *request, const char *query)
 {
     struct parameter all[] = {{"token", request->token, sizeof request->token, false},
                               {"session", request->session, sizeof request->session, false},
-                              {"section", request->section, sizeof request->section, false}};
+                              {"section", request->section, sizeof request->section, false},
+                              {"service", request->service, sizeof request->service, false},
+                              {"seconds", request->seconds, sizeof request->seconds, false}};
     while (*query != '\0') {
         const size_t length = strcspn(query, "&"), name = strcspn(query, "=&");
         struct parameter *parameter = find_parameter(all, sizeof all / sizeof all[0], query, name);
         if (parameter == NULL)
-            return "unknown parameter; allowed are token, session and section";
+            return "unknown parameter; allowed are token, session, section, service and seconds";
         if (parameter->is_given)
             return "a parameter is given twice";
         if (name == length || !read_value(parameter->value, parameter->size, query + name + 1, length - name - 1))
@@ -114,7 +122,8 @@ const char *hp_request_read(struct hp_request *request, const char *target, unsi
     const char *problem = target[length] == '?' ? read_query(request, target + length + 1) : NULL;
     *ret_status = problem != NULL ? 400 : 404;
     if (problem == NULL && !find_route(target, length, &request->route))
-        problem = "not found; available: /, /page, /page.json, /events, /restarted.json, /report.json and /metrics";
+        problem = "not found; available: /, /page, /page.json, /events, /restarted.json, /report.json, "
+                  "/metrics, /targets and /debug/pprof/{profile,waits,allocs,heap,zones}";
     return problem;
 }
 
@@ -165,13 +174,50 @@ bool hp_request_is_cross_site(const char *origin, const char *site, const char *
 
 /* -------------------------------------------------------------------------------------------------- token */
 
-const char *hp_bearer_of(const char *authorization)
+/* What follows the scheme; NULL: it is another one. */
+static const char *after_scheme(const char *authorization, const char *scheme)
 {
-    static const char scheme[] = "bearer ";
-    if (authorization == NULL || strlen(authorization) < sizeof scheme - 1 ||
-        !hp_text_equal_nocase(authorization, sizeof scheme - 1, scheme))
+    const size_t length = strlen(scheme);
+    if (strlen(authorization) < length || !hp_text_equal_nocase(authorization, length, scheme))
         return NULL;
-    return authorization + sizeof scheme - 1 + strspn(authorization + sizeof scheme - 1, " ");
+    return authorization + length + strspn(authorization + length, " ");
+}
+
+/* Decodes base64. False: it is none, or too long. */
+static bool decode_base64(const char *text, char *bytes, size_t size)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    unsigned pending = 0, bits = 0;
+    size_t used = 0;
+    for (; *text != '\0' && *text != '='; text++) {
+        const char *digit = strchr(digits, *text);
+        if (digit == NULL)
+            return false;
+        pending = (pending << 6 | (unsigned)(digit - digits)) & 0xffff;
+        bits += 6;
+        if (bits < 8)
+            continue;
+        bits -= 8;
+        if (used + 1 >= size)
+            return false;
+        bytes[used++] = (char)(pending >> bits & 0xff);
+    }
+    bytes[used] = '\0';
+    return true;
+}
+
+const char *hp_token_of(const char *authorization, char password[HP_TOKEN_MOST + 1])
+{
+    char both[HP_TOKEN_MOST + 64];
+    const char *token = authorization != NULL ? after_scheme(authorization, "bearer ") : NULL;
+    const char *basic = authorization != NULL ? after_scheme(authorization, "basic ") : NULL;
+    if (basic == NULL || !decode_base64(basic, both, sizeof both))
+        return token;
+    const char *colon = strchr(both, ':');
+    if (colon == NULL || strlen(colon + 1) > HP_TOKEN_MOST)
+        return NULL;
+    memcpy(password, colon + 1, strlen(colon + 1) + 1);
+    return password;
 }
 
 bool hp_token_is(const char *token, const char *given)

@@ -16,6 +16,12 @@ enum hp_route {
     HP_ROUTE_REPORT,    /* /report.json */
     HP_ROUTE_METRICS,   /* /metrics */
     HP_ROUTE_RESTARTED, /* /restarted.json: the session of a program that was started again */
+    HP_ROUTE_TARGETS,   /* /targets: the services, for collectors */
+    HP_ROUTE_PULL_CPU,  /* /debug/pprof/profile: what happens in the next seconds; and the others */
+    HP_ROUTE_PULL_WAITS,
+    HP_ROUTE_PULL_ALLOCS,
+    HP_ROUTE_PULL_HEAP,
+    HP_ROUTE_PULL_ZONES,
     HP_ROUTES
 };
 
@@ -29,6 +35,8 @@ struct hp_request {
     char token[HP_TOKEN_MOST + 1];
     char session[256]; /* as `hotpath ls` names it */
     char section[256]; /* as in --section */
+    char service[256]; /* of metrics and profiles: the name of a service, or of one of its sessions */
+    char seconds[16];  /* of profiles */
 };
 
 /* Our own names, for checks of the Host header. */
@@ -56,8 +64,17 @@ bool hp_host_is_ours(const char *host, const struct hp_own_names *own);
  */
 bool hp_request_is_cross_site(const char *origin, const char *site, const char *host);
 
-/* The token of an Authorization header, "Bearer ..."; NULL: none. */
-const char *hp_bearer_of(const char *authorization);
+/*
+ * The token of an Authorization header: "Bearer ...", or the password of "Basic ...", which programs make of
+ * http://x:TOKEN@host. The latter is decoded into `password`. NULL: none.
+ */
+const char *hp_token_of(const char *authorization, char password[HP_TOKEN_MOST + 1]);
+
+/* Whether it is a profile that is written some time later. */
+static inline bool hp_route_is_pull(enum hp_route route)
+{
+    return route >= HP_ROUTE_PULL_CPU && route <= HP_ROUTE_PULL_ZONES;
+}
 
 /* Takes the same time for all wrong tokens of a length. */
 bool hp_token_is(const char *token, const char *given);

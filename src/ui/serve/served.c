@@ -9,33 +9,9 @@
 #include "clock.h"
 #include "demangle.h"
 #include "function_sums.h"
-#include "growing_array.h"
 #include "page.h"
 #include "text.h"
 #include "weight_sources.h"
-
-/* --------------------------------------------------------------------------------------------------------- body */
-
-/*
- * Text that grows.
- */
-
-bool hp_body_add(void *context, const char *bytes, size_t length)
-{
-    struct hp_body *body = context;
-    if (!HP_MAKE_ROOM(body->bytes, body->length + length, body->capacity))
-        return false;
-    if (length > 0)
-        memcpy(body->bytes + body->length, bytes, length);
-    body->length += length;
-    return true;
-}
-
-void hp_body_free(struct hp_body *body)
-{
-    free(body->bytes);
-    *body = (struct hp_body){0};
-}
 
 /* ------------------------------------------------------------------------------------------------------- served */
 
@@ -55,8 +31,10 @@ static void close_one(struct hp_served *served)
         return;
     hp_reader_close(&served->reader);
     forget_stacks(served);
-    hp_lock_watch_free(&served->locks);
+    hp_side_watch_free(&served->sides);
     hp_body_free(&served->data);
+    hp_metric_points_free(&served->metric_points);
+    hp_metric_sums_free(&served->metric_sums);
     served->is_open = false;
 }
 
@@ -76,6 +54,7 @@ void hp_serving_free(struct hp_serving *serving)
             free(serving->served[at]);
             serving->served[at] = NULL;
         }
+    hp_host_metrics_free(&serving->host_metrics);
 }
 
 /* ------------------------------------------------------------------------------------------------ reading */
@@ -116,11 +95,14 @@ static bool read_stacks(struct hp_served *served)
     return served->has_stacks;
 }
 
-/* Locks are counted in files that are read at any time. */
-static void read_locks(struct hp_served *served)
+/* Locks and I/O are counted in files that are read at any time; how a run ended is written when it has. */
+static void read_sides(struct hp_serving *serving, struct hp_served *served)
 {
     struct hp_model *model = hp_reader_model(&served->reader);
-    model->locks = hp_lock_watch_look_at(&served->locks, served->path, model->run.sessions[0]->header.pid);
+    serving->source->take_facts(model, served->path, &served->facts);
+    hp_side_watch_look_at(&served->sides, served->path, model->run.sessions[0]->header.pid);
+    model->locks = served->sides.locks;
+    model->io = served->sides.io;
 }
 
 /* False: *ret_problem says why. */
@@ -162,7 +144,7 @@ bool hp_served_refresh(struct hp_serving *serving, struct hp_served *served, con
     }
     if (!is_first && !served->is_live && !read_from_the_beginning(serving, served, ret_problem))
         return false;
-    read_locks(served);
+    read_sides(serving, served);
     const uint64_t now = hp_clock_monotonic_ns();
     served->ended_ns = served->is_live ? 0 : was_live ? now : served->ended_ns;
     const bool is_settling = served->ended_ns != 0 && now - served->ended_ns < SETTLING_NS;
@@ -206,11 +188,11 @@ static bool find_path(struct hp_serving *serving, const char *name, char *path, 
         memcpy(path, serving->usual, strlen(serving->usual) + 1);
         return true;
     }
-    if (serving->usual != NULL && strcmp(hp_text_base_name(serving->usual), name) == 0)
+    if (serving->usual != NULL && hp_session_is_called(serving->usual, name))
         return find_path(serving, "", path, size);
     serving->source->list(serving->source->context, &programs);
     for (size_t at = 0; at < programs.count && found == NULL; at++)
-        if (name[0] == '\0' || strcmp(hp_text_base_name(programs.all[at].path), name) == 0)
+        if (name[0] == '\0' || hp_session_is_called(programs.all[at].path, name))
             found = &programs.all[at];
     if (found != NULL)
         memcpy(path, found->path, strlen(found->path) + 1);

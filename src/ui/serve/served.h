@@ -8,35 +8,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "body.h"
 #include "function_profile.h"
-#include "lock_names.h"
+#include "metrics.h"
 #include "named_stacks.h"
 #include "options.h"
 #include "programs.h"
 #include "reader.h"
+#include "side_watch.h"
 #include "stack_watch.h"
 #include "weighted.h"
 #include <stddef.h>
 
-/* --------------------------------------------------------------------------------------------------------- body */
-
-/* Text that grows, for answers. */
-
-struct hp_body {
-    char *bytes;
-    size_t length, capacity;
-};
-
-/* A sink for hp_text_init_stream whose context is a body. False: no memory. */
-bool hp_body_add(void *body, const char *bytes, size_t length);
-
-/* Keeps its memory for what comes next. */
-static inline void hp_body_empty(struct hp_body *body) { body->length = 0; }
-
-void hp_body_free(struct hp_body *body);
-
-#define HP_SERVED_MOST 8u           /* sessions open at a time */
-#define HP_SERVED_METRIC_NAMES 200u /* functions of a session that have metrics */
+#define HP_SERVED_MOST 8u /* sessions open at a time */
 
 struct hp_served {
     bool is_open;
@@ -47,17 +31,17 @@ struct hp_served {
     struct hp_function_profile functions;
     struct hp_weighted weighted; /* the same, for the page */
     bool has_stacks;
-    struct hp_lock_watch locks;
+    struct hp_side_watch sides;
+    struct hp_program_facts facts;
     bool is_live;
-    uint64_t generation;      /* 0: not read yet; changes when there are new data */
-    uint64_t ended_ns;        /* when its end was noticed; 0: it runs, or had ended before */
-    uint64_t used_ns;         /* time of the last request */
-    uint64_t round;           /* in which it was read for watchers */
-    struct hp_body data;      /* of the page ... */
-    uint64_t data_generation; /* ... of this generation */
-    /* Hashes of the names of functions that have metrics: once included, a function stays. */
-    uint64_t metric_names[HP_SERVED_METRIC_NAMES];
-    size_t metric_name_count;
+    uint64_t generation;               /* 0: not read yet; changes when there are new data */
+    uint64_t ended_ns;                 /* when its end was noticed; 0: it runs, or had ended before */
+    uint64_t used_ns;                  /* time of the last request */
+    uint64_t round;                    /* in which it was read for watchers */
+    struct hp_body data;               /* of the page ... */
+    uint64_t data_generation;          /* ... of this generation */
+    struct hp_metric_sums metric_sums; /* what has metrics keeps them */
+    struct hp_metric_points metric_points;
 };
 
 struct hp_serving {
@@ -65,6 +49,7 @@ struct hp_serving {
     const struct hp_settings *settings; /* how a report looks */
     const char *usual;                  /* path of the session used if none is named; NULL: the newest */
     struct hp_served *served[HP_SERVED_MOST];
+    struct hp_host_metrics host_metrics; /* of all sessions */
 };
 
 /* The session of that name ("": the default one), up to date. NULL: *ret_problem says why. */

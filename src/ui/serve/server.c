@@ -16,6 +16,7 @@
 
 #include "answer.h"
 #include "clock.h"
+#include "pull.h"
 #include "request.h"
 
 /* --------------------------------------------------------------------------------------------------- microhttpd */
@@ -81,11 +82,17 @@ static const struct hp_microhttpd *microhttpd_get(void)
 #define LONGEST_SLEEP_MS 500u       /* a signal that arrives just before the wait is noticed after this */
 #define SIGN_OF_LIFE_NS 5000000000u /* detects clients that have gone */
 #define QUIET_ROUNDS 5u             /* after the end of a program: its stacks may still be written */
+#define MOST_PULLS 4u               /* profiles at a time ... */
+#define PULLS_NS 200000000u         /* ... and how often they are looked at */
 #define READING_PART 10u            /* at most one part in this many of the time is spent reading for watchers */
 
-/* What is known of a request before its headers are complete. */
+/* What is known of a request before its headers are complete; and its profile, while it waits for that. */
 struct visit {
     char target[HP_TARGET_MOST + 2]; /* one more than allowed */
+    struct hp_pull *pull;
+    struct visit *next; /* of those with a profile */
+    struct MHD_Connection *connection;
+    bool is_suspended;
 };
 
 struct stream {
@@ -108,6 +115,8 @@ struct server {
     struct hp_own_names own;
     char machine[256];
     struct stream *streams;
+    struct visit *pulls;
+    uint64_t pulls_due_ns;
     uint64_t round;
     bool is_ending;
 };
@@ -130,6 +139,10 @@ static enum MHD_Result reply(struct server *server, struct MHD_Connection *conne
     server->http->MHD_add_response_header(response, "Content-Type", type);
     for (size_t at = 0; at < sizeof headers / sizeof headers[0]; at++)
         server->http->MHD_add_response_header(response, headers[at][0], headers[at][1]);
+    if (status >= 400)
+        server->http->MHD_add_response_header(response, "X-Go-Pprof", "1"); /* go tool pprof shows the text then */
+    if (status == 503)
+        server->http->MHD_add_response_header(response, "Retry-After", "10");
     if (status == 405)
         server->http->MHD_add_response_header(response, "Allow", "GET, HEAD");
     const enum MHD_Result result = server->http->MHD_queue_response(connection, status, response);
@@ -262,11 +275,69 @@ static void do_round(struct server *server)
     }
 }
 
+/* ----------------------------------------------------------------------------------------------- profiles */
+
+static size_t count_pulls(const struct server *server)
+{
+    size_t count = 0;
+    for (const struct visit *visit = server->pulls; visit != NULL; visit = visit->next)
+        count++;
+    return count;
+}
+
+/* The connection is suspended until the profile can be written; then the request comes again. */
+static enum MHD_Result begin_pull(struct server *server, struct MHD_Connection *connection, struct visit *visit,
+                                  const struct hp_request *request)
+{
+    const char *problem = "too many profiles at a time";
+    unsigned status = 503;
+    if (count_pulls(server) < MOST_PULLS)
+        visit->pull = hp_pull_begin(server->serving, request, &problem, &status);
+    if (visit->pull == NULL)
+        return refuse(server, connection, status, problem);
+    visit->connection = connection;
+    visit->next = server->pulls;
+    server->pulls = visit;
+    server->pulls_due_ns = hp_clock_monotonic_ns() + PULLS_NS;
+    visit->is_suspended = true;
+    server->http->MHD_suspend_connection(connection);
+    return MHD_YES;
+}
+
+static enum MHD_Result end_pull(struct server *server, struct MHD_Connection *connection, struct visit *visit)
+{
+    struct hp_answer answer = {.status = 200, .type = "application/octet-stream"};
+    if (server->is_ending)
+        return refuse(server, connection, 503, "hotpath serve ends");
+    if (!hp_pull_write(visit->pull, &answer.body))
+        hp_answer_problem(&answer, 503, "hotpath serve is out of memory");
+    return send_answer(server, connection, &answer);
+}
+
+static void forget_pull(struct server *server, struct visit *visit)
+{
+    for (struct visit **at = &server->pulls; *at != NULL; at = &(*at)->next)
+        if (*at == visit) {
+            *at = visit->next;
+            break;
+        }
+    hp_pull_free(visit->pull);
+}
+
+static void resume_pulls(struct server *server)
+{
+    for (struct visit *visit = server->pulls; visit != NULL; visit = visit->next)
+        if (visit->is_suspended && (server->is_ending || hp_pull_is_ready(visit->pull))) {
+            visit->is_suspended = false;
+            server->http->MHD_resume_connection(visit->connection);
+        }
+}
+
 /* ----------------------------------------------------------------------------------------------- requests */
 
 static void *begin_visit(void *context, const char *target, struct MHD_Connection *connection)
 {
-    struct visit *visit = malloc(sizeof *visit);
+    struct visit *visit = calloc(1, sizeof *visit);
     (void)context;
     (void)connection;
     if (visit != NULL) {
@@ -280,9 +351,10 @@ static void *begin_visit(void *context, const char *target, struct MHD_Connectio
 static void end_visit(void *context, struct MHD_Connection *connection, void **visit,
                       enum MHD_RequestTerminationCode code)
 {
-    (void)context;
     (void)connection;
     (void)code;
+    if (*visit != NULL)
+        forget_pull(context, *visit);
     free(*visit);
     *visit = NULL;
 }
@@ -316,15 +388,16 @@ static const char *check(struct server *server, struct MHD_Connection *connectio
 static bool has_token(const struct server *server, struct MHD_Connection *connection,
                       const struct hp_request *request)
 {
-    const char *bearer = hp_bearer_of(header_of(server, connection, "Authorization"));
-    return hp_token_is(server->settings->token, bearer != NULL ? bearer : request->token);
+    char password[HP_TOKEN_MOST + 1];
+    const char *token = hp_token_of(header_of(server, connection, "Authorization"), password);
+    return hp_token_is(server->settings->token, token != NULL ? token : request->token);
 }
 
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url, const char *method,
                               const char *version, const char *upload, size_t *upload_size, void **context_of_visit)
 {
     struct server *server = context;
-    const struct visit *visit = *context_of_visit;
+    struct visit *visit = *context_of_visit;
     struct hp_request request;
     struct hp_answer answer;
     unsigned status;
@@ -332,6 +405,8 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     (void)version;
     (void)upload;
     *upload_size = 0;
+    if (visit != NULL && visit->pull != NULL)
+        return visit->is_suspended ? MHD_YES : end_pull(server, connection, visit);
     const char *problem = check(server, connection, method, &status);
     if (problem != NULL)
         return refuse(server, connection, status, problem);
@@ -347,10 +422,13 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
         return refuse(server, connection, status, problem);
     if (request.route == HP_ROUTE_EVENTS && strcmp(method, "GET") == 0)
         return begin_stream(server, connection, &request);
-    if (request.route == HP_ROUTE_EVENTS)
+    if (hp_route_is_pull(request.route) && strcmp(method, "GET") == 0)
+        return begin_pull(server, connection, visit, &request);
+    if (request.route == HP_ROUTE_EVENTS || hp_route_is_pull(request.route))
         return refuse(server, connection, 200, "");
-    hp_answer_make(server->serving, &request, server->settings->token, header_of(server, connection, "Accept"),
-                   &answer);
+    const struct hp_asked asked = {.accept = header_of(server, connection, "Accept"),
+                                   .host = header_of(server, connection, "Host")};
+    hp_answer_make(server->serving, &request, server->settings->token, &asked, &answer);
     return send_answer(server, connection, &answer);
 }
 
@@ -369,7 +447,13 @@ static void loop(struct server *server, const volatile sig_atomic_t *told)
             due_ns = after + (rest > every ? rest : every);
             continue;
         }
-        const uint64_t wait_ms = (due_ns - now) / 1000000u + 1;
+        if (server->pulls != NULL && now >= server->pulls_due_ns) {
+            resume_pulls(server);
+            server->pulls_due_ns = hp_clock_monotonic_ns() + PULLS_NS;
+            continue;
+        }
+        const bool is_sooner = server->pulls != NULL && server->pulls_due_ns < due_ns;
+        const uint64_t wait_ms = ((is_sooner ? server->pulls_due_ns : due_ns) - now) / 1000000u + 1;
         server->http->MHD_run_wait(server->daemon,
                                    (int32_t)(wait_ms < LONGEST_SLEEP_MS ? wait_ms : LONGEST_SLEEP_MS));
     }
@@ -381,6 +465,7 @@ static void end(struct server *server)
     server->is_ending = true;
     for (struct stream *stream = server->streams; stream != NULL; stream = stream->next)
         wake(stream);
+    resume_pulls(server);
     server->http->MHD_run_wait(server->daemon, 0);
     server->http->MHD_stop_daemon(server->daemon);
 }
@@ -406,7 +491,7 @@ bool hp_server_run(struct hp_serving *serving, const struct hp_listener *listene
                               flags, 0, NULL, NULL, handle, &server, MHD_OPTION_LISTEN_SOCKET, listener->fd,
                               MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S,
                               MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_BYTES, MHD_OPTION_URI_LOG_CALLBACK,
-                              begin_visit, NULL, MHD_OPTION_NOTIFY_COMPLETED, end_visit, NULL,
+                              begin_visit, NULL, MHD_OPTION_NOTIFY_COMPLETED, end_visit, &server,
                               MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     if (server.daemon == NULL) {
         close(listener->fd);

@@ -7,7 +7,7 @@
  * Which programs and libraries there are is read from /proc/self/maps, since dl_iterate_phdr takes a lock that
  * another thread may hold for long. SPDX-License-Identifier: MIT
  */
-#include "lock_sites.h"
+#include "call_sites.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -18,8 +18,7 @@
 #include "raw_call.h"
 #include "real_functions.h"
 
-#define MOST_READINGS 64u   /* of the list of images: code that is in none would make us read it again and again */
-#define MOST_FRAME 1048576u /* bytes of a frame on the stack */
+#define MOST_READINGS 64u /* of the list of images: code that is in none would make us read it again and again */
 #define ALWAYS_INLINE inline __attribute__((always_inline)) /* takes less stack than a call */
 
 /* ------------------------------------------------------------------------------------------------------- images */
@@ -108,7 +107,7 @@ static void parse(const char *line, struct mapping *ret_mapping)
 }
 
 /* What its headers tell, mapped at `low`: where an image has its tables for exceptions and its variables. */
-static void read_headers(uintptr_t low, struct hp_lock_loaded *image)
+static void read_headers(uintptr_t low, struct hp_loaded_code *image)
 {
     const ElfW(Ehdr) *header = (const void *)low;
     if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(ElfW(Phdr)) ||
@@ -136,24 +135,24 @@ static void read_headers(uintptr_t low, struct hp_lock_loaded *image)
 
 /* The file that is being read: its mappings follow one another. */
 struct current {
-    char path[sizeof((struct hp_lock_image *)0)->path];
+    char path[sizeof((struct hp_call_image *)0)->path];
     uintptr_t headers; /* where its first bytes are; 0: not seen */
     uintptr_t end;
 };
 
-static void add_to_file(struct hp_locks *locks, const struct mapping *mapping)
+static void add_to_file(struct hp_call_sites *sites, const struct mapping *mapping)
 {
-    const uint32_t known = HOTPATH_GET_(hp_locks_header(locks)->counts[HP_LOCK_IMAGES]);
+    const uint32_t known = HOTPATH_GET_(hp_side_header(sites->file)->counts[HP_SIDE_IMAGES]);
     for (uint32_t at = 0; at < known; at++) {
-        const struct hp_lock_image *image = hp_lock_item(locks, HP_LOCK_IMAGES, at);
+        const struct hp_call_image *image = hp_side_item(sites->file, HP_SIDE_IMAGES, at);
         if (image->start == mapping->start && image->end == mapping->end && image->inode == mapping->inode &&
             image->offset == mapping->offset)
             return;
     }
-    const uint32_t number = hp_lock_claim(locks, HP_LOCK_IMAGES);
-    if (number == HP_LOCK_NO_ITEM)
+    const uint32_t number = hp_side_claim(sites->file, HP_SIDE_IMAGES);
+    if (number == HP_SIDE_NO_ITEM)
         return;
-    struct hp_lock_image *image = hp_lock_item(locks, HP_LOCK_IMAGES, number);
+    struct hp_call_image *image = hp_side_item(sites->file, HP_SIDE_IMAGES, number);
     const size_t length = strnlen(mapping->path, sizeof image->path - 1);
     image->end = mapping->end;
     image->offset = mapping->offset;
@@ -177,19 +176,19 @@ static bool is_of_current(const struct current *current, const struct mapping *m
 }
 
 /* Only a file with code is looked into: another may be a device, or have been cut off. */
-static void add_image(struct hp_locks *locks, struct hp_lock_images *images, const struct current *current,
+static void add_image(struct hp_call_sites *sites, struct hp_loaded_list *images, const struct current *current,
                       const struct mapping *mapping)
 {
-    if (images->count == HP_LOCK_MOST_IMAGES)
+    if (images->count == HP_SIDE_MOST_IMAGES)
         return;
-    struct hp_lock_loaded *image = &images->all[images->count++];
-    *image = (struct hp_lock_loaded){.start = mapping->start, .end = mapping->end};
+    struct hp_loaded_code *image = &images->all[images->count++];
+    *image = (struct hp_loaded_code){.start = mapping->start, .end = mapping->end};
     if (current->headers != 0)
         read_headers(current->headers, image);
-    add_to_file(locks, mapping);
+    add_to_file(sites, mapping);
 }
 
-static void take_mapping(struct hp_locks *locks, struct hp_lock_images *images, struct current *current,
+static void take_mapping(struct hp_call_sites *sites, struct hp_loaded_list *images, struct current *current,
                          const struct mapping *mapping)
 {
     if (mapping->path[0] != '/') {
@@ -199,14 +198,14 @@ static void take_mapping(struct hp_locks *locks, struct hp_lock_images *images, 
     if (current->path[0] == '\0' || !is_of_current(current, mapping))
         begin_file(current, mapping);
     if (mapping->is_code)
-        add_image(locks, images, current, mapping);
+        add_image(sites, images, current, mapping);
     current->end = mapping->end;
 }
 
-static void read_images(struct hp_locks *locks)
+static void read_images(struct hp_call_sites *sites)
 {
     struct reading reading = {.fd = hp_raw(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC)};
-    struct hp_lock_images *images = &locks->lists[locks->readings & 1];
+    struct hp_loaded_list *images = &sites->lists[sites->readings & 1];
     struct current current = {.path = ""};
     struct mapping mapping;
     if (reading.fd < 0)
@@ -214,18 +213,18 @@ static void read_images(struct hp_locks *locks)
     images->count = 0;
     while (next_line(&reading)) {
         parse(reading.line, &mapping);
-        take_mapping(locks, images, &current, &mapping);
+        take_mapping(sites, images, &current, &mapping);
     }
     hp_raw(SYS_close, reading.fd);
-    __atomic_store_n(&locks->images, images, __ATOMIC_RELEASE);
+    __atomic_store_n(&sites->images, images, __ATOMIC_RELEASE);
 }
 
 static void read_images_aside(void *context)
 {
-    struct hp_locks *locks = context;
+    struct hp_call_sites *sites = context;
     if (!hp_calls_begin())
         return;
-    read_images(locks);
+    read_images(sites);
     hp_calls_end();
 }
 
@@ -233,38 +232,38 @@ static void read_images_aside(void *context)
  * Done by one thread. Others go on with the list before. After a library was closed they do without: what is in its
  * place may look different.
  */
-void hp_lock_read_images(struct hp_locks *locks)
+void hp_sites_read_images(struct hp_call_sites *sites)
 {
     const uint32_t closed = __atomic_load_n(&hp_closed_libraries, __ATOMIC_SEQ_CST);
     const int saved = errno;
-    if (__atomic_load_n(&locks->readings, __ATOMIC_RELAXED) >= MOST_READINGS ||
-        __atomic_exchange_n(&locks->is_reading_images, 1, __ATOMIC_ACQUIRE) != 0)
+    if (__atomic_load_n(&sites->readings, __ATOMIC_RELAXED) >= MOST_READINGS ||
+        __atomic_exchange_n(&sites->is_reading_images, 1, __ATOMIC_ACQUIRE) != 0)
         return;
-    __atomic_fetch_add(&locks->readings, 1, __ATOMIC_RELAXED);
-    if (closed != locks->closed) {
-        __atomic_store_n(&locks->images, NULL, __ATOMIC_RELEASE);
-        for (size_t at = 0; at < HP_LOCK_RULES; at++)
-            __atomic_store_n(&locks->rules[at].pc, 0, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&sites->readings, 1, __ATOMIC_RELAXED);
+    if (closed != sites->closed) {
+        __atomic_store_n(&sites->images, NULL, __ATOMIC_RELEASE);
+        for (size_t at = 0; at < HP_CALLER_RULES; at++)
+            __atomic_store_n(&sites->rules[at].pc, 0, __ATOMIC_RELAXED);
     }
-    hp_aside(read_images_aside, locks);
-    __atomic_store_n(&locks->closed, closed, __ATOMIC_RELAXED);
-    __atomic_store_n(&locks->is_reading_images, 0, __ATOMIC_RELEASE);
+    hp_aside(read_images_aside, sites);
+    __atomic_store_n(&sites->closed, closed, __ATOMIC_RELAXED);
+    __atomic_store_n(&sites->is_reading_images, 0, __ATOMIC_RELEASE);
     errno = saved;
 }
 
 /* NULL: unknown. */
-static const struct hp_lock_loaded *find_image(const struct hp_locks *locks, uintptr_t pc)
+static const struct hp_loaded_code *find_image(const struct hp_call_sites *sites, uintptr_t pc)
 {
-    const struct hp_lock_images *images = __atomic_load_n(&locks->images, __ATOMIC_ACQUIRE);
+    const struct hp_loaded_list *images = __atomic_load_n(&sites->images, __ATOMIC_ACQUIRE);
     for (uint32_t at = 0; images != NULL && at < images->count; at++)
         if (pc - images->all[at].start < images->all[at].end - images->all[at].start)
             return &images->all[at];
     return NULL;
 }
 
-bool hp_lock_is_static(const struct hp_locks *locks, uintptr_t address)
+bool hp_sites_is_static(const struct hp_call_sites *sites, uintptr_t address)
 {
-    const struct hp_lock_images *images = __atomic_load_n(&locks->images, __ATOMIC_ACQUIRE);
+    const struct hp_loaded_list *images = __atomic_load_n(&sites->images, __ATOMIC_ACQUIRE);
     for (uint32_t at = 0; images != NULL && at < images->count; at++)
         if (address - images->all[at].data < images->all[at].data_end - images->all[at].data)
             return true;
@@ -321,7 +320,7 @@ static uint32_t read_u32(const uint8_t *at)
 }
 
 /* The description of the function with an address; NULL: none. */
-static const uint8_t *find_description(const struct hp_lock_loaded *image, uintptr_t pc)
+static const uint8_t *find_description(const struct hp_loaded_code *image, uintptr_t pc)
 {
     const uint8_t *table = image->frames;
     if (table == NULL || table[0] != 1 || table[2] != UNSIGNED_4 || table[3] != (BY_TABLE | SIGNED_4) ||
@@ -518,10 +517,10 @@ static bool execute(struct frame_run *run, const uint8_t *at, const uint8_t *end
 }
 
 /* How to get from the code at an address to its caller. False: unknown. */
-static bool find_rule(const struct hp_locks *locks, uintptr_t pc, struct hp_lock_step_rule *ret_rule)
+static bool find_rule(const struct hp_call_sites *sites, uintptr_t pc, struct hp_caller_rule *ret_rule)
 {
     struct frame_program program;
-    const struct hp_lock_loaded *image = find_image(locks, pc);
+    const struct hp_loaded_code *image = find_image(sites, pc);
     const uint8_t *description = image != NULL ? find_description(image, pc) : NULL;
     if (description == NULL || !read_description(description, &program) || pc - program.start >= program.size)
         return false;
@@ -535,7 +534,7 @@ static bool find_rule(const struct hp_locks *locks, uintptr_t pc, struct hp_lock
         return false;
     const struct frame_state *now = &run.now;
     if ((now->base != STACK && now->base != FRAME) || !now->is_return_usual || now->offset <= 0 ||
-        now->offset > (int64_t)MOST_FRAME || now->saved_frame > 0 || now->saved_frame < INT16_MIN)
+        now->offset > (int64_t)HP_MOST_FRAME || now->saved_frame > 0 || now->saved_frame < INT16_MIN)
         return false;
     ret_rule->cfa = (int32_t)now->offset;
     ret_rule->saved_frame = (int16_t)now->saved_frame;
@@ -544,19 +543,19 @@ static bool find_rule(const struct hp_locks *locks, uintptr_t pc, struct hp_lock
 }
 
 struct question {
-    const struct hp_locks *locks;
-    struct hp_lock_step_rule rule;
+    const struct hp_call_sites *sites;
+    struct hp_caller_rule rule;
     uintptr_t pc;
 };
 
 static void ask(void *context)
 {
     struct question *question = context;
-    if (!find_rule(question->locks, question->pc, &question->rule))
+    if (!find_rule(question->sites, question->pc, &question->rule))
         question->rule.cfa = 0;
 }
 
-static bool read_rule(const struct hp_lock_step_rule *from, uintptr_t pc, struct hp_lock_step_rule *ret_rule)
+static bool read_rule(const struct hp_caller_rule *from, uintptr_t pc, struct hp_caller_rule *ret_rule)
 {
     const uint8_t sequence = __atomic_load_n(&from->sequence, __ATOMIC_ACQUIRE);
     const bool is_it = HOTPATH_GET_(from->pc) == pc;
@@ -567,7 +566,7 @@ static bool read_rule(const struct hp_lock_step_rule *from, uintptr_t pc, struct
     return is_it && !(sequence & 1) && HOTPATH_GET_(from->sequence) == sequence;
 }
 
-static void keep_rule(struct hp_lock_step_rule *to, uintptr_t pc, const struct hp_lock_step_rule *rule)
+static void keep_rule(struct hp_caller_rule *to, uintptr_t pc, const struct hp_caller_rule *rule)
 {
     uint8_t sequence = HOTPATH_GET_(to->sequence);
     if (sequence & 1 || !__atomic_compare_exchange_n(&to->sequence, &sequence, (uint8_t)(sequence + 1), false,
@@ -581,12 +580,11 @@ static void keep_rule(struct hp_lock_step_rule *to, uintptr_t pc, const struct h
     __atomic_store_n(&to->sequence, (uint8_t)(sequence + 2), __ATOMIC_RELEASE);
 }
 
-static __attribute__((noinline)) bool look_up_rule(struct hp_locks *locks, uintptr_t pc,
-                                                   struct hp_lock_step_rule *kept,
-                                                   struct hp_lock_step_rule *ret_rule)
+static __attribute__((noinline)) bool look_up_rule(struct hp_call_sites *sites, uintptr_t pc,
+                                                   struct hp_caller_rule *kept, struct hp_caller_rule *ret_rule)
 {
-    struct question question = {.locks = locks, .pc = pc};
-    if (find_image(locks, pc) == NULL || !hp_aside(ask, &question))
+    struct question question = {.sites = sites, .pc = pc};
+    if (find_image(sites, pc) == NULL || !hp_aside(ask, &question))
         return false;
     *ret_rule = question.rule;
     keep_rule(kept, pc, ret_rule);
@@ -594,30 +592,30 @@ static __attribute__((noinline)) bool look_up_rule(struct hp_locks *locks, uintp
 }
 
 /* False: unknown, which is kept, too; or it was not looked up yet. */
-static ALWAYS_INLINE bool rule_at(struct hp_locks *locks, uintptr_t pc, struct hp_lock_step_rule *ret_rule,
+static ALWAYS_INLINE bool rule_at(struct hp_call_sites *sites, uintptr_t pc, struct hp_caller_rule *ret_rule,
                                   bool *ret_is_missing)
 {
-    struct hp_lock_step_rule *kept = &locks->rules[hp_lock_hash(pc, 0, 0) % HP_LOCK_RULES];
+    struct hp_caller_rule *kept = &sites->rules[hp_side_hash(pc, 0, 0) % HP_CALLER_RULES];
     if (!read_rule(kept, pc, ret_rule)) {
         if (ret_is_missing != NULL) {
-            *ret_is_missing = find_image(locks, pc) != NULL;
+            *ret_is_missing = find_image(sites, pc) != NULL;
             return false;
         }
-        if (!look_up_rule(locks, pc, kept, ret_rule))
+        if (!look_up_rule(sites, pc, kept, ret_rule))
             return false;
     }
     return ret_rule->cfa != 0;
 }
 
 /* Moves to the caller. */
-static ALWAYS_INLINE bool step(struct hp_locks *locks, struct hp_lock_caller *at, bool *ret_is_missing)
+static ALWAYS_INLINE bool step(struct hp_call_sites *sites, struct hp_caller *at, bool *ret_is_missing)
 {
-    struct hp_lock_step_rule rule;
+    struct hp_caller_rule rule;
     /* A call may be the last instruction of its function, so the address before it counts. */
-    if (!rule_at(locks, at->pc - 1, &rule, ret_is_missing))
+    if (!rule_at(sites, at->pc - 1, &rule, ret_is_missing))
         return false;
     const uintptr_t cfa = (rule.is_by_frame ? at->frame : at->stack) + (uintptr_t)rule.cfa;
-    if (cfa <= at->stack || cfa - at->stack > MOST_FRAME || cfa % sizeof(uintptr_t) != 0)
+    if (cfa <= at->stack || cfa - at->stack > HP_MOST_FRAME || cfa % sizeof(uintptr_t) != 0)
         return false;
     if (rule.saved_frame != 0)
         at->frame = *(const uintptr_t *)(cfa + (uintptr_t)(intptr_t)rule.saved_frame);
@@ -626,68 +624,74 @@ static ALWAYS_INLINE bool step(struct hp_locks *locks, struct hp_lock_caller *at
     return at->pc != 0;
 }
 #else
-static ALWAYS_INLINE bool step(struct hp_locks *locks, struct hp_lock_caller *at, bool *ret_is_missing)
+static ALWAYS_INLINE bool step(struct hp_call_sites *sites, struct hp_caller *at, bool *ret_is_missing)
 {
-    (void)locks, (void)at, (void)ret_is_missing;
+    (void)sites, (void)at, (void)ret_is_missing;
     return false;
 }
 #endif
 
 /* -------------------------------------------------------------------------------------------------------- sites */
 
-static bool is_site(uint32_t number, const void *wanted)
+struct wanted_site {
+    const struct hp_call_sites *sites;
+    const uint64_t *pc;
+};
+
+static bool is_site(uint32_t number, const void *wanted_)
 {
-    const struct hp_lock_site *site = hp_lock_item(hp_locks, HP_LOCK_SITES, number - 1);
-    return memcmp(site->pc, wanted, sizeof site->pc) == 0;
+    const struct wanted_site *wanted = wanted_;
+    const struct hp_call_site *site = hp_side_item(wanted->sites->file, HP_SIDE_SITES, number - 1);
+    return memcmp(site->pc, wanted->pc, sizeof site->pc) == 0;
 }
 
 /* Code that is in no known image, or libraries were closed since these were read. */
-static bool are_images_old(const struct hp_locks *locks, uintptr_t pc)
+static bool are_images_old(const struct hp_call_sites *sites, uintptr_t pc)
 {
-    return __atomic_load_n(&locks->readings, __ATOMIC_RELAXED) < MOST_READINGS &&
-           (find_image(locks, pc) == NULL || __atomic_load_n(&locks->closed, __ATOMIC_RELAXED) !=
+    return __atomic_load_n(&sites->readings, __ATOMIC_RELAXED) < MOST_READINGS &&
+           (find_image(sites, pc) == NULL || __atomic_load_n(&sites->closed, __ATOMIC_RELAXED) !=
                                                  __atomic_load_n(&hp_closed_libraries, __ATOMIC_RELAXED));
 }
 
 /* With `ret_is_missing` only what was looked up before is used; it is set if that is not enough. */
-static ALWAYS_INLINE void find_callers(struct hp_locks *locks, const struct hp_lock_caller *caller,
-                                       uint64_t pc[HP_LOCK_FRAMES], bool *ret_is_missing)
+static ALWAYS_INLINE void find_callers(struct hp_call_sites *sites, const struct hp_caller *caller,
+                                       uint64_t pc[HP_CALL_FRAMES], bool *ret_is_missing)
 {
-    struct hp_lock_caller at = *caller;
-    memset(pc, 0, HP_LOCK_FRAMES * sizeof *pc);
+    struct hp_caller at = *caller;
+    memset(pc, 0, HP_CALL_FRAMES * sizeof *pc);
     pc[0] = at.pc;
-    if (are_images_old(locks, at.pc)) {
+    if (are_images_old(sites, at.pc)) {
         if (ret_is_missing != NULL) {
             *ret_is_missing = true;
             return;
         }
-        hp_lock_read_images(locks);
+        hp_sites_read_images(sites);
     }
-    for (unsigned frame = 1; frame < HP_LOCK_FRAMES && step(locks, &at, ret_is_missing); frame++)
+    for (unsigned frame = 1; frame < HP_CALL_FRAMES && step(sites, &at, ret_is_missing); frame++)
         pc[frame] = at.pc;
 }
 
-static uint32_t find_site(struct hp_locks *locks, const uint64_t pc[HP_LOCK_FRAMES], uint32_t **ret_free)
+static uint32_t find_site(struct hp_call_sites *sites, const uint64_t pc[HP_CALL_FRAMES], uint32_t **ret_free)
 {
-    return hp_lock_index_find(locks->site_index, HP_LOCK_SITE_INDEX, hp_lock_hash(pc[0], pc[1], pc[2]), is_site, pc,
-                              ret_free);
+    const struct wanted_site wanted = {sites, pc};
+    return hp_side_find(sites->index, HP_SITE_INDEX, hp_side_hash(pc[0], pc[1], pc[2]), is_site, &wanted, ret_free);
 }
 
 /* A site that is met for the first time. */
-static uint32_t make_site(struct hp_locks *locks, const uint64_t pc[HP_LOCK_FRAMES])
+static uint32_t make_site(struct hp_call_sites *sites, const uint64_t pc[HP_CALL_FRAMES])
 {
     uint32_t *free;
-    uint32_t number = find_site(locks, pc, &free), none = 0;
-    const uint32_t made = number == 0 && free != NULL ? hp_lock_claim(locks, HP_LOCK_SITES) : HP_LOCK_NO_ITEM;
-    if (made == HP_LOCK_NO_ITEM)
+    uint32_t number = find_site(sites, pc, &free), none = 0;
+    const uint32_t made = number == 0 && free != NULL ? hp_side_claim(sites->file, HP_SIDE_SITES) : HP_SIDE_NO_ITEM;
+    if (made == HP_SIDE_NO_ITEM)
         return number;
-    struct hp_lock_site *site = hp_lock_item(locks, HP_LOCK_SITES, made);
+    struct hp_call_site *site = hp_side_item(sites->file, HP_SIDE_SITES, made);
     site->pc[1] = pc[1];
     site->pc[2] = pc[2];
     __atomic_store_n(&site->pc[0], pc[0], __ATOMIC_RELEASE);
     while (free != NULL &&
            !__atomic_compare_exchange_n(free, &none, made + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
-        number = find_site(locks, pc, &free);
+        number = find_site(sites, pc, &free);
         if (number != 0)
             return number;
         none = 0;
@@ -696,42 +700,98 @@ static uint32_t make_site(struct hp_locks *locks, const uint64_t pc[HP_LOCK_FRAM
 }
 
 struct site_request {
-    struct hp_locks *locks;
-    const struct hp_lock_caller *caller;
+    struct hp_call_sites *sites;
+    const struct hp_caller *caller;
     uint32_t number;
 };
 
 static void find_aside(void *context)
 {
     struct site_request *request = context;
-    uint64_t pc[HP_LOCK_FRAMES];
-    find_callers(request->locks, request->caller, pc, NULL);
-    request->number = make_site(request->locks, pc);
+    uint64_t pc[HP_CALL_FRAMES];
+    find_callers(request->sites, request->caller, pc, NULL);
+    request->number = make_site(request->sites, pc);
 }
 
 /* Where one was met before, with little of the program's stack. */
-static __attribute__((noinline)) uint32_t find_known(struct hp_locks *locks, const struct hp_lock_caller *caller)
+static __attribute__((noinline)) uint32_t find_known(struct hp_call_sites *sites, const struct hp_caller *caller)
 {
-    uint64_t pc[HP_LOCK_FRAMES];
+    uint64_t pc[HP_CALL_FRAMES];
     uint32_t *free;
     bool is_missing = false;
-    find_callers(locks, caller, pc, &is_missing);
-    return is_missing ? 0 : find_site(locks, pc, &free);
+    find_callers(sites, caller, pc, &is_missing);
+    return is_missing ? 0 : find_site(sites, pc, &free);
 }
 
-static __attribute__((noinline)) uint32_t find_new(struct hp_locks *locks, const struct hp_lock_caller *caller)
+static __attribute__((noinline)) uint32_t find_new(struct hp_call_sites *sites, const struct hp_caller *caller)
 {
-    struct site_request request = {locks, caller, 0};
+    struct site_request request = {sites, caller, 0};
     const int saved = errno;
-    const bool is_full = HOTPATH_GET_(hp_locks_header(locks)->counts[HP_LOCK_SITES]) >= HP_LOCK_MOST_SITES;
+    const bool is_full = HOTPATH_GET_(hp_side_header(sites->file)->counts[HP_SIDE_SITES]) >= HP_SIDE_MOST_SITES;
     if (!is_full && !hp_aside(find_aside, &request))
         request.number = 0;
     errno = saved;
     return request.number;
 }
 
-uint32_t hp_lock_site(struct hp_locks *locks, const struct hp_lock_caller *caller)
+uint32_t hp_sites_number(struct hp_call_sites *sites, const struct hp_caller *caller)
 {
-    const uint32_t known = find_known(locks, caller);
-    return known != 0 ? known : find_new(locks, caller);
+    const uint32_t known = find_known(sites, caller);
+    return known != 0 ? known : find_new(sites, caller);
 }
+
+/* ---------------------------------------------------------------------------------------------- known again */
+
+#if defined __x86_64__ && defined __LP64__
+/* Of functions that keep no frame register. Without a further caller, the last address is looked at again. */
+static void note_distances(struct hp_known_site *known, uintptr_t first)
+{
+    int64_t distance = 0;
+    known->is_near = true;
+    for (unsigned step = 0; step < HP_CALL_STEPS; step++) {
+        const bool is_there = known->pc[step + 1] != 0;
+        distance += is_there ? known->rules[step].cfa : 0;
+        known->is_near &= !(is_there && known->rules[step].is_by_frame) && distance <= INT32_MAX;
+        known->at[step] = (int32_t)distance - (int32_t)sizeof(uintptr_t);
+    }
+    if (!known->is_near)
+        return;
+    for (unsigned step = 0; step < HP_CALL_STEPS; step++)
+        if (known->pc[step + 1] == 0)
+            known->pc[step + 1] = step == 0 ? first : known->pc[step];
+}
+
+uint32_t hp_sites_know(struct hp_call_sites *sites, const struct hp_caller *caller, struct hp_known_site *ret_known)
+{
+    const uint32_t closed = __atomic_load_n(&hp_closed_libraries, __ATOMIC_SEQ_CST);
+    const uint32_t number = hp_sites_number(sites, caller);
+    ret_known->pc[0] = 0;
+    if (number == 0 || closed != __atomic_load_n(&sites->closed, __ATOMIC_RELAXED))
+        return number;
+    const struct hp_call_site *site = hp_side_item(sites->file, HP_SIDE_SITES, number - 1);
+    uintptr_t pc = caller->pc;
+    for (unsigned step = 0; step < HP_CALL_STEPS && site->pc[step + 1] != 0; step++) {
+        bool is_missing = false;
+        if (!rule_at(sites, pc - 1, &ret_known->rules[step], &is_missing))
+            return number;
+        pc = site->pc[step + 1];
+    }
+    for (unsigned frame = 1; frame < HP_CALL_FRAMES; frame++)
+        ret_known->pc[frame] = site->pc[frame];
+    note_distances(ret_known, site->pc[0]);
+    ret_known->closed = closed;
+    ret_known->number = number;
+    ret_known->pc[0] = site->pc[0];
+    return number;
+}
+#else
+uint32_t hp_sites_know(struct hp_call_sites *sites, const struct hp_caller *caller, struct hp_known_site *ret_known)
+{
+    ret_known->number = hp_sites_number(sites, caller);
+    ret_known->is_near = false;
+    ret_known->pc[1] = 0;
+    ret_known->closed = __atomic_load_n(&hp_closed_libraries, __ATOMIC_SEQ_CST);
+    ret_known->pc[0] = ret_known->number != 0 ? caller->pc : 0;
+    return ret_known->number;
+}
+#endif

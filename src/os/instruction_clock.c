@@ -1,0 +1,91 @@
+/*
+ * A clock that counts the instructions of the program.
+ *
+ * A thread asks once where its count is. A forked child has a copy of it at the same address.
+ * SPDX-License-Identifier: MIT
+ */
+#include "instruction_clock.h"
+
+#include <link.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "raw_call.h"
+
+/*
+ * The code of this copy of the library. In a program it has a section of its own, for which the linker makes these
+ * names. A shared library is all ours.
+ */
+#define OF_THIS_FILE __attribute__((weak, visibility("hidden")))
+extern const char __start_hotpath_text[] OF_THIS_FILE, __stop_hotpath_text[] OF_THIS_FILE;
+#ifndef HOTPATH_IN_ONE_FILE
+extern const ElfW(Ehdr) __ehdr_start OF_THIS_FILE;
+#endif
+
+/* It begins with a value: there is room for such variables before larger ones. */
+const uint64_t hp_instructions_of_nobody;
+#ifdef HP_FOR_HOOKS
+const volatile uint64_t *hp_instruction_cell = &hp_instructions_of_nobody;
+#else
+__thread const volatile uint64_t *hp_instruction_cell = &hp_instructions_of_nobody;
+#endif
+
+static bool is_counting;
+
+static bool is_asked(void) { return hp_instruction_cell != &hp_instructions_of_nobody; }
+
+static const volatile uint64_t *ask(struct hp_instruction_request *request)
+{
+    request->magic = HP_INSTRUCTION_MAGIC;
+    hp_raw(HP_INSTRUCTION_CALL, request, 0, 0, 0, 0);
+    return request->cell != 0 ? (const volatile uint64_t *)(uintptr_t)request->cell : &hp_instructions_of_nobody;
+}
+
+#ifndef HOTPATH_IN_ONE_FILE
+/* Up to the end of the code. */
+static const char *end_of_file(void)
+{
+    const char *file = (const char *)&__ehdr_start;
+    const ElfW(Phdr) *parts = (const ElfW(Phdr) *)(const void *)(file + __ehdr_start.e_phoff);
+    uintptr_t end = 0;
+    for (unsigned at = 0; at < __ehdr_start.e_phnum; at++)
+        if (parts[at].p_type == PT_LOAD && (parts[at].p_flags & PF_X) != 0)
+            end = parts[at].p_vaddr + parts[at].p_memsz;
+    return file + end;
+}
+#endif
+
+bool hp_instruction_clock_begin(void)
+{
+    const char *begin = __start_hotpath_text, *end = __stop_hotpath_text;
+#ifndef HOTPATH_IN_ONE_FILE
+    if (begin == NULL && &__ehdr_start != NULL)
+        begin = (const char *)&__ehdr_start, end = end_of_file();
+#endif
+    struct hp_instruction_request request = {.own_begin = (uintptr_t)begin, .own_end = (uintptr_t)end};
+    hp_instruction_cell = ask(&request);
+    __atomic_store_n(&is_counting, is_asked(), __ATOMIC_RELAXED);
+    return is_asked();
+}
+
+bool hp_instruction_clock_is_counting(void) { return __atomic_load_n(&is_counting, __ATOMIC_RELAXED); }
+
+void hp_instruction_clock_exclude_copy(const char *wish)
+{
+    if (wish != NULL && strcmp(wish, "instructions") == 0)
+        hp_instruction_clock_begin();
+}
+
+void hp_instruction_clock_expect_thread(void)
+{
+    struct hp_instruction_request request = {.is_threaded = 1};
+    if (is_asked())
+        ask(&request);
+}
+
+uint64_t hp_instruction_clock_read_first(void)
+{
+    struct hp_instruction_request request = {0};
+    hp_instruction_cell = ask(&request);
+    return *hp_instruction_cell;
+}

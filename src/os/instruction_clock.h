@@ -1,0 +1,61 @@
+/*
+ * A clock that counts the instructions of the program: `hotpath run --clock instructions` runs it under qemu-user
+ * with our plugin (src/qemu), which counts. The library asks the plugin by a system call that no kernel has, so
+ * natively the answer is ENOSYS, and then reads the count as memory.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_OS_INSTRUCTION_CLOCK_H
+#define HP_OS_INSTRUCTION_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ----------------------------------------------------------------------------- what library and plugin agree on */
+
+#define HP_INSTRUCTION_CALL 0x08504943
+#define HP_INSTRUCTION_MAGIC UINT64_C(0x31736e6974677068)
+
+/* The first argument of the call points to it. */
+struct hp_instruction_request {
+    uint64_t magic;
+    uint64_t own_begin, own_end; /* code of the library, which is not counted; 0: none */
+    uint64_t is_threaded;        /* another thread is about to begin */
+    uint64_t cell;               /* out: address of the count of the calling thread; 0: nobody counts */
+};
+
+/* `hotpath run` tells the library what counts, in words, for the report. */
+#define HP_RUN_ENGINE "HOTPATH_RUN_ENGINE"
+
+/* --------------------------------------------------------------------------------------------- for the recorder */
+
+/* Whether the instructions of this process are counted; from then on those of the library are not. */
+bool hp_instruction_clock_begin(void);
+/* Whether they are, as the last of these two calls found. Any thread. */
+bool hp_instruction_clock_is_counting(void);
+/* For each copy of the library in a process: the same, with the value of HOTPATH_CLOCK, or NULL. */
+void hp_instruction_clock_exclude_copy(const char *wish);
+/* This thread is about to begin another one, if its own instructions are counted: each gets its own count. */
+void hp_instruction_clock_expect_thread(void);
+/*
+ * The count of this thread; `hp_instructions_of_nobody`: not asked, or natively. Hooks, which read no counts, have
+ * one for all threads. Libraries are to have few bytes of such variables.
+ */
+extern const uint64_t hp_instructions_of_nobody;
+#ifdef HP_FOR_HOOKS
+extern const volatile uint64_t *hp_instruction_cell;
+#elif defined(__GLIBC__) && !(defined(HOTPATH_TLS_DYNAMIC) && HOTPATH_TLS_DYNAMIC) /* hotpath/inline.h says why */
+extern __thread const volatile uint64_t *hp_instruction_cell __attribute__((tls_model("initial-exec")));
+#else
+extern __thread const volatile uint64_t *hp_instruction_cell;
+#endif
+uint64_t hp_instruction_clock_read_first(void);
+
+/* Instructions of the calling thread. May be used in a signal handler. Inline: each call of a zone needs it. */
+static inline uint64_t hp_instruction_clock_read(void)
+{
+    const volatile uint64_t *const cell = hp_instruction_cell;
+    return __builtin_expect(cell == &hp_instructions_of_nobody, 0) ? hp_instruction_clock_read_first() : *cell;
+}
+
+#endif

@@ -1,0 +1,361 @@
+/*
+ * The plugin of qemu-user that counts the instructions of a program.
+ *
+ * QEMU translates code block by block. While there is one thread, each block adds its number of instructions to a
+ * cell, in line. Threads would lose each other's additions, so with a second one each block calls us, and each
+ * thread (a CPU for QEMU) has a cell. Cells are private memory: a forked child has its own copies.
+ *
+ * The program runs in our address space, at its own addresses, so the library in it reads its cell as memory. It
+ * asks where the cell is, and says which code is its own and not to be counted (src/os/instruction_clock.h).
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE 1 /* process_vm_readv */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "execution.h"
+#include "instruction_blocks.h"
+#include "instruction_clock.h"
+#include "qemu_api.h"
+
+/* ------------------------------------------------------------------------------------------------------ version */
+
+QEMU_EXPORT int qemu_plugin_version = 1;
+
+/* QEMU reads the version before it calls us. */
+static __attribute__((constructor)) void choose_version(void)
+{
+    if (qemu_plugin_scoreboard_new != NULL)
+        qemu_plugin_version = 2;
+}
+
+/* -------------------------------------------------------------------------------------------------------- cells */
+
+#define CELLS 4096u /* of threads at a time; those above share the last one */
+
+/* A cache line each. */
+struct cell {
+    uint64_t instructions;
+    uint64_t apart[7];
+};
+
+static struct cell *cells;
+static bool is_threaded;
+
+static struct cell *cell_of(unsigned cpu) { return &cells[cpu < CELLS ? cpu : CELLS - 1]; }
+
+/* ----------------------------------------------------------------------------------------- code of the library */
+
+#define RANGES 64u /* copies of the library in one process */
+
+static struct range {
+    uint64_t begin, end;
+} own[RANGES];
+static unsigned own_count;
+
+static void add_own(uint64_t begin, uint64_t end)
+{
+    for (unsigned at = 0; at < own_count; at++)
+        if (own[at].begin == begin && own[at].end == end)
+            return;
+    if (begin < end && own_count < RANGES) {
+        own[own_count] = (struct range){begin, end};
+        __atomic_store_n(&own_count, own_count + 1, __ATOMIC_RELEASE);
+    }
+}
+
+static bool is_own(uint64_t address)
+{
+    for (unsigned at = 0; at < __atomic_load_n(&own_count, __ATOMIC_ACQUIRE); at++)
+        if (address >= own[at].begin && address < own[at].end)
+            return true;
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------------------- blocks */
+
+/*
+ * How often each block was executed, in a file that survives the program (instruction_blocks.h). The file grows in
+ * steps that are allocated before they are touched. Where there is no space, blocks count for the clock only.
+ */
+#define MOST_BLOCKS (UINT32_C(1) << 21)
+#define FILE_BYTES (sizeof(struct hp_instruction_blocks) + MOST_BLOCKS * sizeof(struct hp_instruction_block))
+#define STEP_BYTES (UINT64_C(1) << 18)
+#define PLACES (2 * MOST_BLOCKS)
+
+static struct hp_instruction_blocks *blocks; /* NULL: only the clock is wanted */
+static uint32_t *places;                     /* a hash index: number of a block, plus 1 */
+static uint64_t backed;
+static char folder[PATH_MAX];
+static int file = -1;
+static pid_t owner;
+static unsigned executed; /* before by this process */
+
+static const char *path_of(char path[PATH_MAX + 64], const char *suffix)
+{
+    snprintf(path, PATH_MAX + 64, "%s/%ld-%u%s", folder, (long)owner, executed, suffix);
+    return path;
+}
+
+/* A process that executes another program keeps its number. */
+static int create_file(void)
+{
+    char path[PATH_MAX + 64];
+    int fd;
+    for (executed = 0;; executed++) {
+        fd = open(path_of(path, HP_BLOCKS_SUFFIX), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+}
+
+static bool make_room(uint64_t bytes)
+{
+    while (backed < bytes) {
+        if (posix_fallocate(file, (off_t)backed, (off_t)STEP_BYTES) != 0)
+            return false;
+        backed += STEP_BYTES;
+    }
+    return true;
+}
+
+/* At the same address as before: blocks that were translated before a fork add to it. */
+static bool map_file(void *at)
+{
+    owner = getpid();
+    backed = 0;
+    file = create_file();
+    if (file < 0 || ftruncate(file, (off_t)FILE_BYTES) != 0 || !make_room(STEP_BYTES))
+        return false;
+    void *map = mmap(at, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | (at != NULL ? MAP_FIXED : 0), file, 0);
+    if (map == MAP_FAILED)
+        return false;
+    blocks = map;
+    return true;
+}
+
+static struct hp_instruction_block *new_block(void)
+{
+    const uint64_t number = blocks->count;
+    if (number >= MOST_BLOCKS || !make_room(sizeof *blocks + (number + 1) * sizeof *blocks->all)) {
+        blocks->lost++;
+        return NULL;
+    }
+    blocks->count++;
+    return &blocks->all[number];
+}
+
+/* Code may be translated again, and then continues where it was. NULL: no space. QEMU translates one at a time. */
+static struct hp_instruction_block *find_block(uint64_t address, uint32_t instructions, uint32_t bytes)
+{
+    uint64_t place = (address * UINT64_C(0x9e3779b97f4a7c15)) >> 42;
+    for (; places[place % PLACES] != 0; place++) {
+        struct hp_instruction_block *block = &blocks->all[places[place % PLACES] - 1];
+        if (block->address == address && block->instructions == instructions && block->bytes == bytes)
+            return block;
+    }
+    struct hp_instruction_block *block = new_block();
+    if (block == NULL)
+        return NULL;
+    block->address = address, block->instructions = instructions, block->bytes = bytes;
+    places[place % PLACES] = (uint32_t)blocks->count;
+    return block;
+}
+
+/* ----------------------------------------------------------------------------------------------------- mappings */
+
+static struct range known[1024]; /* as in the file of mappings */
+static unsigned known_count;
+
+static bool is_known(uint64_t address)
+{
+    for (unsigned at = known_count; at-- > 0;)
+        if (address >= known[at].begin && address < known[at].end)
+            return true;
+    return false;
+}
+
+/* Adds the mappings as they are now: the latest that has an address counts. */
+static void note_mappings(void)
+{
+    char path[PATH_MAX + 64], line[PATH_MAX + 128];
+    FILE *from = fopen("/proc/self/maps", "re"), *to = fopen(path_of(path, HP_BLOCK_MAPS_SUFFIX), "ae");
+    known_count = 0;
+    while (from != NULL && to != NULL && fgets(line, sizeof line, from) != NULL) {
+        unsigned long begin, end;
+        if (strchr(line, '/') == NULL || sscanf(line, "%lx-%lx", &begin, &end) != 2)
+            continue;
+        fputs(line, to);
+        if (known_count < sizeof known / sizeof known[0])
+            known[known_count++] = (struct range){begin, end};
+    }
+    if (from != NULL)
+        fclose(from);
+    if (to != NULL)
+        fclose(to);
+}
+
+/* Of code in no file there may be much: not again for each block. */
+static void meet(uint64_t address)
+{
+    static uint64_t strange;
+    if (is_known(address) || address >> 20 == strange)
+        return;
+    note_mappings();
+    strange = is_known(address) ? 0 : address >> 20;
+}
+
+/* A child has the blocks of its parent, and executed none of them. */
+static void leave_parent(void)
+{
+    const uint64_t count = blocks->count, bytes = sizeof *blocks + count * sizeof *blocks->all;
+    struct hp_instruction_blocks *copy = malloc(bytes);
+    if (copy != NULL)
+        memcpy(copy, blocks, bytes);
+    close(file);
+    if (copy == NULL || !map_file(blocks) || !make_room(bytes)) {
+        /* Nothing of the parent may change. */
+        mmap(blocks, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+             -1, 0);
+        free(copy);
+        return;
+    }
+    memcpy(blocks, copy, bytes);
+    for (uint64_t at = 0; at < count; at++)
+        blocks->all[at].executed = 0;
+    free(copy);
+    note_mappings();
+}
+
+/* -------------------------------------------------------------------------------------------------- translation */
+
+static void count(unsigned cpu, void *data) { cell_of(cpu)->instructions += (uintptr_t)data; }
+
+static void count_block(unsigned cpu, void *data)
+{
+    struct hp_instruction_block *block = data;
+    cell_of(cpu)->instructions += block->instructions;
+    __atomic_fetch_add(&block->executed, 1, __ATOMIC_RELAXED);
+}
+
+static uint64_t end_of(const struct qemu_plugin_tb *block, size_t instructions)
+{
+    const struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(block, instructions - 1);
+    return qemu_plugin_insn_vaddr(last) + qemu_plugin_insn_size(last);
+}
+
+static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
+{
+    (void)id;
+    const size_t instructions = qemu_plugin_tb_n_insns(block);
+    const uint64_t address = qemu_plugin_tb_vaddr(block);
+    if (is_own(address) || instructions == 0)
+        return;
+    struct hp_instruction_block *found = NULL;
+    if (blocks != NULL) {
+        meet(address);
+        found = find_block(address, (uint32_t)instructions, (uint32_t)(end_of(block, instructions) - address));
+    }
+    if (is_threaded && found != NULL)
+        qemu_plugin_register_vcpu_tb_exec_cb(block, count_block, QEMU_PLUGIN_CB_NO_REGS, found);
+    else if (is_threaded)
+        qemu_plugin_register_vcpu_tb_exec_cb(block, count, QEMU_PLUGIN_CB_NO_REGS, (void *)instructions);
+    else {
+        qemu_plugin_register_vcpu_tb_exec_inline(block, QEMU_PLUGIN_INLINE_ADD_U64, &cells[0].instructions,
+                                                 instructions);
+        if (found != NULL)
+            qemu_plugin_register_vcpu_tb_exec_inline(block, QEMU_PLUGIN_INLINE_ADD_U64, &found->executed, 1);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------------- requests */
+
+static void watch(qemu_plugin_id_t id);
+
+/* The address comes from the program. */
+static bool copy(void *to, uint64_t from, size_t size, bool is_write)
+{
+    const struct iovec here = {to, size}, there = {(void *)(uintptr_t)from, size};
+    return (is_write ? process_vm_writev(getpid(), &here, 1, &there, 1, 0)
+                     : process_vm_readv(getpid(), &here, 1, &there, 1, 0)) == (ssize_t)size;
+}
+
+/* Translates everything again, before the calling thread goes on. */
+static void tell_threads_apart(qemu_plugin_id_t id)
+{
+    if (!is_threaded) {
+        is_threaded = true;
+        qemu_plugin_reset(id, watch);
+    }
+}
+
+#define THREAD (CLONE_VM | CLONE_THREAD)
+
+static void called(qemu_plugin_id_t id, unsigned cpu, int64_t number, uint64_t a, uint64_t b, uint64_t c,
+                   uint64_t d, uint64_t e, uint64_t f, uint64_t g, uint64_t h)
+{
+    (void)d, (void)e, (void)f, (void)g, (void)h;
+    struct hp_instruction_request request;
+    if (number == SYS_execve)
+        hp_execution_take(a, b, c);
+    if (number == SYS_clone && (a & THREAD) == THREAD) /* not made by a function that the library replaces */
+        tell_threads_apart(id);
+    if (number != HP_INSTRUCTION_CALL || !copy(&request, a, sizeof request, false) ||
+        request.magic != HP_INSTRUCTION_MAGIC)
+        return;
+    add_own(request.own_begin, request.own_end);
+    if (request.is_threaded)
+        tell_threads_apart(id);
+    request.cell = (uintptr_t)&cell_of(cpu)->instructions;
+    copy(&request, a, sizeof request, true);
+}
+
+/* Forks return twice. */
+static void returned(qemu_plugin_id_t id, unsigned cpu, int64_t number, int64_t result)
+{
+    (void)id, (void)cpu, (void)number;
+    if (result == 0 && blocks != NULL && getpid() != owner)
+        leave_parent();
+}
+
+static void watch(qemu_plugin_id_t id)
+{
+    qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
+    qemu_plugin_register_vcpu_syscall_cb(id, called);
+    if (blocks != NULL)
+        qemu_plugin_register_vcpu_syscall_ret_cb(id, returned);
+}
+
+QEMU_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv);
+
+int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
+{
+    static const char option[] = "folder=";
+    if (info->system_emulation)
+        return -1;
+    for (int at = 0; at < argc; at++)
+        if (strncmp(argv[at], option, strlen(option)) == 0)
+            snprintf(folder, sizeof folder, "%s", argv[at] + strlen(option));
+    hp_execution_begin();
+    cells = mmap(NULL, CELLS * sizeof *cells, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (cells == MAP_FAILED)
+        return -1;
+    places = mmap(NULL, PLACES * sizeof *places, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (folder[0] == '\0' || places == MAP_FAILED || !map_file(NULL))
+        blocks = NULL;
+    else
+        blocks->magic = HP_BLOCKS_MAGIC;
+    is_threaded = qemu_plugin_register_vcpu_tb_exec_inline == NULL;
+    watch(id);
+    return 0;
+}

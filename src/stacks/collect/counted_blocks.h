@@ -1,0 +1,15 @@
+/*
+ * Exact counts of instructions by address, as stacks of one function each: what the plugin of QEMU left in the
+ * folder of a run (instruction_blocks.h). A nanosecond of them is an instruction, a sample an execution.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_COLLECT_COUNTED_BLOCKS_H
+#define HP_COLLECT_COUNTED_BLOCKS_H
+
+#include "collector.h"
+
+/* Reads those of all processes, and removes their files. False: there are none, or no memory. Free them anyway. */
+bool hp_counted_blocks_read(const char *folder, struct hp_stacks *ret_stacks);
+void hp_counted_blocks_free(struct hp_stacks *stacks);
+
+#endif

@@ -1,0 +1,78 @@
+/* compare: what has changed between runs; the text is that of `hotpath diff`. SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "mcp_results.h"
+#include "mcp_tools.h"
+
+/* Each line is a cell: names in it are data. The first one is the answer. */
+static void put_lines(struct hp_mcp_answer *answer, char *lines)
+{
+    static const char *const titles[] = {"what", "change"};
+    size_t count = 0;
+    bool is_open = false;
+    for (char *line = lines, *end; line[0] != '\0'; line = end) {
+        end = line + strcspn(line, "\n");
+        if (*end == '\n')
+            *end++ = '\0';
+        if (line[0] == '\0')
+            continue;
+        if (count++ == 0) {
+            hp_mcp_put_sentence(answer, NULL, line);
+            continue;
+        }
+        if (!is_open)
+            hp_mcp_table_begin(answer, "changes", titles, 2);
+        is_open = true;
+        /* "slower   render  +5.1 %": the kind, then what it is about */
+        const size_t kind = strcspn(line, " ");
+        char *rest = line + kind + strspn(line + kind, " ");
+        line[kind] = '\0';
+        hp_mcp_table_cell(answer, line);
+        hp_mcp_table_long_cell(answer, rest);
+    }
+    if (is_open)
+        hp_mcp_table_end(answer, count - 1, NULL);
+}
+
+static bool answer_compare(struct hp_mcp_call *call, struct hp_mcp_answer *answer)
+{
+    const struct hp_mcp_words *before = &hp_mcp_value(call, "before")->words,
+                              *now = &hp_mcp_value(call, "after")->words;
+    struct hp_body body = {0};
+    char buffer[4096];
+    struct hp_text text;
+    hp_text_init_stream(&text, buffer, sizeof buffer, hp_body_add, &body);
+    bool is_done = call->source->compare(call->source->context, before, now, &text);
+    if (!is_done)
+        hp_mcp_fail(call, "%s", call->source->problem(call->source->context));
+    else if (!hp_text_finish(&text) || !hp_body_add(&body, "", 1))
+        is_done = hp_mcp_fail(call, "not enough memory for the comparison");
+    else
+        put_lines(answer, body.bytes);
+    hp_body_free(&body);
+    if (!is_done)
+        return false;
+    hp_mcp_put_note(answer, NULL,
+                    "calls, allocations and bytes are judged from one run on each side, times from five: 'hotpath "
+                    "bench' records them in turns");
+    hp_mcp_next(answer, "verdict", "session", now->all[0], NULL);
+    hp_mcp_next(answer, "functions", "session", now->all[0], NULL);
+    hp_mcp_next(answer, "sessions", NULL);
+    return true;
+}
+
+static const struct hp_mcp_parameter parameters[] = {
+    {.name = "before", .type = HP_MCP_WORDS, .is_required = true, .about = "sessions, or reports: NAME.json"},
+    {.name = "after", .type = HP_MCP_WORDS, .is_required = true},
+};
+
+const struct hp_mcp_tool hp_mcp_tool_compare = {
+    .name = "compare",
+    .about =
+        "What has changed between runs: better, worse or not told apart, function by function, and what size of "
+        "change these runs could show.",
+    .parameters = parameters,
+    .parameter_count = sizeof parameters / sizeof parameters[0],
+    .is_of_sizes = true,
+    .answer = answer_compare,
+};

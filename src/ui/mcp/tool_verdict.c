@@ -1,0 +1,199 @@
+/* verdict: what limits a program, and why. SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "channel_profile.h"
+#include "mcp_results.h"
+#include "mcp_section.h"
+#include "mcp_tools.h"
+#include "units.h"
+
+#define SECTIONS                                                                                                   \
+    "bottlenecks,timing,functions,critical-path,blocked-by,channels,tasks,streams,loops,io-by,alloc-bytes,alloc-"  \
+    "functions"
+#define CAUSES 3u
+
+static void put_session(struct hp_mcp_call *call, struct hp_mcp_answer *answer)
+{
+    static const char *const titles[] = {"name", "command", "processes", "state", "took", "started"};
+    const struct hp_stored_session *session = &call->run.session;
+    struct hp_mcp_session_words words;
+    call->source->describe(session, &words);
+    hp_mcp_table_begin(answer, "session", titles, sizeof titles / sizeof titles[0]);
+    hp_mcp_table_cell(answer, words.name);
+    hp_mcp_table_cell(answer, session->command);
+    hp_mcp_table_cell(answer, words.processes);
+    hp_mcp_table_cell(answer, words.state);
+    hp_mcp_table_cell(answer, hp_ns_text((double)hp_run_elapsed_ns(&call->run.model->run)).bytes);
+    hp_mcp_table_cell(answer, words.age);
+    hp_mcp_table_end(answer, 1, NULL);
+}
+
+/* ------------------------------------------------------------------------------------------------- what is next */
+
+/* An earlier run of the same program: what has changed since? */
+static void next_comparison(struct hp_mcp_call *call, struct hp_mcp_answer *answer)
+{
+    struct hp_sessions sessions = {0};
+    struct hp_mcp_session_words before, now;
+    const struct hp_stored_session *session = &call->run.session, *earlier = NULL;
+    call->source->list(call->source->context, &sessions);
+    for (size_t at = 0; at < sessions.count && earlier == NULL; at++)
+        if (strcmp(sessions.all[at].program, session->program) == 0 && session->program[0] != '\0' &&
+            sessions.all[at].began_ns < session->began_ns)
+            earlier = &sessions.all[at];
+    if (earlier != NULL) {
+        call->source->describe(earlier, &before);
+        call->source->describe(session, &now);
+        hp_mcp_next(answer, "compare", "before", before.name, "after", now.name, NULL);
+    }
+    hp_sessions_free(&sessions);
+}
+
+static bool is_word(const char *text, const char *word) { return text != NULL && strcmp(text, word) == 0; }
+
+/* What the largest cause is asked about. */
+static void next_of_cause(struct hp_mcp_answer *answer, const struct hotpath_section *causes,
+                          const struct hp_row *row)
+{
+    const char *name = hp_mcp_row_text(causes, row, "name"), *verdict = hp_mcp_row_text(causes, row, "verdict");
+    if (name == NULL)
+        return;
+    const bool waits = hp_mcp_row_number(causes, row, "waiting_ns") > hp_mcp_row_number(causes, row, "cpu_ns") &&
+                       hp_mcp_row_number(causes, row, "waiting_ns") > hp_mcp_row_number(causes, row, "self_ns") / 2;
+    if (is_word(verdict, "allocation-heavy"))
+        hp_mcp_next(answer, "memory", NULL);
+    else if (is_word(verdict, "waiting") || waits)
+        hp_mcp_next(answer, "waits", "function", name, NULL);
+    else
+        hp_mcp_next(answer, "function", "name", name, NULL);
+}
+
+static void put_next(struct hp_mcp_call *call, struct hp_mcp_answer *answer, const hotpath_results *results,
+                     const struct hotpath_section *causes)
+{
+    struct hp_channel_jam jam;
+    if (hp_channel_jam_of(call->run.model, true, &jam))
+        hp_mcp_next(answer, "flow", "kind", "channels", NULL);
+    if (causes != NULL)
+        next_of_cause(answer, causes, &causes->rows[0]);
+    if (hp_mcp_section(results, "blocked-by") != NULL)
+        hp_mcp_next(answer, "waits", NULL);
+    if (answer->next_count < 2)
+        next_comparison(call, answer);
+    if (answer->next_count < 2 && causes != NULL && hp_mcp_row_text(causes, &causes->rows[0], "name") != NULL)
+        hp_mcp_next(answer, "function", "name", hp_mcp_row_text(causes, &causes->rows[0], "name"), NULL);
+    hp_mcp_next(answer, "functions", NULL);
+    hp_mcp_next_usual(call, answer);
+}
+
+static const struct {
+    const char *section, *kind;
+} flows[] = {
+    {"channels", "channels"}, {"tasks", "tasks"}, {"io", "io"}, {"loops", "loops"}, {"streams", "streams"}};
+
+#define FLOWS (sizeof flows / sizeof flows[0])
+
+/* Where each tool begins: so that together they lead to all kinds of flow. */
+static size_t first_flow(const struct hp_mcp_call *call)
+{
+    static const struct {
+        const char *tool;
+        size_t first;
+    } firsts[] = {{"waits", 1}, {"function", 1}, {"stacks", 2}, {"memory", 3}};
+    for (size_t at = 0; at < sizeof firsts / sizeof firsts[0]; at++)
+        if (strcmp(call->tool->name, firsts[at].tool) == 0)
+            return firsts[at].first;
+    for (size_t at = 0; at < FLOWS; at++)
+        if (strcmp(call->tool->name, "flow") == 0 && hp_mcp_is(call, "kind", flows[at].kind))
+            return at + 1; /* those after this one */
+    return 0;
+}
+
+static void next_flows(const struct hp_mcp_call *call, struct hp_mcp_answer *answer, const hotpath_results *results,
+                       size_t most)
+{
+    const size_t first = first_flow(call);
+    for (size_t at = 0; at < FLOWS && most > 0; at++)
+        if (hp_mcp_section(results, flows[(first + at) % FLOWS].section) != NULL) {
+            hp_mcp_next(answer, "flow", "kind", flows[(first + at) % FLOWS].kind, NULL);
+            most--;
+        }
+}
+
+/*
+ * What a session has besides functions. Each answer ends with what it did not say, so that all of a session is a
+ * few calls away.
+ */
+void hp_mcp_next_usual(struct hp_mcp_call *call, struct hp_mcp_answer *answer)
+{
+    const bool is_flow = strcmp(call->tool->name, "flow") == 0, is_memory = strcmp(call->tool->name, "memory") == 0;
+    const hotpath_results *results =
+        hp_mcp_results(call, "channels,tasks,streams,loops,io,alloc-bytes,alloc-functions,locks", NULL);
+    if (results == NULL)
+        return;
+    const bool has_memory =
+        hp_mcp_section(results, "alloc-bytes") != NULL || hp_mcp_section(results, "alloc-functions") != NULL;
+    if (is_flow)
+        next_flows(call, answer, results, FLOWS);
+    if (has_memory && !is_memory)
+        hp_mcp_next(answer, "memory", NULL);
+    next_flows(call, answer, results, 1);
+    if (hp_mcp_section(results, "locks") != NULL)
+        hp_mcp_next(answer, "waits", NULL);
+    if (call->tool->is_of_session)
+        next_comparison(call, answer);
+    hp_mcp_next(answer, "functions", NULL);
+    hp_mcp_next(answer, "sessions", NULL);
+}
+
+/* ------------------------------------------------------------------------------------------------------- answer */
+
+bool hp_mcp_answer_verdict(struct hp_mcp_call *call, struct hp_mcp_answer *answer)
+{
+    static const char *const measured[] = {
+        "name",      "verdict",       "percent_own", "work_ns", "percent_cpu", "percent_waiting",
+        "waits_for", "percent_alloc", "why",         NULL};
+    static const char *const timed[] = {"name",     "calls",         "avg_ns",  "p99_ns",
+                                        "total_ns", "percent_total", "self_ns", NULL};
+    static const char *const found[] = {"name",       "library",   "self_ns", "percent_self",
+                                        "waiting_ns", "waits_for", NULL};
+    const hotpath_results *results = hp_mcp_results(call, SECTIONS, NULL);
+    if (results == NULL)
+        return false;
+    const struct hotpath_section *causes = hp_mcp_functions(results);
+    const bool has_verdicts = causes != NULL && strcmp(causes->name, "bottlenecks") == 0;
+    const bool is_timed = causes != NULL && strcmp(causes->name, "timing") == 0;
+    if (results->headline != NULL)
+        hp_mcp_put_sentence(answer, results, results->headline);
+    else if (is_timed)
+        hp_mcp_put_format(
+            answer, results,
+            "%s has the most time (%s). Only times were recorded: whether it computes or waits is known "
+            "with 'hotpath run', or HOTPATH_CPU=1 and HOTPATH_WAITS=1.",
+            hp_mcp_row_shown(causes, &causes->rows[0], "name").bytes,
+            hp_mcp_row_shown(causes, &causes->rows[0], "total_ns").bytes);
+    else
+        hp_mcp_put_sentence(answer, results, hp_mcp_why_empty(results, "functions"));
+    put_session(call, answer);
+    if (causes != NULL)
+        hp_mcp_put_section(answer, &(struct hp_mcp_section_table){.section = causes,
+                                                                  .title = "causes",
+                                                                  .keys = has_verdicts ? measured
+                                                                          : is_timed   ? timed
+                                                                                       : found,
+                                                                  .limit = CAUSES,
+                                                                  .more = "functions {}"});
+    hp_mcp_put_trust(answer, results);
+    put_next(call, answer, results, causes);
+    return true;
+}
+
+const struct hp_mcp_tool hp_mcp_tool_verdict = {
+    .name = "verdict",
+    .about =
+        "What limits the program, the three largest causes with numbers, and how far to trust them. Begin here, "
+        "then make a call of its \"next:\" lines.",
+    .is_of_session = true,
+    .is_of_sizes = true,
+    .answer = hp_mcp_answer_verdict,
+};

@@ -1,0 +1,40 @@
+/*
+ * Sums of metrics in the text formats of collectors: OpenMetrics 1.0, and the older one of Prometheus (0.0.4).
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef HP_SERVE_METRIC_TEXT_H
+#define HP_SERVE_METRIC_TEXT_H
+
+#include "metric_sums.h"
+#include "text.h"
+
+struct hp_metric_text {
+    const struct hp_metric_sums *sums;
+    uint32_t service; /* 0: all of them */
+    bool is_of_one;   /* of one session: there is no label `service` */
+    bool is_openmetrics;
+    const char *program; /* of one session */
+    size_t left_out;     /* sessions that were not read; not of one session */
+};
+
+/* A label of a series with its value; NULL: there is no such label. */
+struct hp_metric_pair {
+    const char *name, *value;
+};
+
+#define HP_METRIC_PAIRS (HP_METRIC_LABELS + 1u)
+
+void hp_metric_pairs_of(const struct hp_metric_text *metrics, const struct hp_metric_series *series,
+                        struct hp_metric_pair ret_pairs[HP_METRIC_PAIRS]);
+
+/* Nanoseconds are served as seconds. */
+double hp_metric_scale_of(const struct hp_metric_family *family);
+
+static inline bool hp_metric_is_written(const struct hp_metric_text *metrics, const struct hp_metric_series *series)
+{
+    return metrics->service == 0 || metrics->service == series->service;
+}
+
+void hp_metric_text_write(const struct hp_metric_text *metrics, struct hp_text *out);
+
+#endif

@@ -1,0 +1,292 @@
+/* Profiles that a collector fetches. SPDX-License-Identifier: MIT */
+#include "pull.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "arith.h"
+#include "clock.h"
+#include "demangle.h"
+#include "export.h"
+#include "session_dirs.h"
+#include "stack_range.h"
+#include "text.h"
+#include "units.h"
+#include "weight_sources.h"
+
+#define PATIENCE_NS UINT64_C(4000000000) /* stacks are named once a second; a busy machine may be late */
+
+/* A session that runs. */
+struct pulled {
+    char path[2048];
+    struct hp_reader before, after; /* measured functions at both ends */
+    struct hp_stack_watch watch;
+    struct hp_named_stacks named, range;
+    bool has_after, has_stacks;
+};
+
+struct hp_pull {
+    struct hp_serving *serving;
+    enum hp_route route;
+    uint64_t from_ns, to_ns; /* by CLOCK_MONOTONIC */
+    struct pulled sessions[HP_HOST_METRICS_LIVE];
+    size_t count;
+    bool is_over; /* the second reading was made */
+    struct hp_weighted weighted;
+};
+
+/* What a path is about, by stacks; and by measured functions, where there are none. */
+static const struct {
+    enum hp_dimension stacks, zones;
+} kinds[HP_ROUTES] = {
+    [HP_ROUTE_PULL_CPU] = {HP_OF_CPU, HP_OF_ZONE_CPU},
+    [HP_ROUTE_PULL_WAITS] = {HP_OF_WAITS, HP_OF_ZONE_WAITS},
+    [HP_ROUTE_PULL_ALLOCS] = {HP_OF_ALLOC, HP_OF_ZONE_ALLOC},
+    [HP_ROUTE_PULL_HEAP] = {HP_OF_ALLOC_LEFT, HP_OF_ALLOC_LEFT},
+    [HP_ROUTE_PULL_ZONES] = {HP_OF_ZONES, HP_OF_ZONES},
+};
+
+/* ---------------------------------------------------------------------------------------------------- beginning */
+
+static bool read_zones(const struct hp_pull *pull, const char *path, struct hp_reader *reader)
+{
+    struct hp_sessions parts = {0};
+    hp_reader_open(reader, hp_demangle);
+    if (pull->serving->source->parts(&parts, path))
+        for (size_t at = 0; at < parts.count; at++)
+            hp_reader_add(reader, parts.all[at].path);
+    hp_sessions_free(&parts);
+    return reader->count > 0 && hp_reader_refresh(reader);
+}
+
+static void add_session(struct hp_pull *pull, const char *path)
+{
+    struct pulled *session = &pull->sessions[pull->count];
+    if (strlen(path) >= sizeof session->path)
+        return;
+    memcpy(session->path, path, strlen(path) + 1);
+    if (read_zones(pull, path, &session->before) &&
+        hp_run_state(&hp_reader_model(&session->before)->run) == HP_SNAPSHOT_RUNNING)
+        pull->count++;
+    else
+        hp_reader_close(&session->before);
+}
+
+/* Those of the service; without one the session that is meant by other addresses, too. */
+static const char *add_sessions(struct hp_pull *pull, const struct hp_request *request)
+{
+    const char *paths[HP_HOST_METRICS_LIVE], *problem;
+    struct hp_serving *serving = pull->serving;
+    if (request->service[0] == '\0') {
+        const struct hp_served *served = hp_serving_find(serving, request->session, &problem);
+        if (served == NULL)
+            return problem;
+        add_session(pull, served->path);
+        return NULL;
+    }
+    if (!hp_host_metrics_refresh(&serving->host_metrics, serving->source, serving->settings))
+        return "not enough memory for another session";
+    const uint32_t service = hp_host_metrics_service(&serving->host_metrics, request->service);
+    if (service == 0)
+        return "no service or session of that name; see / for a list";
+    const size_t count = hp_host_metrics_live(&serving->host_metrics, service, paths);
+    for (size_t at = 0; at < count; at++)
+        add_session(pull, paths[at]);
+    return NULL;
+}
+
+static bool read_seconds(const char *text, uint64_t *ret_seconds)
+{
+    *ret_seconds = HP_PULL_USUAL_S;
+    return text[0] == '\0' ||
+           (hp_number_unsigned(text, strlen(text), HP_PULL_MOST_S, ret_seconds) && *ret_seconds > 0);
+}
+
+struct hp_pull *hp_pull_begin(struct hp_serving *serving, const struct hp_request *request,
+                              const char **ret_problem, unsigned *ret_status)
+{
+    uint64_t seconds;
+    *ret_status = 400;
+    *ret_problem = "seconds is a number from 1 to 120";
+    if (!read_seconds(request->seconds, &seconds))
+        return NULL;
+    struct hp_pull *pull = calloc(1, sizeof *pull);
+    *ret_status = 503;
+    *ret_problem = "hotpath serve is out of memory";
+    if (pull == NULL)
+        return NULL;
+    pull->serving = serving;
+    pull->route = request->route;
+    *ret_problem = add_sessions(pull, request);
+    *ret_status = 404;
+    if (*ret_problem == NULL && pull->count == 0)
+        *ret_problem = "no running session of that name; see / for a list";
+    if (*ret_problem != NULL) {
+        hp_pull_free(pull);
+        return NULL;
+    }
+    pull->from_ns = hp_clock_monotonic_ns();
+    pull->to_ns = pull->from_ns + seconds * UINT64_C(1000000000);
+    hp_pull_is_ready(pull); /* from now on stacks are wanted */
+    return pull;
+}
+
+void hp_pull_free(struct hp_pull *pull)
+{
+    if (pull == NULL)
+        return;
+    hp_weighted_free(&pull->weighted);
+    for (size_t at = 0; at < pull->count; at++) {
+        struct pulled *session = &pull->sessions[at];
+        hp_reader_close(&session->before);
+        hp_reader_close(&session->after);
+        hp_named_stacks_free(&session->range);
+        hp_named_stacks_free(&session->named);
+    }
+    free(pull);
+}
+
+/* ------------------------------------------------------------------------------------------------------ waiting */
+
+static void look(struct pulled *session)
+{
+    struct hp_named_stacks named;
+    if (!hp_stack_watch_look(&session->watch, session->path, &named))
+        return;
+    hp_named_stacks_free(&session->named);
+    session->named = named;
+    session->named.began_ns = hp_reader_model(&session->before)->run.start_ns;
+    session->has_stacks = true;
+}
+
+/* Whether there is nothing to wait for: its stacks are known up to the end, or will not be. */
+static bool is_known(const struct pulled *session, uint64_t to_ns)
+{
+    if (session->watch.is_final || !hp_text_has_suffix(session->path, HP_RUN_SUFFIX))
+        return true;
+    return session->has_stacks && session->named.began_ns + hp_named_stacks_known_ns(&session->named) >= to_ns;
+}
+
+bool hp_pull_is_ready(struct hp_pull *pull)
+{
+    const uint64_t now = hp_clock_monotonic_ns();
+    bool is_ready = true;
+    if (now >= pull->to_ns && !pull->is_over) {
+        for (size_t at = 0; at < pull->count; at++)
+            pull->sessions[at].has_after = read_zones(pull, pull->sessions[at].path, &pull->sessions[at].after);
+        pull->is_over = true;
+    }
+    for (size_t at = 0; at < pull->count; at++) {
+        look(&pull->sessions[at]);
+        is_ready &= is_known(&pull->sessions[at], pull->to_ns);
+    }
+    return now >= pull->to_ns && (is_ready || now >= pull->to_ns + PATIENCE_NS);
+}
+
+/* ------------------------------------------------------------------------------------------------------ writing */
+
+/* Never freed is what is live now: that is known of the whole run only. */
+static bool add_stacks(struct hp_pull *pull, struct pulled *session)
+{
+    struct hp_named_stacks *named = &session->named;
+    const uint64_t began = named->began_ns;
+    if (!session->has_stacks)
+        return true;
+    if (pull->route == HP_ROUTE_PULL_HEAP)
+        return hp_stack_weights_add(&pull->weighted, named);
+    if (pull->from_ns < began || !hp_named_stacks_have_ranges(named))
+        return true;
+    return hp_named_stacks_between(named, pull->from_ns - began, pull->to_ns - began, &session->range) &&
+           hp_stack_weights_add(&pull->weighted, &session->range);
+}
+
+/* All that stands in the tree becomes what is to be taken off. */
+struct taken_off {
+    uint64_t *own[HP_DIMENSIONS], *counts[HP_DIMENSIONS];
+    size_t room[HP_DIMENSIONS];
+};
+
+static void take_off(struct hp_weights *weights, const uint64_t *own, const uint64_t *counts, size_t room)
+{
+    weights->total = weights->counted = 0;
+    for (size_t node = 0; node < weights->room; node++) {
+        if (node < room && own != NULL) {
+            weights->own[node] = hp_less(weights->own[node], own[node]);
+            weights->counts[node] = hp_less(weights->counts[node], counts[node]);
+        }
+        weights->total += weights->own[node];
+        weights->counted += weights->counts[node];
+    }
+}
+
+static uint64_t *copy_and_clear(uint64_t *numbers, size_t count)
+{
+    uint64_t *copy = malloc((count + 1) * sizeof *copy);
+    if (copy != NULL && count > 0) {
+        memcpy(copy, numbers, count * sizeof *copy);
+        memset(numbers, 0, count * sizeof *copy);
+    }
+    return copy;
+}
+
+/* Measured functions: those of the second reading without those of the first. They are added before stacks. */
+static bool add_zones(struct hp_pull *pull)
+{
+    struct taken_off off = {0};
+    struct hp_weighted *weighted = &pull->weighted;
+    bool is_done = true;
+    for (size_t at = 0; at < pull->count && is_done; at++)
+        if (pull->sessions[at].has_after)
+            is_done = hp_zone_weights_add(weighted, hp_reader_model(&pull->sessions[at].before));
+    for (size_t at = 0; at < HP_DIMENSIONS && is_done; at++) {
+        off.room[at] = weighted->weights[at].room;
+        off.own[at] = copy_and_clear(weighted->weights[at].own, off.room[at]);
+        off.counts[at] = copy_and_clear(weighted->weights[at].counts, off.room[at]);
+        is_done = off.own[at] != NULL && off.counts[at] != NULL;
+    }
+    for (size_t at = 0; at < pull->count && is_done; at++)
+        if (pull->sessions[at].has_after)
+            is_done = hp_zone_weights_add(weighted, hp_reader_model(&pull->sessions[at].after));
+    for (size_t at = 0; at < HP_DIMENSIONS; at++) {
+        if (is_done)
+            take_off(&weighted->weights[at], off.own[at], off.counts[at], off.room[at]);
+        free(off.own[at]);
+        free(off.counts[at]);
+    }
+    return is_done;
+}
+
+/* The dimension that was asked for first; then the others that have something. */
+static void choose_dimensions(const struct hp_pull *pull, struct hp_export *export)
+{
+    const enum hp_dimension stacks = kinds[pull->route].stacks, zones = kinds[pull->route].zones;
+    const enum hp_dimension first =
+        hp_weighted_has(&pull->weighted, stacks) || !hp_weighted_has(&pull->weighted, zones) ? stacks : zones;
+    export->dimensions[export->dimension_count++] = first;
+    for (enum hp_dimension at = 0; at < HP_DIMENSIONS; at++)
+        if (at != first && hp_weighted_has(&pull->weighted, at))
+            export->dimensions[export->dimension_count++] = at;
+}
+
+bool hp_pull_write(struct hp_pull *pull, struct hp_body *ret_body)
+{
+    char buffer[4096];
+    struct hp_text text;
+    const struct hp_snapshot *first = hp_reader_model(&pull->sessions[0].before)->run.sessions[0];
+    const struct hp_export_format *format = hp_export_format_find("pprof");
+    pull->weighted.has_lines = format->has_lines;
+    pull->weighted.processes = HP_FRAMES_BY_PROGRAM;
+    bool has_memory = pull->route == HP_ROUTE_PULL_HEAP || add_zones(pull);
+    for (size_t at = 0; at < pull->count && has_memory; at++)
+        has_memory = add_stacks(pull, &pull->sessions[at]);
+    struct hp_export export = {.weighted = &pull->weighted,
+                               .command = hp_snapshot_text(first, first->header.command),
+                               .pid = first->header.pid,
+                               .began_ns = hp_clock_wall_ns() - (hp_clock_monotonic_ns() - pull->from_ns),
+                               .elapsed_ns = pull->to_ns - pull->from_ns,
+                               .period_ns = pull->sessions[0].named.counts.period_ns};
+    choose_dimensions(pull, &export);
+    hp_text_init_stream(&text, buffer, sizeof buffer, hp_body_add, ret_body);
+    has_memory = has_memory && format->write(&export, &text);
+    return hp_text_finish(&text) && has_memory;
+}

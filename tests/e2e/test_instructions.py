@@ -1,0 +1,230 @@
+"""The clock that counts instructions: equal in every run, and a change of one percent is found with one run."""
+import json
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from command import Cli, cli  # noqa: F401
+from harness import BUILD, EMULATOR, EXAMPLES, PROGRAMS, SANITIZER, SOURCE, full, with_glibc
+
+pytestmark = [pytest.mark.skipif(bool(SANITIZER or EMULATOR) or shutil.which("qemu-x86_64") is None,
+                                 reason="needs qemu-user, and a program that it can run"),
+              with_glibc("the plugin needs the C library of this machine's QEMU")]
+
+QUERY = ("with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000) "
+         "select count(*), max(i * 7 % 13) from n where i % 3 = 1")
+
+ZONES = {"main", "encode", "tiny", "allocate", "fibonacci"}
+
+
+def counted(cli, *args, status=3, env=None, program="instructions"):
+    """{name: row} of the table of functions, under the clock."""
+    done = cli.run("--clock", "instructions", PROGRAMS / program, *args, status=status, env=env)
+    report = done.report.values
+    assert report["meta"]["clock"]["kind"].startswith("instructions (qemu ")
+    assert report["meta"]["clock"]["hz"] is None and "elapsed_instructions" in report
+    rows = report["sections"]["timing"]["rows"]
+    assert not [key for row in rows for key in row if key.endswith("_ns")]
+    return {row["name"]: row for row in rows}
+
+
+def numbers(rows):
+    keys = ("calls", "total_instructions", "self_instructions", "min_instructions", "max_instructions")
+    return {name: [row[key] for key in keys] for name, row in rows.items()}
+
+
+def test_every_row_is_equal_in_every_run(cli):
+    runs = [numbers(counted(cli)) for _ in range(3)]
+    assert runs[0].keys() == ZONES and runs[1] == runs[0] and runs[2] == runs[0]
+    assert runs[0]["encode"][0] == 20 and runs[0]["fibonacci"][0] == 177
+    assert runs[0]["tiny"][1] / 20 < 60  # of the call; those of the library are not counted
+
+
+@full
+@pytest.mark.parametrize("name", ["basic", "profile_cpu", "recursion", "early_returns"])
+def test_rows_of_examples_are_equal_in_five_runs(cli, name):
+    runs = [numbers(counted(cli, program=EXAMPLES / name, status=0)) for _ in range(5)]
+    assert runs[0] and runs == [runs[0]] * 5
+
+
+@full
+@pytest.mark.skipif(shutil.which("sqlite3") is None, reason="sqlite3 is not installed")
+def test_functions_of_an_unmodified_program_are_equal_in_five_runs(cli):
+    """Several functions of a library may have one name, so rows are compared as a whole."""
+    def functions():
+        report = cli.run("--clock", "instructions", "sqlite3", ":memory:", QUERY).report
+        rows = report.values["sections"]["functions"]["rows"]
+        return sorted((str(row["library"]), row["name"], row["self_instructions"]) for row in rows)
+
+    runs = [functions() for _ in range(5)]
+    assert len(runs[0]) > 50 and runs == [runs[0]] * 5
+
+
+@full
+def test_a_program_measured_by_the_compiler(cli, tmp_path):
+    """Equal in five runs, and one percent more is found with one."""
+    program = tmp_path / "measured"
+    subprocess.run(["gcc", "-O2", "-finstrument-functions", SOURCE / "tests/programs/unmodified.c", "-o", program,
+                    f"-L{BUILD / 'lib'}", "-lhotpath", f"-Wl,-rpath,{BUILD / 'lib'}", "-pthread"], check=True)
+
+    def run(percent):
+        return numbers(counted(cli, percent, status=0, program=program, env={"HOTPATH": "1"}))
+
+    runs, after = [run(0) for _ in range(5)], run(1)
+    assert runs[0]["hash"][0] > 0 and runs == [runs[0]] * 5
+    change = {name: after[name][2] - row[2] for name, row in runs[0].items()}
+    assert max(change, key=change.get) == "hash" and 0.009 < change["hash"] / runs[0]["hash"][2] < 0.011
+
+
+def test_a_larger_environment_changes_nothing_but_startup(cli):
+    plain, larger = (numbers(counted(cli, env=env)) for env in ({}, {"LARGER": "x" * 3000}))
+    assert plain.keys() == larger.keys()
+    for name, row in plain.items():
+        assert row[0] == larger[name][0] and abs(row[2] - larger[name][2]) <= 20, name
+
+
+def test_one_percent_is_found_with_one_run_a_side(cli):
+    before, after = numbers(counted(cli)), numbers(counted(cli, "1"))
+    change = {name: after[name][2] / before[name][2] - 1 for name in ZONES - {"main"}}
+    assert 0.0095 < change["encode"] < 0.0105
+    assert (after["encode"][1] - before["encode"][1]) % (20 * 100) == 0  # steps of some instructions
+    assert [name for name in change if change[name] != 0] == ["encode"]
+
+
+def test_a_library_in_the_program_is_not_counted_either(cli):
+    rows, shared = numbers(counted(cli, program="instructions_static")), numbers(counted(cli))
+    assert rows["tiny"][1] / 20 < 60
+    assert all(abs(rows[name][1] - shared[name][1]) < 100 * shared[name][0]
+               for name in ("encode", "tiny", "fibonacci"))
+
+
+@full
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_the_two_files_are_not_counted_either(cli, tmp_path, compiler):
+    program = tmp_path / "instructions"
+    subprocess.run([compiler, "-O2", "-DHOTPATH", f"-I{BUILD / 'single'}", SOURCE / "tests/programs/instructions.c",
+                    BUILD / "single/hotpath.c", "-pthread", "-o", program], check=True)
+    rows = numbers(counted(cli, program=program))
+    assert rows["tiny"][1] / 20 < 60 and rows["fibonacci"][1] < 200 * 177
+
+
+def test_threads_have_counts_of_their_own(cli):
+    runs = [numbers(counted(cli, "0", "threads")) for _ in range(2)]
+    assert runs[0]["job"] == runs[1]["job"]
+    calls, total, _, least, most = runs[0]["job"]
+    alone = numbers(counted(cli))
+    assert calls == 3 and most - least < 1000 and runs[0]["encode"][1] == pytest.approx(alone["encode"][1], abs=20)
+    assert total / 3 == pytest.approx(20 * 2 * alone["encode"][1] / 20, rel=0.01)
+
+
+def test_a_forked_child_has_its_own_count(cli):
+    alone, rows = numbers(counted(cli)), numbers(counted(cli, "0", "fork"))
+    assert rows["encode"][0] == 21 and rows["encode"][3] == pytest.approx(alone["encode"][3], abs=20)
+    assert rows["encode"][4] == pytest.approx(alone["encode"][4], abs=200)
+
+
+def test_scope_above_its_limit_of_instructions_is_reported(cli):
+    """In the program: equal numbers, a limit that holds, one that does not, and another thread."""
+    done = cli("run", "--clock", "instructions", "-f", "none", PROGRAMS / "expects", "instructions")
+    assert 0 < int(done.stdout.split("around")[1].split()[0].strip(":=")) < 30
+    broken = cli("run", "--clock", "instructions", "-f", "none", PROGRAMS / "expects", "instructions_broken",
+                 status=-signal.SIGABRT)
+    lines = [line for line in broken.stderr.splitlines() if "exceeded" in line]
+    assert len(lines) == 1
+    assert "scope_of_instructions exceeded its limit of 100 instructions: there were " in lines[0]
+
+
+def test_the_example_of_a_limit(cli):
+    done = cli("run", "--clock", "instructions", "-f", "none", EXAMPLES / "instruction_limit")
+    assert done.stdout == ("ok: 14 words, 0 complaints\nnot ok: too_slowly may execute 3000 instructions\n"
+                           "slowly: 14 words\n")
+
+
+def test_bench_counts_instructions(cli):
+    """Two pairs without a warm-up; the function that has changed, and nothing else."""
+    commands = [f"{PROGRAMS / 'instructions'} {percent}" for percent in (0, 1)]
+    done = cli("bench", "--instructions", "-i", "-f", "json", "--against", commands[0], *commands[1].split())
+    diff = json.loads(done.stdout)
+    counts = {row["name"]: row["metrics"]["self_instructions"] for row in diff["rows"]}
+    changed = [name for name, count in counts.items() if count["exact"] != "equal" and name != "main"]
+    assert diff["pairs"] == 2 and changed == ["encode"]
+    assert 1.0095 < counts["encode"]["now"] / counts["encode"]["before"] < 1.0105
+
+
+def test_bench_says_that_instructions_cannot_be_counted(cli, tmp_path):
+    done = cli("bench", "--instructions", "-i", PROGRAMS / "instructions", env={"PATH": str(tmp_path)}, status=2)
+    assert "were not counted" in done.stderr and "qemu-x86_64 is not installed" in done.stderr
+
+
+def test_the_sentence_needs_no_allocations(cli):
+    done = cli("run", "--clock", "instructions", "--no-preload", PROGRAMS / "instructions", status=3)
+    assert "Most instructions are executed in encode" in done.stderr
+
+
+def test_the_report_names_unit_and_clock(cli):
+    done = cli("run", "--clock", "instructions", PROGRAMS / "instructions", status=3)
+    assert "Most instructions are executed in encode" in done.stderr and " instructions\n" in done.stderr
+    assert "clock instructions (qemu " in done.stderr and " ns " not in done.stderr and " ms " not in done.stderr
+
+
+def test_without_the_emulator_time_is_measured(cli, tmp_path):
+    done = cli.run("--clock", "instructions", PROGRAMS / "instructions", status=3, env={"PATH": str(tmp_path)})
+    lines = [line for line in done.stderr.splitlines() if "instructions" in line]
+    assert len(lines) == 1 and lines[0].endswith("qemu-x86_64 is not installed (package qemu-user)")
+    assert not done.report.values["meta"]["clock"]["kind"].startswith("instructions")
+
+
+def test_a_program_that_is_not_there_is_an_error_as_ever(cli, tmp_path):
+    done = cli("run", "--clock", "instructions", tmp_path / "none", status=127)
+    assert "cannot run" in done.stderr
+
+
+def test_a_script_is_named(cli, tmp_path):
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\nexit 5\n")
+    script.chmod(0o755)
+    done = cli.run("--clock", "instructions", script, status=5)
+    assert "it is a script; run its interpreter" in done.stderr
+
+
+def test_a_program_that_dies_keeps_its_status(cli):
+    done = cli.run("--clock", "instructions", PROGRAMS / "instructions", "0", "abort", status=-signal.SIGABRT)
+    rows = numbers({row["name"]: row for row in done.report.values["sections"]["timing"]["rows"]})
+    assert rows["encode"][0] == 20
+
+
+def hashed(report):
+    rows = report.values["sections"]["functions"]["rows"]
+    return [row["self_instructions"] for row in rows if (row["library"], row["name"]) == ("unmodified", "hash")]
+
+
+def test_programs_that_are_executed_are_counted(cli, tmp_path):
+    """By a shell, through a script with an argument for its interpreter, and in place of itself."""
+    alone = hashed(cli.run("--clock", "instructions", PROGRAMS / "unmodified", "0").report)
+    inner, outer = tmp_path / "inner", tmp_path / "outer"
+    inner.write_text(f"#! /bin/sh -u\n{PROGRAMS / 'unmodified'} $1\nexec {PROGRAMS / 'instructions'} 0\n")
+    outer.write_text(f"{inner} 0\necho status $?\n/nowhere\nexit $?\n")
+    inner.chmod(0o755)
+    done = cli.run("--clock", "instructions", "sh", outer, status=127)
+    assert done.stdout.endswith("status 3\n") and len(alone) == 1 and hashed(done.report) == alone
+    rows = {row["name"]: row for row in done.report.values["sections"]["timing"]["rows"]}
+    assert numbers(rows)["encode"] == numbers(counted(cli))["encode"]
+
+
+def test_functions_of_an_unmodified_program_are_counted(cli):
+    def functions(percent):
+        report = cli.run("--clock", "instructions", PROGRAMS / "unmodified", percent).report.values
+        section = report["sections"]["functions"]
+        assert "Instructions by function" in section["description"]
+        return {(row["library"], row["name"]): row["self_instructions"] for row in section["rows"]}
+
+    before, again, after = functions(0), functions(0), functions(1)
+    mine = {key: number for key, number in before.items() if key[0] == "unmodified"}
+    assert mine and mine == {key: number for key, number in again.items() if key in mine}
+    change = {key: after[key] - number for key, number in mine.items() if after[key] != number}
+    hashed = ("unmodified", "hash")
+    assert max(change, key=change.get) == hashed
+    assert 0.0095 < change[hashed] / before[hashed] < 0.0105
+    assert 0 < before["unmodified", "compare"]

@@ -1,0 +1,253 @@
+"""/metrics of all sessions: sums by service that never fall, and every family as docs/metrics.md describes it."""
+import json
+import re
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+import exported
+from command import cli, wait_until  # noqa: F401 (a fixture)
+from harness import EXAMPLES, SOURCE, TIMEOUT, without_emulator, without_thread_sanitizer
+from test_serve import OPENMETRICS, read_metrics, serve  # noqa: F401 (a fixture)
+
+pytestmark = [without_emulator("/proc shows the emulator"),
+              without_thread_sanitizer("it has a thread of its own, which uses time, too")]
+
+
+def metrics(server, **query):
+    answer = server.get("/metrics", headers=OPENMETRICS, **query)
+    assert answer.status == 200, answer.text
+    return read_metrics(answer.text)
+
+
+def labels_of(sample):
+    return dict(re.findall(r'([a-z_]+)="((?:[^"\\]|\\.)*)"', sample))
+
+
+def by_service(families, family, service):
+    return {sample: value for sample, value in families.get(family, {"samples": {}})["samples"].items()
+            if labels_of(sample)["service"] == service}
+
+
+def documented():
+    """{family: (type, labels, meaning)} of docs/metrics.md."""
+    rows = re.findall(r"^\| `(hotpath_\w+)` \| (\w+) \| ([^|]*) \| ([^|]*) \|$", (SOURCE / "docs/metrics.md")
+                      .read_text(), re.M)
+    return {name: (kind, set(re.findall(r"`(\w+)`", labels)), meaning) for name, kind, labels, meaning in rows}
+
+
+def test_every_family_is_documented(cli, serve):
+    cli("run", "--io", "--locks", "--format", "none", "--", EXAMPLES / "orders", "1")
+    cli("run", "--io", "--format", "none", "--", EXAMPLES / "profile_async_io")
+    server, served = serve(), {}
+    one = metrics(server, session=next(cli.folder.glob("*.run")).name)
+    for families in (metrics(server), one):
+        for name, family in families.items():
+            labels = {label for sample in family["samples"] for label in labels_of(sample)} - {"le"}
+            suffix = {"counter": "_total", "info": "_info"}.get(family["TYPE"], "")
+            before = served.get(name + suffix, (0, set()))[1]
+            served[name + suffix] = (family["TYPE"], labels | before, family["HELP"])
+    # Named after what it counts: seconds and bytes are units of collectors.
+    for name, family in one.items():
+        units = [unit for unit in ("seconds", "bytes") if name.endswith("_" + unit)]
+        assert [family[key] for key in ("UNIT",) if key in family] == units
+        assert not any("service" in labels_of(sample) for sample in family["samples"]), name
+    assert served == documented()
+
+
+def test_sums_are_those_of_the_reports(cli, serve):
+    for _ in range(2):
+        cli("run", "--format", "none", "--", EXAMPLES / "orders", "1")
+    families = metrics(serve())
+    expected = {}
+
+    def add(family, labels, number):
+        text = ",".join(f'{key}="{value}"' for key, value in {"service": "orders", **labels}.items())
+        if number is not None:
+            sums = expected.setdefault("hotpath_" + family, {})
+            sums[text] = sums.get(text, 0) + number
+
+    for session in cli.folder.glob("*.run"):
+        report = json.loads(cli("report", "--format", "json", "--limit", "0", "--section", "all",
+                                session.name).stdout)
+        rows = {name: section["rows"] for name, section in report["sections"].items()}
+        for row in rows["timing"]:
+            add("function_calls", {"function": row["name"]}, row["calls"])
+            add("function_seconds", {"function": row["name"]}, row["total_ns"] * 1e-9)
+        for row in rows["waits"]:
+            add("function_waiting_seconds", {"function": row["name"], "cause": row["cause"]},
+                row["waited_ns"] * 1e-9)
+        for row in rows["channels"]:
+            if row["instance"] is None:
+                add("channel_sent", {"channel": row["name"]}, row["sent"])
+                add("channel_lost", {"channel": row["name"], "reason": "refused"}, row["refused"])
+                add("channel_blocked_seconds", {"channel": row["name"], "side": "sender"}, row["full_ns"] * 1e-9)
+        for row in rows["tasks"]:
+            add("tasks_created", {"task": row["name"]}, row["calls"])
+        for row in rows["streams"]:
+            add("stream_items", {"stream": row["name"]}, row["items"])
+        for row in rows["loops"]:
+            add("loop_turns", {"loop": row["name"]}, row["turns"])
+        add("process_starts", {}, 1)
+    for family, samples in expected.items():
+        found = families[family]["samples"]
+        assert {sample: found[sample] for sample in samples} == pytest.approx(samples, rel=1e-6, abs=1e-8), family
+    # Durations: as many as there are calls, and their sum is the time; buckets add up. Tasks have none.
+    histogram = families["hotpath_function_duration_seconds"]["samples"]
+    tasks = {labels_of(sample)["task"] for sample in expected["hotpath_tasks_created"]}
+    functions = {sample: calls for sample, calls in expected["hotpath_function_calls"].items()
+                 if labels_of(sample)["function"] not in tasks}
+    assert len(functions) > 10 and len(histogram) == len(functions) * 19
+    for sample, calls in functions.items():
+        buckets = [count for name, count in histogram.items() if name.startswith(f"_bucket{{{sample},le=")]
+        assert len(buckets) == 17 and buckets == sorted(buckets) and buckets[-1] == histogram[f"_count{{{sample}}}"]
+        assert histogram[f"_count{{{sample}}}"] == calls
+        assert histogram[f"_sum{{{sample}}}"] >= expected["hotpath_function_seconds"][sample] * 0.99
+    assert by_service(families, "hotpath_threads", "orders") == {'service="orders"': 0}, "they have ended"
+
+
+def test_counters_stay_when_programs_end_and_their_files_go(cli, serve):
+    server = serve()
+    run = cli.start("run", "--format", "none", "--", EXAMPLES / "orders", "600")
+    calls = lambda: sum(by_service(metrics(server), "hotpath_function_calls", "orders").values())
+    wait_until(lambda: calls() > 20)
+    wait_until(lambda: sum(by_service(metrics(server), "hotpath_threads", "orders").values()) > 1)
+    seen = [metrics(server)]
+    run.send_signal(signal.SIGTERM)
+    run.communicate(timeout=TIMEOUT)
+    wait_until(lambda: sum(by_service(metrics(server), "hotpath_running", "orders").values()) == 0)
+    seen.append(metrics(server))
+    cli("clean")
+    assert not list(cli.folder.glob("*.run"))
+    cli("run", "--format", "none", "--", EXAMPLES / "orders", "1")
+    wait_until(lambda: sum(by_service(metrics(server), "hotpath_process_starts", "orders").values()) == 2)
+    seen.append(metrics(server))
+    for early, late in zip(seen, seen[1:]):
+        for name, family in early.items():
+            if family["TYPE"] in ("counter", "histogram"):
+                fallen = {sample: (value, late[name]["samples"].get(sample)) for sample, value in
+                          family["samples"].items() if late[name]["samples"].get(sample, -1) < value}
+                assert not fallen, name
+    report = json.loads(cli("report", "--format", "json", "--section", "timing", "--limit", "0").stdout)
+    added = sum(row["calls"] for row in report["sections"]["timing"]["rows"])
+    totals = [sum(by_service(families, "hotpath_function_calls", "orders").values()) for families in seen]
+    assert totals[2] == totals[1] + added
+
+
+def test_one_service_is_chosen_by_any_name_of_its_sessions(cli, serve):
+    cli("run", "--format", "none", "--", EXAMPLES / "orders", "1")
+    cli("run", "--format", "none", "--", EXAMPLES / "basic", env={"HOTPATH_REPORT_LABEL": "the shop"})
+    server = serve()
+    listed = {line.split()[-2 if line.endswith(" 1") else -1].rsplit("/", 1)[1]: line.split()[0]
+              for line in cli("ls").stdout.splitlines()[1:]}
+    services = lambda **query: {labels_of(sample).get("service") for family in metrics(server, **query).values()
+                                for sample in family["samples"]} - {None}
+    assert services() == {"orders", "the shop"}
+    assert services(service="orders") == services(service=listed["orders"]) == {"orders"}
+    assert services(service="the shop") == services(service=listed["basic"]) == {"the shop"}
+    assert services(service=next(path.name for path in cli.folder.glob(listed["basic"] + "*"))) == {"the shop"}
+    for name in ("nothing", "order", listed["orders"][:-1]):
+        assert server.get("/metrics", service=name).status == 404
+    assert server.get("/metrics", service="orders", session=listed["orders"]).status == 400
+    assert server.get("/report.json", service="orders").status == 400
+    # A server for one session has its metrics, and those of all on request.
+    alone = serve(listed["orders"])
+    assert services() and not {labels_of(sample).get("service") for sample in
+                               metrics(alone)["hotpath_function_calls"]["samples"]} - {None}
+    assert by_service(metrics(alone, service="the shop"), "hotpath_process_starts", "the shop")
+
+
+def test_prometheus_accepts_them(cli, serve):
+    promtool = shutil.which("promtool")
+    if not promtool:
+        pytest.skip("this needs promtool, of Debian's package prometheus")
+    cli("run", "--format", "none", "--", EXAMPLES / "orders", "1")
+    done = subprocess.run([promtool, "check", "metrics"], input=serve().get("/metrics").text, capture_output=True,
+                          text=True, timeout=TIMEOUT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+# ------------------------------------------------------------------------------------------------ native histograms
+
+NATIVE = {"Accept": "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;"
+                    "q=0.6,application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3"}
+
+
+def signed(number):
+    return number >> 1 ^ -(number & 1)
+
+
+def varint(data, at):
+    number = shift = 0
+    while True:
+        number |= (data[at] & 127) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 128:
+            return number, at
+
+
+def read_families(data):
+    """{name: (type, {labels: number or {upper bound: count}, count and sum})} of delimited messages."""
+    found, at = {}, 0
+    while at < len(data):
+        length, at = varint(data, at)
+        family = list(exported.fields(data[at:at + length]))
+        at += length
+        name = dict(family)[1].decode()
+        assert name not in found and dict(family)[2]
+        found[name] = (dict(family)[3], {})
+        for metric in (value for field, value in family if field == 4):
+            parts = list(exported.fields(metric))
+            labels = ",".join('{}="{}"'.format(*(text.decode() for _, text in exported.fields(label)))
+                              for field, label in parts if field == 1)
+            assert labels not in found[name][1]
+            found[name][1][labels] = read_number(*parts[-1])
+    return found
+
+
+def read_number(field, data):
+    parts = list(exported.fields(data))
+    if field != 7:
+        return parts[0][1]
+    values = dict(parts)
+    assert signed(values[5]) == 3
+    index, count, buckets = 0, 0, {}
+    deltas = [signed(number) for number in exported.numbers(values[13])]
+    for span in (dict(exported.fields(part)) for number, part in parts if number == 12):
+        index += signed(span[1])
+        for _ in range(span[2]):
+            count += deltas.pop(0)
+            buckets[2 ** (index / 8)] = count
+            index += 1
+    assert not deltas and all(count > 0 for count in buckets.values())
+    return buckets, values[1], values[2]
+
+
+def test_native_histograms(cli, serve):
+    cli("run", "--format", "none", "--", EXAMPLES / "orders", "1")
+    server = serve()
+    answer = server.get("/metrics", headers=NATIVE)
+    assert answer.headers["Content-Type"] == ("application/vnd.google.protobuf; "
+                                              "proto=io.prometheus.client.MetricFamily; encoding=delimited")
+    families, text = read_families(answer.body), metrics(server)
+    rows = {row["name"]: row for row in json.loads(cli("report", "--format", "json", "--limit", "0", "--section",
+                                                       "timing").stdout)["sections"]["timing"]["rows"]}
+    kind, samples = families["hotpath_function_duration_seconds"]
+    assert kind == 4 and len(samples) > 10
+    for labels, (buckets, count, total) in samples.items():
+        row = rows[labels_of(labels)["function"]]
+        assert sum(buckets.values()) == count == row["timed"]
+        assert total == pytest.approx(row["avg_ns"] * row["calls"] * 1e-9, rel=1e-6)
+        # The least and the most are in the first and the last bucket: bounds of counters lie within a hundredth.
+        assert min(buckets) / 2 ** (1 / 8) * 0.98 <= row["min_ns"] * 1e-9 <= min(buckets) * 1.02
+        assert max(buckets) / 2 ** (1 / 8) * 0.98 <= row["max_ns"] * 1e-9 <= max(buckets) * 1.02
+    for name, family in text.items():
+        if family["TYPE"] in ("counter", "gauge") and "_without_" not in name:
+            kind, samples = families[name + ("_total" if family["TYPE"] == "counter" else "")]
+            assert kind == (0 if family["TYPE"] == "counter" else 1)
+            assert samples == pytest.approx(family["samples"], rel=1e-9), name
+    for accept in ("application/openmetrics-text," + NATIVE["Accept"], "application/vnd.google.protobuf", "*/*"):
+        assert "protobuf" not in server.get("/metrics", headers={"Accept": accept}).headers["Content-Type"], accept
