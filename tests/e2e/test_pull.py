@@ -11,7 +11,8 @@ import pytest
 
 import exported
 from command import cli, wait_until  # noqa: F401 (a fixture)
-from harness import (EXAMPLES, TIMEOUT, processes_may_be_read, with_glibc, without_emulator, without_sanitizer)
+from harness import (EXAMPLES, TIMEOUT, full, processes_may_be_read, with_glibc, without_emulator,
+                     without_sanitizer)
 from test_serve import serve  # noqa: F401 (a fixture)
 from test_stacks_in_time import Acts
 
@@ -126,8 +127,8 @@ def test_what_cannot_be_fetched_is_explained(cli, serve, orders):
 
 def test_services_are_discovered(cli, serve, orders):
     server = serve()
-    targets = json.loads(server.get("/targets").text)
-    assert targets == [{"targets": [f"{server.host}:{server.port}"], "labels": {"__param_service": "orders"}}]
+    targets = [{"targets": [f"{server.host}:{server.port}"], "labels": {"__param_service": "orders"}}]
+    wait_until(lambda: json.loads(server.get("/targets").text) == targets)  # at its next look at the sessions
     basic = lambda token: {"Authorization": "Basic " + base64.b64encode(f"x:{token}".encode()).decode()}
     assert json.loads(server.ask("/targets", headers=basic(server.token)).text) == targets
     for wrong in (server.token[:-1], server.token + "0", "", "x" * 300):
@@ -136,14 +137,18 @@ def test_services_are_discovered(cli, serve, orders):
         assert server.ask("/targets", headers={"Authorization": header}).status == 403, header
 
 
+BUILD_TIMEOUT = 600  # go compiles the tool when it is first used
+
+
+@full
 @pytest.mark.skipif(GO is None, reason="go is not installed: its pprof cannot be asked")
 def test_go_tool_pprof(cli, serve, orders):
     server = serve()
     url = f"http://x:{server.token}@{server.host}:{server.port}/debug/pprof/zones?service=orders&seconds=1"
 
     def ask(*args):
-        return subprocess.run([GO, "tool", "pprof", "-top", *args], capture_output=True, text=True, timeout=TIMEOUT,
-                              env=os.environ | {"PPROF_TMPDIR": str(cli.folder)})
+        return subprocess.run([GO, "tool", "pprof", "-top", *args], capture_output=True, text=True,
+                              timeout=BUILD_TIMEOUT, env=os.environ | {"PPROF_TMPDIR": str(cli.folder)})
     told = ask("-sample_index=calls", url)
     assert told.returncode == 0 and "Type: calls" in told.stdout and "accept_order" in told.stdout, told.stderr
     assert "no service or session of that name" in ask(url.replace("=orders", "=nothing")).stderr
