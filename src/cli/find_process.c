@@ -87,11 +87,8 @@ static void visit_process(const char *entry, void *context)
 static void list(const struct named *named)
 {
     for (size_t at = 0; at < named->count && at < MOST_LISTED; at++) {
-        char command[200] = "", shown[400];
-        if (hp_task_read(named->all[at], 0, "cmdline", command, sizeof command))
-            for (size_t byte = 0; byte + 1 < sizeof command && (command[byte] != '\0' || command[byte + 1] != '\0');
-                 byte++)
-                command[byte] = command[byte] == '\0' ? ' ' : command[byte];
+        char command[200], shown[400];
+        hp_process_command_of(named->all[at], 0, command, sizeof command);
         hp_copy_printable(shown, sizeof shown, command);
         fprintf(stderr, "  %u  %s\n", (unsigned)named->all[at], shown);
     }

@@ -53,21 +53,6 @@ static void read_command(uint32_t pid, char *text, size_t size)
     text[strcspn(text, "\n")] = '\0';
 }
 
-/* With blanks between the words. Its beginning, if it is long. */
-static void read_command_line(uint32_t pid, char *text, size_t size)
-{
-    char path[HP_TASK_PATH];
-    FILE *file = fopen(hp_task_path(path, pid, 0, "cmdline"), "re");
-    size_t length = file != NULL ? fread(text, 1, size - 1, file) : 0;
-    if (file != NULL)
-        fclose(file);
-    while (length > 0 && (text[length - 1] == '\0' || text[length - 1] == ' '))
-        length--;
-    for (size_t at = 0; at < length; at++)
-        text[at] = text[at] == '\0' ? ' ' : text[at];
-    text[length] = '\0';
-}
-
 /* "main" for the first thread, which has the name of its process. */
 static bool is_first(const struct hp_live_thread *thread) { return thread->pid == thread->tid; }
 
@@ -281,7 +266,7 @@ static void put_stack(struct hp_text *text, const struct hp_stacks_shown *shown,
 static void put_command(struct hp_text *text, uint32_t pid, const char *name)
 {
     char command[MOST_COMMAND];
-    read_command_line(pid, command, sizeof command);
+    hp_process_command_of(pid, 0, command, sizeof command);
     if (command[0] == '\0' || strcmp(command, name) == 0)
         return;
     hp_text_string(text, "    ");
@@ -443,7 +428,7 @@ static void begin_json_process(struct hp_json *json, const struct hp_thread_stac
     char name[32], command[MOST_COMMAND];
     const struct tally tally = tally_of(stacks, pid);
     read_command(pid, name, sizeof name);
-    read_command_line(pid, command, sizeof command);
+    hp_process_command_of(pid, 0, command, sizeof command);
     hp_json_begin_object(json);
     hp_json_put_u64(json, "pid", pid);
     hp_json_put_string(json, "name", name);

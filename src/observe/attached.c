@@ -73,12 +73,7 @@ static void describe(uint32_t pid)
 {
     char text[1024] = "", path[HP_TASK_PATH];
     struct hp_header *header = &attached.file.header;
-    const int fd = open(hp_task_path(path, pid, 0, "cmdline"), O_RDONLY | O_CLOEXEC);
-    const ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
-    if (fd >= 0)
-        close(fd);
-    for (ssize_t at = 0; at + 1 < length; at++)
-        text[at] = text[at] == '\0' ? ' ' : text[at];
+    hp_process_command_of(pid, 0, text, sizeof text);
     header->command = put_text(text);
     const ssize_t link = readlink(hp_task_path(path, pid, 0, "exe"), text, sizeof text - 1);
     text[link > 0 ? link : 0] = '\0';

@@ -121,16 +121,8 @@ static struct hp_process *add(uint32_t pid, uint32_t parent, uint64_t ns)
 
 static char *command_of(uint32_t pid, uint32_t tid)
 {
-    char path[HP_TASK_PATH], text[1024];
-    FILE *file = fopen(hp_task_path(path, pid, tid, "cmdline"), "re");
-    if (file == NULL)
-        return NULL;
-    const size_t length = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    for (size_t at = 0; at + 1 < length; at++)
-        text[at] = text[at] == '\0' ? ' ' : text[at];
-    text[length] = '\0';
-    return length > 0 ? strdup(text) : NULL;
+    char text[1024];
+    return hp_process_command_of(pid, tid, text, sizeof text) > 0 ? strdup(text) : NULL;
 }
 
 /* ------------------------------------------------------------------------------------------- kernel events */

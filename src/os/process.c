@@ -12,6 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "command_line.h"
 #include "files.h"
 #include "raw_call.h"
 #include "text.h"
@@ -241,11 +242,13 @@ bool hp_process_is_privileged(void) { return getauxval(AT_SECURE) != 0; }
 
 void hp_process_command(char *text, size_t size)
 {
-    const size_t length = hp_file_read_bytes("/proc/self/cmdline", text, size - 1);
-    for (size_t at = 0; at + 1 < length; at++)
-        if (text[at] == '\0')
-            text[at] = ' ';
-    text[length] = '\0';
+    hp_command_line(text, hp_file_read_bytes("/proc/self/cmdline", text, size - 1));
+}
+
+size_t hp_process_command_of(uint32_t pid, uint32_t tid, char *text, size_t size)
+{
+    char path[HP_TASK_PATH];
+    return hp_command_line(text, hp_file_read_bytes(hp_task_path(path, pid, tid, "cmdline"), text, size - 1));
 }
 
 void hp_process_executable(char *text, size_t size)

@@ -75,6 +75,8 @@ struct hp_terminal hp_terminal_of(int fd);
 
 /* Those about the threads of a process and its memory (task_path.h). */
 
+/* The command line of a process, or as one of its threads has it, as hp_process_command; returns its length. */
+size_t hp_process_command_of(uint32_t pid, uint32_t tid, char *text, size_t size);
 /* The beginning of such a file, with a zero at the end. */
 bool hp_task_read(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size);
 

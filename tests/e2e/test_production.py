@@ -1,5 +1,6 @@
 """docs/production.md names every hook of the preloaded library and every variable of a run; and safe mode leaves a
 program as it is."""
+import json
 import re
 import subprocess
 
@@ -27,6 +28,24 @@ def test_all_hooks_are_listed():
     listed = set(re.findall(r"`(\w+)`", rows)) - {"new", "delete"}
     assert listed == hooks, listed ^ hooks
     assert any(name.startswith("_Zn") for name in exported()) and "`new` and `delete`" in rows
+
+
+def test_secrets_are_in_no_file(cli):
+    """Of the program, of what it executes, and of a process that is observed from outside."""
+    program = PROGRAMS / "stacked"
+    words = "--password=hunter2", "--token", "hunter2", "https://me:hunter2@example.org/"
+    script = '"$@"; env PGPASSWORD=hunter2 "$@"'
+    done = cli.run("sh", "-c", script, "--password=hunter2", program, "split", "50", *words)
+    safe = cli.run("--safe", program, "split", "50", *words)
+    shown = cli("report", "-v").stdout + cli("ls").stdout + cli("export", "-f", "firefox").stdout
+    page = cli.folder / "page.html"
+    cli("open", "--no-open", "--output", page)
+    reports = json.dumps([done.report.values, safe.report.values])
+    for text in (done.stderr, safe.stderr, reports, shown, page.read_text()):
+        assert "hunter2" not in text
+    assert "--password=*** --token *** https://me:***@example.org/" in safe.report.values["meta"]["command"]
+    files = [file for file in cli.folder.rglob("*") if file.is_file()]
+    assert files and [file for file in files if b"hunter2" in file.read_bytes()] == []
 
 
 def variables(text):
