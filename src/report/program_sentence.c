@@ -913,6 +913,7 @@ static bool put_device(struct sentence *sentence)
             continue;
         const struct waiter waiter = waiter_for(sentence, cause);
         const double waited = (double)thread->waited_ns[cause], cpu = (double)hp_thread_usage_cpu_ns(thread);
+        const double queued = (double)thread->waited_ns[HP_WAIT_RUN_QUEUE];
         hp_text_format(sentence->line, "Waiting for %s: ", devices[at].words);
         put_waiter(sentence, &waiter, thread);
         hp_text_string(sentence->line, " waits ");
@@ -921,8 +922,12 @@ static bool put_device(struct sentence *sentence)
         put_detail(sentence, " for ", &waiter.waits);
         if (cause == HP_WAIT_SOCKET)
             put_other_end(sentence, thread, cause);
-        hp_text_format(sentence->line, " (%s against %s of CPU time)", hp_ns_text(waited).bytes,
+        hp_text_format(sentence->line, " (%s against %s of CPU time", hp_ns_text(waited).bytes,
                        hp_ns_text(cpu).bytes);
+        /* A busy machine does not change the cause, but most of the run would not be explained. */
+        if (queued > waited + cpu)
+            hp_text_format(sentence->line, "; ready without a free CPU for %s", hp_ns_text(queued).bytes);
+        hp_text_char(sentence->line, ')');
         return true;
     }
     return false;

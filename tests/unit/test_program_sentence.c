@@ -290,6 +290,13 @@ static void the_disk_is_waited_for(void **state)
     observe_work(200 * MS, 600 * MS, 200 * MS);
     assert_said(
         "Waiting for the disk: save waits 75 % of its time for x.db (600.00 ms against 200.00 ms of CPU time)");
+    thread->waited_ns[HP_WAIT_RUN_QUEUE] = 800 * MS;
+    assert_said(
+        "Waiting for the disk: save waits 75 % of its time for x.db (600.00 ms against 200.00 ms of CPU time)");
+    thread->waited_ns[HP_WAIT_RUN_QUEUE] = 801 * MS; /* which explains most of the run */
+    assert_said("Waiting for the disk: save waits 75 % of its time for x.db (600.00 ms against 200.00 ms of CPU "
+                "time; ready without a free CPU for 801.00 ms)");
+    thread->waited_ns[HP_WAIT_RUN_QUEUE] = 0;
     thread->waited_ns[HP_WAIT_DISK] = 290 * MS; /* hardly more than the CPU time */
     assert_memory_equal(sentence(), "Ran 200.00 ms of 1.00 s: save takes", 35);
 }
