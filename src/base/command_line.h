@@ -1,5 +1,6 @@
 /* Command lines as reports show them. SPDX-License-Identifier: MIT */
-#pragma once
+#ifndef HP_BASE_COMMAND_LINE_H
+#define HP_BASE_COMMAND_LINE_H
 
 #include <stddef.h>
 
@@ -9,3 +10,5 @@
  * end. The line ends with a zero: there must be room for one more byte. Returns its length, at most `length`.
  */
 size_t hp_command_line(char *arguments, size_t length);
+
+#endif
