@@ -252,7 +252,7 @@ complete -c hotpath -n '__fish_seen_subcommand_from check' -F -a '(hotpath ls -a
 complete -c hotpath -n '__fish_seen_subcommand_from check' -l policy -x -d 'Budgets and limits (default: hotpath.toml, if it is in this folder).'
 complete -c hotpath -n '__fish_seen_subcommand_from check' -l baseline -x -d 'What runs may not be worse than: a run, a report in JSON, or a folder of several.'
 complete -c hotpath -n '__fish_seen_subcommand_from check' -l gate -x -d 'Limits that override those of the policy, such as time=5%,peak=off.'
-complete -c hotpath -n '__fish_seen_subcommand_from check' -l exact-only -d 'Judge calls, allocations, bytes and peaks, but no times: for a baseline of another machine.'
+complete -c hotpath -n '__fish_seen_subcommand_from check' -l exact-only -d 'Judge calls, allocations, bytes and peaks, but no times: for a baseline of another machine. Instructions are judged if both sides counted them with the same QEMU and C library.'
 complete -c hotpath -n '__fish_seen_subcommand_from check' -l format -s f -x -a 'text github gitlab json' -d 'What to write: lines for people (default), annotations for GitHub, a report of code quality for GitLab, or JSON.'
 complete -c hotpath -n '__fish_seen_subcommand_from check' -l output -s o -r -F -d 'Output file (default: standard output).'
 complete -c hotpath -n '__fish_seen_subcommand_from check' -l dir -r -F -d 'Directory for session files.'

@@ -325,7 +325,8 @@ static const struct hp_flag flags[] = {
     {"baseline", 0, "RUN", "What runs may not be worse than: a run, a report in JSON, or a folder of several."},
     {"gate", 0, "LIST", "Limits that override those of the policy, such as time=5%,peak=off."},
     {"exact-only", 0, NULL,
-     "Judge calls, allocations, bytes and peaks, but no times: for a baseline of another machine."},
+     "Judge calls, allocations, bytes and peaks, but no times: for a baseline of another machine. Instructions are "
+     "judged if both sides counted them with the same QEMU and C library."},
     {"format", 'f', "text|github|gitlab|json",
      "What to write: lines for people (default), annotations for GitHub, a report of code quality for GitLab, or "
      "JSON."},

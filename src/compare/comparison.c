@@ -49,7 +49,7 @@ static const char *difference_of_machines(const struct hp_measured_run *a, const
     else if (a->cores != b->cores)
         snprintf(text, size, "ran on another machine (%.0f CPUs, not %.0f)", b->cores, a->cores);
     else if (strcmp(a->clock, b->clock) != 0)
-        snprintf(text, size, "was measured by another clock (%.40s, not %.40s)", b->clock, a->clock);
+        snprintf(text, size, "was measured by another clock (%.110s, not %.110s)", b->clock, a->clock);
     else if (have_hz && fabs(a->hz / b->hz - 1) > MOST_SKEW)
         snprintf(text, size, "ran on another machine (its clock has %.2f GHz, not %.2f GHz)", b->hz / 1e9,
                  a->hz / 1e9);
@@ -164,10 +164,21 @@ static bool has_value(const struct hp_comparison *comparison, size_t number, siz
     return function != NULL && hp_measured_knows(&comparison->runs[run], function, metric);
 }
 
+/* Other versions of QEMU or the C library, or another CPU model, execute other instructions. */
+static bool have_one_clock(const struct hp_comparison *comparison)
+{
+    bool have = true;
+    for (size_t run = 1; run < run_count(comparison); run++)
+        have = have && strcmp(comparison->runs[run].clock, comparison->runs[0].clock) == 0;
+    return have;
+}
+
 /* Any difference is one. In a time range, the machine decides how much is done. */
 static enum hp_exact judge_exact(const struct hp_comparison *comparison, size_t number, enum hp_metric metric)
 {
     const size_t before = comparison->before_count, runs = run_count(comparison);
+    if (metric == HP_METRIC_INSTRUCTIONS && !comparison->is_of_one_clock)
+        return HP_EXACT_UNKNOWN;
     for (size_t run = 0; run < runs; run++)
         if (comparison->runs[run].is_part || !has_value(comparison, number, run, metric))
             return HP_EXACT_UNKNOWN;
@@ -833,6 +844,7 @@ static bool make(struct matching *matching)
 {
     struct hp_comparison *comparison = matching->comparison;
     comparison->is_sampled = !is_measured(&comparison->runs[0]);
+    comparison->is_of_one_clock = have_one_clock(comparison);
     if (!match_all(matching))
         return false;
     comparison->values = calloc(comparison->count * run_count(comparison) + 1, sizeof *comparison->values);

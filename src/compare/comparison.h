@@ -49,8 +49,9 @@ struct hp_comparison {
     size_t pairs;                           /* they were recorded in turns, in random order; 0: not known */
     struct hp_compared_function *functions; /* changed rows first, the heaviest change on top; then by share */
     size_t count;
-    bool is_sampled; /* of functions found in stacks: nothing is measured */
-    bool is_of_cpu;  /* the total is CPU time; else time from start to end */
+    bool is_sampled;      /* of functions found in stacks: nothing is measured */
+    bool is_of_one_clock; /* else instructions are not compared; times are refused */
+    bool is_of_cpu;       /* the total is CPU time; else time from start to end */
     struct hp_judged_row total;
     bool has_common;
     struct hp_judged_row common; /* of measured functions: what all have in common */

@@ -177,6 +177,22 @@ static void judge_exact_limit(struct judging *judging, size_t function, enum hp_
     }
 }
 
+/* Once, and not as success: instructions of at least one side were counted, and have a limit. */
+static void judge_clocks(struct judging *judging)
+{
+    const struct hp_comparison *comparison = judging->comparison;
+    bool is_counted = false;
+    for (size_t run = 0; run < comparison->before_count + comparison->now_count; run++)
+        is_counted = is_counted || hp_text_begins(comparison->runs[run].clock, "instructions");
+    if (!is_counted || comparison->is_of_one_clock ||
+        isinf(hp_policy_limit(judging->policy, HP_LIMITED_INSTRUCTIONS, "", "")))
+        return;
+    hp_text_string(begin(judging),
+                   "were counted by another clock, so they were not judged; --gate instructions=off "
+                   "leaves them out");
+    find(judging, HP_FINDING_UNJUDGED, "limit instructions", "instructions", SIZE_MAX);
+}
+
 static void put_change(struct hp_text *text, const struct hp_judged_row *row)
 {
     put_percent_of(text, hp_percent_of_change(row->change));
@@ -263,6 +279,8 @@ bool hp_gates_judge(struct hp_gates *gates, const struct hp_policy *policy, cons
     for (size_t at = 0; has_baseline && at < comparison->count; at++)
         for (size_t number = 0; number < sizeof exact_limits / sizeof exact_limits[0]; number++)
             judge_exact_limit(&judging, at, exact_limits[number].what, exact_limits[number].metric);
+    if (has_baseline)
+        judge_clocks(&judging);
     if (has_baseline && !is_exact_only)
         judge_times(&judging);
     sort(gates);

@@ -9,7 +9,7 @@ import pytest
 
 from command import cli  # noqa: F401 (a fixture)
 from harness import HOTPATH, PROGRAMS, SOURCE, without_emulator, without_sanitizer
-from made_reports import NS, maker  # noqa: F401 (a fixture)
+from made_reports import ENGINE, NS, maker  # noqa: F401 (a fixture)
 
 pytestmark = without_emulator("commands are started without it")
 SCHEMA = json.loads((SOURCE / "docs" / "check.schema.json").read_text())
@@ -132,6 +132,29 @@ def test_baselines_of_other_machines(cli, maker):
     assert "cannot compare with" in done.stderr and "--exact-only" in done.stderr and done.stdout == ""
     assert ("encode", "limit calls", "calls 1000 -> 1001 (+0.1 %), limit 0 %") in told(
         check(cli, "--exact-only", "--baseline", *files, status=1))
+
+
+def test_instructions_may_grow_by_one_percent(cli, maker):
+    before = maker.file(maker.counted(encode=100_000, pack=1000))
+    more, too_many = (maker.file(maker.counted(encode=count, pack=1000)) for count in (100_900, 101_100))
+    assert check(cli, "--baseline", before, more)["verdict"] == "fine"
+    assert told(check(cli, "--baseline", before, too_many, status=1)) == [
+        ("encode", "limit instructions", "instructions 100000 -> 101100 (+1.1 %), limit 1 %")]
+    check(cli, "--baseline", before, more, "--gate", "instructions=0", status=1)
+    check(cli, "--baseline", before, too_many, "--gate", "instructions=2%")
+
+
+def test_counts_of_another_engine_are_not_judged(cli, maker):
+    """Nor are they taken for fine: they have a limit."""
+    before = maker.file(maker.counted(encode=100_000, pack=1000))
+    now = maker.file(maker.counted(ENGINE.replace("2.36", "2.41"), encode=200_000, pack=1000))
+    assert "measured by another clock" in cli("check", "--baseline", before, now, status=2).stderr
+    found = check(cli, "--exact-only", "--baseline", before, now, status=2)
+    assert found["broken"] == 0 and [name for name, _, _ in told(found, "unjudged")] == ["instructions"]
+    check(cli, "--exact-only", "--baseline", before, now, "--gate", "instructions=off")
+    without = maker.file(maker.report())
+    assert check(cli, "--exact-only", "--baseline", before, without, status=2)["unjudged"] == 1
+    assert check(cli, "--exact-only", "--baseline", without, without)["unjudged"] == 0
 
 
 # ------------------------------------------------------------------------------------------------------ mistakes

@@ -8,13 +8,14 @@ import pytest
 from command import cli  # noqa: F401 (a fixture)
 from harness import PROGRAMS, SOURCE, WITHOUT_PERF, perf_is_allowed, with_glibc, without_emulator, \
     without_sanitizer
-from made_reports import NS, maker  # noqa: F401 (a fixture)
+from made_reports import ENGINE, NS, maker  # noqa: F401 (a fixture)
 
 pytestmark = without_emulator("commands are started without it")
 SCHEMA = json.loads((SOURCE / "docs" / "diff.schema.json").read_text())
 OLD_REPORT = SOURCE / "fuzz" / "corpus" / "read_json" / "report"  # without typical calls and a call tree
 UNLIKE = [("system", "Linux 7.0 aarch64"), ("cores", 64), ("clock", {"kind": "monotonic", "hz": 1000000000}),
-          ("clock", {"kind": "tsc", "hz": 3100000000}), ("library", "hotpath 0.1.0, clang 19.1.0")]
+          ("clock", {"kind": "tsc", "hz": 3100000000}), ("library", "hotpath 0.1.0, clang 19.1.0"),
+          ("clock", {"kind": ENGINE, "hz": None})]
 
 
 def diff(cli, now, before, **how):
@@ -211,6 +212,15 @@ def test_unlike_runs_are_refused(cli, maker, key, value):
     assert "cannot compare with" in done.stderr
     found = diff(cli, [maker.file(now)], [maker.file(maker.report())], status=2)
     assert (found["verdict"], found["exit"]) == ("unjudged", 2) and "cannot compare with" in found["problem"]
+
+
+@pytest.mark.parametrize("part, other", [("7.2.22", "9.1.0"), ("-erms", "+erms"), ("glibc 2.36", "glibc 2.41")])
+def test_counts_of_other_engines_are_refused(cli, maker, part, other):
+    """By a line in which both names are whole: they may differ in the last word only."""
+    engine = ENGINE.replace(part, other)
+    done = cli("diff", maker.file(maker.counted(engine, encode=100)), "--against",
+               maker.file(maker.counted(encode=100)), status=2)
+    assert f"({engine}, not {ENGINE})" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
 def change(report, **keys):
