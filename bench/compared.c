@@ -1,6 +1,6 @@
 /*
- * A program for bench/compared.py, which compares it with itself: its functions have known costs, and `PLANT` makes
- * one of them slower.
+ * A program for bench/compared.py, which compares it with itself: its functions have known costs, and one of them can be
+ * made slower.
  *
  *     compared KIND REPEATS [FUNCTION:PERCENT]
  *
@@ -19,22 +19,52 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char planted[64];
-static unsigned planted_percent;
+enum function {
+    READ_WORDS,
+    SORT_WORDS,
+    COUNT_WORDS,
+    ENCODE_WORDS,
+    CHECKSUM,
+    PREPARE,
+    UPDATE,
+    SEND_ANSWER,
+    LOG_REQUEST,
+    RATE,
+    PACK_ANSWER,
+    FUNCTIONS
+};
+
+static const char *const names[FUNCTIONS] = {"read_words",  "sort_words", "count_words", "encode_words",
+                                             "checksum",    "prepare",    "update",      "send_answer",
+                                             "log_request", "rate",       "pack_answer"};
+static unsigned planted_percent[FUNCTIONS];
 static uint32_t table[1 << 14];
 static _Thread_local uint64_t sum;
 
-/* Steps that each wait for the one before; a planted function makes more of them. */
-static __attribute__((noinline)) void work(const char *function, unsigned steps)
+/* Steps that each wait for the one before; a planted function makes more of them, and all else is the same. */
+static __attribute__((noinline)) void work(enum function function, unsigned steps)
 {
-    if (planted_percent > 0 && strcmp(function, planted) == 0)
-        steps += steps * planted_percent / 100;
+    steps += steps * planted_percent[function] / 100;
     uint64_t x = sum + steps;
     for (unsigned at = 0; at < steps; at++) {
         x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         x ^= table[x >> 50];
     }
     sum = x;
+}
+
+static bool plant(const char *text)
+{
+    char name[64];
+    unsigned percent;
+    if (sscanf(text, "%60[^:]:%u", name, &percent) != 2)
+        return false;
+    for (size_t at = 0; at < FUNCTIONS; at++)
+        if (strcmp(names[at], name) == 0) {
+            planted_percent[at] = percent;
+            return true;
+        }
+    return false;
 }
 
 static uint32_t next_random(uint32_t *state)
@@ -50,31 +80,31 @@ static uint32_t next_random(uint32_t *state)
 static __attribute__((noinline)) void read_words(unsigned words)
 {
     HOTPATH_MEASURE();
-    work("read_words", 20 * words);
+    work(READ_WORDS, 20 * words);
 }
 
 static __attribute__((noinline)) void sort_words(unsigned words)
 {
     HOTPATH_MEASURE();
-    work("sort_words", words * words / 4);
+    work(SORT_WORDS, words * words / 4);
 }
 
 static __attribute__((noinline)) void count_words(unsigned words)
 {
     HOTPATH_MEASURE();
-    work("count_words", 12 * words);
+    work(COUNT_WORDS, 12 * words);
 }
 
 static __attribute__((noinline)) void encode_words(void)
 {
     HOTPATH_MEASURE();
-    work("encode_words", 2500);
+    work(ENCODE_WORDS, 2500);
 }
 
 static __attribute__((noinline)) void checksum(void)
 {
     HOTPATH_MEASURE();
-    work("checksum", 1500);
+    work(CHECKSUM, 1500);
 }
 
 static __attribute__((noinline)) void one_text(uint32_t *state)
@@ -103,14 +133,14 @@ static uint64_t shared_sum;
 static __attribute__((noinline)) void prepare(void)
 {
     HOTPATH_MEASURE();
-    work("prepare", 4000);
+    work(PREPARE, 4000);
 }
 
 static __attribute__((noinline)) void update(void)
 {
     HOTPATH_MEASURE();
     pthread_mutex_lock(&table_lock);
-    work("update", 800);
+    work(UPDATE, 800);
     shared_sum += sum;
     pthread_mutex_unlock(&table_lock);
 }
@@ -118,13 +148,13 @@ static __attribute__((noinline)) void update(void)
 static __attribute__((noinline)) void send_answer(void)
 {
     HOTPATH_MEASURE();
-    work("send_answer", 2500);
+    work(SEND_ANSWER, 2500);
 }
 
 static __attribute__((noinline)) void log_request(void)
 {
     HOTPATH_MEASURE();
-    work("log_request", 1200);
+    work(LOG_REQUEST, 1200);
 }
 
 static __attribute__((noinline)) void one_request(void)
@@ -167,7 +197,7 @@ static void rate(sqlite3_context *context, int count, sqlite3_value **values)
 {
     HOTPATH_MEASURE();
     (void)count;
-    work("rate", 300);
+    work(RATE, 300);
     sqlite3_result_int(context, sqlite3_value_int(values[0]) % 5);
 }
 
@@ -196,7 +226,7 @@ static __attribute__((noinline)) void all_rows(sqlite3 *base, const char *query)
 static __attribute__((noinline)) void pack_answer(void)
 {
     HOTPATH_MEASURE();
-    work("pack_answer", 3000);
+    work(PACK_ANSWER, 3000);
 }
 
 static __attribute__((noinline)) void one_day(sqlite3 *base, sqlite3_stmt *adds, sqlite3_stmt *finds, int day,
@@ -239,11 +269,10 @@ int main(int count, char **words)
         const char *name;
         void (*run)(unsigned repeats);
     } kinds[] = {{"varied", varied}, {"threads", threads}, {"database", database}};
-    if (count > 3 && sscanf(words[3], "%60[^:]:%u", planted, &planted_percent) != 2)
-        return 2;
+    bool is_good = count == 3 || (count == 4 && plant(words[3]));
     for (uint32_t at = 0; at < 1 << 14; at++)
         table[at] = at * UINT32_C(2654435761);
-    for (size_t at = 0; count > 2 && at < sizeof kinds / sizeof kinds[0]; at++)
+    for (size_t at = 0; is_good && at < sizeof kinds / sizeof kinds[0]; at++)
         if (strcmp(words[1], kinds[at].name) == 0) {
             kinds[at].run((unsigned)atoi(words[2]));
             return 0;

@@ -1,11 +1,48 @@
 """Reports of known numbers, for tests of comparisons."""
 import json
 import random
+from pathlib import Path
 
 import pytest
 
 NS = {"main": 1, "step": 1000, "parse": 20000, "encode": 60000, "pack": 40000, "load": 30000, "tiny": 300}
 ENGINE = "instructions (qemu 7.2.22, cpu max,-erms, glibc 2.36)"
+
+
+def large_report(nodes, functions=2000, ns=None, seed=1):
+    """The text of a report whose call tree has so many nodes, at most thirty deep, of functions by chance: nearly
+    every node is a call of another pair of them. Functions are f0, f1 ... and take one nanosecond, or those of `ns`."""
+    chance = random.Random(seed)
+    names = [f"f{number}" for number in range(functions)]
+    rows = [{"name": name, "calls": 100, "self_ns": (ns or {}).get(name, 1), "total_ns": 10**9} for name in names]
+    report = {"type": "hotpath_report", "version": 2, "hotpath": "0.1.0",
+              "meta": {"command": "./large", "system": "Linux 6.1 x86_64", "cores": 2,
+                       "library": "hotpath 0.1.0, gcc 12.2.0", "clock": {"kind": "tsc", "hz": 2500000000}},
+              "state": "finished", "by": "function", "elapsed_ns": 10**9,
+              "sections": {"timing": {"total_rows": functions, "shown_rows": functions, "rows": rows}}}
+    if nodes > 0:
+        report["sections"]["calltree"] = {"rows": ["TREE"]}
+    text, depth = [], 0
+    for number in range(nodes):
+        keep = min(depth, chance.randrange(30)) if number > 0 else 0
+        text += ["]}" * (depth - keep), "," if number > 0 and keep < depth else "",
+                 '{"name":"%s","calls":1,"children":[' % chance.choice(names)]
+        depth = keep + 1
+    return json.dumps(report).replace('"TREE"', "".join(text) + "]}" * depth)
+
+
+def large_folders(folder, nodes):
+    """Ten reports now and before, the first with such a tree. Of 70 functions with nearly all of the time, 24 take
+    half as long again now."""
+    sides = []
+    for side, slower in (("now", 1.5), ("before", 1)):
+        ns = {f"f{number}": 10000 * (slower if number % 3 == 0 else 1) for number in range(70)}
+        path = Path(folder) / side
+        path.mkdir()
+        for run in range(10):
+            (path / f"{run}.json").write_text(large_report(nodes if run == 0 else 0, ns=ns, seed=len(side)))
+        sides.append(path)
+    return sides
 
 
 class Maker:

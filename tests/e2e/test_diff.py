@@ -1,14 +1,15 @@
 """`hotpath diff`: made-up reports of known numbers, and real runs. tests/unit/test_compare.c has the statistics."""
 import copy
 import json
+import resource
 
 import jsonschema
 import pytest
 
 from command import cli  # noqa: F401 (a fixture)
-from harness import PROGRAMS, SOURCE, WITHOUT_PERF, perf_is_allowed, with_glibc, without_emulator, \
+from harness import PROGRAMS, SOURCE, WITHOUT_PERF, full, perf_is_allowed, with_glibc, without_emulator, \
     without_sanitizer
-from made_reports import ENGINE, NS, maker  # noqa: F401 (a fixture)
+from made_reports import ENGINE, NS, large_folders, large_report, maker  # noqa: F401 (a fixture)
 
 pytestmark = without_emulator("commands are started without it")
 SCHEMA = json.loads((SOURCE / "docs" / "diff.schema.json").read_text())
@@ -199,6 +200,39 @@ def test_output(cli, maker):
     table = (cli.folder / "out.md").read_text().splitlines()
     assert table[2] == "| | function | change |" and all(line.count("|") == 4 for line in table[2:])
     assert "| slower | `encode` | own time" in table[6]
+
+
+def test_callees_of_callees_and_functions_that_call_each_other(cli, maker):
+    """f0 calls f1, that calls f2, that calls f1 and f3: all but f1 have changed, f0 most. f5 calls none of them."""
+    def folder(**slower):
+        path = maker.folder(runs=0)
+        ns = {f"f{number}": 10000 * slower.get(f"f{number}", 1) for number in range(30)}
+        report = json.loads(large_report(0, functions=30, ns=ns))
+        node = [maker.node(name, 100, []) for name in ("f0", "f1", "f2", "f1", "f3")]
+        for caller, callee in zip(node, node[1:4]):
+            caller["children"] = [callee]
+        node[2]["children"].append(node[4])
+        report["sections"]["calltree"] = {"rows": node[:1]}
+        for run in range(10):
+            (path / f"{run}.json").write_text(json.dumps(report))
+        return path
+    before = folder()
+    names = [name for name, _ in told(diff(cli, [folder(f0=2, f2=1.9, f3=1.8, f5=1.95)], [before]))]
+    assert names == ["f3", "f2", "f0", "f5"]
+    names = [name for name, _ in told(diff(cli, [folder(f0=2, f3=1.1)], [before]))]
+    assert names == ["f0", "f3"]
+
+
+@full
+@without_sanitizer("it needs all of the address space")
+def test_a_million_nodes_in_a_gigabyte(cli):
+    """Which call each other in every way; bench/compared.py --large measures how long it takes."""
+    now, before = large_folders(cli.folder, 1_000_000)
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+    for sides in ((now / "0.json", before / "0.json"), (now, before)):
+        found = json.loads(cli("diff", sides[0], "--against", sides[1], "-f", "json", preexec_fn=limit).stdout)
+        assert len(found["rows"]) == 2000
+    assert sorted(told(found)) == sorted((f"f{number}", "slower") for number in range(0, 70, 3))
 
 
 # ---------------------------------------------------------------------------------------------------- refusals
