@@ -25,11 +25,17 @@ static size_t run_count(const struct hp_comparison *comparison)
 
 /* ------------------------------------------------------------------------------------------------ unlike runs */
 
-/* "hotpath 0.1.0, gcc 12.2.0": a newer hotpath is no reason to lose what was recorded, another compiler is. */
-static const char *compiler_of(const struct hp_measured_run *run)
+/*
+ * "hotpath 0.1.0, gcc 12.2.0": code of another compiler may measure at another cost. A newer hotpath or compiler is no
+ * reason to lose what was recorded: an upgrade of a package has both.
+ */
+static bool have_one_compiler(const struct hp_measured_run *a, const struct hp_measured_run *b)
 {
-    const char *comma = strchr(run->library, ',');
-    return comma != NULL ? comma : run->library;
+    const char *of_a = strchr(a->library, ','), *of_b = strchr(b->library, ',');
+    of_a = of_a != NULL ? of_a : "";
+    of_b = of_b != NULL ? of_b : "";
+    const size_t length = strcspn(of_a, "0123456789");
+    return length == strcspn(of_b, "0123456789") && strncmp(of_a, of_b, length) == 0;
 }
 
 static bool is_measured(const struct hp_measured_run *run)
@@ -53,7 +59,7 @@ static const char *difference_of_machines(const struct hp_measured_run *a, const
     else if (have_hz && fabs(a->hz / b->hz - 1) > MOST_SKEW)
         snprintf(text, size, "ran on another machine (its clock has %.2f GHz, not %.2f GHz)", b->hz / 1e9,
                  a->hz / 1e9);
-    else if (strcmp(compiler_of(a), compiler_of(b)) != 0)
+    else if (!have_one_compiler(a, b))
         snprintf(text, size, "was measured by a library of another build ('%.60s', not '%.60s')", b->library,
                  a->library);
     else

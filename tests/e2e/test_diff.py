@@ -248,6 +248,14 @@ def test_unlike_runs_are_refused(cli, maker, key, value):
     assert (found["verdict"], found["exit"]) == ("unjudged", 2) and "cannot compare with" in found["problem"]
 
 
+def test_an_upgrade_loses_no_baseline(cli, maker):
+    now = maker.report(calls=1001)
+    now["meta"]["library"] = "hotpath 0.2.0, gcc 14.2.1 20250110"
+    calls = {row["metrics"]["calls"]["exact"] for row in
+             diff(cli, [maker.file(now)], [maker.file(maker.report())])["rows"] if row["name"] != "main"}
+    assert calls == {"changed"}
+
+
 @pytest.mark.parametrize("part, other", [("7.2.22", "9.1.0"), ("-erms", "+erms"), ("glibc 2.36", "glibc 2.41")])
 def test_counts_of_other_engines_are_refused(cli, maker, part, other):
     """By a line in which both names are whole: they may differ in the last word only."""
