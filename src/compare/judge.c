@@ -16,6 +16,7 @@
 #define ACCIDENTS 10            /* one run in so many can have one */
 #define LOW_SCATTER 2.0         /* of means of lower halves to that within them, and a reserve, by simulation */
 #define LOW_LEAST_RUNS 8u       /* half of fewer runs would tell too little */
+#define SUM_TESTS 5.0           /* a sum counts for so many tests: its scatter is not that of Student's t */
 #define COUNTING_LIMIT 3.0      /* deviations of a count that a change must be away */
 #define NORMAL_DEVIATION 1.4826 /* of a median of absolute differences */
 
@@ -161,7 +162,7 @@ static double measure_change(struct work *work, struct hp_judged_row *row, doubl
 
 /* By Student's t; `tests` are made at once. Returns p. */
 static double weigh_change(const struct hp_judgement *judgement, struct hp_judged_row *row, double variance,
-                           size_t tests)
+                           double tests)
 {
     const double freedom = freedom_of(judgement, row),
                  error = hypot(error_of(judgement, row, variance), row->grain);
@@ -173,8 +174,8 @@ static double weigh_change(const struct hp_judgement *judgement, struct hp_judge
     const double side = hp_student_limit(0.05, freedom) * error;
     row->low = row->change - side;
     row->high = row->change + side;
-    row->least = error * (hp_student_limit(HP_JUDGE_LEVEL / (double)(tests > 0 ? tests : 1), freedom) +
-                          hp_student_limit(POWER_P, freedom));
+    row->least =
+        error * (hp_student_limit(HP_JUDGE_LEVEL / fmax(tests, 1), freedom) + hp_student_limit(POWER_P, freedom));
     return row->p = hp_student_p(row->change / error, freedom);
 }
 
@@ -311,11 +312,13 @@ static void judge_rows(struct work *work)
                            : 0;
     }
     const double usual[2] = {usual_variance(work, false), usual_variance(work, true)};
-    for (size_t row = 0; row < judgement->row_count; row++)
-        work->p[row] =
-            fmax(work->p[row], weigh_change(judgement, &judgement->rows[row],
-                                            fmax(work->variances[row], usual[judgement->rows[row].is_sum]),
-                                            judgement->row_count));
+    for (size_t row = 0; row < judgement->row_count; row++) {
+        struct hp_judged_row *judged = &judgement->rows[row];
+        const double weight = judged->is_sum ? SUM_TESTS : 1;
+        const double p = weigh_change(judgement, judged, fmax(work->variances[row], usual[judged->is_sum]),
+                                      weight * (double)judgement->row_count);
+        work->p[row] = fmin(weight * fmax(work->p[row], p), 1);
+    }
     conclude(work, NULL);
 }
 
@@ -405,7 +408,7 @@ bool hp_judge_sampled(struct hp_judgement *judgement)
         struct hp_judged_row *row = &judgement->rows[at];
         memcpy(work.residues, work.logs + at * work.runs, work.runs * sizeof *work.residues);
         const double variance = measure_change(&work, row, work.residues);
-        weigh_change(judgement, row, variance, judgement->row_count);
+        weigh_change(judgement, row, variance, (double)judgement->row_count);
         row->least = fmax(row->least, counting_limit(judgement, row));
         has_memory = measure_ranks(&work, row, work.logs + at * work.runs);
         work.p[at] = hp_rank_p(row->before, judgement->before_count, row->now, judgement->now_count);

@@ -410,6 +410,22 @@ static void finds_a_change_among_noisy_sums(void **state)
         assert_int_equal(rows[at].verdict, HP_VERDICT_SAME);
 }
 
+/* One of fifty comparisons of such sums without a change differs by that much; of a hundred thousand, one by this. */
+static void asks_more_of_sums(void **state)
+{
+    (void)state;
+    static const double before[10] = {100, 180, 130, 90, 220, 150, 110, 170, 140, 120};
+    static const double chance[10] = {210, 133, 280, 154, 238, 147, 175, 259, 196, 161};
+    static const double slower[10] = {375, 238, 500, 275, 425, 262, 312, 462, 350, 288};
+    struct hp_judged_row row = {.before = before, .now = chance, .share = 0.5, .is_sum = true};
+    struct hp_judgement judgement = {.rows = &row, .row_count = 1, .before_count = 10, .now_count = 10};
+    assert_true(hp_judge_timed(&judgement));
+    assert_int_equal(row.verdict, HP_VERDICT_SAME);
+    row.now = slower;
+    assert_true(hp_judge_timed(&judgement));
+    assert_int_equal(row.verdict, HP_VERDICT_SLOWER);
+}
+
 /*
  * A machine whose CPUs share a core has two states: what waits for memory takes twice as long in one of them.
  * Typical calls of an SQLite program in ten pairs of runs, in nanoseconds; `rate` was made 5 % slower.
@@ -472,6 +488,7 @@ int main(void)
         cmocka_unit_test(says_no_change_where_there_is_none),
         cmocka_unit_test(names_a_function_with_most_of_the_time),
         cmocka_unit_test(finds_a_change_among_noisy_sums),
+        cmocka_unit_test(asks_more_of_sums),
         cmocka_unit_test(sees_through_states_of_the_machine),
         cmocka_unit_test(raises_no_alarm_by_samples),
         cmocka_unit_test(finds_a_fifth_by_samples),
