@@ -32,11 +32,8 @@
 
 #define USUAL_PAIRS 10u
 #define COUNTED_PAIRS 2u /* of instructions: the second shows which rows differ from run to run */
-#define MOST_PAIRS 1000u
 #define MOST_USUAL_PAIRS 50u
 #define LEAST_TOTAL_NS UINT64_C(5000000000) /* of all runs, unless the user says how many */
-#define AUTO_NS UINT64_C(180000000000)      /* -n auto ends then */
-#define AUTO_WIDTH 0.01                     /* or when the total is known that well, on each side */
 #define USUAL_LIMIT_MS UINT64_C(600000)     /* of one run */
 #define LINE_NS UINT64_C(20000000000)       /* between lines of progress, if they stay */
 #define MOST_SIDES (1 + HP_MAX_REPEATED)
@@ -182,9 +179,9 @@ static int read_pairs(struct bench *bench)
     bench->are_chosen = text != NULL;
     if (text != NULL && strcmp(text, "auto") == 0)
         count = 0;
-    else if (text != NULL && (!hp_number_unsigned(text, strlen(text), MOST_PAIRS, &count) || count == 0))
+    else if (text != NULL && (!hp_number_unsigned(text, strlen(text), HP_JUDGE_MOST_PAIRS, &count) || count == 0))
         return hp_misuse(bench->arguments->command, "-n '%s' is not a number from 1 to %u, or auto", text,
-                         MOST_PAIRS);
+                         HP_JUDGE_MOST_PAIRS);
     bench->pairs = (size_t)count;
     return EXIT_DONE;
 }
@@ -262,7 +259,7 @@ static uint64_t rest_ns(const struct bench *bench)
     const uint64_t spent = hp_clock_monotonic_ns() - bench->start_ns;
     if (bench->pairs > 0)
         return usual * (bench->pairs - bench->done) * bench->side_count;
-    return spent < AUTO_NS ? AUTO_NS - spent : 0;
+    return spent < HP_JUDGE_MOST_NS ? HP_JUDGE_MOST_NS - spent : 0;
 }
 
 static void show_progress(struct bench *bench)
@@ -513,26 +510,26 @@ static bool warm_up(struct bench *bench)
 
 /* ------------------------------------------------------------------------------------------------------- all */
 
-/* Whether -n auto has enough: the total of every comparison is known well. */
-static bool is_known_well(struct bench *bench)
+/* The widest interval of the total of all comparisons. */
+static double width_of_total(struct bench *bench)
 {
-    bool is_known = bench->done >= HP_JUDGE_LEAST_RUNS;
-    for (size_t other = is_alone(bench) ? 0 : 1; other < bench->side_count && is_known; other++) {
+    double widest = 0;
+    for (size_t other = is_alone(bench) ? 0 : 1; other < bench->side_count; other++) {
         struct hp_comparison comparison;
         if (!compare(bench, other, &comparison))
-            return true;
-        is_known = comparison.total.high - comparison.total.low < 2 * AUTO_WIDTH;
+            return 0; /* more runs would not find the memory */
+        widest = fmax(widest, comparison.total.high - comparison.total.low);
         free_comparison(&comparison);
     }
-    return is_known;
+    return widest;
 }
 
 static bool is_enough(struct bench *bench)
 {
     if (bench->pairs > 0)
         return bench->done >= bench->pairs;
-    return bench->done > 0 && (hp_clock_monotonic_ns() - bench->start_ns >= AUTO_NS || bench->done >= MOST_PAIRS ||
-                               is_known_well(bench));
+    return bench->done > 0 &&
+           hp_judge_has_enough(bench->done, hp_clock_monotonic_ns() - bench->start_ns, width_of_total(bench));
 }
 
 /* False: a run failed, and nothing is to be said. What the user interrupts is told as far as it went. */

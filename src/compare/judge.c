@@ -22,6 +22,12 @@
 
 double hp_percent_of_change(double change) { return 100 * expm1(change); }
 
+bool hp_judge_has_enough(size_t pairs, uint64_t spent_ns, double width)
+{
+    return spent_ns >= HP_JUDGE_MOST_NS || pairs >= HP_JUDGE_MOST_PAIRS ||
+           (pairs >= HP_JUDGE_LEAST_RUNS && width < 2 * HP_JUDGE_TOTAL_WIDTH);
+}
+
 /* ------------------------------------------------------------------------------------------------------- tables */
 
 /* The logarithms of all rows in all runs, those before first, and room to work with. */

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define HP_JUDGE_LEVEL 0.05        /* the chance of any false alarm among all rows */
 #define HP_JUDGE_LEAST_CHANGE 0.02 /* less is no change worth a name */
@@ -76,6 +77,15 @@ double hp_judge_foreseen_sampled(double samples, size_t runs);
 
 /* How many runs a side need such a row to show that change. */
 double hp_judge_pairs_for(double change, double samples);
+
+/*
+ * When runs of unknown number end (`hotpath bench -n auto`): when the total is known well, and at the latest after
+ * some time. `width` is that of the interval of the total, as a logarithm; each run a side is a pair.
+ */
+#define HP_JUDGE_MOST_PAIRS 1000u
+#define HP_JUDGE_MOST_NS UINT64_C(180000000000)
+#define HP_JUDGE_TOTAL_WIDTH 0.01 /* on each side of it */
+bool hp_judge_has_enough(size_t pairs, uint64_t spent_ns, double width);
 
 double hp_percent_of_change(double change); /* 0.0488 -> 5.0 */
 

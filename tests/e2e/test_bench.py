@@ -1,5 +1,7 @@
 """`hotpath bench`: runs in turns, and what becomes of commands that fail, hang, or talk."""
 import json
+import os
+import pty
 import re
 import signal
 import subprocess
@@ -9,7 +11,7 @@ import jsonschema
 import pytest
 
 from command import cli, wait_until  # noqa: F401 (a fixture)
-from harness import PROGRAMS, SOURCE, TIMEOUT, with_glibc, without_emulator, without_sanitizer
+from harness import HOTPATH, PROGRAMS, SOURCE, TIMEOUT, with_glibc, without_emulator, without_sanitizer
 
 pytestmark = [without_emulator("commands are started without it"),
               without_sanitizer("the library of such a build can be preloaded into nothing else")]
@@ -125,6 +127,27 @@ def test_an_interruption_reports_what_there_is(cli):
     assert bench.returncode == 130, stderr
     pairs = int(re.search(r"interrupted after (\d+) pairs", stderr)[1])
     assert pairs >= 2 and stdout.startswith(f"{pairs} runs of ") and left_behind(cli) == []
+
+
+@pytest.mark.parametrize("pairs, plan, rest", [
+    ("auto", r"as many pairs of runs, .* a run, at most \d+ s in all\r\n10 pairs can show \d.* % in \w+ ",
+     r"pair 3, at most \d+ s remain"),
+    ("900", r"900 pairs of runs, .* a run, about \d+ s in all\r\n900 pairs can show \d.* % in \w+ ",
+     r"pair 3 of 900, \d+ s remain")])
+def test_a_terminal_shows_what_remains(cli, pairs, plan, rest):
+    """In one line that changes, after what the benchmark can show."""
+    screen, terminal = pty.openpty()
+    with subprocess.Popen([HOTPATH, "bench", "-n", pairs, "--against", COUNTS, "--", COUNTS], cwd=cli.folder,
+                          env=cli.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=terminal,
+                          text=True) as bench:
+        os.close(terminal)
+        shown = ""
+        while not re.search(rest, shown):
+            shown += os.read(screen, 4096).decode()  # an error if it ends
+        bench.send_signal(signal.SIGINT)
+        assert bench.communicate(timeout=TIMEOUT)[0].count(" runs of ") and bench.returncode == 130
+    os.close(screen)
+    assert re.search(plan, shown) and "\r\x1b[Kpair 2" in shown and "remain\r\n" not in shown, shown
 
 
 def is_over(pid):

@@ -478,6 +478,19 @@ static void sees_through_states_of_the_machine(void **state)
     }
 }
 
+/* At the third minute at the latest; before, when the total is known within one per cent by enough runs. */
+static void knows_when_auto_has_enough(void **state)
+{
+    (void)state;
+    const uint64_t second = UINT64_C(1000000000);
+    assert_false(hp_judge_has_enough(4, 20 * second, 0.001));
+    assert_true(hp_judge_has_enough(5, 20 * second, 0.019));
+    assert_false(hp_judge_has_enough(5, 20 * second, 0.021));
+    assert_false(hp_judge_has_enough(900, 179 * second, INFINITY));
+    assert_true(hp_judge_has_enough(1, 180 * second, INFINITY));
+    assert_true(hp_judge_has_enough(1000, 20 * second, INFINITY));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -492,6 +505,7 @@ int main(void)
         cmocka_unit_test(sees_through_states_of_the_machine),
         cmocka_unit_test(raises_no_alarm_by_samples),
         cmocka_unit_test(finds_a_fifth_by_samples),
+        cmocka_unit_test(knows_when_auto_has_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
