@@ -1,6 +1,7 @@
 """`hotpath diff`: made-up reports of known numbers, and real runs. tests/unit/test_compare.c has the statistics."""
 import copy
 import json
+import re
 import resource
 
 import jsonschema
@@ -147,6 +148,27 @@ def test_locks(cli, maker):
     assert locks["lock 3"]["waiting"] is None and locks["lock 3"]["locked"]["exact"] == "unknown"
     line, = (line for line in cli("diff", now, "--against", before).stdout.splitlines() if line.startswith("lock"))
     assert "locked 1000 -> 1010, waiting +" in line
+
+
+def test_waiting_for_locks_and_peaks(cli, maker):
+    """Waiting of one function has a row for each cause; that for a CPU is the machine's."""
+    def report(lock_ns, peak):
+        made = maker.report()
+        waits = [{"name": "encode", "cause": cause, "waited_ns": ns}
+                 for cause, ns in (("lock", lock_ns), ("sleep", 500), ("run queue", 9000))]
+        made["sections"]["waits"] = {"total_rows": 3, "shown_rows": 3, "rows": waits}
+        made["alloc"] = "exclusive"
+        allocations = [{"name": "encode", "own_count": 3, "own_bytes": 300, "peak_usable_bytes": peak}]
+        made["sections"]["alloc-bytes"] = {"total_rows": 1, "shown_rows": 1, "rows": allocations}
+        return maker.file(made)
+    found = diff(cli, [report(4000, 320)], [report(1000, 300)])
+    encode = next(row for row in found["rows"] if row["name"] == "encode")["metrics"]
+    assert encode["lock_ns"] == {"before": 1000, "now": 4000}
+    assert encode["waited_ns"] == {"before": 1500, "now": 4500}
+    assert encode["peak_usable_bytes"] == {"before": 300, "now": 320, "exact": "changed"}
+    assert encode["own_bytes"]["exact"] == "equal" and found["verdict"] == "regression"
+    text = cli("diff", report(1000, 320), "--against", report(1000, 300)).stdout
+    assert re.search(r"exact +encode +peak 300 B -> 320 B \(\+6\.7 %\)", text), text
 
 
 def test_exact_numbers_need_one_run(cli, maker):
@@ -341,6 +363,21 @@ def test_a_run_is_compared_as_its_report(cli, before):
     assert diff(cli, [runs[0]], [runs[1]]) == diff(cli, [full[0]], [full[1]])
     same = diff(cli, [runs[0]], [runs[0]])
     assert {row["state"] for row in same["rows"]} == {"both"} and told(same) == []
+
+
+@without_emulator("hotpath run starts programs of the machine below")
+@without_sanitizer("the library of such a build can be preloaded into nothing else")
+def test_measured_functions_in_a_part_of_the_run(cli):
+    """Times are those of the part, and how often a function is called there is the machine's doing."""
+    cli("run", "--format", "none", PROGRAMS / "weights")
+    run, = cli.folder.glob("*.run")
+    whole = diff(cli, [run], [run])
+    part = diff(cli, [run, "--from", "20%", "--to", "70%"], [run])
+    assert {row["metrics"]["calls"]["exact"] for row in whole["rows"]} == {"equal"}
+    assert {row["metrics"]["calls"]["exact"] for row in part["rows"] if "calls" in row["metrics"]} == {"unknown"}
+    of_part, of_whole = (sum(row["metrics"]["self_ns"]["now"] or 0 for row in found["rows"])
+                         for found in (part, whole))
+    assert 0 < of_part < of_whole, (of_part, of_whole)
 
 
 @without_emulator("perf is that of the machine below")
