@@ -1,6 +1,6 @@
 /*
- * A program for bench/compared.py, which compares it with itself: its functions have known costs, and one of them can be
- * made slower.
+ * A program for bench/compared.py, which compares it with itself: its functions have known costs, and one of them
+ * can be made slower.
  *
  *     compared KIND REPEATS [FUNCTION:PERCENT]
  *

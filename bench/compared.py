@@ -86,7 +86,8 @@ class Score:
         """(what must hold, whether it does, whether there were enough benches to tell)"""
         is_told_enough = self.benches >= ENOUGH[bool(self.planted)]
         most = max(1, self.benches // 20)
-        yield ("at most one in twenty names a function that has not changed: %d of %d" % (self.alarms, self.benches),
+        counts = "%d of %d" % (self.alarms, self.benches)
+        yield ("at most one in twenty names a function that has not changed: " + counts,
                self.alarms <= most, is_told_enough)
         if self.planted:
             yield ("nine of ten find %s: %d of %d" % (self.planted, self.found, self.benches),
@@ -115,16 +116,16 @@ def bench_cases(chosen, scores):
 
 def conclude(scores):
     status = 0
-    print("load average %s\n\n| program | benches | name a function that has not changed | the total | all functions | "
-          "would have shown in the largest function | found / first | seen as |\n" % open("/proc/loadavg").read() +
-          "| --- " * 8 + "|")
+    print("load average %s\n\n| program | benches | name a function that has not changed | the total | "
+          "all functions | would have shown in the largest function | found / first | seen as |\n" %
+          open("/proc/loadavg", encoding="ascii").read() + "| --- " * 8 + "|")
     for name, score in scores.items():
         if score.benches > 0:
             print(score.line(name))
     for name, score in scores.items():
         for what, holds, is_told_enough in score.musts():
-            print("%s: %s: %s" % ("too few benches" if not is_told_enough else "holds" if holds else "DOES NOT HOLD",
-                                  name, what))
+            verdict = "too few benches" if not is_told_enough else "holds" if holds else "DOES NOT HOLD"
+            print("%s: %s: %s" % (verdict, name, what))
             status = 1 if is_told_enough and not holds else status or 2 * (not is_told_enough)
     return status
 

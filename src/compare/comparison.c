@@ -26,8 +26,8 @@ static size_t run_count(const struct hp_comparison *comparison)
 /* ------------------------------------------------------------------------------------------------ unlike runs */
 
 /*
- * "hotpath 0.1.0, gcc 12.2.0": code of another compiler may measure at another cost. A newer hotpath or compiler is no
- * reason to lose what was recorded: an upgrade of a package has both.
+ * "hotpath 0.1.0, gcc 12.2.0": code of another compiler may measure at another cost. A newer hotpath or compiler is
+ * no reason to lose what was recorded: an upgrade of a package has both.
  */
 static bool have_one_compiler(const struct hp_measured_run *a, const struct hp_measured_run *b)
 {

@@ -11,7 +11,8 @@ ENGINE = "instructions (qemu 7.2.22, cpu max,-erms, glibc 2.36)"
 
 def large_report(nodes, functions=2000, ns=None, seed=1):
     """The text of a report whose call tree has so many nodes, at most thirty deep, of functions by chance: nearly
-    every node is a call of another pair of them. Functions are f0, f1 ... and take one nanosecond, or those of `ns`."""
+    every node is a call of another pair of them. Functions are f0, f1 ... and take one nanosecond, or those of
+    `ns`."""
     chance = random.Random(seed)
     names = [f"f{number}" for number in range(functions)]
     rows = [{"name": name, "calls": 100, "self_ns": (ns or {}).get(name, 1), "total_ns": 10**9} for name in names]

@@ -410,7 +410,7 @@ static void finds_a_change_among_noisy_sums(void **state)
         assert_int_equal(rows[at].verdict, HP_VERDICT_SAME);
 }
 
-/* One of fifty comparisons of such sums without a change differs by that much; of a hundred thousand, one by this. */
+/* Without a change, one of fifty comparisons of such sums differs by chance, one of a hundred thousand by more. */
 static void asks_more_of_sums(void **state)
 {
     (void)state;
