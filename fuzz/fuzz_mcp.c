@@ -31,12 +31,12 @@ static bool find(void *context, const char *name, struct hp_stored_session *ret_
 
 static void close_none(void *context) { (void)context; }
 
-static bool compare(void *context, const struct hp_mcp_words *before, const struct hp_mcp_words *now,
+static bool compare(void *context, const struct hp_mcp_words *before, const struct hp_mcp_words *now, size_t most,
                     struct hp_text *out)
 {
     (void)context;
     (void)out;
-    REQUIRE(before->count > 0 && now->count > 0);
+    REQUIRE(before->count > 0 && now->count > 0 && most > 0);
     REQUIRE(before->all[before->count] == NULL && now->all[now->count] == NULL);
     for (size_t at = 0; at < before->count; at++)
         REQUIRE(before->all[at][0] != '\0');

@@ -193,12 +193,12 @@ static const char *sentence_of(const struct hp_comparison *comparison)
     }
 }
 
-static bool compare(void *context, const struct hp_mcp_words *before, const struct hp_mcp_words *now,
+static bool compare(void *context, const struct hp_mcp_words *before, const struct hp_mcp_words *now, size_t most,
                     struct hp_text *out)
 {
     static struct hp_compared_runs runs;
     struct hp_agent_source *source = context;
-    struct hp_comparison comparison = {0};
+    struct hp_comparison comparison = {.most_lines = most};
     memset(&runs, 0, sizeof runs);
     hp_compared_runs_begin(&runs, source->arguments);
     const bool is_made = make_comparison(source, &runs, &comparison, before, now);

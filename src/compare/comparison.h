@@ -61,6 +61,7 @@ struct hp_comparison {
     struct hp_compared_lock *locks; /* changed ones first, then by share */
     size_t lock_count;
     size_t row_count, unsteady_count;
+    size_t most_lines;     /* of one kind in a text, whose reader knows how to ask for more; 0: ten */
     size_t largest, worst; /* rows: the one with the largest share, and the one with the largest `least` */
     /* Inside: */
     const struct hp_measured_function **cells; /* [number][run]; NULL: the run does not have it */

@@ -202,13 +202,21 @@ static void begin_line(struct hp_text *text, const char *what, const char *name,
 
 static void end_line(struct hp_text *text, bool is_markdown) { hp_text_string(text, is_markdown ? " |\n" : "\n"); }
 
-/* How many lines of one kind there are, and how many are left out. */
-static void put_left_out(struct hp_text *text, const char *what, size_t count, bool is_markdown)
+static size_t most_lines(const struct hp_comparison *comparison)
 {
-    if (count <= MOST_LINES)
+    return comparison->most_lines > 0 ? comparison->most_lines : MOST_LINES;
+}
+
+/* How many lines of one kind there are, and how many are left out. */
+static void put_left_out(const struct hp_comparison *comparison, struct hp_text *text, const char *what,
+                         size_t count, bool is_markdown)
+{
+    const size_t most = most_lines(comparison);
+    if (count <= most)
         return;
     begin_line(text, what, NULL, is_markdown);
-    hp_text_format(text, "and %zu more; --format json has all", count - MOST_LINES);
+    hp_text_format(text, comparison->most_lines > 0 ? "and %zu more" : "and %zu more; --format json has all",
+                   count - most);
     end_line(text, is_markdown);
 }
 
@@ -233,7 +241,7 @@ static void put_rows(const struct hp_comparison *comparison, struct hp_text *tex
         const struct hp_compared_function *function = &comparison->functions[at];
         if (!function->is_row || (are_judged && function->judged.verdict == HP_VERDICT_SAME))
             continue;
-        if (count++ >= MOST_LINES)
+        if (count++ >= most_lines(comparison))
             continue;
         put_slow_callee(function, text, is_markdown);
         begin_line(text, verdict_name(function->judged.verdict), function->name, is_markdown);
@@ -242,7 +250,7 @@ static void put_rows(const struct hp_comparison *comparison, struct hp_text *tex
             put_details(comparison, at, text, is_markdown);
         end_line(text, is_markdown);
     }
-    put_left_out(text, are_judged ? "slower or faster" : "unjudged", count, is_markdown);
+    put_left_out(comparison, text, are_judged ? "slower or faster" : "unjudged", count, is_markdown);
 }
 
 static void put_exact_rows(const struct hp_comparison *comparison, struct hp_text *text, bool is_markdown)
@@ -252,13 +260,13 @@ static void put_exact_rows(const struct hp_comparison *comparison, struct hp_tex
         for (enum hp_metric metric = 0; metric < HP_METRICS; metric++) {
             const enum hp_exact exact = comparison->functions[at].exact[metric];
             known += exact == HP_EXACT_EQUAL;
-            if (exact != HP_EXACT_CHANGED || count++ >= MOST_LINES)
+            if (exact != HP_EXACT_CHANGED || count++ >= most_lines(comparison))
                 continue;
             begin_line(text, "exact", comparison->functions[at].name, is_markdown);
             put_exact(comparison, at, metric, text);
             end_line(text, is_markdown);
         }
-    put_left_out(text, "exact", count, is_markdown);
+    put_left_out(comparison, text, "exact", count, is_markdown);
     if (known + count + comparison->unsteady_count == 0)
         return;
     begin_line(text, "exact", NULL, is_markdown);
@@ -276,7 +284,7 @@ static void put_new_and_gone(const struct hp_comparison *comparison, struct hp_t
         for (size_t at = 0; at < comparison->count; at++) {
             const struct hp_compared_function *function = &comparison->functions[at];
             double self_ns;
-            if (!(is_gone ? function->is_gone : function->is_new) || count++ >= MOST_LINES)
+            if (!(is_gone ? function->is_gone : function->is_new) || count++ >= most_lines(comparison))
                 continue;
             begin_line(text, is_gone ? "gone" : "new", function->name, is_markdown);
             if (hp_comparison_value(comparison, at, HP_METRIC_SELF, !is_gone, &self_ns))
@@ -285,7 +293,7 @@ static void put_new_and_gone(const struct hp_comparison *comparison, struct hp_t
                 hp_text_string(text, "in some runs");
             end_line(text, is_markdown);
         }
-        put_left_out(text, is_gone ? "gone" : "new", count, is_markdown);
+        put_left_out(comparison, text, is_gone ? "gone" : "new", count, is_markdown);
     }
 }
 
@@ -343,10 +351,10 @@ static void put_locks(const struct hp_comparison *comparison, struct hp_text *te
     for (size_t at = 0; at < comparison->lock_count; at++) {
         const struct hp_compared_lock *lock = &comparison->locks[at];
         const bool is_waiting = lock->is_in_all && lock->waiting.verdict > HP_VERDICT_SAME;
-        if ((is_waiting || lock->locked == HP_EXACT_CHANGED) && count++ < MOST_LINES)
+        if ((is_waiting || lock->locked == HP_EXACT_CHANGED) && count++ < most_lines(comparison))
             put_lock(lock, is_waiting, text, is_markdown);
     }
-    put_left_out(text, "lock", count, is_markdown);
+    put_left_out(comparison, text, "lock", count, is_markdown);
 }
 
 /* "4741fe5a30 (main, with changes)" */

@@ -21,12 +21,12 @@
 static void put_cause_words(struct hp_text *line, const struct hp_bottleneck *entry)
 {
     const char *function = entry->cause_function;
-    if (function == NULL || !hp_text_has_suffix(entry->cause, function)) {
-        hp_text_string(line, entry->cause);
-        return;
-    }
-    hp_text_bytes(line, entry->cause, strlen(entry->cause) - strlen(function));
-    hp_name_put_marked(line, function);
+    const bool has_function = function != NULL && hp_text_has_suffix(entry->cause, function);
+    hp_text_mark_begin(line);
+    hp_text_bytes(line, entry->cause, strlen(entry->cause) - (has_function ? strlen(function) : 0));
+    if (has_function)
+        hp_name_put_marked(line, function);
+    hp_name_mark_end(line);
 }
 
 /* " (lock held in update)" */
@@ -253,7 +253,9 @@ static bool put_idle(struct hp_text *line, const struct hp_bottlenecks *view, do
         hp_name_put_marked(line, function->shown);
     else
         hp_text_string(line, "it");
-    hp_text_format(line, " waits (%s)", cause != NULL ? cause : "");
+    hp_text_string(line, " waits (");
+    hp_text_put_marked(line, cause != NULL ? cause : "", cause != NULL ? strlen(cause) : 0);
+    hp_text_char(line, ')');
     const struct hp_task_sums *task =
         longest_waiting_task(view, part * (double)hp_run_elapsed_ns(&view->results->model->run));
     if (task != NULL) {
@@ -298,7 +300,7 @@ static void put_process(struct hp_text *line, const struct hp_bottlenecks *view,
     hp_text_string(line, is_one_of_many     ? " in the processes of "
                          : is_first_process ? " in the program "
                                             : " in the process ");
-    hp_utf8_put_safe(line, name, strlen(name));
+    hp_text_put_marked(line, name, strlen(name));
 }
 
 /* What its share refers to. */
@@ -594,7 +596,7 @@ static void put_rest(struct hp_text *line, const struct hp_bottlenecks *view)
 void hp_bottleneck_put_jam(struct hp_text *line, const struct hp_channel_jam *jam, bool is_of_senders)
 {
     hp_text_string(line, is_of_senders ? "Senders of " : "Receivers of ");
-    hp_utf8_put_safe(line, jam->channel, strlen(jam->channel));
+    hp_text_put_marked(line, jam->channel, strlen(jam->channel));
     hp_text_string(line, " were blocked ");
     hp_bottleneck_put_share(line, jam->part);
     hp_text_string(line, is_of_senders ? " of their time: the consumer " : " of their time: the producer ");

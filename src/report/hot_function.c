@@ -183,11 +183,11 @@ void hp_hot_put_library(struct hp_text *line, const char *library)
     if (version != NULL)
         end = version;
     if (module != NULL) {
-        hp_utf8_put_safe(line, library, (size_t)(module - library));
+        hp_text_put_marked(line, library, (size_t)(module - library));
         return;
     }
-    hp_utf8_put_safe(line, library,
-                     hp_text_begins(library, "lib") && end != NULL ? (size_t)(end - library) : strlen(library));
+    hp_text_put_marked(line, library,
+                       hp_text_begins(library, "lib") && end != NULL ? (size_t)(end - library) : strlen(library));
 }
 
 #define LONGEST_NAME 64u
@@ -768,7 +768,7 @@ static bool put_compiled(const struct saying *saying, const struct hp_language *
     if (compiler >= HP_HOT_NAMED) {
         put_share(saying, compiler);
         hp_text_format(saying->line, "%s is the JIT compiler of ", saying->whole);
-        hp_utf8_put_safe(saying->line, saying->stacks->shown, strlen(saying->stacks->shown));
+        hp_text_put_marked(saying->line, saying->stacks->shown, strlen(saying->stacks->shown));
     }
     if (generated >= HP_HOT_NAMED) {
         hp_text_string(saying->line, compiler >= HP_HOT_NAMED ? ", " : "");
@@ -787,7 +787,7 @@ static void put_interpreted(const struct saying *saying, const struct hp_languag
     uint32_t largest = largest_of(stacks, NONE, leaf, &ns);
     while (largest != NONE && !is_code(stacks, largest) && hp_hot_role(stacks, largest) != HP_ROLE_HELPER)
         largest = take_largest(stacks, &ns);
-    hp_utf8_put_safe(saying->line, stacks->shown, strlen(stacks->shown));
+    hp_text_put_marked(saying->line, stacks->shown, strlen(stacks->shown));
     hp_text_format(saying->line, " interprets %s", interpreter->code);
     if (largest == NONE || part(stacks, ns) < HP_HOT_FLAT)
         return;

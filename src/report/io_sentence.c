@@ -8,8 +8,8 @@
 #include "function_profile.h"
 #include "hot_function.h"
 #include "io_profile.h"
+#include "name_marks.h"
 #include "run_state.h"
-#include "utf8.h"
 
 static bool is_small(const struct hp_io_user *user)
 {
@@ -85,7 +85,7 @@ bool hp_io_sentence_put(struct hp_text *line, const struct hotpath_results *resu
     hp_hot_put_name(line, user->place.name);
     hp_text_format(line, " %s %u %s at a time %s ", is_write ? "writes" : "reads", size,
                    size == 1 ? "byte" : "bytes", is_write ? "to" : "from");
-    hp_utf8_put_safe(line, name, strlen(name));
+    hp_text_put_marked(line, name, strlen(name));
     hp_text_format(line, ": %.0f %% of the CPU time is in ", 100 * part);
     hp_text_string(line, call != NULL ? call->name : is_write ? "write" : "read");
     return true;

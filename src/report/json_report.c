@@ -60,6 +60,8 @@ static void put_headline_functions(struct hp_json *json, const hotpath_results *
     hp_json_begin_array(json);
     for (size_t at = 0; at < results->headline_name_count; at++) {
         const struct hp_name_place *place = &results->headline_names[at];
+        if (!place->is_function)
+            continue;
         hp_json_begin_object(json);
         hp_json_put_u64(json, "at", count_characters(results->headline, place->at));
         hp_json_put_u64(json, "length", count_characters(results->headline + place->at, place->length));

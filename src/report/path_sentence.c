@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "bottleneck.h"
+#include "name_marks.h"
 #include "path_owner.h"
 #include "units.h"
-#include "utf8.h"
 
 /* A known share of the path's waits below this is said. */
 #define NEARLY_ALL 0.95
@@ -83,7 +83,7 @@ static void put_waker(struct hp_text *line, const struct hp_run_path *path, cons
     if (path->end_waker[0] == '\0' || strncmp(program, path->end_waker, 15) == 0)
         hp_text_string(line, "a thread");
     else
-        hp_utf8_put_safe(line, path->end_waker, strlen(path->end_waker));
+        hp_text_put_marked(line, path->end_waker, strlen(path->end_waker));
 }
 
 static void put_holder(struct hp_text *line, const struct hotpath_results *results, const struct hp_path_for *wait)
@@ -109,7 +109,7 @@ static void put_wait(struct hp_text *line, const struct hotpath_results *results
     hp_text_string(line, "waits ");
     hp_bottleneck_put_share(line, waited_share(path, waited->ticks));
     hp_text_string(line, " of the time for ");
-    hp_utf8_put_safe(line, name, strlen(name));
+    hp_text_put_marked(line, name, strlen(name));
     put_holder(line, results, waited->longest);
 }
 
@@ -134,8 +134,11 @@ static void put_function(struct hp_text *line, const struct owner *owner)
         hp_text_string(line, ", called by ");
         hp_name_put_marked(line, owner->caller);
     }
-    if (owner->waits_for != NULL)
-        hp_text_format(line, " (%s)", owner->waits_for);
+    if (owner->waits_for == NULL)
+        return;
+    hp_text_string(line, " (");
+    hp_text_put_marked(line, owner->waits_for, strlen(owner->waits_for));
+    hp_text_char(line, ')');
 }
 
 /* By stacks. False: they name none, or there is no memory. */
@@ -229,7 +232,7 @@ bool hp_path_sentence_put(struct hp_text *line, const struct hotpath_results *re
     if (has_end)
         put_waker(line, path, program);
     else if (has_program)
-        hp_utf8_put_safe(line, path->end_program, strlen(path->end_program));
+        hp_text_put_marked(line, path->end_program, strlen(path->end_program));
     if (has_other) {
         hp_text_string(line, has_end || has_program ? ", which " : "The program ");
         put_wait(line, results, path, &waited);

@@ -17,10 +17,10 @@
 #include "hot_function.h"
 #include "lock_causes.h"
 #include "model.h"
+#include "name_marks.h"
 #include "program_links.h"
 #include "run_state.h"
 #include "units.h"
-#include "utf8.h"
 
 /* --- The thresholds. */
 
@@ -93,7 +93,7 @@ static void put_share(const struct sentence *sentence, double part)
 
 static void put_text(const struct sentence *sentence, const char *text)
 {
-    hp_utf8_put_safe(sentence->line, text, strlen(text));
+    hp_text_put_marked(sentence->line, text, strlen(text));
 }
 
 /* ------------------------------------------------------------------------------------------------------ waiters */
@@ -199,7 +199,7 @@ static void put_detail(const struct sentence *sentence, const char *before, cons
         if (*at == '/')
             begin = at + 1;
     hp_text_string(sentence->line, before);
-    hp_utf8_put_safe(sentence->line, begin, (size_t)(end - begin));
+    hp_text_put_marked(sentence->line, begin, (size_t)(end - begin));
 }
 
 /* " from xz", " to md5sum", " with redis-server", " from another python3": what is at the other end of a wait. */
@@ -1084,8 +1084,9 @@ static void put_next_step(const struct sentence *sentence)
     const char *library = sentence->hot.nameless;
     if (nameless->map_option != NULL && nameless->generator != NULL &&
         (double)nameless->generated_ns >= HP_HOT_NAMED * sentence->cpu_ns) {
-        hp_text_format(line, ". For the names of its code, start %s with %s", nameless->generator,
-                       nameless->map_option);
+        hp_text_string(line, ". For the names of its code, start ");
+        put_text(sentence, nameless->generator);
+        hp_text_format(line, " with %s", nameless->map_option);
         return;
     }
     if (library == NULL)

@@ -531,6 +531,7 @@ static void warn_distorted(struct hotpath_results *results)
     double whole = 0;
     char bytes[400];
     struct hp_text text;
+    struct hp_name_place name;
     for (size_t at = 0; at < profile->site_count; at++) {
         const struct hp_site_sums *site = profile->sites[at];
         whole += (double)hp_sums_self(&site->sums);
@@ -542,6 +543,7 @@ static void warn_distorted(struct hotpath_results *results)
     hp_text_init(&text, bytes, sizeof bytes);
     hp_trust_put_distortion(results->trust, profile, first, hp_run_ns(profile->run, hp_sums_self(&first->sums)),
                             hp_run_ns(profile->run, 1) * whole, &text);
+    hp_name_marks_take(&text, &name, 1);
     const char *line = text.length > 2 ? hp_arena_copy(results->model->arena, bytes, text.length - 2) : NULL;
     if (line != NULL)
         hp_results_warn_line(results, line); /* without its ". " */

@@ -8,6 +8,7 @@
 #include "cpu_profile.h"
 #include "files.h"
 #include "function_profile.h"
+#include "name_marks.h"
 #include "units.h"
 #include "utf8.h"
 
@@ -141,7 +142,7 @@ void hp_trust_put_distortion(const struct hp_trust *trust, const struct hp_profi
     const double cost_ns = hp_cost_in_own_time(profile, site);
     const double alone_ns = positive(own_ns - cost_ns);
     const double others_ns = positive(whole_ns - own_ns - positive(trust->cost_ns - cost_ns));
-    hp_utf8_put_safe(text, site->name, strlen(site->name));
+    hp_name_put_marked(text, site->name);
     hp_text_string(text, " has ");
     put_part(text, own_ns, whole_ns);
     hp_text_string(text, " of the time measured, about ");

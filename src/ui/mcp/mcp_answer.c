@@ -5,14 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bottleneck.h"
 #include "trust_line.h"
 #include "utf8.h"
 
-#define LINE_BYTES 1600u    /* of a sentence */
-#define TAIL_BYTES 2700u    /* kept free for what stands at the end */
-#define CALL_BYTES 400u     /* of a call that comes next; longer ones are left out */
+#define LINE_BYTES 2400u /* of a sentence */
+#define TAIL_BYTES 2900u /* kept free for what stands at the end */
+#define CALL_BYTES 400u  /* of a call that comes next; longer ones are left out */
+#define LONG_CELL_BYTES 1400u
 #define LEFT_OUT_BYTES 800u /* of all lines on what was left out */
-#define TRUST_BYTES 500u
+#define TRUST_BYTES 420u
+#define WARNINGS_BYTES 300u /* no more once they have that many; each has at most 370 */
 
 static void add(struct hp_mcp_answer *answer, struct hp_body *body, const char *bytes, size_t length)
 {
@@ -33,76 +36,35 @@ void hp_mcp_answer_begin(struct hp_mcp_answer *answer, const struct hp_mcp_call 
 
 /* ---------------------------------------------------------------------------------------------------- sentences */
 
-/* Whether the text is in the sentence as words of their own, not yet in quotes. */
-static const char *find_words(const char *sentence, const char *text)
+/* The places of the headline whose name is in no other place: a cause may have a function in it. */
+static const struct hp_name_place *outer_place(const hotpath_results *results, size_t from)
 {
-    const size_t length = strlen(text);
-    for (const char *at = sentence; (at = strstr(at, text)) != NULL; at += length)
-        if ((at == sentence || at[-1] != '"') && at[length] != '"')
-            return at;
-    return NULL;
-}
-
-static bool quote_once(char *sentence, size_t size, const char *text)
-{
-    char made[LINE_BYTES];
-    struct hp_text line;
-    const char *at = strlen(text) > 1 ? find_words(sentence, text) : NULL;
-    if (at == NULL)
-        return false;
-    hp_text_init(&line, made, sizeof made);
-    hp_text_bytes(&line, sentence, (size_t)(at - sentence));
-    hp_text_format(&line, "\"%s\"%s", text, at + strlen(text));
-    hp_text_end(&line);
-    snprintf(sentence, size, "%s", made);
-    return true;
-}
-
-#define MOST_TIMES 4u /* that a sentence has a name */
-
-/* As reports have the name, or as cells do. */
-static void quote(char *sentence, size_t size, const char *name)
-{
-    char safe[2 * HP_MCP_NAME_BYTES];
-    struct hp_text text;
-    hp_text_init(&text, safe, sizeof safe);
-    hp_utf8_put_safe(&text, name, strnlen(name, HP_MCP_NAME_BYTES));
-    hp_text_end(&text);
-    const struct hp_mcp_cell_text cell = hp_mcp_cell_text(name);
-    for (unsigned times = 0; times < MOST_TIMES; times++)
-        if (!quote_once(sentence, size, safe) && !quote_once(sentence, size, cell.bytes))
-            return;
-}
-
-/* Quotes names of rows, and the other texts of rows: locks, files, causes. */
-static void quote_names(char *sentence, size_t size, const hotpath_results *results)
-{
-    for (size_t at = 0; at < results->section_count; at++) {
-        const struct hotpath_section *section = results->sections[at];
-        for (size_t row = 0; row < section->row_count; row++) {
-            const char *name = hp_mcp_row_text(section, &section->rows[row], "name");
-            const char *lock = hp_mcp_row_text(section, &section->rows[row], "lock");
-            if (name != NULL && hp_mcp_is_odd(name))
-                quote(sentence, size, name);
-            if (lock != NULL && hp_mcp_is_odd(lock))
-                quote(sentence, size, lock);
-        }
-    }
-}
-
-/* Names that the headline marks, from its end on: a place stays valid while what follows it changes. */
-static void quote_marked(char *sentence, size_t size, const hotpath_results *results)
-{
-    for (size_t at = results->headline_name_count; at-- > 0;) {
+    const struct hp_name_place *found = NULL;
+    for (size_t at = 0; at < results->headline_name_count; at++) {
         const struct hp_name_place *place = &results->headline_names[at];
-        char name[HP_MCP_NAME_BYTES];
-        if (place->length >= sizeof name || place->at + place->length > strlen(sentence))
-            continue;
-        memcpy(name, sentence + place->at, place->length);
-        name[place->length] = '\0';
-        if (hp_mcp_is_odd(name))
-            quote(sentence, size, name);
+        if (place->at >= from &&
+            (found == NULL || place->at < found->at || (place->at == found->at && place->length > found->length)))
+            found = place;
     }
+    return found;
+}
+
+void hp_mcp_put_headline(struct hp_mcp_answer *answer, const hotpath_results *results)
+{
+    char line[LINE_BYTES], name[HP_BOTTLENECK_LINE_BYTES];
+    struct hp_text text;
+    const struct hp_name_place *place;
+    size_t from = 0;
+    hp_text_init(&text, line, sizeof line);
+    while ((place = outer_place(results, from)) != NULL && place->length < sizeof name) {
+        memcpy(name, results->headline + place->at, place->length);
+        name[place->length] = '\0';
+        hp_text_bytes(&text, results->headline + from, place->at - from);
+        hp_text_string(&text, hp_mcp_quoted(name).bytes);
+        from = place->at + place->length;
+    }
+    hp_text_string(&text, results->headline + from);
+    hp_mcp_put_sentence(answer, hp_text_end(&text));
 }
 
 static void add_line(struct hp_mcp_answer *answer, struct hp_body *body, const char *key, const char *line)
@@ -126,17 +88,13 @@ static void add_line(struct hp_mcp_answer *answer, struct hp_body *body, const c
     answer->lacks_memory |= !hp_text_finish(&text);
 }
 
-void hp_mcp_put_sentence(struct hp_mcp_answer *answer, const hotpath_results *results, const char *sentence)
+void hp_mcp_put_sentence(struct hp_mcp_answer *answer, const char *sentence)
 {
-    char line[LINE_BYTES], key[24];
+    char line[2 * LINE_BYTES], key[24];
     struct hp_text text;
     hp_text_init(&text, line, sizeof line);
-    hp_utf8_put_safe(&text, sentence, strnlen(sentence, LINE_BYTES / 2));
+    hp_utf8_put_safe(&text, sentence, strnlen(sentence, LINE_BYTES));
     hp_text_end(&text);
-    if (results != NULL && sentence == results->headline)
-        quote_marked(line, sizeof line, results);
-    if (results != NULL)
-        quote_names(line, sizeof line, results);
     snprintf(key, sizeof key, answer->body.length == 0 ? "answer" : "line%zu", answer->tables++);
     if (answer->body.length + strlen(line) + TAIL_BYTES < answer->limit)
         add_line(answer, &answer->body, key, line);
@@ -144,14 +102,14 @@ void hp_mcp_put_sentence(struct hp_mcp_answer *answer, const hotpath_results *re
         answer->lacks_lines = true;
 }
 
-void hp_mcp_put_format(struct hp_mcp_answer *answer, const hotpath_results *results, const char *format, ...)
+void hp_mcp_put_format(struct hp_mcp_answer *answer, const char *format, ...)
 {
     char line[LINE_BYTES];
     va_list values;
     va_start(values, format);
     vsnprintf(line, sizeof line, format, values);
     va_end(values);
-    hp_mcp_put_sentence(answer, results, line);
+    hp_mcp_put_sentence(answer, line);
 }
 
 /* ------------------------------------------------------------------------------------------------------- tables */
@@ -213,8 +171,7 @@ static void begin_cell(struct hp_mcp_answer *answer)
 {
     if (answer->column == 0) {
         answer->row_begin = answer->body.length;
-        if (answer->is_json)
-            add_string(answer, &answer->body, answer->rows > 0 ? ",{" : "{");
+        add_string(answer, &answer->body, !answer->is_json ? "| " : answer->rows > 0 ? ",{" : "{");
     }
     if (answer->is_json)
         add_key(answer, answer->titles[answer->column], answer->column == 0);
@@ -246,25 +203,29 @@ void hp_mcp_table_cell(struct hp_mcp_answer *answer, const char *text)
     end_cell(answer);
 }
 
-#define LONG_CELL_BYTES 700u
-
 /* Its parts are safe already, if they are names; what is not is made so here. */
-void hp_mcp_table_long_cell(struct hp_mcp_answer *answer, const char *text)
+static void long_cell(const char *text, size_t most, char *ret_cell, size_t size)
 {
-    char safe[2 * LONG_CELL_BYTES], cell[2 * LONG_CELL_BYTES];
+    char safe[LONG_CELL_BYTES];
     struct hp_text made;
-    if (answer->is_table_full)
-        return;
     hp_text_init(&made, safe, sizeof safe);
-    hp_utf8_put_safe(&made, text, strnlen(text, LONG_CELL_BYTES));
+    hp_utf8_put_safe(&made, text, strnlen(text, most));
     hp_text_end(&made);
-    hp_text_init(&made, cell, sizeof cell);
+    hp_text_init(&made, ret_cell, size);
     for (const char *at = safe; *at != '\0'; at++) {
         if (*at == '|' && (at == safe || at[-1] != '\\'))
             hp_text_char(&made, '\\');
         hp_text_char(&made, *at);
     }
     hp_text_end(&made);
+}
+
+void hp_mcp_table_long_cell(struct hp_mcp_answer *answer, const char *text)
+{
+    char cell[LONG_CELL_BYTES];
+    if (answer->is_table_full)
+        return;
+    long_cell(text, LONG_CELL_BYTES / 2, cell, sizeof cell);
     begin_cell(answer);
     add_text(answer, cell, answer->is_json || answer->column == 0);
     end_cell(answer);
@@ -334,15 +295,13 @@ static bool put_more(const struct hp_mcp_answer *answer, size_t limit, bool is_f
     return !text.is_cut;
 }
 
-void hp_mcp_put_note(struct hp_mcp_answer *answer, const hotpath_results *results, const char *note)
+void hp_mcp_put_note(struct hp_mcp_answer *answer, const char *note)
 {
     char line[600];
     struct hp_text text;
     hp_text_init(&text, line, sizeof line);
     hp_utf8_put_safe(&text, note, strnlen(note, sizeof line / 2));
     hp_text_end(&text);
-    if (results != NULL)
-        quote_names(line, sizeof line, results);
     if (answer->left_out.length + strlen(line) <= LEFT_OUT_BYTES)
         add_line(answer, &answer->left_out, NULL, line);
 }
@@ -421,19 +380,28 @@ void hp_mcp_next(struct hp_mcp_answer *answer, const char *tool, ...)
 
 /* -------------------------------------------------------------------------------------------------------- trust */
 
+void hp_mcp_put_warning(struct hp_mcp_answer *answer, const char *warning)
+{
+    char cell[LONG_CELL_BYTES];
+    if (answer->warnings.length > WARNINGS_BYTES)
+        return;
+    long_cell(warning, 180, cell, sizeof cell);
+    if (!answer->is_json)
+        add_string(answer, &answer->warnings, answer->warnings.length == 0 ? "warnings: warning\n| " : "| ");
+    add_line(answer, &answer->warnings, NULL, cell);
+}
+
 void hp_mcp_put_trust(struct hp_mcp_answer *answer, const hotpath_results *results)
 {
     char line[TRUST_BYTES];
     struct hp_text text;
-    hp_text_init(&text, line, sizeof line);
-    hp_text_string(&text, answer->is_json ? "" : "trust: ");
+    if (answer->trust.length > 0)
+        return;
     for (size_t at = 0; at < results->warning_count && at < 2; at++)
-        hp_text_format(&text, "%.*s; ", (int)strnlen(results->warnings[at], 180), results->warnings[at]);
+        hp_mcp_put_warning(answer, results->warnings[at]);
+    hp_text_init(&text, line, sizeof line);
     hp_trust_put(results->trust, &text);
-    hp_text_end(&text);
-    quote_names(line, sizeof line, results);
-    if (answer->trust.length == 0)
-        add_string(answer, &answer->trust, line);
+    add_string(answer, &answer->trust, hp_text_end(&text));
 }
 
 /* ---------------------------------------------------------------------------------------------------------- end */
@@ -442,6 +410,8 @@ static void add_json_tail(struct hp_mcp_answer *answer)
 {
     add_string(answer, &answer->body, ",\"left_out\":[");
     add(answer, &answer->body, answer->left_out.bytes, answer->left_out.length);
+    add_string(answer, &answer->body, "],\"warnings\":[");
+    add(answer, &answer->body, answer->warnings.bytes, answer->warnings.length);
     add_string(answer, &answer->body, "],\"trust\":");
     add(answer, &answer->trust, "", 1);
     char bytes[6 * TRUST_BYTES];
@@ -462,7 +432,9 @@ static void add_json_tail(struct hp_mcp_answer *answer)
 static void add_tail(struct hp_mcp_answer *answer)
 {
     add(answer, &answer->body, answer->left_out.bytes, answer->left_out.length);
+    add(answer, &answer->body, answer->warnings.bytes, answer->warnings.length);
     if (answer->trust.length > 0) {
+        add_string(answer, &answer->body, "trust: ");
         add(answer, &answer->body, answer->trust.bytes, answer->trust.length);
         add(answer, &answer->body, "\n", 1);
     }
@@ -476,7 +448,7 @@ static void add_tail(struct hp_mcp_answer *answer)
 bool hp_mcp_answer_end(struct hp_mcp_answer *answer, struct hp_body *ret_text)
 {
     if (answer->lacks_lines)
-        hp_mcp_put_note(answer, NULL, "some lines did not fit; detail \"full\" has more room");
+        hp_mcp_put_note(answer, "some lines did not fit; detail \"full\" has more room");
     if (answer->is_json) {
         add(answer, ret_text, "{", 1);
         add_json_tail(answer);
@@ -486,6 +458,7 @@ bool hp_mcp_answer_end(struct hp_mcp_answer *answer, struct hp_body *ret_text)
     add(answer, ret_text, answer->body.bytes, answer->body.length);
     hp_body_free(&answer->body);
     hp_body_free(&answer->left_out);
+    hp_body_free(&answer->warnings);
     hp_body_free(&answer->trust);
     for (size_t at = 0; at < answer->next_count; at++)
         hp_body_free(&answer->next[at]);

@@ -2,14 +2,15 @@
  * The text of an answer, of a bounded size: the answer as a sentence, tables, what was left out, how far to trust
  * it, and up to three calls that come next. Rows are cut, never lines.
  *
- *     hp_mcp_put_sentence(answer, results, results->headline);
+ *     hp_mcp_put_format(answer, "%s waits the longest.", hp_mcp_quoted(name).bytes);
  *     hp_mcp_table_begin(answer, "sessions", titles, 3);
  *     hp_mcp_table_cell(answer, name);                       three for each row
  *     hp_mcp_table_end(answer, sessions.count, NULL);
  *     hp_mcp_next(answer, "verdict", "session", name, NULL);
  *
- * Names and all other texts of the measured program are data: they stand in cells, between " | ", in which nothing
- * can look like a line or a cell; in a sentence they stand in quotes if they are more than a name of C. With
+ * Names and all other texts of the measured program are data. They stand in cells: in lines that begin with "| ",
+ * between " | ", in which nothing can look like a line or a cell. No other line of an answer begins so. In a
+ * sentence they stand in quotes if they are more than a name of C: each is passed through hp_mcp_quoted. With
  * `format: "json"` the same is one JSON object. SPDX-License-Identifier: MIT
  */
 #ifndef HP_MCP_MCP_ANSWER_H
@@ -30,7 +31,7 @@ struct hp_mcp_answer {
     size_t limit;
     struct hp_body body;     /* sentences and tables so far */
     struct hp_body left_out; /* lines at the end */
-    struct hp_body trust;
+    struct hp_body warnings, trust;
     struct hp_body next[HP_MCP_NEXT_MOST];
     size_t next_count;
     bool lacks_memory;
@@ -50,13 +51,11 @@ bool hp_mcp_answer_end(struct hp_mcp_answer *answer, struct hp_body *ret_text);
 
 /* ---------------------------------------------------------------------------------------------------- sentences */
 
-/*
- * A sentence on a line of its own. Names of rows of the results that it has in it are put in quotes if they could
- * be taken for words. `results` may be NULL.
- */
-void hp_mcp_put_sentence(struct hp_mcp_answer *answer, const hotpath_results *results, const char *sentence);
-void hp_mcp_put_format(struct hp_mcp_answer *answer, const hotpath_results *results, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* A sentence on a line of its own. Names in it are in quotes (hp_mcp_quoted). */
+void hp_mcp_put_sentence(struct hp_mcp_answer *answer, const char *sentence);
+void hp_mcp_put_format(struct hp_mcp_answer *answer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The first sentence of a report, with what it marks in quotes. It has one. */
+void hp_mcp_put_headline(struct hp_mcp_answer *answer, const hotpath_results *results);
 
 /* ------------------------------------------------------------------------------------------------------- tables */
 
@@ -77,8 +76,10 @@ void hp_mcp_table_end(struct hp_mcp_answer *answer, size_t total, const char *mo
 /* --------------------------------------------------------------------------------------------------- last lines */
 
 void hp_mcp_put_trust(struct hp_mcp_answer *answer, const hotpath_results *results);
+/* A text with names in it that is true of the whole answer: rows of a table at the end. */
+void hp_mcp_put_warning(struct hp_mcp_answer *answer, const char *warning);
 /* A line of its own at the end, such as on what is missing. */
-void hp_mcp_put_note(struct hp_mcp_answer *answer, const hotpath_results *results, const char *note);
+void hp_mcp_put_note(struct hp_mcp_answer *answer, const char *note);
 
 /*
  * A call that comes next: pairs of a parameter and its text, with a NULL at the end. The session of this call is

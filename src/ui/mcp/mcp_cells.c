@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "table.h"
+#include "units.h"
 #include "utf8.h"
 
 /* The whole characters of a text that fit in that many bytes. */
@@ -27,7 +28,7 @@ struct hp_mcp_cell_text hp_mcp_cell_text(const char *text)
     hp_text_init(&out, cell.bytes, sizeof cell.bytes);
     const size_t length = strlen(safe), kept = cut_length(safe, length, HP_MCP_NAME_BYTES - 20);
     for (size_t at = 0; at < kept && out.length < HP_MCP_NAME_BYTES; at++)
-        if (safe[at] == '|') /* what divides cells */
+        if (safe[at] == '|' && (at == 0 || safe[at - 1] != '\\')) /* what divides cells; a cell stays the same */
             hp_text_string(&out, "\\|");
         else
             hp_text_char(&out, safe[at]);
@@ -42,12 +43,35 @@ bool hp_mcp_is_name(const char *name, const char *asked)
     return strcmp(name, asked) == 0 || strcmp(hp_mcp_cell_text(name).bytes, asked) == 0;
 }
 
-bool hp_mcp_is_odd(const char *name)
+/* Whether a name could be taken for words, or for marks around words. */
+static bool is_odd(const char *name)
 {
-    static const char plain[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_:~.+-/<>@$()[]*&=!%#";
-    return name[strspn(name, plain)] != '\0';
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_:~.+-/<>@$()";
+    return name[0] == '\0' || name[strspn(name, plain)] != '\0';
 }
+
+/* A quote in it has a backslash, and so has a backslash that would give one to a quote. */
+static struct hp_mcp_quoted put_between(const char *mark, const char *text)
+{
+    struct hp_mcp_quoted quoted;
+    const struct hp_mcp_cell_text cell = hp_mcp_cell_text(text);
+    struct hp_text out;
+    hp_text_init(&out, quoted.bytes, sizeof quoted.bytes);
+    hp_text_string(&out, mark);
+    for (const char *at = cell.bytes; *at != '\0'; at++) {
+        const char *next = at + strspn(at, "\\");
+        if (*at == '"' || (*at == '\\' && (*next == '"' || *next == '\0')))
+            hp_text_char(&out, '\\');
+        hp_text_char(&out, *at);
+    }
+    hp_text_string(&out, mark);
+    hp_text_end(&out);
+    return quoted;
+}
+
+struct hp_mcp_quoted hp_mcp_quoted(const char *text) { return put_between(is_odd(text) ? "\"" : "", text); }
+
+struct hp_mcp_quoted hp_mcp_in_quotes(const char *text) { return put_between("\"", text); }
 
 /* -------------------------------------------------------------------------------------------------------- cells */
 
@@ -84,6 +108,8 @@ struct hp_mcp_cell_text hp_mcp_column_shown(const struct hotpath_section *sectio
         return hp_mcp_cell_text(cell->text != NULL ? cell->text : "-");
     hp_text_init(&text, bytes, sizeof bytes);
     hp_table_put_cell(&text, &section->columns[column], row, cell);
+    if (section->columns[column].shown.unit == HOTPATH_UNIT_INSTRUCTIONS)
+        hp_text_string(&text, " instructions");
     return hp_mcp_cell_text(hp_text_end(&text));
 }
 
@@ -92,6 +118,26 @@ struct hp_mcp_cell_text hp_mcp_row_shown(const struct hotpath_section *section, 
 {
     return cell_of(section, row, key) != NULL ? hp_mcp_column_shown(section, row, hp_section_column(section, key))
                                               : hp_mcp_cell_text("-");
+}
+
+struct hp_mcp_quoted hp_mcp_row_quoted(const struct hotpath_section *section, const struct hp_row *row,
+                                       const char *key)
+{
+    const char *text = hp_mcp_row_text(section, row, key);
+    return hp_mcp_quoted(text != NULL ? text : "-");
+}
+
+struct hp_mcp_cell_text hp_mcp_duration(const struct hp_run *run, double ns)
+{
+    struct hp_mcp_cell_text cell;
+    struct hp_text text;
+    hp_text_init(&text, cell.bytes, sizeof cell.bytes);
+    if (hp_run_counts_instructions(run))
+        hp_text_format(&text, "%.0f instructions", ns);
+    else
+        hp_units_ns(&text, ns);
+    hp_text_end(&text);
+    return cell;
 }
 
 const struct hp_row *hp_mcp_row_named(const struct hotpath_section *section, const char *name)

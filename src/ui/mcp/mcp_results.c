@@ -115,16 +115,16 @@ static void try_name(struct near *near, const char *name, const char *asked)
 
 static void fail_name(struct hp_mcp_call *call, const struct near *near, const char *function)
 {
-    char names[NEAREST * (HP_MCP_NAME_BYTES + 8)] = "";
+    char names[NEAREST * (sizeof(struct hp_mcp_quoted) + 2)] = "";
     struct hp_text text;
     hp_text_init(&text, names, sizeof names);
     for (size_t at = 0; at < near->count; at++)
-        hp_text_format(&text, "%s\"%s\"", at > 0 ? ", " : "", hp_mcp_cell_text(near->names[at]).bytes);
+        hp_text_format(&text, "%s%s", at > 0 ? ", " : "", hp_mcp_in_quotes(near->names[at]).bytes);
     if (near->count == 0)
         hp_mcp_fail(call, "this session has no functions");
     else
-        hp_mcp_fail(call, "no function \"%s\" in this session; the nearest names: %s",
-                    hp_mcp_cell_text(function).bytes, hp_text_end(&text));
+        hp_mcp_fail(call, "no function %s in this session; the nearest names: %s", hp_mcp_in_quotes(function).bytes,
+                    hp_text_end(&text));
 }
 
 const char *hp_mcp_find_name(struct hp_mcp_call *call, const hotpath_results *results, const char *asked)

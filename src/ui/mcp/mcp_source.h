@@ -53,8 +53,11 @@ struct hp_mcp_source {
     void (*close)(void *context);
     /* The lines of a function of the session that is open. */
     bool (*annotate)(void *context, const struct hp_mcp_run *run, const char *function, struct hp_text *out);
-    /* What has changed between runs: a sentence, then lines that begin with a word for what they are about. */
-    bool (*compare)(void *context, const struct hp_mcp_words *before, const struct hp_mcp_words *now,
+    /*
+     * What has changed between runs: a sentence, then lines that begin with a word for what they are about, at most
+     * `most` of one kind; "and 7 more" tells of the others.
+     */
+    bool (*compare)(void *context, const struct hp_mcp_words *before, const struct hp_mcp_words *now, size_t most,
                     struct hp_text *out);
     /* The line on why the latest of these failed. */
     const char *(*problem)(void *context);

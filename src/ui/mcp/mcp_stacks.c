@@ -15,6 +15,7 @@ struct heavy {
 };
 
 struct found {
+    const struct hp_run *run;
     struct hp_weighted weighted;
     const struct hp_weights *weights;
     const struct hp_dimension_type *type;
@@ -102,7 +103,7 @@ static void put_weight(struct hp_text *text, const struct found *found, uint64_t
     if (found->type->unit == HP_WEIGHT_BYTES)
         hp_units_bytes(text, weight);
     else
-        hp_units_ns(text, (double)weight);
+        hp_text_string(text, hp_mcp_duration(found->run, (double)weight).bytes);
     hp_text_end(text);
 }
 
@@ -113,7 +114,7 @@ static void put_rows(struct hp_mcp_answer *answer, const struct found *found, co
     const bool is_counted = found->type->counted != NULL;
     hp_mcp_table_begin(answer, stacks->title, titles, is_counted ? 4 : 3);
     for (size_t at = 0; at < found->count && at < stacks->limit && hp_mcp_table_has_room(answer); at++) {
-        char weight[40], count[40], line[LONGEST_LINE + 4 * HP_MCP_NAME_BYTES];
+        char weight[60], count[40], line[LONGEST_LINE + 4 * HP_MCP_NAME_BYTES];
         struct hp_text text;
         hp_mcp_table_cell(answer, hp_percent_text(100 * (double)found->all[at].own / (double)found->total).bytes);
         hp_text_init(&text, weight, sizeof weight);
@@ -142,24 +143,22 @@ static const char *heaviest_function(const struct found *found)
 
 static void put_heaviest(struct hp_mcp_answer *answer, const struct found *found)
 {
-    char weight[40];
+    char weight[60];
     struct hp_text text;
     const char *function = heaviest_function(found);
-    const struct hp_mcp_cell_text name =
-        hp_mcp_cell_text(function != NULL ? function : name_of(&found->weighted, found->all[0].node));
+    const struct hp_mcp_quoted name =
+        hp_mcp_quoted(function != NULL ? function : name_of(&found->weighted, found->all[0].node));
     hp_text_init(&text, weight, sizeof weight);
     put_weight(&text, found, found->total);
-    hp_mcp_put_format(answer, NULL,
-                      hp_mcp_is_odd(name.bytes) ? "\"%s\" is innermost in the heaviest stack, %s of %s (%s)."
-                                                : "%s is innermost in the heaviest stack, %s of %s (%s).",
-                      name.bytes, hp_percent_text(100 * (double)found->all[0].own / (double)found->total).bytes,
-                      weight, found->type->title);
+    hp_mcp_put_format(answer, "%s is innermost in the heaviest stack, %s of %s (%s).", name.bytes,
+                      hp_percent_text(100 * (double)found->all[0].own / (double)found->total).bytes, weight,
+                      found->type->title);
 }
 
 bool hp_mcp_put_stacks(struct hp_mcp_call *call, struct hp_mcp_answer *answer, const struct hp_mcp_stacks *stacks,
                        bool has_sentence)
 {
-    struct found found = {.count = 0};
+    struct found found = {.run = &call->run.model->run};
     const bool has_any = read_stacks(call, stacks, &found) && choose(stacks, &found);
     if (has_any && has_sentence)
         put_heaviest(answer, &found);

@@ -43,7 +43,7 @@ struct hp_mcp_tool {
 };
 
 #define HP_MCP_PARAMETERS_MOST 10u
-#define HP_MCP_PROBLEM_BYTES 1600u
+#define HP_MCP_PROBLEM_BYTES 3200u
 
 struct hp_mcp_value {
     bool is_given;

@@ -28,6 +28,9 @@ const struct hp_mcp_tool *hp_mcp_tool_find(const char *name);
 /* The answer of `verdict` to a session that is open. False: the problem of the call says why. */
 bool hp_mcp_answer_verdict(struct hp_mcp_call *call, struct hp_mcp_answer *answer);
 
+/* The kind of flow that this tool leads to. */
+void hp_mcp_next_flow(struct hp_mcp_call *call, struct hp_mcp_answer *answer, bool is_of_io);
+
 /* What there is to ask next, whichever tool answered: kinds of flow that have data, memory, functions. */
 void hp_mcp_next_usual(struct hp_mcp_call *call, struct hp_mcp_answer *answer);
 

@@ -31,16 +31,16 @@ static const struct flow *flow_of(const struct hp_mcp_call *call)
 }
 
 /* Receivers that wait may have nothing to do: only senders that wait say anything. False: none do. */
-static bool put_jam(struct hp_mcp_call *call, struct hp_mcp_answer *answer, const hotpath_results *results)
+static bool put_jam(struct hp_mcp_call *call, struct hp_mcp_answer *answer)
 {
     struct hp_channel_jam jam;
     if (!hp_channel_jam_of(call->run.model, true, &jam))
         return false;
-    hp_mcp_put_format(answer, results,
+    hp_mcp_put_format(answer,
                       "Senders of %s were blocked %.0f %% of their time: the consumer %s is the "
                       "bottleneck.",
-                      hp_mcp_cell_text(jam.channel).bytes, 100 * jam.part,
-                      jam.slow != NULL ? hp_mcp_cell_text(jam.slow).bytes : "");
+                      hp_mcp_quoted(jam.channel).bytes, 100 * jam.part,
+                      jam.slow != NULL ? hp_mcp_quoted(jam.slow).bytes : "");
     return true;
 }
 
@@ -52,15 +52,14 @@ static const struct hotpath_section *first_section(const hotpath_results *result
     return NULL;
 }
 
-static void put_first(struct hp_mcp_answer *answer, const hotpath_results *results, const struct flow *flow,
-                      const struct hotpath_section *section)
+static void put_first(struct hp_mcp_answer *answer, const struct flow *flow, const struct hotpath_section *section)
 {
     const struct hp_row *row = &section->rows[0];
     const char *function = hp_mcp_row_text(section, row, "function"), *op = hp_mcp_row_text(section, row, "op");
-    hp_mcp_put_format(answer, results, "%s%s%s%s %s: %s%s%s.", hp_mcp_row_shown(section, row, "name").bytes,
+    hp_mcp_put_format(answer, "%s%s%s%s %s: %s%s%s.", hp_mcp_row_quoted(section, row, "name").bytes,
                       op != NULL ? " (" : "", op != NULL ? op : "", op != NULL ? ")" : "", flow->what,
                       hp_mcp_row_shown(section, row, flow->by).bytes, function != NULL ? ", in " : "",
-                      function != NULL ? hp_mcp_cell_text(function).bytes : "");
+                      function != NULL ? hp_mcp_quoted(function).bytes : "");
 }
 
 static void next_function(struct hp_mcp_answer *answer, const hotpath_results *results)
@@ -86,9 +85,9 @@ static bool answer_flow(struct hp_mcp_call *call, struct hp_mcp_answer *answer)
     const struct hotpath_section *first = first_section(results);
     const bool are_channels = strcmp(flow->kind, "channels") == 0;
     if (first == NULL)
-        hp_mcp_put_sentence(answer, results, hp_mcp_why_empty(results, flow->kind));
-    else if (!are_channels || !put_jam(call, answer, results))
-        put_first(answer, results, flow, first);
+        hp_mcp_put_sentence(answer, hp_mcp_why_empty(results, flow->kind));
+    else if (!are_channels || !put_jam(call, answer))
+        put_first(answer, flow, first);
     for (size_t at = 0; at < results->section_count; at++)
         if (results->sections[at]->row_count > 0)
             hp_mcp_put_section(answer, &(struct hp_mcp_section_table){.section = results->sections[at],

@@ -6,7 +6,6 @@
 #include "mcp_results.h"
 #include "mcp_section.h"
 #include "mcp_tools.h"
-#include "units.h"
 
 #define SECTIONS                                                                                                   \
     "bottlenecks,timing,cpu,functions,alloc-bytes,alloc-functions,waits,blocked-by,io-by,calltree,stacktree"
@@ -63,8 +62,8 @@ static bool find_relatives(const struct hotpath_section *tree, const char *funct
     return true;
 }
 
-static void put_relatives(struct hp_mcp_answer *answer, const struct hotpath_section *tree, const char *function,
-                          bool are_callers)
+static void put_relatives(struct hp_mcp_answer *answer, const struct hp_run *run,
+                          const struct hotpath_section *tree, const char *function, bool are_callers)
 {
     static const char *const titles[] = {"Function", "Total", "Calls"};
     struct relatives relatives = {0};
@@ -79,7 +78,7 @@ static void put_relatives(struct hp_mcp_answer *answer, const struct hotpath_sec
             hp_text_init(&calls, bytes, sizeof bytes);
             hp_text_u64(&calls, (uint64_t)relatives.all[at].calls);
             hp_mcp_table_cell(answer, relatives.all[at].name);
-            hp_mcp_table_cell(answer, hp_ns_text(relatives.all[at].total_ns).bytes);
+            hp_mcp_table_cell(answer, hp_mcp_duration(run, relatives.all[at].total_ns).bytes);
             if (has_calls)
                 hp_mcp_table_cell(answer, hp_text_end(&calls));
         }
@@ -97,28 +96,27 @@ static void put_sentence(struct hp_mcp_answer *answer, const hotpath_results *re
     const struct hotpath_section *found = hp_mcp_section(results, "functions");
     const struct hp_row *row = verdicts != NULL ? hp_mcp_row_named(verdicts, function) : NULL;
     const struct hotpath_section *of = row != NULL ? verdicts : found;
-    const struct hp_mcp_cell_text shown = hp_mcp_cell_text(function);
-    const char *name = shown.bytes;
+    const struct hp_mcp_quoted quoted = hp_mcp_quoted(function);
+    const char *name = quoted.bytes;
     if (row == NULL && found != NULL)
         row = hp_mcp_row_named(found, function);
     if (row == NULL) {
-        hp_mcp_put_format(answer, results, "What is known of %s:", name);
+        hp_mcp_put_format(answer, "What is known of %s:", name);
         return;
     }
     const char *verdict = hp_mcp_row_text(of, row, "verdict"), *why = hp_mcp_row_text(of, row, "why");
     const char *cause = hp_mcp_row_text(of, row, "waits_for");
     if (verdict != NULL)
-        hp_mcp_put_format(answer, results, "%s is %s: %s of the time that is not idle is its own%s%s%s%s.", name,
-                          verdict, hp_mcp_row_shown(of, row, "percent_own").bytes,
-                          cause != NULL ? "; it waits for " : "",
-                          cause != NULL ? hp_mcp_cell_text(cause).bytes : "", why != NULL ? "; " : "",
-                          why != NULL ? hp_mcp_cell_text(why).bytes : "");
+        hp_mcp_put_format(answer, "%s is %s: %s of the time that is not idle is its own%s%s%s%s.", name, verdict,
+                          hp_mcp_row_shown(of, row, "percent_own").bytes, cause != NULL ? "; it waits for " : "",
+                          cause != NULL ? hp_mcp_quoted(cause).bytes : "", why != NULL ? "; " : "",
+                          why != NULL ? hp_mcp_quoted(why).bytes : "");
     else
-        hp_mcp_put_format(answer, results, "%s has %s of CPU time of its own (%s), %s with what it calls%s%s.",
-                          name, hp_mcp_row_shown(of, row, "self_ns").bytes,
+        hp_mcp_put_format(answer, "%s has %s%s of its own (%s), %s with what it calls%s%s.", name,
+                          hp_mcp_row_shown(of, row, "self_ns").bytes, of->counts_instructions ? "" : " of CPU time",
                           hp_mcp_row_shown(of, row, "percent_self").bytes,
                           hp_mcp_row_shown(of, row, "total_ns").bytes, cause != NULL ? "; it waits for " : "",
-                          cause != NULL ? hp_mcp_cell_text(cause).bytes : "");
+                          cause != NULL ? hp_mcp_quoted(cause).bytes : "");
 }
 
 static void put_rows(struct hp_mcp_answer *answer, const hotpath_results *results, const char *function)
@@ -172,7 +170,7 @@ static void put_lines(struct hp_mcp_call *call, struct hp_mcp_answer *answer, co
     if (!hp_text_finish(&text) || !hp_body_add(&body, "", 1)) {
         answer->lacks_memory = true;
     } else if (!has_lines) {
-        hp_mcp_put_note(answer, NULL, call->source->problem(call->source->context));
+        hp_mcp_put_warning(answer, call->source->problem(call->source->context));
     } else {
         hp_mcp_table_begin(answer, "lines", titles, 1);
         for (char *line = body.bytes, *end; line[0] != '\0'; line = end + 1) {
@@ -220,8 +218,8 @@ static bool answer_function(struct hp_mcp_call *call, struct hp_mcp_answer *answ
     put_sentence(answer, results, function);
     put_rows(answer, results, function);
     if (tree != NULL) {
-        put_relatives(answer, tree, function, true);
-        put_relatives(answer, tree, function, false);
+        put_relatives(answer, &call->run.model->run, tree, function, true);
+        put_relatives(answer, &call->run.model->run, tree, function, false);
     }
     put_many(answer, results, function);
     if (hp_mcp_flag(call, "lines"))

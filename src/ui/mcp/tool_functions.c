@@ -70,18 +70,17 @@ static const struct hp_row *first_row(const struct hotpath_section *section, con
     return NULL;
 }
 
-static void put_first(struct hp_mcp_answer *answer, const hotpath_results *results,
-                      const struct hotpath_section *section, const struct hp_row *first,
-                      const struct ordering *ordering)
+static void put_first(struct hp_mcp_answer *answer, const struct hotpath_section *section,
+                      const struct hp_row *first, const struct ordering *ordering)
 {
     const char *name = first != NULL ? hp_mcp_row_text(section, first, "name") : NULL;
     const char *for_what = first != NULL ? hp_mcp_row_text(section, first, "waits_for") : NULL;
     if (name == NULL)
-        hp_mcp_put_sentence(answer, results, "No function matches.");
+        hp_mcp_put_sentence(answer, "No function matches.");
     else
-        hp_mcp_put_format(answer, results, "%s %s%s%s%s.", hp_mcp_cell_text(name).bytes, ordering->noun,
+        hp_mcp_put_format(answer, "%s %s%s%s%s.", hp_mcp_quoted(name).bytes, ordering->noun,
                           for_what != NULL ? " (waits for: " : "",
-                          for_what != NULL ? hp_mcp_cell_text(for_what).bytes : "", for_what != NULL ? ")" : "");
+                          for_what != NULL ? hp_mcp_quoted(for_what).bytes : "", for_what != NULL ? ")" : "");
 }
 
 /* The section that the order is of; the results are those with it. NULL: none has rows. */
@@ -119,11 +118,11 @@ static bool answer_functions(struct hp_mcp_call *call, struct hp_mcp_answer *ans
     if (results == NULL)
         return false;
     if (section == NULL) {
-        hp_mcp_put_sentence(answer, results, why_none(results, ordering));
+        hp_mcp_put_sentence(answer, why_none(results, ordering));
     } else {
         const bool is_timing = strcmp(section->name, "timing") == 0;
         const struct hp_row *first = first_row(section, patterns);
-        put_first(answer, results, section, first, ordering);
+        put_first(answer, section, first, ordering);
         hp_mcp_put_section(answer, &(struct hp_mcp_section_table){
                                        .section = section,
                                        .title = "functions",

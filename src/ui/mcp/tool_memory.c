@@ -1,4 +1,5 @@
 /* memory: who allocates, what lives at the peak, what is never freed. SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <string.h>
 
 #include "mcp_results.h"
@@ -45,17 +46,43 @@ static const struct memory *memory_of(const struct hp_mcp_call *call)
     return found;
 }
 
-static bool put_sentence(struct hp_mcp_answer *answer, const hotpath_results *results,
-                         const struct hotpath_section *section, const char *verb, const char *key)
+static bool put_sentence(struct hp_mcp_answer *answer, const struct hotpath_section *section, const char *verb,
+                         const char *key)
 {
     const struct hp_row *row = &section->rows[0];
     if (hp_mcp_row_number(section, row, key) <= 0)
         return false;
-    hp_mcp_put_format(answer, results, "%s %s: %s.", hp_mcp_row_shown(section, row, "name").bytes, verb,
+    hp_mcp_put_format(answer, "%s %s: %s.", hp_mcp_row_quoted(section, row, "name").bytes, verb,
                       hp_mcp_row_shown(section, row, key).bytes);
     if (section->summary != NULL)
-        hp_mcp_put_sentence(answer, results, section->summary);
+        hp_mcp_put_sentence(answer, section->summary);
     return true;
+}
+
+/* Without measured functions, all is <outside> of them. */
+static bool has_measured(const struct hotpath_section *zones)
+{
+    const char *name = hp_mcp_row_text(zones, &zones->rows[0], "name");
+    return zones->row_count > 1 || (name != NULL && strcmp(name, "<outside>") != 0);
+}
+
+/* Whether a row has any of what is asked for. */
+static bool has_any(const void *key, const struct hotpath_section *section, const struct hp_row *row)
+{
+    return hp_mcp_row_number(section, row, key) > 0;
+}
+
+#define LEFT_PART 0.05 /* of all bytes: worth a word */
+
+/* Whether much is never freed. */
+static bool has_left(const struct hotpath_section *stacks)
+{
+    double left = 0, all = 0;
+    for (size_t at = 0; stacks != NULL && at < stacks->row_count; at++) {
+        left = fmax(left, hp_mcp_row_number(stacks, &stacks->rows[at], "left_bytes"));
+        all = fmax(all, hp_mcp_row_number(stacks, &stacks->rows[at], "total_bytes"));
+    }
+    return left > LEFT_PART * all;
 }
 
 static bool answer_memory(struct hp_mcp_call *call, struct hp_mcp_answer *answer)
@@ -75,19 +102,20 @@ static bool answer_memory(struct hp_mcp_call *call, struct hp_mcp_answer *answer
     const struct hotpath_section *stacks = hp_mcp_section(of_stacks, "alloc-functions");
     const bool is_total = strcmp(memory->of, "total") == 0;
     /* Exact numbers of measured functions come first; what is alive at one moment is known of stacks alone. */
-    const bool is_exact_said = (is_total || stacks == NULL) && zones != NULL &&
-                               put_sentence(answer, of_zones, zones, memory->exact_verb, memory->exact);
-    const bool is_said = is_exact_said || (stacks != NULL &&
-                                           put_sentence(answer, of_stacks, stacks, memory->verb, memory->by_stack));
+    const bool are_zones_first = zones != NULL && (stacks == NULL || (is_total && has_measured(zones)));
+    const bool is_exact_said = are_zones_first && put_sentence(answer, zones, memory->exact_verb, memory->exact);
+    const bool is_said =
+        is_exact_said || (stacks != NULL && put_sentence(answer, stacks, memory->verb, memory->by_stack));
     if (!is_said)
-        hp_mcp_put_sentence(answer, of_zones,
-                            zones == NULL && stacks == NULL ? hp_mcp_why_empty(of_zones, "alloc-bytes")
-                                                            : "No sampled allocation is of that kind.");
+        hp_mcp_put_sentence(answer, zones == NULL && stacks == NULL ? hp_mcp_why_empty(of_zones, "alloc-bytes")
+                                                                    : "No sampled allocation is of that kind.");
     if (zones != NULL)
         hp_mcp_put_section(answer, &(struct hp_mcp_section_table){.section = zones, .keys = exact, .limit = limit});
     if (stacks != NULL)
-        hp_mcp_put_section(answer,
-                           &(struct hp_mcp_section_table){.section = stacks, .keys = found, .limit = limit});
+        hp_mcp_put_section(
+            answer,
+            &(struct hp_mcp_section_table){
+                .section = stacks, .keys = found, .takes = has_any, .context = memory->by_stack, .limit = limit});
     hp_mcp_put_stacks(call, answer,
                       &(struct hp_mcp_stacks){.of = memory->dimensions,
                                               .of_count = memory->dimension_count,
@@ -96,15 +124,14 @@ static bool answer_memory(struct hp_mcp_call *call, struct hp_mcp_answer *answer
                                               .depth = 8},
                       false);
     hp_mcp_put_trust(answer, of_zones);
-    const struct hotpath_section *first = zones != NULL && (is_total || stacks == NULL) ? zones : stacks;
-    if (first != NULL && hp_mcp_row_text(first, &first->rows[0], "name") != NULL)
+    const struct hotpath_section *first = are_zones_first ? zones : stacks;
+    if (is_total && has_left(stacks))
+        hp_mcp_next(answer, "memory", "of", "left", NULL);
+    else if (first != NULL && hp_mcp_row_text(first, &first->rows[0], "name") != NULL)
         hp_mcp_next(answer, "function", "name", hp_mcp_row_text(first, &first->rows[0], "name"), NULL);
+    hp_mcp_next_flow(call, answer, true);
     if (stacks != NULL)
-        hp_mcp_next(answer, "memory", "of",
-                    is_total                          ? "left"
-                    : strcmp(memory->of, "left") == 0 ? "peak"
-                                                      : "total",
-                    NULL);
+        hp_mcp_next(answer, "memory", "of", strcmp(memory->of, "peak") == 0 ? "total" : "peak", NULL);
     hp_mcp_next_usual(call, answer);
     return true;
 }

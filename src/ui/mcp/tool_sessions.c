@@ -41,10 +41,9 @@ static bool answer_sessions(struct hp_mcp_call *call, struct hp_mcp_answer *answ
         wanted += is_wanted(call, &sessions.all[at]);
     if (wanted == 0)
         hp_mcp_put_sentence(
-            answer, NULL,
-            "There is no such session: run a program with 'hotpath run', or one built with -DHOTPATH.");
+            answer, "There is no such session: run a program with 'hotpath run', or one built with -DHOTPATH.");
     else
-        hp_mcp_put_format(answer, NULL, "%zu session%s, the newest first.", wanted, wanted == 1 ? "" : "s");
+        hp_mcp_put_format(answer, "%zu session%s, the newest first.", wanted, wanted == 1 ? "" : "s");
     hp_mcp_table_begin(answer, "sessions", titles, sizeof titles / sizeof titles[0]);
     for (size_t at = 0; at < sessions.count && put < hp_mcp_count(call, "limit"); at++)
         if (is_wanted(call, &sessions.all[at])) {

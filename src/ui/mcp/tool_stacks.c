@@ -27,11 +27,10 @@ static bool answer_stacks(struct hp_mcp_call *call, struct hp_mcp_answer *answer
     if (!hp_mcp_put_stacks(call, answer, &stacks, true)) {
         if (function != NULL && hp_mcp_find_name(call, results, function) == NULL)
             return false;
-        hp_mcp_put_sentence(answer, results,
-                            function != NULL
-                                ? "No such stack has that function."
-                                : "This session has no such stacks: record with 'hotpath run', and see "
-                                  "'hotpath doctor' for what this machine allows.");
+        hp_mcp_put_sentence(answer, function != NULL
+                                        ? "No such stack has that function."
+                                        : "This session has no such stacks: record with 'hotpath run', and see "
+                                          "'hotpath doctor' for what this machine allows.");
     }
     hp_mcp_put_trust(answer, results);
     hp_mcp_next_usual(call, answer);

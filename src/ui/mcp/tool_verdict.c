@@ -5,7 +5,6 @@
 #include "mcp_results.h"
 #include "mcp_section.h"
 #include "mcp_tools.h"
-#include "units.h"
 
 #define SECTIONS                                                                                                   \
     "bottlenecks,timing,functions,critical-path,blocked-by,channels,tasks,streams,loops,io-by,alloc-bytes,alloc-"  \
@@ -23,7 +22,8 @@ static void put_session(struct hp_mcp_call *call, struct hp_mcp_answer *answer)
     hp_mcp_table_cell(answer, session->command);
     hp_mcp_table_cell(answer, words.processes);
     hp_mcp_table_cell(answer, words.state);
-    hp_mcp_table_cell(answer, hp_ns_text((double)hp_run_elapsed_ns(&call->run.model->run)).bytes);
+    const struct hp_run *run = &call->run.model->run;
+    hp_mcp_table_cell(answer, hp_mcp_duration(run, (double)hp_run_elapsed_ns(run)).bytes);
     hp_mcp_table_cell(answer, words.age);
     hp_mcp_table_end(answer, 1, NULL);
 }
@@ -51,9 +51,14 @@ static void next_comparison(struct hp_mcp_call *call, struct hp_mcp_answer *answ
 
 static bool is_word(const char *text, const char *word) { return text != NULL && strcmp(text, word) == 0; }
 
+static bool has_memory(const hotpath_results *results)
+{
+    return hp_mcp_section(results, "alloc-bytes") != NULL || hp_mcp_section(results, "alloc-functions") != NULL;
+}
+
 /* What the largest cause is asked about. */
 static void next_of_cause(struct hp_mcp_answer *answer, const struct hotpath_section *causes,
-                          const struct hp_row *row)
+                          const struct hotpath_section *blocks, const struct hp_row *row)
 {
     const char *name = hp_mcp_row_text(causes, row, "name"), *verdict = hp_mcp_row_text(causes, row, "verdict");
     if (name == NULL)
@@ -62,8 +67,10 @@ static void next_of_cause(struct hp_mcp_answer *answer, const struct hotpath_sec
                        hp_mcp_row_number(causes, row, "waiting_ns") > hp_mcp_row_number(causes, row, "self_ns") / 2;
     if (is_word(verdict, "allocation-heavy"))
         hp_mcp_next(answer, "memory", NULL);
-    else if (is_word(verdict, "waiting") || waits)
+    else if ((is_word(verdict, "waiting") || waits) && (blocks == NULL || hp_mcp_row_named(blocks, name) != NULL))
         hp_mcp_next(answer, "waits", "function", name, NULL);
+    else if (is_word(verdict, "waiting") || waits)
+        hp_mcp_next(answer, "waits", NULL); /* threads wait for one another elsewhere */
     else
         hp_mcp_next(answer, "function", "name", name, NULL);
 }
@@ -75,13 +82,10 @@ static void put_next(struct hp_mcp_call *call, struct hp_mcp_answer *answer, con
     if (hp_channel_jam_of(call->run.model, true, &jam))
         hp_mcp_next(answer, "flow", "kind", "channels", NULL);
     if (causes != NULL)
-        next_of_cause(answer, causes, &causes->rows[0]);
-    if (hp_mcp_section(results, "blocked-by") != NULL)
-        hp_mcp_next(answer, "waits", NULL);
-    if (answer->next_count < 2)
-        next_comparison(call, answer);
-    if (answer->next_count < 2 && causes != NULL && hp_mcp_row_text(causes, &causes->rows[0], "name") != NULL)
-        hp_mcp_next(answer, "function", "name", hp_mcp_row_text(causes, &causes->rows[0], "name"), NULL);
+        next_of_cause(answer, causes, hp_mcp_section(results, "blocked-by"), &causes->rows[0]);
+    if (has_memory(results))
+        hp_mcp_next(answer, "memory", NULL);
+    next_comparison(call, answer);
     hp_mcp_next(answer, "functions", NULL);
     hp_mcp_next_usual(call, answer);
 }
@@ -99,7 +103,7 @@ static size_t first_flow(const struct hp_mcp_call *call)
     static const struct {
         const char *tool;
         size_t first;
-    } firsts[] = {{"waits", 1}, {"function", 1}, {"stacks", 2}, {"memory", 3}};
+    } firsts[] = {{"waits", 1}, {"function", 1}, {"memory", 2}, {"stacks", 3}};
     for (size_t at = 0; at < sizeof firsts / sizeof firsts[0]; at++)
         if (strcmp(call->tool->name, firsts[at].tool) == 0)
             return firsts[at].first;
@@ -120,6 +124,17 @@ static void next_flows(const struct hp_mcp_call *call, struct hp_mcp_answer *ans
         }
 }
 
+void hp_mcp_next_flow(struct hp_mcp_call *call, struct hp_mcp_answer *answer, bool is_of_io)
+{
+    const hotpath_results *results = hp_mcp_results(call, "channels,tasks,streams,loops,io", NULL);
+    if (results == NULL)
+        return;
+    if (is_of_io && hp_mcp_section(results, "io") != NULL)
+        hp_mcp_next(answer, "flow", "kind", "io", NULL);
+    else
+        next_flows(call, answer, results, 1);
+}
+
 /*
  * What a session has besides functions. Each answer ends with what it did not say, so that all of a session is a
  * few calls away.
@@ -131,11 +146,9 @@ void hp_mcp_next_usual(struct hp_mcp_call *call, struct hp_mcp_answer *answer)
         hp_mcp_results(call, "channels,tasks,streams,loops,io,alloc-bytes,alloc-functions,locks", NULL);
     if (results == NULL)
         return;
-    const bool has_memory =
-        hp_mcp_section(results, "alloc-bytes") != NULL || hp_mcp_section(results, "alloc-functions") != NULL;
     if (is_flow)
         next_flows(call, answer, results, FLOWS);
-    if (has_memory && !is_memory)
+    if (has_memory(results) && !is_memory)
         hp_mcp_next(answer, "memory", NULL);
     next_flows(call, answer, results, 1);
     if (hp_mcp_section(results, "locks") != NULL)
@@ -147,6 +160,26 @@ void hp_mcp_next_usual(struct hp_mcp_call *call, struct hp_mcp_answer *answer)
 }
 
 /* ------------------------------------------------------------------------------------------------------- answer */
+
+/* Their order is that of all their time, in which the outermost is first. */
+static const struct hp_row *most_own(const struct hotpath_section *timing)
+{
+    const struct hp_row *most = &timing->rows[0];
+    for (size_t at = 1; at < timing->row_count; at++)
+        if (hp_mcp_row_number(timing, &timing->rows[at], "self_ns") > hp_mcp_row_number(timing, most, "self_ns"))
+            most = &timing->rows[at];
+    return most;
+}
+
+static void put_timed(struct hp_mcp_answer *answer, const struct hotpath_section *timing)
+{
+    const struct hp_row *row = most_own(timing);
+    hp_mcp_put_format(
+        answer,
+        "%s has the most time of its own (%s). Only times were recorded: whether it computes or waits "
+        "is known with 'hotpath run', or HOTPATH_CPU=1 and HOTPATH_WAITS=1.",
+        hp_mcp_row_quoted(timing, row, "name").bytes, hp_mcp_row_shown(timing, row, "self_ns").bytes);
+}
 
 bool hp_mcp_answer_verdict(struct hp_mcp_call *call, struct hp_mcp_answer *answer)
 {
@@ -164,16 +197,11 @@ bool hp_mcp_answer_verdict(struct hp_mcp_call *call, struct hp_mcp_answer *answe
     const bool has_verdicts = causes != NULL && strcmp(causes->name, "bottlenecks") == 0;
     const bool is_timed = causes != NULL && strcmp(causes->name, "timing") == 0;
     if (results->headline != NULL)
-        hp_mcp_put_sentence(answer, results, results->headline);
+        hp_mcp_put_headline(answer, results);
     else if (is_timed)
-        hp_mcp_put_format(
-            answer, results,
-            "%s has the most time (%s). Only times were recorded: whether it computes or waits is known "
-            "with 'hotpath run', or HOTPATH_CPU=1 and HOTPATH_WAITS=1.",
-            hp_mcp_row_shown(causes, &causes->rows[0], "name").bytes,
-            hp_mcp_row_shown(causes, &causes->rows[0], "total_ns").bytes);
+        put_timed(answer, causes);
     else
-        hp_mcp_put_sentence(answer, results, hp_mcp_why_empty(results, "functions"));
+        hp_mcp_put_sentence(answer, hp_mcp_why_empty(results, "functions"));
     put_session(call, answer);
     if (causes != NULL)
         hp_mcp_put_section(answer, &(struct hp_mcp_section_table){.section = causes,

@@ -64,13 +64,13 @@ static bool put_block(struct hp_mcp_answer *answer, const hotpath_results *resul
     const struct hp_row *row = first_block(blocks, wanted);
     if (row == NULL)
         return false;
-    const struct hp_mcp_cell_text waiter = hp_mcp_row_shown(blocks, row, "name");
-    const struct hp_mcp_cell_text holder = hp_mcp_row_shown(blocks, row, "holder");
-    const struct hp_mcp_cell_text lock = hp_mcp_row_shown(blocks, row, "lock");
+    const struct hp_mcp_quoted waiter = hp_mcp_row_quoted(blocks, row, "name");
+    const struct hp_mcp_quoted holder = hp_mcp_row_quoted(blocks, row, "holder");
+    const struct hp_mcp_quoted lock = hp_mcp_row_quoted(blocks, row, "lock");
     const char *kind = hp_mcp_row_text(blocks, row, "kind");
     const bool is_condition = kind != NULL && strcmp(kind, "condition") == 0;
     const char *verb = is_condition ? "which signals" : "which holds";
-    hp_mcp_put_format(answer, results, "%s is blocked most, by %s, %s %s: %s in all, %s at most.", waiter.bytes,
+    hp_mcp_put_format(answer, "%s is blocked most, by %s, %s %s: %s in all, %s at most.", waiter.bytes,
                       strcmp(waiter.bytes, holder.bytes) == 0 ? "itself in other threads" : holder.bytes, verb,
                       lock.bytes, hp_mcp_row_shown(blocks, row, "blocked_ns").bytes,
                       hp_mcp_row_shown(blocks, row, "blocked_max_ns").bytes);
@@ -84,25 +84,49 @@ static bool put_wait(struct hp_mcp_answer *answer, const hotpath_results *result
     if (row == NULL)
         return false;
     const char *what = hp_mcp_row_text(waits, row, "what"), *call = hp_mcp_row_text(waits, row, "call");
-    hp_mcp_put_format(answer, results, "%s waits the longest: %s (%s of all waiting) for %s%s%s%s%s.",
-                      hp_mcp_row_shown(waits, row, "name").bytes, hp_mcp_row_shown(waits, row, "waited_ns").bytes,
+    hp_mcp_put_format(answer, "%s waits the longest: %s (%s of all waiting) for %s%s%s%s%s.",
+                      hp_mcp_row_quoted(waits, row, "name").bytes, hp_mcp_row_shown(waits, row, "waited_ns").bytes,
                       hp_mcp_row_shown(waits, row, "percent_total").bytes,
-                      hp_mcp_row_shown(waits, row, "cause").bytes, call != NULL ? ", " : "",
-                      call != NULL ? hp_mcp_cell_text(call).bytes : "", what != NULL ? ", " : "",
-                      what != NULL ? hp_mcp_cell_text(what).bytes : "");
+                      hp_mcp_row_quoted(waits, row, "cause").bytes, call != NULL ? ", " : "",
+                      call != NULL ? hp_mcp_quoted(call).bytes : "", what != NULL ? ", " : "",
+                      what != NULL ? hp_mcp_quoted(what).bytes : "");
     return true;
+}
+
+/* The one whose waiting is the least idle: idle waits are for work. */
+static const struct hp_row *hardest_waiter(const struct hotpath_section *found, const struct wanted *wanted)
+{
+    const struct hp_row *most = NULL;
+    double most_ns = 0;
+    for (size_t at = 0; found != NULL && at < found->row_count; at++) {
+        const struct hp_row *row = &found->rows[at];
+        const double ns = hp_mcp_row_number(found, row, "waiting_ns") - hp_mcp_row_number(found, row, "idle_ns");
+        if (!has_waited(wanted, found, row) || ns <= most_ns)
+            continue;
+        most = row;
+        most_ns = ns;
+    }
+    return most != NULL ? most : first_of(found, wanted, has_waited);
+}
+
+static void next_waiter(struct hp_mcp_answer *answer, const hotpath_results *results, const struct wanted *wanted)
+{
+    const struct hotpath_section *found = hp_mcp_section(results, "functions");
+    const struct hp_row *row = hardest_waiter(found, wanted);
+    if (row != NULL)
+        hp_mcp_next(answer, "function", "name", hp_mcp_row_text(found, row, "name"), NULL);
 }
 
 static bool put_found(struct hp_mcp_answer *answer, const hotpath_results *results, const struct wanted *wanted)
 {
     const struct hotpath_section *found = hp_mcp_section(results, "functions");
-    const struct hp_row *row = first_of(found, wanted, has_waited);
+    const struct hp_row *row = hardest_waiter(found, wanted);
     if (row == NULL)
         return false;
     const char *cause = hp_mcp_row_text(found, row, "waits_for");
-    hp_mcp_put_format(answer, results, "%s waits the longest: %s%s%s.", hp_mcp_row_shown(found, row, "name").bytes,
+    hp_mcp_put_format(answer, "%s waits the longest: %s%s%s.", hp_mcp_row_quoted(found, row, "name").bytes,
                       hp_mcp_row_shown(found, row, "waiting_ns").bytes, cause != NULL ? ", for " : "",
-                      cause != NULL ? hp_mcp_cell_text(cause).bytes : "");
+                      cause != NULL ? hp_mcp_quoted(cause).bytes : "");
     return true;
 }
 
@@ -141,8 +165,29 @@ static void put_tables(struct hp_mcp_call *call, struct hp_mcp_answer *answer, c
                                                                            .context = wanted,
                                                                            .limit = hp_mcp_count(call, "limit")});
     if (hp_mcp_section(results, "locks") == NULL && count > 0)
-        hp_mcp_put_note(answer, NULL,
+        hp_mcp_put_note(answer,
                         "locks are not named with their holders: record with 'hotpath run --locks' for that");
+}
+
+/* Without measured functions all waits are <outside> of them: what stacks found says more. */
+static bool knows_only_functions(const hotpath_results *results, const struct wanted *wanted)
+{
+    const struct hotpath_section *waits = hp_mcp_section(results, "waits");
+    const char *name = waits != NULL ? hp_mcp_row_text(waits, &waits->rows[0], "name") : NULL;
+    return wanted->cause == NULL && name != NULL && strcmp(name, "<outside>") == 0;
+}
+
+/* Whether the longest wait is one that reads or writes end. */
+static bool is_for_io(const hotpath_results *results, const struct wanted *wanted)
+{
+    static const char *const causes[] = {"disk", "pipe", "socket", "terminal", "page fault"};
+    const struct hotpath_section *waits = hp_mcp_section(results, "waits");
+    const struct hp_row *row = first_of(waits, wanted, is_wanted);
+    const char *cause = row != NULL ? hp_mcp_row_text(waits, row, "cause") : NULL;
+    for (size_t at = 0; cause != NULL && at < sizeof causes / sizeof causes[0]; at++)
+        if (strcmp(cause, causes[at]) == 0)
+            return true;
+    return false;
 }
 
 static bool answer_waits(struct hp_mcp_call *call, struct hp_mcp_answer *answer)
@@ -156,17 +201,21 @@ static bool answer_waits(struct hp_mcp_call *call, struct hp_mcp_answer *answer)
     const struct hotpath_section *blocks = hp_mcp_section(results, "blocked-by");
     const struct hp_row *block = first_block(blocks, &wanted);
     const char *holder = block != NULL ? hp_mcp_row_text(blocks, block, "holder") : NULL;
-    if (!put_block(answer, results, &wanted) && !put_wait(answer, results, &wanted) &&
-        !put_found(answer, results, &wanted))
-        hp_mcp_put_sentence(answer, results,
-                            wanted.function != NULL || wanted.cause != NULL ? "No such wait was seen."
-                                                                            : hp_mcp_why_empty(results, "waits"));
+    const bool are_found = knows_only_functions(results, &wanted);
+    if (!put_block(answer, results, &wanted) && !(are_found && put_found(answer, results, &wanted)) &&
+        !put_wait(answer, results, &wanted) && !put_found(answer, results, &wanted))
+        hp_mcp_put_sentence(answer, wanted.function != NULL || wanted.cause != NULL
+                                        ? "No such wait was seen."
+                                        : hp_mcp_why_empty(results, "waits"));
     put_tables(call, answer, results, &wanted);
     hp_mcp_put_trust(answer, results);
     if (holder != NULL && holder[0] != '<')
         hp_mcp_next(answer, "function", "name", holder, NULL);
     else if (wanted.function != NULL)
         hp_mcp_next(answer, "function", "name", wanted.function, NULL);
+    else
+        next_waiter(answer, results, &wanted);
+    hp_mcp_next_flow(call, answer, is_for_io(results, &wanted));
     if (call->run.stacks != NULL && wanted.function != NULL)
         hp_mcp_next(answer, "stacks", "of", "waits", "function", wanted.function, NULL);
     else if (call->run.stacks != NULL)
