@@ -157,6 +157,9 @@ class Recorded:
     def odd(self, folder):
         self.measure(folder, PROGRAMS / "odd_names", 20, 2, 300)
 
+    def counted(self, folder):
+        self.start(folder, PROGRAMS / "many_sites", 10, 5, flags=["--clock", "instructions"])
+
     def large(self, folder):
         for rounds in (2, 1):
             self.measure(folder, PROGRAMS / "many_sites", 10000, rounds)
@@ -364,6 +367,21 @@ def test_lines_of_a_function(agent):
     source = (Path(__file__).parents[2] / "examples/orders.c").read_text().splitlines()
     line = next(at for at, line in enumerate(source, 1) if "qsort(segment" in line)
     assert re.search(rf"^\| +(\d+\.\d+% +)?\d+\.\d+% +{line} +qsort\(segment", text, re.M), text
+
+
+@without_sanitizer("its programs are not built there")
+@pytest.mark.skipif(shutil.which("qemu-x86_64") is None, reason="needs qemu-user")
+def test_counted_instructions_are_no_times(agent):
+    one = agent("counted")
+    calls = [("verdict", {}), ("functions", {}), ("function", {"name": "main"}), ("stacks", {}), ("waits", {})]
+    answers = {tool: one.call(tool, **arguments) for tool, arguments in calls}
+    for text in answers.values():
+        assert not re.search(r"\d (ns|µs|ms|s)\b|CPU time", text), text
+    counts = {tool: re.search(r"(\d+) instructions", answers[tool])[1] for tool in ("verdict", "function", "stacks")}
+    assert f"main takes {counts['function']} instructions itself" in answers["function"]
+    assert rows_of(answers["verdict"], "session")[0][4] == f"{counts['verdict']} instructions"
+    assert int(counts["verdict"]) > int(counts["function"]) > 1000
+    assert rows_of(answers["functions"], "functions")[0][2] == f"{counts['function']} instructions"
 
 
 def test_no_session_says_how_to_record_one(cli, tmp_path):
@@ -645,8 +663,8 @@ def test_odd_names_of_any_program_are_data(cli, tmp_path, recorded, kind):
 
 # ------------------------------------------------------------------------------------------------- twelve questions
 
-# How many calls each takes at most, if each of them is the first or the second that the one before has printed. On a
-# busy machine a function that writes may seem to wait, and what it waits for comes before what it writes.
+# How many calls each takes at most, if each of them is the first or the second that the one before has printed. On
+# a busy machine a function that writes may seem to wait, and what it waits for comes before what it writes.
 QUESTIONS = [
     ("orders", "which lock is waited for", 2, r"^\| stock \| mutex \| \d+"),
     ("orders", "who holds it", 2, r"^\| reserve_stock \| reserve_stock \| stock"),

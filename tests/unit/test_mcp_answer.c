@@ -1,4 +1,4 @@
-/* Names of the measured program in answers for coding agents: in cells, or in quotes. SPDX-License-Identifier: MIT */
+/* Names of the program in answers for coding agents: in rows, or in quotes. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -107,9 +107,15 @@ static void put_weight(struct hp_text *text, const struct found *found, uint64_t
     hp_text_end(text);
 }
 
+static const char *title_of(const struct found *found)
+{
+    const bool are_instructions = found->type->unit == HP_WEIGHT_NS && hp_run_counts_instructions(found->run);
+    return are_instructions ? "Instructions" : found->type->title;
+}
+
 static void put_rows(struct hp_mcp_answer *answer, const struct found *found, const struct hp_mcp_stacks *stacks)
 {
-    const char *const titles[] = {"Share", found->type->title, found->type->counted != NULL ? "Count" : "Stack",
+    const char *const titles[] = {"Share", title_of(found), found->type->counted != NULL ? "Count" : "Stack",
                                   "Stack"};
     const bool is_counted = found->type->counted != NULL;
     hp_mcp_table_begin(answer, stacks->title, titles, is_counted ? 4 : 3);
@@ -152,7 +158,7 @@ static void put_heaviest(struct hp_mcp_answer *answer, const struct found *found
     put_weight(&text, found, found->total);
     hp_mcp_put_format(answer, "%s is innermost in the heaviest stack, %s of %s (%s).", name.bytes,
                       hp_percent_text(100 * (double)found->all[0].own / (double)found->total).bytes, weight,
-                      found->type->title);
+                      title_of(found));
 }
 
 bool hp_mcp_put_stacks(struct hp_mcp_call *call, struct hp_mcp_answer *answer, const struct hp_mcp_stacks *stacks,
