@@ -1,9 +1,9 @@
 /*
  * Lines from a client of `hotpath mcp`, for a server with one session that may run nothing. Each answer must be
  * one line of JSON, with a text that has its size and no control characters; what is answered must have been asked;
- * and names of sessions must not be paths. The input begins with the session, if its first byte is 1: two bytes for
- * how many belong to it, one for whether they are names of a session or changes to one. Otherwise it is the first of
- * shapes.h. SPDX-License-Identifier: MIT
+ * and names of sessions must not be paths. The input begins with the session, if its first byte is 1: two bytes
+ * for how many belong to it, one for whether they are names of a session or changes to one. Otherwise it is the
+ * first of shapes.h. SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 #include <string.h>

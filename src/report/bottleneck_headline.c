@@ -683,9 +683,10 @@ bool hp_bottlenecks_set_headline(struct hp_bottlenecks *view)
         return keep_headline(view, &line);
     if (view->results->model->profile->site_count == 0 &&
         (view->results->model->functions != NULL || is_jammed(view))) {
-        const struct hp_found_function *function;
+        const struct hp_found_function *function = NULL;
         const bool is_put = counts_instructions(view) ? put_counted(view, &line)
                                                       : hp_program_sentence_put(&line, view->results, &function);
+        view->results->headline_function = function != NULL ? function->shown : NULL;
         return is_put && keep_headline(view, &line);
     }
     if (put_full_channel(&line, view) || (idle_part == 0 && put_empty_channel(&line, view)) ||

@@ -108,6 +108,7 @@ struct hotpath_results {
     const char *headline;                               /* the bottleneck, in a sentence; NULL: not requested */
     struct hp_name_place headline_names[HP_NAME_MARKS]; /* texts of the program in it */
     size_t headline_name_count;
+    const char *headline_function; /* that the headline is about, if nothing is measured; NULL: unknown */
     /* Functions by the verdict's order, the most time of their own first; in the short report only. */
     const struct hp_site_sums **by_work;
     size_t by_work_count;

@@ -377,11 +377,19 @@ def test_counted_instructions_are_no_times(agent):
     answers = {tool: one.call(tool, **arguments) for tool, arguments in calls}
     for text in answers.values():
         assert not re.search(r"\d (ns|µs|ms|s)\b|CPU time", text), text
-    counts = {tool: re.search(r"(\d+) instructions", answers[tool])[1] for tool in ("verdict", "function", "stacks")}
+    counts = {tool: re.search(r"(\d+) instructions", answers[tool])[1] for tool in ("verdict", "function")}
+    assert re.search(r"of \d+ instructions \(Instructions\)\.$", answers["stacks"], re.M)
     assert f"main takes {counts['function']} instructions itself" in answers["function"]
     assert rows_of(answers["verdict"], "session")[0][4] == f"{counts['verdict']} instructions"
     assert int(counts["verdict"]) > int(counts["function"]) > 1000
     assert rows_of(answers["functions"], "functions")[0][2] == f"{counts['function']} instructions"
+
+
+@without_sanitizer("its programs are not built there")
+def test_causes_are_functions_of_the_program(agent):
+    text = agent("leaks").call("verdict")
+    assert not [row for row in rows_of(text, "causes") if row[0].startswith("<")]
+    assert "<" not in json.dumps(next_calls(text))
 
 
 def test_no_session_says_how_to_record_one(cli, tmp_path):

@@ -107,7 +107,8 @@ static void put_sentence(struct hp_mcp_answer *answer, const hotpath_results *re
     const char *verdict = hp_mcp_row_text(of, row, "verdict"), *why = hp_mcp_row_text(of, row, "why");
     const char *cause = hp_mcp_row_text(of, row, "waits_for");
     if (verdict == NULL && of == verdicts)
-        hp_mcp_put_format(answer, "%s takes %s itself, %s of all.", name, hp_mcp_row_shown(of, row, "work_ns").bytes,
+        hp_mcp_put_format(answer, "%s takes %s itself, %s of all.", name,
+                          hp_mcp_row_shown(of, row, "work_ns").bytes,
                           hp_mcp_row_shown(of, row, "percent_own").bytes);
     else if (verdict != NULL)
         hp_mcp_put_format(answer, "%s is %s: %s of the time that is not idle is its own%s%s%s%s.", name, verdict,

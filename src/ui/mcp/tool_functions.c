@@ -76,7 +76,8 @@ static void put_first(struct hp_mcp_answer *answer, const struct hotpath_section
     const char *name = first != NULL ? hp_mcp_row_text(section, first, "name") : NULL;
     const char *for_what = first != NULL ? hp_mcp_row_text(section, first, "waits_for") : NULL;
     const bool is_of_time = strcmp(ordering->sort, "self") == 0 || strcmp(ordering->sort, "cpu") == 0;
-    const char *noun = is_of_time && section->counts_instructions ? "executes the most instructions" : ordering->noun;
+    const char *noun =
+        is_of_time && section->counts_instructions ? "executes the most instructions" : ordering->noun;
     if (name == NULL)
         hp_mcp_put_sentence(answer, "No function matches.");
     else

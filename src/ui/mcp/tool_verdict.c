@@ -56,6 +56,24 @@ static bool has_memory(const hotpath_results *results)
     return hp_mcp_section(results, "alloc-bytes") != NULL || hp_mcp_section(results, "alloc-functions") != NULL;
 }
 
+/* What is not a function of the program, such as <hotpath>, is no cause. */
+static bool is_cause(const void *unused, const struct hotpath_section *causes, const struct hp_row *row)
+{
+    (void)unused;
+    const char *name = hp_mcp_row_text(causes, row, "name");
+    return name == NULL || name[0] != '<' || strcmp(causes->name, "functions") != 0;
+}
+
+/* The one that the first sentence is about: most of its time may be in functions that it calls. */
+static const struct hp_row *first_cause(const hotpath_results *results, const struct hotpath_section *causes)
+{
+    const struct hp_row *said =
+        results->headline_function != NULL ? hp_mcp_row_named(causes, results->headline_function) : NULL;
+    for (size_t at = 0; said == NULL && at < causes->row_count; at++)
+        said = is_cause(NULL, causes, &causes->rows[at]) ? &causes->rows[at] : NULL;
+    return said != NULL ? said : &causes->rows[0];
+}
+
 /* What the largest cause is asked about. */
 static void next_of_cause(struct hp_mcp_answer *answer, const struct hotpath_section *causes,
                           const struct hotpath_section *blocks, const struct hp_row *row)
@@ -82,7 +100,7 @@ static void put_next(struct hp_mcp_call *call, struct hp_mcp_answer *answer, con
     if (hp_channel_jam_of(call->run.model, true, &jam))
         hp_mcp_next(answer, "flow", "kind", "channels", NULL);
     if (causes != NULL)
-        next_of_cause(answer, causes, hp_mcp_section(results, "blocked-by"), &causes->rows[0]);
+        next_of_cause(answer, causes, hp_mcp_section(results, "blocked-by"), first_cause(results, causes));
     if (has_memory(results))
         hp_mcp_next(answer, "memory", NULL);
     next_comparison(call, answer);
@@ -209,6 +227,7 @@ bool hp_mcp_answer_verdict(struct hp_mcp_call *call, struct hp_mcp_answer *answe
                                                                   .keys = has_verdicts ? measured
                                                                           : is_timed   ? timed
                                                                                        : found,
+                                                                  .takes = is_cause,
                                                                   .limit = CAUSES,
                                                                   .more = "functions {}"});
     hp_mcp_put_trust(answer, results);
