@@ -219,7 +219,7 @@ static const char *unit_name(uint32_t unit)
         [HOTPATH_UNIT_SIGNED_COUNT] = "count",
         [HOTPATH_UNIT_SIGNED_BYTES] = "bytes",
         [HOTPATH_UNIT_VALUE] = "value",
-        [HOTPATH_UNIT_INSTRUCTIONS] = "count",
+        [HOTPATH_UNIT_INSTRUCTIONS] = "instructions",
     };
     return unit < sizeof names / sizeof names[0] && names[unit] != NULL ? names[unit] : "text";
 }

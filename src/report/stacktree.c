@@ -399,6 +399,7 @@ static bool has_data(const struct hotpath_results *results)
 }
 
 const struct hp_section_type hp_section_stacktree = {
+    .is_of_ticks = true,
     .name = "stacktree",
     .is_on_request = true,
     .is_left_out_empty = true,

@@ -2,6 +2,8 @@
  * The data of the page: the report in it, with rows as objects. On a live page (live.js) newer reports replace it,
  * and everything computed from it is computed again. SPDX-License-Identifier: MIT
  */
+import {setCounted} from "./format.js";
+
 export let report, history, elapsed;
 const makers = [];
 /* Calls `make` now, and again for every newer report. */
@@ -12,7 +14,8 @@ export function whenLoaded(make) {
 export function load(data) {
   report = data;
   history = data.history;
-  elapsed = data.elapsed_ns;
+  elapsed = data.elapsed_ns ?? data.elapsed_instructions;
+  setCounted(data.elapsed_ns === undefined);
   for (const make of makers)
     make();
 }

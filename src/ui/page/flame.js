@@ -6,11 +6,13 @@ import {functionOf, report, ROLES, ROLE_TITLES, whenLoaded} from "./data.js";
 import {el, fill, find, pen, widthOf} from "./dom.js";
 import {frameNumberAt, frames, layOut} from "./flame_frames.js";
 import {amountWords, FRAME, paintFrames, shareBefore, shareOf} from "./flame_paint.js";
-import {moment, percent, time, visible} from "./format.js";
-import {childrenIn, chosenKind, chosenTree, isOfRange, treeKinds} from "./stacks.js";
+import {countsInstructions, moment, percent, time, visible} from "./format.js";
+import {childrenIn, chosenKind, chosenTree, isOfBytes, isOfRange, treeKinds} from "./stacks.js";
 import {change, isFlameFirst, isWhole, state} from "./state.js";
 import {chosenThreads, threadChoices} from "./tree_threads.js";
 
+const titleOf = measure => countsInstructions() && ["wall", "cpu"].includes(measure) ? "instructions"
+  : MEASURE_TITLES[measure];
 const MEASURE_TITLES = {wall: "wall", cpu: "CPU", share: "wall share", waiting: "waiting", path: "critical path",
   allocated: "allocated", peak: "peak", left: "left"};
 const tallest = () => isFlameFirst ? Math.max(410, window.innerHeight - 120) : 410;
@@ -80,7 +82,10 @@ function aboutWords() {
   const measure = shownMeasure(), unit = {allocated: "allocated bytes", cpu: "CPU time",
     share: "CPU time, divided by the threads that ran then,", path: "time on the critical path",
     peak: "bytes live at the peak", left: "bytes never freed"}[measure] ?? "time";
-  const words = ["width shows ", unit, " of ", tree.name(0)];
+  const isCounted = countsInstructions() && !isOfBytes(measure);
+  const words = ["width shows ", isCounted ? "instructions" : unit, " of ", tree.name(0)];
+  if (isCounted)
+    return words.join("");
   if (chosenKind() === "samples")
     words.push(", from stack samples");
   const isRange = isOfRange(chosenKind(), measure);
@@ -216,7 +221,7 @@ function drawButtons() {
   const button = kind => el("button", {"data-tree": kind, onclick: () => change({tree: kind})}, kind);
   fill(find("flame-trees"), kinds.length < 2 ? null : kinds.map(button));
   fill(find("flame-measures"), tree.measures.map(measure =>
-    el("button", {"data-measure": measure, onclick: () => change({measure})}, MEASURE_TITLES[measure])));
+    el("button", {"data-measure": measure, onclick: () => change({measure})}, titleOf(measure))));
 }
 
 /* Only measured functions are known by thread. */

@@ -15,24 +15,33 @@ function scaled(value, steps) {
   return [least === 1 ? String(Math.round(value)) : digits(value / least), unit];
 }
 
+/* Durations are counted in instructions, if the clock of the run counts them, and in nanoseconds otherwise. */
+let isCounted = false;
+export const countsInstructions = () => isCounted;
+export const setCounted = is => { isCounted = is; };
+
+const COUNTS = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
 const TIMES = [[1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]];
 const SIZES = [[2 ** 40, "TB"], [2 ** 30, "GB"], [2 ** 20, "MB"], [1024, "KB"], [1, "B"]];
 
 /* [number, unit] */
-export const timeParts = ns => scaled(ns, TIMES);
+export const timeParts = ns => scaled(ns, isCounted ? COUNTS : TIMES);
 export const sizeParts = bytes => scaled(bytes, SIZES);
-export const time = ns => timeParts(ns).join(" ");
+export const clockTime = ns => scaled(ns, TIMES).join(" ");
+export const instructions = number => count(number) + (number === 1 ? " instruction" : " instructions");
+export const time = ns => isCounted ? instructions(ns) : clockTime(ns);
 export const size = bytes => sizeParts(bytes).join(" ");
 
 const WHOLE = new Intl.NumberFormat("en-US", {maximumFractionDigits: 0});
 export const whole = value => WHOLE.format(value);
+export const exactTime = ns => whole(ns) + (isCounted ? " instructions" : " ns");
 
 export function count(value) {
   if (!Number.isFinite(value))
     return NONE;
   if (Math.abs(value) < 99999.5)
     return WHOLE.format(value);
-  return scaled(value, [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]]).join(" ");
+  return scaled(value, COUNTS).join(" ");
 }
 
 /* An estimate has two digits: more are chance. */

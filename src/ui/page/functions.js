@@ -1,7 +1,8 @@
 /* The table of functions. SPDX-License-Identifier: MIT */
 import {functions, isMeasured, markOf, notesAbout, ROLES, ROLE_TITLES, whenLoaded} from "./data.js";
 import {color, el, fill, find, pen} from "./dom.js";
-import {count, NONE, percent, percentNumber, shortened, sizeParts, time, timeParts, whole} from "./format.js";
+import {count, countsInstructions, exactTime, NONE, percent, percentNumber, shortened, sizeParts, time, timeParts,
+  whole} from "./format.js";
 import {change, isComparing, isWhole, state} from "./state.js";
 import {view} from "./view.js";
 
@@ -15,7 +16,7 @@ export const timeCell = (ns, mark = "") => {
   if (ns === null || ns === undefined)
     return NONE;
   const [number, unit] = timeParts(ns);
-  return amount([mark + number, unit], [whole(ns) + " ns", ...notesAbout(mark)].join("\n"));
+  return amount([mark + number, unit], [exactTime(ns), ...notesAbout(mark)].join("\n"));
 };
 export const sizeCell = bytes => bytes === null || bytes === undefined ? NONE
   : amount(sizeParts(bytes), whole(bytes) + " bytes");
@@ -90,8 +91,10 @@ function axisLabels() {
 /* ---- columns */
 const nameColumn = {key: "name", title: "Function", by: row => row.name,
   cell: row => el("span.name", {title: row.name}, shortened(row.name, isMeasured ? 38 : 30))};
+const ownTitle = () => countsInstructions() ? "Own instructions" : "Own time";
 const timeColumns = [
-  {key: "own", title: () => state.mode === "own" ? "Own time" : "Time", by: row => timeOf(row), kind: "bar",
+  {key: "own", title: () => isOwn() ? ownTitle() : countsInstructions() ? "Instructions" : "Time",
+    by: row => timeOf(row), kind: "bar",
     cell: (row, most) => el("span.bar", null, state.mode === "own"
       ? splitBar(row.parts, most > 0 ? Math.min(1, row.own / most) : 0, false)
       : splitBar({...Object.fromEntries(ROLES.map(role => [role, 0])), unseen: 1},
@@ -142,13 +145,13 @@ const FOUND_COLUMNS = [
   textColumn("library", "Library", row => row.one.library, 14, () => hasAny("library")),
   textColumn("program", "Process", row => row.one.program, 14, hasPrograms),
   ...timeColumns,
-  shareColumn("cpu", "CPU %", row => isOwn() ? row.cpuShare : row.allCpuShare, "of the CPU time",
-    () => hasAny("cpu")),
+  shareColumn("cpu", () => countsInstructions() ? "%" : "CPU %", row => isOwn() ? row.cpuShare : row.allCpuShare,
+    "of all CPU time or instructions", () => hasAny("cpu")),
   changeColumn,
   shareColumn("wall", "Wall %", row => row.wallShare, "of the time in which any thread ran, with callees",
-    () => isWhole() && hasAny("wallShare")),
+    () => isWhole() && hasAny("wallShare") && !countsInstructions()),
   {key: "samples", title: "Samples", kind: "number", by: row => row.samples ?? -1,
-    isShown: () => isWhole() && hasAny("samples"),
+    isShown: () => isWhole() && hasAny("samples") && !countsInstructions(),
     cell: row => row.samples ? el("span", {title: whole(row.samples)}, count(row.samples)) : NONE},
   {key: "waiting", title: "Waiting", kind: "number", by: row => row.waiting ?? -1, isShown: () => hasAny("waiting"),
     cell: row => row.waiting ? timeCell(isOwn() ? row.waiting : row.allWaiting) : NONE},
@@ -203,6 +206,10 @@ function shownOf(list) {
   return at < shownRows ? list.slice(0, shownRows) : [...list.slice(0, shownRows), list[at]];
 }
 
+const sortWords = () => countsInstructions()
+  ? isOwn() ? " by own instructions" : " by instructions with callees"
+  : isOwn() ? " by own time, idle left out" : " by time with callees";
+
 export function drawFunctions() {
   const list = sortedRows(), shown = shownOf(list);
   const most = list.reduce((best, row) => Math.max(best, row.isIdle && state.mode === "own" ? 0 : timeOf(row)), 0);
@@ -214,14 +221,16 @@ export function drawFunctions() {
   const left = rest.reduce((sum, row) => sum + (row.isIdle ? 0 : row.share), 0);
   fill(find("functions-about"), list.length === 0 ? "" :
     (shown.length < list.length ? "top " + shown.length + " of " + list.length : String(list.length)) +
-    (state.sort === "-own" ? state.mode === "own" ? " by own time, idle left out" : " by time with callees" : "") +
-    (isMeasured ? isWhole() ? "" : "; durations cover the whole run" : ", found by stack samples" +
+    (state.sort === "-own" ? sortWords() : "") +
+    (isMeasured ? isWhole() ? "" : "; durations cover the whole run"
+      : countsInstructions() ? ", all instructions counted" : ", found by stack samples" +
       (isWhole() ? "" : ", estimated for the time range")));
   const more = [], next = Math.min(rest.length, shown.length < MANY ? MANY - shown.length : MANY);
   if (rest.length > 0)
     more.push(el("button.link",
       {onclick: () => { shownRows = shownRows < MANY ? MANY : shownRows + MANY; drawFunctions(); }},
-      next + " more"), (next < rest.length ? " of " + rest.length : "") + ", " + percent(left) + " of the time");
+      next + " more"), (next < rest.length ? " of " + rest.length : "") + ", " + percent(left) +
+      (countsInstructions() ? " of the instructions" : " of the time"));
   else if (shown.length > FEW)
     more.push(el("button.link", {onclick: () => { shownRows = FEW; drawFunctions(); }}, "fewer"));
   if (view().unknown > 0)

@@ -1,7 +1,7 @@
 /* The page as a whole. SPDX-License-Identifier: MIT */
 import {elapsed, functionNamed, isMeasured, report} from "./data.js";
 import {el, fill, find, forgetWidths, keepingFocus, measureWidths, readColors} from "./dom.js";
-import {count, moment, percent, splitNames, time, unmarked} from "./format.js";
+import {count, countsInstructions, moment, percent, splitNames, time, unmarked} from "./format.js";
 import {beginFlame, drawFlame, hasFlame} from "./flame.js";
 import {drawFunctions, sortedRows} from "./functions.js";
 import {beginKeys, KEYS, toggleTheme} from "./keys.js";
@@ -39,8 +39,17 @@ function sampledLine(seen) {
     idle > 0 ? [waited > 0 ? ", and were idle " : ". Functions were idle ", el("b", null, time(idle))] : "", "."];
 }
 
+/* Each function has instructions of its own, so they can be added; those of hotpath are not of the program. */
+function countedLine(seen) {
+  const list = seen.rows.filter(row => row.name !== "<hotpath>");
+  return [el("b", null, time(list.reduce((sum, row) => sum + row.self, 0))), " in ", count(list.length),
+    isMeasured ? " measured functions." : " functions."];
+}
+
 function secondLine() {
   const seen = view(), parts = [];
+  if (countsInstructions())
+    return countedLine(seen);
   if (!isMeasured)
     return sampledLine(seen);
   const first = firstRow(seen);
@@ -118,9 +127,10 @@ function drawLost(lost) {
 
 function drawTrust() {
   const trust = report.trust, lost = Object.entries(trust.lost).filter(([, number]) => number > 0);
-  const parts = ["Clock " + report.meta.clock.kind + ". A measured call costs " + trust.zone_cost_ns +
-    " ns; measuring took at most " + percent(trust.overhead_share_percent) +
-    (trust.overhead_of === "cpu" ? " of the CPU time." : " of the run.")];
+  const parts = ["Clock " + report.meta.clock.kind + (countsInstructions() ? "; those of hotpath are not counted."
+    : ". A measured call costs " + trust.zone_cost_ns + " ns; measuring took at most " +
+      percent(trust.overhead_share_percent) +
+      (trust.overhead_of === "cpu" ? " of the CPU time." : " of the run."))];
   if (trust.cpu)
     parts.push("CPU time by " + trust.cpu.engine + ", " + Math.round(trust.cpu.rate) + " samples per second.");
   parts.push(lost.length === 0 ? "Nothing was lost."

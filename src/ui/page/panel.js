@@ -1,7 +1,7 @@
 /* The function that is selected. SPDX-License-Identifier: MIT */
 import {functionOf, isMeasured, markOf, notesAbout, rows, ROLES, ROLE_TITLES, report} from "./data.js";
 import {color, el, fill, find, pen, widthOf} from "./dom.js";
-import {count, NONE, percent, size, time} from "./format.js";
+import {count, countsInstructions, NONE, percent, size, time} from "./format.js";
 import {splitBar} from "./functions.js";
 import {heatPart} from "./heat.js";
 import {sampledAround, sampledLinesOf} from "./samples.js";
@@ -74,7 +74,8 @@ function sampledLists(name) {
   const near = sampledAround(name);
   if (near === null)
     return [];
-  const what = near.measure === "cpu" ? "CPU time" : near.measure === "waiting" ? "waiting" : "bytes";
+  const ofCpu = countsInstructions() ? "instructions" : "CPU time";
+  const what = near.measure === "cpu" ? ofCpu : near.measure === "waiting" ? "waiting" : "bytes";
   const isEstimate = isOfBytes(near.measure) || isOfRange("samples", near.measure);
   const of = " (" + what + (isEstimate ? ", estimated)" : ")"), said = isOfBytes(near.measure) ? size : time;
   const isPlain = list => list.every(([caller]) => caller === null);
@@ -98,7 +99,8 @@ function lineRows(one) {
     el("table.parts.lines", null, el("tbody", null, list.slice(0, 12).map(line => el("tr", null,
       el("td.number.mono", null, String(line.line)), el("td", null, bar(line)),
       el("td.number", null, time(line.ns)),
-      el("td.number.second", null, count(line.samples) + (line.samples === 1 ? " sample" : " samples"))))))];
+      countsInstructions() ? null
+        : el("td.number.second", null, count(line.samples) + (line.samples === 1 ? " sample" : " samples"))))))];
 }
 
 const linkTo = name => el("button.link.mono", {onclick: () => change({selected: name})}, name);
@@ -163,7 +165,8 @@ export function drawPanel() {
   button.setAttribute("aria-pressed", String(state.aside.has(one.name)));
   const where = one.location ? one.location.file.split("/").pop() + ":" + one.location.line + " \u00b7 " : "";
   const isRange = !isWhole() && row && row.samples === null;
-  const found = (isRange ? "found by samples, estimated for the time range \u00b7 " : one.samples > 0
+  const isSampled = one.samples > 0 && !countsInstructions();
+  const found = (isRange ? "found by samples, estimated for the time range \u00b7 " : isSampled
     ? "found by " + count(one.samples) + " samples \u00b7 " : "") + time(isRange ? row.total : one.total) +
     " with callees";
   const about = where + (one.calls === null && !one.isTask ? found
@@ -177,10 +180,11 @@ export function drawPanel() {
     el("p.second", {title: one.location ? one.location.file + ":" + one.location.line : ""}, about),
     row && row.knowsParts
       ? [splitBar(row.parts, 1, true), el("table.parts", null, el("tbody", null, partRows(row)))]
-      : row ? el("p.second", null, "Own time " + time(row.own))
+      : row ? el("p.second", null, "Own: " + time(row.own))
       : el("p.second", null, "Not called in this time range."),
     one.why && isWhole() ? el("p.second.why", null, one.why) : null,
-    one.bars.length === 0 ? null : [el("h3", null, "Duration of calls (log scale, whole run)"), canvas,
+    one.bars.length === 0 ? null : [el("h3", null,
+      (countsInstructions() ? "Instructions" : "Duration") + " of calls (log scale, whole run)"), canvas,
     el("p.quantiles", null, [["p50", one.calls < 20 ? null : one.p50], ["p95", one.calls < 20 ? null : one.p95],
       ["p99", one.calls < 20 ? null : one.p99], ["max", one.max]].map(([name, ns]) =>
       el("span", null, el("span.second", null, name + " "), ns === null || ns === undefined ? NONE

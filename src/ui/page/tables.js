@@ -50,7 +50,8 @@ export function cellWords(unit, value) {
   if (value === null || value === undefined)
     return [NONE, ""];
   switch (unit) {
-  case "ns": return [time(value), value + " ns"];
+  case "ns": return [clockTime(value), value + " ns"];
+  case "instructions": return [count(value), instructions(value)];
   case "bytes": return [size(value), value + " bytes"];
   case "percent": return [percent(value), value + " %"];
   case "count": return [count(value), String(value)];
@@ -63,7 +64,8 @@ export function cellWords(unit, value) {
   default: return [String(value), ""];
   }
 }
-const isNumber = unit => ["ns", "bytes", "percent", "count", "number", "rate", "value"].includes(unit);
+const NUMBERS = ["ns", "instructions", "bytes", "percent", "count", "number", "rate", "value"];
+const isNumber = unit => NUMBERS.includes(unit);
 
 /* ---- a section */
 function depthsOf(list) {

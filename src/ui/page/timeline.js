@@ -2,7 +2,7 @@
 import {elapsed, functionOf, functions, idleOf, lineOf, linesOf, moments, noParts, report, roleOf, ROLES,
   ROLE_TITLES, rows, steps, whenLoaded} from "./data.js";
 import {color, el, fill, find, pen, widthOf} from "./dom.js";
-import {count, moment, size} from "./format.js";
+import {count, countsInstructions, moment, size} from "./format.js";
 import {amountsIn, hasSlots} from "./slots.js";
 import {begin, change, end, fitted, isComparing, isWhole, state} from "./state.js";
 
@@ -185,6 +185,9 @@ function drawEdges(drawn, from, to, high, name, word = "") {
 export function drawTimeline() {
   find("time-canvas").hidden = steps === 0;
   find("no-history").hidden = steps > 0;
+  find("legend").hidden = steps === 0;
+  if (countsInstructions())
+    fill(find("no-history"), "This run has no history: it was counted in instructions, not in time.");
   if (steps === 0)
     return;
   const canvas = find("time-canvas"), drawn = pen(canvas, width(), height());
