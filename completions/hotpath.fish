@@ -209,7 +209,7 @@ complete -c hotpath -n '__fish_seen_subcommand_from annotate' -l help -s h -d 'P
 complete -c hotpath -n __fish_use_subcommand -a diff -d 'Says which functions have changed between runs.'
 complete -c hotpath -n '__fish_seen_subcommand_from diff' -F -a '(hotpath ls -a 2> /dev/null | awk "NR > 1 { print \$1 }")'
 complete -c hotpath -n '__fish_seen_subcommand_from diff' -l against -x -d 'What to compare with: the runs before. More of them may follow.'
-complete -c hotpath -n '__fish_seen_subcommand_from diff' -l format -s f -x -a 'text json markdown html' -d 'What to write: lines for people (default), JSON, a table in Markdown, or a page with the differential flame graph of the first run of each side.'
+complete -c hotpath -n '__fish_seen_subcommand_from diff' -l format -s f -x -a 'text json markdown html' -d 'What to write: lines for people (default), JSON, a table in Markdown, or a page with the differential flame graph.'
 complete -c hotpath -n '__fish_seen_subcommand_from diff' -l from -x -d 'Start of the time range of each run: 2s, 1m30s, 80%, or -10s before its end.'
 complete -c hotpath -n '__fish_seen_subcommand_from diff' -l to -x -d 'End of the time range, in the same form.'
 complete -c hotpath -n '__fish_seen_subcommand_from diff' -l output -s o -r -F -d 'Output file (default: standard output).'

@@ -46,9 +46,21 @@ static char *lines_of(const struct hp_comparison *comparison)
     return NULL;
 }
 
+static bool is_report(const char *path) { return hp_text_has_suffix(path, ".json"); }
+
+/* All runs of a side but the first, as far as they are not reports. Returns how many there are. */
+static size_t further_runs(const struct hp_measured_run *runs, size_t count, const char **names)
+{
+    size_t found = 0;
+    for (size_t at = 1; at < count; at++)
+        if (!is_report(runs[at].path))
+            names[found++] = runs[at].path;
+    return found;
+}
+
 /*
- * The page of the first run of each side, with the differential flame graph; stacks of several runs are not added.
- * What the comparison of all runs says is above it, and on standard error.
+ * The page of the first run after --against and before it, with the differential flame graph of all runs. What the
+ * comparison says is above it, and on standard error.
  */
 static int write_page(const struct hp_compared_runs *runs, const struct hp_comparison *comparison,
                       const char *output)
@@ -56,22 +68,33 @@ static int write_page(const struct hp_compared_runs *runs, const struct hp_compa
     static struct hp_settings settings;
     struct hp_sessions parts = {0};
     const char *now = comparison->runs[comparison->before_count].path;
+    const char **further = calloc(runs->count + 1, sizeof *further);
     struct hp_show_page page = {.is_flame = true, .against = comparison->runs[0].path};
-    if (hp_text_has_suffix(now, ".json") || hp_text_has_suffix(page.against, ".json"))
+    if (is_report(now) || is_report(page.against)) {
+        free(further);
         return hp_fail("--format html shows stacks, which reports do not have: name sessions or runs"),
                EXIT_UNJUDGED;
+    }
     settings = runs->settings;
     settings.output.format = HP_FORMAT_HTML;
     snprintf(settings.show.report, sizeof settings.show.report, "auto");
     snprintf(settings.output.output_path, sizeof settings.output.output_path, "%s", output != NULL ? output : "");
     char *lines = lines_of(comparison);
-    if (lines == NULL)
+    if (lines == NULL || further == NULL) {
+        free(lines);
+        free(further);
         return hp_fail("not enough memory for the comparison"), EXIT_UNJUDGED;
+    }
     fputs(lines, stderr);
     page.changes = lines;
+    page.further = further;
+    page.further_before = further_runs(comparison->runs, comparison->before_count, further);
+    page.further_now = further_runs(comparison->runs + comparison->before_count, comparison->now_count,
+                                    further + page.further_before);
     const bool is_written =
         hp_session_choose(&parts, &settings, now) && hp_show_page(&parts, &settings, stdout, &page) == EXIT_DONE;
     hp_sessions_free(&parts);
+    free(further);
     free(lines);
     return is_written ? EXIT_DONE : EXIT_UNJUDGED;
 }
@@ -134,7 +157,7 @@ static const struct hp_flag flags[] = {
     {"against", 0, "RUN", "What to compare with: the runs before. More of them may follow."},
     {"format", 'f', "text|json|markdown|html",
      "What to write: lines for people (default), JSON, a table in Markdown, or a page with the differential flame "
-     "graph of the first run of each side."},
+     "graph."},
     {"from", 0, "TIME", "Start of the time range of each run: 2s, 1m30s, 80%, or -10s before its end."},
     {"to", 0, "TIME", "End of the time range, in the same form."},
     {"output", 'o', "PATH", "Output file (default: standard output)."},

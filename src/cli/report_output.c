@@ -160,26 +160,65 @@ static bool weigh(struct showing *showing, const struct hp_show_page *page, stru
            hp_zone_weights_add(weighted, hp_reader_model(&showing->run.reader));
 }
 
+/* The runs besides the one that is shown: that which it is compared with, and further ones of both sides. */
+struct others {
+    struct hp_run_weights *all;
+    size_t count; /* to be closed */
+};
+
+static bool add_other(struct showing *showing, struct others *others, const char *name,
+                      struct hp_weighted *weighted)
+{
+    return hp_run_weights_open(&others->all[others->count++], showing->settings, name, NULL, weighted);
+}
+
+/* False, with one line on stderr: one of them cannot be read. */
+static bool add_others(struct showing *showing, const struct hp_show_page *page, struct hp_weighted *weighted,
+                       struct others *others)
+{
+    const size_t further = page->further_before + page->further_now;
+    others->all = calloc(1 + further, sizeof *others->all);
+    if (others->all == NULL) {
+        hp_fail("not enough memory for the runs that are compared");
+        return false;
+    }
+    weighted->is_before = true;
+    bool is_added = add_other(showing, others, page->against, weighted);
+    for (size_t at = 0; at < further && is_added; at++) {
+        weighted->is_before = at < page->further_before;
+        is_added = add_other(showing, others, page->further[at], weighted);
+    }
+    return is_added;
+}
+
+static void close_others(struct others *others)
+{
+    for (size_t at = 0; at < others->count; at++)
+        hp_run_weights_close(&others->all[at]);
+    free(others->all);
+}
+
 static int render_page(struct showing *showing, FILE *stream)
 {
-    static struct hp_run_weights other;
+    struct others others = {0};
     const struct hp_show_page page = showing->page != NULL ? *showing->page : (struct hp_show_page){0};
     struct hp_weighted weighted = hp_page_weighted();
-    const struct hp_page_content content = {.weighted = &weighted,
-                                            .named = &showing->run.stacks.named,
-                                            .has_sources = page.has_sources,
-                                            .is_flame = page.is_flame,
-                                            .changes = page.changes,
-                                            .compared_with = page.against != NULL ? other.command : NULL};
+    struct hp_page_content content = {.weighted = &weighted,
+                                      .named = &showing->run.stacks.named,
+                                      .has_sources = page.has_sources,
+                                      .is_flame = page.is_flame,
+                                      .changes = page.changes,
+                                      .runs_now = 1 + page.further_now,
+                                      .runs_before = 1 + page.further_before};
     int status = HOTPATH_E_SPACE;
-    weighted.is_before = true;
     weighted.is_compared = page.against != NULL;
     weighted.is_by_zone = page.is_by_zone;
     if (page.against != NULL) /* processes of two runs have different numbers */
         weighted.processes = HP_FRAMES_ALL_MERGED;
-    if (page.against != NULL && !hp_run_weights_open(&other, showing->settings, page.against, NULL, &weighted)) {
+    if (page.against != NULL && !add_others(showing, &page, &weighted, &others)) {
         status = HOTPATH_E_INACTIVE; /* a line on stderr says why */
     } else if (weigh(showing, &page, &weighted)) {
+        content.compared_with = page.against != NULL ? others.all[0].command : NULL;
         status =
             !page.is_flame || weighted.node_count > 1 ? write_page(showing, &content, stream) : HOTPATH_E_INACTIVE;
         if (status == HOTPATH_E_INACTIVE)
@@ -187,8 +226,7 @@ static int render_page(struct showing *showing, FILE *stream)
                     "machine allows sampling stacks");
     }
     hp_weighted_free(&weighted);
-    if (page.against != NULL)
-        hp_run_weights_close(&other);
+    close_others(&others);
     return status;
 }
 

@@ -63,6 +63,9 @@ struct hp_show_page {
     bool is_flame;       /* the flame graph comes first; a run without stacks and zones is an error */
     bool is_by_zone;     /* each stack begins with the zone that it was in */
     const char *against; /* the run to compare the flame graph with, as the user named it; NULL: none */
+    /* Further runs of both sides, those of before first: the flame graph is the mean of all. */
+    const char *const *further;
+    size_t further_before, further_now;
     const char *changes; /* what a comparison of all runs says; NULL: there was none */
 };
 

@@ -24,6 +24,7 @@ struct hp_page_content {
     bool has_sources;                    /* source text of measured functions, which may be private */
     bool is_flame;                       /* the flame graph comes first: `hotpath open --view flame` */
     const char *compared_with;           /* the command of the run that they are compared with; NULL: none */
+    size_t runs_now, runs_before;        /* how many runs are in the stacks of both sides; 0 is 1 */
     const char *changes;                 /* since that run, in lines (src/compare/diff_output.h); NULL: not told */
 };
 

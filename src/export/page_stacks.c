@@ -21,17 +21,22 @@ static bool put_nodes(struct hp_json *json, const struct hp_weighted *weighted, 
     return hp_page_column_put(column, json, "functions");
 }
 
-static bool put_weights(struct hp_json *json, const struct hp_weighted *weighted, enum hp_dimension dimension,
-                        bool is_compared, struct hp_page_column *column)
+/* What a run had on average, of several that were added. */
+static uint64_t mean(uint64_t sum, size_t runs) { return runs > 1 ? (sum + runs / 2) / runs : sum; }
+
+static bool put_weights(struct hp_json *json, const struct hp_page_content *content, enum hp_dimension dimension,
+                        struct hp_page_column *column)
 {
+    const struct hp_weighted *weighted = content->weighted;
     const struct hp_weights *weights = &weighted->weights[dimension];
+    const bool is_compared = content->compared_with != NULL;
     hp_json_begin_object(json);
     hp_json_put_string(json, "key", hp_dimension_types[dimension].key);
     for (size_t at = 1; at < weighted->node_count; at++)
-        hp_page_column_add(column, hp_weight_own(weights, at));
+        hp_page_column_add(column, mean(hp_weight_own(weights, at), content->runs_now));
     bool has_memory = hp_page_column_put(column, json, "own");
     for (size_t at = 1; is_compared && at < weighted->node_count; at++)
-        hp_page_column_add(column, hp_weight_before(weights, at));
+        hp_page_column_add(column, mean(hp_weight_before(weights, at), content->runs_before));
     if (is_compared)
         has_memory &= hp_page_column_put(column, json, "before");
     hp_json_end_object(json);
@@ -195,6 +200,10 @@ bool hp_page_put_stacks(struct hp_json *json, const struct hp_page_content *cont
         hp_json_string(json, compared_with);
     else
         hp_json_null(json);
+    if (content->runs_now > 1 || content->runs_before > 1) {
+        hp_json_put_u64(json, "runs", content->runs_now);
+        hp_json_put_u64(json, "runs_before", content->runs_before);
+    }
     hp_json_put_u64(json, "count", weighted->node_count - 1);
     bool has_memory = put_names(json, weighted) && put_system(json, weighted, &column) &&
                       put_nodes(json, weighted, &column) && put_lines(json, content, &column);
@@ -202,7 +211,7 @@ bool hp_page_put_stacks(struct hp_json *json, const struct hp_page_content *cont
     hp_json_begin_array(json);
     for (unsigned at = 0; at < HP_DIMENSIONS && has_memory; at++)
         if (hp_weighted_is_new(weighted, (enum hp_dimension)at) || weighted->weights[at].total_before > 0)
-            has_memory = put_weights(json, weighted, (enum hp_dimension)at, compared_with != NULL, &column);
+            has_memory = put_weights(json, content, (enum hp_dimension)at, &column);
     hp_json_end_array(json);
     has_memory = has_memory && hp_page_put_slots(json, content);
     hp_json_end_object(json);

@@ -2,16 +2,42 @@
 import base64
 import json
 import random
+import subprocess
 
 import pytest
 
-from harness import EXAMPLES, PROGRAMS, without_emulator, without_sanitizer
+from harness import (EXAMPLES, PROGRAMS, TIMEOUT, perf_is_allowed, with_glibc, without_emulator,
+                     without_sanitizer)
 from page_in_browser import BROWSER, DRIVER, browser, cli  # noqa: F401 (fixtures)
-from test_page import page_of
+from test_page import Page, numbers_of, page_of
 
 pytestmark = [without_emulator("/proc shows the emulator"),
               without_sanitizer("nothing is preloaded then, so the page has no allocations and no samples"),
               pytest.mark.skipif(not (BROWSER and DRIVER), reason="needs chromium and chromium-driver")]
+
+
+MARK = "        sum = sum * 31 + at;"
+CHANGED = f"""#include <stdio.h>
+static volatile unsigned sum;
+static __attribute__((noinline)) void unchanged(void)
+{{
+    for (unsigned at = 0; at < 100000; at++)
+        sum = sum * 33 + at;
+}}
+static __attribute__((noinline)) void changed(void)
+{{
+    for (unsigned at = 0; at < 100000 * FACTOR; at++)
+{MARK}
+}}
+int main(void)
+{{
+    for (int turn = 0; turn < 1000; turn++) {{
+        changed();
+        unchanged();
+    }}
+    return 0;
+}}
+"""
 
 
 def column(numbers):
@@ -147,6 +173,68 @@ def test_samples_and_differences_in_the_flame_graph(cli, browser):
     # Another run that is not there is said, and only pages can compare.
     assert "no session" in cli("report", "--format", "html", "--against", "nothing", status=1).stderr
     assert "--against and --source require" in cli("report", "--against", before, status=2).stderr
+
+
+@pytest.mark.skipif(not perf_is_allowed(), reason="the kernel lets nobody take stacks here")
+@with_glibc("the program is compiled by cc")
+def test_diff_shows_what_changed(cli, browser):
+    """One function takes twice as long after a change, in two runs of each side: the flame graph has the mean of
+    both, the function in orange and the other in blue, and the lines of the function can be seen."""
+    source = cli.folder / "program.c"
+    source.write_text(CHANGED)
+    for side, factor in (("before", 1), ("after", 2)):
+        subprocess.run(["cc", "-g", "-O1", f"-DFACTOR={factor}", "-o", cli.folder / "program", source], check=True,
+                       timeout=TIMEOUT)
+        for _ in range(2):
+            cli("run", "--format", "none", "--dir", cli.folder / side, "--", cli.folder / "program")
+    page = cli.folder / "page.html"
+    cli("diff", cli.folder / "after", "--against", cli.folder / "before", "--format", "html", "--output", page)
+    data = Page(page.read_text()).data["stacks"]
+    assert (data["runs"], data["runs_before"]) == (2, 2)
+    # Sums of all runs, as their reports have them.
+    cpu = next(one for one in data["weights"] if one["key"] == "cpu")
+    for which, side in (("own", "after"), ("before", "before")):
+        runs = [json.loads(cli("report", run, "--section", "functions", "--format", "json").stdout)
+                for run in (cli.folder / side).glob("*.run")]
+        total = sum(run["sections"]["functions"]["totals"]["cpu_ns"] for run in runs)
+        assert len(runs) == 2 and sum(numbers_of(cpu[which])) == pytest.approx(total / 2, rel=1e-3), which
+    browser.open(page, "#theme=light&f=changed")
+    frames = {}
+    for x in range(3, 1300, 20):
+        for y in (5, 27, 49, 71):
+            told = told_at(browser, x, y)
+            if told[0].endswith(" in program"):
+                frames[told[0].split(" ")[0]] = told[1:3], (x, y)
+    shares = {name: [float(line.split(", ")[1].split(" ")[0]) for line in told]
+              for name, (told, _) in frames.items()}
+    after, before = shares["changed"]
+    assert after > before + 10 and shares["unchanged"][0] < shares["unchanged"][1] - 10, shares
+    colour = lambda name: browser.run("""
+        const [x, y] = arguments[0], drawn = document.createElement("canvas").getContext("2d");
+        drawn.drawImage(document.getElementById("flame-canvas"), -x - 1, -y + 2);
+        return [...drawn.getImageData(0, 0, 1, 1).data];""", frames[name][1])
+    red, _, blue, _ = colour("changed")
+    assert red > blue + 20, "orange"
+    red, _, blue, _ = colour("unchanged")
+    assert blue > red + 20, "blue"
+    assert "means of 2 runs, and of 2 before" in browser.text("#flame-about")
+    browser.run("""
+        const canvas = document.getElementById("flame-canvas"), box = canvas.getBoundingClientRect();
+        const [x, y] = arguments[0], at = {clientX: box.left + x, clientY: box.top + y, bubbles: true};
+        for (const kind of ["pointerdown", "pointerup", "click"])
+          canvas.dispatchEvent(new PointerEvent(kind, at));""",
+                frames["changed"][1])
+    assert browser.text("#panel-body .function-name") == "changed"
+    lines = [int(line) for line in browser.texts("#panel-body .lines td:first-child")]
+    at = CHANGED.splitlines().index(MARK) + 1
+    assert lines and all(abs(line - at) <= 1 for line in lines), (lines, at)
+    assert "program.c" in browser.run("""
+        return document.querySelector("#panel-body .lines").previousElementSibling.textContent""")
+    told = browser.text("#changes-lines").splitlines()
+    assert told[0].startswith("2 runs of ") and told[1].startswith("total ") and "U+000A" not in "".join(told)
+    assert browser.run("return document.getElementById('changes-lines').clientHeight") > 30
+    browser.picture("page-diff.png")
+    browser.check()
 
 
 def told_at(browser, x, y):

@@ -93,7 +93,9 @@ function aboutWords() {
     words.push("; blue: less, orange: more than in ", moment(state.before.from), " \u2013 ",
       moment(state.before.to));
   else if (sums.before !== null)
-    words.push("; blue: less, orange: more than in ", report.stacks.compared_with.replace(/^\S*\//, "./"));
+    words.push("; blue: less, orange: more than in ", report.stacks.compared_with.replace(/^\S*\//, "./"),
+      report.stacks.runs ? "; means of " + report.stacks.runs + " runs, and of " + report.stacks.runs_before +
+        " before" : "");
   else if (measure === "wall" || measure === "waiting")
     words.push("; the strip below a name shows CPU time and causes of waiting");
   if (isRange)

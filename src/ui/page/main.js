@@ -96,7 +96,8 @@ function drawVerdict() {
 /* ---- since other runs: hotpath diff */
 function drawChanges() {
   find("changes").hidden = !report.changes;
-  fill(find("changes-lines"), report.changes || null);
+  fill(find("changes-lines"), (report.changes || "").trimEnd().split("\n")
+    .map(line => [line, document.createTextNode("\n")])); /* a line end in a text would be shown as a code */
 }
 
 /* ---- header and end */

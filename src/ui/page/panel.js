@@ -77,7 +77,8 @@ function sampledLists(name) {
   const ofCpu = countsInstructions() ? "instructions" : "CPU time";
   const what = near.measure === "cpu" ? ofCpu : near.measure === "waiting" ? "waiting" : "bytes";
   const isEstimate = isOfBytes(near.measure) || isOfRange("samples", near.measure);
-  const of = " (" + what + (isEstimate ? ", estimated)" : ")"), said = isOfBytes(near.measure) ? size : time;
+  const runs = report.stacks.runs ? ", mean of " + report.stacks.runs + " runs" : "";
+  const of = " (" + what + runs + (isEstimate ? ", estimated)" : ")"), said = isOfBytes(near.measure) ? size : time;
   const isPlain = list => list.every(([caller]) => caller === null);
   return [listOf("Called by" + of, isPlain(near.callers) ? [] : near.callers, said, "the start of a thread"),
     listOf("Calls" + of, near.callees, said), listOf("In processes" + of, near.processes, said)];
