@@ -8,6 +8,7 @@
 #include "function_role.h"
 #include "named_stacks.h"
 #include "page.h"
+#include "text.h"
 
 /* Parents as distances, which are short. */
 static bool put_nodes(struct hp_json *json, const struct hp_weighted *weighted, struct hp_page_column *column)
@@ -80,13 +81,17 @@ static bool put_names(struct hp_json *json, const struct hp_weighted *weighted)
     return has_memory;
 }
 
-/* Functions of the C library wait for their callers. */
+/* Functions of the C library wait for their callers; those that start programs and threads say nothing. */
+enum { IS_SYSTEM = 1, IS_START = 2 };
+
 static bool put_system(struct hp_json *json, const struct hp_weighted *weighted, struct hp_page_column *column)
 {
     for (size_t at = 0; at < weighted->function_count; at++) {
         const uint32_t library = weighted->functions[at].library;
-        hp_page_column_add(column, library < weighted->library_count &&
-                                       hp_is_system_path(weighted->libraries[library].path));
+        const char *path = library < weighted->library_count ? weighted->libraries[library].path : "";
+        const bool is_start =
+            hp_function_role(weighted->functions[at].name, hp_text_base_name(path)) == HP_ROLE_START;
+        hp_page_column_add(column, (hp_is_system_path(path) ? IS_SYSTEM : 0u) | (is_start ? IS_START : 0u));
     }
     return hp_page_column_put(column, json, "system");
 }

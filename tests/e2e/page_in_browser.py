@@ -66,7 +66,8 @@ class Browser:
 
     def check(self):
         """There were no errors, and nothing was requested but the page itself."""
-        assert [entry["message"] for entry in self.driver.get_log("browser")] == []
+        problems = [entry["message"] for entry in self.driver.get_log("browser")]
+        assert problems == [], problems
         asked = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         asked = [one["params"] for one in asked if one["method"] == "Network.requestWillBeSent"]
         urls = {one["request"]["url"].split("#")[0] for one in asked if one["documentURL"].startswith("file:")}

@@ -99,6 +99,32 @@ def test_cells_match_the_report(cli):
     assert len(page.section("timing")["rows"]) > 10 and page.section("calltree")["rows"][0]["children"] is not None
 
 
+ON_REQUEST = ("locks", "blocked-by", "critical-path", "path-waits", "io", "io-by", "recent")
+
+
+def record_on_request(cli):
+    """The page of a run with everything that is recorded on request only. Where the threads of the program begin
+    after its end has come, they wait for nothing: then it runs again."""
+    for _ in range(20):
+        cli("run", "--locks", "--path", "--io", "--format", "none", "--", PROGRAMS / "order_desk", input="end\n",
+            env={"HOTPATH_LOG": "*"})
+        page = page_of(cli)
+        if all(page.data["sections"].get(name, {}).get("rows") for name in ON_REQUEST):
+            return page
+    raise AssertionError({name: page.data["sections"].get(name, {}).get("rows") for name in ON_REQUEST})
+
+
+@without_sanitizer("nothing is preloaded then, and that sees locks and I/O")
+def test_what_is_recorded_on_request(cli):
+    page = record_on_request(cli)
+    report = json.loads(cli("report", "--format", "json", *SECTIONS).stdout)
+    for name in ON_REQUEST:
+        assert page.section(name) == report["sections"][name], name
+    names = {name: {row["name"] for row in page.section(name)["rows"]} for name in ON_REQUEST}
+    assert "queue" in names["locks"] and "pop" in names["blocked-by"] and "pop" in names["recent"]
+    assert "main" in names["critical-path"] and "say" in names["io-by"]
+
+
 def test_columns_have_units(cli):
     cli("run", "--format", "none", "--", EXAMPLES / "overview")
     columns = {column["key"]: column for column in page_of(cli).data["sections"]["timing"]["columns"]}

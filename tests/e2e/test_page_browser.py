@@ -16,7 +16,9 @@ import pytest
 from command import wait_until
 from harness import EXAMPLES, PROGRAMS, SOURCE, without_emulator, without_sanitizer
 from page_in_browser import BROWSER, DRIVER, browser, cli  # noqa: F401 (fixtures)
-from test_page import page_of
+from test_page import ON_REQUEST, page_of, record_on_request
+from test_page_flame import told_at
+from test_page_samples import shown_time
 from test_serve import Server
 from test_time_range import history
 
@@ -106,6 +108,36 @@ def test_estimated_bytes_are_marked_in_the_panel(cli, browser):
     browser.check()
 
 
+def test_tables_of_what_is_recorded_on_request(cli, browser):
+    """Locks, the critical path, I/O and single records: each has its panel with its rows and exact values."""
+    page = record_on_request(cli)
+    browser.open(cli.folder / "page.html", "#theme=light")
+    panels = {"locks": "locks", "blocked-by": "locks", "critical-path": "path", "path-waits": "path", "io": "files",
+              "io-by": "files", "recent": "flow"}
+    assert set(panels) == set(ON_REQUEST)
+    for name, panel in panels.items():
+        columns = [column for column in page.data["sections"][name]["columns"] if column["shown"]]
+        rows = page.section(name)["rows"][:50]
+        browser.run("document.getElementById(arguments[0]).scrollIntoView()", panel)
+        cells = browser.run("""
+            return [...document.querySelectorAll(`#${arguments[0]} [data-section='${arguments[1]}'] tbody tr`)]
+                .map(row => [...row.cells].map(cell => [cell.textContent, cell.title]))""", panel, name)
+        assert len(cells) == len(rows) and len(cells[0]) == len(columns), name
+        for shown, row in zip(cells, rows):
+            for (text, exact), column in zip(shown, columns):
+                value = row[column["key"]]
+                if value is None:
+                    assert text == NONE, (name, column["key"])
+                elif column["unit"] == "ns" and "is_estimate" not in column:
+                    assert exact == f"{value:.15g} ns" or float(exact.split()[0]) == value, (name, column["key"])
+                elif column["unit"] == "text" and len(value) <= 44:
+                    assert text == value, (name, column["key"])
+        browser.picture(f"page-request-{name}.png")
+    links = browser.texts("#links button")
+    assert {"Locks", "Critical path", "Files and peers", "Data flow"} <= set(links)
+    browser.check()
+
+
 def test_tasks_in_a_time_range(cli, browser):
     """Calls are tasks, and in a time range only their polls are known."""
     cli("run", "--format", "none", "--", PROGRAMS / "tasks", "served")
@@ -126,6 +158,38 @@ def test_tasks_in_a_time_range(cli, browser):
     browser.check()
 
 
+@pytest.mark.skipif(shutil.which("qemu-x86_64") is None, reason="needs qemu-user")
+@pytest.mark.parametrize("program", [PROGRAMS / "instructions", PROGRAMS / "stacked"], ids=["zones", "functions"])
+def test_counted_instructions_are_no_times(cli, browser, program):
+    cli("run", "--clock", "instructions", "--format", "none", "--", program, *(["split", "1"] if program.stem ==
+                                                                           "stacked" else []), status=None)
+    page = page_of(cli)
+    total = page.data["elapsed_instructions"]
+    is_measured = program.stem == "instructions"
+    name = "encode" if is_measured else "heavy"
+    browser.open(cli.folder / "page.html", f"#theme=light&f={name}")
+    assert f"{total:,} instructions" in browser.text("#about") or total >= 99_999.5
+    titles = browser.texts("#functions-head th")
+    assert titles[1 if is_measured else 2].startswith("Own instructions") and not {"CPU %", "Samples"} & set(titles)
+    row = next(row for row in page.section("timing" if is_measured else "functions")["rows"] if row["name"] == name)
+    own = browser.run("return document.querySelector('#functions-rows tr.selected .amount').title")
+    assert own == f"{row['self_ns']:,} instructions"
+    for hash in ("", "&tree=samples", "&tree=zones&flame=wall", "&time=all"):
+        browser.run("location.hash = arguments[0]", f"#theme=light&f={name}{hash}")
+        browser.driver.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 30))")
+        assert told_at(browser, 3, 5)[1].split(",")[0].endswith(("instructions", "k", "M"))
+        said = browser.run("""
+            const shown = [...document.querySelectorAll("[title], [aria-label]")]
+                .filter(one => one.checkVisibility() && !one.closest("[data-section=processes]"));
+            return [document.body.innerText, ...shown.map(one => one.title + " " + one.getAttribute("aria-label"))]
+                .join("\\n");""")
+        assert re.findall(r".*[0-9.]\s?(?:ns|\u00b5s|ms|s)\b.*", said) == []
+        for part in ("verdict", "functions", "panel", "flame"):
+            assert not re.search("time", browser.text(f"#{part}"), re.I), part
+    browser.picture(f"page-instructions-{program.stem}.png")
+    browser.check()
+
+
 PERCENT = re.compile(r"(\d+) %")
 
 
@@ -138,7 +202,8 @@ def check_same(said, reported):
 
 
 def check_what_rows_wait_for(cli, browser):
-    """What the report calls waiting is not mostly CPU time or idle in the page: a task waits between its polls."""
+    """What the report calls waiting is not mostly CPU time in the page: a task waits between its polls. It may be
+    idle for the longest time, as the report has it."""
     mostly = browser.run("""
         const titles = [...document.querySelectorAll("#functions-head th")].map(cell => cell.textContent.trim());
         return Object.fromEntries([...document.querySelectorAll("#functions-rows tr")].map(
@@ -146,7 +211,10 @@ def check_what_rows_wait_for(cli, browser):
     report = json.loads(cli("report", "--format", "json", "--section", "bottlenecks").stdout)
     for row in report["sections"]["bottlenecks"]["rows"]:
         if row["verdict"] == "waiting" and row["name"] in mostly:
-            assert not re.match(r"(CPU|idle) (100|[5-9]\d) %", mostly[row["name"]]), (row["name"], mostly)
+            said = mostly[row["name"]]
+            assert not re.match(r"CPU (100|[5-9]\d) %", said), (row["name"], mostly)
+            if idle := re.match(r"idle (\d+) %", said):
+                assert abs(int(idle[1]) - 100 * row["idle_ns"] / row["self_ns"]) < 5, (said, row)
 
 
 def test_values_match_the_report(cli, browser):
@@ -293,6 +361,27 @@ def test_the_brush_by_mouse(cli, browser):
             {clientX: box.left + x, clientY: box.top + 40, bubbles: true, button: 0, pointerId: 1}));
         send("pointerdown", 400); send("pointermove", 500); send("pointermove", 800); send("pointerup", 800);""")
     assert browser.run("return /t=\\d+-\\d+/.test(location.hash)")
+    browser.check()
+
+
+def test_threads_of_a_function(cli, browser):
+    """Each with its own time and that with callees, the longest first; a click shows its flame graph."""
+    cli("run", "--format", "none", "--", EXAMPLES / "orders", "3")
+    page_of(cli)
+    report = json.loads(cli("report", "--format", "json", "--by", "thread", "--section", "timing", "--limit",
+                            "0").stdout)
+    rows = [row for row in report["sections"]["timing"]["rows"] if row["name"] == "handle"]
+    assert 2 <= len(rows) <= 8
+    rows.sort(key=lambda row: -row["total_ns"])
+    browser.open(cli.folder / "page.html", "#theme=light&f=handle")
+    cells = browser.run("return [...document.querySelectorAll('#panel-body .of-threads tr')]"
+                        ".map(row => [...row.cells].map(cell => cell.textContent))")
+    assert cells == [[f"{row['thread']['name']} {row['thread']['tid']}", shown_time(browser, row["self_ns"]),
+                      shown_time(browser, row["total_ns"])] for row in rows]
+    browser.run("document.querySelector('#panel-body .of-threads button').click()")
+    assert browser.text("#flame-about").endswith(f"of {rows[0]['thread']['name']} {rows[0]['thread']['tid']}; the "
+                                                 "strip below a name shows CPU time and causes of waiting")
+    browser.picture("page-threads-of.png")
     browser.check()
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from harness import PROGRAMS, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
+from harness import EXAMPLES, PROGRAMS, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
 from page_in_browser import BROWSER, DRIVER, browser, cli  # noqa: F401 (fixtures)
 from test_page import page_of
 from test_page_flame import column, told_at
@@ -238,8 +238,55 @@ def test_ranges_with_other_processes_are_compared_by_program(cli, browser, other
     browser.check()
 
 
+def tree_rows(browser):
+    """Of the call tree of samples: the path of each row, its CPU time and its waiting as the tooltips tell them."""
+    return browser.run("""
+        const table = document.querySelector("[data-section='stacktree'] table"), path = [], rows = [];
+        const titles = [...table.tHead.rows[0].cells].map(cell => cell.textContent);
+        const ns = (row, title) => parseInt(row.cells[titles.indexOf(title)]?.title || "0");
+        for (const row of table.tBodies[0].rows) {
+          path.length = (parseInt(row.cells[0].style.paddingLeft) - 10) / 14;
+          path.push(row.cells[0].firstChild.title);
+          rows.push([path.join(";"), [ns(row, "Total"), ns(row, "Self"), ns(row, "Waiting"),
+            row.cells[titles.indexOf("For")]?.textContent]]);
+        }
+        return rows;""")
+
+
+def told_rows(rows, made, has_groups, above=""):
+    """The same of a report. In a range, functions without names of a library are one function, and those of the C
+    library do not begin a stack."""
+    for row in rows:
+        name = re.sub(r"(.+)\+0x[0-9a-f]+", r"\1 [no symbols]", row["name"]) if has_groups else row["name"]
+        is_first = above == "" or " process" in above.split(";")[-2]
+        is_inner = name != row["name"] and (above.endswith(f"{name};") or (
+            is_first and re.match(r"ld-linux|libc\.so", name) is not None))
+        path = above.rstrip(";") if is_inner else above + name
+        sums = made.setdefault(path, [0, 0, 0, row["waits_for"] or "\u2013"])
+        for at, key in enumerate(("total_ns", "self_ns", "total_waiting_ns")):
+            sums[at] += row[key] if key == "self_ns" or not is_inner else 0
+        told_rows(row["children"], made, has_groups, path + ";")
+    return made
+
+
+def check_tree(cli, browser, *limits):
+    """The call tree of samples is that of the report about the range, or about the run. Returns its paths."""
+    done = cli("report", "--tree", "--section", "stacktree", "--limit", "0", "--format", "json", *limits)
+    told = told_rows(json.loads(done.stdout)["sections"]["stacktree"]["rows"], {}, len(limits) > 0)
+    told.pop("", None)
+    shown = dict(tree_rows(browser))
+    assert shown.keys() <= told.keys() and list(shown)[:1] == list(told)[:1]
+    missing = told.keys() - shown.keys()
+    assert len(shown) == min(50, len(told)) or all(max(told[path][:3]) < 1000 for path in missing), missing
+    for path, numbers in shown.items():
+        assert numbers[:3] == pytest.approx(told[path][:3], rel=1e-4, abs=300_000), path
+        if told[path][2] > 10 ** 6:
+            assert numbers[3] == told[path][3], path
+    return list(shown)
+
+
 def test_a_part_of_a_real_run(cli, browser):
-    """The functions of a brushed range are those of the report about it."""
+    """The functions and the call tree of a brushed range are those of the report about it."""
     acts = Acts(cli, "run", "--format", "none", "--")
     try:
         acts.do("one", 5)
@@ -253,13 +300,19 @@ def test_a_part_of_a_real_run(cli, browser):
     slots = page.data["stacks"]["slots"]
     assert slots["from_ns"] <= 0 < slots["to_ns"] and slots["cpu"]["count"] >= 15
     browser.open(cli.folder / "page.html", "#theme=light")
+    check_tree(cli, browser)
+    about = lambda: browser.run("""
+        return [...document.querySelectorAll("[data-section='stacktree'] .about")].map(one => one.textContent)""")
+    assert about() == []
 
     def brush(what):
         begin, end = acts.moments[what] - began_ns, acts.moments["after " + what] - began_ns
         limits = [(begin + SLOT_NS) // 10 ** 6, (end - 2 * SLOT_NS) // 10 ** 6]
-        sentence = browser.stretch(*limits)
+        sentence, moments = browser.stretch(*limits), ("--from", f"{limits[0]}ms", "--to", f"{limits[1]}ms")
         browser.picture(f"part_{what}.png")
-        return sentence, cli.read("--from", f"{limits[0]}ms", "--to", f"{limits[1]}ms")
+        paths = check_tree(cli, browser, *moments)
+        assert any(path.split(";")[-1] == what for path in paths) and about() == ["time range, estimated"]
+        return sentence, cli.read(*moments)
     def found(name):
         """Of the functions with that in their names, those that are in the table of the range."""
         browser.run("location.hash += '&q=' + arguments[0]", name)
@@ -275,6 +328,42 @@ def test_a_part_of_a_real_run(cli, browser):
         assert what in found(what) and other not in found(other)
     sentence, report = brush("nap")
     assert sentence.startswith("Idle") and "nap" in sentence
+    browser.key("Escape")
+    assert about() == []
+    check_tree(cli, browser)
+    browser.check()
+
+
+def test_call_trees_of_processes_in_a_range(cli, browser):
+    """Programs are rows where several processes did something in the range; else they are not."""
+    cli("run", "--format", "none", "sh", "-c",
+        f"{STACKED} split 500; {STACKED} kernel 300 & {STACKED} split 300; wait; sleep 0.3")
+    page = page_of(cli)
+    browser.open(cli.folder / "page.html", "#theme=light")
+    check_tree(cli, browser)
+    ms = page.data["elapsed_ns"] // 10 ** 6
+    seen = set()
+    for first, last in ((0, 0.25), (0.3, 0.6), (0.5, 0.9), (0.75, 1)):
+        limits = int(first * ms), int(last * ms)
+        browser.stretch(*limits)
+        seen |= {path for path in check_tree(cli, browser, "--from", f"{limits[0]}ms", "--to", f"{limits[1]}ms")
+                 if ";" not in path}
+    assert any(re.fullmatch(r"stacked, \d processes", path) for path in seen), seen
+    browser.picture("tree.png")
+    browser.check()
+
+
+def test_the_call_tree_of_zones_says_that_it_is_of_the_run(cli, browser):
+    cli("run", "--format", "none", "--", EXAMPLES / "orders", "2")
+    page_of(cli)
+    browser.open(cli.folder / "page.html", "#theme=light")
+    about = "return document.querySelector(`[data-section='calltree'] .about`)?.textContent"
+    before = browser.texts("[data-section='calltree'] tbody td")
+    assert browser.run(about) is None
+    browser.stretch(200, 900)
+    assert browser.run(about) == "whole run: call paths of measured functions have no history"
+    assert browser.texts("[data-section='calltree'] tbody td") == before
+    check_tree(cli, browser, "--from", "200ms", "--to", "900ms")
     browser.check()
 
 

@@ -8,7 +8,7 @@ import {beginKeys, KEYS, toggleTheme} from "./keys.js";
 import {beginLive} from "./live.js";
 import {drawPanel} from "./panel.js";
 import {change, isFlameFirst, isWhole, readAddress, setAside, state, whenChanged} from "./state.js";
-import {drawTables, madeGroups} from "./tables.js";
+import {drawTables, madeGroups, refreshTables} from "./tables.js";
 import {beginLanes, beginThreads, drawThreads} from "./threads.js";
 import {beginTimeline, drawTimeline, refreshTimeline} from "./timeline.js";
 import {callsOf, firstRow, hasHistory, roleOfVerdict, view} from "./view.js";
@@ -30,8 +30,9 @@ function withLinks(sentence) {
 function sampledLine(seen) {
   const sumOf = part => seen.rows.reduce((sum, row) => sum + part(row), 0), cores = report.meta.cores || 1;
   const cpu = seen.cpu ?? sumOf(row => row.parts.user + row.parts.kernel), samples = sumOf(row => row.samples || 0);
-  const waited = sumOf(row => Math.max(0, row.self - row.parts.user - row.parts.kernel - row.parts.idle));
-  const idle = sumOf(row => row.parts.idle);
+  const waitedIn = row => Math.max(0, row.self - row.parts.user - row.parts.kernel - row.parts.idle);
+  const waited = Math.round(sumOf(waitedIn));
+  const idle = Math.round(sumOf(row => row.parts.idle));
   const part = percent(100 * cpu / (cores * Math.max(1, seen.to - seen.from)));
   return [el("b", null, time(cpu)), " of CPU time (" + part + " of " + cores + (cores === 1 ? " core)" : " cores)"),
     samples > 0 ? ", " + count(samples) + " samples" : "",
@@ -101,6 +102,7 @@ function drawChanges() {
 }
 
 /* ---- header and end */
+const LINKED = ["flow", "locks", "path", "files", "memory", "calls", "processes"];
 function drawHeader() {
   const meta = report.meta, command = meta.command.split("/").pop();
   document.title = command + " \u2013 hotpath";
@@ -108,10 +110,10 @@ function drawHeader() {
     time(elapsed) + " \u00b7 " + meta.threads + (meta.threads === 1 ? " thread" : " threads") +
     (meta.processes > 1 ? " of " + meta.processes + " processes" : "") + " on " + meta.cores +
     (meta.cores === 1 ? " core" : " cores") + (report.label ? " \u00b7 " + report.label : ""));
-  find("about").title = "";
+  find("about").title = find("about").textContent; /* it is cut where there are many links */
   const links = [["functions", "Functions"], ...(hasFlame() ? [["flame", "Flame"]] : []),
     ...(find("threads").hidden ? [] : [["threads", "Threads"]]),
-    ...madeGroups.filter(group => ["flow", "locks", "files", "memory", "calls", "processes"].includes(group.id))
+    ...madeGroups.filter(group => LINKED.includes(group.id))
       .map(group => [group.id, group.title])];
   fill(find("links"), links.map(([id, title]) =>
     el("button", {onclick: () => { find(id).scrollIntoView(); }}, title)));
@@ -165,6 +167,7 @@ function drawAll() {
   drawPanel();
   drawFlame();
   drawThreads();
+  refreshTables();
   markSections();
 }
 /* Sections that a stretch does not narrow say so. */

@@ -7,6 +7,7 @@ import {heatPart} from "./heat.js";
 import {sampledAround, sampledLinesOf} from "./samples.js";
 import {isOfBytes, isOfRange} from "./stacks.js";
 import {change, isWhole, state} from "./state.js";
+import {threadsOf} from "./tree_threads.js";
 import {callsOf, view, wordsOf} from "./view.js";
 
 const BARS = 60;
@@ -133,6 +134,25 @@ function waitRows(one) {
       " ", el("span.second", null, time(wait.waited_ns)))))];
 }
 
+const MOST_THREADS = 8;
+/* Of measured functions: which threads called it. A click shows the flame graph of that thread. */
+function threadRows(one) {
+  const list = isMeasured ? threadsOf(one.name, rows("calltree")) : [], left = list.slice(MOST_THREADS);
+  if (list.length === 0)
+    return null;
+  const linkOf = ({name, choice}) => choice === null ? el("span.mono", null, name)
+    : el("button.link.mono", {title: "flame graph of this thread",
+      onclick: () => change({tree: "zones", thread: choice.key})}, name);
+  const row = (first, own, total) => el("tr", null, el("td", null, first),
+    el("td.number", null, markedTime(own, markOf(one, "own"))),
+    el("td.number.second", null, markedTime(total, markOf(one, "total"))));
+  const sumOf = key => left.reduce((sum, thread) => sum + thread[key], 0);
+  return [el("h3", null, "Threads" + (isWhole() ? "" : " (whole run)") + ": own, with callees"),
+    el("table.parts.of-threads", null, el("tbody", null,
+      list.slice(0, MOST_THREADS).map(thread => row(linkOf(thread), thread.own, thread.total)),
+      left.length > 0 ? row(left.length + " more", sumOf("own"), sumOf("total")) : null))];
+}
+
 /* Its source text, if the page has it (--source); each line is a block. */
 function sourceOf(one) {
   const source = one.location ? (report.sources || [])
@@ -193,7 +213,8 @@ export function drawPanel() {
   const near = around(one.name);
   const lists = isMeasured ? [listOf("Called by", near.callers), listOf("Calls", near.callees)]
     : sampledLists(one.name);
-  for (const part of [heatPart(one.name), ...lists, waitRows(one), lineRows(one), sourceOf(one)])
+  for (const part of [heatPart(one.name), ...lists, waitRows(one), threadRows(one), lineRows(one),
+    sourceOf(one)])
     if (part)
       body.append(...part);
   const said = notesAbout(body.textContent.replace(/[^~^]/g, ""));

@@ -29,8 +29,12 @@ function entriesOf(key) {
   return decodedSlots.get(key);
 }
 
-/* What each node has itself between two moments: {amounts, parts}; parts are idle time, or time on the clock. */
-export function ownBetween(key, count, from, to) {
+/*
+ * What each node has itself between two moments: {amounts, parts}; parts are idle time, or time on the clock. What
+ * was found before the run began is in its first moment.
+ */
+export function ownBetween(key, count, since, to) {
+  const from = since > 0 ? since : -Infinity;
   const data = slotData(), {firsts, nodes, amounts, parts, its} = entriesOf(key);
   const sums = {amounts: new Float64Array(count), parts: new Float64Array(count)};
   for (let slot = 0; slot < its.count; slot++) {

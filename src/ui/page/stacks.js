@@ -153,8 +153,9 @@ function stacksTree(kind) {
     for (let node = 1; node < nodes; node++)
       parent[node] = node - parent[node];
     const system = smallNumbersOf(data.system, data.names.length + 1);
-    stacks = withChildren({nodes, parent, function_, isSystem: node => system[function_[node] + 1] === 1,
-      isCompared: data.compared_with !== null,
+    const traitsOf = node => system[function_[node] + 1];
+    stacks = withChildren({nodes, parent, function_, isCompared: data.compared_with !== null,
+      isSystem: node => (traitsOf(node) & 1) > 0, isStart: node => (traitsOf(node) & 2) > 0,
       name: node => node === 0 ? ALL_THREADS : data.names[function_[node]],
       library: node => node === 0 ? "" : data.libraries[function_[node]],
       places: null, weights: new Map(data.weights.map(column => [column.key, {...column}]))});
@@ -168,7 +169,7 @@ function stacksTree(kind) {
 
 /* ---- ranges compared: each has other processes, so those of a program are one */
 /* "cc1 4242", as src/export/weight_sources.c names them; null: another frame. */
-const programOf = name => / \d+$/.test(name) ? name.replace(/ \d+$/, "") : null;
+export const programOf = name => / \d+$/.test(name) ? name.replace(/ \d+$/, "") : null;
 
 /* Frames of programs and processes are on top, and are in no library. */
 export const isProcessFrame = (tree, node) => tree.library(node) === "" && !/^[<[]/.test(tree.name(node));

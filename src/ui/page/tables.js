@@ -1,8 +1,11 @@
 /* Every section of the report as a table, from its columns and their units. SPDX-License-Identifier: MIT */
 import {functionOf, report, rows} from "./data.js";
 import {el, fill, find} from "./dom.js";
-import {about, count, NONE, percent, shortened, time, size} from "./format.js";
-import {change} from "./state.js";
+import {about, clockTime, count, instructions, NONE, percent, shortened, size, time} from "./format.js";
+import {hasSlots} from "./slots.js";
+import {stackRowsBetween} from "./stack_rows.js";
+import {sampledTree} from "./stacks.js";
+import {change, isWhole, state} from "./state.js";
 
 const FIRST = 50, FURTHER = 200;
 
@@ -17,6 +20,7 @@ const GROUPS = [
     row => row.cause === "lock" || row.cause === "lock or condition",
     ["Waits", "Lock", "Held in", "Waited", "Samples"],
     row => [nameCell(row.name), row.what || row.call || NONE, row.other ? nameCell(row.other) : NONE])},
+  {id: "path", title: "Critical path", sections: ["critical-path", "path-waits"]},
   {id: "io", title: "I/O", make: () => waitTable(
     row => ["disk", "socket", "pipe", "terminal", "client", "page fault", "poll"].includes(row.cause),
     ["Function", "Cause", "Call", "What", "Waited", "Samples"],
@@ -30,6 +34,8 @@ const GROUPS = [
   {id: "functions-found", title: "Functions by stacks", sections: ["functions"]},
 ];
 const SHOWN_ELSEWHERE = new Set(["threads"]);
+/* Their panel does not say whether they are of the whole run: they do. */
+const BY_SECTION = new Set(["calltree", "stacktree"]);
 
 /* ---- cells */
 const nameCell = name => functionOf.has(name)
@@ -96,8 +102,15 @@ function bodyCell(column, row, depth, isFirst) {
   return cell;
 }
 
+/* Sections of a panel that says for each of them what a time range does to it. */
+const isNarrowed = name => name === "stacktree" && hasSlots() && sampledTree() !== null;
+const rangeWords = name => isNarrowed(name) ? "time range, estimated"
+  : "whole run" + (name === "calltree" ? ": call paths of measured functions have no history" : "");
+
 export function sectionTable(name) {
-  const section = report.sections[name], list = rows(name), holder = el("div.section", {"data-section": name});
+  const section = report.sections[name], holder = el("div.section", {"data-section": name});
+  const isRange = !isWhole() && isNarrowed(name);
+  const list = isRange ? stackRowsBetween(state.from, state.to) : rows(name);
   const depths = section.is_tree ? depthsOf(list) : list.map(() => 0);
   const shown = looks.get(name) || {all: false, count: FIRST, sort: null, isDown: true};
   looks.set(name, shown);
@@ -119,6 +132,9 @@ export function sectionTable(name) {
       }}, column.title, shown.sort === column.key ? (shown.isDown ? " \u25be" : " \u25b4") : "")));
     const left = list.length - order.length;
     fill(holder, el("div.section-head", null, el("h3", null, section.description),
+      columns.some(column => column.unit === "instructions") ? el("span.about", null, "durations in instructions")
+        : null,
+      BY_SECTION.has(name) && !isWhole() ? el("span.about", null, rangeWords(name)) : null,
       el("button", {"aria-pressed": String(shown.all), onclick: () => { shown.all = !shown.all; draw(); }},
         "all columns")),
       el("div.scroll", {tabindex: "0", role: "region", "aria-label": section.description},
@@ -182,11 +198,26 @@ function panelOf(group, parts) {
   madeGroups.push(group);
   return el("section.panel", {id: group.id, "aria-labelledby": group.id + "-title"},
     el("div.panel-head", null, el("h2", {id: group.id + "-title"}, group.title),
-      el("span.about.whole-run", null, "whole run")), parts);
+      group.id === "tree" ? null : el("span.about.whole-run", null, "whole run")), parts);
+}
+
+/* Again, if the time range is another one than when they were drawn. */
+let rangeDrawn = "";
+const rangeNow = () => JSON.stringify([state.from, state.to]);
+export function refreshTables() {
+  if (rangeDrawn === rangeNow())
+    return;
+  rangeDrawn = rangeNow();
+  for (const name of BY_SECTION) {
+    const drawn = document.querySelector("#sections [data-section='" + name + "']");
+    if (drawn)
+      drawn.replaceWith(sectionTable(name));
+  }
 }
 
 export function drawTables() {
   madeGroups.length = 0;
+  rangeDrawn = rangeNow();
   const used = new Set([...GROUPS.flatMap(group => group.sections || []), ...SHOWN_ELSEWHERE]);
   const holder = find("sections");
   const others = Object.keys(report.sections).filter(name => !used.has(name) && rows(name).length > 0);
