@@ -9,6 +9,7 @@
 #include "floors.h"
 #include "snapshot.h"
 #include "sort.h"
+#include "text.h"
 #include "units.h"
 
 /* ----------------------------------------------------------------------------------------------------- run axis */
@@ -325,6 +326,19 @@ bool hp_run_counts_instructions(const struct hp_run *run)
 }
 
 double hp_run_ns(const struct hp_run *run, uint64_t ticks) { return (double)ticks * run->ns_per_tick; }
+
+struct hp_unit_text hp_run_ticks_text(const struct hp_run *run, uint64_t ticks)
+{
+    struct hp_unit_text made;
+    struct hp_text text;
+    if (!hp_run_counts_instructions(run))
+        return hp_ns_text(hp_run_ns(run, ticks));
+    hp_text_init(&text, made.bytes, sizeof made.bytes);
+    hp_text_u64(&text, hp_units_round(hp_run_ns(run, ticks)));
+    hp_text_string(&text, " instructions");
+    hp_text_end(&text);
+    return made;
+}
 
 uint64_t hp_run_elapsed_ns(const struct hp_run *run)
 {

@@ -13,6 +13,7 @@
 
 #include "axis.h"
 #include "snapshot.h"
+#include "units.h"
 
 struct hp_arena;
 struct hp_floors;
@@ -62,6 +63,8 @@ bool hp_run_is_one_process(const struct hp_run *run, size_t session, size_t othe
 /* Whether its ticks are instructions, and "ns" of them, too. */
 bool hp_run_counts_instructions(const struct hp_run *run);
 double hp_run_ns(const struct hp_run *run, uint64_t ticks);
+struct hp_unit_text hp_run_ticks_text(const struct hp_run *run,
+                                      uint64_t ticks); /* "1.20 ms", or "9 instructions" */
 uint64_t hp_run_elapsed_ns(const struct hp_run *run);
 
 /* How long after the beginning of the run a session began. */

@@ -117,7 +117,8 @@ static bool add_note(struct view *view)
     char bytes[512];
     struct hp_text text;
     const struct hp_loop *loop = view->slowest;
-    if (loop == NULL || hp_run_ns(run_of(view), loop->longest) <= HP_LOOP_BLOCKED_NS)
+    if (loop == NULL || hp_run_counts_instructions(run_of(view)) || /* no time is too long */
+        hp_run_ns(run_of(view), loop->longest) <= HP_LOOP_BLOCKED_NS)
         return true;
     hp_text_init(&text, bytes, sizeof bytes);
     hp_text_format(&text, "%s was blocked for %s", loop->record->name,

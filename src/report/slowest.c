@@ -633,7 +633,7 @@ static void note_slower(const struct view *view)
     hp_text_string(&line, view->order[at]->parts[0].is_poll ? "a poll of " : "a call of ");
     put_name(&line, view->order[at]->site->name);
     hp_text_format(&line, " took longer, %s, but has not ended or was not recorded in detail",
-                   hp_ns_text(hp_run_ns(&view->results->model->run, view->order[at]->details.max)).bytes);
+                   hp_run_ticks_text(&view->results->model->run, view->order[at]->details.max).bytes);
     hp_section_note(view->section,
                     keep_line(view, &line, "other calls took longer, but were not recorded in detail"));
 }

@@ -41,7 +41,7 @@ static void put_part(const struct hp_fields *to, struct hp_text *line, const cha
 {
     hp_text_string(line, line->length > 0 ? ", " : "");
     hp_utf8_put_safe(line, name, strlen(name));
-    hp_text_format(line, " %s", hp_ns_text(hp_fields_ns(to, ticks)).bytes);
+    hp_text_format(line, " %s", hp_run_ticks_text(&to->results->model->run, ticks).bytes);
 }
 
 #define AWAITS_SHOWN 3u

@@ -1,5 +1,6 @@
 """The clock that counts instructions: equal in every run, and a change of one percent is found with one run."""
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -167,6 +168,26 @@ def test_the_report_names_unit_and_clock(cli):
     done = cli("run", "--clock", "instructions", PROGRAMS / "instructions", status=3)
     assert "Most instructions are executed in encode" in done.stderr and " instructions\n" in done.stderr
     assert "clock instructions (qemu " in done.stderr and " ns " not in done.stderr and " ms " not in done.stderr
+
+
+def test_texts_and_the_page_name_the_unit(cli):
+    """No text of any section has a time in it, and the columns of the page that are durations say so."""
+    report = cli.run("--clock", "instructions", "--section", "all", "--limit", "0", EXAMPLES / "orders", "1").report
+    sections = report.values["sections"]
+    assert sections["tasks"]["rows"] and sections["loops"]["rows"]
+    texts = [value for section in sections.values() for row in section["rows"] for value in row.values()
+             if isinstance(value, str)]
+    texts += [note for section in sections.values() for note in section.get("notes", [])]
+    assert any(re.search(r"\d instructions", text) for text in texts)
+    assert [text for text in texts if re.search(r"\d (ns|\u00b5s|ms|s)\b", text)] == []
+    cli("run", "--clock", "instructions", "--format", "none", PROGRAMS / "instructions", status=3)
+    path = cli.folder / "page.html"
+    cli("report", "--format", "html", "--output", path)
+    data = json.loads(path.read_text().split('<script id="data" type="application/json">')[1].split("</script>")[0])
+    for name, keys in (("timing", {"total_ns", "self_ns", "p50_ns"}), ("stacktree", {"total_ns", "self_ns"}),
+                       ("calltree", {"total_ns", "self_ns"})):
+        units = {column["key"]: column["unit"] for column in data["sections"][name]["columns"]}
+        assert {units[key] for key in keys} == {"instructions"} and "ns" not in units.values(), name
 
 
 def test_without_the_emulator_time_is_measured(cli, tmp_path):
