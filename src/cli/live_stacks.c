@@ -10,13 +10,8 @@
 #include "stack_watch.h"
 #include "zone_names.h"
 
-#define LOOK_NS UINT64_C(100000000)      /* between two looks whether they are wanted */
-#define PREPARE_NS UINT64_C(10000000)    /* of work before events are taken again */
-#define SHORTEST_NS UINT64_C(1000000000) /* between two pictures */
-#define LONGEST_NS UINT64_C(5000000000)
-#define COST_PART 100u             /* they may take one part in this many of a CPU, ... */
-#define SLOW_NS UINT64_C(50000000) /* ... and more only if one takes so long */
-#define SLOW_PART 50u
+#define LOOK_NS UINT64_C(100000000)   /* between two looks whether they are wanted */
+#define PREPARE_NS UINT64_C(10000000) /* of work before events are taken again */
 
 static struct {
     char folder[PATH_MAX]; /* "": not begun */
@@ -51,14 +46,6 @@ static void show(const struct hp_stacks *found)
     hp_named_stacks_free(&named);
 }
 
-static uint64_t pause_after(uint64_t cost_ns)
-{
-    const uint64_t pause_ns = COST_PART * cost_ns, least_ns = pause_ns > SHORTEST_NS ? pause_ns : SHORTEST_NS;
-    if (cost_ns > SLOW_NS)
-        return SLOW_PART * cost_ns > LONGEST_NS ? SLOW_PART * cost_ns : LONGEST_NS;
-    return least_ns < LONGEST_NS ? least_ns : LONGEST_NS;
-}
-
 static bool is_wanted(uint64_t now_ns)
 {
     if (now_ns - live.looked_ns >= LOOK_NS) {
@@ -79,7 +66,7 @@ static void view(void *unused)
     if (!hp_stack_namer_prepare(&live.namer, found, PREPARE_NS))
         return;
     show(found);
-    live.due_ns = now_ns + pause_after(hp_clock_thread_ns() - before_ns);
+    live.due_ns = now_ns + hp_stacks_pause_ns(hp_clock_thread_ns() - before_ns);
 }
 
 void hp_live_stacks_begin(const char *folder, uint32_t pid)

@@ -690,9 +690,31 @@ static void looks_at_a_run(void **state)
     assert_false(hp_stacks_are_wanted(scratch_folder)); /* nobody would be there to answer */
 }
 
+/* Its functions are named every second, and more seldom so that this takes at most 1/100 of a CPU, or 1/50 if once takes
+ * more than 50 ms. */
+static void naming_of_a_running_program_is_bounded(void **state)
+{
+    static const struct {
+        uint64_t cost_ns, pause_ns;
+    } known[] = {
+        {0, S},           {10 * MS, S},      {10 * MS + 1, S + 100},     {30 * MS, 3 * S}, {50 * MS, 5 * S},
+        {51 * MS, 5 * S}, {100 * MS, 5 * S}, {100 * MS + 1, 5 * S + 50}, {S, 50 * S},
+    };
+    (void)state;
+    for (size_t at = 0; at < sizeof known / sizeof known[0]; at++)
+        assert_int_equal(hp_stacks_pause_ns(known[at].cost_ns), known[at].pause_ns);
+    for (uint64_t cost_ns = 1; cost_ns < 1000 * S; cost_ns += cost_ns / 7 + 1) {
+        const uint64_t pause_ns = hp_stacks_pause_ns(cost_ns);
+        assert_true(cost_ns <= pause_ns / (cost_ns > 50 * MS ? 50 : 100));
+        assert_true(pause_ns >= S && pause_ns >= hp_stacks_pause_ns(cost_ns - 1));
+        assert_true(pause_ns <= 5 * S || cost_ns > 100 * MS);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(naming_of_a_running_program_is_bounded),
         cmocka_unit_test_setup_teardown(few_stacks_are_exact, set_up, tear_down),
         cmocka_unit_test_setup_teardown(heavy_stacks_and_sums_are_exact_among_many, set_up, tear_down),
         cmocka_unit_test_setup_teardown(large_amounts_keep_their_sum, set_up, tear_down),

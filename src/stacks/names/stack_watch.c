@@ -114,3 +114,17 @@ bool hp_stacks_are_wanted(const char *folder)
     /* The clock may have been set back: a question of the future is none, or it would be answered until then. */
     return now_ns < HP_STACKS_WANTED_NS + asked_ns && asked_ns < HP_STACKS_WANTED_NS + now_ns;
 }
+
+#define SHORTEST_NS UINT64_C(1000000000) /* between two pictures */
+#define LONGEST_NS UINT64_C(5000000000)
+#define COST_PART 100u             /* they may take one part in this many of a CPU, ... */
+#define SLOW_NS UINT64_C(50000000) /* ... and more only if one takes so long */
+#define SLOW_PART 50u
+
+uint64_t hp_stacks_pause_ns(uint64_t cost_ns)
+{
+    const uint64_t pause_ns = COST_PART * cost_ns, least_ns = pause_ns > SHORTEST_NS ? pause_ns : SHORTEST_NS;
+    if (cost_ns > SLOW_NS)
+        return SLOW_PART * cost_ns > LONGEST_NS ? SLOW_PART * cost_ns : LONGEST_NS;
+    return least_ns < LONGEST_NS ? least_ns : LONGEST_NS;
+}

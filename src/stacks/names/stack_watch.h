@@ -50,4 +50,7 @@ void hp_stacks_withdraw(const char *folder);
 /* Whether somebody has asked for them, not long ago. */
 bool hp_stacks_are_wanted(const char *folder);
 
+/* From when they were named to when they are named again, if that took so much CPU time. */
+uint64_t hp_stacks_pause_ns(uint64_t cost_ns);
+
 #endif
