@@ -423,6 +423,29 @@ void hp_table_draw(struct hp_screen *screen, const struct hp_table *table, struc
         name_hidden(table, &layout, area, ret_hidden);
 }
 
+static bool is_same(const struct layout *a, const struct layout *b)
+{
+    return memcmp(a->is_shown, b->is_shown, sizeof a->is_shown) == 0;
+}
+
+bool hp_table_scroll(const struct hp_table *table, struct hp_table_view *view, const struct hp_shown_rows *rows,
+                     const struct hp_area *area, bool is_left)
+{
+    const unsigned before = view->shift;
+    struct layout was, layout;
+    lay_out(table, view, rows, area, &was);
+    layout = was;
+    while ((is_left ? view->shift > 0 : was.has_hidden && view->shift + 2 < table->column_count) &&
+           is_same(&was, &layout)) {
+        view->shift += is_left ? -1u : 1u;
+        lay_out(table, view, rows, area, &layout);
+    }
+    if (!is_same(&was, &layout))
+        return true;
+    view->shift = is_left ? 0 : before;
+    return false;
+}
+
 const char *hp_table_heading_at(const struct hp_table *table, const struct hp_table_view *view,
                                 const struct hp_shown_rows *rows, const struct hp_area *area, unsigned column)
 {

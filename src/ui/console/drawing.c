@@ -37,7 +37,7 @@ static unsigned draw_subs(const struct hp_console *console, struct hp_screen *sc
 /* Draws what the view is, above its table, if there is a line for it. */
 static void draw_caption(const struct hp_console *console, struct hp_screen *screen, unsigned row, unsigned end_at)
 {
-    char window[80], bytes[300];
+    char window[100], bytes[300];
     struct hp_text text;
     const struct hotpath_section *section =
         console->tab == HP_TAB_FUNCTIONS ? NULL
@@ -45,11 +45,13 @@ static void draw_caption(const struct hp_console *console, struct hp_screen *scr
     hp_text_init(&text, bytes, sizeof bytes);
     const unsigned at = draw_subs(console, screen, row, end_at);
     if (hp_view_is_of_stacks(console))
-        hp_console_name_stacks(console, window, sizeof window);
+        hp_console_name_stacks(console, window, 80);
     else if (section != NULL)
         snprintf(window, sizeof window, "since the start");
     else
-        hp_console_name_window(console, window, sizeof window);
+        hp_console_name_window(console, window, 80);
+    if (hp_console_counts_instructions(console))
+        strcat(window, ", in instructions");
     const bool has_functions = console->tab == HP_TAB_FUNCTIONS || console->tab == HP_TAB_STACKS;
     hp_text_format(&text, "  %zu%s", console->shown.of,
                    has_functions            ? " functions"
@@ -72,18 +74,18 @@ static void draw_caption(const struct hp_console *console, struct hp_screen *scr
         hp_screen_put_fitted(screen, row, at + 1, end_at > at + 2 ? end_at - at - 2 : 1, HP_INK_PLAIN, window);
 }
 
-/* Draws what did not fit, and how to see it; returns the column before it. */
-static unsigned draw_hidden(const struct hp_console *console, struct hp_screen *screen, unsigned row,
+/* Draws what did not fit, and how to see it, up to a column; returns the column before it. */
+static unsigned draw_hidden(const struct hp_console *console, struct hp_screen *screen, unsigned row, unsigned end,
                             const struct hp_hidden_columns *hidden)
 {
     char bytes[260];
     if (hidden->names[0] == '\0' || !console->is_watching)
-        return screen->columns;
+        return end;
     snprintf(bytes, sizeof bytes, "hidden: %s (→ or c)", hidden->names);
-    if (hp_screen_width(bytes) > screen->columns / 2 - 2)
+    if (hp_screen_width(bytes) > end / 2 - 2)
         snprintf(bytes, sizeof bytes, "more columns: → or c");
-    hp_screen_put_right(screen, row, screen->columns - 1, HP_INK_PLAIN, bytes);
-    return screen->columns - 1 - hp_screen_width(bytes);
+    hp_screen_put_right(screen, row, end - 1, HP_INK_PLAIN, bytes);
+    return end - 1 - hp_screen_width(bytes);
 }
 
 /* Draws details of the function at the cursor, below the rows. */
@@ -111,7 +113,7 @@ static void draw_detail(struct hp_console *console, struct hp_screen *screen, un
 static void draw_empty(const struct hp_console *console, struct hp_screen *screen, unsigned row)
 {
     static const char *const reasons[HP_CONSOLE_TABS] = {
-        [HP_TAB_STACKS] = "No stacks: 'hotpath run' records them, and they are shown when the program has ended.",
+        [HP_TAB_STACKS] = "No stacks: 'hotpath run' records them.",
         [HP_TAB_FLOW] = ("Nothing was recorded: use HOTPATH_CHANNEL_SENT, HOTPATH_TASK, HOTPATH_STREAM_ITEM or "
                          "HOTPATH_LOOP_WAIT."),
         [HP_TAB_WAITS] = "Waits are not recorded: use 'hotpath run' or HOTPATH_WAITS=1.",
@@ -207,8 +209,7 @@ static void draw_table(struct hp_console *console, struct hp_screen *screen)
     if (!is_watching)
         return;
     const unsigned row = is_high ? top : screen->rows - 2;
-    const unsigned end = has_side && is_high ? screen->columns - 80 : draw_hidden(console, screen, row, &hidden);
-    draw_caption(console, screen, row, end);
+    draw_caption(console, screen, row, draw_hidden(console, screen, row, console->area.columns, &hidden));
 }
 
 /* On one tab the verdict never gets shorter, so that the lines below do not move. */

@@ -18,8 +18,12 @@ static const char *const tab_names[HP_CONSOLE_TABS] = {"Overview", "Functions", 
 static void put_state(const struct hp_console *console, struct hp_text *text)
 {
     const struct hp_watched *watched = &console->watched;
-    char clock[HP_FIGURE_BYTES], moment[HP_FIGURE_BYTES];
-    hp_figure_clock(clock, (double)watched->elapsed_ns / 1e9);
+    char clock[HP_FIGURE_BYTES + 16], moment[HP_FIGURE_BYTES];
+    if (hp_console_counts_instructions(console))
+        snprintf(clock, sizeof clock, "%s instructions",
+                 hp_figure(moment, HP_FIGURE_COUNT, (double)watched->elapsed_ns));
+    else
+        hp_figure_clock(clock, (double)watched->elapsed_ns / 1e9);
     const uint64_t behind = (console->now_ns - console->refreshed_ns) / 1000000000u;
     if (console->is_paused && watched->is_live) {
         hp_text_string(text, "‖ paused");

@@ -117,7 +117,7 @@ static void draw_bars(struct hp_details *page, const struct bars *bars, unsigned
 }
 
 /* Marks at 1 and 3 of each decade. */
-static void draw_scale(struct hp_details *page, const struct bars *bars)
+static void draw_scale(struct hp_details *page, const struct bars *bars, enum hp_figure kind)
 {
     char figure[HP_FIGURE_BYTES];
     unsigned free_from = 0;
@@ -130,11 +130,11 @@ static void draw_scale(struct hp_details *page, const struct bars *bars)
                 continue;
             const unsigned bar = column_of_ns(bars, ns);
             hp_screen_glyph(page->screen, page->row, page->column + 2 + bar, HP_INK_PLAIN, 0x2534);
-            hp_figure(figure, HP_FIGURE_NS, ns);
+            hp_figure(figure, kind, ns);
             /* "1.00 ms" is "1 ms" here. */
-            char *point = strchr(figure, '.');
-            if (point != NULL)
-                memmove(point, strchr(figure, ' '), strlen(strchr(figure, ' ')) + 1);
+            char *point = strchr(figure, '.'), *after = strchr(figure, ' ');
+            if (point != NULL && after != NULL)
+                memmove(point, after, strlen(after) + 1);
             if (bar >= free_from) {
                 hp_screen_put(page->screen, page->row + 1, page->column + 2 + bar, HP_INK_PLAIN, figure);
                 free_from = bar + hp_screen_width(figure) + 2;
@@ -150,6 +150,8 @@ static void draw_durations(struct hp_details *page, const struct hp_watched_func
     static const char *const names[] = {"p50", "p95", "p99", "p99.9", "max"};
     const struct hp_watched *watched = &page->console->watched;
     const double ns_per_tick = watched->reader.model.run.ns_per_tick;
+    const bool counts = hp_console_counts_instructions(page->console);
+    const enum hp_figure kind = counts ? HP_FIGURE_COUNT : HP_FIGURE_NS;
     char bytes[300], figure[HP_FIGURE_BYTES];
     struct hp_text text;
     struct bars bars;
@@ -159,14 +161,16 @@ static void draw_durations(struct hp_details *page, const struct hp_watched_func
     snprintf(bytes, sizeof bytes, "%s, %s %s", window, hp_figure(figure, HP_FIGURE_COUNT, (double)durations.timed),
              function->is_task ? "polls" : "calls");
     hp_screen_put_right(page->screen, page->row, page->column + page->columns, HP_INK_PLAIN, bytes);
-    hp_details_put(page, function->is_task ? "Poll durations" : "Call durations");
+    hp_details_put(page, counts              ? "Instructions per call"
+                         : function->is_task ? "Poll durations"
+                                             : "Call durations");
     if (durations.counted == 0) {
         hp_details_put(page, function->is_task ? "no poll has ended" : "no call has ended");
         return;
     }
     gather_bars(&durations, ns_per_tick, page->columns > 4 ? page->columns - 4 : 1, &bars);
     draw_bars(page, &bars, is_high ? 7 : 3);
-    draw_scale(page, &bars);
+    draw_scale(page, &bars, kind);
     hp_text_init(&text, bytes, sizeof bytes);
     for (unsigned at = 0; at < 5; at++) {
         double ticks;
@@ -175,7 +179,7 @@ static void draw_durations(struct hp_details *page, const struct hp_watched_func
         hp_screen_glyph(page->screen, page->row, page->column + 2 + column_of_ns(&bars, ticks * ns_per_tick),
                         HP_INK_PLAIN, 0x25b2);
         hp_text_format(&text, "%s%s %s", at > 0 ? "    " : "", names[at],
-                       hp_figure(figure, HP_FIGURE_NS, ticks * ns_per_tick));
+                       hp_figure(figure, kind, ticks * ns_per_tick));
     }
     page->row++;
     hp_details_put(page, hp_text_end(&text));
@@ -201,6 +205,7 @@ static void count_neighbour(struct neighbour *neighbours, unsigned *count, const
         neighbours[(*count)++] = (struct neighbour){site, calls};
 }
 
+/* `elapsed_ns` 0: numbers of calls, not how often. */
 static void put_neighbours(struct hp_text *text, struct neighbour *neighbours, unsigned count, double elapsed_ns,
                            const char *none)
 {
@@ -214,9 +219,12 @@ static void put_neighbours(struct hp_text *text, struct neighbour *neighbours, u
         const struct neighbour swap = neighbours[shown];
         neighbours[shown] = neighbours[most];
         neighbours[most] = swap;
-        hp_text_format(text, "%s%s %s%s", shown > 0 ? ", " : "", neighbours[shown].site->name,
-                       hp_figure(figure, HP_FIGURE_RATE, (double)neighbours[shown].calls * 1e9 / elapsed_ns),
-                       hp_site_is_task(neighbours[shown].site) ? " polls/s" : "/s");
+        const bool is_task = hp_site_is_task(neighbours[shown].site);
+        const double calls = (double)neighbours[shown].calls;
+        hp_text_format(text, "%s%s %s", shown > 0 ? ", " : "", neighbours[shown].site->name,
+                       elapsed_ns > 0 ? hp_figure(figure, HP_FIGURE_RATE, calls * 1e9 / elapsed_ns)
+                                      : hp_figure(figure, HP_FIGURE_COUNT, calls));
+        hp_text_string(text, elapsed_ns > 0 ? (is_task ? " polls/s" : "/s") : is_task ? " polls" : " calls");
     }
     if (count > MOST_NEIGHBOURS) {
         hp_text_format(text, ", %u more", count - MOST_NEIGHBOURS);
@@ -240,11 +248,12 @@ static void draw_neighbours(struct hp_details *page, const struct hp_watched_fun
     }
     hp_text_init(&text, bytes, sizeof bytes);
     hp_text_string(&text, "called by  ");
-    put_neighbours(&text, callers, caller_count, (double)watched->elapsed_ns, "no measured function");
+    const double elapsed_ns = hp_console_counts_instructions(page->console) ? 0 : (double)watched->elapsed_ns;
+    put_neighbours(&text, callers, caller_count, elapsed_ns, "no measured function");
     hp_details_put(page, hp_text_end(&text));
     hp_text_init(&text, bytes, sizeof bytes);
     hp_text_string(&text, "calls      ");
-    put_neighbours(&text, callees, callee_count, (double)watched->elapsed_ns, "no measured function");
+    put_neighbours(&text, callees, callee_count, elapsed_ns, "no measured function");
     hp_details_put(page, hp_text_end(&text));
 }
 
@@ -297,6 +306,12 @@ void hp_details_draw_parts(struct hp_details *page, const struct hp_watched_func
     struct hp_text text;
     hp_text_init(&text, bytes, sizeof bytes);
     const char *before = ":  ";
+    if (hp_console_counts_instructions(page->console)) {
+        hp_text_format(&text, "own %.0f %% of all instructions", function->share);
+        hp_details_put(page, hp_text_end(&text));
+        page->row++;
+        return;
+    }
     hp_text_format(&text, "own %s threads", hp_figure(figure, HP_FIGURE_THREADS, function->own));
     for (unsigned part = 0; function->knows_parts && part < HP_PARTS; part++)
         if (function->parts[part] >= 0.005) {

@@ -59,19 +59,17 @@ static void say(struct hp_console *console, const char *text)
 
 static void choose_tab(struct hp_console *console, unsigned tab)
 {
-    if (tab == (unsigned)console->tab && console->sub_count > 0)
+    if (tab == (unsigned)console->tab && console->sub_count > 1)
         console->sub[tab] = (console->sub[tab] + 1) % console->sub_count;
+    else if (tab == (unsigned)console->tab && console->sub_count == 1 && console->overlay == HP_OVERLAY_NONE)
+        say(console, "This tab has one view");
     console->tab = (enum hp_tab)tab;
     console->overlay = HP_OVERLAY_NONE;
     console->is_due = console->sorts_anew = true;
     hp_console_prepare(console);
 }
 
-static void choose_tab_of(struct hp_console *console, int tab)
-{
-    if (console->is_watching)
-        choose_tab(console, (unsigned)tab);
-}
+static void choose_tab_of(struct hp_console *console, int tab) { choose_tab(console, (unsigned)tab); }
 
 static void step_tab(struct hp_console *console, int step)
 {
@@ -124,13 +122,8 @@ static bool is_overview(const struct hp_console *console)
     return console->is_watching && console->tab == HP_TAB_OVERVIEW;
 }
 
-/* True, with a message: the list there has neither another order nor columns. */
-static bool is_fixed(struct hp_console *console)
-{
-    if (is_overview(console))
-        say(console, "The overview is sorted by own time: 2 has the functions in any order");
-    return is_overview(console);
-}
+/* The list there has neither another order nor columns. */
+#define FIXED_ORDER "The overview is sorted by own time: 2 has the functions in any order"
 
 static void sort_by_next(struct hp_console *console)
 {
@@ -138,12 +131,6 @@ static void sort_by_next(struct hp_console *console)
     struct hp_table_view *view = console->view;
     const char *current = view->sort[0] != '\0' ? view->sort : table->sort;
     size_t at = current != NULL ? hp_table_find(table, current) : table->column_count - 1;
-    if (is_fixed(console))
-        return;
-    if (table->is_tree || table->column_count == 0) {
-        say(console, "A tree is always sorted by time");
-        return;
-    }
     for (size_t step = 0; step < table->column_count; step++) {
         at = at + 1 < table->column_count ? at + 1 : 0;
         if (is_sortable(console, at))
@@ -157,8 +144,6 @@ static void sort_by_next(struct hp_console *console)
 
 static void reverse(struct hp_console *console)
 {
-    if (is_fixed(console))
-        return;
     console->view->is_reversed = !console->view->is_reversed;
     remember_order(console);
     order_anew(console);
@@ -169,8 +154,6 @@ static void choose_window(struct hp_console *console, int kind)
     console->window = (struct hp_window){
         .kind = (enum hp_window_kind)kind, .length_ns = LAST_NS, .from_ns = console->watched.elapsed_ns};
     console->is_due = console->sorts_anew = true;
-    if (console->is_watching && !console->watched.has_history && kind != HP_WINDOW_TOTALS)
-        say(console, "This session has no history, so totals are shown: use 'hotpath run'");
 }
 
 static void toggle_totals(struct hp_console *console)
@@ -185,10 +168,6 @@ static void step_in_time(struct hp_console *console, int is_back)
     const uint64_t slot = hp_history_slot_ns(&watched->history);
     const uint64_t step = slot > SECOND_NS ? slot : SECOND_NS;
     const uint64_t length = watched->is_whole ? LAST_NS : watched->to_ns - watched->from_ns;
-    if (!watched->has_history) {
-        say(console, "This session has no history: use 'hotpath run'");
-        return;
-    }
     uint64_t to = console->window.kind == HP_WINDOW_PAST ? console->window.to_ns : watched->to_ns;
     to = is_back ? (to > step + step ? to - step : step) : to + step;
     if (to >= watched->elapsed_ns) {
@@ -258,6 +237,10 @@ static void move_up_tree(struct hp_console *console)
 {
     size_t line = console->view->line;
     const unsigned depth = console->shown.all[line]->depth;
+    if (depth == 0) {
+        say(console, "There is nothing above this row");
+        return;
+    }
     while (line > 0 && console->shown.all[line]->depth >= depth)
         line--;
     move_to(console, line);
@@ -276,8 +259,10 @@ static void follow_frame(struct hp_console *console, uint32_t frame)
 
 static void choose_frame(struct hp_console *console, uint32_t frame)
 {
-    if (frame == 0)
+    if (frame == 0) {
+        say(console, "There is no further frame");
         return;
+    }
     follow_frame(console, frame);
     console->flame.cursor = frame;
 }
@@ -298,35 +283,40 @@ static void turn_left_or_right(struct hp_console *console, int is_left)
         return;
     }
     if (!console->table.is_tree) {
-        if (is_left ? view->shift > 0 : view->shift + 2 < console->table.column_count)
-            view->shift += is_left ? -1u : 1u;
+        if (!hp_table_scroll(&console->table, view, &console->shown, &console->area, is_left))
+            say(console, is_left ? "These are the first columns" : "There are no more columns");
         return;
     }
     if (view->line >= console->shown.count)
         return;
     const struct hp_table_row *row = console->shown.all[view->line];
-    if (is_left && (!row->has_children || row->is_folded)) {
+    if (is_left && (!row->has_children || row->is_folded))
         move_up_tree(console);
-        return;
-    }
-    view->cursor = row->id;
-    if (row->has_children)
+    else if (!row->has_children)
+        say(console, "There is nothing below this row");
+    else if (!is_left && !row->is_folded)
+        move_by(console, 1);
+    else {
+        view->cursor = row->id;
         fold(console, row, is_left);
-    hp_console_prepare(console);
+        hp_console_prepare(console);
+    }
 }
 
 /* The next row whose name contains the filter. */
 static void find_match(struct hp_console *console, int is_back)
 {
     const size_t count = console->shown.count;
-    for (size_t step = 1; step <= count; step++) {
-        const size_t line = (console->view->line + (is_back ? count - step % count : step)) % count;
+    for (size_t step = 1; step < count; step++) {
+        const size_t line = (console->view->line + (is_back ? count - step : step)) % count;
         const char *name = console->shown.all[line]->cells[0].text;
-        if (name != NULL && console->view->filter[0] != '\0' && strstr(name, console->view->filter) != NULL) {
+        if (name != NULL && strstr(name, console->view->filter) != NULL) {
             move_to(console, line);
             return;
         }
     }
+    snprintf(console->message, sizeof console->message, "No other row has %.100s in its name",
+             console->view->filter);
 }
 
 static void copy_name(struct hp_console *console)
@@ -384,10 +374,6 @@ static void inspect(struct hp_console *console, int what)
 static void edit(struct hp_console *console)
 {
     const struct hp_watched_function *function = hp_console_function(console);
-    if (function == NULL || function->file[0] == '\0') {
-        say(console, "The source of this row is unknown");
-        return;
-    }
     if (access(function->file, R_OK) != 0 || strlen(function->file) >= sizeof console->edited) {
         snprintf(console->message, sizeof console->message, "Cannot read %.200s: %s", function->file,
                  strerror(errno));
@@ -403,8 +389,6 @@ static void write_page(struct hp_console *console)
     char text[200], range[64] = "";
     const struct hp_program_source *source = console->source;
     const struct hp_watched *watched = &console->watched;
-    if (!console->is_watching || !watched->has_data || source->write_page == NULL)
-        return;
     const bool is_written = source->write_page(source->context, console->path, watched->program, text, sizeof text);
     if (is_written && !watched->is_whole)
         snprintf(range, sizeof range, "#t=%llu-%llu", (unsigned long long)(watched->from_ns / 1000000),
@@ -459,12 +443,7 @@ static void zoom_in_or_enter(struct hp_console *console)
         enter(console);
 }
 
-static void show_changes(struct hp_console *console)
-{
-    console->shows_changes = !console->shows_changes;
-    if (console->shows_changes && !console->flame.has_before)
-        say(console, "There are no stacks of a window before this one");
-}
+static void show_changes(struct hp_console *console) { console->shows_changes = !console->shows_changes; }
 
 /* ---------------------------------------------------------------------------------- choices of the view */
 
@@ -481,8 +460,6 @@ static void open_help(struct hp_console *console)
 
 static void open_columns(struct hp_console *console)
 {
-    if (is_fixed(console))
-        return;
     console->overlay = HP_OVERLAY_COLUMNS;
     console->chosen_column = 0;
 }
@@ -529,94 +506,188 @@ static void escape(struct hp_console *console)
         choose_window(console, HP_WINDOW_LAST);
 }
 
-/* --------------------------------------------------------------------------------- whether keys are of any use */
+/* ---------------------------------------------------------------------------------- why a key does nothing here */
 
-static bool has_rows(const struct hp_console *console) { return console->shown.count > 0; }
+/* Each returns NULL if the key acts, and else a sentence that says why it does not. */
 
-static bool has_columns(const struct hp_console *console) { return has_rows(console) && !is_overview(console); }
-
-static bool has_order(const struct hp_console *console)
+static const char *no_rows(const struct hp_console *console)
 {
-    return !console->table.is_tree && console->shown.of > 1 && !is_overview(console);
+    return console->shown.count > 0 ? NULL : "There are no rows here";
 }
 
-static bool has_views(const struct hp_console *console) { return console->sub_count > 1; }
-
-static bool has_history(const struct hp_console *console)
+static const char *no_columns(const struct hp_console *console)
 {
-    return console->is_watching && console->watched.has_history;
+    return is_overview(console) ? FIXED_ORDER : no_rows(console);
 }
 
-static bool is_running(const struct hp_console *console) { return console->watched.is_live || console->is_paused; }
+static const char *no_order(const struct hp_console *console)
+{
+    return is_overview(console)        ? FIXED_ORDER
+           : console->table.is_tree    ? "A tree is always sorted by time"
+           : console->shown.of > 1     ? NULL
+           : console->shown.count == 0 ? "There are no rows here"
+                                       : "There is one row: it has no order";
+}
 
-/* Of a list of functions. */
-static bool has_function(const struct hp_console *console)
+static const char *no_order_to_reverse(const struct hp_console *console)
+{
+    bool is_ascending;
+    const char *reason = no_order(console);
+    const bool is_sorted =
+        hp_table_sort_column(&console->table, console->view, &is_ascending) < console->table.column_count;
+    return reason != NULL || is_sorted ? reason : "These rows are in an order of their own: s sorts them";
+}
+
+static const char *no_views(const struct hp_console *console)
+{
+    return console->sub_count > 1 ? NULL : "This tab has one view";
+}
+
+static const char *not_watching(const struct hp_console *console)
+{
+    return console->is_watching ? NULL : "No program is shown yet: Enter watches the one at the cursor";
+}
+
+static const char *no_history(const struct hp_console *console)
+{
+    return !console->is_watching          ? not_watching(console)
+           : console->watched.has_history ? NULL
+                                          : "This session has no history, so totals are shown: use 'hotpath run'";
+}
+
+/* Not in a past time range. */
+static const char *no_later(const struct hp_console *console)
+{
+    return console->is_watching && console->window.kind == HP_WINDOW_LAST ? "This is the latest already"
+                                                                          : no_history(console);
+}
+
+static const char *not_running(const struct hp_console *console)
+{
+    return !console->is_watching                            ? not_watching(console)
+           : console->watched.is_live || console->is_paused ? NULL
+                                                            : "The program has ended: nothing changes any more";
+}
+
+static const char *no_function(const struct hp_console *console)
 {
     const bool is_listed = console->tab == HP_TAB_OVERVIEW || console->tab == HP_TAB_FUNCTIONS;
-    return is_listed && hp_console_function(console) != NULL;
+    return !console->is_watching                               ? not_watching(console)
+           : is_listed && hp_console_function(console) != NULL ? NULL
+                                                               : "Functions are marked as idle in 2 Functions";
 }
 
-static bool has_calls(const struct hp_console *console)
+static const char *no_calls(const struct hp_console *console)
 {
     const struct hp_watched_function *function = hp_console_function(console);
-    return function != NULL && function->site != NULL;
+    return function != NULL && function->site != NULL ? NULL
+           : !console->is_watching                    ? not_watching(console)
+           : function == NULL ? "This row is not a function: single calls are known of measured functions"
+                              : "Single calls are known of measured functions only, not of sampled ones";
 }
 
-static bool has_source(const struct hp_console *console)
+static const char *no_source(const struct hp_console *console)
 {
     const struct hp_watched_function *function = hp_console_function(console);
-    return function != NULL && function->file[0] != '\0';
+    return function != NULL && function->file[0] != '\0' ? NULL : "The source of this row is unknown";
 }
 
-static bool has_branches(const struct hp_console *console)
+static const char *no_branches(const struct hp_console *console)
 {
-    bool has = false;
-    for (size_t at = 0; console->table.is_tree && !has && at < console->table.row_count; at++)
-        has = console->table.rows[at].has_children;
-    return has;
+    for (size_t at = 0; console->table.is_tree && at < console->table.row_count; at++)
+        if (console->table.rows[at].has_children)
+            return NULL;
+    return console->table.is_tree ? "Nothing here can be folded" : "Only trees are unfolded: 3 has one";
 }
 
-static bool can_turn(const struct hp_console *console)
+static const char *no_tree_or_flame(const struct hp_console *console)
 {
-    return hp_shows_flame(console) || (console->tab == HP_TAB_TREE && console->table.row_count > 0);
+    const bool can_turn = hp_shows_flame(console) || (console->tab == HP_TAB_TREE && console->table.row_count > 0);
+    return can_turn ? NULL : "Only trees and flame graphs are turned round: 3 and 4 have them";
 }
 
-static bool has_flame(const struct hp_console *console) { return console->flame.node_count > 0; }
-
-static bool has_measures(const struct hp_console *console)
+static const char *no_flame(const struct hp_console *console)
 {
-    return hp_shows_flame(console) && hp_console_measures(console) > 1;
+    return hp_shows_flame(console) ? NULL : "There is no flame graph here: 4 has it, if stacks were taken";
 }
 
-static bool has_changes(const struct hp_console *console)
+static const char *no_stacks(const struct hp_console *console)
 {
-    return hp_shows_flame(console) && console->flame.has_before;
+    return console->flame.node_count > 0 ? NULL : no_flame(console);
 }
 
-static bool is_zoomed(const struct hp_console *console)
+static const char *no_measures(const struct hp_console *console)
 {
-    return hp_shows_flame(console) && hp_flame_root(&console->flame) != 0;
+    return !hp_shows_flame(console)           ? no_flame(console)
+           : hp_console_measures(console) > 1 ? NULL
+                                              : "Stacks have one measure here: nothing else was recorded";
 }
 
-static bool has_threads(const struct hp_console *console)
+static const char *no_changes(const struct hp_console *console)
 {
-    return console->tab == HP_TAB_THREADS && (console->shown.of > 1 || console->groups_threads);
+    return !hp_shows_flame(console) ? no_flame(console)
+           : console->flame.has_before || console->shows_changes
+               ? NULL
+               : "There are no stacks of a window before this one";
 }
 
-static bool has_ended_threads(const struct hp_console *console)
+static const char *not_zoomed(const struct hp_console *console)
 {
-    return console->tab == HP_TAB_THREADS && (console->ended_threads > 0 || console->has_ended);
+    return hp_shows_flame(console) && hp_flame_root(&console->flame) != 0 ? NULL : "Nothing is zoomed";
 }
 
-static bool can_write_page(const struct hp_console *console)
+static const char *no_threads(const struct hp_console *console)
 {
-    return console->is_watching && console->watched.has_data && console->source->write_page != NULL;
+    return strcmp(console->table.key, "threads") != 0 ? "Only threads are grouped: the first view of 6 has them"
+           : console->shown.of > 1 || console->groups_threads ? NULL
+                                                              : "There is one row: nothing to group";
+}
+
+static const char *no_ended_threads(const struct hp_console *console)
+{
+    return console->tab != HP_TAB_THREADS || !console->is_watching ? "Threads that ended are in 6 Threads"
+           : console->ended_threads > 0 || console->has_ended      ? NULL
+                                                                   : "No thread has ended";
+}
+
+static const char *no_page(const struct hp_console *console)
+{
+    return !console->is_watching                                              ? not_watching(console)
+           : console->watched.has_data && console->source->write_page != NULL ? NULL
+                                                                              : "There is no report to write yet";
 }
 
 /* In a tree all rows stay, so the next match is somewhere below. */
-static bool has_next_match(const struct hp_console *console)
+static const char *no_next_match(const struct hp_console *console)
 {
-    return console->table.is_tree && console->view->filter[0] != '\0';
+    return !console->table.is_tree            ? "/ shows matching rows alone here; n is for trees"
+           : console->view->filter[0] == '\0' ? "There is nothing to look for: / and a name come first"
+                                              : NULL;
+}
+
+static const char *no_filter(const struct hp_console *console)
+{
+    return console->overlay == HP_OVERLAY_NONE ? NULL : "Rows are filtered in the list: Esc goes back to it";
+}
+
+static const char *nothing_to_undo(const struct hp_console *console)
+{
+    const bool can_zoom_out = hp_shows_flame(console) && hp_flame_root(&console->flame) != 0;
+    return console->overlay != HP_OVERLAY_NONE || console->view->filter[0] != '\0' || can_zoom_out ||
+                   console->window.kind == HP_WINDOW_PAST
+               ? NULL
+               : "There is nothing to go back to; q quits";
+}
+
+static const char *is_list(const struct hp_console *console)
+{
+    return console->is_watching ? NULL : "These are all programs";
+}
+
+/* Columns of the table, or frames of the flame graph. */
+static const char *no_way_aside(const struct hp_console *console)
+{
+    return is_overview(console) ? FIXED_ORDER : hp_shows_flame(console) ? NULL : no_rows(console);
 }
 
 /* -------------------------------------------------------------------------------------------- the table */
@@ -627,16 +698,16 @@ enum place { PAGE = HP_CONSOLE_TABS, LIST, PLACES };
 struct binding {
     uint32_t codes[2];
     void (*act)(struct hp_console *console);
-    void (*act_by)(struct hp_console *console, int by);  /* instead of it, with `by` */
-    bool (*is_useful)(const struct hp_console *console); /* else it has no hint; NULL: always */
-    const char *hint;                                    /* in the last line */
+    void (*act_by)(struct hp_console *console, int by);       /* instead of it, with `by` */
+    const char *(*why_not)(const struct hp_console *console); /* what it says instead; NULL: it always acts */
+    const char *hint;                                         /* in the last line, if it acts */
     int by;
     uint32_t only;           /* bits of the places where it takes precedence over others of this key; 0: none */
     const char *keys, *help; /* a line of the help, about the bindings after it */
 };
 
 #define DO(action) .act = action
-#define IF(predicate) .is_useful = predicate
+#define UNLESS(reason) .why_not = reason
 #define BY(action, argument) .act_by = action, .by = argument
 /* clang-format off */
 #define HELP(keys_, help_) {.keys = keys_, .help = help_}
@@ -644,93 +715,93 @@ struct binding {
 
 static const struct binding bindings[] = {
     HELP("1-8, Tab, click", "select a tab; same digit again: next view"),
-    {{'1'}, BY(choose_tab_of, HP_TAB_OVERVIEW), .hint = "1-8 tabs"},
-    {{'2'}, BY(choose_tab_of, HP_TAB_FUNCTIONS), .hint = "2 next view"},
-    {{'3'}, BY(choose_tab_of, HP_TAB_TREE)},
-    {{'4'}, BY(choose_tab_of, HP_TAB_STACKS)},
-    {{'5'}, BY(choose_tab_of, HP_TAB_FLOW), .hint = "5 next view"},
-    {{'6'}, BY(choose_tab_of, HP_TAB_THREADS), .hint = "6 next view"},
-    {{'7'}, BY(choose_tab_of, HP_TAB_WAITS)},
-    {{'8'}, BY(choose_tab_of, HP_TAB_CALLS), .hint = "8 next view"},
-    {{HP_KEY_TAB}, BY(step_tab, 1)},
-    {{HP_KEY_BACK_TAB}, BY(step_tab, -1)},
+    {{'1'}, BY(choose_tab_of, HP_TAB_OVERVIEW), UNLESS(not_watching), .hint = "1-8 tabs"},
+    {{'2'}, BY(choose_tab_of, HP_TAB_FUNCTIONS), UNLESS(not_watching), .hint = "2 next view"},
+    {{'3'}, BY(choose_tab_of, HP_TAB_TREE), UNLESS(not_watching), .hint = "3 next view"},
+    {{'4'}, BY(choose_tab_of, HP_TAB_STACKS), UNLESS(not_watching), .hint = "4 next view"},
+    {{'5'}, BY(choose_tab_of, HP_TAB_FLOW), UNLESS(not_watching), .hint = "5 next view"},
+    {{'6'}, BY(choose_tab_of, HP_TAB_THREADS), UNLESS(not_watching), .hint = "6 next view"},
+    {{'7'}, BY(choose_tab_of, HP_TAB_WAITS), UNLESS(not_watching), .hint = "7 next view"},
+    {{'8'}, BY(choose_tab_of, HP_TAB_CALLS), UNLESS(not_watching), .hint = "8 next view"},
+    {{HP_KEY_TAB}, BY(step_tab, 1), UNLESS(not_watching)},
+    {{HP_KEY_BACK_TAB}, BY(step_tab, -1), UNLESS(not_watching)},
     HELP("↑↓ j k PgUp PgDn g G", "move"),
-    {{HP_KEY_UP, 'k'}, BY(move_by, -1), .hint = "↑↓ next function"},
-    {{HP_KEY_DOWN, 'j'}, BY(move_by, 1)},
-    {{HP_KEY_WHEEL_UP}, BY(move_by, -3)},
-    {{HP_KEY_WHEEL_DOWN}, BY(move_by, 3)},
-    {{HP_KEY_PAGE_UP}, BY(move_by_pages, -1)},
-    {{HP_KEY_PAGE_DOWN}, BY(move_by_pages, 1)},
-    {{HP_KEY_HOME, 'g'}, DO(move_to_first)},
-    {{'G'}, DO(move_to_last)},
+    {{HP_KEY_UP, 'k'}, BY(move_by, -1), UNLESS(no_rows), .hint = "↑↓ next function"},
+    {{HP_KEY_DOWN, 'j'}, BY(move_by, 1), UNLESS(no_rows)},
+    {{HP_KEY_WHEEL_UP}, BY(move_by, -3), UNLESS(no_rows)},
+    {{HP_KEY_WHEEL_DOWN}, BY(move_by, 3), UNLESS(no_rows)},
+    {{HP_KEY_PAGE_UP}, BY(move_by_pages, -1), UNLESS(no_rows)},
+    {{HP_KEY_PAGE_DOWN}, BY(move_by_pages, 1), UNLESS(no_rows)},
+    {{HP_KEY_HOME, 'g'}, DO(move_to_first), UNLESS(no_rows)},
+    {{'G'}, DO(move_to_last), UNLESS(no_rows)},
     HELP("Enter, i", "details of a row; PgDn scrolls, Esc goes back"),
-    {{HP_KEY_ENTER, 'i'}, DO(enter), IF(has_rows), .hint = "Enter inspect"},
-    {{HP_KEY_ENTER}, DO(enter), IF(has_rows), .hint = "Enter watch it", .only = 1u << LIST},
-    {{HP_KEY_ESCAPE}, DO(escape), .hint = "Esc close"},
+    {{HP_KEY_ENTER, 'i'}, DO(enter), UNLESS(no_rows), .hint = "Enter inspect"},
+    {{HP_KEY_ENTER}, DO(enter), UNLESS(no_rows), .hint = "Enter watch it", .only = 1u << LIST},
+    {{HP_KEY_ESCAPE}, DO(escape), UNLESS(nothing_to_undo), .hint = "Esc close"},
     HELP("← → h l", "fold, unfold; scroll to hidden columns"),
-    {{HP_KEY_LEFT, 'h'}, BY(turn_left_or_right, true)},
+    {{HP_KEY_LEFT, 'h'}, BY(turn_left_or_right, true), UNLESS(no_way_aside)},
     {{HP_KEY_LEFT, 'h'},
      BY(turn_left_or_right, true),
-     IF(has_branches),
+     UNLESS(no_branches),
      .hint = "←→ fold",
      .only = 1u << HP_TAB_TREE},
-    {{HP_KEY_RIGHT, 'l'}, BY(turn_left_or_right, false)},
-    {{'*'}, BY(fold_all, false), IF(has_branches), .hint = "* all", .only = 1u << HP_TAB_TREE},
+    {{HP_KEY_RIGHT, 'l'}, BY(turn_left_or_right, false), UNLESS(no_way_aside)},
+    {{'*'}, BY(fold_all, false), UNLESS(no_branches), .hint = "* all", .only = 1u << HP_TAB_TREE},
     HELP("/ n N", "filter by name, Esc clears; next match, in trees"),
-    {{'/'}, DO(begin_filter), .hint = "/ filter"},
-    {{'n'}, BY(find_match, false), IF(has_next_match), .hint = "n next"},
-    {{'N'}, BY(find_match, true), IF(has_next_match)},
+    {{'/'}, DO(begin_filter), UNLESS(no_filter), .hint = "/ filter"},
+    {{'n'}, BY(find_match, false), UNLESS(no_next_match), .hint = "n next"},
+    {{'N'}, BY(find_match, true), UNLESS(no_next_match)},
     HELP("s S c", "next sort column; reverse; choose columns"),
-    {{'s'}, DO(sort_by_next), IF(has_order), .hint = "s sort"},
-    {{'S'}, DO(reverse), IF(has_order), .hint = "S reverse"},
-    {{'c'}, DO(open_columns), IF(has_columns), .hint = "c columns"},
+    {{'s'}, DO(sort_by_next), UNLESS(no_order), .hint = "s sort"},
+    {{'S'}, DO(reverse), UNLESS(no_order_to_reverse), .hint = "S reverse"},
+    {{'c'}, DO(open_columns), UNLESS(no_columns), .hint = "c columns"},
     HELP("t z", "last 10 s or since the start; reset: since now"),
-    {{'t'}, DO(toggle_totals), IF(has_history), .hint = "t totals"},
-    {{'z'}, BY(choose_window, HP_WINDOW_SINCE), IF(has_history), .hint = "z reset"},
+    {{'t'}, DO(toggle_totals), UNLESS(no_history), .hint = "t totals"},
+    {{'z'}, BY(choose_window, HP_WINDOW_SINCE), UNLESS(no_history), .hint = "z reset"},
     HELP("space, p", "pause the display; the program keeps running"),
-    {{' ', 'p'}, DO(toggle_pause), IF(is_running), .hint = "space pause"},
+    {{' ', 'p'}, DO(toggle_pause), UNLESS(not_running), .hint = "space pause"},
     HELP("[ ] End", "back and forward in time; live again"),
-    {{'['}, BY(step_in_time, true), IF(has_history), .hint = "[ ] time"},
-    {{']'}, BY(step_in_time, false)},
-    {{HP_KEY_END}, BY(choose_window, HP_WINDOW_LAST)},
+    {{'['}, BY(step_in_time, true), UNLESS(no_history), .hint = "[ ] time"},
+    {{']'}, BY(step_in_time, false), UNLESS(no_later)},
+    {{HP_KEY_END}, BY(choose_window, HP_WINDOW_LAST), UNLESS(no_later)},
     HELP("x", "mark a function as idle or not idle"),
-    {{'x'}, DO(toggle_idle), IF(has_function), .hint = "x idle"},
+    {{'x'}, DO(toggle_idle), UNLESS(no_function), .hint = "x idle"},
     HELP("w o", "the slowest call; recent calls"),
-    {{'w'}, BY(inspect, HP_INSPECTED_SLOWEST), IF(has_calls), .hint = "w slowest call"},
-    {{'o'}, BY(inspect, HP_INSPECTED_CALLS), IF(has_calls), .hint = "o recent calls"},
+    {{'w'}, BY(inspect, HP_INSPECTED_SLOWEST), UNLESS(no_calls), .hint = "w slowest call"},
+    {{'o'}, BY(inspect, HP_INSPECTED_CALLS), UNLESS(no_calls), .hint = "o recent calls"},
     HELP("v", "open source in $EDITOR; stacks: flame or list"),
-    {{'v'}, DO(edit), IF(has_source), .hint = "v source"},
-    {{'v'}, DO(edit), IF(has_source), .hint = "v source in editor", .only = 1u << PAGE},
-    {{'v'}, DO(other_view), IF(has_flame), .hint = "v list or flame", .only = 1u << HP_TAB_STACKS},
+    {{'v'}, DO(edit), UNLESS(no_source), .hint = "v source"},
+    {{'v'}, DO(edit), UNLESS(no_source), .hint = "v source in editor", .only = 1u << PAGE},
+    {{'v'}, DO(other_view), UNLESS(no_stacks), .hint = "v list or flame", .only = 1u << HP_TAB_STACKS},
     HELP("m, Enter, Backspace", "stacks: change measure; zoom in; zoom out"),
-    {{'m'}, DO(hp_console_next_measure), IF(has_measures), .hint = "m measure"},
+    {{'m'}, DO(hp_console_next_measure), UNLESS(no_measures), .hint = "m measure"},
     {{HP_KEY_LEFT, 'h'},
      BY(turn_left_or_right, true),
-     IF(hp_shows_flame),
+     UNLESS(no_flame),
      .hint = "←→ frame",
      .only = 1u << HP_TAB_STACKS},
-    {{HP_KEY_ENTER}, DO(zoom_in_or_enter), IF(has_rows), .hint = "Enter zoom in", .only = 1u << HP_TAB_STACKS},
-    {{HP_KEY_BACKSPACE}, DO(zoom_out_once), IF(is_zoomed), .hint = "Backspace out"},
+    {{HP_KEY_ENTER}, DO(zoom_in_or_enter), UNLESS(no_rows), .hint = "Enter zoom in", .only = 1u << HP_TAB_STACKS},
+    {{HP_KEY_BACKSPACE}, DO(zoom_out_once), UNLESS(not_zoomed), .hint = "Backspace out"},
     HELP("d", "stacks: changes since the window before"),
-    {{'d'}, DO(show_changes), IF(has_changes), .hint = "d changes"},
+    {{'d'}, DO(show_changes), UNLESS(no_changes), .hint = "d changes"},
     HELP("u", "tree: callers below functions; flame: upside down"),
-    {{'u'}, DO(turn), IF(can_turn), .hint = "u callers"},
-    {{'u'}, DO(turn), IF(can_turn), .hint = "u upside down", .only = 1u << HP_TAB_STACKS},
+    {{'u'}, DO(turn), UNLESS(no_tree_or_flame), .hint = "u callers"},
+    {{'u'}, DO(turn), UNLESS(no_tree_or_flame), .hint = "u upside down", .only = 1u << HP_TAB_STACKS},
     HELP("b a", "group threads by name; show ended ones"),
-    {{'b'}, DO(group_threads), IF(has_threads), .hint = "b group by name"},
-    {{'a'}, DO(show_ended), IF(has_ended_threads), .hint = "a show ended"},
+    {{'b'}, DO(group_threads), UNLESS(no_threads), .hint = "b group by name"},
+    {{'a'}, DO(show_ended), UNLESS(no_ended_threads), .hint = "a show ended"},
     HELP("f", "write the report as an HTML page"),
-    {{'f'}, DO(write_page), IF(can_write_page), .hint = "f page"},
+    {{'f'}, DO(write_page), UNLESS(no_page), .hint = "f page"},
     HELP("y e E", "copy a name; save this table as CSV, as JSON"),
-    {{'y'}, DO(copy_name), .hint = "y copy name"},
-    {{'e'}, BY(write_table, false)},
-    {{'E'}, BY(write_table, true)},
+    {{'y'}, DO(copy_name), UNLESS(no_rows), .hint = "y copy name"},
+    {{'e'}, BY(write_table, false), UNLESS(no_rows)},
+    {{'E'}, BY(write_table, true), UNLESS(no_rows)},
     HELP("+ -", "refresh more or less often"),
     {{'+'}, BY(change_interval, true)},
     {{'-'}, BY(change_interval, false)},
-    {{'-'}, BY(fold_all, true), IF(has_branches), .hint = "- none", .only = 1u << HP_TAB_TREE},
+    {{'-'}, BY(fold_all, true), UNLESS(no_branches), .hint = "- none", .only = 1u << HP_TAB_TREE},
     HELP("L ? q", "list of programs; help; quit"),
-    {{'L'}, DO(hp_console_open_list)},
+    {{'L'}, DO(hp_console_open_list), UNLESS(is_list)},
     {{'?'}, DO(open_help), .hint = "? help  q quit"}, /* always shown */
     {{'q'}, DO(close_or_quit)},
 };
@@ -741,11 +812,11 @@ static const struct binding bindings[] = {
 static const char *const hints[PLACES] = {
     [HP_TAB_OVERVIEW] = "1\n/[ tz",
     [HP_TAB_FUNCTIONS] = "\n2sSctzx/v",
-    [HP_TAB_TREE] = "h*-u\n/nf",
-    [HP_TAB_STACKS] = "mh\n\177dvu/", /* 177: Backspace */
+    [HP_TAB_TREE] = "3h*-u\n/nf",
+    [HP_TAB_STACKS] = "4mh\n\177dvu/", /* 177: Backspace */
     [HP_TAB_FLOW] = "5\nsSc/[",
     [HP_TAB_THREADS] = "6ba\nsSc/ ",
-    [HP_TAB_WAITS] = "\nsSctz/",
+    [HP_TAB_WAITS] = "7\nsSctz/",
     [HP_TAB_CALLS] = "8\nsSc/",
     [PAGE] = "\33kwovy", /* 33: Esc */
     [LIST] = "\n/s",
@@ -772,9 +843,9 @@ static const struct binding *binding_of(uint32_t code, unsigned place)
     return found;
 }
 
-static bool is_useful(const struct binding *binding, const struct hp_console *console)
+static const char *why_not(const struct binding *binding, const struct hp_console *console)
 {
-    return binding->is_useful == NULL || binding->is_useful(console);
+    return binding->why_not != NULL ? binding->why_not(console) : NULL;
 }
 
 /* -------------------------------------------------------------------------------------------- last line */
@@ -801,7 +872,7 @@ void hp_draw_keys(const struct hp_console *console, struct hp_screen *screen)
         const struct binding *binding = binding_of((unsigned char)*key, place);
         const char *hint = binding->hint;
         const bool is_tab = *key >= '2' && *key <= '8';
-        if (is_tab ? !has_views(console) : !is_useful(binding, console))
+        if ((is_tab ? no_views(console) : why_not(binding, console)) != NULL)
             continue;
         if (at + hp_screen_width(hint) + after > screen->columns)
             break;
@@ -930,6 +1001,18 @@ static void click(struct hp_console *console, const struct hp_key *key)
         enter(console);
 }
 
+/* No key is silent: it acts, or says why it does not. */
+static void press(struct hp_console *console, const struct binding *binding)
+{
+    const char *reason = why_not(binding, console);
+    if (reason != NULL)
+        say(console, reason);
+    else if (binding->act != NULL)
+        binding->act(console);
+    else
+        binding->act_by(console, binding->by);
+}
+
 void hp_console_key(struct hp_console *console, const struct hp_key *key, uint64_t now_ns)
 {
     const struct binding *binding;
@@ -946,10 +1029,10 @@ void hp_console_key(struct hp_console *console, const struct hp_key *key, uint64
         click(console, key);
     else if ((key->code == HP_KEY_ENTER && follow_restarted(console)) || scroll_page(console, key->code))
         ;
-    else if ((binding = binding_of(key->code, place_of(console))) != NULL && binding->act != NULL)
-        binding->act(console);
-    else if (binding != NULL)
-        binding->act_by(console, binding->by);
+    else if ((binding = binding_of(key->code, place_of(console))) != NULL)
+        press(console, binding);
+    else if (key->code > ' ' && key->code < 127)
+        snprintf(console->message, sizeof console->message, "%c is no key: ? lists the keys", (char)key->code);
     if (console->is_due)
         hp_console_refresh(console);
 }

@@ -217,12 +217,14 @@ static void draw_function(struct overview *view, const struct hp_table_row *row,
     char figure[HP_FIGURE_BYTES];
     const struct hp_watched_function *function = function_of(console, row);
     const char *mostly = hp_console_mostly(&console->arena, function);
-    const bool has_share = function->has_share && !row->is_last;
+    const bool has_share = function->has_share && !row->is_last, counts = hp_console_counts_instructions(console);
     hp_screen_put_fitted(screen, view->row, 3, places->name, HP_INK_PLAIN, function->name);
     if (function->knows_parts)
         hp_draw_bar(screen, view->row, places->bar, places->bar_width, function->parts, longest);
-    hp_screen_put_right(screen, view->row, places->now, HP_INK_PLAIN,
-                        hp_figure(figure, HP_FIGURE_THREADS, function->own));
+    hp_screen_put_right(
+        screen, view->row, places->now, HP_INK_PLAIN,
+        counts ? hp_figure(figure, HP_FIGURE_COUNT, function->own * (double)console->watched.elapsed_ns)
+               : hp_figure(figure, HP_FIGURE_THREADS, function->own));
     hp_screen_put_right(screen, view->row, places->share, HP_INK_PLAIN,
                         has_share ? hp_figure(figure, HP_FIGURE_PERCENT, hp_console_share(console, function))
                                   : "–");
@@ -237,6 +239,7 @@ static void draw_functions(struct overview *view)
 {
     struct hp_console *console = view->console;
     const unsigned columns = view->screen->columns, bottom = view->screen->rows - 2;
+    const bool counts = hp_console_counts_instructions(console);
     size_t busy = 0, drawn = 0;
     unsigned width = 8;
     for (size_t at = 0; at < console->shown.count; at++) {
@@ -248,13 +251,15 @@ static void draw_functions(struct overview *view)
                                        width < 13            ? 13
                                        : width < columns / 4 ? width
                                                              : columns / 4,
-                                       console->watched.has_measured);
+                                       console->watched.has_measured && !counts);
     const bool is_wider = hp_view_is_of_stacks(console) && hp_found_is_wider(&console->watched.found);
     hp_screen_put(view->screen, view->row, 1, HP_INK_PLAIN,
-                  is_wider ? "Since the start, time goes to" : "Where the time goes");
-    if (!is_wider)
+                  counts     ? "Where instructions are executed"
+                  : is_wider ? "Since the start, time goes to"
+                             : "Where the time goes");
+    if (!is_wider && !counts)
         hp_screen_put(view->screen, view->row, places.bar > 22 ? places.bar : 22, HP_INK_PLAIN, "threads");
-    hp_screen_put_right(view->screen, view->row, places.now, HP_INK_PLAIN, "now");
+    hp_screen_put_right(view->screen, view->row, places.now, HP_INK_PLAIN, counts ? "own" : "now");
     hp_screen_put_right(view->screen, view->row, places.share, HP_INK_PLAIN, "share");
     hp_screen_put(view->screen, view->row, places.mostly, HP_INK_PLAIN, "mostly");
     if (places.calls > 0)
@@ -279,6 +284,8 @@ static void draw_functions(struct overview *view)
         view->row++;
         drawn++;
     }
+    if (console->shown.of == 0 && console->table.if_empty != NULL)
+        hp_screen_put_wrapped(view->screen, view->row, 3, columns - 4, bottom - view->row, console->table.if_empty);
     draw_rest(view, busy > drawn ? busy - drawn : 0);
 }
 
@@ -299,12 +306,14 @@ void hp_draw_overview(struct hp_console *console, struct hp_screen *screen)
     }
     const uint64_t end = watched->is_whole && !watched->is_live ? watched->elapsed_ns : watched->to_ns;
     hp_history_choose(&watched->history, length, end, view.columns);
-    draw_heading(&view, shown);
-    draw_parts(&view, is_short);
-    if (!is_short)
+    if (!hp_console_counts_instructions(console)) { /* there is nothing over time then */
+        draw_heading(&view, shown);
+        draw_parts(&view, is_short);
+        if (!is_short)
+            view.row++;
+        draw_others(&view);
         view.row++;
-    draw_others(&view);
-    view.row++;
+    }
     if (view.row + 3 < screen->rows)
         draw_functions(&view);
 }

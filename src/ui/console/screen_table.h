@@ -194,6 +194,10 @@ void hp_table_draw(struct hp_screen *screen, const struct hp_table *table, struc
                    const struct hp_shown_rows *rows, const struct hp_area *area, bool is_marked,
                    struct hp_hidden_columns *ret_hidden);
 
+/* Shows other columns: those further right, if some do not fit, or to the left again. False: there are none. */
+bool hp_table_scroll(const struct hp_table *table, struct hp_table_view *view, const struct hp_shown_rows *rows,
+                     const struct hp_area *area, bool is_left);
+
 /* The column whose heading was drawn at a position; NULL: none. */
 const char *hp_table_heading_at(const struct hp_table *table, const struct hp_table_view *view,
                                 const struct hp_shown_rows *rows, const struct hp_area *area, unsigned column);

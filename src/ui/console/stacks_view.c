@@ -320,7 +320,9 @@ static void put_change(const struct hp_console *console, uint32_t node, struct h
 {
     const struct hp_flame_node *its = &console->flame.nodes[node];
     const enum hp_measure measure = console->measure;
-    const enum hp_figure kind = measure == HP_MEASURE_ALLOCATED ? HP_FIGURE_BYTES_ : HP_FIGURE_NS;
+    const enum hp_figure kind = measure == HP_MEASURE_ALLOCATED           ? HP_FIGURE_BYTES_
+                                : hp_console_counts_instructions(console) ? HP_FIGURE_COUNT
+                                                                          : HP_FIGURE_NS;
     char now[HP_FIGURE_BYTES], before[HP_FIGURE_BYTES], change[HP_FIGURE_BYTES];
     if (!console->flame.has_before || change_of(console, node) == 0)
         return;

@@ -131,6 +131,8 @@ const char *hp_console_mostly(struct hp_arena *arena, const struct hp_watched_fu
 /* Durations of its calls in the window. False: unknown; then those since the start are used. */
 bool hp_console_durations(struct hp_console *console, const struct hp_watched_function *function,
                           struct hp_durations *ret_durations);
+/* Whether the clock of the run counts instructions: then there are no times and no rates. */
+bool hp_console_counts_instructions(const struct hp_console *console);
 /* "last 10 s" */
 void hp_console_name_window(const struct hp_console *console, char *text, size_t size);
 /* The same of what stacks say, which may be known of the whole run only. */

@@ -41,6 +41,10 @@ static const struct {
     {"processes", HP_TAB_THREADS, false},
     {"waiters", HP_TAB_WAITS, true},
     {"waits", HP_TAB_WAITS, true},
+    {"locks", HP_TAB_WAITS, false},
+    {"blocked-by", HP_TAB_WAITS, false},
+    {"critical-path", HP_TAB_WAITS, false},
+    {"path-waits", HP_TAB_WAITS, false},
     {"calls", HP_TAB_CALLS, false},
     {"recent", HP_TAB_CALLS, false},
     {"slowest", HP_TAB_CALLS, false},
@@ -279,10 +283,9 @@ static const char *why_no_function(const struct hp_console *console)
         return "No function history for this time range yet: t shows totals since the start.";
     if (watched->found.folder[0] == '\0')
         return "No function was measured. Was the program compiled with -DHOTPATH? 'hotpath run' finds functions "
-               "of "
-               "any program.";
+               "of any program.";
     return watched->is_live
-               ? "No function was measured. Those that stacks find are shown in a few seconds, if stacks are "
+               ? "No function was measured. Those that stacks find are shown in a second or two, if stacks are "
                  "sampled."
                : "No function was measured, and there are no stacks.";
 }
@@ -322,6 +325,34 @@ static void make_table(struct hp_console *console)
         hp_view_section(console, section);
     else
         hp_table_add(&console->table, &(struct hp_table_column){"name", "", HP_CELL_NAME, .width = 16});
+    if (console->is_watching && console->tab == HP_TAB_TREE && console->table.if_empty == NULL)
+        console->table.if_empty = why_no_function(console);
+}
+
+bool hp_console_counts_instructions(const struct hp_console *console)
+{
+    return console->is_watching && console->watched.has_data &&
+           hp_run_counts_instructions(&console->watched.reader.model.run);
+}
+
+/* Times are numbers of instructions then, also those that are shown as threads. */
+static void show_instructions(struct hp_console *console)
+{
+    struct hp_table *table = &console->table;
+    const double elapsed = hp_view_is_of_stacks(console)
+                               ? hp_watched_sampled_ns(&console->watched)
+                               : (double)(console->watched.to_ns - console->watched.from_ns);
+    for (size_t at = 0; at < table->column_count; at++) {
+        struct hp_table_column *column = &table->columns[at];
+        if (strcmp(column->key, "calls") == 0)
+            column->from = 0; /* instead of their rate */
+        else if (column->figure == HP_FIGURE_RATE || strcmp(column->key, "alloc_s") == 0)
+            column->from = HP_SCREEN_MOST + 1;
+        for (size_t row = 0; column->figure == HP_FIGURE_THREADS && row < table->row_count; row++)
+            table->rows[row].cells[at].number *= elapsed;
+        if (column->figure == HP_FIGURE_NS || column->figure == HP_FIGURE_THREADS)
+            column->figure = HP_FIGURE_COUNT;
+    }
 }
 
 static const char *key_of(const struct hp_console *console)
@@ -385,6 +416,8 @@ void hp_console_prepare(struct hp_console *console)
     console->table.key = key_of(console);
     console->view = hp_console_view_of(console, view_key(console));
     make_table(console);
+    if (hp_console_counts_instructions(console))
+        show_instructions(console);
     find_hidden(console);
     const bool sorts = may_sort(console);
     const bool has_functions = console->is_watching && shows_functions(console);
