@@ -207,6 +207,56 @@ def test_a_slowest_call_and_recent_calls(ended):
     assert any("Recent calls" in line for line in calls) and sum("handle" in line for line in calls) > 3
 
 
+def play(cli, script, name, columns=120, rows=40):
+    out = cli("console", "--script", "-", "--size", f"{columns}x{rows}", name, input=script, env=home(cli)).stdout
+    lines = out.split("\n")[:-1]
+    return ["\n".join(lines[at:at + rows]) for at in range(0, len(lines), rows)]
+
+
+def test_latest_messages(cli):
+    """On the page of a channel, and all of them in the view `recent`, with what each thread or task has to say."""
+    cli("run", "--format", "none", "--", PROGRAMS / "logged", "things",
+        env={"HOTPATH_LOG": "messages,lines,level,job"})
+    page, recent = play(cli, "5 Enter screen Esc 8 8 screen", "logged")
+    assert re.search(r"│ Latest, newest first .*\n│ messages  text .* alone .*\n│ messages  refused .* too many ", page)
+    assert re.search(r"^   Name +What .*", recent, re.M)
+    for name, results in (("job", ("result 2", "result 1")), ("lines", [f"line {at}" for at in (4, 3, 2, 1, 0)])):
+        rows = [line for line in recent.split("\n") if re.match(rf"^ [ ›] {name} ", line)]
+        at = [next(at for at, row in enumerate(rows) if result in row) for result in results]
+        assert at == sorted(at), rows
+    threads = {str(row.tid) for row in cli.read("logged").rows("recent") if row.tid}
+    (wide,) = play(cli, "8 8 screen", "logged", 220, 40)
+    assert threads and all(re.search(rf" {tid}( |$)", wide, re.M) for tid in threads)
+
+
+@without_sanitizer("the library of such a build can be preloaded into nothing else")
+@with_glibc("locks of other C libraries are not counted")
+def test_locks_and_the_critical_path_are_views(cli):
+    """With the rows of the report: who waits for whom at which lock, and what the run waited for."""
+    cli("run", "--path", "--locks", "--format", "none", "--", PROGRAMS / "critical_off", "convoy", "sleep")
+    report = cli.read("critical_off").values["sections"]
+    script = "7 " + "screen 7 " * 6
+    names = set()
+    for screen in play(cli, script, "critical_off", 220, 40):
+        listed = re.search(r"^ (waiters .*?)   ", screen, re.M).group(1).split()
+        names |= set(listed)
+        heading = next(line for line in screen.split("\n") if re.match(r"^   (Function|Lock|Waits In|Waited For) ", line))
+        section = {"Lock": "locks", "Waits In": "blocked-by", "Waited For": "path-waits"}.get(
+            heading[3:20].split("  ")[0].strip())
+        if section:
+            for row in report[section]["rows"]:
+                assert re.search(rf"^ [ ›] {re.escape(row['name'])} ", screen, re.M), (section, row["name"])
+    assert {"locks", "blocked-by", "critical-path", "path-waits"} <= names
+
+
+@without_sanitizer("the library of such a build can be preloaded into nothing else")
+@with_glibc("other C libraries have no hooks")
+def test_files_are_a_view(cli):
+    cli("run", "--io", "--format", "none", "--", "cat", "/proc/self/status", "/etc/passwd")
+    screen, = play(cli, "5 screen", "cat")
+    assert re.search(r"^ [ ›] /etc/passwd +", screen, re.M), screen
+
+
 def test_time_goes_back_and_forth(ended):
     first, past, live = screens(ended, "2 screen [ screen End screen")
     assert "ended after" in first[0] and "◂" in past[0] and "◂" not in live[0]

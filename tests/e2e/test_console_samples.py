@@ -8,12 +8,13 @@ import re
 import signal
 import subprocess
 import time
+import urllib.request
 
 import pytest
 
 from command import Cli, cli, wait_until  # noqa: F401 (a fixture)
 from console_desk import home
-from harness import PROGRAMS, TIMEOUT, with_glibc, without_emulator, without_sanitizer
+from harness import PROGRAMS, TIMEOUT, full, perf_is_allowed, with_glibc, without_emulator, without_sanitizer
 from test_time_range import history
 
 pytestmark = [without_emulator("/proc is that of the machine below"),
@@ -41,10 +42,10 @@ class Ended:
         return [lines[at:at + rows] for at in range(0, len(lines), rows)]
 
     def written(self, keys, view, *args):
-        """The rows of a view as it writes them."""
+        """The rows of a view as it writes them: of the whole run, which is longer than a window on a busy machine."""
         path = self.cli.folder / f"hotpath-{view}.csv"
         path.unlink(missing_ok=True)
-        self.screens(f"{keys} e", *args, size=(220, 50))
+        self.screens(f"{keys} e", *(args or ["--totals"]), size=(220, 50))
         with path.open(newline="") as file:
             return list(csv.DictReader(file))
 
@@ -340,3 +341,128 @@ def test_the_busiest_program_is_named(cli):
     screen = watching.wait_for(r"^   Function .* Program ", "2")
     assert re.search(r"^ (›| ) alone .* alone_together +alone_together", screen, re.M)
     watching.end()
+
+
+# --- watching does not touch the program
+
+COMPUTES = """
+#include <pthread.h>
+#include <unistd.h>
+static volatile unsigned long sink[4096];
+__attribute__((noinline)) static void *spin(void *unused)
+{
+    for (unsigned long at = 0;; at++)
+        sink[at % 4096] += at;
+    return unused;
+}
+int main(void)
+{
+    pthread_t other;
+    for (int at = 0; at < 4096; at++)
+        sink[at] = 1;
+    if (write(1, "ready\\n", 6) != 6 || pthread_create(&other, NULL, spin, NULL) != 0)
+        return 1;
+    spin(NULL);
+}
+"""
+SENDS = ("kill", "tkill", "tgkill", "pidfd_send_signal", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "ptrace",
+         "process_vm_writev", "process_madvise", "pidfd_getfd")
+VIEWERS = {"nobody": None,
+           "console": ("console", "--every", "0.1", "--script", "-", "--size", "120x30", "computes"),
+           "report": ("report", "--section", "all"), "stacks": ("stacks",), "serve": ("serve", "--port", "0")}
+
+
+class Untouched:
+    """A program that computes on two threads, and never calls the system, under `hotpath run`."""
+
+    def __init__(self, cli):
+        source, program = cli.folder / "computes.c", cli.folder / "computes"
+        source.write_text(COMPUTES)
+        subprocess.run(["gcc", "-O1", "-pthread", "-o", program, source], check=True)
+        self.cli = cli
+        self.run = cli.start("run", "--format", "none", "--", program)
+        wait_for_history(cli)
+        children = f"/proc/{self.run.pid}/task/{self.run.pid}/children"
+        self.pid = next(int(child) for child in open(children).read().split()
+                        if open(f"/proc/{child}/comm").read() == "computes\n")
+
+    def state(self):
+        """Faults, reads, writes and signals of the process and of each of its threads, so far."""
+        counts = {}
+        for task in (f"{self.pid}", *(f"{self.pid}/task/{tid}" for tid in os.listdir(f"/proc/{self.pid}/task"))):
+            stat = open(f"/proc/{task}/stat").read().rsplit(")", 1)[1].split()
+            status = open(f"/proc/{task}/status").read()
+            counts[task] = {"minor, major faults": stat[7:11], "io": open(f"/proc/{task}/io").read(),
+                            "signals": re.findall(r"^(?:Sig[PBIC]|Shd).*", status, re.M), "state": stat[0]}
+        return counts
+
+    def traced(self, work):
+        """What strace sees of it while the work is done: its system calls, signals and stops."""
+        path = self.cli.folder / "calls"
+        strace = subprocess.Popen(["strace", "-f", "-tt", "-o", path, "-p", str(self.pid)], stderr=subprocess.PIPE,
+                                  text=True)
+        if "attached with 2 threads" not in strace.stderr.readline():
+            strace.communicate(timeout=TIMEOUT)
+            pytest.skip("strace may not trace here")
+        work()
+        strace.send_signal(signal.SIGINT)
+        strace.communicate(timeout=TIMEOUT)
+        return [line for line in path.read_text().splitlines() if "<detached" not in line]
+
+    def end(self):
+        os.kill(self.pid, signal.SIGKILL)
+        self.run.communicate(timeout=TIMEOUT)
+
+
+def watch(cli, viewer, pid, seen):
+    """Looks at the program for some seconds, under strace: what it does to others is kept in a file."""
+    before, command = cli.before, VIEWERS[viewer]
+    if command is None:
+        time.sleep(2)
+        return
+    cli.before = ["strace", "-D", "-f", "-o", str(seen), "-e", f"trace=openat,{','.join(SENDS)}"]
+    try:
+        if viewer == "console":
+            out = cli(*command, input="2 wait 1500 screen 4 refresh 5 screen 3 6 7 wait 500 screen\n", env=home(cli)).stdout
+            assert re.search(r" spin +\d", out), out
+        elif viewer == "serve":
+            server = cli.start(*command)
+            address = server.stdout.readline().strip()
+            for _ in range(5):
+                page, key = re.match(r"(http://[^/]+)/[^?]*(\?\S+)?", address).groups()
+                body = urllib.request.urlopen(f"{page}/page.json{key or ''}", timeout=TIMEOUT).read()
+                time.sleep(0.3)
+            assert b"spin" in body
+            server.terminate()
+            server.communicate(timeout=TIMEOUT)
+        else:
+            assert "spin" in cli(*command, pid).stdout
+    finally:
+        cli.before = before
+
+
+@full
+def test_watching_does_not_touch_the_program(cli):
+    """It makes no system call and has no fault, signal or stop, whoever looks at it."""
+    if not perf_is_allowed():
+        pytest.skip("samples are taken by signals here")
+    program = Untouched(cli)
+    try:
+        for viewer in VIEWERS:
+            seen = cli.folder / f"{viewer}.strace"
+            before = program.state()
+            watch(cli, viewer, program.pid, seen)
+            changed = [(viewer, task, key, value, before[task][key]) for task, now in program.state().items()
+                       for key, value in now.items() if value != before[task][key]]
+            assert not changed
+            assert program.traced(lambda: watch(cli, viewer, program.pid, seen)) == [], viewer
+            if viewer != "nobody":  # strace runs beside it
+                wait_until(lambda: "+++ exited" in seen.read_text().splitlines()[-1])
+            opened = seen.read_text().splitlines() if viewer != "nobody" else []
+            assert not [line for line in opened if any(f" {call}(" in line for call in SENDS) and
+                        not re.search(r"kill\(\d+, 0\)", line)], viewer  # 0: whether it is there
+            assert not [line for line in opened if re.search(r"\.hotpath\"|/proc/\d+/(task/\d+/)?mem", line) and
+                        ("O_RDWR" in line or "O_WRONLY" in line)], viewer
+            assert viewer == "nobody" or len(opened) > 5
+    finally:
+        program.end()

@@ -43,6 +43,21 @@ def test_every_row_is_equal_in_every_run(cli):
     assert runs[0]["tiny"][1] / 20 < 60  # of the call; those of the library are not counted
 
 
+def test_console_counts_instructions(cli):
+    """No time, rate or number of threads is on its screens, and its numbers are those of the report."""
+    rows = counted(cli)
+    script = "size 140 40\n1 screen 2 screen / type encode\n Enter Enter screen Esc Esc 3 screen u screen 8 8 screen\n"
+    out = cli("console", "--script", "-", "instructions", input=script, env={"LC_ALL": "C.UTF-8"}).stdout
+    assert not re.search(r"\d (ns|µs|ms|s|m|h)\b|/s\b| threads|\d:\d\d", re.sub(r" every 1 s$", "", out, flags=re.M))
+    lines = out.split("\n")
+    overview, functions, page, tree, *_ = ["\n".join(lines[at:at + 40]) for at in range(0, len(lines) - 1, 40)]
+    assert re.search(r" ended after \S+ [kM] instructions, exit 3 ", overview) and ", in instructions" in functions
+    assert re.search(r"^ [ ›] tiny +800 .* 40 +40 +20( |$)", functions, re.M), functions
+    assert re.search(rf"^ +encode +{rows['encode']['total_instructions'] / 1e6:.2f} M +", overview, re.M)
+    assert "Instructions per call" in page and "called by  main 20 calls" in page
+    assert re.search(r" p50 \d+\.\d k ", page) and re.search(r"^ +tiny +800 +800 ", tree, re.M)
+
+
 @full
 @pytest.mark.parametrize("name", ["basic", "profile_cpu", "recursion", "early_returns"])
 def test_rows_of_examples_are_equal_in_five_runs(cli, name):

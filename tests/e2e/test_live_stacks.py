@@ -5,7 +5,9 @@ import os
 import pathlib
 import platform
 import pwd
+import shutil
 import signal
+import socket
 import subprocess
 import time
 
@@ -13,7 +15,7 @@ import pytest
 
 import exported
 from command import cli, wait_until  # noqa: F401 (a fixture)
-from harness import (HOTPATH, IS_ROOT, PROGRAMS, SOURCE, TIMEOUT, WITHOUT_PERF, perf_is_allowed,
+from harness import (HOTPATH, IS_ROOT, PROGRAMS, SOURCE, TIMEOUT, WITHOUT_PERF, full, perf_is_allowed,
                      processes_may_be_read, with_glibc, without_emulator, without_sanitizer)
 
 pytestmark = [without_emulator("/proc and perf are those of the machine below"),
@@ -315,3 +317,234 @@ def test_a_process_of_another_user(cli, start):
     assert done.stdout == ""
     assert done.stderr == (f"hotpath: its stacks cannot be read: process {program.pid} belongs to another user; "
                            "use sudo\n")
+
+
+# ------------------------------------------------------------------------- programs that know nothing of hotpath
+
+def need(program):
+    return shutil.which(program, path="/usr/bin:/usr/local/bin:/bin") or pytest.skip(f"{program} is not installed")
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def tasks_of(pid):
+    return sorted(map(int, os.listdir(f"/proc/{pid}/task")))
+
+
+def switches_of_waiting(process):
+    """How often the threads of that report that wait were stopped or went to wait, until now."""
+    counts = {}
+    for group in process["groups"]:
+        for thread in group["threads"] if group["state"] == "waiting" else []:
+            text = pathlib.Path(f"/proc/{process['pid']}/task/{thread['tid']}/status").read_text()
+            counts[thread["tid"]] = [line for line in text.splitlines() if "ctxt" in line or line[:6] == "SigPnd"]
+    return counts
+
+
+def look(cli, pid, enough, undisturbed=()):
+    """What is seen of a program that goes on, once `enough`: with each of its threads, equal stacks together, and no
+    thread in `undisturbed` ran because of it."""
+    seen = {}
+
+    def is_enough():
+        before = tasks_of(pid)
+        process = read(cli, pid)["processes"][0]
+        if before != tasks_of(pid):
+            return False  # threads came or went
+        threads = [thread["tid"] for group in process["groups"] for thread in group["threads"]]
+        assert sorted(threads) == before
+        stacks = [json.dumps({**group, "threads": None, "samples": None}) for group in process["groups"]]
+        assert len(set(stacks)) == len(stacks)
+        seen.update(process=process)
+        return enough(process)
+    wait_until(is_enough)
+    process = seen["process"]
+    counted = switches_of_waiting(process)
+    read(cli, pid)
+    after = switches_of_waiting(process)
+    for group in process["groups"]:
+        if any(function in group["functions"] for function in undisturbed):
+            assert all(counted[thread["tid"]] == after[thread["tid"]] for thread in group["threads"]), group
+    return process
+
+
+def states_of(process, function):
+    """{(state, cause): threads} of all that have it in their stacks."""
+    count = collections.Counter()
+    for group in groups_in(process, function):
+        count[group["state"], group.get("cause")] += len(group["threads"])
+    return dict(count)
+
+
+@full
+@needs_perf
+def test_redis_under_load(cli):
+    server = need("redis-server")
+    port = str(free_port())
+    program = subprocess.Popen([server, "--port", port, "--save", "", "--io-threads", "2", "--dir", str(cli.folder)],
+                               stdout=subprocess.DEVNULL)
+    load = None
+    try:
+        wait_until(lambda: subprocess.run(["redis-cli", "-p", port, "ping"], capture_output=True,
+                                          check=False).stdout == b"PONG\n")
+        idle = look(cli, program.pid, lambda process: process["running"] == 0, ["bioProcessBackgroundJobs"])
+        assert states_of(idle, "bioProcessBackgroundJobs") == {("waiting", "condition"): 3}
+        assert states_of(idle, "IOThreadMain") == {("waiting", "lock"): 1}
+        assert states_of(idle, "aeMain") == {("waiting", "poll"): 1}
+        load = subprocess.Popen(["redis-benchmark", "-p", port, "-q", "-c", "20", "-n", "100000000", "-t", "set,get"],
+                                stdout=subprocess.DEVNULL)
+        busy = look(cli, program.pid, lambda process: any(
+            group["state"] == "running" and "aeMain" in group["functions"] and
+            {"beforeSleep", "readQueryFromClient", "processCommand"} & set(group["functions"])
+            for group in process["groups"]), ["bioProcessBackgroundJobs"])
+        assert states_of(busy, "bioProcessBackgroundJobs") == {("waiting", "condition"): 3}
+        assert program.poll() is None
+    finally:
+        for process in filter(None, (load, program)):
+            process.terminate()
+            process.wait()
+
+
+@full
+@needs_perf
+@pytest.mark.skipif(not IS_ROOT, reason="it must not be root, and its data belong to its user")
+def test_postgres_under_load(cli):
+    """The server, and with -r all its processes; each waits for what it is known to wait for."""
+    folder = pathlib.Path(need("postgres")).resolve().parent
+    nobody = pwd.getpwnam("nobody")
+    data = cli.box.folder()
+    cli.box.path.chmod(0o711)
+    os.chown(data, nobody.pw_uid, -1)
+    as_user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": [], "cwd": data,
+               "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": {"PATH": f"{folder}:/usr/bin:/bin"}}
+    subprocess.run([folder / "initdb", "-N", "-A", "trust", "-D", data / "db"], check=True, **as_user)
+    port = str(free_port())
+    server = subprocess.Popen([folder / "postgres", "-D", data / "db", "-p", port, "-k", data, "-h", ""], **as_user)
+    load = None
+    try:
+        psql = [folder / "psql", "-h", data, "-p", port, "-d", "postgres", "-c"]
+        wait_until(lambda: subprocess.run([*psql, "select 1"], check=False, **as_user).returncode == 0)
+        load = subprocess.Popen([*psql, "select sum(a * b % 7) from generate_series(1, 20000) a, "
+                                 "generate_series(1, 20000) b"], **as_user)
+        values = {}
+
+        def is_at_work():
+            values.update({process["pid"]: process for process in read(cli, "-r", server.pid)["processes"]})
+            return any(groups_in(process, "ExecutePlan") or groups_in(process, "standard_ExecutorRun")
+                       for process in values.values() if process["running"])
+        wait_until(is_at_work)
+        assert all(process["thread_count"] <= 1 for process in values.values()) and len(values) >= 6
+        main, = groups_in(values[server.pid], "PostmasterMain")
+        assert main["cause"] == "poll"
+        writer, = [group for process in values.values() for group in groups_in(process, "WalWriterMain")]
+        assert (writer["cause"], writer["functions"][0]) == ("poll", "epoll_wait")
+        backend = next(process for process in values.values()
+                       if process["running"] and groups_in(process, "PostgresMain"))
+        assert backend["groups"][0]["functions"][-1] == "_start" and server.poll() is None
+    finally:
+        if load is not None:
+            load.kill()
+            load.wait()
+        server.send_signal(signal.SIGINT)
+        server.wait()
+
+
+PYTHON = """
+import threading, time
+lock = threading.Lock()
+lock.acquire()
+def compute():
+    while True: sum(range(1000))
+for wait in (lock.acquire, lock.acquire, lambda: time.sleep(600)): threading.Thread(target=wait, daemon=True).start()
+print("ready", flush=True)
+compute()
+"""
+
+
+@full
+@needs_perf
+def test_python(cli, start):
+    program = start(need("python3"), "-c", PYTHON)
+    process = look(cli, program.pid, lambda process: process["running"] == 1 and process["groups"][0]["stack"],
+                   ["PyThread_acquire_lock_timed", "clock_nanosleep"])
+    assert process["thread_count"] == 4 and "_PyEval_EvalFrameDefault" in process["groups"][0]["functions"]
+    assert process["groups"][0]["functions"][-1] == "_start"
+    assert states_of(process, "PyThread_acquire_lock_timed") == {("waiting", "semaphore"): 2}
+    assert states_of(process, "clock_nanosleep") == {("waiting", "sleep"): 1}
+
+
+NODE = """
+function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+console.log("ready");
+setTimeout(() => { for (;;) fib(25); }, 1);
+"""
+
+
+@full
+@needs_perf
+def test_node(cli, start):
+    """Functions of JavaScript by the map that node writes for perf."""
+    script = cli.folder / "spin.js"
+    script.write_text(NODE)
+    program = start(need("node"), "--perf-basic-prof", script, cwd=cli.folder)
+    try:
+        process = look(cli, program.pid, lambda process: any(
+            "fib " in function for group in process["groups"] for function in group["functions"]),
+            ["uv_cond_wait", "uv_sem_wait"])
+        main = process["groups"][0]
+        assert (main["state"], main["threads"][0]["tid"]) == ("running", program.pid)
+        fib, = [frame for frame in main["stack"] if "fib " in frame["function"]]
+        assert fib["function"].startswith("JS:") and f"{script}:2:" in fib["function"] and fib["times"] > 5
+        assert {"uv_run", "node::Start(int, char**)", "_start"} & set(main["functions"])
+        assert states_of(process, "uv_cond_wait") == {("waiting", "condition"): 4}
+        assert ("waiting", "semaphore") in states_of(process, "uv_sem_wait")
+    finally:
+        pathlib.Path(f"/tmp/perf-{program.pid}.map").unlink(missing_ok=True)
+
+
+JAVA = """
+public class Spin {
+    static long fib(long n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+    public static void main(String[] args) throws Exception {
+        final Object lock = new Object();
+        for (int i = 0; i < 3; i++) {
+            Thread waiter = new Thread(() -> {
+                synchronized (lock) { try { lock.wait(); } catch (InterruptedException e) { } } }, "waiter");
+            waiter.setDaemon(true);
+            waiter.start();
+        }
+        System.out.println("ready");
+        for (;;) fib(25);
+    }
+}
+"""
+
+
+@full
+@needs_perf
+def test_java(cli, start):
+    """Its threads by name; functions of Java by the map that it writes for perf when it is asked."""
+    source = cli.folder / "Spin.java"
+    source.write_text(JAVA)
+    program = start(need("java"), "-XX:+PreserveFramePointer", source, cwd=cli.folder)
+    try:
+        process = look(cli, program.pid, lambda process: process["running"] >= 1 and process["groups"][0]["stack"] and
+                       states_of(process, "JVM_MonitorWait").get(("waiting", "condition"), 0) >= 3,
+                       ["GangWorker::loop"])
+        waiters = [thread for group in groups_in(process, "JVM_MonitorWait") for thread in group["threads"]
+                   if thread["name"] == "waiter"]
+        assert len(waiters) == 3 and states_of(process, "GangWorker::loop").keys() == {("waiting", "semaphore")}
+        main = next(group for group in process["groups"] if program.pid in [thread["tid"] for thread in group["threads"]])
+        assert main["cause"] == "thread" and main["holder"]["tid"] in tasks_of(program.pid)
+        if not shutil.which("jcmd"):
+            pytest.skip("the rest needs jcmd, of a JDK")
+        subprocess.run(["jcmd", str(program.pid), "Compiler.perfmap"], check=True, stdout=subprocess.DEVNULL,
+                       timeout=TIMEOUT)
+        look(cli, program.pid, lambda process: any("fib" in function for group in process["groups"]
+                                                   for function in group["functions"]))
+    finally:
+        pathlib.Path(f"/tmp/perf-{program.pid}.map").unlink(missing_ok=True)

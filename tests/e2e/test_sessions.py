@@ -13,6 +13,7 @@ import pytest
 from command import GUEST, cli, wait_until  # noqa: F401 (a fixture)
 from harness import (EMULATOR, HOTPATH, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, Report, needs_root,
                      perf_is_allowed, without_sanitizer)
+from test_page import Page
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR), reason="not under an emulator: it would have to start another")
 
@@ -115,6 +116,11 @@ def test_name_of_a_program(cli):
     assert cli.read("visitor").calls("work") == 3
     assert cli("report", "visitor", cwd=cli.folder).stderr == ""
     assert "work" in cli("export", "--format", "folded", "guest").stdout
+    for name, calls in (("guest", 5), ("visitor", 3)):
+        page = cli("open", "--no-open", "-o", cli.folder / f"{name}.html", name).stdout.strip()
+        timing = Page(open(page).read()).section("timing")["rows"]
+        assert [row["calls"] for row in timing if row["name"] == "work"] == [calls]
+    assert "no session, process, program or file 'host'" in cli("open", "--no-open", "host", status=1).stderr
     assert "no session, process, program or file 'host'" in cli("report", "host", status=1).stderr
 
 

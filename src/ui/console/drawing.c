@@ -10,15 +10,21 @@
 #define LEAST_COLUMNS 60u
 #define LEAST_ROWS 15u
 
+static unsigned width_of_subs(const struct hp_console *console)
+{
+    unsigned width = 1;
+    for (unsigned sub = 0; sub < console->sub_count; sub++)
+        width += hp_screen_width(console->subs[sub]) + 2;
+    return width;
+}
+
 /* Names the sub-views, or only the current one if there is no room; returns the column after them. */
 static unsigned draw_subs(const struct hp_console *console, struct hp_screen *screen, unsigned row, unsigned end_at)
 {
     const unsigned current = console->sub[console->tab];
     char bytes[80];
-    unsigned at = 1, width = 0;
-    for (unsigned sub = 0; sub < console->sub_count; sub++)
-        width += hp_screen_width(console->subs[sub]) + 2;
-    if (width + 2 > end_at && current < console->sub_count) {
+    unsigned at = 1;
+    if (width_of_subs(console) + 1 > end_at && current < console->sub_count) {
         snprintf(bytes, sizeof bytes, "%.30s, %u of %u", console->subs[current], current + 1, console->sub_count);
         at = hp_screen_put(screen, row, at, HP_INK_PLAIN, bytes);
         hp_screen_look(screen, row, 1, at, HP_LOOK_BOLD);
@@ -82,7 +88,7 @@ static unsigned draw_hidden(const struct hp_console *console, struct hp_screen *
     if (hidden->names[0] == '\0' || !console->is_watching)
         return end;
     snprintf(bytes, sizeof bytes, "hidden: %s (→ or c)", hidden->names);
-    if (hp_screen_width(bytes) > end / 2 - 2)
+    if (hp_screen_width(bytes) > end / 2 - 2 || hp_screen_width(bytes) + width_of_subs(console) + 20 > end)
         snprintf(bytes, sizeof bytes, "more columns: → or c");
     hp_screen_put_right(screen, row, end - 1, HP_INK_PLAIN, bytes);
     return end - 1 - hp_screen_width(bytes);

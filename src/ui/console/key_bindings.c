@@ -356,6 +356,7 @@ static void enter(struct hp_console *console)
     console->view->cursor = console->shown.all[console->view->line]->id;
     console->overlay = HP_OVERLAY_INSPECT;
     console->inspected = HP_INSPECTED_PAGE;
+    console->is_due |= console->tab == HP_TAB_FLOW; /* for the log of the row */
 }
 
 static void inspect(struct hp_console *console, int what)
@@ -726,7 +727,7 @@ static const struct binding bindings[] = {
     {{HP_KEY_TAB}, BY(step_tab, 1), UNLESS(not_watching)},
     {{HP_KEY_BACK_TAB}, BY(step_tab, -1), UNLESS(not_watching)},
     HELP("↑↓ j k PgUp PgDn g G", "move"),
-    {{HP_KEY_UP, 'k'}, BY(move_by, -1), UNLESS(no_rows), .hint = "↑↓ next function"},
+    {{HP_KEY_UP, 'k'}, BY(move_by, -1), UNLESS(no_rows), .hint = "↑↓ next row"},
     {{HP_KEY_DOWN, 'j'}, BY(move_by, 1), UNLESS(no_rows)},
     {{HP_KEY_WHEEL_UP}, BY(move_by, -3), UNLESS(no_rows)},
     {{HP_KEY_WHEEL_DOWN}, BY(move_by, 3), UNLESS(no_rows)},

@@ -346,7 +346,8 @@ static void show_instructions(struct hp_console *console)
         struct hp_table_column *column = &table->columns[at];
         if (strcmp(column->key, "calls") == 0)
             column->from = 0; /* instead of their rate */
-        else if (column->figure == HP_FIGURE_RATE || strcmp(column->key, "alloc_s") == 0)
+        else if (column->figure == HP_FIGURE_RATE || column->kind == HP_CELL_SPARK ||
+                 strcmp(column->key, "alloc_s") == 0)
             column->from = HP_SCREEN_MOST + 1;
         for (size_t row = 0; column->figure == HP_FIGURE_THREADS && row < table->row_count; row++)
             table->rows[row].cells[at].number *= elapsed;

@@ -609,7 +609,7 @@ bool hp_watched_refresh(struct hp_watched *watched, const struct hp_request *req
     if (watched->found.folder[0] != '\0')
         hp_side_watch_look(&watched->side_watch, watched->found.folder,
                            watched->found.is_of_run ? 0 : watched->pid);
-    watched->locks = watched->side_watch.locks;
+    model->locks = watched->locks = watched->side_watch.locks;
     model->io = watched->side_watch.io;
     model->functions = functions_of(hp_found_shown(&watched->found));
     if (request->whole[0] != '\0')
