@@ -662,6 +662,7 @@ def main():
              table("Programs that end soon, under `hotpath run`", short.rows(build, gate)),
              table("The console", console.rows(build, gate)),
              table("A program while it is displayed live", watched.rows(build, gate)),
+             table("Live stacks of an unmodified program", watched.live_rows(build, gate)),
              table("All threads at one moment", live_stacks.rows(build, gate))]
     if has_peers:
         parts.append(other_profilers(cases))

@@ -1,11 +1,14 @@
 """What a program notices of being watched while it runs: by the console, and by a page that is served.
 
-    watched.py BUILD [PAIRS, at least 2]
+    watched.py BUILD [PAIRS, at least 2; 0: only what live stacks cost]
 
 One run of the program with a watcher and one without make a pair; which of them comes first changes from pair to
 pair. The ratio is taken within a pair, so that whatever else the machine does falls on both. The table has the
 median of all pairs, the middle half, and the ratio of the fastest runs. The first row is two runs that nobody
-watches: differences no larger than there are noise."""
+watches: differences no larger than there are noise.
+
+Live stacks of a program that knows nothing of hotpath, with some 5,000 nodes: the CPU time of `hotpath run` with a
+console, minus that without one, as a share of a CPU; and how long the console takes to show a function."""
 import contextlib
 import http.client
 import os
@@ -13,6 +16,7 @@ import statistics
 import subprocess
 import tempfile
 import threading
+import time
 import urllib.parse
 
 import standalone
@@ -137,7 +141,85 @@ def row(build, gate, title, watcher, count):
             gate.verdict("watched: " + title, cells[0][0] - 1, MUST - 1, None))
 
 
+# ---------------------------------------------------------------------------------------------- live stacks
+
+WARM_UP, STEADY = 12, 20  # seconds: until most paths have been seen, and those that are measured
+NAMING_MUST, PICTURE_MUST = 1.0, 2.0
+
+
+def used(pid):
+    """Seconds of CPU time of a process."""
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def first_picture(hotpath, folder):
+    """Seconds until a console that has just been started shows a function."""
+    began = time.monotonic()
+    viewer = subprocess.Popen([hotpath, "console", "--script", "-", "--size", "100x30", "many_paths"], text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              env=environment(folder))
+    screen = ""
+    while " parse " not in screen and time.monotonic() < began + 60:
+        viewer.stdin.write("wait 20 refresh 1 screen\n" if screen else "2 screen\n")
+        viewer.stdin.flush()
+        screen = "".join(viewer.stdout.readline() for _ in range(30))
+    return time.monotonic() - began, viewer
+
+
+def observers_of(run):
+    """`hotpath run` and its own processes, without the program."""
+    with open(f"/proc/{run}/task/{run}/children") as file:
+        return [run, *(pid for pid in map(int, file.read().split())
+                       if os.path.basename(os.readlink(f"/proc/{pid}/exe")) == "hotpath")]
+
+
+def nodes_of(hotpath, folder):
+    """How many nodes the tree of its stacks has."""
+    text = subprocess.run([hotpath, "export", "--format", "folded", "--of", "cpu", "many_paths"], check=True,
+                          capture_output=True, text=True, env=environment(folder)).stdout
+    stacks = [line.rsplit(" ", 1)[0].split(";") for line in text.splitlines()]
+    return len({tuple(stack[:depth + 1]) for stack in stacks for depth in range(len(stack))})
+
+
+def live_stacks(build):
+    """(% of a CPU without a console, with one, seconds until the first picture, nodes)"""
+    hotpath = os.path.join(build, "bin", "hotpath")
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        program = subprocess.Popen([hotpath, "run", "--format", "none", "--",
+                                    os.path.join(build, "bench", "many_paths"), str(WARM_UP + 2 * STEADY + 10)],
+                                   stderr=subprocess.DEVNULL, env=environment(folder))
+        time.sleep(WARM_UP)
+        observers = observers_of(program.pid)
+
+        def percent():
+            before = sum(map(used, observers))
+            time.sleep(STEADY)
+            return 100 * (sum(map(used, observers)) - before) / STEADY
+        alone = percent()
+        took, viewer = first_picture(hotpath, folder)
+        viewer.stdin.write("wait 600000\n")
+        viewer.stdin.flush()
+        watched = percent()
+        viewer.kill()
+        viewer.communicate()
+        program.wait()
+        return alone, watched, took, nodes_of(hotpath, folder)
+
+
+def live_rows(build, gate):
+    alone, watched, took, nodes = live_stacks(build)
+    return [("live stacks of an unmodified program, %d nodes" % nodes, "measured", "must", "verdict"),
+            ("naming, %% of a CPU (%.2f with a console, %.2f without)" % (watched, alone), "%.2f" % (watched - alone),
+             "%g" % NAMING_MUST, gate.verdict("watched: naming", watched - alone, NAMING_MUST, None)),
+            ("until the console shows a function, s", "%.2f" % took, "%g" % PICTURE_MUST,
+             gate.verdict("watched: first picture", took, PICTURE_MUST, None))]
+
+
 def rows(build, gate, count=PAIRS):
+    if count == 0:
+        return live_rows(build, gate)
     return [("updated 10 times a second, relative to the same program without a viewer", "CPU time", "wall time",
              "CPU time must", "verdict"),
             row(build, None, "no viewer (noise of the machine)", nobody, count),
