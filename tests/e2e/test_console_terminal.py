@@ -1,14 +1,21 @@
 """The console in a terminal: keys, signals, colours, sizes, and the demo; the terminal is restored at the end."""
+import contextlib
+import json
 import os
 import re
+import shutil
 import signal
+import socket
+import subprocess
+import time
 
 import pytest
 
 from command import wait_until
 from console_desk import TABS, Desk, cli, desk, home  # noqa: F401 (fixtures)
-from harness import BUILD, HOTPATH, PROGRAMS, SANITIZER, without_emulator, without_thread_sanitizer
+from harness import BUILD, HOTPATH, PROGRAMS, SANITIZER, full, perf_is_allowed, without_emulator, without_thread_sanitizer
 from terminal import Terminal, plain
+from test_time_range import history
 
 # Where ncurses has no headers, as for musl, there is no screen to wait for.
 HAS_SCREEN = b"was built without ncurses" not in HOTPATH.read_bytes()
@@ -222,6 +229,203 @@ def test_waiting_for_a_program(cli):
         again.end()
     finally:
         shell.close()
+
+
+# --- a real program that knows nothing of hotpath
+
+@contextlib.contextmanager
+def redis_under_load(cli):
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = str(one.getsockname()[1])
+    ask = ["redis-cli", "-p", port]
+    run = cli.start("run", "--format", "none", "--", "redis-server", "--port", port, "--save", "", "--io-threads", "2")
+    wait_until(lambda: subprocess.run([*ask, "ping"], capture_output=True, check=False).stdout == b"PONG\n")
+    load = subprocess.Popen(["redis-benchmark", "-p", port, "-q", "-l", "-c", "20", "-t", "set,get"],
+                            stdout=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        load.kill()
+        load.wait()
+        subprocess.run([*ask, "shutdown", "nosave"], check=False)
+        run.communicate(timeout=60)
+
+
+class Driven:
+    """The console in a terminal, key by key."""
+
+    OTHERS = ["Enter", "Escape", "Tab", "BTab", "BSpace", "Left", "Right", "Down", "Up", "NPage", "PPage", "Home", "End"]
+    KEYS = [*"jkgGihl/nNsSctz[]xwo*+mubavdyeEfLA0?-", *OTHERS]
+    MOVES = {*"jkgG", "Down", "Up", "NPage", "PPage", "Home"}  # at an end, a move stays there
+    OPENS = {*"/iwoc?", "Enter"}
+
+    def __init__(self, cli, columns, rows):
+        self.shell = Shell(cli, columns, rows, env={"TMPDIR": str(cli.folder)})
+        self.terminal, self.size = self.shell.terminal, (columns, rows)
+        self.shell.ask(f"cd {cli.folder}; pwd")
+        self.shell.console("--every", "0.5", "redis-server")
+        self.terminal.wait_for(r"\[1 Overview\]")
+
+    def lines(self):
+        """As they are when two captures in succession are equal, and whether line 3 is a message."""
+        last = None
+        for _ in range(100):
+            screen = self.terminal.screen()
+            if screen == last:
+                break
+            last = screen
+            time.sleep(0.03)
+        is_message = bool(re.match(r"(\x1b\[[\d;]*m)*\x1b\[(\d+;)*7(;\d+)*m", screen.split("\n")[2]))
+        return [line.rstrip() for line in plain(screen).split("\n")[:self.size[1]]], is_message
+
+    def is_well_formed(self, lines):
+        text = "\n".join(lines)
+        columns, rows = self.size
+        assert len(lines) == rows and max(map(len, lines)) <= columns, text
+        assert lines[0].startswith(" redis-server ") and re.search(r"\d s$", lines[0]), text
+        assert lines[-1].endswith("? help  q quit") and "nan" not in text and "-0.00" not in text, text
+
+    def press(self, tab, key):
+        """It does something, or says why it does not."""
+        before, _ = self.lines()
+        self.terminal.type(key)
+        end = time.monotonic() + 3
+        while time.monotonic() < end:
+            after, is_message = self.lines()
+            is_changed = after[1:] != before[1:] or (key in "+-" and after[0][-12:] != before[0][-12:])
+            if is_changed or is_message or key in self.MOVES:
+                break
+        else:
+            pytest.fail(f"{key} does nothing on tab {tab} at {self.size}:\n" + "\n".join(after))
+        text = "\n".join(after)
+        assert "…" not in after[2] or key in "fy", text  # a message is not cut
+        if key in self.OPENS and not is_message:
+            self.terminal.type("Escape")
+            self.lines()
+        if key == "L":
+            self.terminal.wait_for(r"hotpath console  programs")
+            self.terminal.type("Enter")
+            self.terminal.wait_for(r"^ redis-server \d+ +●")
+            self.terminal.type("space")  # another program would not be paused
+            self.terminal.wait_for("‖ paused")
+        if key in ("Tab", "BTab"):
+            self.terminal.type(tab)
+        self.lines()
+
+    def end(self):
+        self.terminal.type("q")
+        self.terminal.wait_for(r"^ready\$ *$")
+        self.shell.assert_as_before()
+        self.shell.close()
+
+
+def seen_rows(lines):
+    """{name: the first number} of a table, by what is on the screen; of names that are not shortened."""
+    found = (re.match(r" [ ›] (\S.*?)  +(\d+\.\d\d) ", line) for line in lines)
+    return {row.group(1): row.group(2) for row in found if row and "…" not in row.group(1)}
+
+
+def assert_as_in_report(cli, driven):
+    """Functions of a past time range, on the screen and as written, and of `hotpath report`."""
+    lines, _ = driven.lines()
+    path = cli.folder / "hotpath-sampled.json"
+    path.unlink(missing_ok=True)
+    driven.terminal.type("E")
+    driven.terminal.wait_for("Written: hotpath-sampled.json")
+    written = json.loads(path.read_text())
+    rows = {(row["name"], row["library"] or ""): row for row in written["rows"]}
+    shown = seen_rows(lines)
+    assert len(shown) >= 3
+    for name, own in shown.items():
+        assert own in {f"{row['own']:.2f}" for (its, _), row in rows.items() if its == name}, (name, own)
+    stretch = ["--from", f"{written['from_ns'] / 1e9:.9f}s", "--to", f"{written['to_ns'] / 1e9:.9f}s"]
+
+    def compare():
+        report = json.loads(cli("report", "--format", "json", "--section", "functions", "--limit", "0", *stretch,
+                                "redis-server").stdout)
+        seconds = (written["to_ns"] - written["from_ns"]) / 1e9
+        for of in report["sections"]["functions"]["rows"]:
+            row = rows.get((of["name"], of["library"] or ""), {"own": 0, "percent_self": 0, "percent_total": 0})
+            assert row["own"] == pytest.approx(of["work_ns"] / 1e9 / seconds, rel=0.01, abs=0.01), of
+            for key in ("percent_self", "percent_total"):
+                assert row[key] == pytest.approx(of[key], rel=0.01, abs=0.5), (key, of)
+    compare()
+    return compare
+
+
+@full
+@pytest.mark.skipif(bool(SANITIZER), reason="the library of such a build can be preloaded into nothing else")
+@pytest.mark.skipif(not perf_is_allowed() or not shutil.which("redis-benchmark"), reason="needs redis, and stacks")
+def test_all_keys_on_an_unmodified_server_under_load(cli):
+    """In a terminal: every tab and view is well-formed, no key is silent, and numbers are those of the report of the same
+    range, while the server runs and when it has ended."""
+    compare = []
+    with redis_under_load(cli):
+        wait_until(lambda: history(cli)[0] >= 4)
+        for size in ((80, 24), (100, 30), (220, 50)):
+            driven = Driven(cli, *size)
+            driven.terminal.type("2")
+            driven.terminal.wait_for(r"^ [ ›] \S.* +\d\.\d\d ")
+            keys = list(enumerate(Driven.KEYS))
+            for tab, name in enumerate(TABS, 1):
+                driven.terminal.type("1" if tab != 1 else "2", str(tab))
+                driven.terminal.wait_for(rf"\[{tab} {name}\]")
+                for _ in range(6):  # each of its views; all keys in all of them: the next test
+                    lines, _ = driven.lines()
+                    driven.is_well_formed(lines)
+                    driven.terminal.type(str(tab))
+                driven.terminal.type("space")
+                driven.terminal.wait_for("‖ paused")
+                for at, key in keys:
+                    if at % len(TABS) == tab - 1:
+                        driven.press(str(tab), key)
+                driven.terminal.type("space")
+                driven.terminal.wait_for("● live|◂")
+            driven.terminal.type("2", "End", "[", "[", "[")
+            driven.terminal.wait_for("◂")
+            compare.append(assert_as_in_report(cli, driven))
+            driven.end()
+    for one in compare:
+        one()
+
+
+def silent_keys(cli, tab, views, columns, rows):
+    """Keys that neither change the screen nor say why, in some view of a tab."""
+    names = {"Escape": "Esc", "BTab": "BackTab", "BSpace": "Backspace", "NPage": "PageDown", "PPage": "PageUp"}
+    undo = {"/": "Esc", "i": "Esc", "w": "Esc", "o": "Esc", "c": "c", "?": "Esc", "Enter": "Esc", "L": "Enter space"}
+    keys = [key for key in Driven.KEYS if key not in Driven.MOVES and key not in "fv"]  # a page, an editor
+    script = [f"2 wait 2500 space {tab if tab != 2 else ''}"]
+    for _ in range(views):
+        for key in keys:
+            back = str(tab) if key in ("Tab", "BTab") else undo.get(key, "")
+            script.append(f"Home screen {names.get(key, key)} screen {back}")
+        script.append(str(tab))
+    out = cli("console", "--script", "-", "--size", f"{columns}x{rows}", "redis-server", input="\n".join(script),
+              env=home(cli)).stdout
+    lines = out.split("\n")[:-1]
+    screens = [lines[at:at + rows] for at in range(0, len(lines), rows)]
+    assert len(screens) == 2 * len(keys) * views
+    found = set()
+    for at, key in enumerate(keys * views):
+        before, after = screens[2 * at], screens[2 * at + 1]
+        first = 0 if key in "+-" else 1  # line 0 has the interval, and how old the screen is
+        if before[first:] == after[first:] and "There are no rows here" not in after[2]:
+            found.add(key)
+        assert len(after) == rows and max(map(len, after)) <= columns
+        assert not re.search(r"\bnan\b|-0\.00|\binf\b", "\n".join(after))
+    return found
+
+
+@full
+@pytest.mark.skipif(bool(SANITIZER), reason="the library of such a build can be preloaded into nothing else")
+@pytest.mark.skipif(not perf_is_allowed() or not shutil.which("redis-benchmark"), reason="needs redis, and stacks")
+@pytest.mark.parametrize("size", [(80, 24), (100, 30), (220, 50)], ids=str)
+def test_no_key_is_silent_in_any_view(cli, size):
+    with redis_under_load(cli):
+        wait_until(lambda: history(cli)[0] >= 4)
+        found = {tab: silent_keys(cli, tab, views, *size) for tab, views in enumerate((1, 1, 1, 2, 2, 3, 2, 4), 1)}
+    assert not any(found.values()), found
 
 
 # --- the demo

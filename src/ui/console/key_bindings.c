@@ -226,9 +226,14 @@ static void fold(struct hp_console *console, const struct hp_table_row *row, boo
 
 static void fold_all(struct hp_console *console, int is_folded)
 {
+    bool is_changed = false;
     for (size_t at = 0; at < console->table.row_count; at++)
-        if (console->table.rows[at].has_children)
+        if (console->table.rows[at].has_children && console->table.rows[at].is_folded != is_folded) {
             fold(console, &console->table.rows[at], is_folded);
+            is_changed = true;
+        }
+    if (!is_changed)
+        say(console, is_folded ? "All rows are folded already" : "All rows are unfolded already");
     hp_console_prepare(console);
 }
 
