@@ -211,7 +211,8 @@ def live_stacks(build):
 def live_rows(build, gate):
     alone, watched, took, nodes = live_stacks(build)
     return [("live stacks of an unmodified program, %d nodes" % nodes, "measured", "must", "verdict"),
-            ("naming, %% of a CPU (%.2f with a console, %.2f without)" % (watched, alone), "%.2f" % (watched - alone),
+            ("naming, %% of a CPU (%.2f with a console, %.2f without)" % (watched, alone),
+                    "%.2f" % (watched - alone),
              "%g" % NAMING_MUST, gate.verdict("watched: naming", watched - alone, NAMING_MUST, None)),
             ("until the console shows a function, s", "%.2f" % took, "%g" % PICTURE_MUST,
              gate.verdict("watched: first picture", took, PICTURE_MUST, None))]

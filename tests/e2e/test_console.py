@@ -218,7 +218,8 @@ def test_latest_messages(cli):
     cli("run", "--format", "none", "--", PROGRAMS / "logged", "things",
         env={"HOTPATH_LOG": "messages,lines,level,job"})
     page, recent = play(cli, "5 Enter screen Esc 8 8 screen", "logged")
-    assert re.search(r"│ Latest, newest first .*\n│ messages  text .* alone .*\n│ messages  refused .* too many ", page)
+    assert re.search(r"│ Latest, newest first .*\n│ messages  text .* alone .*\n"
+                     r"│ messages  refused .* too many ", page)
     assert re.search(r"^   Name +What .*", recent, re.M)
     for name, results in (("job", ("result 2", "result 1")), ("lines", [f"line {at}" for at in (4, 3, 2, 1, 0)])):
         rows = [line for line in recent.split("\n") if re.match(rf"^ [ ›] {name} ", line)]
@@ -240,7 +241,8 @@ def test_locks_and_the_critical_path_are_views(cli):
     for screen in play(cli, script, "critical_off", 220, 40):
         listed = re.search(r"^ (waiters .*?)   ", screen, re.M).group(1).split()
         names |= set(listed)
-        heading = next(line for line in screen.split("\n") if re.match(r"^   (Function|Lock|Waits In|Waited For) ", line))
+        heading = next(line for line in screen.split("\n")
+                       if re.match(r"^   (Function|Lock|Waits In|Waited For) ", line))
         section = {"Lock": "locks", "Waits In": "blocked-by", "Waited For": "path-waits"}.get(
             heading[3:20].split("  ")[0].strip())
         if section:

@@ -42,7 +42,8 @@ class Ended:
         return [lines[at:at + rows] for at in range(0, len(lines), rows)]
 
     def written(self, keys, view, *args):
-        """The rows of a view as it writes them: of the whole run, which is longer than a window on a busy machine."""
+        """The rows of a view as it writes them: of the whole run, which is longer than a window on a busy
+        machine."""
         path = self.cli.folder / f"hotpath-{view}.csv"
         path.unlink(missing_ok=True)
         self.screens(f"{keys} e", *(args or ["--totals"]), size=(220, 50))
@@ -423,7 +424,8 @@ def watch(cli, viewer, pid, seen):
     cli.before = ["strace", "-D", "-f", "-o", str(seen), "-e", f"trace=openat,{','.join(SENDS)}"]
     try:
         if viewer == "console":
-            out = cli(*command, input="2 wait 1500 screen 4 refresh 5 screen 3 6 7 wait 500 screen\n", env=home(cli)).stdout
+            out = cli(*command, input="2 wait 1500 screen 4 refresh 5 screen 3 6 7 wait 500 screen\n",
+                    env=home(cli)).stdout
             assert re.search(r" spin +\d", out), out
         elif viewer == "serve":
             server = cli.start(*command)

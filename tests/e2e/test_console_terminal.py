@@ -13,7 +13,8 @@ import pytest
 
 from command import wait_until
 from console_desk import TABS, Desk, cli, desk, home  # noqa: F401 (fixtures)
-from harness import BUILD, HOTPATH, PROGRAMS, SANITIZER, full, perf_is_allowed, without_emulator, without_thread_sanitizer
+from harness import (BUILD, HOTPATH, PROGRAMS, SANITIZER, full, perf_is_allowed, without_emulator,
+                     without_thread_sanitizer)
 from terminal import Terminal, plain
 from test_time_range import history
 
@@ -239,7 +240,8 @@ def redis_under_load(cli):
         one.bind(("127.0.0.1", 0))
         port = str(one.getsockname()[1])
     ask = ["redis-cli", "-p", port]
-    run = cli.start("run", "--format", "none", "--", "redis-server", "--port", port, "--save", "", "--io-threads", "2")
+    run = cli.start("run", "--format", "none", "--", "redis-server", "--port", port, "--save", "",
+            "--io-threads", "2")
     wait_until(lambda: subprocess.run([*ask, "ping"], capture_output=True, check=False).stdout == b"PONG\n")
     load = subprocess.Popen(["redis-benchmark", "-p", port, "-q", "-l", "-c", "20", "-t", "set,get"],
                             stdout=subprocess.DEVNULL)
@@ -255,7 +257,8 @@ def redis_under_load(cli):
 class Driven:
     """The console in a terminal, key by key."""
 
-    OTHERS = ["Enter", "Escape", "Tab", "BTab", "BSpace", "Left", "Right", "Down", "Up", "NPage", "PPage", "Home", "End"]
+    OTHERS = ["Enter", "Escape", "Tab", "BTab", "BSpace", "Left", "Right", "Down", "Up", "NPage", "PPage",
+            "Home", "End"]
     KEYS = [*"jkgGihl/nNsSctz[]xwo*+mubavdyeEfLA0?-", *OTHERS]
     MOVES = {*"jkgG", "Down", "Up", "NPage", "PPage", "Home"}  # at an end, a move stays there
     OPENS = {*"/iwoc?", "Enter"}
@@ -358,7 +361,8 @@ def assert_as_in_report(cli, driven):
 @pytest.mark.skipif(bool(SANITIZER), reason="the library of such a build can be preloaded into nothing else")
 @pytest.mark.skipif(not perf_is_allowed() or not shutil.which("redis-benchmark"), reason="needs redis, and stacks")
 def test_all_keys_on_an_unmodified_server_under_load(cli):
-    """In a terminal: every tab and view is well-formed, no key is silent, and numbers are those of the report of the same
+    """In a terminal: every tab and view is well-formed, no key is silent, and numbers are those of the
+    report of the same
     range, while the server runs and when it has ended."""
     compare = []
     with redis_under_load(cli):
@@ -393,7 +397,8 @@ def test_all_keys_on_an_unmodified_server_under_load(cli):
 def silent_keys(cli, tab, views, columns, rows):
     """Keys that neither change the screen nor say why, in some view of a tab."""
     names = {"Escape": "Esc", "BTab": "BackTab", "BSpace": "Backspace", "NPage": "PageDown", "PPage": "PageUp"}
-    undo = {"/": "Esc", "i": "Esc", "w": "Esc", "o": "Esc", "c": "c", "?": "Esc", "Enter": "Esc", "L": "Enter space"}
+    undo = {"/": "Esc", "i": "Esc", "w": "Esc", "o": "Esc", "c": "c", "?": "Esc", "Enter": "Esc",
+            "L": "Enter space"}
     keys = [key for key in Driven.KEYS if key not in Driven.MOVES and key not in "fv"]  # a page, an editor
     script = [f"2 wait 2500 space {tab if tab != 2 else ''}"]
     for _ in range(views):

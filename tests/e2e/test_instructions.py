@@ -46,9 +46,11 @@ def test_every_row_is_equal_in_every_run(cli):
 def test_console_counts_instructions(cli):
     """No time, rate or number of threads is on its screens, and its numbers are those of the report."""
     rows = counted(cli)
-    script = "size 140 40\n1 screen 2 screen / type encode\n Enter Enter screen Esc Esc 3 screen u screen 8 8 screen\n"
+    script = ("size 140 40\n1 screen 2 screen / type encode\n Enter Enter screen "
+              "Esc Esc 3 screen u screen 8 8 screen\n")
     out = cli("console", "--script", "-", "instructions", input=script, env={"LC_ALL": "C.UTF-8"}).stdout
-    assert not re.search(r"\d (ns|µs|ms|s|m|h)\b|/s\b| threads|\d:\d\d", re.sub(r" every 1 s$", "", out, flags=re.M))
+    assert not re.search(r"\d (ns|µs|ms|s|m|h)\b|/s\b| threads|\d:\d\d", re.sub(r" every 1 s$", "", out,
+            flags=re.M))
     lines = out.split("\n")
     overview, functions, page, tree, *_ = ["\n".join(lines[at:at + 40]) for at in range(0, len(lines) - 1, 40)]
     assert re.search(r" ended after \S+ [kM] instructions, exit 3 ", overview) and ", in instructions" in functions

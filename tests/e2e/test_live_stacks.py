@@ -346,7 +346,8 @@ def switches_of_waiting(process):
 
 
 def look(cli, pid, enough, undisturbed=()):
-    """What is seen of a program that goes on, once `enough`: with each of its threads, equal stacks together, and no
+    """What is seen of a program that goes on, once `enough`: with each of its threads, equal stacks
+    together, and no
     thread in `undisturbed` ran because of it."""
     seen = {}
 
@@ -385,7 +386,8 @@ def states_of(process, function):
 def test_redis_under_load(cli):
     server = need("redis-server")
     port = str(free_port())
-    program = subprocess.Popen([server, "--port", port, "--save", "", "--io-threads", "2", "--dir", str(cli.folder)],
+    program = subprocess.Popen([server, "--port", port, "--save", "", "--io-threads", "2", "--dir",
+            str(cli.folder)],
                                stdout=subprocess.DEVNULL)
     load = None
     try:
@@ -395,7 +397,8 @@ def test_redis_under_load(cli):
         assert states_of(idle, "bioProcessBackgroundJobs") == {("waiting", "condition"): 3}
         assert states_of(idle, "IOThreadMain") == {("waiting", "lock"): 1}
         assert states_of(idle, "aeMain") == {("waiting", "poll"): 1}
-        load = subprocess.Popen(["redis-benchmark", "-p", port, "-q", "-c", "20", "-n", "100000000", "-t", "set,get"],
+        load = subprocess.Popen(["redis-benchmark", "-p", port, "-q", "-c", "20", "-n", "100000000", "-t",
+                "set,get"],
                                 stdout=subprocess.DEVNULL)
         busy = look(cli, program.pid, lambda process: any(
             group["state"] == "running" and "aeMain" in group["functions"] and
@@ -420,7 +423,8 @@ def test_postgres_under_load(cli):
     cli.box.path.chmod(0o711)
     os.chown(data, nobody.pw_uid, -1)
     as_user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": [], "cwd": data,
-               "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": {"PATH": f"{folder}:/usr/bin:/bin"}}
+               "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": {"PATH":
+               f"{folder}:/usr/bin:/bin"}}
     subprocess.run([folder / "initdb", "-N", "-A", "trust", "-D", data / "db"], check=True, **as_user)
     port = str(free_port())
     server = subprocess.Popen([folder / "postgres", "-D", data / "db", "-p", port, "-k", data, "-h", ""], **as_user)
@@ -459,7 +463,8 @@ lock = threading.Lock()
 lock.acquire()
 def compute():
     while True: sum(range(1000))
-for wait in (lock.acquire, lock.acquire, lambda: time.sleep(600)): threading.Thread(target=wait, daemon=True).start()
+for wait in (lock.acquire, lock.acquire, lambda: time.sleep(600)): threading.Thread(target=wait,
+        daemon=True).start()
 print("ready", flush=True)
 compute()
 """
@@ -532,13 +537,15 @@ def test_java(cli, start):
     source.write_text(JAVA)
     program = start(need("java"), "-XX:+PreserveFramePointer", source, cwd=cli.folder)
     try:
-        process = look(cli, program.pid, lambda process: process["running"] >= 1 and process["groups"][0]["stack"] and
+        process = look(cli, program.pid, lambda process: process["running"] >= 1 and
+                       process["groups"][0]["stack"] and
                        states_of(process, "JVM_MonitorWait").get(("waiting", "condition"), 0) >= 3,
                        ["GangWorker::loop"])
         waiters = [thread for group in groups_in(process, "JVM_MonitorWait") for thread in group["threads"]
                    if thread["name"] == "waiter"]
         assert len(waiters) == 3 and states_of(process, "GangWorker::loop").keys() == {("waiting", "semaphore")}
-        main = next(group for group in process["groups"] if program.pid in [thread["tid"] for thread in group["threads"]])
+        main = next(group for group in process["groups"]
+                    if program.pid in [thread["tid"] for thread in group["threads"]])
         assert main["cause"] == "thread" and main["holder"]["tid"] in tasks_of(program.pid)
         if not shutil.which("jcmd"):
             pytest.skip("the rest needs jcmd, of a JDK")
