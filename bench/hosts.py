@@ -1,10 +1,12 @@
-"""What real programs notice of `hotpath run --locks --path`: their results, and their CPU time.
+"""What real programs notice of `hotpath run --locks --path --io`: their results, and their CPU time.
 
     hosts.py BUILD [--pairs N] [--with FLAGS] [NAME...]
 
 One run with hotpath and one without make a pair; which of them comes first changes from pair to pair. What is
 compared is what a program writes and its exit status, and the CPU time of all its processes, without that of the
-command hotpath itself. Servers get the same requests in each run. Programs that are not installed are left out."""
+command hotpath itself. Servers get the same requests in each run. Programs that are not installed are left out.
+
+The exit status is 1 if any program behaves differently. The CPU time is printed beside what it must be."""
 import argparse
 import contextlib
 import os
@@ -237,7 +239,8 @@ def run(name, hotpath, flags):
                 path.exists() or path.touch()
                 shutil.chown(path, "postgres")
             words = ["runuser", "-u", "postgres", "--", *words]
-        environment = dict(os.environ, LC_ALL="C.UTF-8", HOME=made, XDG_CONFIG_HOME=made)
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("HOTPATH")}
+        environment |= {"LC_ALL": "C.UTF-8", "HOME": made, "XDG_CONFIG_HOME": made}
         with open(folder / "said", "w+b") as said, open(folder / "complained", "w+b") as complained:
             process = subprocess.Popen(words, cwd=folder, stdin=subprocess.DEVNULL, stdout=said, stderr=complained,
                                        env=environment)
@@ -289,27 +292,31 @@ def main():
     arguments.add_argument("build")
     arguments.add_argument("names", nargs="*", metavar="NAME")
     arguments.add_argument("--pairs", type=int, default=5)
-    arguments.add_argument("--with", dest="flags", default="--locks --path", metavar="FLAGS")
+    arguments.add_argument("--with", dest="flags", default="--locks --path --io", metavar="FLAGS")
     chosen = arguments.parse_intermixed_args()
     hotpath = os.path.join(os.path.abspath(chosen.build), "bin", "hotpath")
     medians, failed = [], 0
-    print(f"CPU time with `hotpath run {chosen.flags}` over that without, {chosen.pairs} pairs:")
+    print(f"CPU time with `hotpath run {chosen.flags}` over that without, {chosen.pairs} pairs; load average "
+          f"{os.getloadavg()[0]:.1f}\n\n| program | same output and status | median | least to most |\n"
+          "| --- | --- | --- | --- |", flush=True)
     for name in chosen.names or [*COMMANDS, *SERVERS]:
         if not is_installed(name):
-            print(f"{name:10} not installed", flush=True)
+            print(f"| {name} | not installed | | |", flush=True)
             continue
         try:
             ratios = compare(name, hotpath, shlex.split(chosen.flags), chosen.pairs)
         except (Failure, OSError, subprocess.SubprocessError) as error:
-            print(f"{name:10} FAILED: {error}", flush=True)
+            print(f"| {name} | NO: {error} | | |", flush=True)
             failed += 1
             continue
         medians.append(statistics.median(ratios))
-        print(f"{name:10} {medians[-1]:5.2f}  ({ratios[0]:.2f} to {ratios[-1]:.2f})", flush=True)
+        print(f"| {name} | yes | {medians[-1]:.2f} | {ratios[0]:.2f} to {ratios[-1]:.2f} |", flush=True)
     if medians:
-        print(f"median of {len(medians)} programs: {statistics.median(medians):.3f} (must: {MUST}); "
-              f"{failed} failed")
-    sys.exit(1 if failed else 0)
+        median = statistics.median(medians)
+        print(f"\nmedian of {len(medians)} programs: {median:.3f} (must: at most {MUST:.2f}: "
+              f"{'met' if median <= MUST else 'MISSED'}); {failed} behave differently; load average "
+              f"{os.getloadavg()[0]:.1f}")
+    sys.exit(1 if failed or not medians else 0)
 
 
 if __name__ == "__main__":

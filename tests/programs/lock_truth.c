@@ -1,30 +1,22 @@
 /*
- * Locks that are used a known number of times, and waited for a known number of times and by the program's own
- * clock: prints these numbers. A thread that is to wait is seen to sleep before the lock is given up.
+ * Locks that are used a known number of times, and waited for and held a known number of times and by the program's
+ * own clock: prints these numbers.
  *
  *     lock_truth         does it once
  *     lock_truth live    waits for one lock again and again, until its input ends
+ *     lock_truth crowd   uses a million locks, and prints by how many KB its memory has grown meanwhile
  */
 #define _GNU_SOURCE 1
+#include "lock_truth.h"
+
 #include <poll.h>
-#include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <threads.h>
-#include <time.h>
 #include <unistd.h>
-
-#define WAITS 15
-#define HOLD_US 20000
-#define NOINLINE __attribute__((noinline))
 
 pthread_mutex_t counted = PTHREAD_MUTEX_INITIALIZER, forced = PTHREAD_MUTEX_INITIALIZER,
                 limited = PTHREAD_MUTEX_INITIALIZER, guard = PTHREAD_MUTEX_INITIALIZER,
@@ -34,98 +26,31 @@ pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
 sem_t tickets, left, forked;
 pthread_spinlock_t spun;
 mtx_t modern;
-static double waited_ms;
-static int partner; /* thread id of the one that waits */
-
-static double now_ms(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec / 1e6;
-}
-
-static void begin_wait(void) { waited_ms -= now_ms(); }
-static void end_wait(void) { waited_ms += now_ms(); }
-
-static bool sleeps(int thread)
-{
-    char path[64], text[256] = "";
-    snprintf(path, sizeof path, "/proc/self/task/%d/wchan", thread);
-    FILE *file = fopen(path, "r");
-    if (file == NULL)
-        return true;
-    const size_t length = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[length] = '\0';
-    return strstr(text, "futex") != NULL;
-}
-
-/* Until the other thread waits, and a while longer. */
-static void let_wait(void)
-{
-    while (__atomic_load_n(&partner, __ATOMIC_SEQ_CST) == 0 || !sleeps(partner))
-        usleep(200);
-    usleep(HOLD_US);
-}
-
-static void tell(const char *name, int locked, int contended)
-{
-    printf("%s %d %d %.6f\n", name, locked, contended, waited_ms);
-    waited_ms = 0;
-}
-
-/* -------------------------------------------------------------------------------------------- one after another */
-
-static pthread_barrier_t both;
-
-/* The other thread waits in `wait` while we are in `hold`, WAITS times. */
-struct play {
-    void (*hold)(void), (*wait)(void), (*give)(void);
-};
-
-static void *wait_often(void *context)
-{
-    const struct play *play = context;
-    for (int round = 0; round < WAITS; round++) {
-        pthread_barrier_wait(&both);
-        __atomic_store_n(&partner, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
-        play->wait();
-        pthread_barrier_wait(&both);
-    }
-    return NULL;
-}
-
-static void run_play(const struct play *play)
-{
-    pthread_t thread;
-    struct play copy = *play;
-    pthread_create(&thread, NULL, wait_often, &copy);
-    for (int round = 0; round < WAITS; round++) {
-        partner = 0;
-        play->hold();
-        pthread_barrier_wait(&both);
-        let_wait();
-        play->give();
-        pthread_barrier_wait(&both);
-    }
-    pthread_join(thread, NULL);
-}
-
 /* ------------------------------------------------------------------------------------------------------ mutexes */
 
-static NOINLINE void hold_forced(void) { pthread_mutex_lock(&forced); }
+static double before_forced, in_forced, given_forced;
+static NOINLINE void hold_forced(void)
+{
+    before_forced = now_ms();
+    pthread_mutex_lock(&forced);
+    in_forced = now_ms();
+}
 static NOINLINE void give_forced(void)
 {
+    const double now = given_forced = now_ms();
     pthread_mutex_unlock(&forced);
-    __asm__ volatile("");
+    count_held(&held, now - in_forced, now_ms() - before_forced);
 }
 static NOINLINE void wait_forced(void)
 {
     begin_wait();
     pthread_mutex_lock(&forced);
     end_wait();
+    const double given = given_forced, least = now_ms();
+    usleep(HOLD_US / 4);
+    const double held_ms = now_ms() - least;
     pthread_mutex_unlock(&forced);
-    __asm__ volatile("");
+    count_held(&held_by_waiter, held_ms, now_ms() - given);
 }
 
 /* Three threads wait at once; those that come later wait for the earlier ones, too. */
@@ -154,6 +79,152 @@ static int queue(void)
         waited_ms += own[at];
     }
     return 3;
+}
+
+/* Held for different times, each kind of lock that one thread has for itself; nobody waits. */
+pthread_mutex_t kept = PTHREAD_MUTEX_INITIALIZER, nested, lent = PTHREAD_MUTEX_INITIALIZER;
+pthread_rwlock_t written = PTHREAD_RWLOCK_INITIALIZER;
+pthread_spinlock_t turned;
+mtx_t retained;
+pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+
+#define HOLD(take, work, give)                                                                                     \
+    do {                                                                                                           \
+        const double before = now_ms();                                                                            \
+        take;                                                                                                      \
+        const double inside = now_ms();                                                                            \
+        work;                                                                                                      \
+        const double least = now_ms() - inside;                                                                    \
+        give;                                                                                                      \
+        count_held(&held, least, now_ms() - before);                                                               \
+    } while (0)
+
+static void work(int round) { usleep(400u * (unsigned)(1 + round % 5)); }
+
+/* It is held until it is given up as often as it was taken. */
+static NOINLINE void nest(int round)
+{
+    pthread_mutex_lock(&nested);
+    work(round);
+    pthread_mutex_unlock(&nested);
+    work(round);
+}
+
+/* Waiting for a condition ends a hold and begins another. */
+static NOINLINE void lend(int round)
+{
+    struct timespec limit;
+    double inside[2];
+    const double before = now_ms();
+    pthread_mutex_lock(&lent);
+    inside[0] = now_ms();
+    work(round);
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_nsec += HOLD_US * 1000 / 2;
+    limit.tv_sec += limit.tv_nsec / 1000000000;
+    limit.tv_nsec %= 1000000000;
+    const double given = now_ms(), till_limit = HOLD_US / 2000.0;
+    while (pthread_cond_timedwait(&never, &lent, &limit) == 0)
+        ;
+    inside[1] = now_ms();
+    count_held(&held, given - inside[0], inside[1] - before - till_limit);
+    work(round);
+    const double least = now_ms() - inside[1];
+    pthread_mutex_unlock(&lent);
+    count_held(&held, least, now_ms() - given - till_limit);
+}
+
+static void keep_all(void)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&nested, &attributes);
+    pthread_spin_init(&turned, PTHREAD_PROCESS_PRIVATE);
+    mtx_init(&retained, mtx_plain);
+    for (int at = 0; at < WAITS; at++)
+        HOLD(pthread_mutex_lock(&kept), work(at), pthread_mutex_unlock(&kept));
+    tell_held("kept", WAITS, 0);
+    for (int at = 0; at < WAITS; at++)
+        HOLD(pthread_rwlock_wrlock(&written), work(at), pthread_rwlock_unlock(&written));
+    tell_held("written", WAITS, 0);
+    for (int at = 0; at < WAITS; at++)
+        HOLD(pthread_spin_lock(&turned), work(at), pthread_spin_unlock(&turned));
+    tell_held("turned", WAITS, 0);
+    for (int at = 0; at < WAITS; at++)
+        HOLD(mtx_lock(&retained), work(at), mtx_unlock(&retained));
+    tell_held("retained", WAITS, 0);
+    for (int at = 0; at < WAITS; at++)
+        HOLD(pthread_mutex_lock(&nested), nest(at), pthread_mutex_unlock(&nested));
+    tell_held("nested", 2 * WAITS, 0);
+    for (int at = 0; at < WAITS; at++)
+        lend(at);
+    tell_held("lent", 2 * WAITS, 0);
+}
+
+/* Functions that are only there to lock: users know those that call them, the first of them by the lock's name. */
+static pthread_mutex_t *wrapped, *wrapped_too;
+static NOINLINE void my_lock(pthread_mutex_t *mutex)
+{
+    pthread_mutex_lock(mutex);
+    __asm__ volatile("");
+}
+static NOINLINE void my_unlock(pthread_mutex_t *mutex)
+{
+    pthread_mutex_unlock(mutex);
+    __asm__ volatile("");
+}
+static NOINLINE void hold_wrapped(void)
+{
+    my_lock(wrapped);
+    __asm__ volatile("");
+}
+static NOINLINE void give_wrapped(void)
+{
+    my_unlock(wrapped);
+    __asm__ volatile("");
+}
+static NOINLINE void wait_wrapped(void)
+{
+    begin_wait();
+    my_lock(wrapped);
+    end_wait();
+    my_unlock(wrapped);
+    __asm__ volatile("");
+}
+static NOINLINE void hold_another(void)
+{
+    my_lock(wrapped_too);
+    __asm__ volatile("");
+}
+static NOINLINE void give_another(void)
+{
+    my_unlock(wrapped_too);
+    __asm__ volatile("");
+}
+static NOINLINE void wait_another(void)
+{
+    begin_wait();
+    my_lock(wrapped_too);
+    end_wait();
+    my_unlock(wrapped_too);
+    __asm__ volatile("");
+}
+
+/* No call makes them. */
+static void use_wrapped(void)
+{
+    const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    wrapped = malloc(sizeof *wrapped);
+    wrapped_too = malloc(sizeof *wrapped_too);
+    if (wrapped == NULL || wrapped_too == NULL)
+        abort();
+    memcpy(wrapped, &fresh, sizeof fresh);
+    memcpy(wrapped_too, &fresh, sizeof fresh);
+    run_play(&(struct play){hold_wrapped, wait_wrapped, give_wrapped});
+    tell("hold_wrapped", 2 * WAITS, WAITS);
+    run_play(&(struct play){hold_another, wait_another, give_another});
+    tell("hold_another", 2 * WAITS, WAITS);
 }
 
 static int gave_up;
@@ -450,6 +521,51 @@ static void use_many(void)
     }
 }
 
+/* Each half by a thread, two uses each. */
+#define CROWD 1000000
+static pthread_mutex_t *crowd;
+static NOINLINE void *use_half(void *half)
+{
+    for (int use = 0; use < 2; use++)
+        for (int at = 0; at < CROWD / 2; at++) {
+            pthread_mutex_lock((pthread_mutex_t *)half + at);
+            pthread_mutex_unlock((pthread_mutex_t *)half + at);
+        }
+    return NULL;
+}
+
+static long resident_kb(void)
+{
+    char line[256];
+    long kb = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "VmRSS: %ld", &kb) == 1)
+            break;
+    if (file != NULL)
+        fclose(file);
+    return kb;
+}
+
+static int use_crowd(void)
+{
+    const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t threads[2];
+    crowd = malloc(CROWD * sizeof *crowd);
+    if (crowd == NULL)
+        abort();
+    for (int at = 0; at < CROWD; at++)
+        memcpy(&crowd[at], &fresh, sizeof fresh);
+    const long before = resident_kb();
+    for (int at = 0; at < 2; at++)
+        pthread_create(&threads[at], NULL, use_half, crowd + at * (CROWD / 2));
+    for (int at = 0; at < 2; at++)
+        pthread_join(threads[at], NULL);
+    tell("crowd", 2 * CROWD, 0);
+    tell("kb", (int)(resident_kb() - before), 0);
+    return 0;
+}
+
 static int live(void)
 {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -464,6 +580,8 @@ int main(int count, char **arguments)
     pthread_barrier_init(&both, NULL, 2);
     if (count > 1 && strcmp(arguments[1], "live") == 0)
         return live();
+    if (count > 1 && strcmp(arguments[1], "crowd") == 0)
+        return use_crowd();
     sem_init(&tickets, 0, 0);
     sem_init(&left, 0, 0);
     sem_init(&forked, 0, 0);
@@ -474,7 +592,9 @@ int main(int count, char **arguments)
     tell("ready", 0, WAITS);
     tell("counted", MANY + 3 * WAITS + 3, 0); /* waiting gives it up and takes it again; reuse_memory */
     run_play(&(struct play){hold_forced, wait_forced, give_forced});
-    tell("forced", 2 * WAITS, WAITS);
+    tell_held("forced", 2 * WAITS, WAITS);
+    keep_all();
+    use_wrapped();
     run_play(&(struct play){hold_limited, wait_limited, give_limited});
     tell("limited", WAITS, 0);
     run_play(&(struct play){hold_modern, wait_modern, give_modern});

@@ -187,10 +187,11 @@ static void name_site(struct hp_site_names *names, const struct hp_side_reading 
 
 /* ---------------------------------------------------------------------------------------------------- wrappers */
 
-/* Inlined into whatever uses a lock of C++. */
-static bool is_of_cxx_library(const char *name)
+/* Inlined into whatever uses a lock of C++. Templates that are inlined have no scope in their names, but a file. */
+static bool is_of_cxx_library(const struct hp_code_place *function)
 {
-    return strncmp(name, "std::", 5) == 0 || strncmp(name, "__gthread", 9) == 0 ||
+    const char *name = function->name;
+    return strncmp(name, "std::", 5) == 0 || strstr(function->file, "/include/c++/") != NULL || strncmp(name, "__gthread", 9) == 0 ||
            strncmp(name, "__glibcxx_", 10) == 0 || strncmp(name, "__shared_", 9) == 0 ||
            strncmp(name, "__gnu_cxx::", 11) == 0;
 }
@@ -291,7 +292,7 @@ bool hp_sites_name(struct hp_site_names *names, struct hp_side_reading *file)
     for (uint32_t at = 0; at < count; at++) {
         struct hp_named_site *site = &file->named[at];
         name_site(names, file, &file->sites[at], site);
-        while (site->chosen + 1 < site->count && is_of_cxx_library(site->frames[site->chosen].name))
+        while (site->chosen + 1 < site->count && is_of_cxx_library(&site->frames[site->chosen]))
             site->chosen++;
     }
     return true;
