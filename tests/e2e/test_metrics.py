@@ -39,7 +39,7 @@ def documented():
 
 
 def test_every_family_is_documented(cli, serve):
-    cli("run", "--io", "--locks", "--format", "none", "--", EXAMPLES / "orders", "1")
+    cli("run", "--io", "--locks", "--path", "--format", "none", "--", EXAMPLES / "orders", "1")
     cli("run", "--io", "--format", "none", "--", EXAMPLES / "profile_async_io")
     server, served = serve(), {}
     one = metrics(server, session=next(cli.folder.glob("*.run")).name)

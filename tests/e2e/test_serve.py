@@ -271,9 +271,10 @@ def test_metrics_of_locks(cli, serve):
     rows = {f'lock="{row["name"]}",kind="{row["kind"]}"': row for row in report["sections"]["locks"]["rows"]}
     assert len(rows) > 10 and 'lock="ready",kind="condition"' in rows
     for family, key in (("acquisitions", "locked"), ("contended", "contended"), ("waits", "waits"),
-                        ("wait_seconds", "wait_ns"), ("timed_holds", "holds")):
+                        ("wait_seconds", "wait_ns"), ("blocked_seconds", "blocked_ns"), ("wakeup_seconds", "wakeup_ns"),
+                        ("timed_holds", "holds")):
         assert families["hotpath_lock_" + family]["samples"] == pytest.approx(
-            {labels: row[key] * (1e-9 if family == "wait_seconds" else 1) for labels, row in rows.items()
+            {labels: row[key] * (1e-9 if key.endswith("_ns") else 1) for labels, row in rows.items()
              if row[key] is not None}, rel=1e-6), family
     held = families["hotpath_lock_timed_hold_seconds"]["samples"]['lock="forced",kind="mutex"']
     row = rows['lock="forced",kind="mutex"']
@@ -283,6 +284,25 @@ def test_metrics_of_locks(cli, serve):
     assert "# TYPE hotpath_lock_acquisitions_total counter" in older
     if PROMTOOL:
         check_by_prometheus(older)
+
+
+@without_sanitizer("locks are not counted there")
+def test_metrics_of_the_critical_path(cli, serve):
+    """They are gauges, so only those of one session are there after its end."""
+    cli("run", "--locks", "--path", "--format", "none", "--", PROGRAMS / "critical", "convoy", "sleep")
+    server = serve("critical")
+    families = read_metrics(server.get("/metrics", headers=OPENMETRICS).text)
+    sections = json.loads(cli("report", "--format", "json", "--limit", "0", "--section",
+                              "critical-path,path-waits").stdout)["sections"]
+    for family, label, section, key in (("path_seconds", "function", "critical-path", "path_ns"),
+                                        ("path_waited_seconds", "awaited", "path-waits", "waited_ns")):
+        expected = {}
+        for row in sections[section]["rows"]:
+            labels = f'{label}="{row["name"]}",kind="{row["kind"]}"'
+            expected[labels] = expected.get(labels, 0) + row[key] * 1e-9
+        assert len(expected) > 1 and families["hotpath_" + family]["TYPE"] == "gauge"
+        assert families["hotpath_" + family]["samples"] == pytest.approx(expected, rel=1e-6), family
+    assert families["hotpath_path_waited_seconds"]["samples"]['awaited="cache_lock",kind="lock"'] > 0
 
 
 PROMTOOL = shutil.which("promtool")

@@ -91,10 +91,22 @@ const struct hp_metric_family hp_metric_families[] = {
      FROM("locks", "waits"), OF_LOCK},
     {"hotpath_lock_wait_seconds", COUNTER, SECONDS, "Time that threads waited for a lock or condition.",
      FROM("locks", "wait_ns"), OF_LOCK},
+    {"hotpath_lock_blocked_seconds", COUNTER, SECONDS,
+     "The part of the waiting that holders of the lock, or those who signalled, are charged with.",
+     FROM("locks", "blocked_ns"), OF_LOCK},
+    {"hotpath_lock_wakeup_seconds", COUNTER, SECONDS,
+     "The part of the waiting after the lock was free, until the thread ran.", FROM("locks", "wakeup_ns"), OF_LOCK},
     {"hotpath_lock_timed_holds", COUNTER, .help = "Holds of a lock that were timed: not all are.",
      FROM("locks", "holds"), OF_LOCK},
     {"hotpath_lock_timed_hold_seconds", COUNTER, SECONDS, "Time of the holds of a lock that were timed.",
      FROM("locks", "hold_mean_ns"), .times = "holds", OF_LOCK},
+
+    /* The critical path: a path that takes over replaces what another one had, so these may fall. */
+    {"hotpath_path_seconds", GAUGE, SECONDS, "Time of a function on the critical path up to now.",
+     FROM("critical-path", "path_ns"), OF_FUNCTION, WORD(1, "kind", "kind")},
+    {"hotpath_path_waited_seconds", GAUGE, SECONDS, "Time of the critical path that was waited for, by what for.",
+     FROM("path-waits", "waited_ns"), .labels[0] = {.name = "awaited", .kind = HP_METRIC_AWAITED, .column = "name"},
+     WORD(1, "kind", "kind")},
 
     /* Tasks. */
     {"hotpath_tasks_created", COUNTER, .help = "Tasks that were created.", FROM("tasks", "calls"), OF_TASK},
