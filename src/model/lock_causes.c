@@ -6,9 +6,11 @@
 #include "layout.h"
 #include "text.h"
 #include "utf8.h"
+#include "wait_profile.h"
 
 #define EXPLAINED_PART 0.5 /* of what samples found: the rest may be locks of the C library */
 #define NEARLY_ALL_PART 0.8
+#define LEAST_UNSEEN 5u /* probes: fewer may have found any lock of the C library */
 
 bool hp_lock_is_for(uint32_t kind, uint32_t cause)
 {
@@ -87,6 +89,42 @@ double hp_lock_held_ns(const struct hp_lock_profile *profile, const struct hp_lo
             ns += block->ns;
     }
     return ns;
+}
+
+static bool is_of_lock(uint32_t cause) { return cause == HP_WAIT_LOCK; }
+static bool is_of_futex(uint32_t cause) { return cause == HP_WAIT_FUTEX; }
+static bool is_of_other(uint32_t cause)
+{
+    return cause == HP_WAIT_CONDITION || cause == HP_WAIT_SEMAPHORE || cause == HP_WAIT_BARRIER;
+}
+
+static double sampled_ns(const struct hp_run_waits *waits, bool (*is_it)(uint32_t cause), uint64_t *probes)
+{
+    double ns = 0;
+    for (size_t at = 0; at < waits->count; at++) {
+        if (!is_it(waits->all[at]->cause))
+            continue;
+        ns += (double)waits->all[at]->ns;
+        *probes += waits->all[at]->probes;
+    }
+    return ns;
+}
+
+static double more(double a, double b) { return a > b ? a - b : 0; }
+
+/* A futex that is not known may also be a condition and the like, as far as these were not seen to be such. */
+uint64_t hp_lock_unseen_ns(const struct hp_lock_profile *profile, const struct hp_run_waits *waits)
+{
+    double of_locks = 0, of_others = 0;
+    uint64_t probes = 0, others = 0;
+    for (size_t at = 0; at < profile->row_count; at++) {
+        const struct hp_lock_row *row = profile->rows[at];
+        *(hp_lock_is_for(row->kind, HP_WAIT_LOCK) ? &of_locks : &of_others) += row->wait_ns;
+    }
+    const double locks = sampled_ns(waits, is_of_lock, &probes), futexes = sampled_ns(waits, is_of_futex, &probes);
+    const double counted = more(of_locks, locks) + more(of_others, sampled_ns(waits, is_of_other, &others));
+    const double unseen = more(locks, of_locks) + more(futexes, counted);
+    return probes >= LEAST_UNSEEN && unseen > EXPLAINED_PART * (locks + futexes) ? (uint64_t)unseen : 0;
 }
 
 void hp_lock_put_block(struct hp_text *text, const struct hp_lock_block *block, const char *between)

@@ -11,6 +11,7 @@
 
 #include "lock_profile.h"
 
+struct hp_run_waits;
 struct hp_text;
 
 /*
@@ -36,6 +37,12 @@ const struct hp_lock_row *hp_lock_longest(const struct hp_lock_profile *profile,
 
 /* How long this function let others wait for a lock, in whatever function these waited. */
 double hp_lock_held_ns(const struct hp_lock_profile *profile, const struct hp_lock_row *lock, const char *holder);
+
+/*
+ * Of what samples found waiting for locks and other futexes, the time that was not counted, if that is most of it:
+ * for locks that the program made of futexes, and those inside of the C library. 0: what was counted explains it.
+ */
+uint64_t hp_lock_unseen_ns(const struct hp_lock_profile *profile, const struct hp_run_waits *waits);
 
 /* "cache held in rebuild", "more signaled in main"; `between`: after the name of the lock. */
 void hp_lock_put_block(struct hp_text *text, const struct hp_lock_block *block, const char *between);

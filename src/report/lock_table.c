@@ -2,7 +2,7 @@
  * The sections `locks` and `blocked-by`: what threads waited for at locks and conditions, and who let them wait.
  * docs/locks.md describes each number. SPDX-License-Identifier: MIT
  */
-#include "lock_profile.h"
+#include "lock_causes.h"
 
 #include <string.h>
 
@@ -13,6 +13,8 @@
 #include "section.h"
 #include "sort.h"
 #include "text.h"
+#include "units.h"
+#include "wait_profile.h"
 
 static const struct hp_lock_profile *locks_of(const struct hotpath_results *results)
 {
@@ -164,19 +166,51 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
              "Where it was made, or used first; null: unknown.");
 }
 
+/* About all locks. */
+struct whole {
+    const struct hp_lock_profile *locks;
+    uint64_t unseen_ns; /* hp_lock_unseen_ns */
+};
+
 static void totals(struct hp_fields *to, void *view, const void *about)
 {
-    const struct hp_lock_profile *locks = about;
+    const struct whole *whole = about;
+    const struct hp_lock_profile *locks = whole != NULL ? whole->locks : NULL;
     (void)view;
     HP_FIELD(to, locks->processes, "recorded_processes", NULL, COUNT, 0, "Processes whose locks were counted.");
     HP_FIELD(
         to, locks->unnamed, "unnamed", NULL, COUNT, 0,
         "Locks, and uses of locks, without a row of their own, for lack of space: they are in the row <other>.");
+    HP_FIELD(to, whole->unseen_ns, "unseen_ns", NULL, COUNT, 0,
+             "Waiting that samples found and that was not counted, if that is most of what they found: for locks made "
+             "of futexes or atomics, or inside of the C library.");
 }
 
+static uint64_t unseen_ns(const struct hotpath_results *results)
+{
+    const bool has_both = locks_of(results) != NULL && hp_run_has_waits(&results->model->run);
+    const struct hp_run_waits *waits = has_both ? hp_model_waits(results->model) : NULL;
+    return waits != NULL ? hp_lock_unseen_ns(locks_of(results), waits) : 0;
+}
+
+/* Whether there is something to say. */
 static bool has_locks(const struct hotpath_results *results)
 {
-    return locks_of(results) != NULL && locks_of(results)->row_count > 0;
+    return locks_of(results) != NULL && (locks_of(results)->row_count > 0 || unseen_ns(results) > 0);
+}
+
+static bool note_unseen(struct hotpath_results *results, struct hotpath_section *section, uint64_t ns)
+{
+    char bytes[200];
+    struct hp_text line;
+    if (ns == 0)
+        return true;
+    hp_text_init(&line, bytes, sizeof bytes);
+    hp_text_format(&line,
+                   "threads waited %s, by samples, for locks that are not seen: made of futexes or atomics, or inside "
+                   "of the C library",
+                   hp_ns_text((double)ns).bytes);
+    return hp_section_note(section, hp_results_keep(results, &line));
 }
 
 static const char not_counted[] = "locks were not counted: hotpath run --locks does that";
@@ -229,7 +263,10 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
                                           path != NULL ? "percent_path" : "wait_ns", NULL))
         return false;
     if (locks != NULL) {
-        hp_section_add_totals(results, section, locks);
+        const struct whole whole = {locks, unseen_ns(results)};
+        hp_section_add_totals(results, section, &whole);
+        if (!note_unseen(results, section, whole.unseen_ns))
+            return false;
         if (!locks->times_every_hold)
             hp_section_note(section, "of locks held for less than a microsecond, one hold in 64 was timed");
     }

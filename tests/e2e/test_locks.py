@@ -60,6 +60,7 @@ def truth(request):
                 (row.kind == "condition") == (place == "reuse_memory")]
         assert len(made) == 1, place
         rows[place] = made[0]
+    assert json.loads(report.read_text())["sections"]["locks"]["totals"]["unseen_ns"] == 0  # all is counted
     yield truth_of(result.stdout), rows, rows_of(box, report, "blocked-by")
     box.remove()
 
@@ -147,6 +148,18 @@ def test_waits_while_a_cpu_was_free(box, is_busy):
     assert abs(row.percent_free_cpu - 100 * idle / whole) < 35, (row.percent_free_cpu, idle, whole)
     if is_busy:
         assert row.percent_free_cpu < 5
+
+
+@pytest.mark.parametrize("kind", ["lock", "atomic"])
+def test_locks_that_are_not_seen(box, kind):
+    """Made of futexes: samples find waiting that hooks did not count, and the section says so."""
+    _, report = run(box, "raw_futex", "--locks", arguments=[kind], env={"HOTPATH_DIR": str(box.path)})
+    section = json.loads(report.read_text())["sections"]["locks"]
+    assert not [row for row in section["rows"] if row["waited_in"] == "wait_raw"]
+    assert 0.5 < section["totals"]["unseen_ns"] / (12 * 30e6) < 2
+    stored = max(box.path.glob("*.run"), key=lambda path: path.stat().st_mtime)
+    told = box.run(HOTPATH, "report", "-f", "table", "--section", "locks", stored).stdout
+    assert "ms, by samples, for locks that are not seen" in " ".join(told.split())
 
 
 def is_between(least, value, most, percent=2):
