@@ -12,6 +12,7 @@
 #include "arena.h"
 #include "identity.h"
 #include "lock_causes.h"
+#include "lock_stacks.h"
 #include "order.h"
 #include "proc_sampler.h"
 #include "section.h"
@@ -163,51 +164,6 @@ static const char *held_in(const struct hp_found_function *function, const struc
     return block != NULL && hp_lock_is_for(block->lock->kind, HP_WAIT_LOCK) ? block->holder : function->held_in;
 }
 
-/* The first of its holds; they are sorted by function. NULL: none. */
-static const struct hp_found_hold *holds_of(const struct hp_function_profile *profile,
-                                            const struct hp_found_function *function)
-{
-    const uint32_t number = (uint32_t)(function - profile->all);
-    size_t from = 0, to = profile->hold_count;
-    while (from < to) {
-        const size_t middle = from + (to - from) / 2;
-        const bool is_before = profile->holds[middle].function < number;
-        *(is_before ? &from : &to) = is_before ? middle + 1 : middle;
-    }
-    return from < profile->hold_count && profile->holds[from].function == number ? &profile->holds[from] : NULL;
-}
-
-#define MOST_HOLDERS 64u /* functions of a stack */
-
-/*
- * "main;worker;update_index": where the locks were held for longest that a function waited for. With a name of the
- * holder, only if that is part of it.
- */
-static const char *held_stack(struct hp_fields *to, const struct hp_function_profile *profile,
-                              const struct hp_found_function *function, const char *holder)
-{
-    const struct hp_found_hold *longest = holds_of(profile, function), *hold = longest;
-    uint32_t path[MOST_HOLDERS], count = 0;
-    bool has_holder = holder == NULL;
-    char bytes[2048];
-    struct hp_text text;
-    if (longest == NULL)
-        return NULL;
-    for (; hold < profile->holds + profile->hold_count && hold->function == longest->function; hold++)
-        longest = hold->ns > longest->ns ? hold : longest;
-    for (uint32_t at = longest->node; at != 0 && count < MOST_HOLDERS; at = profile->nodes[at].parent)
-        if (profile->nodes[at].function != HP_NO_FOUND)
-            path[count++] = profile->nodes[at].function;
-    hp_text_init(&text, bytes, sizeof bytes);
-    for (uint32_t at = count; at-- > 0;) {
-        const char *name = profile->all[path[at]].shown;
-        has_holder = has_holder || hp_lock_is_function(holder, profile->all[path[at]].name);
-        hp_utf8_put_safe(&text, name, strlen(name));
-        hp_text_string(&text, at > 0 ? ";" : "");
-    }
-    return has_holder ? hp_fields_copy(to, bytes, text.length) : NULL;
-}
-
 static uint64_t own_ns(const struct hp_found_function *function) { return function->user_ns + function->kernel_ns; }
 
 static uint64_t cpu_ns(const struct view *view) { return view->profile->cpu_ns; }
@@ -260,8 +216,10 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
         "function that held the lock it waited for most; null: it waited for none, or the holders were seen too "
         "rarely.");
     HP_FIELD(
-        to, held_stack(to, functions->profile, function, block != NULL ? block->holder : NULL), "held_stack",
-        "Held By", TEXT, HP_COLUMN_MAYBE,
+        to,
+        hp_held_stack(to, functions->profile, (uint32_t)(function - functions->profile->all),
+                      block != NULL ? block->holder : NULL),
+        "held_stack", "Held By", TEXT, HP_COLUMN_MAYBE,
         "The stack of a thread that held such a lock, of all the one that did so for longest: the functions, with "
         "semicolons between them.");
     HP_FIELD(

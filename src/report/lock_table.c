@@ -8,6 +8,7 @@
 
 #include "arena.h"
 #include "identity.h"
+#include "lock_stacks.h"
 #include "order.h"
 #include "path_sentence.h"
 #include "section.h"
@@ -181,9 +182,10 @@ static void totals(struct hp_fields *to, void *view, const void *about)
     HP_FIELD(
         to, locks->unnamed, "unnamed", NULL, COUNT, 0,
         "Locks, and uses of locks, without a row of their own, for lack of space: they are in the row <other>.");
-    HP_FIELD(to, whole->unseen_ns, "unseen_ns", NULL, COUNT, 0,
-             "Waiting that samples found and that was not counted, if that is most of what they found: for locks made "
-             "of futexes or atomics, or inside of the C library.");
+    HP_FIELD(
+        to, whole->unseen_ns, "unseen_ns", NULL, COUNT, 0,
+        "Waiting that samples found and that was not counted, if that is most of what they found: for locks made "
+        "of futexes or atomics, or inside of the C library.");
 }
 
 static uint64_t unseen_ns(const struct hotpath_results *results)
@@ -206,10 +208,11 @@ static bool note_unseen(struct hotpath_results *results, struct hotpath_section 
     if (ns == 0)
         return true;
     hp_text_init(&line, bytes, sizeof bytes);
-    hp_text_format(&line,
-                   "threads waited %s, by samples, for locks that are not seen: made of futexes or atomics, or inside "
-                   "of the C library",
-                   hp_ns_text((double)ns).bytes);
+    hp_text_format(
+        &line,
+        "threads waited %s, by samples, for locks that are not seen: made of futexes or atomics, or inside "
+        "of the C library",
+        hp_ns_text((double)ns).bytes);
     return hp_section_note(section, hp_results_keep(results, &line));
 }
 
@@ -292,7 +295,7 @@ const struct hp_section_type hp_section_locks = {.name = "locks",
 static void fields_of_block(struct hp_fields *to, void *view, const void *entry)
 {
     const struct hp_lock_block *block = entry;
-    (void)view;
+    const struct hp_lock_stacks *stacks = view;
     if (to->row != NULL) {
         uint64_t id = hp_identity_with_text(0, block->waiter != NULL ? block->waiter : "");
         id = hp_identity_with_text(id, block->holder != NULL ? block->holder : "");
@@ -313,6 +316,14 @@ static void fields_of_block(struct hp_fields *to, void *view, const void *entry)
              HP_COLUMN_SHOWN | HP_COLUMN_PART, "blocked_ns as a share of all waiting for the lock.");
     HP_FIELD(to, block->longest_ns, "blocked_max_ns", "Max", NS, HP_COLUMN_SHOWN,
              "The most at once: when one holder gave the lock up, of all threads that waited for it.");
+    HP_FIELD(
+        to, hp_lock_waiter_stack(to, stacks, block), "waiter_stack", "Waiter's Stack", TEXT, HP_COLUMN_MAYBE,
+        "The stack in which samples found the function waiting for longest, for things of that kind: functions, "
+        "with semicolons between them; null: it was not found.");
+    HP_FIELD(
+        to, hp_lock_holder_stack(to, stacks, block), "holder_stack", "Holder's Stack", TEXT, HP_COLUMN_MAYBE,
+        "Where samples found the holder for longest while locks were waited for; where that is not known, and of "
+        "those who signal, how the function is called, by its time; null: it was not found.");
 }
 
 static bool has_blocks(const struct hotpath_results *results)
@@ -329,8 +340,9 @@ static bool fill_blocks(struct hotpath_results *results, struct hotpath_section 
     const void **rows = hp_arena_take_array(results->model->arena, count + 1, sizeof(void *));
     for (size_t at = 0; rows != NULL && at < count; at++)
         rows[at] = &locks->blocks[at];
-    return rows != NULL && hp_section_begin(results, section, NULL, 0, "blocked_ns", NULL) &&
-           hp_section_fill_rows(results, section, rows, count, NULL);
+    struct hp_lock_stacks *stacks = hp_lock_stacks_make(results->model->arena, results->model->functions);
+    return rows != NULL && stacks != NULL && hp_section_begin(results, section, NULL, 0, "blocked_ns", NULL) &&
+           hp_section_fill_rows(results, section, rows, count, stacks);
 }
 
 const struct hp_section_type hp_section_blocked_by = {

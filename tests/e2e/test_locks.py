@@ -305,6 +305,11 @@ def test_counted_locks_stand_in_place_of_samples(box, program):
         row = next(row for row in sections["functions"] if row["name"] == "rebuild")
         assert (row["waits_for"], row["held_in"]) == ("lock cache_lock held in rebuild", "rebuild")
     assert not [text for text in re.findall(r'"(?:lock )?held in [^"]*"', json.dumps(sections))]
+    block = next(row for row in sections["blocked-by"] if row["lock"] == known)
+    assert (block["name"], block["holder"]) == ("rebuild", "rebuild")
+    assert block["waiter_stack"].split(";")[-1] == "rebuild"  # not further: into what waits for it
+    frames = block["holder_stack"].split(";")  # at work, or asleep, with the lock
+    assert "rebuild" in frames[:-1] and frames.index("run_convoy") < frames.index("rebuild")
 
 
 def test_report_of_a_stored_run(box):

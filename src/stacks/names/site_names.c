@@ -191,9 +191,9 @@ static void name_site(struct hp_site_names *names, const struct hp_side_reading 
 static bool is_of_cxx_library(const struct hp_code_place *function)
 {
     const char *name = function->name;
-    return strncmp(name, "std::", 5) == 0 || strstr(function->file, "/include/c++/") != NULL || strncmp(name, "__gthread", 9) == 0 ||
-           strncmp(name, "__glibcxx_", 10) == 0 || strncmp(name, "__shared_", 9) == 0 ||
-           strncmp(name, "__gnu_cxx::", 11) == 0;
+    return strncmp(name, "std::", 5) == 0 || strstr(function->file, "/include/c++/") != NULL ||
+           strncmp(name, "__gthread", 9) == 0 || strncmp(name, "__glibcxx_", 10) == 0 ||
+           strncmp(name, "__shared_", 9) == 0 || strncmp(name, "__gnu_cxx::", 11) == 0;
 }
 
 struct use {
