@@ -4,7 +4,7 @@
 usage: run.py BUILD_FOLDER [--long | --very-long] [--no-peers]
 
 Exit status 1 if a mandatory budget is missed by more than 10 %. One function per table, in the order of RESULTS.md;
-tables that need much code have their own file (console.py, live_stacks.py, short.py, stacks.py, trust.py,
+tables that need much code have their own file (console.py, live_stacks.py, locks.py, short.py, stacks.py, trust.py,
 watched.py).
 """
 import datetime
@@ -26,6 +26,7 @@ import console  # noqa: E402
 import cpu_peers  # noqa: E402
 import heap_peers  # noqa: E402
 import live_stacks  # noqa: E402
+import locks  # noqa: E402
 import peers  # noqa: E402
 import short  # noqa: E402
 import stacks  # noqa: E402
@@ -658,6 +659,7 @@ def main():
     parts = [zone_table, lanes(build, gate), allocations(build, gate, has_peers),
              processor_time(build, gate, has_peers), trust_line(build), memory(bench, gate, extent),
              scale(build, bench, gate), reading(build, gate),
+             table("Locks, under `hotpath run --locks`", locks.rows(build, gate)),
              table("Stacks and names", stacks.rows(build, gate, has_peers)),
              table("Programs that end soon, under `hotpath run`", short.rows(build, gate)),
              table("The console", console.rows(build, gate)),
