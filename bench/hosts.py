@@ -132,7 +132,7 @@ def told(*command, **more):
 
 
 def ask_redis(port, folder):
-    told("redis-benchmark", "-p", str(port), "-n", "60000", "-c", "20", "-q", "-r", "1000", "-t",
+    told("redis-benchmark", "-p", str(port), "-n", "20000", "-c", "20", "-q", "-r", "1000", "-t",
          "set,get,lpush,lpop,zadd")
     said = told("redis-cli", "-p", str(port), "eval",
                 "for i = 1, 20000 do redis.call('hset', 'h', i % 999, i) end "
