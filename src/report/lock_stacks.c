@@ -130,7 +130,7 @@ struct hp_lock_stacks *hp_lock_stacks_make(struct hp_arena *arena, const struct 
     return stacks;
 }
 
-/* ---------------------------------------------------------------------------------------------- those of a block */
+/* -------------------------------------------------------------------------------------------- those of a block */
 
 /* Functions of several files may have one name. */
 static struct best best_of(const struct hp_lock_stacks *stacks, const char *name, const struct hp_lock_block *block)

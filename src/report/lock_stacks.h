@@ -32,8 +32,8 @@ const char *hp_lock_waiter_stack(struct hp_fields *to, const struct hp_lock_stac
                                  const struct hp_lock_block *block);
 
 /*
- * Where the holder was found for longest while locks were waited for, by the waiter if that is known. Where it is not,
- * as of all that signal, the way in which the function is called, by its time. NULL: it was not found.
+ * Where the holder was found for longest while locks were waited for, by the waiter if that is known. Where it is
+ * not, as of all that signal, the way in which the function is called, by its time. NULL: it was not found.
  */
 const char *hp_lock_holder_stack(struct hp_fields *to, const struct hp_lock_stacks *stacks,
                                  const struct hp_lock_block *block);

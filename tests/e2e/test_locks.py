@@ -105,7 +105,7 @@ def test_functions_that_wait_and_those_that_block(truth):
 
 @pytest.mark.skipif(not KNOWS_CALLERS, reason="callers are known on x86-64 only")
 def test_functions_that_are_only_there_to_lock_are_passed_over(truth):
-    """my_lock and my_unlock are called by several functions: these have the names, the first one that of the lock."""
+    """my_lock and my_unlock are called by several functions: these are named, by the first one the lock."""
     _, rows, blocks = truth
     found = {(block.name, block.holder, block.lock) for block in blocks}
     assert {("wait_wrapped", "give_wrapped", rows["hold_wrapped"].name),

@@ -271,8 +271,8 @@ def test_metrics_of_locks(cli, serve):
     rows = {f'lock="{row["name"]}",kind="{row["kind"]}"': row for row in report["sections"]["locks"]["rows"]}
     assert len(rows) > 10 and 'lock="ready",kind="condition"' in rows
     for family, key in (("acquisitions", "locked"), ("contended", "contended"), ("waits", "waits"),
-                        ("wait_seconds", "wait_ns"), ("blocked_seconds", "blocked_ns"), ("wakeup_seconds", "wakeup_ns"),
-                        ("timed_holds", "holds")):
+                        ("wait_seconds", "wait_ns"), ("blocked_seconds", "blocked_ns"),
+                        ("wakeup_seconds", "wakeup_ns"), ("timed_holds", "holds")):
         assert families["hotpath_lock_" + family]["samples"] == pytest.approx(
             {labels: row[key] * (1e-9 if key.endswith("_ns") else 1) for labels, row in rows.items()
              if row[key] is not None}, rel=1e-6), family

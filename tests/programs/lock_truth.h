@@ -1,6 +1,6 @@
 /*
- * What lock_truth.c and lock_truth_cxx.cc have in common: waits that are forced, and numbers that are told. A thread
- * that is to wait is seen to sleep before the lock is given up.
+ * What lock_truth.c and lock_truth_cxx.cc have in common: waits that are forced, and numbers that are told. A
+ * thread that is to wait is seen to sleep before the lock is given up.
  */
 #ifndef LOCK_TRUTH_H
 #define LOCK_TRUTH_H

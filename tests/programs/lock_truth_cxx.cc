@@ -71,7 +71,7 @@ static void count_together()
     other.join();
 }
 
-/* ------------------------------------------------------------------------------------------------- shared mutexes */
+/* ---------------------------------------------------------------------------------------------- shared mutexes */
 
 static NOINLINE void read_catalog() { stock::catalog.lock_shared(); }
 static NOINLINE void give_catalog()
@@ -86,7 +86,7 @@ static NOINLINE void write_catalog()
     end_wait();
 }
 
-/* ---------------------------------------------------------------------------------------------------- conditions */
+/* -------------------------------------------------------------------------------------------------- conditions */
 
 static bool is_delivered;
 static void order_none() { is_delivered = false; }
@@ -113,7 +113,7 @@ static NOINLINE void wait_in_vain()
     end_wait();
 }
 
-/* ------------------------------------------------------------------------------------- recursive and timed mutexes */
+/* ---------------------------------------------------------------------------------- recursive and timed mutexes */
 
 static int gave_up;
 static NOINLINE void hold_ledger()

@@ -1,6 +1,6 @@
 /*
- * Waits for locks that are made of futexes, which no hook sees: `wait_raw` waits again and again while main sleeps in
- * `hold_raw`. A mutex is used as well.
+ * Waits for locks that are made of futexes, which no hook sees: `wait_raw` waits again and again while main sleeps
+ * in `hold_raw`. A mutex is used as well.
  *
  *     raw_futex lock      the word is 0, 1, or 2 if others wait, as in the C library
  *     raw_futex atomic    the word counts, as under std::atomic::wait
