@@ -230,16 +230,21 @@ def test_waiting_in_stdio(box, run, options):
 
 
 @of_preload
+@pytest.mark.parametrize("options", [[], ["--io", "--section", "channels,io"]], ids=["alone", "with_io"])
 @pytest.mark.parametrize("case", ["write_each", "read_each", "shared"])
-def test_each_function_of_stdio(run, case):
+def test_each_function_of_stdio(run, case, options):
     """With every kind of buffer, and pieces of all sizes; the other end is used by calls that are not seen."""
-    result = run(PROGRAMS / "plain_streams", case)
+    result = run(PROGRAMS / "plain_streams", case, options=options)
     truth = re.findall(r"^(\w+) (\[\d+\]) (\d+)$", result.stdout, re.M)
     side = 3 if case == "read_each" else 1
     rows = {row["instance"]: passed(row)[side] for row in result.channels}
     alone = rows[None] if len(rows) == 1 else None  # one pipe has one row
     assert len(truth) >= 1 and [(name, pipe, rows.get(pipe, alone)) for name, pipe, _ in truth] == [
         (name, pipe, int(bytes_)) for name, pipe, bytes_ in truth]
+    if options:
+        moved = {(row.name, row.op): row.moved_bytes for row in result.found.rows("io")}
+        moved["pipe", "write"] -= len(result.stdout)
+        assert moved["pipe", "read" if case == "read_each" else "write"] == sum(int(row[2]) for row in truth)
 
 
 @of_preload

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from harness import (BUILD, HOTPATH, IS_GLIBC, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, WITHOUT_PERF, without_emulator,
-                     without_sanitizer)
+from harness import (BUILD, HOTPATH, IS_GLIBC, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, WITHOUT_PERF, full,
+                     without_emulator, without_sanitizer)
 
 pytestmark = [without_emulator("it has signals of its own")]
 preloaded = without_sanitizer("the library of such a build can be preloaded into nothing else")
@@ -58,9 +58,12 @@ def test_every_interposed_function_is_called(box):
 
 
 @preloaded
-@pytest.mark.parametrize("before", [[], WITHOUT_PERF], ids=["perf", "refused"])
-def test_same_as_the_plain_function(box, before):
-    plain, found = run(box), run(box, *before, HOTPATH, "run", "-f", "none", "--")
+@pytest.mark.parametrize("before, options", [
+    ([], []), (WITHOUT_PERF, []), ([], ["--io"]), pytest.param(WITHOUT_PERF, ["--io"], marks=full),
+    pytest.param([], ["--io", "--locks"], marks=full)],
+    ids=["perf", "refused", "io", "io_refused", "io_locks"])
+def test_same_as_the_plain_function(box, before, options):
+    plain, found = run(box), run(box, *before, HOTPATH, "run", *options, "-f", "none", "--")
     differences = [f"{b}, without hotpath: {a}" for a, b in zip(plain, found) if a != b]
     assert len(plain) > 500 and not differences and len(plain) == len(found), "\n".join(differences)
 
