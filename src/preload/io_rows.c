@@ -128,9 +128,22 @@ static void put_port(struct hp_text *text, const char *before, uint16_t port)
     hp_text_u64(text, port);
 }
 
+/* Whether we have accepted connections there: then there is a row of that port. */
+static bool is_port_of_ours(struct hp_io_rows *rows, uint16_t port)
+{
+    struct wanted_row wanted = {.rows = rows, .kind = HP_IO_PEER};
+    struct hp_text text;
+    uint32_t *free;
+    hp_text_init(&text, wanted.name, sizeof wanted.name);
+    put_port(&text, "port ", port);
+    hp_text_end(&text);
+    return hp_side_find(rows->index, HP_IO_ROW_INDEX, hash_of(&wanted), is_row, &wanted, &free) != 0;
+}
+
 /*
  * "10.0.0.5:443". A client of ours has a port that the kernel chose for it, which tells nothing, and a row of its
- * own for each connection would be too many: "10.0.0.7 to port 8080". A socket without a peer: "port 8080".
+ * own for each connection would be too many: "10.0.0.7 to port 8080". A socket without a peer: "port 8080". Who has
+ * accepted the connection may be another process: then the ports tell, if only one of them is high.
  */
 static void name_connection(struct wanted_row *wanted)
 {
@@ -146,7 +159,8 @@ static void name_connection(struct wanted_row *wanted)
         put_address(&address, &own, &own_port);
     if (getpeername(wanted->descriptor, (void *)&peer, &peer_size) == 0) {
         put_address(&text, &peer, &peer_port);
-        if (peer_port >= FIRST_EPHEMERAL && own_port < FIRST_EPHEMERAL && own_port != 0)
+        if (own_port != 0 && ((peer_port >= FIRST_EPHEMERAL && own_port < FIRST_EPHEMERAL) ||
+                              is_port_of_ours(wanted->rows, own_port)))
             put_port(&text, " to port ", own_port);
         else
             put_port(&text, ":", peer_port);

@@ -91,7 +91,8 @@ def test_items_values_and_tasks(box):
     assert [(row.what, row.polls, row.text) for row in tasks] == [
         ("cancelled", 3, None), ("ready", 2, "result 2"), ("ready", 1, "result 1")]
     for row in tasks:
-        assert row.alloc_count == row.polls and row.alloc_bytes == 100 * row.polls ** 2
+        if not SANITIZER:  # which has malloc for itself
+            assert row.alloc_count == row.polls and row.alloc_bytes == 100 * row.polls ** 2
         assert row.busy_ns >= 2e6 * row.polls and row.waiting_ns >= 4e6 * row.polls
         assert abs(row.busy_ns + row.waiting_ns - row.duration_ns) <= 2
     assert len([row for row in records(report, "job") if row.what == "poll"]) == 6
