@@ -32,7 +32,8 @@ double hp_io_percentile(const struct hp_io_sums *sums, double percentile)
 {
     if (percentile >= 100)
         return sums->longest_ns;
-    const double ns = hp_step_middle(step_at(sums->times, HP_IO_TIMES, percentile / 100), HP_IO_TIME_BITS);
+    const uint32_t step = step_at(sums->times, HP_IO_TIMES, percentile / 100);
+    const double ns = hp_step_middle(step, HP_IO_TIME_BITS) * sums->tick_ns;
     return ns < sums->longest_ns ? ns : sums->longest_ns;
 }
 

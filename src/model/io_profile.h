@@ -24,7 +24,8 @@ struct hp_io_sums {
     double first_ns, last_ns; /* by CLOCK_MONOTONIC; 0: none is timed */
     struct hp_io_errors errors;
     uint64_t sizes[HP_IO_SIZES];
-    uint64_t times[HP_IO_TIMES]; /* in nanoseconds */
+    uint64_t times[HP_IO_TIMES]; /* in ticks of tick_ns */
+    double tick_ns;              /* 0: none is timed */
 };
 
 /* An operation on a file, peer or label. */

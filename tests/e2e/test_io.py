@@ -14,7 +14,7 @@ from collections import Counter
 import pytest
 
 from command import Cli, wait_until
-from harness import (BUILD, EXAMPLES, HOTPATH, IS_GLIBC, PROGRAMS, TIMEOUT, WITHOUT_PERF, with_glibc,
+from harness import (BUILD, EXAMPLES, HOTPATH, IS_GLIBC, PROGRAMS, TIMEOUT, WITHOUT_PERF, between, with_glibc,
                      without_emulator, without_sanitizer)
 from test_locks import exported, plain, rows_of
 from test_serve import Server
@@ -30,8 +30,8 @@ RUN = [HOTPATH, "run", "--io", "-f", "json", "--section", "io,io-by", "--limit",
 
 def run(box, *command, before=(), env=None, io=("--io",)):
     report = box.folder() / "report.json"
-    return box.run(HOTPATH, "run", *io, "-f", "json", "-o", report, "--section", "io,io-by", "--limit", "0", "--",
-                   *command, env=env, before=list(before)), report
+    return box.run(HOTPATH, "run", *io, "-f", "json", "-o", report, "--section", "io,io-by", "--limit", "0",
+                   "--percentiles", "50,90", "--", *command, env=env, before=list(before)), report
 
 
 def by_name(rows):
@@ -45,16 +45,30 @@ def test_numbers_are_those_of_the_program(box, perf):
     """Threads that reuse descriptors, copies, passed ones, children, handlers that interrupt counting."""
     result, report = run(box, PROGRAMS / "io_truth", before=WITHOUT_PERF if perf == "refused" else ())
     rows = by_name(rows_of(box, report, "io"))
-    told = [line.split() for line in result.stdout.splitlines()]
-    assert len(told) > 15
+    told = [re.fullmatch(r"(.+) ([a-z]+)((?: \d+){4})", line) for line in result.stdout.splitlines()]
+    told = [(line[1], line[2], *map(int, line[3].split())) for line in told if line]
+    assert len(told) > 30
     if not IS_GLIBC:  # whose streams alone can be seen
         told = [line for line in told if "buffered" not in line[0] or line[1] == "open"]
     for name, op, *numbers in told:
         row = rows[name, op]
-        assert [row.ops, row.moved_bytes, row.errors] == [int(number) for number in numbers], (name, op)
+        assert [row.ops, row.moved_bytes, row.errors, row.again] == numbers, (name, op)
     assert rows["write_bytes", "write"].size_median_bytes == 1
     assert rows["write_bytes", "read"].size_median_bytes == 512
     assert rows["fail", "read"].error_names == "EBADF 7"
+    assert [row.error_names for row in rows.values() if row.op == "connect" and row.errors] == ["ECONNREFUSED 1"]
+    times_are_bounded(rows["slow", "read"], *map(int, re.search("^waits (.+)", result.stdout, re.M)[1].split()))
+
+
+def times_are_bounded(row, least_span, most_span, *bounds):
+    """The program knows of each call how long it was at least and at most."""
+    least, most = sorted(bounds[0::2]), sorted(bounds[1::2])
+    assert between(sum(least), row.time_ns, sum(most)) and between(least[-1], row.max_ns, most[-1])
+    assert between(sum(least) / 10, row.mean_ns, sum(most) / 10)
+    for percentile in 50, 90:
+        at = percentile // 10 - 1
+        assert between(0.93 * least[at], row.values[f"p{percentile}_ns"], 1.07 * most[at]), percentile
+    assert between(1e9 * row.moved_bytes / most_span, row.rate_bytes, 1e9 * row.moved_bytes / least_span)
 
 
 @with_glibc("libdw, which names inlined functions, is for it")
@@ -262,10 +276,12 @@ def bytes_of(folder, op, names):
 
 @of_the_system
 @with_strace
-@pytest.mark.parametrize("command", [["sort", "in", "-o", "out"], ["sed", "s/1/2/w out", "in"]],
+@pytest.mark.parametrize("command", [["sort", "in", "-o", "out"], ["sed", "s/1/2/w out", "in"],
+                                     ["sh", "-c", "sed 's/1/2/w out' in; sort in -o sorted; sleep 0.2; echo"]],
                          ids=lambda command: command[0])
 def test_the_share_that_was_seen(box, command):
-    """Of what the program itself reads and writes, by strace: how much is in rows of ours."""
+    """Of what the program itself reads and writes, by strace: how much is in rows of ours. The kernel adds to the
+    numbers of a shell those of its children, when it has waited for them; `echo` makes it ask."""
     folder = box.folder()
     (folder / "in").write_text("".join(f"{at * 7919 % 100003} is a line\n" for at in range(60000)))
     with open(folder / "stdout", "wb") as out:
@@ -331,7 +347,8 @@ def test_clients_have_one_row_whatever_their_ports(box):
     """The kernel has chosen all ports here, that of the server too."""
     result, report = run(box, sys.executable, "-c", CLIENTS)
     port = int(result.stdout)
-    found = {(row.name, row.op): (row.ops, row.moved_bytes) for row in rows_of(box, report, "io") if row.kind == "peer"}
+    peers = [row for row in rows_of(box, report, "io") if row.kind == "peer"]
+    found = {(row.name, row.op): (row.ops, row.moved_bytes) for row in peers}
     assert found == {(f"port {port}", "accept"): (30, 0), (f"127.0.0.1:{port}", "connect"): (30, 0),
                      (f"127.0.0.1:{port}", "send"): (30, 240), (f"127.0.0.1 to port {port}", "recv"): (30, 240)}
 

@@ -96,14 +96,29 @@ static void add_moments(struct hp_io_sums *sums, double first_ns, double last_ns
         sums->last_ns = last_ns;
 }
 
+/*
+ * All processes of a run have the same ticks, but for the last digits of their length: what is a step for one is a
+ * step for all. In other steps a time would be inaccurate twice.
+ */
+static void add_times(struct hp_io_sums *sums, const uint32_t *times, double tick_ns)
+{
+    if (sums->tick_ns <= 0)
+        sums->tick_ns = tick_ns;
+    const double ratio = tick_ns / sums->tick_ns;
+    const bool is_same = ratio > 0.999 && ratio < 1.001;
+    for (uint32_t at = 0; at < HP_IO_TIMES; at++)
+        if (times[at] != 0)
+            sums->times[is_same ? at
+                                : hp_step_of((uint64_t)(hp_step_middle(at, HP_IO_TIME_BITS) * ratio),
+                                             HP_IO_TIME_BITS, HP_IO_TIME_OCTAVES)] += times[at];
+}
+
 static void add_steps(struct hp_io_sums *sums, const struct file *file, const struct hp_io_cell *cell)
 {
     for (uint32_t at = 0; at < HP_IO_SIZES; at++)
         sums->sizes[at] += cell->sizes[at];
-    for (uint32_t at = 0; at < HP_IO_TIMES; at++)
-        if (cell->times[at] != 0)
-            sums->times[hp_step_of((uint64_t)(hp_step_middle(at, HP_IO_TIME_BITS) * file->read.ns_per_tick),
-                                   HP_IO_TIME_BITS, HP_IO_TIME_OCTAVES)] += cell->times[at];
+    if (cell->timed != 0)
+        add_times(sums, cell->times, file->read.ns_per_tick);
 }
 
 static void add_cell(struct hp_io_sums *sums, const struct file *file, const struct hp_io_cell *cell)
