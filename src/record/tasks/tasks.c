@@ -140,7 +140,7 @@ static struct hp_task_allocs *allocs_of(const struct hp_thread_context *context,
  * A logged task has no site in its slot, so its polls take the slow path; it notes what the thread had allocated
  * when a poll began.
  */
-static void begin_logging(struct hp_thread_context *context, struct hp_task_slot *slot)
+static __attribute__((noinline)) void begin_logging(struct hp_thread_context *context, struct hp_task_slot *slot)
 {
     if (slot->allocs == 0)
         HOTPATH_PUT_(slot->allocs, hp_log_space(context, sizeof(struct hp_task_allocs), 8));
@@ -197,7 +197,8 @@ static struct hp_log_record draft_record(const struct hp_object_use *use, const 
                                   .node = use->context->hot.top->node};
 }
 
-static void log_task(const struct hp_object_use *use, const struct hp_log_record *record, const char *result)
+static __attribute__((noinline)) void log_task(const struct hp_object_use *use, const struct hp_log_record *record,
+                                               const char *result)
 {
     struct hp_log *log = hp_log_chosen(use->context, &use->part->log);
     if (log != NULL)
@@ -212,13 +213,14 @@ uint64_t hotpath_v1_task(struct hotpath_site *site)
     if (!hp_object_begin(site, &task_kind, &use))
         return 0;
     const uint32_t number = HOTPATH_GET_(site->log);
-    const bool has_site = __atomic_load_n(&hp_object_known(number)->poll_site, __ATOMIC_ACQUIRE) != NULL;
+    const struct hp_known_object *known = hp_object_known(number);
+    const bool has_site = __atomic_load_n(&known->poll_site, __ATOMIC_ACQUIRE) != NULL;
     uint64_t id, born = use.now;
     struct hp_task_slot *slot = hp_task_slot_take(&use, number, &id);
     const bool has_slot = slot != NULL;
     if (__builtin_expect(!has_slot, 0))
         id = hp_task_slotless(&use, number, &born);
-    else if (__builtin_expect(hp_object_is_logged(number), 0))
+    else if (__builtin_expect(__atomic_load_n(&known->is_logged, __ATOMIC_RELAXED), 0))
         begin_logging(use.context, slot);
     if (id != 0)
         count_created(&use, born, has_slot);
@@ -343,9 +345,7 @@ static struct running running_of(const struct hp_thread_context *context, const 
     return (struct running){.id = HOTPATH_GET_(slot->id),
                             .start = start,
                             .inside = HOTPATH_GET_(slot->inside_since) == start ? HOTPATH_GET_(slot->inside) : 0,
-                            .site = slot->extras & HP_TASK_IS_LOGGED
-                                        ? hp_object_known(HOTPATH_GET_(slot->number))->site
-                                        : HOTPATH_GET_(slot->next),
+                            .site = HOTPATH_GET_(slot->next),
                             .is_here = HOTPATH_GET_(slot->thread) == context->record_offset};
 }
 
@@ -402,6 +402,17 @@ static __attribute__((noinline)) void end_running(const struct hp_object_use *us
     examine(context, frame, ticks, use->now, is_long);
 }
 
+/* A logged task, which has no site in its slot. */
+static __attribute__((noinline)) struct hp_log_record begin_log_of_end(const struct hp_object_use *use,
+                                                                       const struct hp_task_slot *slot,
+                                                                       struct running *poll, bool is_cancelled)
+{
+    poll->site = hp_object_known(HOTPATH_GET_(slot->number))->site;
+    if (poll->is_here && poll->start != 0)
+        add_allocs(use->context, slot);
+    return draft_record(use, slot, poll->start != 0 ? end_of_poll(poll, use->now) - poll->start : 0, is_cancelled);
+}
+
 /* If two threads end it at once, only one does. */
 static void end_slot(struct hp_thread_context *context, struct hp_task_slot *slot, bool is_cancelled,
                      const char *result, struct after_end *ret_after)
@@ -412,16 +423,13 @@ static void end_slot(struct hp_thread_context *context, struct hp_task_slot *slo
         hp_lose(context, HP_LOSS_VALUES);
         return;
     }
-    if (__builtin_expect(HOTPATH_GET_(slot->extras) != 0, 0))
-        *ret_after = extras_of(context, slot, use.now);
-    const struct running poll = running_of(context, slot);
-    const bool is_logged = (slot->extras & HP_TASK_IS_LOGGED) != 0;
+    struct running poll = running_of(context, slot);
+    const uint32_t extras = HOTPATH_GET_(slot->extras);
     struct hp_log_record record;
-    if (__builtin_expect(is_logged, 0)) {
-        if (poll.is_here && poll.start != 0)
-            add_allocs(context, slot);
-        record =
-            draft_record(&use, slot, poll.start != 0 ? end_of_poll(&poll, use.now) - poll.start : 0, is_cancelled);
+    if (__builtin_expect(extras != 0, 0)) {
+        *ret_after = extras_of(context, slot, use.now);
+        if (extras & HP_TASK_IS_LOGGED)
+            record = begin_log_of_end(&use, slot, &poll, is_cancelled);
     }
     if (!hp_task_slot_end(context, slot, poll.start != 0 && !poll.is_here ? end_of_poll(&poll, use.now) : 0)) {
         HOTPATH_ADD_(use.part->count[HP_TASK_MISUSED], 1);
@@ -429,7 +437,7 @@ static void end_slot(struct hp_thread_context *context, struct hp_task_slot *slo
         return;
     }
     count_ended(&use, born, is_cancelled);
-    if (__builtin_expect(is_logged, 0))
+    if (__builtin_expect(extras & HP_TASK_IS_LOGGED, 0))
         log_task(&use, &record, result);
     if (poll.start != 0)
         end_running(&use, &poll);
