@@ -566,20 +566,38 @@ static __attribute__((noinline)) struct hp_log *make_log(const struct hp_object_
 }
 
 /* Fields that values do not have stay 0 in their log. */
-void hp_object_remember(const struct hp_object_use *use, const struct hp_reported_value *value)
+static inline __attribute__((always_inline)) void put_value(const struct hp_object_use *use, struct hp_log *log,
+                                                            uint64_t bits, uint32_t type, const char *text)
 {
-    struct hp_log *log = hp_log_at(use->context, use->part->log);
-    if (__builtin_expect(log == NULL, 0) && (log = make_log(use)) == NULL)
-        return;
     struct hp_log_record *record = hp_log_begin(log);
     HOTPATH_PUT_(record->tick, use->now);
-    HOTPATH_PUT_(record->id, value->bits);
+    HOTPATH_PUT_(record->id, bits);
     HOTPATH_PUT_(record->tid, use->context->thread_id);
     HOTPATH_PUT_(record->what, HP_RECORD_VALUE);
-    HOTPATH_PUT_(record->type, (uint16_t)value->type);
-    if (__builtin_expect(value->type == HP_VALUE_TEXT, 0))
-        HOTPATH_PUT_(record->text_length, hp_log_put_text(use->context, log, value->text, (size_t)value->bits));
+    HOTPATH_PUT_(record->type, (uint16_t)type);
+    if (text != NULL)
+        HOTPATH_PUT_(record->text_length, hp_log_put_text(use->context, log, text, (size_t)bits));
     else
         HOTPATH_PUT_(record->text_length, 0);
     hp_log_end(log, record);
+}
+
+static __attribute__((noinline)) void remember_otherwise(const struct hp_object_use *use, uint64_t bits,
+                                                         uint32_t type, const char *text)
+{
+    struct hp_log *log = hp_log_at(use->context, use->part->log);
+    if (log == NULL)
+        log = make_log(use);
+    if (log != NULL)
+        put_value(use, log, bits, type, text);
+}
+
+/* Makes no call except a tail call, so everything stays in registers. */
+void hp_object_remember(const struct hp_object_use *use, uint64_t bits, uint32_t type, const char *text)
+{
+    struct hp_log *log = hp_log_at(use->context, use->part->log);
+    if (HOTPATH_LIKELY_(log != NULL && text == NULL))
+        put_value(use, log, bits, type, NULL);
+    else
+        remember_otherwise(use, bits, type, text);
 }

@@ -233,15 +233,11 @@ static inline uint64_t *hp_object_step(const struct hp_object_use *use, uint32_t
     return HOTPATH_LIKELY_(octave != 0) ? &steps[number << (63 ^ highest) >> 57 & (HP_MAGNITUDE_STEPS - 1)] : NULL;
 }
 
-/* A value that was reported; for a text, `text` is set, and `bits` is its length. */
-struct hp_reported_value {
-    uint64_t bits;
-    uint32_t type; /* enum hp_value_type */
-    const char *text;
-};
-
-/* Adds a value to the log of its object: every value has the latest ones. */
-void hp_object_remember(const struct hp_object_use *use, const struct hp_reported_value *value);
+/*
+ * Adds a value to the log of its object: every value has the latest ones. `type` is one of enum hp_value_type; of a
+ * text, which only then is set, `bits` is the length.
+ */
+void hp_object_remember(const struct hp_object_use *use, uint64_t bits, uint32_t type, const char *text);
 
 /* ------------------------------------------------------------------------------------------------- object texts */
 

@@ -212,7 +212,7 @@ static void remember(const struct hp_object_use *use, struct hotpath_scalar_ val
         text = value.bits != 0 ? (const char *)(uintptr_t)value.bits : "(null)";
         value.bits = strnlen(text, HP_LOG_TEXT);
     }
-    hp_object_remember(use, &(struct hp_reported_value){value.bits, value.type, text});
+    hp_object_remember(use, value.bits, value.type, text);
 }
 
 static void record(const struct hp_object_use *use, const struct hp_kind_type *kind, struct hotpath_scalar_ value)
