@@ -14,6 +14,7 @@
 #define HOTPATH_ASIO_HPP
 
 #include <cstdint>
+#include <initializer_list>
 
 #include <hotpath/adapter.h>
 

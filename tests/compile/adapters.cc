@@ -11,6 +11,13 @@
 #include <hotpath/glib.h>
 #endif
 #include <hotpath/pool.h>
+#if __has_include(<boost/asio.hpp>)
+#define BOOST_ASIO_CUSTOM_HANDLER_TRACKING "hotpath/asio.hpp"
+#include <hotpath/asio.hpp> /* not first by Boost: warnings of what system headers include are not shown */
+#include <utility>         /* which Boost 1.74 does not include, and needs */
+
+#include <boost/asio.hpp>
+#endif
 #if defined(__cpp_impl_coroutine)
 #include <hotpath/coro.hpp>
 

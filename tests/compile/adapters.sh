@@ -8,6 +8,6 @@ command -v "$compiler" > /dev/null || { echo "$compiler is not installed"; exit 
 glib=$(pkg-config --cflags gio-2.0 2> /dev/null | sed 's/-I/-isystem /g' || :)
 for mode in -DHOTPATH -UHOTPATH; do
     # shellcheck disable=SC2086 # a list of options
-    "$compiler" -std=c++20 "$mode" -fsyntax-only -Wall -Wextra -Wold-style-cast -Wpedantic -Werror -I"$include" \
-        $glib "$source"
+    "$compiler" -std=c++20 "$mode" -fsyntax-only -Wall -Wextra -Wold-style-cast -Wpedantic -Wconversion -Wshadow \
+        -Werror -I"$include" $glib "$source"
 done
