@@ -64,7 +64,7 @@ CALLS = {
 }
 
 # Additional requests to an example.
-ASKED = {"slow_call": {"HOTPATH_SLOWEST": "handle_request"}}
+ASKED = {"slow_call": {"HOTPATH_SLOWEST": "handle_request"}, "message_log": {"HOTPATH_LOG": "requests,answer"}}
 ARGUMENTS = {"orders": ["0.5"], "profile_async_io_long": ["0.5"]}
 
 
@@ -292,6 +292,15 @@ def check_message_log(measured, plain):
     requests, answers = measured.row("requests", "channels"), measured.row("answer", "tasks")
     assert (requests.sent, requests.received, requests.queue, answers.polls, answers.open) == (20, 20, 0, 20, 0)
     assert plain.stdout == "all requests are answered\n"
+    recent = measured.report.rows("recent")
+    for what in "sent", "received":
+        texts = [row.text for row in recent if (row.name, row.what) == ("requests", what)]
+        assert texts == [f"request {number}" for number in range(20, 0, -1)]
+    received = [row for row in recent if row.what == "received"]
+    assert {row.size_bytes for row in received} == {16} and len({row.message_id for row in received}) == 20
+    assert [row.text for row in recent if row.name == "answer" and row.what == "ready"] == [
+        f"request {number}, {'slow' if number == 13 else 'ok'}" for number in range(20, 0, -1)]
+    assert max(row.duration_ns for row in received if row.text != "request 13") > 15e6  # those behind the slow one
 
 
 def check_worker_pool(measured, plain):
