@@ -81,3 +81,18 @@ function(hotpath_internal_headers target)
     target_compile_options(${target} PRIVATE "SHELL:-iquote \"${PROJECT_SOURCE_DIR}/src/${folder}\"")
   endforeach()
 endfunction()
+
+# Intel's processors from Skylake to Comet Lake decode a jump anew each time if it touches the end of 32 bytes
+# (erratum SKX102 and others): what an event costs then depends on where the linker puts its code, by up to a sixth.
+function(hotpath_align_jumps target)
+  foreach(option -mbranches-within-32B-boundaries -Wa,-mbranches-within-32B-boundaries) # clang, gcc
+    string(MAKE_C_IDENTIFIER "HOTPATH_HAS_${option}" has_option)
+    if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+      check_c_compiler_flag(${option} ${has_option})
+    endif()
+    if(${has_option})
+      target_compile_options(${target} PRIVATE ${option})
+      return()
+    endif()
+  endforeach()
+endfunction()

@@ -172,6 +172,24 @@ static __attribute__((noinline)) void log_item(const struct hp_instance_use *use
             NULL, 0);
 }
 
+/* Any item. Releases the context. What it needs is in registers, so that others can end with a jump to it. */
+static __attribute__((noinline)) void record_any(struct hp_thread_context *context, struct hp_part *class_part,
+                                                 struct hp_part *part, uint64_t now, uint64_t items, uint64_t bytes)
+{
+    const struct hp_instance_use use = {{context, class_part, now}, part};
+    struct hp_object *object = hp_instance_object(&use);
+    const uint64_t begun = moment(object, HP_STREAM_BEGUN), latest = moment(object, HP_STREAM_LATEST);
+    const uint32_t sequence = hp_part_change(part);
+    count_item(&use, items, bytes);
+    if (begun != 0)
+        HOTPATH_ADD_(part->count[HP_STREAM_PRODUCED], hp_less(now, begun));
+    if (latest != 0)
+        count_gap(&use, hp_less(now, latest));
+    hp_part_changed(part, sequence);
+    hand_over(object->shared, now, count_still_handed(object) + items);
+    hp_object_end(&use.class_);
+}
+
 static __attribute__((noinline)) void record_otherwise(struct hotpath_site *site, const void *stream_,
                                                        uint64_t items, uint64_t bytes)
 {
@@ -180,20 +198,8 @@ static __attribute__((noinline)) void record_otherwise(struct hotpath_site *site
         return;
     if (hp_object_is_logged(HOTPATH_GET_(site->log)))
         log_item(&use, stream_, items, bytes);
-    if (record_quickly(&use, items, bytes))
-        return;
-    struct hp_object *object = hp_instance_object(&use);
-    const uint64_t now = use.class_.now, begun = moment(object, HP_STREAM_BEGUN),
-                   latest = moment(object, HP_STREAM_LATEST);
-    const uint32_t sequence = hp_part_change(use.part);
-    count_item(&use, items, bytes);
-    if (begun != 0)
-        HOTPATH_ADD_(use.part->count[HP_STREAM_PRODUCED], hp_less(now, begun));
-    if (latest != 0)
-        count_gap(&use, hp_less(now, latest));
-    hp_part_changed(use.part, sequence);
-    hand_over(object->shared, now, count_still_handed(object) + items);
-    hp_object_end(&use.class_);
+    if (!record_quickly(&use, items, bytes))
+        record_any(use.class_.context, use.class_.part, use.part, use.class_.now, items, bytes);
 }
 
 /* --------------------------------------------------------------------------------------- entry points of macros */
@@ -298,12 +304,12 @@ void hotpath_v1_stream_nexted(const struct hotpath_stream_next_ *next)
 void hotpath_v1_stream_item(struct hotpath_site *site, const void *stream_, uint64_t items, uint64_t bytes)
 {
     struct hp_instance_use use;
-    if (HOTPATH_LIKELY_(hp_instance_begin_cached(site, stream_, &use))) {
-        if (HOTPATH_LIKELY_(record_quickly(&use, items, bytes)))
-            return;
-        hp_object_end(&use.class_);
+    if (!HOTPATH_LIKELY_(hp_instance_begin_cached(site, stream_, &use))) {
+        record_otherwise(site, stream_, items, bytes);
+        return;
     }
-    record_otherwise(site, stream_, items, bytes);
+    if (!HOTPATH_LIKELY_(record_quickly(&use, items, bytes)))
+        record_any(use.class_.context, use.class_.part, use.part, use.class_.now, items, bytes);
 }
 
 void hotpath_v1_stream_text(struct hotpath_site *site, const void *stream_, const char *format, ...)
