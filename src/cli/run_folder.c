@@ -1,6 +1,7 @@
 /* Creates the folder of a run. SPDX-License-Identifier: MIT */
 #include "run_folder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,6 +16,7 @@
 #include "command.h"
 #include "counted_blocks.h"
 #include "debug_servers.h"
+#include "instruction_blocks.h"
 #include "live_stacks.h"
 #include "name_stacks.h"
 #include "process.h"
@@ -112,11 +114,75 @@ bool hp_run_folder_keep_stacks(const char *folder, uint32_t pid)
     return is_kept;
 }
 
+#define MOST_NATIVES 4u /* named; there may be thousands */
+
+/* Programs that ran without the emulator, each once: lines of a reason, a tab and a path. */
+struct natives {
+    char lines[MOST_NATIVES][PATH_MAX + 64];
+    size_t count; /* of all */
+};
+
+static void add_natives(struct natives *natives, FILE *from)
+{
+    char line[sizeof natives->lines[0]];
+    while (fgets(line, sizeof line, from) != NULL) {
+        size_t at = 0;
+        line[strcspn(line, "\n")] = '\0';
+        while (at < natives->count && at < MOST_NATIVES && strcmp(natives->lines[at], line) != 0)
+            at++;
+        if (at < natives->count && at < MOST_NATIVES)
+            continue;
+        if (at < MOST_NATIVES)
+            memcpy(natives->lines[at], line, sizeof line);
+        natives->count++;
+    }
+}
+
+static void name_natives(struct natives *natives)
+{
+    for (size_t at = 0; at < natives->count && at < MOST_NATIVES; at++) {
+        char *path = strchr(natives->lines[at], '\t');
+        if (path == NULL)
+            continue;
+        *path++ = '\0';
+        hp_fail("instructions of '%s', which the program executed, are not counted: %s", path, natives->lines[at]);
+    }
+    if (natives->count > MOST_NATIVES)
+        hp_fail("nor are those of other programs, executed %zu times", natives->count - MOST_NATIVES);
+}
+
+static void say_natives(const char *folder)
+{
+    char path[PATH_MAX];
+    DIR *all = opendir(folder);
+    struct natives *natives = calloc(1, sizeof *natives);
+    for (const struct dirent *entry; all != NULL && natives != NULL && (entry = readdir(all)) != NULL;) {
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        FILE *from = hp_text_has_suffix(path, HP_BLOCK_NATIVE_SUFFIX) ? fopen(path, "re") : NULL;
+        if (from == NULL)
+            continue;
+        add_natives(natives, from);
+        fclose(from);
+        unlink(path);
+    }
+    if (all != NULL)
+        closedir(all);
+    if (natives != NULL)
+        name_natives(natives);
+    free(natives);
+}
+
 bool hp_run_folder_keep_counts(const char *folder)
 {
     struct hp_stacks counted;
     struct hp_named_stacks named;
-    const bool is_named = hp_counted_blocks_read(folder, &counted) && hp_name_stacks(&counted, NULL, &named);
+    uint64_t refused;
+    const bool is_named =
+        hp_counted_blocks_read(folder, &counted, &refused) && hp_name_stacks(&counted, NULL, &named);
+    say_natives(folder);
+    if (refused > 0)
+        hp_fail("instructions are not counted everywhere, but time under the emulator: the system refuses its "
+                "plugin what it needs to answer (process_vm_readv, /proc/self/mem)");
     errno = 0;
     const bool is_kept = is_named && hp_stack_file_write(folder, &named);
     if (is_named && !is_kept)

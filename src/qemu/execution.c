@@ -2,10 +2,10 @@
  * QEMU hands execve on to the kernel, so a program that is executed would leave it. We see the call before, and
  * execute QEMU with what it was started with, as `hotpath run` does for the first program.
  *
- * Not done for programs that QEMU cannot run, or that get rights of another user.
+ * Not done for programs that QEMU cannot run, or that get rights of another user: they run natively.
  * SPDX-License-Identifier: MIT
  */
-#define _GNU_SOURCE 1 /* process_vm_readv */
+#define _GNU_SOURCE 1 /* process_vm_readv, AT_EMPTY_PATH */
 #include "execution.h"
 
 #include <elf.h>
@@ -17,9 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#include "guest_memory.h"
 
 #if defined __x86_64__
 #define MACHINE EM_X86_64
@@ -35,9 +36,10 @@
 #define SCRIPT_BYTES 256u
 #define PRELOAD "LD_PRELOAD="
 
-/* qemu-x86_64 -cpu MODEL -plugin PLUGIN */
+/* qemu-x86_64 -cpu MODEL -plugin PLUGIN, then -E and -0 with a word each, then the program */
 #define START_WORDS 5u
 static char *start[START_WORDS + 1];
+static char own[PATH_MAX]; /* the program; "": unknown */
 
 void hp_execution_begin(void)
 {
@@ -48,8 +50,15 @@ void hp_execution_begin(void)
     size_t count = 0;
     if (fd >= 0)
         close(fd);
-    for (char *word = line; count < START_WORDS && word < line + size; word += strlen(word) + 1)
+    char *word = line;
+    for (; count < START_WORDS && word < line + size; word += strlen(word) + 1)
         start[count++] = word;
+    while (word < line + size && (strcmp(word, "-E") == 0 || strcmp(word, "-0") == 0)) {
+        word += strlen(word) + 1;
+        word += strlen(word) + 1;
+    }
+    if (word >= line + size || realpath(word, own) == NULL)
+        own[0] = '\0';
     if (length <= 0 || count < START_WORDS || strcmp(start[1], "-cpu") != 0 || strcmp(start[3], "-plugin") != 0)
         start[0] = NULL; /* not started by `hotpath run` */
     else
@@ -58,18 +67,12 @@ void hp_execution_begin(void)
 
 /* ------------------------------------------------------------------------------------ memory of the program */
 
-static bool copy(void *to, uint64_t from, size_t size)
-{
-    const struct iovec here = {to, size}, there = {(void *)(uintptr_t)from, size};
-    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;
-}
-
 /* False: there is no text of fewer than `size` bytes. A text may end at the end of a page. */
 static bool copy_text(char *to, uint64_t from, size_t size)
 {
     for (size_t done = 0; done < size;) {
         const size_t page = 4096 - (from + done) % 4096, rest = size - done, part = page < rest ? page : rest;
-        if (!copy(to + done, from + done, part))
+        if (!hp_guest_copy(to + done, from + done, part, false))
             return false;
         if (memchr(to + done, '\0', part) != NULL)
             return true;
@@ -90,7 +93,7 @@ static char **copy_pointers(uint64_t from, size_t before, size_t *ret_count)
                 break;
             all = more;
         }
-        if (!copy(&all[before + count], from + count * sizeof *all, sizeof *all))
+        if (!hp_guest_copy(&all[before + count], from + count * sizeof *all, sizeof *all, false))
             break;
         if (all[before + count] == NULL) {
             *ret_count = count;
@@ -111,28 +114,39 @@ struct program {
     size_t word_count;
 };
 
-/* The file's first bytes. False: it may not be executed, or would get other rights. */
-static bool read_head(const char *path, unsigned char head[SCRIPT_BYTES])
+static bool gets_rights(int fd, const struct stat *status)
 {
-    struct stat status;
     char rights[64];
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    memset(head, 0, SCRIPT_BYTES);
-    if (fd < 0)
-        return false;
-    const bool is_plain = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-                          (status.st_mode & (S_ISUID | S_ISGID)) == 0 &&
-                          fgetxattr(fd, "security.capability", rights, sizeof rights) <= 0 &&
-                          access(path, X_OK) == 0 && read(fd, head, SCRIPT_BYTES - 1) > 0;
-    close(fd);
-    return is_plain;
+    return (status->st_mode & (S_ISUID | S_ISGID)) != 0 ||
+           fgetxattr(fd, "security.capability", rights, sizeof rights) > 0;
 }
 
-static bool is_for_this_machine(const unsigned char *head)
+#define NO_PROGRAM "" /* the call fails */
+
+/* The file's first bytes. Returns why QEMU cannot run it; NULL: it can. */
+static const char *read_head(const char *path, unsigned char head[SCRIPT_BYTES])
+{
+    struct stat status;
+    memset(head, 0, SCRIPT_BYTES);
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || access(path, X_OK) != 0)
+        return NO_PROGRAM;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return "it cannot be read";
+    const char *obstacle = gets_rights(fd, &status)                ? "it gets rights of another user"
+                           : read(fd, head, SCRIPT_BYTES - 1) <= 0 ? NO_PROGRAM
+                                                                   : NULL;
+    close(fd);
+    return obstacle;
+}
+
+static const char *machine_obstacle(const unsigned char *head)
 {
     const Elf64_Ehdr *elf = (const Elf64_Ehdr *)(const void *)head;
-    return memcmp(elf->e_ident, ELFMAG, SELFMAG) == 0 && elf->e_ident[EI_CLASS] == ELFCLASS64 &&
-           elf->e_machine == MACHINE;
+    if (memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0)
+        return NO_PROGRAM; /* the kernel refuses it, too, unless binfmt_misc knows it */
+    const bool is_here = elf->e_ident[EI_CLASS] == ELFCLASS64 && elf->e_machine == MACHINE;
+    return is_here ? NULL : "it is built for another architecture";
 }
 
 /* "#!INTERPRETER ARGUMENT": the program is now the interpreter. */
@@ -160,17 +174,62 @@ static bool enter_script(struct program *program, size_t number, const unsigned 
     return *line != '\0';
 }
 
-static bool find_program(struct program *program)
+/* Returns why QEMU cannot run it; NULL: it can. */
+static const char *find_program(struct program *program)
 {
     _Alignas(8) unsigned char head[SCRIPT_BYTES];
     for (size_t scripts = 0;; scripts++) {
-        if (strncmp(program->path, "/proc/", 6) == 0 || !read_head(program->path, head))
-            return false;
+        const char *obstacle =
+            strncmp(program->path, "/proc/", 6) == 0 ? "its path is in /proc" : read_head(program->path, head);
+        if (obstacle != NULL)
+            return obstacle;
         if (memcmp(head, "#!", 2) != 0)
-            return is_for_this_machine(head);
+            return machine_obstacle(head);
         if (scripts == MOST_SCRIPTS || !enter_script(program, scripts, head))
-            return false;
+            return "the first line of its script is unusual";
     }
+}
+
+/* Of a descriptor: where its file is, if it is there. */
+static bool read_link(const char *link, char path[PATH_MAX])
+{
+    struct stat open_file, file;
+    const ssize_t length = readlink(link, path, PATH_MAX - 1);
+    path[length > 0 ? length : 0] = '\0';
+    return path[0] == '/' && stat(link, &open_file) == 0 && stat(path, &file) == 0 &&
+           open_file.st_dev == file.st_dev && open_file.st_ino == file.st_ino;
+}
+
+/* fexecve comes as one of these. QEMU is in /proc/self/exe, so that is the program's only for itself. */
+static void leave_links(char path[PATH_MAX])
+{
+    char real[PATH_MAX];
+    if (strcmp(path, "/proc/self/exe") == 0 && own[0] != '\0')
+        strcpy(path, own);
+    else if ((strncmp(path, "/proc/self/fd/", 14) == 0 || strncmp(path, "/dev/fd/", 8) == 0) &&
+             read_link(path, real))
+        strcpy(path, real);
+}
+
+static bool read_path(const struct hp_execution *asked, char path[PATH_MAX])
+{
+    char name[PATH_MAX], link[32];
+    if (!copy_text(name, asked->path, sizeof name))
+        return false;
+    const bool is_descriptor = name[0] == '\0' && asked->flags & AT_EMPTY_PATH;
+    int length;
+    if (is_descriptor || (name[0] != '/' && asked->folder != AT_FDCWD)) {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", asked->folder);
+        if (!read_link(link, path))
+            strcpy(path, link);
+        length = (int)strlen(path);
+        if (!is_descriptor)
+            length += snprintf(path + length, PATH_MAX - (size_t)length, "/%s", name);
+    } else {
+        length = snprintf(path, PATH_MAX, "%s", name);
+    }
+    leave_links(path);
+    return length < PATH_MAX;
 }
 
 /* ------------------------------------------------------------------------------------------------------- QEMU */
@@ -216,17 +275,25 @@ static char **put_command(struct program *program, char **words, size_t count, c
     return first;
 }
 
-void hp_execution_take(uint64_t path, uint64_t arguments, uint64_t environment)
+void hp_execution_take(const struct hp_execution *asked, void (*note_native)(const char *path, const char *why))
 {
     size_t count = 0, variables = 0;
     struct program *program = calloc(1, sizeof *program);
     char *preload = malloc(4 * PATH_MAX);
-    char **words = copy_pointers(arguments, MOST_BEFORE, &count);
-    char **variable = copy_pointers(environment, 0, &variables);
+    char **words = copy_pointers(asked->arguments, MOST_BEFORE, &count);
+    char **variable = copy_pointers(asked->environment, 0, &variables);
     if (program != NULL && preload != NULL && words != NULL && variable != NULL && start[0] != NULL &&
-        copy_text(program->path, path, sizeof program->path) && find_program(program) &&
-        take_preload(variable, preload, 4 * PATH_MAX))
-        execve(start[0], put_command(program, words, count, preload), variable);
+        read_path(asked, program->path)) {
+        char path[PATH_MAX];
+        strcpy(path, program->path);
+        const char *obstacle = find_program(program);
+        if (obstacle == NULL && !take_preload(variable, preload, 4 * PATH_MAX))
+            obstacle = "there is a comma in the name of a library to preload";
+        if (obstacle == NULL)
+            execve(start[0], put_command(program, words, count, preload), variable);
+        else if (obstacle[0] != '\0')
+            note_native(path, obstacle);
+    }
     free(variable);
     free(words);
     free(preload);

@@ -9,10 +9,15 @@
 
 /* Remembers how QEMU was started. Once, at the beginning. */
 void hp_execution_begin(void);
+/* The arguments of execveat, which come from the program; those of execve with AT_FDCWD and no flags. */
+struct hp_execution {
+    int folder;
+    uint64_t path, arguments, environment, flags;
+};
 /*
- * Takes the arguments of execve, which come from the program, and executes QEMU in its place. Returns if that
- * cannot be done; then the call is to be made as it is: the program runs natively, or the call fails as it should.
+ * Executes QEMU in its place. Returns if that cannot be done; then the call is to be made as it is: the program
+ * runs natively, after `note_native` was told why, or the call fails as it should.
  */
-void hp_execution_take(uint64_t path, uint64_t arguments, uint64_t environment);
+void hp_execution_take(const struct hp_execution *asked, void (*note_native)(const char *path, const char *why));
 
 #endif

@@ -13,16 +13,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "execution.h"
+#include "guest_memory.h"
 #include "instruction_blocks.h"
 #include "instruction_clock.h"
 #include "qemu_api.h"
@@ -87,14 +89,15 @@ static bool is_own(uint64_t address)
  * How often each block was executed, in a file that survives the program (instruction_blocks.h). The file grows in
  * steps that are allocated before they are touched. Where there is no space, blocks count for the clock only.
  */
-#define MOST_BLOCKS (UINT32_C(1) << 21)
-#define FILE_BYTES (sizeof(struct hp_instruction_blocks) + MOST_BLOCKS * sizeof(struct hp_instruction_block))
-#define STEP_BYTES (UINT64_C(1) << 18)
-#define PLACES (2 * MOST_BLOCKS)
+#define FILE_BYTES sizeof(struct hp_instruction_blocks)
+#define STEP 8192u /* blocks */
+#define PLACES (2 * HP_MOST_BLOCKS)
 
 static struct hp_instruction_blocks *blocks; /* NULL: only the clock is wanted */
 static uint32_t *places;                     /* a hash index: number of a block, plus 1 */
-static uint64_t backed;
+static uint64_t backed;                      /* blocks that there is space for, in the lanes that are open, too */
+static uint32_t tried;                       /* lanes */
+static pthread_mutex_t space = PTHREAD_MUTEX_INITIALIZER; /* for these two, and for `lanes` of the file */
 static char folder[PATH_MAX];
 static int file = -1;
 static pid_t owner;
@@ -118,35 +121,83 @@ static int create_file(void)
     }
 }
 
-static bool make_room(uint64_t bytes)
+/* From the block `from` up to `to`. */
+static bool allocate(const void *from, const void *to)
 {
-    while (backed < bytes) {
-        if (posix_fallocate(file, (off_t)backed, (off_t)STEP_BYTES) != 0)
+    const off_t begin = (const char *)from - (const char *)blocks, end = (const char *)to - (const char *)blocks;
+    return posix_fallocate(file, begin, end - begin) == 0;
+}
+
+static bool allocate_lane(unsigned lane, uint64_t from, uint64_t to)
+{
+    return allocate(&blocks->by_lane[lane][from], &blocks->by_lane[lane][to]);
+}
+
+static bool make_step(void)
+{
+    const uint64_t next = backed + STEP;
+    if (next > HP_MOST_BLOCKS || !allocate(backed > 0 ? (void *)&blocks->all[backed] : blocks, &blocks->all[next]))
+        return false;
+    for (unsigned lane = 0; lane < HP_BLOCK_LANES; lane++)
+        if (blocks->lanes >> lane & 1 && !allocate_lane(lane, backed, next))
             return false;
-        backed += STEP_BYTES;
-    }
+    backed = next;
     return true;
+}
+
+static bool make_room(uint64_t count)
+{
+    bool has_room = true;
+    pthread_mutex_lock(&space);
+    while (has_room && backed < count)
+        has_room = make_step();
+    pthread_mutex_unlock(&space);
+    return has_room;
+}
+
+/* Each thread tries once. Without space, or with more threads, they share the counts of the blocks themselves. */
+static bool open_lane(unsigned lane)
+{
+    pthread_mutex_lock(&space);
+    if ((tried >> lane & 1) == 0) {
+        __atomic_store_n(&tried, tried | UINT32_C(1) << lane, __ATOMIC_RELAXED);
+        if (allocate_lane(lane, 0, backed))
+            __atomic_store_n(&blocks->lanes, blocks->lanes | UINT32_C(1) << lane, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&space);
+    return blocks->lanes >> lane & 1;
+}
+
+/* Where this thread counts without waiting for others. NULL: nowhere. */
+static uint64_t *lane_of(unsigned cpu)
+{
+    if (cpu >= HP_BLOCK_LANES)
+        return NULL;
+    const bool is_open = __atomic_load_n(&blocks->lanes, __ATOMIC_RELAXED) >> cpu & 1;
+    if (!is_open && (__atomic_load_n(&tried, __ATOMIC_RELAXED) >> cpu & 1 || !open_lane(cpu)))
+        return NULL;
+    return blocks->by_lane[cpu];
 }
 
 /* At the same address as before: blocks that were translated before a fork add to it. */
 static bool map_file(void *at)
 {
     owner = getpid();
-    backed = 0;
+    backed = tried = 0;
     file = create_file();
-    if (file < 0 || ftruncate(file, (off_t)FILE_BYTES) != 0 || !make_room(STEP_BYTES))
+    if (file < 0 || ftruncate(file, (off_t)FILE_BYTES) != 0)
         return false;
     void *map = mmap(at, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | (at != NULL ? MAP_FIXED : 0), file, 0);
     if (map == MAP_FAILED)
         return false;
     blocks = map;
-    return true;
+    return make_room(1);
 }
 
 static struct hp_instruction_block *new_block(void)
 {
     const uint64_t number = blocks->count;
-    if (number >= MOST_BLOCKS || !make_room(sizeof *blocks + (number + 1) * sizeof *blocks->all)) {
+    if (!make_room(number + 1)) {
         blocks->lost++;
         return NULL;
     }
@@ -214,22 +265,30 @@ static void meet(uint64_t address)
     strange = is_known(address) ? 0 : address >> 20;
 }
 
+/* Nothing of the parent may change. */
+static void count_nowhere(void)
+{
+    mmap(blocks, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+         0);
+    tried = UINT32_MAX;
+}
+
 /* A child has the blocks of its parent, and executed none of them. */
 static void leave_parent(void)
 {
-    const uint64_t count = blocks->count, bytes = sizeof *blocks + count * sizeof *blocks->all;
+    const uint64_t count = blocks->count, bytes = offsetof(struct hp_instruction_blocks, all[count]);
     struct hp_instruction_blocks *copy = malloc(bytes);
     if (copy != NULL)
         memcpy(copy, blocks, bytes);
     close(file);
-    if (copy == NULL || !map_file(blocks) || !make_room(bytes)) {
-        /* Nothing of the parent may change. */
-        mmap(blocks, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-             -1, 0);
+    pthread_mutex_init(&space, NULL); /* another thread of the parent may have had it */
+    if (copy == NULL || !map_file(blocks) || !make_room(count)) {
+        count_nowhere();
         free(copy);
         return;
     }
     memcpy(blocks, copy, bytes);
+    blocks->lanes = blocks->refused = 0;
     for (uint64_t at = 0; at < count; at++)
         blocks->all[at].executed = 0;
     free(copy);
@@ -243,8 +302,12 @@ static void count(unsigned cpu, void *data) { cell_of(cpu)->instructions += (uin
 static void count_block(unsigned cpu, void *data)
 {
     struct hp_instruction_block *block = data;
+    uint64_t *lane = lane_of(cpu);
     cell_of(cpu)->instructions += block->instructions;
-    __atomic_fetch_add(&block->executed, 1, __ATOMIC_RELAXED);
+    if (lane != NULL)
+        lane[block - blocks->all]++;
+    else
+        __atomic_fetch_add(&block->executed, 1, __ATOMIC_RELAXED);
 }
 
 static uint64_t end_of(const struct qemu_plugin_tb *block, size_t instructions)
@@ -281,14 +344,6 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
 
 static void watch(qemu_plugin_id_t id);
 
-/* The address comes from the program. */
-static bool copy(void *to, uint64_t from, size_t size, bool is_write)
-{
-    const struct iovec here = {to, size}, there = {(void *)(uintptr_t)from, size};
-    return (is_write ? process_vm_writev(getpid(), &here, 1, &there, 1, 0)
-                     : process_vm_readv(getpid(), &here, 1, &there, 1, 0)) == (ssize_t)size;
-}
-
 /* Translates everything again, before the calling thread goes on. */
 static void tell_threads_apart(qemu_plugin_id_t id)
 {
@@ -298,25 +353,46 @@ static void tell_threads_apart(qemu_plugin_id_t id)
     }
 }
 
+/* What the library asks: at an address that comes from the program. False: it cannot be answered. */
+static bool answer(qemu_plugin_id_t id, unsigned cpu, uint64_t address)
+{
+    struct hp_instruction_request request;
+    if (!hp_guest_copy(&request, address, sizeof request, false))
+        return false;
+    if (request.magic != HP_INSTRUCTION_MAGIC)
+        return true;
+    add_own(request.own_begin, request.own_end);
+    if (request.is_threaded)
+        tell_threads_apart(id);
+    request.cell = (uintptr_t)&cell_of(cpu)->instructions;
+    return hp_guest_copy(&request, address, sizeof request, true);
+}
+
+/* For the report. */
+static void note_native(const char *path, const char *why)
+{
+    char name[PATH_MAX + 64];
+    FILE *to = blocks != NULL ? fopen(path_of(name, HP_BLOCK_NATIVE_SUFFIX), "ae") : NULL;
+    if (to == NULL)
+        return;
+    fprintf(to, "%s\t%.*s\n", why, (int)strcspn(path, "\n"), path);
+    fclose(to);
+}
+
 #define THREAD (CLONE_VM | CLONE_THREAD)
 
 static void called(qemu_plugin_id_t id, unsigned cpu, int64_t number, uint64_t a, uint64_t b, uint64_t c,
                    uint64_t d, uint64_t e, uint64_t f, uint64_t g, uint64_t h)
 {
-    (void)d, (void)e, (void)f, (void)g, (void)h;
-    struct hp_instruction_request request;
+    (void)f, (void)g, (void)h;
     if (number == SYS_execve)
-        hp_execution_take(a, b, c);
+        hp_execution_take(&(struct hp_execution){AT_FDCWD, a, b, c, 0}, note_native);
+    if (number == SYS_execveat)
+        hp_execution_take(&(struct hp_execution){(int)a, b, c, d, e}, note_native);
     if (number == SYS_clone && (a & THREAD) == THREAD) /* not made by a function that the library replaces */
         tell_threads_apart(id);
-    if (number != HP_INSTRUCTION_CALL || !copy(&request, a, sizeof request, false) ||
-        request.magic != HP_INSTRUCTION_MAGIC)
-        return;
-    add_own(request.own_begin, request.own_end);
-    if (request.is_threaded)
-        tell_threads_apart(id);
-    request.cell = (uintptr_t)&cell_of(cpu)->instructions;
-    copy(&request, a, sizeof request, true);
+    if (number == HP_INSTRUCTION_CALL && !answer(id, cpu, a) && blocks != NULL)
+        __atomic_fetch_add(&blocks->refused, 1, __ATOMIC_RELAXED);
 }
 
 /* Forks return twice. */

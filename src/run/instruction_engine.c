@@ -5,16 +5,12 @@
  * ERMS, since QEMU counts an instruction per byte of "rep movsb".
  * SPDX-License-Identifier: MIT
  */
-#define _GNU_SOURCE 1 /* gnu_get_libc_version */
 #include "instruction_engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#ifdef __GLIBC__
-#include <gnu/libc-version.h>
-#endif
 
 #include "instruction_clock.h"
 #include "program_file.h"
@@ -57,15 +53,6 @@ static bool read_version(const char *emulator, char *version, size_t size)
     return version[0] != '\0';
 }
 
-static const char *c_library(void)
-{
-    static char text[64] = "another C library";
-#ifdef __GLIBC__
-    snprintf(text, sizeof text, "glibc %s", gnu_get_libc_version());
-#endif
-    return text;
-}
-
 static bool find_emulator(struct hp_instruction_engine *engine, char *problem, size_t size)
 {
     char version[32];
@@ -78,7 +65,7 @@ static bool find_emulator(struct hp_instruction_engine *engine, char *problem, s
     else if (atoi(version) < FIRST_MAJOR)
         snprintf(problem, size, "%s %s is too old: it must be %d or newer", EMULATOR, version, FIRST_MAJOR);
     else {
-        snprintf(engine->about, sizeof engine->about, "qemu %s, cpu %s, %s", version, CPU_MODEL, c_library());
+        snprintf(engine->about, sizeof engine->about, "qemu %s, cpu %s", version, CPU_MODEL);
         return true;
     }
     return false;
@@ -96,6 +83,33 @@ static bool find_plugin(struct hp_instruction_engine *engine, char *problem, siz
     else
         return true;
     return false;
+}
+
+/*
+ * Some have no plugins, such as those that are linked statically, or another version of their interface. They would
+ * end before the program begins. Tried with a program that does nothing.
+ */
+static bool accepts_plugin(const struct hp_instruction_engine *engine, char *problem, size_t size)
+{
+    static const char *const nothing[] = {"/bin/true", "/usr/bin/true"};
+    char command[4 * PATH_MAX], line[200] = "";
+    const char *program = access(nothing[0], X_OK) == 0 ? nothing[0] : nothing[1];
+    snprintf(command, sizeof command, "LD_PRELOAD= exec '%s' -cpu %s -plugin '%s' %s 2>&1 </dev/null",
+             engine->emulator, CPU_MODEL, engine->plugin, program);
+    if (access(program, X_OK) != 0 || strchr(engine->plugin, '\'') != NULL)
+        return true; /* cannot be tried */
+    FILE *output = popen(command, "re");
+    if (output == NULL)
+        return true;
+    if (fgets(line, sizeof line, output) != NULL)
+        line[strcspn(line, "\n")] = '\0';
+    while (fgetc(output) != EOF)
+        ;
+    const bool is_accepted = pclose(output) == 0;
+    if (!is_accepted)
+        snprintf(problem, size, "%s cannot use the plugin that counts them: %s", EMULATOR,
+                 line[0] != '\0' ? line : "it does not say why");
+    return is_accepted;
 }
 
 /* ------------------------------------------------------------------------------------------------------ program */
@@ -140,7 +154,7 @@ bool hp_instruction_engine_find(struct hp_instruction_engine *engine, char **arg
         return false;
     }
     if (find_emulator(engine, problem, size) && find_plugin(engine, problem, size) &&
-        find_program(engine, argv[0], problem, size)) {
+        find_program(engine, argv[0], problem, size) && accepts_plugin(engine, problem, size)) {
         const size_t length = strlen(engine->plugin);
         if (folder[0] != '\0' && strchr(folder, ',') == NULL)
             snprintf(engine->plugin + length, sizeof engine->plugin - length, ",folder=%s", folder);

@@ -15,7 +15,7 @@ struct hp_instruction_engine {
     char plugin[2 * PATH_MAX + 32]; /* as QEMU wants it: "file=PATH,folder=PATH" */
     char program[PATH_MAX];
     char preload[4 * PATH_MAX]; /* as the program gets it: "LD_PRELOAD=..."; QEMU itself must not */
-    char about[200];            /* "qemu 7.2.22, cpu max,-erms, glibc 2.36" */
+    char about[200];            /* "qemu 7.2.22, cpu max,-erms"; the library adds the program's C library */
     char **command;             /* NULL: instructions are not counted */
 };
 

@@ -1,8 +1,12 @@
 """The clock that counts instructions: equal in every run, and a change of one percent is found with one run."""
+import ctypes
 import json
+import os
+import platform
 import re
 import shutil
 import signal
+import struct
 import subprocess
 
 import pytest
@@ -212,6 +216,141 @@ def test_without_the_emulator_time_is_measured(cli, tmp_path):
     lines = [line for line in done.stderr.splitlines() if "instructions" in line]
     assert len(lines) == 1 and lines[0].endswith("qemu-x86_64 is not installed (package qemu-user)")
     assert not done.report.values["meta"]["clock"]["kind"].startswith("instructions")
+
+
+@pytest.mark.parametrize("complaint", ["qemu: unknown option 'plugin'", "Could not load plugin: undefined symbol", ""])
+def test_with_an_emulator_without_our_plugins_time_is_measured(cli, tmp_path, complaint):
+    fake = tmp_path / "qemu-x86_64"
+    fake.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo qemu-x86_64 version 10.0.13 && exit\n'
+                    f'echo "{complaint}" >&2\nexit 1\n')
+    fake.chmod(0o755)
+    done = cli.run("--clock", "instructions", PROGRAMS / "instructions", status=3,
+                   env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    lines = [line for line in done.stderr.splitlines() if "instructions" in line]
+    assert len(lines) == 1 and lines[0].endswith(complaint or "it does not say why")
+    assert not done.report.values["meta"]["clock"]["kind"].startswith("instructions")
+
+
+def test_without_hotpath_run_one_line_says_so():
+    env = {**os.environ, "HOTPATH": "1", "HOTPATH_CLOCK": "instructions"}
+    done = subprocess.run([PROGRAMS / "instructions"], env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3
+    assert [line for line in done.stderr.splitlines() if "instructions" in line] == [
+        "hotpath: instructions are not counted, but time: HOTPATH_CLOCK=instructions needs "
+        "hotpath run --clock instructions"]
+    assert "clock instructions (" not in done.stderr
+
+
+def refuse(*calls):
+    """From now on these system calls fail with EPERM, in this process and its children."""
+    code = [(0x20, 0, 0, 0)]  # the number of the call
+    code += [(0x15, len(calls) - at, 0, number) for at, number in enumerate(calls)]
+    code += [(0x06, 0, 0, 0x7fff0000), (0x06, 0, 0, 0x00050001)]
+    filters = b"".join(struct.pack("HBBI", *instruction) for instruction in code)
+    memory = ctypes.create_string_buffer(filters)
+    program = struct.pack("HxxxxxxP", len(code), ctypes.addressof(memory))
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0
+
+
+PROCESS_VM, READV = (310, 311), (19,)  # process_vm_readv and process_vm_writev
+
+
+def sandboxed(tmp_path, calls):
+    """Rows of the table of functions, the clock, and what was said, where these calls are refused."""
+    out = tmp_path / "report.json"
+    done = subprocess.run([BUILD / "bin/hotpath", "run", "--clock", "instructions", "-f", "json", "-o", out,
+                           PROGRAMS / "instructions"], capture_output=True, text=True, timeout=120,
+                          preexec_fn=lambda: refuse(*calls))
+    assert done.returncode == 3, done.stderr
+    report = json.loads(out.read_text())
+    rows = {row["name"]: row for row in report["sections"]["timing"]["rows"]}
+    return rows, report["meta"]["clock"]["kind"], done.stderr
+
+
+def test_a_sandbox_does_not_hide_the_counts(cli, tmp_path):
+    rows, clock, said = sandboxed(tmp_path, PROCESS_VM)
+    assert clock.startswith("instructions (qemu ") and "not counted" not in said
+    assert numbers(rows)["encode"] == numbers(counted(cli))["encode"]
+
+
+def test_a_sandbox_that_does_is_named(tmp_path):
+    _, clock, said = sandboxed(tmp_path, PROCESS_VM + READV)
+    assert not clock.startswith("instructions")
+    assert len([line for line in said.splitlines() if "instructions are not counted everywhere" in line]) == 1
+
+
+def test_the_c_library_is_that_of_the_program(cli):
+    done = cli.run("--clock", "instructions", PROGRAMS / "instructions_static", status=3)
+    version = platform.libc_ver()[1]
+    assert done.report.values["meta"]["clock"]["kind"].endswith(f", glibc {version})")
+
+
+@pytest.mark.parametrize("byte, value, why", [(4, 1, "another architecture"), (18, 183, "another architecture"),
+                                              (None, None, "rights of another user")])
+def test_programs_that_are_executed_natively_are_named(cli, tmp_path, byte, value, why):
+    """32-bit, of another machine, and with the rights of its owner. The first program keeps its status."""
+    other = tmp_path / "other"
+    code = bytearray((PROGRAMS / "unmodified").read_bytes())
+    if byte is not None:
+        code[byte] = value
+    other.write_bytes(code)
+    other.chmod(0o755 if byte is not None else 0o4755)
+    done = cli.run("--clock", "instructions", "sh", "-c", f"{other} 0; {other} 0; exit 4", status=4)
+    lines = [line for line in done.stderr.splitlines() if "which the program executed" in line]
+    assert len(lines) == 1 and str(other) in lines[0] and why in lines[0]
+    assert hashed(done.report) == []
+
+
+@full
+def test_a_first_program_of_another_machine_runs_as_without_us(cli, tmp_path):
+    other = tmp_path / "other"
+    code = bytearray((PROGRAMS / "unmodified").read_bytes())
+    code[18] = 183
+    other.write_bytes(code)
+    other.chmod(0o755)
+    plain = cli("run", "-f", "none", "--no-stacks", other, status=None)
+    done = cli("run", "--clock", "instructions", "-f", "none", other, status=None)
+    assert done.returncode == plain.returncode and "not counted, but its time: it is built for" in done.stderr
+
+
+EXECUTES = """
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int count, char **words)
+{
+    const int file = count > 3 ? open(words[2], O_RDONLY | O_CLOEXEC) : -1;
+    if (count > 3 && words[1][0] == 'f')
+        fexecve(file, words + 2, environ);
+    if (count > 3 && words[1][0] == 's')
+        execve("/proc/self/exe", (char *[]){words[0], words[2], NULL}, environ);
+    return count == 2 ? 6 : 7;
+}
+"""
+
+
+def test_programs_that_are_executed_by_descriptor_are_counted(cli, tmp_path):
+    source, program = tmp_path / "executes.c", tmp_path / "executes"
+    source.write_text(EXECUTES)
+    subprocess.run(["gcc", source, "-o", program], check=True)
+    alone = hashed(cli.run("--clock", "instructions", PROGRAMS / "unmodified", "0").report)
+    done = cli.run("--clock", "instructions", program, "f", PROGRAMS / "unmodified", "0")
+    assert len(alone) == 1 and hashed(done.report) == alone
+    again = cli.run("--clock", "instructions", program, "s", "itself", "0", status=6)
+    assert "not counted" not in again.stderr
+
+
+def test_statically_linked_programs_that_are_executed_are_counted(cli, tmp_path):
+    program = tmp_path / "whole"
+    subprocess.run(["gcc", "-O2", "-static", SOURCE / "tests/programs/unmodified.c", "-o", program, "-pthread"],
+                   check=True)
+    done = cli.run("--clock", "instructions", "sh", "-c", f"{program} 0; exit 5", status=5)
+    rows = done.report.values["sections"]["functions"]["rows"]
+    found = [row["self_instructions"] for row in rows if (row["library"], row["name"]) == ("whole", "hash")]
+    assert found and found[0] == pytest.approx(
+        hashed(cli.run("--clock", "instructions", PROGRAMS / "unmodified", "0").report)[0], rel=0.1)
 
 
 def test_a_program_that_is_not_there_is_an_error_as_ever(cli, tmp_path):

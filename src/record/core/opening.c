@@ -4,6 +4,9 @@
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#endif
 
 #include "allocations.h"
 #include "arith.h"
@@ -254,6 +257,22 @@ static uint32_t described(struct hp_store *store, describe *fact)
     return hp_store_text(store, text);
 }
 
+/* What counts instructions, and the C library, whose functions are chosen by the CPU model. */
+static void describe_engine(char *text, size_t size)
+{
+    const char *engine = hp_environment(HP_RUN_ENGINE);
+    struct hp_text line;
+    hp_text_init(&line, text, size);
+    hp_text_string(&line, engine != NULL ? engine : "");
+#ifdef __GLIBC__
+    hp_text_string(&line, ", glibc ");
+    hp_text_string(&line, gnu_get_libc_version());
+#else
+    hp_text_string(&line, ", another C library");
+#endif
+    hp_text_end(&line);
+}
+
 static enum hp_storage storage_of(const struct hp_store *store)
 {
     if (!store->is_memory)
@@ -265,7 +284,6 @@ static void fill_header(struct hp_session *session)
 {
     struct hp_store *store = &session->store;
     struct hp_header *header = hp_store_header(store);
-    const char *engine = hp_environment(HP_RUN_ENGINE);
     header->features = HP_FEATURE_TIMING |
                        (__atomic_load_n(&hp_runtime->alloc_is_watched, __ATOMIC_RELAXED) ? HP_FEATURE_COUNTED : 0);
     header->state = HP_STATE_LIVE;
@@ -285,7 +303,7 @@ static void fill_header(struct hp_session *session)
     header->host = described(store, hp_process_host);
     header->system = described(store, hp_process_system);
     if (hp_runtime->counter == HP_COUNTER_INSTRUCTIONS)
-        header->engine = hp_store_text(store, engine != NULL ? engine : "");
+        header->engine = described(store, describe_engine);
     header->label = hp_store_text(store, session->settings.record.label);
     header->metadata = hp_store_text(store, session->settings.record.metadata);
     header->time_period = session->settings.record.time_period;

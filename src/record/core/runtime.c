@@ -59,9 +59,15 @@ void hp_skip_zones(bool is_off)
         HOTPATH_PUT_(context->hot.skip, is_off);
 }
 
+/* `hotpath run` speaks for its processes. */
 static enum hp_counter counter_of(bool is_of_instructions)
 {
-    return is_of_instructions && hp_instruction_clock_begin() ? HP_COUNTER_INSTRUCTIONS : hp_clock_counter();
+    if (is_of_instructions && hp_instruction_clock_begin())
+        return HP_COUNTER_INSTRUCTIONS;
+    if (is_of_instructions && hp_environment("HOTPATH_RUN") == NULL)
+        hp_print_line("hotpath: instructions are not counted, but time: HOTPATH_CLOCK=instructions needs "
+                      "hotpath run --clock instructions");
+    return hp_clock_counter();
 }
 
 /*

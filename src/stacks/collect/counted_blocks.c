@@ -68,7 +68,7 @@ static bool add_mappings(struct hp_space *space, struct hp_image_set *images, co
 }
 
 static void add_block(struct hp_stacks *stacks, const struct hp_space *space, uint32_t process,
-                      const struct hp_instruction_block *block)
+                      const struct hp_instruction_block *block, uint64_t executed)
 {
     const struct hp_mapping *mapping = hp_space_find(space, block->address);
     const bool is_known = mapping != NULL && mapping->image != NULL && mapping->has_bias;
@@ -77,11 +77,21 @@ static void add_block(struct hp_stacks *stacks, const struct hp_space *space, ui
                                    : hp_stack_tree_below(&stacks->tree, process, HP_STACK_NO_IMAGE, block->address);
     if (node == process)
         return;
-    stacks->tree.nodes[node].weight[HP_STACK_USER_NS] += block->executed * block->instructions;
-    stacks->tree.nodes[node].weight[HP_STACK_WALL_NS] += block->executed * block->instructions;
-    stacks->tree.nodes[node].weight[HP_STACK_SAMPLES] += block->executed;
-    stacks->counts.samples += block->executed;
-    stacks->counts.whole += block->executed;
+    stacks->tree.nodes[node].weight[HP_STACK_USER_NS] += executed * block->instructions;
+    stacks->tree.nodes[node].weight[HP_STACK_WALL_NS] += executed * block->instructions;
+    stacks->tree.nodes[node].weight[HP_STACK_SAMPLES] += executed;
+    stacks->counts.samples += executed;
+    stacks->counts.whole += executed;
+}
+
+/* By all threads. */
+static uint64_t executed_at(const struct hp_instruction_blocks *blocks, uint64_t at)
+{
+    uint64_t executed = blocks->all[at].executed;
+    for (unsigned lane = 0; lane < HP_BLOCK_LANES; lane++)
+        if (blocks->lanes >> lane & 1)
+            executed += blocks->by_lane[lane][at];
+    return executed;
 }
 
 static bool add_blocks(struct hp_stacks *stacks, uint32_t pid, const struct mapped_file *file,
@@ -93,18 +103,19 @@ static bool add_blocks(struct hp_stacks *stacks, uint32_t pid, const struct mapp
         free(space);
         return false;
     }
-    const uint64_t most = (file->size - sizeof *blocks) / sizeof blocks->all[0];
     const uint32_t process = hp_stack_tree_below(&stacks->tree, HP_STACK_ROOT, HP_STACK_PROCESS, pid);
-    for (uint64_t at = 0; at < blocks->count && at < most; at++)
-        if (blocks->all[at].executed > 0)
-            add_block(stacks, space, process, &blocks->all[at]);
+    for (uint64_t at = 0; at < blocks->count && at < HP_MOST_BLOCKS; at++) {
+        const uint64_t executed = executed_at(blocks, at);
+        if (executed > 0)
+            add_block(stacks, space, process, &blocks->all[at], executed);
+    }
     stacks->counts.lost += blocks->lost;
     hp_space_free(space);
     free(space);
     return true;
 }
 
-static bool read_process(struct hp_stacks *stacks, const char *folder, const char *name)
+static bool read_process(struct hp_stacks *stacks, const char *folder, const char *name, uint64_t *refused)
 {
     char path[PATH_MAX];
     const unsigned long pid = strtoul(name, NULL, 10);
@@ -118,14 +129,17 @@ static bool read_process(struct hp_stacks *stacks, const char *folder, const cha
     const struct hp_instruction_blocks *blocks = file.bytes;
     const bool is_one =
         blocks != NULL && maps.bytes != NULL && file.size >= sizeof *blocks && blocks->magic == HP_BLOCKS_MAGIC;
+    if (is_one)
+        *refused += blocks->refused;
     const bool is_read = is_one && add_blocks(stacks, (uint32_t)pid, &file, &maps);
     unmap_file(&file);
     unmap_file(&maps);
     return is_read;
 }
 
-bool hp_counted_blocks_read(const char *folder, struct hp_stacks *ret_stacks)
+bool hp_counted_blocks_read(const char *folder, struct hp_stacks *ret_stacks, uint64_t *ret_refused)
 {
+    *ret_refused = 0;
     *ret_stacks = (struct hp_stacks){.counts = {.source = HP_STACKS_BY_PERF, .period_ns = 1}};
     DIR *all = opendir(folder);
     if (all == NULL)
@@ -133,7 +147,7 @@ bool hp_counted_blocks_read(const char *folder, struct hp_stacks *ret_stacks)
     bool has_any = false;
     for (const struct dirent *entry; (entry = readdir(all)) != NULL;)
         if (hp_text_has_suffix(entry->d_name, HP_BLOCKS_SUFFIX))
-            has_any = read_process(ret_stacks, folder, entry->d_name) || has_any;
+            has_any = read_process(ret_stacks, folder, entry->d_name, ret_refused) || has_any;
     closedir(all);
     return has_any && ret_stacks->counts.samples > 0;
 }

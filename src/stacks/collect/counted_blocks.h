@@ -8,8 +8,11 @@
 
 #include "collector.h"
 
-/* Reads those of all processes, and removes their files. False: there are none, or no memory. Free them anyway. */
-bool hp_counted_blocks_read(const char *folder, struct hp_stacks *ret_stacks);
+/*
+ * Reads those of all processes, and removes their files. False: there are none, or no memory. Free them anyway.
+ * `ret_refused`: requests of libraries that the plugin could not answer; what they measured is time.
+ */
+bool hp_counted_blocks_read(const char *folder, struct hp_stacks *ret_stacks, uint64_t *ret_refused);
 void hp_counted_blocks_free(struct hp_stacks *stacks);
 
 #endif
