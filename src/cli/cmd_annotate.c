@@ -567,6 +567,24 @@ static int show_code(const struct task *task)
 
 /* ------------------------------------------------------------------------------------------------ command */
 
+static bool counts_instructions(const struct task *task)
+{
+    return hp_stacks_are_counted(&task->stacks.named.counts);
+}
+
+static void put_number(const struct task *task, struct hp_text *text, uint64_t number)
+{
+    if (counts_instructions(task))
+        hp_text_format(text, "%" PRIu64, number);
+    else
+        hp_units_ns(text, (double)number);
+}
+
+static const char *name_measure(const struct task *task)
+{
+    return task->measure != HP_LINES_CPU ? "waiting" : counts_instructions(task) ? "instructions" : "CPU time";
+}
+
 /* "compress (compress.c, libz.so.1): 1.20 s of 2.00 s CPU time, 1.00 s of it its own" */
 static void print_heading(const struct task *task)
 {
@@ -579,21 +597,23 @@ static void print_heading(const struct task *task)
     hp_text_format(&text, "%s%s%s%s%s%s: ", function->name, has_image || function->file[0] != '\0' ? " (" : "",
                    function->file, has_image && function->file[0] != '\0' ? ", " : "",
                    hp_library_name(named, function->image), has_image || function->file[0] != '\0' ? ")" : "");
-    hp_units_ns(&text, (double)task->sums.all_ns);
+    put_number(task, &text, task->sums.all_ns);
     hp_text_string(&text, " of ");
-    hp_units_ns(&text, (double)task->sums.run_ns);
-    hp_text_string(&text, task->measure == HP_LINES_CPU ? " CPU time" : " waiting");
+    put_number(task, &text, task->sums.run_ns);
+    hp_text_char(&text, ' ');
+    hp_text_string(&text, name_measure(task));
     if (task->measure == HP_LINES_CPU) {
         hp_text_string(&text, ", ");
-        hp_units_ns(&text, (double)task->sums.own_ns);
+        put_number(task, &text, task->sums.own_ns);
         hp_text_string(&text, " in the function itself");
     }
     hp_copy_printable(safe, sizeof safe, hp_text_end(&text));
     fprintf(out,
             "%s\n"
-            "100 %% is the %s of this function. Self: on the line itself; Total: including calls made from it.\n"
-            "\n",
-            safe, task->measure == HP_LINES_CPU ? "CPU time" : "waiting");
+            "100 %% %s the %s of this function. Self: on the line itself; Total: including calls made from it.\n"
+            "%s\n",
+            safe, counts_instructions(task) ? "are" : "is", name_measure(task),
+            counts_instructions(task) ? "Code up to a jump counts where it begins; callers are not known.\n" : "");
 }
 
 static int show(struct task *task)
@@ -603,7 +623,9 @@ static int show(struct task *task)
         return hp_fail("not enough memory for the lines of the function");
     if (task->sums.all_ns == 0)
         return hp_fail("%s has no %s in this run", function_of(task)->name,
-                       task->measure == HP_LINES_CPU ? "CPU time; --waiting shows where it waited" : "waiting");
+                       counts_instructions(task)       ? name_measure(task)
+                       : task->measure == HP_LINES_CPU ? "CPU time; --waiting shows where it waited"
+                                                       : "waiting");
     print_heading(task);
     fflush(out);
     return is_code ? show_code(task) : show_source(task);

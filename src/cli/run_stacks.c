@@ -214,7 +214,8 @@ void hp_run_weights_describe(struct hp_run_weights *run, struct hp_export *expor
     export->pid = header->pid;
     export->began_ns = header->wall_start_ns;
     export->elapsed_ns = hp_run_elapsed_ns(&hp_reader_model(&run->reader)->run);
-    export->period_ns = run->stacks.named.counts.period_ns;
+    export->counts_instructions = hp_run_counts_instructions(&hp_reader_model(&run->reader)->run);
+    export->period_ns = export->counts_instructions ? 0 : run->stacks.named.counts.period_ns;
     if (run->has_range) {
         export->began_ns += run->from_ns;
         export->elapsed_ns = run->to_ns - run->from_ns;

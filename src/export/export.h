@@ -87,6 +87,7 @@ struct hp_export {
     uint64_t began_ns; /* by CLOCK_REALTIME */
     uint64_t elapsed_ns;
     uint64_t period_ns;                        /* of samples; 0: there are none */
+    bool counts_instructions;                  /* and not time */
     const struct hp_export_counters *counters; /* over time; NULL: unknown */
     const struct hp_export_calls *calls;       /* single calls with known times; NULL: unknown */
 };
@@ -127,7 +128,7 @@ static inline const struct hp_weights *hp_export_weights(const struct hp_export 
 
 static inline const struct hp_dimension_type *hp_export_type(const struct hp_export *export, size_t at)
 {
-    return &hp_dimension_types[export->dimensions[at]];
+    return hp_dimension_type_of(export->dimensions[at], export->counts_instructions);
 }
 
 #endif

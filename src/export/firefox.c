@@ -769,7 +769,10 @@ static void put_samples(struct writer *writer)
     put_column(writer, "stack", writer->order_count, sample_stack);
     put_times(writer);
     put_weights(writer, "weight");
-    hp_json_put_string(writer->json, "weightType", writer->unit == HP_WEIGHT_NS ? "tracing-ms" : "bytes");
+    hp_json_put_string(writer->json, "weightType",
+                       writer->unit == HP_WEIGHT_NS      ? "tracing-ms"
+                       : writer->unit == HP_WEIGHT_BYTES ? "bytes"
+                                                         : "samples");
     hp_json_end_object(writer->json);
 }
 

@@ -50,6 +50,8 @@ static void put_weight(const struct picture *picture, struct hp_text *text, uint
 {
     if (hp_export_type(picture->export, 0)->unit == HP_WEIGHT_BYTES)
         hp_units_bytes(text, weight);
+    else if (hp_export_type(picture->export, 0)->unit == HP_WEIGHT_INSTRUCTIONS)
+        hp_text_format(text, "%" PRIu64 " instructions", weight);
     else
         hp_units_ns(text, (double)weight);
 }

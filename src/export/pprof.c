@@ -45,7 +45,7 @@ static void put_type(struct writer *writer, uint32_t field, const char *name, co
 
 static const char *unit_of(const struct hp_dimension_type *type)
 {
-    return type->unit == HP_WEIGHT_BYTES ? "bytes" : "nanoseconds";
+    return type->unit == HP_WEIGHT_BYTES ? "bytes" : type->unit == HP_WEIGHT_NS ? "nanoseconds" : "count";
 }
 
 static void put_types(struct writer *writer)

@@ -54,6 +54,11 @@ static void leave(void *writer, uint32_t node, uint64_t where, size_t depth)
     put_event(writer, "C", node, where);
 }
 
+static const char *unit_of(const struct hp_dimension_type *type)
+{
+    return type->unit == HP_WEIGHT_BYTES ? "bytes" : type->unit == HP_WEIGHT_NS ? "nanoseconds" : "none";
+}
+
 static bool put_profile(struct writer *writer, const struct hp_dimension_type *type,
                         const struct hp_weights *weights)
 {
@@ -63,7 +68,7 @@ static bool put_profile(struct writer *writer, const struct hp_dimension_type *t
     hp_json_begin_object(json);
     hp_json_put_string(json, "type", "evented");
     hp_json_put_string(json, "name", type->title);
-    hp_json_put_string(json, "unit", type->unit == HP_WEIGHT_BYTES ? "bytes" : "nanoseconds");
+    hp_json_put_string(json, "unit", unit_of(type));
     hp_json_put_u64(json, "startValue", 0);
     hp_json_put_u64(json, "endValue", weights->total);
     hp_json_key(json, "events");

@@ -21,6 +21,18 @@ const struct hp_dimension_type hp_dimension_types[HP_DIMENSIONS] = {
     [HP_OF_ZONE_ALLOC] = {"zone-alloc", "Zones: bytes allocated", HP_WEIGHT_BYTES, "blocks"},
 };
 
+static const struct hp_dimension_type counted_types[HP_DIMENSIONS] = {
+    [HP_OF_CPU] = {"instructions", "Instructions", HP_WEIGHT_INSTRUCTIONS, "executions"},
+    [HP_OF_WALL] = {"wall", "Instructions", HP_WEIGHT_INSTRUCTIONS, NULL},
+    [HP_OF_ZONES] = {"zones", "Zones: instructions", HP_WEIGHT_INSTRUCTIONS, "calls"},
+};
+
+const struct hp_dimension_type *hp_dimension_type_of(enum hp_dimension dimension, bool counts_instructions)
+{
+    const bool is_other = counts_instructions && counted_types[dimension].key != NULL;
+    return is_other ? &counted_types[dimension] : &hp_dimension_types[dimension];
+}
+
 const char *hp_weighted_short_path(const char *path)
 {
     const char *slash = strrchr(path, '/');

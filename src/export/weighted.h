@@ -25,7 +25,7 @@
 #define HP_WEIGHTED_ROOT 0u
 #define HP_NO_LIBRARY UINT32_MAX
 
-enum hp_weight_unit { HP_WEIGHT_NS, HP_WEIGHT_BYTES };
+enum hp_weight_unit { HP_WEIGHT_NS, HP_WEIGHT_BYTES, HP_WEIGHT_INSTRUCTIONS };
 
 /* What stacks can be weighted by. */
 enum hp_dimension {
@@ -51,6 +51,8 @@ struct hp_dimension_type {
 };
 
 extern const struct hp_dimension_type hp_dimension_types[HP_DIMENSIONS];
+/* That of a run whose clock counts instructions, or of another one. */
+const struct hp_dimension_type *hp_dimension_type_of(enum hp_dimension dimension, bool counts_instructions);
 
 struct hp_weights {
     uint64_t *own;           /* per node, without those below it: read it with hp_weight_own */

@@ -90,6 +90,7 @@ void hp_trust_of_run(struct hp_arena *arena, const struct hp_profile *profile, c
         const struct hp_header *header = &run->sessions[at]->header;
         for (size_t loss = 0; loss < HP_LOSSES; loss++)
             ret_trust->lost[loss] += header->losses[loss];
+        ret_trust->has_threads = ret_trust->has_threads || header->threads_seen > 1;
         ret_trust->brief += header->brief > 0 ? header->processes : 0;
         find_unclosed(run->sessions[at], ret_trust);
         find_left_out(header, ret_trust);

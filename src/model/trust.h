@@ -26,6 +26,7 @@ struct hp_trust {
     const struct hp_function_profile *functions; /* the same from stacks; NULL: there are none */
     uint64_t lost[HP_LOSSES];
     uint32_t storage;        /* enum hp_storage, of the worst process */
+    bool has_threads;        /* a process had more than one */
     bool is_sandboxed;       /* a process was sandboxed from some time on */
     size_t unpassed;         /* processes whose stacks did not reach `hotpath run` */
     size_t uncounted;        /* processes whose allocations are unknown, while those of others are counted */

@@ -9,6 +9,7 @@
 #include "execution.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -17,10 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-
-#include "guest_memory.h"
 
 #if defined __x86_64__
 #define MACHINE EM_X86_64
@@ -66,6 +66,29 @@ void hp_execution_begin(void)
 }
 
 /* ------------------------------------------------------------------------------------ memory of the program */
+
+/* Where a sandbox refuses the calls made for it. Opened each time: a forked child has another one. */
+static bool copy_by_file(const struct iovec *ours, uint64_t address, bool is_write)
+{
+    ssize_t done = -1;
+    const int fd = open("/proc/self/mem", (is_write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    if (lseek(fd, (off_t)address, SEEK_SET) == (off_t)address)
+        done = is_write ? writev(fd, ours, 1) : readv(fd, ours, 1);
+    close(fd);
+    return done == (ssize_t)ours->iov_len;
+}
+
+bool hp_guest_copy(void *ours, uint64_t address, size_t size, bool is_write)
+{
+    const struct iovec here = {ours, size}, there = {(void *)(uintptr_t)address, size};
+    const ssize_t done = is_write ? process_vm_writev(getpid(), &here, 1, &there, 1, 0)
+                                  : process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+    if (done >= 0 || errno == EFAULT)
+        return done == (ssize_t)size;
+    return copy_by_file(&here, address, is_write);
+}
 
 /* False: there is no text of fewer than `size` bytes. A text may end at the end of a page. */
 static bool copy_text(char *to, uint64_t from, size_t size)

@@ -5,7 +5,12 @@
 #ifndef HP_QEMU_EXECUTION_H
 #define HP_QEMU_EXECUTION_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* Copies memory of the program, which is our own, at an address that comes from it. False: that is wrong. */
+bool hp_guest_copy(void *ours, uint64_t address, size_t size, bool is_write);
 
 /* Remembers how QEMU was started. Once, at the beginning. */
 void hp_execution_begin(void);

@@ -24,7 +24,6 @@
 #include <unistd.h>
 
 #include "execution.h"
-#include "guest_memory.h"
 #include "instruction_blocks.h"
 #include "instruction_clock.h"
 #include "qemu_api.h"

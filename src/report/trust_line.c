@@ -173,6 +173,8 @@ static void put_cost(const struct hp_trust *trust, struct hp_text *text)
 {
     if (hp_text_begins(trust->clock, "instructions")) {
         hp_text_string(text, "; those of hotpath are not counted");
+        if (trust->has_threads)
+            hp_text_string(text, "; functions that wait for other threads, such as main, can differ between runs");
         return;
     }
     if (!(trust->zone_cost_ns > 0)) {

@@ -185,6 +185,9 @@ static void add_family(struct reading *reading, uint32_t number)
         family->section != NULL ? find_section(reading->results, family->section) : NULL;
     if (family->is_of_one && !reading->is_of_one)
         return;
+    if (family->unit != NULL && strcmp(family->unit, "seconds") == 0 &&
+        hp_run_counts_instructions(&reading->model->run))
+        return; /* it has no durations */
     if (family->section == NULL)
         add_point(reading, hp_metric_sums_series(reading->sums, number, reading->service, none), 0,
                   fact_of(reading->model, family->fact));
