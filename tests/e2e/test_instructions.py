@@ -142,6 +142,29 @@ def test_threads_have_counts_of_their_own(cli):
     assert total / 3 == pytest.approx(20 * 2 * alone["encode"][1] / 20, rel=0.01)
 
 
+def test_blocks_are_counted_in_all_threads(cli):
+    """Each thread counts in its own lane: together they have what the clocks of the threads say."""
+    report = cli.run("--clock", "instructions", PROGRAMS / "instructions", "0", "threads", status=3).report.values
+    zones = numbers({row["name"]: row for row in report["sections"]["timing"]["rows"]})
+    spin = [row["self_instructions"] for row in report["sections"]["functions"]["rows"]
+            if (row["library"], row["name"]) == ("instructions", "spin")]
+    assert spin == [pytest.approx(zones["job"][1] + zones["encode"][1], rel=0.005)]
+
+
+@full
+def test_rows_of_workers_are_equal_in_five_runs(cli):
+    """By zone and by function; main waits for them, which can take more or fewer instructions."""
+    def run():
+        report = cli.run("--clock", "instructions", PROGRAMS / "instructions", "0", "threads", status=3).report.values
+        zones = numbers({row["name"]: row for row in report["sections"]["timing"]["rows"]})
+        functions = {row["name"]: row["self_instructions"] for row in report["sections"]["functions"]["rows"]
+                     if row["library"] == "instructions" and row["name"] != "main"}
+        return {name: row for name, row in zones.items() if name != "main"}, functions
+
+    runs = [run() for _ in range(5)]
+    assert "job" in runs[0][0] and "spin" in runs[0][1] and runs == [runs[0]] * 5
+
+
 def test_a_forked_child_has_its_own_count(cli):
     alone, rows = numbers(counted(cli)), numbers(counted(cli, "0", "fork"))
     assert rows["encode"][0] == 21 and rows["encode"][3] == pytest.approx(alone["encode"][3], abs=20)

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Checks what `hotpath run --clock instructions` promises with SQLite: rows repeat exactly, one percent more in one
+function is named first with one run, and counts are those of callgrind.
+
+    tools/check_instructions.py [--build FOLDER] [--sqlite FOLDER]
+
+The source comes from Debian's archive, or is in FOLDER: sqlite3.c, sqlite3.h and shell.c, as `make sqlite3.c shell.c`
+makes them. Takes some minutes. Needs qemu-user, valgrind, gcc and setarch, for the source also make and tclsh; exits
+with 77 if something is missing. SPDX-License-Identifier: MIT
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from check_real_code import Skip, download, run, unpack
+
+NEEDED = ["qemu-x86_64", "valgrind", "gcc", "setarch"]
+OPTIONS = ["-O1", "-w", "-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION"]
+SQL = ("create table t(a integer primary key, b text, c int); insert into t select value, 'text' || "
+       "(value * 7919 % 10007), value % 97 from generate_series(1, 3000); create index i on t(b); "
+       "select c, count(*), max(b) from t group by c order by 2 desc limit 3;")
+WORDS = [":memory:", SQL]
+PLANTED = "balance_nonroot"
+# Valgrind's CPU lacks what it cannot emulate. Without these, the C library chooses the same functions on both.
+SAME_CPU = ("glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512VL,-AVX512BW,-BMI1,-BMI2,-LZCNT,-MOVBE,-ERMS,-FSRM,-RTM,-SSE4_2,"
+            "-SSSE3")
+MOST_NOISE = 20  # instructions
+failures = []
+
+
+def expect(holds, text):
+    print(("ok: " if holds else "FAILED: ") + text, flush=True)
+    if not holds:
+        failures.append(text)
+
+
+# ----------------------------------------------------------------------------------------------------- programs
+
+def sources_in(folder):
+    top = unpack(download("sqlite3", folder), folder / "source")
+    built = folder / "built"
+    built.mkdir()
+    run([top / "configure"], cwd=built)
+    run(["make", "sqlite3.c", "shell.c"], cwd=built)
+    return built
+
+
+def plant(source, to):
+    """A loop of PLANTED rounds in one function; none with 0."""
+    text, count = re.subn(rf"(\n(?:static )?int {PLANTED}\([^;{{]*\)\{{\n)",
+                          r'\1  { unsigned n; for(n=0; n<(HOW_OFTEN+0u); n++) __asm__ volatile("":"+r"(n)); }' + "\n",
+                          source.read_text(), count=1)
+    if count != 1:
+        sys.exit(f"{PLANTED} was not found in SQLite's source")
+    to.write_text(text)
+
+
+class Sqlite:
+    def __init__(self, build, folder, sources):
+        self.build, self.folder, self.sources = build, folder, sources
+        plant(sources / "sqlite3.c", folder / "planted.c")
+
+    def compile(self, name, how_often, is_measured):
+        lib = self.build / "lib"
+        program = self.folder / name / "sqlite"
+        program.parent.mkdir()
+        more = ["-finstrument-functions", f"-L{lib}", f"-Wl,-rpath,{lib}"] if is_measured else []
+        run(["gcc", *OPTIONS, *more, f"-I{self.sources}", f"-DHOW_OFTEN={how_often}", self.folder / "planted.c",
+             self.sources / "shell.c", "-o", program, *(["-lhotpath"] if is_measured else []), "-lm", "-pthread"])
+        return program
+
+    def report(self, program, section, env=None, before=()):
+        out = self.folder / "report.json"
+        run([*before, self.build / "bin/hotpath", "run", "--dir", self.folder, "--clock", "instructions", "-f",
+             "json", "-o", out, "--section", section, "--limit", "0", program, *WORDS], env=os.environ | (env or {}))
+        return json.loads(out.read_text())
+
+    def rows(self, program, section="timing", **how):
+        rows = self.report(program, section, **how)["sections"][section]["rows"]
+        return {(row.get("library"), row["name"]): (row.get("calls"), row["self_instructions"]) for row in rows}
+
+
+# ------------------------------------------------------------------------------------------------------- checks
+
+def check_repeats(sqlite, program):
+    runs = [sqlite.rows(program) for _ in range(5)]
+    expect(len(runs[0]) > 300 and runs == [runs[0]] * 5, f"{len(runs[0])} rows are equal in five runs")
+    for title, how in (("3,000 bytes more in the environment", {"env": {"LARGER": "x" * 3000}}),
+                       ("setarch -R", {"before": ("setarch", "-R")})):
+        other = sqlite.rows(program, **how)
+        most = max((abs(other[name][1] - row[1]), name[1]) for name, row in runs[0].items())
+        expect(other.keys() == runs[0].keys() and most[0] <= MOST_NOISE,
+               f"{title}: no row differs by more than {MOST_NOISE} instructions (at most {most[0]}, in {most[1]})")
+    return runs[0]
+
+
+def check_planted(sqlite, plain, rows, section, how_often, name, is_measured):
+    program = sqlite.compile(name, how_often, is_measured)
+    after = sqlite.rows(program, section)
+    change = {key: after[key][1] - row[1] for key, row in rows.items() if key in after}
+    first = max(change, key=lambda key: abs(change[key]))
+    percent = 100 * change[first] / rows[first][1]
+    others = sum(abs(number) > MOST_NOISE for number in change.values()) - 1
+    expect(first[1] == PLANTED and 0.9 < percent < 1.1,
+           f"{section}: one percent more is in {first[1]}: {percent:.2f} %; {others} other rows differ")
+    if is_measured:
+        done = subprocess.run([sqlite.build / "bin/hotpath", "bench", "--instructions", "-i", "-n", "1", "--dir",
+                               sqlite.folder, "--against", f"{plain} {WORDS[0]} '{WORDS[1]}'", program, *WORDS],
+                              capture_output=True, text=True)
+        named = re.findall(r"\b(?:sqlite3\w+|balance\w*|main|\w+Btree\w*)\b", done.stdout.replace(SQL, ""))
+        expect(named[:1] == [PLANTED], f"bench --instructions names {named[:1]} first")
+
+
+def counts_of_callgrind(folder, program):
+    out = folder / "callgrind.out"
+    run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", program, *WORDS],
+        env=os.environ | {"GLIBC_TUNABLES": SAME_CPU})
+    counts = {}
+    for line in run(["callgrind_annotate", "--threshold=100", "--auto=no", out]).splitlines():
+        found = re.match(r"\s*([\d,]+) \(\s*[\d.]+%\)\s+\S*?:([^\s\[]+) \[(?:.*/)?([^/\]]+)\]", line)
+        if found:
+            name = re.sub(r"'\d+$", "", found[2])
+            counts[name] = counts.get(name, 0) + int(found[1].replace(",", ""))
+    return counts
+
+
+def check_against_callgrind(sqlite, program):
+    theirs = counts_of_callgrind(sqlite.folder, program)
+    ours = {}
+    for (_, name), (_, own) in sqlite.rows(program, "functions", env={"GLIBC_TUNABLES": SAME_CPU}).items():
+        ours[name] = ours.get(name, 0) + own
+    both = [name for name in theirs if name in ours and theirs[name] >= 10000]
+    off = {name: 100 * (ours[name] / theirs[name] - 1) for name in both}
+    worse = {name: f"{theirs[name]} there, {ours[name]} here" for name in both if abs(off[name]) > 1}
+    expect(len(both) > 50 and not worse, f"{len(both)} functions within 1 % of callgrind's counts, but for {worse}")
+
+
+def check(build, folder, sources):
+    sqlite = Sqlite(build, folder, sources)
+    measured, plain = sqlite.compile("measured", 0, True), sqlite.compile("plain", 0, False)
+    rows = check_repeats(sqlite, measured)
+    calls, own = next(row for name, row in rows.items() if name[1] == PLANTED)
+    often = round(0.01 * own / calls / 3)  # a round is three instructions
+    check_planted(sqlite, measured, rows, "timing", often, "measured_more", True)
+    functions = sqlite.rows(plain, "functions")
+    more = round(0.01 * next(row[1] for name, row in functions.items() if name[1] == PLANTED) / calls / 3)
+    check_planted(sqlite, plain, functions, "functions", more, "plain_more", False)
+    check_against_callgrind(sqlite, plain)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=Path, default=Path("build/release"))
+    parser.add_argument("--sqlite", type=Path)
+    given = parser.parse_args()
+    missing = [name for name in NEEDED if shutil.which(name) is None]
+    folder = Path(tempfile.mkdtemp())
+    try:
+        if missing:
+            raise Skip(f"these programs are missing: {' '.join(missing)}")
+        check(given.build.resolve(), folder, given.sqlite.resolve() if given.sqlite else sources_in(folder))
+    except Skip as reason:
+        print(f"skipped: {reason}")
+        return 77
+    finally:
+        shutil.rmtree(folder)
+    return bool(failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
