@@ -172,7 +172,8 @@ static void put_share(const struct hp_trust *trust, struct hp_text *text)
 static void put_cost(const struct hp_trust *trust, struct hp_text *text)
 {
     if (hp_text_begins(trust->clock, "instructions")) {
-        hp_text_string(text, "; those of hotpath are not counted");
+        hp_text_string(text, "; those of hotpath are not counted; functions that read arguments or the environment "
+                             "differ if its size does");
         if (trust->has_threads)
             hp_text_string(text, "; functions that wait for other threads, such as main, can differ between runs");
         return;
