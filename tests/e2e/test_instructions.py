@@ -155,7 +155,8 @@ def test_blocks_are_counted_in_all_threads(cli):
 def test_rows_of_workers_are_equal_in_five_runs(cli):
     """By zone and by function; main waits for them, which can take more or fewer instructions."""
     def run():
-        report = cli.run("--clock", "instructions", PROGRAMS / "instructions", "0", "threads", status=3).report.values
+        done = cli.run("--clock", "instructions", PROGRAMS / "instructions", "0", "threads", status=3)
+        report = done.report.values
         zones = numbers({row["name"]: row for row in report["sections"]["timing"]["rows"]})
         functions = {row["name"]: row["self_instructions"] for row in report["sections"]["functions"]["rows"]
                      if row["library"] == "instructions" and row["name"] != "main"}
@@ -242,7 +243,9 @@ def test_without_the_emulator_time_is_measured(cli, tmp_path):
     assert not done.report.values["meta"]["clock"]["kind"].startswith("instructions")
 
 
-@pytest.mark.parametrize("complaint", ["qemu: unknown option 'plugin'", "Could not load plugin", ""])
+@pytest.mark.parametrize("complaint", ["qemu: unknown option 'plugin'",
+                                       pytest.param("Could not load plugin", marks=full),
+                                       pytest.param("", marks=full)])
 def test_with_an_emulator_without_our_plugins_time_is_measured(cli, tmp_path, complaint):
     fake = tmp_path / "qemu-x86_64"
     fake.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo qemu-x86_64 version 10.0.13 && exit\n'
@@ -304,13 +307,15 @@ def test_a_sandbox_that_does_is_named(tmp_path):
     assert len([line for line in said.splitlines() if "instructions are not counted everywhere" in line]) == 1
 
 
+@full
 def test_the_c_library_is_that_of_the_program(cli):
     done = cli.run("--clock", "instructions", PROGRAMS / "instructions_static", status=3)
     version = platform.libc_ver()[1]
     assert done.report.values["meta"]["clock"]["kind"].endswith(f", glibc {version})")
 
 
-@pytest.mark.parametrize("byte, value, why", [(4, 1, "another architecture"), (18, 183, "another architecture"),
+@pytest.mark.parametrize("byte, value, why", [(4, 1, "another architecture"),
+                                              pytest.param(18, 183, "another architecture", marks=full),
                                               (None, None, "rights of another user")])
 def test_programs_that_are_executed_natively_are_named(cli, tmp_path, byte, value, why):
     """32-bit, of another machine, and with the rights of its owner. The first program keeps its status."""
@@ -366,6 +371,7 @@ def test_programs_that_are_executed_by_descriptor_are_counted(cli, tmp_path):
     assert "not counted" not in again.stderr
 
 
+@full
 def test_statically_linked_programs_that_are_executed_are_counted(cli, tmp_path):
     program = tmp_path / "whole"
     subprocess.run(["gcc", "-O2", "-static", SOURCE / "tests/programs/unmodified.c", "-o", program, "-pthread"],

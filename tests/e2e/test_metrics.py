@@ -9,7 +9,7 @@ import pytest
 
 import exported
 from command import cli, wait_until  # noqa: F401 (a fixture)
-from harness import EXAMPLES, SOURCE, TIMEOUT, without_emulator, without_thread_sanitizer
+from harness import EXAMPLES, SANITIZER, SOURCE, TIMEOUT, without_emulator, without_thread_sanitizer
 from test_serve import OPENMETRICS, read_metrics, serve  # noqa: F401 (a fixture)
 
 pytestmark = [without_emulator("/proc shows the emulator"),
@@ -157,6 +157,14 @@ def test_one_service_is_chosen_by_any_name_of_its_sessions(cli, serve):
     assert services() and not {labels_of(sample).get("service") for sample in
                                metrics(alone)["hotpath_function_calls"]["samples"]} - {None}
     assert by_service(metrics(alone, service="the shop"), "hotpath_process_starts", "the shop")
+
+
+@pytest.mark.skipif(shutil.which("qemu-x86_64") is None or bool(SANITIZER), reason="needs qemu-user")
+def test_instructions_are_not_served_as_seconds(cli, serve):
+    cli("run", "--clock", "instructions", "--format", "none", "--", EXAMPLES / "basic")
+    families = metrics(serve())
+    assert by_service(families, "hotpath_function_calls", "basic")
+    assert not [name for name in families if "seconds" in name and by_service(families, name, "basic")]
 
 
 def test_prometheus_accepts_them(cli, serve):
