@@ -14,8 +14,9 @@ memory, so they outlive a crash; the hotpath program reads them at any time.
 .
 This package has the program, the shared and the static library, the header,
 and the whole library as two source files in /usr/share/hotpath.")
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libdw1, libmicrohttpd12") # loaded for source lines, and by hotpath serve
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "gcc | clang, pkg-config, qemu-user") # qemu-user: --clock instructions
+# Loaded for source lines, by hotpath serve, for exports; qemu-user counts instructions.
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libdw1, libmicrohttpd12, zlib1g")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "gcc | clang, pkg-config, qemu-user")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON) # also triggers ldconfig
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")

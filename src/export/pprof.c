@@ -284,7 +284,7 @@ static bool write(const struct hp_export *export, struct hp_text *text)
     static struct hp_gzip gzip;
     struct writer writer = {.export = export, .text = &gzip.in};
     bool has_memory = hp_frame_table_make(&writer.frames, export->weighted) && sort_shares(&writer);
-    hp_gzip_begin(&gzip, text);
+    hp_gzip_begin(&gzip, HP_GZIP_FAST, text);
     if (has_memory)
         put_all(&writer);
     hp_gzip_end(&gzip);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -482,7 +483,7 @@ static void stored_in_gzip(void **state)
     static struct hp_gzip gzip;
     struct hp_text text;
     hp_text_init(&text, output, sizeof output);
-    hp_gzip_begin(&gzip, &text);
+    hp_gzip_begin(&gzip, HP_GZIP_STORE, &text);
     hp_text_string(&gzip.in, "123456789");
     hp_gzip_end(&gzip);
     static const unsigned char expected[] = {0x1f, 0x8b, 8,    0,    0,    0,    0,    0,   0,   255, 0,   9, 0,
@@ -490,6 +491,41 @@ static void stored_in_gzip(void **state)
                                              0,    0xff, 0xff, 0x26, 0x39, 0xf4, 0xcb, 9,   0,   0,   0};
     assert_int_equal(text.length, sizeof expected);
     assert_memory_equal(output, expected, sizeof expected);
+}
+
+/* Much text, in several blocks; what it is compressed to is up to zlib, so it is decompressed by gzip. */
+static void compressed_by_zlib(void **state)
+{
+    static struct hp_gzip gzip;
+    static char copy[300000];
+    char file[] = "/tmp/hotpath-gzip-XXXXXX", command[64];
+    struct hp_text text;
+    (void)state;
+    hp_text_init(&text, output, sizeof output);
+    hp_gzip_begin(&gzip, HP_GZIP_FAST, &text);
+    if (gzip.deflate == NULL)
+        skip(); /* it is not installed */
+    for (unsigned line = 0; line < 20000; line++)
+        hp_text_format(&gzip.in, "line %u\n", line);
+    hp_gzip_end(&gzip);
+    assert_in_range(text.length, 18, 100000);
+    const int fd = mkstemp(file);
+    assert_int_equal(write(fd, output, text.length), text.length);
+    close(fd);
+    snprintf(command, sizeof command, "gzip -dc < %s", file);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    const size_t length = fread(copy, 1, sizeof copy, pipe);
+    assert_int_equal(pclose(pipe), 0);
+    unlink(file);
+    const char *at = copy;
+    for (unsigned line = 0; line < 20000; line++) {
+        char expected[32];
+        const int size = snprintf(expected, sizeof expected, "line %u\n", line);
+        assert_memory_equal(at, expected, (size_t)size);
+        at += size;
+    }
+    assert_ptr_equal(at, copy + length);
 }
 
 static void texts_are_stored_once(void **state)
@@ -532,6 +568,7 @@ int main(void)
         cmocka_unit_test(messages),
         cmocka_unit_test(long_messages),
         cmocka_unit_test(stored_in_gzip),
+        cmocka_unit_test(compressed_by_zlib),
         cmocka_unit_test(texts_are_stored_once),
         cmocka_unit_test(formats_are_found_by_name),
     };
