@@ -15,6 +15,8 @@ install(TARGETS hotpath_demo RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/hotpath
 install(FILES include/hotpath.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/hotpath DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright) # where Debian wants it
+install(FILES docs/prometheus/dashboard.json docs/prometheus/alerts.yml
+  DESTINATION ${CMAKE_INSTALL_DOCDIR}/prometheus)
 install(FILES docs/agents.md DESTINATION ${CMAKE_INSTALL_DOCDIR}) # the workflow, for agents that need no server
 
 foreach(section 1 3 5 7)

@@ -138,6 +138,9 @@ static void fields(struct hp_fields *to, void *of, const void *what)
         "", NS, HP_COLUMN_SHOWN | HP_COLUMN_SAMPLED,
         "A percentile of the time that items spent in the queue, for items with an id whose delay was measured.",
         .before = "delay", .title_before = "Delay", .shown_by = QUEUES);
+    HP_FIELD_IF(to, view->delays > 0, hp_histogram_of_magnitudes(to->results, &view->rows.distribution->positive),
+                "delay_histogram_ns", "Delays", HISTOGRAM, 0,
+                "Distribution of the delays that were measured: [from, below, items]; null as for delays.");
     HP_FIELD_IF(
         to, view->delays > 0, view->delays, "delays", "Delays", COUNT, 0,
         "Items whose delay was measured, which percentiles are about; null: none, or the row has no percentiles.");

@@ -33,6 +33,7 @@ struct hp_arena;
 struct hp_cell;
 struct hp_durations;
 struct hp_location;
+struct hp_magnitudes;
 struct hp_row;
 struct hp_thread_label;
 
@@ -248,6 +249,12 @@ bool hp_percentile_name(struct hp_arena *arena, double percentile, const struct 
 const struct hotpath_histogram *hp_histogram_of_durations(const struct hotpath_results *results,
                                                           const struct hp_durations *durations, double scale,
                                                           enum hotpath_unit unit);
+
+/* The same of a histogram of ticks, and of the waits of a lock (hp_lock_step): 16 fine bars per power of two. */
+const struct hotpath_histogram *hp_histogram_of_magnitudes(const struct hotpath_results *results,
+                                                           const struct hp_magnitudes *magnitudes);
+const struct hotpath_histogram *hp_histogram_of_lock_steps(const struct hotpath_results *results,
+                                                           const uint64_t *steps);
 
 /* Waiting time by cause, the longest first. NULL: no memory. */
 const struct hotpath_histogram *hp_histogram_of_waits(struct hp_arena *arena, const uint64_t *by_cause);

@@ -7,6 +7,8 @@
 #include "arena.h"
 #include "cpu_profile.h"
 #include "durations.h"
+#include "lock_layout.h"
+#include "object_snapshot.h"
 #include "section.h"
 #include "text.h"
 #include "wait_profile.h"
@@ -356,63 +358,122 @@ const char *hp_fields_copy(struct hp_fields *to, const char *text, size_t length
 
 /* --------------------------------------------------------------------------------------------------- histograms */
 
-#define STEPS 16u /* counters of a line that become one bar */
+#define BARS_PER_OCTAVE 4u
 
-static uint64_t amount_of(const hp_duration_line line, size_t first, size_t steps)
+/* Bars are counted first, then put into arrays. */
+struct bars {
+    size_t count;
+    double *from, *to;
+    uint64_t *amounts; /* NULL: they are counted */
+};
+
+static void put_bar(struct bars *bars, double from, double to, uint64_t amount)
+{
+    if (amount == 0)
+        return;
+    if (bars->amounts != NULL) {
+        bars->from[bars->count] = from;
+        bars->to[bars->count] = to;
+        bars->amounts[bars->count] = amount;
+    }
+    bars->count++;
+}
+
+static uint64_t amount_of(const uint64_t *counters, size_t first, size_t steps)
 {
     uint64_t amount = 0;
     for (size_t step = first; step < first + steps; step++)
-        amount += line[step];
+        amount += counters[step];
     return amount;
 }
 
+/* Fine: a bar for each counter. */
+typedef void put_bars(const void *of, bool is_fine, double scale, struct bars *bars);
+
+static const struct hotpath_histogram *histogram_of(const struct hotpath_results *results, put_bars *put,
+                                                    const void *of, double scale, enum hotpath_unit unit)
+{
+    struct hp_arena *arena = results->model->arena;
+    const bool is_fine = results->settings->show.fine_histograms;
+    struct bars bars = {0};
+    put(of, is_fine, scale, &bars);
+    struct hotpath_histogram *histogram = hp_arena_take(arena, sizeof *histogram);
+    double *bounds = hp_arena_take_array(arena, 2 * bars.count + 1, sizeof *bounds);
+    uint64_t *amounts = hp_arena_take_array(arena, bars.count + 1, sizeof *amounts);
+    if (histogram == NULL || bounds == NULL || amounts == NULL)
+        return NULL;
+    *histogram = (struct hotpath_histogram){.bars = bars.count,
+                                            .unit = unit,
+                                            .amount_unit = HOTPATH_UNIT_COUNT,
+                                            .from = bounds,
+                                            .to = bounds + bars.count,
+                                            .amounts = amounts};
+    bars = (struct bars){.from = bounds, .to = bounds + bars.count, .amounts = amounts};
+    put(of, is_fine, scale, &bars);
+    return histogram;
+}
+
 /* Counters of the first line count one value each, those of every further line twice as many as the line before. */
-static double bound_of(size_t line, size_t step)
+static double bound_of_duration(size_t line, size_t step)
 {
     const uint64_t width = line > 0 ? UINT64_C(1) << (line - 1) : 1;
     return (double)(line > 0 ? 64 + step : step) * (double)width;
 }
 
-/* Returns how many there are; with arrays for them, fills these. */
-static size_t put_bars(const struct hp_durations *durations, size_t steps, double scale, double *from, double *to,
-                       uint64_t *amounts)
+static void put_durations(const void *of, bool is_fine, double scale, struct bars *bars)
 {
-    size_t count = 0;
+    const struct hp_durations *durations = of;
+    const size_t steps = is_fine ? 1 : 64 / BARS_PER_OCTAVE;
     for (size_t line = 0; line < HP_DURATION_LINES; line++)
-        for (size_t step = 0; step < 64; step += steps) {
-            const uint64_t amount = amount_of(durations->lines[line], step, steps);
-            if (amount == 0)
-                continue;
-            if (amounts != NULL) {
-                from[count] = bound_of(line, step) * scale;
-                to[count] = bound_of(line, step + steps) * scale;
-                amounts[count] = amount;
-            }
-            count++;
-        }
-    return count;
+        for (size_t step = 0; step < 64; step += steps)
+            put_bar(bars, bound_of_duration(line, step) * scale, bound_of_duration(line, step + steps) * scale,
+                    amount_of(durations->lines[line], step, steps));
 }
 
 const struct hotpath_histogram *hp_histogram_of_durations(const struct hotpath_results *results,
                                                           const struct hp_durations *durations, double scale,
                                                           enum hotpath_unit unit)
 {
-    struct hp_arena *arena = results->model->arena;
-    const size_t steps = results->settings->show.fine_histograms ? 1 : STEPS;
-    const size_t count = put_bars(durations, steps, scale, NULL, NULL, NULL);
-    struct hotpath_histogram *histogram = hp_arena_take(arena, sizeof *histogram);
-    double *bounds = hp_arena_take_array(arena, 2 * count + 1, sizeof *bounds);
-    uint64_t *amounts = hp_arena_take_array(arena, count + 1, sizeof *amounts);
-    if (histogram == NULL || bounds == NULL || amounts == NULL)
-        return NULL;
-    put_bars(durations, steps, scale, bounds, bounds + count, amounts);
-    *histogram = (struct hotpath_histogram){.bars = count,
-                                            .unit = unit,
-                                            .amount_unit = HOTPATH_UNIT_COUNT,
-                                            .from = bounds,
-                                            .to = bounds + count,
-                                            .amounts = amounts};
-    return histogram;
+    return histogram_of(results, put_durations, durations, scale, unit);
+}
+
+static void put_magnitudes(const void *of, bool is_fine, double scale, struct bars *bars)
+{
+    const struct hp_magnitudes *magnitudes = of;
+    const size_t steps = is_fine ? 1 : HP_MAGNITUDE_STEPS / BARS_PER_OCTAVE;
+    double begin = scale * 0x1p-64; /* of the octave */
+    _Static_assert(HP_MAGNITUDE_ONE == 64, "the octave that begins with 1");
+    put_bar(bars, 0, scale, magnitudes->zeros);
+    for (size_t octave = 0; octave < HP_MAGNITUDES; octave++, begin *= 2)
+        for (size_t step = 0; step < HP_MAGNITUDE_STEPS; step += steps)
+            put_bar(bars, begin * (1 + (double)step / HP_MAGNITUDE_STEPS),
+                    begin * (1 + (double)(step + steps) / HP_MAGNITUDE_STEPS),
+                    amount_of(magnitudes->steps[octave], step, steps));
+}
+
+const struct hotpath_histogram *hp_histogram_of_magnitudes(const struct hotpath_results *results,
+                                                           const struct hp_magnitudes *magnitudes)
+{
+    return histogram_of(results, put_magnitudes, magnitudes, results->model->run.ns_per_tick, HOTPATH_UNIT_NS);
+}
+
+/* Durations below 16 are their own steps; no step is used between these and the octave of 16. */
+static double bound_of_step(uint32_t step)
+{
+    return step <= HP_LOCK_STEPS ? (double)step : hp_step_from(step, HP_LOCK_STEP_BITS);
+}
+
+static void put_lock_steps(const void *of, bool is_fine, double scale, struct bars *bars)
+{
+    const uint32_t steps = is_fine ? 1 : HP_LOCK_STEPS / BARS_PER_OCTAVE;
+    for (uint32_t step = 0; step < HP_LOCK_OCTAVES * HP_LOCK_STEPS; step += steps)
+        put_bar(bars, bound_of_step(step) * scale, bound_of_step(step + steps) * scale, amount_of(of, step, steps));
+}
+
+const struct hotpath_histogram *hp_histogram_of_lock_steps(const struct hotpath_results *results,
+                                                           const uint64_t *steps)
+{
+    return histogram_of(results, put_lock_steps, steps, 1, HOTPATH_UNIT_NS);
 }
 
 const struct hotpath_histogram *hp_histogram_of_waits(struct hp_arena *arena, const uint64_t *by_cause)

@@ -129,6 +129,8 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
                 HP_COLUMN_SHOWN);
     HP_FIELD_FAMILY(to, percentile, row->waits > 0, percentile_of(row, percentile), "_ns", "", NS, 0,
                     "A percentile of waits, within 4 %.", .before = "wait", .title_before = "Wait");
+    HP_FIELD_IF(to, row->waits > 0, hp_histogram_of_lock_steps(to->results, row->steps), "wait_histogram_ns",
+                "Wait Times", HISTOGRAM, 0, "Distribution of waits: [from, below, waits]; null: there was none.");
     HP_FIELD_IF(to, row->waits > 0, row->wait_longest_ns, "wait_max_ns", "Max Wait", NS, HP_COLUMN_SHOWN);
     HP_FIELD(
         to, row->blame_ns, "blocked_ns", "Blocked Others", NS, HP_COLUMN_LATE | HP_COLUMN_SHOWN,

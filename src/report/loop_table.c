@@ -84,6 +84,8 @@ static void fields(struct hp_fields *to, void *of, const void *entry)
              "Time in turns as a share of the loop's run time; the rest is waiting.");
     HP_FIELD(to, hp_fields_ns(to, loop->busy) / (double)loop->turns, "mean_turn_ns", "Mean Turn", NS,
              HP_COLUMN_SHOWN);
+    HP_FIELD(to, hp_histogram_of_magnitudes(to->results, view->turns), "turn_histogram_ns", "Turn Times", HISTOGRAM,
+             0, "Distribution of the durations of turns: [from, below, turns].");
     HP_FIELD(to, hp_fields_ns(to, loop->longest), "longest_turn_ns", "Longest", NS,
              HP_COLUMN_KEEP | HP_COLUMN_SHOWN, "The longest turn.");
     HP_FIELD_IF(to, hp_loop_elapsed(loop) > 0, hp_loop_mean_delay(loop) * run_of(view)->ns_per_tick,

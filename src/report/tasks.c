@@ -122,6 +122,8 @@ static void fields(struct hp_fields *to, void *of, const void *entry)
                 NS, HP_COLUMN_SHOWN, "Average time from creation to end.");
     HP_FIELD_FAMILY(to, percentile, true, hp_object_percentile(to, view->distribution, percentile), "_ns", "", NS,
                     HP_COLUMN_SHOWN, "A percentile of that time, for ended tasks: p99_9_ns is P99.9.");
+    HP_FIELD(to, hp_histogram_of_magnitudes(to->results, &view->distribution->positive), "histogram_ns",
+             "Histogram", HISTOGRAM, 0, "Distribution of that time, for ended tasks: [from, below, tasks].");
     HP_FIELD(to, hp_fields_ns(to, task->wall), "total_ns", "Total", NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
              "The sum over all tasks; exceeds the time of the run if several are open at once.");
     HP_FIELD_IF(to, task->polls > 0, hp_fields_ns(to, task->busy), "busy_ns", "Busy", NS, HP_COLUMN_SHOWN,

@@ -57,9 +57,15 @@ def test_every_family_is_documented(cli, serve):
     assert served == documented()
 
 
+DURATIONS = {"tasks": ("task_duration_seconds", "task", "histogram_ns", lambda row: row["calls"] - row["open"]),
+             "loops": ("loop_turn_duration_seconds", "loop", "turn_histogram_ns", lambda row: row["turns"]),
+             "channels": ("channel_transit_seconds", "channel", "delay_histogram_ns", lambda row: row["delays"]),
+             "locks": ("lock_wait_duration_seconds", "lock", "wait_histogram_ns", lambda row: row["waits"])}
+
+
 def test_sums_are_those_of_the_reports(cli, serve):
     for _ in range(2):
-        cli("run", "--format", "none", "--", EXAMPLES / "orders", "1")
+        cli("run", "--locks", "--format", "none", "--", EXAMPLES / "orders", "1")
     families = metrics(serve())
     expected = {}
 
@@ -90,8 +96,27 @@ def test_sums_are_those_of_the_reports(cli, serve):
             add("stream_items", {"stream": row["name"]}, row["items"])
         for row in rows["loops"]:
             add("loop_turns", {"loop": row["name"]}, row["turns"])
+        for section, (family, label, column, count) in DURATIONS.items():
+            for row in (row for row in rows[section] if row[column] and row.get("instance") is None):
+                bars = row[column]
+                assert sum(amount for *_, amount in bars) == count(row) > 0, (section, row["name"])
+                assert all(end <= begin for (_, end, _), (begin, _, _) in zip(bars, bars[1:]))
+                longest = row.get("longest_turn_ns", row.get("wait_max_ns"))
+                near = 1.07 if section == "locks" else 1.00001  # waits were counted in other steps before
+                assert longest is None or bars[-1][0] / near <= longest <= bars[-1][1] * near
+                labels = {label: row["name"]} | ({"kind": row["kind"]} if section == "locks" else {})
+                add(family + " count", labels, count(row))
+                add(family + " least", labels, sum(begin * amount for begin, _, amount in bars) * 1e-9)
         add("process_starts", {}, 1)
-    for family, samples in expected.items():
+    for family, samples in ((family, samples) for family, samples in expected.items() if " " in family):
+        found = families[family.split()[0]]["samples"]
+        for sample, number in samples.items():
+            if family.endswith("count"):
+                assert found[f"_count{{{sample}}}"] == found[f'_bucket{{{sample},le="+Inf"}}'] == number, sample
+            else:  # bars are a quarter of an octave wide
+                assert number * 0.93 <= found[f"_sum{{{sample}}}"] <= number * 1.34 + 1e-9, (family, sample)
+    assert {f"hotpath_{family} count" for family, *_ in DURATIONS.values()} <= set(expected)
+    for family, samples in ((family, samples) for family, samples in expected.items() if " " not in family):
         found = families[family]["samples"]
         assert {sample: found[sample] for sample in samples} == pytest.approx(samples, rel=1e-6, abs=1e-8), family
     # Durations: as many as there are calls, and their sum is the time; buckets add up. Tasks have none.
@@ -252,10 +277,19 @@ def test_native_histograms(cli, serve):
         # The least and the most are in the first and the last bucket: bounds of counters lie within a hundredth.
         assert min(buckets) / 2 ** (1 / 8) * 0.98 <= row["min_ns"] * 1e-9 <= min(buckets) * 1.02
         assert max(buckets) / 2 ** (1 / 8) * 0.98 <= row["max_ns"] * 1e-9 <= max(buckets) * 1.02
+    suffixes = {"counter": "_total", "gauge": "", "info": "_info"}
+    assert set(families) == {name + suffixes.get(family["TYPE"], "") for name, family in text.items()}
     for name, family in text.items():
-        if family["TYPE"] in ("counter", "gauge") and "_without_" not in name:
-            kind, samples = families[name + ("_total" if family["TYPE"] == "counter" else "")]
+        if family["TYPE"] != "histogram":
+            kind, samples = families[name + suffixes[family["TYPE"]]]
             assert kind == (0 if family["TYPE"] == "counter" else 1)
             assert samples == pytest.approx(family["samples"], rel=1e-9), name
-    for accept in ("application/openmetrics-text," + NATIVE["Accept"], "application/vnd.google.protobuf", "*/*"):
-        assert "protobuf" not in server.get("/metrics", headers={"Accept": accept}).headers["Content-Type"], accept
+    ours, openmetrics, plain = (part.strip() for part in re.sub(";q=[0-9.]*", "", NATIVE["Accept"]).split(","))
+    for accept, expected in {
+            f"{openmetrics},{NATIVE['Accept']}": "openmetrics", f"{ours};q=0, {openmetrics}": "openmetrics",
+            f"{ours};q=0.0,{openmetrics};q=0,{plain};q=0.1": "plain", f"{openmetrics};q=0,*/*": "plain",
+            f"{plain};q=0.6,{openmetrics};q=0.5": "plain", f"{openmetrics};q=0.5 , {plain};q=0.4": "openmetrics",
+            f"{openmetrics};q=0.1, {ours}; q=0.2": "protobuf", f"{plain},{ours}": "protobuf",
+            "application/vnd.google.protobuf": "plain", ours.replace("delimited", "text"): "plain",
+            "application/openmetrics-text2": "plain", "*/*": "plain", "": "plain", ";q=,,;": "plain"}.items():
+        assert expected in server.get("/metrics", headers={"Accept": accept}).headers["Content-Type"], accept

@@ -127,7 +127,8 @@ def test_what_cannot_be_fetched_is_explained(cli, serve, orders):
 
 def test_services_are_discovered(cli, serve, orders):
     server = serve()
-    targets = [{"targets": [f"{server.host}:{server.port}"], "labels": {"__param_service": "orders"}}]
+    address = f"{server.host}:{server.port}"
+    targets = [{"targets": [address], "labels": {"__param_service": "orders", "instance": f"{address}/orders"}}]
     wait_until(lambda: json.loads(server.get("/targets").text) == targets)  # at its next look at the sessions
     basic = lambda token: {"Authorization": "Basic " + base64.b64encode(f"x:{token}".encode()).decode()}
     assert json.loads(server.ask("/targets", headers=basic(server.token)).text) == targets

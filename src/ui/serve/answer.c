@@ -158,24 +158,22 @@ static void write_report(struct hp_serving *serving, struct hp_served *served, c
         answer->status = 0;
 }
 
-/* OpenMetrics is for those that ask for it; all others, such as curl, get the older text. */
-static bool asks_for_openmetrics(const char *accept)
+static void write_metrics(struct hp_metric_text metrics, const char *accept, struct hp_answer *answer)
 {
-    return accept != NULL && strstr(accept, "application/openmetrics-text") != NULL;
-}
-
-static void write_metrics(const struct hp_metric_text *metrics, const char *accept, struct hp_answer *answer)
-{
+    static const char *const types[] = {[HP_METRIC_TEXT] = TYPE_PROMETHEUS,
+                                        [HP_METRIC_OPENMETRICS] = TYPE_OPENMETRICS,
+                                        [HP_METRIC_PROTOBUF] = TYPE_PROTOBUF};
+    const enum hp_metric_format format = hp_metric_format_of(accept);
     char buffer[BUFFER_BYTES];
     struct hp_text text;
-    hp_text_init_stream(&text, buffer, sizeof buffer, hp_body_add, &answer->body);
-    const bool is_native = hp_metric_protobuf_is_wanted(accept);
     bool has_memory = true;
-    if (is_native)
-        has_memory = hp_metric_protobuf_write(metrics, &text);
+    hp_text_init_stream(&text, buffer, sizeof buffer, hp_body_add, &answer->body);
+    metrics.is_openmetrics = format == HP_METRIC_OPENMETRICS;
+    if (format == HP_METRIC_PROTOBUF)
+        has_memory = hp_metric_protobuf_write(&metrics, &text);
     else
-        hp_metric_text_write(metrics, &text);
-    answer->type = is_native ? TYPE_PROTOBUF : metrics->is_openmetrics ? TYPE_OPENMETRICS : TYPE_PROMETHEUS;
+        hp_metric_text_write(&metrics, &text);
+    answer->type = types[format];
     if (!hp_text_finish(&text) || !has_memory)
         answer->status = 0;
 }
@@ -193,12 +191,9 @@ static void write_session_metrics(struct hp_serving *serving, struct hp_served *
         hp_metric_sums_update(&served->metric_sums, &served->metric_points, &fresh);
     hp_metric_points_free(&fresh);
     hp_metrics_program(program, sizeof program, hp_snapshot_text(first, first->header.command));
-    const struct hp_metric_text metrics = {.sums = &served->metric_sums,
-                                           .is_of_one = true,
-                                           .is_openmetrics = asks_for_openmetrics(accept),
-                                           .program = program};
+    const struct hp_metric_text metrics = {.sums = &served->metric_sums, .is_of_one = true, .program = program};
     if (has_memory)
-        write_metrics(&metrics, accept, answer);
+        write_metrics(metrics, accept, answer);
     else
         answer->status = 0;
 }
@@ -210,14 +205,13 @@ static void write_host_metrics(struct hp_serving *serving, const char *name, con
     const bool has_memory = hp_host_metrics_refresh(host, serving->source, serving->settings);
     const struct hp_metric_text metrics = {.sums = &host->sums,
                                            .service = name[0] != '\0' ? hp_host_metrics_service(host, name) : 0,
-                                           .is_openmetrics = asks_for_openmetrics(accept),
                                            .left_out = host->left_out};
     if (!has_memory)
         answer->status = 0;
     else if (name[0] != '\0' && metrics.service == 0)
         hp_answer_problem(answer, 404, "no service or session of that name; see / for a list");
     else
-        write_metrics(&metrics, accept, answer);
+        write_metrics(metrics, accept, answer);
 }
 
 /* {"session": "4711-1.run", "pid": 4711}, or null. */
@@ -254,7 +248,29 @@ static bool is_of_host(const struct hp_serving *serving, const struct hp_request
            (serving->usual == NULL || request->service[0] != '\0');
 }
 
-/* In the format of Prometheus' HTTP discovery: a target for each service. */
+/*
+ * A target of Prometheus' HTTP discovery. Its instance is its own: targets that share one would write to the same
+ * series of what is said about the target and the server.
+ */
+static void put_target(struct hp_json *json, const char *host, const char *service)
+{
+    char bytes[2048];
+    struct hp_text instance;
+    hp_text_init(&instance, bytes, sizeof bytes);
+    hp_text_format(&instance, "%s/%s", host, service);
+    hp_json_begin_object(json);
+    hp_json_key(json, "targets");
+    hp_json_begin_array(json);
+    hp_json_string(json, host);
+    hp_json_end_array(json);
+    hp_json_key(json, "labels");
+    hp_json_begin_object(json);
+    hp_json_put_string(json, "__param_service", service);
+    hp_json_put_string(json, "instance", hp_text_end(&instance));
+    hp_json_end_object(json);
+    hp_json_end_object(json);
+}
+
 static void write_targets(struct hp_serving *serving, const char *host, struct hp_answer *answer)
 {
     char buffer[BUFFER_BYTES];
@@ -265,18 +281,8 @@ static void write_targets(struct hp_serving *serving, const char *host, struct h
     hp_text_init_stream(&text, buffer, sizeof buffer, hp_body_add, &answer->body);
     hp_json_init(&json, &text, false);
     hp_json_begin_array(&json);
-    for (uint32_t service = 1; service < metrics->sums.service_count; service++) {
-        hp_json_begin_object(&json);
-        hp_json_key(&json, "targets");
-        hp_json_begin_array(&json);
-        hp_json_string(&json, host != NULL ? host : "localhost");
-        hp_json_end_array(&json);
-        hp_json_key(&json, "labels");
-        hp_json_begin_object(&json);
-        hp_json_put_string(&json, "__param_service", hp_metric_service_name(&metrics->sums, service));
-        hp_json_end_object(&json);
-        hp_json_end_object(&json);
-    }
+    for (uint32_t service = 1; service < metrics->sums.service_count; service++)
+        put_target(&json, host != NULL ? host : "localhost", hp_metric_service_name(&metrics->sums, service));
     hp_json_end_array(&json);
     answer->type = TYPE_JSON;
     if (!hp_text_finish(&text) || !has_memory)

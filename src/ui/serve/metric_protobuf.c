@@ -2,7 +2,6 @@
 #include "metric_protobuf.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "protobuf.h"
@@ -19,27 +18,6 @@ enum { TYPE_COUNTER = 0, TYPE_GAUGE = 1, TYPE_HISTOGRAM = 4 };
 
 #define SCHEMA 3u                /* eight buckets per power of two */
 #define LEAST_THRESHOLD 0x1p-128 /* says that it is a native histogram, even without a bucket */
-
-/* ------------------------------------------------------------------------------------------------------- accept */
-
-static double quality_of(const char *accept, const char *type)
-{
-    const char *found = accept != NULL ? strstr(accept, type) : NULL;
-    if (found == NULL)
-        return 0;
-    const size_t length = strcspn(found, ",");
-    for (const char *at = found; at < found + length; at++)
-        if (*at == ';' && strncmp(at + 1 + strspn(at + 1, " "), "q=", 2) == 0)
-            return strtod(at + 1 + strspn(at + 1, " ") + 2, NULL);
-    return 1;
-}
-
-bool hp_metric_protobuf_is_wanted(const char *accept)
-{
-    const double ours = quality_of(accept, "application/vnd.google.protobuf");
-    return ours > 0 && strstr(accept, "io.prometheus.client.MetricFamily") != NULL &&
-           ours >= quality_of(accept, "application/openmetrics-text") && ours >= quality_of(accept, "text/plain");
-}
 
 /* ------------------------------------------------------------------------------------------------------ writing */
 
@@ -98,6 +76,25 @@ static void put_histogram(struct hp_proto *proto, const struct hp_metric_series 
     hp_proto_end(proto, histogram);
 }
 
+static void put_labels(struct hp_proto *proto, const struct hp_metric_pair *pairs, size_t count)
+{
+    for (size_t at = 0; at < count; at++) {
+        if (pairs[at].value == NULL)
+            continue;
+        const size_t label = hp_proto_begin(proto, METRIC_LABEL);
+        hp_proto_string(proto, LABEL_NAME, pairs[at].name);
+        hp_proto_string(proto, LABEL_VALUE, pairs[at].value);
+        hp_proto_end(proto, label);
+    }
+}
+
+static void put_number(struct hp_proto *proto, uint32_t field, double number)
+{
+    const size_t begun = hp_proto_begin(proto, field);
+    hp_proto_double(proto, NUMBER_VALUE, number);
+    hp_proto_end(proto, begun);
+}
+
 static void put_series(const struct hp_metric_text *metrics, struct hp_proto *proto,
                        const struct hp_metric_series *series)
 {
@@ -106,34 +103,29 @@ static void put_series(const struct hp_metric_text *metrics, struct hp_proto *pr
     struct hp_metric_pair pairs[HP_METRIC_PAIRS];
     hp_metric_pairs_of(metrics, series, pairs);
     const size_t metric = hp_proto_begin(proto, FAMILY_METRIC);
-    for (size_t at = 0; at < HP_METRIC_PAIRS; at++) {
-        if (pairs[at].value == NULL)
-            continue;
-        const size_t label = hp_proto_begin(proto, METRIC_LABEL);
-        hp_proto_string(proto, LABEL_NAME, pairs[at].name);
-        hp_proto_string(proto, LABEL_VALUE, pairs[at].value);
-        hp_proto_end(proto, label);
-    }
-    if (series->buckets != NULL) {
+    put_labels(proto, pairs, HP_METRIC_PAIRS);
+    if (series->buckets != NULL)
         put_histogram(proto, series, scale);
-    } else {
-        const size_t number =
-            hp_proto_begin(proto, family->type == HP_METRIC_COUNTER ? METRIC_COUNTER : METRIC_GAUGE);
-        hp_proto_double(proto, NUMBER_VALUE, series->value * scale);
-        hp_proto_end(proto, number);
-    }
+    else
+        put_number(proto, family->type == HP_METRIC_COUNTER ? METRIC_COUNTER : METRIC_GAUGE, series->value * scale);
     hp_proto_end(proto, metric);
 }
 
-static void put_head(struct hp_proto *proto, const struct hp_metric_family *family)
+static void put_head(struct hp_proto *proto, const char *name, const char *suffix, const char *help, uint32_t type)
+{
+    char whole[128];
+    snprintf(whole, sizeof whole, "%s%s", name, suffix);
+    hp_proto_string(proto, FAMILY_NAME, whole);
+    hp_proto_string(proto, FAMILY_HELP, help);
+    hp_proto_u64(proto, FAMILY_TYPE, type);
+}
+
+static void put_family_head(struct hp_proto *proto, const struct hp_metric_family *family)
 {
     static const uint8_t types[] = {
         [HP_METRIC_COUNTER] = TYPE_COUNTER, [HP_METRIC_GAUGE] = TYPE_GAUGE, [HP_METRIC_HISTOGRAM] = TYPE_HISTOGRAM};
-    char name[128];
-    snprintf(name, sizeof name, "%s%s", family->name, family->type == HP_METRIC_COUNTER ? "_total" : "");
-    hp_proto_string(proto, FAMILY_NAME, name);
-    hp_proto_string(proto, FAMILY_HELP, family->help);
-    hp_proto_u64(proto, FAMILY_TYPE, types[family->type]);
+    put_head(proto, family->name, family->type == HP_METRIC_COUNTER ? "_total" : "", family->help,
+             types[family->type]);
 }
 
 /* Its length, and then the message; nothing without series. */
@@ -150,24 +142,47 @@ static bool end_family(struct hp_proto *proto, struct hp_text *out)
     return has_memory;
 }
 
+struct written {
+    struct hp_proto proto;
+    struct hp_text *out;
+    const char *last_name;
+    bool has_memory;
+};
+
+static void put_about(void *context, const struct hp_metric_about *about)
+{
+    struct written *written = context;
+    if (strcmp(written->last_name, about->name) != 0) {
+        written->has_memory &= end_family(&written->proto, written->out);
+        put_head(&written->proto, about->name, about->is_info ? "_info" : "", about->help, TYPE_GAUGE);
+    }
+    written->last_name = about->name;
+    const size_t metric = hp_proto_begin(&written->proto, FAMILY_METRIC);
+    put_labels(&written->proto, about->pairs, about->pair_count);
+    put_number(&written->proto, METRIC_GAUGE, about->number);
+    hp_proto_end(&written->proto, metric);
+}
+
 bool hp_metric_protobuf_write(const struct hp_metric_text *metrics, struct hp_text *out)
 {
-    struct hp_proto proto = {0};
-    bool has_memory = true;
+    struct written written = {.out = out, .last_name = "", .has_memory = true};
+    struct hp_proto *proto = &written.proto;
+    hp_metric_say_about(metrics, put_about, &written);
+    bool has_memory = written.has_memory & end_family(proto, out);
     for (uint32_t number = 0; number < hp_metric_family_count; number++) {
         const struct hp_metric_family *family = &hp_metric_families[number];
         for (size_t at = 0; at < metrics->sums->series_count; at++) {
             const struct hp_metric_series *series = &metrics->sums->series[at];
             if (series->family != number || !hp_metric_is_written(metrics, series))
                 continue;
-            if (proto.length == 0)
-                put_head(&proto, family);
-            put_series(metrics, &proto, series);
+            if (proto->length == 0)
+                put_family_head(proto, family);
+            put_series(metrics, proto, series);
         }
         /* Rows of the same family are one message. */
         if (number + 1 == hp_metric_family_count || strcmp(family->name, hp_metric_families[number + 1].name) != 0)
-            has_memory &= end_family(&proto, out);
+            has_memory &= end_family(proto, out);
     }
-    hp_proto_free(&proto);
+    hp_proto_free(proto);
     return has_memory;
 }

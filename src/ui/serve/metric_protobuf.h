@@ -7,10 +7,7 @@
 
 #include "metric_text.h"
 
-/* Whether a collector prefers that: by the header Accept; NULL: none. */
-bool hp_metric_protobuf_is_wanted(const char *accept);
-
-/* The families of the sums, without what is said about them. False: no memory. */
+/* False: no memory. */
 bool hp_metric_protobuf_write(const struct hp_metric_text *metrics, struct hp_text *out);
 
 #endif

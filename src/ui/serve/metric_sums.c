@@ -127,13 +127,18 @@ static void make_safe(char safe[SAFE_BYTES], enum hp_metric_kind kind, const cha
     hp_text_end(&text);
 }
 
+/* Words are few, and tell families of one name apart. */
 static bool has_room(const struct hp_metric_sums *sums, uint32_t service, enum hp_metric_kind kind)
 {
-    return sums->services[service].named[kind] < hp_metric_kind_limit(kind) && sums->shown < HP_METRIC_SERIES_MOST;
+    return sums->services[service].named[kind] < hp_metric_kind_limit(kind) &&
+           (kind == HP_METRIC_WORD || sums->shown < HP_METRIC_NAMED_MOST);
 }
 
-/* Rows beside those of functions. */
-static bool is_own_name(const char *safe) { return strcmp(safe, HP_OUTSIDE) == 0 || strcmp(safe, HP_STARTUP) == 0; }
+/* Rows beside those of functions, and what is left out. */
+static bool is_own_name(const char *safe)
+{
+    return strcmp(safe, HP_OUTSIDE) == 0 || strcmp(safe, HP_STARTUP) == 0 || strcmp(safe, HP_METRIC_OTHER) == 0;
+}
 
 static uint32_t no_memory(struct hp_metric_sums *sums)
 {
@@ -209,39 +214,87 @@ const char *hp_metric_service_name(const struct hp_metric_sums *sums, uint32_t s
 /* ------------------------------------------------------------------------------------------------------- series */
 
 /* A histogram has a line per bound and three more. */
-static size_t lines_of(const struct hp_metric_family *family)
+static size_t lines_of(uint32_t family)
 {
-    return family->type == HP_METRIC_HISTOGRAM ? HP_METRIC_BOUNDS + 3 : 1;
+    return hp_metric_families[family].type == HP_METRIC_HISTOGRAM ? HP_METRIC_BOUNDS + 3 : 1;
+}
+
+/* Room for one series of each family: that of all that has none of its own. */
+static size_t last_resort(void)
+{
+    size_t lines = 0;
+    for (uint32_t family = 0; family < hp_metric_family_count; family++)
+        lines += lines_of(family);
+    return lines;
+}
+
+/* One that exists, or a new one if `most` series are not exceeded by it. 0: it would be too many. */
+static uint32_t take_series(struct hp_metric_sums *sums, struct hp_metric_series wanted, size_t most)
+{
+    if (!hp_hash_make_room(&sums->series_index) ||
+        !HP_MAKE_ROOM(sums->series, sums->series_count + 1, sums->series_room))
+        return no_memory(sums);
+    uint32_t key = hp_hash_with(&sums->series_index, wanted.service, wanted.family);
+    for (size_t at = 0; at < HP_METRIC_LABELS; at++)
+        key = hp_hash_with(&sums->series_index, key, wanted.labels[at]);
+    size_t slot = HP_HASH_BEGIN;
+    for (uint32_t number; (number = hp_hash_next(&sums->series_index, key, &slot)) != 0;) {
+        const struct hp_metric_series *series = &sums->series[number - 1];
+        if (series->family == wanted.family && series->service == wanted.service &&
+            memcmp(series->labels, wanted.labels, sizeof wanted.labels) == 0)
+            return number;
+    }
+    if (sums->shown + lines_of(wanted.family) > most)
+        return 0;
+    if (hp_metric_families[wanted.family].type == HP_METRIC_HISTOGRAM) {
+        wanted.buckets = calloc(HP_METRIC_BUCKETS, sizeof *wanted.buckets);
+        if (wanted.buckets == NULL)
+            return no_memory(sums);
+    }
+    sums->shown += lines_of(wanted.family);
+    sums->series[sums->series_count++] = wanted;
+    hp_hash_put(&sums->series_index, slot, key, (uint32_t)sums->series_count);
+    return (uint32_t)sums->series_count;
+}
+
+/* A name that lacks one of its series counts as one that has none. */
+static void leave_out(struct hp_metric_sums *sums, uint32_t number)
+{
+    struct hp_metric_name *name = &sums->names[number - 1];
+    if (!name->is_left_out && strcmp(name->text, HP_METRIC_OTHER) != 0)
+        sums->services[name->service].refused[name->kind]++;
+    name->is_left_out = true;
+}
+
+/* The series of all names of the service, or of all services, which has room always. */
+static uint32_t take_other(struct hp_metric_sums *sums, struct hp_metric_series wanted)
+{
+    const struct hp_metric_label *labels = hp_metric_families[wanted.family].labels;
+    if (wanted.labels[0] != 0) {
+        leave_out(sums, wanted.labels[0]);
+        wanted.labels[0] =
+            hp_metric_sums_name(sums, wanted.service, (enum hp_metric_kind)labels[0].kind, HP_METRIC_OTHER);
+    }
+    const uint32_t number = take_series(sums, wanted, HP_METRIC_SERIES_MOST - last_resort());
+    if (number != 0 || sums->is_out_of_memory)
+        return number;
+    leave_out(sums, sums->services[wanted.service].name);
+    wanted.service = hp_metric_sums_service(sums, HP_METRIC_OTHER);
+    for (size_t at = 0; at < HP_METRIC_LABELS && wanted.service != 0; at++)
+        if (wanted.labels[at] != 0)
+            wanted.labels[at] =
+                hp_metric_sums_name(sums, wanted.service, (enum hp_metric_kind)labels[at].kind,
+                                    labels[at].always != NULL ? labels[at].always : HP_METRIC_OTHER);
+    return sums->is_out_of_memory ? 0 : take_series(sums, wanted, HP_METRIC_SERIES_MOST);
 }
 
 uint32_t hp_metric_sums_series(struct hp_metric_sums *sums, uint32_t family, uint32_t service,
                                const uint32_t labels[HP_METRIC_LABELS])
 {
-    struct hp_metric_series made = {.family = family, .service = service};
-    if (!hp_hash_make_room(&sums->series_index) ||
-        !HP_MAKE_ROOM(sums->series, sums->series_count + 1, sums->series_room))
-        return no_memory(sums);
-    uint32_t key = hp_hash_with(&sums->series_index, service, family);
-    for (size_t at = 0; at < HP_METRIC_LABELS; at++) {
-        made.labels[at] = labels[at];
-        key = hp_hash_with(&sums->series_index, key, labels[at]);
-    }
-    size_t slot = HP_HASH_BEGIN;
-    for (uint32_t number; (number = hp_hash_next(&sums->series_index, key, &slot)) != 0;) {
-        const struct hp_metric_series *series = &sums->series[number - 1];
-        if (series->family == family && series->service == service &&
-            memcmp(series->labels, made.labels, sizeof made.labels) == 0)
-            return number;
-    }
-    if (hp_metric_families[family].type == HP_METRIC_HISTOGRAM) {
-        made.buckets = calloc(HP_METRIC_BUCKETS, sizeof *made.buckets);
-        if (made.buckets == NULL)
-            return no_memory(sums);
-    }
-    sums->shown += lines_of(&hp_metric_families[family]);
-    sums->series[sums->series_count++] = made;
-    hp_hash_put(&sums->series_index, slot, key, (uint32_t)sums->series_count);
-    return (uint32_t)sums->series_count;
+    struct hp_metric_series wanted = {.family = family, .service = service};
+    memcpy(wanted.labels, labels, sizeof wanted.labels);
+    const uint32_t number = take_series(sums, wanted, HP_METRIC_NAMED_MOST);
+    return number != 0 || sums->is_out_of_memory ? number : take_other(sums, wanted);
 }
 
 static void add(struct hp_metric_sums *sums, const struct hp_metric_point *point, double more)

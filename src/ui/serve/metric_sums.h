@@ -19,7 +19,8 @@
 #include "metric_families.h"
 
 #define HP_METRIC_OTHER "[other]"
-#define HP_METRIC_SERIES_MOST 20000u /* of all services, buckets included */
+#define HP_METRIC_SERIES_MOST 20000u /* of all services, buckets included ... */
+#define HP_METRIC_NAMED_MOST 16000u  /* ... and without those of what is left out */
 
 /* ------------------------------------------------------------------------------------------------------ buckets */
 
@@ -65,6 +66,7 @@ struct hp_metric_name {
     uint64_t hash;
     uint32_t service; /* number of the service, from 1 */
     uint8_t kind;     /* enum hp_metric_kind */
+    bool is_left_out; /* it lacks a series */
 };
 
 struct hp_metric_service {
@@ -102,6 +104,10 @@ uint32_t hp_metric_sums_service(struct hp_metric_sums *sums, const char *name);
 uint32_t hp_metric_sums_name(struct hp_metric_sums *sums, uint32_t service, enum hp_metric_kind kind,
                              const char *text);
 
+/*
+ * Its number, from 1. Where it would be one too many, it is that of "[other]" of the service, and at last that of
+ * "[other]" of all services. 0: no memory.
+ */
 uint32_t hp_metric_sums_series(struct hp_metric_sums *sums, uint32_t family, uint32_t service,
                                const uint32_t labels[HP_METRIC_LABELS]);
 

@@ -1,9 +1,62 @@
 /* Sums of metrics as text. SPDX-License-Identifier: MIT */
 #include "metric_text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "hotpath.h"
+
+/* ------------------------------------------------------------------------------------------------------- accept */
+
+static const char *parameter_of(const char *range, size_t length, const char *name)
+{
+    for (const char *at = range; at < range + length; at++)
+        if (*at == ';') {
+            at += 1 + strspn(at + 1, " \t");
+            if (strncmp(at, name, strlen(name)) == 0 && at[strlen(name)] == '=')
+                return at + strlen(name) + 1;
+            at--;
+        }
+    return NULL;
+}
+
+static bool has_parameter(const char *range, size_t length, const char *name, const char *value)
+{
+    const char *found = parameter_of(range, length, name);
+    return found != NULL && strncmp(found, value, strlen(value)) == 0;
+}
+
+/* Of one range of Accept: how much it is wanted, if it is that type; else 0. */
+static double quality_of(const char *range, size_t length, const char *type)
+{
+    const size_t named = strlen(type);
+    const char *quality = parameter_of(range, length, "q");
+    if (length < named || strncmp(range, type, named) != 0 || strchr("; \t,", range[named]) == NULL)
+        return 0;
+    return quality != NULL ? strtod(quality, NULL) : 1;
+}
+
+static void raise_to(double *most, double quality) { *most = quality > *most ? quality : *most; }
+
+enum hp_metric_format hp_metric_format_of(const char *accept)
+{
+    double text = 0, openmetrics = 0, protobuf = 0;
+    for (const char *at = accept; at != NULL && *at != '\0';) {
+        at += strspn(at, ", \t");
+        const size_t length = strcspn(at, ",");
+        raise_to(&text, quality_of(at, length, "text/plain"));
+        raise_to(&openmetrics, quality_of(at, length, "application/openmetrics-text"));
+        if (has_parameter(at, length, "proto", "io.prometheus.client.MetricFamily") &&
+            has_parameter(at, length, "encoding", "delimited"))
+            raise_to(&protobuf, quality_of(at, length, "application/vnd.google.protobuf"));
+        at += length;
+    }
+    if (protobuf > 0 && protobuf >= openmetrics && protobuf >= text)
+        return HP_METRIC_PROTOBUF;
+    return openmetrics > 0 && openmetrics >= text ? HP_METRIC_OPENMETRICS : HP_METRIC_TEXT;
+}
+
+/* ------------------------------------------------------------------------------------------------------ samples */
 
 /* The head of a family. In OpenMetrics the name of a counter lacks the _total of its samples. */
 static void put_head(const struct hp_metric_text *metrics, struct hp_text *out, const char *name, const char *type,
@@ -108,68 +161,106 @@ static void put_family(const struct hp_metric_text *metrics, struct hp_text *out
 
 /* ------------------------------------------------------------------------------------------ about the metrics */
 
-static void put_about(const struct hp_metric_text *metrics, struct hp_text *out)
+struct saying {
+    const struct hp_metric_text *metrics;
+    hp_metric_say *say;
+    void *context;
+};
+
+static void say_which(const struct saying *saying)
 {
-    const struct hp_metric_pair one[] = {{"program", metrics->program}, {"version", HOTPATH_VERSION}};
-    const char *name = metrics->is_of_one ? "hotpath_session" : "hotpath_build";
-    put_head(metrics, out, name, "info", NULL,
-             metrics->is_of_one ? "The program that is measured." : "The version of hotpath that serves this.");
-    put_sample(out, name, "_info", metrics->is_of_one ? one : one + 1, metrics->is_of_one ? 2 : 1, 1);
+    const struct hp_metric_text *metrics = saying->metrics;
+    struct hp_metric_about about = {.name = "hotpath_build",
+                                    .help = "The version of hotpath that serves this.",
+                                    .is_info = true,
+                                    .pairs = {{"version", HOTPATH_VERSION}},
+                                    .pair_count = 1,
+                                    .number = 1};
+    if (metrics->is_of_one) {
+        about.name = "hotpath_session";
+        about.help = "The program that is measured.";
+        about.pairs[1] = about.pairs[0];
+        about.pairs[0] = (struct hp_metric_pair){"program", metrics->program};
+        about.pair_count = 2;
+    }
+    saying->say(saying->context, &about);
 }
 
-static void put_number(const struct hp_metric_text *metrics, struct hp_text *out, const char *name,
-                       const char *help, double number)
+static void say_number(const struct saying *saying, const char *name, const char *help, double number)
 {
-    put_head(metrics, out, name, "gauge", NULL, help);
-    put_sample(out, name, "", NULL, 0, number);
+    saying->say(saying->context, &(struct hp_metric_about){.name = name, .help = help, .number = number});
+}
+
+static void say_nameless(const struct saying *saying, const char *service, enum hp_metric_kind kind,
+                         uint32_t number)
+{
+    const struct hp_metric_about about = {
+        .name = "hotpath_names_without_metrics",
+        .help = "Names without series of their own, because too many have some already.",
+        .pairs = {{"service", service}, {"kind", hp_metric_kind_name(kind)}},
+        .pair_count = 2,
+        .number = number};
+    saying->say(saying->context, &about);
 }
 
 /* How many names of a service have no series; those of functions always. */
-static void put_nameless(const struct hp_metric_text *metrics, struct hp_text *out, uint32_t service)
+static void say_nameless_of(const struct saying *saying, uint32_t service)
 {
-    const uint32_t *refused = metrics->sums->services[service].refused;
-    const char *name = metrics->is_of_one ? NULL : hp_metric_service_name(metrics->sums, service);
-    for (uint32_t kind = HP_METRIC_FUNCTION; kind < HP_METRIC_KINDS; kind++) {
-        const struct hp_metric_pair labels[] = {{"service", name},
-                                                {"kind", hp_metric_kind_name((enum hp_metric_kind)kind)}};
+    const uint32_t *refused = saying->metrics->sums->services[service].refused;
+    const char *name = saying->metrics->is_of_one ? NULL : hp_metric_service_name(saying->metrics->sums, service);
+    for (uint32_t kind = HP_METRIC_FUNCTION; kind < HP_METRIC_KINDS; kind++)
         if (kind == HP_METRIC_FUNCTION || refused[kind] > 0)
-            put_sample(out, "hotpath_names_without_metrics", "", labels, 2, refused[kind]);
-    }
+            say_nameless(saying, name, (enum hp_metric_kind)kind, refused[kind]);
 }
 
-static void put_left_out(const struct hp_metric_text *metrics, struct hp_text *out)
+void hp_metric_say_about(const struct hp_metric_text *metrics, hp_metric_say *say, void *context)
 {
-    static const struct hp_metric_pair services[] = {{"kind", "service"}};
+    const struct saying saying = {metrics, say, context};
     const struct hp_metric_sums *sums = metrics->sums;
-    put_head(metrics, out, "hotpath_names_without_metrics", "gauge", NULL,
-             "Names without series of their own, because too many have some already.");
+    say_which(&saying);
     if (!metrics->is_of_one)
-        put_sample(out, "hotpath_names_without_metrics", "", services, 1,
-                   sums->service_count > 0 ? sums->services[0].refused[HP_METRIC_SERVICE] : 0);
+        say_nameless(&saying, NULL, HP_METRIC_SERVICE,
+                     sums->service_count > 0 ? sums->services[0].refused[HP_METRIC_SERVICE] : 0);
     for (uint32_t service = 1; service < sums->service_count; service++)
         if (metrics->service == 0 || metrics->service == service)
-            put_nameless(metrics, out, service);
+            say_nameless_of(&saying, service);
     if (metrics->is_of_one) {
-        put_number(metrics, out, "hotpath_functions_without_metrics",
+        say_number(&saying, "hotpath_functions_without_metrics",
                    "Functions without metrics, because too many have metrics already.",
                    sums->services[1].refused[HP_METRIC_FUNCTION]);
-        put_number(metrics, out, "hotpath_locks_without_metrics",
+        say_number(&saying, "hotpath_locks_without_metrics",
                    "Locks without metrics, because too many have metrics already.",
                    sums->services[1].refused[HP_METRIC_LOCK]);
     } else {
-        put_number(metrics, out, "hotpath_sessions_without_metrics",
+        say_number(&saying, "hotpath_sessions_without_metrics",
                    "Sessions that were not read: there are too many, or they cannot be read.",
                    (double)metrics->left_out);
     }
 }
 
+struct written {
+    const struct hp_metric_text *metrics;
+    struct hp_text *out;
+    const char *last_name;
+};
+
+static void put_about(void *context, const struct hp_metric_about *about)
+{
+    struct written *written = context;
+    if (strcmp(written->last_name, about->name) != 0)
+        put_head(written->metrics, written->out, about->name, about->is_info ? "info" : "gauge", NULL, about->help);
+    written->last_name = about->name;
+    put_sample(written->out, about->name, about->is_info ? "_info" : "", about->pairs, about->pair_count,
+               about->number);
+}
+
 void hp_metric_text_write(const struct hp_metric_text *metrics, struct hp_text *out)
 {
+    struct written written = {metrics, out, ""};
     const char *last_name = "";
-    put_about(metrics, out);
+    hp_metric_say_about(metrics, put_about, &written);
     for (uint32_t at = 0; at < hp_metric_family_count; at++)
         put_family(metrics, out, at, &last_name);
-    put_left_out(metrics, out);
     if (metrics->is_openmetrics)
         hp_text_string(out, "# EOF\n");
 }

@@ -8,6 +8,14 @@
 #include "metric_sums.h"
 #include "text.h"
 
+enum hp_metric_format { HP_METRIC_TEXT, HP_METRIC_OPENMETRICS, HP_METRIC_PROTOBUF };
+
+/*
+ * What a collector prefers, by the header Accept; NULL: there is none. Others than the text are for those that name
+ * them.
+ */
+enum hp_metric_format hp_metric_format_of(const char *accept);
+
 struct hp_metric_text {
     const struct hp_metric_sums *sums;
     uint32_t service; /* 0: all of them */
@@ -34,6 +42,19 @@ static inline bool hp_metric_is_written(const struct hp_metric_text *metrics, co
 {
     return metrics->service == 0 || metrics->service == series->service;
 }
+
+/* What is said about the metrics themselves: a sample, whose family may have several, one after the other. */
+struct hp_metric_about {
+    const char *name, *help;
+    bool is_info;
+    struct hp_metric_pair pairs[HP_METRIC_PAIRS];
+    size_t pair_count;
+    double number;
+};
+
+typedef void hp_metric_say(void *context, const struct hp_metric_about *about);
+
+void hp_metric_say_about(const struct hp_metric_text *metrics, hp_metric_say *say, void *context);
 
 void hp_metric_text_write(const struct hp_metric_text *metrics, struct hp_text *out);
 

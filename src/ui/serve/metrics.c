@@ -91,19 +91,20 @@ static void add_point(struct reading *reading, uint32_t series, uint32_t bucket,
         reading->sums->is_out_of_memory = true;
 }
 
-/* The sum is that of the mean, which is exact; the bars say it within a hundredth. */
+/* The sum is that of the mean, which is exact; NULL: the bars say it within a hundredth. */
 static void add_histogram(struct reading *reading, uint32_t series, const struct hotpath_histogram *histogram,
                           const struct hp_cell *mean)
 {
-    double calls = 0;
+    double calls = 0, sum = 0;
     for (size_t at = 0; at < histogram->bars; at++) {
         const double middle = (histogram->from[at] + histogram->to[at]) / 2 * 1e-9;
         const double amount = (double)histogram->amounts[at];
         add_point(reading, series, hp_metric_bound_of(middle), amount);
         add_point(reading, series, hp_metric_power_of(middle), amount);
         calls += amount;
+        sum += (histogram->from[at] + histogram->to[at]) / 2 * amount;
     }
-    add_point(reading, series, 0, mean->has_value ? mean->number * calls : 0);
+    add_point(reading, series, 0, mean != NULL && mean->has_value ? mean->number * calls : sum);
 }
 
 static void add_cell(struct reading *reading, uint32_t family, const struct hotpath_section *section,
@@ -112,16 +113,17 @@ static void add_cell(struct reading *reading, uint32_t family, const struct hotp
     const struct hp_cell *cell = &row->cells[column];
     const uint32_t unit = section->columns[column].shown.unit;
     const uint32_t series = hp_metric_sums_series(reading->sums, family, reading->service, labels);
-    const char *times = hp_metric_families[family].times;
-    const size_t mean = column_of(section, "avg_ns");
+    const char *times = hp_metric_families[family].times, *mean = hp_metric_families[family].mean;
+    const size_t average = mean != NULL ? column_of(section, mean) : section->column_count;
     const size_t factor = times != NULL ? column_of(section, times) : section->column_count;
     const double number = factor < section->column_count
                               ? hp_cell_number(&row->cells[factor], section->columns[factor].shown.unit)
                               : 1;
     if (unit != HOTPATH_UNIT_HISTOGRAM)
         add_point(reading, series, 0, hp_cell_number(cell, unit) * number);
-    else if (mean < section->column_count)
-        add_histogram(reading, series, cell->histogram, &row->cells[mean]);
+    else
+        add_histogram(reading, series, cell->histogram,
+                      average < section->column_count ? &row->cells[average] : NULL);
 }
 
 static void add_rows(struct reading *reading, uint32_t number, const struct hotpath_section *section)
