@@ -107,6 +107,14 @@ void hp_durations_find_min(struct hp_durations *durations)
     durations->min = least < (double)durations->max ? (uint64_t)least : durations->max;
 }
 
+static uint64_t calls_of(const hp_duration_line line)
+{
+    uint64_t calls = 0;
+    for (uint32_t step = 0; step < 64; step++)
+        calls += line[step];
+    return calls;
+}
+
 /* The 99.9th percentile of 1000 is the 999th, though 99.9 / 100 * 1000 is slightly above 999 in binary. */
 uint64_t hp_durations_rank(double percentile, uint64_t count)
 {
@@ -128,8 +136,10 @@ bool hp_durations_percentile(const struct hp_durations *durations, double percen
     }
     if (durations->counted == 0)
         return false;
-    uint64_t left = hp_durations_rank(percentile, durations->counted);
+    uint64_t left = hp_durations_rank(percentile, durations->counted), here;
     uint32_t line = 0, step = 0;
+    for (; line < HP_DURATION_LINES && left > (here = calls_of(durations->lines[line])); line++)
+        left -= here;
     while (line < HP_DURATION_LINES && left > durations->lines[line][step]) {
         left -= durations->lines[line][step];
         step = (step + 1) % 64;

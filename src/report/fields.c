@@ -379,12 +379,30 @@ static void put_bar(struct bars *bars, double from, double to, uint64_t amount)
     bars->count++;
 }
 
+/* Where a counter begins, in ticks. */
+typedef double bound_of_counter(size_t line, size_t step);
+
 static uint64_t amount_of(const uint64_t *counters, size_t first, size_t steps)
 {
     uint64_t amount = 0;
     for (size_t step = first; step < first + steps; step++)
         amount += counters[step];
     return amount;
+}
+
+/* A line of 64 counters. Most are empty, and metrics read many. */
+static void put_line(struct bars *bars, const uint64_t *line, size_t number, bool is_fine, bound_of_counter *bound,
+                     double scale)
+{
+    const size_t steps = is_fine ? 1 : 64 / BARS_PER_OCTAVE;
+    uint64_t any = 0;
+    for (size_t step = 0; step < 64; step++)
+        any |= line[step];
+    for (size_t step = 0; step < 64 && any != 0; step += steps) {
+        const uint64_t amount = amount_of(line, step, steps);
+        if (amount != 0)
+            put_bar(bars, bound(number, step) * scale, bound(number, step + steps) * scale, amount);
+    }
 }
 
 /* Fine: a bar for each counter. */
@@ -423,11 +441,8 @@ static double bound_of_duration(size_t line, size_t step)
 static void put_durations(const void *of, bool is_fine, double scale, struct bars *bars)
 {
     const struct hp_durations *durations = of;
-    const size_t steps = is_fine ? 1 : 64 / BARS_PER_OCTAVE;
     for (size_t line = 0; line < HP_DURATION_LINES; line++)
-        for (size_t step = 0; step < 64; step += steps)
-            put_bar(bars, bound_of_duration(line, step) * scale, bound_of_duration(line, step + steps) * scale,
-                    amount_of(durations->lines[line], step, steps));
+        put_line(bars, durations->lines[line], line, is_fine, bound_of_duration, scale);
 }
 
 const struct hotpath_histogram *hp_histogram_of_durations(const struct hotpath_results *results,
@@ -437,18 +452,24 @@ const struct hotpath_histogram *hp_histogram_of_durations(const struct hotpath_r
     return histogram_of(results, put_durations, durations, scale, unit);
 }
 
+_Static_assert(HP_MAGNITUDE_STEPS == 64, "of a line");
+
+static double bound_of_magnitude(size_t octave, size_t step)
+{
+    double one = 1; /* the beginning of the octave */
+    for (; octave > HP_MAGNITUDE_ONE; octave--)
+        one *= 2;
+    for (; octave < HP_MAGNITUDE_ONE; octave++)
+        one /= 2;
+    return one * (1 + (double)step / HP_MAGNITUDE_STEPS);
+}
+
 static void put_magnitudes(const void *of, bool is_fine, double scale, struct bars *bars)
 {
     const struct hp_magnitudes *magnitudes = of;
-    const size_t steps = is_fine ? 1 : HP_MAGNITUDE_STEPS / BARS_PER_OCTAVE;
-    double begin = scale * 0x1p-64; /* of the octave */
-    _Static_assert(HP_MAGNITUDE_ONE == 64, "the octave that begins with 1");
     put_bar(bars, 0, scale, magnitudes->zeros);
-    for (size_t octave = 0; octave < HP_MAGNITUDES; octave++, begin *= 2)
-        for (size_t step = 0; step < HP_MAGNITUDE_STEPS; step += steps)
-            put_bar(bars, begin * (1 + (double)step / HP_MAGNITUDE_STEPS),
-                    begin * (1 + (double)(step + steps) / HP_MAGNITUDE_STEPS),
-                    amount_of(magnitudes->steps[octave], step, steps));
+    for (size_t octave = 0; octave < HP_MAGNITUDES; octave++)
+        put_line(bars, magnitudes->steps[octave], octave, is_fine, bound_of_magnitude, scale);
 }
 
 const struct hotpath_histogram *hp_histogram_of_magnitudes(const struct hotpath_results *results,

@@ -231,6 +231,7 @@ static const hotpath_results *results_of(struct hp_model *model, const struct hp
     ours->show.by = HP_BY_FUNCTION;
     ours->show.min_percent = 0;
     ours->show.fine_histograms = true;
+    ours->show.percentile_count = 0; /* collectors compute them */
     ours->show.cpu_inclusive = ours->show.alloc_cumulative = ours->show.time_exclusive = false;
     return hp_results_of_model(model, ours);
 }
@@ -263,7 +264,8 @@ void hp_metrics_program(char *name, size_t size, const char *command)
 
 /* ------------------------------------------------------------------------------------- all sessions of the host */
 
-#define MOST_SESSIONS 10000u
+#define MOST_SESSIONS 11000u
+#define MOST_ENDED 10000u /* which do not keep out those that begin */
 #define USUAL_REFRESH_NS UINT64_C(1000000000)
 #define SETTLING_NS UINT64_C(3000000000)    /* after its end, numbers of a program may still be written */
 #define FORGOTTEN_NS UINT64_C(600000000000) /* one that is not listed any more may come back until then */
@@ -297,8 +299,9 @@ void hp_host_metrics_free(struct hp_host_metrics *host)
     *host = (struct hp_host_metrics){0};
 }
 
-/* The session that is listed, known or new. NULL: there are too many, or there is no memory. */
-static struct hp_metric_session *take_session(struct hp_host_metrics *host, const struct hp_stored_session *stored)
+/* The session that is listed, known or new. NULL: there would be more than `most`, or there is no memory. */
+static struct hp_metric_session *take_session(struct hp_host_metrics *host, const struct hp_stored_session *stored,
+                                              size_t most)
 {
     if (!hp_hash_make_room(&host->index) || !HP_MAKE_ROOM(host->sessions, host->count + 1, host->room))
         return NULL;
@@ -310,7 +313,7 @@ static struct hp_metric_session *take_session(struct hp_host_metrics *host, cons
         if (session->began_ns == stored->began_ns && strcmp(session->path, stored->path) == 0)
             return session;
     }
-    char *path = host->count < MOST_SESSIONS ? strdup(stored->path) : NULL;
+    char *path = host->count < most ? strdup(stored->path) : NULL;
     if (path == NULL)
         return NULL;
     struct hp_metric_session *session = &host->sessions[host->count++];
@@ -390,7 +393,7 @@ static void read_listed(struct hp_host_metrics *host, const struct hp_sessions *
         const struct hp_stored_session *stored = &listed->all[at];
         if ((stored->state == HP_SESSION_FINISHED || stored->state == HP_SESSION_CRASHED) != is_of_ended)
             continue;
-        struct hp_metric_session *session = take_session(host, stored);
+        struct hp_metric_session *session = take_session(host, stored, is_of_ended ? MOST_ENDED : MOST_SESSIONS);
         if (session != NULL)
             session->seen_ns = now;
         const bool is_read =
@@ -400,8 +403,10 @@ static void read_listed(struct hp_host_metrics *host, const struct hp_sessions *
             continue;
         hp_metric_sums_end(&host->sums, &session->points);
         session->is_settled = now - session->ended_ns > SETTLING_NS;
-        if (session->is_settled)
+        if (session->is_settled) { /* what it has counted is in the sums */
             hp_side_watch_free(&session->sides);
+            hp_metric_points_free(&session->points);
+        }
     }
 }
 
