@@ -1,16 +1,23 @@
 """/metrics of all sessions: sums by service that never fall, and every family as docs/metrics.md describes it."""
+import itertools
 import json
+import os
 import re
 import shutil
 import signal
 import subprocess
+import threading
+import time
+from pathlib import Path
 
 import pytest
 
 import exported
 from command import cli, wait_until  # noqa: F401 (a fixture)
-from harness import EXAMPLES, SANITIZER, SOURCE, TIMEOUT, without_emulator, without_thread_sanitizer
+from harness import (EXAMPLES, PROGRAMS, SANITIZER, SOURCE, TIMEOUT, without_emulator, without_sanitizer,
+                     without_thread_sanitizer)
 from test_serve import OPENMETRICS, read_metrics, serve  # noqa: F401 (a fixture)
+from test_stacks_in_time import Acts
 
 pytestmark = [without_emulator("/proc shows the emulator"),
               without_thread_sanitizer("it has a thread of its own, which uses time, too")]
@@ -293,3 +300,145 @@ def test_native_histograms(cli, serve):
             "application/vnd.google.protobuf": "plain", ours.replace("delimited", "text"): "plain",
             "application/openmetrics-text2": "plain", "*/*": "plain", "": "plain", ";q=,,;": "plain"}.items():
         assert expected in server.get("/metrics", headers={"Accept": accept}).headers["Content-Type"], accept
+
+
+# ---------------------------------------------------------------------------------------------------------- programs
+
+def counters(families):
+    return {(name, sample): value for name, family in families.items() if family["TYPE"] in ("counter", "histogram")
+            for sample, value in family["samples"].items()}
+
+
+def test_counters_stay_when_programs_are_killed_and_their_sessions_rotate(cli, serve):
+    server, seen = serve(), []
+    alone = {"HOTPATH_DIR": str(cli.folder), "HOTPATH_KEEP": "1", "HOTPATH_OUTPUT_FORMAT": "none", "HOTPATH": "1"}
+    starts = lambda: sum(by_service(metrics(server), "hotpath_process_starts", "orders").values())
+    for round in range(3):
+        program = subprocess.Popen([EXAMPLES / "orders", "600"], env=cli.environment(alone),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_until(lambda: starts() == round + 1)
+        calls = sum(by_service(metrics(server), "hotpath_function_calls", "orders").values())
+        wait_until(lambda: sum(by_service(metrics(server), "hotpath_function_calls", "orders").values()) > calls + 20)
+        seen.append(counters(metrics(server)))
+        program.kill()
+        program.wait()
+        wait_until(lambda: sum(by_service(metrics(server), "hotpath_running", "orders").values()) == 0)
+        seen.append(counters(metrics(server)))
+        cli.box.run(EXAMPLES / "basic", folder=cli.folder, env={"HOTPATH_KEEP": "1"})
+    assert len(list(cli.folder.glob("*.hotpath"))) < 8, "the oldest sessions are removed"
+    wait_until(lambda: sum(by_service(metrics(server), "hotpath_process_starts", "basic").values()) >= 1)
+    seen.append(counters(metrics(server)))
+    for early, late in zip(seen, seen[1:]):
+        assert {what: (value, late.get(what)) for what, value in early.items() if late.get(what, -1) < value} == {}
+
+
+WRITES = re.compile(r"O_WRONLY|O_RDWR|O_CREAT|PROT_WRITE.*MAP_SHARED|^(write|pwrite|writev|utime|rename|unlink|link|mkdir|"
+                    r"ftruncate|truncate|ptrace|process_vm_writev|tgkill|tkill|rt_sigqueueinfo|pidfd_send|mknod|symlink|"
+                    r"chmod|fchmod|setxattr|mlock|perf_event_open)")
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="this needs strace")
+@without_sanitizer("its own system calls are among those of the server")
+def test_reading_changes_nothing_in_programs(cli, serve):
+    """Neither by what the server calls, nor by what a program notices that waits."""
+    acts = Acts(cli, "run", "--io", "--locks", "--format", "none", "--")
+    waiting = subprocess.Popen([PROGRAMS / "guest", "copy"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                               env=cli.environment({"HOTPATH": "1", "HOTPATH_DIR": str(cli.folder)}))
+    server = serve()
+    trace = cli.folder / "strace.txt"
+    try:
+        acts.do("rest", slots=1)
+        waiting.stdin.write("x\n" * 3)  # it calls work for each
+        waiting.stdin.flush()
+        status = Path(f"/proc/{waiting.pid}/status")
+        wait_until(lambda: re.search(r"^State:\s+S", status.read_text(), re.M) and
+                   by_service(metrics(server), "hotpath_function_calls", "guest").get(
+                       'service="guest",function="work"') == 3)
+
+        def noticed():
+            faults = Path(f"/proc/{waiting.pid}/stat").read_text().rsplit(")", 1)[1].split()[7:11]
+            return faults, re.findall(r"ctxt_switches:\s+(\d+)", status.read_text())
+        strace = subprocess.Popen(["strace", "-f", "-o", trace, "-p", str(server.process.pid)],
+                                  stderr=subprocess.PIPE, text=True)
+        if "attached" not in strace.stderr.readline():
+            pytest.skip("processes may not be traced here")
+        before = noticed()
+        for _ in range(3):
+            families = metrics(server)
+            time.sleep(1.05)  # it reads once a second
+        assert noticed() == before
+        server.works()
+        strace.terminate()
+        strace.communicate(timeout=TIMEOUT)
+    finally:
+        acts.kill()
+        waiting.kill()
+        waiting.communicate()
+    assert {"guest", "acts_off"} <= {labels_of(sample)["service"] for sample in
+                                    families["hotpath_running"]["samples"]}
+    calls = [line.split(maxsplit=1)[1] for line in trace.read_text().splitlines()]
+    assert len(calls) > 100 and any(call.startswith("openat") and ".hotpath" in call for call in calls)
+    assert [call for call in calls if WRITES.search(call)] == []
+    assert [call for call in calls if call.startswith("kill(") and ", 0)" not in call] == []  # 0: is it there?
+    # The lock of a run is asked about, not taken: its runner has it.
+    assert [call for call in calls if call.startswith("flock(") and "EAGAIN" not in call] == []
+
+
+def test_hostile_folders(cli, serve):
+    """What is no session is left out; what has strange names is escaped; what changes while it is read harms nobody."""
+    strange = 'a"b\\c\n\x01\x1b[31m\x7fé'
+    (cli.folder.parent / "programs").mkdir(exist_ok=True)
+    path = cli.folder.parent / "programs" / strange.replace("/", "")
+    shutil.copy(EXAMPLES / "basic", path)
+    cli.box.run(path, folder=cli.folder, env={"LD_LIBRARY_PATH": EXAMPLES.parent / "lib"})
+    cli.box.run(EXAMPLES / "basic", folder=cli.folder, env={"HOTPATH_REPORT_LABEL": 'x\ny"\\\x02{}'})
+    good = max(cli.folder.glob("*.hotpath"), key=lambda path: path.stat().st_mtime)
+    os.mkfifo(cli.folder / "11-1-0.hotpath")
+    (cli.folder / "12-2-0.hotpath").mkdir()
+    (cli.folder / "13-3-0.hotpath").write_bytes(b"")
+    (cli.folder / "14-4-0.hotpath").write_bytes(os.urandom(70000))
+    (cli.folder / "15-5-0.hotpath").write_bytes(good.read_bytes()[:100])
+    (cli.folder / "16-6.run").write_bytes(b"")
+    (cli.folder / "17-7.run").symlink_to("/")
+    (cli.folder / "18-8-0.hotpath").symlink_to("/etc/passwd")
+    (cli.folder / "19-9-0.hotpath").symlink_to(good)
+    os.truncate(os.open(cli.folder / "20-10-0.hotpath", os.O_CREAT | os.O_RDWR), 64 << 30)
+    (cli.folder / "21-11.run").mkdir()
+    os.mkfifo(cli.folder / "21-11.run" / "stacks")
+    os.mkfifo(cli.folder / "21-11.run" / "22-12-0.hotpath")
+    server = serve()
+    families = metrics(server)
+    names = {labels_of(sample)["service"] for sample in families["hotpath_function_calls"]["samples"]}
+    assert len(names) == 2 and not any(ord(character) < 32 or character == "\x7f" for name in names for character in name)
+    assert {r'a\"b\\c', r'x'} == {re.match(r'a\\"b\\\\c|x', name)[0] for name in names}
+    starts = families["hotpath_process_starts"]["samples"]
+    assert set(starts.values()) == {1}, "links to a session are not read"
+    for accept in (NATIVE["Accept"], "*/*"):
+        assert server.get("/metrics", headers={"Accept": accept}).status == 200
+    # A file that shrinks, grows and is overwritten while it is read.
+    data, stop = good.read_bytes(), threading.Event()
+
+    def change():
+        path = cli.folder / "23-13-0.hotpath"
+        for step in itertools.cycle(range(200)):
+            if stop.is_set():
+                return
+            with open(path, "r+b" if path.exists() else "wb") as file:
+                file.truncate((0, 100, 4096, len(data))[step % 4])
+                file.write(data[:1000 * step])
+                if step % 3 == 0:
+                    file.seek(step * 37 % len(data))
+                    file.write(os.urandom(300))
+    changing = threading.Thread(target=change)
+    changing.start()
+    try:
+        for _ in range(3):
+            seen = counters(metrics(server))
+            time.sleep(1.05)
+    finally:
+        stop.set()
+        changing.join()
+    server.works()
+    for what, value in counters(families).items():
+        assert seen[what] >= value, what
+    assert server.descriptors() < 20
