@@ -82,6 +82,7 @@ struct hp_export {
     enum hp_dimension dimensions[HP_DIMENSIONS]; /* the dimensions, the primary one first */
     size_t dimension_count;                      /* at least 1 */
     const char *command;                         /* of the program */
+    const char *remark;                          /* on what is left out; NULL: none. Of pprof only */
     const char *compared_with;                   /* command of the run it is compared with; NULL: none */
     uint32_t pid;
     uint64_t began_ns; /* by CLOCK_REALTIME */

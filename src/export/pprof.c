@@ -67,6 +67,8 @@ static void put_header(struct writer *writer)
     hp_proto_u64(&writer->proto, PROFILE_TIME, export->began_ns);
     hp_proto_u64(&writer->proto, PROFILE_DURATION, export->elapsed_ns);
     hp_proto_u64(&writer->proto, PROFILE_COMMENT, hp_text_table_put(&writer->texts, export->command));
+    if (export->remark != NULL)
+        hp_proto_u64(&writer->proto, PROFILE_COMMENT, hp_text_table_put(&writer->texts, export->remark));
     if (export->period_ns > 0) {
         put_type(writer, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
         hp_proto_u64(&writer->proto, PROFILE_PERIOD, export->period_ns);

@@ -192,6 +192,12 @@ def pprof(data):
     return found
 
 
+def pprof_comments(data):
+    profile = list(fields(gzip.decompress(data)))
+    texts = [value.decode() for number, value in profile if number == 6]
+    return [texts[value] for number, value in profile if number == 13]
+
+
 def pprof_labels(data, dimension):
     """[(zone or None, weight)] of each sample that has a value of that type."""
     profile = list(fields(gzip.decompress(data)))

@@ -3,15 +3,18 @@ import base64
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
+import sys
 import threading
+import time
 
 import pytest
 
 import exported
 from command import cli, wait_until  # noqa: F401 (a fixture)
-from harness import (EXAMPLES, TIMEOUT, full, processes_may_be_read, with_glibc, without_emulator,
+from harness import (EXAMPLES, PROGRAMS, TIMEOUT, full, processes_may_be_read, with_glibc, without_emulator,
                      without_sanitizer)
 from test_serve import serve  # noqa: F401 (a fixture)
 from test_stacks_in_time import Acts
@@ -90,6 +93,107 @@ def test_measured_functions_are_the_difference_of_two_readings(cli, serve, order
     assert pulled["accept_order"] < after["accept_order"]
 
 
+HOLDS = """import time
+held = [bytearray(10_000) for _ in range(5_000)]
+print("held", flush=True)
+while True:
+    freed = [bytearray(1_000) for _ in range(5_000)]
+    time.sleep(0.2)
+"""
+
+
+@pytest.mark.skipif(not processes_may_be_read(), reason="processes of others may not be looked at here")
+def test_allocations_and_what_is_left_of_them(cli, serve):
+    """50 MB are held all the time, 5 MB allocated and freed at most five times a second; stacks are samples."""
+    run = cli.start("run", "--format", "none", "--", os.path.realpath(sys.executable), "-c", HOLDS)
+    try:
+        assert run.stdout.readline() == "held\n"
+        server = serve()
+        wait_until(lambda: "alloc" in pull(server, "allocs", seconds=1))
+        allocs, heap = pull(server, "allocs", seconds=2), pull(server, "heap", seconds=1)
+    finally:
+        run.terminate()
+        run.communicate(timeout=TIMEOUT)
+    assert list(allocs)[:2] == ["alloc-blocks", "alloc"] and list(heap)[:2] == ["alloc-left-blocks", "alloc-left"]
+    total = lambda types, name: sum(weight for _, weight in types[name][1])
+    assert allocs["alloc"][0] == heap["alloc-left"][0] == "bytes"
+    assert 0 < total(allocs, "alloc") < 5.6e6 * 5 * 3 * 1.5
+    assert 30e6 < total(heap, "alloc-left") < 90e6
+    assert total(heap, "alloc") > total(allocs, "alloc")
+
+
+class Copiers:
+    """Programs that call `work` once for each line they get."""
+
+    def __init__(self, cli, count, label):
+        env = cli.environment({"HOTPATH": "1", "HOTPATH_DIR": str(cli.folder), "HOTPATH_REPORT_LABEL": label})
+        self.all = [subprocess.Popen([PROGRAMS / "guest", "copy"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                     env=env, text=True) for _ in range(count)]
+
+    def write(self, lines):
+        for program in self.all:
+            program.stdin.write("x\n" * lines)
+            program.stdin.flush()
+
+    def end(self):
+        for program in self.all:
+            program.kill()
+            program.communicate()
+
+
+def listed(server, service):
+    told = server.get("/metrics", service=service)
+    return int(re.search(r"^hotpath_running\S* (\d+)", told.text, re.M)[1]) if told.status == 200 else 0
+
+
+def work_in(stacks):
+    return exported.own(stacks).get("work", 0)
+
+
+@pytest.mark.parametrize("count", [pytest.param(8, marks=full), 10])
+def test_what_is_left_out_is_said(cli, serve, count):
+    server, programs, answers = serve(), Copiers(cli, count, "many"), []
+    try:
+        programs.write(1)
+        wait_until(lambda: listed(server, "many") == count)
+        thread = threading.Thread(target=lambda: answers.append(
+            server.get("/debug/pprof/zones", seconds=2, service="many")))
+        thread.start()
+        time.sleep(0.5)
+        programs.write(3)
+        thread.join()
+    finally:
+        programs.end()
+    remarks = exported.pprof_comments(answers[0].body)[1:]
+    assert remarks == ([] if count == 8 else
+                       ["2 further sessions of the service are left out: 8 are collected at most"])
+    assert work_in(exported.pprof(answers[0].body)["calls"][1]) == 8 * 3
+
+
+def test_sessions_that_begin_meanwhile_are_in_the_profile(cli, serve):
+    """All of them, also of programs that end meanwhile; of the others what they did in these seconds."""
+    server, early, answers = serve(), Copiers(cli, 1, "both"), []
+    late = None
+    try:
+        early.write(100)
+        wait_until(lambda: listed(server, "both") == 1)
+        thread = threading.Thread(target=lambda: answers.append(
+            server.get("/debug/pprof/zones", seconds=3, service="both")))
+        thread.start()
+        time.sleep(0.5)
+        early.write(7)
+        late = Copiers(cli, 1, "both")
+        late.write(20)
+        cli.box.run("guest", "five", folder=cli.folder, env={"HOTPATH_REPORT_LABEL": "both"})
+        thread.join()
+    finally:
+        early.end()
+        if late:
+            late.end()
+    assert work_in(exported.pprof(answers[0].body)["calls"][1]) == 7 + 20 + 5
+    assert exported.pprof_comments(answers[0].body)[1:] == []
+
+
 def test_what_cannot_be_fetched_is_explained(cli, serve, orders):
     cli("run", "--format", "none", "--", EXAMPLES / "basic")
     server = serve()
@@ -145,11 +249,17 @@ BUILD_TIMEOUT = 600  # go compiles the tool when it is first used
 @pytest.mark.skipif(GO is None, reason="go is not installed: its pprof cannot be asked")
 def test_go_tool_pprof(cli, serve, orders):
     server = serve()
-    url = f"http://x:{server.token}@{server.host}:{server.port}/debug/pprof/zones?service=orders&seconds=1"
+    url = f"http://x:{server.token}@{server.host}:{server.port}/debug/pprof/PATH?service=orders&seconds=1"
 
     def ask(*args):
         return subprocess.run([GO, "tool", "pprof", "-top", *args], capture_output=True, text=True,
                               timeout=BUILD_TIMEOUT, env=os.environ | {"PPROF_TMPDIR": str(cli.folder)})
-    told = ask("-sample_index=calls", url)
+    for path, kinds in {"profile": ("cpu", "zone-cpu"), "waits": ("waits", "zone-waits"), "zones": ("zones",),
+                        "allocs": ("alloc", "zone-alloc"), "heap": ("alloc-left",)}.items():
+        told = ask(url.replace("PATH", path))
+        assert told.returncode == 0 and any(f"Type: {kind}\n" in told.stdout for kind in kinds), (path, told)
+        assert len(told.stdout.splitlines()) > 6, told.stdout
+    told = ask("-sample_index=calls", url.replace("PATH", "zones"))
     assert told.returncode == 0 and "Type: calls" in told.stdout and "accept_order" in told.stdout, told.stderr
-    assert "no service or session of that name" in ask(url.replace("=orders", "=nothing")).stderr
+    assert "no service or session of that name" in ask(url.replace("PATH", "zones").replace("=orders",
+                                                                                               "=nothing")).stderr

@@ -459,13 +459,18 @@ uint32_t hp_host_metrics_service(const struct hp_host_metrics *host, const char 
     return 0;
 }
 
-size_t hp_host_metrics_live(const struct hp_host_metrics *host, uint32_t service,
-                            const char *ret_paths[HP_HOST_METRICS_LIVE])
+void hp_host_metrics_sessions(const struct hp_host_metrics *host, uint32_t service, uint64_t since_ns,
+                              struct hp_host_sessions *ret_sessions)
 {
-    size_t count = 0;
-    for (size_t at = 0; at < host->count && count < HP_HOST_METRICS_LIVE; at++)
-        if (host->sessions[at].service == service && host->sessions[at].ended_ns == 0 &&
-            host->sessions[at].seen_ns == host->listed_ns)
-            ret_paths[count++] = host->sessions[at].path;
-    return count;
+    *ret_sessions = (struct hp_host_sessions){.count = 0};
+    for (size_t at = 0; at < host->count; at++) {
+        const struct hp_metric_session *session = &host->sessions[at];
+        if (session->service != service || session->seen_ns != host->listed_ns ||
+            (session->ended_ns != 0 && session->began_ns < since_ns))
+            continue;
+        if (ret_sessions->count < HP_HOST_SESSIONS)
+            ret_sessions->paths[ret_sessions->count++] = session->path;
+        else
+            ret_sessions->left_out++;
+    }
 }

@@ -47,10 +47,17 @@ bool hp_host_metrics_refresh(struct hp_host_metrics *host, const struct hp_progr
  */
 uint32_t hp_host_metrics_service(const struct hp_host_metrics *host, const char *name);
 
-/* The running sessions of a service. Returns how many there are, at most HP_HOST_METRICS_LIVE. */
-#define HP_HOST_METRICS_LIVE 8u
-size_t hp_host_metrics_live(const struct hp_host_metrics *host, uint32_t service,
-                            const char *ret_paths[HP_HOST_METRICS_LIVE]);
+/*
+ * The sessions of a service that run, or began at `since_ns` or later (CLOCK_REALTIME). Paths are valid until the next
+ * refresh.
+ */
+#define HP_HOST_SESSIONS 8u
+struct hp_host_sessions {
+    const char *paths[HP_HOST_SESSIONS];
+    size_t count, left_out; /* those that are too many */
+};
+void hp_host_metrics_sessions(const struct hp_host_metrics *host, uint32_t service, uint64_t since_ns,
+                              struct hp_host_sessions *ret_sessions);
 
 void hp_host_metrics_free(struct hp_host_metrics *host);
 

@@ -1,6 +1,7 @@
 /* Profiles that a collector fetches. SPDX-License-Identifier: MIT */
 #include "pull.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,21 +17,23 @@
 
 #define PATIENCE_NS UINT64_C(4000000000) /* stacks are named once a second; a busy machine may be late */
 
-/* A session that runs. */
+/* A session that runs, or has run in these seconds. */
 struct pulled {
     char path[2048];
-    struct hp_reader before, after; /* measured functions at both ends */
+    struct hp_reader before, after; /* measured functions at both ends; one that began later has no `before` */
     struct hp_stack_watch watch;
     struct hp_named_stacks named, range;
-    bool has_after, has_stacks;
+    bool has_before, has_after, has_stacks;
 };
 
 struct hp_pull {
     struct hp_serving *serving;
     enum hp_route route;
+    uint32_t service;        /* 0: it is one session */
+    uint64_t began_ns;       /* by CLOCK_REALTIME */
     uint64_t from_ns, to_ns; /* by CLOCK_MONOTONIC */
-    struct pulled sessions[HP_HOST_METRICS_LIVE];
-    size_t count;
+    struct pulled sessions[HP_HOST_SESSIONS];
+    size_t count, left_out;
     bool is_over; /* the second reading was made */
     struct hp_weighted weighted;
 };
@@ -59,23 +62,33 @@ static bool read_zones(const struct hp_pull *pull, const char *path, struct hp_r
     return reader->count > 0 && hp_reader_refresh(reader);
 }
 
-static void add_session(struct hp_pull *pull, const char *path)
+/* NULL: its path is too long, or there are too many. */
+static struct pulled *take_session(struct hp_pull *pull, const char *path)
 {
     struct pulled *session = &pull->sessions[pull->count];
-    if (strlen(path) >= sizeof session->path)
-        return;
+    if (pull->count == HP_HOST_SESSIONS || strlen(path) >= sizeof session->path)
+        return NULL;
     memcpy(session->path, path, strlen(path) + 1);
-    if (read_zones(pull, path, &session->before) &&
-        hp_run_state(&hp_reader_model(&session->before)->run) == HP_SNAPSHOT_RUNNING)
-        pull->count++;
-    else
+    return session;
+}
+
+static void add_session(struct hp_pull *pull, const char *path)
+{
+    struct pulled *session = take_session(pull, path);
+    if (session == NULL)
+        return;
+    session->has_before = read_zones(pull, path, &session->before) &&
+                          hp_run_state(&hp_reader_model(&session->before)->run) == HP_SNAPSHOT_RUNNING;
+    pull->count += session->has_before;
+    if (!session->has_before)
         hp_reader_close(&session->before);
 }
 
 /* Those of the service; without one the session that is meant by other addresses, too. */
 static const char *add_sessions(struct hp_pull *pull, const struct hp_request *request)
 {
-    const char *paths[HP_HOST_METRICS_LIVE], *problem;
+    const char *problem;
+    struct hp_host_sessions found;
     struct hp_serving *serving = pull->serving;
     if (request->service[0] == '\0') {
         const struct hp_served *served = hp_serving_find(serving, request->session, &problem);
@@ -86,13 +99,41 @@ static const char *add_sessions(struct hp_pull *pull, const struct hp_request *r
     }
     if (!hp_host_metrics_refresh(&serving->host_metrics, serving->source, serving->settings))
         return "not enough memory for another session";
-    const uint32_t service = hp_host_metrics_service(&serving->host_metrics, request->service);
-    if (service == 0)
+    pull->service = hp_host_metrics_service(&serving->host_metrics, request->service);
+    if (pull->service == 0)
         return "no service or session of that name; see / for a list";
-    const size_t count = hp_host_metrics_live(&serving->host_metrics, service, paths);
-    for (size_t at = 0; at < count; at++)
-        add_session(pull, paths[at]);
+    hp_host_metrics_sessions(&serving->host_metrics, pull->service, UINT64_MAX, &found);
+    for (size_t at = 0; at < found.count; at++)
+        add_session(pull, found.paths[at]);
+    pull->left_out = found.left_out;
     return NULL;
+}
+
+static bool is_known_session(const struct hp_pull *pull, const char *path)
+{
+    for (size_t at = 0; at < pull->count; at++)
+        if (strcmp(pull->sessions[at].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* Those of the service that began in the meantime: all they did is of these seconds. */
+static void add_later_sessions(struct hp_pull *pull)
+{
+    struct hp_host_sessions found;
+    struct hp_serving *serving = pull->serving;
+    if (pull->service == 0 || !hp_host_metrics_refresh(&serving->host_metrics, serving->source, serving->settings))
+        return;
+    hp_host_metrics_sessions(&serving->host_metrics, pull->service, pull->began_ns, &found);
+    for (size_t at = 0; at < found.count; at++) {
+        if (is_known_session(pull, found.paths[at]))
+            continue;
+        if (take_session(pull, found.paths[at]) != NULL)
+            pull->count++;
+        else
+            found.left_out++;
+    }
+    pull->left_out = found.left_out > pull->left_out ? found.left_out : pull->left_out;
 }
 
 static bool read_seconds(const char *text, uint64_t *ret_seconds)
@@ -125,6 +166,7 @@ struct hp_pull *hp_pull_begin(struct hp_serving *serving, const struct hp_reques
         hp_pull_free(pull);
         return NULL;
     }
+    pull->began_ns = hp_clock_wall_ns();
     pull->from_ns = hp_clock_monotonic_ns();
     pull->to_ns = pull->from_ns + seconds * UINT64_C(1000000000);
     hp_pull_is_ready(pull); /* from now on stacks are wanted */
@@ -148,21 +190,28 @@ void hp_pull_free(struct hp_pull *pull)
 
 /* ------------------------------------------------------------------------------------------------------ waiting */
 
+static struct hp_model *model_of(struct pulled *session)
+{
+    return session->has_before  ? hp_reader_model(&session->before)
+           : session->has_after ? hp_reader_model(&session->after)
+                                : NULL;
+}
+
 static void look(struct pulled *session)
 {
     struct hp_named_stacks named;
-    if (!hp_stack_watch_look(&session->watch, session->path, &named))
+    if (model_of(session) == NULL || !hp_stack_watch_look(&session->watch, session->path, &named))
         return;
     hp_named_stacks_free(&session->named);
     session->named = named;
-    session->named.began_ns = hp_reader_model(&session->before)->run.start_ns;
+    session->named.began_ns = model_of(session)->run.start_ns;
     session->has_stacks = true;
 }
 
 /* Whether there is nothing to wait for: its stacks are known up to the end, or will not be. */
-static bool is_known(const struct pulled *session, uint64_t to_ns)
+static bool is_known(struct pulled *session, uint64_t to_ns)
 {
-    if (session->watch.is_final || !hp_text_has_suffix(session->path, HP_RUN_SUFFIX))
+    if (model_of(session) == NULL || session->watch.is_final || !hp_text_has_suffix(session->path, HP_RUN_SUFFIX))
         return true;
     return session->has_stacks && session->named.began_ns + hp_named_stacks_known_ns(&session->named) >= to_ns;
 }
@@ -172,6 +221,7 @@ bool hp_pull_is_ready(struct hp_pull *pull)
     const uint64_t now = hp_clock_monotonic_ns();
     bool is_ready = true;
     if (now >= pull->to_ns && !pull->is_over) {
+        add_later_sessions(pull);
         for (size_t at = 0; at < pull->count; at++)
             pull->sessions[at].has_after = read_zones(pull, pull->sessions[at].path, &pull->sessions[at].after);
         pull->is_over = true;
@@ -189,14 +239,14 @@ bool hp_pull_is_ready(struct hp_pull *pull)
 static bool add_stacks(struct hp_pull *pull, struct pulled *session)
 {
     struct hp_named_stacks *named = &session->named;
-    const uint64_t began = named->began_ns;
+    const uint64_t began = named->began_ns, from = pull->from_ns > began ? pull->from_ns : began;
     if (!session->has_stacks)
         return true;
     if (pull->route == HP_ROUTE_PULL_HEAP)
         return hp_stack_weights_add(&pull->weighted, named);
-    if (pull->from_ns < began || !hp_named_stacks_have_ranges(named))
+    if (pull->to_ns <= from || !hp_named_stacks_have_ranges(named))
         return true;
-    return hp_named_stacks_between(named, pull->from_ns - began, pull->to_ns - began, &session->range) &&
+    return hp_named_stacks_between(named, from - began, pull->to_ns - began, &session->range) &&
            hp_stack_weights_add(&pull->weighted, &session->range);
 }
 
@@ -236,7 +286,7 @@ static bool add_zones(struct hp_pull *pull)
     struct hp_weighted *weighted = &pull->weighted;
     bool is_done = true;
     for (size_t at = 0; at < pull->count && is_done; at++)
-        if (pull->sessions[at].has_after)
+        if (pull->sessions[at].has_before && pull->sessions[at].has_after)
             is_done = hp_zone_weights_add(weighted, hp_reader_model(&pull->sessions[at].before));
     for (size_t at = 0; at < HP_DIMENSIONS && is_done; at++) {
         off.room[at] = weighted->weights[at].room;
@@ -270,7 +320,7 @@ static void choose_dimensions(const struct hp_pull *pull, struct hp_export *expo
 
 bool hp_pull_write(struct hp_pull *pull, struct hp_body *ret_body)
 {
-    char buffer[4096];
+    char buffer[4096], remark[128];
     struct hp_text text;
     const struct hp_snapshot *first = hp_reader_model(&pull->sessions[0].before)->run.sessions[0];
     const struct hp_export_format *format = hp_export_format_find("pprof");
@@ -285,6 +335,12 @@ bool hp_pull_write(struct hp_pull *pull, struct hp_body *ret_body)
                                .began_ns = hp_clock_wall_ns() - (hp_clock_monotonic_ns() - pull->from_ns),
                                .elapsed_ns = pull->to_ns - pull->from_ns,
                                .period_ns = pull->sessions[0].named.counts.period_ns};
+    if (pull->left_out > 0) {
+        snprintf(remark, sizeof remark,
+                 "%zu further sessions of the service are left out: %u are collected at most", pull->left_out,
+                 HP_HOST_SESSIONS);
+        export.remark = remark;
+    }
     choose_dimensions(pull, &export);
     hp_text_init_stream(&text, buffer, sizeof buffer, hp_body_add, ret_body);
     has_memory = has_memory && format->write(&export, &text);
