@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -18,6 +19,7 @@
 #include "clock.h"
 #include "metrics.h"
 #include "process.h"
+#include "service_name.h"
 #include "session_builder.h"
 
 /* The linker redirects callers to this one (--wrap). */
@@ -215,8 +217,78 @@ static void counters_never_fall_in_a_day(void **state)
     rmdir(folder);
 }
 
+/* -------------------------------------------------------------------------------------------------------- services */
+
+static void services_are_named_by_units(void **state)
+{
+    static const char *const cases[][2] = {
+        {"0::/system.slice/shop.service\n", "shop"},
+        {"0::/system.slice/shop.service/workers\n", "shop"},
+        {"0::/system.slice/system-worker.slice/worker@3.service\n", "worker"},
+        {"0::/system.slice/my\\x2dshop.service\n", "my-shop"},
+        {"0::/user.slice/user-1000.slice/user@1000.service/app.slice/mail.service\n", "mail"},
+        {"0::/machine.slice/machine-web\\x2d1.scope/payload/system.slice/nginx.service\n", "nginx"},
+        {"0::/machine.slice/machine-web.scope/payload\n", "web"},
+        {"0::/lxc.payload.build/init.scope\n", "build"},
+        {"12:pids:/lxc/other\n1:name=systemd:/lxc/build\n", "build"},
+        {"11:memory:/x.service\n1:name=systemd:/system.slice/cron.service\n0::/\n", "cron"},
+        {"0::/user.slice/user-1000.slice/user@1000.service/app.slice/vte-spawn-1.scope\n", NULL},
+        {"0::/user.slice/user-1000.slice/session-2.scope\n", NULL},
+        {"0::/docker/0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n", NULL},
+        {"0::/system.slice/docker-0123456789abcdef.scope\n", NULL},
+        {"0::/\n", NULL},
+        {"0::", NULL},
+        {"", NULL},
+        {"\n\n:::///\n0::/.service\n0::/machine-.scope\n0::/@.service/lxc/", NULL},
+    };
+    char name[64];
+    (void)state;
+    for (size_t at = 0; at < sizeof cases / sizeof cases[0]; at++) {
+        const bool is_named = hp_service_name_in(cases[at][0], name, sizeof name);
+        assert_int_equal(is_named, cases[at][1] != NULL);
+        if (is_named)
+            assert_string_equal(name, cases[at][1]);
+    }
+    assert_true(hp_service_name_in("0::/a-very-long-name-of-a-service.service", name, 8)); /* it is cut */
+    assert_int_equal(strlen(name), 7);
+    assert_false(hp_service_name_of((uint32_t)getpid(), name, sizeof name)); /* that of this process says nothing */
+}
+
+/* A process in a unit, beside this one in another. */
+static void units_are_read_of_processes(void **state)
+{
+    char root[] = "/tmp/hotpath-proc-XXXXXX", path[96], name[64];
+    static const char *const units[] = {"shop", "test"};
+    uint32_t pids[] = {77, (uint32_t)getpid()};
+    (void)state;
+    assert_non_null(mkdtemp(root));
+    hp_task_root = root;
+    for (size_t at = 0; at < 2; at++) {
+        snprintf(path, sizeof path, "%s/%u", root, pids[at]);
+        mkdir(path, 0700);
+        snprintf(path, sizeof path, "%s/%u/cgroup", root, pids[at]);
+        FILE *file = fopen(path, "we");
+        assert_non_null(file);
+        fprintf(file, "0::/system.slice/%s.service\n", units[at]);
+        fclose(file);
+    }
+    assert_true(hp_service_name_of(77, name, sizeof name));
+    assert_string_equal(name, "shop");
+    assert_false(hp_service_name_of(pids[1], name, sizeof name));
+    assert_false(hp_service_name_of(78, name, sizeof name));
+    for (size_t at = 0; at < 2; at++) {
+        unlink(hp_task_path(path, pids[at], 0, "cgroup"));
+        snprintf(path, sizeof path, "%s/%u", root, pids[at]);
+        rmdir(path);
+    }
+    rmdir(root);
+    hp_task_root = "/proc";
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(counters_never_fall_in_a_day)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(counters_never_fall_in_a_day),
+                                       cmocka_unit_test(services_are_named_by_units),
+                                       cmocka_unit_test(units_are_read_of_processes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

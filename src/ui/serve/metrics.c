@@ -9,8 +9,10 @@
 #include "demangle.h"
 #include "growing_array.h"
 #include "hotpath.h"
+#include "process.h"
 #include "reader.h"
 #include "section.h"
+#include "service_name.h"
 #include "text.h"
 #include "trust.h"
 
@@ -337,14 +339,21 @@ static void index_again(struct hp_host_metrics *host)
     }
 }
 
-/* The label of the run, else the name of its program: it stays what it was when the session was first read. */
+/*
+ * The label of the run, else the unit or container of its first process as long as that runs, else the name of its
+ * program. It stays what it was when the session was first read.
+ */
 static uint32_t service_of(struct hp_host_metrics *host, const struct hp_model *model)
 {
-    char program[256];
+    char name[256];
     const struct hp_snapshot *first = model->run.sessions[0];
     const char *label = hp_snapshot_text(first, first->header.label);
-    hp_metrics_program(program, sizeof program, hp_snapshot_text(first, first->header.command));
-    return hp_metric_sums_service(&host->sums, label[0] != '\0' ? label : program);
+    if (label[0] != '\0')
+        return hp_metric_sums_service(&host->sums, label);
+    if (hp_snapshot_state(first) != HP_SNAPSHOT_RUNNING || first->header.pid_namespace != hp_process_namespace() ||
+        !hp_service_name_of(first->header.pid, name, sizeof name))
+        hp_metrics_program(name, sizeof name, hp_snapshot_text(first, first->header.command));
+    return hp_metric_sums_service(&host->sums, name);
 }
 
 static bool read_model(struct hp_host_metrics *host, struct hp_metric_session *session, struct hp_model *model,
