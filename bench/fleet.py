@@ -25,7 +25,8 @@ ACCEPT = ("application/vnd.google.protobuf;proto=io.prometheus.client.MetricFami
 
 
 def source():
-    functions = [f"static void f{at}(void)\n{{\n    HOTPATH_MEASURE();\n    usleep({at} + 1);\n}}" for at in range(40)]
+    functions = [f"static void f{at}(void)\n{{\n    HOTPATH_MEASURE();\n    usleep({at} + 1);\n}}"
+                 for at in range(40)]
     calls = "\n".join(f"        f{at}();" for at in range(40))
     return ('#define _DEFAULT_SOURCE\n#include <hotpath.h>\n#include <stdlib.h>\n#include <unistd.h>\n'
             + "\n".join(functions) + "\nstatic void turn(void)\n{\n    HOTPATH_MEASURE();\n" + calls + "\n}\n"
@@ -58,7 +59,8 @@ def copies(path, targets):
 
 class Server:
     def __init__(self, hotpath, env):
-        self.process = subprocess.Popen([hotpath, "serve", "--port", "0"], env=env, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([hotpath, "serve", "--port", "0"], env=env, stdout=subprocess.PIPE,
+                                        text=True)
         address = self.process.stdout.readline().strip()
         self.token = address.rsplit("token=", 1)[1]
         self.url = address.split("?")[0].rstrip("/") + "/metrics"
@@ -66,7 +68,8 @@ class Server:
     def scrape(self, accept="text/plain"):
         """(CPU seconds of the server, bytes of the answer)"""
         before = self.cpu_s()
-        request = urllib.request.Request(self.url, headers={"Authorization": f"Bearer {self.token}", "Accept": accept})
+        request = urllib.request.Request(self.url, headers={"Authorization": f"Bearer {self.token}",
+                                                            "Accept": accept})
         body = urllib.request.urlopen(request, timeout=120).read()
         return self.cpu_s() - before, body
 

@@ -68,8 +68,9 @@ class Prometheus:
         self.log = folder / "log"
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                ["prometheus", f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}",
-                 f"--web.listen-address={self.address}", *options], stdout=log, stderr=log)
+                ["prometheus", f"--config.file={folder / 'prometheus.yml'}",
+                 f"--storage.tsdb.path={folder / 'data'}", f"--web.listen-address={self.address}", *options],
+                stdout=log, stderr=log)
         wait_until(lambda: self.process.poll() is not None or self.is_ready())
         assert self.process.poll() is None, self.log.read_text()
 

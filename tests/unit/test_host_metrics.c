@@ -113,7 +113,7 @@ static void go_on(struct process *process)
         begin(process);
 }
 
-/* ------------------------------------------------------------------------------------------------------- the host */
+/* --------------------------------------------------------------------------------------------------- the host */
 
 static bool list(void *context, struct hp_sessions *sessions)
 {
@@ -217,7 +217,7 @@ static void counters_never_fall_in_a_day(void **state)
     rmdir(folder);
 }
 
-/* -------------------------------------------------------------------------------------------------------- services */
+/* --------------------------------------------------------------------------------------------------- services */
 
 static void services_are_named_by_units(void **state)
 {
