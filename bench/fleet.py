@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What it costs `hotpath serve` to have the metrics of many sessions: CPU time per scrape, as a share of one core if
-there is a scrape every 15 s, and resident memory.
+"""What it costs `hotpath serve` to have the metrics of many sessions: CPU time per scrape, as a share of one core
+if there is a scrape every 15 s, and resident memory.
 
 usage: fleet.py BUILD [--live N] [--finished N] [--scrapes N]
 

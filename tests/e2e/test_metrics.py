@@ -302,7 +302,7 @@ def test_native_histograms(cli, serve):
         assert expected in server.get("/metrics", headers={"Accept": accept}).headers["Content-Type"], accept
 
 
-# ----------------------------------------------------------------------------------------------------------- programs
+# --------------------------------------------------------------------------------------------------------- programs
 
 def counters(families):
     return {(name, sample): value for name, family in families.items() if family["TYPE"] in ("counter", "histogram")

@@ -1,6 +1,6 @@
 /*
- * Metrics of a host over a day of made-up time: processes begin, count, end, are killed, and their files go, while a
- * collector asks once a minute. No counter falls, and sums are exact. SPDX-License-Identifier: MIT
+ * Metrics of a host over a day of made-up time: processes begin, count, end, are killed, and their files go, while
+ * a collector asks once a minute. No counter falls, and sums are exact. SPDX-License-Identifier: MIT
  */
 #include <fcntl.h>
 #include <setjmp.h>

@@ -48,8 +48,8 @@ bool hp_host_metrics_refresh(struct hp_host_metrics *host, const struct hp_progr
 uint32_t hp_host_metrics_service(const struct hp_host_metrics *host, const char *name);
 
 /*
- * The sessions of a service that run, or began at `since_ns` or later (CLOCK_REALTIME). Paths are valid until the next
- * refresh.
+ * The sessions of a service that run, or began at `since_ns` or later (CLOCK_REALTIME). Paths are valid until the
+ * next refresh.
  */
 #define HP_HOST_SESSIONS 8u
 struct hp_host_sessions {

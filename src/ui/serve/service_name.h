@@ -1,6 +1,6 @@
 /*
- * The service that a process belongs to, as the system names it: its unit of systemd, or its container, if that has a
- * name and not only a number. SPDX-License-Identifier: MIT
+ * The service that a process belongs to, as the system names it: its unit of systemd, or its container, if that has
+ * a name and not only a number. SPDX-License-Identifier: MIT
  */
 #ifndef HP_SERVE_SERVICE_NAME_H
 #define HP_SERVE_SERVICE_NAME_H
@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 /*
- * Of a process of this pid namespace. False: it has none, or the same as this process, in which it says nothing about
- * the program: a shell's, or that of a runner of tests.
+ * Of a process of this pid namespace. False: it has none, or the same as this process; then it says nothing about
+ * the program: it is a shell's, or that of a runner of tests.
  */
 bool hp_service_name_of(uint32_t pid, char *ret_name, size_t size);
 
