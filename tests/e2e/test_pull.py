@@ -141,9 +141,12 @@ class Copiers:
             program.communicate()
 
 
-def listed(server, service):
+def have_worked(server, service, programs, calls):
+    """All of them run, and have called `work` so often, together."""
     told = server.get("/metrics", service=service)
-    return int(re.search(r"^hotpath_running\S* (\d+)", told.text, re.M)[1]) if told.status == 200 else 0
+    found = [re.search(rf"^{what} (\d+)", told.text, re.M) for what in (
+        r"hotpath_running\S*", r'hotpath_function_calls_total\S*function="work"\S*')]
+    return [int(number[1]) for number in found if number] == [programs, calls]
 
 
 def work_in(stacks):
@@ -155,11 +158,12 @@ def test_what_is_left_out_is_said(cli, serve, count):
     server, programs, answers = serve(), Copiers(cli, count, "many"), []
     try:
         programs.write(1)
-        wait_until(lambda: listed(server, "many") == count)
+        wait_until(lambda: have_worked(server, "many", count, count))
         thread = threading.Thread(target=lambda: answers.append(
             server.get("/debug/pprof/zones", seconds=2, service="many")))
         thread.start()
-        time.sleep(0.5)
+        time.sleep(0.3)
+        server.works()  # it has one thread: the profile was begun before this answer
         programs.write(3)
         thread.join()
     finally:
@@ -176,11 +180,12 @@ def test_sessions_that_begin_meanwhile_are_in_the_profile(cli, serve):
     late = None
     try:
         early.write(100)
-        wait_until(lambda: listed(server, "both") == 1)
+        wait_until(lambda: have_worked(server, "both", 1, 100))
         thread = threading.Thread(target=lambda: answers.append(
-            server.get("/debug/pprof/zones", seconds=3, service="both")))
+            server.get("/debug/pprof/zones", seconds=5, service="both")))
         thread.start()
-        time.sleep(0.5)
+        time.sleep(0.3)
+        server.works()  # it has one thread: the profile was begun before this answer
         early.write(7)
         late = Copiers(cli, 1, "both")
         late.write(20)
