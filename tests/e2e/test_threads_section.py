@@ -1,10 +1,11 @@
 """What threads used: programs whose threads use known amounts of everything, measured by their own clocks."""
+import json
 import subprocess
 
 import pytest
 
 from command import cli, wait_until  # noqa: F401 (a fixture)
-from harness import PROGRAMS, without_emulator, without_sanitizer, without_thread_sanitizer
+from harness import PROGRAMS, Report, without_emulator, without_sanitizer, without_thread_sanitizer
 
 pytestmark = [without_emulator("/proc shows the emulator"),
               without_thread_sanitizer("it has a thread of its own, which uses time, too")]
@@ -128,7 +129,8 @@ def test_current_place_of_threads(cli):
     process = cli.start("run", "--", CREW, "stay", stdin=subprocess.PIPE)
     try:
         def stayer():
-            seen = cli.read() if cli.sessions() else None  # its file is there a moment earlier
+            read = cli("report", "--format", "json", "--section", "threads", "--limit", 0, status=None)
+            seen = Report(json.loads(read.stdout)) if read.status == 0 else None  # no session yet
             rows = seen.rows("threads") if seen and "threads" in seen.values["sections"] else []
             return next((row for row in rows if row.name.startswith("stayer ")), None)
 

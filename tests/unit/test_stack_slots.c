@@ -690,8 +690,10 @@ static void looks_at_a_run(void **state)
     assert_false(hp_stacks_are_wanted(scratch_folder)); /* nobody would be there to answer */
 }
 
-/* Its functions are named every second, and more seldom so that this takes at most 1/100 of a CPU, or 1/50 if once takes
- * more than 50 ms. */
+/*
+ * Its functions are named every second, and more seldom so that this takes at most 1/100 of a CPU, or 1/50 if once
+ * takes more than 50 ms.
+ */
 static void naming_of_a_running_program_is_bounded(void **state)
 {
     static const struct {
