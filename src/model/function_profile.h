@@ -161,9 +161,6 @@ struct hp_stack_counts {
     struct hp_failed failed;
 };
 
-/* Executed instructions are counted, not sampled: a nanosecond of them is an instruction (counted_blocks.h). */
-static inline bool hp_stacks_are_counted(const struct hp_stack_counts *counts) { return counts->period_ns == 1; }
-
 /* Code that was seen running without names. */
 struct hp_nameless {
     const char *library; /* the file with the most CPU time in functions without a name; NULL: none */
