@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -98,7 +99,6 @@ static uint64_t backed;                      /* blocks that there is space for, 
 static uint32_t tried;                       /* lanes */
 static pthread_mutex_t space = PTHREAD_MUTEX_INITIALIZER; /* for these two, and for `lanes` of the file */
 static char folder[PATH_MAX];
-static int file = -1;
 static pid_t owner;
 static unsigned executed; /* before by this process */
 
@@ -120,11 +120,16 @@ static int create_file(void)
     }
 }
 
-/* From the block `from` up to `to`. */
+/* From the block `from` up to `to`. No descriptor stays open: all of them are the program's. */
 static bool allocate(const void *from, const void *to)
 {
+    char path[PATH_MAX + 64];
     const off_t begin = (const char *)from - (const char *)blocks, end = (const char *)to - (const char *)blocks;
-    return posix_fallocate(file, begin, end - begin) == 0;
+    const int file = open(path_of(path, HP_BLOCKS_SUFFIX), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    const bool is_done = file >= 0 && posix_fallocate(file, begin, end - begin) == 0;
+    if (file >= 0)
+        close(file);
+    return is_done;
 }
 
 static bool allocate_lane(unsigned lane, uint64_t from, uint64_t to)
@@ -178,15 +183,25 @@ static uint64_t *lane_of(unsigned cpu)
     return blocks->by_lane[cpu];
 }
 
+/* Beyond a limit of the program, the kernel would end it. */
+static bool may_be_so_large(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= FILE_BYTES;
+}
+
 /* At the same address as before: blocks that were translated before a fork add to it. */
 static bool map_file(void *at)
 {
     owner = getpid();
     backed = tried = 0;
-    file = create_file();
-    if (file < 0 || ftruncate(file, (off_t)FILE_BYTES) != 0)
+    const int file = may_be_so_large() ? create_file() : -1;
+    if (file < 0)
         return false;
-    void *map = mmap(at, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | (at != NULL ? MAP_FIXED : 0), file, 0);
+    void *map = ftruncate(file, (off_t)FILE_BYTES) == 0 ? mmap(at, FILE_BYTES, PROT_READ | PROT_WRITE,
+                                                               MAP_SHARED | (at != NULL ? MAP_FIXED : 0), file, 0)
+                                                        : MAP_FAILED;
+    close(file);
     if (map == MAP_FAILED)
         return false;
     blocks = map;
@@ -254,14 +269,19 @@ static void note_mappings(void)
         fclose(to);
 }
 
-/* Of code in no file there may be much: not again for each block. */
+#define MOST_READINGS 4096u
+
+/* Of code in no file there may be much, here and there: not again for each block. */
 static void meet(uint64_t address)
 {
-    static uint64_t strange;
-    if (is_known(address) || address >> 20 == strange)
+    static uint64_t strange[256]; /* megabytes */
+    static unsigned readings;
+    uint64_t *megabyte = &strange[(address >> 20) % 256];
+    if (is_known(address) || *megabyte == address >> 20 || readings == MOST_READINGS)
         return;
+    readings++;
     note_mappings();
-    strange = is_known(address) ? 0 : address >> 20;
+    *megabyte = is_known(address) ? 0 : address >> 20;
 }
 
 /* Nothing of the parent may change. */
@@ -279,7 +299,6 @@ static void leave_parent(void)
     struct hp_instruction_blocks *copy = malloc(bytes);
     if (copy != NULL)
         memcpy(copy, blocks, bytes);
-    close(file);
     pthread_mutex_init(&space, NULL); /* another thread of the parent may have had it */
     if (copy == NULL || !map_file(blocks) || !make_room(count)) {
         count_nowhere();

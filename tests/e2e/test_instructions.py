@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import re
+import resource
 import shutil
 import signal
 import struct
@@ -394,6 +395,19 @@ def test_a_script_is_named(cli, tmp_path):
     script.chmod(0o755)
     done = cli.run("--clock", "instructions", script, status=5)
     assert "it is a script; run its interpreter" in done.stderr
+
+
+def test_descriptors_and_limits_are_those_of_the_program(cli, tmp_path):
+    """Whichever it uses, also in children; and a limit on files ends nothing."""
+    log = tmp_path / "log"
+    script = f"exec 3>{log}; (echo one >&3; echo two >&3); ls -l /proc/self/fd"
+    done = cli("run", "--clock", "instructions", "--format", "none", "--", "sh", "-c", script)
+    plain = subprocess.run(["sh", "-c", script], capture_output=True, text=True).stdout
+    numbers_of = lambda text: re.findall(r" (\d+) -> ", text)
+    assert log.read_text() == "one\ntwo\n" and numbers_of(done.stdout) == numbers_of(plain)
+    limited = cli("run", "--clock", "instructions", "--format", "none", "--", "echo", "hi",
+                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50 << 20, 50 << 20)))
+    assert limited.stdout == "hi\n"
 
 
 def test_a_program_that_dies_keeps_its_status(cli):
