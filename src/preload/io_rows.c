@@ -327,14 +327,22 @@ uint32_t hp_io_row_of_address(struct hp_io_rows *rows, const void *address, uint
     return row != 0 ? row : HP_IO_ROW_OF_OTHERS;
 }
 
-void hp_io_row_forget(struct hp_io_rows *rows, int number)
+static bool is_label(const struct hp_io_rows *rows, uint32_t row) { return row_at(rows, row)->kind == HP_IO_LABEL; }
+
+uint32_t hp_io_row_forget(struct hp_io_rows *rows, int number)
 {
+    const uint32_t row = hp_io_row_known(rows, number);
+    if (row != 0 && is_label(rows, row))
+        return row;
     if ((unsigned)number < HP_DESCRIPTORS)
         __atomic_store_n(&rows->of_descriptors[number], 0, __ATOMIC_RELAXED);
+    return 0;
 }
 
 void hp_io_row_label(struct hp_io_rows *rows, int number, const char *label)
 {
-    if ((unsigned)number < HP_DESCRIPTORS)
-        keep(rows, number, hp_descriptor_entry(number), hp_io_row_named(rows, HP_IO_LABEL, label));
+    if ((unsigned)number >= HP_DESCRIPTORS)
+        return;
+    const uint64_t entry = hp_descriptor_entry(number); /* first: it may be closed while the row is looked up */
+    keep(rows, number, entry, hp_io_row_named(rows, HP_IO_LABEL, label));
 }

@@ -48,8 +48,8 @@ static inline uint32_t hp_io_row_of(struct hp_io_rows *rows, int number)
 
 /* The row of an address, as if a socket were connected to it. */
 uint32_t hp_io_row_of_address(struct hp_io_rows *rows, const void *address, uint32_t size);
-/* The descriptor leads elsewhere now. */
-void hp_io_row_forget(struct hp_io_rows *rows, int number);
+/* The descriptor leads elsewhere now. A label stays: then this is its row, else 0. */
+uint32_t hp_io_row_forget(struct hp_io_rows *rows, int number);
 /* A label for a descriptor, until it is closed. */
 void hp_io_row_label(struct hp_io_rows *rows, int number, const char *label);
 

@@ -85,18 +85,29 @@ static bool ask_kernel(uint64_t *ret_read, uint64_t *ret_written)
     return true;
 }
 
-static void note_kernel(void *context)
+/* A vfork child has our memory, but the kernel would tell its own numbers. */
+static void note_kernel(void)
 {
     struct hp_side_header *header = hp_side_header(&io->file);
     uint64_t read, written;
-    (void)context;
     if (!hp_calls_begin())
         return;
-    if (ask_kernel(&read, &written)) {
+    if (hp_sys_process_id() == io->file.pid && ask_kernel(&read, &written)) {
         HOTPATH_PUT_(header->numbers[HP_IO_READ_LATEST], read);
         HOTPATH_PUT_(header->numbers[HP_IO_WRITTEN_LATEST], written);
     }
     hp_calls_end();
+}
+
+/* On a stack of ours, where no handler can jump away: the clock is read several times, which takes stack. */
+static void note_aside(void *is_sandboxed)
+{
+    if (__atomic_exchange_n(&io->is_asking, 1, __ATOMIC_ACQUIRE) != 0)
+        return;
+    hp_side_note_time(&io->file);
+    if (is_sandboxed == NULL)
+        note_kernel();
+    __atomic_store_n(&io->is_asking, 0, __ATOMIC_RELEASE);
 }
 
 /* Now and then, and at the end. */
@@ -104,11 +115,8 @@ static __attribute__((noinline, cold)) void note_state(uint64_t now)
 {
     const int saved = errno;
     HOTPATH_PUT_(io->next_note, now + io->ticks_of_notes);
-    if (__atomic_exchange_n(&io->is_asking, 1, __ATOMIC_ACQUIRE) == 0) {
-        hp_side_note_time(&io->file);
-        hp_aside(note_kernel, NULL);
-        __atomic_store_n(&io->is_asking, 0, __ATOMIC_RELEASE);
-    }
+    if (!hp_aside(note_aside, NULL))
+        note_aside(&io->file);
     errno = saved;
 }
 
@@ -346,7 +354,8 @@ static void search_cell(void *context)
     const struct wanted_cell wanted =
         cell_for(search->call->what, search->zone, site, known != NULL ? (uint64_t)(uintptr_t)&mine : 0);
     search->cell = find_cell(&wanted);
-    if (known == NULL || search->cell == NULL || !has_caller)
+    /* A site that is not kept has no caller: it must not seem to be that of output at exit, which has none. */
+    if (known == NULL || search->cell == NULL || !has_caller || known->site.pc[0] == 0)
         return;
     known->cell = search->cell;
     known->where = search->where;
@@ -545,7 +554,10 @@ void hp_io_end_new(struct hp_io_call *call, const struct hp_caller *caller, int 
         return;
     const uint64_t now = hp_side_now(&io->file);
     const int saved = errno;
-    set_row(call, result >= 0 ? hp_io_row_of(&io->rows, result) : hp_io_row_named(&io->rows, HP_IO_FILE, name));
+    const bool is_named = name != NULL && saved != EFAULT; /* where the kernel could not read it, nor can we */
+    set_row(call, result >= 0 ? hp_io_row_of(&io->rows, result)
+                  : is_named  ? hp_io_row_named(&io->rows, HP_IO_FILE, name)
+                              : HP_IO_ROW_OF_OTHERS);
     errno = saved;
     count(call, caller, result >= 0 ? 0 : -1, now);
 }
@@ -557,8 +569,11 @@ void hp_io_end_connect(struct hp_io_call *call, const struct hp_caller *caller, 
         return;
     const uint64_t now = hp_side_now(&io->file);
     const int saved = errno;
-    hp_io_row_forget(&io->rows, peer->descriptor);
-    set_row(call, hp_io_row_of_address(&io->rows, peer->address, peer->size));
+    const bool is_there = result >= 0 || (saved != EFAULT && saved != EINVAL);
+    const uint32_t label = hp_io_row_forget(&io->rows, peer->descriptor);
+    set_row(call, label != 0 ? label
+                  : is_there ? hp_io_row_of_address(&io->rows, peer->address, peer->size)
+                             : HP_IO_ROW_OF_OTHERS);
     errno = saved;
     count(call, caller, result >= 0 ? 0 : -1, now);
 }
@@ -585,6 +600,8 @@ static void count_own(const char *label, const char *kind, uint64_t bytes, const
 {
     const struct hp_caller caller = {from->pc, from->stack, from->frame};
     struct hp_io_call call;
+    if (label == NULL || kind == NULL)
+        return;
     hp_io_begin_named(&call, op_of(kind), HP_IO_TOLD, label);
     call.since = 0; /* the time is the program's */
     hp_io_end(&call, &caller, (int64_t)bytes);

@@ -578,8 +578,14 @@ struct closing {
 static void begin_closing(struct closing *closing, FILE *stream, bool is_timed)
 {
     closing->number = stream->_flags & IS_FILE ? stream->_fileno : -1;
-    if (peek(&closing->use, stream) != 0 && is_timed)
+    const bool is_any = peek(&closing->use, stream) != 0;
+    if (is_any && is_timed) {
         expect(&closing->use, SIZE_MAX);
+    } else if (is_any && hp_io_is_counted) { /* what it leads to is known while it is open */
+        begin_io(&closing->use);
+        closing->use.io.since = 0;
+        closing->use.is_needed = true;
+    }
     closing->was = hp_descriptor_forget(closing->number);
 }
 

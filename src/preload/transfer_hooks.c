@@ -91,9 +91,10 @@ static void end(const struct hotpath_transfer_ *transfer, ssize_t result, const 
 #define SEND(fd, bytes, name, ...) MOVE_IF(true, HP_SENDING, fd, bytes, name, __VA_ARGS__)
 #define WITH(flags) ((flags)&MSG_DONTWAIT ? HP_AT_ONCE : 0)
 #define SEND_BY(flags, fd, name, ...) MOVE_IF(true, HP_SENDING | WITH(flags), fd, NULL, name, __VA_ARGS__)
-/* Data that is only peeked at stays in the channel. */
+/* Data that is only peeked at stays in the channel, and is read again. */
 #define RECEIVE_BY(flags, fd, name, ...)                                                                           \
     MOVE_IF(!((flags)&MSG_PEEK), HP_RECEIVING | WITH(flags), fd, NULL, name, __VA_ARGS__)
+#define UNLESS_PEEKED(flags, moved) (((flags)&MSG_PEEK) && (moved) > 0 ? 0 : (moved))
 
 HP_PLAIN ssize_t plain_read(int fd, void *bytes, size_t size) { RECEIVE(fd, bytes, read, fd, bytes, size); }
 HP_IO_HOOK(read, plain_read, ssize_t, HP_IO_READ, fd, (int fd, void *bytes, size_t size), (fd, bytes, size), result)
@@ -242,7 +243,7 @@ HP_PLAIN ssize_t plain_recv(int fd, void *bytes, size_t size, int flags)
     RECEIVE_BY(flags, fd, recv, fd, bytes, size, flags);
 }
 HP_IO_HOOK(recv, plain_recv, ssize_t, HP_IO_RECV, fd, (int fd, void *bytes, size_t size, int flags),
-           (fd, bytes, size, flags), result)
+           (fd, bytes, size, flags), UNLESS_PEEKED(flags, result))
 
 HP_PLAIN ssize_t plain_receive_from(int fd, void *bytes, size_t size, int flags, void *from, socklen_t *from_size)
 {
@@ -250,14 +251,14 @@ HP_PLAIN ssize_t plain_receive_from(int fd, void *bytes, size_t size, int flags,
 }
 HP_IO_HOOK(receive_from, plain_receive_from, ssize_t, HP_IO_RECV, fd,
            (int fd, void *bytes, size_t size, int flags, void *from, socklen_t *from_size),
-           (fd, bytes, size, flags, from, from_size), result)
+           (fd, bytes, size, flags, from, from_size), UNLESS_PEEKED(flags, result))
 
 HP_PLAIN ssize_t plain_recvmsg(int fd, struct msghdr *message, int flags)
 {
     RECEIVE_BY(flags, fd, recvmsg, fd, message, flags);
 }
 HP_IO_HOOK(recvmsg, plain_recvmsg, ssize_t, HP_IO_RECV, fd, (int fd, struct msghdr *message, int flags),
-           (fd, message, flags), result)
+           (fd, message, flags), UNLESS_PEEKED(flags, result))
 
 /* Several messages in one call. -1: it failed. */
 static int64_t bytes_of_many(const struct mmsghdr *messages, int result)
@@ -302,7 +303,7 @@ HP_PLAIN int plain_receive_many(int fd, struct mmsghdr *messages, unsigned count
 }
 HP_IO_HOOK(receive_many, plain_receive_many, int, HP_IO_RECV, fd,
            (int fd, struct mmsghdr *messages, unsigned count, unsigned flags, struct timespec *timeout),
-           (fd, messages, count, flags, timeout), bytes_of_many(messages, result))
+           (fd, messages, count, flags, timeout), UNLESS_PEEKED(flags, bytes_of_many(messages, result)))
 
 #ifdef __GLIBC__
 HP_PLAIN ssize_t plain___read_chk(int fd, void *bytes, size_t size, size_t room)
@@ -317,7 +318,8 @@ HP_PLAIN ssize_t plain___recv_chk(int fd, void *bytes, size_t size, size_t room,
     RECEIVE_BY(flags, fd, __recv_chk, fd, bytes, size, room, flags);
 }
 HP_IO_HOOK(__recv_chk, plain___recv_chk, ssize_t, HP_IO_RECV, fd,
-           (int fd, void *bytes, size_t size, size_t room, int flags), (fd, bytes, size, room, flags), result)
+           (int fd, void *bytes, size_t size, size_t room, int flags), (fd, bytes, size, room, flags),
+           UNLESS_PEEKED(flags, result))
 
 HP_PLAIN ssize_t plain___recvfrom_chk(int fd, void *bytes, size_t size, size_t room, int flags, void *from,
                                       socklen_t *from_size)
@@ -326,7 +328,7 @@ HP_PLAIN ssize_t plain___recvfrom_chk(int fd, void *bytes, size_t size, size_t r
 }
 HP_IO_HOOK(__recvfrom_chk, plain___recvfrom_chk, ssize_t, HP_IO_RECV, fd,
            (int fd, void *bytes, size_t size, size_t room, int flags, void *from, socklen_t *from_size),
-           (fd, bytes, size, room, flags, from, from_size), result)
+           (fd, bytes, size, room, flags, from, from_size), UNLESS_PEEKED(flags, result))
 
 #endif
 

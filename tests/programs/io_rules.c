@@ -341,6 +341,17 @@ static void try_opens(void)
         errno = 0;
         line("mode", streams[at], function(path, "?") == NULL, errno);
     }
+    const char *volatile nowhere[] = {NULL, (const char *)8};
+    for (size_t at = 0; at < 2; at++) {
+        errno = 0;
+        line("bad path", "open", open(nowhere[at], O_RDONLY), errno);
+        errno = 0;
+        line("bad path", "openat", openat(AT_FDCWD, nowhere[at], O_RDONLY), errno);
+        errno = 0;
+        line("bad path", "fopen", fopen(nowhere[at], "r") == NULL, errno);
+        errno = 0;
+        line("bad address", "connect", connect(make_inet(SOCK_DGRAM), (const void *)nowhere[at], 16), errno);
+    }
     errno = 0;
     line("bad", "socket", socket(AF_INET, 999, 0), errno);
     struct addrinfo *found = NULL, hints = {.ai_flags = AI_NUMERICHOST};

@@ -378,7 +378,8 @@ static void connect_each(void)
         const int fd = socket(AF_INET, SOCK_STREAM, 0);
         check(connect(fd, (void *)&there, sizeof there) == 0);
         const int other = accept(listening, NULL, NULL);
-        check(other >= 0 && send(fd, "hello", 5, 0) == 5 && recv(other, path, 100, 0) == 5);
+        check(other >= 0 && send(fd, "hello", 5, 0) == 5 && recv(other, path, 100, MSG_PEEK) == 5);
+        check(recv(other, path, 100, 0) == 5);
         close(other);
         close(fd);
         again += connect_at_once(&there);
@@ -389,10 +390,17 @@ static void connect_each(void)
     close(refused);
     told_again(port_of("127.0.0.1:", &there), "connect", 6, 0, 0, again);
     told(port_of("127.0.0.1:", &there), "send", 3, 15, 0);
-    told(port_of("127.0.0.1 to port ", &there), "recv", 3, 15, 0);
+    told(port_of("127.0.0.1 to port ", &there), "recv", 6, 15, 0); /* what is peeked at has not moved */
     told(port_of("port ", &there), "accept", 6, 0, 0);
     told(port_of("127.0.0.1:", &closed), "connect", 1, 0, 1);
     close(listening);
+}
+
+/* What is still in the buffer is written when the pipe is closed. */
+static void write_to_command(void)
+{
+    FILE *command = popen("cat > /dev/null", "w");
+    check(command != NULL && fputs("ten bytes\n", command) >= 0 && pclose(command) == 0);
 }
 
 static void look_up(void)
@@ -445,5 +453,6 @@ int main(int count, char **arguments)
     send_many();
     connect_each();
     look_up();
+    write_to_command();
     return 0;
 }
