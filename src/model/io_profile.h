@@ -40,7 +40,7 @@ struct hp_io_profile_row {
 
 /* A function that does it, in a zone. */
 struct hp_io_user {
-    const struct hp_io_profile_row *row;
+    struct hp_io_profile_row *row;
     struct hp_code_place place;
     const char *zone; /* NULL: in none */
     struct hp_io_sums sums;

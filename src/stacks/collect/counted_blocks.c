@@ -99,7 +99,10 @@ static bool add_blocks(struct hp_stacks *stacks, uint32_t pid, const struct mapp
 {
     const struct hp_instruction_blocks *blocks = file->bytes;
     struct hp_space *space = calloc(1, sizeof *space);
-    if (space == NULL || !add_mappings(space, &stacks->images, maps)) {
+    if (space == NULL)
+        return false;
+    if (!add_mappings(space, &stacks->images, maps)) {
+        hp_space_free(space);
         free(space);
         return false;
     }

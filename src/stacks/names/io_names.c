@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arith.h"
 #include "files.h"
 #include "growing_array.h"
+#include "hash_index.h"
 #include "site_names.h"
 #include "text.h"
 
@@ -29,6 +31,7 @@ struct hp_io_names {
     struct hp_site_names sites;
     struct hp_io_profile *profile;
     size_t row_room, user_room;
+    struct hp_hash_index row_index, user_index;
     const uint32_t *pids;
     size_t pid_count;
     const char *folder;
@@ -142,14 +145,14 @@ static void add_cell(struct hp_io_sums *sums, const struct file *file, const str
 
 /* ----------------------------------------------------------------------------------------------- rows and users */
 
-static struct hp_io_profile_row *find_row(struct hp_io_names *names, const char *name, uint32_t kind, uint32_t op)
+/* Of a run with many processes; a row and a user take some kilobytes each. */
+#define MOST_ROWS 4000u
+#define MOST_USERS 8000u
+#define OTHERS "<other>"
+
+static struct hp_io_profile_row *add_row(struct hp_io_names *names, const char *name, uint32_t kind, uint32_t op)
 {
     struct hp_io_profile *profile = names->profile;
-    for (size_t at = 0; at < profile->row_count; at++) {
-        struct hp_io_profile_row *row = profile->rows[at];
-        if (row->op == op && row->kind == kind && strcmp(row->name, name) == 0)
-            return row;
-    }
     struct hp_io_profile_row *row = hp_arena_take(&names->sites.arena, sizeof *row);
     if (row == NULL || !HP_MAKE_ROOM(profile->rows, profile->row_count + 1, names->row_room)) {
         names->sites.is_out_of_memory = true;
@@ -162,19 +165,38 @@ static struct hp_io_profile_row *find_row(struct hp_io_names *names, const char 
     return row;
 }
 
+static struct hp_io_profile_row *find_row(struct hp_io_names *names, const char *name, uint32_t kind, uint32_t op)
+{
+    struct hp_io_profile *profile = names->profile;
+    struct hp_hash_index *index = &names->row_index;
+    if (!hp_hash_make_room(index)) {
+        names->sites.is_out_of_memory = true;
+        return NULL;
+    }
+    const uint32_t hash = hp_hash_with_text(index, hp_hash_with(index, kind, op), name);
+    size_t slot = HP_HASH_BEGIN;
+    for (uint32_t number; (number = hp_hash_next(index, hash, &slot)) != 0;) {
+        struct hp_io_profile_row *row = profile->rows[number - 1];
+        if (row->op == op && row->kind == kind && strcmp(row->name, name) == 0)
+            return row;
+    }
+    if (profile->row_count >= MOST_ROWS && kind != HP_IO_OTHERS)
+        return find_row(names, OTHERS, HP_IO_OTHERS, op);
+    struct hp_io_profile_row *row = add_row(names, name, kind, op);
+    if (row != NULL)
+        hp_hash_put(index, slot, hash, (uint32_t)profile->row_count);
+    return row;
+}
+
 static bool is_same(const char *a, const char *b)
 {
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-static struct hp_io_user *find_user(struct hp_io_names *names, const struct hp_io_profile_row *row,
-                                    const struct hp_code_place *place, const char *zone)
+static struct hp_io_user *add_user(struct hp_io_names *names, struct hp_io_profile_row *row,
+                                   const struct hp_code_place *place, const char *zone)
 {
     struct hp_io_profile *profile = names->profile;
-    for (size_t at = 0; at < profile->user_count; at++)
-        if (profile->users[at]->row == row && is_same(profile->users[at]->zone, zone) &&
-            is_same(profile->users[at]->place.name, place->name))
-            return profile->users[at];
     struct hp_io_user *user = hp_arena_take(&names->sites.arena, sizeof *user);
     if (user == NULL || !HP_MAKE_ROOM(profile->users, profile->user_count + 1, names->user_room)) {
         names->sites.is_out_of_memory = true;
@@ -187,11 +209,38 @@ static struct hp_io_user *find_user(struct hp_io_names *names, const struct hp_i
     return user;
 }
 
+static struct hp_io_user *find_user(struct hp_io_names *names, struct hp_io_profile_row *row,
+                                    const struct hp_code_place *place, const char *zone)
+{
+    static const struct hp_code_place nowhere = {.file = ""};
+    struct hp_io_profile *profile = names->profile;
+    struct hp_hash_index *index = &names->user_index;
+    if (!hp_hash_make_room(index)) {
+        names->sites.is_out_of_memory = true;
+        return NULL;
+    }
+    const uint32_t named =
+        hp_hash_with_text(index, hp_hash_with(index, 0, (uintptr_t)row), place->name != NULL ? place->name : "");
+    const uint32_t hash = hp_hash_with_text(index, named, zone != NULL ? zone : "");
+    size_t slot = HP_HASH_BEGIN;
+    for (uint32_t number; (number = hp_hash_next(index, hash, &slot)) != 0;) {
+        struct hp_io_user *user = profile->users[number - 1];
+        if (user->row == row && is_same(user->zone, zone) && is_same(user->place.name, place->name))
+            return user;
+    }
+    if (profile->user_count >= MOST_USERS && (place->name != NULL || zone != NULL))
+        return find_user(names, row, &nowhere, NULL);
+    struct hp_io_user *user = add_user(names, row, place, zone);
+    if (user != NULL)
+        hp_hash_put(index, slot, hash, (uint32_t)profile->user_count);
+    return user;
+}
+
 static const char *name_of(struct hp_io_names *names, const struct hp_io_row *row)
 {
     char name[HP_IO_NAME_BYTES + 4];
     if (row->kind == HP_IO_OTHERS)
-        return "<other>";
+        return OTHERS;
     memcpy(name, row->name, HP_IO_NAME_BYTES);
     name[HP_IO_NAME_BYTES] = '\0';
     name[HP_IO_NAME_BYTES - 1] = '\0';
@@ -259,8 +308,6 @@ static void note_counted(struct hp_io_names *names, const struct file *file)
     counted->written_seen = written;
 }
 
-static uint64_t less(uint64_t from, uint64_t what) { return from > what ? from - what : 0; }
-
 static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 /* What is written at the very end of a process was seen, and is in no number of the kernel that we have. */
@@ -269,11 +316,11 @@ static void sum_counted(struct hp_io_names *names)
     struct hp_io_share *share = &names->profile->share;
     for (size_t at = 0; at < names->counted_count; at++) {
         const struct counted *own = &names->counted[at];
-        uint64_t read = less(own->read, own->read_first), written = less(own->written, own->written_first);
+        uint64_t read = hp_less(own->read, own->read_first), written = hp_less(own->written, own->written_first);
         for (size_t child = 0; child < names->counted_count; child++)
             if (names->counted[child].parent == own->pid && names->counted[child].latest_ns < own->latest_ns) {
-                read = less(read, names->counted[child].read);
-                written = less(written, names->counted[child].written);
+                read = hp_less(read, names->counted[child].read);
+                written = hp_less(written, names->counted[child].written);
             }
         share->read += larger(read, own->read_seen);
         share->written += larger(written, own->written_seen);
@@ -363,9 +410,8 @@ static void finish(struct hp_io_names *names)
     if (profile->user_count > 1)
         qsort(profile->users, profile->user_count, sizeof *profile->users, by_time_of_users);
     for (size_t at = profile->user_count; at-- > 0;)
-        for (size_t row = 0; row < profile->row_count; row++)
-            if (profile->users[at]->row == profile->rows[row] && profile->users[at]->place.name != NULL)
-                profile->rows[row]->most = profile->users[at];
+        if (profile->users[at]->place.name != NULL)
+            profile->users[at]->row->most = profile->users[at];
 }
 
 bool hp_io_read(const char *folder, const uint32_t *pids, size_t pid_count, struct hp_named_io *ret_io)
@@ -388,6 +434,8 @@ void hp_named_io_free(struct hp_named_io *named)
     free(named->profile.rows);
     free(named->profile.users);
     free(named->names->counted);
+    hp_hash_free(&named->names->row_index);
+    hp_hash_free(&named->names->user_index);
     hp_site_names_free(&named->names->sites);
     free(named->names);
     *named = (struct hp_named_io){0};

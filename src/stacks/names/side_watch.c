@@ -10,6 +10,9 @@
 void hp_side_watch_look(struct hp_side_watch *watch, const char *folder, uint32_t pid)
 {
     const uint64_t now_ns = hp_clock_monotonic_ns(), before_ns = hp_clock_thread_ns();
+    /* The watch may have been moved, and with it what these point to. */
+    watch->locks = watch->locks != NULL ? &watch->named_locks.profile : NULL;
+    watch->io = watch->io != NULL ? &watch->named_io.profile : NULL;
     if (now_ns < watch->due_ns)
         return;
     hp_side_watch_free(watch);

@@ -13,6 +13,7 @@
 #include "reader.h"
 #include "section.h"
 #include "service_name.h"
+#include "session_dirs.h"
 #include "text.h"
 #include "trust.h"
 
@@ -274,7 +275,7 @@ void hp_metrics_program(char *name, size_t size, const char *command)
 
 struct hp_metric_session {
     char *path;
-    uint64_t began_ns;
+    uint64_t key, began_ns;
     uint32_t service;
     struct hp_metric_points points;
     struct hp_side_watch sides;
@@ -301,25 +302,31 @@ void hp_host_metrics_free(struct hp_host_metrics *host)
     *host = (struct hp_host_metrics){0};
 }
 
+/* What it is known by beside its path, which another may get. A run begins with the first part known so far. */
+static uint64_t key_of(uint64_t began_ns, const char *path)
+{
+    return hp_session_dir_is_of_run(path) ? 0 : began_ns;
+}
+
 /* The session that is listed, known or new. NULL: there would be more than `most`, or there is no memory. */
 static struct hp_metric_session *take_session(struct hp_host_metrics *host, const struct hp_stored_session *stored,
                                               size_t most)
 {
     if (!hp_hash_make_room(&host->index) || !HP_MAKE_ROOM(host->sessions, host->count + 1, host->room))
         return NULL;
-    const uint32_t hash =
-        hp_hash_with_text(&host->index, hp_hash_with(&host->index, 0, stored->began_ns), stored->path);
+    const uint64_t key = key_of(stored->began_ns, stored->path);
+    const uint32_t hash = hp_hash_with_text(&host->index, hp_hash_with(&host->index, 0, key), stored->path);
     size_t slot = HP_HASH_BEGIN;
     for (uint32_t number; (number = hp_hash_next(&host->index, hash, &slot)) != 0;) {
         struct hp_metric_session *session = &host->sessions[number - 1];
-        if (session->began_ns == stored->began_ns && strcmp(session->path, stored->path) == 0)
+        if (session->key == key && strcmp(session->path, stored->path) == 0)
             return session;
     }
     char *path = host->count < most ? strdup(stored->path) : NULL;
     if (path == NULL)
         return NULL;
     struct hp_metric_session *session = &host->sessions[host->count++];
-    *session = (struct hp_metric_session){.path = path, .began_ns = stored->began_ns};
+    *session = (struct hp_metric_session){.path = path, .key = key, .began_ns = stored->began_ns};
     hp_hash_put(&host->index, slot, hash, (uint32_t)host->count);
     return session;
 }
@@ -331,7 +338,7 @@ static void index_again(struct hp_host_metrics *host)
     for (size_t at = 0; at < host->count && hp_hash_make_room(&host->index); at++) {
         const struct hp_metric_session *session = &host->sessions[at];
         const uint32_t hash =
-            hp_hash_with_text(&host->index, hp_hash_with(&host->index, 0, session->began_ns), session->path);
+            hp_hash_with_text(&host->index, hp_hash_with(&host->index, 0, session->key), session->path);
         size_t slot = HP_HASH_BEGIN;
         while (hp_hash_next(&host->index, hash, &slot) != 0) {
         }
