@@ -67,6 +67,15 @@ static double part_of(const struct hp_io_user *user, const struct hp_function_pr
     return call != NULL && functions->cpu_ns > 0 ? (double)call->total_ns / (double)functions->cpu_ns : 0;
 }
 
+/* Its part of all such calls, by their time: samples of a call do not tell whose it was. */
+static double part_of_calls(const struct hp_io_profile *io, const struct hp_io_user *user)
+{
+    double all_ns = 0;
+    for (size_t at = 0; at < io->user_count; at++)
+        all_ns += io->users[at]->row->op == user->row->op ? io->users[at]->sums.ns : 0;
+    return all_ns > 0 ? user->sums.ns / all_ns : 0;
+}
+
 bool hp_io_sentence_put(struct hp_text *line, const struct hotpath_results *results)
 {
     const struct hp_io_profile *io = results->model->io;
@@ -77,7 +86,8 @@ bool hp_io_sentence_put(struct hp_text *line, const struct hotpath_results *resu
     const bool is_write = user->row->op == HP_IO_WRITE;
     const struct hp_function_profile *functions = results->model->functions;
     const struct hp_found_function *call = find_call(functions, is_write);
-    const double part = part_of(user, functions, call, state.used_ns);
+    const double part =
+        part_of(user, functions, call, state.used_ns) * (functions != NULL ? part_of_calls(io, user) : 1);
     if (part < HP_IO_SAID_PART)
         return false;
     const unsigned size = (unsigned)hp_io_median_size(&user->sums);
