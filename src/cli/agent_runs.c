@@ -64,9 +64,14 @@ bool hp_agent_run_start(void *context, const struct hp_mcp_words *argv, size_t s
 {
     struct hp_agent_run *run = context;
     const pid_t parent = getpid();
+    if (run->pid != 0) {
+        snprintf(problem, size, "the program that was cancelled has not ended yet: call again in some seconds");
+        return false;
+    }
     const char *path = hp_allowed_runs_find(run->allowed, argv->all, argv->count, problem, size);
     if (path == NULL)
         return false;
+    const uint64_t began_ns = hp_clock_wall_ns();
     char **words = words_of(run, path, argv);
     const pid_t pid = words != NULL ? fork() : -1;
     if (pid == 0)
@@ -78,6 +83,7 @@ bool hp_agent_run_start(void *context, const struct hp_mcp_words *argv, size_t s
     }
     setpgid(pid, pid);
     run->pid = pid;
+    run->began_ns = began_ns;
     run->is_asked = false;
     run->end_ns = hp_clock_monotonic_ns() + seconds * SECOND_NS;
     return true;

@@ -17,6 +17,7 @@ struct hp_agent_run {
     const struct hp_allowed_runs *allowed;
     const char *folder; /* of sessions: --dir; NULL: the usual ones */
     pid_t pid;          /* of `hotpath run`; 0: nothing runs */
+    uint64_t began_ns;  /* wall clock */
     uint64_t end_ns;    /* when it is asked to end, or made to */
     bool is_asked;
     char session[64]; /* its name, once it has ended */
@@ -27,7 +28,7 @@ struct hp_agent_run {
 bool hp_agent_run_start(void *run, const struct hp_mcp_words *argv, size_t seconds, char *problem, size_t size);
 void hp_agent_run_stop(void *run);
 
-/* True: it has ended. Its session has a name, or `problem` says why it has none. */
+/* True: it has ended. Its session has a name; if there is none, `problem` says why, or is empty. */
 bool hp_agent_run_has_ended(struct hp_agent_run *run);
 
 /*

@@ -185,11 +185,11 @@ static const char *sentence_of(const struct hp_comparison *comparison)
 {
     switch (hp_comparison_outcome(comparison)) {
     case HP_OUTCOME_REGRESSION:
-        return "Worse: something takes more time, or is done more often; the rows say what.";
+        return "Worse: something takes more time or memory, or is done more often; the rows say what.";
     case HP_OUTCOME_UNJUDGED:
-        return "Not told apart: too few runs to judge times, and no call or allocation count has grown.";
+        return "Not told apart: too few runs to judge times, and nothing that is counted exactly has grown.";
     default:
-        return "Not worse: nothing that these runs could show takes more time or is done more often.";
+        return "Not worse: nothing that these runs could show takes more time or memory, or is done more often.";
     }
 }
 

@@ -95,7 +95,7 @@ static void take_input(struct conversation *talk)
 
 /* ------------------------------------------------------------------------------------------------- conversation */
 
-/* The run is found by the pid of `hotpath run`, with which its name begins. */
+/* The run is found by the pid of `hotpath run`, with which its name begins; an older one may have had the same. */
 static void end_run(struct conversation *talk)
 {
     static struct hp_sessions sessions;
@@ -105,9 +105,10 @@ static void end_run(struct conversation *talk)
                                                        : "the program left no session: nothing of it was measured";
     bool is_found = false;
     source->list(source->context, &sessions);
-    for (size_t at = 0; at < sessions.count && !is_found && talk->run.problem[0] == '\0'; at++) {
+    for (size_t at = 0; at < sessions.count && !is_found; at++) {
         source->describe(&sessions.all[at], &words);
-        is_found = strncmp(words.name, talk->run.session, strlen(talk->run.session)) == 0;
+        is_found = sessions.all[at].began_ns >= talk->run.began_ns &&
+                   strncmp(words.name, talk->run.session, strlen(talk->run.session)) == 0;
     }
     hp_mcp_server_run_ended(&talk->server, is_found ? words.name : "", is_found ? NULL : problem, &talk->answer);
     hp_sessions_free(&sessions);

@@ -655,6 +655,7 @@ def test_odd_names_in_comparisons_and_refusals_are_data(cli, tmp_path, recorded,
         assert "zqx" in refused and "zqx" not in free_text(refused)
 
 
+@without_sanitizer("the library of such a build can be preloaded into nothing else")
 @pytest.mark.parametrize("kind", crossed(list(ODD)))
 def test_odd_names_of_any_program_are_data(cli, tmp_path, recorded, kind):
     """Without any library of ours: a program, its arguments, and a pipe that it waits for."""

@@ -12,38 +12,35 @@
 
 /* ----------------------------------------------------------------------------------------------------- programs */
 
-/* Without what follows: "python" of python3.11, "ld" of ld-linux-x86-64.so.2. */
-static size_t stem_length(const char *name)
+/* "python3.11-dbg", "bash-static", "ld-linux-x86-64.so.2": the name itself, or what begins with it. */
+static bool is_variant_of(const char *name, const char *wrapper)
 {
-    size_t length = strlen(name);
-    if (strncmp(name, "ld-", 3) == 0 || strncmp(name, "ld.so", 5) == 0)
-        return 2;
-    while (length > 1 && strchr("0123456789.-", name[length - 1]) != NULL)
-        length--;
-    return length;
+    const size_t length = strlen(wrapper);
+    return strncmp(name, wrapper, length) == 0 && strchr("0123456789.-", name[length]) != NULL;
 }
 
 bool hp_is_wrapper(const char *path)
 {
     static const char *const names[] = {
-        "sh",      "bash",    "dash",    "ash",      "rbash",       "zsh",          "ksh",     "mksh",
-        "fish",    "csh",     "tcsh",    "busybox",  "toybox",      "env",          "sudo",    "doas",
-        "su",      "runuser", "pkexec",  "nice",     "ionice",      "chrt",         "taskset", "nohup",
-        "setsid",  "timeout", "stdbuf",  "xargs",    "find",        "parallel",     "strace",  "ltrace",
-        "gdb",     "lldb",    "perf",    "valgrind", "time",        "chroot",       "unshare", "nsenter",
-        "setpriv", "capsh",   "script",  "watch",    "flock",       "systemd-run",  "docker",  "podman",
-        "ssh",     "make",    "gmake",   "ninja",    "python",      "pypy",         "perl",    "ruby",
-        "node",    "nodejs",  "deno",    "bun",      "php",         "lua",          "luajit",  "tclsh",
-        "wish",    "expect",  "awk",     "gawk",     "mawk",        "nawk",         "sed",     "java",
-        "guile",   "julia",   "Rscript", "R",        "m",           "vi",           "vim",     "vim.basic",
-        "emacs",   "ed",      "git",     "hotpath",  "qemu-x86_64", "qemu-aarch64", "ld",      "start-stop-daemon",
-        "less",    "man",     "tar",     "rsync",    "cc",          "gcc",          "clang",   "screen",
-        "tmux",    "octave",  "erl",
+        "sh",      "bash",    "dash",     "ash",      "rbash",       "zsh",          "ksh",     "mksh",
+        "fish",    "csh",     "tcsh",     "busybox",  "toybox",      "env",          "sudo",    "doas",
+        "su",      "runuser", "pkexec",   "nice",     "ionice",      "chrt",         "taskset", "nohup",
+        "setsid",  "timeout", "stdbuf",   "xargs",    "find",        "parallel",     "strace",  "ltrace",
+        "gdb",     "lldb",    "perf",     "valgrind", "time",        "chroot",       "unshare", "nsenter",
+        "setpriv", "capsh",   "script",   "watch",    "flock",       "systemd-run",  "docker",  "podman",
+        "ssh",     "make",    "gmake",    "ninja",    "python",      "pypy",         "perl",    "ruby",
+        "node",    "nodejs",  "deno",     "bun",      "php",         "lua",          "luajit",  "tclsh",
+        "wish",    "expect",  "awk",      "gawk",     "mawk",        "nawk",         "sed",     "java",
+        "guile",   "julia",   "Rscript",  "R",        "m",           "vi",           "vim",     "vim.basic",
+        "emacs",   "ed",      "git",      "hotpath",  "qemu-x86_64", "qemu-aarch64", "ld",      "start-stop-daemon",
+        "less",    "man",     "tar",      "rsync",    "cc",          "gcc",          "clang",   "screen",
+        "tmux",    "octave",  "erl",      "g++",      "clang++",     "c++",          "bwrap",   "fakeroot",
+        "numactl", "prlimit", "xvfb-run", "cmake",    "ctest",       "npm",          "npx",     "cargo",
+        "go",      "pytest",  "sqlite",
     };
     const char *name = hp_text_base_name(path);
-    const size_t length = stem_length(name);
     for (size_t at = 0; at < sizeof names / sizeof names[0]; at++)
-        if ((strlen(names[at]) == length && memcmp(names[at], name, length) == 0) || strcmp(names[at], name) == 0)
+        if (is_variant_of(name, names[at]))
             return true;
     return false;
 }

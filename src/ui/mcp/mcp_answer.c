@@ -348,7 +348,7 @@ void hp_mcp_next(struct hp_mcp_answer *answer, const char *tool, ...)
         const char *value = va_arg(pairs, const char *);
         has_session |= strcmp(name, "session") == 0 || strcmp(name, "before") == 0;
         hp_json_key(&json, name);
-        if (strcmp(value, "true") == 0)
+        if (strcmp(name, "lines") == 0 && strcmp(value, "true") == 0) /* a function may have that name */
             hp_json_bool(&json, true);
         else
             hp_json_string(&json, hp_mcp_cell_text(value).bytes);

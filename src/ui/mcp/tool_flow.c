@@ -37,9 +37,9 @@ static bool put_jam(struct hp_mcp_call *call, struct hp_mcp_answer *answer)
     if (!hp_channel_jam_of(call->run.model, true, &jam))
         return false;
     hp_mcp_put_format(answer,
-                      "Senders of %s were blocked %.0f %% of their time: the consumer %s is the "
+                      "Senders of %s were blocked %.0f %% of their time: the consumer%s%s is the "
                       "bottleneck.",
-                      hp_mcp_quoted(jam.channel).bytes, 100 * jam.part,
+                      hp_mcp_quoted(jam.channel).bytes, 100 * jam.part, jam.slow != NULL ? " " : "",
                       jam.slow != NULL ? hp_mcp_quoted(jam.slow).bytes : "");
     return true;
 }

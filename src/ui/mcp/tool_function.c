@@ -203,7 +203,7 @@ static void put_next(struct hp_mcp_call *call, struct hp_mcp_answer *answer, con
         hp_mcp_next(answer, "function", "name", holder, NULL);
     else if (call->run.stacks != NULL)
         hp_mcp_next(answer, "stacks", "function", function, NULL);
-    if (call->run.stacks != NULL && hp_mcp_section(results, "functions") != NULL)
+    if (!call->run.is_part && call->run.stacks != NULL && hp_mcp_section(results, "functions") != NULL)
         hp_mcp_next(answer, "function", "name", function, "lines", "true", NULL);
     if (hp_mcp_section(results, "waits") != NULL)
         hp_mcp_next(answer, "waits", "function", function, NULL);
@@ -226,7 +226,9 @@ static bool answer_function(struct hp_mcp_call *call, struct hp_mcp_answer *answ
         put_relatives(answer, &call->run.model->run, tree, function, false);
     }
     put_many(answer, results, function);
-    if (hp_mcp_flag(call, "lines"))
+    if (hp_mcp_flag(call, "lines") && call->run.is_part)
+        hp_mcp_put_note(answer, "lines are known of the whole run only: ask without from and to");
+    else if (hp_mcp_flag(call, "lines"))
         put_lines(call, answer, function);
     hp_mcp_put_trust(answer, results);
     put_next(call, answer, results, function);
