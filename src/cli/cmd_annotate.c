@@ -568,10 +568,7 @@ static int show_code(const struct task *task)
 /* ------------------------------------------------------------------------------------------------ command */
 
 /* Instructions are counted, not sampled: a nanosecond of them is an instruction (counted_blocks.h). */
-static bool counts_instructions(const struct task *task)
-{
-    return task->stacks.named.counts.period_ns == 1;
-}
+static bool counts_instructions(const struct task *task) { return task->stacks.named.counts.period_ns == 1; }
 
 static void put_number(const struct task *task, struct hp_text *text, uint64_t number)
 {
