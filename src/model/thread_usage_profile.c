@@ -129,6 +129,20 @@ static void take_from_record(const struct gathering *gathering, struct hp_thread
 
 /* ----------------------------------------------------------------------------------- watched processes */
 
+/*
+ * Its last wait may have ended after the last look at it, with its process. So it lived for at least what it did,
+ * if that fits into its session.
+ */
+static void complete_life(struct hp_thread_usage_member *member, const struct hp_thread_usage_row *row,
+                          const struct hp_snapshot *session)
+{
+    uint64_t known_ns = hp_thread_usage_cpu_ns(member);
+    for (uint32_t cause = 0; cause < HP_THREAD_USAGE_CAUSES; cause++)
+        known_ns += member->waited_ns[cause];
+    if (member->lived_ns < known_ns && known_ns <= hp_snapshot_elapsed_ns(session) * row->threads)
+        member->lived_ns = known_ns;
+}
+
 static bool add_row(struct gathering *gathering, const struct hp_thread_usage_row *row, struct hp_walk *opens)
 {
     const struct hp_snapshot *session = session_of(gathering);
@@ -149,6 +163,7 @@ static bool add_row(struct gathering *gathering, const struct hp_thread_usage_ro
     member->has_allocs = !hp_allocs_are_unknown(session);
     set_allocs(member, row->allocated_bytes, row->usable_bytes, row->freed_bytes);
     take_from_record(gathering, member, row, opens);
+    complete_life(member, row, session);
     gathering->usage->threads += member->living;
     return true;
 }

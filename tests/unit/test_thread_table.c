@@ -139,6 +139,23 @@ static void a_thread_that_has_ended(void **state)
     assert_false(cell_of(threads(), 0, "current").has_value);
 }
 
+/* Its last wait ended after the last look at it; but nothing can be longer than its session. */
+static void a_thread_lived_for_what_it_did(void **state)
+{
+    (void)state;
+    build_record();
+    builder_thread_usage(&builder, 4);
+    struct hp_thread_usage_row *row = build_worker();
+    builder_elapse(&builder, 300 * MS, 1);
+    row->lived_ns = 100 * MS;
+    row->waited_ns[HP_WAIT_LOCK] = 200 * MS;
+    build_at(false);
+    assert_int_equal(count_of(0, "lived_ns"), 240 * MS);
+    row->waited_ns[HP_WAIT_LOCK] = 300 * MS;
+    build_at(false);
+    assert_int_equal(count_of(0, "lived_ns"), 100 * MS);
+}
+
 /* The longest first; null for a thread without samples. */
 static void causes_of_waiting_per_thread(void **state)
 {
@@ -263,6 +280,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_thread_that_lives, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(a_thread_that_has_ended, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(cpu_time_without_waits_is_told, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(a_thread_lived_for_what_it_did, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(causes_of_waiting_per_thread, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(record_reused_by_another_thread, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(row_for_unlisted_threads, fixture_set_up, fixture_tear_down),
