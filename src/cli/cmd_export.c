@@ -41,7 +41,8 @@ static const char *list_dimensions(const struct hp_export *export, char *bytes, 
 static bool is_dimension(const char *name)
 {
     for (size_t at = 0; at < HP_DIMENSIONS; at++)
-        if (strcmp(hp_dimension_types[at].key, name) == 0 || strcmp(hp_dimension_type_of(at, true)->key, name) == 0)
+        if (strcmp(hp_dimension_types[at].key, name) == 0 ||
+            strcmp(hp_dimension_type_of((enum hp_dimension)at, true)->key, name) == 0)
             return true;
     return false;
 }
