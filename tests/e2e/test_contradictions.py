@@ -150,7 +150,8 @@ class Ledger:
                    if row["name"] == name and row["cause"] == WAIT[name])
 
     def console(self, tab):
-        return self.cli("console", "--once", "--totals", "--tab", tab, "--size", "400x120", self.pid,
+        """All rows: idle ones come last, behind functions of the kernel, of which there may be many."""
+        return self.cli("console", "--once", "--totals", "--tab", tab, "--size", "400x500", self.pid,
                         env={"LC_ALL": "C.UTF-8"}).stdout
 
 
