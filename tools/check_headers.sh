@@ -1,12 +1,16 @@
 #!/bin/sh
 # Checks that every internal header, the public one, and every adapter that needs no library compile by themselves,
 # so that the order of includes never matters; and that the parts of the public header are refused without it.
+# A header that is the first line of a source needs no compiler here: the build shows that it compiles by itself.
 # usage: check_headers.sh COMPILER
 set -eu
 cd "$(dirname "$0")/.."
 for folder in src/*/ src/*/*/; do set -- "$@" -iquote "$folder"; done
 status=0
+# Of each source that every build compiles, the name in its first directive, if that is an include.
+first=$(awk '/^#/ { if ($1 == "#include") print $2; nextfile }' src/*/*.c src/*/*/*.c | sort -u)
 for header in src/*/*.h src/*/*/*.h; do
+    case "$first" in *"\"${header##*/}\""*) continue ;; esac
     "$@" -std=gnu11 -DHOTPATH=1 -Wall -Wextra -Werror -Iinclude -fsyntax-only -x c -include "$header" /dev/null ||
         status=1
 done
