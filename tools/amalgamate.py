@@ -23,6 +23,7 @@ stands behind the library, and is left out unless a macro asks for it.
 """
 
 import argparse
+import functools
 import re
 import sys
 from pathlib import Path
@@ -288,11 +289,12 @@ class Unit:
     def read_macros(self):
         """Macros of this file. Those that it only defines where the system does not are the system's."""
         asked = set(re.findall(r"^[ \t]*#[ \t]*(?:ifn?def|undef)[ \t]+(\w+)", self.text, re.M))
-        self.macros = {}  # {name: (parameters, tokens of the body)}
+        self.macros = {}  # {name: (parameters, tokens of the body, those of them that name members)}
         for match in re.finditer(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\([^)]*\))?((?:\\\n|[^\n])*)", self.text, re.M):
             name, parameters, body = match.groups()
             names = re.findall(r"\w+", parameters or "")
-            self.macros[name] = names, meaningful(tokens_of(body))
+            tokens = meaningful(tokens_of(body))
+            self.macros[name] = names, tokens, member_places(tokens)
             if name not in asked and not name.startswith("_"):
                 self.ordinary.add(name)
 
@@ -386,8 +388,10 @@ def arguments(code, at):
 def member_parameters(macros):
     """{macro: which of its arguments name members}, as that of offsetof does."""
     found = {"offsetof": {1}}
-    for name, (parameters, body) in macros.items():
-        members_of_it = member_places(body) | member_arguments(body, found)
+    for name, (parameters, body, places) in macros.items():
+        if not parameters:
+            continue
+        members_of_it = places | member_arguments(body, found)
         at = {parameters.index(token.text) for token in members_of_it if token.text in parameters}
         if at:
             found[name] = at
@@ -485,8 +489,14 @@ class Sources:
 OWN_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)".*\n', re.M)
 
 
+@functools.lru_cache(maxsize=None)
+def homes_of_headers(root):
+    return {header.name: header for header in (root / "src").rglob("*.h")}
+
+
+@functools.lru_cache(maxsize=None)
 def needs(path, root):
-    homes = {header.name: header for header in (root / "src").rglob("*.h")}
+    homes = homes_of_headers(root)
     return [homes[name] for name in OWN_INCLUDE.findall(with_lists(path)) if name != "hotpath.h"]
 
 
