@@ -14,7 +14,7 @@ import urllib.parse
 import pytest
 
 from command import Cli, cli, wait_until  # noqa: F401 (a fixture)
-from harness import (EXAMPLES, IS_LONG, PROGRAMS, TIMEOUT, without_emulator, without_sanitizer,
+from harness import (EXAMPLES, IS_LONG, PROGRAMS, TIMEOUT, Box, without_emulator, without_sanitizer,
                      without_thread_sanitizer)
 from test_page import Page, page_of
 
@@ -94,9 +94,20 @@ def serve(cli):
             server.process.communicate()
 
 
-@pytest.fixture
-def finished(cli):
+@pytest.fixture(scope="module")
+def second_of_orders():
+    """A folder with the sessions of a run that has ended."""
+    box = Box()
+    cli = Cli(box)
     cli("run", "--format", "none", "--", EXAMPLES / "orders", "1")
+    yield cli.folder
+    box.remove()
+
+
+@pytest.fixture
+def finished(cli, second_of_orders):
+    """A copy: tests add sessions and change files."""
+    shutil.copytree(second_of_orders, cli.folder, dirs_exist_ok=True)
 
 
 class Events:
