@@ -45,7 +45,15 @@ endfunction()
 function(hotpath_build_program name suffix library)
   get_filename_component(folder "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
   set(target ${folder}_${name}${suffix})
-  set(source ${name}$<IF:$<BOOL:${arg_CXX}>,.cc,.c>)
+  set(source ${name}.c)
+  set(language C)
+  if(arg_CXX)
+    set(source ${name}.cc)
+    set(language CXX)
+  endif()
+  if(suffix STREQUAL "_static") # compiled as the first, so not once more
+    set(source $<TARGET_OBJECTS:${folder}_${name}>)
+  endif()
   if(arg_MODULE)
     add_library(${target} MODULE ${source})
     set_target_properties(${target} PROPERTIES PREFIX "")
@@ -69,7 +77,7 @@ function(hotpath_build_program name suffix library)
     endif()
   endif()
   set_target_properties(${target} PROPERTIES
-    OUTPUT_NAME ${name}${suffix} C_STANDARD 11 CXX_STANDARD 11
+    OUTPUT_NAME ${name}${suffix} C_STANDARD 11 CXX_STANDARD 11 LINKER_LANGUAGE ${language}
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}"
     LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
 endfunction()
