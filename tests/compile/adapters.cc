@@ -11,7 +11,7 @@
 #include <hotpath/glib.h>
 #endif
 #include <hotpath/pool.h>
-#if __has_include(<boost/asio.hpp>)
+#if __has_include(<boost/asio.hpp>) && !defined(WITHOUT_ASIO)
 #define BOOST_ASIO_CUSTOM_HANDLER_TRACKING "hotpath/asio.hpp"
 #include <hotpath/asio.hpp> /* not first by Boost: warnings of what system headers include are not shown */
 #include <utility>         /* which Boost 1.74 does not include, and needs */
