@@ -23,11 +23,10 @@ with_glibc = pytest.mark.skipif(not os.confstr("CS_GNU_LIBC_VERSION"), reason="a
 
 # --------------------------------------------------------------------------------------------------- the files
 
-def test_no_warnings(workshop, quick_compiler):
+def test_no_warnings(objects, quick_compiler):
     """Those of gcc also depend on what it optimizes: every build has them for each source, and
-    test_two_files_long.py for the whole."""
-    workshop.fetch(SINGLE / "hotpath.c", SINGLE / "hotpath.h")
-    workshop.do(quick_compiler, *STRICT, "-fsyntax-only", "hotpath.c")
+    test_two_files_long.py for the whole. The object is that of most tests here."""
+    objects(quick_compiler, *STRICT, "-fPIC")
 
 
 @full  # check.exports looks at hotpath.c, too
@@ -39,7 +38,7 @@ def test_only_names_of_the_header_are_exported(objects, quick_compiler):
     declared = {name for text in texts for name in re.findall(
         r"^(?:extern )?HOTPATH_API_ [^;{}]*?\b(hotpath_\w+)(?:\(| HOTPATH_TLS_)", text, re.M)}
     shown, kept = set(), set()
-    for line in do("readelf", "-sW", objects(quick_compiler, "-fPIC")).splitlines():
+    for line in do("readelf", "-sW", objects(quick_compiler, *STRICT, "-fPIC")).splitlines():
         fields = line.split()
         if len(fields) == 8 and fields[4] == "GLOBAL" and fields[6] != "UND":
             (shown if fields[5] == "DEFAULT" else kept).add(fields[7])
@@ -75,7 +74,7 @@ def test_program(workshop, objects, quick_compiler, suffix):
     workshop.fetch(SINGLE / "hotpath.h")
     workshop.write(f"consumer.{suffix}", (HERE / "consumer.c").read_text())
     language = CXX[quick_compiler] if suffix == "cc" else quick_compiler
-    library = objects(quick_compiler, "-fPIC")
+    library = objects(quick_compiler, *STRICT, "-fPIC")
     workshop.do(language, "-DHOTPATH", "-I.", f"consumer.{suffix}", library, "-pthread", "-o", "on")
     assert workshop.calls("on") == CONSUMER
     workshop.do(language, "-I.", f"consumer.{suffix}", library, "-pthread", "-o", "off")
@@ -131,7 +130,7 @@ class Kit:
 
     def flags(self, way):
         on = ["-DHOTPATH", f"-I{SINGLE}"]
-        return {"files": [*on, self.objects(self.compiler, "-fPIC")],
+        return {"files": [*on, self.objects(self.compiler, *STRICT, "-fPIC")],
                 "shared": [*on, f"-L{BUILD}/lib", "-lhotpath", f"-Wl,-rpath,{BUILD}/lib"],
                 "archive": [*on, BUILD / "lib/libhotpath.a"],
                 "borrowed": on,
