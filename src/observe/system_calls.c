@@ -20,13 +20,13 @@
 #endif
 #define NO INT_MIN /* the machine does not have this call */
 
-enum { PLAIN = 0, ABOUT = 1, BY_FILE = 3, BY_WORDS = 4, BY_LIST = 8 };
+enum { PLAIN = 0, ABOUT = 1, BY_FILE = 3, BY_WORDS = 4, BY_LIST = 8, OPENS = 16, OPENS_AT = 32 };
 
 #define CALL(call, x86_64, generic, arm, kind, is_for)                                                             \
     {                                                                                                              \
         .name = #call, .number = NUMBER(x86_64, generic, arm), .cause = HP_WAIT_##is_for,                          \
         .has_descriptor = ((kind)&ABOUT) != 0, .is_by_file = (kind) == BY_FILE, .is_futex = (kind) == BY_WORDS,    \
-        .is_poll = (kind) == BY_LIST                                                                               \
+        .is_poll = (kind) == BY_LIST, .path = (kind) == OPENS ? 1 : (kind) == OPENS_AT ? 2 : 0                     \
     }
 
 /* clang-format off */
@@ -85,9 +85,9 @@ static const struct hp_system_call calls[] = {
     CALL(io_pgetevents, 333, 292, 399, PLAIN, DISK),
     CALL(io_submit, 209, 2, 246, PLAIN, DISK),
     CALL(msync, 26, 227, 144, PLAIN, DISK),
-    CALL(open, 2, NO, 5, PLAIN, DISK),
-    CALL(openat, 257, 56, 322, PLAIN, DISK),
-    CALL(openat2, 437, 437, 437, PLAIN, DISK),
+    CALL(open, 2, NO, 5, OPENS, DISK),
+    CALL(openat, 257, 56, 322, OPENS_AT, DISK),
+    CALL(openat2, 437, 437, 437, OPENS_AT, DISK),
     CALL(creat, 85, NO, 8, PLAIN, DISK),
     CALL(stat, 4, NO, 106, PLAIN, DISK),
     CALL(lstat, 6, NO, 107, PLAIN, DISK),

@@ -15,6 +15,7 @@ struct hp_system_call {
     bool is_by_file;     /* the type of that file tells what is waited for */
     bool is_futex;       /* it has the arguments of futex */
     bool is_poll;        /* it has those of poll */
+    uint8_t path;        /* it opens a file: which argument is the path, from 1; 0: it does not */
 };
 
 /* The call with that number on this machine; NULL: unknown. */

@@ -635,6 +635,32 @@ static void look_at_polled(const struct hp_wait_finder *finder, struct hp_wait_f
         set_what(finding, "timer", strlen("timer"));
 }
 
+/* Reads no page further than the text goes. Returns its length. */
+static size_t read_text(const struct hp_wait_finder *finder, uint64_t address, char *text, size_t size)
+{
+    const size_t in_page = 4096 - address % 4096, first = in_page < size ? in_page : size;
+    size_t length = read_memory(finder, address, text, first) ? strnlen(text, first) : 0;
+    if (length == first && first < size && read_memory(finder, address + first, text + first, size - first))
+        length += strnlen(text + first, size - first);
+    return length < size ? length : size - 1;
+}
+
+/* A FIFO is not opened before somebody opens its other end: the kernel calls that the partner. */
+static void look_at_opening(const struct hp_wait_finder *finder, uint32_t tid, struct hp_wait_found *finding,
+                            uint32_t path, const char *arguments)
+{
+    char place[64], text[LINK_BYTES];
+    uint64_t address = 0;
+    if (!hp_task_read(finder->pid, tid, "wchan", place, sizeof place) ||
+        (!hp_text_begins(place, "wait_for_partner") && !hp_text_begins(place, "fifo_open")))
+        return;
+    finding->cause = HP_WAIT_PIPE;
+    for (uint32_t at = 0; at < path; at++)
+        address = hp_task_hex(&arguments);
+    const size_t length = read_text(finder, address, text, sizeof text);
+    set_what(finding, length > 0 ? text : "FIFO", length > 0 ? length : strlen("FIFO"));
+}
+
 /* `arguments` continues with those of the call, then with the end of the stack. */
 static void look_at_futex(struct hp_wait_finder *finder, struct hp_wait_found *finding, const char *arguments)
 {
@@ -748,6 +774,8 @@ bool hp_wait_find(struct hp_wait_finder *finder, uint32_t tid, char state, struc
         look_at_futex(finder, ret_finding, at);
     if (call != NULL && call->is_poll)
         look_at_polled(finder, ret_finding, at);
+    if (call != NULL && call->path != 0)
+        look_at_opening(finder, tid, ret_finding, call->path, at);
     if (ret_finding->cause == HP_WAIT_CHILD)
         look_at_child(finder, tid, ret_finding);
     return true;

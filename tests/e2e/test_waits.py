@@ -46,6 +46,7 @@ CASES = {
     "signal": ("signal", ("rt_sigtimedwait", "rt_sigtimedwait_time64"), ""),
     "child": ("child", ("wait4", "waitid", "waitpid"), ""),
     "pipe": ("pipe", ("read",), "pipe:["),
+    "fifo": ("pipe", ("open", "openat"), "/tmp/hotpath-waits-"),
     "socket": ("socket", ("read",), "unix socket"),
     "tcp": ("socket", ("read",), "tcp 127.0.0.1:"),
     "udp": ("socket", ("read",), "udp at 127.0.0.1:"),

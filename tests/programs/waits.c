@@ -21,6 +21,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -189,6 +190,26 @@ READS(in_socket)
 READS(in_tcp)
 READS(in_udp)
 READS(in_terminal)
+
+static char fifo[64];
+
+/* Opens a FIFO, which nobody writes to before a child has slept. */
+static void in_fifo(void)
+{
+    HOTPATH_MEASURE();
+    uint64_t start;
+    char byte;
+    const pid_t pid = fork();
+    MUST(pid >= 0);
+    if (pid == 0) {
+        sleep_us(STEP_US);
+        _exit(open(fifo, O_WRONLY) < 0);
+    }
+    begin(&start);
+    const int fd = open(fifo, O_RDONLY);
+    end(&start);
+    MUST(fd >= 0 && read(fd, &byte, 1) == 0 && close(fd) == 0); /* the child is gone: the next one is met anew */
+}
 
 /* Two ends of a connection through the network of this machine. */
 static void connect_ends(int type)
@@ -409,6 +430,7 @@ static const struct {
     int rounds;
 } cases[] = {{"sleep", in_sleep, ROUNDS}, {"poll", in_poll, ROUNDS},     {"signal", in_signal, ROUNDS},
              {"child", in_child, ROUNDS}, {"pipe", in_pipe, ROUNDS},     {"socket", in_socket, ROUNDS},
+             {"fifo", in_fifo, ROUNDS},
              {"tcp", in_tcp, ROUNDS},     {"udp", in_udp, ROUNDS},       {"terminal", in_terminal, ROUNDS},
              {"fault", in_fault, ROUNDS}, {"disk", in_disk, ROUNDS},     {"lock", in_lock, ROUNDS},
              {"queue", in_queue, ROUNDS}, {"crowd", in_crowd, 1},        {"stop", in_stop, 1},
@@ -421,12 +443,16 @@ static void prepare(const char *name)
     sigemptyset(&usr);
     sigaddset(&usr, SIGUSR1);
     sigprocmask(SIG_BLOCK, &usr, NULL);
-    static const char *const readers[] = {"pipe", "socket", "tcp", "udp", "terminal"};
+    static const char *const readers[] = {"pipe", "fifo", "socket", "tcp", "udp", "terminal"};
     for (size_t at = 0; at < sizeof readers / sizeof readers[0]; at++)
         if (strcmp(name, readers[at]) == 0)
             signal(SIGCHLD, SIG_IGN);
     if (strcmp(name, "pipe") == 0)
         MUST(pipe(ends) == 0);
+    if (strcmp(name, "fifo") == 0) {
+        snprintf(fifo, sizeof fifo, "/tmp/hotpath-waits-%d", (int)getpid());
+        MUST(mkfifo(fifo, 0600) == 0);
+    }
     if (strcmp(name, "socket") == 0)
         MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
     if (strcmp(name, "tcp") == 0)
@@ -463,6 +489,8 @@ int main(int argc, char **argv)
     run(name);
     if (is_watched)
         be_seen();
+    if (fifo[0] != '\0')
+        unlink(fifo);
     tell_aside("inside", inside_ns);
     tell_aside("around", now_ns() - start);
     tell_aside("cpu", thread_cpu_ns() - cpu);
