@@ -20,6 +20,7 @@
 #include "io_layout.h"
 
 #define HP_IO_FAILED_OTHERWISE (-2) /* instead of -1: errno does not say why */
+#define HP_IO_AGAIN (-3)            /* it would have had to wait, although errno is not EAGAIN */
 
 struct hp_io_call {
     uint64_t since; /* 0: not timed */

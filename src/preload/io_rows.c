@@ -28,7 +28,7 @@ struct wanted_row {
     struct hp_io_rows *rows;
     enum hp_io_kind kind;
     int descriptor;
-    uint32_t number; /* the answer; 0: none */
+    bool may_change; /* it is being connected */
     char name[HP_IO_NAME_BYTES];
 };
 
@@ -140,6 +140,15 @@ static bool is_port_of_ours(struct hp_io_rows *rows, uint16_t port)
     return hp_side_find(rows->index, HP_IO_ROW_INDEX, hash_of(&wanted), is_row, &wanted, &free) != 0;
 }
 
+/* A stream that has no peer yet, and does not listen for any. */
+static bool is_yet_to_connect(int descriptor)
+{
+    int type = 0, listens = 0;
+    socklen_t type_size = sizeof type, listens_size = sizeof listens;
+    return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &type_size) == 0 && type == SOCK_STREAM &&
+           getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_size) == 0 && !listens;
+}
+
 /*
  * "10.0.0.5:443". A client of ours has a port that the kernel chose for it, which tells nothing, and a row of its
  * own for each connection would be too many: "10.0.0.7 to port 8080". A socket without a peer: "port 8080". Who has
@@ -164,10 +173,12 @@ static void name_connection(struct wanted_row *wanted)
             put_port(&text, " to port ", own_port);
         else
             put_port(&text, ":", peer_port);
-    } else if (own_port != 0) {
-        put_port(&text, "port ", own_port);
     } else {
-        hp_text_string(&text, "no peer");
+        wanted->may_change = is_yet_to_connect(wanted->descriptor);
+        if (own_port != 0 && !wanted->may_change)
+            put_port(&text, "port ", own_port);
+        else
+            hp_text_string(&text, "no peer");
     }
     hp_text_end(&text);
     set_name(wanted, HP_IO_PEER, name, text.length);
@@ -268,7 +279,8 @@ struct question {
     const char *name;
     const void *address;
     uint32_t size;
-    uint32_t row; /* 0: not found */
+    uint32_t row;    /* 0: not found */
+    bool may_change; /* it is to be looked up again */
 };
 
 static void answer(void *context)
@@ -282,6 +294,7 @@ static void answer(void *context)
     else if (!name_descriptor(&wanted))
         return;
     question->row = find_or_make(&wanted);
+    question->may_change = wanted.may_change;
 }
 
 /* musl does not tell us of a fork: there a child is not ours before something is recorded. */
@@ -308,7 +321,7 @@ __attribute__((noinline)) uint32_t hp_io_row_look(struct hp_io_rows *rows, int n
     const uint64_t entry = hp_descriptor_entry(number);
     struct question question = {.rows = rows, .descriptor = number};
     const uint32_t row = row_for(&question);
-    if (row != 0)
+    if (row != 0 && !question.may_change)
         keep(rows, number, entry, row);
     return row != 0 ? row : HP_IO_ROW_OF_OTHERS;
 }

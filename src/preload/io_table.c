@@ -233,7 +233,7 @@ static inline __attribute__((always_inline)) void add_one(uint32_t *to, bool is_
 
 static __attribute__((noinline)) void add_error(struct hp_io_cell *cell, int64_t moved, bool is_shared)
 {
-    const int number = moved == HP_IO_FAILED_OTHERWISE ? 0 : errno;
+    const int number = moved == HP_IO_FAILED_OTHERWISE ? 0 : moved == HP_IO_AGAIN ? EAGAIN : errno;
     if (number == EAGAIN || number == EWOULDBLOCK || number == EINPROGRESS) {
         add(&cell->again, 1, is_shared);
         return;
@@ -252,7 +252,7 @@ static __attribute__((noinline)) void add_error(struct hp_io_cell *cell, int64_t
 
 struct event {
     uint64_t since, now; /* 0: unknown */
-    int64_t moved;       /* bytes; -1: it failed, errno says why; HP_IO_FAILED_OTHERWISE */
+    int64_t moved;       /* bytes; -1: it failed, errno says why; HP_IO_FAILED_OTHERWISE, HP_IO_AGAIN */
 };
 
 /* The first one that is timed is the longest so far. */

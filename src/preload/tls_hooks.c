@@ -12,31 +12,50 @@
 #include "io_calls.h"
 #include "real_functions.h"
 
-static struct hp_bound_function get_fd = HP_BOUND("SSL_get_fd");
+static struct hp_bound_function get_fd = HP_BOUND("SSL_get_fd"), want = HP_BOUND("SSL_want"),
+                                get_shutdown = HP_BOUND("SSL_get_shutdown"), in_init = HP_BOUND("SSL_in_init");
+#define RECEIVED_SHUTDOWN 2
+#define WANTS_NOTHING 1
 
-/*
- * By its descriptor, which the same copy of OpenSSL is asked for. A connection that reads and writes memory, or by
- * functions of the program, has none.
- */
+/* Asks the copy of OpenSSL that `function` is in. -1: it cannot be asked. */
+static __attribute__((noinline)) int ask(struct hp_bound_function *question, uintptr_t function, void *connection)
+{
+    struct hp_loaded_function found;
+    const bool is_there = hp_bound_beside(question, function, &found);
+    return is_there ? ((int (*)(void *))found.address)(connection) : -1;
+}
+
+/* By its descriptor. A connection that reads and writes memory, or by functions of the program, has none. */
 static __attribute__((noinline)) void begin_tls(struct hp_io_call *call, enum hp_io_op op, uintptr_t function,
                                                 void *connection)
 {
-    struct hp_loaded_function found;
-    const bool is_there = hp_bound_beside(&get_fd, function, &found);
-    const int fd = is_there ? ((int (*)(void *))found.address)(connection) : -1;
+    const int fd = ask(&get_fd, function, connection);
     if (fd >= 0)
         hp_io_begin(call, op, fd);
     else
         hp_io_begin_named(call, op, HP_IO_OTHER, "TLS");
 }
 
-/* OpenSSL sets errno only if the system has failed. */
-static void end_tls(const struct hp_io_call *call, const struct hp_caller *caller, int64_t moved, int before)
+/*
+ * What SSL_get_error would say, which looks at the thread's queue of errors and is not called: the other side has
+ * closed the connection in order, which no error has done that leaves it in the middle of a handshake; or a
+ * connection without a descriptor needs more bytes, or room for them, which errno tells of one that has one.
+ */
+static __attribute__((noinline)) int64_t outcome_of(uintptr_t function, void *connection)
 {
-    if (moved > 0)
-        hp_io_end(call, caller, moved);
-    else
-        hp_io_end(call, caller, errno != 0 ? -1 : HP_IO_FAILED_OTHERWISE);
+    const int shutdown = ask(&get_shutdown, function, connection);
+    if (shutdown >= 0 && (shutdown & RECEIVED_SHUTDOWN) && ask(&in_init, function, connection) == 0)
+        return 0;
+    if (errno == 0 && ask(&want, function, connection) > WANTS_NOTHING && ask(&get_fd, function, connection) < 0)
+        return HP_IO_AGAIN;
+    return errno != 0 ? -1 : HP_IO_FAILED_OTHERWISE;
+}
+
+/* OpenSSL sets errno only if the system has failed. */
+static void end_tls(const struct hp_io_call *call, const struct hp_caller *caller, uintptr_t function,
+                    void *connection, int64_t moved, int before)
+{
+    hp_io_end(call, caller, moved > 0 ? moved : outcome_of(function, connection));
     if (errno == 0)
         errno = before;
 }
@@ -59,7 +78,7 @@ static void end_tls(const struct hp_io_call *call, const struct hp_caller *calle
         const int before = errno;                                                                                  \
         errno = 0;                                                                                                 \
         const int result = function(__VA_ARGS__);                                                                  \
-        end_tls(&call, &caller, moved, before);                                                                    \
+        end_tls(&call, &caller, found.address, connection, moved, before);                                         \
         return result;                                                                                             \
     }                                                                                                              \
     HP_LIBRARY_HOOK_TOO(name, version)

@@ -1,6 +1,7 @@
 """I/O of unmodified programs, with `hotpath run --io`: numbers that the program knows itself, those that strace
 sees in the same run, and functions that behave as without hotpath. `io_truth` prints what it has read and written;
 `io_rules` prints a line for each function and situation."""
+import errno
 import json
 import random
 import re
@@ -356,6 +357,32 @@ def test_clients_have_one_row_whatever_their_ports(box):
                      (f"127.0.0.1:{port}", "send"): (30, 240), (f"127.0.0.1 to port {port}", "recv"): (30, 240)}
 
 
+LATE = """
+import select, socket
+listening = socket.create_server(("127.0.0.1", 0), backlog=0)
+first = socket.create_connection(listening.getsockname()) # there is no room for another one
+late = socket.socket()
+late.setblocking(False)
+print(listening.getsockname()[1], late.connect_ex(listening.getsockname()))
+try:
+    late.send(b"too early")
+except BlockingIOError:
+    print("not yet")
+listening.accept()
+select.select([], [late], []) # the kernel asks again after a second
+late.send(b"hello")
+"""
+
+
+@of_the_system
+def test_a_socket_has_its_name_when_it_is_connected(box):
+    result, report = run(box, sys.executable, "-c", LATE)
+    port, status, *said = result.stdout.split()
+    assert int(status) == errno.EINPROGRESS and said == ["not", "yet"]
+    found = {row.name: (row.ops, row.moved_bytes, row.again) for row in rows_of(box, report, "io") if row.op == "send"}
+    assert found == {"no peer": (1, 0, 1), f"127.0.0.1:{port}": (1, 5, 0)}
+
+
 TLS = """
 import socket, ssl, sys, threading
 folder = sys.argv[1]
@@ -370,18 +397,27 @@ def serve():
         while taken < 3000:
             taken += len(secure.recv(1000))
         secure.send(b"y")
+        assert secure.recv(1) == b"" # the end, in order
+        secure.unwrap()
 thread = threading.Thread(target=serve)
 thread.start()
 with client.wrap_socket(socket.create_connection(("127.0.0.1", port)), server_hostname="localhost") as secure:
     for at in range(30):
         secure.send(b"x" * 100)
     assert secure.recv(1) == b"y"  # closed before all is read, the connection would be reset
+    secure.unwrap()
 thread.join()
 there, back = ssl.MemoryBIO(), ssl.MemoryBIO() # without a descriptor
 one, other = client.wrap_bio(there, back, server_hostname="localhost"), server.wrap_bio(back, there, True)
 for secure in one, other, one, other:
     try:
         secure.do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+for at in range(3):
+    try:
+        other.read(100)
+        assert False
     except ssl.SSLWantReadError:
         pass
 one.write(b"x" * 7)
@@ -414,6 +450,8 @@ def test_tls(box):
     assert rows[client, "tls_read"].moved_bytes == 3000
     assert rows[server, "write"].moved_bytes >= 3000 + 30 * (5 + 1 + 16)  # each with a header, a kind and a tag
     assert [rows["TLS", op].moved_bytes for op in ("tls_read", "tls_write")] == [7, 7]
+    assert {op: row.errors for (_, op), row in rows.items() if op.startswith("tls")} == {"tls_read": 0, "tls_write": 0}
+    assert (rows["TLS", "tls_read"].ops, rows["TLS", "tls_read"].again) == (4, 3)
 
 
 def test_macros(box):
