@@ -129,6 +129,14 @@ static void take_from_record(const struct gathering *gathering, struct hp_thread
 
 /* ----------------------------------------------------------------------------------- watched processes */
 
+uint64_t hp_thread_usage_waited_ns(const struct hp_thread_usage_member *member)
+{
+    uint64_t sum = 0;
+    for (uint32_t cause = 0; cause < HP_THREAD_USAGE_CAUSES; cause++)
+        sum += member->waited_ns[cause];
+    return sum;
+}
+
 /*
  * Its last wait may have ended after the last look at it, with its process. So it lived for at least what it did,
  * if that fits into its session.
@@ -136,9 +144,7 @@ static void take_from_record(const struct gathering *gathering, struct hp_thread
 static void complete_life(struct hp_thread_usage_member *member, const struct hp_thread_usage_row *row,
                           const struct hp_snapshot *session)
 {
-    uint64_t known_ns = hp_thread_usage_cpu_ns(member);
-    for (uint32_t cause = 0; cause < HP_THREAD_USAGE_CAUSES; cause++)
-        known_ns += member->waited_ns[cause];
+    const uint64_t known_ns = hp_thread_usage_cpu_ns(member) + hp_thread_usage_waited_ns(member);
     if (member->lived_ns < known_ns && known_ns <= hp_snapshot_elapsed_ns(session) * row->threads)
         member->lived_ns = known_ns;
 }

@@ -58,6 +58,9 @@ bool hp_process_transfers(const struct hp_snapshot *session, struct hp_transfers
 /* Whether a session of the run was watched. */
 bool hp_run_has_thread_usage(const struct hp_run *run);
 
+/* All its waiting. */
+uint64_t hp_thread_usage_waited_ns(const struct hp_thread_usage_member *member);
+
 static inline uint64_t hp_thread_usage_cpu_ns(const struct hp_thread_usage_member *member)
 {
     return member->user_ns + member->kernel_ns;

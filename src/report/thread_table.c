@@ -65,14 +65,6 @@ static double most_of(const struct hp_thread_usage_member *member)
     return member->max_percent > average ? member->max_percent : average;
 }
 
-static uint64_t waited_ns(const struct hp_thread_usage_member *member)
-{
-    uint64_t sum = 0;
-    for (uint32_t cause = 0; cause < HP_WAIT_CAUSES; cause++)
-        sum += member->waited_ns[cause];
-    return sum;
-}
-
 static const char *place_of(const struct hp_thread_usage_member *member)
 {
     return !member->has_place ? NULL : member->site != NULL ? member->site->name : HP_OUTSIDE;
@@ -127,7 +119,7 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
     HP_FIELD_IF(to, !member->is_rest || member->label->threads > 0, member->label->threads, "threads", "Threads",
                 COUNT, 0, "Number of threads in this row.");
     HP_FIELD_IF(to, member->has_time && member->is_watched, member->lived_ns, "lived_ns", "Lived", NS, 0);
-    HP_FIELD_IF(to, member->is_watched, waited_ns(member), "waited_ns", "Waited", NS, 0,
+    HP_FIELD_IF(to, member->is_watched, hp_thread_usage_waited_ns(member), "waited_ns", "Waited", NS, 0,
                 "Time seen waiting; null: not watched.");
     HP_FIELD_IF(to, member->is_watched, hp_histogram_of_waits(to->results->model->arena, member->waited_ns),
                 "waits_ns", "Waits", HISTOGRAM, 0, "Waiting by cause, the longest first.",
