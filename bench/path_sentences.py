@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """How often the first sentence with --path names what decides: tests/programs/critical.c, with measured functions
-and without, computing and sleeping, RUNS times each. Prints a table, and writes all sentences to a file.
+and without, computing and sleeping, RUNS times each. Prints a table and their sum, and writes all sentences to a file;
+the exit status is 1 if one is wrong.
 
 usage: path_sentences.py BUILD [--runs N] [--spin N] [--only PROGRAM] [--out FILE] [--before COMMAND]
 
@@ -43,6 +44,8 @@ def is_right(program, sentence):
 
 
 def run_all(options, out):
+    """Returns how many were right, of how many."""
+    all_right = all_runs = 0
     for program in options.only.split(",") if options.only else TRUTH:
         cells = []
         for binary in ("critical", "critical_off"):
@@ -55,7 +58,9 @@ def run_all(options, out):
                     verdict = "right" if is_right(program, sentence) else "WRONG"
                     print(verdict, program, binary, work, sentence, sep="\t", file=out, flush=True)
                 cells.append(f"{right} of {options.runs}")
+                all_right, all_runs = all_right + right, all_runs + options.runs
         print(f"| `{program}` | {' | '.join(cells)} |", flush=True)
+    return all_right, all_runs
 
 
 def main():
@@ -72,10 +77,13 @@ def main():
     print("| --- | --- | --- | --- | --- |")
     try:
         with open(options.out, "w", encoding="utf-8") as out:
-            run_all(options, out)
+            right, runs = run_all(options, out)
     finally:
         for spinner in spinners:
             spinner.kill()
+            spinner.wait()
+    print(f"\n{right} of {runs} right; {options.spin} busy programs beside them; load average {os.getloadavg()[0]:.1f}")
+    sys.exit(0 if right == runs else 1)
 
 
 if __name__ == "__main__":
