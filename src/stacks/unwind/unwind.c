@@ -564,8 +564,11 @@ static enum likeness likeness_of(struct walk *walk, struct hp_unwind_table *tabl
 static enum hp_frame_how step(struct walk *walk, enum hp_unwind_end *ret_end);
 static bool is_caller(struct walk *walk, enum hp_unwind_end *ret_end);
 
-/* With the CFA that would result. */
-static bool reaches_start(const struct walk *walk, unsigned number, uint64_t value)
+/*
+ * With the CFA that would result. `is_declared`: a function says that it is the start, as those of glibc do. A
+ * return address of 0 is one as well, but any word that is 0 looks like it.
+ */
+static bool reaches_start(const struct walk *walk, unsigned number, uint64_t value, bool is_declared)
 {
     struct walk trial = *walk;
     enum hp_unwind_end end = HP_UNWIND_BROKEN;
@@ -573,12 +576,12 @@ static bool reaches_start(const struct walk *walk, unsigned number, uint64_t val
     for (unsigned steps = 0; steps < MOST_STEPS; steps++)
         if (step(&trial, &end) == HP_FRAME_FIRST || !is_caller(&trial, &end))
             break;
-    return end == HP_UNWIND_START;
+    return end == HP_UNWIND_START && (!is_declared || trial.registers.value[walk->machine->pc] != 0);
 }
 
 /* Tries all return addresses of one kind. */
 static bool search_for(struct walk *walk, struct hp_unwind_table *table, const struct hp_unwind_rule *rule,
-                       enum likeness likeness)
+                       enum likeness likeness, bool is_declared)
 {
     const uint64_t sp = walk->registers.value[walk->machine->sp];
     unsigned trials = 0;
@@ -590,7 +593,7 @@ static bool search_for(struct walk *walk, struct hp_unwind_table *table, const s
         const uint64_t cfa = at - (uint64_t)(int64_t)rule->saved[HP_SAVED_RETURN];
         const uint64_t value = cfa - (uint64_t)(int64_t)rule->cfa_offset;
         trials++;
-        if (!reaches_start(walk, rule->cfa_register, value))
+        if (!reaches_start(walk, rule->cfa_register, value, is_declared))
             continue;
         hp_register_set(&walk->registers, rule->cfa_register, value);
         return true;
@@ -608,7 +611,10 @@ static bool recover(struct walk *walk, struct hp_unwind_table *table, const stru
         return false;
     walk->searches--;
     for (enum likeness likeness = ITS_CALL; likeness > NO_CALL; likeness--)
-        if (search_for(walk, table, rule, likeness))
+        if (search_for(walk, table, rule, likeness, true))
+            return true;
+    for (enum likeness likeness = ITS_CALL; likeness > NO_CALL; likeness--)
+        if (search_for(walk, table, rule, likeness, false))
             return true;
     return false;
 }
@@ -637,7 +643,7 @@ static bool recover_pointer(struct walk *walk)
         if (!is_frame(walk, at))
             continue;
         trials++;
-        if (!reaches_start(walk, fp, at))
+        if (!reaches_start(walk, fp, at, false))
             continue;
         hp_register_set(&walk->registers, fp, at);
         return true;
