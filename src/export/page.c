@@ -247,6 +247,10 @@ static void put_columns(struct hp_json *json, const struct hotpath_section *sect
             hp_json_key(json, "is_estimate");
             hp_json_bool(json, true);
         }
+        if (column->traits & HP_COLUMN_BELOW) {
+            hp_json_key(json, "is_below");
+            hp_json_bool(json, true);
+        }
         hp_json_end_object(json);
     }
     hp_json_end_array(json);

@@ -20,12 +20,12 @@
 
 #define HP_LOCKS_SUFFIX ".locks"
 #define HP_LOCKS_MAGIC "hotlock"
-#define HP_LOCKS_VERSION 2u
+#define HP_LOCKS_VERSION 3u
 
 enum hp_lock_table { HP_LOCK_PAIRS = HP_SIDE_FIRST_OWN, HP_LOCK_PLACES, HP_LOCK_ENTRIES, HP_LOCK_TABLES };
 
 #define HP_LOCK_MOST_PAIRS 8192u
-#define HP_LOCK_MOST_PLACES 1024u
+#define HP_LOCK_MOST_PLACES 832u
 #define HP_LOCK_MOST_ENTRIES 65536u
 
 /* What had no room, and was counted for less or not at all. */
@@ -81,10 +81,12 @@ struct hp_lock_pair {
     uint64_t unused_too[3];
 };
 
-/* A histogram of ticks: sixteen steps per octave (hp_step_of). */
-#define HP_LOCK_STEP_BITS 4u
-#define HP_LOCK_STEPS (1u << HP_LOCK_STEP_BITS)
+/* Histograms of ticks (hp_step_of): of waits with sixteen steps per octave, of holds with four. */
 #define HP_LOCK_OCTAVES 48u
+#define HP_LOCK_WAIT_BITS 4u
+#define HP_LOCK_HOLD_BITS 2u
+#define HP_LOCK_WAIT_STEPS (HP_LOCK_OCTAVES << HP_LOCK_WAIT_BITS)
+#define HP_LOCK_HOLD_STEPS (HP_LOCK_OCTAVES << HP_LOCK_HOLD_BITS)
 
 #define HP_LOCK_NAME_BYTES 48u
 
@@ -110,7 +112,8 @@ struct hp_lock_place {
     uint64_t watched_ticks;        /* of wait_ticks: for which is known whether a CPU was free, ... */
     uint64_t free_ticks;           /* ... and of these, one was */
     uint64_t unused_too[6];
-    uint32_t steps[HP_LOCK_OCTAVES * HP_LOCK_STEPS]; /* of waits */
+    uint32_t wait_steps[HP_LOCK_WAIT_STEPS];
+    uint32_t hold_steps[HP_LOCK_HOLD_STEPS]; /* of holds that were timed, also of locks that exist */
 };
 
 /*
@@ -131,25 +134,13 @@ struct hp_lock_entry {
     uint32_t mean; /* of recent holds, in ticks */
 };
 
-_Static_assert(sizeof(struct hp_lock_pair) == 64 && sizeof(struct hp_lock_place) == 3328 &&
+_Static_assert(sizeof(struct hp_lock_pair) == 64 && sizeof(struct hp_lock_place) == 4096 &&
                    sizeof(struct hp_lock_entry) == 64,
                "part of the file");
 
 #define HP_LOCK_PAIRS_AT HP_SIDE_OWN_AT
 #define HP_LOCK_PLACES_AT (HP_LOCK_PAIRS_AT + HP_LOCK_MOST_PAIRS * 64u)
-#define HP_LOCK_ENTRIES_AT (HP_LOCK_PLACES_AT + HP_LOCK_MOST_PLACES * 3328u)
+#define HP_LOCK_ENTRIES_AT (HP_LOCK_PLACES_AT + HP_LOCK_MOST_PLACES * 4096u)
 #define HP_LOCKS_BYTES (HP_LOCK_ENTRIES_AT + HP_LOCK_MOST_ENTRIES * 64u)
-
-/* The histogram's step of a duration. */
-__attribute__((unused)) static inline uint32_t hp_lock_step(uint64_t ticks)
-{
-    return hp_step_of(ticks, HP_LOCK_STEP_BITS, HP_LOCK_OCTAVES);
-}
-
-/* The middle of a step, in ticks. */
-__attribute__((unused)) static inline double hp_lock_step_ticks(uint32_t step)
-{
-    return hp_step_middle(step, HP_LOCK_STEP_BITS);
-}
 
 #endif

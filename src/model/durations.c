@@ -149,3 +149,21 @@ bool hp_durations_percentile(const struct hp_durations *durations, double percen
     *ret_ticks = middle < least ? least : middle > most ? most : middle;
     return true;
 }
+
+uint32_t hp_steps_find(const uint64_t *steps, uint32_t count, double part)
+{
+    uint64_t all = 0, below = 0;
+    uint32_t found = 0;
+    for (uint32_t at = 0; at < count; at++)
+        all += steps[at];
+    const double wanted = (double)all * part;
+    for (uint32_t at = 0; at < count; at++) {
+        if (steps[at] == 0)
+            continue;
+        found = at;
+        below += steps[at];
+        if ((double)below >= wanted)
+            break;
+    }
+    return found;
+}

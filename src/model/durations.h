@@ -24,6 +24,9 @@ bool hp_durations_percentile(const struct hp_durations *durations, double percen
 /* The rank of a percentile among `count` sorted values, from 1. */
 uint64_t hp_durations_rank(double percentile, uint64_t count);
 
+/* Of a histogram by steps (hp_step_of): the one that this part of all is at or below. 0: it is empty. */
+uint32_t hp_steps_find(const uint64_t *steps, uint32_t count, double part);
+
 /*
  * For other numbers than ticks, counted the same way. Their `min` and mean are computed from the counters
  * afterwards: both within 0.8 %, and exact below 128.

@@ -3,36 +3,19 @@
 
 #include <errno.h>
 
-/* The step with the value that this part of all are below. */
-static uint32_t step_at(const uint64_t *steps, uint32_t count, double part)
-{
-    uint64_t all = 0, below = 0;
-    uint32_t found = 0;
-    for (uint32_t at = 0; at < count; at++)
-        all += steps[at];
-    const double wanted = (double)all * part;
-    for (uint32_t at = 0; at < count; at++) {
-        if (steps[at] == 0)
-            continue;
-        found = at;
-        below += steps[at];
-        if ((double)below >= wanted)
-            break;
-    }
-    return found;
-}
+#include "durations.h"
 
 /* Sizes are often powers of two, with which a step begins. */
 double hp_io_median_size(const struct hp_io_sums *sums)
 {
-    return hp_step_from(step_at(sums->sizes, HP_IO_SIZES, 0.5), HP_IO_SIZE_BITS);
+    return hp_step_from(hp_steps_find(sums->sizes, HP_IO_SIZES, 0.5), HP_IO_SIZE_BITS);
 }
 
 double hp_io_percentile(const struct hp_io_sums *sums, double percentile)
 {
     if (percentile >= 100)
         return sums->longest_ns;
-    const uint32_t step = step_at(sums->times, HP_IO_TIMES, percentile / 100);
+    const uint32_t step = hp_steps_find(sums->times, HP_IO_TIMES, percentile / 100);
     const double ns = hp_step_middle(step, HP_IO_TIME_BITS) * sums->tick_ns;
     return ns < sums->longest_ns ? ns : sums->longest_ns;
 }

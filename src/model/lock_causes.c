@@ -127,16 +127,20 @@ uint64_t hp_lock_unseen_ns(const struct hp_lock_profile *profile, const struct h
     return probes >= LEAST_UNSEEN && unseen > EXPLAINED_PART * (locks + futexes) ? (uint64_t)unseen : 0;
 }
 
+const char *hp_lock_held_words(uint32_t kind)
+{
+    return kind == HP_LOCK_CONDITION   ? "signaled in "
+           : kind == HP_LOCK_SEMAPHORE ? "posted in "
+           : kind == HP_LOCK_BARRIER   ? "completed in "
+                                       : "held in ";
+}
+
 void hp_lock_put_block(struct hp_text *text, const struct hp_lock_block *block, const char *between)
 {
-    const uint32_t kind = block->lock->kind;
     hp_utf8_put_safe(text, block->lock->name, strlen(block->lock->name));
     if (block->holder == NULL)
         return;
     hp_text_string(text, between);
-    hp_text_string(text, kind == HP_LOCK_CONDITION   ? "signaled in "
-                         : kind == HP_LOCK_SEMAPHORE ? "posted in "
-                         : kind == HP_LOCK_BARRIER   ? "completed in "
-                                                     : "held in ");
+    hp_text_string(text, hp_lock_held_words(block->lock->kind));
     hp_utf8_put_safe(text, block->holder, strlen(block->holder));
 }

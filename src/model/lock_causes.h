@@ -44,6 +44,8 @@ double hp_lock_held_ns(const struct hp_lock_profile *profile, const struct hp_lo
  */
 uint64_t hp_lock_unseen_ns(const struct hp_lock_profile *profile, const struct hp_run_waits *waits);
 
+/* "held in ", or what else is said of those who let others wait for a lock of that kind (enum hp_lock_kind). */
+const char *hp_lock_held_words(uint32_t kind);
 /* "cache held in rebuild", "more signaled in main"; `between`: after the name of the lock. */
 void hp_lock_put_block(struct hp_text *text, const struct hp_lock_block *block, const char *between);
 

@@ -27,8 +27,9 @@ struct hp_lock_row {
     uint64_t holds;             /* those that were timed */
     double hold_ns, hold_longest_ns;
     uint32_t longest_queue;
-    uint64_t steps[HP_LOCK_OCTAVES * HP_LOCK_STEPS]; /* of waits, in nanoseconds: hp_lock_step */
-    const struct hp_lock_block *worst;               /* the pair with most of blame_ns; NULL: none */
+    uint64_t wait_steps[HP_LOCK_WAIT_STEPS], hold_steps[HP_LOCK_HOLD_STEPS]; /* in ticks of tick_ns */
+    double tick_ns;
+    const struct hp_lock_block *worst; /* the pair with most of blame_ns; NULL: none */
 };
 
 /* Who let whom wait for what. */

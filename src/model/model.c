@@ -8,6 +8,7 @@
 #include "arith.h"
 #include "cpu_profile.h"
 #include "floors.h"
+#include "lock_causes.h"
 #include "object_profile.h"
 #include "path_processes.h"
 #include "profile.h"
@@ -299,6 +300,8 @@ const struct hp_trust *hp_model_trust(struct hp_model *model)
         if (trust != NULL)
             hp_trust_of_run(model->arena, model->profile, hp_run_has_cpu(&model->run) ? hp_model_cpu(model) : NULL,
                             model->functions, trust);
+        if (trust != NULL && model->locks != NULL && hp_run_has_waits(&model->run) && hp_model_waits(model) != NULL)
+            trust->unseen_locks_ns = hp_lock_unseen_ns(model->locks, model->waits);
         model->trust = trust;
     }
     return model->trust;

@@ -31,6 +31,7 @@ struct hp_trust {
     size_t unpassed;         /* processes whose stacks did not reach `hotpath run` */
     size_t uncounted;        /* processes whose allocations are unknown, while those of others are counted */
     uint64_t brief;          /* processes that ended before they did anything that is recorded */
+    uint64_t unseen_locks_ns; /* waiting for locks that hooks do not see (lock_causes.h); 0: none, or not counted */
     uint64_t left_out;       /* functions that ran, but that patterns exclude; of the process with the most */
     const char *left_out_by; /* which patterns: names of variables */
     const char *unclosed;    /* name of the first zone that was left without its end; NULL: none */

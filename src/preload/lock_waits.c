@@ -33,7 +33,8 @@ static void note_time(struct hp_locks *locks, uint64_t now)
 
 static void distribute(struct hp_lock_place *place, uint64_t ticks)
 {
-    __atomic_fetch_add(&place->steps[hp_lock_step(ticks)], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&place->wait_steps[hp_step_of(ticks, HP_LOCK_WAIT_BITS, HP_LOCK_OCTAVES)], 1,
+                       __ATOMIC_RELAXED);
     hp_side_raise(&place->wait_longest, ticks);
 }
 
@@ -202,6 +203,18 @@ bool hp_lock_released_slowly(struct hp_lock_entry *entry, const void *lock, enum
     return (held & HP_LOCK_DEPTH) <= 1;
 }
 
+/* The only lock of its place is held by one thread at a time: no other one writes these numbers. */
+static void distribute_hold(struct hp_lock_place *place, uint64_t ticks)
+{
+    uint32_t *step = &place->hold_steps[hp_step_of(ticks, HP_LOCK_HOLD_BITS, HP_LOCK_OCTAVES)];
+    if (__builtin_expect(HOTPATH_GET_(place->instances) == 1, 1))
+        HOTPATH_PUT_(*step, *step + 1);
+    else
+        __atomic_fetch_add(step, 1, __ATOMIC_RELAXED);
+    if (ticks > HOTPATH_GET_(place->hold_longest))
+        hp_side_raise(&place->hold_longest, ticks);
+}
+
 static void count_hold(struct hp_locks *locks, struct hp_lock_entry *entry, uint64_t ticks)
 {
     struct hp_lock_place *place = hp_lock_place_at(locks, entry->place);
@@ -211,8 +224,8 @@ static void count_hold(struct hp_locks *locks, struct hp_lock_entry *entry, uint
     HOTPATH_PUT_(entry->holds, entry->holds + 1);
     if (entry->mean >= locks->long_hold && hp_lock_holder(HOTPATH_GET_(entry->held)) == 0)
         HOTPATH_PUT_(entry->held, HP_LOCK_LONG);
-    if (place != NULL && ticks > HOTPATH_GET_(place->hold_longest))
-        hp_side_raise(&place->hold_longest, ticks);
+    if (place != NULL)
+        distribute_hold(place, ticks);
 }
 
 __attribute__((noinline)) void hp_lock_release(struct hp_locks *locks, struct hp_lock_entry *entry,

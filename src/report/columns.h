@@ -250,11 +250,11 @@ const struct hotpath_histogram *hp_histogram_of_durations(const struct hotpath_r
                                                           const struct hp_durations *durations, double scale,
                                                           enum hotpath_unit unit);
 
-/* The same of a histogram of ticks, and of the waits of a lock (hp_lock_step): 16 fine bars per power of two. */
+/* The same of a histogram of ticks, and of one by steps (hp_step_of), whose fine bars are these. */
 const struct hotpath_histogram *hp_histogram_of_magnitudes(const struct hotpath_results *results,
                                                            const struct hp_magnitudes *magnitudes);
-const struct hotpath_histogram *hp_histogram_of_lock_steps(const struct hotpath_results *results,
-                                                           const uint64_t *steps);
+const struct hotpath_histogram *hp_histogram_of_steps(const struct hotpath_results *results, const uint64_t *steps,
+                                                      uint32_t bits, uint32_t octaves, double tick_ns);
 
 /* Waiting time by cause, the longest first. NULL: no memory. */
 const struct hotpath_histogram *hp_histogram_of_waits(struct hp_arena *arena, const uint64_t *by_cause);

@@ -478,23 +478,30 @@ const struct hotpath_histogram *hp_histogram_of_magnitudes(const struct hotpath_
     return histogram_of(results, put_magnitudes, magnitudes, results->model->run.ns_per_tick, HOTPATH_UNIT_NS);
 }
 
-/* Durations below 16 are their own steps; no step is used between these and the octave of 16. */
-static double bound_of_step(uint32_t step)
+struct steps {
+    const uint64_t *all;
+    uint32_t bits, octaves;
+};
+
+/* Small durations are their own steps; no step is used between these and the first octave that is divided. */
+static double bound_of_step(const struct steps *steps, uint32_t step)
 {
-    return step <= HP_LOCK_STEPS ? (double)step : hp_step_from(step, HP_LOCK_STEP_BITS);
+    return step <= 1u << steps->bits ? (double)step : hp_step_from(step, steps->bits);
 }
 
-static void put_lock_steps(const void *of, bool is_fine, double scale, struct bars *bars)
+static void put_steps(const void *of, bool is_fine, double scale, struct bars *bars)
 {
-    const uint32_t steps = is_fine ? 1 : HP_LOCK_STEPS / BARS_PER_OCTAVE;
-    for (uint32_t step = 0; step < HP_LOCK_OCTAVES * HP_LOCK_STEPS; step += steps)
-        put_bar(bars, bound_of_step(step) * scale, bound_of_step(step + steps) * scale, amount_of(of, step, steps));
+    const struct steps *steps = of;
+    const uint32_t each = is_fine ? 1 : (1u << steps->bits) / BARS_PER_OCTAVE;
+    for (uint32_t step = 0; step < steps->octaves << steps->bits; step += each)
+        put_bar(bars, bound_of_step(steps, step) * scale, bound_of_step(steps, step + each) * scale,
+                amount_of(steps->all, step, each));
 }
 
-const struct hotpath_histogram *hp_histogram_of_lock_steps(const struct hotpath_results *results,
-                                                           const uint64_t *steps)
+const struct hotpath_histogram *hp_histogram_of_steps(const struct hotpath_results *results, const uint64_t *steps,
+                                                      uint32_t bits, uint32_t octaves, double tick_ns)
 {
-    return histogram_of(results, put_lock_steps, steps, 1, HOTPATH_UNIT_NS);
+    return histogram_of(results, put_steps, &(struct steps){steps, bits, octaves}, tick_ns, HOTPATH_UNIT_NS);
 }
 
 const struct hotpath_histogram *hp_histogram_of_waits(struct hp_arena *arena, const uint64_t *by_cause)

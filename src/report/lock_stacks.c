@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "function_role.h"
 #include "layout.h"
 #include "lock_causes.h"
 #include "text.h"
@@ -49,8 +50,8 @@ static const struct hp_found_hold *first_hold(const struct hp_function_profile *
     return profile->holds + from;
 }
 
-const char *hp_held_stack(struct hp_fields *to, const struct hp_function_profile *profile, uint32_t function,
-                          const char *holder)
+/* 0: there is no such stack. */
+static uint32_t node_of_holder(const struct hp_function_profile *profile, uint32_t function, const char *holder)
 {
     const struct hp_found_hold *longest = NULL, *end = profile->holds + profile->hold_count;
     for (const struct hp_found_hold *hold = first_hold(profile, function); hold < end && hold->function == function;
@@ -58,7 +59,13 @@ const char *hp_held_stack(struct hp_fields *to, const struct hp_function_profile
         if ((longest == NULL || hold->ns > longest->ns) &&
             (holder == NULL || has_function(profile, hold->node, holder)))
             longest = hold;
-    return longest != NULL ? stack_text(to, profile, longest->node) : NULL;
+    return longest != NULL ? longest->node : 0;
+}
+
+const char *hp_held_stack(struct hp_fields *to, const struct hp_function_profile *profile, uint32_t function,
+                          const char *holder)
+{
+    return stack_text(to, profile, node_of_holder(profile, function, holder));
 }
 
 /* ------------------------------------------------------------------------------------------ stacks of functions */
@@ -148,37 +155,87 @@ static struct best best_of(const struct hp_lock_stacks *stacks, const char *name
     return best;
 }
 
-const char *hp_lock_waiter_stack(struct hp_fields *to, const struct hp_lock_stacks *stacks,
-                                 const struct hp_lock_block *block)
+static uint32_t waiter_node(const struct hp_lock_stacks *stacks, const struct hp_lock_block *block)
 {
-    if (stacks->profile == NULL || block->waiter == NULL)
-        return NULL;
-    return stack_text(to, stacks->profile, best_of(stacks, block->waiter, block).node);
+    return stacks->profile != NULL && block->waiter != NULL ? best_of(stacks, block->waiter, block).node : 0;
 }
 
 /* While somebody waited for a lock. */
-static const char *held_stack(struct hp_fields *to, const struct hp_lock_stacks *stacks,
-                              const struct hp_lock_block *block)
+static uint32_t held_node(const struct hp_lock_stacks *stacks, const struct hp_lock_block *block)
 {
     const struct hp_function_profile *profile = stacks->profile;
     struct best best = {0};
     for (uint32_t at = 0; at < profile->count; at++) {
-        const char *of_waiter = block->waiter != NULL && hp_lock_is_function(block->waiter, profile->all[at].name)
-                                    ? hp_held_stack(to, profile, at, block->holder)
-                                    : NULL;
-        if (of_waiter != NULL)
+        const uint32_t of_waiter = block->waiter != NULL && hp_lock_is_function(block->waiter, profile->all[at].name)
+                                       ? node_of_holder(profile, at, block->holder)
+                                       : 0;
+        if (of_waiter != 0)
             return of_waiter;
         if (hp_lock_is_function(block->holder, profile->all[at].name))
             raise_to(&best, stacks->held[at].node, stacks->held[at].ns);
     }
-    return best.node != 0 ? stack_text(to, profile, best.node) : NULL;
+    return best.node;
+}
+
+static uint32_t holder_node(const struct hp_lock_stacks *stacks, const struct hp_lock_block *block)
+{
+    if (stacks->profile == NULL || block->holder == NULL)
+        return 0;
+    const uint32_t held = hp_lock_is_for(block->lock->kind, HP_WAIT_LOCK) ? held_node(stacks, block) : 0;
+    return held != 0 ? held : best_of(stacks, block->holder, NULL).node;
+}
+
+const char *hp_lock_waiter_stack(struct hp_fields *to, const struct hp_lock_stacks *stacks,
+                                 const struct hp_lock_block *block)
+{
+    return stack_text(to, stacks->profile, waiter_node(stacks, block));
 }
 
 const char *hp_lock_holder_stack(struct hp_fields *to, const struct hp_lock_stacks *stacks,
                                  const struct hp_lock_block *block)
 {
-    if (stacks->profile == NULL || block->holder == NULL)
-        return NULL;
-    const char *held = hp_lock_is_for(block->lock->kind, HP_WAIT_LOCK) ? held_stack(to, stacks, block) : NULL;
-    return held != NULL ? held : stack_text(to, stacks->profile, best_of(stacks, block->holder, NULL).node);
+    return stack_text(to, stacks->profile, holder_node(stacks, block));
+}
+
+/* ------------------------------------------------------------------------------------------------- a sentence */
+
+#define MOST_SHOWN 5u
+
+/* "main > serve > find"; ".. > " before it if there are more. False: none is the program's. */
+static bool put_stack(struct hp_text *text, const struct hp_function_profile *profile, uint32_t node,
+                      const char *before)
+{
+    const char *names[MOST_SHOWN + 1];
+    uint32_t count = 0;
+    for (uint32_t at = node; at != 0 && count <= MOST_SHOWN; at = profile->nodes[at].parent) {
+        const struct hp_found_function *function =
+            profile->nodes[at].function != HP_NO_FOUND ? &profile->all[profile->nodes[at].function] : NULL;
+        if (function != NULL && hp_function_role(function->name, function->library) == HP_ROLE_CODE)
+            names[count++] = function->shown;
+    }
+    if (count == 0)
+        return false;
+    hp_text_string(text, before);
+    hp_text_string(text, count > MOST_SHOWN ? ".. > " : "");
+    for (uint32_t at = count < MOST_SHOWN ? count : MOST_SHOWN; at-- > 0;) {
+        hp_utf8_put_safe(text, names[at], strlen(names[at]));
+        hp_text_string(text, at > 0 ? " > " : "");
+    }
+    return true;
+}
+
+const char *hp_lock_stacks_sentence(struct hp_fields *to, const struct hp_lock_stacks *stacks,
+                                    const struct hp_lock_block *block)
+{
+    const uint32_t waiter = waiter_node(stacks, block), holder = holder_node(stacks, block);
+    char bytes[2048];
+    struct hp_text text;
+    hp_text_init(&text, bytes, sizeof bytes);
+    const bool has_waiter = waiter != 0 && put_stack(&text, stacks->profile, waiter, "waits in ");
+    hp_text_string(&text, has_waiter && holder != 0 ? "; " : "");
+    const bool has_holder =
+        holder != 0 && put_stack(&text, stacks->profile, holder, hp_lock_held_words(block->lock->kind));
+    if (has_waiter && holder != 0 && !has_holder)
+        text.length -= 2;
+    return has_waiter || has_holder ? hp_fields_copy(to, bytes, text.length) : NULL;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "durations.h"
 #include "identity.h"
 #include "lock_stacks.h"
 #include "order.h"
@@ -14,8 +15,8 @@
 #include "section.h"
 #include "sort.h"
 #include "text.h"
+#include "trust.h"
 #include "units.h"
-#include "wait_profile.h"
 
 static const struct hp_lock_profile *locks_of(const struct hotpath_results *results)
 {
@@ -37,20 +38,11 @@ static const char *kind_name(uint32_t kind)
 /* Of its waits, in nanoseconds. */
 static double percentile_of(const struct hp_lock_row *row, double percentile)
 {
-    uint64_t all = 0, below = 0;
-    for (size_t at = 0; at < sizeof row->steps / sizeof row->steps[0]; at++)
-        all += row->steps[at];
     if (percentile >= 100)
         return row->wait_longest_ns;
-    const double wanted = (double)all * percentile / 100;
-    for (uint32_t at = 0; at < sizeof row->steps / sizeof row->steps[0]; at++) {
-        below += row->steps[at];
-        if (row->steps[at] != 0 && (double)below >= wanted) {
-            const double ns = hp_lock_step_ticks(at);
-            return ns < row->wait_longest_ns ? ns : row->wait_longest_ns;
-        }
-    }
-    return 0;
+    const uint32_t step = hp_steps_find(row->wait_steps, HP_LOCK_WAIT_STEPS, percentile / 100);
+    const double ns = hp_step_middle(step, HP_LOCK_WAIT_BITS) * row->tick_ns;
+    return ns < row->wait_longest_ns ? ns : row->wait_longest_ns;
 }
 
 static bool is_condition(const struct hp_lock_row *row) { return row->kind == HP_LOCK_CONDITION; }
@@ -129,8 +121,10 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
                 HP_COLUMN_SHOWN);
     HP_FIELD_FAMILY(to, percentile, row->waits > 0, percentile_of(row, percentile), "_ns", "", NS, 0,
                     "A percentile of waits, within 4 %.", .before = "wait", .title_before = "Wait");
-    HP_FIELD_IF(to, row->waits > 0, hp_histogram_of_lock_steps(to->results, row->steps), "wait_histogram_ns",
-                "Wait Times", HISTOGRAM, 0, "Distribution of waits: [from, below, waits]; null: there was none.");
+    HP_FIELD_IF(to, row->waits > 0,
+                hp_histogram_of_steps(to->results, row->wait_steps, HP_LOCK_WAIT_BITS, HP_LOCK_OCTAVES, row->tick_ns),
+                "wait_histogram_ns", "Wait Times", HISTOGRAM, 0,
+                "Distribution of waits: [from, below, waits]; null: there was none.");
     HP_FIELD_IF(to, row->waits > 0, row->wait_longest_ns, "wait_max_ns", "Max Wait", NS, HP_COLUMN_SHOWN);
     HP_FIELD(
         to, row->blame_ns, "blocked_ns", "Blocked Others", NS, HP_COLUMN_LATE | HP_COLUMN_SHOWN,
@@ -157,6 +151,10 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
                 "are held for a microsecond or more; null: none was.");
     HP_FIELD_IF(to, row->holds > 0, row->hold_longest_ns, "hold_max_ns", "Max Hold", NS, 0,
                 "The longest of the holds that were timed; null: none was.");
+    HP_FIELD_IF(to, row->holds > 0,
+                hp_histogram_of_steps(to->results, row->hold_steps, HP_LOCK_HOLD_BITS, HP_LOCK_OCTAVES, row->tick_ns),
+                "hold_histogram_ns", "Hold Times", HISTOGRAM, 0,
+                "Distribution of the holds that were timed: [from, below, holds]; null: none was.");
     HP_FIELD(to, row->holds, "holds", "Timed Holds", COUNT, 0, "Holds that were timed.");
     HP_FIELD(to, row->longest_queue, "queue_max", "Max Queue", COUNT, HP_COLUMN_SHOWN,
              "The largest number of threads that waited at the same time.");
@@ -172,7 +170,7 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
 /* About all locks. */
 struct whole {
     const struct hp_lock_profile *locks;
-    uint64_t unseen_ns; /* hp_lock_unseen_ns */
+    uint64_t unseen_ns;
 };
 
 static void totals(struct hp_fields *to, void *view, const void *about)
@@ -192,9 +190,7 @@ static void totals(struct hp_fields *to, void *view, const void *about)
 
 static uint64_t unseen_ns(const struct hotpath_results *results)
 {
-    const bool has_both = locks_of(results) != NULL && hp_run_has_waits(&results->model->run);
-    const struct hp_run_waits *waits = has_both ? hp_model_waits(results->model) : NULL;
-    return waits != NULL ? hp_lock_unseen_ns(locks_of(results), waits) : 0;
+    return locks_of(results) != NULL ? results->trust->unseen_locks_ns : 0;
 }
 
 /* Whether there is something to say. */
@@ -326,6 +322,9 @@ static void fields_of_block(struct hp_fields *to, void *view, const void *entry)
         to, hp_lock_holder_stack(to, stacks, block), "holder_stack", "Holder's Stack", TEXT, HP_COLUMN_MAYBE,
         "Where samples found the holder for longest while locks were waited for; where that is not known, and of "
         "those who signal, how the function is called, by its time; null: it was not found.");
+    HP_FIELD(to, hp_lock_stacks_sentence(to, stacks, block), "stacks", "Stacks", TEXT,
+             HP_COLUMN_BELOW | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+             "The innermost functions of both stacks that are the program's, as a sentence; null: none was found.");
 }
 
 static bool has_blocks(const struct hotpath_results *results)

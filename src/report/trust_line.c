@@ -338,6 +338,14 @@ static void put_left_out(const struct hp_trust *trust, struct hp_text *text)
                        trust->left_out == 1 ? " function" : " functions");
 }
 
+/* Waits that nothing counted, beside locks that were. */
+static void put_unseen_locks(const struct hp_trust *trust, struct hp_text *text)
+{
+    if (trust->unseen_locks_ns > 0)
+        hp_text_format(text, "; threads waited %s, by samples, for locks that are not seen",
+                       hp_ns_text((double)trust->unseen_locks_ns).bytes);
+}
+
 void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
 {
     put_clock(trust, text);
@@ -347,5 +355,6 @@ void hp_trust_put(const struct hp_trust *trust, struct hp_text *text)
     if (trust->storage == HP_STORAGE_NO_FOLDER)
         put_sentence(text, hp_trust_storage(trust));
     put_left_out(trust, text);
+    put_unseen_locks(trust, text);
     put_lost(trust, text);
 }

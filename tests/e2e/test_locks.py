@@ -159,7 +159,8 @@ def test_locks_that_are_not_seen(box, kind):
     assert 0.5 < section["totals"]["unseen_ns"] / (12 * 30e6) < 2
     stored = max(box.path.glob("*.run"), key=lambda path: path.stat().st_mtime)
     told = box.run(HOTPATH, "report", "-f", "table", "--section", "locks", stored).stdout
-    assert "ms, by samples, for locks that are not seen" in " ".join(told.split())
+    note, said = " ".join(told.split()), "ms, by samples, for locks that are not seen"
+    assert f"{said}: made of futexes" in note and f"{said}; " in note.split("clock ")[-1]  # the last line, too
 
 
 def is_between(least, value, most, percent=2):
@@ -173,6 +174,11 @@ def test_every_hold_is_timed(box, program):
     result, report = run(box, program, "--locks", "--lock-holds")
     told, rows = truth_of(result.stdout), {row.name: row for row in rows_of(box, report)}
     assert rows["counted"].holds == rows["counted"].locked == told["counted"][0]
+    for row in rows.values():
+        bars = row.hold_histogram_ns or []
+        assert sum(holds for *_, holds in bars) == row.holds, row
+        assert not bars or bars[-1][0] <= row.hold_max_ns <= bars[-1][1], row
+    assert rows[next(name for name in rows if name.startswith("made in make_lock"))].holds >= 1000
     holds = holds_of(result.stdout)
     assert holds.keys() == {"forced", "kept", "written", "turned", "retained", "nested", "lent"}
     for name, (least, most, longest_least, longest_most) in holds.items():
@@ -308,7 +314,9 @@ def test_counted_locks_stand_in_place_of_samples(box, program):
     block = next(row for row in sections["blocked-by"] if row["lock"] == known)
     assert (block["name"], block["holder"]) == ("rebuild", "rebuild")
     if IS_GLIBC:  # programs of musl-gcc cannot be unwound from the C library
-        assert block["waiter_stack"].split(";")[-1] == "rebuild"  # not further: into what waits for it
+        waiters = block["waiter_stack"].split(";")
+        assert waiters[-1] == "rebuild" and "run_convoy" in waiters  # not further: into what waits for it
+        assert block["stacks"].startswith("waits in run_convoy > rebuild; held in run_convoy > rebuild")
         frames = block["holder_stack"].split(";")  # at work, or asleep, with the lock
         assert "rebuild" in frames[:-1] and frames.index("run_convoy") < frames.index("rebuild")
 

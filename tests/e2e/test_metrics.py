@@ -109,8 +109,7 @@ def test_sums_are_those_of_the_reports(cli, serve):
                 assert sum(amount for *_, amount in bars) == count(row) > 0, (section, row["name"])
                 assert all(end <= begin for (_, end, _), (begin, _, _) in zip(bars, bars[1:]))
                 longest = row.get("longest_turn_ns", row.get("wait_max_ns"))
-                near = 1.07 if section == "locks" else 1.00001  # waits were counted in other steps before
-                assert longest is None or bars[-1][0] / near <= longest <= bars[-1][1] * near
+                assert longest is None or bars[-1][0] / 1.00001 <= longest <= bars[-1][1] * 1.00001
                 labels = {label: row["name"]} | ({"kind": row["kind"]} if section == "locks" else {})
                 add(family + " count", labels, count(row))
                 add(family + " least", labels, sum(begin * amount for begin, _, amount in bars) * 1e-9)

@@ -133,6 +133,8 @@ def test_tables_of_what_is_recorded_on_request(cli, browser):
                 elif column["unit"] == "text" and len(value) <= 44:
                     assert text == value, (name, column["key"])
         browser.picture(f"page-request-{name}.png")
+    sentences = [f"{row['name']}: {row['why']}" for row in page.section("bottlenecks")["rows"][:50] if row["why"]]
+    assert browser.texts("[data-section='bottlenecks'] [data-of]") == sentences != []  # as below the table
     links = browser.texts("#links button")
     assert {"Locks", "Critical path", "Files and peers", "Data flow"} <= set(links)
     browser.check()

@@ -283,13 +283,15 @@ def test_metrics_of_locks(cli, serve):
     assert len(rows) > 10 and 'lock="ready",kind="condition"' in rows
     for family, key in (("acquisitions", "locked"), ("contended", "contended"), ("waits", "waits"),
                         ("wait_seconds", "wait_ns"), ("blocked_seconds", "blocked_ns"),
-                        ("wakeup_seconds", "wakeup_ns"), ("timed_holds", "holds")):
+                        ("wakeup_seconds", "wakeup_ns")):
         assert families["hotpath_lock_" + family]["samples"] == pytest.approx(
             {labels: row[key] * (1e-9 if key.endswith("_ns") else 1) for labels, row in rows.items()
              if row[key] is not None}, rel=1e-6), family
-    held = families["hotpath_lock_timed_hold_seconds"]["samples"]['lock="forced",kind="mutex"']
-    row = rows['lock="forced",kind="mutex"']
-    assert held == pytest.approx(row["hold_mean_ns"] * row["holds"] * 1e-9) and held > 0
+    forced = 'lock="forced",kind="mutex"'
+    for family, count, mean in (("wait", "waits", "wait_mean_ns"), ("hold", "holds", "hold_mean_ns")):
+        samples, row = families[f"hotpath_lock_{family}_duration_seconds"]["samples"], rows[forced]
+        assert samples[f"_count{{{forced}}}"] == row[count] > 0
+        assert samples[f"_sum{{{forced}}}"] == pytest.approx(row[mean] * row[count] * 1e-9)
     assert families["hotpath_locks_without_metrics"]["samples"] == {"": 0}
     older = server.get("/metrics").text
     assert "# TYPE hotpath_lock_acquisitions_total counter" in older

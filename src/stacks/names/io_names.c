@@ -99,29 +99,13 @@ static void add_moments(struct hp_io_sums *sums, double first_ns, double last_ns
         sums->last_ns = last_ns;
 }
 
-/*
- * All processes of a run have the same ticks, but for the last digits of their length: what is a step for one is a
- * step for all. In other steps a time would be inaccurate twice.
- */
-static void add_times(struct hp_io_sums *sums, const uint32_t *times, double tick_ns)
-{
-    if (sums->tick_ns <= 0)
-        sums->tick_ns = tick_ns;
-    const double ratio = tick_ns / sums->tick_ns;
-    const bool is_same = ratio > 0.999 && ratio < 1.001;
-    for (uint32_t at = 0; at < HP_IO_TIMES; at++)
-        if (times[at] != 0)
-            sums->times[is_same ? at
-                                : hp_step_of((uint64_t)(hp_step_middle(at, HP_IO_TIME_BITS) * ratio),
-                                             HP_IO_TIME_BITS, HP_IO_TIME_OCTAVES)] += times[at];
-}
-
 static void add_steps(struct hp_io_sums *sums, const struct file *file, const struct hp_io_cell *cell)
 {
     for (uint32_t at = 0; at < HP_IO_SIZES; at++)
         sums->sizes[at] += cell->sizes[at];
     if (cell->timed != 0)
-        add_times(sums, cell->times, file->read.ns_per_tick);
+        hp_steps_add(sums->times, &sums->tick_ns, cell->times, file->read.ns_per_tick, HP_IO_TIME_BITS,
+                     HP_IO_TIME_OCTAVES);
 }
 
 static void add_cell(struct hp_io_sums *sums, const struct file *file, const struct hp_io_cell *cell)
@@ -188,11 +172,6 @@ static struct hp_io_profile_row *find_row(struct hp_io_names *names, const char 
     return row;
 }
 
-static bool is_same(const char *a, const char *b)
-{
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 static struct hp_io_user *add_user(struct hp_io_names *names, struct hp_io_profile_row *row,
                                    const struct hp_code_place *place, const char *zone)
 {
@@ -225,7 +204,7 @@ static struct hp_io_user *find_user(struct hp_io_names *names, struct hp_io_prof
     size_t slot = HP_HASH_BEGIN;
     for (uint32_t number; (number = hp_hash_next(index, hash, &slot)) != 0;) {
         struct hp_io_user *user = profile->users[number - 1];
-        if (user->row == row && is_same(user->zone, zone) && is_same(user->place.name, place->name))
+        if (user->row == row && hp_is_same_name(user->zone, zone) && hp_is_same_name(user->place.name, place->name))
             return user;
     }
     if (profile->user_count >= MOST_USERS && (place->name != NULL || zone != NULL))

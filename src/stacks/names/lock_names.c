@@ -194,10 +194,9 @@ static struct hp_lock_row *find_row(struct hp_lock_names *names, const char *nam
 
 static void add_steps(struct hp_lock_row *row, const struct file *file, const struct hp_lock_place *place)
 {
-    for (uint32_t at = 0; at < HP_LOCK_OCTAVES * HP_LOCK_STEPS; at++)
-        if (place->steps[at] != 0)
-            row->steps[hp_lock_step((uint64_t)(hp_lock_step_ticks(at) * file->read.ns_per_tick))] +=
-                place->steps[at];
+    const double tick_ns = file->read.ns_per_tick;
+    hp_steps_add(row->wait_steps, &row->tick_ns, place->wait_steps, tick_ns, HP_LOCK_WAIT_BITS, HP_LOCK_OCTAVES);
+    hp_steps_add(row->hold_steps, &row->tick_ns, place->hold_steps, tick_ns, HP_LOCK_HOLD_BITS, HP_LOCK_OCTAVES);
 }
 
 static double larger(double a, double b) { return a > b ? a : b; }
@@ -266,11 +265,6 @@ static bool add_rows(struct hp_lock_names *names, struct file *file)
 
 /* ------------------------------------------------------------------------------------------------------- blocks */
 
-static bool is_same(const char *a, const char *b)
-{
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 static bool add_block(struct hp_lock_names *names, const struct file *file, const struct hp_lock_pair *pair)
 {
     struct hp_lock_profile *profile = names->profile;
@@ -279,8 +273,8 @@ static bool add_block(struct hp_lock_names *names, const struct file *file, cons
     const char *holder = hp_site_function(&file->read, pair->holder).name;
     struct hp_lock_block *block = NULL;
     for (size_t at = 0; at < profile->block_count && block == NULL; at++)
-        if (profile->blocks[at].lock == row && is_same(profile->blocks[at].waiter, waiter) &&
-            is_same(profile->blocks[at].holder, holder))
+        if (profile->blocks[at].lock == row && hp_is_same_name(profile->blocks[at].waiter, waiter) &&
+            hp_is_same_name(profile->blocks[at].holder, holder))
             block = &profile->blocks[at];
     if (block == NULL) {
         if (!HP_MAKE_ROOM(profile->blocks, profile->block_count + 1, names->block_room))

@@ -80,6 +80,23 @@ bool hp_side_read(struct hp_side_reading *file, const char *path, const struct h
     return true;
 }
 
+bool hp_is_same_name(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+void hp_steps_add(uint64_t *to, double *tick_ns, const uint32_t *from, double from_tick_ns, uint32_t bits,
+                  uint32_t octaves)
+{
+    if (*tick_ns <= 0)
+        *tick_ns = from_tick_ns;
+    const double ratio = from_tick_ns / *tick_ns;
+    const bool is_same = ratio > 0.999 && ratio < 1.001;
+    for (uint32_t at = 0; at < octaves << bits; at++)
+        if (from[at] != 0)
+            to[is_same ? at : hp_step_of((uint64_t)(hp_step_middle(at, bits) * ratio), bits, octaves)] += from[at];
+}
+
 void hp_side_reading_free(struct hp_side_reading *file)
 {
     free(file->bytes);

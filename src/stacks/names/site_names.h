@@ -26,6 +26,17 @@
 #define HP_SITE_MOST_NAME 1024u
 #define HP_SITE_MOST_FRAMES 8u
 
+/* Whether two names are the same; NULL is one, too. */
+bool hp_is_same_name(const char *a, const char *b);
+
+/*
+ * Adds a histogram of a process (hp_step_of) to one in ticks of `tick_ns`. All processes of a run have the same
+ * ticks, but for the last digits of their length: what is a step for one is a step for all. In other steps a time
+ * would be inaccurate twice.
+ */
+void hp_steps_add(uint64_t *to, double *tick_ns, const uint32_t *from, double from_tick_ns, uint32_t bits,
+                  uint32_t octaves);
+
 /* The functions of a site, inlined ones included, the innermost first. */
 struct hp_named_site {
     struct hp_code_place frames[HP_SITE_MOST_FRAMES];

@@ -107,6 +107,10 @@ const isNarrowed = name => name === "stacktree" && hasSlots() && sampledTree() !
 const rangeWords = name => isNarrowed(name) ? "time range, estimated"
   : "whole run" + (name === "calltree" ? ": call paths of measured functions have no history" : "");
 
+/* Below the table: "name: sentence", for each row that has one. */
+const sentences = (column, list) => list.filter(row => row[column.key]).map(row =>
+  el("p.plain", {"data-of": row.id}, row.name + ": " + row[column.key]));
+
 export function sectionTable(name) {
   const section = report.sections[name], holder = el("div.section", {"data-section": name});
   const isRange = !isWhole() && isNarrowed(name);
@@ -115,7 +119,7 @@ export function sectionTable(name) {
   const shown = looks.get(name) || {all: false, count: FIRST, sort: null, isDown: true};
   looks.set(name, shown);
   const draw = () => {
-    const columns = section.columns.filter(column => shown.all || column.shown);
+    const columns = section.columns.filter(column => (shown.all || column.shown) && !column.is_below);
     let order = list.map((row, at) => at);
     if (shown.sort !== null && !section.is_tree)
       order.sort((a, b) => {
@@ -141,6 +145,7 @@ export function sectionTable(name) {
         el("table.rows", null, el("thead", null, el("tr", null, head)),
           el("tbody", null, order.map(at => el("tr", {"data-id": list[at].id},
             columns.map((column, place) => bodyCell(column, list[at], depths[at], place === 0))))))),
+      section.columns.filter(column => column.is_below).map(column => sentences(column, order.map(at => list[at]))),
       left > 0 ? el("p.plain", null, el("button.link", {onclick: () => { shown.count += FURTHER; draw(); }},
         Math.min(left, FURTHER) + " more"), " of " + left) : null,
       section.notes.map(note => el("p.plain", null, note)));

@@ -99,10 +99,9 @@ const struct hp_metric_family hp_metric_families[] = {
     {"hotpath_lock_wait_duration_seconds", HISTOGRAM, SECONDS,
      "Durations of waits for a lock or condition that have ended.", FROM("locks", "wait_histogram_ns"),
      .mean = "wait_mean_ns", OF_LOCK},
-    {"hotpath_lock_timed_holds", COUNTER, .help = "Holds of a lock that were timed: not all are.",
-     FROM("locks", "holds"), OF_LOCK},
-    {"hotpath_lock_timed_hold_seconds", COUNTER, SECONDS, "Time of the holds of a lock that were timed.",
-     FROM("locks", "hold_mean_ns"), .times = "holds", OF_LOCK},
+    {"hotpath_lock_hold_duration_seconds", HISTOGRAM, SECONDS,
+     "How long a lock was held, of the holds that were timed: not all are.", FROM("locks", "hold_histogram_ns"),
+     .mean = "hold_mean_ns", OF_LOCK},
 
     /* The critical path: a path that takes over replaces what another one had, so these may fall. */
     {"hotpath_path_seconds", GAUGE, SECONDS, "Time of a function on the critical path up to now.",

@@ -55,7 +55,6 @@ struct hp_metric_family {
     const char *unit; /* the end of its name; NULL: a number */
     const char *help;
     const char *section, *column; /* by name and key; nanoseconds are served as seconds */
-    const char *times;            /* the key of a column that it is multiplied by; NULL: none */
     const char *mean;             /* of a histogram: that of its mean; NULL: it is computed from its bars */
     bool is_total;                /* one of the totals of the section, not a column */
     bool is_of_one;               /* only where one session is served, not where several are added up */

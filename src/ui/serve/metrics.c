@@ -116,14 +116,10 @@ static void add_cell(struct reading *reading, uint32_t family, const struct hotp
     const struct hp_cell *cell = &row->cells[column];
     const uint32_t unit = section->columns[column].shown.unit;
     const uint32_t series = hp_metric_sums_series(reading->sums, family, reading->service, labels);
-    const char *times = hp_metric_families[family].times, *mean = hp_metric_families[family].mean;
+    const char *mean = hp_metric_families[family].mean;
     const size_t average = mean != NULL ? column_of(section, mean) : section->column_count;
-    const size_t factor = times != NULL ? column_of(section, times) : section->column_count;
-    const double number = factor < section->column_count
-                              ? hp_cell_number(&row->cells[factor], section->columns[factor].shown.unit)
-                              : 1;
     if (unit != HOTPATH_UNIT_HISTOGRAM)
-        add_point(reading, series, 0, hp_cell_number(cell, unit) * number);
+        add_point(reading, series, 0, hp_cell_number(cell, unit));
     else
         add_histogram(reading, series, cell->histogram,
                       average < section->column_count ? &row->cells[average] : NULL);
