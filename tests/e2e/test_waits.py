@@ -318,9 +318,10 @@ def run_thread(box, *args, env=None, **more):
 
 def test_observer_thread_records_waits(box):
     result = run_thread(box, "naps")
-    nap = max(rows_of(result.report, "nap"), key=lambda row: row.waited_ns)
-    assert nap.cause == "sleep"
-    assert nap.waited_ns <= result.row("nap").total_ns + 1e9 * 0.01
+    naps = sum_of(rows_of(result.report, "nap", "sleep"))
+    ready = sum_of(rows_of(result.report, "nap", "run queue"))  # after each, longer than it on a busy machine
+    assert naps > sum_of(rows_of(result.report, "nap")) - naps - ready
+    assert naps <= result.row("nap").total_ns + 1e9 * 0.01
     # It is not a thread of the program.
     assert result.report.values["meta"]["threads"] == 1
     assert [row.name for row in rows_of(result.report) if row.name == "<outside>"] == []
