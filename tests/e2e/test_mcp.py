@@ -542,7 +542,7 @@ int main(int argc, char **argv)
 {
     HOTPATH_MAIN();
     mode = argc > 1 ? argv[1] : "";
-    hold_lock(is("lock") ? 15 : 2);
+    hold_lock(is("lock") ? 15 : is("hold") ? 10 : 2);
     jam(is("channel") ? 300 : 5);
     await_task(is("task") ? 300 : 5);
     turn(is("loop") ? 300 : 5);
@@ -643,7 +643,7 @@ def test_odd_names_are_data(cli, tmp_path, recorded, odd_program, mode, kind):
 def test_odd_names_in_comparisons_and_refusals_are_data(cli, tmp_path, recorded, odd_program, kind):
     tmp_path.chmod(0o700)
     for _ in range(2):
-        recorded.measure(tmp_path, odd_program(kind))
+        recorded.measure(tmp_path, odd_program(kind), "hold")  # longer than main waits for its thread to begin
     with Agent(cli, folder=tmp_path) as agent:
         names = [line.split(" | ")[0][2:] for line in agent.call("sessions").splitlines()
                  if line.startswith("| ")]
