@@ -16,7 +16,7 @@ This package has the program, the shared and the static library, the header,
 and the whole library as two source files in /usr/share/hotpath.")
 # Loaded for source lines, by hotpath serve, for exports; qemu-user counts instructions.
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libdw1, libmicrohttpd12, zlib1g")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "gcc | clang, pkg-config, qemu-user")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "gcc | clang, pkg-config, qemu-user, libcurl4")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON) # also triggers ldconfig
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")

@@ -113,6 +113,9 @@ _hotpath()
         serve:--port) return ;;
         serve:--every) return ;;
         serve:--token-file) return ;;
+        serve:--push) return ;;
+        serve:--push-header) return ;;
+        serve:--push-every) return ;;
         serve:--section | serve:-s) return ;;
         serve:--focus) return ;;
         serve:--slowest) return ;;
@@ -187,7 +190,7 @@ _hotpath()
         stacks) COMPREPLY=($(compgen -W '--recursive -r --format -f --debuginfod --dir --help -h' -- "$word")) ;;
         report) COMPREPLY=($(compgen -W '--verbose -v --tree -t --cold --from --to --source --against --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         open) COMPREPLY=($(compgen -W '--view --output -o --source --against --by-zone --no-open --dir --help -h' -- "$word")) ;;
-        serve) COMPREPLY=($(compgen -W '--address --port --every --token-file --open --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --label --metadata --dir --no-color --help -h' -- "$word")) ;;
+        serve) COMPREPLY=($(compgen -W '--address --port --every --token-file --open --push --push-header --push-every --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         mcp) COMPREPLY=($(compgen -W '--allow-run --dir --help -h' -- "$word")) ;;
         annotate) COMPREPLY=($(compgen -W '--assembly -a --waiting -w --debuginfod --dir --help -h' -- "$word")) ;;
         diff) COMPREPLY=($(compgen -W '--against --format -f --from --to --output -o --dir --help -h' -- "$word")) ;;

@@ -245,6 +245,14 @@ static int refuse(const struct hp_arguments *arguments, const struct grammar *gr
                      is_known ? "needs a value" : problem_of_long(grammar, word));
 }
 
+static bool is_repeatable(const struct hp_command *command, const char *flag)
+{
+    for (size_t at = 0; at < sizeof command->repeatable / sizeof command->repeatable[0]; at++)
+        if (command->repeatable[at] != NULL && strcmp(command->repeatable[at], flag) == 0)
+            return true;
+    return false;
+}
+
 static int take(struct hp_arguments *arguments, const struct grammar *grammar, int what, char **argv)
 {
     if (what == ':' || what == '?')
@@ -257,12 +265,13 @@ static int take(struct hp_arguments *arguments, const struct grammar *grammar, i
     }
     if (what >= SHARED)
         return take_option(arguments, (size_t)(what - SHARED), optarg);
-    const char *name = arguments->command->flags[what - OWN].name, *repeatable = arguments->command->repeatable;
+    const char *name = arguments->command->flags[what - OWN].name;
     arguments->flags[what - OWN] = optarg != NULL ? optarg : "";
-    if (repeatable == NULL || strcmp(name, repeatable) != 0)
+    if (!is_repeatable(arguments->command, name))
         return -1;
     if (arguments->repeated_count == HP_MAX_REPEATED)
         return hp_misuse(arguments->command, "--%s is given more than %u times", name, HP_MAX_REPEATED);
+    arguments->repeated_as[arguments->repeated_count] = name;
     arguments->repeated[arguments->repeated_count++] = optarg;
     return -1;
 }

@@ -13,8 +13,9 @@ struct hp_arguments {
     const struct hp_command *command;
     const char
         *flags[HP_MAX_FLAGS]; /* by index in the command's flags: the value, "" without one, NULL: not given */
-    const char *options[HP_MAX_OPTIONS];   /* likewise, by index in hp_options */
-    const char *repeated[HP_MAX_REPEATED]; /* values of the command's repeatable flag, in their order */
+    const char *options[HP_MAX_OPTIONS];      /* likewise, by index in hp_options */
+    const char *repeated[HP_MAX_REPEATED];    /* values of the command's repeatable flags, in their order, ... */
+    const char *repeated_as[HP_MAX_REPEATED]; /* ... with the names of the flags */
     size_t repeated_count;
     char **operands;
     int operand_count;

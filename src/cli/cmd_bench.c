@@ -688,6 +688,6 @@ const struct hp_command hp_command_bench = {
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_RECORD | HP_SCOPE_FOLDER,
     .stops_at_operand = true,
-    .repeatable = "against",
+    .repeatable = {"against"},
     .run = run,
 };

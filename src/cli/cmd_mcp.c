@@ -232,6 +232,6 @@ const struct hp_command hp_command_mcp = {
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_FOLDER,
-    .repeatable = "allow-run",
+    .repeatable = {"allow-run"},
     .run = run,
 };

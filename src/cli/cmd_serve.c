@@ -12,11 +12,15 @@
 #include "command.h"
 #include "instrumented.h"
 #include "listener.h"
+#include "push.h"
+#include "push_profiles.h"
+#include "push_transport.h"
 #include "report_output.h"
 #include "request.h"
 #include "server.h"
 #include "sessions.h"
 #include "text.h"
+#include "units.h"
 
 #define USUAL_PORT 7878u
 #define USUAL_EVERY_MS 1000u
@@ -102,6 +106,83 @@ static bool read_token(const struct hp_arguments *arguments, char *token)
     return false;
 }
 
+/* ------------------------------------------------------------------------------------------------- push */
+
+static struct pushing {
+    struct hp_push_targets targets;
+    struct hp_push *push;
+    struct hp_push_profiles profiles;
+} pushing;
+
+static void say(const char *line) { hp_fail("%s", line); }
+
+static int read_targets(const struct hp_arguments *arguments, struct hp_push_targets *targets)
+{
+    char problem[1400];
+    for (size_t at = 0; at < arguments->repeated_count; at++) {
+        const bool is_target = strcmp(arguments->repeated_as[at], "push") == 0;
+        if (!(is_target ? hp_push_targets_add : hp_push_targets_add_header)(targets, arguments->repeated[at],
+                                                                            problem, sizeof problem))
+            return hp_misuse(arguments->command, "--%s: %s", arguments->repeated_as[at], problem);
+    }
+    return EXIT_DONE;
+}
+
+static bool read_push_interval(const struct hp_arguments *arguments, uint64_t *ret_ns)
+{
+    const char *text = hp_arguments_flag(arguments, "push-every");
+    uint64_t seconds = HP_PUSH_USUAL_S;
+    if (text != NULL && (!hp_number_unsigned(text, strlen(text), 3600, &seconds) || seconds == 0)) {
+        hp_misuse(arguments->command, "--push-every '%s' is not between 1 and 3600 seconds", text);
+        return false;
+    }
+    *ret_ns = seconds * UINT64_C(1000000000);
+    return true;
+}
+
+static uint64_t turn_push(void *context, uint64_t now_ns)
+{
+    (void)context;
+    const uint64_t profiles_ns = hp_push_profiles_turn(&pushing.profiles, now_ns),
+                   push_ns = hp_push_turn(pushing.push, now_ns);
+    return push_ns < profiles_ns ? push_ns : profiles_ns;
+}
+
+static void say_push_metrics(void *context, hp_metric_say *say_one, void *to)
+{
+    (void)context;
+    hp_push_say_metrics(pushing.push, pushing.profiles.left_out, say_one, to);
+}
+
+/* False, with one line on stderr: it cannot be done here. */
+static bool begin_push(struct hp_serving *serving, struct hp_server_settings *settings)
+{
+    if (pushing.targets.count == 0)
+        return true;
+    if (hp_push_transport_is_missing() != NULL) {
+        hp_fail("%s", hp_push_transport_is_missing());
+        return false;
+    }
+    pushing.push = hp_push_open(&pushing.targets, say);
+    if (pushing.push == NULL) {
+        hp_fail("not enough memory to push profiles");
+        return false;
+    }
+    pushing.profiles.serving = serving;
+    pushing.profiles.sink = hp_push_add;
+    pushing.profiles.context = pushing.push;
+    serving->more.say_all = say_push_metrics;
+    settings->turn = turn_push;
+    return true;
+}
+
+static void end_push(void)
+{
+    hp_push_profiles_free(&pushing.profiles);
+    hp_push_close(pushing.push);
+    hp_push_targets_free(&pushing.targets);
+}
+
 /* ------------------------------------------------------------------------------------------------- work */
 
 static volatile sig_atomic_t told;
@@ -146,7 +227,7 @@ static void say_address(const struct hp_arguments *arguments, const struct hp_li
 static int serve(const struct hp_arguments *arguments, const struct choices *choices, struct hp_serving *serving)
 {
     const char *address = hp_arguments_flag(arguments, "address");
-    const struct hp_server_settings settings = {.token = choices->token, .every_ms = choices->every_ms};
+    struct hp_server_settings settings = {.token = choices->token, .every_ms = choices->every_ms};
     struct hp_listener listener;
     char problem[300];
     if (hp_server_is_missing() != NULL)
@@ -154,9 +235,12 @@ static int serve(const struct hp_arguments *arguments, const struct choices *cho
     if (!hp_listener_open(&listener, address != NULL ? address : "127.0.0.1", choices->port,
                           !choices->is_port_given, problem, sizeof problem))
         return hp_fail("%s", problem);
+    if (!begin_push(serving, &settings))
+        return EXIT_FAILED;
     listen_to_signals();
     say_address(arguments, &listener, choices->token, serving->usual != NULL);
     const bool has_served = hp_server_run(serving, &listener, &settings, &told, problem, sizeof problem);
+    end_push();
     hp_serving_free(serving);
     return has_served ? EXIT_DONE : hp_fail("%s", problem);
 }
@@ -169,7 +253,9 @@ static int run(const struct hp_arguments *arguments)
     if (arguments->operand_count > 1)
         return hp_misuse(arguments->command, "unexpected argument '%s': give one session, or none to serve all",
                          arguments->operands[1]);
-    if (!read_port(arguments, &choices) || !read_interval(arguments, &choices))
+    if (!read_port(arguments, &choices) || !read_interval(arguments, &choices) ||
+        !read_push_interval(arguments, &pushing.profiles.every_ns) ||
+        read_targets(arguments, &pushing.targets) != EXIT_DONE)
         return EXIT_USAGE;
     hp_arguments_settle(arguments, &settings);
     if (arguments->operand_count > 0 && !choose(&session, &settings, arguments->operands[0]))
@@ -189,6 +275,11 @@ static const struct hp_flag flags[] = {
     {"every", 0, "SECONDS", "Interval between updates of the page, from 0.1 to 60 (1)."},
     {"token-file", 0, "FILE", "File with the access token in its first line. Default: a new token each time."},
     {"open", 0, NULL, "Open the page in the browser."},
+    {"push", 0, "otlp=URL",
+     "Push profiles of all sessions to a collector: CPU time and waiting by stack. May be given several times."},
+    {"push-header", 0, "HEADER",
+     "Header \"Name: value\" of requests to the collector before it, or @FILE with one in each line."},
+    {"push-every", 0, "SECONDS", "Interval between pushes of a session, from 1 to 3600 (60)."},
 };
 
 const struct hp_command hp_command_serve = {
@@ -205,5 +296,6 @@ const struct hp_command hp_command_serve = {
     .flags = flags,
     .flag_count = sizeof flags / sizeof flags[0],
     .scopes = HP_SCOPE_SHOW | HP_SCOPE_FOLDER,
+    .repeatable = {"push", "push-header"},
     .run = run,
 };

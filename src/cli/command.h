@@ -39,7 +39,7 @@ struct hp_command {
     uint32_t scopes;              /* enum hp_option_scope: options that are flags here */
     const char *ignored_variable; /* of an option that is a flag here; NULL: the command reads all of them */
     bool stops_at_operand;        /* words after the first operand belong to the program */
-    const char *repeatable;       /* the flag that may be given several times; its values are in `repeated` */
+    const char *repeatable[2];    /* flags that may be given several times; their values are in `repeated` */
     const char *divider;          /* a flag that divides the operands: its value and all after it are the others */
     int (*run)(const struct hp_arguments *arguments);
 };

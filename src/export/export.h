@@ -84,6 +84,8 @@ struct hp_export {
     const char *command;                         /* of the program */
     const char *remark;                          /* on what is left out; NULL: none. Of pprof only */
     const char *compared_with;                   /* command of the run it is compared with; NULL: none */
+    const char *service, *host;                  /* names of both; NULL: unknown. Of otlp only, and ... */
+    size_t stacks_limit;                         /* ... so many stacks, the rest as one; 0: all */
     uint32_t pid;
     uint64_t began_ns; /* by CLOCK_REALTIME */
     uint64_t elapsed_ns;
@@ -111,7 +113,8 @@ struct hp_export_format {
     FORMAT(folded, "one line per stack")                                                                           \
     FORMAT(flamegraph, "an SVG picture")                                                                           \
     FORMAT(perfetto, "ui.perfetto.dev")                                                                            \
-    FORMAT(dhat, "valgrind's heap viewer")
+    FORMAT(dhat, "valgrind's heap viewer")                                                                         \
+    FORMAT(otlp, "OpenTelemetry collectors")
 
 extern const struct hp_export_format *const hp_export_formats[];
 extern const size_t hp_export_format_count;
@@ -130,6 +133,16 @@ static inline const struct hp_weights *hp_export_weights(const struct hp_export 
 static inline const struct hp_dimension_type *hp_export_type(const struct hp_export *export, size_t at)
 {
     return hp_dimension_type_of(export->dimensions[at], export->counts_instructions);
+}
+
+/* Whether a stack has a weight or a count in any dimension of the file. */
+static inline bool hp_export_has(const struct hp_export *export, size_t node)
+{
+    for (size_t at = 0; at < export->dimension_count; at++)
+        if (hp_weight_own(hp_export_weights(export, at), node) > 0 ||
+            hp_weight_count(hp_export_weights(export, at), node) > 0)
+            return true;
+    return false;
 }
 
 #endif

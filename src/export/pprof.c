@@ -43,18 +43,13 @@ static void put_type(struct writer *writer, uint32_t field, const char *name, co
     hp_proto_end(&writer->proto, type);
 }
 
-static const char *unit_of(const struct hp_dimension_type *type)
-{
-    return type->unit == HP_WEIGHT_BYTES ? "bytes" : type->unit == HP_WEIGHT_NS ? "nanoseconds" : "count";
-}
-
 static void put_types(struct writer *writer)
 {
     for (size_t at = 0; at < writer->export->dimension_count; at++) {
         const struct hp_dimension_type *type = hp_export_type(writer->export, at);
         if (type->counted != NULL)
             put_type(writer, PROFILE_TYPE, type->counted, "count");
-        put_type(writer, PROFILE_TYPE, type->key, unit_of(type));
+        put_type(writer, PROFILE_TYPE, type->key, hp_dimension_unit(type));
     }
     hp_proto_u64(&writer->proto, PROFILE_DEFAULT,
                  hp_text_table_put(&writer->texts, hp_export_type(writer->export, 0)->key));
@@ -77,23 +72,6 @@ static void put_header(struct writer *writer)
 }
 
 /* -------------------------------------------------------------------------------------------------- samples */
-
-static bool has_something(const struct hp_export *export, size_t node)
-{
-    for (size_t at = 0; at < export->dimension_count; at++)
-        if (hp_weight_own(hp_export_weights(export, at), node) > 0 ||
-            hp_weight_count(hp_export_weights(export, at), node) > 0)
-            return true;
-    return false;
-}
-
-/* An inlined function is part of the location of the enclosing one. */
-static uint32_t caller_of(const struct hp_weighted *weighted, uint32_t node)
-{
-    while (weighted->nodes[node].is_inlined)
-        node = weighted->nodes[node].parent;
-    return weighted->nodes[node].parent;
-}
 
 static int by_node(const void *a, const void *b)
 {
@@ -159,7 +137,7 @@ static void put_sample(struct writer *writer, size_t node, const struct hp_weigh
     struct hp_proto *proto = &writer->proto;
     const size_t sample = hp_proto_begin(proto, PROFILE_SAMPLE);
     const size_t locations = hp_proto_begin(proto, SAMPLE_LOCATIONS);
-    for (uint32_t at = (uint32_t)node; at != HP_WEIGHTED_ROOT; at = caller_of(export->weighted, at))
+    for (uint32_t at = (uint32_t)node; at != HP_WEIGHTED_ROOT; at = hp_weighted_caller(export->weighted, at))
         hp_proto_packed(proto, writer->frames.of_node[at]);
     hp_proto_end(proto, locations);
     const size_t values = hp_proto_begin(proto, SAMPLE_VALUES);
@@ -271,7 +249,7 @@ static void put_all(struct writer *writer)
     put_types(writer);
     put_header(writer);
     for (size_t node = 1; node < weighted->node_count && !writer->text->is_cut; node++)
-        if (has_something(writer->export, node))
+        if (hp_export_has(writer->export, node))
             put_samples(writer, node);
     put_mappings(writer);
     for (size_t at = 1; at < writer->frames.count; at++)

@@ -42,13 +42,18 @@ void hp_proto_u64(struct hp_proto *proto, uint32_t field, uint64_t number)
 }
 
 /* Little-endian on every machine. */
+void hp_proto_fixed64(struct hp_proto *proto, uint32_t field, uint64_t number)
+{
+    put_tag(proto, field, EIGHT_BYTES);
+    for (size_t at = 0; at < sizeof number && make_room(proto, 1); at++, number >>= 8)
+        proto->bytes[proto->length++] = (char)(number & 0xff);
+}
+
 void hp_proto_double(struct hp_proto *proto, uint32_t field, double number)
 {
     uint64_t bits;
     memcpy(&bits, &number, sizeof bits);
-    put_tag(proto, field, EIGHT_BYTES);
-    for (size_t at = 0; at < sizeof bits && make_room(proto, 1); at++, bits >>= 8)
-        proto->bytes[proto->length++] = (char)(bits & 0xff);
+    hp_proto_fixed64(proto, field, bits);
 }
 
 void hp_proto_string(struct hp_proto *proto, uint32_t field, const char *string)

@@ -24,6 +24,7 @@ struct hp_proto {
 };
 
 void hp_proto_u64(struct hp_proto *proto, uint32_t field, uint64_t number);
+void hp_proto_fixed64(struct hp_proto *proto, uint32_t field, uint64_t number);
 void hp_proto_double(struct hp_proto *proto, uint32_t field, double number);
 void hp_proto_string(struct hp_proto *proto, uint32_t field, const char *string);
 

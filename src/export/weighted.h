@@ -54,6 +54,12 @@ extern const struct hp_dimension_type hp_dimension_types[HP_DIMENSIONS];
 /* That of a run whose clock counts instructions, or of another one. */
 const struct hp_dimension_type *hp_dimension_type_of(enum hp_dimension dimension, bool counts_instructions);
 
+/* As profiles name it. */
+static inline const char *hp_dimension_unit(const struct hp_dimension_type *type)
+{
+    return type->unit == HP_WEIGHT_BYTES ? "bytes" : type->unit == HP_WEIGHT_NS ? "nanoseconds" : "count";
+}
+
 struct hp_weights {
     uint64_t *own;           /* per node, without those below it: read it with hp_weight_own */
     uint64_t *counts;        /* likewise */
@@ -159,6 +165,14 @@ bool hp_weighted_has(const struct hp_weighted *weighted, enum hp_dimension dimen
 
 /* The same, and it says more than another one: the wall share is CPU time if threads ran one at a time. */
 bool hp_weighted_is_new(const struct hp_weighted *weighted, enum hp_dimension dimension);
+
+/* The node of the caller: an inlined function is part of the location of the enclosing one. */
+static inline uint32_t hp_weighted_caller(const struct hp_weighted *weighted, uint32_t node)
+{
+    while (weighted->nodes[node].is_inlined)
+        node = weighted->nodes[node].parent;
+    return weighted->nodes[node].parent;
+}
 
 /* A path without its folders. */
 const char *hp_weighted_short_path(const char *path);

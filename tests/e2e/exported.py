@@ -192,6 +192,78 @@ def pprof(data):
     return found
 
 
+class Otlp:
+    """A request to a collector of OpenTelemetry. `types`: as of `pprof`; `resource`: its attributes; `build_ids` by
+    file; `frames`: the types of frames by name; `began_ns` and `ns` of its time."""
+
+    def __init__(self, data):
+        message = gzip.decompress(data)
+        [profiles], [dictionary] = all_of(message, 1), all_of(message, 2)
+        table = lambda field: all_of(dictionary, field)
+        self.texts = [text.decode() for text in table(5)]
+        for number in (1, 2, 3, 4, 6, 7):  # index 0 is "none" everywhere
+            assert table(number)[0] == b"", number
+        assert self.texts[0] == "" and len(set(self.texts)) == len(self.texts)
+        mappings, functions, attributes = ([dict(fields(entry)) for entry in table(field)] for field in (1, 3, 6))
+        pairs = [(self.texts[entry.get(1, 0)], dict(fields(entry.get(2, b""))).get(1, b"").decode())
+                 for entry in attributes]
+        assert len(set(pairs)) == len(pairs)
+        self.build_ids = {self.texts[mapping[4]]: dict(pairs[at] for at in numbers(mapping.get(5, b""))).get(
+            "process.executable.build_id.gnu", "") for mapping in mappings[1:]}
+        names = [self.texts[function.get(1, 0)] for function in functions]
+        self.frames, locations = {}, []
+        for entry in table(2):
+            location = dict(fields(entry))
+            assert location.get(1, 0) < len(mappings)
+            lines = [names[dict(fields(line))[1]] for line in all_of(entry, 3)]  # the innermost first
+            locations.append(lines)
+            for at in numbers(location.get(4, b"")):
+                assert pairs[at][0] == "profile.frame.type"
+                self.frames[lines[0]] = pairs[at][1]
+        stacks = [[name for at in numbers(dict(fields(entry)).get(1, b"")) for name in locations[at]]
+                  for entry in table(7)]
+        self.stacks = len(stacks) - 1
+        [resource], [scope] = all_of(profiles, 1), all_of(profiles, 2)
+        self.resource = {}
+        for attribute in all_of(resource, 1):
+            attribute = dict(fields(attribute))
+            [(kind, value)] = fields(attribute[2])
+            self.resource[attribute[1].decode()] = value.decode() if kind == 1 else value
+        assert dict(fields(all_of(scope, 1)[0]))[1] == b"hotpath"
+        self.types, self.periods = {}, {}
+        for profile in all_of(scope, 2):
+            text_of = lambda message, field: self.texts[dict(fields(message))[field]]
+            [kind] = all_of(profile, 1)
+            found, name = [], text_of(kind, 1)
+            for sample in all_of(profile, 2):
+                sample = dict(fields(sample))
+                [value] = numbers(sample[4])
+                assert value > 0 and sample[1] > 0
+                found.append((tuple(reversed(stacks[sample[1]])), value))
+            assert name not in self.types
+            self.types[name] = text_of(kind, 2), found
+            self.began_ns, self.ns = struct.unpack("<Q", struct.pack("<d", all_of(profile, 3)[0]))[0], all_of(
+                profile, 4)[0]
+            if all_of(profile, 5):
+                self.periods[name] = (text_of(all_of(profile, 5)[0], 1), all_of(profile, 6)[0])
+
+
+def pprof_build_ids(data):
+    """{file: build id}"""
+    profile = gzip.decompress(data)
+    texts = [text.decode() for text in all_of(profile, 6)]
+    mappings = [dict(fields(entry)) for entry in all_of(profile, 3)]
+    return {texts[mapping[5]]: texts[mapping[6]] for mapping in mappings}
+
+
+def sums_of(stacks):
+    """A stack may be there several times: at other lines, or in parts."""
+    found = {}
+    for names, weight in stacks:
+        found[names] = found.get(names, 0) + weight
+    return found
+
+
 def pprof_comments(data):
     profile = list(fields(gzip.decompress(data)))
     texts = [value.decode() for number, value in profile if number == 6]

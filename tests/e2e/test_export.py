@@ -170,6 +170,26 @@ def test_markers_and_counters_for_the_firefox_profiler():
     run.box.remove()
 
 
+@pytest.mark.parametrize("measured", ["zones", pytest.param("stacked", marks=needs_stacks)])
+def test_otlp_is_pprof_for_collectors(request, measured):
+    """Types with their units, stacks and build ids; the format's own messages are in test_export_readers.py."""
+    run = request.getfixturevalue(measured)
+    types, push = exported.pprof(run.export("pprof")), exported.Otlp(run.export("otlp"))
+    assert list(push.types) == [name for name in types]
+    for name, (unit, stacks) in types.items():
+        assert push.types[name][0] == unit
+        assert exported.sums_of(push.types[name][1]) == exported.sums_of(stacks), name
+    build_ids = exported.pprof_build_ids(run.export("pprof"))
+    used = {path: build_ids[path] for path in push.build_ids}
+    assert push.build_ids == used and (measured == "zones" or any(used.values()))
+    program = "weights" if measured == "zones" else "stacked"
+    assert push.resource == {"service.name": program, "process.executable.name": program,
+                             "process.pid": push.resource["process.pid"]}
+    assert set(push.frames.values()) <= {"native", "kernel"} and push.frames
+    [session] = run.cli.sessions()
+    assert push.resource["process.pid"] == session["pid"] and 0 < push.ns < 1e12
+
+
 @needs_stacks
 def test_waiting():
     """The cause is on top of the waiting function. How much of it is found depends on the machine."""

@@ -10,6 +10,7 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -70,6 +71,40 @@ def test_pprof(stacked):
     assert re.search(rf" of {zones}ns total", ask("-top", "-unit=ns", "-sample_index=zones"))
     raw = ask("-raw")
     assert "[FN][FL][LN][IN]" in raw and str(PROGRAMS / "weights") in raw
+
+
+# ------------------------------------------------------------------------------------------------------------- otlp
+
+OTLP = ("opentelemetry-proto==1.45.2", "protobuf")
+
+
+@pytest.fixture(scope="module")
+def otlp_python(tmp_path_factory):
+    """An interpreter that has the messages of OpenTelemetry."""
+    folder = tmp_path_factory.mktemp("otlp")
+    for command in ([sys.executable, "-m", "venv", folder], [folder / "bin/pip", "-q", "install", *OTLP]):
+        if subprocess.run(command, capture_output=True, timeout=LONG).returncode != 0:
+            pytest.skip(f"{' and '.join(OTLP)} cannot be installed here")
+    return folder / "bin/python"
+
+
+def test_otlp(stacked, otlp_python):
+    """As the format's own messages read it, it is what pprof has."""
+    body, profile = stacked.export("otlp"), stacked.export("pprof")
+    reader = Path(__file__).with_name("otlp_messages.py")
+    said = subprocess.run([otlp_python, reader], input=body, capture_output=True, timeout=LONG)
+    assert said.returncode == 0, said.stderr.decode()
+    read, own = json.loads(said.stdout), exported.Otlp(body)
+    types = exported.pprof(profile)
+    assert len(types) > 6 and {"cpu", "zones"} <= set(types)
+    for name, (unit, stacks) in types.items():
+        assert read["types"][name][0] == unit
+        found = exported.sums_of((tuple(stack), weight) for stack, weight in read["types"][name][1])
+        assert found == exported.sums_of(stacks), name
+    build_ids = exported.pprof_build_ids(profile)
+    assert read["build_ids"] == {path: build_ids[path] for path in read["build_ids"]} == own.build_ids
+    assert read["resource"] == own.resource and all(time == [own.began_ns, own.ns] for time in read["times"])
+    assert {"profile.frame.type": "native"} in read["frames"]
 
 
 # ---------------------------------------------------------------------------------------------------------- browser

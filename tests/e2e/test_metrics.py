@@ -48,7 +48,7 @@ def documented():
 def test_every_family_is_documented(cli, serve):
     cli("run", "--io", "--locks", "--path", "--format", "none", "--", EXAMPLES / "orders", "1")
     cli("run", "--io", "--format", "none", "--", EXAMPLES / "profile_async_io")
-    server, served = serve(), {}
+    server, served = serve("--push", "otlp=http://localhost:1"), {}
     one = metrics(server, session=next(cli.folder.glob("*.run")).name)
     for families in (metrics(server), one):
         for name, family in families.items():

@@ -493,12 +493,26 @@ static void stored_in_gzip(void **state)
     assert_memory_equal(output, expected, sizeof expected);
 }
 
+static size_t unzipped(const char *bytes, size_t length, char *copy, size_t size)
+{
+    char file[] = "/tmp/hotpath-gzip-XXXXXX", command[64];
+    const int fd = mkstemp(file);
+    assert_int_equal(write(fd, bytes, length), length);
+    close(fd);
+    snprintf(command, sizeof command, "gzip -dc < %s", file);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    const size_t found = fread(copy, 1, size, pipe);
+    assert_int_equal(pclose(pipe), 0);
+    unlink(file);
+    return found;
+}
+
 /* Much text, in several blocks; what it is compressed to is up to zlib, so it is decompressed by gzip. */
 static void compressed_by_zlib(void **state)
 {
     static struct hp_gzip gzip;
     static char copy[300000];
-    char file[] = "/tmp/hotpath-gzip-XXXXXX", command[64];
     struct hp_text text;
     (void)state;
     hp_text_init(&text, output, sizeof output);
@@ -509,15 +523,7 @@ static void compressed_by_zlib(void **state)
         hp_text_format(&gzip.in, "line %u\n", line);
     hp_gzip_end(&gzip);
     assert_in_range(text.length, 18, 100000);
-    const int fd = mkstemp(file);
-    assert_int_equal(write(fd, output, text.length), text.length);
-    close(fd);
-    snprintf(command, sizeof command, "gzip -dc < %s", file);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    const size_t length = fread(copy, 1, sizeof copy, pipe);
-    assert_int_equal(pclose(pipe), 0);
-    unlink(file);
+    const size_t length = unzipped(output, text.length, copy, sizeof copy);
     const char *at = copy;
     for (unsigned line = 0; line < 20000; line++) {
         char expected[32];
@@ -526,6 +532,52 @@ static void compressed_by_zlib(void **state)
         at += size;
     }
     assert_ptr_equal(at, copy + length);
+}
+
+static bool has_bytes(const char *bytes, size_t length, const void *part, size_t size)
+{
+    for (size_t at = 0; at + size <= length; at++)
+        if (memcmp(bytes + at, part, size) == 0)
+            return true;
+    return false;
+}
+
+/* Two stacks of four, and the rest as one; names are made safe. */
+static void otlp_has_the_heaviest_stacks(void **state)
+{
+    static char message[4096];
+    struct hp_weighted weighted = {.has_lines = true};
+    struct hp_text text;
+    (void)state;
+    assert_true(hp_stack_weights_add(&weighted, &example));
+    const struct hp_export export = {.weighted = &weighted,
+                                     .dimensions = {HP_OF_CPU},
+                                     .dimension_count = 1,
+                                     .command = "/bin/prog a b",
+                                     .service = "shop\x1b",
+                                     .host = "\xff",
+                                     .stacks_limit = 2,
+                                     .pid = 7};
+    hp_text_init(&text, output, sizeof output);
+    assert_true(hp_format_otlp.write(&export, &text));
+    const size_t length = unzipped(output, text.length, message, sizeof message);
+    static const unsigned char times[] = {0x12, 8, 8, 1, 0x22, 4, 0x80, 0xda, 0xc4, 0x09,  /* 20 ms */
+                                          0x12, 8, 8, 2, 0x22, 4, 0x80, 0xb4, 0x89, 0x13,  /* 40 ms */
+                                          0x12, 8, 8, 3, 0x22, 4, 0xc0, 0xc3, 0x93, 0x07}, /* 10 and 5 ms */
+        samples[] = {0x12, 5, 8, 1, 0x22, 1, 20, 0x12, 5, 8, 2, 0x22, 1, 40, 0x12, 5, 8, 3, 0x22, 1, 15},
+                               stacks[] = {0x3a, 0,                   /* none */
+                                           0x3a, 5, 0x0a, 3, 1, 2, 3, /* leaf, work at line 25, main */
+                                           0x3a, 4, 0x0a, 2, 4, 3,    /* tail in work, main */
+                                           0x3a, 3, 0x0a, 1, 5};      /* the rest */
+    assert_true(has_bytes(message, length, times, sizeof times));
+    assert_true(has_bytes(message, length, samples, sizeof samples));
+    assert_true(has_bytes(message, length, stacks, sizeof stacks));
+    static const char *const names[] = {"[other]",   "shop\\x1b", "\xef\xbf\xbd", "prog",
+                                        "libx.so.1", "0123ab",    "tail",         "work.c"};
+    for (size_t at = 0; at < sizeof names / sizeof names[0]; at++)
+        assert_true(has_bytes(message, length, names[at], strlen(names[at])));
+    assert_false(has_bytes(message, length, "a b", 3)); /* arguments are not told */
+    hp_weighted_free(&weighted);
 }
 
 static void texts_are_stored_once(void **state)
@@ -569,6 +621,7 @@ int main(void)
         cmocka_unit_test(long_messages),
         cmocka_unit_test(stored_in_gzip),
         cmocka_unit_test(compressed_by_zlib),
+        cmocka_unit_test(otlp_has_the_heaviest_stacks),
         cmocka_unit_test(texts_are_stored_once),
         cmocka_unit_test(formats_are_found_by_name),
     };

@@ -49,6 +49,15 @@ static bool has_news(const struct hp_stack_watch *watch, const char *folder, str
             ret_status->st_mtim.tv_nsec != watch->changed.tv_nsec);
 }
 
+void hp_stack_watch_renew(struct hp_stack_watch *watch, const char *folder)
+{
+    struct stat status;
+    if (!goes_on(folder) || !has_news(watch, folder, &status))
+        return;
+    watch->inode = status.st_ino;
+    watch->changed = status.st_mtim;
+}
+
 /* A file that is replaced meanwhile is read again the next time. */
 bool hp_stack_watch_look(struct hp_stack_watch *watch, const char *folder, struct hp_named_stacks *ret_stacks)
 {
@@ -69,10 +78,7 @@ bool hp_stack_watch_now(const char *folder, struct hp_named_stacks *ret_stacks)
 {
     struct hp_stack_watch before = {0};
     struct stat status;
-    if (has_news(&before, folder, &status)) {
-        before.inode = status.st_ino;
-        before.changed = status.st_mtim;
-    }
+    hp_stack_watch_renew(&before, folder);
     const uint64_t until_ns = hp_clock_monotonic_ns() + PATIENCE_NS;
     while (ask(folder) && goes_on(folder) && !has_news(&before, folder, &status) &&
            hp_clock_monotonic_ns() < until_ns)

@@ -35,6 +35,9 @@ struct hp_stack_watch {
 /* Asks for the stacks of the run with that folder. True: there are others than those that were read last. */
 bool hp_stack_watch_look(struct hp_stack_watch *watch, const char *folder, struct hp_named_stacks *ret_stacks);
 
+/* From now on, while the run goes on, others are only those that it writes later. */
+void hp_stack_watch_renew(struct hp_stack_watch *watch, const char *folder);
+
 /*
  * Reads the stacks of a run once. If it goes on, waits until they are up to date, which takes at most a few
  * seconds. False: as hp_stack_file_read.

@@ -205,7 +205,8 @@ static void write_host_metrics(struct hp_serving *serving, const char *name, con
     const bool has_memory = hp_host_metrics_refresh(host, serving->source, serving->settings);
     const struct hp_metric_text metrics = {.sums = &host->sums,
                                            .service = name[0] != '\0' ? hp_host_metrics_service(host, name) : 0,
-                                           .left_out = host->left_out};
+                                           .left_out = host->left_out,
+                                           .more = serving->more};
     if (!has_memory)
         answer->status = 0;
     else if (name[0] != '\0' && metrics.service == 0)

@@ -154,12 +154,13 @@ static void put_about(void *context, const struct hp_metric_about *about)
     struct written *written = context;
     if (strcmp(written->last_name, about->name) != 0) {
         written->has_memory &= end_family(&written->proto, written->out);
-        put_head(&written->proto, about->name, about->is_info ? "_info" : "", about->help, TYPE_GAUGE);
+        put_head(&written->proto, about->name, hp_metric_suffix_of(about), about->help,
+                 about->is_counter ? TYPE_COUNTER : TYPE_GAUGE);
     }
     written->last_name = about->name;
     const size_t metric = hp_proto_begin(&written->proto, FAMILY_METRIC);
     put_labels(&written->proto, about->pairs, about->pair_count);
-    put_number(&written->proto, METRIC_GAUGE, about->number);
+    put_number(&written->proto, about->is_counter ? METRIC_COUNTER : METRIC_GAUGE, about->number);
     hp_proto_end(&written->proto, metric);
 }
 

@@ -236,6 +236,13 @@ void hp_metric_say_about(const struct hp_metric_text *metrics, hp_metric_say *sa
                    "Sessions that were not read: there are too many, or they cannot be read.",
                    (double)metrics->left_out);
     }
+    if (metrics->more.say_all != NULL)
+        metrics->more.say_all(metrics->more.source, say, context);
+}
+
+const char *hp_metric_suffix_of(const struct hp_metric_about *about)
+{
+    return about->is_info ? "_info" : about->is_counter ? "_total" : "";
 }
 
 struct written {
@@ -248,9 +255,13 @@ static void put_about(void *context, const struct hp_metric_about *about)
 {
     struct written *written = context;
     if (strcmp(written->last_name, about->name) != 0)
-        put_head(written->metrics, written->out, about->name, about->is_info ? "info" : "gauge", NULL, about->help);
+        put_head(written->metrics, written->out, about->name,
+                 about->is_info      ? "info"
+                 : about->is_counter ? "counter"
+                                     : "gauge",
+                 NULL, about->help);
     written->last_name = about->name;
-    put_sample(written->out, about->name, about->is_info ? "_info" : "", about->pairs, about->pair_count,
+    put_sample(written->out, about->name, hp_metric_suffix_of(about), about->pairs, about->pair_count,
                about->number);
 }
 

@@ -16,6 +16,15 @@ enum hp_metric_format { HP_METRIC_TEXT, HP_METRIC_OPENMETRICS, HP_METRIC_PROTOBU
  */
 enum hp_metric_format hp_metric_format_of(const char *accept);
 
+struct hp_metric_about;
+typedef void hp_metric_say(void *context, const struct hp_metric_about *about);
+
+/* Metrics about something else of the server; zeroed: there are none. */
+struct hp_metric_more {
+    void (*say_all)(void *source, hp_metric_say *say, void *context);
+    void *source;
+};
+
 struct hp_metric_text {
     const struct hp_metric_sums *sums;
     uint32_t service; /* 0: all of them */
@@ -23,6 +32,7 @@ struct hp_metric_text {
     bool is_openmetrics;
     const char *program; /* of one session */
     size_t left_out;     /* sessions that were not read; not of one session */
+    struct hp_metric_more more;
 };
 
 /* A label of a series with its value; NULL: there is no such label. */
@@ -47,12 +57,14 @@ static inline bool hp_metric_is_written(const struct hp_metric_text *metrics, co
 struct hp_metric_about {
     const char *name, *help;
     bool is_info;
+    bool is_counter; /* named without its _total; others are gauges */
     struct hp_metric_pair pairs[HP_METRIC_PAIRS];
     size_t pair_count;
     double number;
 };
 
-typedef void hp_metric_say(void *context, const struct hp_metric_about *about);
+/* The end of the name of its samples. */
+const char *hp_metric_suffix_of(const struct hp_metric_about *about);
 
 void hp_metric_say_about(const struct hp_metric_text *metrics, hp_metric_say *say, void *context);
 

@@ -486,3 +486,19 @@ void hp_host_metrics_sessions(const struct hp_host_metrics *host, uint32_t servi
             ret_sessions->left_out++;
     }
 }
+
+bool hp_host_metrics_next(const struct hp_host_metrics *host, struct hp_host_session *session)
+{
+    while (session->next < host->count) {
+        const struct hp_metric_session *found = &host->sessions[session->next++];
+        if (found->service == 0 || found->seen_ns != host->listed_ns)
+            continue;
+        session->path = found->path;
+        session->service = hp_metric_service_name(&host->sums, found->service);
+        session->key = found->key;
+        session->began_ns = found->began_ns;
+        session->is_running = found->ended_ns == 0;
+        return true;
+    }
+    return false;
+}

@@ -59,6 +59,17 @@ struct hp_host_sessions {
 void hp_host_metrics_sessions(const struct hp_host_metrics *host, uint32_t service, uint64_t since_ns,
                               struct hp_host_sessions *ret_sessions);
 
+/* A session of the latest refresh. */
+struct hp_host_session {
+    const char *path, *service; /* valid until the next refresh */
+    uint64_t key;               /* what it is known by beside its path, which another may get */
+    uint64_t began_ns;          /* by CLOCK_REALTIME */
+    bool is_running;
+    size_t next; /* private */
+};
+/* The next one; zeroed at first. False: there are no more. */
+bool hp_host_metrics_next(const struct hp_host_metrics *host, struct hp_host_session *session);
+
 void hp_host_metrics_free(struct hp_host_metrics *host);
 
 #endif

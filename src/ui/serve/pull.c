@@ -7,7 +7,6 @@
 
 #include "arith.h"
 #include "clock.h"
-#include "demangle.h"
 #include "export.h"
 #include "session_dirs.h"
 #include "stack_range.h"
@@ -51,17 +50,6 @@ static const struct {
 
 /* ---------------------------------------------------------------------------------------------------- beginning */
 
-static bool read_zones(const struct hp_pull *pull, const char *path, struct hp_reader *reader)
-{
-    struct hp_sessions parts = {0};
-    hp_reader_open(reader, hp_demangle);
-    if (pull->serving->source->parts(&parts, path))
-        for (size_t at = 0; at < parts.count; at++)
-            hp_reader_add(reader, parts.all[at].path);
-    hp_sessions_free(&parts);
-    return reader->count > 0 && hp_reader_refresh(reader);
-}
-
 /* NULL: its path is too long, or there are too many. */
 static struct pulled *take_session(struct hp_pull *pull, const char *path)
 {
@@ -77,7 +65,7 @@ static void add_session(struct hp_pull *pull, const char *path)
     struct pulled *session = take_session(pull, path);
     if (session == NULL)
         return;
-    session->has_before = read_zones(pull, path, &session->before) &&
+    session->has_before = hp_serving_read(pull->serving, path, &session->before) &&
                           hp_run_state(&hp_reader_model(&session->before)->run) == HP_SNAPSHOT_RUNNING;
     pull->count += session->has_before;
     if (!session->has_before)
@@ -223,7 +211,8 @@ bool hp_pull_is_ready(struct hp_pull *pull)
     if (now >= pull->to_ns && !pull->is_over) {
         add_later_sessions(pull);
         for (size_t at = 0; at < pull->count; at++)
-            pull->sessions[at].has_after = read_zones(pull, pull->sessions[at].path, &pull->sessions[at].after);
+            pull->sessions[at].has_after =
+                hp_serving_read(pull->serving, pull->sessions[at].path, &pull->sessions[at].after);
         pull->is_over = true;
     }
     for (size_t at = 0; at < pull->count; at++) {

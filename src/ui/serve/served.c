@@ -59,6 +59,17 @@ void hp_serving_free(struct hp_serving *serving)
 
 /* ------------------------------------------------------------------------------------------------ reading */
 
+bool hp_serving_read(const struct hp_serving *serving, const char *path, struct hp_reader *ret_reader)
+{
+    struct hp_sessions parts = {0};
+    hp_reader_open(ret_reader, hp_demangle);
+    if (serving->source->parts(&parts, path))
+        for (size_t at = 0; at < parts.count; at++)
+            hp_reader_add(ret_reader, parts.all[at].path);
+    hp_sessions_free(&parts);
+    return ret_reader->count > 0 && hp_reader_refresh(ret_reader);
+}
+
 static bool has_session(const struct hp_reader *reader, const char *path)
 {
     for (size_t at = 0; at < reader->count; at++)

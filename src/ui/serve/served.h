@@ -10,6 +10,7 @@
 
 #include "body.h"
 #include "function_profile.h"
+#include "metric_text.h"
 #include "metrics.h"
 #include "named_stacks.h"
 #include "options.h"
@@ -50,6 +51,7 @@ struct hp_serving {
     const char *usual;                  /* path of the session used if none is named; NULL: the newest */
     struct hp_served *served[HP_SERVED_MOST];
     struct hp_host_metrics host_metrics; /* of all sessions */
+    struct hp_metric_more more;          /* on its page of metrics */
 };
 
 /* The session of that name ("": the default one), up to date. NULL: *ret_problem says why. */
@@ -70,6 +72,9 @@ struct hp_served *hp_serving_watch(struct hp_serving *serving, const char *path,
  */
 bool hp_serving_restarted(struct hp_serving *serving, struct hp_served *served,
                           struct hp_stored_session *ret_session);
+
+/* Reads the sessions at a path once. False: they cannot be read. Close the reader in either case. */
+bool hp_serving_read(const struct hp_serving *serving, const char *path, struct hp_reader *ret_reader);
 
 /* The data of its page, as JSON; made once for all requests. NULL: no memory. */
 const struct hp_body *hp_served_page_data(struct hp_serving *serving, struct hp_served *served);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "answer.h"
+#include "arith.h"
 #include "clock.h"
 #include "pull.h"
 #include "request.h"
@@ -436,14 +437,15 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 
 static void loop(struct server *server, const volatile sig_atomic_t *told)
 {
-    uint64_t due_ns = hp_clock_monotonic_ns();
+    const struct hp_server_settings *settings = server->settings;
+    uint64_t due_ns = hp_clock_monotonic_ns(), turn_ns = settings->turn != NULL ? due_ns : UINT64_MAX;
     while (*told == 0) {
         const uint64_t now = hp_clock_monotonic_ns();
         if (now >= due_ns) {
             if (server->streams != NULL)
                 do_round(server);
             const uint64_t after = hp_clock_monotonic_ns(), rest = (after - now) * (READING_PART - 1);
-            const uint64_t every = (uint64_t)server->settings->every_ms * 1000000u;
+            const uint64_t every = (uint64_t)settings->every_ms * 1000000u;
             due_ns = after + (rest > every ? rest : every);
             continue;
         }
@@ -452,8 +454,11 @@ static void loop(struct server *server, const volatile sig_atomic_t *told)
             server->pulls_due_ns = hp_clock_monotonic_ns() + PULLS_NS;
             continue;
         }
-        const bool is_sooner = server->pulls != NULL && server->pulls_due_ns < due_ns;
-        const uint64_t wait_ms = ((is_sooner ? server->pulls_due_ns : due_ns) - now) / 1000000u + 1;
+        if (now >= turn_ns)
+            turn_ns = settings->turn(settings->context, now);
+        uint64_t next_ns = server->pulls != NULL && server->pulls_due_ns < due_ns ? server->pulls_due_ns : due_ns;
+        next_ns = turn_ns < next_ns ? turn_ns : next_ns;
+        const uint64_t wait_ms = hp_less(next_ns, now) / 1000000u + 1;
         server->http->MHD_run_wait(server->daemon,
                                    (int32_t)(wait_ms < LONGEST_SLEEP_MS ? wait_ms : LONGEST_SLEEP_MS));
     }

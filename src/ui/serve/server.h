@@ -15,6 +15,9 @@
 struct hp_server_settings {
     const char *token;
     uint32_t every_ms; /* how often watched sessions are read */
+    /* What else is done in its loop. Returns when again, by CLOCK_MONOTONIC. NULL: nothing. */
+    uint64_t (*turn)(void *context, uint64_t now_ns);
+    void *context; /* of that */
 };
 
 /* Serves until *told is not 0, and closes the listener's socket. False: `problem` says why it could not start. */
