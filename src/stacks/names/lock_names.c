@@ -242,7 +242,7 @@ static void add_entries(const struct file *file)
 static bool add_rows(struct hp_lock_names *names, struct file *file)
 {
     const uint32_t count = count_of(file, HP_LOCK_PLACES);
-    file->row_of = hp_arena_take_array(&names->sites.arena, count + 1, sizeof *file->row_of);
+    file->row_of = hp_arena_take_array(&names->sites.arena, count + 1, sizeof(struct hp_lock_row *));
     if (file->row_of == NULL)
         return false;
     for (uint32_t at = 0; at < count; at++) {
@@ -396,7 +396,7 @@ static void finish(struct hp_lock_profile *profile)
 {
     drop_unused(profile);
     if (profile->row_count > 1)
-        qsort(profile->rows, profile->row_count, sizeof *profile->rows, by_wait);
+        qsort(profile->rows, profile->row_count, sizeof(struct hp_lock_row *), by_wait);
     if (profile->block_count > 1)
         qsort(profile->blocks, profile->block_count, sizeof *profile->blocks, by_time);
     for (size_t at = profile->block_count; at-- > 0;)

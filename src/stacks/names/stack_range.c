@@ -99,7 +99,7 @@ static void set_weights(enum hp_slot_kind kind, const struct summing *summing, c
                         struct hp_named_stacks *range)
 {
     struct rounding roundings[4] = {{0}};
-    for (size_t number = 1; number < range->node_count; number++) {
+    for (size_t number = 1; number < whole->node_count; number++) {
         const struct hp_named_node *from = &whole->nodes[number];
         struct hp_named_node *to = &range->nodes[number];
         const double amount = (double)whole_amount(kind, from), share = summing->amounts[number] / amount;
@@ -156,7 +156,7 @@ static void set_holds(const struct hp_named_stacks *whole, struct hp_named_stack
 
 static void *copy_of(const void *table, size_t count, size_t size)
 {
-    void *copy = malloc((count + 1) * size);
+    void *copy = calloc(count + 1, size);
     if (copy != NULL && count > 0)
         memcpy(copy, table, count * size);
     return copy;
