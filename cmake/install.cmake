@@ -4,11 +4,12 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS hotpath_shared hotpath_static hotpath_alloc_shared hotpath_alloc_linked hotpath_alloc_static
-  hotpath_alloc_wrap_static hotpath_locks_wrap_static hotpath_program EXPORT hotpath
+  hotpath_alloc_wrap_static hotpath_locks hotpath_locks_linked hotpath_locks_wrap_static hotpath_program
+  EXPORT hotpath
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS hotpath_preload hotpath_locks hotpath_io hotpath_locks_io
+install(TARGETS hotpath_preload hotpath_io hotpath_locks_io
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_SKIP)
 install(TARGETS hotpath_qemu LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/hotpath)
 install(TARGETS hotpath_demo RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/hotpath)
@@ -52,7 +53,7 @@ else()
 endif()
 list(JOIN hotpath_wrap_flags " " hotpath_pc_wrap_flags)
 list(JOIN hotpath_locks_wrap_flags " " hotpath_pc_locks_wrap_flags)
-foreach(module hotpath hotpath_alloc hotpath_alloc_wrap hotpath_locks_wrap)
+foreach(module hotpath hotpath_alloc hotpath_alloc_wrap hotpath_locks hotpath_locks_wrap)
   configure_file(cmake/${module}.pc.in ${module}.pc @ONLY)
   install(FILES "${CMAKE_CURRENT_BINARY_DIR}/${module}.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()

@@ -56,8 +56,8 @@ static bool read_of(const struct hp_sessions *sessions, read_files *read, void *
 {
     char folder[sizeof sessions->all[0].path];
     struct hp_sessions all = {0};
-    if (!folder_of(sessions, folder))
-        return false;
+    if (!folder_of(sessions, folder)) /* a single session may have its own */
+        return sessions->count == 1 && read(sessions->all[0].path, NULL, 0, ret_read);
     const bool is_part = hp_sessions_in(&all, folder) && all.count > sessions->count;
     hp_sessions_free(&all);
     uint32_t *pids = is_part ? calloc(sessions->count, sizeof *pids) : NULL;

@@ -442,12 +442,12 @@ bool hp_run_remove(const char *folder)
 
 bool hp_session_remove(const struct hp_stored_session *session)
 {
+    static const char *const suffixes[] = {HP_BESIDE_SUFFIXES};
     char beside[sizeof session->path + 8];
     const bool is_removed = session->is_run ? hp_run_remove(session->path) : unlink(session->path) == 0;
-    if (!session->is_run && hp_beside_path(session->path, HP_AXIS_SUFFIX, beside, sizeof beside))
-        unlink(beside);
-    if (!session->is_run && hp_beside_path(session->path, HP_HEAT_SUFFIX, beside, sizeof beside))
-        unlink(beside);
+    for (size_t at = 0; !session->is_run && at < sizeof suffixes / sizeof *suffixes; at++)
+        if (hp_beside_path(session->path, suffixes[at], beside, sizeof beside))
+            unlink(beside);
     if (!is_removed && errno != ENOENT)
         hp_fail("cannot remove '%s': %s", session->path, strerror(errno));
     return is_removed;

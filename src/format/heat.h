@@ -20,8 +20,12 @@
 #include <stdint.h>
 
 #include "axis.h"
+#include "lock_layout.h"
 
 #define HP_HEAT_SUFFIX ".heat" /* instead of the suffix of the session */
+
+/* All files that may be beside a session, for hp_beside_path. */
+#define HP_BESIDE_SUFFIXES HP_AXIS_SUFFIX, HP_HEAT_SUFFIX, HP_LOCKS_SUFFIX
 #define HP_HEAT_MAGIC "hotheat"
 #define HP_HEAT_VERSION 1u
 #define HP_HEAT_SLOTS HP_AXIS_SLOTS

@@ -337,6 +337,7 @@ static size_t oldest(const struct prune *prune)
 
 void hp_store_prune(const struct hp_store *store, uint32_t keep)
 {
+    static const char *const suffixes[] = {HP_BESIDE_SUFFIXES};
     struct prune *prune = hp_memory_map(sizeof *prune);
     if (prune == NULL)
         return;
@@ -354,10 +355,9 @@ void hp_store_prune(const struct hp_store *store, uint32_t keep)
     while (fd >= 0 && prune->count > keep) {
         const size_t victim = oldest(prune);
         unlinkat(fd, prune->found[victim].name, 0);
-        if (hp_beside_path(prune->found[victim].name, HP_AXIS_SUFFIX, beside, sizeof beside))
-            unlinkat(fd, beside, 0);
-        if (hp_beside_path(prune->found[victim].name, HP_HEAT_SUFFIX, beside, sizeof beside))
-            unlinkat(fd, beside, 0);
+        for (size_t at = 0; at < sizeof suffixes / sizeof *suffixes; at++)
+            if (hp_beside_path(prune->found[victim].name, suffixes[at], beside, sizeof beside))
+                unlinkat(fd, beside, 0);
         prune->found[victim] = prune->found[--prune->count];
     }
     if (fd >= 0)

@@ -63,7 +63,8 @@ static struct hp_side_kind file_kind = {
                [HP_LOCK_PAIRS] = {HP_LOCK_PAIRS_AT, sizeof(struct hp_lock_pair), HP_LOCK_MOST_PAIRS},
                [HP_LOCK_PLACES] = {HP_LOCK_PLACES_AT, sizeof(struct hp_lock_place), HP_LOCK_MOST_PLACES},
                [HP_LOCK_ENTRIES] = {HP_LOCK_ENTRIES_AT, sizeof(struct hp_lock_entry), HP_LOCK_MOST_ENTRIES}},
-    .fill = fill_file};
+    .fill = fill_file,
+    .is_for_sessions = true};
 
 __attribute__((noinline, cold)) struct hp_locks *hp_locks_begin(void)
 {

@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "axis.h"
+#include "lifecycle.h"
 #include "memory.h"
 #include "preload.h"
 #include "process.h"
@@ -25,7 +27,7 @@
 #define MOST_FOLDER 1200u
 #define PIECE_BYTES 16384u /* of a table, requested at once; pages of 64 KB are requested as they are */
 
-static char folder[MOST_FOLDER]; /* of the run */
+static char folder[MOST_FOLDER]; /* of the run; "": there is none, and files are beside the session */
 
 /* ------------------------------------------------------------------------------------------------------ memory */
 
@@ -96,12 +98,12 @@ uint32_t hp_side_claim(struct hp_side_file *file, uint32_t table)
 
 /* ----------------------------------------------------------------------------------------------------- the file */
 
-/* -1: not possible. */
-static int make_file(const struct hp_side_kind *kind, uint32_t pid)
+static bool put_path(const struct hp_side_kind *kind, uint32_t pid, char *path, size_t size)
 {
-    char path[MOST_FOLDER + 64];
     struct hp_text text;
-    hp_text_init(&text, path, sizeof path);
+    if (folder[0] == '\0')
+        return hp_beside_path(hotpath_session_path(), kind->suffix, path, size);
+    hp_text_init(&text, path, size);
     hp_text_string(&text, folder);
     hp_text_char(&text, '/');
     hp_text_u64(&text, pid);
@@ -109,6 +111,15 @@ static int make_file(const struct hp_side_kind *kind, uint32_t pid)
     hp_text_u64(&text, hp_raw_clock(CLOCK_MONOTONIC));
     hp_text_string(&text, kind->suffix);
     hp_text_end(&text);
+    return true;
+}
+
+/* -1: not possible. */
+static int make_file(const struct hp_side_kind *kind, uint32_t pid)
+{
+    char path[MOST_FOLDER + 64];
+    if (!put_path(kind, pid, path, sizeof path))
+        return -1;
     if (kind->bytes > hp_raw_limit(RLIMIT_FSIZE))
         return -1; /* a file that grows beyond the limit gets its process a signal */
     const long fd = hp_raw(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -202,6 +213,8 @@ __attribute__((noinline, cold)) bool hp_side_begin(struct hp_side_file *file, st
 {
     struct beginning beginning = {file, kind};
     uint32_t none = HP_SIDE_NONE;
+    if (folder[0] == '\0' && !hp_is_active_here())
+        return false; /* there may be a session later */
     if (!__atomic_compare_exchange_n(&file->state, &none, HP_SIDE_IN_THE_MAKING, false, __ATOMIC_ACQUIRE,
                                      __ATOMIC_RELAXED))
         return false;
@@ -224,9 +237,12 @@ bool hp_side_prepare(const struct hp_side_kind *kind, const char *variable, size
     /* Helgrind does not know atomics, and would report what threads share here. */
     if (hp_preload_has_valgrind())
         return false;
+    if (!hp_side_is_set(variable) || kind->bytes + memory > hp_memory_allowance())
+        return false;
+    if (!hp_side_is_set("HOTPATH_RUN"))
+        return kind->is_for_sessions;
     /* The recorder's page tells of sandboxes: without it nothing is recorded anyway. */
-    if (hp_page() == NULL || !hp_side_is_set(variable) || !hp_side_is_set("HOTPATH_RUN") || wanted == NULL ||
-        wanted[0] != '/' || strlen(wanted) >= sizeof folder || kind->bytes + memory > hp_memory_allowance())
+    if (hp_page() == NULL || wanted == NULL || wanted[0] != '/' || strlen(wanted) >= sizeof folder)
         return false;
     strcpy(folder, wanted);
     return true;

@@ -43,6 +43,7 @@ struct hp_side_kind {
     struct hp_side_table tables[HP_SIDE_MOST_TABLES];
     bool (*fill)(struct hp_side_file *file); /* the first items; false: it is not used */
     uint32_t flag;                           /* of the header */
+    bool is_for_sessions;                    /* also without a run: then the file is beside the session */
     char *mapped;                            /* the file that is mapped; in a forked child the parent's */
 };
 #define HP_SIDE_COMMON_TABLES                                                                                      \
@@ -51,7 +52,7 @@ struct hp_side_kind {
 
 /*
  * At process start: whether this is a run that wants such files, by a variable that is "1", and they can be made.
- * `memory`: what the caller needs besides.
+ * `memory`: what the caller needs besides. Without a run they are made when there is a session.
  */
 bool hp_side_prepare(const struct hp_side_kind *kind, const char *variable, size_t memory);
 bool hp_side_is_set(const char *variable);

@@ -32,6 +32,18 @@ def run(box, program, *options, env=None, before=(), arguments=()):
                    *options, "--", PROGRAMS / program, *arguments, env=env, before=list(before)), report
 
 
+def run_linked(box, program, *options, arguments=()):
+    """Without `hotpath run`: a program with the hooks in it, and the report of its session."""
+    wishes = {"--lock-holds": "HOTPATH_LOCK_HOLDS", "--locks": "HOTPATH_LOCKS"}
+    folder, report = box.folder(), box.folder() / "report.json"
+    result = box.run(PROGRAMS / program, *arguments, env={
+        "HOTPATH": "1", "HOTPATH_DIR": str(folder), **{wishes[at]: "1" for at in options}})
+    [session] = [path for path in folder.glob("*.hotpath") if path.with_suffix(".locks").exists()] or [None]
+    report.write_text(box.run(HOTPATH, "report", "-f", "json", "--section", "locks,blocked-by", "--limit", "0",
+                              session).stdout)
+    return result, report
+
+
 def truth_of(text):
     return {name: (int(locked), int(contended), float(ms) * 1e6)
             for name, locked, contended, ms, *_ in (line.split() for line in text.splitlines())}
@@ -47,12 +59,12 @@ def rows_of(box, report, section="locks"):
     return Report(json.loads(report.read_text())).rows(section)
 
 
-@pytest.fixture(scope="module", params=["lock_truth", pytest.param("lock_truth_wrap", marks=with_glibc(
-    "musl calls itself by the hooks"))])
+@pytest.fixture(scope="module", params=["lock_truth", pytest.param("lock_truth_linked", marks=full), pytest.param(
+    "lock_truth_wrap", marks=with_glibc("musl calls itself by the hooks"))])
 def truth(request):
     """One run of each program for all that is known of it."""
     box = Box()
-    result, report = run(box, request.param, "--locks")
+    result, report = (run_linked if request.param.endswith("linked") else run)(box, request.param, "--locks")
     listed = rows_of(box, report)
     rows = {row.name: row for row in listed}
     for place in ("make_lock", "reuse_memory", "wait_for_child", *WRAPPED):
@@ -61,7 +73,10 @@ def truth(request):
         assert len(made) == 1, place
         rows[place] = made[0]
     assert json.loads(report.read_text())["sections"]["locks"]["totals"]["unseen_ns"] == 0  # all is counted
-    yield truth_of(result.stdout), rows, rows_of(box, report, "blocked-by")
+    told = truth_of(result.stdout)
+    if request.param.endswith("linked"):
+        del told["of_child"]  # without a run, a child has a session of its own, or none
+    yield told, rows, rows_of(box, report, "blocked-by")
     box.remove()
 
 
@@ -116,7 +131,8 @@ def test_functions_that_are_only_there_to_lock_are_passed_over(truth):
 def test_unusual_waits(truth):
     told, rows, _ = truth
     assert rows["left"].queue_max == 1  # a wait that was left by a jump is none any more
-    assert (rows["of_child"].waits, rows["of_child"].wait_ns) == (0, 0)  # a handler forked while its thread waited
+    if "of_child" in told:  # a handler forked while its thread waited
+        assert (rows["of_child"].waits, rows["of_child"].wait_ns) == (0, 0)
     other = rows["wait_for_child"]  # held by another process
     assert near(other.unknown_ns, told["wait_for_child"][2], 5) and other.wakeup_ns < other.unknown_ns / 10
 
@@ -255,6 +271,36 @@ def test_same_in_a_static_program(box):
     expected = plain(box, "lock_rules").splitlines()
     assert plain(box, "lock_rules_wrap").splitlines() == expected
     assert run(box, "lock_rules_wrap", "--locks", "--path")[0].stdout.splitlines() == expected
+
+
+@full
+def test_same_in_programs_that_are_linked_with_it(box):
+    expected = plain(box, "lock_rules").splitlines()
+    assert plain(box, "lock_rules_linked").splitlines() == expected
+    assert run_linked(box, "lock_rules_linked", "--locks")[0].stdout.splitlines() == expected
+
+
+def test_a_program_that_is_linked_with_it(box):
+    """Without a run: its session has its locks while it runs, too, and takes their file with it."""
+    folder, keep = box.folder(), {"HOTPATH": "1", "HOTPATH_LOCKS": "1", "HOTPATH_KEEP": "0"}
+    program = subprocess.Popen([PROGRAMS / "lock_truth_linked", "live"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                               env=box.environment(folder, {**keep, "HOTPATH_DIR": str(folder)}))
+
+    def waits():
+        [session] = list(folder.glob("*.hotpath")) or [None]
+        told = session and box.run(HOTPATH, "report", "-f", "json", "--section", "locks", session).stdout
+        rows = json.loads(told)["sections"]["locks"]["rows"] if told else []
+        return sum(row["waits"] for row in rows if (row["name"], row["held_by"]) == ("forced", "give_forced"))
+
+    wait_until(lambda: waits() > 0)
+    program.communicate(b"\n", timeout=TIMEOUT)
+    [first] = list(folder.glob("*.locks"))
+    box.run(PROGRAMS / "lock_rules_linked", "maps", env={**keep, "HOTPATH_DIR": str(folder)})
+    assert not first.exists(), "the next session takes its place"
+    [session] = list(folder.glob("*.hotpath"))
+    session.with_suffix(".locks").touch()
+    box.run(HOTPATH, "clean", "--dir", folder)
+    assert not [*folder.glob("*.hotpath"), *folder.glob("*.locks")]
 
 
 def exported(library):

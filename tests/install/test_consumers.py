@@ -48,11 +48,11 @@ def test_everything_is_installed(installed):
         "libhotpath_alloc.a", "libhotpath_alloc.so", "libhotpath_alloc.so.0", f"libhotpath_alloc.so.{version}",
         "libhotpath_alloc_wrap.a", "libhotpath_locks_wrap.a",
         "libhotpath_preload.so.0", f"libhotpath_preload.so.{version}",
-        "libhotpath_locks.so.0", f"libhotpath_locks.so.{version}",
+        "libhotpath_locks.so", "libhotpath_locks.so.0", f"libhotpath_locks.so.{version}",
         "libhotpath_io.so.0", f"libhotpath_io.so.{version}",
         "libhotpath_locks_io.so.0", f"libhotpath_locks_io.so.{version}",
         "pkgconfig/hotpath.pc", "pkgconfig/hotpath_alloc.pc", "pkgconfig/hotpath_alloc_wrap.pc",
-        "pkgconfig/hotpath_locks_wrap.pc",
+        "pkgconfig/hotpath_locks.pc", "pkgconfig/hotpath_locks_wrap.pc",
         "cmake/hotpath/hotpath-config.cmake", "cmake/hotpath/hotpath-config-version.cmake",
         "cmake/hotpath/hotpath-targets.cmake")}
     by_build_type = {name for name in files if re.search(r"/hotpath-targets-\w+\.cmake$", name)}
@@ -163,28 +163,31 @@ def test_allocations_of_libraries_alone(workshop, installed, compiler, module, f
     workshop.box.run(workshop.folder / "it", env=installed.env)
 
 
+LOCKS = """#include <hotpath.h>
+#include <pthread.h>
+#include <stdlib.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void work(void)
+{
+    HOTPATH_MEASURE();
+    pthread_mutex_lock(&lock);
+    pthread_mutex_unlock(&lock);
+}
+int main(void)
+{
+    HOTPATH_MAIN();
+    for (int turn = 0; turn < 70; turn++)
+        work();
+    free(malloc(1));
+    return 0;
+}"""
+
+
 @pytest.mark.parametrize("modules", [["hotpath_locks_wrap"], ["hotpath_locks_wrap", "hotpath_alloc_wrap"]])
 def test_locks_of_a_static_program(workshop, installed, compiler, modules):
     """With zones, and with allocations counted, too."""
     need("pkg-config")
-    workshop.write("locks.c", """#include <hotpath.h>
-        #include <pthread.h>
-        #include <stdlib.h>
-        static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-        static void work(void)
-        {
-            HOTPATH_MEASURE();
-            pthread_mutex_lock(&lock);
-            pthread_mutex_unlock(&lock);
-        }
-        int main(void)
-        {
-            HOTPATH_MAIN();
-            for (int turn = 0; turn < 70; turn++)
-                work();
-            free(malloc(1));
-            return 0;
-        }""")
+    workshop.write("locks.c", LOCKS)
     options = do("pkg-config", "--cflags", "--libs", "--static", *modules, env=installed.env).split()
     workshop.do(compiler, "-O1", "-DHOTPATH", "-static", "locks.c", *options, "-o", "it")
     report = workshop.folder / "report.json"
@@ -194,6 +197,21 @@ def test_locks_of_a_static_program(workshop, installed, compiler, modules):
     assert ("lock", 70) in [(row["name"], row["locked"]) for row in sections["locks"]["rows"]]  # libgcc has others
     assert next(row for row in sections["timing"]["rows"] if row["name"] == "work")["calls"] == 70
     assert "locks of" not in said and ("allocations of" in said) == (len(modules) == 1)
+
+
+def test_locks_of_a_program_that_is_linked_with_the_hooks(workshop, installed, compiler):
+    """Without `hotpath run`; allocations are counted, too."""
+    need("pkg-config")
+    workshop.write("locks.c", LOCKS)
+    options = do("pkg-config", "--cflags", "--libs", "hotpath_locks", env=installed.env).split()
+    workshop.do(compiler, "-O1", "-fno-builtin", "-DHOTPATH", "-Wl,--as-needed", "locks.c", *options, "-o", "it")
+    folder = workshop.box.folder()
+    workshop.box.run(workshop.folder / "it", env={**installed.env, "HOTPATH_LOCKS": "1", "HOTPATH_DIR": str(folder)})
+    [session] = folder.glob("*.hotpath")
+    sections = json.loads(do(installed.prefix / "bin/hotpath", "report", "-f", "json", "--section", "locks,alloc-bytes",
+                             session))["sections"]
+    assert [(row["name"], row["locked"]) for row in sections["locks"]["rows"]] == [("lock", 70)]
+    assert sections["alloc-bytes"]["totals"]["allocations"] > 0
 
 
 # -------------------------------------------------------------------------------------------------- build systems

@@ -567,12 +567,12 @@ const char *hotpath_strerror(int status)
 const char *hotpath_version(void) { return HOTPATH_VERSION; }
 
 /* Until its first zone a child has its parent's state and no session of its own. */
-static bool is_active_here(void) { return hp_page() != NULL && !hp_is_forked_child() && hp_is_active(); }
+bool hp_is_active_here(void) { return hp_page() != NULL && !hp_is_forked_child() && hp_is_active(); }
 
 /* The record stays mapped; its contents change when it is reused. */
 const char *hotpath_session_path(void)
 {
-    struct hp_session *session = is_active_here() ? hp_session_hold() : NULL;
+    struct hp_session *session = hp_is_active_here() ? hp_session_hold() : NULL;
     if (session == NULL)
         return "";
     hp_session_let_go(session);
@@ -595,7 +595,7 @@ int hotpath_report(void)
 {
     const int saved = errno;
     int status = HOTPATH_E_INACTIVE;
-    struct hp_session *session = is_active_here() ? hp_session_hold() : NULL;
+    struct hp_session *session = hp_is_active_here() ? hp_session_hold() : NULL;
     if (session != NULL) {
         status = hp_exit_report(session, false);
         hp_session_let_go(session);

@@ -27,7 +27,10 @@ void hp_lifecycle_finish(bool is_in_handler);
 
 /* --------------------------------------------------------------- opening.c: the changes to the recorder's state */
 
+/* Whether a session runs; and whether it is that of this process, not of its parent. */
 static inline bool hp_is_active(void) { return __atomic_load_n(&hp_runtime->gate, __ATOMIC_RELAXED) != 0; }
+
+bool hp_is_active_here(void);
 
 /* A session that does not run yet, with the process's data in its header. NULL: no space. Not under the lock. */
 struct hp_session *hp_session_prepare(const struct hp_settings *settings);

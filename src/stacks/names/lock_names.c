@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "axis.h"
 #include "demangle.h"
 #include "elf_file.h"
 #include "files.h"
@@ -339,14 +340,9 @@ static bool keep_tables(struct hp_lock_names *names, const struct file *file)
     return true;
 }
 
-static void add_file(const char *name, void *context)
+static void add_path(struct hp_lock_names *names, const char *path)
 {
-    struct hp_lock_names *names = context;
     struct file file = {0};
-    char path[2048];
-    if (!hp_text_has_suffix(name, HP_LOCKS_SUFFIX) ||
-        snprintf(path, sizeof path, "%s/%s", names->folder, name) >= (int)sizeof path)
-        return;
     if (hp_side_read(&file.read, path, &format) && is_wanted(names, file.read.header.pid)) {
         file.pairs = file.read.tables[HP_LOCK_PAIRS];
         file.places = file.read.tables[HP_LOCK_PLACES];
@@ -364,6 +360,15 @@ static void add_file(const char *name, void *context)
             names->profile->unnamed += loss != HP_LOCK_LOST_PAIRS ? file.read.header.losses[loss] : 0;
     }
     hp_side_reading_free(&file.read);
+}
+
+static void add_file(const char *name, void *context)
+{
+    struct hp_lock_names *names = context;
+    char path[2048];
+    if (hp_text_has_suffix(name, HP_LOCKS_SUFFIX) &&
+        snprintf(path, sizeof path, "%s/%s", names->folder, name) < (int)sizeof path)
+        add_path(names, path);
 }
 
 static int by_wait(const void *a, const void *b)
@@ -413,7 +418,11 @@ bool hp_locks_read(const char *folder, const uint32_t *pids, size_t pid_count, s
         return false;
     *names = (struct hp_lock_names){
         .profile = &ret_locks->profile, .folder = folder, .pids = pids, .pid_count = pid_count};
-    hp_file_each(folder, add_file, names);
+    char beside[2048];
+    if (hp_beside_path(folder, HP_LOCKS_SUFFIX, beside, sizeof beside))
+        add_path(names, beside);
+    else
+        hp_file_each(folder, add_file, names);
     finish(&ret_locks->profile);
     return !names->sites.is_out_of_memory && ret_locks->profile.processes > 0;
 }

@@ -27,6 +27,8 @@ void hp_side_watch_look_at(struct hp_side_watch *watch, const char *path, uint32
     char folder[2048];
     if (hp_session_dir_find_run(path, folder, sizeof folder))
         hp_side_watch_look(watch, folder, hp_session_dir_is_of_run(path) ? 0 : pid);
+    else
+        hp_side_watch_look(watch, path, 0);
 }
 
 void hp_side_watch_free(struct hp_side_watch *watch)

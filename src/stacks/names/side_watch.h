@@ -18,9 +18,9 @@ struct hp_side_watch {
     const struct hp_io_profile *io;
 };
 
-/* `pid`: only this process of the run; 0: all. */
+/* `folder`: of a run, or the path of a session of none. `pid`: only this process of the run; 0: all. */
 void hp_side_watch_look(struct hp_side_watch *watch, const char *folder, uint32_t pid);
-/* The same for the folder of a run, or a session in one, whose process this is. */
+/* The same for the folder of a run, or a session, whose process this is. */
 void hp_side_watch_look_at(struct hp_side_watch *watch, const char *path, uint32_t pid);
 void hp_side_watch_free(struct hp_side_watch *watch);
 

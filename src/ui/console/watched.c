@@ -606,9 +606,9 @@ bool hp_watched_refresh(struct hp_watched *watched, const struct hp_request *req
         return fail(watched, "not enough memory to show it");
     choose_range(watched, &request->window);
     choose_found(watched);
-    if (watched->found.folder[0] != '\0')
-        hp_side_watch_look(&watched->side_watch, watched->found.folder,
-                           watched->found.is_of_run ? 0 : watched->pid);
+    const char *session = watched->reader.sessions[0]->path;
+    hp_side_watch_look_at(&watched->side_watch, watched->found.is_of_run ? watched->found.folder : session,
+                          watched->pid);
     model->locks = watched->locks = watched->side_watch.locks;
     model->io = watched->side_watch.io;
     model->functions = functions_of(hp_found_shown(&watched->found));
