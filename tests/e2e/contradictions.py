@@ -193,7 +193,7 @@ def takers(report, line):
         return
     for name, library, share, clock in TAKES.findall(line):
         name = re.split(r"(?<!:): |, (?=\w+ (?:in|takes)|[^,]*$)|\. ", name)[-1]
-        if name.endswith("(no symbols)") or name == "code made at run time":  # a sum over functions without names
+        if name.endswith("(no symbols)") or name in ("code made at run time", "the kernel"):  # sums over functions
             continue
         name = re.sub(r"^the system call (.*)", r"[kernel: \1]", re.sub(r"^(page fault.*)", r"[kernel: \1]", name))
         begin, _, end = name.partition("…")  # of a long one, both ends are said
