@@ -10,10 +10,10 @@
 #include "export.h"
 #include "growing_array.h"
 #include "process.h"
+#include "push_sums.h"
 #include "session_dirs.h"
 #include "stack_watch.h"
 #include "text.h"
-#include "units.h"
 #include "weight_sources.h"
 
 #define ASKED_MOST 32u                   /* sessions that are asked for stacks at a time ... */
@@ -22,13 +22,6 @@
 #define WORKING_PART 10u                 /* at most one part in this many of the time is spent reading */
 #define SUMS_MOST ((size_t)800000)       /* of all sessions: 32 MB */
 #define SESSIONS_MOST 11000u             /* as many as have metrics */
-
-enum { CPU_NS, CPU_COUNT, WAITING_NS, WAITING_COUNT, VALUES };
-
-/* Of a stack, known by the hash of its functions. */
-struct sum {
-    uint64_t hash, values[VALUES];
-};
 
 enum stage { IS_DONE, IS_WANTED, IS_ASKED }; /* in a round */
 
@@ -45,100 +38,8 @@ struct hp_push_session {
     struct hp_stack_watch watch;
     uint64_t asked_ns;
     uint64_t read_ns; /* since the run began: what came before was pushed */
-    struct sum *sums; /* sorted by hash */
-    size_t count;
-    uint64_t totals[VALUES];
+    struct hp_push_sums sums;
 };
-
-/* -------------------------------------------------------------------------------------------------- differences */
-
-/* Of one reading: what its stacks have, in the order of their nodes. */
-struct reading {
-    struct sum *sums;
-    uint32_t *nodes;
-    size_t count, room, node_room;
-    bool lacks_memory;
-};
-
-static void add_sum(struct reading *reading, uint32_t node, uint64_t hash, const uint64_t *values)
-{
-    bool has_value = false;
-    for (size_t at = 0; at < VALUES; at++)
-        has_value |= values[at] > 0;
-    if (!has_value || reading->lacks_memory)
-        return;
-    if (!HP_MAKE_ROOM(reading->sums, reading->count + 1, reading->room) ||
-        !HP_MAKE_ROOM(reading->nodes, reading->count + 1, reading->node_room)) {
-        reading->lacks_memory = true;
-        return;
-    }
-    reading->sums[reading->count] = (struct sum){.hash = hash};
-    memcpy(reading->sums[reading->count].values, values, sizeof reading->sums[0].values);
-    reading->nodes[reading->count++] = node;
-}
-
-static void free_reading(struct reading *reading)
-{
-    free(reading->sums);
-    free(reading->nodes);
-}
-
-static int by_hash(const void *a, const void *b)
-{
-    return hp_by_number(((const struct sum *)a)->hash, ((const struct sum *)b)->hash);
-}
-
-static void take_off(const struct hp_push_session *session, struct sum *sum)
-{
-    const struct sum *before =
-        session->count > 0 ? bsearch(sum, session->sums, session->count, sizeof *sum, by_hash) : NULL;
-    for (size_t at = 0; before != NULL && at < VALUES; at++)
-        sum->values[at] = hp_less(sum->values[at], before->values[at]);
-}
-
-/*
- * A stack may have less than before: what no sample had explained was explained later. Then others have that much
- * too much, and get less in proportion: the sum of all pushes stays that of the session.
- */
-static void adjust(struct reading *reading, size_t value, uint64_t found, uint64_t allowed)
-{
-    double left = 0;
-    for (size_t at = 0; at < reading->count && found > allowed; at++) {
-        const double exact = (double)reading->sums[at].values[value] * ((double)allowed / (double)found) + left;
-        const uint64_t whole = exact > 0 ? hp_units_round(exact) : 0;
-        left = exact - (double)whole;
-        reading->sums[at].values[value] = whole;
-    }
-}
-
-/* The reading becomes what is new since the last one, and is known from now on. False: no memory. */
-static bool take_difference(struct hp_push_session *session, struct reading *reading)
-{
-    struct sum *now = malloc((reading->count + 1) * sizeof *now);
-    uint64_t totals[VALUES] = {0}, found[VALUES] = {0};
-    if (now == NULL || reading->lacks_memory) {
-        free(now);
-        return false;
-    }
-    if (reading->count > 0)
-        memcpy(now, reading->sums, reading->count * sizeof *now);
-    for (size_t at = 0; at < reading->count; at++) {
-        take_off(session, &reading->sums[at]);
-        for (size_t value = 0; value < VALUES; value++) {
-            totals[value] += now[at].values[value];
-            found[value] += reading->sums[at].values[value];
-        }
-    }
-    for (size_t value = 0; value < VALUES; value++) {
-        adjust(reading, value, found[value], hp_less(totals[value], session->totals[value]));
-        session->totals[value] = totals[value] > session->totals[value] ? totals[value] : session->totals[value];
-    }
-    qsort(now, reading->count, sizeof *now, by_hash);
-    free(session->sums);
-    session->sums = now;
-    session->count = reading->count;
-    return true;
-}
 
 static uint64_t hash_below(uint64_t above, uint64_t what) { return hp_mixed(above * 31 + what + 1); }
 
@@ -161,29 +62,30 @@ static uint64_t hash_of_node(const struct hp_named_stacks *stacks, const struct 
 /* Leaves in the stacks what is new. False: no memory. */
 static bool cut_stacks(struct hp_push_session *session, struct hp_named_stacks *stacks)
 {
-    struct reading reading = {0};
+    struct hp_push_reading reading = {0};
     uint64_t *hashes = calloc(stacks->node_count + 1, sizeof *hashes);
     for (uint32_t at = 1; hashes != NULL && at < stacks->node_count; at++) {
         struct hp_named_node *node = &stacks->nodes[at];
         uint64_t *weight = node->weight;
         hashes[at] = hash_below(hashes[node->parent], hash_of_node(stacks, node));
-        add_sum(&reading, at, hashes[at],
-                (uint64_t[VALUES]){weight[HP_STACK_USER_NS] + weight[HP_STACK_KERNEL_NS], weight[HP_STACK_SAMPLES],
-                                   weight[HP_STACK_WAITED_NS], weight[HP_STACK_WAITS]});
+        hp_push_reading_add(&reading, at, hashes[at],
+                            (uint64_t[HP_PUSH_VALUES]){weight[HP_STACK_USER_NS] + weight[HP_STACK_KERNEL_NS],
+                                                       weight[HP_STACK_SAMPLES], weight[HP_STACK_WAITED_NS],
+                                                       weight[HP_STACK_WAITS]});
         memset(weight, 0, sizeof node->weight);
     }
-    const bool is_done = hashes != NULL && take_difference(session, &reading);
+    const bool is_done = hashes != NULL && hp_push_sums_take(&session->sums, &reading);
     for (size_t at = 0; is_done && at < reading.count; at++) {
-        const uint64_t *values = reading.sums[at].values;
+        const uint64_t *values = reading.all[at].values;
         uint64_t *weight = stacks->nodes[reading.nodes[at]].weight;
-        weight[HP_STACK_USER_NS] = values[CPU_NS];
-        weight[HP_STACK_SAMPLES] = values[CPU_COUNT];
-        weight[HP_STACK_WAITED_NS] = values[WAITING_NS];
-        weight[HP_STACK_WAITS] = values[WAITING_COUNT];
+        weight[HP_STACK_USER_NS] = values[HP_PUSH_CPU_NS];
+        weight[HP_STACK_SAMPLES] = values[HP_PUSH_CPU_COUNT];
+        weight[HP_STACK_WAITED_NS] = values[HP_PUSH_WAITING_NS];
+        weight[HP_STACK_WAITS] = values[HP_PUSH_WAITING_COUNT];
     }
     stacks->share_count = 0; /* zones of stacks are not told */
     free(hashes);
-    free_reading(&reading);
+    hp_push_reading_free(&reading);
     return is_done;
 }
 
@@ -192,7 +94,8 @@ static bool cut_stacks(struct hp_push_session *session, struct hp_named_stacks *
 static const struct {
     enum hp_dimension dimension;
     size_t ns, count;
-} zone_values[] = {{HP_OF_ZONE_CPU, CPU_NS, CPU_COUNT}, {HP_OF_ZONE_WAITS, WAITING_NS, WAITING_COUNT}};
+} zone_values[] = {{HP_OF_ZONE_CPU, HP_PUSH_CPU_NS, HP_PUSH_CPU_COUNT},
+                   {HP_OF_ZONE_WAITS, HP_PUSH_WAITING_NS, HP_PUSH_WAITING_COUNT}};
 
 static uint64_t hash_of_function(const struct hp_weighted *weighted, const struct hp_weighted_node *node)
 {
@@ -200,39 +103,39 @@ static uint64_t hash_of_function(const struct hp_weighted *weighted, const struc
     return hash_below(hash_below(hash_of_text(function->name), hash_of_text(function->file)), node->line);
 }
 
-static void set_weights(struct hp_weights *weights, const struct reading *reading, size_t ns, size_t count)
+static void set_weights(struct hp_weights *weights, const struct hp_push_reading *reading, size_t ns, size_t count)
 {
     weights->total = weights->counted = 0;
     for (size_t at = 0; at < reading->count; at++) {
         const uint32_t node = reading->nodes[at];
         if (node >= weights->room)
             continue;
-        weights->total += weights->own[node] = reading->sums[at].values[ns];
-        weights->counted += weights->counts[node] = reading->sums[at].values[count];
+        weights->total += weights->own[node] = reading->all[at].values[ns];
+        weights->counted += weights->counts[node] = reading->all[at].values[count];
     }
 }
 
 static bool cut_zones(struct hp_push_session *session, struct hp_weighted *weighted)
 {
-    struct reading reading = {0};
+    struct hp_push_reading reading = {0};
     uint64_t *hashes = calloc(weighted->node_count + 1, sizeof *hashes);
     for (uint32_t at = 1; hashes != NULL && at < weighted->node_count; at++) {
         const struct hp_weighted_node *node = &weighted->nodes[at];
-        uint64_t values[VALUES];
+        uint64_t values[HP_PUSH_VALUES];
         hashes[at] = hash_below(hashes[node->parent], hash_of_function(weighted, node));
         for (size_t kind = 0; kind < sizeof zone_values / sizeof zone_values[0]; kind++) {
             const struct hp_weights *weights = &weighted->weights[zone_values[kind].dimension];
             values[zone_values[kind].ns] = hp_weight_own(weights, at);
             values[zone_values[kind].count] = hp_weight_count(weights, at);
         }
-        add_sum(&reading, at, hashes[at], values);
+        hp_push_reading_add(&reading, at, hashes[at], values);
     }
-    const bool is_done = hashes != NULL && take_difference(session, &reading);
+    const bool is_done = hashes != NULL && hp_push_sums_take(&session->sums, &reading);
     for (size_t kind = 0; is_done && kind < sizeof zone_values / sizeof zone_values[0]; kind++)
         set_weights(&weighted->weights[zone_values[kind].dimension], &reading, zone_values[kind].ns,
                     zone_values[kind].count);
     free(hashes);
-    free_reading(&reading);
+    hp_push_reading_free(&reading);
     return is_done;
 }
 
@@ -246,11 +149,8 @@ static bool goes_on(const struct hp_push_session *session)
 
 static void forget_sums(struct hp_push_profiles *profiles, struct hp_push_session *session)
 {
-    profiles->sums -= session->count;
-    free(session->sums);
-    session->sums = NULL;
-    session->count = 0;
-    memset(session->totals, 0, sizeof session->totals);
+    profiles->sums -= session->sums.count;
+    hp_push_sums_free(&session->sums);
 }
 
 static void push(struct hp_push_profiles *profiles, const struct hp_push_session *session, struct hp_export *export)
@@ -282,11 +182,11 @@ static bool push_new(struct hp_push_profiles *profiles, struct hp_push_session *
     struct hp_weighted weighted = {.has_lines = true, .processes = HP_FRAMES_BY_PROGRAM};
     const bool is_asked_for = session->is_known || session->began_ns >= profiles->began_ns;
     const uint64_t elapsed_ns = hp_run_elapsed_ns(&model->run);
-    profiles->sums -= session->count;
+    profiles->sums -= session->sums.count;
     const bool is_done = session->source == OF_STACKS
                              ? cut_stacks(session, named) && hp_stack_weights_add(&weighted, named)
                              : hp_zone_weights_add(&weighted, model) && cut_zones(session, &weighted);
-    profiles->sums += session->count;
+    profiles->sums += session->sums.count;
     struct hp_export export = {.weighted = &weighted,
                                .command = hp_snapshot_text(first, first->header.command),
                                .pid = first->header.pid,

@@ -35,7 +35,8 @@ class Collector:
     request."""
 
     def __init__(self, port=0, certificate=None):
-        self.bodies, self.requests, self.status, self.headers, self.act = [], [], 200, {}, None
+        self.bodies, self.requests, self.moments = [], [], []
+        self.status, self.headers, self.act = 200, {}, None
         collector = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -47,6 +48,7 @@ class Collector:
                     return
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 collector.requests.append((self.path, self.headers))
+                collector.moments.append(time.monotonic())
                 if collector.status == 200:
                     collector.bodies.append(body)
                 self.send_response(collector.status)
@@ -319,7 +321,7 @@ def test_a_collector_that_comes_later(cli, collectors, push):
 
 
 @pytest.mark.parametrize("status, headers, result", [
-    pytest.param(429, {"Retry-After": "1"}, "retried", id="busy"), pytest.param(500, {}, "refused", id="broken"),
+    pytest.param(429, {"Retry-After": "2"}, "retried", id="busy"), pytest.param(500, {}, "refused", id="broken"),
     pytest.param(503, {}, "retried", id="ill", marks=full),
     pytest.param(404, {}, "refused", id="missing", marks=full),
     pytest.param(302, {"Location": "http://localhost:1/"}, "refused", id="elsewhere", marks=full)])
@@ -337,6 +339,7 @@ def test_answers(cli, collectors, push, status, headers, result):
     got = collector.got
     times = [(push.began_ns, push.ns) for push in got]
     assert all(end[0] == begin[0] + begin[1] for begin, end in zip(times, times[1:]))
+    assert collector.moments[1] - collector.moments[0] >= int(headers.get("Retry-After", 0))
     refused = found[("hotpath_agent_push_dropped_total", "refused")]
     assert refused == (0 if result == "retried" else found[kind])
     said = server.end()[1]

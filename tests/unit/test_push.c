@@ -12,6 +12,7 @@
 
 #include "push.h"
 #include "push_spool.h"
+#include "push_sums.h"
 
 #define SECOND UINT64_C(1000000000)
 #define FOREVER UINT64_MAX
@@ -339,6 +340,76 @@ static void headers_of_targets(void **state)
     hp_push_targets_free(&targets);
 }
 
+/* -------------------------------------------------------------------------------------------------------- sums */
+
+/* One reading: what stacks 1 to 4 have, as CPU time and as waiting; a tenth of that is counted. */
+static void read_sums(struct hp_push_sums *sums, const uint64_t cpu[4], const uint64_t waiting[4],
+                      struct hp_push_reading *ret_new)
+{
+    *ret_new = (struct hp_push_reading){.count = 0};
+    for (uint32_t at = 0; at < 4; at++)
+        hp_push_reading_add(ret_new, at, 1000 - at,
+                            (uint64_t[HP_PUSH_VALUES]){cpu[at], cpu[at] / 10, waiting[at], waiting[at] / 10});
+    assert_true(hp_push_sums_take(sums, ret_new));
+}
+
+static uint64_t total_of(const struct hp_push_reading *reading, size_t value)
+{
+    uint64_t total = 0;
+    for (size_t at = 0; at < reading->count; at++)
+        total += reading->all[at].values[value];
+    return total;
+}
+
+/* A stack that is new has all; one without anything is none. */
+static void what_is_new_is_the_difference(void **state)
+{
+    (void)state;
+    struct hp_push_sums sums = {.count = 0};
+    struct hp_push_reading now;
+    static const uint64_t cpu[][4] = {{100, 0, 30, 0}, {100, 50, 70, 0}},
+                          waiting[][4] = {{0, 0, 20, 0}, {5, 0, 20, 0}};
+    read_sums(&sums, cpu[0], waiting[0], &now);
+    assert_int_equal(now.count, 2);
+    assert_int_equal(now.all[1].values[HP_PUSH_CPU_NS], 30);
+    assert_int_equal(now.all[1].values[HP_PUSH_WAITING_COUNT], 2);
+    assert_int_equal(now.nodes[1], 2);
+    hp_push_reading_free(&now);
+    read_sums(&sums, cpu[1], waiting[1], &now);
+    static const uint64_t expected[3][HP_PUSH_VALUES] = {{0, 0, 5, 0}, {50, 5, 0, 0}, {40, 4, 0, 0}};
+    assert_int_equal(now.count, 3);
+    for (size_t at = 0; at < 3; at++)
+        assert_memory_equal(now.all[at].values, expected[at], sizeof expected[at]);
+    hp_push_reading_free(&now);
+    hp_push_sums_free(&sums);
+}
+
+/*
+ * What was in one stack is in others later: these get less in proportion, so that the sum of all that was new is
+ * that of the latest reading.
+ */
+static void what_moves_is_not_new(void **state)
+{
+    (void)state;
+    struct hp_push_sums sums = {.count = 0};
+    struct hp_push_reading now;
+    static const uint64_t cpu[][4] = {{100, 0, 0, 0}, {40, 60, 33, 0}, {20, 60, 33, 0}, {0, 60, 60, 30}}, none[4];
+    static const uint64_t new_ones[] = {100, 33, 0, 17};
+    uint64_t all = 0;
+    for (size_t round = 0; round < 4; round++) {
+        read_sums(&sums, cpu[round], none, &now);
+        assert_int_equal(total_of(&now, HP_PUSH_CPU_NS), new_ones[round]);
+        all += new_ones[round];
+        if (round == 1) { /* 33 of 93, by 60 and 33 */
+            assert_in_range(now.all[1].values[HP_PUSH_CPU_NS], 21, 22);
+            assert_int_equal(now.all[0].values[HP_PUSH_CPU_NS], 0);
+        }
+        hp_push_reading_free(&now);
+    }
+    assert_int_equal(all, 60 + 60 + 30);
+    hp_push_sums_free(&sums);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -353,6 +424,8 @@ int main(void)
         cmocka_unit_test(what_is_larger_than_the_spool_is_dropped),
         cmocka_unit_test(targets_are_urls),
         cmocka_unit_test(headers_of_targets),
+        cmocka_unit_test(what_is_new_is_the_difference),
+        cmocka_unit_test(what_moves_is_not_new),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
