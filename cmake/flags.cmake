@@ -77,7 +77,7 @@ function(hotpath_internal_headers target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include")
   foreach(folder base os elf config format observe model report record/core record/alloc record/cpu record/zones
       record/objects record/paths record/tasks preload stacks/symbols stacks/unwind stacks/collect stacks/names
-      compare export ui/console ui/serve ui/mcp push run cli)
+      compare export ui/console ui/serve ui/agent ui/mcp push run cli)
     target_compile_options(${target} PRIVATE "SHELL:-iquote \"${PROJECT_SOURCE_DIR}/src/${folder}\"")
   endforeach()
 endfunction()

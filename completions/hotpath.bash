@@ -5,7 +5,7 @@ _hotpath()
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} at
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'demo run record console stacks report open serve mcp annotate diff bench check export ls clean on off doctor help --help --version' -- "$word") $(compgen -f -X '!*/*' -- "$word"))
+        COMPREPLY=($(compgen -W 'demo run record console stacks report open serve agent mcp annotate diff bench check export ls clean on off doctor help --help --version' -- "$word") $(compgen -f -X '!*/*' -- "$word"))
         return
     fi
     # What follows the program of run is the program's.
@@ -132,6 +132,15 @@ _hotpath()
         serve:--label) return ;;
         serve:--metadata) return ;;
         serve:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
+        agent:--address) return ;;
+        agent:--port) return ;;
+        agent:--token-file) return ;;
+        agent:--users) return ;;
+        agent:--push) return ;;
+        agent:--push-header) return ;;
+        agent:--push-every) return ;;
+        agent:--state) return ;;
+        agent:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         mcp:--allow-run) return ;;
         mcp:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         annotate:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
@@ -191,6 +200,7 @@ _hotpath()
         report) COMPREPLY=($(compgen -W '--verbose -v --tree -t --cold --from --to --source --against --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --format -f --output -o --label --metadata --dir --no-color --help -h' -- "$word")) ;;
         open) COMPREPLY=($(compgen -W '--view --output -o --source --against --by-zone --no-open --dir --help -h' -- "$word")) ;;
         serve) COMPREPLY=($(compgen -W '--address --port --every --token-file --open --push --push-header --push-every --section -s --focus --slowest --columns -c --sort --by --percentiles -p --limit -n --functions-limit --calltree-limit --logs-limit --min-percent --exclusive --alloc-cumulative --alloc-metric --cpu-inclusive --exclude-wrapper --label --metadata --dir --no-color --help -h' -- "$word")) ;;
+        agent) COMPREPLY=($(compgen -W '--address --port --token-file --users --with-texts --push --push-header --push-every --state --print-config --dir --help -h' -- "$word")) ;;
         mcp) COMPREPLY=($(compgen -W '--allow-run --dir --help -h' -- "$word")) ;;
         annotate) COMPREPLY=($(compgen -W '--assembly -a --waiting -w --debuginfod --dir --help -h' -- "$word")) ;;
         diff) COMPREPLY=($(compgen -W '--against --format -f --from --to --output -o --dir --help -h' -- "$word")) ;;
@@ -215,6 +225,7 @@ _hotpath()
         report) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         open) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         serve) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
+        agent) : ;;
         mcp) : ;;
         annotate) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
         diff) COMPREPLY=($(compgen -f -W "$(hotpath ls -a 2> /dev/null | awk 'NR > 1 { print $1 }')" -- "$word")) ;;
@@ -226,7 +237,7 @@ _hotpath()
         on) COMPREPLY=($(compgen -W "$(hotpath ls -a 2> /dev/null | awk '$5 == "pid" && ($2 == "live" || $2 == "off") { print $6 }')" -- "$word")) ;;
         off) COMPREPLY=($(compgen -W "$(hotpath ls -a 2> /dev/null | awk '$5 == "pid" && ($2 == "live" || $2 == "off") { print $6 }')" -- "$word")) ;;
         doctor) : ;;
-        help) COMPREPLY=($(compgen -W 'demo run record console stacks report open serve mcp annotate diff bench check export ls clean on off doctor help environment agents' -- "$word")) ;;
+        help) COMPREPLY=($(compgen -W 'demo run record console stacks report open serve agent mcp annotate diff bench check export ls clean on off doctor help environment agents' -- "$word")) ;;
     esac
 }
 complete -o filenames -F _hotpath hotpath

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "text.h"
+
 static bool begins(const char *text, const char *start) { return strncmp(text, start, strlen(start)) == 0; }
 
 /* "@@GLIBC_2.2.5": a version begins with a capital letter. What generated code is called may have other ones. */
@@ -88,4 +90,19 @@ bool hp_plain_name(const char *linked, bool is_of_c_library, char *name, size_t 
     memcpy(name, begin, length);
     name[length] = '\0';
     return length < whole;
+}
+
+/* "operator[]" and "parse [clone .isra.0]" have brackets of their own. */
+const char *hp_without_key(const char *name, char *plain, size_t size)
+{
+    struct hp_text text;
+    const char *bracket = name[0] != '\0' ? strchr(name + 1, '[') : NULL;
+    if (bracket == NULL || name[strlen(name) - 1] != ']' || bracket[1] == ']' || begins(bracket, "[clone ."))
+        return name;
+    static const char key[] = "[text]";
+    const size_t length = (size_t)(bracket - name), room = size - sizeof key;
+    hp_text_init(&text, plain, size);
+    hp_text_bytes(&text, name, length < room ? length : room);
+    hp_text_string(&text, key);
+    return hp_text_end(&text);
 }

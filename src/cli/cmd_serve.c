@@ -1,10 +1,7 @@
 /* hotpath serve: the page of a session in a browser, while the program runs. SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "arguments.h"
 #include "browser.h"
@@ -14,42 +11,21 @@
 #include "listener.h"
 #include "push.h"
 #include "push_profiles.h"
-#include "push_transport.h"
 #include "report_output.h"
 #include "request.h"
 #include "server.h"
+#include "serving.h"
 #include "sessions.h"
-#include "text.h"
-#include "units.h"
 
-#define USUAL_PORT 7878u
 #define USUAL_EVERY_MS 1000u
 
 struct choices {
-    uint16_t port;
-    bool is_port_given;
+    struct hp_serving_port port;
     uint32_t every_ms;
     char token[HP_TOKEN_MOST + 1];
 };
 
 /* ---------------------------------------------------------------------------------------------- options */
-
-static bool read_port(const struct hp_arguments *arguments, struct choices *choices)
-{
-    const char *text = hp_arguments_flag(arguments, "port");
-    char *end;
-    choices->port = USUAL_PORT;
-    choices->is_port_given = text != NULL;
-    if (text == NULL)
-        return true;
-    const unsigned long port = strtoul(text, &end, 10);
-    if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && port <= 65535) {
-        choices->port = (uint16_t)port;
-        return true;
-    }
-    hp_misuse(arguments->command, "--port '%s' is not between 0 and 65535", text);
-    return false;
-}
 
 static bool read_interval(const struct hp_arguments *arguments, struct choices *choices)
 {
@@ -67,45 +43,6 @@ static bool read_interval(const struct hp_arguments *arguments, struct choices *
     return false;
 }
 
-static bool make_token(char *token)
-{
-    unsigned char bytes[16];
-    struct hp_text text;
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
-        hp_fail("cannot get random numbers for a token: %s", strerror(errno));
-        return false;
-    }
-    hp_text_init(&text, token, HP_TOKEN_MOST + 1);
-    for (size_t at = 0; at < sizeof bytes; at++)
-        hp_text_hex(&text, bytes[at], 2);
-    hp_text_end(&text);
-    return true;
-}
-
-/* The token is the first line of a file: on the command line every user could read it. */
-static bool read_token(const struct hp_arguments *arguments, char *token)
-{
-    const char *path = hp_arguments_flag(arguments, "token-file");
-    if (path == NULL)
-        return make_token(token);
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        hp_fail("cannot read the token in '%s': %s", path, strerror(errno));
-        return false;
-    }
-    const bool is_read = fgets(token, HP_TOKEN_MOST + 1, file) != NULL;
-    const int next = fgetc(file);
-    fclose(file);
-    const size_t length = is_read ? strcspn(token, "\n") : 0;
-    const bool is_whole = is_read && (token[length] == '\n' || next == EOF || next == '\n');
-    token[length] = '\0';
-    if (is_whole && hp_token_is_sound(token))
-        return true;
-    hp_fail("the first line of '%s' is not a token: %u to %u letters, digits, '-', '.', '_' or '~'", path,
-            HP_TOKEN_LEAST, HP_TOKEN_MOST);
-    return false;
-}
-
 /* ------------------------------------------------------------------------------------------------- push */
 
 static struct pushing {
@@ -113,32 +50,6 @@ static struct pushing {
     struct hp_push *push;
     struct hp_push_profiles profiles;
 } pushing;
-
-static void say(const char *line) { hp_fail("%s", line); }
-
-static int read_targets(const struct hp_arguments *arguments, struct hp_push_targets *targets)
-{
-    char problem[1400];
-    for (size_t at = 0; at < arguments->repeated_count; at++) {
-        const bool is_target = strcmp(arguments->repeated_as[at], "push") == 0;
-        if (!(is_target ? hp_push_targets_add : hp_push_targets_add_header)(targets, arguments->repeated[at],
-                                                                            problem, sizeof problem))
-            return hp_misuse(arguments->command, "--%s: %s", arguments->repeated_as[at], problem);
-    }
-    return EXIT_DONE;
-}
-
-static bool read_push_interval(const struct hp_arguments *arguments, uint64_t *ret_ns)
-{
-    const char *text = hp_arguments_flag(arguments, "push-every");
-    uint64_t seconds = HP_PUSH_USUAL_S;
-    if (text != NULL && (!hp_number_unsigned(text, strlen(text), 3600, &seconds) || seconds == 0)) {
-        hp_misuse(arguments->command, "--push-every '%s' is not between 1 and 3600 seconds", text);
-        return false;
-    }
-    *ret_ns = seconds * UINT64_C(1000000000);
-    return true;
-}
 
 static uint64_t turn_push(void *context, uint64_t now_ns)
 {
@@ -159,15 +70,9 @@ static bool begin_push(struct hp_serving *serving, struct hp_server_settings *se
 {
     if (pushing.targets.count == 0)
         return true;
-    if (hp_push_transport_is_missing() != NULL) {
-        hp_fail("%s", hp_push_transport_is_missing());
+    pushing.push = hp_serving_open_push(&pushing.targets);
+    if (pushing.push == NULL)
         return false;
-    }
-    pushing.push = hp_push_open(&pushing.targets, say);
-    if (pushing.push == NULL) {
-        hp_fail("not enough memory to push profiles");
-        return false;
-    }
     pushing.profiles.serving = serving;
     pushing.profiles.sink = hp_push_add;
     pushing.profiles.context = pushing.push;
@@ -184,19 +89,6 @@ static void end_push(void)
 }
 
 /* ------------------------------------------------------------------------------------------------- work */
-
-static volatile sig_atomic_t told;
-
-static void on_signal(int signal) { told = signal; }
-
-/* Without SA_RESTART: a signal must interrupt the wait for requests. */
-static void listen_to_signals(void)
-{
-    const struct sigaction ends = {.sa_handler = on_signal}, ignored = {.sa_handler = SIG_IGN};
-    sigaction(SIGINT, &ends, NULL);
-    sigaction(SIGTERM, &ends, NULL);
-    sigaction(SIGPIPE, &ignored, NULL);
-}
 
 /* False, with one line on stderr: there is no such session. */
 static bool choose(struct hp_stored_session *session, const struct hp_settings *settings, const char *name)
@@ -232,14 +124,14 @@ static int serve(const struct hp_arguments *arguments, const struct choices *cho
     char problem[300];
     if (hp_server_is_missing() != NULL)
         return hp_fail("%s", hp_server_is_missing());
-    if (!hp_listener_open(&listener, address != NULL ? address : "127.0.0.1", choices->port,
-                          !choices->is_port_given, problem, sizeof problem))
+    if (!hp_listener_open(&listener, address != NULL ? address : "127.0.0.1", choices->port.number,
+                          !choices->port.is_given, problem, sizeof problem))
         return hp_fail("%s", problem);
     if (!begin_push(serving, &settings))
         return EXIT_FAILED;
-    listen_to_signals();
+    hp_serving_listen_to_signals();
     say_address(arguments, &listener, choices->token, serving->usual != NULL);
-    const bool has_served = hp_server_run(serving, &listener, &settings, &told, problem, sizeof problem);
+    const bool has_served = hp_server_run(serving, &listener, &settings, &hp_serving_told, problem, sizeof problem);
     end_push();
     hp_serving_free(serving);
     return has_served ? EXIT_DONE : hp_fail("%s", problem);
@@ -253,14 +145,13 @@ static int run(const struct hp_arguments *arguments)
     if (arguments->operand_count > 1)
         return hp_misuse(arguments->command, "unexpected argument '%s': give one session, or none to serve all",
                          arguments->operands[1]);
-    if (!read_port(arguments, &choices) || !read_interval(arguments, &choices) ||
-        !read_push_interval(arguments, &pushing.profiles.every_ns) ||
-        read_targets(arguments, &pushing.targets) != EXIT_DONE)
+    if (!hp_serving_read_port(arguments, &choices.port) || !read_interval(arguments, &choices) ||
+        !hp_serving_read_push(arguments, &pushing.targets, &pushing.profiles.every_ns))
         return EXIT_USAGE;
     hp_arguments_settle(arguments, &settings);
     if (arguments->operand_count > 0 && !choose(&session, &settings, arguments->operands[0]))
         return EXIT_FAILED;
-    if (!read_token(arguments, choices.token))
+    if (!hp_serving_read_token(arguments, choices.token))
         return EXIT_FAILED;
     hp_cold_reader = hp_instrumented_read;
     const struct hp_program_source source = hp_program_source_of(&settings);

@@ -54,6 +54,7 @@ struct hp_command {
     COMMAND(report)                                                                                                \
     COMMAND(open)                                                                                                  \
     COMMAND(serve)                                                                                                 \
+    COMMAND(agent)                                                                                                 \
     COMMAND(mcp)                                                                                                   \
     COMMAND(annotate)                                                                                              \
     COMMAND(diff)                                                                                                  \

@@ -326,29 +326,48 @@ static bool add_parts(struct hp_sessions *sessions)
     return is_complete;
 }
 
+/* One that does not exist has nothing. */
+static bool add_all_of(struct hp_sessions *sessions, const char *folder)
+{
+    const int fd = folder[0] != '\0' ? open_folder(AT_FDCWD, folder, folder) : -1;
+    return fd < 0 || each_name(sessions, fd, folder, take_any);
+}
+
 bool hp_sessions_find(struct hp_sessions *sessions, const struct hp_record_settings *settings, bool with_parts)
 {
     char folder[1200];
     bool is_complete = true;
-    for (unsigned n = 0; hp_session_dir(settings, n, folder, sizeof folder); n++) {
-        const int fd = folder[0] != '\0' ? open_folder(AT_FDCWD, folder, folder) : -1;
-        if (fd >= 0)
-            is_complete &= each_name(sessions, fd, folder, take_any);
-    }
+    for (unsigned n = 0; hp_session_dir(settings, n, folder, sizeof folder); n++)
+        is_complete &= add_all_of(sessions, folder);
     if (with_parts)
         is_complete &= add_parts(sessions);
     sort(sessions, 0, newest_first);
     return is_complete;
 }
 
-bool hp_sessions_measured(struct hp_sessions *sessions, const struct hp_record_settings *settings)
+static void leave_out_unmeasured(struct hp_sessions *sessions)
 {
     size_t kept = 0;
-    const bool is_complete = hp_sessions_find(sessions, settings, false);
     for (size_t at = 0; at < sessions->count; at++)
         if (sessions->all[at].processes > 0)
             sessions->all[kept++] = sessions->all[at];
     sessions->count = kept;
+}
+
+bool hp_sessions_measured(struct hp_sessions *sessions, const struct hp_record_settings *settings)
+{
+    const bool is_complete = hp_sessions_find(sessions, settings, false);
+    leave_out_unmeasured(sessions);
+    return is_complete;
+}
+
+bool hp_sessions_measured_in(struct hp_sessions *sessions, const char *const *folders, size_t count)
+{
+    bool is_complete = true;
+    for (size_t at = 0; at < count; at++)
+        is_complete &= add_all_of(sessions, folders[at]);
+    sort(sessions, 0, newest_first);
+    leave_out_unmeasured(sessions);
     return is_complete;
 }
 

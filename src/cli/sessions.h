@@ -28,6 +28,9 @@ bool hp_sessions_find(struct hp_sessions *sessions, const struct hp_record_setti
 /* The same without runs in which nothing is measured. */
 bool hp_sessions_measured(struct hp_sessions *sessions, const struct hp_record_settings *settings);
 
+/* The same of these folders. */
+bool hp_sessions_measured_in(struct hp_sessions *sessions, const char *const *folders, size_t count);
+
 /*
  * Adds leftovers that cannot be read (truncated, of another version, never finished): our own files in these
  * folders that have the name of a session, whose process has ended and that have not changed for an hour. False as

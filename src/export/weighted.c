@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "growing_array.h"
+#include "plain_name.h"
 #include "utf8.h"
 
 const struct hp_dimension_type hp_dimension_types[HP_DIMENSIONS] = {
@@ -82,6 +83,22 @@ static const char *harmless(struct hp_weighted *weighted, const char *text)
     return hp_text_end(&safe);
 }
 
+static const char *name_shown(struct hp_weighted *weighted, const char *name)
+{
+    char plain[256];
+    const char *shown = weighted->hides_texts ? hp_without_key(name, plain, sizeof plain) : name;
+    if (shown == plain)
+        shown = hp_arena_copy(&weighted->texts, plain, strlen(plain));
+    if (shown == NULL)
+        fail(weighted, 0);
+    return shown != NULL ? harmless(weighted, shown) : "?";
+}
+
+static const char *path_shown(struct hp_weighted *weighted, const char *path)
+{
+    return harmless(weighted, weighted->hides_texts ? hp_weighted_short_path(path) : path);
+}
+
 /* ------------------------------------------------------------------------------------ libraries, functions */
 
 uint32_t hp_weighted_library(struct hp_weighted *weighted, const char *path, const char *build_id)
@@ -90,7 +107,7 @@ uint32_t hp_weighted_library(struct hp_weighted *weighted, const char *path, con
     if (!HP_MAKE_ROOM(weighted->libraries, weighted->library_count + 1, weighted->library_room) ||
         !hp_hash_make_room(index))
         return fail(weighted, HP_NO_LIBRARY);
-    path = harmless(weighted, path);
+    path = path_shown(weighted, path);
     const uint32_t hash = hp_hash_with_text(index, 0, place_of(weighted, path));
     size_t slot = HP_HASH_BEGIN;
     for (uint32_t number; (number = hp_hash_next(index, hash, &slot)) != 0;)
@@ -116,8 +133,8 @@ uint32_t hp_weighted_function(struct hp_weighted *weighted, const char *name, co
     if (!HP_MAKE_ROOM(weighted->functions, weighted->function_count + 1, weighted->function_room) ||
         !hp_hash_make_room(index))
         return fail(weighted, 0);
-    name = name[0] != '\0' ? harmless(weighted, name) : "?";
-    file = harmless(weighted, file);
+    name = name[0] != '\0' ? name_shown(weighted, name) : "?";
+    file = path_shown(weighted, file);
     const uint32_t hash = hp_hash_with_text(index, hp_hash_with_text(index, hp_hash_with(index, 0, library), name),
                                             place_of(weighted, file));
     size_t slot = HP_HASH_BEGIN;
@@ -213,7 +230,7 @@ void hp_weighted_share(struct hp_weighted *weighted, enum hp_dimension dimension
         return;
     }
     weighted->shares[weighted->share_count++] =
-        (struct hp_weighted_share){dimension, node, harmless(weighted, zone), weight, count};
+        (struct hp_weighted_share){dimension, node, name_shown(weighted, zone), weight, count};
 }
 
 bool hp_weighted_has(const struct hp_weighted *weighted, enum hp_dimension dimension)

@@ -123,6 +123,7 @@ struct hp_weighted {
     /* Stacks begin with their program, if there are several; or with their process. Set it at first. */
     enum hp_process_frames processes;
     bool has_library_names; /* names of functions end with their library; set it at first */
+    bool hides_texts;       /* keys known at run time and folders are left out; set it at first */
     /*
      * What says nothing to people is left out, or put together: functions that start threads and programs, and
      * code without names, which is one function for each library. Set it at first.

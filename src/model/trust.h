@@ -25,16 +25,16 @@ struct hp_trust {
     const struct hp_cpu *cpu;                    /* NULL: CPU time was not sampled */
     const struct hp_function_profile *functions; /* the same from stacks; NULL: there are none */
     uint64_t lost[HP_LOSSES];
-    uint32_t storage;        /* enum hp_storage, of the worst process */
-    bool has_threads;        /* a process had more than one */
-    bool is_sandboxed;       /* a process was sandboxed from some time on */
-    size_t unpassed;         /* processes whose stacks did not reach `hotpath run` */
-    size_t uncounted;        /* processes whose allocations are unknown, while those of others are counted */
-    uint64_t brief;          /* processes that ended before they did anything that is recorded */
+    uint32_t storage;         /* enum hp_storage, of the worst process */
+    bool has_threads;         /* a process had more than one */
+    bool is_sandboxed;        /* a process was sandboxed from some time on */
+    size_t unpassed;          /* processes whose stacks did not reach `hotpath run` */
+    size_t uncounted;         /* processes whose allocations are unknown, while those of others are counted */
+    uint64_t brief;           /* processes that ended before they did anything that is recorded */
     uint64_t unseen_locks_ns; /* waiting for locks that hooks do not see (lock_causes.h); 0: none, or not counted */
-    uint64_t left_out;       /* functions that ran, but that patterns exclude; of the process with the most */
-    const char *left_out_by; /* which patterns: names of variables */
-    const char *unclosed;    /* name of the first zone that was left without its end; NULL: none */
+    uint64_t left_out;        /* functions that ran, but that patterns exclude; of the process with the most */
+    const char *left_out_by;  /* which patterns: names of variables */
+    const char *unclosed;     /* name of the first zone that was left without its end; NULL: none */
     struct hp_location unclosed_at;
     bool is_unclosed_block; /* it may lack its HOTPATH_END */
     uint32_t refusal;       /* enum hp_refusal, of the worst process */

@@ -26,7 +26,10 @@ enum { PLAIN = 0, ABOUT = 1, BY_FILE = 3, BY_WORDS = 4, BY_LIST = 8, OPENS = 16,
     {                                                                                                              \
         .name = #call, .number = NUMBER(x86_64, generic, arm), .cause = HP_WAIT_##is_for,                          \
         .has_descriptor = ((kind)&ABOUT) != 0, .is_by_file = (kind) == BY_FILE, .is_futex = (kind) == BY_WORDS,    \
-        .is_poll = (kind) == BY_LIST, .path = (kind) == OPENS ? 1 : (kind) == OPENS_AT ? 2 : 0                     \
+        .is_poll = (kind) == BY_LIST,                                                                              \
+        .path = (kind) == OPENS      ? 1                                                                           \
+                : (kind) == OPENS_AT ? 2                                                                           \
+                                     : 0                                                                           \
     }
 
 /* clang-format off */

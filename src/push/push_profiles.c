@@ -179,7 +179,9 @@ static bool push_new(struct hp_push_profiles *profiles, struct hp_push_session *
                      struct hp_named_stacks *named)
 {
     const struct hp_snapshot *first = model->run.sessions[0];
-    struct hp_weighted weighted = {.has_lines = true, .processes = HP_FRAMES_BY_PROGRAM};
+    struct hp_weighted weighted = {.has_lines = true,
+                                   .hides_texts = profiles->serving->host_metrics.hides_texts,
+                                   .processes = HP_FRAMES_BY_PROGRAM};
     const bool is_asked_for = session->is_known || session->began_ns >= profiles->began_ns;
     const uint64_t elapsed_ns = hp_run_elapsed_ns(&model->run);
     profiles->sums -= session->sums.count;

@@ -166,9 +166,10 @@ static uint32_t held_node(const struct hp_lock_stacks *stacks, const struct hp_l
     const struct hp_function_profile *profile = stacks->profile;
     struct best best = {0};
     for (uint32_t at = 0; at < profile->count; at++) {
-        const uint32_t of_waiter = block->waiter != NULL && hp_lock_is_function(block->waiter, profile->all[at].name)
-                                       ? node_of_holder(profile, at, block->holder)
-                                       : 0;
+        const uint32_t of_waiter =
+            block->waiter != NULL && hp_lock_is_function(block->waiter, profile->all[at].name)
+                ? node_of_holder(profile, at, block->holder)
+                : 0;
         if (of_waiter != 0)
             return of_waiter;
         if (hp_lock_is_function(block->holder, profile->all[at].name))

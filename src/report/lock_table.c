@@ -121,10 +121,11 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
                 HP_COLUMN_SHOWN);
     HP_FIELD_FAMILY(to, percentile, row->waits > 0, percentile_of(row, percentile), "_ns", "", NS, 0,
                     "A percentile of waits, within 4 %.", .before = "wait", .title_before = "Wait");
-    HP_FIELD_IF(to, row->waits > 0,
-                hp_histogram_of_steps(to->results, row->wait_steps, HP_LOCK_WAIT_BITS, HP_LOCK_OCTAVES, row->tick_ns),
-                "wait_histogram_ns", "Wait Times", HISTOGRAM, 0,
-                "Distribution of waits: [from, below, waits]; null: there was none.");
+    HP_FIELD_IF(
+        to, row->waits > 0,
+        hp_histogram_of_steps(to->results, row->wait_steps, HP_LOCK_WAIT_BITS, HP_LOCK_OCTAVES, row->tick_ns),
+        "wait_histogram_ns", "Wait Times", HISTOGRAM, 0,
+        "Distribution of waits: [from, below, waits]; null: there was none.");
     HP_FIELD_IF(to, row->waits > 0, row->wait_longest_ns, "wait_max_ns", "Max Wait", NS, HP_COLUMN_SHOWN);
     HP_FIELD(
         to, row->blame_ns, "blocked_ns", "Blocked Others", NS, HP_COLUMN_LATE | HP_COLUMN_SHOWN,
@@ -151,10 +152,11 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
                 "are held for a microsecond or more; null: none was.");
     HP_FIELD_IF(to, row->holds > 0, row->hold_longest_ns, "hold_max_ns", "Max Hold", NS, 0,
                 "The longest of the holds that were timed; null: none was.");
-    HP_FIELD_IF(to, row->holds > 0,
-                hp_histogram_of_steps(to->results, row->hold_steps, HP_LOCK_HOLD_BITS, HP_LOCK_OCTAVES, row->tick_ns),
-                "hold_histogram_ns", "Hold Times", HISTOGRAM, 0,
-                "Distribution of the holds that were timed: [from, below, holds]; null: none was.");
+    HP_FIELD_IF(
+        to, row->holds > 0,
+        hp_histogram_of_steps(to->results, row->hold_steps, HP_LOCK_HOLD_BITS, HP_LOCK_OCTAVES, row->tick_ns),
+        "hold_histogram_ns", "Hold Times", HISTOGRAM, 0,
+        "Distribution of the holds that were timed: [from, below, holds]; null: none was.");
     HP_FIELD(to, row->holds, "holds", "Timed Holds", COUNT, 0, "Holds that were timed.");
     HP_FIELD(to, row->longest_queue, "queue_max", "Max Queue", COUNT, HP_COLUMN_SHOWN,
              "The largest number of threads that waited at the same time.");

@@ -428,14 +428,17 @@ static const struct {
     const char *name;
     void (*run)(void);
     int rounds;
-} cases[] = {{"sleep", in_sleep, ROUNDS}, {"poll", in_poll, ROUNDS},     {"signal", in_signal, ROUNDS},
-             {"child", in_child, ROUNDS}, {"pipe", in_pipe, ROUNDS},     {"socket", in_socket, ROUNDS},
-             {"fifo", in_fifo, ROUNDS},
-             {"tcp", in_tcp, ROUNDS},     {"udp", in_udp, ROUNDS},       {"terminal", in_terminal, ROUNDS},
-             {"fault", in_fault, ROUNDS}, {"disk", in_disk, ROUNDS},     {"lock", in_lock, ROUNDS},
-             {"queue", in_queue, ROUNDS}, {"crowd", in_crowd, 1},        {"stop", in_stop, 1},
-             {"work", in_work, ROUNDS},   {"none", in_none, 1},          {"kill", in_kill, 1},
-             {"exec", in_exec, 1},        {"hiding", in_hiding, ROUNDS}, {"busy", in_busy, ROUNDS}};
+} cases[] = {{"sleep", in_sleep, ROUNDS},   {"poll", in_poll, ROUNDS},
+             {"signal", in_signal, ROUNDS}, {"child", in_child, ROUNDS},
+             {"pipe", in_pipe, ROUNDS},     {"socket", in_socket, ROUNDS},
+             {"fifo", in_fifo, ROUNDS},     {"tcp", in_tcp, ROUNDS},
+             {"udp", in_udp, ROUNDS},       {"terminal", in_terminal, ROUNDS},
+             {"fault", in_fault, ROUNDS},   {"disk", in_disk, ROUNDS},
+             {"lock", in_lock, ROUNDS},     {"queue", in_queue, ROUNDS},
+             {"crowd", in_crowd, 1},        {"stop", in_stop, 1},
+             {"work", in_work, ROUNDS},     {"none", in_none, 1},
+             {"kill", in_kill, 1},          {"exec", in_exec, 1},
+             {"hiding", in_hiding, ROUNDS}, {"busy", in_busy, ROUNDS}};
 
 static void prepare(const char *name)
 {

@@ -101,9 +101,7 @@ static void session_list_write(const struct hp_sessions *programs, const char *t
 /* ------------------------------------------------------------------------------------------------------- answer */
 
 #define BUFFER_BYTES 4096u
-#define TYPE_TEXT "text/plain; charset=utf-8"
 #define TYPE_HTML "text/html; charset=utf-8"
-#define TYPE_JSON "application/json"
 #define TYPE_OPENMETRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
 #define TYPE_PROTOBUF "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"
 #define TYPE_PROMETHEUS "text/plain; version=0.0.4; charset=utf-8"
@@ -111,7 +109,7 @@ static void session_list_write(const struct hp_sessions *programs, const char *t
 void hp_answer_problem(struct hp_answer *ret_answer, unsigned status, const char *problem)
 {
     ret_answer->status = status;
-    ret_answer->type = TYPE_TEXT;
+    ret_answer->type = HP_TYPE_TEXT;
     hp_body_empty(&ret_answer->body);
     hp_body_add(&ret_answer->body, problem, strlen(problem));
     hp_body_add(&ret_answer->body, "\n", 1);
@@ -158,7 +156,7 @@ static void write_report(struct hp_serving *serving, struct hp_served *served, c
         answer->status = 0;
 }
 
-static void write_metrics(struct hp_metric_text metrics, const char *accept, struct hp_answer *answer)
+void hp_answer_metrics(struct hp_answer *answer, struct hp_metric_text metrics, const char *accept)
 {
     static const char *const types[] = {[HP_METRIC_TEXT] = TYPE_PROMETHEUS,
                                         [HP_METRIC_OPENMETRICS] = TYPE_OPENMETRICS,
@@ -186,14 +184,14 @@ static void write_session_metrics(struct hp_serving *serving, struct hp_served *
     struct hp_model *model = hp_reader_model(&served->reader);
     const struct hp_snapshot *first = model->run.sessions[0];
     const uint32_t service = hp_metric_sums_service(&served->metric_sums, "");
-    const bool has_memory =
-        service != 0 && hp_metrics_read(model, serving->settings, true, &served->metric_sums, service, &fresh) &&
-        hp_metric_sums_update(&served->metric_sums, &served->metric_points, &fresh);
+    const bool has_memory = service != 0 &&
+                            hp_metrics_read(model, serving->settings, &served->metric_sums, service, &fresh) &&
+                            hp_metric_sums_update(&served->metric_sums, &served->metric_points, &fresh);
     hp_metric_points_free(&fresh);
     hp_metrics_program(program, sizeof program, hp_snapshot_text(first, first->header.command));
     const struct hp_metric_text metrics = {.sums = &served->metric_sums, .is_of_one = true, .program = program};
     if (has_memory)
-        write_metrics(metrics, accept, answer);
+        hp_answer_metrics(answer, metrics, accept);
     else
         answer->status = 0;
 }
@@ -212,7 +210,7 @@ static void write_host_metrics(struct hp_serving *serving, const char *name, con
     else if (name[0] != '\0' && metrics.service == 0)
         hp_answer_problem(answer, 404, "no service or session of that name; see / for a list");
     else
-        write_metrics(metrics, accept, answer);
+        hp_answer_metrics(answer, metrics, accept);
 }
 
 /* {"session": "4711-1.run", "pid": 4711}, or null. */
@@ -272,21 +270,28 @@ static void put_target(struct hp_json *json, const char *host, const char *servi
     hp_json_end_object(json);
 }
 
-static void write_targets(struct hp_serving *serving, const char *host, struct hp_answer *answer)
+void hp_answer_targets(struct hp_answer *answer, const struct hp_metric_sums *sums, const char *host)
 {
     char buffer[BUFFER_BYTES];
     struct hp_text text;
     struct hp_json json;
-    struct hp_host_metrics *metrics = &serving->host_metrics;
-    const bool has_memory = hp_host_metrics_refresh(metrics, serving->source, serving->settings);
     hp_text_init_stream(&text, buffer, sizeof buffer, hp_body_add, &answer->body);
     hp_json_init(&json, &text, false);
     hp_json_begin_array(&json);
-    for (uint32_t service = 1; service < metrics->sums.service_count; service++)
-        put_target(&json, host != NULL ? host : "localhost", hp_metric_service_name(&metrics->sums, service));
+    for (uint32_t service = 1; service < sums->service_count; service++)
+        put_target(&json, host != NULL ? host : "localhost", hp_metric_service_name(sums, service));
     hp_json_end_array(&json);
-    answer->type = TYPE_JSON;
-    if (!hp_text_finish(&text) || !has_memory)
+    answer->type = HP_TYPE_JSON;
+    if (!hp_text_finish(&text))
+        answer->status = 0;
+}
+
+static void write_targets(struct hp_serving *serving, const char *host, struct hp_answer *answer)
+{
+    struct hp_host_metrics *metrics = &serving->host_metrics;
+    if (hp_host_metrics_refresh(metrics, serving->source, serving->settings))
+        hp_answer_targets(answer, &metrics->sums, host);
+    else
         answer->status = 0;
 }
 
@@ -311,16 +316,16 @@ static void answer_session(struct hp_serving *serving, const struct hp_request *
     if (request->route == HP_ROUTE_PAGE) {
         write_page(serving, served, answer);
     } else if (request->route == HP_ROUTE_REPORT) {
-        answer->type = TYPE_JSON;
+        answer->type = HP_TYPE_JSON;
         write_report(serving, served, request->section, answer);
     } else if (request->route == HP_ROUTE_METRICS) {
         write_session_metrics(serving, served, accept, answer);
     } else if (request->route == HP_ROUTE_RESTARTED) {
-        answer->type = TYPE_JSON;
+        answer->type = HP_TYPE_JSON;
         write_restarted(serving, served, answer);
     } else {
         const struct hp_body *data = hp_served_page_data(serving, served);
-        answer->type = TYPE_JSON;
+        answer->type = HP_TYPE_JSON;
         if (data == NULL || !hp_body_add(&answer->body, data->bytes, data->length))
             answer->status = 0;
     }

@@ -11,7 +11,8 @@
 #include "utf8.h"
 
 #define LONGEST_NAME 200u  /* of a label, in bytes */
-#define MOST_REFUSED 4096u /* names without series that are told apart, per kind and service */
+#define MOST_REFUSED 4096u /* names without series that are told apart, per kind and service ... */
+#define MOST_NAMES 200000u /* ... as long as there are no more names in all */
 
 /* ------------------------------------------------------------------------------------------------------ buckets */
 
@@ -170,7 +171,7 @@ static uint32_t find_name(struct hp_metric_sums *sums, uint32_t service, enum hp
             return number;
     }
     const bool is_named = is_needed || has_room(sums, service, kind);
-    if (!is_named && owner->refused[kind] >= MOST_REFUSED)
+    if (!is_named && (owner->refused[kind] >= MOST_REFUSED || sums->name_count >= MOST_NAMES))
         return 0;
     char *text = is_named ? strdup(safe) : NULL;
     if (is_named && text == NULL)
@@ -182,13 +183,19 @@ static uint32_t find_name(struct hp_metric_sums *sums, uint32_t service, enum hp
     return is_named ? (uint32_t)sums->name_count : 0;
 }
 
+uint32_t hp_metric_sums_safe_name(struct hp_metric_sums *sums, uint32_t service, enum hp_metric_kind kind,
+                                  const char *safe)
+{
+    const uint32_t number = find_name(sums, service, kind, safe, is_own_name(safe));
+    return number != 0 || sums->is_out_of_memory ? number : find_name(sums, service, kind, HP_METRIC_OTHER, true);
+}
+
 uint32_t hp_metric_sums_name(struct hp_metric_sums *sums, uint32_t service, enum hp_metric_kind kind,
                              const char *text)
 {
     char safe[SAFE_BYTES];
     make_safe(safe, kind, text);
-    const uint32_t number = find_name(sums, service, kind, safe, is_own_name(safe));
-    return number != 0 || sums->is_out_of_memory ? number : find_name(sums, service, kind, HP_METRIC_OTHER, true);
+    return hp_metric_sums_safe_name(sums, service, kind, safe);
 }
 
 uint32_t hp_metric_sums_service(struct hp_metric_sums *sums, const char *name)

@@ -104,6 +104,10 @@ uint32_t hp_metric_sums_service(struct hp_metric_sums *sums, const char *name);
 uint32_t hp_metric_sums_name(struct hp_metric_sums *sums, uint32_t service, enum hp_metric_kind kind,
                              const char *text);
 
+/* The same for a name as these sums have it. */
+uint32_t hp_metric_sums_safe_name(struct hp_metric_sums *sums, uint32_t service, enum hp_metric_kind kind,
+                                  const char *safe);
+
 /*
  * Its number, from 1. Where it would be one too many, it is that of "[other]" of the service, and at last that of
  * "[other]" of all services. 0: no memory.

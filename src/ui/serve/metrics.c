@@ -2,13 +2,16 @@
 #include "metrics.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "clock.h"
 #include "demangle.h"
 #include "growing_array.h"
 #include "hotpath.h"
+#include "plain_name.h"
 #include "process.h"
 #include "reader.h"
 #include "section.h"
@@ -25,7 +28,7 @@ struct reading {
     const hotpath_results *results;
     struct hp_metric_sums *sums;
     uint32_t service;
-    bool is_of_one;
+    bool is_of_one, hides_texts;
     struct hp_metric_points *points;
     /* Names of the rows of a section, which many families have in common. */
     struct {
@@ -57,8 +60,10 @@ static bool is_part(const struct hotpath_section *section, const struct hp_row *
 
 static uint32_t name_of(struct reading *reading, const struct hp_row *row, size_t column, enum hp_metric_kind kind)
 {
-    const char *text = row->cells[column].text;
-    return hp_metric_sums_name(reading->sums, reading->service, kind, text != NULL ? text : "");
+    char plain[256];
+    const char *text = row->cells[column].text != NULL ? row->cells[column].text : "";
+    return hp_metric_sums_name(reading->sums, reading->service, kind,
+                               reading->hides_texts ? hp_without_key(text, plain, sizeof plain) : text);
 }
 
 /* False: the section lacks the column of a label, or there is no memory. */
@@ -235,20 +240,22 @@ static const hotpath_results *results_of(struct hp_model *model, const struct hp
     return hp_results_of_model(model, ours);
 }
 
-bool hp_metrics_read(struct hp_model *model, const struct hp_settings *settings, bool is_of_one,
-                     struct hp_metric_sums *sums, uint32_t service, struct hp_metric_points *ret_points)
+static bool read_points(struct reading reading, const struct hp_settings *settings)
 {
-    struct reading reading = {.model = model,
-                              .results = results_of(model, settings),
-                              .sums = sums,
-                              .service = service,
-                              .is_of_one = is_of_one,
-                              .points = ret_points};
-    sums->is_out_of_memory = reading.results == NULL;
-    ret_points->count = 0;
-    for (uint32_t at = 0; at < hp_metric_family_count && !sums->is_out_of_memory; at++)
+    reading.results = results_of(reading.model, settings);
+    reading.sums->is_out_of_memory = reading.results == NULL;
+    reading.points->count = 0;
+    for (uint32_t at = 0; at < hp_metric_family_count && !reading.sums->is_out_of_memory; at++)
         add_family(&reading, at);
-    return !sums->is_out_of_memory;
+    return !reading.sums->is_out_of_memory;
+}
+
+bool hp_metrics_read(struct hp_model *model, const struct hp_settings *settings, struct hp_metric_sums *sums,
+                     uint32_t service, struct hp_metric_points *ret_points)
+{
+    return read_points(
+        (struct reading){.model = model, .sums = sums, .service = service, .is_of_one = true, .points = ret_points},
+        settings);
 }
 
 void hp_metrics_program(char *name, size_t size, const char *command)
@@ -265,7 +272,7 @@ void hp_metrics_program(char *name, size_t size, const char *command)
 
 #define MOST_SESSIONS 11000u
 #define MOST_ENDED 10000u /* which do not keep out those that begin */
-#define USUAL_REFRESH_NS UINT64_C(1000000000)
+#define LEAST_REFRESH_NS UINT64_C(1000000000)
 #define SETTLING_NS UINT64_C(3000000000)    /* after its end, numbers of a program may still be written */
 #define FORGOTTEN_NS UINT64_C(600000000000) /* one that is not listed any more may come back until then */
 
@@ -367,8 +374,12 @@ static bool read_model(struct hp_host_metrics *host, struct hp_metric_session *s
     model->io = session->sides.io;
     if (session->service == 0)
         session->service = service_of(host, model);
-    return session->service != 0 &&
-           hp_metrics_read(model, settings, false, &host->sums, session->service, &host->fresh) &&
+    const struct reading reading = {.model = model,
+                                    .sums = &host->sums,
+                                    .service = session->service,
+                                    .hides_texts = host->hides_texts,
+                                    .points = &host->fresh};
+    return session->service != 0 && read_points(reading, settings) &&
            hp_metric_sums_update(&host->sums, &session->points, &host->fresh);
 }
 
@@ -411,6 +422,7 @@ static void read_listed(struct hp_host_metrics *host, const struct hp_sessions *
         const bool is_read =
             session != NULL && (session->is_settled || read_session(host, session, source, settings, now));
         host->left_out += !is_read;
+        host->live += is_read && !session->is_settled && session->ended_ns == 0;
         if (!is_read || session->is_settled || session->ended_ns == 0)
             continue;
         hp_metric_sums_end(&host->sums, &session->points);
@@ -447,10 +459,10 @@ bool hp_host_metrics_refresh(struct hp_host_metrics *host, const struct hp_progr
 {
     struct hp_sessions listed = {0};
     const uint64_t now = hp_clock_monotonic_ns();
-    if (host->listed_ns != 0 && now - host->listed_ns < USUAL_REFRESH_NS)
+    if (host->listed_ns != 0 && now - host->listed_ns < LEAST_REFRESH_NS)
         return true;
     host->listed_ns = now;
-    host->left_out = 0;
+    host->live = host->left_out = 0;
     host->sums.is_out_of_memory = false;
     const bool is_complete = source->list(source->context, &listed);
     read_listed(host, &listed, false, source, settings, now);
@@ -459,6 +471,104 @@ bool hp_host_metrics_refresh(struct hp_host_metrics *host, const struct hp_progr
     hp_sessions_free(&listed);
     return !host->sums.is_out_of_memory;
 }
+
+/* ------------------------------------------------------------------------------------------------------- bytes */
+
+/* A folder, by whatever path. */
+struct place {
+    const char *path;
+    uint64_t device, inode; /* 0: unknown */
+};
+
+static struct place place_of(const char *path)
+{
+    struct stat status;
+    const bool is_there = stat(path, &status) == 0;
+    return (struct place){path, is_there ? status.st_dev : 0, is_there ? status.st_ino : 0};
+}
+
+static bool put_session(struct hp_body *body, const struct hp_metric_session *session, const struct place *place)
+{
+    return hp_metric_put_number(body, place->device) && hp_metric_put_number(body, place->inode) &&
+           hp_metric_put_text(body, hp_text_base_name(session->path)) && hp_metric_put_number(body, session->key) &&
+           hp_metric_put_number(body, session->began_ns) && hp_metric_put_number(body, session->service) &&
+           hp_metric_put_number(body, session->is_settled) && hp_metric_put_points(body, &session->points);
+}
+
+bool hp_host_metrics_save(const struct hp_host_metrics *host, struct hp_body *body)
+{
+    char folder[2048] = "", before[sizeof folder] = "";
+    struct place place = {0};
+    bool has_memory = hp_metric_sums_put(&host->sums, body) && hp_metric_put_number(body, host->count);
+    for (size_t at = 0; at < host->count && has_memory; at++) {
+        const struct hp_metric_session *session = &host->sessions[at];
+        snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(session->path, '/') - session->path), session->path);
+        if (strcmp(folder, before) != 0)
+            place = place_of(folder);
+        memcpy(before, folder, sizeof folder);
+        has_memory = put_session(body, session, &place);
+    }
+    return has_memory;
+}
+
+/* One of a folder that is not there any more is kept for a while, as any that is not listed any more. */
+static bool take_saved(struct hp_host_metrics *host, struct hp_metric_input *in,
+                       const struct hp_metric_renumbered *renumbered, const struct place *places,
+                       size_t place_count)
+{
+    struct hp_stored_session stored = {0};
+    const uint64_t device = hp_metric_take_number(in), inode = hp_metric_take_number(in);
+    const char *name = hp_metric_take_text(in), *folder = "?";
+    const uint64_t key = hp_metric_take_number(in);
+    stored.began_ns = hp_metric_take_number(in);
+    const uint64_t service = hp_metric_take_number(in), is_settled = hp_metric_take_number(in);
+    for (size_t at = 0; at < place_count; at++)
+        if (inode != 0 && places[at].device == device && places[at].inode == inode)
+            folder = places[at].path;
+    const int length = snprintf(stored.path, sizeof stored.path, "%s/%s", folder, name);
+    in->is_bad |= service == 0 || service >= host->sums.service_count || strchr(name, '/') != NULL ||
+                  (size_t)length >= sizeof stored.path || key != key_of(stored.began_ns, stored.path);
+    struct hp_metric_session *session = in->is_bad ? NULL : take_session(host, &stored, MOST_SESSIONS);
+    if (session == NULL)
+        return false;
+    session->service = (uint32_t)service;
+    session->is_settled = is_settled != 0;
+    session->seen_ns = hp_clock_monotonic_ns();
+    return hp_metric_take_points(in, &host->sums, renumbered, &session->points);
+}
+
+static bool take_all_saved(struct hp_host_metrics *host, struct hp_metric_input *in, const struct place *places,
+                           size_t place_count)
+{
+    struct hp_metric_renumbered renumbered = {0};
+    struct hp_metric_points all = {0}, none = {0};
+    bool is_done = hp_metric_sums_take(in, &host->sums, true, &all, &renumbered, NULL) &&
+                   hp_metric_sums_update(&host->sums, &none, &all);
+    for (size_t left = hp_metric_take_count(in); left > 0 && is_done; left--)
+        is_done = take_saved(host, in, &renumbered, places, place_count);
+    hp_metric_points_free(&all);
+    hp_metric_points_free(&none);
+    free(renumbered.numbers);
+    return is_done && !in->is_bad && in->at == in->end;
+}
+
+bool hp_host_metrics_load(struct hp_host_metrics *host, struct hp_metric_input *in, const char *const *folders,
+                          size_t folder_count)
+{
+    const bool hides_texts = host->hides_texts;
+    struct place *places = calloc(folder_count + 1, sizeof *places);
+    for (size_t at = 0; at < folder_count && places != NULL; at++)
+        places[at] = place_of(folders[at]);
+    const bool is_done = places != NULL && take_all_saved(host, in, places, folder_count);
+    if (!is_done) {
+        hp_host_metrics_free(host);
+        host->hides_texts = hides_texts;
+    }
+    free(places);
+    return is_done;
+}
+
+/* --------------------------------------------------------------------------------------------------- questions */
 
 uint32_t hp_host_metrics_service(const struct hp_host_metrics *host, const char *name)
 {

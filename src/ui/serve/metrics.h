@@ -5,15 +5,17 @@
 #ifndef HP_SERVE_METRICS_H
 #define HP_SERVE_METRICS_H
 
+#include "body.h"
+#include "metric_bytes.h"
 #include "metric_sums.h"
 #include "model.h"
 #include "options.h"
 #include "programs.h"
 #include "side_watch.h"
 
-/* Reads what the series of a session have. False: no memory. */
-bool hp_metrics_read(struct hp_model *model, const struct hp_settings *settings, bool is_of_one,
-                     struct hp_metric_sums *sums, uint32_t service, struct hp_metric_points *ret_points);
+/* Reads what the series of one session have, which is served by itself. False: no memory. */
+bool hp_metrics_read(struct hp_model *model, const struct hp_settings *settings, struct hp_metric_sums *sums,
+                     uint32_t service, struct hp_metric_points *ret_points);
 
 /* The first word of a command, without folders. */
 void hp_metrics_program(char *name, size_t size, const char *command);
@@ -30,8 +32,9 @@ struct hp_host_metrics {
     size_t count, room;
     struct hp_hash_index index; /* of the sessions */
     struct hp_metric_points fresh;
-    size_t left_out;    /* sessions that were not read */
-    uint64_t listed_ns; /* when it was brought up to date */
+    size_t live, left_out; /* sessions that go on, and those that were not read */
+    uint64_t listed_ns;    /* when it was brought up to date */
+    bool hides_texts;      /* of names only what stands in the source: set it at first */
 };
 
 /*
@@ -69,6 +72,19 @@ struct hp_host_session {
 };
 /* The next one; zeroed at first. False: there are no more. */
 bool hp_host_metrics_next(const struct hp_host_metrics *host, struct hp_host_session *session);
+
+/*
+ * What it has, as bytes: the sums (metric_bytes.h), and then what is known of the sessions, so that nothing is
+ * counted twice or lost by who reads the bytes again. False: no memory.
+ */
+bool hp_host_metrics_save(const struct hp_host_metrics *host, struct hp_body *body);
+
+/*
+ * Goes on from there; `host` is empty. Sessions are found again in these folders, under whatever path. False: the
+ * bytes are bad, or there is no memory; `host` is empty then.
+ */
+bool hp_host_metrics_load(struct hp_host_metrics *host, struct hp_metric_input *in, const char *const *folders,
+                          size_t folder_count);
 
 void hp_host_metrics_free(struct hp_host_metrics *host);
 

@@ -309,17 +309,21 @@ static void choose_dimensions(const struct hp_pull *pull, struct hp_export *expo
 
 bool hp_pull_write(struct hp_pull *pull, struct hp_body *ret_body)
 {
-    char buffer[4096], remark[128];
+    char buffer[4096], remark[128], program[256];
     struct hp_text text;
     const struct hp_snapshot *first = hp_reader_model(&pull->sessions[0].before)->run.sessions[0];
     const struct hp_export_format *format = hp_export_format_find("pprof");
+    const bool hides_texts = pull->serving->host_metrics.hides_texts;
+    const char *command = hp_snapshot_text(first, first->header.command);
+    hp_metrics_program(program, sizeof program, command);
+    pull->weighted.hides_texts = hides_texts;
     pull->weighted.has_lines = format->has_lines;
     pull->weighted.processes = HP_FRAMES_BY_PROGRAM;
     bool has_memory = pull->route == HP_ROUTE_PULL_HEAP || add_zones(pull);
     for (size_t at = 0; at < pull->count && has_memory; at++)
         has_memory = add_stacks(pull, &pull->sessions[at]);
     struct hp_export export = {.weighted = &pull->weighted,
-                               .command = hp_snapshot_text(first, first->header.command),
+                               .command = hides_texts ? program : command,
                                .pid = first->header.pid,
                                .began_ns = hp_clock_wall_ns() - (hp_clock_monotonic_ns() - pull->from_ns),
                                .elapsed_ns = pull->to_ns - pull->from_ns,

@@ -16,6 +16,7 @@
 
 #define HP_PULL_USUAL_S 30u
 #define HP_PULL_MOST_S 120u
+#define HP_PULLS_MOST 4u /* at a time */
 
 struct hp_pull;
 

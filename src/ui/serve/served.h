@@ -50,7 +50,7 @@ struct hp_serving {
     const struct hp_settings *settings; /* how a report looks */
     const char *usual;                  /* path of the session used if none is named; NULL: the newest */
     struct hp_served *served[HP_SERVED_MOST];
-    struct hp_host_metrics host_metrics; /* of all sessions */
+    struct hp_host_metrics host_metrics; /* of all sessions; whether it hides texts is for profiles, too */
     struct hp_metric_more more;          /* on its page of metrics */
 };
 

@@ -83,15 +83,14 @@ static const struct hp_microhttpd *microhttpd_get(void)
 #define LONGEST_SLEEP_MS 500u       /* a signal that arrives just before the wait is noticed after this */
 #define SIGN_OF_LIFE_NS 5000000000u /* detects clients that have gone */
 #define QUIET_ROUNDS 5u             /* after the end of a program: its stacks may still be written */
-#define MOST_PULLS 4u               /* profiles at a time ... */
-#define PULLS_NS 200000000u         /* ... and how often they are looked at */
+#define PULLS_NS 200000000u         /* how often profiles are looked at */
 #define READING_PART 10u            /* at most one part in this many of the time is spent reading for watchers */
 
-/* What is known of a request before its headers are complete; and its profile, while it waits for that. */
+/* What is known of a request before its headers are complete; and its slow answer, while it waits for that. */
 struct visit {
     char target[HP_TARGET_MOST + 2]; /* one more than allowed */
-    struct hp_pull *pull;
-    struct visit *next; /* of those with a profile */
+    void *slow;
+    struct visit *next; /* of those with a slow answer */
     struct MHD_Connection *connection;
     bool is_suspended;
 };
@@ -113,11 +112,12 @@ struct server {
     struct MHD_Daemon *daemon;
     struct hp_serving *serving;
     const struct hp_server_settings *settings;
+    struct hp_slow_answers slow;
     struct hp_own_names own;
     char machine[256];
     struct stream *streams;
-    struct visit *pulls;
-    uint64_t pulls_due_ns;
+    struct visit *waiting; /* for slow answers */
+    uint64_t waiting_due_ns;
     uint64_t round;
     bool is_ending;
 };
@@ -276,62 +276,92 @@ static void do_round(struct server *server)
     }
 }
 
-/* ----------------------------------------------------------------------------------------------- profiles */
+/* ------------------------------------------------------------------------------------------- slow answers */
 
-static size_t count_pulls(const struct server *server)
+static size_t count_waiting(const struct server *server)
 {
     size_t count = 0;
-    for (const struct visit *visit = server->pulls; visit != NULL; visit = visit->next)
+    for (const struct visit *visit = server->waiting; visit != NULL; visit = visit->next)
         count++;
     return count;
 }
 
-/* The connection is suspended until the profile can be written; then the request comes again. */
-static enum MHD_Result begin_pull(struct server *server, struct MHD_Connection *connection, struct visit *visit,
-                                  const struct hp_request *request)
+/* The connection is suspended until the answer can be written; then the request comes again. */
+static enum MHD_Result begin_slow(struct server *server, struct MHD_Connection *connection, struct visit *visit,
+                                  const struct hp_request *request, const struct hp_asked *asked)
 {
     const char *problem = "too many profiles at a time";
     unsigned status = 503;
-    if (count_pulls(server) < MOST_PULLS)
-        visit->pull = hp_pull_begin(server->serving, request, &problem, &status);
-    if (visit->pull == NULL)
+    if (count_waiting(server) < server->slow.most)
+        visit->slow = server->slow.begin(server->slow.context, request, asked, &problem, &status);
+    if (visit->slow == NULL)
         return refuse(server, connection, status, problem);
     visit->connection = connection;
-    visit->next = server->pulls;
-    server->pulls = visit;
-    server->pulls_due_ns = hp_clock_monotonic_ns() + PULLS_NS;
+    visit->next = server->waiting;
+    server->waiting = visit;
+    server->waiting_due_ns = hp_clock_monotonic_ns() + server->slow.every_ns;
     visit->is_suspended = true;
     server->http->MHD_suspend_connection(connection);
     return MHD_YES;
 }
 
-static enum MHD_Result end_pull(struct server *server, struct MHD_Connection *connection, struct visit *visit)
+static enum MHD_Result end_slow(struct server *server, struct MHD_Connection *connection, struct visit *visit)
 {
-    struct hp_answer answer = {.status = 200, .type = "application/octet-stream"};
+    struct hp_answer answer = {0};
     if (server->is_ending)
-        return refuse(server, connection, 503, "hotpath serve ends");
-    if (!hp_pull_write(visit->pull, &answer.body))
-        hp_answer_problem(&answer, 503, "hotpath serve is out of memory");
+        return refuse(server, connection, 503, "the server ends");
+    server->slow.write(visit->slow, &answer);
     return send_answer(server, connection, &answer);
 }
 
-static void forget_pull(struct server *server, struct visit *visit)
+static void forget_slow(struct server *server, struct visit *visit)
 {
-    for (struct visit **at = &server->pulls; *at != NULL; at = &(*at)->next)
+    for (struct visit **at = &server->waiting; *at != NULL; at = &(*at)->next)
         if (*at == visit) {
             *at = visit->next;
             break;
         }
-    hp_pull_free(visit->pull);
+    if (visit->slow != NULL)
+        server->slow.free(visit->slow);
 }
 
-static void resume_pulls(struct server *server)
+static void resume_waiting(struct server *server)
 {
-    for (struct visit *visit = server->pulls; visit != NULL; visit = visit->next)
-        if (visit->is_suspended && (server->is_ending || hp_pull_is_ready(visit->pull))) {
+    for (struct visit *visit = server->waiting; visit != NULL; visit = visit->next)
+        if (visit->is_suspended && (server->is_ending || server->slow.is_ready(visit->slow))) {
             visit->is_suspended = false;
             server->http->MHD_resume_connection(visit->connection);
         }
+}
+
+static void *begin_pull(void *serving, const struct hp_request *request, const struct hp_asked *asked,
+                        const char **ret_problem, unsigned *ret_status)
+{
+    (void)asked;
+    return hp_pull_begin(serving, request, ret_problem, ret_status);
+}
+
+static bool is_pull_ready(void *pull) { return hp_pull_is_ready(pull); }
+
+static void free_pull(void *pull) { hp_pull_free(pull); }
+
+static void write_pull(void *pull, struct hp_answer *ret_answer)
+{
+    *ret_answer = (struct hp_answer){.status = 200, .type = HP_TYPE_PROFILE};
+    if (!hp_pull_write(pull, &ret_answer->body))
+        hp_answer_problem(ret_answer, 503, "hotpath serve is out of memory");
+}
+
+static struct hp_slow_answers pulls_of(struct hp_serving *serving)
+{
+    return (struct hp_slow_answers){.has = hp_route_is_pull,
+                                    .begin = begin_pull,
+                                    .is_ready = is_pull_ready,
+                                    .write = write_pull,
+                                    .free = free_pull,
+                                    .most = HP_PULLS_MOST,
+                                    .every_ns = PULLS_NS,
+                                    .context = serving};
 }
 
 /* ----------------------------------------------------------------------------------------------- requests */
@@ -355,7 +385,7 @@ static void end_visit(void *context, struct MHD_Connection *connection, void **v
     (void)connection;
     (void)code;
     if (*visit != NULL)
-        forget_pull(context, *visit);
+        forget_slow(context, *visit);
     free(*visit);
     *visit = NULL;
 }
@@ -373,12 +403,12 @@ static const char *check(struct server *server, struct MHD_Connection *connectio
                *host = header_of(server, connection, "Host");
     *ret_status = 405;
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-        return "hotpath serve only reads: GET and HEAD are allowed";
+        return "only GET and HEAD are allowed";
     *ret_status = 413;
     if ((length != NULL && strcmp(length, "0") != 0) || header_of(server, connection, "Transfer-Encoding") != NULL)
         return "requests with a body are not accepted";
     *ret_status = 403;
-    if (!hp_host_is_ours(host, &server->own))
+    if (!server->settings->is_for_programs && !hp_host_is_ours(host, &server->own))
         return "the host name in the URL is not one of this machine: use the address that 'hotpath serve' printed";
     if (hp_request_is_cross_site(header_of(server, connection, "Origin"),
                                  header_of(server, connection, "Sec-Fetch-Site"), host))
@@ -391,7 +421,8 @@ static bool has_token(const struct server *server, struct MHD_Connection *connec
 {
     char password[HP_TOKEN_MOST + 1];
     const char *token = hp_token_of(header_of(server, connection, "Authorization"), password);
-    return hp_token_is(server->settings->token, token != NULL ? token : request->token);
+    const char *given = token != NULL ? token : server->settings->is_for_programs ? "" : request->token;
+    return hp_token_is(server->settings->token, given);
 }
 
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url, const char *method,
@@ -406,8 +437,8 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     (void)version;
     (void)upload;
     *upload_size = 0;
-    if (visit != NULL && visit->pull != NULL)
-        return visit->is_suspended ? MHD_YES : end_pull(server, connection, visit);
+    if (visit != NULL && visit->slow != NULL)
+        return visit->is_suspended ? MHD_YES : end_slow(server, connection, visit);
     const char *problem = check(server, connection, method, &status);
     if (problem != NULL)
         return refuse(server, connection, status, problem);
@@ -417,18 +448,21 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     if (problem == NULL || status == 404) { /* without a token, it must not reveal what exists */
         if (!has_token(server, connection, &request))
             return refuse(server, connection, 403,
-                          "the token is missing or wrong: use the address that 'hotpath serve' printed");
+                          server->settings->is_for_programs
+                              ? "the token is missing or wrong: it belongs into the header Authorization"
+                              : "the token is missing or wrong: use the address that 'hotpath serve' printed");
     }
     if (problem != NULL)
         return refuse(server, connection, status, problem);
-    if (request.route == HP_ROUTE_EVENTS && strcmp(method, "GET") == 0)
-        return begin_stream(server, connection, &request);
-    if (hp_route_is_pull(request.route) && strcmp(method, "GET") == 0)
-        return begin_pull(server, connection, visit, &request);
-    if (request.route == HP_ROUTE_EVENTS || hp_route_is_pull(request.route))
-        return refuse(server, connection, 200, "");
     const struct hp_asked asked = {.accept = header_of(server, connection, "Accept"),
                                    .host = header_of(server, connection, "Host")};
+    const bool is_slow = server->slow.has(request.route), is_events = request.route == HP_ROUTE_EVENTS;
+    if ((is_slow || is_events) && strcmp(method, "GET") != 0)
+        return refuse(server, connection, 200, "");
+    if (is_slow)
+        return begin_slow(server, connection, visit, &request, &asked);
+    if (is_events)
+        return begin_stream(server, connection, &request);
     hp_answer_make(server->serving, &request, server->settings->token, &asked, &answer);
     return send_answer(server, connection, &answer);
 }
@@ -449,14 +483,15 @@ static void loop(struct server *server, const volatile sig_atomic_t *told)
             due_ns = after + (rest > every ? rest : every);
             continue;
         }
-        if (server->pulls != NULL && now >= server->pulls_due_ns) {
-            resume_pulls(server);
-            server->pulls_due_ns = hp_clock_monotonic_ns() + PULLS_NS;
+        if (server->waiting != NULL && now >= server->waiting_due_ns) {
+            resume_waiting(server);
+            server->waiting_due_ns = hp_clock_monotonic_ns() + server->slow.every_ns;
             continue;
         }
         if (now >= turn_ns)
             turn_ns = settings->turn(settings->context, now);
-        uint64_t next_ns = server->pulls != NULL && server->pulls_due_ns < due_ns ? server->pulls_due_ns : due_ns;
+        uint64_t next_ns =
+            server->waiting != NULL && server->waiting_due_ns < due_ns ? server->waiting_due_ns : due_ns;
         next_ns = turn_ns < next_ns ? turn_ns : next_ns;
         const uint64_t wait_ms = hp_less(next_ns, now) / 1000000u + 1;
         server->http->MHD_run_wait(server->daemon,
@@ -470,7 +505,7 @@ static void end(struct server *server)
     server->is_ending = true;
     for (struct stream *stream = server->streams; stream != NULL; stream = stream->next)
         wake(stream);
-    resume_pulls(server);
+    resume_waiting(server);
     server->http->MHD_run_wait(server->daemon, 0);
     server->http->MHD_stop_daemon(server->daemon);
 }
@@ -487,6 +522,7 @@ bool hp_server_run(struct hp_serving *serving, const struct hp_listener *listene
     static struct server server;
     const unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (listener->is_v6 ? MHD_USE_IPv6 : 0u);
     server = (struct server){.http = microhttpd_get(), .serving = serving, .settings = settings};
+    server.slow = settings->slow != NULL ? *settings->slow : pulls_of(serving);
     if (gethostname(server.machine, sizeof server.machine - 1) != 0)
         server.machine[0] = '\0';
     server.own = (struct hp_own_names){.is_loopback = listener->is_loopback, .machine = server.machine};
