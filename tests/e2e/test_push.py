@@ -1,6 +1,7 @@
 """Profiles pushed to collectors: what arrives adds up to what the runs have, and bad collectors do no harm."""
 import contextlib
 import http.server
+import json
 import os
 import platform
 import re
@@ -8,9 +9,9 @@ import shutil
 import socket
 import ssl
 import subprocess
-import sys
 import threading
 import time
+import urllib.request
 
 import pytest
 
@@ -112,7 +113,7 @@ def push(serve):
     """Starts servers that push every second."""
     def start(*targets, env=None):
         words = [target if isinstance(target, tuple) else ("--push", target) for target in targets]
-        return serve("--push-every", 1, *sum(words, ()), env=env)
+        return serve("--push-every", 1, *sum(words, ()), env={"no_proxy": "localhost"} | (env or {}))
     return start
 
 
@@ -418,3 +419,99 @@ def test_nothing_grows(cli, collectors, push):
     assert max(kb for kb, _ in seen) < seen[2][0] + 16 * 1024, seen
     assert max(count for _, count in seen) < seen[2][1] + 8, seen
     assert metrics(server)[("hotpath_agent_spool_bytes",)] <= 16 << 20
+
+
+# ------------------------------------------------------------------------------------------------ a real collector
+
+VERSION = "v0.161.0"
+GO = shutil.which("go") or next((path for path in ("/usr/local/go/bin/go", "/usr/lib/go/bin/go")
+                                 if os.path.exists(path)), None)
+PARTS = f"""dist: {{name: collector, output_path: ./collector, module: example.com/collector}}
+receivers: [{{gomod: go.opentelemetry.io/collector/receiver/otlpreceiver {VERSION}}}]
+exporters: [{{gomod: github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter {VERSION}}}]
+providers: [{{gomod: go.opentelemetry.io/collector/confmap/provider/fileprovider v1.67.0}},
+            {{gomod: go.opentelemetry.io/collector/confmap/provider/envprovider v1.67.0}}]
+"""
+CONFIGURATION = """receivers: {otlp: {protocols: {http: {endpoint: "localhost:%d"}}}}
+exporters: {file: {path: "%s"}}
+service: {telemetry: {metrics: {level: none}}, pipelines: {profiles: {receivers: [otlp], exporters: [file]}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def collector_program(tmp_path_factory):
+    """A Collector of OpenTelemetry: HOTPATH_COLLECTOR, or one that is built of its sources, which takes minutes."""
+    if "HOTPATH_COLLECTOR" in os.environ:
+        return os.environ["HOTPATH_COLLECTOR"]
+    if GO is None:
+        pytest.skip("go is not installed: no Collector can be built; HOTPATH_COLLECTOR may name one")
+    folder = tmp_path_factory.mktemp("collector")
+    (folder / "parts.yaml").write_text(PARTS)
+    env = os.environ | {"GOPATH": str(folder / "go"), "GOCACHE": str(folder / "cache"), "GOFLAGS": "-modcacherw",
+                        "CGO_ENABLED": "0", "PATH": f"{os.path.dirname(GO)}:{os.environ['PATH']}"}
+    for command in ([GO, "install", f"go.opentelemetry.io/collector/cmd/builder@{VERSION}"],
+                    [folder / "go/bin/builder", "--config", "parts.yaml"]):
+        try:
+            subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=900, check=True)
+        except subprocess.SubprocessError as error:
+            pytest.skip(f"the Collector {VERSION} cannot be built here: {error} {(error.stderr or '')[-200:]}")
+    shutil.rmtree(folder / "cache")
+    return folder / "collector/collector"
+
+
+def read_written(path, since=0):
+    """{type: {stack: weight}}, and build ids, of what the Collector has written: a line of JSON per request."""
+    sums, build_ids = {}, {}
+    for line in path.read_text()[since:].split("\n")[:-1] if path.exists() else ():
+        request = json.loads(line)
+        tables = request["dictionary"]
+        texts = tables["stringTable"]
+        lines = [[texts[tables["functionTable"][line["functionIndex"]]["nameStrindex"]]
+                  for line in location.get("lines", [])] for location in tables["locationTable"]]
+        stacks = [tuple(name for at in reversed(stack.get("locationIndices", [])) for name in reversed(lines[at]))
+                  for stack in tables["stackTable"]]
+        attributes = [(texts[entry.get("keyStrindex", 0)], entry.get("value", {}).get("stringValue"))
+                      for entry in tables["attributeTable"]]
+        for mapping in tables["mappingTable"][1:]:
+            its = dict(attributes[at] for at in mapping.get("attributeIndices", []))
+            build_ids[texts[mapping["filenameStrindex"]]] = its.get("process.executable.build_id.gnu", "")
+        for profile in request["resourceProfiles"][0]["scopeProfiles"][0]["profiles"]:
+            of_type = sums.setdefault(texts[profile["sampleType"]["typeStrindex"]], {})
+            for sample in profile["samples"]:
+                stack = stacks[sample["stackIndex"]]
+                of_type[stack] = of_type.get(stack, 0) + sum(map(int, sample["values"]))
+    return sums, build_ids
+
+
+@full
+def test_a_real_collector(cli, push, collector_program):
+    """It takes pushes, and a file of `hotpath export`, and writes what they have."""
+    path, port = cli.folder / "written.json", free_port()
+    (cli.folder / "collector.yaml").write_text(CONFIGURATION % (port, path))
+    with open(cli.folder / "log", "w") as log:
+        collector = subprocess.Popen([collector_program, "--config", cli.folder / "collector.yaml",
+                                      "--feature-gates", "service.profilesSupport"], stdout=log, stderr=log)
+    try:
+        server = push(f"otlp=http://localhost:{port}")
+        cli("run", "--format", "none", "--", PROGRAMS / "weights")
+        for form in ("pprof", "otlp"):
+            cli("export", "-f", form, "-o", cli.folder / form)
+        profile = (cli.folder / "pprof").read_bytes()
+        truth = {name: exported.sums_of(stacks) for name, (_, stacks) in exported.pprof(profile).items()}
+        pushed = [name for name in ("samples", "cpu", "times", "waits") if name in truth]
+        totals = lambda sums: {name: sum(sums.get(name, {}).values()) for name in pushed}
+        wait_until(lambda: collector.poll() is not None or totals(read_written(path)[0]) == totals(truth))
+        assert collector.poll() is None, (cli.folder / "log").read_text()
+        server.end()
+        before, body = len(path.read_text()), (cli.folder / "otlp").read_bytes()
+        request = urllib.request.Request(f"http://localhost:{port}{PATH}", body, {
+            "Content-Type": "application/x-protobuf", "Content-Encoding": "gzip"})
+        assert urllib.request.urlopen(request, timeout=TIMEOUT).status == 200
+        wait_until(lambda: read_written(path, before)[0])
+        sums, build_ids = read_written(path, before)
+        assert sums == truth and len(truth) > 6
+        known = exported.pprof_build_ids(profile)
+        assert build_ids == {name: known[name] for name in build_ids} and any(build_ids.values())
+    finally:
+        collector.kill()
+        collector.wait()
