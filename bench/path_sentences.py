@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How often the first sentence with --path names what decides: tests/programs/critical.c, with measured functions
-and without, computing and sleeping, RUNS times each. Prints a table and their sum, and writes all sentences to a file;
-the exit status is 1 if one is wrong.
+and without, computing and sleeping, RUNS times each. Prints a table and their sum, and writes all sentences to
+a file; the exit status is 1 if one is wrong.
 
 usage: path_sentences.py BUILD [--runs N] [--spin N] [--only PROGRAM] [--out FILE] [--before COMMAND]
 
@@ -82,7 +82,8 @@ def main():
         for spinner in spinners:
             spinner.kill()
             spinner.wait()
-    print(f"\n{right} of {runs} right; {options.spin} busy programs beside them; load average {os.getloadavg()[0]:.1f}")
+    load = os.getloadavg()[0]
+    print(f"\n{right} of {runs} right; {options.spin} busy programs beside them; load average {load:.1f}")
     sys.exit(0 if right == runs else 1)
 
 

@@ -167,7 +167,8 @@ const struct hp_option hp_options[] = {
      "instructions that it executes, which is the same in every run.",
      HP_OPTION_CHOICE, AT_SETTINGS(record.clock), hp_option_parse_clock},
     {"HOTPATH_LOCKS", NULL, FLAG("locks", 0, RECORD), "0|1", "0", "",
-     "For hotpath run, and programs that are linked with libhotpath_locks.so: count locks, conditions and semaphores, "
+     "For hotpath run, and programs that are linked with libhotpath_locks.so: count locks, conditions and "
+     "semaphores, "
      "how long threads wait for them, and who lets them wait.",
      HP_OPTION_FLAG, AT_SETTINGS(record.locks), hp_option_parse_flag},
     {"HOTPATH_LOCK_HOLDS", NULL, FLAG("lock-holds", 0, RECORD), "0|1", "0", "",

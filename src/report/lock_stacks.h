@@ -39,8 +39,8 @@ const char *hp_lock_holder_stack(struct hp_fields *to, const struct hp_lock_stac
                                  const struct hp_lock_block *block);
 
 /*
- * "waits in serve > find; held in main > refresh > rebuild": the innermost functions of both that are the program's.
- * NULL: neither was found.
+ * "waits in serve > find; held in main > refresh > rebuild": the innermost functions of both that are the
+ * program's. NULL: neither was found.
  */
 const char *hp_lock_stacks_sentence(struct hp_fields *to, const struct hp_lock_stacks *stacks,
                                     const struct hp_lock_block *block);

@@ -379,7 +379,8 @@ def test_a_socket_has_its_name_when_it_is_connected(box):
     result, report = run(box, sys.executable, "-c", LATE)
     port, status, *said = result.stdout.split()
     assert int(status) == errno.EINPROGRESS and said == ["not", "yet"]
-    found = {row.name: (row.ops, row.moved_bytes, row.again) for row in rows_of(box, report, "io") if row.op == "send"}
+    rows = [row for row in rows_of(box, report, "io") if row.op == "send"]
+    found = {row.name: (row.ops, row.moved_bytes, row.again) for row in rows}
     assert found == {"no peer": (1, 0, 1), f"127.0.0.1:{port}": (1, 5, 0)}
 
 
@@ -450,7 +451,8 @@ def test_tls(box):
     assert rows[client, "tls_read"].moved_bytes == 3000
     assert rows[server, "write"].moved_bytes >= 3000 + 30 * (5 + 1 + 16)  # each with a header, a kind and a tag
     assert [rows["TLS", op].moved_bytes for op in ("tls_read", "tls_write")] == [7, 7]
-    assert {op: row.errors for (_, op), row in rows.items() if op.startswith("tls")} == {"tls_read": 0, "tls_write": 0}
+    assert {op: row.errors for (_, op), row in rows.items() if op.startswith("tls")} == {
+        "tls_read": 0, "tls_write": 0}
     assert (rows["TLS", "tls_read"].ops, rows["TLS", "tls_read"].again) == (4, 3)
 
 

@@ -283,8 +283,8 @@ def test_same_in_programs_that_are_linked_with_it(box):
 def test_a_program_that_is_linked_with_it(box):
     """Without a run: its session has its locks while it runs, too, and takes their file with it."""
     folder, keep = box.folder(), {"HOTPATH": "1", "HOTPATH_LOCKS": "1", "HOTPATH_KEEP": "0"}
-    program = subprocess.Popen([PROGRAMS / "lock_truth_linked", "live"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                               env=box.environment(folder, {**keep, "HOTPATH_DIR": str(folder)}))
+    program = subprocess.Popen([PROGRAMS / "lock_truth_linked", "live"], stdin=subprocess.PIPE,
+                               stdout=subprocess.DEVNULL, env=box.environment(folder, keep))
 
     def waits():
         [session] = list(folder.glob("*.hotpath")) or [None]

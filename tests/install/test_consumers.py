@@ -206,10 +206,11 @@ def test_locks_of_a_program_that_is_linked_with_the_hooks(workshop, installed, c
     options = do("pkg-config", "--cflags", "--libs", "hotpath_locks", env=installed.env).split()
     workshop.do(compiler, "-O1", "-fno-builtin", "-DHOTPATH", "-Wl,--as-needed", "locks.c", *options, "-o", "it")
     folder = workshop.box.folder()
-    workshop.box.run(workshop.folder / "it", env={**installed.env, "HOTPATH_LOCKS": "1", "HOTPATH_DIR": str(folder)})
+    wishes = {"HOTPATH_LOCKS": "1", "HOTPATH_DIR": str(folder)}
+    workshop.box.run(workshop.folder / "it", env={**installed.env, **wishes})
     [session] = folder.glob("*.hotpath")
-    sections = json.loads(do(installed.prefix / "bin/hotpath", "report", "-f", "json", "--section", "locks,alloc-bytes",
-                             session))["sections"]
+    sections = json.loads(do(installed.prefix / "bin/hotpath", "report", "-f", "json", "--section",
+                             "locks,alloc-bytes", session))["sections"]
     assert [(row["name"], row["locked"]) for row in sections["locks"]["rows"]] == [("lock", 70)]
     assert sections["alloc-bytes"]["totals"]["allocations"] > 0
 

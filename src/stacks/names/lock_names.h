@@ -15,9 +15,8 @@ struct hp_named_locks {
 };
 
 /*
- * Reads all of them in the folder of a run; of these processes only, if there are any; or that beside a session whose
- * path this is. Trusts nothing in the files.
- * False: there are none, or no memory. Free it in either case.
+ * Reads all of them in the folder of a run; of these processes only, if there are any. Or that beside a session
+ * whose path this is. Trusts nothing in the files. False: there are none, or no memory. Free it in either case.
  */
 bool hp_locks_read(const char *folder, const uint32_t *pids, size_t pid_count, struct hp_named_locks *ret_locks);
 void hp_named_locks_free(struct hp_named_locks *locks);
