@@ -385,9 +385,9 @@ static void finish(struct hp_io_names *names)
     struct hp_io_profile *profile = names->profile;
     sum_counted(names);
     if (profile->row_count > 1)
-        qsort(profile->rows, profile->row_count, sizeof *profile->rows, by_time);
+        qsort(profile->rows, profile->row_count, sizeof(struct hp_io_profile_row *), by_time);
     if (profile->user_count > 1)
-        qsort(profile->users, profile->user_count, sizeof *profile->users, by_time_of_users);
+        qsort(profile->users, profile->user_count, sizeof(struct hp_io_user *), by_time_of_users);
     for (size_t at = profile->user_count; at-- > 0;)
         if (profile->users[at]->place.name != NULL)
             profile->users[at]->row->most = profile->users[at];
