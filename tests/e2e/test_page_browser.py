@@ -266,6 +266,9 @@ def test_values_match_the_report(cli, browser):
         assert browser.run("return !document.querySelector('.whole-run').hidden")
     assert sentences
     browser.check()
+    # However short a stretch is, its functions have numbers.
+    for from_ms in range(0, elapsed_ms - 20, elapsed_ms // 60):
+        assert ": 0 % of the time" not in browser.stretch(from_ms, from_ms + 20), from_ms
 
 
 @pytest.mark.parametrize("example", ["bottleneck_cpu", "bottleneck_lock", "bottleneck_sleep", "bottleneck_disk",

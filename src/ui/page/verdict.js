@@ -10,6 +10,8 @@ const LEAST_SAMPLES = 20, BUSY_PART = 0.6, WAITING_PART = 0.6, STARVED_PART = 0.
 const IDLE_PART = 0.6, IDLE_RUN = 0.5;
 const IDLE_SAID = 0.05, NAMED_PART = 0.001, CAUSE_PART = 0.25;
 
+const partOf = (part, whole) => whole > 0 ? part / whole : 0;
+
 /* Where processor time has no history: what did not wait was busy. */
 export function judge({wall, samplesDue, waited, queue, idle}) {
   const waiting = Math.min(waited, wall), busy = wall - waiting;
@@ -61,7 +63,7 @@ export function waitsIn(from, to, selfOf) {
     const others = Math.min(seen - queued, most);
     for (const wait of list)
       if (seen > most) {
-        const part = isQueue(wait) ? (most - others) / queued : others / (seen - queued);
+        const part = isQueue(wait) ? partOf(most - others, queued) : partOf(others, seen - queued);
         wait.ns = Math.floor(wait.ns * part);
         wait.beside = Math.floor(wait.beside * part);
       }
@@ -168,7 +170,6 @@ export function weighStretch(from, to, aside) {
 
 /* ---- the sentence */
 const share = part => Math.floor(100 * part + 0.5) + " %";
-const partOf = (part, whole) => whole > 0 ? part / whole : 0;
 const isTold = entry => entry.judgement.verdict !== "too-short" && entry.judgement.verdict !== "unknown";
 
 function verdictWords(entry) {
