@@ -53,7 +53,7 @@ _hotpath()
         run:--timeout) return ;;
         run:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         run:--max-bytes) return ;;
-        run:--clock) COMPREPLY=($(compgen -W 'time instructions' -- "$word")); return ;;
+        run:--clock) COMPREPLY=($(compgen -W 'time instructions instructions:qemu instructions:pmu' -- "$word")); return ;;
         run:--keep) return ;;
         record:--pid | record:-p) return ;;
         record:--for) return ;;
@@ -169,7 +169,7 @@ _hotpath()
         bench:--timeout) return ;;
         bench:--dir) COMPREPLY=($(compgen -f -- "$word")); return ;;
         bench:--max-bytes) return ;;
-        bench:--clock) COMPREPLY=($(compgen -W 'time instructions' -- "$word")); return ;;
+        bench:--clock) COMPREPLY=($(compgen -W 'time instructions instructions:qemu instructions:pmu' -- "$word")); return ;;
         bench:--keep) return ;;
         check:--policy) return ;;
         check:--baseline) return ;;

@@ -167,7 +167,7 @@ static int read_recording(struct bench *bench)
         if (!add_recording(bench, word))
             return EXIT_UNJUDGED;
     }
-    if (hp_arguments_flag(arguments, "instructions") != NULL && !add_recording(bench, "--clock=instructions"))
+    if (hp_arguments_flag(arguments, "instructions") != NULL && !add_recording(bench, "--clock=instructions:qemu"))
         return EXIT_UNJUDGED;
     return EXIT_DONE;
 }
@@ -614,8 +614,11 @@ static int prepare(struct bench *bench)
         return status;
     for (size_t at = 0; at < bench->side_count; at++)
         hp_compared_runs_begin(&bench->sides[at].runs, arguments);
-    bench->is_counted = hp_arguments_flag(arguments, "instructions") != NULL ||
-                        bench->sides[0].runs.settings.record.clock == HP_CLOCK_OF_INSTRUCTIONS;
+    const uint32_t clock = bench->sides[0].runs.settings.record.clock;
+    bench->is_counted = hp_arguments_flag(arguments, "instructions") != NULL || clock != HP_CLOCK_OF_TIME;
+    if (clock == HP_CLOCK_OF_CPU_INSTRUCTIONS)
+        return hp_misuse(arguments->command, "the counts of a CPU differ from run to run: use --instructions, by "
+                                             "which QEMU counts, or hotpath check");
     if ((status = read_pairs(bench)) != EXIT_DONE)
         return status;
     const char *format = hp_arguments_flag(arguments, "format");

@@ -22,6 +22,7 @@
 #include "cpu_profile.h"
 #include "demangle.h"
 #include "files.h"
+#include "instruction_engine.h"
 #include "layout.h"
 #include "process.h"
 #include "session_dirs.h"
@@ -67,6 +68,22 @@ static void check_system(struct doctor *doctor)
     char system[200];
     hp_process_system(system, sizeof system);
     find(doctor, GOOD, "%s, %u cores", system, (unsigned)hp_process_cores());
+}
+
+static void check_instructions(struct doctor *doctor)
+{
+    char by_qemu[200], by_cpu[200];
+    const bool has_qemu = hp_instruction_engine_is_there(by_qemu, sizeof by_qemu);
+    hp_cpu_counter_explain(by_cpu, sizeof by_cpu);
+    if (has_qemu)
+        find(doctor, GOOD, "can be counted exactly (%s), and %s", by_qemu,
+             by_cpu[0] == '\0' ? "by the CPU" : "not by the CPU");
+    else if (by_cpu[0] == '\0')
+        find(doctor, GOOD, "can be counted by the CPU, not exactly; not by QEMU: %s", by_qemu);
+    else
+        find(doctor, NOTE, "cannot be counted: %s; %s", by_qemu, by_cpu);
+    if (!has_qemu)
+        advise(doctor, "to count them exactly: apt-get install qemu-user");
 }
 
 static double counter_hz(enum hp_counter counter)
@@ -376,8 +393,8 @@ static const struct {
     {"clock", check_clock},     {"sessions", check_sessions},
     {"library", check_library}, {"names", check_demangler},
     {"threads", check_barrier}, {"cpu", check_cpu},
-    {"waits", check_waits},     {"limits", check_limits},
-    {"proc", check_proc},
+    {"waits", check_waits},     {"instructions", check_instructions},
+    {"limits", check_limits},   {"proc", check_proc},
 };
 
 static int examine(const struct hp_arguments *arguments)

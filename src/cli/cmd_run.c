@@ -21,7 +21,9 @@
 #include "collector.h"
 #include "command.h"
 #include "cpu.h"
+#include "cpu_counter.h"
 #include "debug_servers.h"
+#include "instruction_clock.h"
 #include "instruction_engine.h"
 #include "launch.h"
 #include "lender.h"
@@ -58,7 +60,8 @@ struct run {
     struct hp_clock_pair began;
     char lender[HP_LENDER_NAME];          /* the name of its socket */
     struct sigaction on_file_limit;       /* SIGXFSZ, as the program is to have it */
-    struct hp_instruction_engine *engine; /* with --clock instructions; NULL: time is measured */
+    struct hp_instruction_engine *engine; /* QEMU, with --clock instructions; NULL: it does not count */
+    bool is_by_cpu;                       /* the CPU counts instructions */
 };
 
 /* ---------------------------------------------------------------------------------------------- folder */
@@ -86,8 +89,8 @@ static bool is_left_to_us(const struct run *run)
 /* Everything is seen from outside; the program runs as without us. */
 static bool is_safe(const struct run *run) { return hp_arguments_flag(run->arguments, "safe") != NULL; }
 
-/* Under the emulator nothing but instructions is worth measuring, and no signal of a sampler may come. */
-static bool counts_instructions(const struct run *run) { return run->engine != NULL; }
+/* Nothing else is worth measuring then, and no signal of a sampler may come. */
+static bool counts_instructions(const struct run *run) { return run->engine != NULL || run->is_by_cpu; }
 
 /* Needs the sessions of the run: they count the allocations. */
 static bool wants_alloc_stacks(const struct run *run)
@@ -165,23 +168,49 @@ static void find_alloc_library(struct run *run)
         hp_fail("locks of '%s' are not counted: %s", program, of_locks);
 }
 
-/* Without it the program is run all the same. */
-static void find_engine(struct run *run)
+/* Why QEMU cannot count; "": it can. */
+static void find_emulation(struct run *run, char *problem, size_t size)
 {
     static struct hp_instruction_engine engine;
-    char problem[PATH_MAX];
-    if (run->settings.record.clock != HP_CLOCK_OF_INSTRUCTIONS)
-        return;
     const char *obstacle = run->alloc_library[0] == '\0'
                                ? "no library of hotpath is in it, and none can be preloaded"
                                : hp_program_obstacle(run->alloc_library, run->arguments->operands[0]);
+    if (!run->has_zones && obstacle != NULL && obstacle[0] != '\0')
+        snprintf(problem, size, "%s", obstacle);
+    else if (hp_instruction_engine_find(&engine, run->arguments->operands, run->alloc_library, run->folder, problem,
+                                        size)) {
+        run->engine = &engine;
+        problem[0] = '\0';
+    }
+}
+
+/* The CPU counts for measured functions only: in place of QEMU if there are some, or if it is asked to. */
+static void find_cpu_counter(struct run *run, char *problem, size_t size)
+{
+    char other[300];
+    const bool is_asked = run->settings.record.clock == HP_CLOCK_OF_CPU_INSTRUCTIONS;
+    const char *program = run->arguments->operands[0];
+    hp_cpu_counter_explain(other, sizeof other);
+    run->is_by_cpu = other[0] == '\0' && (is_asked || run->has_zones);
+    if (is_asked)
+        snprintf(problem, size, "%s", other);
+    else if (run->is_by_cpu)
+        hp_fail("instructions of '%s' are counted by the CPU: %s", program, problem);
+}
+
+/* Without one the program is run all the same. */
+static void find_engine(struct run *run)
+{
+    const uint32_t clock = run->settings.record.clock;
+    char problem[PATH_MAX] = "";
+    if (clock == HP_CLOCK_OF_TIME)
+        return;
     if (is_safe(run))
         snprintf(problem, sizeof problem, "--safe loads nothing into the program");
-    else if (!run->has_zones && obstacle != NULL && obstacle[0] != '\0')
-        snprintf(problem, sizeof problem, "%s", obstacle);
-    else if (hp_instruction_engine_find(&engine, run->arguments->operands, run->alloc_library, run->folder, problem,
-                                        sizeof problem))
-        run->engine = &engine;
+    else if (clock != HP_CLOCK_OF_CPU_INSTRUCTIONS)
+        find_emulation(run, problem, sizeof problem);
+    if (!is_safe(run) && run->engine == NULL && clock != HP_CLOCK_OF_QEMU_INSTRUCTIONS)
+        find_cpu_counter(run, problem, sizeof problem);
     if (!counts_instructions(run))
         hp_fail("instructions of '%s' are not counted, but its time: %s", run->arguments->operands[0], problem);
     else if (run->settings.record.locks || run->settings.record.io || run->settings.record.path) {
@@ -274,8 +303,10 @@ static void pass_program(const struct run *run)
 /* Under its name; options are already passed on. */
 static void pass_clock(const struct run *run)
 {
-    if (counts_instructions(run))
+    if (run->engine != NULL)
         hp_instruction_engine_prepare(run->engine);
+    if (counts_instructions(run))
+        setenv("HOTPATH_CLOCK", run->is_by_cpu ? HP_CLOCK_BY_CPU : HP_CLOCK_BY_QEMU, 1);
     else
         unsetenv("HOTPATH_CLOCK");
 }
@@ -472,6 +503,8 @@ static void add_from_outside(const struct run *run)
                                          .table = hp_process_table_end(),
                                          .library = run->alloc_library,
                                          .began = run->began,
+                                         .counts_instructions = counts_instructions(run),
+                                         .emulator = run->engine != NULL ? run->engine->emulator : NULL,
                                          .defers = run->agreed != NULL && run->agreed->defers,
                                          .has_stacks =
                                              has_stacks && run->alloc_library[0] == '\0' && !has_sessions(run)};
@@ -490,8 +523,8 @@ static void report(struct run *run, pid_t program)
         return;
     }
     const enum hp_stack_source source = hp_collector_source(); /* the collector forgets it */
-    const bool has_stacks = counts_instructions(run) ? hp_run_folder_keep_counts(run->folder)
-                                                     : hp_run_folder_keep_stacks(run->folder, 0);
+    const bool has_stacks =
+        run->engine != NULL ? hp_run_folder_keep_counts(run->folder) : hp_run_folder_keep_stacks(run->folder, 0);
     const bool is_explained = !has_stacks && errno != 0;
     const struct hp_lender_sums lent = hp_lender_end(); /* what is read below is in files */
     add_from_outside(run);
@@ -505,6 +538,8 @@ static void report(struct run *run, pid_t program)
     } else {
         if (run->settings.output.format != HP_FORMAT_NONE)
             show(run, &sessions);
+        if (run->settings.output.format != HP_FORMAT_TABLE || run->settings.output.output_path[0] != '\0')
+            hp_run_folder_name_natives(run->folder);
         name_refusal(run, source);
         name_survivors(run, &sessions);
         name_cut_off(&lent);
@@ -570,7 +605,7 @@ static int execute(struct run *run)
     find_alloc_library(run);
     run->has_zones = hp_program_has_zones(run->arguments->operands[0]);
     find_engine(run);
-    launch.argv = counts_instructions(run) ? run->engine->command : run->arguments->operands;
+    launch.argv = run->engine != NULL ? run->engine->command : run->arguments->operands;
     run->agreed = share_agreed();
     hp_lender_name(run->lender);
     if (wants_stacks(run))

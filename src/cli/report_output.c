@@ -304,13 +304,16 @@ static const char *killed_by(const char *folder, uint32_t parent, char *text, si
 
 static void take_facts(struct hp_model *model, const char *folder, struct hp_program_facts *facts)
 {
-    _Static_assert(sizeof facts->source >= HP_RUN_SOURCE, "all that a folder may say");
+    _Static_assert(sizeof facts->source >= HP_RUN_SOURCE && sizeof facts->natives >= HP_RUN_NATIVES,
+                   "all that a folder may say");
     if (!hp_text_has_suffix(folder, HP_RUN_SUFFIX))
         return;
     model->killed_by =
         killed_by(folder, model->run.sessions[0]->header.parent_pid, facts->ending, sizeof facts->ending);
     if (hp_run_source_read(folder, facts->source))
         model->source = facts->source;
+    if (hp_run_natives_read(folder, facts->natives))
+        model->natives = facts->natives;
 }
 
 static bool open_model(struct hp_opened_run *run, const struct hp_sessions *sessions,

@@ -110,6 +110,19 @@ bool hp_run_source_read(const char *folder, char facts[HP_RUN_SOURCE])
 
 void hp_run_source_forget(const char *folder) { forget_fact(folder, HP_RUN_SOURCE_NAME); }
 
+/* --------------------------------------------------------------------------------------------------- natives */
+
+void hp_run_natives_write(const char *folder, const char *lines)
+{
+    if (lines[0] != '\0')
+        write_fact(folder, HP_RUN_NATIVES_NAME, lines);
+}
+
+bool hp_run_natives_read(const char *folder, char lines[HP_RUN_NATIVES])
+{
+    return read_fact(folder, HP_RUN_NATIVES_NAME, lines, HP_RUN_NATIVES);
+}
+
 /* ---------------------------------------------------------------------------------------------- the terminal */
 
 struct terminal {

@@ -28,6 +28,16 @@ bool hp_run_source_read(const char *folder, char facts[HP_RUN_SOURCE]);
 /* They are those of another program. */
 void hp_run_source_forget(const char *folder);
 
+/* --------------------------------------------------------------------------------------------------- natives */
+
+#define HP_RUN_NATIVES_NAME "natives"
+#define HP_RUN_NATIVES 2500u /* with the zero */
+
+/* Programs whose instructions were not counted: a line each, of a reason, a tab and a path. */
+void hp_run_natives_write(const char *folder, const char *lines);
+/* False: there were none. */
+bool hp_run_natives_read(const char *folder, char lines[HP_RUN_NATIVES]);
+
 /* ---------------------------------------------------------------------------------------------- the terminal */
 
 /*

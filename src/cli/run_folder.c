@@ -138,20 +138,45 @@ static void add_natives(struct natives *natives, FILE *from)
     }
 }
 
-static void name_natives(struct natives *natives)
+#define LONGEST_PATH (HP_RUN_NATIVES / MOST_NATIVES - 120u) /* beside the reason */
+
+/* For the report. */
+static void write_natives(const char *folder, const struct natives *natives)
 {
+    char lines[HP_RUN_NATIVES] = "";
+    struct hp_text text;
+    hp_text_init(&text, lines, sizeof lines);
     for (size_t at = 0; at < natives->count && at < MOST_NATIVES; at++) {
-        char *path = strchr(natives->lines[at], '\t');
-        if (path == NULL)
+        const char *tab = strchr(natives->lines[at], '\t');
+        if (tab == NULL)
             continue;
-        *path++ = '\0';
-        hp_fail("instructions of '%s', which the program executed, are not counted: %s", path, natives->lines[at]);
+        hp_text_bytes(&text, natives->lines[at], (size_t)(tab - natives->lines[at]));
+        hp_text_bytes(&text, tab, strnlen(tab, LONGEST_PATH));
+        hp_text_char(&text, '\n');
     }
     if (natives->count > MOST_NATIVES)
-        hp_fail("nor are those of other programs, executed %zu times", natives->count - MOST_NATIVES);
+        hp_text_format(&text, "\t%zu\n", natives->count - MOST_NATIVES);
+    hp_run_natives_write(folder, hp_text_end(&text));
 }
 
-static void say_natives(const char *folder)
+void hp_run_folder_name_natives(const char *folder)
+{
+    char lines[HP_RUN_NATIVES];
+    if (!hp_run_natives_read(folder, lines))
+        return;
+    for (char *line = lines, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        char *tab = memchr(line, '\t', (size_t)(end - line));
+        if (tab == NULL)
+            continue;
+        if (tab == line)
+            hp_fail("nor are those of other programs, executed %.*s times", (int)(end - tab) - 1, tab + 1);
+        else
+            hp_fail("instructions of '%.*s', which the program executed, are not counted: %.*s",
+                    (int)(end - tab) - 1, tab + 1, (int)(tab - line), line);
+    }
+}
+
+static void keep_natives(const char *folder)
 {
     char path[PATH_MAX];
     DIR *all = opendir(folder);
@@ -168,7 +193,7 @@ static void say_natives(const char *folder)
     if (all != NULL)
         closedir(all);
     if (natives != NULL)
-        name_natives(natives);
+        write_natives(folder, natives);
     free(natives);
 }
 
@@ -179,7 +204,7 @@ bool hp_run_folder_keep_counts(const char *folder)
     uint64_t refused;
     const bool is_named =
         hp_counted_blocks_read(folder, &counted, &refused) && hp_name_stacks(&counted, NULL, &named);
-    say_natives(folder);
+    keep_natives(folder);
     if (refused > 0)
         hp_fail("instructions are not counted everywhere, but time under the emulator: the system refuses its "
                 "plugin what it needs to answer (process_vm_readv, /proc/self/mem)");

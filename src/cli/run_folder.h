@@ -32,6 +32,8 @@ void hp_run_folder_drop(const char *folder);
  */
 bool hp_run_folder_keep_stacks(const char *folder, uint32_t pid);
 
+/* Names programs that were executed without the emulator, for where no report for people does it. */
+void hp_run_folder_name_natives(const char *folder);
 /* The same for exact counts of instructions that the plugin of QEMU left in the folder. */
 bool hp_run_folder_keep_counts(const char *folder);
 

@@ -129,6 +129,10 @@ bool hp_run_limits(const struct hp_run *run, const struct hp_time_limits *limits
     char text[40];
     struct hp_text whole;
     const uint64_t elapsed_ns = hp_run_elapsed_ns(run);
+    if (hp_run_counts_instructions(run)) {
+        hp_fail("this run counted instructions, so --from and --to, which are times, do not work");
+        return false;
+    }
     *ret_from_ns = limits->from.is_given ? hp_timestamp_in(&limits->from, elapsed_ns) : 0;
     *ret_to_ns = limits->to.is_given ? hp_timestamp_in(&limits->to, elapsed_ns) : elapsed_ns;
     if (*ret_from_ns < *ret_to_ns)
@@ -213,14 +217,18 @@ void hp_run_weights_describe(struct hp_run_weights *run, struct hp_export *expor
     export->command = run->command;
     export->pid = header->pid;
     export->began_ns = header->wall_start_ns;
-    export->elapsed_ns = hp_run_elapsed_ns(&hp_reader_model(&run->reader)->run);
     export->counts_instructions = hp_run_counts_instructions(&hp_reader_model(&run->reader)->run);
-    export->period_ns = export->counts_instructions ? 0 : run->stacks.named.counts.period_ns;
+    if (!export->counts_instructions) {
+        export->elapsed_ns = hp_run_elapsed_ns(&hp_reader_model(&run->reader)->run);
+        export->period_ns = run->stacks.named.counts.period_ns;
+    }
     if (run->has_range) {
         export->began_ns += run->from_ns;
         export->elapsed_ns = run->to_ns - run->from_ns;
         return;
     }
+    if (export->counts_instructions) /* nothing in it has a time */
+        return;
     export->counters = hp_export_counters_make(hp_reader_model(&run->reader));
     export->calls = hp_export_calls_make(hp_reader_model(&run->reader));
 }

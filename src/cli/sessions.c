@@ -441,15 +441,15 @@ static bool remove_name(struct hp_sessions *unused, int folder, const char *path
 {
     (void)unused;
     (void)path;
-    const bool is_ours = hp_text_has_suffix(name, HP_SESSION_SUFFIX) || hp_text_has_suffix(name, HP_AXIS_SUFFIX) ||
-                         hp_text_has_suffix(name, HP_HEAT_SUFFIX) ||
-                         hp_text_has_suffix(name, HP_STACK_RING_SUFFIX) ||
-                         hp_text_has_suffix(name, HP_HEAP_RING_SUFFIX) ||
-                         hp_text_has_suffix(name, HP_LOCKS_SUFFIX) || hp_text_has_suffix(name, HP_IO_SUFFIX) ||
-                         strcmp(name, HP_STACK_FILE_NAME) == 0 || strcmp(name, HP_STACK_FILE_DRAFT) == 0 ||
-                         strcmp(name, HP_SLOT_LOG_NAME) == 0 || strcmp(name, HP_SLOT_LOG_DRAFT) == 0 ||
-                         strcmp(name, HP_STACKS_WANTED_NAME) == 0 || strcmp(name, HP_RUN_ENDING_NAME) == 0 ||
-                         strcmp(name, HP_RUN_TERMINAL_NAME) == 0 || strcmp(name, HP_RUN_SOURCE_NAME) == 0;
+    const bool is_ours =
+        hp_text_has_suffix(name, HP_SESSION_SUFFIX) || hp_text_has_suffix(name, HP_AXIS_SUFFIX) ||
+        hp_text_has_suffix(name, HP_HEAT_SUFFIX) || hp_text_has_suffix(name, HP_STACK_RING_SUFFIX) ||
+        hp_text_has_suffix(name, HP_HEAP_RING_SUFFIX) || hp_text_has_suffix(name, HP_LOCKS_SUFFIX) ||
+        hp_text_has_suffix(name, HP_IO_SUFFIX) || strcmp(name, HP_STACK_FILE_NAME) == 0 ||
+        strcmp(name, HP_STACK_FILE_DRAFT) == 0 || strcmp(name, HP_SLOT_LOG_NAME) == 0 ||
+        strcmp(name, HP_SLOT_LOG_DRAFT) == 0 || strcmp(name, HP_STACKS_WANTED_NAME) == 0 ||
+        strcmp(name, HP_RUN_ENDING_NAME) == 0 || strcmp(name, HP_RUN_TERMINAL_NAME) == 0 ||
+        strcmp(name, HP_RUN_SOURCE_NAME) == 0 || strcmp(name, HP_RUN_NATIVES_NAME) == 0;
     return !is_ours || unlinkat(folder, name, 0) == 0 || errno == ENOENT;
 }
 

@@ -161,10 +161,14 @@ const struct hp_option hp_options[] = {
     {"HOTPATH_PATH", "path", FLAG("path", 0, RECORD), "0|1", "0", "",
      "Follow the critical path: who waits for whom, and which functions decide how long the program takes.",
      HP_OPTION_FLAG, AT_BOTH(record, path), hp_option_parse_flag},
-    {"HOTPATH_CLOCK", NULL, FLAG("clock", 0, RECORD), "time|instructions", "time", "",
-     "For hotpath run: what durations are measured in. instructions runs the program under qemu-user and counts "
+    {"HOTPATH_CLOCK", NULL, FLAG("clock", 0, RECORD), "time|instructions|instructions:qemu|instructions:pmu",
+     "time", "",
+     "What durations are measured in. For hotpath run: instructions runs the program under qemu-user and counts "
      "the "
-     "instructions that it executes, which is the same in every run.",
+     "instructions that it executes, which is the same in every run; where that is not possible, and the program "
+     "has "
+     "measured functions, the CPU counts them. instructions:qemu and instructions:pmu (the CPU) allow only one of "
+     "these. instructions:pmu also works without hotpath run.",
      HP_OPTION_CHOICE, AT_SETTINGS(record.clock), hp_option_parse_clock},
     {"HOTPATH_LOCKS", NULL, FLAG("locks", 0, RECORD), "0|1", "0", "",
      "For hotpath run, and programs that are linked with libhotpath_locks.so: count locks, conditions and "

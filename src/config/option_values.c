@@ -169,9 +169,12 @@ bool hp_option_parse_engine(const struct hp_option *option, const char *text, st
 bool hp_option_parse_clock(const struct hp_option *option, const char *text, struct hp_settings *settings,
                            struct hp_text *ret_problem)
 {
-    static const char *const names[] = {[HP_CLOCK_OF_TIME] = "time", [HP_CLOCK_OF_INSTRUCTIONS] = "instructions"};
+    static const char *const names[] = {[HP_CLOCK_OF_TIME] = "time",
+                                        [HP_CLOCK_OF_INSTRUCTIONS] = "instructions",
+                                        [HP_CLOCK_OF_QEMU_INSTRUCTIONS] = "instructions:qemu",
+                                        [HP_CLOCK_OF_CPU_INSTRUCTIONS] = "instructions:pmu"};
     return parse_choice(option, text, settings, names, sizeof names / sizeof names[0]) ||
-           hp_option_complain(ret_problem, "is not one of time, instructions");
+           hp_option_complain(ret_problem, "is not one of time, instructions, instructions:qemu, instructions:pmu");
 }
 
 /* A flag or a list. */

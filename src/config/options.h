@@ -43,7 +43,12 @@ enum hp_alloc_metric { HP_ALLOC_BYTES_TOTAL, HP_ALLOC_BYTES_MAX, HP_ALLOC_COUNT_
 const char *hp_alloc_metric_name(uint32_t metric);
 
 /* How CPU time is sampled: the best available way, or timers alone. */
-enum hp_clock_choice { HP_CLOCK_OF_TIME, HP_CLOCK_OF_INSTRUCTIONS };
+enum hp_clock_choice {
+    HP_CLOCK_OF_TIME,
+    HP_CLOCK_OF_INSTRUCTIONS,      /* counted by QEMU; `hotpath run` chooses the CPU if there is none */
+    HP_CLOCK_OF_QEMU_INSTRUCTIONS, /* no other engine will do */
+    HP_CLOCK_OF_CPU_INSTRUCTIONS
+};
 enum hp_cpu_engine_choice { HP_CPU_ENGINE_AUTO, HP_CPU_ENGINE_TIMERS };
 
 /* What is recorded. Allocations are counted if malloc is interposed (src/record/alloc/allocations.h). */

@@ -3,6 +3,8 @@
  * the heaviest first, not by when they ran, which stacks do not tell. The numbers of the run over time are
  * counters, on a track of their own. SPDX-License-Identifier: MIT
  */
+#include <stdio.h>
+
 #include "export.h"
 #include "protobuf.h"
 #include "weighted.h"
@@ -133,8 +135,12 @@ static void leave(void *context, uint32_t node, uint64_t where, size_t depth)
 static bool put_dimension(struct writer *writer, size_t at)
 {
     struct hp_weight_walk walk;
+    char title[100];
+    const struct hp_dimension_type *type = hp_export_type(writer->export, at);
     writer->track = FIRST_TRACK + at;
-    put_track(writer, hp_export_type(writer->export, at)->title);
+    snprintf(title, sizeof title, "%s%s", type->title,
+             type->unit == HP_WEIGHT_INSTRUCTIONS ? " (1 ns stands for one instruction)" : "");
+    put_track(writer, title);
     const bool has_memory = hp_walk_begin(&walk, writer->export->weighted, hp_export_weights(writer->export, at));
     if (has_memory)
         hp_walk_through(&walk, enter, leave, writer);

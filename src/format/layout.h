@@ -61,6 +61,9 @@
 #define HP_FEATURE_COUNTED 32u  /* malloc is interposed: allocations are counted, if anything is */
 #define HP_FEATURE_UNPASSED 64u /* stacks could not be passed on to `hotpath run`: see stack_ring.h */
 #define HP_FEATURE_LOGS 256u    /* what is logged is more than calls: see log_layout.h */
+/* Instructions that the CPU counts: not all, since it counted for others, too; or not those of some thread. */
+#define HP_FEATURE_SHARED_COUNTER 512u
+#define HP_FEATURE_MISSING_COUNTER 1024u
 #define HP_FEATURE_RECORDED 128u /* made by `hotpath record`; the process may live longer than that */
 /*
  * Set from outside, by an observer: the process has sandboxed itself and may be killed by a system call it did not
@@ -84,6 +87,8 @@ enum hp_clock_kind {
 _Static_assert(HP_CLOCK_TSC - HP_CLOCK_MONOTONIC == HP_COUNTER_TSC && HP_COUNTER_NONE == 0, "side by side");
 _Static_assert(HP_CLOCK_RDTIME - HP_CLOCK_MONOTONIC == HP_COUNTER_RDTIME, "side by side");
 _Static_assert(HP_CLOCK_INSTRUCTIONS - HP_CLOCK_MONOTONIC == HP_COUNTER_INSTRUCTIONS, "side by side");
+/* How the name of the engine begins if the CPU counts instructions; its name and the C library follow. */
+#define HP_ENGINE_IS_CPU "pmu, "
 static inline uint32_t hp_clock_kind_of(enum hp_counter counter) { return HP_CLOCK_MONOTONIC + (uint32_t)counter; }
 
 /* Ticks and CLOCK_MONOTONIC nanoseconds taken at the same moment. */

@@ -307,6 +307,8 @@ static double loading_ns(const struct hp_run *run)
 /* Processes into which nothing was loaded cost nothing to start. */
 static double start_ns(const struct hp_run *run, const struct hp_header *header)
 {
+    if (hp_run_counts_instructions(run)) /* of zones alone */
+        return 0;
     if (header->brief > 0)
         return header->brief * (header->exec_count > 0 ? loading_ns(run) : NS_OF_FORK);
     if (header->outside != 0 || !(header->features & HP_FEATURE_RUN))
@@ -330,7 +332,8 @@ static double switches_ns(const struct hp_run *run, const struct hp_function_pro
 static double found_ns(const struct hp_run *run, const struct hp_function_profile *functions)
 {
     double own = 0;
-    if (functions == NULL || (double)functions->counts.samples < HP_VERDICT_LEAST_SAMPLES)
+    if (functions == NULL || hp_run_counts_instructions(run) ||
+        (double)functions->counts.samples < HP_VERDICT_LEAST_SAMPLES)
         return 0;
     for (size_t at = 0; at < run->count; at++)
         own += start_ns(run, &run->sessions[at]->header) - (double)run->sessions[at]->header.session_ns;
@@ -371,6 +374,8 @@ struct use {
 static struct use use_of(const struct hp_run *run)
 {
     double used = 0, preempted = 0;
+    if (hp_run_counts_instructions(run))
+        return (struct use){.cpu_ns = 0};
     for (size_t at = 0; at < run->count; at++) {
         const double ns = used_in(&run->sessions[at]->header);
         if (ns == 0 && run->sessions[at]->header.outside == 0)
@@ -461,6 +466,8 @@ struct hp_cost hp_cost_of(struct hp_arena *arena, const struct hp_profile *profi
                           const struct hp_function_profile *functions)
 {
     const struct hp_run *run = profile->run;
+    if (hp_run_counts_instructions(run) && !hp_run_is_counted_by_cpu(run)) /* ours are left out */
+        return (struct hp_cost){.most = 0};
     const struct use use = use_of(run);
     const struct taken_in_run most = take_all(arena, profile, functions, false),
                               least = take_all(arena, profile, functions, true);

@@ -154,7 +154,7 @@ bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapsho
     const struct hp_function_profile *const functions = model->functions;
     const struct hp_lock_profile *const locks = model->locks;
     const struct hp_io_profile *const io = model->io;
-    const char *const killed_by = model->killed_by, *const source = model->source;
+    const char *const killed_by = model->killed_by, *const source = model->source, *const natives = model->natives;
     hp_arena_reset(arena);
     memset(model, 0, sizeof *model);
     model->kept = kept;
@@ -164,6 +164,7 @@ bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapsho
     model->io = io;
     model->killed_by = killed_by;
     model->source = source;
+    model->natives = natives;
     if (profile != NULL && !has_moved && hp_run_init(&model->run, arena, snapshots) &&
         hp_profile_refresh(profile, arena, &model->run)) {
         model->profile = profile;
@@ -177,6 +178,7 @@ bool hp_model_refresh(struct hp_model *model, const struct hp_snapshots *snapsho
     model->io = io;
     model->killed_by = killed_by;
     model->source = source;
+    model->natives = natives;
     return is_built;
 }
 

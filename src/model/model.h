@@ -37,6 +37,8 @@ struct hp_model {
     const struct hp_io_profile *io;              /* from hooks of I/O; NULL: none */
     const char *killed_by; /* the signal that ended the program, where it is known; NULL: none */
     const char *source;    /* "commit=...,branch=...", where it is known; NULL: nothing is */
+    const char *natives;   /* programs whose instructions were not counted: lines of "WHY\tPATH",
+                            * the last maybe "\tNUMBER" of executions of others; NULL: none */
     /* Private, from here on: see the functions below. */
     struct hp_profile *by_thread;
     const struct hp_allocs *allocs;

@@ -82,6 +82,7 @@ bool hp_session_is_called(const char *path, const char *name);
 struct hp_program_facts {
     char ending[32];
     char source[600]; /* commit, branch and CI job */
+    char natives[2500];
 };
 
 struct hp_model;

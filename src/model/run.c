@@ -325,6 +325,13 @@ bool hp_run_counts_instructions(const struct hp_run *run)
     return run->sessions[0]->header.clock_kind == HP_CLOCK_INSTRUCTIONS;
 }
 
+bool hp_run_is_counted_by_cpu(const struct hp_run *run)
+{
+    const struct hp_snapshot *session = run->sessions[0];
+    return hp_run_counts_instructions(run) && session->header.engine != 0 &&
+           hp_text_begins(hp_snapshot_text(session, session->header.engine), HP_ENGINE_IS_CPU);
+}
+
 double hp_run_ns(const struct hp_run *run, uint64_t ticks) { return (double)ticks * run->ns_per_tick; }
 
 struct hp_unit_text hp_run_ticks_text(const struct hp_run *run, uint64_t ticks)

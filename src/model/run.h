@@ -62,6 +62,7 @@ bool hp_run_is_one_process(const struct hp_run *run, size_t session, size_t othe
 
 /* Whether its ticks are instructions, and "ns" of them, too. */
 bool hp_run_counts_instructions(const struct hp_run *run);
+bool hp_run_is_counted_by_cpu(const struct hp_run *run); /* and not by QEMU */
 double hp_run_ns(const struct hp_run *run, uint64_t ticks);
 struct hp_unit_text hp_run_ticks_text(const struct hp_run *run,
                                       uint64_t ticks); /* "1.20 ms", or "9 instructions" */

@@ -24,7 +24,7 @@ const char *hp_trust_clock_name(uint32_t kind)
     }
 }
 
-/* "instructions (qemu 7.2.22, cpu max,-erms, glibc 2.36)": runs of another engine do not count the same. */
+/* "instructions (qemu 7.2.22, cpu max,-erms, glibc 2.36)", "instructions (pmu, AMD EPYC 7763 ...": runs of another engine do not count the same. */
 static const char *clock_of(struct hp_arena *arena, const struct hp_snapshot *session)
 {
     const char *name = hp_trust_clock_name(session->header.clock_kind);
@@ -80,6 +80,9 @@ void hp_trust_of_run(struct hp_arena *arena, const struct hp_profile *profile, c
         .cost_ns = cost.cpu_ns,
         .clock = clock_of(arena, run->sessions[0]),
         .clock_hz = run->is_rate_known && !hp_run_counts_instructions(run) ? 1e9 / run->ns_per_tick : 0,
+        .is_by_cpu = hp_run_is_counted_by_cpu(run),
+        .shares_counter = hp_run_has_feature(run, HP_FEATURE_SHARED_COUNTER),
+        .lacks_counter = hp_run_has_feature(run, HP_FEATURE_MISSING_COUNTER),
         .cpu = cpu,
         .functions = functions,
         .uncounted = hp_allocs_unknown(run),

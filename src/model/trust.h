@@ -21,6 +21,9 @@ struct hp_trust {
     bool is_of_cpu;       /* CPU time: see cost.h */
     double cost_ns;       /* CPU time that measuring took, at most */
     double clock_hz;      /* 0: unknown */
+    bool is_by_cpu;       /* the CPU counts instructions: zones cost some, where there are ns else */
+    bool shares_counter;  /* with others, so it did not count all */
+    bool lacks_counter;   /* for a thread */
     const char *clock;
     const struct hp_cpu *cpu;                    /* NULL: CPU time was not sampled */
     const struct hp_function_profile *functions; /* the same from stacks; NULL: there are none */

@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#ifndef HP_FOR_HOOKS
+#include "cpu_counter.h"
+#endif
 #include "raw_call.h"
 
 /*
@@ -55,7 +58,15 @@ static const char *end_of_file(void)
 }
 #endif
 
-bool hp_instruction_clock_begin(void)
+/* Hooks read no counts, so they have none of the CPU's. */
+#ifdef HP_FOR_HOOKS
+static bool hp_cpu_counter_begin(void) { return false; }
+static bool hp_cpu_counter_is_on(void) { return false; }
+static uint64_t hp_cpu_counter_read(void) { return 0; }
+static void hp_cpu_counter_end_thread(void) {}
+#endif
+
+static bool begin_with_qemu(void)
 {
     const char *begin = __start_hotpath_text, *end = __stop_hotpath_text;
 #ifndef HOTPATH_IN_ONE_FILE
@@ -68,12 +79,20 @@ bool hp_instruction_clock_begin(void)
     return is_asked();
 }
 
-bool hp_instruction_clock_is_counting(void) { return __atomic_load_n(&is_counting, __ATOMIC_RELAXED); }
+bool hp_instruction_clock_begin(bool is_by_cpu) { return is_by_cpu ? hp_cpu_counter_begin() : begin_with_qemu(); }
+
+bool hp_instruction_clock_is_counting(void)
+{
+    return __atomic_load_n(&is_counting, __ATOMIC_RELAXED) || hp_cpu_counter_is_on();
+}
+
+bool hp_instruction_clock_is_by_cpu(const char *wish) { return wish != NULL && strcmp(wish, HP_CLOCK_BY_CPU) == 0; }
 
 void hp_instruction_clock_exclude_copy(const char *wish)
 {
-    if (wish != NULL && strcmp(wish, "instructions") == 0)
-        hp_instruction_clock_begin();
+    if (wish != NULL && strncmp(wish, HP_CLOCK_BY_QEMU, strlen(HP_CLOCK_BY_QEMU)) == 0 &&
+        !hp_instruction_clock_is_by_cpu(wish))
+        begin_with_qemu();
 }
 
 void hp_instruction_clock_expect_thread(void)
@@ -83,8 +102,16 @@ void hp_instruction_clock_expect_thread(void)
         ask(&request);
 }
 
+void hp_instruction_clock_end_thread(void)
+{
+    if (hp_cpu_counter_is_on())
+        hp_cpu_counter_end_thread();
+}
+
 uint64_t hp_instruction_clock_read_first(void)
 {
+    if (hp_cpu_counter_is_on())
+        return hp_cpu_counter_read();
     struct hp_instruction_request request = {0};
     hp_instruction_cell = ask(&request);
     return *hp_instruction_cell;

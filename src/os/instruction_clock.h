@@ -1,7 +1,10 @@
 /*
- * A clock that counts the instructions of the program: `hotpath run --clock instructions` runs it under qemu-user
- * with our plugin (src/qemu), which counts. The library asks the plugin by a system call that no kernel has, so
- * natively the answer is ENOSYS, and then reads the count as memory.
+ * A clock that counts the instructions of the program. Two engines count:
+ *
+ *   qemu  `hotpath run --clock instructions` runs the program under qemu-user with our plugin (src/qemu). The
+ *         library asks the plugin by a system call that no kernel has, so natively the answer is ENOSYS, and then
+ *         reads the count as memory.
+ *   pmu   the CPU counts (cpu_counter.h).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,19 +29,26 @@ struct hp_instruction_request {
 
 /* `hotpath run` tells the library what counts, in words, for the report. */
 #define HP_RUN_ENGINE "HOTPATH_RUN_ENGINE"
+/* The value of HOTPATH_CLOCK with which the CPU counts; with others that begin so, QEMU does. */
+#define HP_CLOCK_BY_CPU "instructions:pmu"
+#define HP_CLOCK_BY_QEMU "instructions"
 
 /* --------------------------------------------------------------------------------------------- for the recorder */
 
-/* Whether the instructions of this process are counted; from then on those of the library are not. */
-bool hp_instruction_clock_begin(void);
+/* Whether the instructions of this process are counted; by QEMU, from then on those of the library are not. */
+bool hp_instruction_clock_begin(bool is_by_cpu);
 /* Whether they are, as the last of these two calls found. Any thread. */
 bool hp_instruction_clock_is_counting(void);
-/* For each copy of the library in a process: the same, with the value of HOTPATH_CLOCK, or NULL. */
+/* For each copy of the library in a process: the same for QEMU, with the value of HOTPATH_CLOCK, or NULL. */
 void hp_instruction_clock_exclude_copy(const char *wish);
+/* Whether this value means that the CPU is to count. */
+bool hp_instruction_clock_is_by_cpu(const char *wish);
 /* This thread is about to begin another one, if its own instructions are counted: each gets its own count. */
 void hp_instruction_clock_expect_thread(void);
+/* This thread is about to end, and reads its count no more. Signals are blocked. */
+void hp_instruction_clock_end_thread(void);
 /*
- * The count of this thread; `hp_instructions_of_nobody`: not asked, or natively. Hooks, which read no counts, have
+ * The count of this thread; `hp_instructions_of_nobody`: not asked, or not by QEMU. Hooks, which read no counts, have
  * one for all threads. Libraries are to have few bytes of such variables.
  */
 extern const uint64_t hp_instructions_of_nobody;

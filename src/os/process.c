@@ -282,6 +282,32 @@ void hp_process_system(char *text, size_t size)
     hp_text_end(&out);
 }
 
+/* The value of the first line of /proc/cpuinfo that begins with this name. */
+static bool read_cpu_line(const char *cpus, const char *name, struct hp_text *to)
+{
+    const char *line = strstr(cpus, name), *value = line != NULL ? strchr(line, ':') : NULL;
+    if (value == NULL || (line != cpus && line[-1] != '\n'))
+        return false;
+    value += 1 + strspn(value + 1, " \t");
+    hp_text_bytes(to, value, strcspn(value, "\n"));
+    return true;
+}
+
+void hp_process_cpu(char *text, size_t size)
+{
+    char cpus[2048];
+    struct hp_text out;
+    hp_text_init(&out, text, size);
+    cpus[hp_file_read_bytes("/proc/cpuinfo", cpus, sizeof cpus - 1)] = '\0';
+    if (!read_cpu_line(cpus, "model name", &out) && read_cpu_line(cpus, "CPU implementer", &out)) {
+        hp_text_char(&out, ' ');
+        read_cpu_line(cpus, "CPU part", &out);
+    }
+    if (out.length == 0)
+        hp_text_string(&out, "unknown CPU");
+    hp_text_end(&out);
+}
+
 static int hex_digit(char c)
 {
     if (c >= '0' && c <= '9')

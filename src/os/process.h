@@ -40,6 +40,7 @@ void hp_process_executable(char *text, size_t size);
 /* "name", and "Linux 6.1.0 x86_64". */
 void hp_process_host(char *text, size_t size);
 void hp_process_system(char *text, size_t size);
+void hp_process_cpu(char *text, size_t size); /* "AMD EPYC 7763 64-Core Processor": the first */
 
 void hp_process_boot_id(unsigned char id[16]);
 uint32_t hp_process_cores(void);

@@ -109,7 +109,7 @@ struct hp_key_text hp_column_key(const char *key, bool is_of_instructions)
 {
     struct hp_key_text name;
     struct hp_text text;
-    const bool is_duration = is_of_instructions && hp_text_has_suffix(key, "_ns");
+    const bool is_duration = is_of_instructions && (hp_text_has_suffix(key, "_ns") || strcmp(key, "_ns") == 0);
     hp_text_init(&text, name.bytes, sizeof name.bytes);
     hp_text_bytes(&text, key, strlen(key) - (is_duration ? strlen("ns") : 0));
     hp_text_string(&text, is_duration ? "instructions" : "");

@@ -94,6 +94,25 @@ static void put_source(struct hp_json *json, const char *facts)
     hp_json_end_object(json);
 }
 
+/* Programs that were executed without the emulator. */
+static void put_uncounted(struct hp_json *json, const char *lines)
+{
+    hp_json_key(json, "uncounted");
+    hp_json_begin_array(json);
+    for (const char *line = lines, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        const char *tab = memchr(line, '\t', (size_t)(end - line));
+        if (tab == NULL || tab == line)
+            continue;
+        hp_json_begin_object(json);
+        hp_json_key(json, "program");
+        hp_json_string_bytes(json, tab + 1, (size_t)(end - tab) - 1);
+        hp_json_key(json, "reason");
+        hp_json_string_bytes(json, line, (size_t)(tab - line));
+        hp_json_end_object(json);
+    }
+    hp_json_end_array(json);
+}
+
 static void put_meta(struct hp_json *json, const hotpath_results *results)
 {
     const struct hp_snapshot *snapshot = results->model->run.sessions[0];
@@ -122,6 +141,8 @@ static void put_meta(struct hp_json *json, const hotpath_results *results)
     hp_json_put_u64(json, "processes", results->model->run.process_count);
     if (results->model->source != NULL)
         put_source(json, results->model->source);
+    if (results->model->natives != NULL)
+        put_uncounted(json, results->model->natives);
     hp_json_key(json, "headline");
     if (results->headline != NULL)
         hp_json_string(json, results->headline);
@@ -436,22 +457,31 @@ static void put_cpu_trust(struct hp_json *json, const struct hp_cpu *cpu)
     hp_json_end_object(json);
 }
 
+/* In JSON instructions have keys of their own, by which no reader takes them for nanoseconds. */
+static void put_duration(struct hp_json *json, const char *key, bool is_of_instructions, double ns)
+{
+    hp_json_key(json, hp_column_key(key, is_of_instructions).bytes);
+    put_ns(json, ns);
+}
+
 static void put_trust(struct hp_json *json, const struct hp_trust *trust)
 {
+    const bool is_counted = hp_text_begins(trust->clock, "instructions");
     hp_json_key(json, "trust");
     hp_json_begin_object(json);
-    hp_json_key(json, "zone_cost_ns");
-    put_ns(json, trust->zone_cost_ns);
-    hp_json_key(json, "zone_inner_ns");
-    put_ns(json, trust->zone_inner_ns);
+    put_duration(json, "zone_cost_ns", is_counted, trust->zone_cost_ns);
+    put_duration(json, "zone_inner_ns", is_counted, trust->zone_inner_ns);
     hp_json_key(json, "overhead_share_percent");
     hp_json_number(json, trust->share_percent, 8);
     hp_json_key(json, "overhead_least_percent");
     hp_json_number(json, trust->least_percent, 8);
-    hp_json_key(json, "overhead_cpu_ns");
-    put_ns(json, trust->cost_ns);
+    put_duration(json, "overhead_cpu_ns", is_counted, trust->cost_ns);
     hp_json_put_string(json, "overhead_of", trust->is_of_cpu ? "cpu" : "run");
     put_cpu_trust(json, trust->cpu);
+    if (trust->shares_counter)
+        hp_json_key(json, "shared_counter"), hp_json_bool(json, true);
+    if (trust->lacks_counter)
+        hp_json_key(json, "missing_counter"), hp_json_bool(json, true);
     if (hp_trust_storage(trust) != NULL)
         hp_json_put_string(json, "storage", hp_trust_storage(trust));
     if (hp_trust_refusal(trust) != NULL)

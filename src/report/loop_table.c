@@ -94,8 +94,9 @@ static void fields(struct hp_fields *to, void *of, const void *entry)
     HP_FIELD_FAMILY(to, percentile, hp_loop_elapsed(loop) > 0,
                     hp_loop_delay(loop, view->turns, percentile) * run_of(view)->ns_per_tick, "_delay_ns", " Delay",
                     NS, HP_COLUMN_SHOWN, "A percentile of that delay.");
-    HP_FIELD(to, hp_loop_turns_above(view->turns, HP_LOOP_BLOCKED_NS / run_of(view)->ns_per_tick), "blocked_turns",
-             "Blocked", COUNT, HP_COLUMN_SHOWN, "Turns longer than 10 ms.");
+    HP_FIELD_IF(to, !hp_run_counts_instructions(run_of(view)),
+                hp_loop_turns_above(view->turns, HP_LOOP_BLOCKED_NS / run_of(view)->ns_per_tick), "blocked_turns",
+                "Blocked", COUNT, HP_COLUMN_SHOWN, "Turns longer than 10 ms; null if instructions are counted.");
     HP_FIELD(to, callback_of(view, loop), "callback", "Callback", TEXT,
              HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
              "The measured function that took most of the longest turn; null: none was seen.",

@@ -487,8 +487,13 @@ static void warn_left_out(struct hotpath_results *results, bool is_same_boot, co
 
 static void warn_all_left_out(struct hotpath_results *results)
 {
-    warn_left_out(results, true, " is left out: its clock is of a different kind than that of the first process",
-                  " are left out: their clocks are of a different kind than that of the first process");
+    if (hp_run_counts_instructions(&results->model->run))
+        warn_left_out(results, true, " is left out: it measured its time, and its instructions were not counted",
+                      " are left out: they measured their times, and their instructions were not counted");
+    else
+        warn_left_out(results, true,
+                      " is left out: its clock is of a different kind than that of the first process",
+                      " are left out: their clocks are of a different kind than that of the first process");
     warn_left_out(results, false, " is left out: it ran on another machine, or before a reboot",
                   " are left out: they ran on another machine, or before a reboot");
 }
@@ -497,6 +502,28 @@ static bool overlap(const struct hp_run *run, const struct hp_snapshot *a, const
 {
     const uint64_t start_a = hp_run_started_ns(run, a), start_b = hp_run_started_ns(run, b);
     return start_a < start_b + hp_snapshot_elapsed_ns(b) && start_b < start_a + hp_snapshot_elapsed_ns(a);
+}
+
+/* Programs that `hotpath run --clock instructions` could not run under the emulator. */
+static void warn_uncounted(struct hotpath_results *results)
+{
+    const char *line = results->model->natives;
+    for (const char *end; line != NULL && (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        char why[120];
+        struct hp_text text;
+        const char *tab = memchr(line, '\t', (size_t)(end - line));
+        if (tab == NULL)
+            continue;
+        hp_text_init(&text, why, sizeof why);
+        hp_text_string(&text, ", which the program executed, are not counted: ");
+        hp_text_bytes(&text, line, (size_t)(tab - line));
+        hp_text_end(&text);
+        if (tab == line)
+            hp_results_warn(results, "nor those of other programs, executed", tab + 1, (size_t)(end - tab) - 1,
+                            " times");
+        else
+            hp_results_warn(results, "instructions of", tab + 1, (size_t)(end - tab) - 1, why);
+    }
 }
 
 /* Copies of the library with different layouts do not share a session, and each has the whole process. */
@@ -563,6 +590,7 @@ const hotpath_results *hp_results_of_model(struct hp_model *model, const struct 
     if (results->trust == NULL)
         return NULL;
     warn_all_left_out(results);
+    warn_uncounted(results);
     warn_of_two_versions(results);
     warn_no_allocs(results);
     warn_without_history(results);

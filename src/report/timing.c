@@ -327,7 +327,9 @@ static void add_notes(const struct view *view)
     if (any.is_sampled)
         hp_share_note_scaled(profile, section);
     if (any.is_rough)
-        hp_section_note(section, "~ more than 10 % of this time may be measuring overhead");
+        hp_section_note(section, hp_run_counts_instructions(profile->run)
+                                     ? "~ more than 10 % of these may be instructions of hotpath"
+                                     : "~ more than 10 % of this time may be measuring overhead");
     if (view->results->settings->show.by == HP_BY_THREAD && has_shared_thread(section))
         hp_section_note(section,
                         "(n threads): threads that ran one after another share a row, with the id of the last");

@@ -169,8 +169,30 @@ static void put_share(const struct hp_trust *trust, struct hp_text *text)
     hp_text_fixed(text, trust->share_percent, 1);
 }
 
+/* Not tried on a machine that has it. */
+static void put_cpu_counter(const struct hp_trust *trust, struct hp_text *text)
+{
+    hp_text_string(text,
+                   "; counted by the CPU, which was not tested by the authors: interrupts and page faults add "
+                   "some; those of hotpath are included");
+    if (trust->zone_cost_ns > 0)
+        hp_text_format(text, ", about %.0f for a zone, %.0f of them in its own number", trust->zone_cost_ns,
+                       trust->zone_inner_ns);
+    if (trust->shares_counter)
+        hp_text_string(text,
+                       "; not exact: others used the counter, too, and what was executed meanwhile is missing");
+    if (trust->lacks_counter)
+        hp_text_string(text,
+                       "; a thread has no counter, and its durations are 0: the kernel refused it, there was no "
+                       "room for a descriptor, or the program closed it");
+}
+
 static void put_cost(const struct hp_trust *trust, struct hp_text *text)
 {
+    if (trust->is_by_cpu) {
+        put_cpu_counter(trust, text);
+        return;
+    }
     if (hp_text_begins(trust->clock, "instructions")) {
         hp_text_string(text, "; those of hotpath are not counted; functions that read arguments or the environment "
                              "differ if its size does");

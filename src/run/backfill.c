@@ -432,6 +432,30 @@ static void end_whole(struct whole *whole, uint64_t cpu_begin)
 #define UNKNOWN                                                                                                    \
     "it did not inherit hotpath's environment variables, or could not read its library or write a session"
 
+#define COUNTED_OUTSIDE                                                                                            \
+    "no library of hotpath is in it: its instructions are in the table of functions, and in no other number"
+#define UNCOUNTED "its instructions are not counted"
+
+static bool is_emulated(const struct hp_executed *image)
+{
+    return work.given->emulator != NULL && image->file != NULL && strcmp(image->file, work.given->emulator) == 0;
+}
+
+/* The program's own words of the emulator's command: "... -0 NAME PATH WORDS". False: unknown. */
+static bool leave_emulator(const char *command, char *to, size_t size)
+{
+    const char *name = command != NULL ? strstr(command, " -0 ") : NULL;
+    const char *path = name != NULL ? strchr(name + strlen(" -0 "), ' ') : NULL;
+    if (path != NULL)
+        snprintf(to, size, "%s", path + 1);
+    return path != NULL;
+}
+
+static const char *counted_reason(const struct hp_executed *image)
+{
+    return is_emulated(image) ? COUNTED_OUTSIDE : UNCOUNTED;
+}
+
 static const char *reason_of(const struct hp_process *process, size_t at)
 {
     const struct hp_executed *image = &process->images[at];
@@ -439,6 +463,8 @@ static const char *reason_of(const struct hp_process *process, size_t at)
         return UNLOADED;
     if (process->is_hidden && at + 1 == process->image_count)
         return "it runs with privileges that you do not have";
+    if (work.given->counts_instructions)
+        return counted_reason(image);
     if (image->file == NULL)
         return UNKNOWN;
     if (work.judged == NULL || strcmp(work.judged, image->file) != 0) {
@@ -632,16 +658,29 @@ static uint32_t put_text(struct file *file, const char *text)
     return offset;
 }
 
-static void describe(struct file *file, const struct unrecorded *unrecorded)
+static void name_program(struct file *file, const struct unrecorded *unrecorded)
 {
-    char text[1024];
+    char program[1024];
     const struct hp_executed *image = unrecorded->image;
     struct hp_header *header = &file->header;
+    if (is_emulated(image) && leave_emulator(image->command, program, sizeof program)) {
+        header->command = put_text(file, program);
+        program[strcspn(program, " ")] = '\0';
+        header->executable = put_text(file, program);
+        return;
+    }
     const char *file_name = image->file != NULL ? image->file : image->name;
     header->command = put_text(file, unrecorded->count > 1    ? file_name
                                      : image->command != NULL ? image->command
                                                               : file_name);
     header->executable = put_text(file, image->file != NULL ? image->file : "");
+}
+
+static void describe(struct file *file, const struct unrecorded *unrecorded)
+{
+    char text[1024];
+    struct hp_header *header = &file->header;
+    name_program(file, unrecorded);
     hp_process_host(text, sizeof text);
     header->host = put_text(file, text);
     hp_process_system(text, sizeof text);
@@ -652,6 +691,22 @@ static void describe(struct file *file, const struct unrecorded *unrecorded)
 
 static bool stands_for_brief(const struct unrecorded *unrecorded) { return strcmp(unrecorded->reason, BRIEF) == 0; }
 
+/* Where instructions are counted there are none from outside, and CPU time is that of the emulator. */
+static void fill_times(struct hp_header *header, const struct unrecorded *unrecorded)
+{
+    if (work.given->counts_instructions) {
+        header->clock_kind = HP_CLOCK_INSTRUCTIONS;
+        header->clock_start = (struct hp_clock_pair){0, unrecorded->began_ns};
+        header->clock_latest = (struct hp_clock_pair){0, unrecorded->ended_ns};
+        return;
+    }
+    header->features = HP_FEATURE_CPU;
+    header->clock_kind = work.clock_kind;
+    header->clock_start = (struct hp_clock_pair){ticks_at(unrecorded->began_ns), unrecorded->began_ns};
+    header->clock_latest = (struct hp_clock_pair){ticks_at(unrecorded->ended_ns), unrecorded->ended_ns};
+    header->cpu_latest_ns = unrecorded->cpu_ns;
+}
+
 static void fill(struct file *file, const struct unrecorded *unrecorded)
 {
     struct hp_header *header = &file->header;
@@ -660,7 +715,6 @@ static void fill(struct file *file, const struct unrecorded *unrecorded)
     header->version = HP_LAYOUT_VERSION;
     header->header_bytes = HP_HEADER_BYTES;
     header->used = HP_HEADER_BYTES;
-    header->features = HP_FEATURE_CPU;
     header->state = HP_STATE_FINISHED;
     header->pid = unrecorded->process->pid;
     header->parent_pid = unrecorded->process->parent;
@@ -669,11 +723,8 @@ static void fill(struct file *file, const struct unrecorded *unrecorded)
     header->wall_start_ns = hp_clock_wall_ns() - (work.now.ns - unrecorded->began_ns);
     hp_process_boot_id(header->boot_id);
     header->pid_namespace = hp_process_namespace();
-    header->clock_kind = work.clock_kind;
     header->cores = hp_process_cores();
-    header->clock_start = (struct hp_clock_pair){ticks_at(unrecorded->began_ns), unrecorded->began_ns};
-    header->clock_latest = (struct hp_clock_pair){ticks_at(unrecorded->ended_ns), unrecorded->ended_ns};
-    header->cpu_latest_ns = unrecorded->cpu_ns;
+    fill_times(header, unrecorded);
     header->processes = unrecorded->processes;
     header->loading_ns = work.loading_ns;
     if (stands_for_brief(unrecorded))

@@ -16,6 +16,8 @@ struct hp_backfill {
     const struct hp_process_table *table;
     const char *library;        /* preloaded to follow processes; "": none */
     struct hp_clock_pair began; /* with this machine's counter, or none */
+    bool counts_instructions;   /* of programs, so what is seen from outside has none */
+    const char *emulator;       /* which counts them; NULL: none */
     bool defers;                /* processes begin their sessions late, and brief ones have none */
     bool has_stacks;            /* only stacks were sampled: processes are listed into which nothing was loaded */
 };

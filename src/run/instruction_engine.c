@@ -7,11 +7,13 @@
  */
 #include "instruction_engine.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cpu_counter.h"
 #include "instruction_clock.h"
 #include "program_file.h"
 
@@ -163,6 +165,31 @@ bool hp_instruction_engine_find(struct hp_instruction_engine *engine, char **arg
             snprintf(problem, size, "there is not enough memory");
     }
     return engine->command != NULL;
+}
+
+bool hp_instruction_engine_is_there(char *about, size_t size)
+{
+    static struct hp_instruction_engine engine;
+    const bool is_there = find_emulator(&engine, about, size) && find_plugin(&engine, about, size) &&
+                          accepts_plugin(&engine, about, size);
+    if (is_there)
+        snprintf(about, size, "%s", engine.about);
+    return is_there;
+}
+
+/* As perf says it: the kernel has no counter on machines without one, most virtual ones among them. */
+void hp_cpu_counter_explain(char *problem, size_t size)
+{
+    const int refusal = hp_cpu_counter_obstacle();
+    if (refusal == 0)
+        snprintf(problem, size, "%s", "");
+    else if (refusal == EACCES || refusal == EPERM)
+        snprintf(problem, size, "the kernel lets this user not use the counters of the CPU (perf_event_open: %s)",
+                 strerror(refusal));
+    else if (refusal == ENOENT || refusal == EOPNOTSUPP || refusal == ENODEV)
+        snprintf(problem, size, "this machine has no counter of instructions, as most virtual ones");
+    else
+        snprintf(problem, size, "the CPU's counter cannot be used (perf_event_open: %s)", strerror(refusal));
 }
 
 void hp_instruction_engine_prepare(struct hp_instruction_engine *engine)

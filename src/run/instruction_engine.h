@@ -25,7 +25,12 @@ struct hp_instruction_engine {
  */
 bool hp_instruction_engine_find(struct hp_instruction_engine *engine, char **argv, const char *library,
                                 const char *folder, char *problem, size_t size);
+/* Whether QEMU can count at all: then `about` says which one, else why not. */
+bool hp_instruction_engine_is_there(char *about, size_t size);
 /* Called in the new process, after the library was put into LD_PRELOAD. */
 void hp_instruction_engine_prepare(struct hp_instruction_engine *engine);
+
+/* Why the CPU cannot count instructions here; "": it can. */
+void hp_cpu_counter_explain(char *problem, size_t size);
 
 #endif

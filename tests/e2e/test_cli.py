@@ -139,11 +139,17 @@ def test_a_report_that_blocks_can_be_interrupted(cli):
 
 def test_doctor(cli):
     text = cli("doctor", env={"HOTPATH_LIMITS": "3"}).stdout
-    for name in ("system", "clock", "sessions", "library", "threads", "cpu", "waits", "limits", "proc",
+    for name in ("system", "clock", "sessions", "library", "threads", "cpu", "waits", "instructions", "limits", "proc",
                  "environment"):
         assert re.search(rf"^(ok|note|BAD) +{name} ", text, re.M), name
     assert "unknown variables: HOTPATH_LIMITS" in text
     assert "2 hotpath variables are set" in cli("doctor", env={"HOTPATH": "1"}).stdout  # and HOTPATH_DIR
+
+
+def test_doctor_says_who_counts_instructions(cli, tmp_path):
+    line = re.search("^.* instructions (.*)$", cli("doctor", env={"PATH": str(tmp_path)}).stdout, re.M).group(1)
+    assert "qemu-x86_64 is not installed (package qemu-user)" in line
+    assert line.startswith("can be counted by the CPU, not exactly") or line.startswith("cannot be counted: ")
 
 
 @needs_root

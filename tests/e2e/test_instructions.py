@@ -11,8 +11,10 @@ import signal
 import struct
 import subprocess
 
+import jsonschema
 import pytest
 
+import exported
 from command import Cli, cli  # noqa: F401
 from harness import BUILD, EMULATOR, EXAMPLES, PROGRAMS, SANITIZER, SOURCE, Report, full, with_glibc
 
@@ -20,6 +22,8 @@ pytestmark = [pytest.mark.skipif(bool(SANITIZER or EMULATOR) or shutil.which("qe
                                  reason="needs qemu-user, and a program that it can run"),
               with_glibc("the plugin needs the C library of this machine's QEMU")]
 
+GO = shutil.which("go") or next((path for path in ("/usr/local/go/bin/go", "/usr/lib/go/bin/go")
+                                 if os.path.exists(path)), None)
 QUERY = ("with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000) "
          "select count(*), max(i * 7 % 13) from n where i % 3 = 1")
 
@@ -237,10 +241,44 @@ def test_texts_and_the_page_name_the_unit(cli):
         assert {units[key] for key in keys} == {"instructions"} and "ns" not in units.values(), name
 
 
+# Times that are times: when a process began is no number of instructions.
+TIMES = {"started_ns"}
+
+
+def durations(values, path=""):
+    """Paths to keys of nanoseconds that have a value, but for TIMES."""
+    if isinstance(values, list):
+        return [found for value in values for found in durations(value, path)]
+    if not isinstance(values, dict):
+        return []
+    own = [f"{path}.{key}" for key, value in values.items()
+           if re.search(r"(^|_)ns$", key) and value is not None and key not in TIMES]
+    return own + [found for key, value in values.items() for found in durations(value, f"{path}.{key}")]
+
+
+@pytest.mark.parametrize("command", [(EXAMPLES / "orders", "1"), (PROGRAMS / "loops", "poll"),
+                                     pytest.param((PROGRAMS / "channels",), marks=full),
+                                     pytest.param((PROGRAMS / "values",), marks=full)])
+def test_no_number_of_a_report_is_in_nanoseconds(cli, command):
+    values = cli.run("--clock", "instructions", *command, status=None).report.values
+    assert len(values["sections"]) > 10 and durations(values) == []
+    assert durations({"a": [{"b_ns": 1, "started_ns": 2, "c_ns": None}]}) == [".a.b_ns"]
+    jsonschema.validate(values, json.loads((SOURCE / "docs/report.schema.json").read_text()))
+    assert {row["blocked_turns"] for row in values["sections"]["loops"]["rows"]} <= {None}
+    assert values["trust"]["overhead_cpu_instructions"] == 0 and values["trust"]["overhead_share_percent"] == 0
+
+
+def test_a_run_without_times_has_no_time_range(cli):
+    cli("run", "--clock", "instructions", "-f", "none", PROGRAMS / "instructions", status=3)
+    for command in (("report",), ("export", "--format", "folded")):
+        done = cli(*command, "--from", "20%", status=None)
+        assert done.status != 0 and "counted instructions, so --from and --to, which are times, do not work" in done.stderr
+
+
 def test_without_the_emulator_time_is_measured(cli, tmp_path):
     done = cli.run("--clock", "instructions", PROGRAMS / "instructions", status=3, env={"PATH": str(tmp_path)})
     lines = [line for line in done.stderr.splitlines() if "instructions" in line]
-    assert len(lines) == 1 and lines[0].endswith("qemu-x86_64 is not installed (package qemu-user)")
+    assert len(lines) == 1 and "qemu-x86_64 is not installed (package qemu-user)" in lines[0]
     assert not done.report.values["meta"]["clock"]["kind"].startswith("instructions")
 
 
@@ -330,6 +368,26 @@ def test_programs_that_are_executed_natively_are_named(cli, tmp_path, byte, valu
     lines = [line for line in done.stderr.splitlines() if "which the program executed" in line]
     assert len(lines) == 1 and str(other) in lines[0] and why in lines[0]
     assert hashed(done.report) == []
+    named = done.report.values["meta"]["uncounted"]
+    assert [(one["program"], why in one["reason"]) for one in named] == [(str(other), True)]
+    again = cli.read().values  # also later, and to people
+    assert again["meta"]["uncounted"] == named
+    assert [warning for warning in again["warnings"] if str(other) in warning and why in warning]
+    shown = cli("run", "--clock", "instructions", "sh", "-c", f"{other} 0; exit 4", status=4).stderr
+    assert len([line for line in shown.splitlines() if str(other) in line and "are not counted" in line]) == 1
+
+
+def test_more_programs_than_are_named_are_summed(cli, tmp_path):
+    code = bytearray((PROGRAMS / "unmodified").read_bytes())
+    code[4] = 1
+    for name in "abcdef":
+        (tmp_path / name).write_bytes(code)
+        (tmp_path / name).chmod(0o755)
+    report = cli.run("--clock", "instructions", "sh", "-c", " ; ".join(f"{tmp_path}/{name}" for name in "abcdef"),
+                     status=None).report.values
+    named = {one["program"] for one in report["meta"]["uncounted"]}
+    assert len(named) == 4 and named < {f"{tmp_path}/{name}" for name in "abcdef"}
+    assert [warning for warning in report["warnings"] if "nor those of other programs, executed '2' times" in warning]
 
 
 @full
@@ -372,12 +430,31 @@ def test_programs_that_are_executed_by_descriptor_are_counted(cli, tmp_path):
     assert "not counted" not in again.stderr
 
 
-@full
-def test_statically_linked_programs_that_are_executed_are_counted(cli, tmp_path):
+@pytest.fixture
+def whole(tmp_path):
+    """A statically linked program."""
     program = tmp_path / "whole"
     subprocess.run(["gcc", "-O2", "-static", SOURCE / "tests/programs/unmodified.c", "-o", program, "-pthread"],
                    check=True)
-    done = cli.run("--clock", "instructions", "sh", "-c", f"{program} 0; exit 5", status=5)
+    return program
+
+
+def test_a_child_without_our_library_has_a_row_that_says_so(cli, whole):
+    """Its functions are counted, so its clock is no other one; it has no time that would be the emulator's."""
+    values = cli.run("--clock", "instructions", "sh", "-c", f"{whole} 0; {PROGRAMS / 'instructions'}; exit 5",
+                     status=5).report.values
+    row, = [row for row in values["sections"]["processes"]["rows"] if row["state"] == "outside"]
+    assert row["name"].endswith(f"{whole} 0") and row["command"] == f"{whole} 0"
+    assert row["reason"].startswith("no library of hotpath is in it: its instructions are in the table of functions")
+    assert row["elapsed_instructions"] == 0 and row["cpu_ns"] is None
+    assert [warning for warning in values["warnings"] if "left out" in warning] == []
+    assert [row for row in values["sections"]["functions"]["rows"] if (row["library"], row["name"]) == ("whole", "hash")]
+    assert values["elapsed_instructions"] > 1000000  # that of the programs with the library
+
+
+@full
+def test_statically_linked_programs_that_are_executed_are_counted(cli, whole):
+    done = cli.run("--clock", "instructions", "sh", "-c", f"{whole} 0; exit 5", status=5)
     rows = done.report.values["sections"]["functions"]["rows"]
     found = [row["self_instructions"] for row in rows if (row["library"], row["name"]) == ("whole", "hash")]
     assert found and found[0] == pytest.approx(
@@ -438,11 +515,19 @@ def test_exports_and_annotate_have_instructions(cli):
     assert [(one["name"], one["unit"]) for one in speedscope["profiles"]] == [("Instructions", "none")]
     firefox = json.loads(cli("export", "--format", "firefox").stdout)
     assert "samples" in {thread["samples"]["weightType"] for thread in firefox["threads"]}
+    cli("export", "--format", "perfetto", "--output", "trace")
+    trace = exported.perfetto((cli.folder / "trace").read_bytes())["Instructions (1 ns stands for one instruction)"]
+    assert sum(weight for _, weight in trace) == sum(counts.values())
     picture = cli("export", "--format", "flamegraph").stdout
     assert ">Instructions<" in picture and f"{counts['hash']} instructions" in picture and " ms" not in picture
     cli("export", "--format", "pprof", "--output", "pprof")
     pprof = gzip.decompress((cli.folder / "pprof").read_bytes())
     assert b"instructions" in pprof and b"executions" in pprof and b"nanoseconds" not in pprof
+    if GO is not None:
+        asked = subprocess.run([GO, "tool", "pprof", "-top", "pprof"], cwd=cli.folder, capture_output=True, text=True,
+                               env=os.environ | {"PPROF_TMPDIR": str(cli.folder)}, check=True).stdout
+        assert "Type: instructions\n" in asked and "Duration" not in asked
+        assert re.search(rf" of {sum(counts.values())} total", asked)
     refused = cli("export", "--format", "folded", "--of", "cpu", status=None)
     assert refused.status != 0 and "available: instructions" in refused.stderr
     annotated = cli("annotate", "hash", "--assembly", status=None).stdout

@@ -1,6 +1,6 @@
 /*
  * Functions that execute known numbers of instructions. Arguments: percent by which `encode` does more, then
- * "threads" or "fork". Ends with status 3.
+ * "threads", "fork", "abort", or "limit" and a limit of instructions. Ends with status 3.
  */
 #include <hotpath.h>
 #include <pthread.h>
@@ -80,6 +80,12 @@ static void run_child(void)
     waitpid(child, NULL, 0);
 }
 
+__attribute__((noinline)) static void run_limited(uint64_t most)
+{
+    HOTPATH_EXPECT_INSTRUCTIONS(most);
+    spin(10000);
+}
+
 int main(int count, char **arguments)
 {
     HOTPATH_MAIN();
@@ -95,6 +101,8 @@ int main(int count, char **arguments)
         run_threads();
     if (strcmp(mode, "fork") == 0)
         run_child();
+    if (strcmp(mode, "limit") == 0 && count > 3)
+        run_limited(strtoull(arguments[3], NULL, 10));
     if (strcmp(mode, "abort") == 0)
         abort();
     return 3;

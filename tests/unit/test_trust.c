@@ -153,6 +153,35 @@ static void trust_line_with_all_parts(void **state)
         "by longjmp or similar: timed up to their last recorded time; 1 zone was nested too deeply: not recorded");
 }
 
+static void trust_line_says_how_the_cpu_counted(void **state)
+{
+    (void)state;
+    build_small_session();
+    struct hp_header *header = builder_header(&builder);
+    header->clock_kind = HP_CLOCK_INSTRUCTIONS;
+    header->engine = builder_text(&builder, "pmu, a CPU, glibc 2.36");
+    header = builder_header(&builder);
+    header->zone_cost_ps = 210400;
+    header->zone_inner_ps = 90000;
+    fixture_build();
+    assert_string_equal(
+        trust_line(),
+        "clock instructions (pmu, a CPU, glibc 2.36); counted by the CPU, which was not tested by the "
+        "authors: interrupts and page faults add some; those of hotpath are included, about 210 for a "
+        "zone, 90 of them in its own number; nothing was lost");
+    builder_header(&builder)->features |= HP_FEATURE_SHARED_COUNTER;
+    fixture_build();
+    assert_non_null(strstr(trust_line(), "; not exact: others used the counter, too"));
+    assert_null(strstr(trust_line(), "a thread has no counter"));
+    builder_header(&builder)->features |= HP_FEATURE_MISSING_COUNTER;
+    fixture_build();
+    assert_non_null(strstr(trust_line(), "; a thread has no counter, and its durations are 0"));
+    header = builder_header(&builder);
+    header->engine = builder_text(&builder, "qemu 7.2.22, cpu max,-erms, glibc 2.36");
+    fixture_build();
+    assert_non_null(strstr(trust_line(), "; those of hotpath are not counted; "));
+}
+
 static void trust_line_shows_the_range_of_overhead(void **state)
 {
     (void)state;
@@ -189,6 +218,7 @@ int main(void)
         TEST(overhead_is_bounded_from_above),
         TEST(overhead_counts_folded_recursion_in_full),
         TEST(trust_line_with_all_parts),
+        TEST(trust_line_says_how_the_cpu_counted),
         cmocka_unit_test(trust_line_names_lost_stack_samples),
         TEST(trust_line_shows_the_range_of_overhead),
     };

@@ -145,7 +145,8 @@ static void put_zsh_value(FILE *out, const char *value)
     fputc(':', out);
     if (is_choice(value)) {
         fputc('(', out);
-        put_words(out, value);
+        for (; *value != '\0'; value++)
+            fprintf(out, *value == ':' ? "\\%c" : "%c", *value == '|' ? ' ' : *value);
         fputc(')', out);
     } else if (is_path(value)) {
         fputs("_files", out);

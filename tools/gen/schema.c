@@ -159,7 +159,8 @@ static const char *about_of(const struct hp_column_list *table, size_t at)
 static bool has_two_keys(const struct hp_column_list *table, size_t at, bool is_of_ticks)
 {
     const struct hp_column_spec *spec = table->specs[at];
-    return (is_of_ticks || (spec->traits & HP_COLUMN_TICKS)) && hp_text_has_suffix(spec->key, "_ns");
+    return (is_of_ticks || (spec->traits & HP_COLUMN_TICKS)) &&
+           (hp_text_has_suffix(spec->key, "_ns") || strcmp(spec->key, "_ns") == 0); /* of a family */
 }
 
 static bool is_family(const struct hp_column_list *table, size_t at) { return table->specs[at]->is_family; }

@@ -322,7 +322,7 @@ static int begin_with(struct wish *wish, const struct hotpath_options *options)
         hp_options_warn_unknown(hp_environment_all(), warn, NULL);
     if (!hp_runtime_prepare(hp_deferral_begin, in_child) || !hp_sites_prepare(&settings->record, &wish->choice))
         return HOTPATH_E_SPACE;
-    hp_runtime_choose_counter(settings->record.clock == HP_CLOCK_OF_INSTRUCTIONS);
+    hp_runtime_choose_counter(settings->record.clock);
     make_absolute(settings->output.output_path, sizeof settings->output.output_path);
     make_absolute(settings->record.dir, sizeof settings->record.dir);
     const int status = begin_or_join(wish);

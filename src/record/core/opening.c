@@ -11,6 +11,7 @@
 #include "allocations.h"
 #include "arith.h"
 #include "cpu.h"
+#include "cpu_counter.h"
 #include "hook_entries.h"
 #include "instruction_clock.h"
 #include "no_session.h"
@@ -227,6 +228,29 @@ static struct hp_zone_cost zone_cost(struct miniature *mini)
     };
 }
 
+/*
+ * The same if the CPU counts instructions: those of a zone, in thousandths where there are picoseconds else. It
+ * takes the slow path, as all do then.
+ */
+static struct hp_zone_cost counted_cost(struct miniature *mini)
+{
+    uint64_t least = UINT64_MAX, inside = 0;
+    mini->gate |= HP_GATE_OUT_OF_LINE;
+    mini->node.stat = OFFSET(stat);
+    for (int round = 0; round < mini->rounds; round++) {
+        choose_key(mini, true);
+        const uint64_t from = hp_instruction_clock_read();
+        try_zones(mini);
+        const uint64_t all = hp_instruction_clock_read() - from;
+        if (all < least)
+            least = all, inside = mini->node.total;
+    }
+    return (struct hp_zone_cost){.ps = least * 1000 / PASSES,
+                                 .inner_ps = inside * 1000 / PASSES,
+                                 .ticks = least / PASSES,
+                                 .inner_ticks = inside / PASSES};
+}
+
 /* Measures the cost of a zone and the other costs; quickly if there may never be a zone. Signals are blocked. */
 static struct hp_zone_cost zones_calibrate(bool is_quick)
 {
@@ -235,7 +259,7 @@ static struct hp_zone_cost zones_calibrate(bool is_quick)
     build(&mini);
     mini.rounds = is_quick ? QUICK_ROUNDS : ROUNDS;
     hotpath_v1_context = &mini.context.hot;
-    const struct hp_zone_cost cost = zone_cost(&mini);
+    const struct hp_zone_cost cost = hp_cpu_counter_is_on() ? counted_cost(&mini) : zone_cost(&mini);
     hotpath_v1_context = before;
     return cost;
 }
@@ -257,13 +281,19 @@ static uint32_t described(struct hp_store *store, describe *fact)
     return hp_store_text(store, text);
 }
 
-/* What counts instructions, and the C library, whose functions are chosen by the CPU model. */
+/* What counts instructions, and the C library, which chooses its functions by the CPU. */
 static void describe_engine(char *text, size_t size)
 {
+    char cpu[100];
     const char *engine = hp_environment(HP_RUN_ENGINE);
     struct hp_text line;
     hp_text_init(&line, text, size);
-    hp_text_string(&line, engine != NULL ? engine : "");
+    if (hp_cpu_counter_is_on()) {
+        hp_process_cpu(cpu, sizeof cpu);
+        hp_text_format(&line, HP_ENGINE_IS_CPU "%s", cpu);
+    } else {
+        hp_text_string(&line, engine != NULL ? engine : "");
+    }
 #ifdef __GLIBC__
     hp_text_string(&line, ", glibc ");
     hp_text_string(&line, gnu_get_libc_version());
@@ -346,7 +376,8 @@ void hp_zone_cost_measure(bool is_quick)
 {
     struct hp_signals held;
     const uint32_t wanted = is_quick ? 1 : 2;
-    if (hp_runtime->counter == HP_COUNTER_INSTRUCTIONS || /* its own are not counted */
+    const bool are_left_out = hp_runtime->counter == HP_COUNTER_INSTRUCTIONS && !hp_cpu_counter_is_on();
+    if (are_left_out || /* by QEMU */
         __atomic_load_n(&hp_runtime->calibrated, __ATOMIC_RELAXED) >= wanted ||
         __atomic_exchange_n(&hp_runtime->calibrated, wanted, __ATOMIC_RELAXED) >= wanted)
         return;
@@ -504,6 +535,7 @@ void hp_session_close(void)
     hp_functions_end_session();
     hp_life_end_present();
     hp_session_touch(hp_runtime->store);
+    hp_session_note_doubts(hp_runtime->store);
     __atomic_store_n(&hp_runtime->gate, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&header->gate, 0, __ATOMIC_RELAXED);
     switch_off(true);

@@ -60,13 +60,18 @@ void hp_skip_zones(bool is_off)
 }
 
 /* `hotpath run` speaks for its processes. */
-static enum hp_counter counter_of(bool is_of_instructions)
+static enum hp_counter counter_of(enum hp_clock_choice wished)
 {
-    if (is_of_instructions && hp_instruction_clock_begin())
+    if (wished == HP_CLOCK_OF_TIME)
+        return hp_clock_counter();
+    if (hp_instruction_clock_begin(wished == HP_CLOCK_OF_CPU_INSTRUCTIONS))
         return HP_COUNTER_INSTRUCTIONS;
-    if (is_of_instructions && hp_environment("HOTPATH_RUN") == NULL)
-        hp_print_line("hotpath: instructions are not counted, but time: HOTPATH_CLOCK=instructions needs "
-                      "hotpath run --clock instructions");
+    if (hp_environment("HOTPATH_RUN") == NULL)
+        hp_print_line(wished == HP_CLOCK_OF_CPU_INSTRUCTIONS
+                          ? "hotpath: instructions are not counted, but time: the kernel gives this process no "
+                            "counter of the CPU; hotpath doctor says why"
+                          : "hotpath: instructions are not counted, but time: HOTPATH_CLOCK=instructions needs "
+                            "hotpath run --clock instructions");
     return hp_clock_counter();
 }
 
@@ -74,18 +79,18 @@ static enum hp_counter counter_of(bool is_of_instructions)
  * Runs once. Concurrent callers wait, but not forever, since one may be the child of a process whose first caller
  * was in here.
  */
-void hp_runtime_choose_counter(bool is_of_instructions)
+void hp_runtime_choose_counter(enum hp_clock_choice wished)
 {
     enum { NOT_YET, UNDER_WAY, DONE };
     uint32_t none = NOT_YET, *state = &hp_runtime->counter_state;
     if (__atomic_compare_exchange_n(state, &none, UNDER_WAY, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
-        hp_runtime->counter = counter_of(is_of_instructions);
+        hp_runtime->counter = counter_of(wished);
         __atomic_store_n(state, DONE, __ATOMIC_RELEASE);
         return;
     }
     for (uint32_t tries = 0; __atomic_load_n(state, __ATOMIC_ACQUIRE) != DONE; tries++) {
         if (tries == 1000) {
-            hp_runtime->counter = counter_of(is_of_instructions);
+            hp_runtime->counter = counter_of(wished);
             return;
         }
         hp_pause_ns(100000);

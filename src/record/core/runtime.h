@@ -29,6 +29,7 @@
 
 #include "clock.h"
 #include "cpu.h"
+#include "cpu_counter.h"
 #include "heap_sampler.h"
 #include "layout.h"
 #include "mutex.h"
@@ -267,12 +268,13 @@ struct hp_recorder {
     } early;
     uint32_t confinements; /* sandboxes, announced or noticed, and not refused; each is inside the one before */
     enum hp_counter counter;
-    uint32_t counter_state;      /* atomic: see choose_counter */
-    uint32_t session_places;     /* of `sessions` */
-    struct hp_session *session;  /* the running one, or NULL */
-    struct hp_store *store;      /* its store: for threads that register, and under the lock */
-    struct hp_session *sessions; /* all, in use or not */
-    struct hp_settings settings; /* of the running or last session; under the lock */
+    uint32_t counter_state;          /* atomic: see choose_counter */
+    struct hp_cpu_counters counters; /* of HP_COUNTER_INSTRUCTIONS, if the CPU counts */
+    uint32_t session_places;         /* of `sessions` */
+    struct hp_session *session;      /* the running one, or NULL */
+    struct hp_store *store;          /* its store: for threads that register, and under the lock */
+    struct hp_session *sessions;     /* all, in use or not */
+    struct hp_settings settings;     /* of the running or last session; under the lock */
     struct hp_live_settings live_settings;
     uint32_t has_to_prune; /* a child's session has started, and old sessions were not removed yet */
     uint32_t calibrated;   /* the following were, or are being, measured: 1 quickly, 2 thoroughly */
@@ -380,8 +382,8 @@ void hp_skip_idle(bool is_off);
  */
 bool hp_runtime_prepare(void (*before_fork)(void), void (*in_child)(void));
 void hp_runtime_empty(void);
-/* Before a session: chooses the clock; `is_of_instructions`: if instructions are counted, their number. */
-void hp_runtime_choose_counter(bool is_of_instructions);
+/* Before a session: chooses the clock; for one of instructions, if these are counted. */
+void hp_runtime_choose_counter(enum hp_clock_choice wished);
 /*
  * Brackets system calls that threads make for the recorder; hp_lock and hp_unlock do so. False: no more system
  * calls are allowed, since everything is reserved or the process is entering a sandbox; the thread that enters it

@@ -190,6 +190,16 @@ struct hp_clock_pair hp_session_touch(struct hp_store *store)
     return now;
 }
 
+void hp_session_note_doubts(struct hp_store *store)
+{
+    const uint32_t doubts = __atomic_load_n(&hp_cpu_counters()->doubts, __ATOMIC_RELAXED);
+    uint32_t *features = &hp_store_header(store)->features;
+    if (doubts & HP_COUNTER_IS_SHARED)
+        __atomic_fetch_or(features, HP_FEATURE_SHARED_COUNTER, __ATOMIC_RELAXED);
+    if (doubts & HP_COUNTER_IS_MISSING)
+        __atomic_fetch_or(features, HP_FEATURE_MISSING_COUNTER, __ATOMIC_RELAXED);
+}
+
 /* ---------------------------------------------------------------------------------------- ticks per millisecond */
 
 #define LONG_ENOUGH_NS 2000000u /* two readings of both clocks agree within some ten nanoseconds */

@@ -170,6 +170,8 @@ static inline bool hp_lane_is_other(const struct hp_thread_context *context) { r
  * session.
  */
 struct hp_clock_pair hp_session_touch(struct hp_store *store);
+/* Tells readers why the CPU may have miscounted. */
+void hp_session_note_doubts(struct hp_store *store);
 
 /*
  * Converts times to ticks, for decisions while the program runs. Readers know the rate better: they have the whole

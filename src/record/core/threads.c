@@ -105,6 +105,7 @@ static void close_records(struct hp_thread_context *context)
     if (context->record == NULL || context->hot.epoch != hp_epoch() || hp_runtime->gate == 0)
         return;
     const uint64_t now = hp_now();
+    hp_session_note_doubts(hp_runtime->store);
     for (struct hp_thread_context *at = context; at != NULL; at = at->handler) {
         if (at->record == NULL || at->hot.epoch != hp_epoch())
             continue; /* a handler's context that had no space for a record */
@@ -144,7 +145,8 @@ static void end_exit_rounds(struct hp_thread_context *context)
 {
     struct hp_signals held;
     struct hp_cpu_time used = {0};
-    if (context->copies == 1) {
+    const bool is_last = context->copies == 1;
+    if (is_last) {
         hp_sampler_part(context);
         used = used_by_now();
     }
@@ -158,6 +160,8 @@ static void end_exit_rounds(struct hp_thread_context *context)
         end_path(context, &used);
         thread_release(context);
     }
+    if (is_last)
+        hp_instruction_clock_end_thread();
     hp_unlock(&held);
 }
 
