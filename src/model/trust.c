@@ -24,7 +24,10 @@ const char *hp_trust_clock_name(uint32_t kind)
     }
 }
 
-/* "instructions (qemu 7.2.22, cpu max,-erms, glibc 2.36)", "instructions (pmu, AMD EPYC 7763 ...": runs of another engine do not count the same. */
+/*
+ * "instructions (qemu 7.2.22, cpu max,-erms, glibc 2.36)", "instructions (pmu, AMD EPYC 7763 ...)": runs of another
+ * engine do not count the same.
+ */
 static const char *clock_of(struct hp_arena *arena, const struct hp_snapshot *session)
 {
     const char *name = hp_trust_clock_name(session->header.clock_kind);

@@ -65,9 +65,12 @@ uint64_t hp_clock_ticks(enum hp_counter counter)
     return read_counter(counter, &ticks) ? ticks : hp_clock_monotonic_ns();
 }
 
+/* No samples are taken where instructions are counted. */
 uint64_t hp_clock_ticks_raw(enum hp_counter counter)
 {
     uint64_t ticks;
+    if (counter == HP_COUNTER_INSTRUCTIONS)
+        return *hp_instruction_cell;
     return read_counter(counter, &ticks) ? ticks : hp_raw_clock(CLOCK_MONOTONIC);
 }
 

@@ -69,38 +69,27 @@ static void doubt(uint32_t why)
 /* ------------------------------------------------------------------------------------------------------ the CPU */
 
 #if defined __x86_64__
-static uint64_t read_cpu(uint32_t index)
+static uint64_t read_this_cpu(uint32_t index)
 {
     uint32_t low, high;
     __asm__ volatile("rdpmc" : "=a"(low), "=d"(high) : "c"(index));
     return (uint64_t)high << 32 | low;
 }
 #elif defined __aarch64__
-#define READ_(name) __asm__ volatile("mrs %0, " name : "=r"(value))
-#define CASE_(number)                                                                                              \
-    case number:                                                                                                   \
-        READ_("pmevcntr" #number "_el0");                                                                          \
-        break;
-static uint64_t read_cpu(uint32_t index)
+/* The choice of a counter is lost when the thread loses its CPU: then the page has changed. */
+static uint64_t read_this_cpu(uint32_t index)
 {
-    uint64_t value = 0;
+    const uint64_t chosen = index, of_cycles = 31;
+    uint64_t value;
     __asm__ volatile("isb" ::: "memory");
-    switch (index) {
-        CASE_(0)
-        CASE_(1)
-        CASE_(2)
-        CASE_(3) CASE_(4) CASE_(5) CASE_(6) CASE_(7) CASE_(8) CASE_(9) CASE_(10) CASE_(11) CASE_(12) CASE_(13)
-            CASE_(14) CASE_(15) CASE_(16) CASE_(17) CASE_(18) CASE_(19) CASE_(20) CASE_(21) CASE_(22) CASE_(23)
-                CASE_(24) CASE_(25) CASE_(26) CASE_(27) CASE_(28) CASE_(29) CASE_(30) case 31
-            : READ_("pmccntr_el0");
-        break;
-    default:
-        break;
-    }
+    if (chosen == of_cycles)
+        __asm__ volatile("mrs %0, pmccntr_el0" : "=r"(value));
+    else
+        __asm__ volatile("msr pmselr_el0, %1\n\tisb\n\tmrs %0, pmxevcntr_el0" : "=r"(value) : "r"(chosen));
     return value;
 }
 #else
-#define read_cpu NULL
+#define read_this_cpu NULL
 #endif
 
 /* --------------------------------------------------------------------------------------------------- the kernel */
@@ -122,7 +111,7 @@ static long map_event(long fd)
 }
 
 struct hp_cpu_counter_source hp_cpu_counter_source = {PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, map_event,
-                                                      read_cpu};
+                                                      read_this_cpu};
 
 static long open_with(uint64_t wishes)
 {
@@ -299,7 +288,7 @@ static struct counted_thread *take_record(void)
     return thread != NULL ? thread : new_record(tid);
 }
 
-/* ----------------------------------------------------------------------------------------------------- a process */
+/* ---------------------------------------------------------------------------------------------------- a process */
 
 static bool is_ours(void) { return __atomic_load_n(counters->mark, __ATOMIC_ACQUIRE) == OURS; }
 
@@ -354,7 +343,7 @@ bool hp_cpu_counter_begin(void)
     return true;
 }
 
-/* ------------------------------------------------------------------------------------------------------- reading */
+/* ------------------------------------------------------------------------------------------------------ reading */
 
 /* A forked child, or the first call of a thread. NULL: no memory, or under way. */
 static struct counted_thread *meet(void)

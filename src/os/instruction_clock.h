@@ -39,7 +39,7 @@ struct hp_instruction_request {
 bool hp_instruction_clock_begin(bool is_by_cpu);
 /* Whether they are, as the last of these two calls found. Any thread. */
 bool hp_instruction_clock_is_counting(void);
-/* For each copy of the library in a process: the same for QEMU, with the value of HOTPATH_CLOCK, or NULL. */
+/* For each copy of the library in a process, with the value of HOTPATH_CLOCK, or NULL: the same for QEMU. */
 void hp_instruction_clock_exclude_copy(const char *wish);
 /* Whether this value means that the CPU is to count. */
 bool hp_instruction_clock_is_by_cpu(const char *wish);
@@ -48,8 +48,8 @@ void hp_instruction_clock_expect_thread(void);
 /* This thread is about to end, and reads its count no more. Signals are blocked. */
 void hp_instruction_clock_end_thread(void);
 /*
- * The count of this thread; `hp_instructions_of_nobody`: not asked, or not by QEMU. Hooks, which read no counts, have
- * one for all threads. Libraries are to have few bytes of such variables.
+ * The count of this thread; `hp_instructions_of_nobody`: not asked, or not by QEMU. Hooks, which read no counts,
+ * have one for all threads. Libraries are to have few bytes of such variables.
  */
 extern const uint64_t hp_instructions_of_nobody;
 #ifdef HP_FOR_HOOKS

@@ -139,8 +139,8 @@ def test_a_report_that_blocks_can_be_interrupted(cli):
 
 def test_doctor(cli):
     text = cli("doctor", env={"HOTPATH_LIMITS": "3"}).stdout
-    for name in ("system", "clock", "sessions", "library", "threads", "cpu", "waits", "instructions", "limits", "proc",
-                 "environment"):
+    for name in ("system", "clock", "sessions", "library", "threads", "cpu", "waits", "instructions", "limits",
+                 "proc", "environment"):
         assert re.search(rf"^(ok|note|BAD) +{name} ", text, re.M), name
     assert "unknown variables: HOTPATH_LIMITS" in text
     assert "2 hotpath variables are set" in cli("doctor", env={"HOTPATH": "1"}).stdout  # and HOTPATH_DIR

@@ -38,7 +38,8 @@ def test_all_that_a_thread_does_is_counted(cli):
     rows = rows_of(values)
     assert {name: row["calls"] for name, row in rows.items()} == {
         "main": 1, "encode": 20, "tiny": 20, "allocate": 20, "fibonacci": 177}
-    assert re.fullmatch(r"instructions \(pmu, .+, (glibc [0-9.]+|another C library)\)", values["meta"]["clock"]["kind"])
+    kind = values["meta"]["clock"]["kind"]
+    assert re.fullmatch(r"instructions \(pmu, .+, (glibc [0-9.]+|another C library)\)", kind)
     assert 0 < sum(row["self_instructions"] for row in rows.values()) <= used_ns + 1e7  # as the kernel rounds them
     assert rows["encode"]["min_instructions"] > 50 * rows["tiny"]["min_instructions"] / 20
     assert values["trust"]["zone_cost_instructions"] > values["trust"]["zone_inner_instructions"] > 0
@@ -63,6 +64,11 @@ def test_each_thread_and_each_child_has_its_own_counter(cli):
     _, values = counted(other, "0", "fork")
     assert values["meta"]["processes"] == 2 and rows_of(values)["encode"]["calls"] == 21
     assert "missing_counter" not in values["trust"]
+
+
+def test_cpu_time_is_not_sampled_beside_instructions(cli):
+    _, values = counted(cli, env={"HOTPATH_CPU": "1", "HOTPATH": "timing,cpu"})
+    assert "cpu" not in values["trust"] and rows_of(values)["encode"]["calls"] == 20
 
 
 def test_a_limit_of_instructions(cli):

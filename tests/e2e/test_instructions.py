@@ -272,7 +272,8 @@ def test_a_run_without_times_has_no_time_range(cli):
     cli("run", "--clock", "instructions", "-f", "none", PROGRAMS / "instructions", status=3)
     for command in (("report",), ("export", "--format", "folded")):
         done = cli(*command, "--from", "20%", status=None)
-        assert done.status != 0 and "counted instructions, so --from and --to, which are times, do not work" in done.stderr
+        assert done.status != 0
+        assert "counted instructions, so --from and --to, which are times, do not work" in done.stderr
 
 
 def test_without_the_emulator_time_is_measured(cli, tmp_path):
@@ -387,7 +388,7 @@ def test_more_programs_than_are_named_are_summed(cli, tmp_path):
                      status=None).report.values
     named = {one["program"] for one in report["meta"]["uncounted"]}
     assert len(named) == 4 and named < {f"{tmp_path}/{name}" for name in "abcdef"}
-    assert [warning for warning in report["warnings"] if "nor those of other programs, executed '2' times" in warning]
+    assert [line for line in report["warnings"] if "nor those of other programs, executed '2' times" in line]
 
 
 @full
@@ -445,10 +446,10 @@ def test_a_child_without_our_library_has_a_row_that_says_so(cli, whole):
                      status=5).report.values
     row, = [row for row in values["sections"]["processes"]["rows"] if row["state"] == "outside"]
     assert row["name"].endswith(f"{whole} 0") and row["command"] == f"{whole} 0"
-    assert row["reason"].startswith("no library of hotpath is in it: its instructions are in the table of functions")
+    assert row["reason"].startswith("no library of hotpath is in it: its instructions are in the table of ")
     assert row["elapsed_instructions"] == 0 and row["cpu_ns"] is None
     assert [warning for warning in values["warnings"] if "left out" in warning] == []
-    assert [row for row in values["sections"]["functions"]["rows"] if (row["library"], row["name"]) == ("whole", "hash")]
+    assert ("whole", "hash") in [(row["library"], row["name"]) for row in values["sections"]["functions"]["rows"]]
     assert values["elapsed_instructions"] > 1000000  # that of the programs with the library
 
 
@@ -524,8 +525,8 @@ def test_exports_and_annotate_have_instructions(cli):
     pprof = gzip.decompress((cli.folder / "pprof").read_bytes())
     assert b"instructions" in pprof and b"executions" in pprof and b"nanoseconds" not in pprof
     if GO is not None:
-        asked = subprocess.run([GO, "tool", "pprof", "-top", "pprof"], cwd=cli.folder, capture_output=True, text=True,
-                               env=os.environ | {"PPROF_TMPDIR": str(cli.folder)}, check=True).stdout
+        asked = subprocess.run([GO, "tool", "pprof", "-top", "pprof"], cwd=cli.folder, capture_output=True,
+                               text=True, env=os.environ | {"PPROF_TMPDIR": str(cli.folder)}, check=True).stdout
         assert "Type: instructions\n" in asked and "Duration" not in asked
         assert re.search(rf" of {sum(counts.values())} total", asked)
     refused = cli("export", "--format", "folded", "--of", "cpu", status=None)

@@ -1,7 +1,7 @@
 /*
- * With instructions.c and the library: the CPU counts, but nanoseconds of CPU time, since few machines that run tests
- * have a counter of instructions. All else is as with that. HOTPATH_CLOCK=instructions:pmu; COUNTED_DESCRIPTORS: how
- * many descriptors there may be.
+ * With instructions.c and the library: the CPU counts, but nanoseconds of CPU time, since few machines that run
+ * tests have a counter of instructions. All else is as with that. HOTPATH_CLOCK=instructions:pmu;
+ * COUNTED_DESCRIPTORS: how many descriptors there may be.
  */
 #include <stdlib.h>
 #include <sys/resource.h>

@@ -113,7 +113,7 @@ static void a_counter_that_others_used_is_not_exact(void **state)
     assert_true(is_shared);
 }
 
-/* ------------------------------------------------------------------------- a process, with a counter of CPU time */
+/* ------------------------------------------------------------------------ a process, with a counter of CPU time */
 
 static struct hp_cpu_counters counters;
 static struct hp_cpu_counter_source real;
@@ -167,8 +167,8 @@ static void compute(void)
 }
 
 /*
- * What it has counted is not less than what the thread has used, nor more than the time that has passed. The kernel's
- * clock of a thread leaves out what a machine around this one takes. Returns it.
+ * What it has counted is not less than what the thread has used, nor more than the time that has passed: the
+ * kernel's clock of a thread leaves out what a machine around this one takes. Returns it.
  */
 static uint64_t assert_counts(void)
 {
@@ -377,7 +377,7 @@ static void it_never_falls(void **state)
     assert_false(has_fallen);
 }
 
-/* ------------------------------------------------------------------------------------- pages in place of the kernel's */
+/* ------------------------------------------------------------------------------- pages in place of the kernel's */
 
 static struct perf_event_mmap_page *given; /* the latest */
 
@@ -470,7 +470,7 @@ static void a_vfork_child_counts_for_its_parent(void **state)
     assert_int_equal(hp_cpu_counter_read(), 1005);
 }
 
-/* ------------------------------------------------------------------------------------------------ where there is none */
+/* ------------------------------------------------------------------------------------------ where there is none */
 
 static void a_machine_without_it_says_so(void **state)
 {

@@ -323,6 +323,8 @@ static int begin_with(struct wish *wish, const struct hotpath_options *options)
     if (!hp_runtime_prepare(hp_deferral_begin, in_child) || !hp_sites_prepare(&settings->record, &wish->choice))
         return HOTPATH_E_SPACE;
     hp_runtime_choose_counter(settings->record.clock);
+    if (hp_runtime->counter == HP_COUNTER_INSTRUCTIONS)
+        settings->record.kinds &= ~HP_RECORD_CPU; /* it would be in nanoseconds */
     make_absolute(settings->output.output_path, sizeof settings->output.output_path);
     make_absolute(settings->record.dir, sizeof settings->record.dir);
     const int status = begin_or_join(wish);

@@ -131,7 +131,8 @@ function drawLost(lost) {
 function drawTrust() {
   const trust = report.trust, lost = Object.entries(trust.lost).filter(([, number]) => number > 0);
   const parts = ["Clock " + report.meta.clock.kind + (countsInstructions()
-    ? "; those of hotpath are " + (report.meta.clock.kind.startsWith("instructions (pmu") ? "included." : "not counted.")
+    ? "; those of hotpath are " +
+      (/^instructions .pmu,/.test(report.meta.clock.kind) ? "included." : "not counted.")
     : ". A measured call costs " + trust.zone_cost_ns + " ns; measuring took at most " +
       percent(trust.overhead_share_percent) +
       (trust.overhead_of === "cpu" ? " of the CPU time." : " of the run."))];
