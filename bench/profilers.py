@@ -4,7 +4,7 @@
 
 Each profiler runs as its manual proposes for a first look, then its own command prints the result; both are timed.
 All ways take turns, N times (5); the table has medians. Time is elapsed, relative to the program alone; CPU time is
-that of the program and its profiler. Memory is the largest process. The answer is the first row that is not a header.
+that of the program and its profiler. Memory is the largest process. The answer is the first row that is no title.
 """
 import os
 import re
@@ -68,7 +68,7 @@ def profilers(hotpath):
                  first_row(r"^ +[\d.]+ +[a-z]+ +([\d.]+ +[a-z]+) +\d+ +(.*)$"), ["uftrace.data"]),
         Profiler("heaptrack", ["heaptrack", "-o", "heaptrack"],
                  ["heaptrack_print", "-p", "0", "-T", "0", "-l", "0", "heaptrack.zst"],
-                 first_row(r"^MOST CALLS TO ALLOCATION FUNCTIONS\n(\d+ calls to allocation functions) with .*\n(\S+)"),
+                 first_row(r"^MOST CALLS TO .*\n(\d+ calls to allocation functions) with .*\n(\S+)"),
                  ["heaptrack.zst"]),
         Profiler("valgrind --tool=callgrind",
                  ["valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=callgrind.out"],
@@ -79,7 +79,8 @@ def profilers(hotpath):
 
 def on_disk(path):
     if os.path.isdir(path):
-        return sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
+        return sum(os.path.getsize(os.path.join(folder, name))
+                   for folder, _, names in os.walk(path) for name in names)
     return os.path.getsize(path) if os.path.exists(path) else 0
 
 
@@ -138,7 +139,8 @@ def program_rows(ways, title, command, text, truth, runs):
     yield ("%s: %s" % (title, truth), "%.2f s" % alone[0], "%.2f s" % alone[1], "%.0f MB" % (alone[2] / 1e6),
            "", "", "")
     for way in ways[1:]:
-        took, cpu, memory, written, looked = (statistics.median(values) for values in list(zip(*found[way.name]))[:5])
+        numbers = list(zip(*found[way.name]))[:5]
+        took, cpu, memory, written, looked = (statistics.median(values) for values in numbers)
         yield (way.name, "%.2f x" % (took / alone[0]), "%.2f x" % (cpu / alone[1]), "%.0f MB" % (memory / 1e6),
                "%.1f MB" % (written / 1e6), "%.1f s" % looked, found[way.name][-1][5].replace("|", "\\|"))
 

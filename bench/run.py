@@ -4,8 +4,8 @@
 usage: run.py BUILD_FOLDER [--long | --very-long] [--no-peers]
 
 Exit status 1 if a mandatory budget is missed by more than 10 %. One function per table, in the order of RESULTS.md;
-tables that need much code have their own file (console.py, live_stacks.py, locks.py, profilers.py, short.py, stacks.py,
-trust.py, watched.py).
+tables that need much code have their own file (console.py, live_stacks.py, locks.py, profilers.py, short.py,
+stacks.py, trust.py, watched.py).
 """
 import datetime
 import json
@@ -669,7 +669,7 @@ def main():
              table("All threads at one moment", live_stacks.rows(build, gate))]
     if has_peers:
         parts.append(other_profilers(cases))
-        parts.append(table("Three real programs under hotpath run and other profilers", list(profilers.rows(build))))
+        parts.append(table("Three real programs under profilers", list(profilers.rows(build))))
     parts.append(whole_program(os.path.join(build, "examples")))
     text = "\n".join([introduction(build, load_before, load())] + parts)
     with open(os.path.join(HERE, "RESULTS.md"), "w") as file:
