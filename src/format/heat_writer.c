@@ -135,8 +135,8 @@ static void add_calls(struct cells *cells, uint32_t bucket, uint64_t count)
 static void merge_rows(hp_heat_row rows[HP_HEAT_SLOTS])
 {
     for (uint32_t slot = 0; slot < HP_HEAT_SLOTS / 2; slot++) {
-        struct cells cells = unpack(rows[2 * slot]);
-        const struct cells others = unpack(rows[2 * slot + 1]);
+        struct cells cells = unpack(rows[2 * (size_t)slot]);
+        const struct cells others = unpack(rows[2 * (size_t)slot + 1]);
         for (uint32_t at = 0; at < others.used; at++)
             add_calls(&cells, others.bucket[at], others.count[at]);
         pack(&cells, rows[slot]);

@@ -97,7 +97,7 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
     HP_FIELD(to, hp_io_kind_name(row->kind), "kind", "Kind", TEXT, 0, .words = HP_IO_KIND_WORDS);
     HP_FIELD(to, hp_io_op_name(row->op), "op", "Op", TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
              .words = HP_IO_OP_WORDS);
-    fields_of_sums(to, row != NULL ? &row->sums : NULL);
+    fields_of_sums(to, to->row != NULL ? &row->sums : NULL);
     HP_FIELD(to, place_of(to, row->most), "function", "Function", TEXT,
              HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE | HP_COLUMN_SHOWN,
              "The function with the most time of these calls; null: unknown.");
@@ -110,15 +110,14 @@ static double part(uint64_t of, uint64_t whole) { return whole > 0 ? 100 * (doub
 static void totals(struct hp_fields *to, void *view, const void *about)
 {
     const struct hp_io_profile *io = about;
-    const struct hp_io_share *share = io != NULL ? &io->share : NULL;
     (void)view;
     HP_FIELD(to, io->processes, "recorded_processes", NULL, COUNT, 0, "Processes whose I/O was counted.");
-    HP_FIELD(to, share->read, "kernel_read_bytes", NULL, COUNT, 0,
+    HP_FIELD(to, io->share.read, "kernel_read_bytes", NULL, COUNT, 0,
              "Bytes that the kernel counted as read by these processes.");
-    HP_FIELD(to, share->read_seen, "seen_read_bytes", NULL, COUNT, 0, "Those of them that were seen.");
-    HP_FIELD(to, share->written, "kernel_written_bytes", NULL, COUNT, 0,
+    HP_FIELD(to, io->share.read_seen, "seen_read_bytes", NULL, COUNT, 0, "Those of them that were seen.");
+    HP_FIELD(to, io->share.written, "kernel_written_bytes", NULL, COUNT, 0,
              "Bytes that the kernel counted as written by these processes.");
-    HP_FIELD(to, share->written_seen, "seen_written_bytes", NULL, COUNT, 0, "Those of them that were seen.");
+    HP_FIELD(to, io->share.written_seen, "seen_written_bytes", NULL, COUNT, 0, "Those of them that were seen.");
     HP_FIELD(to, io->unnamed, "unnamed", NULL, COUNT, 0,
              "Files and peers without a row of their own, for lack of space: they are in the row <other>.");
 }
@@ -201,7 +200,7 @@ static void fields_of_user(struct hp_fields *to, void *view, const void *entry)
              "The name of the row of the section io.");
     HP_FIELD(to, hp_io_op_name(user->row->op), "op", "Op", TEXT, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
              .words = HP_IO_OP_WORDS);
-    fields_of_sums(to, user != NULL ? &user->sums : NULL);
+    fields_of_sums(to, to->row != NULL ? &user->sums : NULL);
     HP_FIELD(to, user->zone, "zone", "Zone", TEXT, HP_COLUMN_LATE | HP_COLUMN_MAYBE | HP_COLUMN_SHOWN,
              "The innermost measured function or block in which they were made; null: none.");
     HP_FIELD(to, place_of(to, user), "place", "Place", TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE,

@@ -194,7 +194,7 @@ static uint64_t identity_of(const struct hp_wait_sums *wait)
 static void fields(struct hp_fields *to, void *view, const void *entry)
 {
     const struct hp_wait_sums *wait = entry;
-    const struct hp_lock_block *block = view != NULL && entry != NULL ? block_of(view, wait) : NULL;
+    const struct hp_lock_block *block = to->row != NULL ? block_of(view, wait) : NULL;
     if (to->row != NULL)
         to->row->id = identity_of(wait);
     HP_FIELD(to, wait->site != NULL ? wait->site->name : HP_OUTSIDE, "name", "Function", TEXT, HP_COLUMN_FIRST,
