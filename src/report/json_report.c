@@ -58,7 +58,7 @@ static void put_headline_functions(struct hp_json *json, const hotpath_results *
 {
     hp_json_key(json, "headline_functions");
     hp_json_begin_array(json);
-    for (size_t at = 0; at < results->headline_name_count; at++) {
+    for (size_t at = 0; results->headline != NULL && at < results->headline_name_count; at++) {
         const struct hp_name_place *place = &results->headline_names[at];
         if (!place->is_function)
             continue;

@@ -172,14 +172,18 @@ const struct hp_section_type hp_section_critical_path = {
 
 /* ------------------------------------------------------------------------------------------------ path-waits */
 
+/* Where the waker released it. */
+static const char *holder_of(const struct hp_path_for *wait)
+{
+    if (wait->holder != NULL)
+        return wait->holder->name;
+    return wait->caller != NULL ? wait->caller : HP_OUTSIDE;
+}
+
 static void wait_fields(struct hp_fields *to, void *about, const void *entry)
 {
     const struct view *view = about;
     const struct hp_path_for *wait = entry;
-    const char *holder = wait == NULL           ? NULL
-                         : wait->holder != NULL ? wait->holder->name
-                         : wait->caller != NULL ? wait->caller
-                                                : HP_OUTSIDE;
     if (to->row != NULL)
         to->row->id = hp_identity_with_text(hp_identity_with_number(hp_identity_of_site(wait->holder), wait->kind),
                                             wait->name);
@@ -187,7 +191,7 @@ static void wait_fields(struct hp_fields *to, void *about, const void *entry)
         to->row->id = hp_identity_with_text(to->row->id, wait->caller);
     HP_FIELD(to, hp_path_for_name(wait), "name", "Waited For", TEXT, HP_COLUMN_FIRST, "Its name, or what it is.");
     HP_FIELD(to, hp_path_kind_name(wait->kind), "kind", "Kind", TEXT, HP_COLUMN_SHOWN, .words = HP_PATH_KIND_WORDS);
-    HP_FIELD(to, holder, "held_by", "Released In", TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN,
+    HP_FIELD(to, holder_of(wait), "held_by", "Released In", TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN,
              "The function in which the waker released, sent or signalled it.");
     HP_FIELD(to, wait->count, "waits", "Waits", COUNT, HP_COLUMN_SHOWN, "Number of waits along the path.");
     HP_FIELD(to, ns_of(view, wait->ticks), "waited_ns", "Time", NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,

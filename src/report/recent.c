@@ -322,7 +322,6 @@ static void fields(struct hp_fields *to, void *of, const void *at)
 {
     const struct view *view = of;
     const struct entry *entry = at;
-    const struct hp_log_record *record = entry != NULL ? &entry->record : NULL;
     if (to->row != NULL)
         to->row->id = identity_of(entry);
     HP_FIELD(to, entry->of->name, "name", "Name", TEXT, HP_COLUMN_FIRST,
@@ -334,34 +333,34 @@ static void fields(struct hp_fields *to, void *of, const void *at)
         .words = "call|poll|sent|received|refused|dropped|item|ready|cancelled|value|text");
     HP_FIELD(to, instance_of(to, entry), "instance", "Instance", TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
              "The address of the channel or stream; null: none was given.", .shown_by = HAS_INSTANCES);
-    HP_FIELD(to, record->number - 1, "index", "Index", COUNT, HP_COLUMN_SHOWN,
+    HP_FIELD(to, entry->record.number - 1, "index", "Index", COUNT, HP_COLUMN_SHOWN,
              "The number of the record in the log of its thread, from 0.");
-    HP_FIELD(to, hp_fields_ns(to, hp_less(view->now, record->tick)), "ago_ns", "Ago", NS,
+    HP_FIELD(to, hp_fields_ns(to, hp_less(view->now, entry->record.tick)), "ago_ns", "Ago", NS,
              HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
              "Time from then to now, or to the end of the run; of a call or task: from its end.");
-    HP_FIELD_IF(to, has_time(record), hp_fields_ns(to, record->ticks), "duration_ns", "Time", NS,
+    HP_FIELD_IF(to, has_time(&entry->record), hp_fields_ns(to, entry->record.ticks), "duration_ns", "Time", NS,
                 HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
                 "The duration of a call; the delay of a received message, from its sending; the time from the "
                 "previous item to this; the time of a task from its creation to its end. null: not known.",
                 .shown_by = HAS_TIMES);
-    HP_FIELD_IF(to, is_message(record) && record->id != 0, record->id, "message_id", "ID", COUNT, HP_COLUMN_SHOWN,
-                "The id of a message, as the program gave it.", .shown_by = HAS_IDS);
-    HP_FIELD_IF(to, has_bytes(record), record->bytes, "size_bytes", "Size", BYTES, HP_COLUMN_SHOWN,
+    HP_FIELD_IF(to, is_message(&entry->record) && entry->record.id != 0, entry->record.id, "message_id", "ID",
+                COUNT, HP_COLUMN_SHOWN, "The id of a message, as the program gave it.", .shown_by = HAS_IDS);
+    HP_FIELD_IF(to, has_bytes(&entry->record), entry->record.bytes, "size_bytes", "Size", BYTES, HP_COLUMN_SHOWN,
                 "The size of a message or item, as the program gave it.", .shown_by = HAS_BYTES);
-    HP_FIELD_IF(to, has_bytes(record), record->count, "items", "Items", COUNT, 0,
+    HP_FIELD_IF(to, has_bytes(&entry->record), entry->record.count, "items", "Items", COUNT, 0,
                 "How many messages or items were reported together.");
-    HP_FIELD_IF(to, is_task(record), record->polls, "polls", "Polls", COUNT, HP_COLUMN_SHOWN, "Polls of a task.",
-                .shown_by = HAS_POLLS);
-    HP_FIELD_IF(to, is_task(record), hp_fields_ns(to, record->busy), "busy_ns", "Busy", NS, HP_COLUMN_SHOWN,
-                "Time in which a task ran.", .shown_by = HAS_POLLS);
-    HP_FIELD_IF(to, is_task(record) && record->polls > 0, hp_fields_ns(to, hp_less(record->ticks, record->busy)),
-                "waiting_ns", "Waiting", NS, HP_COLUMN_SHOWN, "The rest of the time of a task that has polls.",
-                .shown_by = HAS_POLLS);
-    HP_FIELD_IF(to, has_allocs(record), record->bytes, "alloc_bytes", "Allocated", BYTES, HP_COLUMN_SHOWN,
-                "Bytes requested in a call and its callees, or in the polls of a task.", .needs = HP_FACT_ALLOCS,
-                .shown_by = HAS_CALLS);
-    HP_FIELD_IF(to, has_allocs(record), record->count, "alloc_count", "Allocs", COUNT, HP_COLUMN_SHOWN,
-                "Their number.", .needs = HP_FACT_ALLOCS, .shown_by = HAS_CALLS);
+    HP_FIELD_IF(to, is_task(&entry->record), entry->record.polls, "polls", "Polls", COUNT, HP_COLUMN_SHOWN,
+                "Polls of a task.", .shown_by = HAS_POLLS);
+    HP_FIELD_IF(to, is_task(&entry->record), hp_fields_ns(to, entry->record.busy), "busy_ns", "Busy", NS,
+                HP_COLUMN_SHOWN, "Time in which a task ran.", .shown_by = HAS_POLLS);
+    HP_FIELD_IF(to, is_task(&entry->record) && entry->record.polls > 0,
+                hp_fields_ns(to, hp_less(entry->record.ticks, entry->record.busy)), "waiting_ns", "Waiting", NS,
+                HP_COLUMN_SHOWN, "The rest of the time of a task that has polls.", .shown_by = HAS_POLLS);
+    HP_FIELD_IF(to, has_allocs(&entry->record), entry->record.bytes, "alloc_bytes", "Allocated", BYTES,
+                HP_COLUMN_SHOWN, "Bytes requested in a call and its callees, or in the polls of a task.",
+                .needs = HP_FACT_ALLOCS, .shown_by = HAS_CALLS);
+    HP_FIELD_IF(to, has_allocs(&entry->record), entry->record.count, "alloc_count", "Allocs", COUNT,
+                HP_COLUMN_SHOWN, "Their number.", .needs = HP_FACT_ALLOCS, .shown_by = HAS_CALLS);
     HP_FIELD(to, entry->text, "text", "Text", TEXT,
              HP_COLUMN_LATE | HP_COLUMN_ELASTIC | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
              "The value, the result of a task, or the text that the program attached to a call, message or item.",
@@ -370,7 +369,7 @@ static void fields(struct hp_fields *to, void *of, const void *at)
              "The measured function or block in which it happened; null: none, or it is the call of one.");
     HP_FIELD(to, entry->thread, "thread", "Thread", TEXT, HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
              "The name of the thread; null: no longer known.", .shown_by = HAS_THREADS);
-    HP_FIELD(to, record->tid, "tid", "TID", COUNT, HP_COLUMN_SHOWN, "The thread in which it happened.",
+    HP_FIELD(to, entry->record.tid, "tid", "TID", COUNT, HP_COLUMN_SHOWN, "The thread in which it happened.",
              .shown_by = HAS_THREADS);
     HP_FIELD(to, entry->session->header.pid, "pid", "PID", COUNT, HP_COLUMN_SHOWN, .shown_by = HP_FACT_PROCESSES);
 }

@@ -143,7 +143,7 @@ static void waiting_for_work_is_no_part_of_the_path(void **state)
     (void)state;
     path->sums[main_key].ticks = 700 * MS - 1000 * MS;
     builder_waits(&builder, 4)->watched_ns = 2000 * MS;
-    builder_wait(&builder, main_node, HP_WAIT_POLL, SYS_poll, "", 500 * MS)->probes = 50;
+    builder_wait(&builder, main_node, HP_WAIT_POLL, SYS_ppoll, "", 500 * MS)->probes = 50;
     assert_memory_equal(headline(), "Busy for 67 % of 1.50 s: main waits for worker 3, which waits 67 % of", 67);
     assert_string_equal(text("critical-path", 1, "name"), "<idle>");
     assert_string_equal(text("critical-path", 1, "kind"), "idle");
@@ -160,7 +160,7 @@ static void waiting_beside_work_of_others_is_not_idle(void **state)
     (void)state;
     path->sums[main_key].ticks = 700 * MS - 1000 * MS;
     builder_waits(&builder, 4)->watched_ns = 2000 * MS;
-    struct hp_wait *wait = builder_wait(&builder, main_node, HP_WAIT_POLL, SYS_poll, "", 600 * MS);
+    struct hp_wait *wait = builder_wait(&builder, main_node, HP_WAIT_POLL, SYS_ppoll, "", 600 * MS);
     wait->probes = 60;
     wait->beside_ns = 600 * MS;
     path->sums[main_key].ticks += 10 * MS;
