@@ -30,11 +30,12 @@ enum source { UNKNOWN, OF_ZONES, OF_STACKS };
 
 struct hp_push_session {
     char *path;
-    uint64_t key, began_ns;
+    uint64_t key; /* what it is known by beside its path, which another may get */
+    uint64_t began_ns;
     enum stage stage;
     enum source source;
     bool is_listed, is_known, is_over;
-    char service[256];
+    char service[256]; /* "": not read yet */
     struct hp_stack_watch watch;
     uint64_t asked_ns;
     uint64_t read_ns; /* since the run began: what came before was pushed */
@@ -216,6 +217,8 @@ static void read_session(struct hp_push_profiles *profiles, struct hp_push_sessi
         const bool is_running = hp_run_state(&model->run) == HP_SNAPSHOT_RUNNING;
         if (session->source == UNKNOWN)
             session->source = OF_ZONES;
+        if (session->service[0] == '\0')
+            hp_metrics_service(session->service, sizeof session->service, model);
         const bool is_left_out = (session->source == OF_ZONES || named->node_count > 1) &&
                                  (!push_new(profiles, session, model, named) || profiles->sums > SUMS_MOST);
         profiles->left_out += is_left_out;
@@ -250,25 +253,28 @@ static uint32_t hash_of_session(const struct hp_push_profiles *profiles, const c
 }
 
 /* The one that is listed, known or new. NULL: there are too many, or there is no memory. */
-static struct hp_push_session *take_session(struct hp_push_profiles *profiles, const struct hp_host_session *listed)
+static struct hp_push_session *take_session(struct hp_push_profiles *profiles,
+                                            const struct hp_stored_session *listed)
 {
+    const uint64_t key = hp_session_dir_is_of_run(listed->path) ? 0 : listed->began_ns;
     if (!hp_hash_make_room(&profiles->index) ||
         !HP_MAKE_ROOM(profiles->sessions, profiles->count + 1, profiles->room))
         return NULL;
-    const uint32_t hash = hash_of_session(profiles, listed->path, listed->key);
+    const uint32_t hash = hash_of_session(profiles, listed->path, key);
     size_t slot = HP_HASH_BEGIN;
     for (uint32_t number; (number = hp_hash_next(&profiles->index, hash, &slot)) != 0;) {
         struct hp_push_session *session = &profiles->sessions[number - 1];
-        if (session->key == listed->key && strcmp(session->path, listed->path) == 0)
+        if (session->key == key && strcmp(session->path, listed->path) == 0)
             return session;
     }
     char *path = profiles->count < SESSIONS_MOST ? strdup(listed->path) : NULL;
     if (path == NULL)
         return NULL;
     struct hp_push_session *session = &profiles->sessions[profiles->count++];
-    *session = (struct hp_push_session){.path = path, .key = listed->key, .began_ns = listed->began_ns};
+    *session = (struct hp_push_session){.path = path, .key = key, .began_ns = listed->began_ns};
     /* It had ended before anybody asked: its past is not pushed. */
-    session->is_over = !listed->is_running && listed->began_ns < profiles->began_ns;
+    session->is_over = (listed->state == HP_SESSION_FINISHED || listed->state == HP_SESSION_CRASHED) &&
+                       listed->began_ns < profiles->began_ns;
     hp_hash_put(&profiles->index, slot, hash, (uint32_t)profiles->count);
     return session;
 }
@@ -299,26 +305,25 @@ static void leave_behind(struct hp_push_profiles *profiles)
 static void begin_round(struct hp_push_profiles *profiles, uint64_t now_ns)
 {
     struct hp_serving *serving = profiles->serving;
-    struct hp_host_session listed = {0};
+    struct hp_sessions listed = {0};
     if (profiles->began_ns == 0) {
         profiles->began_ns = hp_clock_wall_ns();
         hp_process_host(profiles->host, sizeof profiles->host);
     }
     profiles->due_ns = now_ns + profiles->every_ns;
     profiles->is_round = true;
-    if (!hp_host_metrics_refresh(&serving->host_metrics, serving->source, serving->settings))
-        return;
+    const bool is_complete = serving->source->list(serving->source->context, &listed);
     for (size_t at = 0; at < profiles->count; at++)
-        profiles->sessions[at].is_listed = false;
-    while (hp_host_metrics_next(&serving->host_metrics, &listed)) {
-        struct hp_push_session *session = take_session(profiles, &listed);
+        profiles->sessions[at].is_listed = !is_complete;
+    for (size_t at = 0; at < listed.count; at++) {
+        struct hp_push_session *session = take_session(profiles, &listed.all[at]);
         profiles->left_out += session == NULL;
         if (session == NULL)
             continue;
         session->is_listed = true;
         session->stage = session->is_over ? IS_DONE : IS_WANTED;
-        snprintf(session->service, sizeof session->service, "%s", listed.service);
     }
+    hp_sessions_free(&listed);
     leave_behind(profiles);
 }
 

@@ -20,7 +20,7 @@
 struct hp_push_session;
 
 struct hp_push_profiles {
-    struct hp_serving *serving; /* with its host metrics, which know the services */
+    struct hp_serving *serving;
     uint64_t every_ns;
     void (*sink)(void *context, const char *bytes, size_t length);
     void *context;

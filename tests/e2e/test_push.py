@@ -19,6 +19,7 @@ import exported
 from command import cli, wait_until  # noqa: F401 (a fixture)
 from harness import (PROGRAMS, TIMEOUT, full, processes_may_be_read, with_glibc, without_emulator,
                      without_sanitizer)
+from test_agent import agent  # noqa: F401 (a fixture)
 from test_serve import serve  # noqa: F401 (a fixture)
 from test_stacks_in_time import Acts
 
@@ -214,6 +215,27 @@ def test_measured_functions_add_up(cli, collectors, push):
     assert_near(collector.sums("shop"), truth)
     assert metrics(server)[("hotpath_agent_push_total", f"http://localhost:{collector.port}", "sent")] == len(
         collector.bodies)
+
+
+@pytest.mark.skipif(not processes_may_be_read(), reason="processes of others may not be looked at here")
+def test_an_agent_pushes_without_folders(cli, collectors, agent):
+    """By a process of its own, which reads the sessions."""
+    collector = collectors()
+    one = agent("--push-every", 1, "--push", f"otlp={collector.url}", "--push-header", "X-Agent: 1")
+    cli("run", "--format", "none", "--", PROGRAMS / "weights")
+    path = cli.folder / "all.pb.gz"
+    cli("export", "-f", "pprof", "-o", path)
+    types = exported.pprof(path.read_bytes())
+    total = lambda stacks: sum(weight for _, weight in stacks)
+    truth = {name: total(types[name][1]) for name in ("samples", "cpu", "times", "waits") if name in types}
+    sums = lambda: {name: sum(stacks.values()) for name, stacks in collector.sums("weights").items()}
+    wait_until(lambda: sums() == truth)
+    assert {file.rpartition("/")[2] for file in exported.pprof_build_ids(path.read_bytes())} >= set(
+        collector.got[0].build_ids) and any(collector.got[0].build_ids.values())
+    assert not any(text.startswith("/") for push in collector.got for text in push.texts)
+    assert collector.requests[0][1]["X-Agent"] == "1"
+    [sent] = one.numbers("hotpath_agent_push", target=collector.url, result="sent").values()
+    assert sent == len(collector.bodies)
 
 
 @full

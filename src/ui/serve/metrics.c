@@ -268,6 +268,18 @@ void hp_metrics_program(char *name, size_t size, const char *command)
     hp_text_end(&text);
 }
 
+void hp_metrics_service(char *name, size_t size, const struct hp_model *model)
+{
+    const struct hp_snapshot *first = model->run.sessions[0];
+    const char *label = hp_snapshot_text(first, first->header.label);
+    if (label[0] != '\0')
+        snprintf(name, size, "%s", label);
+    else if (hp_snapshot_state(first) != HP_SNAPSHOT_RUNNING ||
+             first->header.pid_namespace != hp_process_namespace() ||
+             !hp_service_name_of(first->header.pid, name, size))
+        hp_metrics_program(name, size, hp_snapshot_text(first, first->header.command));
+}
+
 /* ------------------------------------------------------------------------------------- all sessions of the host */
 
 #define MOST_SESSIONS 11000u
@@ -349,21 +361,12 @@ static void index_again(struct hp_host_metrics *host)
     }
 }
 
-/*
- * The label of the run, else the unit or container of its first process as long as that runs, else the name of its
- * program. It stays what it was when the session was first read.
- */
-static uint32_t service_of(struct hp_host_metrics *host, const struct hp_model *model)
+/* It stays what it was when the session was first read. */
+static uint32_t service_of(struct hp_metric_sums *sums, const struct hp_model *model)
 {
-    char name[256];
-    const struct hp_snapshot *first = model->run.sessions[0];
-    const char *label = hp_snapshot_text(first, first->header.label);
-    if (label[0] != '\0')
-        return hp_metric_sums_service(&host->sums, label);
-    if (hp_snapshot_state(first) != HP_SNAPSHOT_RUNNING || first->header.pid_namespace != hp_process_namespace() ||
-        !hp_service_name_of(first->header.pid, name, sizeof name))
-        hp_metrics_program(name, sizeof name, hp_snapshot_text(first, first->header.command));
-    return hp_metric_sums_service(&host->sums, name);
+    char name[1024];
+    hp_metrics_service(name, sizeof name, model);
+    return hp_metric_sums_service(sums, name);
 }
 
 static bool read_model(struct hp_host_metrics *host, struct hp_metric_session *session, struct hp_model *model,
@@ -373,7 +376,7 @@ static bool read_model(struct hp_host_metrics *host, struct hp_metric_session *s
     model->locks = session->sides.locks;
     model->io = session->sides.io;
     if (session->service == 0)
-        session->service = service_of(host, model);
+        session->service = service_of(&host->sums, model);
     const struct reading reading = {.model = model,
                                     .sums = &host->sums,
                                     .service = session->service,
@@ -595,20 +598,4 @@ void hp_host_metrics_sessions(const struct hp_host_metrics *host, uint32_t servi
         else
             ret_sessions->left_out++;
     }
-}
-
-bool hp_host_metrics_next(const struct hp_host_metrics *host, struct hp_host_session *session)
-{
-    while (session->next < host->count) {
-        const struct hp_metric_session *found = &host->sessions[session->next++];
-        if (found->service == 0 || found->seen_ns != host->listed_ns)
-            continue;
-        session->path = found->path;
-        session->service = hp_metric_service_name(&host->sums, found->service);
-        session->key = found->key;
-        session->began_ns = found->began_ns;
-        session->is_running = found->ended_ns == 0;
-        return true;
-    }
-    return false;
 }

@@ -20,6 +20,12 @@ bool hp_metrics_read(struct hp_model *model, const struct hp_settings *settings,
 /* The first word of a command, without folders. */
 void hp_metrics_program(char *name, size_t size, const char *command);
 
+/*
+ * The service of a run: its label, else the unit or container of its first process as long as that runs, else the
+ * name of its program.
+ */
+void hp_metrics_service(char *name, size_t size, const struct hp_model *model);
+
 /* ------------------------------------------------------------------------------------- all sessions of the host */
 
 /* A session that was read, and may have ended since. */
@@ -61,17 +67,6 @@ struct hp_host_sessions {
 };
 void hp_host_metrics_sessions(const struct hp_host_metrics *host, uint32_t service, uint64_t since_ns,
                               struct hp_host_sessions *ret_sessions);
-
-/* A session of the latest refresh. */
-struct hp_host_session {
-    const char *path, *service; /* valid until the next refresh */
-    uint64_t key;               /* what it is known by beside its path, which another may get */
-    uint64_t began_ns;          /* by CLOCK_REALTIME */
-    bool is_running;
-    size_t next; /* private */
-};
-/* The next one; zeroed at first. False: there are no more. */
-bool hp_host_metrics_next(const struct hp_host_metrics *host, struct hp_host_session *session);
 
 /*
  * What it has, as bytes: the sums (metric_bytes.h), and then what is known of the sessions, so that nothing is
