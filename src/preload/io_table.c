@@ -40,7 +40,7 @@ static struct hp_io_state {
  * What a thread does often: the cells of the last calls, so that neither the place in the code nor the cell has to
  * be searched for.
  */
-#define KNOWN_CELLS 32u /* a power of two */
+#define KNOWN_CELLS 16u /* a power of two; 2 KB of each thread, which are part of its stack with glibc */
 struct known_cell {
     uint64_t what;  /* the operation << 32 | the row; 0: free */
     uint64_t where; /* the zone, as own_node tells it */
