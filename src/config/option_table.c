@@ -172,8 +172,7 @@ const struct hp_option hp_options[] = {
      HP_OPTION_CHOICE, AT_SETTINGS(record.clock), hp_option_parse_clock},
     {"HOTPATH_LOCKS", NULL, FLAG("locks", 0, RECORD), "0|1", "0", "",
      "For hotpath run, and programs that are linked with libhotpath_locks.so: count locks, conditions and "
-     "semaphores, "
-     "how long threads wait for them, and who lets them wait.",
+     "semaphores, how long threads wait for them, and who lets them wait.",
      HP_OPTION_FLAG, AT_SETTINGS(record.locks), hp_option_parse_flag},
     {"HOTPATH_LOCK_HOLDS", NULL, FLAG("lock-holds", 0, RECORD), "0|1", "0", "",
      "With HOTPATH_LOCKS: time every hold of a lock. By default one in 64 is timed, and every one of locks "
