@@ -451,8 +451,8 @@ def test_tls(box):
     assert rows[client, "tls_read"].moved_bytes == 3000
     assert rows[server, "write"].moved_bytes >= 3000 + 30 * (5 + 1 + 16)  # each with a header, a kind and a tag
     assert [rows["TLS", op].moved_bytes for op in ("tls_read", "tls_write")] == [7, 7]
-    assert {op: row.errors for (_, op), row in rows.items() if op.startswith("tls")} == {
-        "tls_read": 0, "tls_write": 0}
+    assert not [row for (_, op), row in rows.items() if op.startswith("tls") and row.errors]
+    assert rows[client, "tls_read"].ops >= 4  # the last one has found the end
     assert (rows["TLS", "tls_read"].ops, rows["TLS", "tls_read"].again) == (4, 3)
 
 
