@@ -21,6 +21,7 @@
 #include "compared_runs.h"
 #include "comparison.h"
 #include "diff_output.h"
+#include "layout.h"
 #include "process.h"
 #include "report_output.h"
 #include "run_facts.h"
@@ -324,10 +325,12 @@ static bool take(struct side *side, const struct hp_bench_run *run, bool is_warm
     return is_taken;
 }
 
-/* Where they cannot be, `hotpath run` measures time and says why. */
+/* Where QEMU cannot, `hotpath run` measures time, or lets the CPU count, and says why. */
 static bool has_counted(struct bench *bench, const struct side *side, const struct hp_bench_run *run)
 {
-    const bool has = hp_text_begins(side->runs.all[side->runs.count - 1].clock, "instructions");
+    const char *clock = side->runs.all[side->runs.count - 1].clock;
+    const bool has =
+        hp_text_begins(clock, "instructions") && !hp_text_begins(clock, "instructions (" HP_ENGINE_IS_CPU);
     if (!has) {
         clear_progress(bench);
         hp_fail("the instructions of '%s' were not counted", side->text);

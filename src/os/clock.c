@@ -70,7 +70,7 @@ uint64_t hp_clock_ticks_raw(enum hp_counter counter)
 {
     uint64_t ticks;
     if (counter == HP_COUNTER_INSTRUCTIONS)
-        return *hp_instruction_cell;
+        return hp_instruction_cell_is_none(hp_instruction_cell) ? 0 : *hp_instruction_cell;
     return read_counter(counter, &ticks) ? ticks : hp_raw_clock(CLOCK_MONOTONIC);
 }
 

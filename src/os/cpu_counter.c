@@ -19,7 +19,7 @@ enum state { CLOSED, OPENING, BY_PAGE, BY_CALL, NOWHERE };
 
 #define LEFT UINT32_MAX /* in place of a thread: it was one of the parent's, and is used no more */
 
-struct counted_thread {
+struct hp_counted_thread {
     uint32_t tid; /* atomic; 0: free */
     uint32_t pid;
     uint32_t state;
@@ -30,10 +30,10 @@ struct counted_thread {
     uint64_t latest;
 } __attribute__((aligned(64)));
 
-#define IN_A_PAGE ((HP_LEAST_PAGE - sizeof(void *)) / sizeof(struct counted_thread))
+#define IN_A_PAGE ((HP_LEAST_PAGE - sizeof(void *)) / sizeof(struct hp_counted_thread))
 
 struct hp_counted_threads {
-    struct counted_thread all[IN_A_PAGE];
+    struct hp_counted_thread all[IN_A_PAGE];
     struct hp_counted_threads *next;
 };
 
@@ -43,12 +43,6 @@ enum { FORKED, LEAVING, OURS };
 static struct hp_cpu_counters own_counters;
 static struct hp_cpu_counters *counters = &own_counters;
 static bool (*may_call)(void);
-
-#if defined(__GLIBC__) && !(defined(HOTPATH_TLS_DYNAMIC) && HOTPATH_TLS_DYNAMIC) /* hotpath/inline.h says why */
-static __thread struct counted_thread *own __attribute__((tls_model("initial-exec")));
-#else
-static __thread struct counted_thread *own;
-#endif
 
 void hp_cpu_counters_use(struct hp_cpu_counters *shared, bool (*asked)(void))
 {
@@ -168,7 +162,7 @@ static long move_up(long fd)
     return high;
 }
 
-static bool is_open(const struct counted_thread *thread)
+static bool is_open(const struct hp_counted_thread *thread)
 {
     uint64_t id = 0;
     return hp_raw(SYS_ioctl, thread->fd, PERF_EVENT_IOC_ID, &id) == 0 && id == thread->id;
@@ -176,7 +170,7 @@ static bool is_open(const struct counted_thread *thread)
 
 static bool is_allowed(void) { return may_call == NULL || may_call(); }
 
-static bool ask_kernel(const struct counted_thread *thread, uint64_t *ret_count, bool *ret_is_shared)
+static bool ask_kernel(const struct hp_counted_thread *thread, uint64_t *ret_count, bool *ret_is_shared)
 {
     uint64_t count_and_times[3];
     if (!is_allowed() || !is_open(thread) ||
@@ -189,7 +183,7 @@ static bool ask_kernel(const struct counted_thread *thread, uint64_t *ret_count,
 
 /* ----------------------------------------------------------------------------------------------------- a thread */
 
-static enum state open_for(struct counted_thread *thread)
+static enum state open_for(struct hp_counted_thread *thread)
 {
     const long fd = is_allowed() ? open_event() : -1;
     if (fd < 0)
@@ -210,14 +204,14 @@ static enum state open_for(struct counted_thread *thread)
 }
 
 /* Handlers that interrupt it get the latest count. */
-static void set_state(struct counted_thread *thread, enum state state)
+static void set_state(struct hp_counted_thread *thread, enum state state)
 {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     *(volatile uint32_t *)&thread->state = state;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-static void open_counter(struct counted_thread *thread)
+static void open_counter(struct hp_counted_thread *thread)
 {
     uint32_t closed = CLOSED;
     if (!__atomic_compare_exchange_n(&thread->state, &closed, OPENING, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -229,7 +223,7 @@ static void open_counter(struct counted_thread *thread)
     set_state(thread, state);
 }
 
-static void close_counter(struct counted_thread *thread)
+static void close_counter(struct hp_counted_thread *thread)
 {
     const uint32_t state = thread->state;
     set_state(thread, NOWHERE);
@@ -240,7 +234,7 @@ static void close_counter(struct counted_thread *thread)
 }
 
 /* The record of this thread, which another copy of the library may have made; else a free one for it. */
-static struct counted_thread *record_in(struct hp_counted_threads *page, uint32_t wanted, uint32_t tid)
+static struct hp_counted_thread *record_in(struct hp_counted_threads *page, uint32_t wanted, uint32_t tid)
 {
     for (size_t at = 0; at < IN_A_PAGE; at++) {
         uint32_t expected = wanted;
@@ -252,9 +246,9 @@ static struct counted_thread *record_in(struct hp_counted_threads *page, uint32_
     return NULL;
 }
 
-static struct counted_thread *find_record(uint32_t wanted, uint32_t tid)
+static struct hp_counted_thread *find_record(uint32_t wanted, uint32_t tid)
 {
-    struct counted_thread *found = NULL;
+    struct hp_counted_thread *found = NULL;
     struct hp_counted_threads *page = __atomic_load_n(&counters->threads, __ATOMIC_ACQUIRE);
     for (; page != NULL && found == NULL; page = page->next)
         found = record_in(page, wanted, tid);
@@ -262,7 +256,7 @@ static struct counted_thread *find_record(uint32_t wanted, uint32_t tid)
 }
 
 /* NULL: no memory. Release pairs with the walks. */
-static struct counted_thread *new_record(uint32_t tid)
+static struct hp_counted_thread *new_record(uint32_t tid)
 {
     struct hp_counted_threads *page = is_allowed() ? hp_memory_map(sizeof *page) : NULL;
     if (page == NULL)
@@ -276,10 +270,10 @@ static struct counted_thread *new_record(uint32_t tid)
     return &page->all[0];
 }
 
-static struct counted_thread *take_record(void)
+static struct hp_counted_thread *take_record(void)
 {
     const uint32_t tid = hp_sys_thread_id();
-    struct counted_thread *thread = find_record(tid, tid);
+    struct hp_counted_thread *thread = find_record(tid, tid);
     if (thread != NULL)
         return thread;
     thread = find_record(0, tid);
@@ -293,7 +287,7 @@ static struct counted_thread *take_record(void)
 static bool is_ours(void) { return __atomic_load_n(counters->mark, __ATOMIC_ACQUIRE) == OURS; }
 
 /* Pages of counters do not exist in a child; what was mapped there since is not ours. Descriptors do. */
-static void leave_parents(struct counted_thread *thread, uint32_t pid)
+static void leave_parents(struct hp_counted_thread *thread, uint32_t pid, const struct hp_counted_thread *own)
 {
     if (thread->pid == pid)
         return; /* a new one of ours */
@@ -305,7 +299,7 @@ static void leave_parents(struct counted_thread *thread, uint32_t pid)
 }
 
 /* Once in a forked child. Other threads of it, and handlers, find that it is under way. */
-static void leave_parent(void)
+static void leave_parent(const struct hp_counted_thread *own)
 {
     uint32_t expected = FORKED;
     const uint32_t pid = hp_sys_process_id();
@@ -314,7 +308,7 @@ static void leave_parent(void)
     for (struct hp_counted_threads *page = counters->threads; page != NULL; page = page->next)
         for (size_t at = 0; at < IN_A_PAGE; at++)
             if (page->all[at].tid != 0 && page->all[at].tid != LEFT)
-                leave_parents(&page->all[at], pid);
+                leave_parents(&page->all[at], pid, own);
     __atomic_store_n(counters->mark, OURS, __ATOMIC_RELEASE);
 }
 
@@ -332,39 +326,38 @@ static bool make_mark(void)
     return true;
 }
 
-bool hp_cpu_counter_begin(void)
+bool hp_cpu_counter_begin(struct hp_counted_thread **own)
 {
     if (hp_cpu_counter_is_on())
         return true;
     if (hp_cpu_counter_obstacle() != 0 || !make_mark())
         return false;
     __atomic_store_n(&counters->is_on, 1, __ATOMIC_RELEASE);
-    hp_cpu_counter_read();
+    hp_cpu_counter_read(own);
     return true;
 }
 
 /* ------------------------------------------------------------------------------------------------------ reading */
 
 /* A forked child, or the first call of a thread. NULL: no memory, or under way. */
-static struct counted_thread *meet(void)
+static struct hp_counted_thread *meet(struct hp_counted_thread **own)
 {
     if (!is_ours())
-        leave_parent();
+        leave_parent(*own);
     if (!is_ours())
         return NULL;
-    if (own != NULL && own->tid != hp_sys_thread_id())
-        own = NULL; /* another copy of the library has left it */
-    if (own == NULL) {
-        own = take_record();
-        if (own == NULL)
-            doubt(HP_COUNTER_IS_MISSING);
-    }
-    if (own != NULL && own->state == CLOSED)
-        open_counter(own);
-    return own;
+    if (*own != NULL && (*own)->tid != hp_sys_thread_id())
+        *own = NULL; /* another copy of the library has left it */
+    if (*own == NULL)
+        *own = take_record();
+    if (*own == NULL)
+        doubt(HP_COUNTER_IS_MISSING);
+    else if ((*own)->state == CLOSED)
+        open_counter(*own);
+    return *own;
 }
 
-static bool read_count(struct counted_thread *thread, uint64_t *ret_count, bool *ret_is_shared)
+static bool read_count(struct hp_counted_thread *thread, uint64_t *ret_count, bool *ret_is_shared)
 {
     if (thread->state == BY_PAGE) {
         *ret_count = hp_counter_page_read(thread->page, hp_cpu_counter_source.read_cpu, ret_is_shared);
@@ -373,15 +366,15 @@ static bool read_count(struct counted_thread *thread, uint64_t *ret_count, bool 
     return thread->state == BY_CALL && ask_kernel(thread, ret_count, ret_is_shared);
 }
 
-uint64_t hp_cpu_counter_read(void)
+uint64_t hp_cpu_counter_read(struct hp_counted_thread **own)
 {
     uint64_t count = 0;
     bool is_shared = false;
-    struct counted_thread *thread = own;
+    struct hp_counted_thread *thread = *own;
     if (__builtin_expect(thread == NULL || !is_ours() || thread->state == CLOSED, 0)) {
-        thread = meet();
+        thread = meet(own);
         if (thread == NULL)
-            return own != NULL ? own->latest : 0;
+            return *own != NULL ? (*own)->latest : 0;
     }
     if (!read_count(thread, &count, &is_shared)) {
         if (thread->state == BY_CALL)
@@ -397,14 +390,14 @@ uint64_t hp_cpu_counter_read(void)
     return count;
 }
 
-void hp_cpu_counter_end_thread(void)
+void hp_cpu_counter_end_thread(struct hp_counted_thread **own)
 {
-    struct counted_thread *thread = own;
+    struct hp_counted_thread *thread = *own;
     if (thread == NULL || !is_ours() || thread->pid != hp_sys_process_id())
         return;
     close_counter(thread);
     thread->latest = 0;
     thread->state = CLOSED;
-    own = NULL;
+    *own = NULL;
     __atomic_store_n(&thread->tid, 0, __ATOMIC_RELEASE);
 }

@@ -44,16 +44,19 @@ struct hp_cpu_counters {
 void hp_cpu_counters_use(struct hp_cpu_counters *counters, bool (*may_call)(void));
 const struct hp_cpu_counters *hp_cpu_counters(void);
 
+/* What is known of a thread. Each copy of the library has a place for it in each thread: `own`, NULL at first. */
+struct hp_counted_thread;
+
 /* Begins to count, with the calling thread. False: not possible here. */
-bool hp_cpu_counter_begin(void);
+bool hp_cpu_counter_begin(struct hp_counted_thread **own);
 bool hp_cpu_counter_is_on(void);
 /*
  * The count of the calling thread, from its first call on. It never falls: a thread without a counter, or in a
  * vfork child, always gets the same number.
  */
-uint64_t hp_cpu_counter_read(void);
+uint64_t hp_cpu_counter_read(struct hp_counted_thread **own);
 /* The calling thread is about to end, and reads it no more. Signals are blocked. */
-void hp_cpu_counter_end_thread(void);
+void hp_cpu_counter_end_thread(struct hp_counted_thread **own);
 /* Whether the kernel has the counter here: 0, or why not, as an errno. */
 int hp_cpu_counter_obstacle(void);
 

@@ -26,22 +26,21 @@ extern const ElfW(Ehdr) __ehdr_start OF_THIS_FILE;
 #endif
 
 /* It begins with a value: there is room for such variables before larger ones. */
-const uint64_t hp_instructions_of_nobody;
 #ifdef HP_FOR_HOOKS
-const volatile uint64_t *hp_instruction_cell = &hp_instructions_of_nobody;
+const volatile uint64_t *hp_instruction_cell = HP_NO_CELL;
 #else
-__thread const volatile uint64_t *hp_instruction_cell = &hp_instructions_of_nobody;
+__thread const volatile uint64_t *hp_instruction_cell = HP_NO_CELL;
 #endif
 
 static bool is_counting;
 
-static bool is_asked(void) { return hp_instruction_cell != &hp_instructions_of_nobody; }
+static bool is_asked(void) { return !hp_instruction_cell_is_none(hp_instruction_cell); }
 
 static const volatile uint64_t *ask(struct hp_instruction_request *request)
 {
     request->magic = HP_INSTRUCTION_MAGIC;
     hp_raw(HP_INSTRUCTION_CALL, request, 0, 0, 0, 0);
-    return request->cell != 0 ? (const volatile uint64_t *)(uintptr_t)request->cell : &hp_instructions_of_nobody;
+    return request->cell != 0 ? (const volatile uint64_t *)(uintptr_t)request->cell : HP_NO_CELL;
 }
 
 #ifndef HOTPATH_IN_ONE_FILE
@@ -60,10 +59,48 @@ static const char *end_of_file(void)
 
 /* Hooks read no counts, so they have none of the CPU's. */
 #ifdef HP_FOR_HOOKS
-static bool hp_cpu_counter_begin(void) { return false; }
-static bool hp_cpu_counter_is_on(void) { return false; }
-static uint64_t hp_cpu_counter_read(void) { return 0; }
-static void hp_cpu_counter_end_thread(void) {}
+static bool begin_with_cpu(void) { return false; }
+static bool is_by_cpu(void) { return false; }
+static uint64_t read_cpu(void) { return 0; }
+static void end_cpu(void) {}
+#else
+static struct hp_counted_thread *own_counter(void)
+{
+    const uintptr_t cell = (uintptr_t)hp_instruction_cell;
+    return cell != (uintptr_t)HP_NO_CELL && (cell & 1) ? (struct hp_counted_thread *)(cell - 1) : NULL;
+}
+
+static void keep_counter(struct hp_counted_thread *own)
+{
+    hp_instruction_cell = own != NULL ? (const volatile uint64_t *)((uintptr_t)own + 1) : HP_NO_CELL;
+}
+
+static bool begin_with_cpu(void)
+{
+    struct hp_counted_thread *own = own_counter();
+    const bool is_on = hp_cpu_counter_begin(&own);
+    if (is_on)
+        keep_counter(own);
+    return is_on;
+}
+
+static bool is_by_cpu(void) { return hp_cpu_counter_is_on(); }
+
+static uint64_t read_cpu(void)
+{
+    struct hp_counted_thread *own = own_counter(), *const before = own;
+    const uint64_t count = hp_cpu_counter_read(&own);
+    if (own != before)
+        keep_counter(own);
+    return count;
+}
+
+static void end_cpu(void)
+{
+    struct hp_counted_thread *own = own_counter();
+    hp_cpu_counter_end_thread(&own);
+    keep_counter(own);
+}
 #endif
 
 static bool begin_with_qemu(void)
@@ -79,11 +116,11 @@ static bool begin_with_qemu(void)
     return is_asked();
 }
 
-bool hp_instruction_clock_begin(bool is_by_cpu) { return is_by_cpu ? hp_cpu_counter_begin() : begin_with_qemu(); }
+bool hp_instruction_clock_begin(bool has_cpu) { return has_cpu ? begin_with_cpu() : begin_with_qemu(); }
 
 bool hp_instruction_clock_is_counting(void)
 {
-    return __atomic_load_n(&is_counting, __ATOMIC_RELAXED) || hp_cpu_counter_is_on();
+    return __atomic_load_n(&is_counting, __ATOMIC_RELAXED) || is_by_cpu();
 }
 
 bool hp_instruction_clock_is_by_cpu(const char *wish) { return wish != NULL && strcmp(wish, HP_CLOCK_BY_CPU) == 0; }
@@ -104,15 +141,15 @@ void hp_instruction_clock_expect_thread(void)
 
 void hp_instruction_clock_end_thread(void)
 {
-    if (hp_cpu_counter_is_on())
-        hp_cpu_counter_end_thread();
+    if (is_by_cpu())
+        end_cpu();
 }
 
 uint64_t hp_instruction_clock_read_first(void)
 {
-    if (hp_cpu_counter_is_on())
-        return hp_cpu_counter_read();
+    if (is_by_cpu())
+        return read_cpu();
     struct hp_instruction_request request = {0};
     hp_instruction_cell = ask(&request);
-    return *hp_instruction_cell;
+    return is_asked() ? *hp_instruction_cell : 0;
 }

@@ -36,7 +36,7 @@ struct hp_instruction_request {
 /* --------------------------------------------------------------------------------------------- for the recorder */
 
 /* Whether the instructions of this process are counted; by QEMU, from then on those of the library are not. */
-bool hp_instruction_clock_begin(bool is_by_cpu);
+bool hp_instruction_clock_begin(bool has_cpu);
 /* Whether they are, as the last of these two calls found. Any thread. */
 bool hp_instruction_clock_is_counting(void);
 /* For each copy of the library in a process, with the value of HOTPATH_CLOCK, or NULL: the same for QEMU. */
@@ -48,10 +48,11 @@ void hp_instruction_clock_expect_thread(void);
 /* This thread is about to end, and reads its count no more. Signals are blocked. */
 void hp_instruction_clock_end_thread(void);
 /*
- * The count of this thread; `hp_instructions_of_nobody`: not asked, or not by QEMU. Hooks, which read no counts,
- * have one for all threads. Libraries are to have few bytes of such variables.
+ * The count of this thread. An odd address is none: HP_NO_CELL, not asked or nobody counts; or, with 1 added, what
+ * is known of the CPU's counter. Hooks, which read no counts, have one for all threads. Libraries are to have few
+ * bytes of such variables.
  */
-extern const uint64_t hp_instructions_of_nobody;
+#define HP_NO_CELL ((const volatile uint64_t *)1)
 #ifdef HP_FOR_HOOKS
 extern const volatile uint64_t *hp_instruction_cell;
 #elif defined(__GLIBC__) && !(defined(HOTPATH_TLS_DYNAMIC) && HOTPATH_TLS_DYNAMIC) /* hotpath/inline.h says why */
@@ -61,11 +62,13 @@ extern __thread const volatile uint64_t *hp_instruction_cell;
 #endif
 uint64_t hp_instruction_clock_read_first(void);
 
+static inline bool hp_instruction_cell_is_none(const volatile uint64_t *cell) { return ((uintptr_t)cell & 1) != 0; }
+
 /* Instructions of the calling thread. May be used in a signal handler. Inline: each call of a zone needs it. */
 static inline uint64_t hp_instruction_clock_read(void)
 {
     const volatile uint64_t *const cell = hp_instruction_cell;
-    return __builtin_expect(cell == &hp_instructions_of_nobody, 0) ? hp_instruction_clock_read_first() : *cell;
+    return __builtin_expect(hp_instruction_cell_is_none(cell), 0) ? hp_instruction_clock_read_first() : *cell;
 }
 
 #endif

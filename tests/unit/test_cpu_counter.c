@@ -116,16 +116,17 @@ static void a_counter_that_others_used_is_not_exact(void **state)
 /* ------------------------------------------------------------------------ a process, with a counter of CPU time */
 
 static struct hp_cpu_counters counters;
+static __thread struct hp_counted_thread *own;
 static struct hp_cpu_counter_source real;
 static bool has_perf;
 
 static void begin_with(const struct hp_cpu_counter_source *source)
 {
-    hp_cpu_counter_end_thread();
+    hp_cpu_counter_end_thread(&own);
     memset(&counters, 0, sizeof counters);
     hp_cpu_counters_use(&counters, NULL);
     hp_cpu_counter_source = *source;
-    assert_true(hp_cpu_counter_begin());
+    assert_true(hp_cpu_counter_begin(&own));
     assert_true(hp_cpu_counter_is_on());
 }
 
@@ -172,9 +173,9 @@ static void compute(void)
  */
 static uint64_t assert_counts(void)
 {
-    const uint64_t outer = hp_clock_monotonic_ns(), from = hp_cpu_counter_read(), inner = hp_clock_thread_ns();
+    const uint64_t outer = hp_clock_monotonic_ns(), from = hp_cpu_counter_read(&own), inner = hp_clock_thread_ns();
     compute();
-    const uint64_t least = hp_clock_thread_ns() - inner, counted = hp_cpu_counter_read() - from,
+    const uint64_t least = hp_clock_thread_ns() - inner, counted = hp_cpu_counter_read(&own) - from,
                    most = hp_clock_monotonic_ns() - outer;
     assert_in_range(counted, least - least / 10, most + most / 10);
     return counted;
@@ -189,7 +190,7 @@ static void it_counts_what_the_thread_does(void **state)
     assert_int_equal(find_counters(&fd), 1);
     assert_true(fd >= 100);
     assert_int_equal(counters.doubts, 0);
-    hp_cpu_counter_end_thread();
+    hp_cpu_counter_end_thread(&own);
     assert_int_equal(find_counters(&fd), 0);
 }
 
@@ -197,7 +198,7 @@ static void *count_in_thread(void *context)
 {
     uint64_t *counted = context;
     *counted += assert_counts();
-    hp_cpu_counter_end_thread();
+    hp_cpu_counter_end_thread(&own);
     return NULL;
 }
 
@@ -214,11 +215,11 @@ static void each_thread_has_its_own(void **state)
     int fd = -1;
     begin_by_calls();
     uint64_t in_threads = 0;
-    const uint64_t before = hp_cpu_counter_read();
+    const uint64_t before = hp_cpu_counter_read(&own);
     for (int at = 0; at < 3; at++)
         run_thread(count_in_thread, &in_threads);
-    assert_true(hp_cpu_counter_read() - before < in_threads / 2); /* we only waited for them */
-    assert_int_equal(find_counters(&fd), 1);                      /* those of threads that have ended are closed */
+    assert_true(hp_cpu_counter_read(&own) - before < in_threads / 2); /* we only waited for them */
+    assert_int_equal(find_counters(&fd), 1); /* those of threads that have ended are closed */
     assert_int_equal(counters.doubts, 0);
 }
 
@@ -226,9 +227,9 @@ static void each_thread_has_its_own(void **state)
 static void in_child(uint64_t before)
 {
     int fd = -1;
-    const uint64_t first = hp_cpu_counter_read();
+    const uint64_t first = hp_cpu_counter_read(&own);
     compute();
-    const uint64_t second = hp_cpu_counter_read();
+    const uint64_t second = hp_cpu_counter_read(&own);
     const bool is_one = find_counters(&fd) == 1;
     _exit((first < before ? 1 : 0) | (second <= first ? 2 : 0) | (is_one ? 0 : 4) | (counters.doubts ? 8 : 0));
 }
@@ -245,10 +246,10 @@ static int status_of_child(uint64_t before)
 
 static void *wait_for_end(void *context)
 {
-    hp_cpu_counter_read();
+    hp_cpu_counter_read(&own);
     pthread_barrier_wait(context); /* the main thread forks */
     pthread_barrier_wait(context);
-    hp_cpu_counter_end_thread();
+    hp_cpu_counter_end_thread(&own);
     return NULL;
 }
 
@@ -263,7 +264,7 @@ static void a_forked_child_has_its_own(void **state)
     pthread_barrier_init(&barrier, NULL, 2);
     pthread_create(&thread, NULL, wait_for_end, &barrier);
     pthread_barrier_wait(&barrier);
-    assert_int_equal(status_of_child(hp_cpu_counter_read()), 0);
+    assert_int_equal(status_of_child(hp_cpu_counter_read(&own)), 0);
     pthread_barrier_wait(&barrier);
     pthread_join(thread, NULL);
     assert_counts();
@@ -278,16 +279,16 @@ static void a_counter_that_the_program_closed_stands_still(void **state)
     begin_by_calls();
     compute();
     assert_int_equal(find_counters(&fd), 1);
-    const uint64_t before = hp_cpu_counter_read();
+    const uint64_t before = hp_cpu_counter_read(&own);
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(write(ends[1], "abc", 3), 3);
     assert_int_equal(dup2(ends[0], fd), fd);
     compute();
-    assert_int_equal(hp_cpu_counter_read(), before);
+    assert_int_equal(hp_cpu_counter_read(&own), before);
     assert_int_equal(counters.doubts, HP_COUNTER_IS_MISSING);
     assert_int_equal(read(fd, &byte, 1), 1);
     assert_int_equal(byte, 'a');
-    hp_cpu_counter_end_thread();
+    hp_cpu_counter_end_thread(&own);
     assert_int_equal(read(fd, &byte, 1), 1); /* nor closed */
     close(fd);
     close(ends[0]);
@@ -298,8 +299,8 @@ static void *expect_none(void *context)
 {
     (void)context;
     compute();
-    assert_int_equal(hp_cpu_counter_read(), 0);
-    hp_cpu_counter_end_thread();
+    assert_int_equal(hp_cpu_counter_read(&own), 0);
+    hp_cpu_counter_end_thread(&own);
     return NULL;
 }
 
@@ -326,13 +327,13 @@ static void where_calls_are_forbidden_it_makes_none(void **state)
     begin_by_calls();
     is_allowed = false;
     hp_cpu_counters_use(&counters, may_call);
-    const uint64_t before = hp_cpu_counter_read();
+    const uint64_t before = hp_cpu_counter_read(&own);
     compute();
-    assert_int_equal(hp_cpu_counter_read(), before);
+    assert_int_equal(hp_cpu_counter_read(&own), before);
     run_thread(expect_none, NULL);
     is_allowed = true;
     compute();
-    assert_true(hp_cpu_counter_read() > before);
+    assert_true(hp_cpu_counter_read(&own) > before);
 }
 
 static volatile uint64_t in_handler;
@@ -341,7 +342,7 @@ static volatile sig_atomic_t has_fallen, handled;
 static void read_in_handler(int signal)
 {
     (void)signal;
-    const uint64_t count = hp_cpu_counter_read();
+    const uint64_t count = hp_cpu_counter_read(&own);
     has_fallen = has_fallen || count < in_handler;
     in_handler = count;
     handled++;
@@ -362,13 +363,13 @@ static void it_never_falls(void **state)
     sigaction(SIGALRM, &action, &before);
     setitimer(ITIMER_REAL, &often, NULL);
     while (handled < 200) {
-        const uint64_t count = hp_cpu_counter_read();
+        const uint64_t count = hp_cpu_counter_read(&own);
         assert_true(count >= latest);
         latest = count;
         if (handled % 16 != 0)
             continue;
         sigprocmask(SIG_BLOCK, &alarm, NULL);
-        hp_cpu_counter_end_thread();
+        hp_cpu_counter_end_thread(&own);
         latest = in_handler = 0;
         sigprocmask(SIG_UNBLOCK, &alarm, NULL);
     }
@@ -417,17 +418,17 @@ static void a_counter_that_can_be_read_keeps_no_descriptor(void **state)
     int fd = -1;
     begin_by_pages();
     assert_int_equal(find_counters(&fd), 0);
-    assert_int_equal(hp_cpu_counter_read(), 1005);
+    assert_int_equal(hp_cpu_counter_read(&own), 1005);
     in_cpu = 6;
-    assert_int_equal(hp_cpu_counter_read(), 1006);
+    assert_int_equal(hp_cpu_counter_read(&own), 1006);
     given->offset = 900; /* it never falls */
-    assert_int_equal(hp_cpu_counter_read(), 1006);
+    assert_int_equal(hp_cpu_counter_read(&own), 1006);
     given->offset = 2000;
     given->time_enabled = 1;
-    assert_int_equal(hp_cpu_counter_read(), 2006);
+    assert_int_equal(hp_cpu_counter_read(&own), 2006);
     assert_int_equal(counters.doubts, HP_COUNTER_IS_SHARED);
     assert_true(is_mapped(given));
-    hp_cpu_counter_end_thread();
+    hp_cpu_counter_end_thread(&own);
     assert_false(is_mapped(given));
 }
 
@@ -436,16 +437,16 @@ static void a_forked_child_has_no_page_of_its_parent(void **state)
     (void)state;
     int status = -1;
     begin_by_pages();
-    assert_int_equal(hp_cpu_counter_read(), 1005);
+    assert_int_equal(hp_cpu_counter_read(&own), 1005);
     const struct perf_event_mmap_page *const ours = given;
     const pid_t child = fork();
     if (child == 0) {
-        const uint64_t count = hp_cpu_counter_read();
+        const uint64_t count = hp_cpu_counter_read(&own);
         _exit(count == 2010 && given != NULL && !is_mapped(given == ours ? NULL : ours) ? 0 : 1);
     }
     waitpid(child, &status, 0);
     assert_int_equal(status, 0);
-    assert_int_equal(hp_cpu_counter_read(), 1005);
+    assert_int_equal(hp_cpu_counter_read(&own), 1005);
 }
 
 static uint64_t again_in_vfork;
@@ -455,19 +456,19 @@ static void a_vfork_child_counts_for_its_parent(void **state)
     (void)state;
     int status = -1;
     begin_by_pages();
-    hp_cpu_counter_read();
+    hp_cpu_counter_read(&own);
     const struct perf_event_mmap_page *const ours = given;
     const pid_t child = vfork();
     if (child == 0) {
-        again_in_vfork = hp_cpu_counter_read();
-        hp_cpu_counter_end_thread();
+        again_in_vfork = hp_cpu_counter_read(&own);
+        hp_cpu_counter_end_thread(&own);
         _exit(0);
     }
     waitpid(child, &status, 0);
     assert_int_equal(again_in_vfork, 1005);
     assert_ptr_equal(given, ours);
     assert_true(is_mapped(ours));
-    assert_int_equal(hp_cpu_counter_read(), 1005);
+    assert_int_equal(hp_cpu_counter_read(&own), 1005);
 }
 
 /* ------------------------------------------------------------------------------------------ where there is none */
@@ -476,12 +477,12 @@ static void a_machine_without_it_says_so(void **state)
 {
     (void)state;
     const struct hp_cpu_counter_source none = {PERF_TYPE_HARDWARE, 12345, real.map, real.read_cpu};
-    hp_cpu_counter_end_thread();
+    hp_cpu_counter_end_thread(&own);
     memset(&counters, 0, sizeof counters);
     hp_cpu_counters_use(&counters, NULL);
     hp_cpu_counter_source = none;
     assert_int_not_equal(hp_cpu_counter_obstacle(), 0);
-    assert_false(hp_cpu_counter_begin());
+    assert_false(hp_cpu_counter_begin(&own));
     assert_false(hp_cpu_counter_is_on());
 }
 
