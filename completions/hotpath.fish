@@ -20,7 +20,7 @@ complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-children -d 'Repo
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-cpu -d 'Do not sample CPU time.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l stacks -d 'Let the kernel sample all stacks, even in programs with measured functions. Such stacks do not show the measured function they were in.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l zone-stacks -d 'Let every program sample its own stacks. Stacks then show the measured function they were in, even if the program was started by a shell.'
-complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-stacks -d 'Do not sample stacks.'
+complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-stacks -d 'Do not sample stacks, nor follow calls where instructions are counted.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-alloc-stacks -d 'Do not sample stacks of allocations.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-waits -d 'Do not record what threads wait for.'
 complete -c hotpath -n '__fish_seen_subcommand_from run' -l no-channels -d 'Do not detect pipes, sockets and queues; count only channels that the program records itself.'

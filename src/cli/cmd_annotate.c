@@ -611,7 +611,9 @@ static void print_heading(const struct task *task)
             "100 %% %s the %s of this function. Self: on the line itself; Total: including calls made from it.\n"
             "%s\n",
             safe, counts_instructions(task) ? "are" : "is", name_measure(task),
-            counts_instructions(task) ? "Code up to a jump counts where it begins; callers are not known.\n" : "");
+            counts_instructions(task)
+                ? "Code up to a jump counts where it begins, calls where the function begins.\n"
+                : "");
 }
 
 static int show(struct task *task)

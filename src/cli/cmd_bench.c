@@ -168,7 +168,9 @@ static int read_recording(struct bench *bench)
         if (!add_recording(bench, word))
             return EXIT_UNJUDGED;
     }
-    if (hp_arguments_flag(arguments, "instructions") != NULL && !add_recording(bench, "--clock=instructions:qemu"))
+    /* Functions are compared by their own instructions. */
+    if (hp_arguments_flag(arguments, "instructions") != NULL &&
+        (!add_recording(bench, "--clock=instructions:qemu") || !add_recording(bench, "--no-stacks")))
         return EXIT_UNJUDGED;
     return EXIT_DONE;
 }

@@ -175,6 +175,7 @@ static void find_emulation(struct run *run, char *problem, size_t size)
     const char *obstacle = run->alloc_library[0] == '\0'
                                ? "no library of hotpath is in it, and none can be preloaded"
                                : hp_program_obstacle(run->alloc_library, run->arguments->operands[0]);
+    engine.has_callers = hp_arguments_flag(run->arguments, "no-stacks") == NULL;
     if (!run->has_zones && obstacle != NULL && obstacle[0] != '\0')
         snprintf(problem, size, "%s", obstacle);
     else if (hp_instruction_engine_find(&engine, run->arguments->operands, run->alloc_library, run->folder, problem,
@@ -685,7 +686,7 @@ static const struct hp_flag flags[] = {
     {"zone-stacks", 0, NULL,
      "Let every program sample its own stacks. Stacks then show the measured function they were in, even if the "
      "program was started by a shell."},
-    {"no-stacks", 0, NULL, "Do not sample stacks."},
+    {"no-stacks", 0, NULL, "Do not sample stacks, nor follow calls where instructions are counted."},
     {"no-alloc-stacks", 0, NULL, "Do not sample stacks of allocations."},
     {"no-waits", 0, NULL, "Do not record what threads wait for."},
     {"no-channels", 0, NULL,

@@ -132,18 +132,22 @@ void hp_instruction_clock_exclude_copy(const char *wish)
         begin_with_qemu();
 }
 
-void hp_instruction_clock_expect_thread(void)
+static void tell(uint64_t flags)
 {
-    struct hp_instruction_request request = {.is_threaded = 1};
+    struct hp_instruction_request request = {.flags = flags};
     if (is_asked())
         ask(&request);
 }
+
+void hp_instruction_clock_expect_thread(void) { tell(HP_INSTRUCTION_THREADED); }
 
 void hp_instruction_clock_end_thread(void)
 {
     if (is_by_cpu())
         end_cpu();
 }
+
+void hp_instruction_clock_forgo_callers(void) { tell(HP_INSTRUCTION_MEASURED); }
 
 uint64_t hp_instruction_clock_read_first(void)
 {

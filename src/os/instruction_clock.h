@@ -23,9 +23,12 @@
 struct hp_instruction_request {
     uint64_t magic;
     uint64_t own_begin, own_end; /* code of the library, which is not counted; 0: none */
-    uint64_t is_threaded;        /* another thread is about to begin */
-    uint64_t cell;               /* out: address of the count of the calling thread; 0: nobody counts */
+    uint64_t flags;
+    uint64_t cell; /* out: address of the count of the calling thread; 0: nobody counts */
 };
+
+#define HP_INSTRUCTION_THREADED 1u /* another thread is about to begin */
+#define HP_INSTRUCTION_MEASURED 2u /* every function is measured: nothing else has to follow calls */
 
 /* `hotpath run` tells the library what counts, in words, for the report. */
 #define HP_RUN_ENGINE "HOTPATH_RUN_ENGINE"
@@ -47,6 +50,8 @@ bool hp_instruction_clock_is_by_cpu(const char *wish);
 void hp_instruction_clock_expect_thread(void);
 /* This thread is about to end, and reads its count no more. Signals are blocked. */
 void hp_instruction_clock_end_thread(void);
+/* Calls are followed by the library, which measures the functions that the compiler tells it of. */
+void hp_instruction_clock_forgo_callers(void);
 /*
  * The count of this thread. An odd address is none: HP_NO_CELL, not asked or nobody counts; or, with 1 added, what
  * is known of the CPU's counter. Hooks, which read no counts, have one for all threads. Libraries are to have few

@@ -24,6 +24,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "callers.h"
+#include "code_ranges.h"
 #include "execution.h"
 #include "instruction_blocks.h"
 #include "instruction_clock.h"
@@ -54,6 +56,8 @@ static struct cell *cells;
 static bool is_threaded;
 
 static struct cell *cell_of(unsigned cpu) { return &cells[cpu < CELLS ? cpu : CELLS - 1]; }
+
+static const uint64_t *count_of(unsigned cpu) { return &cell_of(cpu)->instructions; }
 
 /* ----------------------------------------------------------------------------------------- code of the library */
 
@@ -96,8 +100,9 @@ static bool is_own(uint64_t address)
 static struct hp_instruction_blocks *blocks; /* NULL: only the clock is wanted */
 static uint32_t *places;                     /* a hash index: number of a block, plus 1 */
 static uint64_t backed;                      /* blocks that there is space for, in the lanes that are open, too */
+static uint64_t backed_paths;                /* the same of paths */
 static uint32_t tried;                       /* lanes */
-static pthread_mutex_t space = PTHREAD_MUTEX_INITIALIZER; /* for these two, and for `lanes` of the file */
+static pthread_mutex_t space = PTHREAD_MUTEX_INITIALIZER; /* for these, and for `lanes` of the file */
 static char folder[PATH_MAX];
 static pid_t owner;
 static unsigned executed; /* before by this process */
@@ -149,6 +154,19 @@ static bool make_step(void)
     return true;
 }
 
+static bool make_room_for_paths(uint64_t count)
+{
+    pthread_mutex_lock(&space);
+    for (uint64_t next; backed_paths < count; backed_paths = next) {
+        next = backed_paths + STEP < HP_MOST_PATHS ? backed_paths + STEP : HP_MOST_PATHS + 1;
+        if (!allocate(&blocks->path[backed_paths], &blocks->path[next]))
+            break;
+    }
+    const bool has_room = backed_paths >= count;
+    pthread_mutex_unlock(&space);
+    return has_room;
+}
+
 static bool make_room(uint64_t count)
 {
     bool has_room = true;
@@ -194,7 +212,7 @@ static bool may_be_so_large(void)
 static bool map_file(void *at)
 {
     owner = getpid();
-    backed = tried = 0;
+    backed = backed_paths = tried = 0;
     const int file = may_be_so_large() ? create_file() : -1;
     if (file < 0)
         return false;
@@ -232,6 +250,7 @@ static struct hp_instruction_block *find_block(uint64_t address, uint32_t instru
     if (block == NULL)
         return NULL;
     block->address = address, block->instructions = instructions, block->bytes = bytes;
+    block->function = hp_callers_function_of(address);
     places[place % PLACES] = (uint32_t)blocks->count;
     return block;
 }
@@ -256,10 +275,13 @@ static void note_mappings(void)
     FILE *from = fopen("/proc/self/maps", "re"), *to = fopen(path_of(path, HP_BLOCK_MAPS_SUFFIX), "ae");
     known_count = 0;
     while (from != NULL && to != NULL && fgets(line, sizeof line, from) != NULL) {
-        unsigned long begin, end;
-        if (strchr(line, '/') == NULL || sscanf(line, "%lx-%lx", &begin, &end) != 2)
+        unsigned long begin, end, offset, inode;
+        if (strchr(line, '/') == NULL ||
+            sscanf(line, "%lx-%lx %*s %lx %*s %lu", &begin, &end, &offset, &inode) != 4)
             continue;
         fputs(line, to);
+        if (offset == 0)
+            hp_code_ranges_add_file(begin, inode);
         if (known_count < sizeof known / sizeof known[0])
             known[known_count++] = (struct range){begin, end};
     }
@@ -292,25 +314,45 @@ static void count_nowhere(void)
     tried = UINT32_MAX;
 }
 
-/* A child has the blocks of its parent, and executed none of them. */
-static void leave_parent(void)
+/* NULL: no memory. */
+static void *copy_of(const void *from, uint64_t bytes)
 {
-    const uint64_t count = blocks->count, bytes = offsetof(struct hp_instruction_blocks, all[count]);
-    struct hp_instruction_blocks *copy = malloc(bytes);
+    void *copy = malloc(bytes);
     if (copy != NULL)
-        memcpy(copy, blocks, bytes);
-    pthread_mutex_init(&space, NULL); /* another thread of the parent may have had it */
-    if (copy == NULL || !map_file(blocks) || !make_room(count)) {
-        count_nowhere();
-        free(copy);
-        return;
-    }
-    memcpy(blocks, copy, bytes);
+        memcpy(copy, from, bytes);
+    return copy;
+}
+
+static bool take_along(const struct hp_instruction_blocks *head, uint64_t head_bytes,
+                       const struct hp_call_path *paths)
+{
+    const uint64_t count = head->count, path_count = head->paths + UINT64_C(1);
+    if (!map_file(blocks) || !make_room(count) || !make_room_for_paths(path_count))
+        return false;
+    memcpy(blocks, head, head_bytes);
+    memcpy(blocks->path, paths, path_count * sizeof *paths);
     blocks->lanes = blocks->refused = 0;
     for (uint64_t at = 0; at < count; at++)
         blocks->all[at].executed = 0;
-    free(copy);
-    note_mappings();
+    for (uint64_t at = 0; at < path_count; at++)
+        blocks->path[at].instructions = 0;
+    return true;
+}
+
+/* A child has the blocks and the calls of its parent, and executed none of them. */
+static void leave_parent(void)
+{
+    const uint64_t bytes = offsetof(struct hp_instruction_blocks, all[blocks->count]);
+    struct hp_instruction_blocks *head = copy_of(blocks, bytes);
+    struct hp_call_path *paths = copy_of(blocks->path, (blocks->paths + UINT64_C(1)) * sizeof *paths);
+    pthread_mutex_init(&space, NULL); /* another thread of the parent may have had it */
+    hp_callers_leave_parent();
+    if (head != NULL && paths != NULL && take_along(head, bytes, paths))
+        note_mappings();
+    else
+        count_nowhere();
+    free(head);
+    free(paths);
 }
 
 /* -------------------------------------------------------------------------------------------------- translation */
@@ -339,13 +381,19 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
     (void)id;
     const size_t instructions = qemu_plugin_tb_n_insns(block);
     const uint64_t address = qemu_plugin_tb_vaddr(block);
-    if (is_own(address) || instructions == 0)
+    if (instructions == 0)
         return;
+    if (is_own(address)) {
+        hp_callers_watch_own(block);
+        return;
+    }
     struct hp_instruction_block *found = NULL;
     if (blocks != NULL) {
         meet(address);
         found = find_block(address, (uint32_t)instructions, (uint32_t)(end_of(block, instructions) - address));
     }
+    if (found != NULL)
+        hp_callers_watch_block(block, (uint64_t)(found - blocks->all));
     if (is_threaded && found != NULL)
         qemu_plugin_register_vcpu_tb_exec_cb(block, count_block, QEMU_PLUGIN_CB_NO_REGS, found);
     else if (is_threaded)
@@ -380,8 +428,10 @@ static bool answer(qemu_plugin_id_t id, unsigned cpu, uint64_t address)
     if (request.magic != HP_INSTRUCTION_MAGIC)
         return true;
     add_own(request.own_begin, request.own_end);
-    if (request.is_threaded)
+    if (request.flags & HP_INSTRUCTION_THREADED)
         tell_threads_apart(id);
+    if (request.flags & HP_INSTRUCTION_MEASURED && hp_callers_end())
+        qemu_plugin_reset(id, watch);
     request.cell = (uintptr_t)&cell_of(cpu)->instructions;
     return hp_guest_copy(&request, address, sizeof request, true);
 }
@@ -403,6 +453,7 @@ static void called(qemu_plugin_id_t id, unsigned cpu, int64_t number, uint64_t a
                    uint64_t d, uint64_t e, uint64_t f, uint64_t g, uint64_t h)
 {
     (void)f, (void)g, (void)h;
+    hp_callers_note_call(cpu, number);
     if (number == SYS_execve)
         hp_execution_take(&(struct hp_execution){AT_FDCWD, a, b, c, 0}, note_native);
     if (number == SYS_execveat)
@@ -421,8 +472,15 @@ static void returned(qemu_plugin_id_t id, unsigned cpu, int64_t number, int64_t 
         leave_parent();
 }
 
+static void begin_thread(qemu_plugin_id_t id, unsigned cpu)
+{
+    (void)id;
+    hp_callers_begin_thread(cpu);
+}
+
 static void watch(qemu_plugin_id_t id)
 {
+    qemu_plugin_register_vcpu_init_cb(id, begin_thread);
     qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
     qemu_plugin_register_vcpu_syscall_cb(id, called);
     if (blocks != NULL)
@@ -434,11 +492,14 @@ QEMU_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
     static const char option[] = "folder=";
+    bool has_callers = true;
     if (info->system_emulation)
         return -1;
     for (int at = 0; at < argc; at++)
         if (strncmp(argv[at], option, strlen(option)) == 0)
             snprintf(folder, sizeof folder, "%s", argv[at] + strlen(option));
+        else if (strcmp(argv[at], HP_PLUGIN_WITHOUT_CALLERS) == 0)
+            has_callers = false;
     hp_execution_begin();
     cells = mmap(NULL, CELLS * sizeof *cells, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (cells == MAP_FAILED)
@@ -450,6 +511,9 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     else
         blocks->magic = HP_BLOCKS_MAGIC;
     is_threaded = qemu_plugin_register_vcpu_tb_exec_inline == NULL;
+    if (blocks != NULL && has_callers)
+        hp_callers_begin(&(struct hp_callers_host){blocks, make_room_for_paths, count_of, &is_threaded},
+                         info->target_name);
     watch(id);
     return 0;
 }

@@ -30,7 +30,8 @@ enum {
     HAS_WAITS = HP_FACT_OWN << 1,
     HAS_ZONES = HP_FACT_OWN << 2,
     HAS_WALL = HP_FACT_OWN << 3,
-    HAS_CALLERS = HP_FACT_OWN << 4 /* stacks are more than one function */
+    HAS_CALLERS = HP_FACT_OWN << 4, /* stacks are more than one function */
+    IS_SAMPLED = HP_FACT_OWN << 5   /* and not counted */
 };
 
 struct view {
@@ -179,7 +180,7 @@ static void fields(struct hp_fields *to, void *view, const void *entry)
     HP_FIELD(
         to, function->samples, "samples", "Samples", COUNT, HP_COLUMN_SHOWN,
         "Samples that found it running; if instructions are counted, how often its blocks of code were executed.",
-        .shown_by = HAS_SAMPLES | HAS_CALLERS);
+        .shown_by = HAS_SAMPLES | IS_SAMPLED);
     HP_FIELD(to, own_ns(function), "self_ns", "Self", NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
              "CPU time of the function itself: samples times their period.", .shown_by = HAS_SAMPLES);
     HP_FIELD(to, share(own_ns(function), cpu_ns(view)), "percent_self", "% Self", PERCENT,
@@ -331,6 +332,15 @@ static bool counts_instructions(const struct view *view)
     return hp_run_counts_instructions(&view->results->model->run);
 }
 
+/* Samples always have them; counted instructions where the plugin of QEMU follows calls. */
+static bool has_callers(const struct view *view)
+{
+    bool has_any = !counts_instructions(view);
+    for (size_t at = 0; at < view->profile->count && !has_any; at++)
+        has_any = view->profile->all[at].total_ns > own_ns(&view->profile->all[at]);
+    return has_any;
+}
+
 /* "Total: 1.20 s, 0.05 s of it in the kernel; 1197 samples, 99.8 % of them with their whole stack" */
 static bool set_summary(const struct view *view, struct hotpath_section *section)
 {
@@ -456,10 +466,11 @@ static bool fill(struct hotpath_results *results, struct hotpath_section *sectio
     section->if_empty = results->model->functions == NULL
                             ? "no stacks were sampled: 'hotpath run' samples them if the kernel allows it"
                             : "no function was found running";
-    const uint32_t facts =
-        (view.profile->counts.samples > 0 ? HAS_SAMPLES : 0u) | (view.profile->counts.waits > 0 ? HAS_WAITS : 0u) |
-        (view.profile->zones[HP_ZONES_OF_CPU].count > 0 ? HAS_ZONES : 0u) |
-        (hp_found_has_wall(view.profile) ? HAS_WALL : 0u) | (counts_instructions(&view) ? 0u : HAS_CALLERS);
+    const uint32_t facts = (view.profile->counts.samples > 0 ? HAS_SAMPLES : 0u) |
+                           (view.profile->counts.waits > 0 ? HAS_WAITS : 0u) |
+                           (view.profile->zones[HP_ZONES_OF_CPU].count > 0 ? HAS_ZONES : 0u) |
+                           (hp_found_has_wall(view.profile) ? HAS_WALL : 0u) |
+                           (has_callers(&view) ? HAS_CALLERS : 0u) | (counts_instructions(&view) ? 0u : IS_SAMPLED);
     if (shown == NULL || !hp_section_begin(results, section, &view, facts, "work_ns", NULL))
         return false;
     hp_section_add_totals(results, section, view.profile);

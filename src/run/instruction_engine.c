@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cpu_counter.h"
+#include "instruction_blocks.h"
 #include "instruction_clock.h"
 #include "program_file.h"
 
@@ -159,7 +160,8 @@ bool hp_instruction_engine_find(struct hp_instruction_engine *engine, char **arg
         find_program(engine, argv[0], problem, size) && accepts_plugin(engine, problem, size)) {
         const size_t length = strlen(engine->plugin);
         if (folder[0] != '\0' && strchr(folder, ',') == NULL)
-            snprintf(engine->plugin + length, sizeof engine->plugin - length, ",folder=%s", folder);
+            snprintf(engine->plugin + length, sizeof engine->plugin - length, ",folder=%s%s", folder,
+                     engine->has_callers ? "" : "," HP_PLUGIN_WITHOUT_CALLERS);
         engine->command = make_command(engine, argv);
         if (engine->command == NULL)
             snprintf(problem, size, "there is not enough memory");

@@ -12,11 +12,12 @@
 
 struct hp_instruction_engine {
     char emulator[PATH_MAX];
-    char plugin[2 * PATH_MAX + 32]; /* as QEMU wants it: "file=PATH,folder=PATH" */
+    char plugin[2 * PATH_MAX + 64]; /* as QEMU wants it: "file=PATH,folder=PATH" */
     char program[PATH_MAX];
     char preload[4 * PATH_MAX]; /* as the program gets it: "LD_PRELOAD=..."; QEMU itself must not */
     char about[200];            /* "qemu 7.2.22, cpu max,-erms"; the library adds the program's C library */
     char **command;             /* NULL: instructions are not counted */
+    bool has_callers;           /* calls are to be followed; set by the caller */
 };
 
 /*

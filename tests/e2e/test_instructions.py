@@ -509,7 +509,8 @@ def test_exports_and_annotate_have_instructions(cli):
     folded = cli("export", "--format", "folded", "--of", "instructions").stdout.splitlines()
     counts = {}
     for line in folded:
-        name, count = line.rsplit(" ", 1)
+        path, count = line.rsplit(" ", 1)
+        name = path.rpartition(";")[2]
         counts[name] = counts.get(name, 0) + int(count)
     assert counts["hash"] == hashed(Report(report))[0]
     assert sum(counts.values()) == sum(row["self_instructions"] for row in rows)

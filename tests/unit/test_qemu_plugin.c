@@ -60,11 +60,17 @@ void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id, translate *to);
 void qemu_plugin_register_vcpu_syscall_cb(uint64_t id, call *to);
 void qemu_plugin_register_vcpu_syscall_ret_cb(uint64_t id, returned *to);
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *block, execute *to, int flags, void *data);
+void qemu_plugin_register_vcpu_init_cb(uint64_t id, void (*to)(uint64_t id, unsigned cpu));
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *instruction, execute *to, int flags, void *data);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *instruction,
+                                      void (*to)(unsigned cpu, uint32_t info, uint64_t address, void *data), int flags,
+                                      int which, void *data);
 void qemu_plugin_reset(uint64_t id, void (*to)(uint64_t id));
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *block);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *block);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *block, size_t at);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *instruction);
+void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *instruction);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *instruction);
 void *qemu_plugin_scoreboard_new(size_t size);
 int qemu_plugin_install(uint64_t id, const qemu_info_t *info, int count, char **words);
@@ -79,6 +85,17 @@ void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *block, execute 
     on_execution = to;
     execution_data = data;
 }
+void qemu_plugin_register_vcpu_init_cb(uint64_t id, void (*to)(uint64_t id, unsigned cpu)) { (void)id, (void)to; }
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *instruction, execute *to, int flags, void *data)
+{
+    (void)instruction, (void)to, (void)flags, (void)data;
+}
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *instruction,
+                                      void (*to)(unsigned cpu, uint32_t info, uint64_t address, void *data), int flags,
+                                      int which, void *data)
+{
+    (void)instruction, (void)to, (void)flags, (void)which, (void)data;
+}
 void qemu_plugin_reset(uint64_t id, void (*to)(uint64_t id)) { (void)id, (void)to, resets++; }
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *block) { return block->count; }
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *block) { return block->address; }
@@ -89,6 +106,12 @@ struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *bl
     return &instruction;
 }
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *instruction) { return instruction->address; }
+/* It is of another machine, whose calls are not followed. */
+void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *instruction)
+{
+    (void)instruction;
+    return NULL;
+}
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *instruction)
 {
     (void)instruction;
@@ -145,7 +168,7 @@ static void each_cpu_has_its_own_count(void **state)
     assert_true(run_block(0x1000, 5, 1, 1));
     assert_int_equal(ask(0, (struct hp_instruction_request){0}), 15);
     assert_int_equal(ask(1, (struct hp_instruction_request){0}), 19);
-    assert_int_equal(ask(2, (struct hp_instruction_request){.is_threaded = 1}), 0);
+    assert_int_equal(ask(2, (struct hp_instruction_request){.flags = HP_INSTRUCTION_THREADED}), 0);
     assert_int_equal(resets, 0); /* they are apart from the beginning */
     assert_int_equal(ask(0, (struct hp_instruction_request){.own_begin = 0x2000, .own_end = 0x3000}), 15);
     assert_false(run_block(0x2ff0, 3, 0, 1));

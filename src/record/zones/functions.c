@@ -219,6 +219,8 @@ static uint32_t add_site(uintptr_t function)
     doubtful += forget_gone();
     const table_word present = hp_runtime->gate != 0 ? roomy_table() : 0;
     if (present != 0 && (id = find_id(present, function)) == HOTPATH_ID_NEW_) {
+        if (entry_count == 0)
+            hp_instruction_clock_forgo_callers();
         id = make_site(function);
         entry_count += add_entry(present, function, id);
     }

@@ -67,23 +67,6 @@ static bool add_mappings(struct hp_space *space, struct hp_image_set *images, co
     return true;
 }
 
-static void add_block(struct hp_stacks *stacks, const struct hp_space *space, uint32_t process,
-                      const struct hp_instruction_block *block, uint64_t executed)
-{
-    const struct hp_mapping *mapping = hp_space_find(space, block->address);
-    const bool is_known = mapping != NULL && mapping->image != NULL && mapping->has_bias;
-    const uint32_t node = is_known ? hp_stack_tree_below(&stacks->tree, process, mapping->image->number,
-                                                         block->address + mapping->bias)
-                                   : hp_stack_tree_below(&stacks->tree, process, HP_STACK_NO_IMAGE, block->address);
-    if (node == process)
-        return;
-    stacks->tree.nodes[node].weight[HP_STACK_USER_NS] += executed * block->instructions;
-    stacks->tree.nodes[node].weight[HP_STACK_WALL_NS] += executed * block->instructions;
-    stacks->tree.nodes[node].weight[HP_STACK_SAMPLES] += executed;
-    stacks->counts.samples += executed;
-    stacks->counts.whole += executed;
-}
-
 /* By all threads. */
 static uint64_t executed_at(const struct hp_instruction_blocks *blocks, uint64_t at)
 {
@@ -94,28 +77,170 @@ static uint64_t executed_at(const struct hp_instruction_blocks *blocks, uint64_t
     return executed;
 }
 
+/* ---------------------------------------------------------------------------------------------- one process */
+
+/*
+ * Two exact counts: instructions of each block, and of each path of calls. They are joined so that both remain:
+ * each path takes what it executed from the blocks of its function. Which blocks it takes, when the function has
+ * several callers, is not known, and nothing shows it.
+ */
+
+struct part {
+    const struct hp_instruction_block *block;
+    uint64_t executions, instructions; /* that no path took yet */
+};
+
+struct function {
+    uint64_t begin;
+    size_t next, end; /* parts that are left */
+};
+
+struct counted {
+    struct hp_stacks *stacks;
+    const struct hp_instruction_blocks *blocks;
+    const struct hp_space *space;
+    uint32_t process;
+    struct part *parts; /* sorted by function */
+    struct function *functions;
+    uint32_t *nodes; /* of the tree, by path; 0: no path leads there */
+    size_t part_count, function_count;
+};
+
+static uint32_t node_below(struct counted *counted, uint32_t parent, uint64_t address)
+{
+    const struct hp_mapping *mapping = hp_space_find(counted->space, address);
+    const bool is_known = mapping != NULL && mapping->image != NULL && mapping->has_bias;
+    return is_known ? hp_stack_tree_below(&counted->stacks->tree, parent, mapping->image->number,
+                                          address + mapping->bias)
+                    : hp_stack_tree_below(&counted->stacks->tree, parent, HP_STACK_NO_IMAGE, address);
+}
+
+static void take(struct counted *counted, struct part *part, uint64_t instructions, uint32_t caller)
+{
+    const uint64_t executions =
+        instructions == part->instructions ? part->executions : instructions / part->block->instructions;
+    const uint32_t node = node_below(counted, caller, part->block->address);
+    uint64_t *weight = counted->stacks->tree.nodes[node].weight;
+    part->instructions -= instructions;
+    part->executions -= executions;
+    weight[HP_STACK_USER_NS] += instructions;
+    weight[HP_STACK_WALL_NS] += instructions;
+    weight[HP_STACK_SAMPLES] += executions;
+    counted->stacks->counts.samples += executions;
+    counted->stacks->counts.whole += executions;
+}
+
+static int compare_parts(const void *one, const void *other)
+{
+    const struct hp_instruction_block *a = ((const struct part *)one)->block;
+    const struct hp_instruction_block *b = ((const struct part *)other)->block;
+    if (a->function != b->function)
+        return a->function < b->function ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static bool find_parts(struct counted *counted)
+{
+    const uint64_t count = counted->blocks->count < HP_MOST_BLOCKS ? counted->blocks->count : HP_MOST_BLOCKS;
+    counted->parts = calloc(count + 1, sizeof *counted->parts);
+    counted->functions = calloc(count + 1, sizeof *counted->functions);
+    if (counted->parts == NULL || counted->functions == NULL)
+        return false;
+    for (uint64_t at = 0; at < count; at++) {
+        const struct hp_instruction_block *block = &counted->blocks->all[at];
+        const uint64_t executed = executed_at(counted->blocks, at);
+        if (executed > 0 && block->instructions > 0)
+            counted->parts[counted->part_count++] = (struct part){block, executed, executed * block->instructions};
+    }
+    qsort(counted->parts, counted->part_count, sizeof *counted->parts, compare_parts);
+    for (size_t at = 0; at < counted->part_count; at++) {
+        const uint64_t begin = counted->parts[at].block->function;
+        if (at == 0 || counted->functions[counted->function_count - 1].begin != begin)
+            counted->functions[counted->function_count++] = (struct function){begin, at, at};
+        counted->functions[counted->function_count - 1].end = at + 1;
+    }
+    return true;
+}
+
+static int compare_begin(const void *wanted, const void *function)
+{
+    const uint64_t begin = *(const uint64_t *)wanted, other = ((const struct function *)function)->begin;
+    return begin < other ? -1 : begin > other;
+}
+
+static uint32_t path_count(const struct counted *counted)
+{
+    const uint32_t count = counted->blocks->has_paths ? counted->blocks->paths : 0;
+    return count < HP_MOST_PATHS ? count : HP_MOST_PATHS;
+}
+
+/* Nodes for those paths that lead to instructions; the file may be damaged. */
+static bool make_nodes(struct counted *counted)
+{
+    const struct hp_call_path *paths = counted->blocks->path;
+    const uint32_t count = path_count(counted);
+    counted->nodes = calloc(count + 1, sizeof *counted->nodes);
+    if (counted->nodes == NULL)
+        return false;
+    for (uint32_t at = count; at > 0; at--)
+        if ((counted->nodes[at] != 0 || paths[at].instructions > 0) && paths[at].caller < at)
+            counted->nodes[paths[at].caller] = 1;
+    for (uint32_t at = 1; at <= count; at++)
+        if (counted->nodes[at] != 0)
+            counted->nodes[at] = paths[at].depth == 0 || paths[at].caller >= at
+                                     ? counted->process
+                                     : node_below(counted, counted->nodes[paths[at].caller], paths[at].function);
+    return true;
+}
+
+static void add_path(struct counted *counted, const struct hp_call_path *path, uint32_t caller)
+{
+    uint64_t left = path->instructions;
+    struct function *function = bsearch(&path->function, counted->functions, counted->function_count,
+                                        sizeof *counted->functions, compare_begin);
+    while (function != NULL && left > 0 && function->next < function->end) {
+        struct part *part = &counted->parts[function->next];
+        const uint64_t taken = left < part->instructions ? left : part->instructions;
+        take(counted, part, taken, caller);
+        left -= taken;
+        function->next += part->instructions == 0;
+    }
+}
+
+static bool add_all(struct counted *counted)
+{
+    if (!find_parts(counted) || !make_nodes(counted))
+        return false;
+    for (uint32_t at = 1; at <= path_count(counted); at++) {
+        const struct hp_call_path *path = &counted->blocks->path[at];
+        if (path->depth > 0 && path->instructions > 0 && path->caller < at)
+            add_path(counted, path, counted->nodes[path->caller]);
+    }
+    for (size_t at = 0; at < counted->part_count; at++)
+        if (counted->parts[at].instructions > 0)
+            take(counted, &counted->parts[at], counted->parts[at].instructions, counted->process);
+    return true;
+}
+
 static bool add_blocks(struct hp_stacks *stacks, uint32_t pid, const struct mapped_file *file,
                        const struct mapped_file *maps)
 {
-    const struct hp_instruction_blocks *blocks = file->bytes;
+    struct counted counted = {.stacks = stacks, .blocks = file->bytes};
     struct hp_space *space = calloc(1, sizeof *space);
-    if (space == NULL)
-        return false;
-    if (!add_mappings(space, &stacks->images, maps)) {
+    bool is_added = space != NULL && add_mappings(space, &stacks->images, maps);
+    if (is_added) {
+        counted.space = space;
+        counted.process = hp_stack_tree_below(&stacks->tree, HP_STACK_ROOT, HP_STACK_PROCESS, pid);
+        is_added = add_all(&counted);
+        stacks->counts.lost += counted.blocks->lost;
+    }
+    if (space != NULL)
         hp_space_free(space);
-        free(space);
-        return false;
-    }
-    const uint32_t process = hp_stack_tree_below(&stacks->tree, HP_STACK_ROOT, HP_STACK_PROCESS, pid);
-    for (uint64_t at = 0; at < blocks->count && at < HP_MOST_BLOCKS; at++) {
-        const uint64_t executed = executed_at(blocks, at);
-        if (executed > 0)
-            add_block(stacks, space, process, &blocks->all[at], executed);
-    }
-    stacks->counts.lost += blocks->lost;
-    hp_space_free(space);
     free(space);
-    return true;
+    free(counted.parts);
+    free(counted.functions);
+    free(counted.nodes);
+    return is_added;
 }
 
 static bool read_process(struct hp_stacks *stacks, const char *folder, const char *name, uint64_t *refused)

@@ -1,6 +1,7 @@
 /*
- * Exact counts of instructions by address, as stacks of one function each: what the plugin of QEMU left in the
- * folder of a run (instruction_blocks.h). A nanosecond of them is an instruction, a sample an execution.
+ * Exact counts of instructions by address, as stacks: what the plugin of QEMU left in the folder of a run
+ * (instruction_blocks.h). Where callers are not known, stacks are of one function. A nanosecond of them is an
+ * instruction, a sample an execution.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_COLLECT_COUNTED_BLOCKS_H
