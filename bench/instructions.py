@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What counting instructions costs: CPU time of a program natively, under QEMU alone, with the clock, and with
-counts of each block of code, too. The least of some runs that take turns, so that all see the same machine.
+"""What counting instructions costs: CPU time of a program natively, under QEMU alone, with the clock, with counts of
+each block of code, too, and with callers. The least of some runs that take turns, so that all see the same machine.
 
 usage: instructions.py BUILD [RUNS] [--sqlite FOLDER]
 
@@ -19,8 +19,9 @@ SOURCE = os.path.dirname(os.path.abspath(__file__))
 QEMU = ["qemu-x86_64", "-cpu", "max,-erms"]
 ROUNDS = {1: "10000", 4: "3000"}  # of bench/counted.c, by number of threads
 SQL = ("create table t(a integer primary key, b text, c int); insert into t select value, 'text' || "
-       "(value * 7919 % 10007), value % 97 from generate_series(1, 30000); create index i on t(b); "
+       "(value * 7919 % 10007), value % 97 from generate_series(1, {}); create index i on t(b); "
        "select c, count(*), max(b) from t group by c order by 2 desc limit 3;")
+ROWS = ("30000", "200000")  # QEMU translates SQLite in 0.1 to 0.3 s: much of the first, little of the second
 HOOKS = "void __cyg_profile_func_{0}(void *of, void *by) {{ (void)of, (void)by; }}\n"
 
 
@@ -41,25 +42,26 @@ def least_of(ways, runs, folder):
     return least
 
 
-def counting(build, folder, has_blocks):
-    """As hotpath run does it, without its own work before and after."""
+def counting(build, folder, arguments):
+    """As hotpath run does it, without its own work before and after. The folder is one of a run: no report."""
     plugin = os.path.join(build, "lib", "hotpath", "hotpath_qemu.so")
     variables = {"HOTPATH": "1", "HOTPATH_CLOCK": "instructions", "HOTPATH_RUN": "1", "HOTPATH_DIR": folder}
-    return [*QEMU, "-plugin", plugin + (f",folder={folder}" if has_blocks else ""),
+    return [*QEMU, "-plugin", plugin + arguments,
             *(word for name, value in variables.items() for word in ("-E", f"{name}={value}"))]
 
 
 def ways_of(build, folder, plain, measured, words):
-    preload = ["-E", "LD_PRELOAD=" + os.path.join(build, "lib", "libhotpath_alloc.so")] if plain == measured else []
+    preload = ["-E", "LD_PRELOAD=" + os.path.join(build, "lib", "libhotpath_preload.so")] if plain == measured else []
     return {"native": [plain, *words], "QEMU alone": [*QEMU, plain, *words],
-            "clock": [*counting(build, folder, False), *preload, measured, *words],
-            "clock and counts": [*counting(build, folder, True), *preload, measured, *words]}
+            "clock": [*counting(build, folder, ""), *preload, measured, *words],
+            "and counts": [*counting(build, folder, f",folder={folder},callers=no"), *preload, measured, *words],
+            "and callers": [*counting(build, folder, f",folder={folder}"), *preload, measured, *words]}
 
 
 def print_row(title, least):
     print(f"| {title} | {least['native']:.3f} s | " +
           " | ".join(f"× {least[way] / least['native']:.1f}" if way in least else "-"
-                     for way in ("QEMU alone", "clock", "clock and counts")) + " |", flush=True)
+                     for way in ("QEMU alone", "clock", "and counts", "and callers")) + " |", flush=True)
 
 
 def compile_with_hotpath(build, sources, program, *options):
@@ -88,12 +90,14 @@ def measure_sqlite(build, runs, place, folder, sqlite):
     subprocess.run(["gcc", *options, "-finstrument-functions", *sources, "-o", idle, f"-L{place}", "-lhooks",
                     f"-Wl,-rpath,{place}", "-lm"], check=True)
     compile_with_hotpath(build, sources, measured, *options, "-finstrument-functions")
-    words = [":memory:", SQL]
-    print_row("SQLite, unmodified", least_of(ways_of(build, folder, plain, plain, words), runs, folder))
-    ways = ways_of(build, folder, plain, measured, words)
-    print_row("SQLite, measured by the compiler", least_of(ways, runs, folder))
-    ways = {"native": [plain, *words], "QEMU alone": [*QEMU, idle, *words]}
-    print_row("the same with hooks that do nothing", least_of(ways, runs, folder))
+    for rows in ROWS:
+        words = [":memory:", SQL.format(rows)]
+        print_row(f"SQLite, {rows} rows, unmodified",
+                  least_of(ways_of(build, folder, plain, plain, words), runs, folder))
+        ways = ways_of(build, folder, plain, measured, words)
+        print_row("measured by the compiler", least_of(ways, runs, folder))
+        ways = {"native": [plain, *words], "QEMU alone": [*QEMU, idle, *words]}
+        print_row("with hooks that do nothing", least_of(ways, runs, folder))
 
 
 def main():
@@ -102,9 +106,9 @@ def main():
     words = [word for word in words if word != "--sqlite"]
     build, runs = os.path.abspath(words[0]), int(words[1]) if len(words) > 1 else 3
     place = tempfile.mkdtemp()
-    folder = tempfile.mkdtemp(dir="/dev/shm")
+    folder = tempfile.mkdtemp(dir="/dev/shm", suffix=".run")
     print(f"load before: {os.getloadavg()[0]:.1f}\n")
-    print("| program | native | QEMU alone | clock | clock and counts |\n| --- | --- | --- | --- | --- |")
+    print("| program | native | QEMU alone | clock | and counts | and callers |\n| --- | --- | --- | --- | --- | --- |")
     try:
         measure_threads(build, runs, place, folder)
         if sqlite is not None:

@@ -30,7 +30,7 @@ struct hp_instruction_request {
 #define HP_INSTRUCTION_THREADED 1u /* another thread is about to begin */
 #define HP_INSTRUCTION_MEASURED 2u /* every function is measured: nothing else has to follow calls */
 
-/* `hotpath run` tells the library what counts, in words, for the report. */
+/* `hotpath run` tells the library what counts, in words, for the report; blanks at the end mean nothing. */
 #define HP_RUN_ENGINE "HOTPATH_RUN_ENGINE"
 /* The value of HOTPATH_CLOCK with which the CPU counts; with others that begin so, QEMU does. */
 #define HP_CLOCK_BY_CPU "instructions:pmu"

@@ -194,8 +194,8 @@ static void put_cost(const struct hp_trust *trust, struct hp_text *text)
         return;
     }
     if (hp_text_begins(trust->clock, "instructions")) {
-        hp_text_string(text, "; those of hotpath are not counted; functions that read arguments or the environment "
-                             "differ if its size does");
+        hp_text_string(text, "; those of hotpath are not counted; functions that read the environment differ if "
+                             "it does");
         if (trust->has_threads)
             hp_text_string(text, "; functions that wait for other threads, such as main, can differ between runs");
         return;

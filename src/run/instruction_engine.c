@@ -32,6 +32,8 @@
 #define CPU_MODEL ""
 #endif
 
+extern char **environ;
+
 #define FIRST_MAJOR 6 /* older ones have the plugin API, but not all that we use of it */
 
 /* ----------------------------------------------------------------------------------------------------- emulator */
@@ -194,10 +196,28 @@ void hp_cpu_counter_explain(char *problem, size_t size)
         snprintf(problem, size, "the CPU's counter cannot be used (perf_event_open: %s)", strerror(refusal));
 }
 
+#define PAGE 4096u /* of the program */
+
+/*
+ * The arguments of a program are below its environment, so its size moves them, and the C library compares and
+ * copies words at the end of a page in other ways: with blanks behind what counts, all sizes are whole pages. The
+ * number of a process is part of the environment, too.
+ */
+static void fill_page(const struct hp_instruction_engine *engine)
+{
+    char padded[sizeof engine->about + PAGE];
+    size_t size = strlen(engine->preload) + 1;
+    for (char **variable = environ; *variable != NULL; variable++)
+        size += strlen(*variable) + 1;
+    snprintf(padded, sizeof padded, "%s%*s", engine->about, (int)(PAGE - size % PAGE), "");
+    setenv(HP_RUN_ENGINE, padded, 1);
+}
+
 void hp_instruction_engine_prepare(struct hp_instruction_engine *engine)
 {
     const char *preload = getenv("LD_PRELOAD");
     snprintf(engine->preload, sizeof engine->preload, "LD_PRELOAD=%s", preload != NULL ? preload : "");
     unsetenv("LD_PRELOAD");
     setenv(HP_RUN_ENGINE, engine->about, 1);
+    fill_page(engine);
 }

@@ -114,6 +114,16 @@ def test_a_larger_environment_changes_nothing_but_startup(cli):
         assert row[0] == larger[name][0] and abs(row[2] - larger[name][2]) <= 20, name
 
 
+def test_the_environment_moves_no_argument(cli, tmp_path):
+    """Within its page: functions of the C library take other paths at the end of one."""
+    program = tmp_path / "where"
+    code = '#include <stdio.h>\nint main(int n, char **a) { return n < 2 || printf("%ld", (long)a[1] % 4096) < 0; }\n'
+    subprocess.run(["gcc", "-x", "c", "-", "-o", program], input=code, text=True, check=True)
+    places = {cli("run", "--clock", "instructions", "-f", "none", program, "word", env=env).stdout
+              for env in ({}, {"LARGER": ""}, {"LARGER": "x" * 3001})}
+    assert len(places) == 1 and 0 < int(places.pop()) < 4096
+
+
 def test_one_percent_is_found_with_one_run_a_side(cli):
     before, after = numbers(counted(cli)), numbers(counted(cli, "1"))
     change = {name: after[name][2] / before[name][2] - 1 for name in ZONES - {"main"}}

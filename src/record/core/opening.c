@@ -286,13 +286,16 @@ static void describe_engine(char *text, size_t size)
 {
     char cpu[100];
     const char *engine = hp_environment(HP_RUN_ENGINE);
+    size_t length = engine != NULL ? strlen(engine) : 0;
     struct hp_text line;
+    while (length > 0 && engine[length - 1] == ' ')
+        length--;
     hp_text_init(&line, text, size);
     if (hp_cpu_counter_is_on()) {
         hp_process_cpu(cpu, sizeof cpu);
         hp_text_format(&line, HP_ENGINE_IS_CPU "%s", cpu);
     } else {
-        hp_text_string(&line, engine != NULL ? engine : "");
+        hp_text_bytes(&line, engine, length);
     }
 #ifdef __GLIBC__
     hp_text_string(&line, ", glibc ");
