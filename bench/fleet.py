@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""What it costs `hotpath serve` to have the metrics of many sessions: CPU time per scrape, as a share of one core
-if there is a scrape every 15 s, and resident memory.
+"""What it costs `hotpath serve` and `hotpath agent` to have the metrics of many sessions: CPU time per scrape, as a
+share of one core if there is a scrape every 15 s, and resident memory; of the agent with its readers, memory that
+they share counted once.
 
 usage: fleet.py BUILD [--live N] [--finished N] [--scrapes N]
 
@@ -58,12 +59,16 @@ def copies(path, targets):
 
 
 class Server:
-    def __init__(self, hotpath, env):
-        self.process = subprocess.Popen([hotpath, "serve", "--port", "0"], env=env, stdout=subprocess.PIPE,
+    def __init__(self, command, hotpath, env):
+        self.process = subprocess.Popen([hotpath, command, "--port", "0"], env=env, stdout=subprocess.PIPE,
                                         text=True)
         address = self.process.stdout.readline().strip()
-        self.token = address.rsplit("token=", 1)[1]
-        self.url = address.split("?")[0].rstrip("/") + "/metrics"
+        if command == "agent":
+            self.url = address + "/metrics"
+            self.token = self.process.stdout.readline().strip().removeprefix("token: ")
+        else:
+            self.token = address.rsplit("token=", 1)[1]
+            self.url = address.split("?")[0].rstrip("/") + "/metrics"
 
     def scrape(self, accept="text/plain"):
         """(CPU seconds of the server, bytes of the answer)"""
@@ -73,29 +78,35 @@ class Server:
         body = urllib.request.urlopen(request, timeout=120).read()
         return self.cpu_s() - before, body
 
+    def processes(self):
+        """It, and its readers."""
+        children = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True).stdout
+        return [self.process.pid, *map(int, children.split())]
+
     def cpu_s(self):
         # Precise to the nanosecond, unlike stat.
-        return sum(int(Path(f"/proc/{self.process.pid}/task/{task}/schedstat").read_text().split()[0])
-                   for task in os.listdir(f"/proc/{self.process.pid}/task")) * 1e-9
+        return sum(int(Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()[0])
+                   for pid in self.processes() for task in os.listdir(f"/proc/{pid}/task")) * 1e-9
 
     def memory_mb(self):
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+        return sum(int(re.search(r"^Pss:\s+(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.M)[1])
+                   for pid in self.processes()) / 1024
 
     def end(self):
         self.process.terminate()
         self.process.wait()
 
 
-def measure(hotpath, env, scrapes, title, accept="text/plain", settles=False):
-    server = Server(hotpath, env)
+def measure(hotpath, env, scrapes, title, accept="text/plain", settles=False, command="serve"):
+    server = Server(command, hotpath, env)
     first, body = server.scrape(accept)
     if settles:  # what has just ended is read for some seconds more
         time.sleep(4)
         server.scrape(accept)
     costs = []
     for _ in range(scrapes):
-        time.sleep(1.1)  # it reads once a second at most
+        # It reads once a second at most; the agent more rarely if it takes more than 1 % of a core.
+        time.sleep(1.1 if command == "serve" else INTERVAL_S)
         cost, body = server.scrape(accept)
         costs.append(cost)
     left_out = re.search(rb"\nhotpath_sessions_without_metrics (\d+)", body)
@@ -131,8 +142,9 @@ def main():
             programs.append(subprocess.Popen([*before, folder / "work", "1000000"], stderr=subprocess.DEVNULL,
                                              env=live | {"HOTPATH_REPORT_LABEL": f"service {at % 10}"}))
         time.sleep(5)
-        measure(hotpath, live, given.scrapes, f"{given.live} live")
+        measure(hotpath, live, given.scrapes, f"{given.live} live, serve")
         measure(hotpath, live, given.scrapes, f"{given.live} live, protobuf", ACCEPT)
+        measure(hotpath, live, given.scrapes, f"{given.live} live, agent", command="agent")
         one = env | {"HOTPATH_DIR": str(folder / "one"), "HOTPATH_OUTPUT_FORMAT": "none"}
         subprocess.run([folder / "work", "1"], env=one, check=True)
         made = next((folder / "one").iterdir())
@@ -141,7 +153,9 @@ def main():
             many = Path(tempfile.mkdtemp(prefix="hotpath-fleet."))  # on a disk: together they may be large
             try:
                 copies(made, [many / f"{100000 + at}-1-0{made.suffix}" for at in range(count)])
-                measure(hotpath, env | {"HOTPATH_DIR": str(many)}, given.scrapes, f"{count} finished", settles=True)
+                for command in ("serve", "agent"):
+                    measure(hotpath, env | {"HOTPATH_DIR": str(many)}, given.scrapes, f"{count} finished, {command}",
+                            settles=True, command=command)
             finally:
                 shutil.rmtree(many)
     finally:

@@ -13,7 +13,7 @@ import pytest
 
 import exported
 from command import Done, cli, wait_until  # noqa: F401 (a fixture)
-from harness import (EXAMPLES, HOTPATH, PROGRAMS, SOURCE, TIMEOUT, needs_root, without_emulator, without_sanitizer,
+from harness import (EXAMPLES, HOTPATH, PROGRAMS, SOURCE, TIMEOUT, full, needs_root, without_emulator, without_sanitizer,
                      without_thread_sanitizer)
 from test_metrics import labels_of
 from test_serve import OPENMETRICS, Answer, read_metrics, serve  # noqa: F401 (a fixture)
@@ -267,3 +267,257 @@ def test_what_is_printed(cli, finished):
     cli.folder.chmod(0o777)
     said = cli("agent", "--print-config").stdout.splitlines()
     assert f"folder {cli.folder}, of user {os.getuid()}: left out: others can write to it" in said
+
+
+# ------------------------------------------------------------------------------------------- users and containers
+
+class Host:
+    """A machine of its own: with its own processes and folders of sessions, of which the agent sees all."""
+
+    def __init__(self, cli, root_of=None):
+        inside = ("mount -t tmpfs -o mode=1777 none /dev/shm && mkdir -p /run/user && mount -t tmpfs none /run/user "
+                  "&& for folder in /tmp/hotpath-[0-9]*; do [ ! -d $folder ] || mount -t tmpfs -o mode=777 none "
+                  "$folder; done && echo ready && exec sleep infinity")
+        before = root_of.command if root_of else []
+        self.cli, self.first = cli, None
+        self.keeper = subprocess.Popen([*before, "unshare", "--mount", "--pid", "--fork", "--kill-child",
+                                        "--mount-proc", "sh", "-c", inside], stdout=subprocess.PIPE, text=True)
+        if self.keeper.stdout.readline() != "ready\n":
+            self.end()
+            pytest.skip("namespaces cannot be made here")
+        [self.first] = (int(pid) for pid in subprocess.run(
+            ["pgrep", "-P", str(self._last(self.keeper.pid))], capture_output=True, text=True).stdout.split())
+        self.command = ["nsenter", "--target", str(self.first), "--mount", "--pid"]
+
+    @staticmethod
+    def _last(pid):
+        """nsenter has become unshare, or has started it."""
+        name = open(f"/proc/{pid}/comm").read().strip()
+        children = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True).stdout.split()
+        return pid if name == "unshare" else Host._last(int(children[0]))
+
+    def start(self, *args, user=None, **more):
+        become = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
+        env = {key: value for key, value in self.cli.environment().items() if not key.startswith("HOTPATH_")}
+        return subprocess.Popen([*self.command, *become, *map(str, args)], env=env, cwd="/", text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+
+    def run(self, *args, user=None):
+        process = self.start(*args, user=user)
+        out, err = process.communicate(timeout=TIMEOUT)
+        assert process.returncode == 0, err
+        return out
+
+    def folder(self, path, user, mode="700"):
+        self.run("install", "-d", "-m", mode, "-o", user, "-g", user, path)
+
+    def end(self):
+        """With all that runs there."""
+        if self.first:
+            os.kill(self.first, signal.SIGKILL)
+        self.first = None
+        self.keeper.communicate(timeout=TIMEOUT)
+
+
+@pytest.fixture
+def hosts(cli):
+    made = []
+
+    def make(root_of=None):
+        made.append(Host(cli, root_of))
+        return made[-1]
+    yield make
+    for host in reversed(made):
+        host.end()
+
+
+@pytest.fixture
+def tools(box):
+    """Where every user can run them: {name: path}."""
+    hotpath = box.for_everyone(HOTPATH)
+    return {"hotpath": hotpath, "guest": shutil.copy(PROGRAMS / "guest", hotpath.parent / "guest")}
+
+
+@pytest.fixture
+def on_host(hosts, tools):
+    """Starts agents on a host."""
+    agents = []
+
+    def start(host, *args):
+        agents.append(Agent(host.start(tools["hotpath"], "agent", "--port", "0", "--state",
+                                       tools["hotpath"].parent / "state", *args)))
+        return agents[-1]
+    yield start
+    for one in agents:
+        if one.process.poll() is None:
+            os.kill(agent_of(one), signal.SIGKILL)
+        one.process.communicate(timeout=TIMEOUT)
+
+
+def status_of(pid):
+    return dict(line.split(":\t", 1) for line in open(f"/proc/{pid}/status").read().splitlines() if ":\t" in line)
+
+
+def agent_of(one):
+    """Its own process: nsenter has started it."""
+    [pid] = subprocess.run(["pgrep", "-P", str(one.process.pid)], capture_output=True, text=True).stdout.split()
+    return int(pid)
+
+
+def readers_of(one):
+    """{user: pid}"""
+    found = subprocess.run(["pgrep", "-P", str(agent_of(one))], capture_output=True, text=True).stdout.split()
+    return {int(status_of(pid)["Uid"].split()[0]): int(pid) for pid in found}
+
+
+def services(one):
+    return {label for sample in one.numbers("hotpath_process_starts") for label in [labels_of(sample)["service"]]}
+
+
+def record(host, tools, service, user=None):
+    host.run("env", f"HOTPATH_REPORT_LABEL={service}", tools["hotpath"], "run", "--format", "none", "--",
+             tools["guest"], "copy", user=user)
+
+
+@needs_root
+@without_sanitizer("the library of such a build can be preloaded into nothing else")
+def test_each_user_has_a_reader(hosts, tools, on_host):
+    host = hosts()
+    record(host, tools, "of root")
+    record(host, tools, "of nobody", NOBODY)
+    one = on_host(host)
+    assert services(one) == {"of root", "of nobody"}
+    readers = readers_of(one)
+    assert set(readers) == {0, NOBODY}
+    for user, pid in readers.items():
+        status = status_of(pid)
+        assert status["Uid"].split() == [str(user)] * 4 and status["NoNewPrivs"] == "1"
+        assert status["Gid"].split() == ["0" if user == 0 else str(NOBODY)] * 4 and status["Groups"].strip() == ""
+        assert {int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {0}
+        # Nothing of the agent: neither its token nor its files and sockets.
+        links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+        assert sum(link.startswith("socket:") for link in links) == 1
+        assert one.token.encode() not in open(f"/proc/{pid}/environ", "rb").read()
+    own = status_of(agent_of(one))
+    capabilities = {int(own[name], 16) for name in ("CapPrm", "CapEff")}
+    assert capabilities == {1 << 6 | 1 << 7 | 1 << 19} and int(own["CapInh"], 16) == int(own["CapAmb"], 16) == 0
+    assert own["NoNewPrivs"] == "1"
+    # The agent opens no session.
+    links = [os.readlink(f"/proc/{agent_of(one)}/fd/{fd}") for fd in os.listdir(f"/proc/{agent_of(one)}/fd")]
+    assert not any(".hotpath" in link for link in links)
+
+
+@needs_root
+@full
+@without_sanitizer("the library of such a build can be preloaded into nothing else")
+def test_a_reader_that_hangs_harms_no_other_user(hosts, tools, on_host):
+    """What it had counted stays."""
+    host = hosts()
+    record(host, tools, "of root")
+    record(host, tools, "of nobody", NOBODY)
+    one = on_host(host)
+    assert services(one) == {"of root", "of nobody"}
+    readers = readers_of(one)
+    os.kill(readers[NOBODY], signal.SIGSTOP)
+    one.reads_again()
+    record(host, tools, "of root, too")
+    wait_until(lambda: "of root, too" in services(one))
+    assert services(one) == {"of root", "of nobody", "of root, too"}
+    os.kill(readers[NOBODY], signal.SIGKILL)
+    wait_until(lambda: readers_of(one).get(NOBODY, readers[NOBODY]) != readers[NOBODY])
+    one.reads_again()
+    wait_until(lambda: services(one) == {"of root", "of nobody", "of root, too"})
+
+
+@needs_root
+@without_sanitizer("the library of such a build can be preloaded into nothing else")
+def test_only_those_users(hosts, tools, on_host):
+    host = hosts()
+    record(host, tools, "of root")
+    record(host, tools, "of nobody", NOBODY)
+    assert services(on_host(host, "--users", "nobody,4711")) == {"of nobody"}
+    assert services(on_host(host, "--users", "0")) == {"of root"}
+    said = host.run(tools["hotpath"], "agent", "--print-config", "--users", str(NOBODY))
+    assert "folder /dev/shm/hotpath-0, of user 0: left out: its user is not in --users\n" in said
+    assert f"folder /dev/shm/hotpath-{NOBODY}, of user {NOBODY}: read\n" in said
+    # Another user has no more than what is that user's.
+    said = host.run(tools["hotpath"], "agent", "--print-config", user=NOBODY)
+    assert "folder /dev/shm/hotpath-0, of user 0: left out: it belongs to another user\n" in said
+    assert "service of nobody\n" in said and "service of root\n" not in said
+
+
+@needs_root
+@without_sanitizer("the library of such a build can be preloaded into nothing else")
+def test_containers(hosts, tools, on_host):
+    host = hosts()
+    container = hosts(host)
+    record(host, tools, "outside")
+    record(container, tools, "inside", NOBODY)
+    one = on_host(host)
+    assert services(one) == {"outside", "inside"}
+    said = host.run(tools["hotpath"], "agent", "--print-config")
+    assert re.search(rf"^folder /proc/\d+/root/dev/shm/hotpath-{NOBODY}, of user {NOBODY}, in the mount namespace "
+                     r"\d+: read$", said, re.M)
+    # One that begins later is found, and what it had counted stays when it ends.
+    later = hosts(host)
+    record(later, tools, "later", NOBODY)
+    wait_until(lambda: services(one) == {"outside", "inside", "later"})
+    before = counters(one.metrics())
+    later.end()
+    wait_until(lambda: one.numbers("hotpath_agent_folders") == {"": 2})
+    assert counters(one.metrics()) == before
+
+
+@needs_root
+@without_sanitizer("the library of such a build can be preloaded into nothing else")
+def test_hostile_containers(hosts, tools, on_host):
+    """Links, FIFOs, files that are huge or change, and names with anything in them: refused or made safe."""
+    host = hosts()
+    container = hosts(host)
+    record(host, tools, "secret", NOBODY)
+    record(container, tools, "good", NOBODY)
+    shm, own = "/dev/shm", f"/dev/shm/hotpath-{NOBODY}"
+    inside = container.run("sh", "-c", f"cd {own} && ls -d *.run").strip()
+    container.run("python3", "-c", f"""
+import os
+os.symlink("{own}", "{shm}/hotpath-1")                      # to a folder here, ...
+os.symlink("/proc/1/root/dev/shm/hotpath-{NOBODY}", "{shm}/hotpath-2")   # ... and maybe elsewhere
+os.mkfifo("{shm}/hotpath-3")
+os.mkdir("{shm}/hotpath-4"); os.chmod("{shm}/hotpath-4", 0o777)
+open("{shm}/hotpath-5", "w").close()
+os.mkdir("{shm}/hotpath-6"); os.chown("{shm}/hotpath-6", {NOBODY}, {NOBODY}); os.chmod("{shm}/hotpath-6", 0o700)
+os.chdir("{own}")
+os.mkfifo("1-1-0.hotpath")
+os.symlink("/etc/shadow", "2-1-0.hotpath")
+os.symlink("/etc", "3-1.run")
+with open("4-1-0.hotpath", "wb") as huge:
+    huge.truncate(1 << 40)
+with open("5-1-0.hotpath", "wb") as noise:
+    noise.write(os.urandom(100000))
+os.mkdir("6-1\\n\\x1b[31m.run")
+os.mkdir("7-1.run")
+os.mkfifo("7-1.run/7-1-0.hotpath")
+for name in os.listdir("."):
+    os.lchown(name, {NOBODY}, {NOBODY})
+""")
+    changing = container.start("sh", "-c", f"cd {own}/{inside} && f=$(echo *-0.hotpath) && cp $f copy && "
+                                           "while :; do truncate -s 100 $f; cat copy > $f; done", user=NOBODY)
+    record(container, tools, 'evil"}\\ 1\n\x1b[31m{', NOBODY)
+    try:
+        one = on_host(host)
+        for _ in range(2):
+            text = one.get("/metrics").text
+            assert "\x1b" not in text and 'service="secret"' in text
+            one.reads_again()
+        assert "secret" in services(one) and any("evil" in service for service in services(one))
+        assert one.process.poll() is None and one.numbers("hotpath_agent_reader_failures") == {"": 0}
+        assert list(one.numbers("hotpath_sessions_without_metrics").values())[0] <= 3
+        said = host.run(tools["hotpath"], "agent", "--print-config")
+    finally:
+        container.end()
+        changing.communicate(timeout=TIMEOUT)
+    assert "\x1b" not in said
+    link = "it is a symbolic link or not a directory"
+    for name, reason in ((1, link), (2, link), (3, link), (4, "others can write to it"), (5, link)):
+        assert re.search(rf"/root{shm}/hotpath-{name}\b.*: left out: {reason}$", said, re.M), said
+    assert re.search(rf"/root{shm}/hotpath-6, of user {NOBODY}, .*: read$", said, re.M)

@@ -20,8 +20,9 @@
 #include "text.h"
 #include "units.h"
 
+#define AWAITED_NS UINT64_C(5000000000)      /* ... and by who asks */
 #define MOST_MESSAGES 64u                    /* of a reader at a time: others are waiting, too */
-#define PATIENCE_NS UINT64_C(30000000000)    /* for metrics of a reader */
+#define PATIENCE_NS UINT64_C(30000000000)    /* for metrics, by us ... */
 #define FIRST_PAUSE_NS UINT64_C(1000000000)  /* after a reader has failed, doubled each time ... */
 #define LAST_PAUSE_NS UINT64_C(300000000000) /* ... up to this */
 
@@ -288,7 +289,7 @@ size_t hp_agent_users_turn(struct hp_agent_users *users)
     size_t busy = 0;
     for (size_t at = 0; at < users->count; at++) {
         turn_user(users, &users->all[at]);
-        busy += users->all[at].asked_ns != 0;
+        busy += users->all[at].asked_ns != 0 && hp_clock_monotonic_ns() < users->all[at].asked_ns + AWAITED_NS;
     }
     return busy;
 }

@@ -76,7 +76,10 @@ size_t hp_agent_users_ask_profile(struct hp_agent_users *users, const struct hp_
                                   uint32_t *ret_number);
 void hp_agent_users_forget_profile(struct hp_agent_users *users, uint32_t number);
 
-/* Takes what has been answered, and ends readers that take too long. Returns how many are still busy with metrics. */
+/*
+ * Takes what has been answered, and ends readers that take too long. Returns how many others were asked for metrics
+ * not long ago, and will answer soon.
+ */
 size_t hp_agent_users_turn(struct hp_agent_users *users);
 
 /* Keeps what was answered, so that a later agent goes on from there. */
