@@ -1,4 +1,7 @@
-/* What `hotpath serve` and `hotpath agent` have in common: port, token, push and signals. SPDX-License-Identifier: MIT */
+/*
+ * What `hotpath serve` and `hotpath agent` have in common: port, token, push and signals.
+ * SPDX-License-Identifier: MIT
+ */
 #ifndef HP_CLI_SERVING_H
 #define HP_CLI_SERVING_H
 
