@@ -90,82 +90,85 @@ static double free_part(const struct hp_lock_row *row) { return part(row->free_n
 static void fields(struct hp_fields *to, void *view, const void *entry)
 {
     const struct shown *shown = entry;
-    const struct hp_lock_row *row = shown != NULL ? shown->row : NULL;
     (void)view;
     if (to->row != NULL) {
-        to->row->id = hp_identity_with_number(hp_identity_with_text(0, row->name), row->kind);
-        to->row->is_self_sampled = knows_free(row);
+        to->row->id = hp_identity_with_number(hp_identity_with_text(0, shown->row->name), shown->row->kind);
+        to->row->is_self_sampled = knows_free(shown->row);
     }
-    HP_FIELD(to, row->name, "name", "Lock", TEXT, HP_COLUMN_FIRST,
+    HP_FIELD(to, shown->row->name, "name", "Lock", TEXT, HP_COLUMN_FIRST,
              "Its name by HOTPATH_LOCK_NAME; the global variable; for others the function that made it, or that "
              "used it first; <other>: locks "
              "without a row of their own.");
-    HP_FIELD(to, kind_name(row->kind), "kind", "Kind", TEXT, HP_COLUMN_SHOWN, .words = KIND_WORDS);
-    HP_FIELD_IF(to, !is_condition(row), row->locked, "locked", "Locked", COUNT, HP_COLUMN_SHOWN,
+    HP_FIELD(to, kind_name(shown->row->kind), "kind", "Kind", TEXT, HP_COLUMN_SHOWN, .words = KIND_WORDS);
+    HP_FIELD_IF(to, !is_condition(shown->row), shown->row->locked, "locked", "Locked", COUNT, HP_COLUMN_SHOWN,
                 "How often it was locked, also after waiting for a condition; semaphores: taken; barriers: passed; "
                 "conditions: null.");
-    HP_FIELD_IF(to, !is_condition(row), row->contended, "contended", "Contended", COUNT, 0,
+    HP_FIELD_IF(to, !is_condition(shown->row), shown->row->contended, "contended", "Contended", COUNT, 0,
                 "The part of locked that had to wait; conditions: null.");
-    HP_FIELD_IF(to, !is_condition(row) && row->locked > 0, part((double)row->contended, (double)row->locked),
-                "percent_contended", "% Contended", PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_PART);
+    HP_FIELD_IF(to, !is_condition(shown->row) && shown->row->locked > 0,
+                part((double)shown->row->contended, (double)shown->row->locked), "percent_contended", "% Contended",
+                PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_PART);
     HP_FIELD(
-        to, row->waits, "waits", "Waits", COUNT, HP_COLUMN_SHOWN,
+        to, shown->row->waits, "waits", "Waits", COUNT, HP_COLUMN_SHOWN,
         "Waits that have ended, also by a timeout; waiting again for the same condition after a timeout is one "
         "wait.");
-    HP_FIELD(to, row->wait_ns, "wait_ns", "Wait", NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
+    HP_FIELD(to, shown->row->wait_ns, "wait_ns", "Wait", NS, HP_COLUMN_KEEP | HP_COLUMN_SHOWN,
              "Time that threads waited, all together.");
     HP_FIELD(to, 100 * shown->path_part, "percent_path", "% Path", PERCENT, HP_COLUMN_SHOWN | HP_COLUMN_PART,
              "The part of the critical path in which a thread further along it waited for this lock.",
              .needs = HAS_PATH);
-    HP_FIELD_IF(to, row->waits > 0, row->wait_ns / (double)row->waits, "wait_mean_ns", "Avg Wait", NS,
-                HP_COLUMN_SHOWN);
-    HP_FIELD_FAMILY(to, percentile, row->waits > 0, percentile_of(row, percentile), "_ns", "", NS, 0,
+    HP_FIELD_IF(to, shown->row->waits > 0, shown->row->wait_ns / (double)shown->row->waits, "wait_mean_ns",
+                "Avg Wait", NS, HP_COLUMN_SHOWN);
+    HP_FIELD_FAMILY(to, percentile, shown->row->waits > 0, percentile_of(shown->row, percentile), "_ns", "", NS, 0,
                     "A percentile of waits, within 4 %.", .before = "wait", .title_before = "Wait");
-    HP_FIELD_IF(
-        to, row->waits > 0,
-        hp_histogram_of_steps(to->results, row->wait_steps, HP_LOCK_WAIT_BITS, HP_LOCK_OCTAVES, row->tick_ns),
-        "wait_histogram_ns", "Wait Times", HISTOGRAM, 0,
-        "Distribution of waits: [from, below, waits]; null: there was none.");
-    HP_FIELD_IF(to, row->waits > 0, row->wait_longest_ns, "wait_max_ns", "Max Wait", NS, HP_COLUMN_SHOWN);
+    HP_FIELD_IF(to, shown->row->waits > 0,
+                hp_histogram_of_steps(to->results, shown->row->wait_steps, HP_LOCK_WAIT_BITS, HP_LOCK_OCTAVES,
+                                      shown->row->tick_ns),
+                "wait_histogram_ns", "Wait Times", HISTOGRAM, 0,
+                "Distribution of waits: [from, below, waits]; null: there was none.");
+    HP_FIELD_IF(to, shown->row->waits > 0, shown->row->wait_longest_ns, "wait_max_ns", "Max Wait", NS,
+                HP_COLUMN_SHOWN);
     HP_FIELD(
-        to, row->blame_ns, "blocked_ns", "Blocked Others", NS, HP_COLUMN_LATE | HP_COLUMN_SHOWN,
+        to, shown->row->blame_ns, "blocked_ns", "Blocked Others", NS, HP_COLUMN_LATE | HP_COLUMN_SHOWN,
         "The part of wait_ns that holders of the lock are charged with; conditions: until they were signaled.");
-    HP_FIELD(to, row->latency_ns, "wakeup_ns", "Wake-up", NS, HP_COLUMN_SHOWN,
+    HP_FIELD(to, shown->row->latency_ns, "wakeup_ns", "Wake-up", NS, HP_COLUMN_SHOWN,
              "The part of wait_ns after the lock was free, or the condition signaled, until the thread ran.");
-    HP_FIELD(to, row->unknown_ns, "unknown_ns", "Unknown", NS, 0,
+    HP_FIELD(to, shown->row->unknown_ns, "unknown_ns", "Unknown", NS, 0,
              "The part of wait_ns that no thread of the process ended: timeouts, and signals of other processes.");
     HP_FIELD_IF(
-        to, knows_free(row), row->wait_ns * free_part(row), "free_cpu_ns", "CPU Free", NS,
+        to, knows_free(shown->row), shown->row->wait_ns * free_part(shown->row), "free_cpu_ns", "CPU Free", NS,
         HP_COLUMN_SHOWN | HP_COLUMN_SAMPLED_SELF,
         "The part of wait_ns while a CPU was free, estimated from samples of the idle time of the CPUs that the "
         "process may use; null: these were not sampled for most of it.");
-    HP_FIELD_IF(to, knows_free(row), 100 * free_part(row), "percent_free_cpu", "% CPU Free", PERCENT,
+    HP_FIELD_IF(to, knows_free(shown->row), 100 * free_part(shown->row), "percent_free_cpu", "% CPU Free", PERCENT,
                 HP_COLUMN_SAMPLED_SELF | HP_COLUMN_PART, "free_cpu_ns as a share of wait_ns.");
     HP_FIELD(
-        to, worst_holder(row), "held_by", "Held By", TEXT, HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
+        to, worst_holder(shown->row), "held_by", "Held By", TEXT,
+        HP_COLUMN_LATE | HP_COLUMN_SHOWN | HP_COLUMN_MAYBE,
         "The function that holds it, or signals the condition, for most of blocked_ns; null: none, or unknown.");
-    HP_FIELD(to, row->worst != NULL ? row->worst->waiter : NULL, "waited_in", "Waited In", TEXT, HP_COLUMN_MAYBE,
-             "The function that waited for that; null: none, or several.");
-    HP_FIELD_IF(to, row->holds > 0, row->hold_ns / (double)row->holds, "hold_mean_ns", "Avg Hold", NS,
-                HP_COLUMN_SHOWN,
+    HP_FIELD(to, shown->row->worst != NULL ? shown->row->worst->waiter : NULL, "waited_in", "Waited In", TEXT,
+             HP_COLUMN_MAYBE, "The function that waited for that; null: none, or several.");
+    HP_FIELD_IF(to, shown->row->holds > 0, shown->row->hold_ns / (double)shown->row->holds, "hold_mean_ns",
+                "Avg Hold", NS, HP_COLUMN_SHOWN,
                 "How long it was held, on average of those that were timed: one in 64, and every one of locks that "
                 "are held for a microsecond or more; null: none was.");
-    HP_FIELD_IF(to, row->holds > 0, row->hold_longest_ns, "hold_max_ns", "Max Hold", NS, 0,
+    HP_FIELD_IF(to, shown->row->holds > 0, shown->row->hold_longest_ns, "hold_max_ns", "Max Hold", NS, 0,
                 "The longest of the holds that were timed; null: none was.");
-    HP_FIELD_IF(
-        to, row->holds > 0,
-        hp_histogram_of_steps(to->results, row->hold_steps, HP_LOCK_HOLD_BITS, HP_LOCK_OCTAVES, row->tick_ns),
-        "hold_histogram_ns", "Hold Times", HISTOGRAM, 0,
-        "Distribution of the holds that were timed: [from, below, holds]; null: none was.");
-    HP_FIELD(to, row->holds, "holds", "Timed Holds", COUNT, 0, "Holds that were timed.");
-    HP_FIELD(to, row->longest_queue, "queue_max", "Max Queue", COUNT, HP_COLUMN_SHOWN,
+    HP_FIELD_IF(to, shown->row->holds > 0,
+                hp_histogram_of_steps(to->results, shown->row->hold_steps, HP_LOCK_HOLD_BITS, HP_LOCK_OCTAVES,
+                                      shown->row->tick_ns),
+                "hold_histogram_ns", "Hold Times", HISTOGRAM, 0,
+                "Distribution of the holds that were timed: [from, below, holds]; null: none was.");
+    HP_FIELD(to, shown->row->holds, "holds", "Timed Holds", COUNT, 0, "Holds that were timed.");
+    HP_FIELD(to, shown->row->longest_queue, "queue_max", "Max Queue", COUNT, HP_COLUMN_SHOWN,
              "The largest number of threads that waited at the same time.");
-    HP_FIELD(to, row->timeouts, "timeouts", "Timeouts", COUNT, 0, "Waits, or parts of them, that a timeout ended.");
-    HP_FIELD(to, row->instances, "instances", "Locks", COUNT, 0,
+    HP_FIELD(to, shown->row->timeouts, "timeouts", "Timeouts", COUNT, 0,
+             "Waits, or parts of them, that a timeout ended.");
+    HP_FIELD(to, shown->row->instances, "instances", "Locks", COUNT, 0,
              "Locks that are in this row: made, or used first, at the same place.");
-    HP_FIELD(to, row->processes, "processes", "Processes", COUNT, 0, "Processes that have this lock.",
+    HP_FIELD(to, shown->row->processes, "processes", "Processes", COUNT, 0, "Processes that have this lock.",
              .needs = HP_FACT_PROCESSES);
-    HP_FIELD(to, place_of(to, &row->function), "place", "Place", TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE,
+    HP_FIELD(to, place_of(to, &shown->row->function), "place", "Place", TEXT, HP_COLUMN_ELASTIC | HP_COLUMN_MAYBE,
              "Where it was made, or used first; null: unknown.");
 }
 
@@ -178,11 +181,11 @@ struct whole {
 static void totals(struct hp_fields *to, void *view, const void *about)
 {
     const struct whole *whole = about;
-    const struct hp_lock_profile *locks = whole != NULL ? whole->locks : NULL;
     (void)view;
-    HP_FIELD(to, locks->processes, "recorded_processes", NULL, COUNT, 0, "Processes whose locks were counted.");
+    HP_FIELD(to, whole->locks->processes, "recorded_processes", NULL, COUNT, 0,
+             "Processes whose locks were counted.");
     HP_FIELD(
-        to, locks->unnamed, "unnamed", NULL, COUNT, 0,
+        to, whole->locks->unnamed, "unnamed", NULL, COUNT, 0,
         "Locks, and uses of locks, without a row of their own, for lack of space: they are in the row <other>.");
     HP_FIELD(
         to, whole->unseen_ns, "unseen_ns", NULL, COUNT, 0,
