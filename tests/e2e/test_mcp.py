@@ -364,6 +364,7 @@ def test_answers_are_what_commands_say(agent, recorded, cli):
 
 
 @without_sanitizer("its programs are not built there")
+@with_glibc("stacks end in Debian's musl, which cannot be unwound")
 @pytest.mark.skipif(not perf_is_allowed(), reason="the kernel refuses perf: there are no stacks")
 def test_lines_of_a_function(agent):
     text = agent("orders").call("function", name="compact", lines=True)
@@ -373,6 +374,7 @@ def test_lines_of_a_function(agent):
 
 
 @without_sanitizer("its programs are not built there")
+@with_glibc("the plugin needs the C library of this machine's QEMU")
 @pytest.mark.skipif(shutil.which("qemu-x86_64") is None, reason="needs qemu-user")
 def test_counted_instructions_are_no_times(agent):
     one = agent("counted")
@@ -656,6 +658,7 @@ def test_odd_names_in_comparisons_and_refusals_are_data(cli, tmp_path, recorded,
 
 
 @without_sanitizer("the library of such a build can be preloaded into nothing else")
+@with_glibc("a library with another C library can be preloaded into nothing of this machine")
 @pytest.mark.parametrize("kind", crossed(list(ODD)))
 def test_odd_names_of_any_program_are_data(cli, tmp_path, recorded, kind):
     """Without any library of ours: a program, its arguments, and a pipe that it waits for."""
@@ -721,6 +724,7 @@ class Search:
 
 
 @without_sanitizer("its programs are not built there")
+@with_glibc("locks of other C libraries are not named, and their stacks end in them")
 @pytest.mark.parametrize("name", dict.fromkeys(name for name, *_ in QUESTIONS))
 def test_questions_are_answered_by_the_calls_that_are_printed(agent, name):
     search = Search(agent(name))

@@ -115,6 +115,7 @@ def record_on_request(cli):
 
 
 @without_sanitizer("nothing is preloaded then, and that sees locks and I/O")
+@with_glibc("I/O of other C libraries is not counted")
 def test_what_is_recorded_on_request(cli):
     page = record_on_request(cli)
     report = json.loads(cli("report", "--format", "json", *SECTIONS).stdout)
