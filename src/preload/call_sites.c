@@ -568,9 +568,12 @@ static bool read_rule(const struct hp_caller_rule *from, uintptr_t pc, struct hp
 
 static void keep_rule(struct hp_caller_rule *to, uintptr_t pc, const struct hp_caller_rule *rule)
 {
-    uint8_t sequence = HOTPATH_GET_(to->sequence);
-    if (sequence & 1 || !__atomic_compare_exchange_n(&to->sequence, &sequence, (uint8_t)(sequence + 1), false,
-                                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    struct hp_caller_rule claimed = {.word = HOTPATH_GET_(to->word)};
+    uint32_t word = claimed.word;
+    const uint8_t sequence = claimed.sequence;
+    claimed.sequence++;
+    if (sequence & 1 ||
+        !__atomic_compare_exchange_n(&to->word, &word, claimed.word, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return;
     __atomic_thread_fence(__ATOMIC_RELEASE);
     HOTPATH_PUT_(to->pc, pc);

@@ -25,11 +25,16 @@ struct hp_loaded_list {
 
 /* How to get from a return address to the caller. */
 struct hp_caller_rule {
-    uintptr_t pc;        /* 0: free */
-    int32_t cfa;         /* offset from the register; 0: unknown */
-    int16_t saved_frame; /* offset from the CFA of the caller's frame register; 0: it is still there */
-    uint8_t is_by_frame; /* the register: the frame pointer, else the stack pointer */
-    uint8_t sequence;    /* odd: being written */
+    uintptr_t pc; /* 0: free */
+    int32_t cfa;  /* offset from the register; 0: unknown */
+    union {
+        struct {
+            int16_t saved_frame; /* offset from the CFA of the caller's frame register; 0: it is still there */
+            uint8_t is_by_frame; /* the register: the frame pointer, else the stack pointer */
+            uint8_t sequence;    /* odd: being written */
+        };
+        uint32_t word; /* all three: not every machine can exchange one byte */
+    };
 };
 
 #define HP_SITE_INDEX (4 * HP_SIDE_MOST_SITES)

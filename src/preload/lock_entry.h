@@ -76,8 +76,8 @@ struct hp_locks {
     uint32_t pair_index[HP_LOCK_PAIR_INDEX]; /* numbers; 0: free */
     uint32_t place_index[HP_LOCK_PLACE_INDEX];
     struct hp_call_sites sites;
-    uint8_t
-        crowded[HP_LOCK_BUCKETS / 8]; /* bits: a lock of this bucket found no room, and is, or was, in the next */
+    /* Bits: a lock of this bucket found no room, and is, or was, in the next. */
+    uint32_t crowded[HP_LOCK_BUCKETS / 32];
     struct hp_lock_bucket buckets[HP_LOCK_BUCKETS];
 };
 
@@ -151,7 +151,7 @@ static inline struct hp_lock_entry *hp_lock_find_in(const struct hp_lock_bucket 
 
 static inline bool hp_lock_is_crowded(const struct hp_locks *locks, uint32_t bucket)
 {
-    return __atomic_load_n(&locks->crowded[bucket / 8], __ATOMIC_ACQUIRE) >> bucket % 8 & 1;
+    return __atomic_load_n(&locks->crowded[bucket / 32], __ATOMIC_ACQUIRE) >> bucket % 32 & 1;
 }
 
 /* A lock that found no room in its bucket is in the next one. */

@@ -306,7 +306,7 @@ static __attribute__((noinline)) struct hp_lock_entry *put(struct hp_locks *lock
     struct hp_lock_entry *entry = put_in(locks, &locks->buckets[at], key, place);
     if (entry != NULL)
         return entry;
-    __atomic_fetch_or(&locks->crowded[at / 8], (uint8_t)(1u << at % 8), __ATOMIC_RELEASE);
+    __atomic_fetch_or(&locks->crowded[at / 32], 1u << at % 32, __ATOMIC_RELEASE);
     return put_in(locks, &locks->buckets[at ^ 1], key, place);
 }
 

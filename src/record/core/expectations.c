@@ -85,10 +85,10 @@ static bool read_instructions(uint64_t *ret_instructions)
 /* Not a failure: the same tests run under other clocks, too. */
 static void note_unchecked(const struct hotpath_unexpected *unexpected)
 {
-    static bool is_said;
+    static uint32_t is_said; /* not of one byte: RISC-V would need libatomic to exchange it */
     char bytes[512];
     struct hp_text line;
-    if (__atomic_exchange_n(&is_said, true, __ATOMIC_RELAXED))
+    if (__atomic_exchange_n(&is_said, 1, __ATOMIC_RELAXED))
         return;
     hp_text_init(&line, bytes, sizeof bytes);
     hp_text_format(&line,
