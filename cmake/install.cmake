@@ -18,6 +18,7 @@ install(DIRECTORY include/hotpath DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright) # where Debian wants it
 install(FILES docs/prometheus/dashboard.json docs/prometheus/alerts.yml
   DESTINATION ${CMAKE_INSTALL_DOCDIR}/prometheus)
+install(FILES docs/systemd/hotpath-agent.service DESTINATION lib/systemd/system)
 install(FILES docs/agents.md DESTINATION ${CMAKE_INSTALL_DOCDIR}) # the workflow, for agents that need no server
 
 foreach(section 1 3 5 7)

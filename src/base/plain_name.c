@@ -97,7 +97,8 @@ const char *hp_without_key(const char *name, char *plain, size_t size)
 {
     struct hp_text text;
     const char *bracket = name[0] != '\0' ? strchr(name + 1, '[') : NULL;
-    if (bracket == NULL || name[strlen(name) - 1] != ']' || bracket[1] == ']' || begins(bracket, "[clone ."))
+    if (bracket == NULL || name[strlen(name) - 1] != ']' || strcmp(bracket, "[]") == 0 ||
+        begins(bracket, "[clone ."))
         return name;
     static const char key[] = "[text]";
     const size_t length = (size_t)(bracket - name), room = size - sizeof key;

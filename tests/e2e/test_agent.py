@@ -13,9 +13,10 @@ import pytest
 
 import exported
 from command import Done, cli, wait_until  # noqa: F401 (a fixture)
-from harness import (EXAMPLES, HOTPATH, PROGRAMS, SOURCE, TIMEOUT, full, needs_root, without_emulator, without_sanitizer,
-                     without_thread_sanitizer)
+from harness import (EXAMPLES, HOTPATH, PROGRAMS, SOURCE, TIMEOUT, full, needs_root, without_emulator,
+                     without_sanitizer, without_thread_sanitizer)
 from test_metrics import labels_of
+from test_prometheus import Prometheus
 from test_serve import OPENMETRICS, Answer, read_metrics, serve  # noqa: F401 (a fixture)
 
 pytestmark = [without_emulator("/proc shows the emulator"),
@@ -179,6 +180,23 @@ def test_profiles_of_the_seconds(cli, agent):
         run.communicate(timeout=TIMEOUT)
 
 
+@full
+@pytest.mark.skipif(shutil.which("prometheus") is None, reason="this needs Debian's package prometheus")
+def test_prometheus_finds_the_services_and_collects_them(cli, agent, finished):
+    cli("run", "--format", "none", "--", EXAMPLES / "orders", "1", env={"HOTPATH_REPORT_LABEL": "again"})
+    one = agent()
+    prometheus = Prometheus(cli.folder / "prometheus", one)
+    try:
+        wait_until(lambda: {row["service"] for row, _ in prometheus.rows("hotpath_process_starts_total")}
+                   == {"orders", "again"})
+        targets = prometheus.ask("targets", state="active")["activeTargets"]
+        assert {target["health"] for target in targets} == {"up"} and len(targets) == 2
+        [(_, calls)] = prometheus.rows('hotpath_function_calls_total{service="orders",function="accept_order"}')
+        assert calls == one.calls("orders", "accept_order")
+    finally:
+        prometheus.end()
+
+
 def test_texts_stay_here(cli, agent):
     """Keys that are known only when a program runs are in no name; their sum is right."""
     cli("run", "--format", "none", "--", PROGRAMS / "keys", "rising", "30")
@@ -269,14 +287,30 @@ def test_what_is_printed(cli, finished):
     assert f"folder {cli.folder}, of user {os.getuid()}: left out: others can write to it" in said
 
 
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="this needs systemd")
+def test_the_unit_is_valid_and_confined(tmp_path):
+    text = (SOURCE / "docs/systemd/hotpath-agent.service").read_text()
+    assert text.count("\nExecStart=hotpath agent ") == 1
+    unit = tmp_path / "hotpath-agent.service"
+    unit.write_text(text.replace("ExecStart=hotpath", f"ExecStart={HOTPATH}"))
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True,
+                          timeout=TIMEOUT)
+    assert done.returncode == 0 and str(unit.name) not in done.stderr, done.stderr
+    done = subprocess.run(["systemd-analyze", "security", "--offline=true", "--threshold=35", unit],
+                          capture_output=True, text=True, timeout=TIMEOUT)
+    if "unrecognized option" in done.stderr or "Unknown" in done.stderr:
+        pytest.skip("this systemd cannot analyse files")
+    assert done.returncode == 0, done.stdout[-200:] + done.stderr
+
+
 # ------------------------------------------------------------------------------------------- users and containers
 
 class Host:
     """A machine of its own: with its own processes and folders of sessions, of which the agent sees all."""
 
     def __init__(self, cli, root_of=None):
-        inside = ("mount -t tmpfs -o mode=1777 none /dev/shm && mkdir -p /run/user && mount -t tmpfs none /run/user "
-                  "&& for folder in /tmp/hotpath-[0-9]*; do [ ! -d $folder ] || mount -t tmpfs -o mode=777 none "
+        inside = ("mount -t tmpfs -o mode=1777 none /dev/shm && mkdir -p /run/user "
+                  "&& mount -t tmpfs none /run/user && for folder in /tmp/hotpath-[0-9]*; do [ ! -d $folder ] || mount -t tmpfs -o mode=777 none "
                   "$folder; done && echo ready && exec sleep infinity")
         before = root_of.command if root_of else []
         self.cli, self.first = cli, None
@@ -367,7 +401,8 @@ def agent_of(one):
 def readers_of(one):
     """{user: pid}"""
     found = subprocess.run(["pgrep", "-P", str(agent_of(one))], capture_output=True, text=True).stdout.split()
-    return {int(status_of(pid)["Uid"].split()[0]): int(pid) for pid in found}
+    # One may end meanwhile.
+    return {int(status_of(pid)["Uid"].split()[0]): int(pid) for pid in found if os.path.exists(f"/proc/{pid}/status")}
 
 
 def services(one):

@@ -32,7 +32,8 @@ def test_everything_is_installed(installed):
     files = {str(path.relative_to(installed.prefix)) for path in installed.prefix.rglob("*") if not path.is_dir()}
     expected = {"bin/hotpath", "include/hotpath.h", "share/hotpath/hotpath.c", "share/hotpath/hotpath.h",
                 "share/doc/hotpath/copyright", "share/doc/hotpath/agents.md",
-                "share/doc/hotpath/prometheus/dashboard.json", "share/doc/hotpath/prometheus/alerts.yml"}
+                "share/doc/hotpath/prometheus/dashboard.json", "share/doc/hotpath/prometheus/alerts.yml",
+                "lib/systemd/system/hotpath-agent.service"}
     expected |= {f"include/hotpath/{header.name}" for header in (SOURCE / "include/hotpath").iterdir()}
     expected |= {f"share/man/man{page.suffix[1:]}/{page.name}" for page in (SOURCE / "man").glob("*.[1357]")}
     for name, place in (("hotpath.bash", "share/bash-completion/completions/hotpath"),

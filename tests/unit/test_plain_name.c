@@ -78,12 +78,32 @@ static void long_names_stay(void **state)
     assert_true(hp_plain_name("a.cold", false, name, sizeof name));
 }
 
+static void keys_are_left_out(void **state)
+{
+    static const char *const names[][2] = {{"query[SELECT 1]", "query[text]"},
+                                           {"a.c:12 query[x]", "a.c:12 query[text]"},
+                                           {"odd[]]", "odd[text]"},
+                                           {"odd[a[b]c]", "odd[text]"},
+                                           {"main", "main"},
+                                           {"[other]", "[other]"},
+                                           {"T::operator[]", "T::operator[]"},
+                                           {"f [clone .isra.0]", "f [clone .isra.0]"},
+                                           {"", ""},
+                                           {"T::at[abi](int)", "T::at[abi](int)"}};
+    char plain[64];
+    (void)state;
+    for (size_t at = 0; at < sizeof names / sizeof names[0]; at++)
+        assert_string_equal(hp_without_key(names[at][0], plain, sizeof plain), names[at][1]);
+    assert_string_equal(hp_without_key("a long label[secret]", plain, 12), "a lon[text]");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_compilers_append),
         cmocka_unit_test(variants_of_the_c_library),
         cmocka_unit_test(long_names_stay),
+        cmocka_unit_test(keys_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,10 +61,11 @@ void qemu_plugin_register_vcpu_syscall_cb(uint64_t id, call *to);
 void qemu_plugin_register_vcpu_syscall_ret_cb(uint64_t id, returned *to);
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *block, execute *to, int flags, void *data);
 void qemu_plugin_register_vcpu_init_cb(uint64_t id, void (*to)(uint64_t id, unsigned cpu));
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *instruction, execute *to, int flags, void *data);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *instruction, execute *to, int flags,
+                                            void *data);
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *instruction,
-                                      void (*to)(unsigned cpu, uint32_t info, uint64_t address, void *data), int flags,
-                                      int which, void *data);
+                                      void (*to)(unsigned cpu, uint32_t info, uint64_t address, void *data),
+                                      int flags, int which, void *data);
 void qemu_plugin_reset(uint64_t id, void (*to)(uint64_t id));
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *block);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *block);
@@ -86,13 +87,14 @@ void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *block, execute 
     execution_data = data;
 }
 void qemu_plugin_register_vcpu_init_cb(uint64_t id, void (*to)(uint64_t id, unsigned cpu)) { (void)id, (void)to; }
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *instruction, execute *to, int flags, void *data)
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *instruction, execute *to, int flags,
+                                            void *data)
 {
     (void)instruction, (void)to, (void)flags, (void)data;
 }
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *instruction,
-                                      void (*to)(unsigned cpu, uint32_t info, uint64_t address, void *data), int flags,
-                                      int which, void *data)
+                                      void (*to)(unsigned cpu, uint32_t info, uint64_t address, void *data),
+                                      int flags, int which, void *data)
 {
     (void)instruction, (void)to, (void)flags, (void)which, (void)data;
 }

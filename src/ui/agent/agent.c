@@ -48,6 +48,17 @@ static uint64_t own_cpu_ns(void)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
+uint64_t hp_agent_interval(uint64_t interval_ns, uint64_t used_ns, uint64_t passed_ns)
+{
+    const uint64_t allowed_ns = passed_ns / CPU_PART;
+    const uint64_t next_ns = used_ns > allowed_ns       ? interval_ns * 2
+                             : used_ns < allowed_ns / 2 ? interval_ns / 2
+                                                        : interval_ns;
+    return next_ns < FIRST_INTERVAL_NS  ? FIRST_INTERVAL_NS
+           : next_ns > LAST_INTERVAL_NS ? LAST_INTERVAL_NS
+                                        : next_ns;
+}
+
 /* A reader that has ended takes its time with it: that counts as none. */
 static void settle_interval(struct hp_agent *agent, uint64_t now)
 {
@@ -57,12 +68,7 @@ static void settle_interval(struct hp_agent *agent, uint64_t now)
     agent->cpu_ns = cpu_ns;
     if (agent->asked_ns == 0)
         return;
-    if (used_ns > passed_ns / CPU_PART && agent->interval_ns < LAST_INTERVAL_NS)
-        agent->interval_ns *= 2;
-    else if (used_ns < passed_ns / CPU_PART / 2 && agent->interval_ns > FIRST_INTERVAL_NS)
-        agent->interval_ns /= 2;
-    if (agent->interval_ns > LAST_INTERVAL_NS)
-        agent->interval_ns = LAST_INTERVAL_NS;
+    agent->interval_ns = hp_agent_interval(agent->interval_ns, used_ns, passed_ns);
 }
 
 /* ---------------------------------------------------------------------------------------------------- questions */

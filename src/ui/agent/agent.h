@@ -23,6 +23,12 @@ struct hp_agent {
     struct hp_agent_answer *answers; /* that readers still owe */
 };
 
+/*
+ * How long sessions are not read again, if reading them took so much CPU time since they were read before: 1 % of a
+ * core at most.
+ */
+uint64_t hp_agent_interval(uint64_t interval_ns, uint64_t used_ns, uint64_t passed_ns);
+
 /* For a server. The settings of folders and users are there. */
 struct hp_slow_answers hp_agent_answers(struct hp_agent *agent);
 

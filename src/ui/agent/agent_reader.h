@@ -1,6 +1,7 @@
 /*
  * A reader: the process of the agent that reads the sessions of one user, with the rights of that user and no
- * others. It does what it is asked (agent_link.h), and ends when nobody can ask any more. SPDX-License-Identifier: MIT
+ * others. It does what it is asked (agent_link.h), and ends when nobody can ask any more.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef HP_AGENT_READER_H
 #define HP_AGENT_READER_H
