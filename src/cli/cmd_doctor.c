@@ -4,6 +4,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@
 #include "instruction_engine.h"
 #include "layout.h"
 #include "process.h"
+#include "program_file.h"
 #include "session_dirs.h"
 #include "signals.h"
 #include "text.h"
@@ -166,7 +168,13 @@ static void check_library(struct doctor *doctor)
     const char *(*version)(void) = NULL;
     if (library != NULL)
         *(void **)&version = dlsym(library, "hotpath_version");
-    if (version == NULL) {
+    char path[PATH_MAX], remedy[sizeof doctor->finding.remedy];
+    if (version == NULL && hp_installed_find(name, path, sizeof path)) {
+        *strrchr(path, '/') = '\0';
+        find(doctor, NOTE, "%s is not in the library path, but in %s", name, path);
+        snprintf(remedy, sizeof remedy, "link programs with -Wl,-rpath,%.200s, or with libhotpath.a", path);
+        advise(doctor, remedy);
+    } else if (version == NULL) {
         find(doctor, NOTE, "%s is not in the library path", name);
         advise(doctor, "install it with ./dev install and run ldconfig, or link libhotpath.a");
     } else if (strcmp(version(), HOTPATH_VERSION) != 0) {

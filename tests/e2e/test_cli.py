@@ -152,6 +152,16 @@ def test_doctor_says_who_counts_instructions(cli, tmp_path):
     assert line.startswith("can be counted by the CPU, not exactly") or line.startswith("cannot be counted: ")
 
 
+def test_doctor_says_where_the_library_is(cli):
+    """If the dynamic linker does not find it."""
+    text = cli("doctor", env={"LD_LIBRARY_PATH": ""}).stdout
+    libraries = HOTPATH.parent.parent / "lib"
+    if "is not in the library path" in text:  # it may be installed on this machine
+        assert f", but in {libraries}\n" in text and f"fix: link programs with -Wl,-rpath,{libraries}, " in text
+    text = cli("doctor", env={"LD_LIBRARY_PATH": str(libraries)}).stdout
+    assert re.search(r"^ok +library +libhotpath\.so\.\d", text, re.M)
+
+
 @needs_root
 def test_doctor_finds_a_bad_folder(cli):
     text = cli("doctor", env={"HOTPATH_DIR": "/proc"}, status=1).stdout
