@@ -5,8 +5,10 @@
 # and a build by make. (Builds by Ninja and by make, at the top and by add_subdirectory, are among the tests:
 # tests/install.)
 #
-# usage: tools/check_fresh.sh [--demo] [--keep] [--mirror URL] [SUITE]
+# usage: tools/check_fresh.sh [--demo] [--archive FILE] [--keep] [--mirror URL] [SUITE]
 #   --demo        ./dev demo only
+#   --archive FILE  instead, an archive of programs of ./dev release (hotpath-VERSION-linux-x86_64.tar.gz): root
+#                 and a user unpack and use it, at first without a compiler
 #   --keep        keep the folder and print its path
 #   --mirror URL  source of packages; by default that of this machine
 #   SUITE         release of Debian or Ubuntu (default bookworm)
@@ -159,16 +161,46 @@ by_make()
     fi
 }
 
+# unpacked USER PLACE PART: the archive, by the commands of its README.md.
+unpacked()
+{
+    as "$1" mkdir -p "$2" work
+    as "$1" tar -C "$2" --strip-components=1 -xzf /srv/archive.tar.gz || return 1
+    as "$1" sh -c "cd work && sh /srv/unpacked.sh '$2' $3" > "$work/unpacked.log" 2>&1 ||
+        { tail -n 40 "$work/unpacked.log"; return 1; }
+}
+
+build_tools()
+{
+    as root sh -ec 'apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y \
+        --no-install-recommends gcc g++ libc6-dev make cmake pkg-config' > "$work/install.log" 2>&1 ||
+        { tail -n 20 "$work/install.log"; return 1; }
+}
+
+archive_steps()
+{
+    mv "$work/archive.tar.gz" "$work/unpacked.sh" "$machine/srv" && chmod 644 "$machine/srv/"* &&
+        as root useradd --create-home visitor
+    step "root, in /opt: programs" unpacked root /opt/hotpath programs || status=1
+    step "user, in his home: programs" unpacked visitor /home/visitor/hotpath programs || status=1
+    step "packages for programs with macros" build_tools || { status=1; return; }
+    step "root: programs with macros" unpacked root /opt/hotpath compiler || status=1
+    step "user: programs with macros" unpacked visitor /home/visitor/hotpath compiler || status=1
+}
+
 inside()
 {
     work=$1 suite=$2 mirror=$3 what=$4
     machine=$work/machine
     packages=git components=main script=sid
+    [ "$what" != archive ] || packages=sqlite3
     case $mirror in *ubuntu*) components=main,universe script=gutsy ;; esac
     case $mirror in https:*) packages=$packages,ca-certificates ;; esac
     status=0
     step "a minimal $suite from $mirror" bootstrap || cannot "no $suite could be had from there"
-    if step "a clone for root and one for a user" clone; then
+    if [ "$what" = archive ]; then
+        archive_steps
+    elif step "a clone for root and one for a user" clone; then
         step "user without sudo, nothing installed: ./dev demo names the packages" demo_without_rights || status=1
         step "root: ./dev demo" demo root || status=1
         step "user without sudo, everything installed: ./dev demo" demo visitor || status=1
@@ -195,10 +227,11 @@ fi
 
 # -------------------------------------------------------------------------------------- outside the namespaces
 
-suite='' mirror='' what=all keep=
+suite='' mirror='' what=all keep='' archive=''
 while [ $# != 0 ]; do
     case $1 in
     --demo) what=demo ;;
+    --archive) [ $# -gt 1 ] || { usage >&2; exit 2; }; what=archive archive=$2; shift ;;
     --keep) keep=1 ;;
     --mirror) [ $# -gt 1 ] || { usage >&2; exit 2; }; mirror=$2; shift ;;
     -h | --help) usage; exit 0 ;;
@@ -242,14 +275,24 @@ cleanup()
 trap cleanup EXIT
 trap 'exit 1' HUP INT TERM
 
-source=$(cd "$(dirname "$0")/.." && pwd)
-git -C "$source" diff --quiet HEAD 2> /dev/null || echo "note: changes that are not committed are not in the clone"
 # A branch with a known name, even if HEAD is detached.
-git clone --quiet --bare --no-local "$source" "$work/hotpath.git"
-git -C "$work/hotpath.git" update-ref refs/heads/clone "$(git -C "$source" rev-parse HEAD)"
-git -C "$work/hotpath.git" bundle create --quiet "$work/hotpath.bundle" refs/heads/clone
-rm -rf "$work/hotpath.git"
+clone_into_a_bundle()
+{
+    git -C "$source" diff --quiet HEAD 2> /dev/null ||
+        echo "note: changes that are not committed are not in the clone"
+    git clone --quiet --bare --no-local "$source" "$work/hotpath.git"
+    git -C "$work/hotpath.git" update-ref refs/heads/clone "$(git -C "$source" rev-parse HEAD)"
+    git -C "$work/hotpath.git" bundle create --quiet "$work/hotpath.bundle" refs/heads/clone
+    rm -rf "$work/hotpath.git"
+}
 
+source=$(cd "$(dirname "$0")/.." && pwd)
+if [ "$archive" ]; then
+    cp "$archive" "$work/archive.tar.gz"
+    cp "$source/tests/install/unpacked.sh" "$work"
+else
+    clone_into_a_bundle
+fi
 chmod 755 "$work"
 unshare --mount --propagation private --pid --fork --kill-child \
     sh "$0" --inside "$work" "$suite" "$mirror" "$what" < /dev/null &

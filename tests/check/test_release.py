@@ -16,12 +16,20 @@ COMMITTER = {f"GIT_{role}_{field}": value for role in ("AUTHOR", "COMMITTER")
              for field, value in (("NAME", "a"), ("EMAIL", "a@b"), ("DATE", "2001-02-03T04:05:06Z"))}
 
 
+# In the place of tools/binary_archive.py, which takes minutes; test_archives.py tests it.
+ARCHIVE = f"""#!/bin/sh -e
+echo "$1" > "$2/note" && tar --format=ustar --mtime="@$SOURCE_DATE_EPOCH" -C "$2" -cf - note | gzip -n \\
+    > "$2/{NAME}-linux-$1.tar.gz" && rm "$2/note"
+"""
+
+
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    """A repository with one commit: the tree as it is now."""
+    """A repository with one commit: the tree as it is now, but for what makes archives of programs."""
     if not all(map(shutil.which, ("dpkg-deb", "dpkg-shlibdeps", "file"))):
         pytest.skip("dpkg-dev or file is not installed")
     tree = Tree(tmp_path_factory.mktemp("release") / "clone")
+    (tree.folder / "tools/binary_archive.py").write_text(ARCHIVE)
     tree.do("git", "init", "--quiet")
     tree.do("git", "add", "--all")
     tree.do("git", "commit", "--quiet", "-m", "all", env=COMMITTER)
@@ -89,7 +97,8 @@ def test_checksums_match(release, tmp_path):
     copy = shutil.copytree(release, tmp_path / "copy")
     listed = re.findall(r"^[0-9a-f]{64}  (\S+)$", (copy / "SHA256SUMS").read_text(), re.M)
     assert sorted([*listed, "SHA256SUMS"]) == sorted(path.name for path in copy.iterdir())
-    assert {f"{NAME}.tar.gz", f"{NAME}-single.tar.gz"} < set(listed) and len(listed) == 3
+    parts = ("", "-single", "-recipes", "-linux-x86_64", "-linux-aarch64", "-linux-musl")
+    assert {"CONTENTS", *(f"{NAME}{part}.tar.gz" for part in parts)} < set(listed) and len(listed) == 8
     do("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=copy)
     with open(copy / f"{NAME}.tar.gz", "ab") as file:
         file.write(b"more")
@@ -117,6 +126,15 @@ def test_two_files(clone, release, tmp_path):
     do("dpkg-deb", "--extract", package, tmp_path / "root", cwd=tmp_path)
     assert contents(tmp_path / "root/usr/share/hotpath") == contents(built)
     check_hello(folder)
+
+
+def test_contents(release):
+    listed = re.findall(r"^  \d+ (\S+)", (release / "CONTENTS").read_text(), re.M)
+    packed = []
+    for archive in release.glob("*.tar.gz"):
+        with tarfile.open(archive) as tar:
+            packed += [item.name for item in tar if not item.isdir()]
+    assert sorted(listed) == sorted(packed) and len(packed) > 1000
 
 
 def test_same_commit_gives_same_archives(clone, release):
