@@ -86,6 +86,17 @@ def test_paths_are_equal_in_five_runs(cli):
     assert len(runs[0]) > 10 and runs == [runs[0]] * 5
 
 
+@full
+@pytest.mark.skipif(shutil.which("perl") is None, reason="perl is not installed")
+def test_a_real_program_that_leaves_calls_is_below_main(cli):
+    """Each `die` is a longjmp through many functions of perl, and whatever follows is where it belongs."""
+    script = "for (1..3000) { eval { die 1 if $_ % 3 == 0; $h{$_ % 100} .= $_ } } print length $h{7}"
+    paths = paths_of(cli, "perl", "-e", script)
+    program = {path: count for path, count in paths.items() if path.startswith("_start ")}
+    assert sum(program.values()) > 0.9 * sum(paths.values())
+    assert sum(count for path, count in program.items() if "main" in path.split()) > 0.999 * sum(program.values())
+
+
 THROWS = """
 struct guard { ~guard() { __asm__ volatile("" ::: "memory"); } };
 static void work(unsigned long units)
