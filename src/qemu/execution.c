@@ -35,6 +35,7 @@
 #define MOST_SCRIPTS 4 /* as the kernel does: interpreters that are scripts */
 #define SCRIPT_BYTES 256u
 #define PRELOAD "LD_PRELOAD="
+#define PRELOAD_BYTES ((size_t)4 * PATH_MAX)
 
 /* qemu-x86_64 -cpu MODEL -plugin PLUGIN, then -E and -0 with a word each, then the program */
 #define START_WORDS 5u
@@ -89,6 +90,9 @@ bool hp_guest_copy(void *ours, uint64_t address, size_t size, bool is_write)
         return done == (ssize_t)size;
     return copy_by_file(&here, address, is_write);
 }
+
+/* There is room for PATH_MAX. */
+static void copy_path(char *to, const char *from) { memcpy(to, from, strlen(from) + 1); }
 
 /* False: there is no text of fewer than `size` bytes. A text may end at the end of a page. */
 static bool copy_text(char *to, uint64_t from, size_t size)
@@ -177,7 +181,7 @@ static bool enter_script(struct program *program, size_t number, const unsigned 
 {
     char *line = program->scripts[number], *script = line + SCRIPT_BYTES;
     memcpy(line, head + 2, SCRIPT_BYTES - 2);
-    strcpy(script, program->path);
+    copy_path(script, program->path);
     char *end = strchr(line, '\n');
     if (end == NULL)
         return false;
@@ -228,10 +232,10 @@ static void leave_links(char path[PATH_MAX])
 {
     char real[PATH_MAX];
     if (strcmp(path, "/proc/self/exe") == 0 && own[0] != '\0')
-        strcpy(path, own);
+        copy_path(path, own);
     else if ((strncmp(path, "/proc/self/fd/", 14) == 0 || strncmp(path, "/dev/fd/", 8) == 0) &&
              read_link(path, real))
-        strcpy(path, real);
+        copy_path(path, real);
 }
 
 static bool read_path(const struct hp_execution *asked, char path[PATH_MAX])
@@ -244,7 +248,7 @@ static bool read_path(const struct hp_execution *asked, char path[PATH_MAX])
     if (is_descriptor || (name[0] != '/' && asked->folder != AT_FDCWD)) {
         snprintf(link, sizeof link, "/proc/self/fd/%d", asked->folder);
         if (!read_link(link, path))
-            strcpy(path, link);
+            copy_path(path, link);
         length = (int)strlen(path);
         if (!is_descriptor)
             length += snprintf(path + length, PATH_MAX - (size_t)length, "/%s", name);
@@ -302,15 +306,15 @@ void hp_execution_take(const struct hp_execution *asked, void (*note_native)(con
 {
     size_t count = 0, variables = 0;
     struct program *program = calloc(1, sizeof *program);
-    char *preload = malloc(4 * PATH_MAX);
+    char *preload = malloc(PRELOAD_BYTES);
     char **words = copy_pointers(asked->arguments, MOST_BEFORE, &count);
     char **variable = copy_pointers(asked->environment, 0, &variables);
     if (program != NULL && preload != NULL && words != NULL && variable != NULL && start[0] != NULL &&
         read_path(asked, program->path)) {
         char path[PATH_MAX];
-        strcpy(path, program->path);
+        copy_path(path, program->path);
         const char *obstacle = find_program(program);
-        if (obstacle == NULL && !take_preload(variable, preload, 4 * PATH_MAX))
+        if (obstacle == NULL && !take_preload(variable, preload, PRELOAD_BYTES))
             obstacle = "there is a comma in the name of a library to preload";
         if (obstacle == NULL)
             execve(start[0], put_command(program, words, count, preload), variable);

@@ -95,7 +95,7 @@ static bool is_own(uint64_t address)
  */
 #define FILE_BYTES sizeof(struct hp_instruction_blocks)
 #define STEP 8192u /* blocks */
-#define PLACES (2 * HP_MOST_BLOCKS)
+#define PLACES (2 * (size_t)HP_MOST_BLOCKS)
 
 static struct hp_instruction_blocks *blocks; /* NULL: only the clock is wanted */
 static uint32_t *places;                     /* a hash index: number of a block, plus 1 */
@@ -309,8 +309,8 @@ static void meet(uint64_t address)
 /* Nothing of the parent may change. */
 static void count_nowhere(void)
 {
-    mmap(blocks, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-         0);
+    (void)mmap(blocks, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+               -1, 0);
     tried = UINT32_MAX;
 }
 
