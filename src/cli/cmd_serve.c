@@ -5,6 +5,7 @@
 
 #include "arguments.h"
 #include "browser.h"
+#include "clock.h"
 #include "cold.h"
 #include "command.h"
 #include "instrumented.h"
@@ -74,6 +75,7 @@ static bool begin_push(struct hp_serving *serving, struct hp_server_settings *se
     if (pushing.push == NULL)
         return false;
     pushing.profiles.serving = serving;
+    pushing.profiles.began_ns = hp_clock_wall_ns();
     pushing.profiles.sink = hp_push_add;
     pushing.profiles.context = pushing.push;
     serving->more.say_all = say_push_metrics;

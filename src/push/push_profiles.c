@@ -161,9 +161,11 @@ static void push(struct hp_push_profiles *profiles, const struct hp_push_session
     static char buffer[65536];
     struct hp_body body = {0};
     struct hp_text text;
-    for (size_t at = 0; at < 2; at++)
-        if (hp_weighted_has(export->weighted, kinds[session->source][at]))
+    for (size_t at = 0; at < 2; at++) { /* a wait that has just begun counts, and has no time yet */
+        const struct hp_weights *weights = &export->weighted->weights[kinds[session->source][at]];
+        if (weights->total > 0 || weights->counted > 0)
             export->dimensions[export->dimension_count++] = kinds[session->source][at];
+    }
     if (export->dimension_count == 0)
         return;
     export->service = session->service;
@@ -205,9 +207,9 @@ static bool push_new(struct hp_push_profiles *profiles, struct hp_push_session *
     return is_done;
 }
 
-/* `named` has nothing if there are no new stacks. */
+/* `named` has nothing if there are no new stacks; `is_last`: nor will there be any. */
 static void read_session(struct hp_push_profiles *profiles, struct hp_push_session *session,
-                         struct hp_named_stacks *named)
+                         struct hp_named_stacks *named, bool is_last)
 {
     struct hp_reader reader;
     if (named->node_count > 1)
@@ -222,7 +224,7 @@ static void read_session(struct hp_push_profiles *profiles, struct hp_push_sessi
         const bool is_left_out = (session->source == OF_ZONES || named->node_count > 1) &&
                                  (!push_new(profiles, session, model, named) || profiles->sums > SUMS_MOST);
         profiles->left_out += is_left_out;
-        session->is_over = is_left_out || (!is_running && !goes_on(session));
+        session->is_over = is_left_out || (!is_running && is_last);
     }
     hp_reader_close(&reader);
     if (session->is_over)
@@ -306,10 +308,8 @@ static void begin_round(struct hp_push_profiles *profiles, uint64_t now_ns)
 {
     struct hp_serving *serving = profiles->serving;
     struct hp_sessions listed = {0};
-    if (profiles->began_ns == 0) {
-        profiles->began_ns = hp_clock_wall_ns();
+    if (profiles->host[0] == '\0')
         hp_process_host(profiles->host, sizeof profiles->host);
-    }
     profiles->due_ns = now_ns + profiles->every_ns;
     profiles->is_round = true;
     const bool is_complete = serving->source->list(serving->source->context, &listed);
@@ -358,9 +358,10 @@ static bool read_one(struct hp_push_profiles *profiles, uint64_t now_ns)
         if (session->stage == IS_WANTED)
             ask(session, now_ns);
         asked++;
+        const bool is_last = !goes_on(session); /* before its stacks are read: they may be written meanwhile */
         if (!has_answered(session, now_ns, &named))
             continue;
-        read_session(profiles, session, &named);
+        read_session(profiles, session, &named, is_last);
         hp_named_stacks_free(&named);
         session->stage = IS_DONE;
         return true;

@@ -3,7 +3,7 @@
  * measured functions where there are no stacks. It is the difference of two readings, so that what is pushed adds
  * up to what the session has. Between them only sums by stack are kept.
  *
- *     struct hp_push_profiles profiles = {.serving = &serving, .every_ns = ..., .sink = ..., .context = ...};
+ *     struct hp_push_profiles profiles = {.serving = &serving, .began_ns = hp_clock_wall_ns(), ...};
  *     at or after the time that it returned: due_ns = hp_push_profiles_turn(&profiles, now_ns);
  *     hp_push_profiles_free(&profiles);
  *
@@ -24,10 +24,10 @@ struct hp_push_profiles {
     uint64_t every_ns;
     void (*sink)(void *context, const char *bytes, size_t length);
     void *context;
+    uint64_t began_ns; /* by CLOCK_REALTIME: what sessions that began before had done until then is not pushed */
     uint64_t left_out; /* sessions that have more stacks than can be kept, once per round */
     /* Private from here on. */
     char host[256];
-    uint64_t began_ns;        /* by CLOCK_REALTIME: what was there before has a past that nobody asked for */
     uint64_t due_ns, rest_ns; /* when the next round begins; until when it rests, by CLOCK_MONOTONIC */
     bool is_round;
     struct hp_push_session *sessions;

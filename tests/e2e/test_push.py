@@ -221,7 +221,9 @@ def test_measured_functions_add_up(cli, collectors, push):
 def test_an_agent_pushes_without_folders(cli, collectors, agent):
     """By a process of its own, which reads the sessions."""
     collector = collectors()
+    cli("run", "--format", "none", "--", "true")  # its reader has begun when it answers
     one = agent("--push-every", 1, "--push", f"otlp={collector.url}", "--push-header", "X-Agent: 1")
+    wait_until(lambda: one.numbers("hotpath_agent_readers") == {"": 1})
     cli("run", "--format", "none", "--", PROGRAMS / "weights")
     path = cli.folder / "all.pb.gz"
     cli("export", "-f", "pprof", "-o", path)

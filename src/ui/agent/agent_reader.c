@@ -152,6 +152,7 @@ static void begin_push(struct work *work, uint32_t seconds)
 {
     work->pushed = (struct hp_push_profiles){.serving = &work->reader->serving,
                                              .every_ns = seconds * UINT64_C(1000000000),
+                                             .began_ns = hp_clock_wall_ns(),
                                              .sink = send_push,
                                              .context = work};
     work->push_due_ns = 0;
