@@ -154,8 +154,8 @@ def main():
             try:
                 copies(made, [many / f"{100000 + at}-1-0{made.suffix}" for at in range(count)])
                 for command in ("serve", "agent"):
-                    measure(hotpath, env | {"HOTPATH_DIR": str(many)}, given.scrapes, f"{count} finished, {command}",
-                            settles=True, command=command)
+                    measure(hotpath, env | {"HOTPATH_DIR": str(many)}, given.scrapes,
+                            f"{count} finished, {command}", settles=True, command=command)
             finally:
                 shutil.rmtree(many)
     finally:

@@ -243,6 +243,20 @@ def test_counters_outlive_the_agent(cli, agent, finished):
     assert status == 0 and f"'{state}' is damaged" in said
 
 
+@full
+def test_what_is_settled_is_not_counted_again(cli, agent, finished):
+    """Three seconds after its end a session is not read any more; then nothing but its sums is kept."""
+    one = agent()
+    before = counters(one.metrics())
+    time.sleep(3.5)
+    one.metrics()
+    one.end()
+    again = agent()
+    for _ in range(2):
+        assert counters(again.metrics()) == before
+        again.reads_again()
+
+
 def test_a_reader_that_is_killed_is_replaced(cli, agent, finished):
     one = agent()
     before = counters(one.metrics())
@@ -310,8 +324,9 @@ class Host:
 
     def __init__(self, cli, root_of=None):
         inside = ("mount -t tmpfs -o mode=1777 none /dev/shm && mkdir -p /run/user "
-                  "&& mount -t tmpfs none /run/user && for folder in /tmp/hotpath-[0-9]*; do [ ! -d $folder ] || mount -t tmpfs -o mode=777 none "
-                  "$folder; done && echo ready && exec sleep infinity")
+                  "&& mount -t tmpfs none /run/user && for folder in /tmp/hotpath-[0-9]*; do "
+                  "[ ! -d $folder ] || mount -t tmpfs -o mode=777 none $folder; done "
+                  "&& echo ready && exec sleep infinity")
         before = root_of.command if root_of else []
         self.cli, self.first = cli, None
         self.keeper = subprocess.Popen([*before, "unshare", "--mount", "--pid", "--fork", "--kill-child",
@@ -401,8 +416,8 @@ def agent_of(one):
 def readers_of(one):
     """{user: pid}"""
     found = subprocess.run(["pgrep", "-P", str(agent_of(one))], capture_output=True, text=True).stdout.split()
-    # One may end meanwhile.
-    return {int(status_of(pid)["Uid"].split()[0]): int(pid) for pid in found if os.path.exists(f"/proc/{pid}/status")}
+    live = [pid for pid in found if os.path.exists(f"/proc/{pid}/status")]  # one may end meanwhile
+    return {int(status_of(pid)["Uid"].split()[0]): int(pid) for pid in live}
 
 
 def services(one):
