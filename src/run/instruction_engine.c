@@ -34,7 +34,7 @@
 
 extern char **environ;
 
-#define FIRST_MAJOR 6 /* older ones have the plugin API, but not all that we use of it */
+#define FIRST_MAJOR 7 /* older ones have the plugin API, but stand still when a plugin is reset beside threads */
 
 /* ----------------------------------------------------------------------------------------------------- emulator */
 

@@ -309,6 +309,17 @@ def test_with_an_emulator_without_our_plugins_time_is_measured(cli, tmp_path, co
     assert not done.report.values["meta"]["clock"]["kind"].startswith("instructions")
 
 
+def test_an_emulator_that_is_too_old_is_refused(cli, tmp_path):
+    """QEMU 6.2 stands still where a plugin is reset, as for the second thread."""
+    fake = tmp_path / "qemu-x86_64"
+    fake.write_text("#!/bin/sh\necho qemu-x86_64 version 6.2.0\n")
+    fake.chmod(0o755)
+    done = cli.run("--clock", "instructions", PROGRAMS / "instructions", status=3,
+                   env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert "qemu-x86_64 6.2.0 is too old: it must be 7 or newer" in done.stderr
+    assert not done.report.values["meta"]["clock"]["kind"].startswith("instructions")
+
+
 def test_without_hotpath_run_one_line_says_so():
     env = {**os.environ, "HOTPATH": "1", "HOTPATH_CLOCK": "instructions"}
     done = subprocess.run([PROGRAMS / "instructions"], env=env, capture_output=True, text=True, timeout=60)
