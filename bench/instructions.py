@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""What counting instructions costs: CPU time of a program natively, under QEMU alone, with the clock, with counts of
-each block of code, too, and with callers. The least of some runs that take turns, so that all see the same machine.
+"""What counting instructions costs: CPU time of a program natively, under QEMU alone, with the clock, with counts
+of each block of code, too, and with callers. The least of some runs that take turns, so that all see the same
+machine.
 
 usage: instructions.py BUILD [RUNS] [--sqlite FOLDER]
 
@@ -51,7 +52,8 @@ def counting(build, folder, arguments):
 
 
 def ways_of(build, folder, plain, measured, words):
-    preload = ["-E", "LD_PRELOAD=" + os.path.join(build, "lib", "libhotpath_preload.so")] if plain == measured else []
+    library = os.path.join(build, "lib", "libhotpath_preload.so")
+    preload = ["-E", "LD_PRELOAD=" + library] if plain == measured else []
     return {"native": [plain, *words], "QEMU alone": [*QEMU, plain, *words],
             "clock": [*counting(build, folder, ""), *preload, measured, *words],
             "and counts": [*counting(build, folder, f",folder={folder},callers=no"), *preload, measured, *words],
@@ -108,7 +110,8 @@ def main():
     place = tempfile.mkdtemp()
     folder = tempfile.mkdtemp(dir="/dev/shm", suffix=".run")
     print(f"load before: {os.getloadavg()[0]:.1f}\n")
-    print("| program | native | QEMU alone | clock | and counts | and callers |\n| --- | --- | --- | --- | --- | --- |")
+    print("| program | native | QEMU alone | clock | and counts | and callers |")
+    print("| --- | --- | --- | --- | --- | --- |")
     try:
         measure_threads(build, runs, place, folder)
         if sqlite is not None:

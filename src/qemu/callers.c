@@ -2,8 +2,8 @@
  * Which function is called by which.
  *
  * The plugin sees calls, returns and jumps out of a function, but no registers: QEMU's plugins of version 1 cannot
- * read them, and what QEMU 7.2 says of the memory that a call uses is not safe to ask for. So each thread has a list
- * of the calls that it is in, and the function of each block that ends in such an event corrects it:
+ * read them, and what QEMU 7.2 says of the memory that a call uses is not safe to ask for. So each thread has a
+ * list of the calls that it is in, and the function of each block that ends in such an event corrects it:
  *
  * - Which function was called is known at its first event. What was executed since the last one is its own.
  * - A function that jumps to another one is replaced by it.
@@ -207,7 +207,7 @@ static inline void pop(struct thread *thread)
     thread->now = stack->depth > 0 ? stack->calls[--thread->on->depth] : outermost;
 }
 
-/* ------------------------------------------------------------------------------------------- finding the way back */
+/* ----------------------------------------------------------------------------------------- finding the way back */
 
 /* False: no call further out is of that function. */
 static bool leave_calls(struct thread *thread, uint64_t function)

@@ -68,9 +68,11 @@ def test_known_paths(cli, mode):
 
 def test_totals_are_those_of_callees(cli):
     """In the table; and without callers it has none, for half of the cost."""
-    rows, without = ({row["name"]: row for row in cli.run(
-        "--clock", "instructions", *flags, PROGRAMS / "callers", "calls").report.values["sections"]["functions"]["rows"]}
-        for flags in ((), ("--no-stacks",)))
+    def rows_with(*flags):
+        report = cli.run("--clock", "instructions", *flags, PROGRAMS / "callers", "calls").report.values
+        return {row["name"]: row for row in report["sections"]["functions"]["rows"]}
+
+    rows, without = rows_with(), rows_with("--no-stacks")
     total = {name: rows[name]["total_instructions"] for name in ("call_plainly", "outer", "inner", "leaf")}
     assert total["leaf"] == rows["leaf"]["self_instructions"] == pytest.approx(60 * UNIT * 20, rel=0.001)
     assert total["outer"] == pytest.approx(90 * UNIT * 20, rel=0.001)

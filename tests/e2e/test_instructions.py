@@ -117,7 +117,8 @@ def test_a_larger_environment_changes_nothing_but_startup(cli):
 def test_the_environment_moves_no_argument(cli, tmp_path):
     """Within its page: functions of the C library take other paths at the end of one."""
     program = tmp_path / "where"
-    code = '#include <stdio.h>\nint main(int n, char **a) { return n < 2 || printf("%ld", (long)a[1] % 4096) < 0; }\n'
+    code = ('#include <stdio.h>\n'
+            'int main(int n, char **a) { return n < 2 || printf("%ld", (long)a[1] % 4096) < 0; }\n')
     subprocess.run(["gcc", "-x", "c", "-", "-o", program], input=code, text=True, check=True)
     places = {cli("run", "--clock", "instructions", "-f", "none", program, "word", env=env).stdout
               for env in ({}, {"LARGER": ""}, {"LARGER": "x" * 3001})}
