@@ -36,14 +36,24 @@ bool hp_agent_link_send(int end, const struct hp_agent_message *message, int fd)
     return sendmsg(end, &whole, MSG_NOSIGNAL) == (ssize_t)sizeof *message;
 }
 
-static int fd_of(struct msghdr *whole)
+/* The space that has to be there for one descriptor has room for two on most machines. */
+#define FDS_MOST ((sizeof(union space_of_fd) - CMSG_LEN(0)) / sizeof(int))
+
+/* False: there are several. Those were closed, or who sends them could use up all that we may have. */
+static bool take_fd(struct msghdr *whole, int *ret_fd)
 {
-    int fd = -1;
+    int fds[FDS_MOST];
     const struct cmsghdr *head = CMSG_FIRSTHDR(whole);
-    if (head != NULL && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
-        head->cmsg_len == CMSG_LEN(sizeof fd))
-        memcpy(&fd, CMSG_DATA(head), sizeof fd);
-    return fd;
+    *ret_fd = -1;
+    if (head == NULL || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+        return true;
+    const size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof fds[0];
+    memcpy(fds, CMSG_DATA(head), count * sizeof fds[0]);
+    if (count == 1)
+        *ret_fd = fds[0];
+    for (size_t at = 0; at < count && count > 1; at++)
+        close(fds[at]);
+    return count <= 1;
 }
 
 static bool is_text(const char *text, size_t size) { return memchr(text, '\0', size) != NULL; }
@@ -56,11 +66,10 @@ enum hp_agent_received hp_agent_link_receive(int end, struct hp_agent_message *r
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = space.bytes, .msg_controllen = sizeof space.bytes};
     *ret_fd = -1;
     const ssize_t length = recvmsg(end, &whole, MSG_CMSG_CLOEXEC);
-    if (length < 0 && (errno == EAGAIN || errno == EINTR))
-        return HP_AGENT_NOTHING;
-    if (length > 0)
-        *ret_fd = fd_of(&whole);
-    if (length == (ssize_t)sizeof *ret_message && (whole.msg_flags & MSG_TRUNC) == 0 &&
+    if (length < 0)
+        return errno == EAGAIN || errno == EINTR ? HP_AGENT_NOTHING : HP_AGENT_GONE;
+    /* Also with a message of no bytes, as the end is: a descriptor can come with it. */
+    if (take_fd(&whole, ret_fd) && length == (ssize_t)sizeof *ret_message && (whole.msg_flags & MSG_TRUNC) == 0 &&
         is_text(ret_message->service, sizeof ret_message->service) &&
         is_text(ret_message->seconds, sizeof ret_message->seconds) && ret_message->route < HP_ROUTES)
         return HP_AGENT_RECEIVED;
