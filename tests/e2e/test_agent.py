@@ -348,8 +348,9 @@ class Host:
     def start(self, *args, user=None, **more):
         become = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
         env = {key: value for key, value in self.cli.environment().items() if not key.startswith("HOTPATH_")}
-        return subprocess.Popen([*self.command, *become, *map(str, args)], env=env, cwd="/", text=True,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+        return subprocess.Popen([*self.command, *become, *map(str, args)], env=env, text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                **{"cwd": "/", **more})
 
     def run(self, *args, user=None):
         process = self.start(*args, user=user)
@@ -392,9 +393,9 @@ def on_host(hosts, tools):
     """Starts agents on a host."""
     agents = []
 
-    def start(host, *args):
+    def start(host, *args, **more):
         agents.append(Agent(host.start(tools["hotpath"], "agent", "--port", "0", "--state",
-                                       tools["hotpath"].parent / "state", *args)))
+                                       tools["hotpath"].parent / "state", *args, **more)))
         return agents[-1]
     yield start
     for one in agents:
@@ -424,18 +425,20 @@ def services(one):
     return {label for sample in one.numbers("hotpath_process_starts") for label in [labels_of(sample)["service"]]}
 
 
-def record(host, tools, service, user=None):
-    host.run("env", f"HOTPATH_REPORT_LABEL={service}", tools["hotpath"], "run", "--format", "none", "--",
-             tools["guest"], "copy", user=user)
+def record(host, tools, service, user=None, **environment):
+    host.run("env", f"HOTPATH_REPORT_LABEL={service}", *(f"{name}={value}" for name, value in environment.items()),
+             tools["hotpath"], "run", "--format", "none", "--", tools["guest"], "copy", user=user)
 
 
 @needs_root
 @without_sanitizer("the library of such a build can be preloaded into nothing else")
-def test_each_user_has_a_reader(hosts, tools, on_host):
+def test_each_user_has_a_reader(hosts, tools, on_host, tmp_path):
     host = hosts()
     record(host, tools, "of root")
     record(host, tools, "of nobody", NOBODY)
-    one = on_host(host)
+    inherited = tmp_path / "of a library"
+    with open(inherited, "w") as file:
+        one = on_host(host, pass_fds=[file.fileno()], cwd=tmp_path)
     assert services(one) == {"of root", "of nobody"}
     readers = readers_of(one)
     assert set(readers) == {0, NOBODY}
@@ -447,6 +450,10 @@ def test_each_user_has_a_reader(hosts, tools, on_host):
         # Nothing of the agent: neither its token nor its files and sockets.
         links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
         assert sum(link.startswith("socket:") for link in links) == 1
+        assert str(inherited) not in links
+        # A user may change the own reader: it has neither the agent's terminal nor its folder.
+        stat = open(f"/proc/{pid}/stat").read().rsplit(") ", 1)[1].split()
+        assert (int(stat[3]), stat[4]) == (pid, "0") and os.readlink(f"/proc/{pid}/cwd") == "/"
         assert one.token.encode() not in open(f"/proc/{pid}/environ", "rb").read()
     own = status_of(agent_of(one))
     capabilities = {int(own[name], 16) for name in ("CapPrm", "CapEff")}
@@ -494,6 +501,40 @@ def test_only_those_users(hosts, tools, on_host):
     said = host.run(tools["hotpath"], "agent", "--print-config", user=NOBODY)
     assert "folder /dev/shm/hotpath-0, of user 0: left out: it belongs to another user\n" in said
     assert "service of nobody\n" in said and "service of root\n" not in said
+
+
+@needs_root
+@without_sanitizer("the library of such a build can be preloaded into nothing else")
+def test_folders_that_are_closed_to_others(hosts, tools, on_host):
+    """Where a session of a user who has logged in is: nobody else can look into that folder, not even the agent."""
+    host = hosts()
+    container = hosts(host)
+    for user, where, service in ((NOBODY, host, "outside"), (4711, container, "inside")):
+        where.folder(f"/run/user/{user}", user)
+        record(where, tools, service, user, XDG_RUNTIME_DIR=f"/run/user/{user}")
+    one = on_host(host)
+    assert services(one) == {"outside", "inside"} and set(readers_of(one)) == {NOBODY, 4711}
+    own = status_of(agent_of(one))
+    assert own["Uid"].split() == ["0"] * 4, "it was that user for a moment"
+    said = host.run(tools["hotpath"], "agent", "--print-config")
+    assert f"folder /run/user/{NOBODY}/hotpath, of user {NOBODY}: read\n" in said
+
+
+@needs_root
+@without_sanitizer("the library of such a build can be preloaded into nothing else")
+def test_a_user_takes_no_room_of_others(hosts, tools, on_host):
+    """By folders and links with the names of others, and by very many files."""
+    host = hosts()
+    record(host, tools, "of root")
+    host.run("sh", "-c", """cd /dev/shm && seq 5000 | xargs touch
+for number in $(seq 100 199); do
+    mkdir -m 700 hotpath-7$number && mkdir -m 777 hotpath-8$number && ln -s / hotpath-9$number
+done""", user=NOBODY)
+    one = on_host(host)
+    assert services(one) == {"of root"}
+    record(host, tools, "of another", 4711)
+    wait_until(lambda: services(one) == {"of root", "of another"})
+    assert next(iter(one.numbers("hotpath_agent_folders_left_out").values())) >= 290
 
 
 @needs_root

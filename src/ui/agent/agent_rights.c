@@ -1,11 +1,12 @@
 /* The rights of the agent and of its readers. SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE 1 /* setresuid, setgroups */
+#define _GNU_SOURCE 1 /* setresuid, setgroups, syscall */
 #include "agent_rights.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/keyctl.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdint.h>
@@ -53,10 +54,39 @@ bool hp_agent_drop_rights(void)
 
 /* ------------------------------------------------------------------------------------------------------- reader */
 
-/* Groups of the user do not matter: a folder is readable for its owner. */
+/* Groups of the user do not matter: a folder is readable for its owner. With -1 all would stay as it is. */
 static bool become(uid_t user, gid_t group)
 {
-    return setgroups(0, NULL) == 0 && setresgid(group, group, group) == 0 && setresuid(user, user, user) == 0;
+    return user != (uid_t)-1 && group != (gid_t)-1 && setgroups(0, NULL) == 0 &&
+           setresgid(group, group, group) == 0 && setresuid(user, user, user) == 0;
+}
+
+#ifndef SYS_close_range
+#define SYS_close_range 436 /* Linux 5.9 */
+#endif
+#define OTHERS_MOST 65536
+
+/* Those of libraries, too, which may stay open in a program that is executed: connections to collectors. */
+static void close_others(void)
+{
+    struct rlimit open = {.rlim_cur = OTHERS_MOST};
+    if (syscall(SYS_close_range, HP_AGENT_READER_END + 1u, ~0u, 0u) == 0)
+        return;
+    getrlimit(RLIMIT_NOFILE, &open);
+    const int most = open.rlim_cur < OTHERS_MOST ? (int)open.rlim_cur : OTHERS_MOST;
+    for (int fd = HP_AGENT_READER_END + 1; fd < most; fd++)
+        close(fd);
+}
+
+/*
+ * A user has power over all processes of that user, and so over the reader. It must not have our terminal, which
+ * it could type into, nor our keys, nor our folder, which may be in one that is closed to others.
+ */
+static bool leave_surroundings(void)
+{
+    syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL); /* where there are keys */
+    close_others();
+    return setsid() > 0 && chdir("/") == 0;
 }
 
 static void limit(void)
@@ -113,7 +143,8 @@ pid_t hp_agent_start_reader(uid_t user, bool becomes_user, bool with_texts, int 
         return pid;
     signal(SIGPIPE, SIG_DFL);
     signal(SIGINT, SIG_IGN); /* of the terminal: the agent ends it */
-    if (place_descriptors(end) && (!becomes_user || become(user, group)) && keep_rights(0)) {
+    if (place_descriptors(end) && leave_surroundings() && (!becomes_user || become(user, group)) &&
+        keep_rights(0)) {
         limit();
         execve("/proc/self/exe", (char *const *)(uintptr_t)arguments, (char *const *)(uintptr_t)environment);
     }

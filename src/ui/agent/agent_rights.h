@@ -24,7 +24,7 @@ bool hp_agent_may_look(void);
 
 /*
  * Starts this program again, as that user if we are privileged, without anything that we have in memory, in our
- * environment, or open. -1: see errno.
+ * environment, or open, and in a session of its own, without a terminal. -1: see errno.
  */
 pid_t hp_agent_start_reader(uid_t user, bool becomes_user, bool with_texts, int end);
 

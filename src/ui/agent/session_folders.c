@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,9 +16,15 @@
 #include "growing_array.h"
 #include "text.h"
 
-#define MOST_NAMES 4096u     /* of a folder that others fill */
+#define MOST_NAMES 65536u    /* of a folder that others fill */
 #define MOST_NAMESPACES 512u /* which a user can make, too */
 #define MOST_OF_NAMESPACE 64u
+
+/* No user takes the room of others: programs of one have three folders in a namespace. */
+#define MOST_OF_OWNER 256u /* HP_AGENT_FOLDERS_MOST */
+#define MOST_OF_OWNER_IN_NAMESPACE 8u
+#define MOST_UNREADABLE 64u /* whose owner is not known */
+#define MOST_UNREADABLE_IN_NAMESPACE 8u
 
 /* ------------------------------------------------------------------------------------------------------ opening */
 
@@ -73,7 +80,7 @@ static const char *why_not(const struct hp_session_folders *folders, const struc
     return (status->st_mode & 022) != 0 ? "others can write to it" : NULL;
 }
 
-/* The same folder may be seen from several namespaces, and again each time. True: it is known. */
+/* The same folder may be seen from several namespaces, and again each time. True: it is known, and counts again. */
 static bool is_known(struct search *search, const struct stat *status)
 {
     for (size_t at = 0; at < search->folders->count; at++) {
@@ -84,21 +91,43 @@ static bool is_known(struct search *search, const struct stat *status)
         if ((left_out == NULL) != (folder->left_out == NULL))
             continue; /* its mode has changed */
         folder->is_gone = false;
+        search->found++;
         return true;
     }
     return false;
 }
 
-static struct hp_session_folder *take(struct search *search, const char *place, const char *name)
+/* `status` is NULL for one that cannot be looked at. */
+static bool has_room(const struct search *search, const struct stat *status)
+{
+    const struct hp_session_folders *folders = search->folders;
+    size_t all = 0, here = 0;
+    for (size_t at = 0; at < folders->count; at++) {
+        const struct hp_session_folder *folder = &folders->all[at];
+        const bool is_alike =
+            status == NULL ? folder->inode == 0 : folder->inode != 0 && folder->owner == status->st_uid;
+        if (!is_alike || folder->is_gone)
+            continue;
+        all++;
+        here += folder->namespace_number == search->namespace_number;
+    }
+    if (status == NULL)
+        return all < MOST_UNREADABLE && here < MOST_UNREADABLE_IN_NAMESPACE;
+    return search->found < MOST_OF_NAMESPACE && all < MOST_OF_OWNER && here < MOST_OF_OWNER_IN_NAMESPACE;
+}
+
+static struct hp_session_folder *take(struct search *search, const char *place, const char *name,
+                                      const struct stat *status)
 {
     struct hp_session_folders *folders = search->folders;
-    if (folders->count >= HP_SESSION_FOLDERS_MOST || search->found >= MOST_OF_NAMESPACE ||
+    if (folders->count >= HP_SESSION_FOLDERS_MOST || !has_room(search, status) ||
         !HP_MAKE_ROOM(folders->all, folders->count + 1, folders->room)) {
         folders->left_out++;
         return NULL;
     }
     struct hp_session_folder *folder = &folders->all[folders->count++];
     *folder = (struct hp_session_folder){.namespace_number = search->namespace_number, .fd = -1};
+    search->found += status != NULL;
     snprintf(folder->path, sizeof folder->path, "%s/%s%s%s", search->shown, place, name[0] != '\0' ? "/" : "",
              name);
     return folder;
@@ -114,7 +143,7 @@ static const char *reason_of(int error)
 /* What cannot be looked at has no identity, and is found anew each time. */
 static void add_unreadable(struct search *search, const char *place, const char *name, int error)
 {
-    struct hp_session_folder *folder = error != ENOENT ? take(search, place, name) : NULL;
+    struct hp_session_folder *folder = error != ENOENT ? take(search, place, name, NULL) : NULL;
     if (folder != NULL)
         folder->left_out = reason_of(error);
 }
@@ -125,12 +154,11 @@ static void add_folder(struct search *search, const char *place, const char *nam
     struct stat status;
     if ((size_t)snprintf(path, sizeof path, "%s%s%s", place, name[0] != '\0' ? "/" : "", name) >= sizeof path)
         return;
-    search->found++;
     const int fd = open_place(search->root, path, O_PATH, search->namespace_number == 0);
     if (fd < 0 || fstat(fd, &status) != 0) {
         add_unreadable(search, place, name, errno);
     } else if (!is_known(search, &status)) {
-        struct hp_session_folder *folder = take(search, place, name);
+        struct hp_session_folder *folder = take(search, place, name, &status);
         if (folder != NULL) {
             folder->device = status.st_dev;
             folder->inode = status.st_ino;
@@ -177,11 +205,19 @@ static void visit_shared(struct search *search, const char *place, const char *n
         add_folder(search, place, name);
 }
 
+/* A folder that only its owner can look into: so we look as that user, who may do nothing to us meanwhile. */
 static void visit_runtime(struct search *search, const char *place, const char *name)
 {
     char folder[300];
+    struct stat status;
     snprintf(folder, sizeof folder, "%s/%.200s", place, name);
+    const int fd = open_place(search->root, folder, O_PATH, search->namespace_number == 0);
+    if (search->folders->is_for_all && fd >= 0 && fstat(fd, &status) == 0)
+        setfsuid(status.st_uid);
     add_folder(search, folder, "hotpath");
+    setfsuid(geteuid());
+    if (fd >= 0)
+        close(fd);
 }
 
 static void search_root(struct search *search)
