@@ -34,7 +34,7 @@ struct hp_agent_answer {
     bool has_accept, has_host;
     uint64_t until_ns; /* it waits no longer */
     uint32_t number;   /* of a profile */
-    size_t owed;       /* readers that have not answered; of metrics: whether any has not */
+    uint64_t owed;     /* users whose reader has not answered with a profile, as bits */
     unsigned status;   /* of the best profile; 0: none */
     struct hp_body profile;
 };
@@ -145,15 +145,15 @@ static void take_profile(void *context, const struct hp_agent_user *user, const 
 {
     struct hp_agent *agent = context;
     struct hp_agent_memory memory;
-    (void)user;
+    const uint64_t whose = UINT64_C(1) << (user - agent->users.all);
     for (struct hp_agent_answer *answer = agent->answers; answer != NULL; answer = answer->next) {
-        if (answer->number != message->number || answer->owed == 0 || !hp_agent_memory_open(&memory, fd))
+        if (answer->number != message->number || (answer->owed & whose) == 0 || !hp_agent_memory_open(&memory, fd))
             continue;
         const bool is_profile = message->status == 200, is_better = is_profile != (answer->status == 200)
                                                                         ? is_profile
                                                                         : memory.length > answer->profile.length;
-        answer->owed--;
-        if (is_better) { /* what is not a profile is one line, and shown as text */
+        answer->owed &= ~whose; /* a reader answers for itself only */
+        if (is_better) {        /* what is not a profile is one line, and shown as text */
             hp_body_empty(&answer->profile);
             if (hp_body_add(&answer->profile, memory.bytes, memory.length))
                 answer->status = is_profile                                         ? 200
@@ -231,8 +231,10 @@ static void *begin(void *context, const struct hp_request *request, const struct
 static bool is_ready(void *context)
 {
     const struct hp_agent_answer *answer = context;
+    const struct hp_agent_users *users = &answer->agent->users;
     take_answers(answer->agent);
-    return (is_profile(answer) ? answer->owed == 0 : !answer->agent->is_asking) ||
+    return (is_profile(answer) ? (answer->owed & hp_agent_users_asked(users, answer->number)) == 0
+                               : !answer->agent->is_asking) ||
            hp_clock_monotonic_ns() > answer->until_ns;
 }
 
@@ -326,7 +328,7 @@ static void free_answer(void *context)
             *at = answer->next;
             break;
         }
-    if (answer->owed > 0)
+    if (answer->owed != 0)
         hp_agent_users_forget_profile(&agent->users, answer->number);
     hp_body_free(&answer->profile);
     free(answer);

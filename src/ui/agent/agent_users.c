@@ -103,6 +103,7 @@ static void start_reader(struct hp_agent_users *users, struct hp_agent_user *use
     user->pid = hp_agent_start_reader(user->id, users->is_privileged, users->with_texts, ends[1]);
     close(ends[1]);
     user->end = ends[0];
+    user->questions_before = users->questions;
     if (user->pid > 0)
         return;
     close(ends[0]);
@@ -307,10 +308,10 @@ void hp_agent_users_ask_metrics(struct hp_agent_users *users)
     }
 }
 
-size_t hp_agent_users_ask_profile(struct hp_agent_users *users, const struct hp_request *request,
-                                  uint32_t *ret_number)
+uint64_t hp_agent_users_ask_profile(struct hp_agent_users *users, const struct hp_request *request,
+                                    uint32_t *ret_number)
 {
-    size_t asked = 0;
+    uint64_t asked = 0;
     struct hp_agent_message message = {
         .kind = HP_AGENT_PROFILE, .number = ++users->questions, .route = (uint32_t)request->route};
     memcpy(message.service, request->service, sizeof message.service);
@@ -320,11 +321,20 @@ size_t hp_agent_users_ask_profile(struct hp_agent_users *users, const struct hp_
         if (user->end < 0)
             continue;
         if (hp_agent_link_send(user->end, &message, -1))
-            asked++;
+            asked |= UINT64_C(1) << at;
         else
             fail_reader(users, user);
     }
     *ret_number = message.number;
+    return asked;
+}
+
+uint64_t hp_agent_users_asked(const struct hp_agent_users *users, uint32_t number)
+{
+    uint64_t asked = 0;
+    for (size_t at = 0; at < users->count; at++)
+        if (users->all[at].end >= 0 && users->all[at].questions_before < number)
+            asked |= UINT64_C(1) << at;
     return asked;
 }
 

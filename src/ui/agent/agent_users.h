@@ -16,7 +16,7 @@
 #include "metric_bytes.h"
 #include "session_folders.h"
 
-#define HP_AGENT_USERS_MOST 64u
+#define HP_AGENT_USERS_MOST 64u /* as there are bits in a number */
 
 struct hp_agent_user {
     uid_t id;
@@ -24,6 +24,7 @@ struct hp_agent_user {
     /* Its reader; the end is -1: none runs. */
     int end;
     pid_t pid;
+    uint32_t questions_before;               /* that were asked before it was started */
     uint64_t retry_ns;                       /* when another one may be started */
     uint32_t failures;                       /* since one was well */
     uint64_t folders[HP_AGENT_FOLDERS_MOST]; /* the identities of those that it has, by number; 0: free */
@@ -71,9 +72,12 @@ void hp_agent_users_settle(struct hp_agent_users *users, struct hp_session_folde
 /* Asks all that run and are not busy. */
 void hp_agent_users_ask_metrics(struct hp_agent_users *users);
 
-/* Asks all that run, and returns how many. Each answers for itself, with that number. */
-size_t hp_agent_users_ask_profile(struct hp_agent_users *users, const struct hp_request *request,
-                                  uint32_t *ret_number);
+/* Asks all that run, and returns which, as bits. Each answers for itself, with that number. */
+uint64_t hp_agent_users_ask_profile(struct hp_agent_users *users, const struct hp_request *request,
+                                    uint32_t *ret_number);
+
+/* Those that ran when that was asked, and run still. */
+uint64_t hp_agent_users_asked(const struct hp_agent_users *users, uint32_t number);
 void hp_agent_users_forget_profile(struct hp_agent_users *users, uint32_t number);
 
 /*
