@@ -24,7 +24,8 @@ enum {
     OPT_PRIVATE = POINTER + 103,
     OPT_POSTFIELDSIZE_LARGE = BIG + 120,
     OPT_TIMEOUT_MS = LONG + 155,
-    OPT_CONNECTTIMEOUT_MS = LONG + 156
+    OPT_CONNECTTIMEOUT_MS = LONG + 156,
+    OPT_QUICK_EXIT = LONG + 322 /* from 7.87 on: threads that wait for names are left behind */
 };
 enum { INFO_RESPONSE_CODE = 0x200000 + 2, INFO_PRIVATE = 0x100000 + 21, INFO_RETRY_AFTER = 0x600000 + 57 };
 enum { MESSAGE_DONE = 1, GLOBAL_DEFAULT = 3, OK = 0 };
@@ -119,6 +120,7 @@ struct sender {
     void *multi;
     struct transfer transfers[HP_PUSH_TARGETS];
     size_t count;
+    bool may_wait; /* for a thread, where something is ended that resolves a name: libcurl is older */
 };
 
 /* Reads a part of the answer; the request ends if that has too much. */
@@ -220,6 +222,7 @@ bool hp_push_transport_add(struct hp_push_transport *transport, const char *url,
         is_done &= add_header(curl, transfer, headers[at]);
     if (certificates != NULL)
         curl->curl_easy_setopt(transfer->easy, OPT_CAINFO, certificates);
+    sender->may_wait = curl->curl_easy_setopt(transfer->easy, OPT_QUICK_EXIT, 1L) != OK;
     curl->curl_easy_setopt(transfer->easy, OPT_NOSIGNAL, 1L);
     curl->curl_easy_setopt(transfer->easy, OPT_TIMEOUT_MS, TIMEOUT_MS);
     curl->curl_easy_setopt(transfer->easy, OPT_CONNECTTIMEOUT_MS, CONNECT_MS);
@@ -234,7 +237,7 @@ bool hp_push_transport_add(struct hp_push_transport *transport, const char *url,
 void hp_push_transport_close(struct hp_push_transport *transport)
 {
     struct sender *sender = transport->context;
-    if (sender == NULL)
+    if (sender == NULL || sender->may_wait) /* the program ends, and does not wait */
         return;
     for (size_t at = 0; at < sender->count; at++) {
         if (sender->multi != NULL)

@@ -1,6 +1,7 @@
 /*
  * Sends requests by libcurl, which is opened when it is first needed, and needs no headers of it to be built.
- * Nothing waits: names are resolved by a thread of libcurl's. One request per target at a time.
+ * Nothing waits: names are resolved by a thread of libcurl's, which is left behind if it does not come back (before
+ * 7.87 a request that takes too long is ended only when it does). One request per target at a time.
  * SPDX-License-Identifier: MIT
  */
 #ifndef HP_PUSH_TRANSPORT_H

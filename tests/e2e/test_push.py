@@ -425,6 +425,27 @@ def test_a_slow_collector_blocks_nobody(cli, collectors, push):
     assert server.end() == (0, "hotpath: press Ctrl-C to stop\n")
 
 
+def test_a_name_that_is_never_found_blocks_nobody(cli, push, tmp_path):
+    """Neither the answers nor the end."""
+    asked, library = tmp_path / "asked", tmp_path / "names.so"
+    (tmp_path / "names.c").write_text(f"""#include <fcntl.h>
+#include <netdb.h>
+#include <unistd.h>
+int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints, struct addrinfo **found)
+{{
+    open("{asked}", O_CREAT | O_WRONLY, 0600);
+    for (;;)
+        pause();
+}}
+""")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "names.c"], check=True)
+    server = push("otlp=http://collector.example:4318", env={"LD_PRELOAD": str(library)})
+    with busy(cli):
+        wait_until(asked.exists)
+        assert server.get("/metrics").status == 200
+    assert server.end()[0] == 0
+
+
 @full
 def test_nothing_grows(cli, collectors, push):
     """Neither memory nor descriptors, while collectors are gone, slow and angry, and sessions come and go."""
