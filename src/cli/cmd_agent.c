@@ -173,6 +173,8 @@ static int run(const struct hp_arguments *arguments)
     const bool is_prepared = prepare(&agent, arguments);
     if (is_prepared && is_printed) {
         hp_agent_print(&agent, stdout);
+        for (size_t at = 0; at < targets.count; at++)
+            printf("profiles are pushed to: %s\n", targets.all[at].name);
         agent.users.folder = NULL; /* it is as if we had never been */
         status = EXIT_DONE;
     } else if (is_prepared && prepare_push(&agent, &targets, push_every_ns)) {

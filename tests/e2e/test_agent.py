@@ -290,7 +290,8 @@ def test_it_ends_with_its_readers(cli, agent, finished):
 
 
 def test_what_is_printed(cli, finished):
-    said = cli("agent", "--print-config").stdout.splitlines()
+    said = cli("agent", "--print-config", "--push", "otlp=http://collector:4318/x").stdout.splitlines()
+    assert said[-1] == "profiles are pushed to: http://collector:4318"
     assert f"folder {cli.folder}, of user {os.getuid()}: read" in said
     assert any(re.fullmatch(r"user \w+: 1 sessions, 0 of them live, 0 left out: they cannot be read", line)
                for line in said)
