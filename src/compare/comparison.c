@@ -681,13 +681,13 @@ static int compare_functions(const void *a, const void *b)
 static bool sort_functions(struct hp_comparison *comparison)
 {
     const size_t count = comparison->count;
-    struct hp_compared_function **order = malloc((count + 1) * sizeof *order);
+    struct hp_compared_function **order = malloc((count + 1) * sizeof(struct hp_compared_function *));
     struct hp_compared_function *sorted = malloc((count + 1) * sizeof *sorted);
     comparison->numbers = malloc((count + 1) * sizeof *comparison->numbers);
     if (order != NULL && sorted != NULL && comparison->numbers != NULL) {
         for (size_t at = 0; at < count; at++)
             order[at] = &comparison->functions[at];
-        qsort(order, count, sizeof *order, compare_functions);
+        qsort(order, count, sizeof(struct hp_compared_function *), compare_functions);
         for (size_t at = 0; at < count; at++) {
             comparison->numbers[at] = (size_t)(order[at] - comparison->functions);
             sorted[at] = *order[at];
