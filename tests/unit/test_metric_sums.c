@@ -1,4 +1,5 @@
 /* Sums of metrics: what stays, what falls, and what has no series. SPDX-License-Identifier: MIT */
+#include <float.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,6 +77,27 @@ static void gauges_are_those_of_what_goes_on(void **state)
     assert_float_equal(*value, 3, 0);
     update(&sums, &first, threads, 4); /* it was only not to be read */
     assert_float_equal(*value, 7, 0);
+    hp_metric_points_free(&first);
+    hp_metric_points_free(&second);
+    hp_metric_sums_free(&sums);
+}
+
+static void the_largest_values_have_a_sum(void **state)
+{
+    struct hp_metric_sums sums = {0};
+    struct hp_metric_points first = {0}, second = {0};
+    (void)state;
+    const uint32_t threads = series_of(&sums, "hotpath_threads", 0);
+    const double *value = &sums.series[threads - 1].value;
+    update(&sums, &first, threads, DBL_MAX);
+    update(&sums, &second, threads, DBL_MAX);
+    assert_true(*value > 1e295 && *value <= DBL_MAX);
+    update(&sums, &first, threads, -DBL_MAX);
+    update(&sums, &second, threads, -DBL_MAX);
+    assert_true(*value < -1e295 && *value >= -DBL_MAX);
+    hp_metric_sums_end(&sums, &first);
+    hp_metric_sums_end(&sums, &second);
+    assert_float_equal(*value, 0, 0);
     hp_metric_points_free(&first);
     hp_metric_points_free(&second);
     hp_metric_sums_free(&sums);
@@ -272,6 +294,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counters_never_fall),
         cmocka_unit_test(gauges_are_those_of_what_goes_on),
+        cmocka_unit_test(the_largest_values_have_a_sum),
         cmocka_unit_test(rows_of_a_series_are_added_up),
         cmocka_unit_test(names_are_limited_and_keep_what_they_have),
         cmocka_unit_test(services_are_limited),

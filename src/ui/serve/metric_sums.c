@@ -42,8 +42,12 @@ uint32_t hp_metric_power_of(double seconds)
 
 /* ------------------------------------------------------------------------------------------------------- points */
 
+/* Values of programs may be any: the sum of as many as there can be is a number, too, from which each can be taken. */
+#define MOST_VALUE 0x1p980
+
 bool hp_metric_points_add(struct hp_metric_points *points, uint32_t series, uint32_t bucket, double value)
 {
+    value = fmax(-MOST_VALUE, fmin(value, MOST_VALUE));
     if (!HP_MAKE_ROOM(points->all, points->count + 1, points->room))
         return false;
     points->all[points->count++] = (struct hp_metric_point){series, bucket, value};
