@@ -185,7 +185,7 @@ static bool ask_kernel(const struct hp_counted_thread *thread, uint64_t *ret_cou
 
 static enum state open_for(struct hp_counted_thread *thread)
 {
-    const long fd = is_allowed() ? open_event() : -1;
+    const long fd = open_event();
     if (fd < 0)
         return NOWHERE;
     thread->page = readable_page(fd);
@@ -229,7 +229,7 @@ static void close_counter(struct hp_counted_thread *thread)
     set_state(thread, NOWHERE);
     if (state == BY_PAGE)
         hp_raw(SYS_munmap, thread->page, HP_LEAST_PAGE);
-    else if (state == BY_CALL && is_allowed() && is_open(thread))
+    else if (state == BY_CALL && is_open(thread))
         hp_raw(SYS_close, thread->fd);
 }
 
@@ -258,7 +258,7 @@ static struct hp_counted_thread *find_record(uint32_t wanted, uint32_t tid)
 /* NULL: no memory. Release pairs with the walks. */
 static struct hp_counted_thread *new_record(uint32_t tid)
 {
-    struct hp_counted_threads *page = is_allowed() ? hp_memory_map(sizeof *page) : NULL;
+    struct hp_counted_threads *page = hp_memory_map(sizeof *page);
     if (page == NULL)
         return NULL;
     page->all[0].tid = tid;
@@ -286,12 +286,13 @@ static struct hp_counted_thread *take_record(void)
 
 static bool is_ours(void) { return __atomic_load_n(counters->mark, __ATOMIC_ACQUIRE) == OURS; }
 
-/* Pages of counters do not exist in a child; what was mapped there since is not ours. Descriptors do. */
+/*
+ * Pages of counters do not exist in a child; what was mapped there since is not ours. Descriptors do. A child in a
+ * PID namespace of its own may have the number of its parent, so numbers do not tell whose a record is.
+ */
 static void leave_parents(struct hp_counted_thread *thread, uint32_t pid, const struct hp_counted_thread *own)
 {
-    if (thread->pid == pid)
-        return; /* a new one of ours */
-    if (thread->state == BY_CALL && is_allowed() && is_open(thread))
+    if (thread->state == BY_CALL && is_open(thread))
         hp_raw(SYS_close, thread->fd);
     set_state(thread, CLOSED);
     thread->pid = pid;
@@ -339,9 +340,16 @@ bool hp_cpu_counter_begin(struct hp_counted_thread **own)
 
 /* ------------------------------------------------------------------------------------------------------ reading */
 
-/* A forked child, or the first call of a thread. NULL: no memory, or under way. */
+/*
+ * A forked child, or the first call of a thread. NULL: no memory, or under way, or no system call is allowed, even
+ * to learn which thread this is.
+ */
 static struct hp_counted_thread *meet(struct hp_counted_thread **own)
 {
+    if (!is_allowed()) {
+        doubt(HP_COUNTER_IS_MISSING);
+        return NULL;
+    }
     if (!is_ours())
         leave_parent(*own);
     if (!is_ours())
@@ -393,7 +401,7 @@ uint64_t hp_cpu_counter_read(struct hp_counted_thread **own)
 void hp_cpu_counter_end_thread(struct hp_counted_thread **own)
 {
     struct hp_counted_thread *thread = *own;
-    if (thread == NULL || !is_ours() || thread->pid != hp_sys_process_id())
+    if (thread == NULL || !is_allowed() || !is_ours() || thread->pid != hp_sys_process_id())
         return;
     close_counter(thread);
     thread->latest = 0;

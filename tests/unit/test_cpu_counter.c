@@ -3,6 +3,7 @@
  * its place, and pages of the test in place of the kernel's. One file: all of it is one protocol.
  * SPDX-License-Identifier: MIT
  */
+#define _GNU_SOURCE 1 /* unshare */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,10 +16,15 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -336,6 +342,48 @@ static void where_calls_are_forbidden_it_makes_none(void **state)
     assert_true(hp_cpu_counter_read(&own) > before);
 }
 
+/* A filter that ends the process at any call but the end of it. */
+static bool enter_sandbox(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL)};
+    const struct sock_fprog program = {sizeof code / sizeof code[0], code};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+#define NOT_HERE 77
+
+/* Ends the process: the thread goes on, as after a fork; then another one reads for the first time, and ends. */
+static void read_in_sandbox(uint64_t before)
+{
+    if (!enter_sandbox())
+        _exit(NOT_HERE);
+    const bool is_kept = hp_cpu_counter_read(&own) == before;
+    hp_cpu_counter_end_thread(&own);
+    own = NULL;
+    _exit(is_kept && hp_cpu_counter_read(&own) == 0 ? 0 : 1);
+}
+
+/* Which thread or process this is would take a call, too. */
+static void not_even_to_learn_who_reads(void **state)
+{
+    (void)state;
+    int status = -1;
+    begin_by_calls();
+    const uint64_t before = hp_cpu_counter_read(&own);
+    is_allowed = false;
+    hp_cpu_counters_use(&counters, may_call);
+    const pid_t child = fork();
+    if (child == 0)
+        read_in_sandbox(before);
+    waitpid(child, &status, 0);
+    is_allowed = true;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_HERE)
+        skip();
+    assert_int_equal(status, 0);
+}
+
 static volatile uint64_t in_handler;
 static volatile sig_atomic_t has_fallen, handled;
 
@@ -449,6 +497,45 @@ static void a_forked_child_has_no_page_of_its_parent(void **state)
     assert_int_equal(hp_cpu_counter_read(&own), 1005);
 }
 
+/* The status of a child that does this; the first child after `unshare` is number 1. */
+static int status_of(int (*body)(void))
+{
+    int status = -1;
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(body());
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -status;
+}
+
+static int read_as_child(void)
+{
+    const uint64_t count = hp_cpu_counter_read(&own);
+    return getpid() != 1 ? NOT_HERE : count == 2010 ? 0 : 1;
+}
+
+static int be_parent(void)
+{
+    own = NULL; /* of the process outside */
+    begin_by_pages();
+    hp_cpu_counter_read(&own);
+    return getpid() != 1 || unshare(CLONE_NEWPID) != 0 ? NOT_HERE : status_of(read_as_child);
+}
+
+static int be_outside(void) { return unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0 ? status_of(be_parent) : NOT_HERE; }
+
+/* In PID namespaces of their own. */
+static void a_child_with_the_number_of_its_parent_has_its_own(void **state)
+{
+    (void)state;
+    if (!has_perf)
+        skip();
+    const int status = status_of(be_outside);
+    if (status == NOT_HERE)
+        skip();
+    assert_int_equal(status, 0);
+}
+
 static uint64_t again_in_vfork;
 
 static void a_vfork_child_counts_for_its_parent(void **state)
@@ -510,9 +597,11 @@ int main(void)
         cmocka_unit_test(a_counter_that_the_program_closed_stands_still),
         cmocka_unit_test(without_room_for_descriptors_a_thread_is_not_counted),
         cmocka_unit_test(where_calls_are_forbidden_it_makes_none),
+        cmocka_unit_test(not_even_to_learn_who_reads),
         cmocka_unit_test(it_never_falls),
         cmocka_unit_test(a_counter_that_can_be_read_keeps_no_descriptor),
         cmocka_unit_test(a_forked_child_has_no_page_of_its_parent),
+        cmocka_unit_test(a_child_with_the_number_of_its_parent_has_its_own),
         cmocka_unit_test(a_vfork_child_counts_for_its_parent),
         cmocka_unit_test(a_machine_without_it_says_so),
     };
