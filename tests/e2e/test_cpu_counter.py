@@ -4,14 +4,17 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
+import tempfile
+from pathlib import Path
 
 import jsonschema
 import pytest
 
 from command import Cli, cli  # noqa: F401
-from harness import BUILD, EMULATOR, PROGRAMS, SOURCE, perf_is_allowed
+from harness import BUILD, EMULATOR, PROGRAMS, SOURCE, needs_root, perf_is_allowed
 
 pytestmark = pytest.mark.skipif(bool(EMULATOR) or not perf_is_allowed(), reason="the kernel gives nobody a counter")
 
@@ -75,6 +78,23 @@ def test_a_limit_of_instructions(cli):
     assert "exceeded" not in counted(cli, "0", "limit", "1000000000000")[0]
     said, _ = counted(Cli(cli.box), "0", "limit", "1", status=-signal.SIGABRT)
     assert "run_limited exceeded its limit of 1 instructions: there were " in said
+
+
+@needs_root
+def test_programs_with_the_rights_of_others_are_not_counted(box):
+    """The environment is that of the user, who may have it end what exceeds a limit."""
+    folder = Path(tempfile.mkdtemp(dir="/tmp"))
+    try:
+        folder.chmod(0o755)
+        program = Path(shutil.copy(PROGRAMS / "counted_by_cpu", folder))
+        for mode, status in ((0o755, -signal.SIGABRT), (0o4755, 3)):
+            program.chmod(mode)
+            if mode != 0o755 and os.statvfs(folder).f_flag & os.ST_NOSUID:
+                pytest.skip("/tmp is mounted nosuid")
+            done = box.run(program, "0", "limit", "1", env=BY_CPU | {"HOTPATH": None}, status=status, user=65534)
+            assert ("exceeded its limit" in done.stderr) == (status != 3)
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_without_descriptors_a_thread_is_not_counted_and_the_report_says_so(cli):

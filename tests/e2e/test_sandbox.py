@@ -59,6 +59,13 @@ def test_program_started_in_a_sandbox_is_not_recorded(cli, program):
 
 
 @without_sanitizer("it makes system calls of its own")
+def test_program_started_in_a_sandbox_asks_for_no_counter_of_the_cpu(cli):
+    """The user's wish: else `hotpath run` passes it on only where there is such a counter."""
+    report = survivor(cli, "env", "HOTPATH_CLOCK=instructions:pmu", PROGRAMS / "sandboxed", "exec")
+    assert report.calls("dive") == 0
+
+
+@without_sanitizer("it makes system calls of its own")
 def test_a_refused_sandbox_changes_nothing(cli):
     report = survivor(cli, PROGRAMS / "sandboxed", "probe")
     assert "sandbox" not in report.trust

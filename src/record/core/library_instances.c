@@ -51,8 +51,6 @@ void hp_library_join(void)
     hp_instruction_clock_exclude_copy(hp_environment("HOTPATH_CLOCK"));
     hp_images_each_note(meet, &hp_runtime);
     hp_cpu_counters_use(&hp_runtime->counters, may_call);
-    if (hp_instruction_clock_is_by_cpu(hp_environment("HOTPATH_CLOCK")))
-        hp_instruction_clock_begin(true);
     hp_image_stay_loaded(&hp_here);
     size_t copy = 0;
     while (copy < HP_COPIES && hp_runtime->no_contexts[copy] != NULL)

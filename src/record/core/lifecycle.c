@@ -17,6 +17,7 @@
 
 #include "allocations.h"
 #include "holding.h"
+#include "instruction_clock.h"
 #include "lending.h"
 #include "memory.h"
 #include "no_session.h"
@@ -525,12 +526,24 @@ static void begin_by_environment(void)
         set_auto(true);
 }
 
+/*
+ * The CPU counts for limits of instructions, also without a session. Not with the rights of another user; and in a
+ * sandbox that a program of a run has entered before, the kernel may end a process that asks for a counter.
+ */
+static void begin_to_count(void)
+{
+    if (hp_instruction_clock_is_by_cpu(hp_environment("HOTPATH_CLOCK")) && !hp_process_is_privileged() &&
+        !(hp_environment("HOTPATH_RUN") != NULL && is_sandboxed_unseen()))
+        hp_instruction_clock_begin(true);
+}
+
 __attribute__((constructor(101))) static void at_load(void)
 {
     const int saved = errno;
     join();
     hp_note_run();
     note_confinement_of_run();
+    begin_to_count();
     hp_borrow_from(hp_environment(HP_RUN_LENDER), confinement_of_run);
     hp_thread_exit_hook(); /* early: the C library keeps the values of keys beyond the first 32 on the heap */
     if (hp_page() == NULL)
