@@ -213,8 +213,8 @@ __attribute__((noinline, cold)) bool hp_side_begin(struct hp_side_file *file, st
 {
     struct beginning beginning = {file, kind};
     uint32_t none = HP_SIDE_NONE;
-    if (folder[0] == '\0' && !hp_is_active_here())
-        return false; /* there may be a session later */
+    if (folder[0] == '\0' && (!hp_is_active_here() || hp_runtime->counter == HP_COUNTER_INSTRUCTIONS))
+        return false; /* there may be a session later, or another one; and waiting takes no instructions */
     if (!__atomic_compare_exchange_n(&file->state, &none, HP_SIDE_IN_THE_MAKING, false, __ATOMIC_ACQUIRE,
                                      __ATOMIC_RELAXED))
         return false;
