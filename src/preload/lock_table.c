@@ -72,9 +72,36 @@ __attribute__((noinline, cold)) struct hp_locks *hp_locks_begin(void)
     return hp_side_begin(&locks->file, &file_kind) ? locks : NULL;
 }
 
+/* The file is not made now, in forked children either. As long as there is none, nobody finds anything here. */
+static bool yield(void)
+{
+    uint32_t none = HP_SIDE_NONE;
+    if (hp_locks == NULL || !__atomic_compare_exchange_n(&hp_locks->file.state, &none, HP_SIDE_REFUSED, false,
+                                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return false;
+    __atomic_store_n(&hp_locks, NULL, __ATOMIC_RELAXED);
+    return true;
+}
+
+/*
+ * Hooks that are linked with a program pass calls on to those that `hotpath run` preloads, or the other way round:
+ * one of them counts. Of two libraries, the one that is called first is loaded first, and prepared last. Hooks in
+ * the program itself are prepared last, too, but do not see the calls of libraries.
+ */
+static bool is_counted_by_another(void)
+{
+    bool (*const other)(void) = __atomic_load_n(&hp_runtime->yield_locks, __ATOMIC_ACQUIRE);
+#ifdef HOTPATH_LOCKS_WRAP
+    return other != NULL;
+#else
+    return other != NULL && !other();
+#endif
+}
+
 void hp_locks_prepare(void)
 {
-    if (hp_locks != NULL || !hp_side_prepare(&file_kind, "HOTPATH_LOCKS", sizeof(struct hp_locks)))
+    if (hp_locks != NULL || !hp_side_prepare(&file_kind, "HOTPATH_LOCKS", sizeof(struct hp_locks)) ||
+        is_counted_by_another())
         return;
     if (&__libc_single_threaded != NULL)
         hp_lock_alone = &__libc_single_threaded;
@@ -84,6 +111,7 @@ void hp_locks_prepare(void)
         return;
     __atomic_store_n(&hp_locks, locks, __ATOMIC_RELEASE);
     __atomic_store_n(&hp_runtime->lock_hooks, &hp_own_lock_hooks, __ATOMIC_RELEASE);
+    __atomic_store_n(&hp_runtime->yield_locks, yield, __ATOMIC_RELEASE);
 }
 
 __attribute__((destructor)) static void note_end(void)

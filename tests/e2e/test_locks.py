@@ -280,6 +280,16 @@ def test_same_in_programs_that_are_linked_with_it(box):
     assert run_linked(box, "lock_rules_linked", "--locks")[0].stdout.splitlines() == expected
 
 
+def test_a_program_that_is_linked_with_it_counts_once_in_a_run(box):
+    """That preloads another library with the same hooks, whose calls come first."""
+    result, report = run(box, "lock_truth_linked", "--locks", "--io")
+    rows = {row.name: row for row in rows_of(box, report)}
+    told = {name: locked for name, (locked, _, _) in truth_of(result.stdout).items() if name in rows}
+    assert len(told) > 3 and {name: rows[name].locked or 0 for name in told} == told
+    holders = {row.holder for row in rows_of(box, report, "blocked-by")}
+    assert "give_forced" in holders and not [name for name in holders if name and "pthread" in name]
+
+
 def test_a_program_that_is_linked_with_it(box):
     """Without a run: its session has its locks while it runs, too, and takes their file with it."""
     folder, keep = box.folder(), {"HOTPATH": "1", "HOTPATH_LOCKS": "1", "HOTPATH_KEEP": "0"}

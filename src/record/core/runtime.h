@@ -312,6 +312,7 @@ struct hp_recorder {
     /* Callbacks that tell interposing libraries whether anyone counts. */
     void (*alloc_switches[HP_COPIES])(int is_on);
     const struct hotpath_lock_hooks_ *lock_hooks; /* atomic: of `hotpath run --locks`; NULL: nobody counts locks */
+    bool (*yield_locks)(void);                    /* atomic: that copy is to count no more; false: it has begun */
     const struct hotpath_io_hooks_ *io_hooks;     /* atomic: of `hotpath run --io`; NULL: nobody counts I/O */
     struct hp_sampling sampling;                  /* of CPU time: sampler.h */
     void (*leave_stacks)(void);                   /* atomic: see sample_handler.h */
