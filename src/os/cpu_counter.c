@@ -52,7 +52,8 @@ void hp_cpu_counters_use(struct hp_cpu_counters *shared, bool (*asked)(void))
 
 const struct hp_cpu_counters *hp_cpu_counters(void) { return counters; }
 
-bool hp_cpu_counter_is_on(void) { return __atomic_load_n(&counters->is_on, __ATOMIC_RELAXED) != 0; }
+/* Acquire pairs with the beginning: who finds it on finds the mark. */
+bool hp_cpu_counter_is_on(void) { return __atomic_load_n(&counters->is_on, __ATOMIC_ACQUIRE) != 0; }
 
 static void doubt(uint32_t why)
 {
