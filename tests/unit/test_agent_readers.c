@@ -12,6 +12,7 @@
 
 #include "agent.h"
 #include "agent_link.h"
+#include "metric_bytes.h"
 
 /* The descriptor that the next thing opened would get: it is another one if something was left open. */
 static int next_fd(void)
@@ -65,6 +66,40 @@ static void no_descriptor_is_left_open(void **state)
         }
     close(ends[0]);
     close(ends[1]);
+}
+
+/* Bytes as of hp_metric_sums_put: a service with so many series of a gauge, all of the same names. */
+static bool takes_series(uint32_t count)
+{
+    struct hp_body body = {0};
+    struct hp_metric_sums sums = {0};
+    struct hp_metric_points points = {0};
+    uint32_t family = 0;
+    while (strcmp(hp_metric_families[family].name, "hotpath_threads") != 0)
+        family++;
+    assert_true(hp_metric_put_number(&body, 1) && hp_metric_put_text(&body, "shop"));
+    for (size_t kind = 0; kind < HP_METRIC_KINDS; kind++)
+        assert_true(hp_metric_put_number(&body, 0));
+    assert_true(hp_metric_put_number(&body, 0) && hp_metric_put_number(&body, count));
+    for (uint32_t at = 0; at < count; at++) {
+        assert_true(hp_metric_put_number(&body, family) && hp_metric_put_number(&body, 1));
+        for (size_t label = 0; label < HP_METRIC_LABELS + 1; label++) /* and the value */
+            assert_true(hp_metric_put_number(&body, 0));
+    }
+    struct hp_metric_input in = hp_metric_input_of(body.bytes, body.length);
+    const bool is_taken = hp_metric_sums_take(&in, &sums, false, &points, NULL, NULL);
+    assert_int_equal(points.count, is_taken ? count : 0);
+    hp_body_free(&body);
+    hp_metric_points_free(&points);
+    hp_metric_sums_free(&sums);
+    return is_taken;
+}
+
+static void an_answer_has_no_more_than_there_can_be(void **state)
+{
+    (void)state;
+    assert_true(takes_series(HP_METRIC_SERIES_MOST));
+    assert_false(takes_series(HP_METRIC_SERIES_MOST + 1));
 }
 
 static void answer_profile(int end, uint32_t number, const char *profile)
@@ -150,6 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_descriptor_is_left_open),
+        cmocka_unit_test(an_answer_has_no_more_than_there_can_be),
         cmocka_unit_test(a_reader_answers_for_itself_only),
         cmocka_unit_test(nobody_waits_for_a_reader_that_has_ended),
     };

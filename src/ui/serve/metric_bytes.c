@@ -9,6 +9,10 @@
 
 #define LONGEST_TEXT 4096u
 
+/* More than sums can have. Who says so has made it up, and would have us take memory and time for it. */
+#define MOST_NAMES 400000u
+#define MOST_POINTS (HP_METRIC_SERIES_MOST / (HP_METRIC_BOUNDS + 3u) * HP_METRIC_BUCKETS + HP_METRIC_SERIES_MOST)
+
 /* ------------------------------------------------------------------------------------------------------- pieces */
 
 bool hp_metric_put_number(struct hp_body *body, uint64_t number)
@@ -96,6 +100,13 @@ static uint32_t take_below(struct hp_metric_input *in, uint64_t most)
     const uint64_t number = hp_metric_take_number(in);
     in->is_bad |= number >= most;
     return in->is_bad ? 0 : (uint32_t)number;
+}
+
+static size_t take_count_below(struct hp_metric_input *in, size_t most)
+{
+    const size_t count = hp_metric_take_count(in);
+    in->is_bad |= count >= most;
+    return in->is_bad ? 0 : count;
 }
 
 /* ------------------------------------------------------------------------------------------------------- points */
@@ -207,7 +218,7 @@ struct taking {
 static void take_services(struct taking *taking)
 {
     struct hp_metric_refusals *refusals = taking->refusals;
-    const size_t count = hp_metric_take_count(taking->in);
+    const size_t count = take_count_below(taking->in, HP_METRIC_SERIES_MOST);
     taking->services = calloc(count + 1, sizeof *taking->services);
     taking->sums->is_out_of_memory |= taking->services == NULL;
     for (size_t at = 0; at < count && !taking->in->is_bad && !taking->sums->is_out_of_memory; at++) {
@@ -232,7 +243,7 @@ static void take_services(struct taking *taking)
 
 static void take_names(struct taking *taking)
 {
-    const size_t count = hp_metric_take_count(taking->in);
+    const size_t count = take_count_below(taking->in, MOST_NAMES);
     taking->names = calloc(count + 1, sizeof *taking->names);
     taking->sums->is_out_of_memory |= taking->names == NULL;
     for (; taking->name_count < count && !taking->in->is_bad && taking->names != NULL; taking->name_count++) {
@@ -262,6 +273,7 @@ static void take_values(struct taking *taking, uint32_t series, enum hp_metric_t
 {
     const bool is_histogram = type == HP_METRIC_HISTOGRAM;
     const size_t count = is_histogram ? hp_metric_take_count(taking->in) : 1;
+    taking->in->is_bad |= taking->points->count + count > MOST_POINTS;
     for (size_t at = 0; at < count && !taking->in->is_bad; at++) {
         const uint32_t bucket = is_histogram ? take_below(taking->in, HP_METRIC_BUCKETS) : 0;
         const double value = take_real(taking->in);
@@ -273,7 +285,7 @@ static void take_values(struct taking *taking, uint32_t series, enum hp_metric_t
 
 static void take_series(struct taking *taking, struct hp_metric_renumbered *renumbered)
 {
-    const size_t count = hp_metric_take_count(taking->in);
+    const size_t count = take_count_below(taking->in, HP_METRIC_SERIES_MOST + 1);
     if (renumbered != NULL) {
         renumbered->numbers = calloc(count + 1, sizeof *renumbered->numbers);
         taking->sums->is_out_of_memory |= renumbered->numbers == NULL;
