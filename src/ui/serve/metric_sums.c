@@ -42,7 +42,7 @@ uint32_t hp_metric_power_of(double seconds)
 
 /* ------------------------------------------------------------------------------------------------------- points */
 
-/* Values of programs may be any: the sum of as many as there can be is a number, too, from which each can be taken. */
+/* Programs may have any values. Their sum has to be a number, too, from which each can be taken off again. */
 #define MOST_VALUE 0x1p980
 
 bool hp_metric_points_add(struct hp_metric_points *points, uint32_t series, uint32_t bucket, double value)
