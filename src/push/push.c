@@ -180,9 +180,11 @@ void hp_push_close(struct hp_push *push)
     free(push);
 }
 
-void hp_push_add(void *push, const char *bytes, size_t length)
+void hp_push_add(void *push, const char *bytes, size_t length) { hp_push_add_of(push, 0, bytes, length); }
+
+void hp_push_add_of(struct hp_push *push, size_t source, const char *bytes, size_t length)
 {
-    hp_push_spool_add(&((struct hp_push *)push)->spool, bytes, length);
+    hp_push_spool_add(&push->spool, source, bytes, length);
 }
 
 uint64_t hp_push_turn(struct hp_push *push, uint64_t now_ns) { return hp_push_spool_turn(&push->spool, now_ns); }

@@ -48,6 +48,9 @@ struct hp_push *hp_push_open(const struct hp_push_targets *targets, void (*say)(
 /* For all targets; `push` is a struct hp_push. */
 void hp_push_add(void *push, const char *bytes, size_t length);
 
+/* The same of one of several sources: its number is below HP_PUSH_SOURCES. */
+void hp_push_add_of(struct hp_push *push, size_t source, const char *bytes, size_t length);
+
 /* Returns when it is to be called again, by CLOCK_MONOTONIC; UINT64_MAX: after something was added. */
 uint64_t hp_push_turn(struct hp_push *push, uint64_t now_ns);
 

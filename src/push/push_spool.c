@@ -17,6 +17,7 @@ struct hp_push_request {
     struct hp_push_request *next;
     size_t length;
     uint32_t waiting; /* targets that it has not reached, as bits */
+    uint32_t source;
     char bytes[];
 };
 
@@ -35,6 +36,7 @@ static void take_out(struct hp_push_spool *spool, struct hp_push_request *reques
     if (spool->last == request)
         spool->last = previous;
     spool->bytes -= size_of(request);
+    spool->bytes_of[request->source] -= size_of(request);
     free(request);
 }
 
@@ -51,9 +53,8 @@ static void lose(struct hp_push_spool *spool, uint32_t targets, enum hp_push_los
     spool->lost[loss] += (uint64_t)__builtin_popcount(targets);
 }
 
-static void drop_oldest(struct hp_push_spool *spool)
+static void drop(struct hp_push_spool *spool, struct hp_push_request *oldest)
 {
-    struct hp_push_request *oldest = spool->first;
     for (size_t target = 0; target < spool->target_count; target++)
         if (spool->lines[target].sending == oldest) {
             spool->transport->cancel(spool->transport->context, target);
@@ -63,35 +64,62 @@ static void drop_oldest(struct hp_push_spool *spool)
     take_out(spool, oldest);
 }
 
-void hp_push_spool_add(struct hp_push_spool *spool, const char *bytes, size_t length)
+/* The oldest of the source that would have the most, with `length` more of `source`. NULL: it has none yet. */
+static struct hp_push_request *oldest_of_most(const struct hp_push_spool *spool, size_t source, size_t length)
+{
+    size_t most = spool->bytes_of[source] + length, whose = source;
+    for (size_t at = 0; at < HP_PUSH_SOURCES; at++)
+        if (spool->bytes_of[at] > most) {
+            most = spool->bytes_of[at];
+            whose = at;
+        }
+    struct hp_push_request *request = spool->first;
+    while (request != NULL && request->source != whose)
+        request = request->next;
+    return request;
+}
+
+/* False: others would have to give way to one that has more than they. */
+static bool make_room(struct hp_push_spool *spool, size_t source, size_t length, size_t most)
+{
+    while (spool->bytes + length > most) {
+        struct hp_push_request *oldest = oldest_of_most(spool, source, length);
+        if (oldest == NULL)
+            return false;
+        drop(spool, oldest);
+    }
+    return true;
+}
+
+void hp_push_spool_add(struct hp_push_spool *spool, size_t source, const char *bytes, size_t length)
 {
     const uint32_t all = bit_of(spool->target_count) - 1;
     const size_t most = spool->most > 0 ? spool->most : HP_PUSH_SPOOL_MOST;
-    if (length > most - sizeof(struct hp_push_request)) {
+    const size_t whole = sizeof(struct hp_push_request) + length;
+    if (length > most - sizeof(struct hp_push_request) || !make_room(spool, source, whole, most)) {
         lose(spool, all, HP_PUSH_SPOOL_FULL);
         return;
     }
-    struct hp_push_request *request = malloc(sizeof *request + length);
+    struct hp_push_request *request = malloc(whole);
     if (request == NULL) {
         lose(spool, all, HP_PUSH_NO_MEMORY);
         return;
     }
-    *request = (struct hp_push_request){.length = length, .waiting = all};
+    *request = (struct hp_push_request){.length = length, .waiting = all, .source = (uint32_t)source};
     memcpy(request->bytes, bytes, length);
-    while (spool->bytes + size_of(request) > most)
-        drop_oldest(spool);
     if (spool->last != NULL)
         spool->last->next = request;
     else
         spool->first = request;
     spool->last = request;
-    spool->bytes += size_of(request);
+    spool->bytes += whole;
+    spool->bytes_of[source] += whole;
 }
 
 void hp_push_spool_free(struct hp_push_spool *spool)
 {
     while (spool->first != NULL)
-        drop_oldest(spool);
+        drop(spool, spool->first);
 }
 
 /* ----------------------------------------------------------------------------------------------------- answers */

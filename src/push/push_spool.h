@@ -1,10 +1,10 @@
 /*
  * Requests on their way to one or several targets, in memory. Each target gets one at a time, in their order. What
- * can be sent later stays; if there is too much of it, the oldest is dropped. All that is dropped is counted. Knows
- * nothing of the network and of clocks.
+ * can be sent later stays; if there is too much of it, the oldest is dropped, of the source that has the most. All
+ * that is dropped is counted. Knows nothing of the network and of clocks.
  *
  *     struct hp_push_spool spool = {.transport = &transport, .target_count = 2};
- *     hp_push_spool_add(&spool, bytes, length);
+ *     hp_push_spool_add(&spool, 0, bytes, length);
  *     at or after the time that it returned: due_ns = hp_push_spool_turn(&spool, now_ns);
  *     hp_push_spool_free(&spool);
  *
@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #define HP_PUSH_TARGETS 8u
+#define HP_PUSH_SOURCES 64u                   /* none of which takes the room of others */
 #define HP_PUSH_SPOOL_MOST ((size_t)16 << 20) /* bytes of all requests, whatever they wait for */
 
 /* How a request has ended. */
@@ -69,11 +70,12 @@ struct hp_push_spool {
     uint64_t lost[HP_PUSH_LOSSES]; /* requests, once for each target */
     struct hp_push_request *first, *last;
     size_t bytes, most; /* `most` is 0: HP_PUSH_SPOOL_MOST */
-    uint32_t told;      /* targets by kind of answer */
+    size_t bytes_of[HP_PUSH_SOURCES];
+    uint32_t told; /* targets by kind of answer */
 };
 
-/* A copy for all targets. */
-void hp_push_spool_add(struct hp_push_spool *spool, const char *bytes, size_t length);
+/* A copy for all targets; `source` is below HP_PUSH_SOURCES. */
+void hp_push_spool_add(struct hp_push_spool *spool, size_t source, const char *bytes, size_t length);
 
 /* Sends and retries what is due. Returns when it is to be called again; UINT64_MAX: after something was added. */
 uint64_t hp_push_spool_turn(struct hp_push_spool *spool, uint64_t now_ns);

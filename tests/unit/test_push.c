@@ -84,7 +84,7 @@ static void set_up(size_t targets)
     spool = (struct hp_push_spool){.transport = &transport, .tell = tell, .target_count = targets, .random = 7};
 }
 
-static void add(const char *text) { hp_push_spool_add(&spool, text, strlen(text) + 1); }
+static void add(const char *text) { hp_push_spool_add(&spool, 0, text, strlen(text) + 1); }
 
 /* ------------------------------------------------------------------------------------------------------ sending */
 
@@ -258,13 +258,42 @@ static void the_spool_is_bounded(void **state)
     assert_int_equal(spool.bytes, 0);
 }
 
+/* Nor does one that has nothing there yet get the room of those that have less than it wants. */
+static void no_source_takes_the_room_of_others(void **state)
+{
+    (void)state;
+    char flood[200] = {0};
+    set_up(1);
+    network.status[0] = 1;
+    spool.most = 10 * 64;
+    memset(flood, '.', sizeof flood - 1);
+    add("a");
+    add("b");
+    for (unsigned times = 0; times < 100; times++)
+        hp_push_spool_add(&spool, 1, flood, sizeof flood);
+    hp_push_spool_add(&spool, 2, "c", 2);
+    assert_in_range(spool.bytes, sizeof flood, spool.most);
+    const uint64_t lost = spool.lost[HP_PUSH_SPOOL_FULL];
+    static char large[9 * 64];
+    hp_push_spool_add(&spool, 3, large, sizeof large);
+    assert_int_equal(spool.lost[HP_PUSH_SPOOL_FULL], lost + 1);
+    network.status[0] = 200;
+    for (uint64_t now = 1; now < 50; now++)
+        hp_push_spool_turn(&spool, now);
+    assert_memory_equal(network.got[0], "ab.", 3);
+    assert_string_equal(strrchr(network.got[0], '.'), ".c");
+    for (size_t at = 0; at < HP_PUSH_SOURCES; at++)
+        assert_int_equal(spool.bytes_of[at], 0);
+    assert_int_equal(spool.bytes, 0);
+}
+
 static void what_is_larger_than_the_spool_is_dropped(void **state)
 {
     (void)state;
     static char large[HP_PUSH_SPOOL_MOST];
     set_up(2);
     add("a");
-    hp_push_spool_add(&spool, large, sizeof large);
+    hp_push_spool_add(&spool, 0, large, sizeof large);
     assert_int_equal(spool.lost[HP_PUSH_SPOOL_FULL], 2);
     hp_push_spool_turn(&spool, 0);
     hp_push_spool_turn(&spool, 0);
@@ -421,6 +450,7 @@ int main(void)
         cmocka_unit_test(what_is_refused_is_dropped),
         cmocka_unit_test(what_cannot_be_begun_waits),
         cmocka_unit_test(the_spool_is_bounded),
+        cmocka_unit_test(no_source_takes_the_room_of_others),
         cmocka_unit_test(what_is_larger_than_the_spool_is_dropped),
         cmocka_unit_test(targets_are_urls),
         cmocka_unit_test(headers_of_targets),

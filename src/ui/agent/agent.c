@@ -123,11 +123,12 @@ uint64_t hp_agent_turn(void *context, uint64_t now_ns)
     return push_ns < now_ns + TURN_NS ? push_ns : now_ns + TURN_NS;
 }
 
-static void take_push(void *context, const void *bytes, size_t length)
+static void take_push(void *context, const struct hp_agent_user *user, const void *bytes, size_t length)
 {
     const struct hp_agent *agent = context;
+    _Static_assert(HP_AGENT_USERS_MOST <= HP_PUSH_SOURCES, "each user is a source");
     if (agent->push != NULL)
-        hp_push_add(agent->push, bytes, length);
+        hp_push_add_of(agent->push, (size_t)(user - agent->users.all), bytes, length);
 }
 
 /* ------------------------------------------------------------------------------------------------------ answers */

@@ -240,7 +240,7 @@ static bool take_push(const struct hp_agent_users *users, struct hp_agent_user *
     if (!hp_agent_memory_open(&memory, fd))
         return false;
     user->push_left_out = message->number;
-    users->take_push(users->context, memory.bytes, memory.length);
+    users->take_push(users->context, user, memory.bytes, memory.length);
     hp_agent_memory_close(&memory);
     return true;
 }

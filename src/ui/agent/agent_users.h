@@ -39,7 +39,7 @@ struct hp_agent_user {
     struct hp_metric_refusals refusals;
 };
 
-typedef void hp_agent_take_push(void *context, const void *bytes, size_t length);
+typedef void hp_agent_take_push(void *context, const struct hp_agent_user *user, const void *bytes, size_t length);
 typedef void hp_agent_take_profile(void *context, const struct hp_agent_user *user,
                                    const struct hp_agent_message *message, int fd);
 
