@@ -223,8 +223,8 @@ def test_streams_and_popen(run):
 @of_preload
 @pytest.mark.parametrize("options", [[], ["--io"]], ids=["alone", "with_io"])
 def test_waiting_in_stdio(box, run, options):
-    """The shell sleeps after sed has read the first line."""
-    script = "mkfifo f && (echo a; read line < f; sleep 0.3) | sed -u s/a/b/ > f"
+    """The shell sleeps after sed has written the first line; its first nap is for sed to come back to reading."""
+    script = "mkfifo f && (echo a; read line < f; sleep 0.1; sleep 0.3) | sed -u s/a/b/ > f"
     row = between(run("sh", "-c", f"cd {box.folder()} && {script}", options=options).channels, "sh", "sed")
     assert row["received_bytes"] == 2 and row["empty_ns"] >= 0.3e9
 

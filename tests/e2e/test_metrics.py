@@ -47,7 +47,8 @@ def documented():
 
 @pytest.mark.skipif(not (EXAMPLES / "profile_async_io").exists(), reason="an example was built without its library")
 def test_every_family_is_documented(cli, serve):
-    cli("run", "--io", "--locks", "--path", "--format", "none", "--", EXAMPLES / "orders", "1")
+    cli("run", "--io", "--locks", "--format", "none", "--", EXAMPLES / "orders", "1")
+    cli("run", "--locks", "--path", "--format", "none", "--", EXAMPLES / "critical_path")
     cli("run", "--io", "--format", "none", "--", EXAMPLES / "profile_async_io")
     server, served = serve("--push", "otlp=http://localhost:1"), {}
     one = metrics(server, session=next(cli.folder.glob("*.run")).name)
