@@ -271,7 +271,7 @@ static struct hp_counted_thread *new_record(uint32_t tid)
     return &page->all[0];
 }
 
-static struct hp_counted_thread *take_record(void)
+static struct hp_counted_thread *find_or_make_record(void)
 {
     const uint32_t tid = hp_sys_thread_id();
     struct hp_counted_thread *thread = find_record(tid, tid);
@@ -281,6 +281,15 @@ static struct hp_counted_thread *take_record(void)
     if (thread != NULL)
         thread->pid = hp_sys_process_id();
     return thread != NULL ? thread : new_record(tid);
+}
+
+/* A handler that interrupts this may have taken one as well, and counts with it already: that one is kept. */
+static void take_record(struct hp_counted_thread **own)
+{
+    struct hp_counted_thread *taken_by_handler = NULL, *thread = find_or_make_record();
+    if (!__atomic_compare_exchange_n(own, &taken_by_handler, thread, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+        thread != NULL && thread != taken_by_handler)
+        __atomic_store_n(&thread->tid, 0, __ATOMIC_RELEASE);
 }
 
 /* ---------------------------------------------------------------------------------------------------- a process */
@@ -358,7 +367,7 @@ static struct hp_counted_thread *meet(struct hp_counted_thread **own)
     if (*own != NULL && (*own)->tid != hp_sys_thread_id())
         *own = NULL; /* another copy of the library has left it */
     if (*own == NULL)
-        *own = take_record();
+        take_record(own);
     if (*own == NULL)
         doubt(HP_COUNTER_IS_MISSING);
     else if ((*own)->state == CLOSED)

@@ -26,7 +26,7 @@ static bool leave_empty(struct hp_side_file *file)
 }
 
 static struct hp_side_kind kind = {
-    .suffix = ".beside", .magic = "beside", .version = 1, .bytes = 1 << 20, .fill = leave_empty};
+    .suffix = ".beside", .magic = "besides", .version = 1, .bytes = 1 << 20, .fill = leave_empty};
 
 static char folder[] = "/tmp/hotpath-beside-XXXXXX";
 
