@@ -2,7 +2,7 @@
  * A server: main waits for requests, which are bytes on standard input, hands each one to a worker, waits for its
  * answer, and writes it. Requests come when the test sends them, so that most of the time there are none. The
  * worker computes for 6 ms; of these look_up, under a lock, takes 5. At the end it writes how long it waited for
- * requests, without the time in which it was ready to run.
+ * requests, without the time in which it was ready to run, and how long the worker was ready around its waiting.
  */
 #define _GNU_SOURCE 1
 #include <poll.h>
@@ -20,13 +20,33 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, index_lock = PTHREAD_M
 static pthread_cond_t request_came = PTHREAD_COND_INITIALIZER, answer_came = PTHREAD_COND_INITIALIZER;
 static int requests, answers;
 static bool is_closing;
-static int64_t waited_ns;
+static int64_t waited_ns, worker_ready_ns;
 
 static int64_t cpu_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* How long this thread was ready to run but did not. */
+static int64_t ready_ns(void)
+{
+    long long ready = 0;
+    FILE *file = fopen("/proc/thread-self/schedstat", "re");
+    if (file == NULL || fscanf(file, "%*s %lld", &ready) != 1)
+        abort();
+    fclose(file);
+    return ready;
+}
+
+/* The time that has passed, without that. */
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    const int64_t ready = ready_ns();
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - ready;
 }
 
 static void work(int ms)
@@ -51,13 +71,21 @@ static void answer(void)
     work(1);
 }
 
+/* Main may go on before the worker sleeps: then the worker is ready for a while, and the server is not idle. */
+static void wait_for_work(void)
+{
+    const int64_t before = ready_ns();
+    pthread_cond_wait(&request_came, &mutex);
+    worker_ready_ns += ready_ns() - before;
+}
+
 static void *run_worker(void *unused)
 {
     (void)unused;
     pthread_mutex_lock(&mutex);
     for (;;) {
         while (requests == answers && !is_closing)
-            pthread_cond_wait(&request_came, &mutex);
+            wait_for_work();
         if (requests == answers)
             break;
         pthread_mutex_unlock(&mutex);
@@ -79,19 +107,6 @@ static void hand_over(void)
     while (answers < requests)
         pthread_cond_wait(&answer_came, &mutex);
     pthread_mutex_unlock(&mutex);
-}
-
-/* The time that has passed, without that in which this thread was ready to run but did not. */
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    long long ready_ns = 0;
-    FILE *file = fopen("/proc/thread-self/schedstat", "re");
-    if (file == NULL || fscanf(file, "%*s %lld", &ready_ns) != 1)
-        abort();
-    fclose(file);
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - ready_ns;
 }
 
 static bool wait_for_request(void)
@@ -127,6 +142,6 @@ int main(void)
     pthread_cond_signal(&request_came);
     pthread_mutex_unlock(&mutex);
     pthread_join(worker, NULL);
-    printf("%lld\n", (long long)waited_ns);
+    printf("%lld %lld\n", (long long)waited_ns, (long long)worker_ready_ns);
     return 0;
 }
