@@ -268,7 +268,8 @@ def durations(values, path=""):
     return own + [found for key, value in values.items() for found in durations(value, f"{path}.{key}")]
 
 
-@pytest.mark.parametrize("command", [(EXAMPLES / "orders", "1"), (PROGRAMS / "loops", "poll"),
+@pytest.mark.parametrize("command", [(PROGRAMS / "loops", "poll"),
+                                     pytest.param((EXAMPLES / "orders", "1"), marks=full),
                                      pytest.param((PROGRAMS / "channels",), marks=full),
                                      pytest.param((PROGRAMS / "values",), marks=full)])
 def test_no_number_of_a_report_is_in_nanoseconds(cli, command):
