@@ -138,33 +138,15 @@ static long open_event(uint64_t period_ns)
     return hp_raw(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-#ifdef SYS_fcntl64
-#define CONTROL SYS_fcntl64
-#else
-#define CONTROL SYS_fcntl
-#endif
-
 static long send_signals(long fd, int signal)
 {
     const struct {
         int type, id;
     } owner = {F_OWNER_TID, (int)hp_raw(SYS_gettid, 0)};
-    long status = hp_raw(CONTROL, fd, F_SETOWN_EX, &owner);
+    long status = hp_raw(HP_SYS_FCNTL, fd, F_SETOWN_EX, &owner);
     if (status == 0)
-        status = hp_raw(CONTROL, fd, F_SETSIG, signal);
-    return status == 0 ? hp_raw(CONTROL, fd, F_SETFL, O_ASYNC | O_NONBLOCK) : status;
-}
-
-/* If pages are larger, the kernel maps a whole one. */
-
-/* The mapping, or -errno. */
-static long map_event(long fd)
-{
-#ifdef SYS_mmap2
-    return hp_raw(SYS_mmap2, NULL, HP_LEAST_PAGE, PROT_READ, MAP_SHARED, fd, 0);
-#else
-    return hp_raw(SYS_mmap, NULL, HP_LEAST_PAGE, PROT_READ, MAP_SHARED, fd, 0);
-#endif
+        status = hp_raw(HP_SYS_FCNTL, fd, F_SETSIG, signal);
+    return status == 0 ? hp_raw(HP_SYS_FCNTL, fd, F_SETFL, O_ASYNC | O_NONBLOCK) : status;
 }
 
 /*
@@ -180,7 +162,7 @@ static void *start_event(int signal, uint64_t period_ns, long samples, int *ret_
     const long fd = open_event(period_ns);
     long mapping = fd < 0 ? fd : signal != 0 ? send_signals(fd, signal) : 0;
     if (mapping == 0)
-        mapping = map_event(fd);
+        mapping = hp_raw_map_event(fd);
     if (samples > 0 && !hp_raw_is_error(mapping))
         hp_raw(SYS_ioctl, fd, PERF_EVENT_IOC_REFRESH, samples);
     if (fd >= 0)

@@ -96,17 +96,8 @@ static uint64_t read_this_cpu(uint32_t index)
 #define BY_USER 0u
 #endif
 
-static long map_event(long fd)
-{
-#ifdef SYS_mmap2
-    return hp_raw(SYS_mmap2, NULL, HP_LEAST_PAGE, PROT_READ, MAP_SHARED, fd, 0);
-#else
-    return hp_raw(SYS_mmap, NULL, HP_LEAST_PAGE, PROT_READ, MAP_SHARED, fd, 0);
-#endif
-}
-
-struct hp_cpu_counter_source hp_cpu_counter_source = {PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, map_event,
-                                                      read_this_cpu};
+struct hp_cpu_counter_source hp_cpu_counter_source = {PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS,
+                                                      hp_raw_map_event, read_this_cpu};
 
 static long open_with(uint64_t wishes)
 {
@@ -154,11 +145,7 @@ static const volatile struct perf_event_mmap_page *readable_page(long fd)
 static long move_up(long fd)
 {
     const uint64_t limit = hp_raw_limit(RLIMIT_NOFILE), half = limit / 2;
-#ifdef SYS_fcntl64
-    const long high = hp_raw(SYS_fcntl64, fd, F_DUPFD_CLOEXEC, half < HIGH_NUMBER ? half : HIGH_NUMBER);
-#else
-    const long high = hp_raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, half < HIGH_NUMBER ? half : HIGH_NUMBER);
-#endif
+    const long high = hp_raw(HP_SYS_FCNTL, fd, F_DUPFD_CLOEXEC, half < HIGH_NUMBER ? half : HIGH_NUMBER);
     hp_raw(SYS_close, fd);
     return high;
 }

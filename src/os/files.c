@@ -151,11 +151,7 @@ static bool reserve_by_writing(int fd, uint64_t from, uint64_t to)
 {
     static const char zeros[4096];
     /* Only ever at the end: another thread may be using what is there already. */
-#ifdef SYS_fcntl64
-    if (hp_raw(SYS_fcntl64, fd, F_SETFL, O_APPEND) != 0)
-#else
-    if (hp_raw(SYS_fcntl, fd, F_SETFL, O_APPEND) != 0)
-#endif
+    if (hp_raw(HP_SYS_FCNTL, fd, F_SETFL, O_APPEND) != 0)
         return false;
     for (;;) {
         const long end = end_of(fd);

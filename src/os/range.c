@@ -137,11 +137,7 @@ enum hp_fill hp_range_fill(const struct hp_range *range, uint64_t from, uint64_t
 static void map_over(char *page, size_t bytes)
 {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
-#ifdef SYS_mmap2
-    hp_raw(SYS_mmap2, page, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-#else
-    hp_raw(SYS_mmap, page, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-#endif
+    hp_raw(HP_SYS_MMAP, page, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
 }
 
 void hp_range_empty(struct hp_range *range)

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -77,6 +78,18 @@ long hp_raw_somehow(long number, ...); /* shows the analyzer that the kernel wri
 #define hp_raw(number, ...) HP_RAW_(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
 #endif
 
+/* 32-bit kernels have these calls under other names. Memory is mapped from offset 0 here, in both. */
+#ifdef SYS_mmap2
+#define HP_SYS_MMAP SYS_mmap2
+#else
+#define HP_SYS_MMAP SYS_mmap
+#endif
+#ifdef SYS_fcntl64
+#define HP_SYS_FCNTL SYS_fcntl64
+#else
+#define HP_SYS_FCNTL SYS_fcntl
+#endif
+
 /* Whether the result of a call that returns an address is -errno. */
 static inline bool hp_raw_is_error(long result) { return result < 0 && result > -4096; }
 
@@ -89,6 +102,12 @@ static inline bool hp_raw_can_read(uintptr_t address)
 {
     const uintptr_t last = (address | (HP_LEAST_PAGE - 1)) + 1 - sizeof(long) * 4;
     return hp_raw(SYS_rt_sigaction, 0, address < last ? address : last, NULL, sizeof(uint64_t)) == -EINVAL;
+}
+
+/* The first page of an event of perf, or -errno. If pages are larger, the kernel maps a whole one. */
+static inline long hp_raw_map_event(long fd)
+{
+    return hp_raw(HP_SYS_MMAP, NULL, HP_LEAST_PAGE, PROT_READ, MAP_SHARED, fd, 0);
 }
 
 /*

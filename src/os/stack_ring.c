@@ -65,11 +65,7 @@ uint64_t hp_stack_ring_capacity(uint64_t cores)
 /* The mapping, or NULL. */
 static void *map_file(long fd, uint64_t bytes)
 {
-#ifdef SYS_mmap2
-    const long memory = hp_raw(SYS_mmap2, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-#else
-    const long memory = hp_raw(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-#endif
+    const long memory = hp_raw(HP_SYS_MMAP, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     return hp_raw_is_error(memory) ? NULL : (void *)(uintptr_t)memory;
 }
 
